@@ -14,8 +14,8 @@ else
 endif
 BIN := $(VENV)/bin
 SOURCES := pyproject.toml setup.py $(shell find fastgraph -name '*.py[xd]' -o -name '*.pxd' -o -name '*.pxi' \
-             -o -name '*.h' -not -path '*/_generated/*') $(wildcard fastgraph/_loops_gen.py fastgraph/_math_gen.py fastgraph/expr.py \
-             fastgraph/compiler/vecmath.py fastgraph/ops/*.py)
+             -o -name '*.h' -not -path '*/_generated/*') $(wildcard fastgraph/core/native/generate_loops.py fastgraph/core/native/generate_math.py fastgraph/core/base/expr.py \
+             fastgraph/compiler/vecmath/functions.py fastgraph/ops/*.py)
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
 .PHONY: demo smoke quick test bench soak lint debug asan tsan guard clean help

@@ -82,7 +82,7 @@ def generate_loops() -> list[str]:
 
     The generator is run by path: it reads the ops' definitions by `ast` and imports nothing of fastgraph.
     """
-    script = PACKAGE / "_loops_gen.py"
+    script = PACKAGE / "core" / "native" / "generate_loops.py"
     if script.exists():
         GENERATED.mkdir(exist_ok=True)
         runpy.run_path(str(script))["generate"](PACKAGE, GENERATED)

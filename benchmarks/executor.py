@@ -15,8 +15,8 @@ from typing import Any
 import fastgraph as fg
 from benchmarks.timeline import chains
 from benchmarks.workloads import convnet
-from fastgraph import flags
-from fastgraph._pool import num_threads
+from fastgraph.core.base import flags
+from fastgraph.core.native.thread_pool import num_threads
 from fastgraph.profiler import record
 
 

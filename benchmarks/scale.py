@@ -20,10 +20,11 @@ from typing import Any
 import numpy as np
 
 import fastgraph as fg
-from fastgraph import flags
-from fastgraph._executor import Plan
-from fastgraph._pool import num_threads
-from fastgraph.compiler import assemble, pipeline, schedule, settled
+from fastgraph.compiler import assemble
+from fastgraph.core.base import flags
+from fastgraph.core.native.thread_pool import num_threads
+from fastgraph.runtime import executable, known_shapes, schedule
+from fastgraph.runtime.executor import Plan
 
 SIZES = (10, 100, 1_000, 10_000, 50_000)
 PARTS = ("trace", "passes", "program", "sizes", "schedule", "plan", "call")
@@ -72,10 +73,10 @@ def graph_times(build: Callable[[Any, int], Any], n: int) -> tuple[int, int, dic
 
     (function, concrete), seconds["trace"] = cpu(trace, rounds)
     nodes = len(concrete.graph.nodes)
-    graph, seconds["passes"] = cpu(lambda: pipeline.compile_graph(concrete.graph.ir), rounds)
+    graph, seconds["passes"] = cpu(lambda: executable.compile_graph(concrete.graph.ir), rounds)
     program, seconds["program"] = cpu(lambda: assemble.assemble(graph, ((8, 8),)), rounds)
     arguments = [value.aval for value in graph.parameters]
-    table, seconds["sizes"] = cpu(lambda: settled.known_sizes(program, arguments), rounds)
+    table, seconds["sizes"] = cpu(lambda: known_shapes.known_sizes(program, arguments), rounds)
     planner = schedule.Planner(lambda _: 1)
     inputs = (*program.inputs, *program.captures)
     steps = range(len(program.steps))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import fastgraph as fg
-from fastgraph import flags
+from fastgraph.core.base import flags
 from fastgraph.profiler import Recording, record
 
 COLOURS = {"gemm": "#4878a8", "kernel": "#e08214", "host": "#b2182b"}

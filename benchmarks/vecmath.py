@@ -21,9 +21,9 @@ import numpy as np
 from scipy import special
 
 import fastgraph as fg
-from fastgraph.compiler.kernel import KernelSpec
-from fastgraph.compiler.loader import PROTOTYPE, Library
-from fastgraph.compiler.target import host, kernel_key, symbol
+from fastgraph.compiler.cpu.loader import PROTOTYPE, Library
+from fastgraph.compiler.cpu.target import host, kernel_key, symbol
+from fastgraph.compiler.program.kernel_spec import KernelSpec
 
 L = np.longdouble
 Array = Any
@@ -112,7 +112,7 @@ class Kernel:
     """out[i] = function(a[i]) or function(a[i], b[i]), compiled here without the store."""
 
     def __init__(self, name: str, dtype: str, operands: int) -> None:
-        from fastgraph.compiler.objectcode import compile_kernel
+        from fastgraph.compiler.cpu.object_code import compile_kernel
 
         names = "ab"[:operands]
         slots = [f"    p{k} = buffers[{k}]" for k in range(operands + 1)]

@@ -1,6 +1,6 @@
 """fastgraph: TensorFlow 2's programming model, small and fast. Use it as `import fastgraph as tf`.
 
-The public names are found when they are first asked for: `_namespaces.py` says how.
+The public names are found when they are first asked for: `namespaces.py` says how.
 """
 
 from __future__ import annotations
@@ -8,9 +8,9 @@ from __future__ import annotations
 __version__ = "2.21.0+fastgraph.0.1.0"
 
 try:
-    import fastgraph._buffer  # noqa: F401
+    import fastgraph.core.native.buffer  # noqa: F401
 except ModuleNotFoundError as error:
-    if error.name != "fastgraph._buffer":
+    if error.name != "fastgraph.core.native.buffer":
         raise
     raise ImportError(
         "fastgraph's compiled parts are missing: this is a source tree that has not been built for this Python. Build "
@@ -18,6 +18,6 @@ except ModuleNotFoundError as error:
         "headers), or leave that folder so that an installed fastgraph is found instead."
     ) from None
 
-from fastgraph import _namespaces
+from fastgraph.api import namespaces
 
-__getattr__, __dir__ = _namespaces.install(globals())
+__getattr__, __dir__ = namespaces.install(globals())

@@ -8,8 +8,9 @@ import sys
 import tempfile
 from collections.abc import Callable
 
-from fastgraph import configuration, flags
-from fastgraph.compiler import store
+from fastgraph.api import configuration
+from fastgraph.compiler.store import kernel_store as store
+from fastgraph.core.base import flags
 
 
 def show_info() -> int:
@@ -81,7 +82,7 @@ def check_eager() -> str:
 def check_compiled() -> str:
     """Check a Function whose kernels are compiled and loaded."""
     import fastgraph as fg
-    from fastgraph.compiler import kernels
+    from fastgraph.compiler.store import kernel_service as kernels
 
     with flags.override(tier="last"):
         value = float(fg.function(lambda x: fg.reduce_sum(fg.exp(x) * 2.0))(fg.constant([0.0, 0.0])).numpy())

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
 from typing import Any, Protocol, Self, overload
 
-from fastgraph._primitive import Primitive
-from fastgraph._tensor import Tensor
-from fastgraph.dtype import DType
+from fastgraph.core.base.dtype import DType
+from fastgraph.core.primitive import Primitive
+from fastgraph.core.tensor import Tensor
 
 class SupportsTensor(Protocol):
     """A Variable: what stands for a tensor."""

@@ -10,9 +10,9 @@ from cpython.ref cimport PyObject
 from libc.stdint cimport int16_t, int32_t, int64_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcmp, memcpy, memset
-from fastgraph._buffer cimport Block, Cell, block_new
-from fastgraph._primitive cimport Primitive
-from fastgraph._tensor cimport EagerTensor, TapeBase, Tensor, ThreadState, bind, item_size, thread_state, wrap_block
+from fastgraph.core.native.buffer cimport Block, Cell, block_new
+from fastgraph.core.primitive cimport Primitive
+from fastgraph.core.tensor cimport EagerTensor, TapeBase, Tensor, ThreadState, bind, item_size, thread_state, wrap_block
 
 cdef extern from "Python.h":
     ctypedef struct PyTupleObject:
@@ -25,7 +25,8 @@ import weakref
 
 import numpy as np
 
-from fastgraph import _tensor, dtype as _dtype
+from fastgraph.core import tensor as _tensor
+from fastgraph.core.base import dtype as _dtype
 
 # Codes of the dtypes that have gradients: float16/32/64, bfloat16, complex64/128.
 cdef uint64_t _DIFFERENTIABLE = ((<uint64_t>1 << 1) | (<uint64_t>1 << 2) | (<uint64_t>1 << 8) | (<uint64_t>1 << 14)
@@ -42,7 +43,7 @@ cdef enum Kind:             # what one parameter of a rule asks for
     DY, DYS, INPUT, INPUTS, OUTPUT, OUTPUTS, SHAPE, SHAPES, DTYPE, DTYPES, ATTR, NEEDS
 
 
-cdef str _PACKAGE = os.path.dirname(os.path.abspath(_dtype.__file__)) + os.sep
+cdef str _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(_dtype.__file__)))) + os.sep
 
 
 def user_place() -> str:
@@ -56,11 +57,11 @@ def user_place() -> str:
     return ""
 
 
-include "_tape_rules.pxi"
-include "_tape_listeners.pxi"
-include "_tape_records.pxi"
-include "_tape_walk.pxi"
-include "_tape_forward.pxi"
+include "core/tape/rules.pxi"
+include "core/tape/listeners.pxi"
+include "core/tape/records.pxi"
+include "core/tape/walk.pxi"
+include "core/tape/forward.pxi"
 
 
 cdef object _tensor_of(item):

@@ -1,4 +1,4 @@
 # Written by tools/stubs.py from the ops' definitions; do not edit.
-from fastgraph.forward_mode import ForwardAccumulator as ForwardAccumulator
-from fastgraph.gradient import GradientTape as GradientTape
+from fastgraph.core.tape.forward_mode import ForwardAccumulator as ForwardAccumulator
+from fastgraph.core.tape.gradient_tape import GradientTape as GradientTape
 

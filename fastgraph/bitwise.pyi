@@ -1,5 +1,5 @@
 # Written by tools/stubs.py from the ops' definitions; do not edit.
-from fastgraph._tensor import Tensor
+from fastgraph.core.tensor import Tensor
 from typing import Any
 
 def bitwise_and(x: Any, y: Any, name: str | None = None) -> Tensor:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph._namespaces import lookup
+from fastgraph.api.namespaces import lookup
 
 __all__ = [
     "as_bytes",

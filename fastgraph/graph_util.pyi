@@ -1,3 +1,3 @@
 # Written by tools/stubs.py from the ops' definitions; do not edit.
-from fastgraph.graph.importing import import_graph_def as import_graph_def
+from fastgraph.graphdef.importer import import_graph_def as import_graph_def
 

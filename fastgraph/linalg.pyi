@@ -7,7 +7,7 @@ from fastgraph import matmul as matmul
 from fastgraph import matrix_square_root as sqrtm
 from fastgraph import norm as norm
 from fastgraph import tensordot as tensordot
-from fastgraph._tensor import Tensor
+from fastgraph.core.tensor import Tensor
 from fastgraph.nn import l2_normalize as l2_normalize
 from typing import Any
 import builtins

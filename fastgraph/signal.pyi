@@ -4,7 +4,7 @@ from fastgraph import fftnd as fftnd
 from fastgraph import ifftnd as ifftnd
 from fastgraph import irfftnd as irfftnd
 from fastgraph import rfftnd as rfftnd
-from fastgraph._tensor import Tensor
+from fastgraph.core.tensor import Tensor
 from typing import Any
 import builtins
 

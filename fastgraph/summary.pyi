@@ -1,5 +1,5 @@
 # Written by tools/stubs.py from the ops' definitions; do not edit.
-from fastgraph.graph.events import SummaryWriter as SummaryWriter
-from fastgraph.graph.events import create_file_writer as create_file_writer
-from fastgraph.graph.events import graph as graph
+from fastgraph.graphdef.event_files import SummaryWriter as SummaryWriter
+from fastgraph.graphdef.event_files import create_file_writer as create_file_writer
+from fastgraph.graphdef.event_files import graph as graph
 

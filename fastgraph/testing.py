@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph import nesting, ops  # noqa: F401  # the second: values have their operators
-from fastgraph import primitive as primitives
-from fastgraph._namespaces import lookup
-from fastgraph._tensor import EagerTensor, Tensor, as_array, convert
-from fastgraph.gradient import GradientTape, is_variable
-from fastgraph.indexed_slices import IndexedSlices
+from fastgraph import ops  # noqa: F401  # the second: values have their operators
+from fastgraph.api.namespaces import lookup
+from fastgraph.core import registry as primitives
+from fastgraph.core.base import nesting  # the second: values have their operators
+from fastgraph.core.tape.gradient_tape import GradientTape, is_variable
+from fastgraph.core.tape.indexed_slices import IndexedSlices
+from fastgraph.core.tensor import EagerTensor, Tensor, as_array, convert
 
 __getattr__, __dir__ = lookup("testing")
 

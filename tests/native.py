@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 import fastgraph as fg
-from fastgraph import _blas, _buffer, _convolutions, _primitive
-from fastgraph._primitive import Primitive
-from fastgraph._tensor import as_array, from_array
+from fastgraph.core import primitive
+from fastgraph.core.native import buffer, convolutions, matmul
+from fastgraph.core.primitive import Primitive
+from fastgraph.core.tensor import as_array, from_array
 
 _name = ctypes.pythonapi.PyCapsule_GetName
 _name.argtypes, _name.restype = (ctypes.py_object,), ctypes.c_char_p
@@ -39,12 +40,12 @@ def _integer(module: ModuleType, name: str) -> ctypes.c_int:
 # ---- instructions of the CPU ----------------------------------------------------------------------------------------
 
 #: Bits of the vectors of eager convolutions and pooling, and of products by blocks; 0: NumPy or BLAS instead.
-CONVOLUTION_BITS, PRODUCT_BITS = _integer(_convolutions, "_bits"), _integer(_blas, "_bits")
+CONVOLUTION_BITS, PRODUCT_BITS = _integer(convolutions, "_bits"), _integer(matmul, "_bits")
 #: Whether convolutions of bfloat16 use registers of tiles, and the operations from which on they do.
-TILES = _integer(_convolutions, "_tiles")
-TILED = ctypes.c_double.from_address(address(_convolutions, "_tiled"))
+TILES = _integer(convolutions, "_tiles")
+TILED = ctypes.c_double.from_address(address(convolutions, "_tiled"))
 #: 0 (any CPU's), 1 (AVX2), 2 (AVX-512): what loops of mathematics use; -1 until one of them has asked.
-LEVEL = _integer(_primitive, "_level")
+LEVEL = _integer(primitive, "_level")
 #: What this CPU has, as the process found it.
 MOST_BITS, HAS_TILES = CONVOLUTION_BITS.value, bool(TILES.value)
 
@@ -69,10 +70,10 @@ def most_level() -> int:
 
 # ---- memory ---------------------------------------------------------------------------------------------------------
 
-_trim = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(address(_buffer, "block_trim"))
-_free = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(address(_buffer, "block_free"))  # without the GIL
+_trim = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(address(buffer, "block_trim"))
+_free = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(address(buffer, "block_free"))  # without the GIL
 _block_of = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int32)(
-    address(_buffer, "block_of_object")
+    address(buffer, "block_of_object")
 )
 FOREIGN = 1  # BlockKind of _buffer.pxd: memory of another owner
 

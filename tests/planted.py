@@ -13,18 +13,19 @@ from contextlib import contextmanager
 from typing import Any
 from unittest.mock import patch
 
-from fastgraph.compiler import schedule
-from fastgraph.compiler.placement import Placement
-from fastgraph.compiler.plan import Place, PlanSpec
-from fastgraph.compiler.step_specs import StepSpecs
-from fastgraph.graph import ir, passes
-from fastgraph.graph.rewrite import Row, compile_row
+from fastgraph.graph import ir
+from fastgraph.graph.passes import optimize
+from fastgraph.graph.passes.rewriter import Row, compile_row
+from fastgraph.runtime import schedule
+from fastgraph.runtime.buffer_assignment import Placement
+from fastgraph.runtime.plan import Place, PlanSpec
+from fastgraph.runtime.step_specs import StepSpecs
 
 
 def _algebra() -> Any:
     """A wrong row: a difference is a sum."""
-    wrong = passes._table(compile_row(Row("subtract(x, y)", "add(x, y)")))
-    return patch.object(passes, "algebra_rules", lambda: wrong)
+    wrong = optimize._table(compile_row(Row("subtract(x, y)", "add(x, y)")))
+    return patch.object(optimize, "algebra_rules", lambda: wrong)
 
 
 def _effect() -> Any:

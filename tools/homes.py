@@ -1,4 +1,5 @@
-"""Say which module of fastgraph.ops each op is defined in: the text of fastgraph/_op_homes.py, on the standard output.
+"""Say which module of fastgraph.ops each op is defined in: the text of fastgraph/core/op_index.py, on the standard
+output.
 
     .venv/bin/python tools/homes.py        (tools/stubs.py runs it and writes the file)
 
@@ -11,7 +12,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from fastgraph import primitive as primitives
+from fastgraph.core import registry as primitives
 
 OPS = "fastgraph.ops."
 #: What registers for others.

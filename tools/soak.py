@@ -21,7 +21,7 @@ import time
 from pathlib import Path
 
 import fastgraph
-from fastgraph import flags
+from fastgraph.core.base import flags
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import fastgraph
-from fastgraph import _namespaces as namespaces
+from fastgraph.api import namespaces
 
 PACKAGE = Path(fastgraph.__file__).parent
 BUILTINS = ("int", "float", "bool", "str", "bytes", "list", "tuple", "dict", "object", "type", "complex", "set")
@@ -28,7 +28,7 @@ KNOWN = {
     "Callable": "from collections.abc import Callable",
     "Iterable": "from collections.abc import Iterable",
     "Sequence": "from collections.abc import Sequence",
-    "Tensor": "from fastgraph._tensor import Tensor",
+    "Tensor": "from fastgraph.core.tensor import Tensor",
 }
 #: Public names of which type checkers see more than Python does.
 TYPED = {"function": "staging.typed_function:function"}
@@ -139,7 +139,7 @@ def generate() -> dict[Path, str]:
             stubs[space].imports.add(f"from fastgraph.{original} import {name} as {name}")
     stubs[""].lines.insert(0, "__version__: str")
     stubs[""].lines.append("def __dir__() -> list[str]: ...")
-    return {file_of(space): stub.text() for space, stub in stubs.items()} | {PACKAGE / "_op_homes.py": homes()}
+    return {file_of(space): stub.text() for space, stub in stubs.items()} | {PACKAGE / "core" / "op_index.py": homes()}
 
 
 def shortest(function: Any, ops: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""Write the list of TensorFlow's public names (names only) to fastgraph/_tensorflow_names.txt.
+"""Write the list of TensorFlow's public names (names only) to fastgraph/api/tensorflow_names.txt.
 
     python tools/tensorflow_names.py
 
@@ -15,7 +15,7 @@ import types
 from pathlib import Path
 
 SKIPPED = ("compat.v1", "raw_ops", "dtensor", "keras.src", "keras.legacy", "compat.v2")
-OUT = Path(__file__).resolve().parent.parent / "fastgraph" / "_tensorflow_names.txt"
+OUT = Path(__file__).resolve().parent.parent / "fastgraph" / "api" / "tensorflow_names.txt"
 
 
 def public_modules(root: types.ModuleType) -> dict[str, list[str]]:

@@ -16,11 +16,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from fastgraph import flags
-from fastgraph.compiler import kernels
-from fastgraph.compiler.kernel import KernelSpec
-from fastgraph.compiler.loader import PROTOTYPE, Library
-from fastgraph.compiler.target import host, kernel_key, symbol
+from fastgraph.compiler.cpu.loader import PROTOTYPE, Library
+from fastgraph.compiler.cpu.target import host, kernel_key, symbol
+from fastgraph.compiler.program.kernel_spec import KernelSpec
+from fastgraph.compiler.store import kernel_service
+from fastgraph.core.base import flags
 
 CHAIN = "tanh_float32(v) * sigmoid_float32(v) + exp_float32(-(v * v)) - log_float32(float32(1) + v * v)"
 FUNCTIONS = ("exp", "expm1", "log", "log1p", "tanh", "sin", "cos")
@@ -45,7 +45,7 @@ def least(function: Callable[[], object], runs: int) -> float:
 
 def compiling() -> None:
     """Numba's front end, LLVM, and the loader, in this process."""
-    from fastgraph.compiler.objectcode import compile_kernel
+    from fastgraph.compiler.cpu.object_code import compile_kernel
 
     serial = iter(range(10**6))
 
@@ -68,7 +68,7 @@ def first_kernel() -> None:
     program = (
         "import sys, time; start = time.perf_counter()\n"
         "from benchmarks.micro.kernels import CHAIN, spec\n"
-        "from fastgraph.compiler import kernels\n"
+        "from fastgraph.compiler.store import kernel_service as kernels\n"
         "asked = time.perf_counter()\n"
         "handles = kernels.request([spec(CHAIN, comment=str(i)) for i in range(20)])\n"
         "handles[0].wait(); first = time.perf_counter()\n"
@@ -104,7 +104,7 @@ def running() -> None:
     for dtype in ("float32", "float64"):
         cases += [(f"{name} {dtype}", f"{name}_{dtype}(v)", getattr(np, name)) for name in FUNCTIONS]
     with flags.override(worker=False, store=tempfile.mkdtemp()):
-        handles = kernels.request([spec(text, title.split()[1]) for title, text, _ in cases])
+        handles = kernel_service.request([spec(text, title.split()[1]) for title, text, _ in cases])
         for (title, _, reference), handle in zip(cases, handles, strict=True):
             assert handle.wait(), handle.error
             line = f"{title:16}"

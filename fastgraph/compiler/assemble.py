@@ -10,16 +10,18 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeGuard, cast
 
-from fastgraph._blas import vector_bits
-from fastgraph.compiler import column_sums, convolution, counted, loop_kernels, scalar_loops
-from fastgraph.compiler.alike import Pattern
-from fastgraph.compiler.arrange import FlatNest, arrange
-from fastgraph.compiler.cost import cost, operations
-from fastgraph.compiler.emit_cpu import Emitted, emit
-from fastgraph.compiler.extents import FIRST_WITNESS, Witnesses, witness_avals
-from fastgraph.compiler.fusion import UPDATES, Cluster, Fusion, lowerable
-from fastgraph.compiler.ordered import KINDS, ordered
-from fastgraph.compiler.program import (
+from fastgraph.compiler.cpu.emit import Emitted, emit
+from fastgraph.compiler.cpu.spelling import FLOATS
+from fastgraph.compiler.library import bias_gradient, convolution, loop_kernels, scalar_loops
+from fastgraph.compiler.library import counted_results as counted
+from fastgraph.compiler.library.ordered_ops import KINDS, ordered
+from fastgraph.compiler.library.register_blocks import Geometry
+from fastgraph.compiler.nest.canonicalize import FlatNest, arrange
+from fastgraph.compiler.nest.cost_model import cost, operations
+from fastgraph.compiler.nest.fusion import UPDATES, Cluster, Fusion, lowerable
+from fastgraph.compiler.nest.scalar_ir import Scalar, walk
+from fastgraph.compiler.nest.split_reductions import few_at_a_time, split
+from fastgraph.compiler.program.program import (
     AliasStep,
     AssignStep,
     CondStep,
@@ -36,16 +38,15 @@ from fastgraph.compiler.program import (
     Step,
     WhileStep,
 )
-from fastgraph.compiler.register_blocks import Geometry
-from fastgraph.compiler.scalar import Scalar, walk
-from fastgraph.compiler.sizes import CannotPlan, infer_loop
-from fastgraph.compiler.spell_cpu import FLOATS
-from fastgraph.compiler.split import few_at_a_time, split
-from fastgraph.dtype import as_dtype
+from fastgraph.compiler.program.shape_inference import CannotPlan, infer_loop
+from fastgraph.compiler.program.symbolic_extents import FIRST_WITNESS, Witnesses, witness_avals
+from fastgraph.compiler.similar_clusters import Pattern
+from fastgraph.core.base.dtype import as_dtype
+from fastgraph.core.base.shapes import Aval, Shape
+from fastgraph.core.native.matmul import vector_bits
+from fastgraph.core.registry import Primitive
 from fastgraph.graph import ir
 from fastgraph.graph.ir import Graph, Node, Value
-from fastgraph.primitive import Primitive
-from fastgraph.shapes import Aval, Shape
 
 PARTIAL = Primitive("partial_result", op_type="PartialResult", n_outputs=1)
 PARTIAL_NODE = Node(PARTIAL, (), {}, (), "partial_result")
@@ -134,7 +135,7 @@ class Assembler:
         known = node.outputs[0].aval.shape
         if source is None or result is None or known is None or None in known or 0 in source:
             return False
-        return column_sums.is_column_sum(node, source, result)  # type: ignore[arg-type]
+        return bias_gradient.is_column_sum(node, source, result)  # type: ignore[arg-type]
 
     def is_dynamic(self, node: Node) -> bool:
         """Whether the shape of a result is data."""
@@ -562,7 +563,7 @@ def _depends(unit: Any, other: Any, waits: Mapping[Any, set[Any]]) -> bool:
 
 def _stand_ins(graph: Graph, shapes: Sequence[Shape]) -> list[Shape]:
     """The shapes with a prime for each unknown extent."""
-    from fastgraph.compiler.extents import _numbers, primes
+    from fastgraph.compiler.program.symbolic_extents import _numbers, primes
 
     fresh = primes(_numbers(graph) | {n for s in shapes for n in s or () if n is not None})
     return [None if s is None else tuple([next(fresh) if n is None else n for n in s]) for s in shapes]

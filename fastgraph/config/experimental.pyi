@@ -1,19 +1,19 @@
 # Written by tools/stubs.py from the ops' definitions; do not edit.
-from fastgraph.configuration import enable_op_determinism as enable_op_determinism
-from fastgraph.configuration import enable_tensor_float_32_execution as enable_tensor_float_32_execution
-from fastgraph.configuration import get_device_details as get_device_details
-from fastgraph.configuration import get_device_policy as get_device_policy
-from fastgraph.configuration import get_memory_growth as get_memory_growth
-from fastgraph.configuration import get_synchronous_execution as get_synchronous_execution
-from fastgraph.configuration import get_visible_devices as get_visible_devices
-from fastgraph.configuration import set_device_policy as set_device_policy
-from fastgraph.configuration import set_memory_growth as set_memory_growth
-from fastgraph.configuration import set_synchronous_execution as set_synchronous_execution
-from fastgraph.configuration import set_visible_devices as set_visible_devices
-from fastgraph.configuration import tensor_float_32_execution_enabled as tensor_float_32_execution_enabled
-from fastgraph.devices import LogicalDeviceConfiguration as VirtualDeviceConfiguration
-from fastgraph.devices import get_logical_device_configuration as get_virtual_device_configuration
-from fastgraph.devices import list_logical_devices as list_logical_devices
-from fastgraph.devices import list_physical_devices as list_physical_devices
-from fastgraph.devices import set_logical_device_configuration as set_virtual_device_configuration
+from fastgraph.api.configuration import enable_op_determinism as enable_op_determinism
+from fastgraph.api.configuration import enable_tensor_float_32_execution as enable_tensor_float_32_execution
+from fastgraph.api.configuration import get_device_details as get_device_details
+from fastgraph.api.configuration import get_device_policy as get_device_policy
+from fastgraph.api.configuration import get_memory_growth as get_memory_growth
+from fastgraph.api.configuration import get_synchronous_execution as get_synchronous_execution
+from fastgraph.api.configuration import get_visible_devices as get_visible_devices
+from fastgraph.api.configuration import set_device_policy as set_device_policy
+from fastgraph.api.configuration import set_memory_growth as set_memory_growth
+from fastgraph.api.configuration import set_synchronous_execution as set_synchronous_execution
+from fastgraph.api.configuration import set_visible_devices as set_visible_devices
+from fastgraph.api.configuration import tensor_float_32_execution_enabled as tensor_float_32_execution_enabled
+from fastgraph.core.devices import LogicalDeviceConfiguration as VirtualDeviceConfiguration
+from fastgraph.core.devices import get_logical_device_configuration as get_virtual_device_configuration
+from fastgraph.core.devices import list_logical_devices as list_logical_devices
+from fastgraph.core.devices import list_physical_devices as list_physical_devices
+from fastgraph.core.devices import set_logical_device_configuration as set_virtual_device_configuration
 

@@ -1,6 +1,6 @@
 # Written by tools/stubs.py from the ops' definitions; do not edit.
-from fastgraph.configuration import get_inter_op_parallelism_threads as get_inter_op_parallelism_threads
-from fastgraph.configuration import get_intra_op_parallelism_threads as get_intra_op_parallelism_threads
-from fastgraph.configuration import set_inter_op_parallelism_threads as set_inter_op_parallelism_threads
-from fastgraph.configuration import set_intra_op_parallelism_threads as set_intra_op_parallelism_threads
+from fastgraph.api.configuration import get_inter_op_parallelism_threads as get_inter_op_parallelism_threads
+from fastgraph.api.configuration import get_intra_op_parallelism_threads as get_intra_op_parallelism_threads
+from fastgraph.api.configuration import set_inter_op_parallelism_threads as set_inter_op_parallelism_threads
+from fastgraph.api.configuration import set_intra_op_parallelism_threads as set_intra_op_parallelism_threads
 

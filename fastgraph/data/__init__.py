@@ -5,7 +5,7 @@ Rule: what runs elements is here and in Python; a graph knows a dataset or an it
 
 from __future__ import annotations
 
-from fastgraph._namespaces import lookup
+from fastgraph.api.namespaces import lookup
 from fastgraph.data.dataset import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Dataset, DatasetSpec
 from fastgraph.data.iterators import IteratorBase as Iterator
 from fastgraph.data.iterators import IteratorSpec, NumpyIterator

@@ -1,7 +1,8 @@
 """`tf.data.Dataset`: elements that come one after the other, and what can be made of them.
 
 Rule: a Dataset only describes; nothing runs before it is iterated over. What its methods make is a Source (sources.py,
-transformations.py, mapped.py), at once where all operands have values, by a node of the graph where one is symbolic.
+transformations.py, element_functions.py), at once where all operands have values, by a node of the graph where one is
+symbolic.
 """
 
 from __future__ import annotations
@@ -11,23 +12,23 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from fastgraph import nesting
-from fastgraph._tensor import Tensor, convert, current_trace, from_array, init_scope
-from fastgraph.conversion import unsupported
-from fastgraph.data import in_graphs, mapped, sources, transformations
+from fastgraph.composites.ragged_tensor import RaggedTensorSpec
+from fastgraph.composites.sparse_tensor import SparseTensorSpec
+from fastgraph.core.base import nesting
+from fastgraph.core.base.dtype import as_dtype, bool_, int64
+from fastgraph.core.base.shapes import NoneTensorSpec, TensorShape, TensorSpec
+from fastgraph.core.conversion import unsupported
+from fastgraph.core.tensor import Tensor, convert, current_trace, from_array, init_scope
+from fastgraph.data import dataset_ops, element_functions, sources, transformations
+from fastgraph.data.element_specs import OfElements, flat, normalized, spec_of
 from fastgraph.data.handles import HANDLE, owned, resolve
 from fastgraph.data.iterators import Cursor, NumpyIterator, OwnedIterator, found
 from fastgraph.data.sources import INFINITE, UNKNOWN, Described, Source
-from fastgraph.data.structures import OfElements, flat, normalized, spec_of
-from fastgraph.dtype import as_dtype, bool_, int64
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.graph import control_flow
 from fastgraph.graph.trace import SymbolicTensor
-from fastgraph.ops import checks, comparison, elementwise
-from fastgraph.ops.generators import generators
-from fastgraph.ragged_tensor import RaggedTensorSpec
-from fastgraph.shapes import NoneTensorSpec, TensorShape, TensorSpec
-from fastgraph.sparse_tensor import SparseTensorSpec
+from fastgraph.ops import comparison, elementwise, runtime_assertions
+from fastgraph.ops.random_states import generators
 from fastgraph.staging import autograph
 
 AUTOTUNE = -1
@@ -63,7 +64,7 @@ class Dataset:
     def cardinality(self) -> Any:
         """Return how many elements there are, INFINITE_CARDINALITY or UNKNOWN_CARDINALITY. -> i64[]."""
         if self.source is None:
-            return in_graphs.cardinality_of(self.handle)
+            return dataset_ops.cardinality_of(self.handle)
         return convert(self.source.cardinality(), int64)
 
     def __len__(self) -> int:
@@ -94,7 +95,7 @@ class Dataset:
     def __iter__(self) -> OwnedIterator:
         if current_trace() is None and self.source is not None:
             return OwnedIterator(Cursor(self.source), self._spec)
-        return OwnedIterator(None, self._spec, in_graphs.iterator_of(self.handle))
+        return OwnedIterator(None, self._spec, dataset_ops.iterator_of(self.handle))
 
     def __fg_staged_for__(self) -> tuple[Any, Any]:
         """As what a staged loop goes over: (is there another element, the next element), two functions."""
@@ -116,7 +117,7 @@ class Dataset:
         """Return the last state of `state = reduce_func(state, element)`. Source: tf.data.Dataset.reduce."""
         if current_trace() is None and self.source is not None:
             with init_scope():
-                return mapped.reduced(self.source, initial_state, reduce_func)
+                return element_functions.reduced(self.source, initial_state, reduce_func)
         has_next, get_next = self.__fg_staged_for__()
         function = autograph.convert(reduce_func)
         state = normalized(initial_state)
@@ -216,18 +217,20 @@ class Dataset:
         An element that is a tuple is spread over the parameters. `num_parallel_calls` changes no result, nor the order.
         Raises: what tracing raises, TypeError for results that are no tensors. Source: tf.data.Dataset.map.
         """
-        function = mapped.Mapped(map_func, self._spec, "Dataset.map()")
-        return made(mapped.Map, self, *function.captured, mapped=function, parallel=num_parallel_calls is not None)
+        function = element_functions.Mapped(map_func, self._spec, "Dataset.map()")
+        return made(
+            element_functions.Map, self, *function.captured, mapped=function, parallel=num_parallel_calls is not None
+        )
 
     def filter(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
         """Return the elements of which `predicate`, traced once, is true. Raises: ValueError if it gives no bool."""
-        function = mapped.Mapped(predicate, self._spec, "Dataset.filter()")
-        return made(mapped.Filter, self, *function.captured, mapped=function)
+        function = element_functions.Mapped(predicate, self._spec, "Dataset.filter()")
+        return made(element_functions.Filter, self, *function.captured, mapped=function)
 
     def flat_map(self, map_func: Callable[..., Any], name: str | None = None) -> Dataset:
         """Return the elements of the datasets that `map_func` gives, one after the other."""
-        function = mapped.Mapped(map_func, self._spec, "Dataset.flat_map()")
-        return made(mapped.FlatMap, self, *function.captured, mapped=function)
+        function = element_functions.Mapped(map_func, self._spec, "Dataset.flat_map()")
+        return made(element_functions.FlatMap, self, *function.captured, mapped=function)
 
     def batch(
         self,
@@ -368,7 +371,7 @@ def made(kind: type[Source], *operands: Any, **options: Any) -> Dataset:
         return kind(*values, **options)
 
     inputs = tuple([tensor for tensor, from_graph in zip(tensors, computed, strict=True) if from_graph])
-    return Dataset(None, described.spec, in_graphs.dataset_of(inputs, in_graphs.Recipe(build)))
+    return Dataset(None, described.spec, dataset_ops.dataset_of(inputs, dataset_ops.Recipe(build)))
 
 
 class DatasetSpec(OfElements):
@@ -421,7 +424,7 @@ def _length(dataset: Any) -> Any:
     if dataset.source is not None:
         return len(dataset)
     n = dataset.cardinality()
-    checks.Assert(n >= 0, ["len requires dataset with definitive cardinality, got ", n])
+    runtime_assertions.Assert(n >= 0, ["len requires dataset with definitive cardinality, got ", n])
     return n
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastgraph._namespaces import lookup
+from fastgraph.api.namespaces import lookup
 from fastgraph.data.dataset import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Dataset
 from fastgraph.data.optionals import Optional, get_next_as_optional
 

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph._tensor import current_trace, from_array
-from fastgraph.dtype import int64
+from fastgraph.core.base.dtype import int64
+from fastgraph.core.base.shapes import TensorSpec
+from fastgraph.core.tensor import current_trace, from_array
 from fastgraph.errors import FailedPreconditionError
-from fastgraph.shapes import TensorSpec
 
 HANDLE = TensorSpec((), int64)
 

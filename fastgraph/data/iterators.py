@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from fastgraph import nesting
-from fastgraph._tensor import Tensor, convert, current_trace, init_scope
-from fastgraph.data import in_graphs
+from fastgraph.composites.sparse_tensor import SparseTensor
+from fastgraph.core.base import nesting
+from fastgraph.core.base.locks import Lock
+from fastgraph.core.tensor import Tensor, convert, current_trace, init_scope
+from fastgraph.data import dataset_ops
+from fastgraph.data.element_specs import Element, OfElements, packed
 from fastgraph.data.handles import HANDLE, Handled, resolve
 from fastgraph.data.optionals import Optional
 from fastgraph.data.sources import Run, Source
-from fastgraph.data.structures import Element, OfElements, packed
 from fastgraph.errors import OutOfRangeError
-from fastgraph.locks import Lock
-from fastgraph.sparse_tensor import SparseTensor
 
 _MOST_IN_A_GRAPH = 10_000
 
@@ -122,7 +122,7 @@ class OwnedIterator(IteratorBase):
                 return Optional(self._spec, convert(True), self._cursor.take())
             except StopIteration:
                 return Optional.empty(self._spec)
-        has_value, *components = in_graphs.get_next_as_optional(self.handle, self._spec)
+        has_value, *components = dataset_ops.get_next_as_optional(self.handle, self._spec)
         return Optional(self._spec, has_value, components)
 
     def _next_in_graph(self) -> Any:
@@ -133,11 +133,11 @@ class OwnedIterator(IteratorBase):
                 "ever: a graph does not know where the dataset ends. Let AutoGraph convert the loop (tf.function with "
                 "autograph=True, source to be found), or use Dataset.reduce."
             )
-        return packed(self._spec, in_graphs.get_next(self.handle, self._spec))
+        return packed(self._spec, dataset_ops.get_next(self.handle, self._spec))
 
     def __fg_staged_for__(self) -> tuple[Any, Any]:
         """As what a staged loop goes over: (is there another element, the next element), two functions."""
-        return lambda: in_graphs.has_next(self.handle), self._next_in_graph
+        return lambda: dataset_ops.has_next(self.handle), self._next_in_graph
 
 
 class IteratorSpec(OfElements):
@@ -184,7 +184,7 @@ class NumpyIterator:
 
 def _as_numpy(leaf: Any) -> Any:
     if isinstance(leaf, SparseTensor):
-        from fastgraph.sparse_ops import to_dense
+        from fastgraph.composites.sparse_ops import to_dense
 
         return to_dense(leaf).numpy()
     return leaf.numpy() if hasattr(leaf, "numpy") else leaf

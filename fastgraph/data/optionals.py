@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from fastgraph._tensor import convert, current_trace
-from fastgraph.data.structures import OfElements, flat, normalized, packed, spec_of, tensor_specs
-from fastgraph.dtype import bool_, string
-from fastgraph.ops import checks, creation, gathering, movement
-from fastgraph.shapes import TensorSpec
+from fastgraph.core.base.dtype import bool_, string
+from fastgraph.core.base.shapes import TensorSpec
+from fastgraph.core.tensor import convert, current_trace
+from fastgraph.data.element_specs import OfElements, flat, normalized, packed, spec_of, tensor_specs
+from fastgraph.ops import creation, gathering, movement, runtime_assertions
 
 _HAS_VALUE = TensorSpec([], bool_)
 
@@ -43,7 +43,7 @@ class Optional:
 
     def get_value(self, name: str | None = None) -> Any:
         """Return the value. Raises InvalidArgumentError if there is none. Source: tf.experimental.Optional."""
-        checks.Assert(self._has_value, ["The given optional does not have a value."])
+        runtime_assertions.Assert(self._has_value, ["The given optional does not have a value."])
         return packed(self._element_spec, self._components)
 
     @property

@@ -12,14 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph import errors, nesting
-from fastgraph._tensor import convert, from_array
-from fastgraph.data.components import apart, kinds_of, sliced, unbatched
+from fastgraph import errors
+from fastgraph.composites.ragged_tensor import RaggedTensorSpec
+from fastgraph.core.base import nesting
+from fastgraph.core.base.dtype import DType, as_dtype, int64
+from fastgraph.core.base.shapes import TensorShape, TensorSpec, TypeSpec
+from fastgraph.core.tensor import convert, from_array
+from fastgraph.data.element_leaves import apart, kinds_of, sliced, unbatched
+from fastgraph.data.element_specs import Element, flat, normalized, spec_of, tensor_specs
 from fastgraph.data.handles import Handled
-from fastgraph.data.structures import Element, flat, normalized, spec_of, tensor_specs
-from fastgraph.dtype import DType, as_dtype, int64
-from fastgraph.ragged_tensor import RaggedTensorSpec
-from fastgraph.shapes import TensorShape, TensorSpec, TypeSpec
 
 INFINITE, UNKNOWN = -1, -2
 

@@ -1,7 +1,7 @@
 """Datasets made of datasets: one class for each way, which says what its elements are like and how a pass goes.
 
 Rule: counts may be symbolic while a graph is traced, when only the spec is asked for. No function of the user's is
-called here (mapped.py).
+called here (element_functions.py).
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph import nesting
-from fastgraph._philox import words
-from fastgraph._tensor import from_array
-from fastgraph.data.components import batched, kinds_of, sliced, stacked, unbatched
+from fastgraph.core.base import nesting
+from fastgraph.core.base.dtype import int64
+from fastgraph.core.base.shapes import TensorSpec
+from fastgraph.core.native.philox import words
+from fastgraph.core.tensor import from_array
+from fastgraph.data.element_leaves import batched, kinds_of, sliced, stacked, unbatched
+from fastgraph.data.element_specs import Element, common
 from fastgraph.data.sources import INFINITE, UNKNOWN, Run, Source
-from fastgraph.data.structures import Element, common
-from fastgraph.dtype import int64
 from fastgraph.errors import InvalidArgumentError
-from fastgraph.ops.generators import advanced, first_state
-from fastgraph.shapes import TensorSpec
+from fastgraph.ops.random_states import advanced, first_state
 
 
 class _Same(Source):

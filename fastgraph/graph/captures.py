@@ -9,12 +9,12 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from fastgraph import dtype as dtypes
-from fastgraph._buffer import Cell
-from fastgraph._tensor import EagerTensor, Tensor, convert
+from fastgraph.core.base import dtype as dtypes
+from fastgraph.core.base.shapes import Aval, compatible, shape_of
+from fastgraph.core.native.buffer import Cell
+from fastgraph.core.tensor import EagerTensor, Tensor, convert
 from fastgraph.graph.ir import Value
-from fastgraph.resource_handles import ResourceHandle
-from fastgraph.shapes import Aval, compatible, shape_of
+from fastgraph.state.resource_handles import ResourceHandle
 
 
 class Deferred:

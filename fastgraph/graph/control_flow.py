@@ -10,22 +10,22 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from fastgraph import dtype as dtypes
-from fastgraph import nesting
-from fastgraph._tensor import EagerTensor, Tensor, bind, convert, current_trace
+from fastgraph.composites.symbolic_tensor_array import unify_all
+from fastgraph.composites.tensor_array import TensorArray
+from fastgraph.core.base import dtype as dtypes
+from fastgraph.core.base import nesting
+from fastgraph.core.base.shapes import Aval, TensorShape, generalises, shape_of
+from fastgraph.core.name_scopes import name_scope
+from fastgraph.core.op_errors import message_name
+from fastgraph.core.registry import get, public_function
+from fastgraph.core.tensor import EagerTensor, Tensor, bind, convert, current_trace
 from fastgraph.errors import InvalidArgumentError
-from fastgraph.graph import control_gradients as control_gradients  # fills in the gradients of cond and while
-from fastgraph.graph.branches import as_tensor, converted, make_cond, make_while, packed, subgraph_name, traced
+from fastgraph.graph import control_flow_gradients as control_flow_gradients  # fills in the gradients of cond and while
 from fastgraph.graph.ir import Value
-from fastgraph.graph.operation import Operation
-from fastgraph.graph.recursion import Unknown
+from fastgraph.graph.recursive_calls import Unknown
+from fastgraph.graph.subgraphs import as_tensor, converted, make_cond, make_while, packed, subgraph_name, traced
 from fastgraph.graph.trace import GraphTrace, SymbolicTensor, reserved
-from fastgraph.names import name_scope
-from fastgraph.op_errors import message_name
-from fastgraph.primitive import get, public_function
-from fastgraph.shapes import Aval, TensorShape, generalises, shape_of
-from fastgraph.tensor_array import TensorArray
-from fastgraph.traced_tensor_array import unify_all
+from fastgraph.graphdef.graph_view import Operation
 
 # ---------------------------------------------------------------------------------------------------------------------
 # cond

@@ -13,16 +13,16 @@ from collections.abc import Callable, Collection, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from fastgraph import nesting
 from fastgraph._tape import ForwardRecorder, Tape
-from fastgraph._tensor import bind, convert, current_state, current_trace, get_slot
-from fastgraph.gradient import UnconnectedGradients
+from fastgraph.core.base import nesting
+from fastgraph.core.base.shapes import Aval
+from fastgraph.core.registry import public_function, register_public
+from fastgraph.core.tape.gradient_tape import UnconnectedGradients
+from fastgraph.core.tensor import bind, convert, current_state, current_trace, get_slot
 from fastgraph.graph.ir import Graph, Node, Value
-from fastgraph.graph.structure import CALL, rules
+from fastgraph.graph.structural_ops import CALL, rules
 from fastgraph.graph.trace import GraphTrace, SymbolicTensor
-from fastgraph.primitive import public_function, register_public
-from fastgraph.resource_handles import ResourceHandle
-from fastgraph.shapes import Aval
+from fastgraph.state.resource_handles import ResourceHandle
 
 
 @contextmanager

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fastgraph import errors
-from fastgraph.dtype import DType
-from fastgraph.shapes import Aval, compatible
+from fastgraph.core.base.dtype import DType
+from fastgraph.core.base.shapes import Aval, compatible
 
 if TYPE_CHECKING:
-    from fastgraph.graph import operation
+    from fastgraph.graphdef import graph_view
 
 
 @dataclass(frozen=True)
@@ -175,13 +175,13 @@ class Graph:
         return self.trace is not None and self.trace.kind != "graph"
 
     @property
-    def public(self) -> operation.Graph:
+    def public(self) -> graph_view.Graph:
         """The graph as users see it (tf.Graph): always the same object."""
-        found: operation.Graph | None = self.__dict__.get("public")
+        found: graph_view.Graph | None = self.__dict__.get("public")
         if found is None:
-            from fastgraph.graph import operation
+            from fastgraph.graphdef import graph_view
 
-            found = self.__dict__.setdefault("public", operation.Graph(of=self))  # one, whoever is first
+            found = self.__dict__.setdefault("public", graph_view.Graph(of=self))  # one, whoever is first
         return found
 
     def __str__(self) -> str:
@@ -477,7 +477,7 @@ def is_serialisable(attr: Any) -> bool:
 
 
 def _is_eager_tensor(value: Any) -> bool:
-    from fastgraph._tensor import EagerTensor
+    from fastgraph.core.tensor import EagerTensor
 
     return isinstance(value, EagerTensor)
 

@@ -13,19 +13,20 @@ import weakref
 from types import CodeType
 from typing import Any
 
-from fastgraph import dtype as dtypes
-from fastgraph._buffer import Cell
-from fastgraph._tensor import EagerTensor, Tensor, Trace, current_state, current_trace
-from fastgraph.dtype import DType
+from fastgraph.core.base import dtype as dtypes
+from fastgraph.core.base.dtype import DType
+from fastgraph.core.base.shapes import Aval, Shape, TensorShape, shape_of
+from fastgraph.core.name_scopes import check_node
+from fastgraph.core.native.buffer import Cell
+from fastgraph.core.op_errors import enum_name
+from fastgraph.core.tensor import EagerTensor, Tensor, Trace, current_state, current_trace
 from fastgraph.errors import InaccessibleTensorError, InternalError, OperatorNotAllowedInGraphError
-from fastgraph.graph import misfits, operation
+from fastgraph.graph import shape_errors
 from fastgraph.graph.ir import Graph, Node, SourceLine, Value, node_name
-from fastgraph.graph.naming import UNNAMED, Reserved, argument_name, tensor_place
-from fastgraph.graph.operation import Operation, consumers, operation_of
-from fastgraph.graph.structure import CONST, CUSTOM, PLACEHOLDER, register_backward
-from fastgraph.names import check_node
-from fastgraph.op_errors import enum_name
-from fastgraph.shapes import Aval, Shape, TensorShape, shape_of
+from fastgraph.graph.node_names import UNNAMED, Reserved, argument_name, tensor_place
+from fastgraph.graph.structural_ops import CONST, CUSTOM, PLACEHOLDER, register_backward
+from fastgraph.graphdef import graph_view as operation
+from fastgraph.graphdef.graph_view import Operation, consumers, operation_of
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _CONVERTER = f"{os.sep}malt{os.sep}"  # AutoGraph's own frames
@@ -416,7 +417,7 @@ class GraphTrace(Trace):
             node = self.graph.add(prim, values, attrs, name=full_name, source=source_lines(), device=state.device)
         except ValueError as error:
             if len(error.args) == 1 and isinstance(error.args[0], str):
-                text = misfits.words(prim.name, [value.aval.shape for value in values], attrs) or error.args[0]
+                text = shape_errors.words(prim.name, [value.aval.shape for value in values], attrs) or error.args[0]
                 error.args = (text + _misfit(self.graph, prim, full_name or node_name(prim), values),)
             raise
         if self.control:
@@ -558,7 +559,7 @@ class GraphTrace(Trace):
 
     def custom_gradient(self, outputs: list[Any], inputs: list[Any], backward: Any) -> list[Any]:
         """Return `outputs` passed through one op whose gradient is `backward(*dys)`, one gradient per input."""
-        from fastgraph._tensor import bind
+        from fastgraph.core.tensor import bind
 
         attrs = {"n_outputs": len(outputs), "key": register_backward(backward)}
         handles = [getattr(item, "__fg_cell__", item) for item in inputs]
@@ -686,7 +687,7 @@ class GraphTrace(Trace):
 
     def identity(self, tensor: Any, name: str = "Identity") -> Value:
         """Append an Identity of a tensor: what a function returns is a node of its own."""
-        from fastgraph.primitive import get
+        from fastgraph.core.registry import get
 
         value = self.value_of(tensor)
         if value.node.op is not PLACEHOLDER:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fastgraph._namespaces import lookup
-from fastgraph.interrupts import imported
+from fastgraph.api.namespaces import lookup
+from fastgraph.core.base.deferred_signals import imported
 
 if TYPE_CHECKING:
     from fastgraph.keras import activations as activations

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from fastgraph._namespaces import lookup
-from fastgraph.conversion import convert_to_tensor
-from fastgraph.ops import activations, comparison, elementwise, exponentials, nnops
+from fastgraph.api.namespaces import lookup
+from fastgraph.core.conversion import convert_to_tensor
+from fastgraph.ops import activations, comparison, elementwise, exponentials, nn_ops
 
 __all__ = [
     "deserialize",
@@ -129,7 +129,7 @@ def softmax(x: Any, axis: int = -1) -> Any:
     x = convert_to_tensor(x)
     if x.shape.rank is not None and x.shape.rank < 2:
         raise ValueError(f"Cannot apply softmax to a tensor that is 1D. Received input: {x}")
-    return nnops.softmax(x, axis=axis)
+    return nn_ops.softmax(x, axis=axis)
 
 
 def _relu6(x: Any) -> Any:
@@ -141,7 +141,7 @@ def _leaky_relu(x: Any) -> Any:
 
 
 def _log_softmax(x: Any) -> Any:
-    return nnops.log_softmax(convert_to_tensor(x))
+    return nn_ops.log_softmax(convert_to_tensor(x))
 
 
 _FUNCTIONS: dict[str, Activation] = {

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from fastgraph._namespaces import lookup
+from fastgraph.api.namespaces import lookup
 
 __all__ = [
     "clear_session",

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastgraph._namespaces import lookup
-from fastgraph.conversion import convert_to_tensor
+from fastgraph.api.namespaces import lookup
+from fastgraph.core.conversion import convert_to_tensor
 from fastgraph.keras import backend, identifiers
 from fastgraph.ops.comparison import greater_equal
 from fastgraph.ops.elementwise import cast, clip_by_value, square

@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph._blas import OneThread
-from fastgraph._namespaces import lookup
-from fastgraph._tensor import Tensor, init_scope
-from fastgraph.conversion import constant as constant_of
-from fastgraph.conversion import convert_to_tensor
-from fastgraph.dtype import DType, DTypeLike, as_dtype, int64
+from fastgraph.api.namespaces import lookup
+from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, int64
+from fastgraph.core.conversion import constant as constant_of
+from fastgraph.core.conversion import convert_to_tensor
+from fastgraph.core.native.matmul import OneThread
+from fastgraph.core.tensor import Tensor, init_scope
 from fastgraph.keras import backend, identifiers
-from fastgraph.ops import creation, random
+from fastgraph.ops import creation, random_ops
 
 __all__ = [
     "Constant",
@@ -177,7 +177,7 @@ class _Random(Initializer):
         """Return the source of the numbers: the same at each call."""
         if self._drawn is None:
             with init_scope():
-                self._drawn = int(random.uniform([], 0, 2**31, int64))
+                self._drawn = int(random_ops.uniform([], 0, 2**31, int64))
         return np.random.Generator(np.random.Philox(self._drawn))
 
     def get_config(self) -> dict[str, Any]:

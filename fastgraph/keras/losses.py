@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastgraph._namespaces import lookup
-from fastgraph._tensor import Tensor
-from fastgraph.conversion import convert_to_tensor
-from fastgraph.dtype import as_dtype, int64
+from fastgraph.api.namespaces import lookup
+from fastgraph.core.base.dtype import as_dtype, int64
+from fastgraph.core.conversion import convert_to_tensor
+from fastgraph.core.tensor import Tensor
 from fastgraph.keras import backend, identifiers
 from fastgraph.ops.activations import divide_no_nan
 from fastgraph.ops.comparison import not_equal
@@ -18,7 +18,7 @@ from fastgraph.ops.elementwise import abs, cast, clip_by_value, multiply, zeros_
 from fastgraph.ops.exponentials import log
 from fastgraph.ops.gathering import where
 from fastgraph.ops.movement import expand_dims, reshape, shape, size, squeeze
-from fastgraph.ops.nnops import (
+from fastgraph.ops.nn_ops import (
     sigmoid_cross_entropy_with_logits,
     softmax_cross_entropy_with_logits,
     sparse_softmax_cross_entropy_with_logits,

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from fastgraph._namespaces import lookup
-from fastgraph._tensor import Tensor, init_scope
-from fastgraph.conversion import convert_to_tensor
-from fastgraph.dtype import DTypeLike
+from fastgraph.api.namespaces import lookup
+from fastgraph.core.base.dtype import DTypeLike
+from fastgraph.core.conversion import convert_to_tensor
+from fastgraph.core.tensor import Tensor, init_scope
 from fastgraph.keras import backend, identifiers, losses
 from fastgraph.keras.layers.base import Layer
 from fastgraph.ops.activations import divide_no_nan
@@ -20,7 +20,7 @@ from fastgraph.ops.elementwise import cast, multiply, ones_like
 from fastgraph.ops.exponentials import sqrt
 from fastgraph.ops.movement import expand_dims, size, squeeze
 from fastgraph.ops.reduction import argmax, reduce_mean, reduce_sum
-from fastgraph.variable import Variable
+from fastgraph.state.variable import Variable
 
 __all__ = [
     "MAE",

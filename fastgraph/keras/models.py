@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from fastgraph._namespaces import lookup
+from fastgraph.api.namespaces import lookup
+from fastgraph.core.base.shapes import TensorSpec
+from fastgraph.core.name_scopes import current_scope
 from fastgraph.errors import NotBuiltError
 from fastgraph.keras import layers
 from fastgraph.keras.layers.base import Layer
@@ -16,11 +18,9 @@ from fastgraph.keras.layers.calls import InputTensor, each_once, parameters_of, 
 from fastgraph.keras.layers.core import InputLayer
 from fastgraph.keras.layers.input_spec import InputSpec
 from fastgraph.keras.summary import table
-from fastgraph.names import current_scope
 from fastgraph.ops.elementwise import cast
 from fastgraph.ops.movement import expand_dims, squeeze
-from fastgraph.shapes import TensorSpec
-from fastgraph.variable import Variable
+from fastgraph.state.variable import Variable
 
 __all__ = ["Model", "Sequential"]
 

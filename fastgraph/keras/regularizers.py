@@ -8,9 +8,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from fastgraph._namespaces import lookup
-from fastgraph._tensor import Tensor
-from fastgraph.conversion import convert_to_tensor
+from fastgraph.api.namespaces import lookup
+from fastgraph.core.conversion import convert_to_tensor
+from fastgraph.core.tensor import Tensor
 from fastgraph.keras import identifiers
 from fastgraph.ops.elementwise import abs, square
 from fastgraph.ops.reduction import reduce_sum

@@ -51,7 +51,7 @@ from fastgraph import subtract as subtract
 from fastgraph import tan as tan
 from fastgraph import tanh as tanh
 from fastgraph import truediv as truediv
-from fastgraph._tensor import Tensor
+from fastgraph.core.tensor import Tensor
 from fastgraph.math import mod as floormod
 from fastgraph.math import special as special
 from fastgraph.nn import approx_max_k as approx_max_k

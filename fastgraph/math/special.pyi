@@ -1,5 +1,5 @@
 # Written by tools/stubs.py from the ops' definitions; do not edit.
-from fastgraph._tensor import Tensor
+from fastgraph.core.tensor import Tensor
 from fastgraph.math import bessel_i0 as bessel_i0
 from fastgraph.math import bessel_i0e as bessel_i0e
 from fastgraph.math import bessel_i1 as bessel_i1

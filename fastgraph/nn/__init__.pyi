@@ -3,12 +3,12 @@ from collections.abc import Callable
 from fastgraph import sigmoid as sigmoid
 from fastgraph import space_to_batch as space_to_batch
 from fastgraph import tanh as tanh
-from fastgraph._tensor import Tensor
+from fastgraph.core.tensor import Tensor
 from fastgraph.nn import experimental as experimental
 from fastgraph.nn import lrn as local_response_normalization
 from fastgraph.nn import silu as swish
-from fastgraph.sparse_lookups import embedding_lookup_sparse as embedding_lookup_sparse
-from fastgraph.sparse_lookups import safe_embedding_lookup_sparse as safe_embedding_lookup_sparse
+from fastgraph.composites.sparse_lookups import embedding_lookup_sparse as embedding_lookup_sparse
+from fastgraph.composites.sparse_lookups import safe_embedding_lookup_sparse as safe_embedding_lookup_sparse
 from typing import Any
 import builtins
 

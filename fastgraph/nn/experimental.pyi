@@ -1,6 +1,6 @@
 # Written by tools/stubs.py from the ops' definitions; do not edit.
 from collections.abc import Callable
-from fastgraph._tensor import Tensor
+from fastgraph.core.tensor import Tensor
 from typing import Any
 import builtins
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph._tensor import convert
-from fastgraph.dtype import as_dtype, float32
+from fastgraph.core.base.dtype import as_dtype, float32
+from fastgraph.core.tensor import convert
 from fastgraph.ops.arguments import as_tensor, named
 from fastgraph.ops.elementwise import (
     cast_p,

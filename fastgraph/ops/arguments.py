@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph._tensor import EagerTensor, Tensor, as_array, bind, convert, current_trace
-from fastgraph.conversion import INT_RANGE, cast_items, convert_to_tensor, has_tensor, unsupported
-from fastgraph.dtype import DType, as_dtype, int32
+from fastgraph.core.base.dtype import DType, as_dtype, int32
+from fastgraph.core.base.shapes import TensorShape
+from fastgraph.core.conversion import INT_RANGE, cast_items, convert_to_tensor, has_tensor, unsupported
+from fastgraph.core.op_errors import message_name
+from fastgraph.core.registry import get
+from fastgraph.core.tensor import EagerTensor, Tensor, as_array, bind, convert, current_trace
 from fastgraph.errors import InvalidArgumentError
-from fastgraph.op_errors import message_name
 from fastgraph.ops.families import bind_named, dtype_set, shape_text
-from fastgraph.primitive import get
-from fastgraph.shapes import TensorShape
 
 
 def no_layout(layout: Any) -> ValueError:

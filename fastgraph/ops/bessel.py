@@ -1,7 +1,7 @@
 """Bessel functions, and the rarer special functions of one number: dawsn, expint, fresnel_cos, fresnel_sin, spence.
 
-Rule: as in special.py. What is outside a function's domain is what TensorFlow makes of it. Source of the functions:
-Abramowitz and Stegun, chapters 5, 7, 9 and 27.
+Rule: as in special_functions.py. What is outside a function's domain is what TensorFlow makes of it. Source of the
+functions: Abramowitz and Stegun, chapters 5, 7, 9 and 27.
 """
 
 from __future__ import annotations

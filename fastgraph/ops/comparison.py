@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph._tensor import bind
+from fastgraph.core.tensor import bind
 from fastgraph.ops.arguments import named
 from fastgraph.ops.families import Array, elementwise, public
 

@@ -1,4 +1,4 @@
-"""The public convolutions: tf.nn.conv2d and its kin, made of the primitives of `conv`.
+"""The public convolutions: tf.nn.conv2d and its kin, made of the primitives of `convolution_primitives`.
 
 Rule: arguments are checked here, other layouts are transposed to channels last, leading axes are flattened; a window
 over one spatial axis is one over two, the first of extent 1.
@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from fastgraph.core.base.shapes import TensorShape
 from fastgraph.ops.arguments import as_tensor, extents, index_vector, named
-from fastgraph.ops.conv import conv2d_input_grad_p, conv2d_p, conv3d_input_grad_p, conv3d_p
+from fastgraph.ops.convolution_primitives import conv2d_input_grad_p, conv2d_p, conv3d_input_grad_p, conv3d_p
 from fastgraph.ops.families import invalid, public, shape_text
 from fastgraph.ops.gathering import gather
 from fastgraph.ops.joining import concat
 from fastgraph.ops.movement import expand_dims, reshape, shape, squeeze
-from fastgraph.ops.windows import (
+from fastgraph.ops.window_arguments import (
     both_steps,
     channels_first,
     channels_last,
@@ -27,7 +28,6 @@ from fastgraph.ops.windows import (
     sizes_of,
     steps,
 )
-from fastgraph.shapes import TensorShape
 
 
 def _apply(

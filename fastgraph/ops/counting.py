@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph._tensor import Tensor, convert, current_trace
-from fastgraph.dtype import int32
+from fastgraph.core.base.dtype import int32
+from fastgraph.core.base.shapes import Aval
+from fastgraph.core.tensor import Tensor, convert, current_trace
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, of_dtypes, static_int
-from fastgraph.ops.checks import assert_less, assert_non_negative, ensure_shape_p
 from fastgraph.ops.comparison import greater, greater_equal, less
 from fastgraph.ops.creation import range_
 from fastgraph.ops.elementwise import cast, clip_by_value, floor, identity, maximum, minimum, ones_like, select
@@ -23,9 +23,9 @@ from fastgraph.ops.families import Array, Dims, custom, elementwise, invalid, lo
 from fastgraph.ops.joining import stack
 from fastgraph.ops.movement import expand_dims_p, reshape, shape
 from fastgraph.ops.reduction import reduce_max
+from fastgraph.ops.runtime_assertions import assert_less, assert_non_negative, ensure_shape_p
 from fastgraph.ops.scatter import scatter_nd
 from fastgraph.ops.segments import unsorted_segment_sum
-from fastgraph.shapes import Aval
 
 # ---- counts ---------------------------------------------------------------------------------------------------------
 
@@ -68,7 +68,7 @@ def bincount(
         raise ValueError(f"Unsupported value for argument axis={axis}. Only 0 and -1 are currently supported.")
     first, n_rows = None, None
     if hasattr(arr, "dense_shape") or hasattr(arr, "flat_values"):
-        from fastgraph.sparse_lookups import counted
+        from fastgraph.composites.sparse_lookups import counted
 
         first, n_rows, arr, weights = counted(arr, weights, axis == -1)
     x = countable(cast(arr, int32))

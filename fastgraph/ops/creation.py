@@ -11,20 +11,20 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph._tensor import Tensor, bind, convert, current_trace, from_array, zeros_or_ones
-from fastgraph.conversion import filled, whole_numbers
-from fastgraph.dtype import DType, as_dtype, float32, int32, string
+from fastgraph.core.base.dtype import DType, as_dtype, float32, int32, string
+from fastgraph.core.base.shapes import Aval
+from fastgraph.core.conversion import filled, whole_numbers
+from fastgraph.core.op_errors import DEVICE, MAX_RANK, out_of_memory, rank_too_large
+from fastgraph.core.registry import get
+from fastgraph.core.tensor import Tensor, bind, convert, current_trace, from_array, zeros_or_ones
 from fastgraph.errors import InvalidArgumentError, ResourceExhaustedError
-from fastgraph.op_errors import DEVICE, MAX_RANK, out_of_memory, rank_too_large
 from fastgraph.ops.arguments import as_tensor, extents, index_vector, named, no_layout, static_int, whole
 from fastgraph.ops.elementwise import cast, identity, maximum, select
 from fastgraph.ops.families import Array, body_of, canonical_axis, custom, invalid, movement, public, shape_text
 from fastgraph.ops.movement import broadcast_to, reshape, shape, shape_of_value, transpose_p
+from fastgraph.ops.precise_sums import is_half
 from fastgraph.ops.reduction import reduce_sum
-from fastgraph.ops.run_time import narrow
-from fastgraph.ops.sums import is_half
-from fastgraph.primitive import get
-from fastgraph.shapes import Aval
+from fastgraph.ops.runtime_checks import narrow
 
 
 def check_dims(dims: Sequence[int | None]) -> None:

@@ -12,15 +12,15 @@ from functools import cache, lru_cache
 from itertools import combinations
 from typing import Any
 
-from fastgraph._tensor import current_trace
+from fastgraph.core.tensor import current_trace
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor
-from fastgraph.ops.contraction import extents_of, matmul_p, product_of
 from fastgraph.ops.elementwise import identity, multiply
 from fastgraph.ops.families import public, shape_text
+from fastgraph.ops.matmul import extents_of, matmul_p, product_of
 from fastgraph.ops.movement import reshape, squeeze_p, transpose_p
 from fastgraph.ops.reduction import sum_p
-from fastgraph.ops.run_time import with_extents
+from fastgraph.ops.runtime_checks import with_extents
 
 #: What an extent that is not known yet counts in the cost of an order.
 UNKNOWN = 64

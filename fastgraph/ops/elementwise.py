@@ -9,17 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph._tensor import Tensor, bind, current_trace, quick_cast, quick_clip
-from fastgraph.dtype import DType, as_dtype
+from fastgraph.core.base.dtype import DType, as_dtype
+from fastgraph.core.base.shapes import broadcast_shapes
+from fastgraph.core.name_scopes import name_scope
+from fastgraph.core.op_errors import message_name
+from fastgraph.core.tape.indexed_slices import IndexedSlices
+from fastgraph.core.tensor import Tensor, bind, current_trace, quick_cast, quick_clip
 from fastgraph.errors import InvalidArgumentError, UnimplementedError
-from fastgraph.indexed_slices import IndexedSlices
-from fastgraph.names import name_scope
-from fastgraph.op_errors import message_name
 from fastgraph.ops.arguments import as_tensor, named, no_layout
 from fastgraph.ops.comparison import greater_equal, less_equal, not_equal_p
 from fastgraph.ops.families import Array, elementwise, public, shape_text
-from fastgraph.ops.sums import is_half
-from fastgraph.shapes import broadcast_shapes
+from fastgraph.ops.precise_sums import is_half
 
 
 def widened(x: Any) -> Any:

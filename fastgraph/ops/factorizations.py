@@ -10,17 +10,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastgraph._blas import scipy_functions
-from fastgraph.dtype import DType, as_dtype, int32
+from fastgraph.core.base.dtype import DType, as_dtype, int32
+from fastgraph.core.base.shapes import Aval
+from fastgraph.core.native.matmul import scipy_functions
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import named
-from fastgraph.ops.contraction import matmul
 from fastgraph.ops.elementwise import complex_of, imag, widened, zeros_like
 from fastgraph.ops.families import Array, custom, invalid, public
 from fastgraph.ops.gathering import dim, gather_p, one_hot
 from fastgraph.ops.joining import concat
-from fastgraph.ops.linalg import diag, diag_part
-from fastgraph.ops.matrices import (
+from fastgraph.ops.linear_solvers import triangular_solve_p
+from fastgraph.ops.matmul import matmul
+from fastgraph.ops.matrix_checks import (
     FLOATS,
     LAPACK,
     adjoint,
@@ -42,9 +43,8 @@ from fastgraph.ops.matrices import (
     upper_triangle,
     with_diagonal,
 )
-from fastgraph.ops.ranking import argsort_p
-from fastgraph.ops.solvers import triangular_solve_p
-from fastgraph.shapes import Aval
+from fastgraph.ops.matrix_diagonals import diag, diag_part
+from fastgraph.ops.sorting import argsort_p
 
 # ---- cholesky -------------------------------------------------------------------------------------------------------
 

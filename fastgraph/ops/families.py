@@ -16,13 +16,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-import fastgraph.op_errors as op_errors
-from fastgraph._tensor import bind, current_trace
-from fastgraph.dtype import DType, as_dtype
+import fastgraph.core.op_errors as op_errors
+from fastgraph.core.base.dtype import DType, as_dtype
+from fastgraph.core.base.shapes import Aval
+from fastgraph.core.registry import Primitive, register, register_public
+from fastgraph.core.tensor import bind, current_trace
 from fastgraph.errors import InvalidArgumentError, OpError
-from fastgraph.ops.partial_values import following
-from fastgraph.primitive import Primitive, register, register_public
-from fastgraph.shapes import Aval
+from fastgraph.ops.value_inference import following
 
 #: Sets of dtypes in the order in which TensorFlow's messages list them. A literal: setup.py reads it.
 DTYPE_SETS = {

@@ -12,19 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph._tensor import Tensor, current_trace
-from fastgraph.dtype import as_dtype
+from fastgraph.core.base.dtype import as_dtype
+from fastgraph.core.base.shapes import Aval
+from fastgraph.core.tensor import Tensor, current_trace
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, has_dtype, index_vector, known_axes, known_value, named, static_int
-from fastgraph.ops.checks import ensure_shape_p
-from fastgraph.ops.contraction import extents_of, product_of
 from fastgraph.ops.elementwise import cast, maximum, minimum
 from fastgraph.ops.families import Array, canonical_axis, custom, invalid, movement, public
 from fastgraph.ops.joining import stack
+from fastgraph.ops.matmul import extents_of, product_of
 from fastgraph.ops.movement import shape_of_value, transpose_p
 from fastgraph.ops.padding import roll
-from fastgraph.ops.run_time import checked, wide
-from fastgraph.shapes import Aval
+from fastgraph.ops.runtime_assertions import ensure_shape_p
+from fastgraph.ops.runtime_checks import checked, wide
 
 _REASON = "a Fourier transform: complex numbers, which kernels have not, and NumPy's is the fast one already"
 

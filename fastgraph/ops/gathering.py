@@ -12,18 +12,18 @@ from typing import Any
 
 import numpy as np
 
-import fastgraph.op_errors as op_errors
-from fastgraph._tensor import Tensor, bind, current_trace, get_slot, init_scope
-from fastgraph.dtype import as_dtype, bool_, int32, int64
+import fastgraph.core.op_errors as op_errors
+from fastgraph.core.base.dtype import as_dtype, bool_, int32, int64
+from fastgraph.core.base.shapes import Aval
+from fastgraph.core.op_errors import MAX_RANK, rank_too_large
+from fastgraph.core.tensor import Tensor, bind, current_trace, get_slot, init_scope
 from fastgraph.errors import InvalidArgumentError, ResourceExhaustedError
-from fastgraph.op_errors import MAX_RANK, rank_too_large
 from fastgraph.ops.arguments import as_tensor, extents, index_vector, known_axis, named, static_int, whole
 from fastgraph.ops.elementwise import cast, select
 from fastgraph.ops.families import Array, Dims, body_of, canonical_axis, custom, invalid, movement, public, shape_text
 from fastgraph.ops.movement import reshape, shape, shape_of_value, size, transpose_p
-from fastgraph.ops.run_time import MOST, narrow
-from fastgraph.ops.sums import HALF, is_half
-from fastgraph.shapes import Aval
+from fastgraph.ops.precise_sums import HALF, is_half
+from fastgraph.ops.runtime_checks import MOST, narrow
 
 # ---- slice ----------------------------------------------------------------------------------------------------------
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastgraph import nesting
-from fastgraph._tensor import current_trace
-from fastgraph.context import control_dependencies
-from fastgraph.devices import device
-from fastgraph.names import name_scope
+from fastgraph.core.base import nesting
+from fastgraph.core.devices import device
+from fastgraph.core.name_scopes import name_scope
+from fastgraph.core.registry import get
+from fastgraph.core.tensor import current_trace
+from fastgraph.ops.control_dependencies import control_dependencies
 from fastgraph.ops.families import bind_effect, public
-from fastgraph.primitive import get
 
 
 @public("no_op")

@@ -1,7 +1,7 @@
 """Incomplete gamma and beta functions: igamma, igammac, betainc, and their gradients.
 
-Rule: as in special.py: bodies are the NumPy oracles of what kernels compute (compiler/gamma_cpu.py). Source of the
-functions: NIST Digital Library of Mathematical Functions, chapter 8.
+Rule: as in special_functions.py: bodies are the NumPy oracles of what kernels compute
+(compiler/cpu/incomplete_gamma.py). Source of the functions: NIST Digital Library of Mathematical Functions, chapter 8.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph import temme
+from fastgraph.core.base import gamma_expansion
+from fastgraph.core.base.shapes import Aval
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.exponentials import exp, log
 from fastgraph.ops.families import Array, custom, elementwise, invalid, shape_text
-from fastgraph.ops.special import digamma, lgamma, xlog1py, xlogy
-from fastgraph.shapes import Aval
+from fastgraph.ops.special_functions import digamma, lgamma, xlog1py, xlogy
 
 _EPS = 2.0**-53
 _STEADY = 2.0**-49  # what rounding leaves of a change between convergents
@@ -77,7 +77,7 @@ def _regularised(a: Array, x: Array, name: str, sign: float) -> tuple[Array, Arr
 
 def _is_near(a: Array, x: Array) -> Any:
     """Where Temme's expansion is used."""
-    return (a >= temme.LEAST) & (a < np.inf) & (np.abs(x - a) < temme.REACH * a)
+    return (a >= gamma_expansion.LEAST) & (a < np.inf) & (np.abs(x - a) < gamma_expansion.REACH * a)
 
 
 @elementwise(
@@ -147,19 +147,19 @@ def _eta(a: Array, x: Array) -> tuple[Array, Array, Array]:
 def _value_near(a: Array, x: Array, sign: float) -> Any:
     """By Temme's expansion, for large a and x of about that size: the upper function (sign 1) or the lower one (-1)."""
     _, half_square, eta = _eta(a, x)
-    rest = np.exp(-a * half_square) / np.sqrt(2 * np.pi * a) * _sum_of(temme.terms(), eta, 1 / a)
+    rest = np.exp(-a * half_square) / np.sqrt(2 * np.pi * a) * _sum_of(gamma_expansion.terms(), eta, 1 / a)
     return 0.5 * _special().erfc(sign * eta * np.sqrt(0.5 * a)) + sign * rest
 
 
 def _near(a: Array, x: Array) -> Any:
     """The derivative by a of Temme's expansion."""
-    rows = temme.terms()
+    rows = gamma_expansion.terms()
     mu, half_square, eta = _eta(a, x)
     slope = np.where(mu == 0, 1.0, mu / np.where(mu == 0, 1.0, eta))
     inverse = 1 / a
     total = _sum_of(rows, eta, inverse)
-    grown = (mu - half_square - 0.5 * inverse) * total + _sum_of(temme.by_a(rows), eta, inverse)
-    grown -= _sum_of(temme.by_eta(rows), eta, inverse) * slope * inverse
+    grown = (mu - half_square - 0.5 * inverse) * total + _sum_of(gamma_expansion.by_a(rows), eta, inverse)
+    grown -= _sum_of(gamma_expansion.by_eta(rows), eta, inverse) * slope * inverse
     return np.exp(-a * half_square) / np.sqrt(2 * np.pi * a) * (eta / 2 - slope - grown)
 
 

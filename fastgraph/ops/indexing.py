@@ -13,16 +13,16 @@ from typing import Any
 
 import numpy as np
 
-import fastgraph.dtype as dtypes
-import fastgraph.op_errors as op_errors
-from fastgraph._tensor import EagerTensor, Tensor, bind, convert, current_trace, get_slot, register_slot
+import fastgraph.core.base.dtype as dtypes
+import fastgraph.core.op_errors as op_errors
+from fastgraph.core.base.shapes import Aval
+from fastgraph.core.registry import Primitive, public_function, register
+from fastgraph.core.tensor import EagerTensor, Tensor, bind, convert, current_trace, get_slot, register_slot
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import whole
 from fastgraph.ops.families import public, shape_text
-from fastgraph.ops.partial_values import following
-from fastgraph.ops.run_time import checked, with_extents
-from fastgraph.primitive import Primitive, public_function, register
-from fastgraph.shapes import Aval
+from fastgraph.ops.runtime_checks import checked, with_extents
+from fastgraph.ops.value_inference import following
 
 Spec = tuple[tuple[Any, ...], ...]
 Part = tuple[Any, ...]  # of one source axis: ("i", start) or ("s", start, stop, step); numbers may be None or "t"

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph._tensor import EagerTensor, Tensor, bind, current_trace, equal_parts
-from fastgraph.dtype import int32, int64
+from fastgraph.core.base.dtype import int32, int64
+from fastgraph.core.base.shapes import Aval
+from fastgraph.core.tensor import EagerTensor, Tensor, bind, current_trace, equal_parts
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, extents, named, static_int, whole
 from fastgraph.ops.comparison import equal_p
@@ -30,8 +31,7 @@ from fastgraph.ops.families import (
 from fastgraph.ops.gathering import dim, slice_tensor
 from fastgraph.ops.movement import reshape, shape
 from fastgraph.ops.reduction import reduce_sum
-from fastgraph.ops.run_time import checked, wide
-from fastgraph.shapes import Aval
+from fastgraph.ops.runtime_checks import checked, wide
 
 #: What a split says whose sizes do not sum to the extent; the sum follows.
 _UNEVEN = (
@@ -382,7 +382,7 @@ def split(value: Any, num_or_size_splits: Any, axis: Any = 0, num: Any = None, n
     """
     value = as_tensor(value)
     if hasattr(value, "row_splits"):
-        from fastgraph.ragged_along import split_ragged
+        from fastgraph.composites.ragged_along import split_ragged
 
         return split_ragged(value, num_or_size_splits, whole(axis, "axis"), num)
     along = axis

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph._blas import scipy_functions
+from fastgraph.core.base.shapes import Aval
+from fastgraph.core.native.matmul import scipy_functions
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, named, of_dtypes
 from fastgraph.ops.comparison import not_equal
@@ -20,7 +21,8 @@ from fastgraph.ops.elementwise import abs, cast, maximum, ones_like_p, select, s
 from fastgraph.ops.families import Array, custom, public
 from fastgraph.ops.gathering import dim
 from fastgraph.ops.joining import concat
-from fastgraph.ops.matrices import (
+from fastgraph.ops.linear_solvers import substituted
+from fastgraph.ops.matrix_checks import (
     FLOATS,
     LAPACK,
     adjoint,
@@ -33,8 +35,6 @@ from fastgraph.ops.matrices import (
     stacked,
 )
 from fastgraph.ops.reduction import reduce_max
-from fastgraph.ops.solvers import substituted
-from fastgraph.shapes import Aval
 
 
 def _greatest(x: Any) -> Any:

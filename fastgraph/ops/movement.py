@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph._tensor import EagerTensor, Tensor, bind, current_trace
-from fastgraph.dtype import DType, as_dtype, int32, int64
+from fastgraph.core.base.dtype import DType, as_dtype, int32, int64
+from fastgraph.core.base.shapes import UNKNOWN, Aval, broadcast_shapes
+from fastgraph.core.tensor import EagerTensor, Tensor, bind, current_trace
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, extents, index_vector, known_axes, named, static_axes, whole
 from fastgraph.ops.elementwise import conj
@@ -28,9 +29,8 @@ from fastgraph.ops.families import (
     public,
     shape_text,
 )
-from fastgraph.ops.partial_values import of_elements
-from fastgraph.ops.sums import block_sum
-from fastgraph.shapes import UNKNOWN, Aval, broadcast_shapes
+from fastgraph.ops.precise_sums import block_sum
+from fastgraph.ops.value_inference import of_elements
 
 
 def too_many(shape: Sequence[int]) -> bool:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from fastgraph.core.name_scopes import op_scope
 from fastgraph.errors import InvalidArgumentError
-from fastgraph.names import op_scope
 from fastgraph.ops.activations import divide_no_nan, relu, softplus
 from fastgraph.ops.arguments import as_tensor, known_axes
 from fastgraph.ops.comparison import logical_and
@@ -33,8 +33,8 @@ from fastgraph.ops.families import canonical_axes, public, shape_text
 from fastgraph.ops.gathering import dim
 from fastgraph.ops.joining import concat
 from fastgraph.ops.movement import reshape
+from fastgraph.ops.precise_sums import HALF
 from fastgraph.ops.reduction import reduce_mean, reduce_sum
-from fastgraph.ops.sums import HALF
 
 
 def _wide(x: Any) -> Any:

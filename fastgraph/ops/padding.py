@@ -10,24 +10,24 @@ from typing import Any
 
 import numpy as np
 
-import fastgraph.op_errors as op_errors
-from fastgraph._tensor import Tensor, current_trace
-from fastgraph.dtype import int32, int64, uint64
+import fastgraph.core.op_errors as op_errors
+from fastgraph.core.base.dtype import int32, int64, uint64
+from fastgraph.core.base.shapes import Aval
+from fastgraph.core.op_errors import MAX_RANK
+from fastgraph.core.tensor import Tensor, current_trace
 from fastgraph.errors import InvalidArgumentError, ResourceExhaustedError
-from fastgraph.op_errors import MAX_RANK
 from fastgraph.ops.arguments import as_tensor, extents, known_axes, known_value, named, of_dtypes, preferred, word
-from fastgraph.ops.checks import ensure_shape_p
 from fastgraph.ops.creation import fill, range_
 from fastgraph.ops.elementwise import cast, maximum, minimum, select
 from fastgraph.ops.families import Array, canonical_axis, invalid, movement, public, shape_text
 from fastgraph.ops.gathering import dim, gather, slice_tensor
 from fastgraph.ops.joining import concat, stack, unstack
 from fastgraph.ops.movement import broadcast_to, expand_dims_p, reshape, shape, squeeze_p
-from fastgraph.ops.ranking import search_sorted
 from fastgraph.ops.reduction import reduce_prod, reduce_sum
-from fastgraph.ops.run_time import MOST, checked, wide
+from fastgraph.ops.runtime_assertions import ensure_shape_p
+from fastgraph.ops.runtime_checks import MOST, checked, wide
 from fastgraph.ops.scans import cumsum_p
-from fastgraph.shapes import Aval
+from fastgraph.ops.sorting import search_sorted
 
 Paddings = tuple[tuple[int, int], ...]
 

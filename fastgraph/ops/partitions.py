@@ -11,26 +11,26 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastgraph._tensor import Tensor, current_trace
-from fastgraph.dtype import as_dtype, float32, int32
+from fastgraph.core.base.dtype import as_dtype, float32, int32
+from fastgraph.core.base.shapes import Aval
+from fastgraph.core.tensor import Tensor, current_trace
 from fastgraph.errors import InvalidArgumentError, ResourceExhaustedError
 from fastgraph.ops.arguments import as_tensor, index_vector, named, of_dtypes, static_int, whole
+from fastgraph.ops.array_ops import sequence_mask
 from fastgraph.ops.comparison import logical_and, not_equal
-from fastgraph.ops.contraction import extents_of
 from fastgraph.ops.counting import interval
 from fastgraph.ops.creation import fill, range_
 from fastgraph.ops.elementwise import cast, clip_by_value, floor, ones_like, zeros_like
 from fastgraph.ops.families import Array, canonical_axis, custom, invalid, public, shape_text
 from fastgraph.ops.gathering import boolean_mask
 from fastgraph.ops.joining import concat, stack, unstack
+from fastgraph.ops.matmul import extents_of
 from fastgraph.ops.movement import reshape, shape, size, transpose_p
-from fastgraph.ops.ranking import top_k
 from fastgraph.ops.reduction import reduce_max, reduce_sum
-from fastgraph.ops.run_time import checked
+from fastgraph.ops.runtime_checks import checked
 from fastgraph.ops.scans import cumsum
 from fastgraph.ops.scatter import scatter_nd, tensor_scatter_update_p
-from fastgraph.ops.shaping import sequence_mask
-from fastgraph.shapes import Aval
+from fastgraph.ops.sorting import top_k
 
 _COUNTED = "the number of results is data: a pass over all elements decides it"
 

@@ -12,20 +12,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastgraph._tensor import current_trace
-from fastgraph.dtype import as_dtype, int64
+from fastgraph.core.base.dtype import as_dtype, int64
+from fastgraph.core.tensor import current_trace
 from fastgraph.ops.arguments import as_tensor, index_list, named, of_dtypes
 from fastgraph.ops.comparison import equal, logical_and
-from fastgraph.ops.contraction import extents_of, product_of
 from fastgraph.ops.creation import range_
 from fastgraph.ops.elementwise import cast, maximum, minimum, select, zeros_like_p
 from fastgraph.ops.families import invalid, public, shape_text
 from fastgraph.ops.gathering import gather
+from fastgraph.ops.matmul import extents_of, product_of
 from fastgraph.ops.movement import broadcast_to, expand_dims, reshape, shape, transpose_p
 from fastgraph.ops.padding import reverse
-from fastgraph.ops.pooling import max_pool_p, max_pool_pick_p
+from fastgraph.ops.pooling_primitives import max_pool_p, max_pool_pick_p
 from fastgraph.ops.reduction import reduce_sum
-from fastgraph.ops.windows import infer_extents, paddings, sizes_of, steps
+from fastgraph.ops.window_arguments import infer_extents, paddings, sizes_of, steps
 
 
 class _Patches(NamedTuple):
@@ -109,7 +109,7 @@ def dilation2d(
     rows = transpose_p(total, perm=(0, 1, 3, 5, 2, 4))
     rows = reshape(rows, [n, *found.out, channels, kh * kw])
     # The first of equal sums takes the gradient.
-    from fastgraph.ops.ranking import top_k
+    from fastgraph.ops.sorting import top_k
 
     first = cast(top_k(rows, 1).indices, "int32")
     chosen = equal(np.arange(kh * kw, dtype=np.int32), first)

@@ -14,8 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph._tensor import EagerTensor, Tensor, bind, convert, current_trace, from_array, get_slot, init_scope
-from fastgraph.dtype import DType, as_dtype
+from fastgraph.core.base.dtype import DType, as_dtype
+from fastgraph.core.base.nesting import flatten, map_structure, pack_sequence_as
+from fastgraph.core.base.shapes import Aval, TensorSpec, TypeSpec
+from fastgraph.core.op_errors import message_name
+from fastgraph.core.registry import get
+from fastgraph.core.tensor import EagerTensor, Tensor, bind, convert, current_trace, from_array, get_slot, init_scope
 from fastgraph.errors import (
     InvalidArgumentError,
     OpError,
@@ -24,11 +28,7 @@ from fastgraph.errors import (
     UnimplementedError,
     UnknownError,
 )
-from fastgraph.nesting import flatten, map_structure, pack_sequence_as
-from fastgraph.op_errors import message_name
 from fastgraph.ops.families import Array, bind_named, custom, operation_made, public
-from fastgraph.primitive import get
-from fastgraph.shapes import Aval, TensorSpec, TypeSpec
 
 #: Runs of one function whose tapes wait for a gradient; of an older one it is computed by calling the function again.
 TAPES_KEPT = 4096
@@ -181,7 +181,7 @@ def _backward_of(called: _Called, sources: Sequence[int], flowing: Sequence[int]
 
 def _taped(called: _Called, inputs: Sequence[Any]) -> tuple[Any, Sequence[Any], list[Any]]:
     """Call the function under a tape."""
-    from fastgraph.gradient import GradientTape
+    from fastgraph.core.tape.gradient_tape import GradientTape
 
     with GradientTape(persistent=True) as tape:
         for tensor in inputs:

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph._tensor import Tensor, current_trace
-from fastgraph.dtype import DType, as_dtype, float64, int64
+from fastgraph.core.base.dtype import DType, as_dtype, float64, int64
+from fastgraph.core.base.shapes import Aval
+from fastgraph.core.op_errors import message_name
+from fastgraph.core.tensor import Tensor, current_trace
 from fastgraph.errors import InvalidArgumentError
-from fastgraph.op_errors import message_name
 from fastgraph.ops.arguments import as_tensor, known_axis, named, static_axes
 from fastgraph.ops.comparison import equal_p, is_finite, not_equal_p
 from fastgraph.ops.elementwise import abs, add, cast, conj, maximum, select, square, stop_gradient, zeros_like
@@ -30,9 +31,8 @@ from fastgraph.ops.families import (
     reduction,
 )
 from fastgraph.ops.movement import broadcast_to, expand_dims_p, reshape, shape, transpose
+from fastgraph.ops.precise_sums import block_sum, is_half
 from fastgraph.ops.scans import cumprod_p
-from fastgraph.ops.sums import block_sum, is_half
-from fastgraph.shapes import Aval
 
 
 def _spread(dy: Any, x_shape: Any, axes: tuple[int, ...] | None, keepdims: bool) -> Any:
@@ -452,7 +452,7 @@ def reduce_euclidean_norm(input_tensor: Any, axis: Any = None, keepdims: bool = 
 
 def _spectral_norm(x: Any, axis: Any, keep: bool, name: str | None) -> Any:
     """The greatest singular values of the matrices that lie along two axes. t[*s] -> r[*r]."""
-    from fastgraph.ops.spectra import svd  # which is built on this module
+    from fastgraph.ops.svd_and_eigen import svd  # which is built on this module
 
     if x.shape.rank is None:
         raise NotImplementedError("norm: the matrix norm 2 needs a tensor of known rank")

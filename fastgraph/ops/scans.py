@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.dtype import as_dtype
+from fastgraph.core.base.dtype import as_dtype
+from fastgraph.core.base.shapes import Aval
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.activations import divide_no_nan
 from fastgraph.ops.arguments import as_tensor, known_axis, named
 from fastgraph.ops.elementwise import conj, select, subtract
 from fastgraph.ops.exponentials import exp, log
 from fastgraph.ops.families import Array, custom, invalid, public
-from fastgraph.ops.sums import is_half
-from fastgraph.shapes import Aval
+from fastgraph.ops.precise_sums import is_half
 
 
 def _running(x: Any, combine: Any, start: Any, axis: int, exclusive: bool, reverse: bool) -> Any:

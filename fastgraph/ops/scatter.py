@@ -11,19 +11,19 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.dtype import int64
+from fastgraph.core.base.dtype import int64
+from fastgraph.core.base.shapes import Aval
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, extents, index_vector, named, whole
-from fastgraph.ops.bad_indices import gathered, ignored, within
 from fastgraph.ops.comparison import equal_p
 from fastgraph.ops.creation import range_
 from fastgraph.ops.elementwise import cast, negative, ones_like, select, zeros_like
 from fastgraph.ops.families import Array, Dims, custom, invalid, movement, public, shape_text
 from fastgraph.ops.gathering import combine_at, dim
+from fastgraph.ops.index_policies import gathered, ignored, within
 from fastgraph.ops.joining import concat
 from fastgraph.ops.movement import broadcast_to, reshape, shape, shape_of_value
-from fastgraph.ops.sums import HALF, is_half
-from fastgraph.shapes import Aval
+from fastgraph.ops.precise_sums import HALF, is_half
 
 _INDICES = "int16 int32 int64"
 

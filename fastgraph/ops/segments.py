@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph._tensor import bind
-from fastgraph.dtype import float32
+from fastgraph.core.base.dtype import float32
+from fastgraph.core.base.shapes import Aval
+from fastgraph.core.registry import get
+from fastgraph.core.tensor import bind
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, named, static_int
 from fastgraph.ops.comparison import equal_p
@@ -21,9 +23,7 @@ from fastgraph.ops.families import Array, Dims, custom, invalid, public, shape_t
 from fastgraph.ops.gathering import combine_at, dim, gather_p
 from fastgraph.ops.joining import concat
 from fastgraph.ops.movement import expand_dims_p, reshape, shape
-from fastgraph.ops.sums import HALF
-from fastgraph.primitive import get
-from fastgraph.shapes import Aval
+from fastgraph.ops.precise_sums import HALF
 
 _REAL = "float32 float64 int32 uint8 int16 int8 int64 uint16 uint32 uint64"
 _SUMMED = _REAL + " complex64 complex128"

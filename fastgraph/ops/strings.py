@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.dtype import DType, as_dtype, float32, int32, int64, string
+from fastgraph.core.base.dtype import DType, as_dtype, float32, int32, int64, string
+from fastgraph.core.base.shapes import Aval, TensorShape
 from fastgraph.errors import InvalidArgumentError, OutOfRangeError
 from fastgraph.ops.arguments import as_tensor, named, static_axes, whole, word
 from fastgraph.ops.families import Array, broadcast, canonical_axes, custom, invalid, public, reduced_shape, shape_text
-from fastgraph.ops.output import tensor_text
-from fastgraph.shapes import Aval, TensorShape
+from fastgraph.ops.print_op import tensor_text
 
 _REASON = "strings: their bytes lie in Python objects, which kernels do not see"
 

@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph._tensor import convert
-from fastgraph.dtype import as_dtype, int32
+from fastgraph.core.base.dtype import as_dtype, int32
+from fastgraph.core.base.shapes import Aval, Shape
+from fastgraph.core.tensor import convert
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops import elementwise, joining
 from fastgraph.ops.creation import range_, zeros
@@ -23,7 +24,6 @@ from fastgraph.ops.families import Array, body_of, custom, define, invalid, move
 from fastgraph.ops.gathering import gather
 from fastgraph.ops.movement import reshape
 from fastgraph.ops.movement import shape as shape_of_tensor
-from fastgraph.shapes import Aval, Shape
 
 _INDEX = {"Tindex": "int32 int64"}
 

@@ -9,30 +9,25 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph._blas import know_scipy, scipy_functions
+from fastgraph.core.base.shapes import Aval
+from fastgraph.core.native.matmul import know_scipy, scipy_functions
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, known_value, named
-from fastgraph.ops.banded import RECURRENCE, shifted, together
-from fastgraph.ops.checks import assert_less, assert_less_equal
+from fastgraph.ops.banded_solvers import RECURRENCE, shifted, together
 from fastgraph.ops.comparison import equal, greater, less_equal, logical_and
-from fastgraph.ops.contraction import matmul
 from fastgraph.ops.elementwise import abs, add, cast, complex_of, conj, maximum, ones_like, select, zeros_like
 from fastgraph.ops.families import Array, Dims, custom, invalid, public, shape_text
 from fastgraph.ops.gathering import boolean_mask, dim
 from fastgraph.ops.joining import concat, stack
-from fastgraph.ops.linalg import diag, diag_part, matrix_transpose
-from fastgraph.ops.matrices import (
-    checked,
-    reciprocal_gaps,
-    stacked,
-    times,
-)
+from fastgraph.ops.matmul import matmul
+from fastgraph.ops.matrix_checks import checked, reciprocal_gaps, stacked, times
+from fastgraph.ops.matrix_diagonals import diag, diag_part, matrix_transpose
 from fastgraph.ops.movement import expand_dims, squeeze
 from fastgraph.ops.padding import pad
 from fastgraph.ops.reduction import reduce_sum
-from fastgraph.ops.run_time import with_extents
+from fastgraph.ops.runtime_assertions import assert_less, assert_less_equal
+from fastgraph.ops.runtime_checks import with_extents
 from fastgraph.ops.scans import cumprod
-from fastgraph.shapes import Aval
 
 # ---- tridiagonal systems --------------------------------------------------------------------------------------------
 

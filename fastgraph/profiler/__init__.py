@@ -10,9 +10,9 @@ Rule: it only looks; what runs, and where, is the same with and without a record
 
 from __future__ import annotations
 
-from fastgraph._namespaces import lookup
-from fastgraph.profiler.ceilings import Ceilings, ceilings
-from fastgraph.profiler.recording import KernelRow, Recording, StepEvent, record
+from fastgraph.api.namespaces import lookup
+from fastgraph.profiling.machine_peaks import Ceilings, ceilings
+from fastgraph.profiling.recording import KernelRow, Recording, StepEvent, record
 
 __all__ = ["Ceilings", "KernelRow", "Recording", "StepEvent", "ceilings", "record"]
 

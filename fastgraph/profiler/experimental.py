@@ -1,6 +1,6 @@
 """tf.profiler.experimental: recordings that are written below a log directory, by TensorFlow's names.
 
-Rule: this module decides only where files go; `fastgraph.profiler.recording` does the rest. A run's files are
+Rule: this module decides only where files go; `fastgraph.profiling.recording` does the rest. A run's files are
 <logdir>/plugins/profile/<time>/<host>.trace.json.gz, where TensorBoard's profile plugin looks for them, and
 <host>.kernels.txt.
 """
@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from fastgraph import _executor, errors
-from fastgraph._namespaces import lookup
-from fastgraph.profiler.recording import Recording, record, write_whole
+from fastgraph import errors
+from fastgraph.api.namespaces import lookup
+from fastgraph.profiling.recording import Recording, record, write_whole
+from fastgraph.runtime import executor
 
 __all__ = ["Profile", "ProfilerOptions", "Trace", "start", "stop"]
 
@@ -105,7 +106,7 @@ class Trace:
         self._begin = 0
 
     def __enter__(self) -> Self:
-        self._begin = _executor.clock()
+        self._begin = executor.clock()
         return self
 
     def set_metadata(self, **kwargs: Any) -> None:
@@ -115,4 +116,4 @@ class Trace:
     def __exit__(self, *exception: object) -> None:
         session = _session  # another thread may stop it
         if session is not None:
-            session.recording.mark(self._name, self._begin, _executor.clock(), **self._arguments)
+            session.recording.mark(self._name, self._begin, executor.clock(), **self._arguments)

@@ -1,11 +1,11 @@
 # Written by tools/stubs.py from the ops' definitions; do not edit.
-from fastgraph._tensor import Tensor
-from fastgraph.ops.algorithms import Algorithm as Algorithm
+from fastgraph.core.tensor import Tensor
+from fastgraph.ops.random_algorithms import Algorithm as Algorithm
 from fastgraph.random import experimental as experimental
-from fastgraph.random_generator import Generator as Generator
-from fastgraph.random_generator import create_rng_state as create_rng_state
-from fastgraph.random_generator import get_global_generator as get_global_generator
-from fastgraph.random_generator import set_global_generator as set_global_generator
+from fastgraph.state.random_generator import Generator as Generator
+from fastgraph.state.random_generator import create_rng_state as create_rng_state
+from fastgraph.state.random_generator import get_global_generator as get_global_generator
+from fastgraph.state.random_generator import set_global_generator as set_global_generator
 from typing import Any
 import builtins
 

@@ -15,32 +15,33 @@ import weakref
 from collections.abc import Callable
 from typing import Any, cast
 
-from fastgraph import flags, nesting
-from fastgraph._tensor import EagerTensor, Tensor, convert, current_state, init_scope
-from fastgraph.conversion import is_sequence
+from fastgraph.core.base import flags, nesting
+from fastgraph.core.base.gc_pause import resting
+from fastgraph.core.base.locks import Turn
+from fastgraph.core.base.shapes import Aval, TypeSpec
+from fastgraph.core.conversion import is_sequence
+from fastgraph.core.tensor import EagerTensor, Tensor, convert, current_state, init_scope
 from fastgraph.errors import InaccessibleTensorError
-from fastgraph.graph.collector import resting
 from fastgraph.graph.differentiate import entering
-from fastgraph.graph.foreground import foreground
-from fastgraph.graph.operation import Operation
 from fastgraph.graph.trace import GraphTrace, SymbolicTensor, boundaries, out_of_reach
-from fastgraph.locks import Turn
-from fastgraph.shapes import Aval, TypeSpec
-from fastgraph.staging import autograph, keys, recursion
-from fastgraph.staging._call import BoundCall, MethodCall, forget_all, set_run_eagerly
-from fastgraph.staging.autograph.options import with_features
-from fastgraph.staging.concrete import ConcreteFunction, Signature, is_computed
-from fastgraph.staging.fields import together
-from fastgraph.staging.first_calls import InitialValues, not_first_call
-from fastgraph.staging.function_types import FunctionType, of_function
-from fastgraph.staging.general_keys import general_key
-from fastgraph.staging.keys import Arguments, Guard
-from fastgraph.staging.parameters import Parameters
-from fastgraph.staging.retraces import Detector, History, code_of, detector_of
-from fastgraph.staging.traces import Traces
-from fastgraph.staging.tracing_types import TraceType
+from fastgraph.graphdef.graph_view import Operation
+from fastgraph.runtime.foreground import foreground
+from fastgraph.staging import autograph
+from fastgraph.staging.autograph.loop_options import with_features
+from fastgraph.staging.concrete_function import ConcreteFunction, Signature, is_computed
+from fastgraph.staging.fast_call import BoundCall, MethodCall, forget_all, set_run_eagerly
+from fastgraph.staging.initial_values import InitialValues, not_first_call
+from fastgraph.staging.signature import cache_keys, recursive_tracing
+from fastgraph.staging.signature.cache_keys import Arguments, Guard
+from fastgraph.staging.signature.dataclass_arguments import together
+from fastgraph.staging.signature.function_type import FunctionType, of_function
+from fastgraph.staging.signature.parameters import Parameters
+from fastgraph.staging.signature.relaxed_keys import general_key
+from fastgraph.staging.signature.retrace_warnings import Detector, History, code_of, detector_of
+from fastgraph.staging.signature.trace_types import TraceType
+from fastgraph.staging.trace_cache import Traces
 from fastgraph.staging.user_errors import in_user_code, with_user_frames
-from fastgraph.variable import variable_creator_scope
+from fastgraph.state.variable import variable_creator_scope
 
 flags.on_change(forget_all)
 
@@ -261,7 +262,7 @@ class Function(MethodCall):
         if self._parameters.input_signature is not None and not args and not kwargs:
             args = self._parameters.input_signature
         found = self._find(args, kwargs)[0]
-        if isinstance(found, recursion.Pending):
+        if isinstance(found, recursive_tracing.Pending):
             raise RuntimeError(f"{self._name} is being traced: its concrete function is there when that is done")
         found.first = None  # no call has traced it
         return found
@@ -272,12 +273,12 @@ class Function(MethodCall):
         if self._parameters.input_signature is not None:
             named = self._parameters.cast(named, args, kwargs)
         elif self._box_numbers:
-            named = {name: keys.boxed(value) for name, value in named.items()}
-        arguments = keys.analyse(named)
+            named = {name: cache_keys.boxed(value) for name, value in named.items()}
+        arguments = cache_keys.analyse(named)
         if self._parameters.input_signature is not None:
             arguments.key = _SIGNATURE
             self._parameters.rename(arguments)
-        found = self._traces.find(arguments.key) or recursion.find(self, arguments.key)
+        found = self._traces.find(arguments.key) or recursive_tracing.find(self, arguments.key)
         if found is None:
             found = self._find_within(arguments.key)
         has_traced = False
@@ -299,12 +300,12 @@ class Function(MethodCall):
                 key, shapes, specs = self._relax(arguments)
         n_before = self._n_traces
         name = f"__inference_{_plain(self._name)}_{next(_numbers)}"
-        concrete, is_final, n_passes = recursion.settled(
+        concrete, is_final, n_passes = recursive_tracing.settled(
             self,
             key,
             name,
             lambda: self._trace(arguments, shapes, specs, name),
-            lambda: keys.described(arguments, shapes, specs),
+            lambda: cache_keys.described(arguments, shapes, specs),
         )
         if n_passes > 1:
             self._n_traces = n_before + 1  # of a Function that calls itself, however many passes it takes
@@ -337,7 +338,7 @@ class Function(MethodCall):
     def _relax(self, arguments: Arguments) -> tuple[Any, list[Any], list[Any]]:
         """Return the key, shapes and specs to trace for: relaxed where an earlier trace differs in shapes only."""
         key = arguments.key
-        other = self._traces.alike(key) or recursion.alike(self, key)
+        other = self._traces.alike(key) or recursive_tracing.alike(self, key)
         relaxed = None if other is None else general_key(key, other)
         if relaxed is None or relaxed == key:
             return key, arguments.shapes, arguments.specs
@@ -391,10 +392,10 @@ class Function(MethodCall):
         remaining = iter(inputs)
         composites = iter(specs)
         named = {
-            name: keys.substitute(value, lambda _: next(remaining), composites)
+            name: cache_keys.substitute(value, lambda _: next(remaining), composites)
             for name, value in arguments.structure.items()
         }
-        before, named = named, {name: together(keys.copied(value)) for name, value in named.items()}
+        before, named = named, {name: together(cache_keys.copied(value)) for name, value in named.items()}
 
         def creator(next_creator: Callable[..., Any], **kwargs: Any) -> Any:
             if made is None:
@@ -414,7 +415,7 @@ class Function(MethodCall):
             trace.enclosing = state.trace
         try:
             with resting, entering(trace), variable_creator_scope(creator):
-                recursion.begin(trace)
+                recursive_tracing.begin(trace)
                 result = self._call_traced(named)
                 self._check_unchanged(before, named)
                 structure = nesting.map_structure(lambda leaf: self._as_output(leaf), result)
@@ -433,7 +434,7 @@ class Function(MethodCall):
         trace.finish(outputs)
         trace.enclosing = None
         self._n_traces += 1
-        described = keys.described(arguments, shapes, specs)
+        described = cache_keys.described(arguments, shapes, specs)
         parameters = self._parameters.flat(described)
         signature = Signature(self._name, parameters, described)
         concrete = ConcreteFunction(trace, signature, structure, graph_name)
@@ -449,7 +450,7 @@ class Function(MethodCall):
 
     def _check_unchanged(self, before: dict[str, Any], after: dict[str, Any]) -> None:
         """Raise ValueError if the traced function changed a list or dict that it was given: a copy, for the caller."""
-        changed = [name.lstrip("*") for name, value in before.items() if keys.changed(value, after[name])]
+        changed = [name.lstrip("*") for name, value in before.items() if cache_keys.changed(value, after[name])]
         if changed:
             raise ValueError(
                 f"{self._name}({', '.join(before)}) should not modify its Python input arguments. Modifying a copy is "
@@ -460,7 +461,7 @@ class Function(MethodCall):
         """Return what a traced function returns as a tensor (or None). Raises TypeError for other objects."""
         if leaf is None or isinstance(leaf, Tensor):
             return leaf
-        if keys.is_variable(leaf) or not isinstance(getattr(leaf, "_type_spec", None), TypeSpec):
+        if cache_keys.is_variable(leaf) or not isinstance(getattr(leaf, "_type_spec", None), TypeSpec):
             try:
                 tensor = convert(leaf)
                 if is_sequence(leaf):  # of a class that says so itself: no tensor here, as in TensorFlow
@@ -562,9 +563,9 @@ def _shapes_in(key: Any, specs: list[Any]) -> list[Any]:
     """Return the shapes of the tensors in a key, in order; append the specs of its composites to `specs`."""
     if type(key) is not tuple:
         return []
-    if key[:1] == (keys.TENSOR,):
+    if key[:1] == (cache_keys.TENSOR,):
         return [key[2]]
-    if key[:1] == (keys.TYPE,):
+    if key[:1] == (cache_keys.TYPE,):
         specs.append(key[1])
         return [part.aval.shape for part in key[1].flatten()]
     return [shape for part in key for shape in _shapes_in(part, specs)]

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastgraph._tensor import convert, current_state
-from fastgraph.graph import events, graphdef
-from fastgraph.graph.protocol import field, serialized
-from fastgraph.staging._call import set_run_eagerly
-from fastgraph.staging.concrete import GRAPHS
+from fastgraph.core.tensor import convert, current_state
+from fastgraph.graphdef import event_files, exporter
+from fastgraph.graphdef.wire_format import field, serialized
+from fastgraph.staging.concrete_function import GRAPHS
+from fastgraph.staging.fast_call import set_run_eagerly
 from fastgraph.staging.function import functions_run_eagerly
 
 
@@ -41,10 +41,10 @@ def trace_export(name: str, step: Any = None, profiler_outdir: str | None = None
     graphs = current_state().extra.get(GRAPHS)
     if graphs is None:
         raise ValueError("Must enable trace before export through tf.summary.trace_on.")
-    writer, when = events.default_writer(), events.step_of(step)
+    writer, when = event_files.default_writer(), event_files.step_of(step)
     if writer is not None:
-        parts = [field(2, serialized(graphdef.message(each))) for each in graphs]  # as traced, before any pass
+        parts = [field(2, serialized(exporter.message(each))) for each in graphs]  # as traced, before any pass
         metadata = b"".join([field(4, part) for part in parts])
-        content = events.summary(name, "graph_run_metadata_graph", convert(metadata), content=b"1")  # the version
+        content = event_files.summary(name, "graph_run_metadata_graph", convert(metadata), content=b"1")  # the version
         writer.write(5, content, int(when))
     trace_off()

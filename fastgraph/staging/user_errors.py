@@ -12,8 +12,8 @@ import types
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from fastgraph import op_errors
-from fastgraph._tensor import current_trace
+from fastgraph.core import op_errors
+from fastgraph.core.tensor import current_trace
 from fastgraph.errors import OpError
 from fastgraph.graph.trace import boundaries, is_block, user_line
 from fastgraph.staging import autograph

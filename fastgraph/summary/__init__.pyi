@@ -1,8 +1,8 @@
 # Written by tools/stubs.py from the ops' definitions; do not edit.
-from fastgraph.graph.events import SummaryWriter as SummaryWriter
-from fastgraph.graph.events import create_file_writer as create_file_writer
-from fastgraph.graph.events import graph as graph
-from fastgraph.graph.events import scalar as scalar
+from fastgraph.graphdef.event_files import SummaryWriter as SummaryWriter
+from fastgraph.graphdef.event_files import create_file_writer as create_file_writer
+from fastgraph.graphdef.event_files import graph as graph
+from fastgraph.graphdef.event_files import scalar as scalar
 from fastgraph.staging.graph_summaries import trace_export as trace_export
 from fastgraph.staging.graph_summaries import trace_off as trace_off
 from fastgraph.staging.graph_summaries import trace_on as trace_on

@@ -13,8 +13,8 @@ import scipy.linalg
 import threadpoolctl
 
 import fastgraph as fg
-from fastgraph import flags
-from fastgraph._blas import OneThread, know_scipy
+from fastgraph.core.base import flags
+from fastgraph.core.native.matmul import OneThread, know_scipy
 from tests import native
 
 MATRIX = (np.eye(12) * 20 + np.arange(144.0).reshape(12, 12) % 7).astype(np.float32)

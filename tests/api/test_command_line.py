@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import fastgraph as fg
-from fastgraph import flags
+from fastgraph.core.base import flags
 
 
 def command(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import fastgraph as fg
-from fastgraph import flags
+from fastgraph.core.base import flags
 from fastgraph.errors import InvalidArgumentError
-from fastgraph.graph import graphdef
+from fastgraph.graphdef import exporter
 
 
 def spec(shape, dtype):
@@ -445,7 +445,7 @@ def test_graph_def_nodes():
 
 def test_graph_def_text():
     f = fg.function(lambda x: fg.greater(x, 0))
-    text = str(graphdef.message(f.get_concrete_function(spec([], fg.int32)).graph.ir))
+    text = str(exporter.message(f.get_concrete_function(spec([], fg.int32)).graph.ir))
     assert text.startswith(
         'node {\n  name: "x"\n  op: "Placeholder"\n  attr {\n    key: "_user_specified_name"\n    value {\n      s: "x"\n'
         '    }\n  }\n  attr {\n    key: "dtype"\n    value {\n      type: DT_INT32\n    }\n  }\n  attr {\n    key: "shape"\n'

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fastgraph import cpus
+from fastgraph.core.base import cpu_count
 
 
 def described(folder: Path, membership: str, files: dict[str, str]) -> int:
@@ -19,7 +19,7 @@ def described(folder: Path, membership: str, files: dict[str, str]) -> int:
         path = folder / "cgroup" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    return cpus.available(str(folder / "proc"), str(folder / "cgroup"))
+    return cpu_count.available(str(folder / "proc"), str(folder / "cgroup"))
 
 
 @pytest.mark.parametrize(
@@ -46,13 +46,13 @@ def described(folder: Path, membership: str, files: dict[str, str]) -> int:
 def test_quota(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, membership: str, files: dict[str, str], expected: int
 ) -> None:
-    monkeypatch.setattr(cpus, "affinity", lambda: 64)
+    monkeypatch.setattr(cpu_count, "affinity", lambda: 64)
     assert described(tmp_path, membership, files) == expected
 
 
 def test_no_description(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cpus, "affinity", lambda: 7)
-    assert cpus.available(str(tmp_path), str(tmp_path)) == 7
+    monkeypatch.setattr(cpu_count, "affinity", lambda: 7)
+    assert cpu_count.available(str(tmp_path), str(tmp_path)) == 7
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="the system has no affinity")
@@ -62,7 +62,7 @@ def test_a_process_on_one_cpu_runs_one_thread() -> None:
 import os
 os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])
 import fastgraph as fg
-from fastgraph import _pool, flags
+from fastgraph.core.base import flags; from fastgraph.core.native import thread_pool as _pool
 assert flags.get("threads") == 1
 fg.reduce_sum(fg.tanh(fg.ones([1000, 1000]) @ fg.ones([1000, 1000])))
 assert _pool.num_threads() == 1 and not _pool.alive_threads()

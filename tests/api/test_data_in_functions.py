@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import fastgraph as tf
-from fastgraph import errors, flags
+from fastgraph import errors
+from fastgraph.core.base import flags
 from fastgraph.data import handles
 from tests.graph_names import ops_in
 

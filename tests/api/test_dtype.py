@@ -8,7 +8,7 @@ import pickle
 import numpy as np
 import pytest
 
-from fastgraph import dtype
+from fastgraph.core.base import dtype
 
 CODES = {
     "float32": 1, "float64": 2, "int32": 3, "uint8": 4, "int16": 5, "int8": 6, "string": 7, "complex64": 8, "int64": 9,

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import fastgraph as tf
-from fastgraph._buffer import pool_statistics
+from fastgraph.core.native.buffer import pool_statistics
 
 N = 100_000
 BYTES = 4 * N

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import fastgraph as fg
-from fastgraph.graph import interpret
+from fastgraph.graph import interpreter
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 
@@ -143,7 +143,7 @@ def test_in_branches_loops_and_under_a_tape() -> None:
 def _runs(monkeypatch: Any, n: int, nested: bool, shaped: bool = False) -> int:
     """How many layers are run by a first call of n layers, each with a Variable that starts from its result."""
     count = 0
-    plain = interpret.run
+    plain = interpreter.run
 
     def counted(op: Any, *args: Any) -> Any:
         nonlocal count
@@ -169,9 +169,9 @@ def _runs(monkeypatch: Any, n: int, nested: bool, shaped: bool = False) -> int:
             x = each(x)
         return x
 
-    monkeypatch.setattr(interpret, "run", counted)
+    monkeypatch.setattr(interpreter, "run", counted)
     model(fg.constant(X))
-    monkeypatch.setattr(interpret, "run", plain)
+    monkeypatch.setattr(interpreter, "run", plain)
     return count
 
 

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from fastgraph import flags
+from fastgraph.core.base import flags
 
 
 def test_default_and_variable(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import fastgraph as fg
-from fastgraph import flags
-from fastgraph.compiler import pipeline
-from fastgraph.staging import traces
-from fastgraph.staging.general_keys import masked
+from fastgraph.core.base import flags
+from fastgraph.runtime import executable as pipeline
+from fastgraph.staging import trace_cache
+from fastgraph.staging.signature.relaxed_keys import masked
 
 
 def first(x: Any, k: Any) -> Any:
@@ -24,8 +24,8 @@ def first(x: Any, k: Any) -> Any:
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a Function keep no more than 8 traces."""
-    monkeypatch.setattr(traces, "MOST_TRACES", 8)
-    monkeypatch.setattr(traces, "FEWEST_TRACES", 2)
+    monkeypatch.setattr(trace_cache, "MOST_TRACES", 8)
+    monkeypatch.setattr(trace_cache, "FEWEST_TRACES", 2)
 
 
 def count(f: Any) -> int:
@@ -63,8 +63,8 @@ def test_what_the_fast_way_still_calls_stays() -> None:
 
 
 def test_large_graphs_are_fewer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(traces, "MOST_NODES", 300)
-    monkeypatch.setattr(traces, "FEWEST_TRACES", 2)
+    monkeypatch.setattr(trace_cache, "MOST_NODES", 300)
+    monkeypatch.setattr(trace_cache, "FEWEST_TRACES", 2)
 
     def long(x: Any, k: int) -> Any:
         for _ in range(100):
@@ -134,8 +134,8 @@ def test_finding_a_general_trace_looks_at_few(monkeypatch: pytest.MonkeyPatch) -
     f = fg.function(first, autograph=False)
     for k in range(50):
         f.get_concrete_function(fg.TensorSpec([None, k], fg.float32), 0)
-    real = traces.hidden
-    monkeypatch.setattr(traces, "hidden", lambda *args: looked.append(1) or real(*args))
+    real = trace_cache.hidden
+    monkeypatch.setattr(trace_cache, "hidden", lambda *args: looked.append(1) or real(*args))
     f(fg.zeros([3, 7]), 0)
     assert len(looked) <= 2 and f.experimental_get_tracing_count() == 50
 
@@ -191,7 +191,7 @@ def resident() -> int:
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is read from /proc")
 def test_memory_does_not_grow_with_the_shapes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(traces, "MOST_TRACES", 64)
+    monkeypatch.setattr(trace_cache, "MOST_TRACES", 64)
     f = fg.function(lambda x: x * 2.0 + 1.0, autograph=False)
 
     def calls(start: int, stop: int) -> None:
@@ -216,7 +216,7 @@ def test_memory_is_bounded_for_ten_thousand_shapes() -> None:
         if n % 1000 == 999:
             gc.collect()
             used.append(resident())
-    assert count(f) == traces.MOST_TRACES
+    assert count(f) == trace_cache.MOST_TRACES
     assert used[-1] - used[1] < 16 << 20, used
 
 

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import fastgraph as fg
-from fastgraph import gradient as gradient_module
-from fastgraph._buffer import pool_statistics
+from fastgraph.core.native.buffer import pool_statistics
+from fastgraph.core.tape import gradient_tape as gradient_module
 
 
 def derivative(f, x, order=1):

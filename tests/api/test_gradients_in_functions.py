@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import fastgraph as fg
-from fastgraph import flags, testing
-from fastgraph.graph import passes
+from fastgraph import testing
+from fastgraph.core.base import flags
+from fastgraph.graph.passes import optimize
 
 
 def derivative(f, x, order):
@@ -505,7 +506,7 @@ def test_constants_from_around_are_constants_inside_when_compiled():
 
     graph = looped.get_concrete_function(fg.TensorSpec([])).graph.ir
     (traced,) = [node for node in graph.nodes if node.op.name == "while"]
-    (node,) = [node for node in passes.optimise(graph).nodes if node.op.name == "while"]
+    (node,) = [node for node in optimize.optimise(graph).nodes if node.op.name == "while"]
     assert len(traced.inputs) == 4 and len(node.inputs) == 2
     assert "sum" not in [inner.op.name for inner in node.attrs["body_graph"].nodes]
     assert float(looped(1.0)) == 29

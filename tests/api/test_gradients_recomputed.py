@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import fastgraph as fg
-from fastgraph.graph import passes
+from fastgraph.graph.passes import optimize
 
 MODES = [pytest.param(lambda f: f, id="eager"), pytest.param(fg.function, id="function")]
 X = np.array([0.3, 1.1, -0.7], np.float32)
@@ -139,7 +139,7 @@ def test_in_a_graph_nothing_is_merged_with_the_first_run() -> None:
             y = block(x)
         return y, tape.gradient(y, x)
 
-    graph = passes.optimise(f.get_concrete_function(fg.TensorSpec([3])).graph.ir)
+    graph = optimize.optimise(f.get_concrete_function(fg.TensorSpec([3])).graph.ir)
     assert [node.op.name for node in graph.nodes].count("cos") >= 2
 
 

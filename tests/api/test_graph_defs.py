@@ -14,9 +14,10 @@ import numpy as np
 import pytest
 
 import fastgraph as tf
-from fastgraph.graph import graphdef, graphdef_ops, messages, naming, protocol
-from fastgraph.graph.imported_types import COMPOSITES
-from fastgraph.primitive import all_primitives, get
+from fastgraph.core.registry import all_primitives, get
+from fastgraph.graph import node_names
+from fastgraph.graphdef import exporter, messages, op_table, wire_format
+from fastgraph.graphdef.import_ops import COMPOSITES
 
 
 def concrete(function, *specs, **options):
@@ -302,7 +303,7 @@ OF_KNOWN_SHAPES = {
 def test_round_trips(name, rows) -> None:
     original = concrete({**ROUND_TRIPS, **OF_KNOWN_SHAPES}[name], spec(rows, 3))
     definition, result = original.graph.as_graph_def(), original.outputs[0].name
-    assert not {node.op for node in definition.node} - set(graphdef_ops.signatures()) - {"NoOp"}
+    assert not {node.op for node in definition.node} - set(op_table.signatures()) - {"NoOp"}
 
     @tf.function
     def again(x):
@@ -340,7 +341,7 @@ def test_what_iterations_give_end_to_end_is_a_list_joined() -> None:
     assert "TensorListConcatV2" in {node.op for node in nodes}
     loops = [node for node in nodes if node.op in ("While", "StatelessWhile")]
     assert len(loops) >= 2 and all("body" in node.attr and "cond" in node.attr for node in loops)
-    known = {*graphdef_ops.signatures(), *COMPOSITES, "NoOp"}
+    known = {*op_table.signatures(), *COMPOSITES, "NoOp"}
     assert not {node.op for node in nodes} - known
 
 
@@ -353,7 +354,7 @@ def test_random_numbers_of_a_variable() -> None:
     original = concrete(draws, spec(None))
     definition, names = original.graph.as_graph_def(), [tensor.name for tensor in original.outputs]
     assert [node.op for node in definition.node].count("RngReadAndSkip") == 3
-    assert not {node.op for node in definition.node} - set(graphdef_ops.signatures()) - {"NoOp"}
+    assert not {node.op for node in definition.node} - set(op_table.signatures()) - {"NoOp"}
     held = {value.name: generator.state for _, value in original.graph.ir.captures}
     again = tf.function(lambda x: tf.import_graph_def(definition, {"x": x, **held}, names, name=""))
     found = []
@@ -366,7 +367,7 @@ def test_random_numbers_of_a_variable() -> None:
 def test_loops_of_the_old_kind_are_refused() -> None:
     node = messages.NodeDef(name="e", op="Enter", input=["x"], attr={})
     x = messages.NodeDef(name="x", op="Placeholder", attr={"dtype": messages.AttrValue(type=messages.Enum("DT_FLOAT"))})
-    content = protocol.serialized(messages.GraphDef(node=[x, node]))
+    content = wire_format.serialized(messages.GraphDef(node=[x, node]))
     with pytest.raises(
         tf.errors.NotFoundError, match="Node 'e': .* as Enter have no equal here; write .* While and If"
     ):
@@ -463,7 +464,7 @@ def test_what_is_written_is_read_again(name) -> None:
     x = tf.constant([[0.1, 0.9, 0.4], [0.7, 0.3, 0.2]])
     original = concrete(CASES[name], spec(2, 3), autograph=False)
     definition = original.graph.as_graph_def()
-    unknown = {node.op for node in definition.node} - set(graphdef_ops.signatures()) - {"NoOp"}
+    unknown = {node.op for node in definition.node} - set(op_table.signatures()) - {"NoOp"}
     assert not unknown, "written with attributes of our own"
 
     @tf.function(autograph=False)
@@ -481,7 +482,7 @@ def _names_of_the_table(primitive, row):
     """What the signature calls each input of a primitive."""
     names = {place: name for name, place in row.places.items()}
     at = 0
-    for argument in graphdef_ops.signatures()[row.type].inputs:
+    for argument in op_table.signatures()[row.type].inputs:
         if argument.name in row.said or argument.name in row.places:
             continue
         names[at] = f"{argument.name}_0" if argument.number is not None else argument.name
@@ -491,16 +492,16 @@ def _names_of_the_table(primitive, row):
 
 def test_arguments_are_called_as_in_the_table() -> None:
     for primitive in all_primitives():
-        row = graphdef_ops.row_of(primitive.name)
+        row = op_table.row_of(primitive.name)
         if row is not None and primitive.name != "swap_last":
             for i, name in _names_of_the_table(primitive, row).items():
-                assert naming.argument_name(primitive, i) == name, primitive.name
+                assert node_names.argument_name(primitive, i) == name, primitive.name
 
 
 def test_every_row_names_what_is_there() -> None:
-    for name in graphdef_ops.ROWS:
-        row = graphdef_ops.row_of(name)
-        signature = graphdef_ops.signatures()[row.type]
+    for name in op_table.ROWS:
+        row = op_table.row_of(name)
+        signature = op_table.signatures()[row.type]
         there = {argument.name for argument in signature.inputs} | set(signature.attrs)
         assert set(row.said) | set(row.places) <= there, name
         ours = {attr for attr, _ in row.said.values()} | set(row.silent)
@@ -528,20 +529,20 @@ def test_messages_serialize() -> None:
         lambda x: tf.cond(x[0] > 0.0, lambda: x * [1.5, -2.0], lambda: tf.cast(tf.cast(x, tf.float64), tf.float32)),
         spec(2),
     )
-    message = graphdef.message(function.graph.ir)
-    content = protocol.serialized(message)
-    assert protocol.serialized(protocol.parsed(content, "GraphDef")) == content
+    message = exporter.message(function.graph.ir)
+    content = wire_format.serialized(message)
+    assert wire_format.serialized(wire_format.parsed(content, "GraphDef")) == content
     definition = function.graph.as_graph_def()
-    assert str(protocol.parsed(definition.SerializeToString(), "GraphDef")) == str(message)
+    assert str(wire_format.parsed(definition.SerializeToString(), "GraphDef")) == str(message)
     again = type(definition)()
     assert again.ParseFromString(content) == len(content)
-    assert str(protocol.parsed(again.SerializeToString(), "GraphDef")) == str(message)
+    assert str(wire_format.parsed(again.SerializeToString(), "GraphDef")) == str(message)
 
 
 @pytest.mark.parametrize("content", [b"\x0a\x05ab", b"\xff", b"\x0a\xff\xff\xff"])
 def test_bytes_that_are_no_message(content) -> None:
     with pytest.raises(ValueError, match="GraphDef|cut off"):
-        protocol.parsed(content, "GraphDef")
+        wire_format.parsed(content, "GraphDef")
 
 
 def test_protocol_buffers_where_tensorboard_is() -> None:
@@ -549,7 +550,7 @@ def test_protocol_buffers_where_tensorboard_is() -> None:
     graph = concrete(lambda x: tf.cond(x > 0.0, lambda: x + 1.0, lambda: x), spec()).graph
     definition = graph.as_graph_def()
     assert type(definition).DESCRIPTOR.full_name == "tensorboard.GraphDef"
-    assert str(definition) == repr(definition) == str(graphdef.message(graph.ir))
+    assert str(definition) == repr(definition) == str(exporter.message(graph.ir))
 
 
 def test_classes_of_tensorboard_stay_as_they_are() -> None:
@@ -587,10 +588,10 @@ def test_definitions_are_pickled() -> None:
     ],
 )  # fmt: skip
 def test_tensors_in_messages(value) -> None:
-    from fastgraph.graph.imported_values import tensor_of
+    from fastgraph.graphdef.import_values import tensor_of
 
     tensor = tf.constant(value)
-    found = tensor_of(protocol.parsed(protocol.serialized(graphdef.tensor_message(tensor)), "TensorProto"))
+    found = tensor_of(wire_format.parsed(wire_format.serialized(exporter.tensor_message(tensor)), "TensorProto"))
     assert found.dtype == tensor.dtype and found.shape == tensor.shape
     np.testing.assert_array_equal(found.numpy(), tensor.numpy())
 
@@ -715,9 +716,9 @@ def test_errors_of_imports(definition, arguments, error, text) -> None:
 
 
 def _changed(definition, change):
-    message = protocol.parsed(definition.SerializeToString(), "GraphDef")
+    message = wire_format.parsed(definition.SerializeToString(), "GraphDef")
     change({node.name: node for node in message.node})
-    return protocol.serialized(message)
+    return wire_format.serialized(message)
 
 
 @pytest.mark.parametrize(
@@ -749,7 +750,7 @@ def test_functions_of_one_name_are_apart() -> None:
 
 
 def test_zeros_keep_their_signs() -> None:
-    content = protocol.serialized(graphdef.tensor_message(tf.constant([0.0, -0.0])))
+    content = wire_format.serialized(exporter.tensor_message(tf.constant([0.0, -0.0])))
     assert content.endswith(bytes(7) + b"\x80")
 
 
@@ -761,13 +762,13 @@ def _made(op, tensors, attrs, constants=(), output=0):
     nodes = []
     names = [f"in{i}" for i in range(len(tensors))]
     for i, (name, tensor) in enumerate(zip(names, tensors, strict=True)):
-        value = messages.AttrValue(tensor=graphdef.tensor_message(tensor))
-        dtype = graphdef._attr(tensor.dtype, graphdef.Library())
+        value = messages.AttrValue(tensor=exporter.tensor_message(tensor))
+        dtype = exporter._attr(tensor.dtype, exporter.Library())
         kind = {"op": "Const", "attr": {"dtype": dtype, "value": value}}
         if i not in constants:
             kind = {"op": "Placeholder", "attr": {"dtype": dtype}}
         nodes.append(messages.NodeDef(name=name, **kind))
-    written = {name: graphdef._attr(value, graphdef.Library()) for name, value in attrs.items()}
+    written = {name: exporter._attr(value, exporter.Library()) for name, value in attrs.items()}
     nodes.append(messages.NodeDef(name="made", op=op, input=names, attr=written))
     definition = messages.GraphDef(node=nodes)
     given = {name: tensor for i, (name, tensor) in enumerate(zip(names, tensors, strict=True)) if i not in constants}
@@ -895,7 +896,7 @@ def test_recursion_in_a_circle_with_variables_and_gradients() -> None:
 
 @pytest.fixture
 def structure():
-    return graphdef.message(concrete(lambda x: tf.concat([x, x * [2.0, 3.0]], 0), spec(2)).graph.ir)
+    return exporter.message(concrete(lambda x: tf.concat([x, x * [2.0, 3.0]], 0), spec(2)).graph.ir)
 
 
 def test_fields_that_are_not_set_read_as_their_defaults(structure) -> None:

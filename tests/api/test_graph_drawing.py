@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 import fastgraph as tf
-from fastgraph.graph import drawing, events, graphdef, protocol
+from fastgraph.graphdef import drawing, exporter, wire_format
+from fastgraph.graphdef import event_files as events
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -173,9 +174,9 @@ def test_a_graph_is_written_for_tensorboard(graph, tmp_path) -> None:
     assert path.name.startswith("events.out.tfevents.") and path.name.endswith(".v2")
     version, first, second = _records(path.read_bytes())
     assert version.endswith(b"brain.Event:2")
-    content = protocol.serialized(graphdef.message(graph.ir))
+    content = wire_format.serialized(exporter.message(graph.ir))
     assert first.endswith(content)
-    assert str(protocol.parsed(second[-len(content) :], "GraphDef")) == str(graphdef.message(graph.ir))
+    assert str(wire_format.parsed(second[-len(content) :], "GraphDef")) == str(exporter.message(graph.ir))
 
 
 def test_no_graph_is_written_while_tracing(graph) -> None:

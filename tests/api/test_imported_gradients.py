@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import fastgraph as tf
-from fastgraph.graph import graphdef, messages
+from fastgraph.graphdef import exporter, messages
 
 V = np.array([-3, -1.5, -0.7, -0.2, 0.3, 0.9, 2.5, 6.5], np.float32)
 POSITIVE = abs(V) + np.float32(0.1)
@@ -27,13 +27,13 @@ def imported(op: str, inputs: list[Any], attrs: dict[str, Any], output: int = 0)
         symbolic = tf.is_symbolic_tensor(value) if isinstance(value, tf.Tensor) else False
         with tf.init_scope():
             tensor = value if symbolic else tf.constant(value)
-        attr = {"dtype": graphdef._attr(tensor.dtype, graphdef.Library())}
+        attr = {"dtype": exporter._attr(tensor.dtype, exporter.Library())}
         if symbolic:
             given[f"in{i}"] = value
         else:
-            attr["value"] = messages.AttrValue(tensor=graphdef.tensor_message(tensor))
+            attr["value"] = messages.AttrValue(tensor=exporter.tensor_message(tensor))
         nodes.append(messages.NodeDef(name=f"in{i}", op="Placeholder" if symbolic else "Const", attr=attr))
-    written = {name: graphdef._attr(value, graphdef.Library()) for name, value in attrs.items()}
+    written = {name: exporter._attr(value, exporter.Library()) for name, value in attrs.items()}
     names = [f"in{i}" for i in range(len(inputs))]
     nodes.append(messages.NodeDef(name="made", op=op, input=names, attr=written))
     return tf.import_graph_def(messages.GraphDef(node=nodes), given, [f"made:{output}"])[0]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import fastgraph as tf
-from fastgraph.interrupts import deferred
+from fastgraph.core.base.deferred_signals import deferred
 
 
 def test_handlers_wait_for_imports_and_come_in_order() -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import fastgraph as fg
-from fastgraph import _namespaces as namespaces
+from fastgraph.api import namespaces
 
 PACKAGE = Path(fg.__file__).parent
 
@@ -162,5 +162,5 @@ def test_dir_lists_names_and_modules() -> None:
 
 
 def test_shape_stays_a_function() -> None:
-    importlib.import_module("fastgraph.shapes")
+    importlib.import_module("fastgraph.core.base.shapes")
     assert callable(fg.shape) and not isinstance(fg.shape, type(fg))

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fastgraph import nesting as nest
-from fastgraph.shapes import TensorShape, TensorSpec, TypeSpec
+from fastgraph.core.base import nesting as nest
+from fastgraph.core.base.shapes import TensorShape, TensorSpec, TypeSpec
 
 Point = collections.namedtuple("Point", "x y")
 Other = collections.namedtuple("Other", "x y")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import fastgraph as tf
-from fastgraph import flags
+from fastgraph.core.base import flags
 from fastgraph.errors import InvalidArgumentError, ResourceExhaustedError
 
 HUGE = 2**40

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import fastgraph as fg
-from fastgraph import flags
+from fastgraph.core.base import flags
 from fastgraph.errors import InvalidArgumentError
 
 SPEC = fg.TensorSpec([3], "float32")

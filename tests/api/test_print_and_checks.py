@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import fastgraph as fg
-from fastgraph import flags
+from fastgraph.core.base import flags
 from fastgraph.errors import InvalidArgumentError
 
 # Written down from TensorFlow 2.21.

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import fastgraph as fg
-from fastgraph import flags
-from fastgraph.profiler import recording as recordings
+from fastgraph.core.base import flags
+from fastgraph.profiling import recording as recordings
 
 
 def warm(function: Any, *arguments: Any) -> None:

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fastgraph as fg
-from fastgraph import flags
+from fastgraph.core.base import flags
 from fastgraph.errors import InvalidArgumentError
 
 RAGGED = settings(max_examples=25, deadline=None)
@@ -403,7 +403,7 @@ def test_neither_import_nor_ops_load_the_composites() -> None:
     code = (
         "import sys, fastgraph as fg\n"
         "fg.reduce_sum(fg.gather(fg.ones([3]), [0]) + 1.0)\n"
-        "print(sorted(m for m in sys.modules if 'fastgraph.ragged_' in m or 'fastgraph.sparse_' in m))\n"
+        "print(sorted(m for m in sys.modules if 'fastgraph.composites.' in m))\n"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import fastgraph as tf
-from fastgraph import flags
+from fastgraph.core.base import flags
 
 WORDS = [" a b  c ", "1<>2<><>3", "", "a,b,,c", "aaaaa", " ", "a b"]
 

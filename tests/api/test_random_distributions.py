@@ -14,8 +14,8 @@ import pytest
 from scipy import special, stats
 
 import fastgraph as fg
-from fastgraph import flags
 from fastgraph import random as R
+from fastgraph.core.base import flags
 
 N = 50_000
 SEED = (12, 345)

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import fastgraph as fg
-from fastgraph import flags
 from fastgraph import random as R
+from fastgraph.core.base import flags
 
 
 def state_of(g: Any) -> list[int]:

@@ -17,8 +17,9 @@ import numpy as np
 import pytest
 
 import fastgraph as tf
-from fastgraph import errors, flags
-from fastgraph.staging import traces
+from fastgraph import errors
+from fastgraph.core.base import flags
+from fastgraph.staging import trace_cache
 
 SCALAR = tf.TensorSpec((), tf.int32)
 
@@ -715,7 +716,7 @@ def test_explained_written_and_forgotten() -> None:
 
 def test_few_traces_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("FEWEST_TRACES", "MOST_TRACES"):
-        monkeypatch.setattr(traces, name, 2)
+        monkeypatch.setattr(trace_cache, name, 2)
 
     @tf.function
     def total(x: Any, n: Any) -> Any:

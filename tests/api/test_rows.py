@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import fastgraph as tf
-from fastgraph import devices
+from fastgraph.core import devices
 
 
 def test_eager_by_default() -> None:

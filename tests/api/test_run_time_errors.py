@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import fastgraph as fg
-from fastgraph import flags
+from fastgraph.core.base import flags
 
 
 @pytest.fixture(params=["first", "last"], autouse=True)

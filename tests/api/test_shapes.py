@@ -9,8 +9,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from fastgraph import dtype
-from fastgraph.shapes import (
+from fastgraph.core.base import dtype
+from fastgraph.core.base.shapes import (
     Aval,
     TensorShape,
     TensorSpec,

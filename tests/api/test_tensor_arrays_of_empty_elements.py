@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import fastgraph as fg
-from fastgraph import flags
+from fastgraph.core.base import flags
 
 
 @pytest.fixture(autouse=True, params=["first", "last"])

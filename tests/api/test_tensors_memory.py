@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 
 import fastgraph as tf
-from fastgraph import _buffer
-from fastgraph._buffer import Buffer
 from fastgraph._tape import VariableWatcher
-from fastgraph._tensor import EagerTensor, Tensor, as_array, from_array
+from fastgraph.core.native import buffer as _buffer
+from fastgraph.core.native.buffer import Buffer
+from fastgraph.core.tensor import EagerTensor, Tensor, as_array, from_array
 from fastgraph.errors import ResourceExhaustedError
 from tests import native
 

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given, settings
 
 import fastgraph as tf
-from fastgraph._tensor import bind
-from fastgraph.primitive import get
+from fastgraph.core.registry import get
+from fastgraph.core.tensor import bind
 from tests import native
 
 ROOT = Path(__file__).parents[2]

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import fastgraph as tf
-from fastgraph._tensor import bind
-from fastgraph.primitive import get
+from fastgraph.core.registry import get
+from fastgraph.core.tensor import bind
 from tests import native
 
 NAMES = ["float32", "float64", "int32", "uint8", "int16", "int8", "int64", "bool", "uint16", "uint32", "uint64"]

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import fastgraph as fg
-from fastgraph import nesting
-from fastgraph._tensor import as_array
-from fastgraph.variable import Variable, variable_creator_scope
+from fastgraph.core.base import nesting
+from fastgraph.core.tensor import as_array
+from fastgraph.state.variable import Variable, variable_creator_scope
 
 # ---- creation and what it is ----------------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import fastgraph as fg
-from fastgraph.staging.autograph import sources
+from fastgraph.staging.autograph import source_code
 
 TABLE = {"a": lambda v: v * 2 if v > 0 else v, "b": lambda v: v if v > 5 else -v}
 FIRST, SECOND = lambda x: x if x > 0 else -x, lambda x: x if x > 1 else x * 10
@@ -53,7 +53,7 @@ def test_a_string_keeps_its_lines() -> None:
 
 
 def test_a_definition_has_the_lines_of_its_file() -> None:
-    node = sources.definition(indented())  # type: ignore[arg-type]
+    node = source_code.definition(indented())  # type: ignore[arg-type]
     assert node is not None
     assert node.lineno == indented().__code__.co_firstlineno
     assert linecache.getline(__file__, node.body[1].lineno).strip() == "if x > 0:"  # type: ignore[index]
@@ -65,10 +65,10 @@ def test_a_text_that_does_not_fit_is_none(tmp_path: Path) -> None:
     space: dict[str, Any] = {}
     path.write_text("def f(a, b):\n    return a\n", encoding="utf-8")
     exec(compile("def f(x):\n    return x if x > 0 else -x\n", str(path), "exec"), space)
-    assert sources.definition(space["f"]) is None
+    assert source_code.definition(space["f"]) is None
     path.write_text("\n\n", encoding="utf-8")
     linecache.clearcache()
-    assert sources.definition(space["f"]) is None
+    assert source_code.definition(space["f"]) is None
 
 
 def test_a_cell_of_a_notebook() -> None:

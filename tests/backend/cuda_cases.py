@@ -12,8 +12,8 @@ import pytest
 import fastgraph as fg
 from fastgraph.compiler.cuda import target
 from fastgraph.compiler.cuda.device_program import DeviceProgram, Transfer
-from fastgraph.compiler.pipeline import compile_graph
-from fastgraph.compiler.program import KernelStep
+from fastgraph.compiler.program.program import KernelStep
+from fastgraph.runtime.executable import compile_graph
 
 RNG = np.random.default_rng(5)
 X = RNG.normal(size=(5, 6)).astype("float32")

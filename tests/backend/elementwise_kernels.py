@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.compiler.kernel import KernelSpec
-from fastgraph.compiler.loader import Library, call
-from fastgraph.compiler.target import kernel_key, symbol
+from fastgraph.compiler.cpu.loader import Library, call
+from fastgraph.compiler.cpu.target import kernel_key, symbol
+from fastgraph.compiler.program.kernel_spec import KernelSpec
 
 _NAMES = "abcdefgh"
 
@@ -28,7 +28,7 @@ def elementwise(expression: str, operands: tuple[str, ...], result: str, comment
 @cache
 def compiled(expression: str, operands: tuple[str, ...], result: str) -> Library:
     """The loaded kernel, compiled in this process without the store."""
-    from fastgraph.compiler.objectcode import compile_kernel
+    from fastgraph.compiler.cpu.object_code import compile_kernel
 
     spec = elementwise(expression, operands, result)
     key = kernel_key(spec)

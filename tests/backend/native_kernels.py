@@ -11,8 +11,8 @@ import numba
 import numpy as np
 from numba import carray, float32, int32, int64, types
 
-from fastgraph.compiler.plan import CPU, KernelCall, Operand, Place, PlanSpec, Slot
-from fastgraph.dtype import as_dtype
+from fastgraph.core.base.dtype import as_dtype
+from fastgraph.runtime.plan import CPU, KernelCall, Operand, Place, PlanSpec, Slot
 
 SIGNATURE = types.int64(types.CPointer(types.voidptr), types.CPointer(types.int64), types.int64, types.int64)
 _kept: list[Any] = []  # a compiled function must outlive its address
@@ -262,6 +262,6 @@ class Builder:
         self.spec.outputs.append(self.operand(slot))
 
     def plan(self) -> Any:
-        from fastgraph._executor import Plan
+        from fastgraph.runtime.executor import Plan
 
         return Plan(self.spec)

@@ -12,13 +12,14 @@ import ml_dtypes
 import numpy as np
 from scipy import special
 
-from fastgraph import _philox, primitive
-from fastgraph.compiler import emit_cpu
-from fastgraph.compiler.kernel import KernelSpec
-from fastgraph.compiler.loopnest import Builder, LoopNest, Operand, Store
-from fastgraph.compiler.scalar import Index, Scalar, Table
-from fastgraph.compiler.tiles_cpu import SIDES
-from fastgraph.expr import result_dtype
+from fastgraph.compiler.cpu import emit
+from fastgraph.compiler.cpu.transpose_tiles import SIDES
+from fastgraph.compiler.nest.loop_nest import Builder, LoopNest, Operand, Store
+from fastgraph.compiler.nest.scalar_ir import Index, Scalar, Table
+from fastgraph.compiler.program.kernel_spec import KernelSpec
+from fastgraph.core import registry
+from fastgraph.core.base.expr import result_dtype
+from fastgraph.core.native import philox
 
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 #: The types that kernels call by name.
@@ -82,7 +83,7 @@ class Bench:
 
     def run(self, *, plain: bool = False, cuts: Sequence[int] = (), **in_place: str) -> int:
         """Emit and run over the whole extent, cut at `cuts`; the first failing status."""
-        emitted = emit_cpu.emit(self.nest(**in_place))
+        emitted = emit.emit(self.nest(**in_place))
         sizes = [self.value(s) for s in emitted.sizes]
         extent = 1 if emitted.extent is None else self.value(emitted.extent)
         buffers = [self.arrays[str(key)] for key in emitted.buffers]
@@ -139,7 +140,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "softplus": lambda x: np.logaddexp(x, 0),
     "erf": special.erf, "erfc": special.erfc, "erfinv": special.erfinv, "ndtri": special.ndtri,
     "bessel_i0e": special.i0e, "bessel_i1e": special.i1e, "igamma": special.gammainc, "igammac": special.gammaincc,
-    "igamma_grad_a": lambda a, x: primitive.get("igamma_grad_a").body(np.asarray(a), np.asarray(x)),
+    "igamma_grad_a": lambda a, x: registry.get("igamma_grad_a").body(np.asarray(a), np.asarray(x)),
     "lgamma": special.gammaln, "digamma": special.digamma,
     "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "atan2": np.arctan2,
     "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh,
@@ -215,14 +216,14 @@ def _random(name: str) -> Callable[..., Any]:
         def word(low: Any, high: Any, key: Any, block: Any) -> Any:
             counter = (int(low) % 2**64 + (int(high) % 2**64 << 64) + int(block)) % 2**128
             state = np.array([counter % 2**64, counter >> 64, int(key) % 2**64], np.uint64).view(np.int64)
-            return _philox.words(state, 4)[int(name[-1])]
+            return philox.words(state, 4)[int(name[-1])]
 
         return word
     if name == "random_gamma":
 
         def variate(low: Any, high: Any, key: Any, output: Any, alpha: Any) -> Any:
             state = np.array([int(n) % 2**64 for n in (low, high, key)], np.uint64).view(np.int64)
-            return _philox.gamma(state, np.array([alpha]), int(output) + 1)[-1, 0]
+            return philox.gamma(state, np.array([alpha]), int(output) + 1)[-1, 0]
 
         return variate
     kind = name.rsplit("_", 1)[1]
@@ -344,7 +345,7 @@ def run_native(spec: KernelSpec, buffers: Sequence[np.ndarray], sizes: Sequence[
 def _load(spec: KernelSpec) -> tuple[Any, Any]:
     import llvmlite.binding as llvm
 
-    from fastgraph.compiler.objectcode import compile_kernel, symbol
+    from fastgraph.compiler.cpu.object_code import compile_kernel, symbol
 
     key = f"bench{len(_kernels)}"
     code = compile_kernel(spec, key).code

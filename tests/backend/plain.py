@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 from nests import run_plain
 
-from fastgraph._buffer import Cell
-from fastgraph._tensor import as_array, cell_assign, cell_read, from_array
-from fastgraph.compiler.program import (
+from fastgraph.compiler.program.program import (
     AliasStep,
     AssignStep,
     CondStep,
@@ -24,10 +22,12 @@ from fastgraph.compiler.program import (
     Step,
     WhileStep,
 )
-from fastgraph.compiler.sizes import infer_graph
-from fastgraph.graph.interpret import run_node
+from fastgraph.compiler.program.shape_inference import infer_graph
+from fastgraph.core.base.shapes import Aval
+from fastgraph.core.native.buffer import Cell
+from fastgraph.core.tensor import as_array, cell_assign, cell_read, from_array
+from fastgraph.graph.interpreter import run_node
 from fastgraph.graph.ir import Value
-from fastgraph.shapes import Aval
 
 
 def run_program(program: Program, arguments: Sequence[Any]) -> list[Any]:

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import fastgraph as fg
-from fastgraph import flags
-from fastgraph.compiler.program import WhileStep, programs
+from fastgraph.compiler.program.program import WhileStep, programs
+from fastgraph.core.base import flags
 
 
 @pytest.fixture(autouse=True)

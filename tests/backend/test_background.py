@@ -15,10 +15,12 @@ from typing import Any
 import pytest
 
 import fastgraph as fg
-from fastgraph import flags
-from fastgraph.compiler import kernels, pipeline, waiting
-from fastgraph.graph import foreground, interpret
-from fastgraph.graph.interpret import interpret_unless
+from fastgraph.compiler.store import kernel_service, wait_message
+from fastgraph.core.base import flags
+from fastgraph.graph import interpreter
+from fastgraph.graph.interpreter import interpret_unless
+from fastgraph.runtime import executable as pipeline
+from fastgraph.runtime import foreground
 
 
 @pytest.fixture
@@ -140,7 +142,7 @@ def tried(made: list[str], monkeypatch: pytest.MonkeyPatch) -> list[bool]:
 def with_stored_kernels(make: Callable[[], Any], *arguments: Any) -> Any:
     """A Function that has not run yet, whose kernels are there."""
     assert make().get_concrete_function(*arguments).wait(60.0)
-    assert not kernels.none_stored()
+    assert not kernel_service.none_stored()
     return make()
 
 
@@ -190,7 +192,7 @@ def test_what_a_first_call_does_it_does_once(
         happened = total.numpy() != 0.0 or generator.state.numpy().tolist() != before
         return float(happened) if late else next(ticks)
 
-    monkeypatch.setattr(interpret, "time", types.SimpleNamespace(thread_time=clock))
+    monkeypatch.setattr(interpreter, "time", types.SimpleNamespace(thread_time=clock))
     monkeypatch.setattr(pipeline, "LONG_S", 0.5)
     function(fg.constant(1.0))
     assert tried == [not late]
@@ -219,10 +221,10 @@ def test_a_long_wait_says_what_for(monkeypatch: pytest.MonkeyPatch) -> None:
             self.ready = self.waits > 2
             return self.ready
 
-    monkeypatch.setattr(waiting, "NOTICED_S", 0.0)
+    monkeypatch.setattr(wait_message, "NOTICED_S", 0.0)
     for stream, said in ((Terminal(), True), (io.StringIO(), False), (None, False)):
-        monkeypatch.setattr(waiting.sys, "stderr", stream)
-        waiting.wait("step", [Slow(), Slow()])  # type: ignore[list-item]
+        monkeypatch.setattr(wait_message.sys, "stderr", stream)
+        wait_message.wait("step", [Slow(), Slow()])  # type: ignore[list-item]
         text = stream.getvalue() if stream is not None else ""
         assert ("step waits for its kernels: 1 of 2 compiled" in text) == said
         assert text.endswith("\r") == said and (not said or text.split("\r")[-2].strip() == "")

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import fastgraph as fg
-from fastgraph import flags
-from fastgraph._buffer import pool_statistics
-from fastgraph._pool import num_threads, set_num_threads
-from fastgraph.compiler import costs
+from fastgraph.core.base import flags
+from fastgraph.core.native.buffer import pool_statistics
+from fastgraph.core.native.thread_pool import num_threads, set_num_threads
+from fastgraph.runtime import step_costs
 
 
 @pytest.fixture(autouse=True)
@@ -103,8 +103,8 @@ def test_eager_and_compiled_agree_on_any_number_of_threads(name: str, monkeypatc
     bits = set()
     for forced in (False, True):  # as the costs say, and with everything cut and parallel
         if forced:
-            monkeypatch.setattr(costs, "WAKE_NS", -1e12)
-            monkeypatch.setattr(costs, "SHARD_NS", 10.0)
+            monkeypatch.setattr(step_costs, "WAKE_NS", -1e12)
+            monkeypatch.setattr(step_costs, "SHARD_NS", 10.0)
         staged = fg.function(function)
         for threads in (1, 2, 8):
             set_num_threads(threads)
@@ -384,8 +384,8 @@ def test_an_update_is_in_place_unless_somebody_holds_the_value() -> None:
 def test_two_variables_in_both_orders_from_two_threads(forced: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """No deadlock, no torn value: each step adds the same to every element of both Variables."""
     if forced:
-        monkeypatch.setattr(costs, "WAKE_NS", -1e12)
-        monkeypatch.setattr(costs, "SHARD_NS", 10.0)
+        monkeypatch.setattr(step_costs, "WAKE_NS", -1e12)
+        monkeypatch.setattr(step_costs, "SHARD_NS", 10.0)
     set_num_threads(4)
     n = 5000
     a, b = fg.Variable(np.zeros(n, np.float32)), fg.Variable(np.zeros(n, np.float32))

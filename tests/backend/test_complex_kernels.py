@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import fastgraph as fg
-from fastgraph import flags
+from fastgraph.core.base import flags
 
 F = Callable[..., Any]
 

@@ -10,14 +10,15 @@ import pytest
 
 import fastgraph as fg
 import fastgraph.ops
-from fastgraph import flags
-from fastgraph._tensor import as_array, bind, from_array
-from fastgraph.compiler import correlation, kernels, register_blocks
 from fastgraph.compiler.assemble import assemble
-from fastgraph.compiler.extents import witness_shapes
-from fastgraph.compiler.pipeline import compile_graph
-from fastgraph.compiler.program import KernelStep
-from fastgraph.primitive import get
+from fastgraph.compiler.library import convolution_forward, register_blocks
+from fastgraph.compiler.program.program import KernelStep
+from fastgraph.compiler.program.symbolic_extents import witness_shapes
+from fastgraph.compiler.store import kernel_service
+from fastgraph.core.base import flags
+from fastgraph.core.registry import get
+from fastgraph.core.tensor import as_array, bind, from_array
+from fastgraph.runtime.executable import compile_graph
 
 #: (x, filter, strides, padding, dilations): channels of one and of many vectors, with and without a part of one.
 CASES: dict[str, tuple[Any, ...]] = {
@@ -141,17 +142,17 @@ def test_one_trace_and_its_kernels_serve_all_sizes(padding: str) -> None:
             x = fg.constant(random.standard_normal([batch, height, columns, 2]).astype(np.float32))
             for got, value in zip(staged(x), function(x), strict=True):
                 assert_near(got, value, f"{batch} {height} {columns}")
-            made = kernels.statistics().compiled + kernels.statistics().compiled_in_place
+            made = kernel_service.statistics().compiled + kernel_service.statistics().compiled_in_place
             if batch == 3 and compiled is None:
                 compiled = made  # batch 1 is a program of its own: 1 may broadcast
-        assert kernels.statistics().compiled + kernels.statistics().compiled_in_place == compiled
+        assert kernel_service.statistics().compiled + kernel_service.statistics().compiled_in_place == compiled
         assert staged.experimental_get_tracing_count() == 1
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["three to seventeen", "strides", "many channels"])
 def test_where_the_work_is_cut_changes_no_bit(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from fastgraph.compiler import step_specs
+    from fastgraph.runtime import step_specs
 
     function, given = three(CASES[name])
     results = []
@@ -174,12 +175,12 @@ def test_a_convolution_of_floats_has_a_kernel_of_blocks() -> None:
 def test_lanes_are_terms_of_a_sum_where_there_are_few_results(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three results to a pixel would leave most of a vector empty; where sums are short as well, it is so."""
     monkeypatch.setattr(register_blocks, "width", lambda: register_blocks.Width(16, 32))
-    monkeypatch.setattr(correlation, "width", lambda: register_blocks.Width(16, 32))
+    monkeypatch.setattr(convolution_forward, "width", lambda: register_blocks.Width(16, 32))
 
     def few(c: int, f: int, turned: bool, window: int = 3, **more: Any) -> bool:
         known = {"strides": (1, 1), "dilations": (1, 1), **more}
         g = register_blocks.Geometry((window, window), c, f, 1, known["strides"], known["dilations"], "SAME")
-        return correlation.Correlation(g, turned).few
+        return convolution_forward.Correlation(g, turned).few
 
     assert few(3, 16, turned=True) and few(1, 8, turned=True) and few(64, 3, turned=False)
     assert not few(3, 16, turned=False) and not few(16, 16, turned=True) and not few(3, 4, turned=True)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import fastgraph as fg
-from fastgraph import flags
-from fastgraph._pool import num_threads, set_num_threads
+from fastgraph.core.base import flags
+from fastgraph.core.native.thread_pool import num_threads, set_num_threads
 
 F = Callable[..., Any]
 
@@ -262,8 +262,8 @@ def test_gradients_of_segments(kind: str) -> None:
 
 
 def test_values_that_are_not_as_many_as_the_places_are_refused() -> None:
-    from fastgraph._tensor import bind
-    from fastgraph.primitive import get
+    from fastgraph.core.registry import get
+    from fastgraph.core.tensor import bind
 
     def f(values: Any, mask: Any) -> Any:
         return bind(get("mask_scatter"), (values, mask, fg.constant([4])), {})

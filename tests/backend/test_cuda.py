@@ -38,7 +38,7 @@ def test_as_ptx_or_on_a_gpu() -> None:
 def test_nothing_else_imports_it() -> None:
     program = """
 import sys, fastgraph as fg
-with __import__("fastgraph.flags", fromlist=["override"]).override(tier="last", worker=False):
+with __import__("fastgraph.core.base.flags", fromlist=["override"]).override(tier="last", worker=False):
     fg.function(lambda x: fg.exp(x) * 2.0)(fg.constant([1.0]))
 print([name for name in sys.modules if name.startswith(("numba.cuda.cudadrv", "fastgraph.compiler.cuda"))])
 """

@@ -9,8 +9,9 @@ import pytest
 
 import fastgraph as fg
 
-MODULES = ["_buffer", "_primitive", "_tensor", "_tape", "_pool", "_blas", "_convolutions", "_poolings", "_philox", "_variable",
-           "_executor"]  # fmt: skip
+MODULES = ["core.native.buffer", "core.primitive", "core.tensor", "_tape", "core.native.thread_pool", "core.native.matmul",
+           "core.native.convolutions", "core.native.poolings", "core.native.philox", "core.cells",
+           "runtime.executor"]  # fmt: skip
 #: Calls every entry point of one extension with wrong arguments, each in a child of its own, and prints those that end it.
 CALLS = """
 import importlib, os, signal, sys
@@ -75,7 +76,7 @@ print(n, "entries", file=sys.stderr)
 """
 
 
-@pytest.mark.parametrize("module", [*MODULES, "staging._call"])
+@pytest.mark.parametrize("module", [*MODULES, "staging.fast_call"])
 def test_wrong_arguments_are_refused(module: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", CALLS, module], capture_output=True, text=True, timeout=250, check=False

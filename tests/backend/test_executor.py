@@ -10,9 +10,11 @@ import pytest
 from native_kernels import Builder
 
 from fastgraph import errors
-from fastgraph._buffer import Cell, pool_statistics
-from fastgraph._tensor import as_array, from_array
-from fastgraph.compiler.plan import (
+from fastgraph.core.base.dtype import as_dtype
+from fastgraph.core.base.shapes import Aval
+from fastgraph.core.native.buffer import Cell, pool_statistics
+from fastgraph.core.tensor import as_array, from_array
+from fastgraph.runtime.plan import (
     AssignCell,
     Branch,
     GemmCall,
@@ -25,8 +27,6 @@ from fastgraph.compiler.plan import (
     Rest,
     Slot,
 )
-from fastgraph.dtype import as_dtype
-from fastgraph.shapes import Aval
 
 
 def f32(*values: float) -> object:
@@ -186,7 +186,7 @@ def test_an_exception_of_a_host_step_reaches_the_caller() -> None:
 
 
 def cell_of(*values: float) -> Cell:
-    from fastgraph._tensor import cell_assign
+    from fastgraph.core.tensor import cell_assign
 
     cell = Cell(Aval(as_dtype("float32"), (len(values),)), "v")
     cell_assign(cell, f32(*values))
@@ -205,7 +205,7 @@ def counter_plan(n: int = 2) -> object:
 
 
 def test_variables_are_read_and_assigned() -> None:
-    from fastgraph._tensor import cell_read
+    from fastgraph.core.tensor import cell_read
 
     cell = cell_of(1, 2)
     plan = counter_plan()
@@ -388,7 +388,7 @@ def test_memory_exhausted() -> None:
     with pytest.raises(errors.ResourceExhaustedError, match="OOM"):
         b.plan().run([f32(1)])
     a = PlanSpec([Slot(Place.ARENA, huge, offset=0)], [], [], [], arenas={0: huge})
-    from fastgraph._executor import Plan
+    from fastgraph.runtime.executor import Plan
 
     with pytest.raises(errors.ResourceExhaustedError, match="OOM"):
         Plan(a).run([])
@@ -416,8 +416,8 @@ def test_profile_times_each_step() -> None:
 
 
 def test_cuda_is_a_seam() -> None:
-    from fastgraph._executor import Plan
-    from fastgraph.compiler.plan import CUDA
+    from fastgraph.runtime.executor import Plan
+    from fastgraph.runtime.plan import CUDA
 
     with pytest.raises(errors.UnimplementedError, match="device 1"):
         Plan(PlanSpec([Slot(Place.BLOCK, 4, device=CUDA)], [], [], []))
@@ -426,7 +426,7 @@ def test_cuda_is_a_seam() -> None:
 
 
 def test_plans_that_would_corrupt_memory_are_refused() -> None:
-    from fastgraph._executor import Plan
+    from fastgraph.runtime.executor import Plan
 
     with pytest.raises(ValueError, match="behind the arena"):
         Plan(PlanSpec([Slot(Place.ARENA, 64, offset=64)], [], [], [], arenas={0: 64}))
@@ -437,7 +437,7 @@ def test_plans_that_would_corrupt_memory_are_refused() -> None:
 
 
 def test_every_device_has_an_arena_and_only_the_cpus_is_built() -> None:
-    from fastgraph._executor import Plan
+    from fastgraph.runtime.executor import Plan
 
     slots = [Slot(Place.ARENA, 64), Slot(Place.ARENA, 64, device=1)]
     with pytest.raises(errors.UnimplementedError, match="device 1"):

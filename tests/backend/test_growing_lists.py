@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import fastgraph as fg
-from fastgraph import flags
-from fastgraph.compiler import plan as specs
+from fastgraph.core.base import flags
+from fastgraph.runtime import plan as specs
 
 
 @pytest.fixture(autouse=True, params=["first", "last"])

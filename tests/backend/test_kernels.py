@@ -259,13 +259,13 @@ def test_a_check_in_one_loop_and_a_store_in_another(plain: bool) -> None:
 
 def test_kernels_take_the_short_road_through_numba() -> None:
     """Only what calls functions that Numba compiles by themselves takes its own; both may come in any order."""
-    from fastgraph.compiler import objectcode
+    from fastgraph.compiler.cpu import object_code
 
-    before = len(objectcode.refused)  # kernels that are no kernels, in other tests
+    before = len(object_code.refused)  # kernels that are no kernels, in other tests
     x, n = np.abs(some((40,), FLOATS[0])), np.arange(1, 41, dtype="int32")
     cases = [("tanh(x) * x", x, np.tanh(x) * x), ("n ** n", n, n**n), ("tanh(x) * x + x", x, np.tanh(x) * x + x)]
     for text, operand, want in cases:
         bench = elementwise(text.replace("n ** n", "pow(n, n)"), operand.dtype, **{text[-1]: operand})
         assert bench.run(plain=False) == 0
         np.testing.assert_allclose(bench.arrays["out"], want, rtol=1e-6)
-    assert objectcode.refused[before:] == []
+    assert object_code.refused[before:] == []

@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 from elementwise_kernels import elementwise
 
-from fastgraph.compiler.store import Store
-from fastgraph.compiler.store_key import made_key
-from fastgraph.compiler.target import kernel_key
+from fastgraph.compiler.cpu.target import kernel_key
+from fastgraph.compiler.store.kernel_store import Store
+from fastgraph.compiler.store.store_key import made_key
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at processes by way of /proc")
 
@@ -26,7 +26,7 @@ N = 3
 REQUEST = f"""
 import os, sys, time
 from elementwise_kernels import elementwise
-from fastgraph.compiler import kernels
+from fastgraph.compiler.store import kernel_service as kernels
 handles = kernels.request([elementwise("a + float32(%d)" % i, ("float32",), "float32") for i in range({N})])
 """
 #: It ends as soon as its kernels are asked for: long before any of them is there.

@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 
 import fastgraph as fg
-from fastgraph import flags
-from fastgraph.compiler import assemble, loop_kernels
-from fastgraph.compiler.mirrors import mirrored, put_in_rows
-from fastgraph.compiler.pipeline import Executable
-from fastgraph.compiler.program import WhileStep, programs
+from fastgraph.compiler import assemble
+from fastgraph.compiler.library import loop_kernels
+from fastgraph.compiler.library.register_promotion import mirrored, put_in_rows
+from fastgraph.compiler.program.program import WhileStep, programs
+from fastgraph.core.base import flags
+from fastgraph.runtime.executable import Executable
 
 
 @pytest.fixture(autouse=True)

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 import fastgraph as fg
-from fastgraph import flags
-from fastgraph.compiler import extents, kernels, pipeline
+from fastgraph.compiler.program import symbolic_extents
+from fastgraph.compiler.store import kernel_service
+from fastgraph.core.base import flags
+from fastgraph.runtime import executable as pipeline
 
 
 @pytest.fixture(autouse=True)
@@ -21,7 +23,7 @@ def compiled() -> Iterator[None]:
 
 def n_kernels() -> int:
     """How many kernels were compiled or loaded so far."""
-    s = kernels.statistics()
+    s = kernel_service.statistics()
     return s.compiled + s.compiled_in_place + s.loaded_from_store
 
 
@@ -111,10 +113,10 @@ def test_what_must_be_equal_in_a_loop_or_a_branch_is_no_reason_to_run_it_in_pyth
 )
 def test_as_few_sizes_as_will_do_are_taken_as_equal(f: Any, specs: Any, shapes: Any, expected: str) -> None:
     graph = fg.function(f, input_signature=[unknown(*spec) for spec in specs]).get_concrete_function().graph.ir
-    witness = extents.witness_shapes(graph, shapes)
+    witness = symbolic_extents.witness_shapes(graph, shapes)
     letters: dict[int, str] = {}
     text = "".join(
-        str(n) if n < extents.FIRST_WITNESS else letters.setdefault(n, "PQRST"[len(letters)])
+        str(n) if n < symbolic_extents.FIRST_WITNESS else letters.setdefault(n, "PQRST"[len(letters)])
         for shape in witness
         for n in shape
     )

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import fastgraph as fg
-from fastgraph import flags
+from fastgraph.core.base import flags
 
 RNG = np.random.default_rng(3)
 X = RNG.normal(size=(6, 5)).astype("float32")
@@ -102,20 +102,20 @@ def test_compiled_equals_interpreted(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["chain", "softmax", "layer norm", "column statistic", "shape", "long sum", "argmax"])
 def test_unknown_extents_compile_once(name: str) -> None:
-    from fastgraph.compiler import kernels
+    from fastgraph.compiler.store import kernel_service
 
     function = CASES[name][0]
     with flags.override(tier="last"):
         staged = fg.function(function, input_signature=[fg.TensorSpec([None, None], "float32")])
         staged(fg.constant(X))
-        before = kernels.statistics().compiled + kernels.statistics().loaded_from_store
+        before = kernel_service.statistics().compiled + kernel_service.statistics().loaded_from_store
         for shape in ((1, 5), (6, 1), (3, 9), (1, 1), (40, 11), (2, 2)):
             x = RNG.normal(size=shape).astype("float32")
             last = [np.asarray(r) for r in fg.nest.flatten(staged(fg.constant(x)))]
             with flags.override(tier="first"):
                 first = [np.asarray(r) for r in fg.nest.flatten(staged(fg.constant(x)))]
             agree(first, last)
-        assert kernels.statistics().compiled + kernels.statistics().loaded_from_store == before
+        assert kernel_service.statistics().compiled + kernel_service.statistics().loaded_from_store == before
 
 
 def test_a_failing_index_names_op_and_position() -> None:

@@ -17,10 +17,10 @@ import pytest
 from native_kernels import Builder
 
 from fastgraph import errors
-from fastgraph._buffer import pool_statistics
-from fastgraph._pool import alive_threads, num_threads, set_num_threads, sleeping_threads
-from fastgraph._tensor import as_array, from_array
-from fastgraph.compiler.plan import Branch, GemmCall, HostCall, Loop, Place
+from fastgraph.core.native.buffer import pool_statistics
+from fastgraph.core.native.thread_pool import alive_threads, num_threads, set_num_threads, sleeping_threads
+from fastgraph.core.tensor import as_array, from_array
+from fastgraph.runtime.plan import Branch, GemmCall, HostCall, Loop, Place
 
 
 @pytest.fixture(autouse=True)
@@ -377,8 +377,8 @@ def test_exit_while_the_pool_is_in_use() -> None:
         sys.path[:0] = sys.argv[1:]
         import numpy as np
         from test_pool import endless_loop, large_plan
-        from fastgraph._pool import set_num_threads
-        from fastgraph._tensor import from_array
+        from fastgraph.core.native.thread_pool import set_num_threads
+        from fastgraph.core.tensor import from_array
         set_num_threads(4)
         large_plan().run([from_array(np.zeros(100_000, np.float32))])
         loop = endless_loop()

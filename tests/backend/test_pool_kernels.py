@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import fastgraph as fg
-from fastgraph import flags
-from fastgraph.ops.pooling import max_pool_grad_p, max_pool_p, max_pool_pick_p
+from fastgraph.core.base import flags
+from fastgraph.ops.pooling_primitives import max_pool_grad_p, max_pool_p, max_pool_pick_p
 
 #: shape, window, strides, padding
 CASES = {

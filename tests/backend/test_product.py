@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import fastgraph as fg
-from fastgraph import flags
-from fastgraph.compiler.program import KernelStep
+from fastgraph.compiler.program.program import KernelStep
+from fastgraph.core.base import flags
 from tests import native
 
 TURNED = [(False, False), (True, False), (False, True), (True, True)]

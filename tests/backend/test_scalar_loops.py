@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import fastgraph as fg
-from fastgraph import flags
-from fastgraph.compiler import scalar_loops
-from fastgraph.compiler.pipeline import Executable
-from fastgraph.compiler.program import KernelStep, Program, WhileStep, programs
+from fastgraph.compiler.library import scalar_loops
+from fastgraph.compiler.program.program import KernelStep, Program, WhileStep, programs
+from fastgraph.core.base import flags
+from fastgraph.runtime.executable import Executable
 
 
 @pytest.fixture(autouse=True)

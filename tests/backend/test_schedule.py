@@ -9,23 +9,23 @@ import numpy as np
 import pytest
 
 from fastgraph import errors
-from fastgraph._buffer import Cell, pool_statistics
-from fastgraph._pool import num_threads, set_num_threads
-from fastgraph._primitive import Primitive
-from fastgraph._tensor import as_array, cell_assign, cell_read, from_array
-from fastgraph.compiler import costs, memory, schedule
-from fastgraph.compiler import plan as specs
-from fastgraph.compiler import program as programs
-from fastgraph.compiler.kernel import KernelSpec
-from fastgraph.compiler.memory import Ended, Tenant, place
-from fastgraph.compiler.plan import KernelCall, Operand, Place, PlanSpec, Slot
-from fastgraph.compiler.program import Fallible, KernelStep, Program, Size
-from fastgraph.compiler.schedule import Planner, plan
-from fastgraph.compiler.sizes import CannotPlan
-from fastgraph.dtype import as_dtype
-from fastgraph.graph import structure
+from fastgraph.compiler.program import program as programs
+from fastgraph.compiler.program.kernel_spec import KernelSpec
+from fastgraph.compiler.program.program import Fallible, KernelStep, Program, Size
+from fastgraph.compiler.program.shape_inference import CannotPlan
+from fastgraph.core.base.dtype import as_dtype
+from fastgraph.core.base.shapes import Aval, broadcast_shapes
+from fastgraph.core.native.buffer import Cell, pool_statistics
+from fastgraph.core.native.thread_pool import num_threads, set_num_threads
+from fastgraph.core.primitive import Primitive
+from fastgraph.core.tensor import as_array, cell_assign, cell_read, from_array
+from fastgraph.graph import structural_ops
 from fastgraph.graph.ir import Graph, Value
-from fastgraph.shapes import Aval, broadcast_shapes
+from fastgraph.runtime import arena, schedule, step_costs
+from fastgraph.runtime import plan as specs
+from fastgraph.runtime.arena import Ended, Tenant, place
+from fastgraph.runtime.plan import KernelCall, Operand, Place, PlanSpec, Slot
+from fastgraph.runtime.schedule import Planner, plan
 from tests.planted import planted
 
 F32 = as_dtype("float32")
@@ -94,7 +94,7 @@ class Maker:
         return len(self.program.values) - 1
 
     def input(self, *shape: int | None, dtype: str = "float32") -> int:
-        node = self.graph.add(structure.PLACEHOLDER, (), {"dtype": as_dtype(dtype), "shape": shape})
+        node = self.graph.add(structural_ops.PLACEHOLDER, (), {"dtype": as_dtype(dtype), "shape": shape})
         self.graph.inputs.append(node.outputs[0])
         number = self.number(node.outputs[0])
         self.program.inputs += (number,)
@@ -102,7 +102,7 @@ class Maker:
 
     def constant(self, *values: float) -> int:
         tensor = from_array(np.array(values, np.float32))
-        node = self.graph.add(structure.CONST, (), {"value": tensor})
+        node = self.graph.add(structural_ops.CONST, (), {"value": tensor})
         number = self.number(node.outputs[0])
         self.program.constants[number] = tensor
         return number
@@ -328,7 +328,7 @@ def branch(op_name: str, op: Any) -> Program:
 def cond_program(then: Program, other: Program) -> Program:
     m = Maker()
     p, x = m.input(dtype="bool"), m.input(None)
-    node = m.node(structure.COND, p, x, then_graph=then.graph, else_graph=other.graph)
+    node = m.node(structural_ops.COND, p, x, then_graph=then.graph, else_graph=other.graph)
     y = m.step(programs.CondStep, node, (p, x), then_program=then, else_program=other)
     return m.output(m.kernel("add", ADD, y, y))
 
@@ -359,7 +359,7 @@ def while_program(stacked: bool = False) -> Program:
     body = b.output(b.kernel("inc", INC, x, in_place=True), *[x] * stacked)
     m = Maker()
     x, limit = m.input(1), m.input(1)
-    node = m.node(structure.WHILE, x, limit, cond_graph=test.graph, body_graph=body.graph, n_carried=1)
+    node = m.node(structural_ops.WHILE, x, limit, cond_graph=test.graph, body_graph=body.graph, n_carried=1)
     made = m.step(programs.WhileStep, node, (x, limit), cond_program=test, body_program=body, n_carried=1)
     if not stacked:
         return m.output(m.kernel("add", ADD, made, made))
@@ -389,7 +389,7 @@ def test_while_whose_shapes_change() -> None:
     body = b.output(b.step(programs.HostStep, node, (x,), node=node))
     m = Maker()
     x = m.input(None)
-    node = m.node(structure.WHILE, x, cond_graph=test.graph, body_graph=body.graph, n_carried=1)
+    node = m.node(structural_ops.WHILE, x, cond_graph=test.graph, body_graph=body.graph, n_carried=1)
     y = m.step(programs.WhileStep, node, (x,), cond_program=test, body_program=body, n_carried=1)
     program = m.output(m.kernel("add", ADD, y, y))
     assert run(program, tensor(1)) == [[2.0] * 8]
@@ -504,8 +504,8 @@ def test_random_programs(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
             if parallel == "tight":
                 monkeypatch.setattr(schedule, "LARGE_ARENA", 0)
             elif parallel:
-                monkeypatch.setattr(costs, "WAKE_NS", -1e12)
-                monkeypatch.setattr(costs, "SHARD_NS", 20.0)
+                monkeypatch.setattr(step_costs, "WAKE_NS", -1e12)
+                monkeypatch.setattr(step_costs, "SHARD_NS", 20.0)
             made = plan(program, [argument.aval], link)
             assert made.parallel == bool(parallel)
             for threads in (1, 8):
@@ -533,8 +533,8 @@ def test_a_plan_for_other_sizes_is_what_would_be_made_anew(seed: int, monkeypatc
     program, _ = random_program(rng, 5)
     planner = schedule.Planner(link)
     if seed % 2:
-        monkeypatch.setattr(costs, "WAKE_NS", -1e12)
-        monkeypatch.setattr(costs, "SHARD_NS", 20.0)
+        monkeypatch.setattr(step_costs, "WAKE_NS", -1e12)
+        monkeypatch.setattr(step_costs, "SHARD_NS", 20.0)
     for n in (5, 300, 0, 17, 4000):
         aval = Aval(F32, (n,))
         assert described(planner.plan(program, [aval]).spec) == described(plan(program, [aval], link).spec)
@@ -597,7 +597,7 @@ def test_planted_faults_are_seen(fault: str) -> None:
 
 def test_what_is_far_back_counts_as_running(monkeypatch: pytest.MonkeyPatch) -> None:
     """With all steps before each, a plan's memory would grow with the square of its length."""
-    monkeypatch.setattr(memory, "WINDOW", 8)
+    monkeypatch.setattr(arena, "WINDOW", 8)
     ended = Ended([() if i == 0 else (i - 1,) for i in range(40)])
     assert ended.running(30, range(20, 35)) == [20, 21, 30, 31, 32, 33, 34]
     assert ended.running(5, range(7)) == [5, 6]

@@ -13,7 +13,7 @@ PROGRAM = """
 import hashlib, sys
 import numpy as np
 import fastgraph as fg
-from fastgraph.compiler import kernels
+from fastgraph.compiler.store import kernel_service as kernels
 
 random = np.random.default_rng(0)
 x = fg.constant(random.normal(size=(64, 20)).astype("float32"))

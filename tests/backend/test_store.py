@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 from elementwise_kernels import elementwise, run
 
-from fastgraph import flags
-from fastgraph.compiler import kernels, store
-from fastgraph.compiler.store import Store
-from fastgraph.compiler.target import kernel_key
+from fastgraph.compiler.cpu.target import kernel_key
+from fastgraph.compiler.store import kernel_service, kernel_store
+from fastgraph.compiler.store.kernel_store import Store
+from fastgraph.core.base import flags
 
 KEY = "ab" * 20
 OTHER = "cd" * 20
@@ -71,7 +71,7 @@ def test_least_recently_used_go_first(tmp_path: Path) -> None:
 
 
 def test_key_covers_everything_the_code_depends_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    from fastgraph.compiler import target
+    from fastgraph.compiler.cpu import target
 
     spec = elementwise("exp_float32(a)", ("float32",), "float32")
     keys = {kernel_key(spec)}
@@ -108,7 +108,7 @@ PROGRAM = textwrap.dedent(
     import sys
     import numpy as np
     from elementwise_kernels import elementwise, run
-    from fastgraph.compiler import kernels
+    from fastgraph.compiler.store import kernel_service as kernels
     specs = [elementwise("exp_float32(a) * float32(%d)" % i, ("float32",), "float32") for i in range(3)]
     handles = kernels.request(specs)
     assert all(handle.wait(60) for handle in handles), [handle.error for handle in handles]
@@ -168,7 +168,7 @@ def test_two_processes_fill_one_store(tmp_path: Path) -> None:
 def test_equal_specs_share_one_library_and_the_last_user_releases_it(tmp_path: Path) -> None:
     spec = elementwise("a + a", ("float32",), "float32")
     with flags.override(store=str(tmp_path / "kernels"), worker=False):
-        one, two = kernels.request([spec, spec])
+        one, two = kernel_service.request([spec, spec])
         assert one.wait(60) and two.wait(60)
         assert one.address == two.address != 0
         one.close()
@@ -180,14 +180,14 @@ def test_equal_specs_share_one_library_and_the_last_user_releases_it(tmp_path: P
         while not file.exists() and time.monotonic() < deadline:  # it is stored just after it is ready
             time.sleep(0.01)
         two.close()
-        loaded = kernels.statistics().loaded_from_store
-        (three,) = kernels.request([spec])
-        assert three.ready and kernels.statistics().loaded_from_store == loaded + 1
+        loaded = kernel_service.statistics().loaded_from_store
+        (three,) = kernel_service.request([spec])
+        assert three.ready and kernel_service.statistics().loaded_from_store == loaded + 1
 
 
 def test_a_kernel_that_does_not_compile_says_why(tmp_path: Path) -> None:
     with flags.override(store=str(tmp_path / "kernels"), worker=False):
-        (handle,) = kernels.request([elementwise("no_such_function(a)", ("float32",), "float32")])
+        (handle,) = kernel_service.request([elementwise("no_such_function(a)", ("float32",), "float32")])
         assert not handle.wait(60)
         assert handle.error is not None and "no_such_function" in handle.error
         assert not handle.ready and handle.address == 0
@@ -197,8 +197,8 @@ def test_undefined_symbols_are_held_against_a_list() -> None:
     """libm may be called; anything else is refused when the object is made."""
     import llvmlite.binding as llvm
 
-    from fastgraph.compiler.loader import ALLOWED, Library, LoadError, undefined_symbols
-    from fastgraph.compiler.target import host
+    from fastgraph.compiler.cpu.loader import ALLOWED, Library, LoadError, undefined_symbols
+    from fastgraph.compiler.cpu.target import host
 
     text = "declare i32 @system(ptr)\ndefine i32 @fg(ptr %p) {\n %r = call i32 @system(ptr %p)\n ret i32 %r\n}\n"
     code = host().machine().emit_object(llvm.parse_assembly(text))
@@ -213,6 +213,6 @@ def test_undefined_symbols_are_held_against_a_list() -> None:
 def test_the_flags_name_the_store(tmp_path: Path) -> None:
     with flags.override(store=str(tmp_path / "elsewhere"), store_limit=123), warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert store.store().directory == str(tmp_path / "elsewhere")
-        assert store.info().limit == 123
-        assert store.clear() == 0
+        assert kernel_store.store().directory == str(tmp_path / "elsewhere")
+        assert kernel_store.info().limit == 123
+        assert kernel_store.clear() == 0

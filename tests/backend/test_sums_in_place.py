@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import fastgraph as fg
-from fastgraph import flags
-from fastgraph.compiler import loop_kernels
-from fastgraph.compiler.program import HostStep, WhileStep, programs
+from fastgraph.compiler.library import loop_kernels
+from fastgraph.compiler.program.program import HostStep, WhileStep, programs
+from fastgraph.core.base import flags
 from fastgraph.graph.ir import Graph
-from fastgraph.graph.passes import optimise
+from fastgraph.graph.passes.optimize import optimise
 
 
 @pytest.fixture(autouse=True)

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 import fastgraph as fg
-from fastgraph import flags
-from fastgraph._executor import Plan
-from fastgraph._tensor import cell_assign, cell_read
-from fastgraph.compiler.plan import AssignCell, HostCall, Operand, Place, PlanSpec, ReadCell, Slot
+from fastgraph.core.base import flags
+from fastgraph.core.tensor import cell_assign, cell_read
+from fastgraph.runtime.executor import Plan
+from fastgraph.runtime.plan import AssignCell, HostCall, Operand, Place, PlanSpec, ReadCell, Slot
 
 N_THREADS = 4
 
@@ -111,7 +111,7 @@ def executor_takes(cell: Any, after: Any, before: Any) -> None:
 
 def body_takes(cell: Any, after: Any, before: Any) -> None:
     """The same by the op's body, as the first tier runs it."""
-    fg.primitive.get("take_variable").body(cell, np.asarray(after), np.asarray(before))
+    fg.core.registry.get("take_variable").body(cell, np.asarray(after), np.asarray(before))
 
 
 TAKERS = pytest.mark.parametrize("take", [executor_takes, body_takes])

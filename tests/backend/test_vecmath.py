@@ -10,9 +10,9 @@ from elementwise_kernels import compiled, elementwise, evaluate, run
 
 from benchmarks import vecmath as vecmath_table
 from benchmarks.vecmath import arguments, errors
-from fastgraph.compiler import vecmath
-from fastgraph.compiler.loader import Library
-from fastgraph.compiler.target import symbol
+from fastgraph.compiler.cpu.loader import Library
+from fastgraph.compiler.cpu.target import symbol
+from fastgraph.compiler.vecmath import functions
 
 L = np.longdouble
 pytestmark = pytest.mark.filterwarnings("ignore:.*encountered in:RuntimeWarning")  # the references' own overflows
@@ -67,12 +67,12 @@ def test_a_cpu_without_fused_multiply_add(dtype: type, monkeypatch: pytest.Monke
     """The same bounds for the oldest CPU that is supported, where x * y + z rounds twice: its code runs on any other."""
     import platform
 
-    from fastgraph.compiler import lane, objectcode, target
+    from fastgraph.compiler.cpu import lane, object_code, target
 
     if platform.machine() not in ("x86_64", "AMD64"):
         pytest.skip("x86-64 only: elsewhere there is no CPU without it")
     oldest = target.Host(target.host().triple, "x86-64-v2", "")
-    for module in (objectcode, lane):
+    for module in (object_code, lane):
         monkeypatch.setattr(module, "host", lambda: oldest)
     x = arguments(dtype, 10_000, seed=6)
     kind = np.dtype(dtype).name
@@ -80,7 +80,7 @@ def test_a_cpu_without_fused_multiply_add(dtype: type, monkeypatch: pytest.Monke
         if dtype is np.float64 and name == "erf":
             continue  # libm's
         spec = elementwise(f"{name}_{kind}(a)", (kind,), kind)
-        listing = objectcode.compile_kernel(spec, "0" * 40)
+        listing = object_code.compile_kernel(spec, "0" * 40)
         assert "vfmadd" not in str(listing.machine.emit_assembly(llvm.parse_assembly(listing.llvm_ir)))
         library = Library(listing.code, symbol("0" * 40))  # its code goes with it
         got = run(library.address, [x], dtype)
@@ -89,7 +89,8 @@ def test_a_cpu_without_fused_multiply_add(dtype: type, monkeypatch: pytest.Monke
         worst = int(np.argmax(wrong))
         assert wrong[worst] <= allowed[dtype is np.float64], f"{name}({x[worst]!r}) = {got[worst]!r}"
     library = Library(
-        objectcode.compile_kernel(elementwise(f"pow_{kind}(a, b)", (kind, kind), kind), "0" * 40).code, symbol("0" * 40)
+        object_code.compile_kernel(elementwise(f"pow_{kind}(a, b)", (kind, kind), kind), "0" * 40).code,
+        symbol("0" * 40),
     )
     for each in KINDS_OF_POWERS:
         pair = powers(each, dtype)
@@ -160,8 +161,8 @@ def test_a_few_odd_powers_change_nothing_for_their_neighbours(dtype: type) -> No
 )
 def test_loops_are_vectorised(name: str) -> None:
     """The point of all this: LLVM's loop works on vectors, and calls nothing."""
-    from fastgraph.compiler.loader import undefined_symbols
-    from fastgraph.compiler.objectcode import compile_kernel
+    from fastgraph.compiler.cpu.loader import undefined_symbols
+    from fastgraph.compiler.cpu.object_code import compile_kernel
 
     listing = compile_kernel(elementwise(f"{name}_float32(a)", ("float32",), "float32"), "0" * 40)
     assert undefined_symbols(listing.code) == set()
@@ -199,8 +200,8 @@ def test_few_large_arguments_change_nothing_for_their_neighbours(name: str) -> N
 @pytest.mark.parametrize("name", ["sin_float64", "cos_float64", "tan_float64", "pow_float64", "pow_float32"])
 def test_what_is_rare_calls_nothing(name: str) -> None:
     """Nothing of libm is left in them, and loops are vectors."""
-    from fastgraph.compiler.loader import undefined_symbols
-    from fastgraph.compiler.objectcode import compile_kernel
+    from fastgraph.compiler.cpu.loader import undefined_symbols
+    from fastgraph.compiler.cpu.object_code import compile_kernel
 
     kind, operands = name[4:], 2 if name.startswith("pow") else 1
     expression = f"{name}({', '.join('ab'[:operands])})"
@@ -211,8 +212,8 @@ def test_what_is_rare_calls_nothing(name: str) -> None:
 
 def test_large_arguments_leave_the_loop() -> None:
     """Loops of sines are vectors of the usual reduction; the long one stands behind a branch, in no loop of its own."""
-    from fastgraph.compiler.lane import MOSTLY
-    from fastgraph.compiler.objectcode import compile_kernel
+    from fastgraph.compiler.cpu.lane import MOSTLY
+    from fastgraph.compiler.cpu.object_code import compile_kernel
 
     listing = compile_kernel(elementwise("sin_float32(a)", ("float32",), "float32"), "0" * 40)
     assert "x float> @llvm.fmuladd" in listing.llvm_ir and "branch_weights" in listing.llvm_ir
@@ -244,7 +245,7 @@ def test_every_float32(name: str) -> None:
     assert worst <= allowed
 
 
-INTEGERS = [np.dtype(name) for name in vecmath.INTEGERS]
+INTEGERS = [np.dtype(name) for name in functions.INTEGERS]
 
 
 def integers(dtype: np.dtype, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -431,7 +432,7 @@ def test_every_function_of_the_table_compiles() -> None:
     """Each name can be called, and gives something; what it gives is tested above or by the ops' tests."""
     kinds = {"bool": "uint8"}
     seen = 0
-    for function in vecmath.functions().values():
+    for function in functions.functions().values():
         if function.name.startswith("cast_") or function.operands[0] in ("int16", "uint16", "uint32", "uint64"):
             continue
         operands = tuple(kinds.get(d, d) for d in function.operands)

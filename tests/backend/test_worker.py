@@ -18,8 +18,8 @@ import numpy as np
 import pytest
 from elementwise_kernels import elementwise, run
 
-from fastgraph import flags
-from fastgraph.compiler import kernels, processes, store, worker
+from fastgraph.compiler.store import kernel_service, kernel_store, worker, worker_processes
+from fastgraph.core.base import flags
 
 HERE = Path(__file__).parent
 
@@ -27,8 +27,8 @@ HERE = Path(__file__).parent
 @pytest.fixture
 def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """A desk of the test's own, with an empty store and worker processes."""
-    fresh = kernels.Desk()
-    monkeypatch.setattr(kernels, "_desk", fresh)
+    fresh = kernel_service.Desk()
+    monkeypatch.setattr(kernel_service, "_desk", fresh)
     with flags.override(store=str(tmp_path / "kernels"), worker=True):
         yield fresh
     fresh.close()
@@ -38,7 +38,7 @@ def specs(n: int, comment: str = "") -> list[Any]:
     return [elementwise(f"a + float32({i})", ("float32",), "float32", comment) for i in range(n)]
 
 
-def check(handles: list[kernels.Handle]) -> None:
+def check(handles: list[kernel_service.Handle]) -> None:
     """All kernels come, and each is its own."""
     x = np.arange(4, dtype=np.float32)
     for i, handle in enumerate(handles):
@@ -81,9 +81,9 @@ def until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
 
 
 def test_request_returns_at_once_and_the_kernels_come(desk: Any) -> None:
-    kernels.request(specs(1, "warm the imports"))[0].wait(60)
+    kernel_service.request(specs(1, "warm the imports"))[0].wait(60)
     started = time.perf_counter()
-    handles = kernels.request(specs(4))
+    handles = kernel_service.request(specs(4))
     assert time.perf_counter() - started < 0.5
     assert not any(handle.ready for handle in handles)
     check(handles)
@@ -92,20 +92,20 @@ def test_request_returns_at_once_and_the_kernels_come(desk: Any) -> None:
 
 
 def test_it_goes_when_idle_and_another_comes_when_needed(desk: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernels, "IDLE_SECONDS", 0.2)
-    check(kernels.request(specs(1)))
+    monkeypatch.setattr(kernel_service, "IDLE_SECONDS", 0.2)
+    check(kernel_service.request(specs(1)))
     (process,) = [w.process for w in desk.workers]
     assert gone(process.pid, 10)
     until(lambda: not desk.workers and not desk.threads)
     assert process.returncode == 0
-    check(kernels.request(specs(2, "again")))
+    check(kernel_service.request(specs(2, "again")))
     assert desk.statistics.compiled == 3
 
 
 def test_a_clean_environment_and_private_pipes(desk: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """NUMBA_* variables of the program do not reach the compiler."""
     monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
-    check(kernels.request(specs(1)))
+    check(kernel_service.request(specs(1)))
     (process,) = [w.process for w in desk.workers]
     environment = Path(f"/proc/{process.pid}/environ").read_bytes()
     assert b"NUMBA_DISABLE_JIT" not in environment
@@ -113,7 +113,7 @@ def test_a_clean_environment_and_private_pipes(desk: Any, monkeypatch: pytest.Mo
 
 
 def test_a_kernel_that_nobody_waits_for_any_more_is_not_compiled(desk: Any) -> None:
-    handles = kernels.request(specs(30))
+    handles = kernel_service.request(specs(30))
     keep = handles.pop()
     del handles
     assert keep.wait(60)
@@ -121,13 +121,13 @@ def test_a_kernel_that_nobody_waits_for_any_more_is_not_compiled(desk: Any) -> N
 
 
 def test_a_process_is_started_early_only_where_the_store_is_empty(desk: Any) -> None:
-    kernels.expect()
+    kernel_service.expect()
     until(lambda: len(desk.workers) == 1)
-    kernels.expect()
-    check(kernels.request(specs(1)))
+    kernel_service.expect()
+    check(kernel_service.request(specs(1)))
     assert len(desk.workers) == 1
-    until(lambda: not store.store().is_empty())  # a kernel is there before it is written
-    later = kernels.Desk()
+    until(lambda: not kernel_store.store().is_empty())  # a kernel is there before it is written
+    later = kernel_service.Desk()
     later.expect()
     assert not later.threads and not later.workers
 
@@ -135,8 +135,8 @@ def test_a_process_is_started_early_only_where_the_store_is_empty(desk: Any) -> 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing is forked from a process that compiles")
 def test_a_twin_helps_and_goes_with_the_rest(desk: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """It compiles, may be killed at no cost but time, and ends when its pipe does."""
-    monkeypatch.setattr(processes.cpus, "available", lambda: 2)
-    handles = kernels.request(specs(40))
+    monkeypatch.setattr(worker_processes.cpu_count, "available", lambda: 2)
+    handles = kernel_service.request(specs(40))
     until(lambda: len(desk.twins) == 1)
     (twin,), (first,) = desk.twins, desk.workers
     until(lambda: twin._started)
@@ -156,7 +156,7 @@ def test_a_twin_helps_and_goes_with_the_rest(desk: Any, monkeypatch: pytest.Monk
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing is forked from a process that compiles")
 def test_twins_end_with_their_desk(desk: Any) -> None:
-    handles = kernels.request(specs(60))
+    handles = kernel_service.request(specs(60))
     until(lambda: bool(desk.twins) and all(twin._started for twin in desk.twins))
     (first,) = desk.workers
     children = Path(f"/proc/{first.process.pid}/task/{first.process.pid}/children").read_text().split()
@@ -167,13 +167,13 @@ def test_twins_end_with_their_desk(desk: Any) -> None:
 
 def test_killed_half_way(desk: Any) -> None:
     """One warning; what was left is compiled in this process; nothing hangs and nothing is left."""
-    handles = kernels.request(specs(12))
+    handles = kernel_service.request(specs(12))
     assert handles[0].wait(60)
     (process,) = [w.process for w in desk.workers]
     with pytest.warns(RuntimeWarning, match="killed by signal 9") as caught:
         os.kill(process.pid, signal.SIGKILL)
         check(handles)
-        check(kernels.request(specs(2, "later")))
+        check(kernel_service.request(specs(2, "later")))
     assert len(caught) == 1
     assert desk.statistics.compiled_in_place > 0
     assert not desk.workers and gone(process.pid, 1)
@@ -194,10 +194,10 @@ def test_useless(desk: Any, monkeypatch: pytest.MonkeyPatch, program: str, match
         "command",
         lambda requests, answers, *rest: [sys.executable, "-c", program.replace("{answers}", str(answers))],
     )
-    monkeypatch.setattr(processes, "TIMEOUT_SECONDS", 1.0)
+    monkeypatch.setattr(worker_processes, "TIMEOUT_SECONDS", 1.0)
     before = children()
     with pytest.warns(RuntimeWarning, match=match) as caught:
-        check(kernels.request(specs(2)))
+        check(kernel_service.request(specs(2)))
     assert len(caught) == 1
     assert not desk.workers and desk.statistics.compiled_in_place == 2
     until(lambda: children() <= before)
@@ -225,7 +225,7 @@ def test_unstartable(desk: Any, monkeypatch: pytest.MonkeyPatch, how: str) -> No
 
     monkeypatch.setattr(os, "pipe", pipe)
     with pytest.warns(RuntimeWarning, match="cannot be started") as caught:
-        check(kernels.request(specs(2)))
+        check(kernel_service.request(specs(2)))
     assert len(caught) == 1
     still_open = set()
     for fd in pipes:
@@ -241,7 +241,7 @@ def test_a_compiler_that_crashes_costs_its_kernel_only(desk: Any, monkeypatch: p
     def crashing(*arguments: Any) -> list[str]:
         command = real(*arguments)
         trap = (
-            "from fastgraph.compiler import objectcode\n"
+            "from fastgraph.compiler.cpu import object_code as objectcode\n"
             "compile_kernel = objectcode.compile_kernel\n"
             "def trapped(spec, key):\n"
             "    if 'crash' in spec.source: import os; os.abort()\n"
@@ -252,7 +252,7 @@ def test_a_compiler_that_crashes_costs_its_kernel_only(desk: Any, monkeypatch: p
 
     monkeypatch.setattr(worker, "command", crashing)
     with pytest.warns(RuntimeWarning, match="died of signal 6"):
-        bad, good = kernels.request([*specs(1, "crash"), *specs(1)])
+        bad, good = kernel_service.request([*specs(1, "crash"), *specs(1)])
         assert not bad.wait(60) and "died of signal 6" in str(bad.error)
         check([good])
     assert desk.statistics.compiled_in_place == 0
@@ -263,19 +263,19 @@ def test_warnings_as_errors_cost_no_kernel(
     desk: Any, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys, "executable", "/nonexistent/python")
-    check(kernels.request(specs(2)))
+    check(kernel_service.request(specs(2)))
     assert "cannot be started" in capfd.readouterr().err
 
 
 def test_errors_come_back(desk: Any) -> None:
-    (handle,) = kernels.request([elementwise("a +", ("float32",), "float32")])
+    (handle,) = kernel_service.request([elementwise("a +", ("float32",), "float32")])
     assert not handle.wait(60)
     assert "SyntaxError" in str(handle.error)
 
 
 def test_many_threads_ask_for_the_same(desk: Any) -> None:
-    found: list[list[kernels.Handle]] = []
-    threads = [threading.Thread(target=lambda: found.append(kernels.request(specs(3)))) for _ in range(8)]
+    found: list[list[kernel_service.Handle]] = []
+    threads = [threading.Thread(target=lambda: found.append(kernel_service.request(specs(3)))) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -290,7 +290,7 @@ def test_many_threads_ask_for_the_same(desk: Any) -> None:
 PROGRAM = """
 import os, sys, time
 from elementwise_kernels import elementwise
-from fastgraph.compiler import kernels
+from fastgraph.compiler.store import kernel_service as kernels
 handles = kernels.request([elementwise("a + float32(%d)" % i, ("float32",), "float32") for i in range(N)])
 assert handles[0].wait(60)
 (w,) = kernels._desk.workers
@@ -389,11 +389,11 @@ def test_fork_in_mid_compilation(tmp_path: Path) -> None:
 
 
 def test_in_place_by_choice_warns_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    fresh = kernels.Desk()
-    monkeypatch.setattr(kernels, "_desk", fresh)
+    fresh = kernel_service.Desk()
+    monkeypatch.setattr(kernel_service, "_desk", fresh)
     with flags.override(store=str(tmp_path / "kernels"), worker=False), warnings.catch_warnings():
         warnings.simplefilter("error")
-        check(kernels.request(specs(2)))
+        check(kernel_service.request(specs(2)))
     assert fresh.statistics.compiled_in_place == 2 and not fresh.workers
     fresh.close()
 
@@ -412,10 +412,10 @@ def test_a_kernel_needs_none_of_the_types_that_kernels_do_not_have() -> None:
     program = (
         "import sys, types\n"
         "package = types.ModuleType('fastgraph')\n"
-        f"package.__path__ = [{os.path.dirname(os.path.dirname(worker.__file__))!r}]\n"
+        f"package.__path__ = [{os.path.dirname(os.path.dirname(os.path.dirname(worker.__file__)))!r}]\n"
         "sys.modules.update(fastgraph=package, scipy=None)\n"
-        "from fastgraph.compiler import objectcode\n"
-        "from fastgraph.compiler.kernel import KernelSpec\n"
+        "from fastgraph.compiler.cpu import object_code as objectcode\n"
+        "from fastgraph.compiler.program.kernel_spec import KernelSpec\n"
         f"spec = KernelSpec({source!r}, ('float32',), 2, ('max_int64',))\n"
         "assert objectcode.compile_kernel(spec, 'key').code and not objectcode.refused\n"
         "print([name for name in sys.modules if name.startswith(('numba.np.arrayobj', 'numba.typed.typed', "

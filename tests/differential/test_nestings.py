@@ -17,7 +17,7 @@ import pytest
 from differential_checks import derivatives
 
 import fastgraph as fg
-from fastgraph import flags
+from fastgraph.core.base import flags
 
 #: What a body can stand in; `{d}` makes the names of each depth its own.
 AROUND = {

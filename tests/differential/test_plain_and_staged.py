@@ -25,7 +25,7 @@ from differential_checks import assert_same, check, derivatives, has_derivatives
 from test_nestings import programs
 
 import fastgraph as fg
-from fastgraph import flags
+from fastgraph.core.base import flags
 
 MODULES = (
     closure_functions,

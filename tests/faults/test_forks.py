@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from fastgraph import expr
-from fastgraph.staging.autograph import sources
+from fastgraph.core.base import expr
+from fastgraph.staging.autograph import source_code
 
 ROOT = Path(__file__).parents[2]
 
@@ -95,7 +95,9 @@ def test_fork_inside_a_trace(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("module", ["fastgraph.compiler.kernels", "fastgraph.compiler.loader", "malt.impl.api"])
+@pytest.mark.parametrize(
+    "module", ["fastgraph.compiler.store.kernel_service", "fastgraph.compiler.cpu.loader", "malt.impl.api"]
+)
 def test_fork_while_another_thread_imports(tmp_path: Path, module: str) -> None:
     """The first call in a thread loads the compiler; a child forked meanwhile can load it as well."""
     run(
@@ -130,7 +132,7 @@ def test_fork_while_another_thread_imports(tmp_path: Path, module: str) -> None:
     )
 
 
-@pytest.mark.parametrize(("module", "name"), [("ops.operators", "sin"), ("keras.losses", "keras.losses")])
+@pytest.mark.parametrize(("module", "name"), [("ops.python_operators", "sin"), ("keras.losses", "keras.losses")])
 def test_fork_while_another_thread_looks_up_a_name(tmp_path: Path, module: str, name: str) -> None:
     """Names are imported when they are first asked for; a child forked meanwhile can ask for them as well."""
     run(
@@ -214,7 +216,7 @@ def test_threads_that_parse_do_not_meet() -> None:
 
     text = "x" + " + (x * x - 1)" * 40
     threads = [threading.Thread(target=again, args=(lambda: expr.parse.__wrapped__(text),)) for _ in range(2)]
-    threads += [threading.Thread(target=again, args=(lambda: sources.definition(staged),)) for _ in range(2)]
+    threads += [threading.Thread(target=again, args=(lambda: source_code.definition(staged),)) for _ in range(2)]
     interval, threshold = sys.getswitchinterval(), gc.get_threshold()
     sys.setswitchinterval(1e-6)
     gc.set_threshold(10)

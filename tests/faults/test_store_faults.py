@@ -16,10 +16,11 @@ import numpy as np
 import pytest
 from elementwise_kernels import elementwise, run
 
-from fastgraph import __main__, flags
-from fastgraph.compiler import kernels, store_key
-from fastgraph.compiler import store as store_module
-from fastgraph.compiler.store import Store
+from fastgraph import __main__
+from fastgraph.compiler.store import kernel_service, store_key
+from fastgraph.compiler.store import kernel_store as store_module
+from fastgraph.compiler.store.kernel_store import Store
+from fastgraph.core.base import flags
 
 KEY = "ab" * 20
 root_only = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give files away")
@@ -177,11 +178,11 @@ def test_killed_while_writing_leaves_nothing_that_is_read(tmp_path: Path) -> Non
 
 def test_code_of_another_version_or_cpu_is_not_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It lies under another key, so it is not even found."""
-    from fastgraph.compiler import target
+    from fastgraph.compiler.cpu import target
 
     spec = elementwise("a * a", ("float32",), "float32")
     with flags.override(store=str(tmp_path / "kernels"), worker=False):
-        handle = kernels.request([spec])[0]
+        handle = kernel_service.request([spec])[0]
         assert handle.wait(60)
         here = handle.key
         real = target.host()
@@ -200,7 +201,7 @@ def test_a_request_goes_on(tmp_path: Path, fault: str) -> None:
     directory = tmp_path / "kernels"
     spec = elementwise("a * float32(3)", ("float32",), "float32", fault)
     with flags.override(store=str(directory), worker=False):
-        first = kernels.request([spec])[0]
+        first = kernel_service.request([spec])[0]
         assert first.wait(60)
         file = directory / f"{first.key}.kernel"
         deadline = time.monotonic() + 10
@@ -223,7 +224,7 @@ def test_a_request_goes_on(tmp_path: Path, fault: str) -> None:
             directory.write_text("")
         store_module._stores.clear()
         with pytest.warns(RuntimeWarning) as caught:
-            second = kernels.request([spec])[0]
+            second = kernel_service.request([spec])[0]
             assert second.wait(60)
         assert len([w for w in caught if "store" in str(w.message)]) == 1
         assert run(second.address, [np.arange(3, dtype=np.float32)], np.float32).tolist() == [0, 3, 6]

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import fastgraph as fg
-from fastgraph import _pool, flags
+from fastgraph.core.base import flags
+from fastgraph.core.native import thread_pool
 
 rng = np.random.default_rng(0)
 
@@ -73,7 +74,7 @@ def test_the_same_bits_for_any_number_of_threads(name: str, way: str) -> None:
     with flags.override(tier="last" if way == "last" else "first"):
         for count in (1, 2, 8):
             fg.config.threading.set_intra_op_parallelism_threads(count)
-            assert _pool.num_threads() == count
+            assert thread_pool.num_threads() == count
             results += [b"".join([v.numpy().tobytes() for v in fg.nest.flatten(function())]) for _ in range(2)]
     assert results[0] and set(results) == {results[0]}
 
@@ -101,7 +102,7 @@ def test_an_idle_program_uses_no_processor() -> None:
     with flags.override(tier="last"):
         for _ in range(5):
             function(x)
-    assert _pool.alive_threads()
+    assert thread_pool.alive_threads()
     time.sleep(0.1)  # they look for work for some microseconds
     began = time.process_time()
     time.sleep(1.0)

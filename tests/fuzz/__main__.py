@@ -19,8 +19,9 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from fastgraph import _pool, flags
-from fastgraph.compiler import schedule, step_specs
+from fastgraph.core.base import flags
+from fastgraph.core.native import thread_pool
+from fastgraph.runtime import schedule, step_specs
 from tests.fuzz.check import Difference, Mode, check, counted, shrink
 from tests.fuzz.draw import draw_program
 from tests.fuzz.flow import FlowProgram, fuzz_flow
@@ -50,12 +51,12 @@ def on_threads(n_threads: int) -> Iterator[None]:
     worth_threads, kernel_chunk = schedule.worth_threads, step_specs.kernel_chunk
     schedule.worth_threads = lambda steps: len(steps) > 1  # type: ignore[assignment]
     step_specs.kernel_chunk = lambda extent, _: max(1, -(-extent // 3))  # type: ignore[assignment]
-    _pool.set_num_threads(n_threads)
+    thread_pool.set_num_threads(n_threads)
     try:
         yield
     finally:
         schedule.worth_threads, step_specs.kernel_chunk = worth_threads, kernel_chunk
-        _pool.set_num_threads(None)
+        thread_pool.set_num_threads(None)
 
 
 #: Programs of more elements are compiled: plain Python would take minutes for them.

@@ -24,7 +24,7 @@ from functools import cache
 from typing import Any
 
 import fastgraph as fg
-from fastgraph.graph.events import record
+from fastgraph.graphdef.event_files import record
 from tests.fuzz.messages import _other_bytes
 
 #: What a damaged tensor may raise; a damaged record is a DataLossError.

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.compiler import kernels
-from fastgraph.compiler.kernel import KernelSpec
+from fastgraph.compiler.program.kernel_spec import KernelSpec
+from fastgraph.compiler.store import kernel_service
 from tests.backend.nests import TYPES, plain_function
 
 _FAR = 1 << 30  # bytes that a view of a buffer spans: the source's own indices must stay inside
@@ -82,9 +82,9 @@ def request(specs: Iterable[KernelSpec]) -> list[PlainHandle]:
 @contextlib.contextmanager
 def plain_kernels() -> Iterator[None]:
     """Within the block, new programs get their kernels as plain Python."""
-    real = kernels.request
-    kernels.request = request  # type: ignore[assignment]
+    real = kernel_service.request
+    kernel_service.request = request  # type: ignore[assignment]
     try:
         yield
     finally:
-        kernels.request = real
+        kernel_service.request = real

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import fastgraph as fg
-from fastgraph.graph.events import record
+from fastgraph.graphdef.event_files import record
 from tests.fuzz import event_files
 
 

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 import fastgraph as fg
-from fastgraph import flags, ops
-from fastgraph.primitive import all_primitives
+from fastgraph import ops
+from fastgraph.core.base import flags
+from fastgraph.core.registry import all_primitives
 from tests.fuzz.__main__ import fuzz, modes
 from tests.fuzz.check import check, constants
 from tests.fuzz.draw import draw_program

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 import fastgraph as fg
-from fastgraph.graph.protocol import parsed
+from fastgraph.graphdef.wire_format import parsed
 from tests.fuzz import messages
 
 

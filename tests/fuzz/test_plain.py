@@ -11,9 +11,9 @@ from plain import run_program
 
 import fastgraph as fg
 from fastgraph.compiler.assemble import assemble
-from fastgraph.compiler.extents import witness_shapes
-from fastgraph.compiler.pipeline import compile_graph
-from fastgraph.compiler.sizes import CannotPlan
+from fastgraph.compiler.program.shape_inference import CannotPlan
+from fastgraph.compiler.program.symbolic_extents import witness_shapes
+from fastgraph.runtime.executable import compile_graph
 from tests.fuzz import check
 from tests.fuzz.draw import draw_program
 from tests.fuzz.programs import Line, Program

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import fastgraph as tf
-from fastgraph import flags
-from fastgraph.graph import recursion
+from fastgraph.core.base import flags
+from fastgraph.graph import recursive_calls
 
 SEEDS = range(12)
 TESTS = ("s > x", "n > 1", "n % 2 == 0", "x > 0.1 or n == 2", "s < 0.0 and n > 0")
@@ -107,14 +107,14 @@ def test_they_call_themselves() -> None:
 
 
 def test_a_wrong_gradient_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = recursion._derivative_graph
+    right = recursive_calls._derivative_graph
 
     def wrong(called: Any, sources: Any, flowing: Any) -> Any:
         graph, more = right(called, sources, flowing)
         graph.outputs[0] = graph.inputs[-1]  # the cotangent itself
         return graph, more
 
-    monkeypatch.setattr(recursion, "_derivative_graph", wrong)
+    monkeypatch.setattr(recursive_calls, "_derivative_graph", wrong)
     with pytest.raises(AssertionError):
         for seed in SEEDS:
             test_plain_and_staged_agree(seed)

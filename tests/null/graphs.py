@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 import fastgraph.ops  # noqa: F401  registers the primitives
-from fastgraph._tensor import from_array
-from fastgraph.dtype import as_dtype
-from fastgraph.graph.interpret import interpret
+from fastgraph.core.base.dtype import as_dtype
+from fastgraph.core.registry import get
+from fastgraph.core.tensor import from_array
+from fastgraph.graph.interpreter import interpret
 from fastgraph.graph.ir import Graph, Value
-from fastgraph.graph.structure import CONST, PLACEHOLDER
-from fastgraph.primitive import get
+from fastgraph.graph.structural_ops import CONST, PLACEHOLDER
 
 
 class Build:

@@ -8,8 +8,8 @@ import weakref
 import pytest
 
 import fastgraph as fg
-from fastgraph.graph import collector
-from fastgraph.graph.collector import resting
+from fastgraph.core.base import gc_pause
+from fastgraph.core.base.gc_pause import resting
 
 
 @pytest.fixture(autouse=True)
@@ -17,7 +17,7 @@ def _as_before():
     assert gc.isenabled()
     yield
     assert gc.isenabled()
-    assert not collector._resting
+    assert not gc_pause._resting
 
 
 def test_it_rests_while_a_function_is_traced():
@@ -90,7 +90,7 @@ def test_garbage_goes_though_threads_rest_without_an_end():
 
     thread, leave = at_rest_in_another_thread()
     with resting:
-        rings = [Ring() for _ in range(collector._MOST + 1)]
+        rings = [Ring() for _ in range(gc_pause._MOST + 1)]
         dropped = weakref.ref(rings[0])
         del rings
         assert dropped() is not None

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fastgraph import expr
-from fastgraph.expr import Apply, CannotPrint, ExpressionError, Literal, Name, annotate, parse, print_c
+from fastgraph.core.base import expr
+from fastgraph.core.base.expr import Apply, CannotPrint, ExpressionError, Literal, Name, annotate, parse, print_c
 
 
 def test_tree_and_names_in_order() -> None:

@@ -9,12 +9,20 @@ import pytest
 from tracing import kernels, program, trace
 
 import fastgraph as fg
-from fastgraph import flags
-from fastgraph.compiler.acyclic import FAR, Order
 from fastgraph.compiler.assemble import Assembler
-from fastgraph.compiler.extents import witness_avals
-from fastgraph.compiler.pipeline import compile_graph
-from fastgraph.compiler.program import AliasStep, CountedStep, DynamicStep, GemmStep, HostStep, KernelStep, Program
+from fastgraph.compiler.nest.acyclic_clusters import FAR, Order
+from fastgraph.compiler.program.program import (
+    AliasStep,
+    CountedStep,
+    DynamicStep,
+    GemmStep,
+    HostStep,
+    KernelStep,
+    Program,
+)
+from fastgraph.compiler.program.symbolic_extents import witness_avals
+from fastgraph.core.base import flags
+from fastgraph.runtime.executable import compile_graph
 
 
 def kinds(made: Program) -> list[str]:

@@ -9,10 +9,10 @@ import pytest
 from graphs import Build, expression, run
 
 import fastgraph as fg
+from fastgraph.core.base.shapes import Aval
 from fastgraph.errors import InternalError
 from fastgraph.graph import ir
 from fastgraph.graph.ir import Value, verify
-from fastgraph.shapes import Aval
 
 
 def test_names_are_tensorflow_s():
@@ -261,7 +261,7 @@ def test_source_lines_are_the_user_s():
 
 def test_the_interpreter_puts_a_result_in_the_place_of_an_operand_that_is_done_with() -> None:
     import fastgraph as tf
-    from fastgraph.graph.interpret import Interpreter
+    from fastgraph.graph.interpreter import Interpreter
 
     def chain(x, y):
         z = x

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import fastgraph.ops  # noqa: F401 - registers the primitives
-from fastgraph.compiler import counted, ordered
-from fastgraph.primitive import all_primitives
+from fastgraph.compiler.library import counted_results, ordered_ops
+from fastgraph.core.registry import all_primitives
 
 STRINGS = "strings: their bytes lie in Python objects, which kernels do not see"
 SORTED = "a sort: its work depends on data, and NumPy's is as fast as any kernel of ours would be"
@@ -91,7 +91,7 @@ def ops_without_lowering() -> dict[str, str]:
         and p.lower is None
         and p.decompose is None
         and (p.step or "").partition(".")[0]
-        not in ordered.KINDS | counted.KINDS | {"alias", "draw"}  # steps of other kinds
+        not in ordered_ops.KINDS | counted_results.KINDS | {"alias", "draw"}  # steps of other kinds
         and not (p.family == "elementwise" and p.expr is not None)
     }
 

@@ -7,9 +7,10 @@ import pytest
 from graphs import Build, expression, ops, run
 
 import fastgraph as fg
-from fastgraph import flags
-from fastgraph.graph import ir, passes
-from fastgraph.graph.interpret import deref, interpret
+from fastgraph.core.base import flags
+from fastgraph.graph import ir
+from fastgraph.graph.interpreter import deref, interpret
+from fastgraph.graph.passes import optimize
 
 
 def graph_of(function, *specs):
@@ -28,7 +29,7 @@ def test_prune_is_non_strict():
     x = b.input(shape=(1,))
     b.gather(x, b.const([1], "int32"), axis=0, batch_dims=0)  # fails if it is run
     graph = b.done(b.exp(x))
-    assert ops(passes.prune(graph)) == ["placeholder", "exp"]
+    assert ops(optimize.prune(graph)) == ["placeholder", "exp"]
 
 
 def test_prune_keeps_effects_and_parameters():
@@ -40,7 +41,7 @@ def test_prune_keeps_effects_and_parameters():
         fg.exp(x)
         return x
 
-    new = passes.prune(graph_of(f, F, F))
+    new = optimize.prune(graph_of(f, F, F))
     assert [n for n in ops(new) if n != "placeholder"] == ["const", "multiply", "assign_variable", "identity"]
     assert len(new.inputs) == 2 and len(new.captures) == 1
 
@@ -53,7 +54,7 @@ def test_prune_goes_into_subgraphs():
 
         return fg.cond(x > 0.0, branch, lambda: x)
 
-    new = passes.prune(graph_of(f, F))
+    new = optimize.prune(graph_of(f, F))
     cond = next(n for n in new.nodes if n.op.name == "cond")
     assert "exp" not in ops(cond.attrs["then_graph"])
 
@@ -76,7 +77,7 @@ def test_prune_goes_into_subgraphs_of_subgraphs():
         return {*ops(graph), *[name for each in inner for name in all_ops(each)]}
 
     graph = graph_of(f, F)
-    assert "exp" in all_ops(graph) and "exp" not in all_ops(passes.prune(graph))
+    assert "exp" in all_ops(graph) and "exp" not in all_ops(optimize.prune(graph))
 
 
 # inline
@@ -92,7 +93,7 @@ def test_inline_leaves_no_call():
 
     graph = graph_of(f, V3)
     assert ops(graph).count("call") == 2
-    new = ir.verify(passes.inline(graph))
+    new = ir.verify(optimize.inline(graph))
     assert "call" not in ops(new)
     x = np.arange(3, dtype=np.float32)
     np.testing.assert_array_equal(run(new, x)[0], run(graph, x)[0])
@@ -105,16 +106,16 @@ def test_fold_constants():
     b = Build()
     x = b.input()
     graph = b.done(b.add(x, b.exp(b.multiply(b.const(2.0), b.const(0.0)))))
-    assert expression(passes.fold(graph).outputs[0]) == "add(x, 1.0)"
+    assert expression(optimize.fold(graph).outputs[0]) == "add(x, 1.0)"
 
 
 def test_fold_what_follows_from_static_shapes():
     def f(x):
         return fg.cast(fg.shape(x)[0], fg.float32) * x
 
-    new = passes.prune(passes.fold(graph_of(f, V3)))
+    new = optimize.prune(optimize.fold(graph_of(f, V3)))
     assert expression(new.outputs[0]) == "identity(multiply(3.0, x))"
-    dynamic = passes.prune(passes.fold(graph_of(f, fg.TensorSpec([None], fg.float32))))
+    dynamic = optimize.prune(optimize.fold(graph_of(f, fg.TensorSpec([None], fg.float32))))
     assert "shape" in ops(dynamic)
 
 
@@ -122,7 +123,7 @@ def test_fold_leaves_what_fails_and_what_grows():
     b = Build()
     bad = b.gather(b.const([1.0]), b.const([5], "int32"), axis=0, batch_dims=0)
     big = b.broadcast_to(b.const(1.0), shape=(100_000,))
-    new = passes.fold(b.done(bad, big))
+    new = optimize.fold(b.done(bad, big))
     assert "gather" in ops(new) and "broadcast_to" in ops(new)
 
 
@@ -134,7 +135,7 @@ def test_captured_tensors_are_constants_for_the_optimiser():
 
     graph = graph_of(f, V3)
     assert len(graph.captures) == 1
-    new = passes.optimise(graph)
+    new = optimize.optimise(graph)
     assert ops(new) == ["placeholder", "placeholder", "const", "add"]
     assert len(new.captures) == 1  # the calling convention stays
 
@@ -148,7 +149,7 @@ def test_equal_nodes_are_one_and_keep_all_lines():
         b = fg.exp(x)
         return a * b
 
-    new = passes.cse(graph_of(f, V3))
+    new = optimize.cse(graph_of(f, V3))
     assert ops(new).count("exp") == 1
     lines = next(n for n in new.nodes if n.op.name == "exp").source
     assert len({line.line for line in lines if line.function == "f"}) == 2
@@ -159,7 +160,7 @@ def test_attributes_tell_nodes_apart():
     x = b.input(shape=(2, 2))
     graph = b.done(b.sum(x, axes=(0,), keepdims=False), b.sum(x, axes=(1,), keepdims=False), b.const(0.0), b.const(-0.0),
                    b.const(1), b.const(1, "int32"), b.const(1))  # fmt: skip
-    new = passes.cse(graph)
+    new = optimize.cse(graph)
     assert ops(new).count("sum") == 2 and ops(new).count("const") == 4
 
 
@@ -171,7 +172,7 @@ def test_reads_merge_until_a_write():
         v.assign_add(x)
         return a, v.read_value(), v.read_value()
 
-    new = passes.cse(graph_of(f, F))
+    new = optimize.cse(graph_of(f, F))
     assert ops(new).count("read_variable") == 2
 
 
@@ -183,7 +184,7 @@ def test_a_read_after_an_assign_is_what_was_assigned():
         return v.read_value() + 1.0
 
     graph = graph_of(f, F)
-    new = passes.optimise(graph)
+    new = optimize.optimise(graph)
     assert "read_variable" not in ops(new) and "assign_variable" in ops(new)
     assert float(fg.function(f)(fg.constant(3.0))) == 7.0 and v.numpy() == 6.0
 
@@ -196,7 +197,7 @@ def test_writes_and_draws_are_never_merged():
         v.assign_add(x)
         return v.read_value()
 
-    assert ops(passes.optimise(graph_of(f, F))).count("assign_add_variable") == 2
+    assert ops(optimize.optimise(graph_of(f, F))).count("assign_add_variable") == 2
 
 
 def test_a_cond_that_writes_ends_what_was_read():
@@ -207,7 +208,7 @@ def test_a_cond_that_writes_ends_what_was_read():
         fg.cond(p, lambda: v.assign(5.0), lambda: v.read_value())
         return a, v.read_value()
 
-    new = passes.optimise(graph_of(f, fg.TensorSpec([], fg.bool)))
+    new = optimize.optimise(graph_of(f, fg.TensorSpec([], fg.bool)))
     assert [n for n in ops(new) if n in ("read_variable", "cond")] == ["read_variable", "cond", "read_variable"]
 
 
@@ -215,7 +216,7 @@ def test_cond_of_a_constant_is_its_branch():
     def f(x):
         return fg.cond(fg.constant(True), lambda: fg.exp(x), lambda: fg.tanh(x))
 
-    assert expression(passes.optimise(graph_of(f, F)).outputs[0]) == "exp(x)"
+    assert expression(optimize.optimise(graph_of(f, F)).outputs[0]) == "exp(x)"
 
 
 # optimise
@@ -237,7 +238,7 @@ def test_each_pass_alone_and_all_keep_the_values(chosen):
         given = [fg.constant(rng.normal(size=3).astype(np.float32)) for _ in range(2)]
         expected = program(*given)
         with flags.override(passes=frozenset(chosen), verify=True):
-            new = passes.optimise(graph)
+            new = optimize.optimise(graph)
         ir.verify(new)
         for got, want in zip(interpret(new, [*given, *deref([c for c, _ in new.captures])]), expected, strict=True):
             np.testing.assert_allclose(got.numpy(), want.numpy(), rtol=1e-6)
@@ -247,28 +248,28 @@ def test_passes_leave_their_argument_alone():
     graph = graph_of(program, V3, V3)
     before = str(graph)
     for each in (
-        passes.prune,
-        passes.inline,
-        passes.fold,
-        passes.cse,
-        passes.algebra,
-        passes.simplify,
-        passes.optimise,
+        optimize.prune,
+        optimize.inline,
+        optimize.fold,
+        optimize.cse,
+        optimize.algebra,
+        optimize.simplify,
+        optimize.optimise,
     ):
         each(graph)
         assert str(graph) == before
 
 
 def test_optimise_is_done_after_once():
-    new = passes.optimise(graph_of(program, V3, V3))
-    again = passes.optimise(new)
+    new = optimize.optimise(graph_of(program, V3, V3))
+    again = optimize.optimise(new)
     assert ops(again) == ops(new)
 
 
 def test_optimise_observed():
     seen = []
-    passes.optimise(graph_of(program, V3, V3), lambda name, graph: seen.append(name))
-    assert seen == [each.__name__ for each in passes.PASSES]
+    optimize.optimise(graph_of(program, V3, V3), lambda name, graph: seen.append(name))
+    assert seen == [each.__name__ for each in optimize.PASSES]
 
 
 # prune, in branches and loops
@@ -284,7 +285,7 @@ def test_unused_results_and_operands_of_a_cond_go():
         return a
 
     spec = [fg.TensorSpec([], fg.bool), F, F]
-    new = ir.verify(passes.prune(graph_of(f, *spec)))
+    new = ir.verify(optimize.prune(graph_of(f, *spec)))
     node = flow(new, "cond")
     assert len(node.outputs) == 1 and len(node.inputs) == 2
     assert "exp" not in ops(node.attrs["then_graph"]) and "tanh" not in ops(node.attrs["else_graph"])
@@ -301,7 +302,7 @@ def test_a_cond_without_used_results_goes_unless_it_writes():
         fg.cond(p, lambda: v.assign(x * 2.0), lambda: v.read_value())
         return x
 
-    new = ir.verify(passes.prune(graph_of(f, fg.TensorSpec([], fg.bool), F)))
+    new = ir.verify(optimize.prune(graph_of(f, fg.TensorSpec([], fg.bool), F)))
     assert ops(new).count("cond") == 1
     node = flow(new, "cond")
     assert node.outputs == () and "assign_variable" in ops(node.attrs["then_graph"])
@@ -314,7 +315,7 @@ def test_unused_loop_variables_go():
         )[1]
 
     graph = graph_of(f, F, F)
-    new = ir.verify(passes.prune(graph))
+    new = ir.verify(optimize.prune(graph))
     node = flow(new, "while")
     assert node.attrs["n_carried"] == 3 and len(node.outputs) == 3  # c is gone, b is needed by a
     assert "exp" not in ops(node.attrs["body_graph"])
@@ -334,7 +335,7 @@ def test_what_a_loop_stacks_or_takes_twice_is_merged():
         return total, tape.gradient(total, x)
 
     graph = graph_of(fg.autograph.to_graph(f), fg.TensorSpec([3, 2], fg.float32))
-    new = ir.verify(passes.optimise(graph))
+    new = ir.verify(optimize.optimise(graph))
     forward, backward = [node for node in new.nodes if node.op.name == "while"]
     assert [value.aval.shape for value in forward.outputs[2:]] == [(3, 2), (3,)]  # rows of x, their numbers
     assert len(set(backward.inputs)) == len(backward.inputs)
@@ -356,7 +357,7 @@ def test_a_parameter_of_a_loop_may_stand_behind_what_used_another():
     for each in (loop.attrs["body_graph"], loop.attrs["cond_graph"]):
         each.inputs[2:] = reversed(each.inputs[2:])
     loop.inputs = (*loop.inputs[:2], *reversed(loop.inputs[2:]))
-    new = ir.verify(passes.optimise(ir.verify(graph)))
+    new = ir.verify(optimize.optimise(ir.verify(graph)))
     assert len(flow(new, "while").inputs) == 3
     assert run(new, np.float32(1.5)) == run(graph, np.float32(1.5))
 
@@ -366,7 +367,7 @@ def test_rows_of_different_values_stay_apart():
         return fg.map_fn(lambda row: (row, row * 2.0, row), x, fn_output_signature=(fg.float32,) * 3)
 
     graph = graph_of(f, fg.TensorSpec([3, 2], fg.float32))
-    new = ir.verify(passes.optimise(graph))
+    new = ir.verify(optimize.optimise(graph))
     a, b, c = new.outputs
     assert a is c and a is not b and len(flow(new, "while").outputs) == 3
     x = np.float32([[1, 2], [3, 4], [5, 6]])
@@ -383,7 +384,7 @@ def test_rows_saved_for_a_gradient_go_from_the_plain_call():
     tape.gradient(y, x)
     graph = f.get_concrete_function(x).graph.ir
     assert len(flow(graph, "while").outputs) > 2
-    assert len(flow(passes.optimise(graph), "while").outputs) == 2
+    assert len(flow(optimize.optimise(graph), "while").outputs) == 2
     assert float(f(x)) == float(y)
 
 
@@ -399,7 +400,7 @@ def test_gradients_that_only_add_up_are_no_loops(shape):
         return tape.gradient(total, x)
 
     graph = graph_of(fg.autograph.to_graph(f), fg.TensorSpec(shape, fg.float32), fg.TensorSpec([], fg.int32))
-    new = ir.verify(passes.optimise(graph))
+    new = ir.verify(optimize.optimise(graph))
     (forward,) = [node for node in new.nodes if node.op.name == "while"]
     assert (None, 0) in [value.aval.shape for value in forward.outputs]  # which tell how many there are
     x = np.full(shape, 0.7, np.float32)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from fastgraph._tensor import use_trace
 from fastgraph.compiler.assemble import assemble
-from fastgraph.compiler.extents import witness_shapes
-from fastgraph.compiler.pipeline import compile_graph
-from fastgraph.compiler.program import KernelStep, Program
-from fastgraph.dtype import as_dtype
+from fastgraph.compiler.program.program import KernelStep, Program
+from fastgraph.compiler.program.symbolic_extents import witness_shapes
+from fastgraph.core.base.dtype import as_dtype
+from fastgraph.core.base.shapes import Aval
+from fastgraph.core.tensor import use_trace
 from fastgraph.graph.ir import Graph
 from fastgraph.graph.trace import GraphTrace
-from fastgraph.shapes import Aval
+from fastgraph.runtime.executable import compile_graph
 
 Spec = tuple[Any, ...]  # (dtype, extents...), or just extents for float32
 

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 import fastgraph as tf
-from fastgraph import flags
+from fastgraph.core.base import flags
 from tests.ops.hostile import memory_limit
 
 #: What may stand in the place of an integer that fits.

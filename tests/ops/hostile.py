@@ -33,7 +33,7 @@ from typing import Any
 import numpy as np
 
 import fastgraph as tf
-from fastgraph import flags
+from fastgraph.core.base import flags
 from fastgraph.errors import OpError
 from tests.oracle.draw import Case, draw, op_functions
 from tests.oracle.runner import unpacked

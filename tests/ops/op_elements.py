@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.compiler.loopnest import Builder, Operand
-from fastgraph.compiler.scalar import Scalar, Table
-from fastgraph.dtype import as_dtype
+from fastgraph.compiler.nest.loop_nest import Builder, Operand
+from fastgraph.compiler.nest.scalar_ir import Scalar, Table
+from fastgraph.core.base.dtype import as_dtype
 
 HALF = ("float16", "bfloat16")
 
@@ -160,7 +160,7 @@ def _polygamma(n: Any, x: Any) -> Any:
 
 
 def _igamma_grad_a(a: Any, x: Any) -> Any:
-    from fastgraph.primitive import get
+    from fastgraph.core.registry import get
 
     return get("igamma_grad_a").body(np.asarray(a), np.asarray(x))
 

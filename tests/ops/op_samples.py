@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 import fastgraph.ops  # noqa: F401 - registers the primitives
-from fastgraph.dtype import as_dtype
-from fastgraph.primitive import all_primitives
+from fastgraph.core.base.dtype import as_dtype
+from fastgraph.core.registry import all_primitives
 
 Sample = tuple[tuple[Any, ...], dict[str, Any]]
 DEFAULT = ("float32", "int32", "bool", "float64")

@@ -12,8 +12,8 @@ import pytest
 from op_samples import op_primitives, samples
 
 import fastgraph as fg
-from fastgraph._tensor import bind, from_array
-from fastgraph.graph import batching
+from fastgraph.core.tensor import bind, from_array
+from fastgraph.graph import batching_rules
 
 N = 3
 #: What has no rule: why each element has its own turn.
@@ -74,7 +74,7 @@ UNTESTED = {
 PRIMITIVES = [
     pytest.param(p, id=p.name)
     for p in op_primitives()
-    if p.inputs and p.name not in UNTESTED and p.effect is None and (p.samples or p.family in batching.FAMILIES)
+    if p.inputs and p.name not in UNTESTED and p.effect is None and (p.samples or p.family in batching_rules.FAMILIES)
 ]
 
 
@@ -151,17 +151,20 @@ def test_all_at_once_is_one_by_one(primitive: Any) -> None:
 
 def test_every_rule_is_that_of_an_op() -> None:
     names = {p.name for p in op_primitives()} | {"assert", "strided_slice_dynamic"}
-    assert set(batching.rules) <= names, sorted(set(batching.rules) - names)
+    assert set(batching_rules.rules) <= names, sorted(set(batching_rules.rules) - names)
 
 
 def test_the_list_of_those_without_a_rule_is_true() -> None:
     names = {p.name for p in op_primitives()}
-    assert not set(ONE_BY_ONE) & set(batching.rules)
+    assert not set(ONE_BY_ONE) & set(batching_rules.rules)
     assert set(ONE_BY_ONE) - {"draw", "print"} <= names, sorted(set(ONE_BY_ONE) - names)
     without = {
         p.name
         for p in op_primitives()
-        if p.inputs and p.effect is None and p.name not in batching.rules and p.family not in batching.FAMILIES
+        if p.inputs
+        and p.effect is None
+        and p.name not in batching_rules.rules
+        and p.family not in batching_rules.FAMILIES
     }
     structural = {"call", "cond", "while", "custom_gradient_identity", "const", "placeholder"}
     assert without - structural <= set(ONE_BY_ONE), sorted(without)

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import fastgraph as tf
-from fastgraph import _convolutions as blocks
-from fastgraph._pool import num_threads, set_num_threads
-from fastgraph.ops import conv_arrays
-from fastgraph.ops.windows import along, out_extents, pad_extents
+from fastgraph.core.native import convolutions as blocks
+from fastgraph.core.native.thread_pool import num_threads, set_num_threads
+from fastgraph.ops import convolution_numpy
+from fastgraph.ops.window_arguments import along, out_extents, pad_extents
 from tests import native
 
 DTYPES = ("float32", "float64", "bfloat16", "float16")
@@ -66,9 +66,9 @@ def _by_blocks(case: tuple[Any, ...], x: Any, w: Any, dy: Any) -> list[Any]:
 def _by_numpy(case: tuple[Any, ...], x: Any, w: Any, dy: Any) -> list[Any]:
     """The same by NumPy."""
     return [
-        conv_arrays.forward_by_numpy(x, w, *case[3:]),
-        conv_arrays.input_gradient_by_numpy(x.shape, w, dy, *case[3:]),
-        conv_arrays.filter_gradient_by_numpy(x, w.shape, dy, *case[3:]),
+        convolution_numpy.forward_by_numpy(x, w, *case[3:]),
+        convolution_numpy.input_gradient_by_numpy(x.shape, w, dy, *case[3:]),
+        convolution_numpy.filter_gradient_by_numpy(x, w.shape, dy, *case[3:]),
     ]
 
 
@@ -123,7 +123,7 @@ def test_gradients_to_large_filters_are_pieced_together() -> None:
             array.flat[random.integers(0, array.size)] = np.nan
         found = _by_blocks(case, x, w, dy)[2]
         with np.errstate(invalid="ignore"):
-            wanted = conv_arrays.filter_gradient_by_numpy(x, w.shape, dy, *case[3:])
+            wanted = convolution_numpy.filter_gradient_by_numpy(x, w.shape, dy, *case[3:])
         np.testing.assert_array_equal(found.astype(np.float64), wanted.astype(np.float64), err_msg=str(case))
 
 

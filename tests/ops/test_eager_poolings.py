@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import fastgraph as tf
-from fastgraph import _poolings
-from fastgraph._pool import num_threads, set_num_threads
-from fastgraph.ops import pool_arrays
-from fastgraph.ops.windows import out_extents
+from fastgraph.core.native import poolings
+from fastgraph.core.native.thread_pool import num_threads, set_num_threads
+from fastgraph.ops import pooling_numpy
+from fastgraph.ops.window_arguments import out_extents
 from tests import native
 
 DTYPES = ("float32", "float64", "bfloat16", "float16")
@@ -41,7 +41,7 @@ def _case(random: np.random.Generator) -> tuple[Any, ...]:
 
 def _all(case: tuple[Any, ...], x: Any, g: Any, dy: Any) -> list[tuple[Any, Any]]:
     """Each pooling by vectors and by NumPy."""
-    how, found = case[2:], pool_arrays
+    how, found = case[2:], pooling_numpy
     return [
         (found.max_pool(x, *how), found.max_pool_by_numpy(x, *how)),
         (found.max_pool_grad(x, dy, *how), found.max_pool_grad_by_numpy(x, dy, *how)),
@@ -124,20 +124,20 @@ def test_windows_far_beyond_the_image_take_no_longer_than_the_image() -> None:
 def test_sizes_that_do_not_fit_are_refused() -> None:
     x, y = np.ones((2, 5, 5, 4), np.float32), np.ones((2, 4, 4, 4), np.float32)
     steps = ((2, 2), (1, 1), ((0, 0), (0, 0)))
-    assert _poolings.pooled("max", x.shape, y.shape, x, None, *steps) is not None
+    assert poolings.pooled("max", x.shape, y.shape, x, None, *steps) is not None
     for bad in [
-        lambda: _poolings.pooled("max", (2, 5, 6, 4), y.shape, x, None, *steps),
-        lambda: _poolings.pooled("max", x.shape, (2, 4, 4, 5), x, None, *steps),
-        lambda: _poolings.pooled("max", x.shape, (2, 4, -4, 4), x, None, *steps),
-        lambda: _poolings.pooled("max", x.shape, y.shape, None, None, *steps),
-        lambda: _poolings.pooled("spread", x.shape, y.shape, x, x, *steps),
-        lambda: _poolings.pooled("pick", x.shape, y.shape, x, y, *steps),
-        lambda: _poolings.pooled("share", x.shape, y.shape, None, x, *steps),
-        lambda: _poolings.pooled("mean", x.shape, y.shape, x, None, (2,), *steps[1:]),
-        lambda: _poolings.pooled("mean", x.shape, y.shape, x, None, (2, 0), *steps[1:]),
-        lambda: _poolings.pooled("mean", x.shape, y.shape, x, None, (2, 2), (1, 0), steps[2]),
+        lambda: poolings.pooled("max", (2, 5, 6, 4), y.shape, x, None, *steps),
+        lambda: poolings.pooled("max", x.shape, (2, 4, 4, 5), x, None, *steps),
+        lambda: poolings.pooled("max", x.shape, (2, 4, -4, 4), x, None, *steps),
+        lambda: poolings.pooled("max", x.shape, y.shape, None, None, *steps),
+        lambda: poolings.pooled("spread", x.shape, y.shape, x, x, *steps),
+        lambda: poolings.pooled("pick", x.shape, y.shape, x, y, *steps),
+        lambda: poolings.pooled("share", x.shape, y.shape, None, x, *steps),
+        lambda: poolings.pooled("mean", x.shape, y.shape, x, None, (2,), *steps[1:]),
+        lambda: poolings.pooled("mean", x.shape, y.shape, x, None, (2, 0), *steps[1:]),
+        lambda: poolings.pooled("mean", x.shape, y.shape, x, None, (2, 2), (1, 0), steps[2]),
     ]:
         with pytest.raises(ValueError, match="pooling"):
             bad()
     integers = x.astype(np.int32)
-    assert _poolings.pooled("max", x.shape, y.shape, integers, None, *steps) is None
+    assert poolings.pooled("max", x.shape, y.shape, integers, None, *steps) is None

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import fastgraph as tf
-from fastgraph import flags
+from fastgraph.core.base import flags
 
 F = Callable[..., Any]
 #: Function, input, gradient of its sum, gradient of that gradient's product with 1, 2, 3, ...

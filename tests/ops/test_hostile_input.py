@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import fastgraph as tf
-from fastgraph import flags
+from fastgraph.core.base import flags
 from fastgraph.errors import InvalidArgumentError, ResourceExhaustedError
 from tests.ops.hostile import LEFT_OUT, MEMORY, fault_of, good_calls, hammer, hostile_call, memory_limit
 from tests.oracle.draw import op_functions

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import fastgraph as tf
-from fastgraph import flags
+from fastgraph.core.base import flags
 from tests.ops.argument_programs import Program, differences
 from tests.ops.hostile import memory_limit
 from tests.oracle.argument_runner import ArgumentRunner

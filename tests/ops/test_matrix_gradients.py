@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import fastgraph as fg
-from fastgraph import flags, linalg
+from fastgraph import linalg
+from fastgraph.core.base import flags
 
 Maker = Callable[[Any], Any]
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import fastgraph as tf
-from fastgraph import flags
+from fastgraph.core.base import flags
 from fastgraph.ops.normalization import fused_batch_norm
 
 ROWS = [

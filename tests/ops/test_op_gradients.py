@@ -12,7 +12,7 @@ import pytest
 from op_samples import op_primitives, samples
 
 import fastgraph as fg
-from fastgraph._tensor import bind, from_array
+from fastgraph.core.tensor import bind, from_array
 
 STEP = 1e-5
 #: Their inputs or results are complex: tests/ops/test_complex.py, test_decompositions.py, test_signal.py.

@@ -13,7 +13,7 @@ import pytest
 from test_op_gradients import ONCE, PRIMITIVES, Scalar, dense, float_samples, is_differentiable
 
 import fastgraph as fg
-from fastgraph._tensor import from_array
+from fastgraph.core.tensor import from_array
 
 
 def inputs_of(arrays: Any, primitive: Any) -> list[int]:

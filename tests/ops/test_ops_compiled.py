@@ -12,8 +12,8 @@ import pytest
 from op_samples import assert_same, op_primitives, samples
 
 import fastgraph as fg
-from fastgraph import expr, flags
-from fastgraph._tensor import as_array, bind, from_array
+from fastgraph.core.base import expr, flags
+from fastgraph.core.tensor import as_array, bind, from_array
 
 PRIMITIVES = [
     pytest.param(p, id=p.name)

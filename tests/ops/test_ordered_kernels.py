@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import fastgraph as fg
-from fastgraph import flags
-from fastgraph._pool import num_threads, set_num_threads
+from fastgraph.core.base import flags
+from fastgraph.core.native.thread_pool import num_threads, set_num_threads
 
 F = Callable[..., Any]
 

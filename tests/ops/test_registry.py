@@ -12,10 +12,10 @@ import pytest
 from op_elements import CheckFailed, evaluate
 from op_samples import assert_same, op_primitives, samples, spread
 
-from fastgraph._tensor import as_array, bind, from_array
-from fastgraph.dtype import as_dtype
+from fastgraph.core.base.dtype import as_dtype
+from fastgraph.core.base.shapes import Aval, generalises
+from fastgraph.core.tensor import as_array, bind, from_array
 from fastgraph.errors import OpError
-from fastgraph.shapes import Aval, generalises
 
 PRIMITIVES = [pytest.param(p, id=p.name) for p in op_primitives()]
 WITH_SAMPLES = [

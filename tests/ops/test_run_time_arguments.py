@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import fastgraph as tf
-from fastgraph import flags
+from fastgraph.core.base import flags
 
 X = np.arange(24.0, dtype=np.float32).reshape(4, 6)
 I32 = tf.int32

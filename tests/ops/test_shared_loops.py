@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import fastgraph as tf
-from fastgraph import primitive
-from fastgraph._pool import num_threads, set_num_threads
-from fastgraph._tensor import run
+from fastgraph.core import registry
+from fastgraph.core.native.thread_pool import num_threads, set_num_threads
+from fastgraph.core.tensor import run
 from tests import native
 
 N = 300_007  # no multiple of what a thread takes at a time
@@ -104,7 +104,7 @@ def near(got: np.ndarray[Any, Any], wanted: np.ndarray[Any, Any], ulps: float) -
 @pytest.mark.parametrize("name", UNARY)
 def test_mathematics_are_right_at_every_special_value(name: str, dtype: str, level: int) -> None:
     native.LEVEL.value = min(level, native.most_level())
-    op = primitive.get(name)
+    op = registry.get(name)
     scale = np.array([1e-3, 1, 10, 60], dtype)
     drawn = (rng.standard_normal((50, 4)) * scale).astype(dtype).ravel()
     with np.errstate(all="ignore"):
@@ -122,7 +122,7 @@ def test_mathematics_are_right_at_every_special_value(name: str, dtype: str, lev
 @pytest.mark.parametrize("level", [0, 1, 2])
 def test_powers_are_right_at_every_special_value(level: int) -> None:
     native.LEVEL.value = min(level, native.most_level())
-    op = primitive.get("pow")
+    op = registry.get("pow")
     special = np.array([0.0, -0.0, 1, -1, 2, -2, 3, 0.5, -0.5, np.inf, -np.inf, np.nan, 1e-40, 3e38, -3], np.float32)
     with np.errstate(all="ignore"):
         bases, exponents = (each.ravel() for each in np.meshgrid(special, special))
@@ -137,7 +137,7 @@ def test_the_power_of_one_half_is_no_square_root(dtype: str, n: int) -> None:
     given = np.resize(np.array([-0.0, -np.inf, 4.0, np.nan, -1.0, np.inf]), 6 * n)
     x = tf.constant(given, dtype)
     wanted = np.resize(np.array([0.0, np.inf, 2.0, np.nan, np.nan, np.inf]), 6 * n)
-    body = np.asarray(native.run_body(primitive.get("pow"), (x, tf.constant(0.5, dtype)), {}))
+    body = np.asarray(native.run_body(registry.get("pow"), (x, tf.constant(0.5, dtype)), {}))
     for got in (tf.pow(x, tf.constant(0.5, dtype)), x**0.5, tf.pow(x, tf.fill([6 * n], tf.constant(0.5, dtype))), body):
         as_float = np.asarray(got).astype(np.float64)
         np.testing.assert_array_equal(as_float, wanted)
@@ -174,7 +174,7 @@ def test_vectors_of_any_width_give_the_same_bits() -> None:
     if native.most_level() < 2:
         pytest.skip("this CPU has no AVX-512")
     for name in UNARY:
-        op = primitive.get(name)
+        op = registry.get(name)
         native.LEVEL.value = 2
         wide_bits = np.asarray(run(op, (x[:400],), {})).tobytes()
         native.LEVEL.value = 1

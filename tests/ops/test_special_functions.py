@@ -237,7 +237,7 @@ def test_incomplete_gamma_keeps_no_host_step() -> None:
             y = tf.math.igamma(a, x) + tf.math.igammac(x, a) * tf.math.bessel_i0e(x) + tf.math.bessel_i1e(a)
         return tape.gradient(y, [a, x])
 
-    from fastgraph.primitive import get
+    from fastgraph.core.registry import get
 
     for name in ("igamma", "igammac", "igamma_grad_a", "bessel_i0e", "bessel_i1e", "bessel_i0", "bessel_i1"):
         assert get(name).lower is not None

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import fastgraph as fg
-from fastgraph import flags
+from fastgraph.core.base import flags
+from fastgraph.core.base.shapes import UNKNOWN, Aval
+from fastgraph.core.registry import get
 from fastgraph.graph.ir import infer
-from fastgraph.primitive import get
-from fastgraph.shapes import UNKNOWN, Aval
 from tests.ops.shape_programs import at_least, draw, holds, known, run
 
 N = None

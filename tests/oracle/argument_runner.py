@@ -83,7 +83,7 @@ class ArgumentRunner(Runner):
             return [self.eagerly(text, given, n) for n in numbers]
         where, _, tier = mode.partition("/")
         if tier:
-            importlib.import_module("fastgraph.flags").set_flag("tier", tier)
+            importlib.import_module("fastgraph.core.base.flags").set_flag("tier", tier)
         slopes = any(is_float(t) for t in given.values())
         try:
             try:

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 import fastgraph.ops  # noqa: F401 - registers the names
-from fastgraph.dtype import DType, as_dtype
+from fastgraph.core.base.dtype import DType, as_dtype
+from fastgraph.core.registry import all_primitives, public_names
 from fastgraph.ops.families import DTYPE_SETS
-from fastgraph.primitive import all_primitives, public_names
 from tests.api import op_rows, op_rows_wide
 from tests.ops.op_samples import samples
 from tests.oracle import mistakes

@@ -438,7 +438,7 @@ def _run(tf: Any, ours: bool, definition: bytes, feeds: dict[str, Any], variable
 
 def _constants(definition: bytes) -> set[str]:
     """The captured tensors that were written as constants: these need not be given."""
-    from fastgraph.graph.protocol import parsed
+    from fastgraph.graphdef.wire_format import parsed
 
     return {f"{node.name}:0" for node in parsed(definition, "GraphDef").node if node.op == "Const"}
 
@@ -451,7 +451,7 @@ def wrong_signatures() -> int:
     """Compare the table of signatures with TensorFlow's registry; print what differs and return how many do."""
     from tensorflow.python.framework import op_def_registry
 
-    from fastgraph.graph.graphdef_ops import signatures
+    from fastgraph.graphdef.op_table import signatures
 
     n_bad = 0
     for op, signature in signatures().items():
@@ -495,8 +495,8 @@ def _default(there: Any) -> str:
 
 
 def _text(default: Any) -> str:
-    from fastgraph.dtype import DType
-    from fastgraph.graph.graphdef_ops import Dims
+    from fastgraph.core.base.dtype import DType
+    from fastgraph.graphdef.op_table import Dims
 
     if isinstance(default, DType):
         return default.name

@@ -41,7 +41,7 @@ def chosen(samples: list[Any]) -> list[Any]:
 def written(names: list[str]) -> Iterator[tuple[str, bool, Any]]:
     """Yield for each sample (primitive, whether sizes are known, (GraphDef, arguments, outputs' names, results))."""
     import fastgraph as fg
-    from fastgraph._tensor import bind
+    from fastgraph.core.tensor import bind
     from tests.ops import op_samples
 
     for primitive in op_samples.op_primitives():

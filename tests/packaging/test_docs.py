@@ -118,7 +118,7 @@ def test_links_lead_somewhere(path: Path) -> None:
 
 
 def test_every_flag_is_in_the_docs() -> None:
-    from fastgraph import flags
+    from fastgraph.core.base import flags
 
     text = (ROOT / "docs" / "performance.md").read_text() + (ROOT / "docs" / "troubleshooting.md").read_text()
     assert [flag.variable for flag in flags.FLAGS.values() if flag.variable not in text] == []

@@ -12,17 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph._buffer import Cell
-from fastgraph._tensor import as_array, cell_assign, cell_read, from_array
-from fastgraph.compiler.arrange import FlatNest
 from fastgraph.compiler.assemble import Assembler
+from fastgraph.compiler.cpu.emit import Emitted
 from fastgraph.compiler.cuda import emit as cuda_emit
 from fastgraph.compiler.cuda import target
 from fastgraph.compiler.cuda.functions import NotOnDevice, function
-from fastgraph.compiler.emit_cpu import Emitted
-from fastgraph.compiler.extents import witness_avals
-from fastgraph.compiler.fusion import Cluster
-from fastgraph.compiler.program import (
+from fastgraph.compiler.nest.canonicalize import FlatNest
+from fastgraph.compiler.nest.fusion import Cluster
+from fastgraph.compiler.program.program import (
     AliasStep,
     AssignStep,
     GemmStep,
@@ -33,10 +30,13 @@ from fastgraph.compiler.program import (
     Size,
     Step,
 )
+from fastgraph.compiler.program.symbolic_extents import witness_avals
+from fastgraph.core.base.shapes import Aval
+from fastgraph.core.native.buffer import Cell
+from fastgraph.core.tensor import as_array, cell_assign, cell_read, from_array
 from fastgraph.errors import InternalError
-from fastgraph.graph.interpret import run_node
+from fastgraph.graph.interpreter import run_node
 from fastgraph.graph.ir import Graph, Node
-from fastgraph.shapes import Aval
 
 
 class _Refused(Exception):

@@ -11,13 +11,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fastgraph.compiler import emit_cpu
-from fastgraph.compiler import spell_cpu as spell
-from fastgraph.compiler.arrange import FlatNest, FlatStore
+from fastgraph.compiler.cpu import emit as emit_cpu
+from fastgraph.compiler.cpu import spelling as spell
+from fastgraph.compiler.cpu.emit import Block, Emitted
 from fastgraph.compiler.cuda.functions import NotOnDevice
-from fastgraph.compiler.emit_cpu import Block, Emitted
-from fastgraph.compiler.kernel import KernelSpec
-from fastgraph.compiler.scalar import Scalar, walk
+from fastgraph.compiler.nest.canonicalize import FlatNest, FlatStore
+from fastgraph.compiler.nest.scalar_ir import Scalar, walk
+from fastgraph.compiler.program.kernel_spec import KernelSpec
 
 _KEPT = {"bool": "int32"}  # what threads hold of a truth value while they combine theirs
 

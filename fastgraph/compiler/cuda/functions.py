@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from fastgraph import expr
+from fastgraph.core.base import expr
 
 #: Threads that share a reduction. The simulator makes a Python thread of each.
 THREADS = 256

@@ -5,7 +5,7 @@ Rule: a layer is written in public ops; each file holds layers of one kind.
 
 from __future__ import annotations
 
-from fastgraph._namespaces import lookup
+from fastgraph.api.namespaces import lookup
 from fastgraph.keras.layers.base import Layer
 from fastgraph.keras.layers.convolutional import (
     Conv1D,

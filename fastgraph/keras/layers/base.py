@@ -12,10 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph import nesting
-from fastgraph._tensor import Tensor, current_state, current_trace, init_scope
-from fastgraph.conversion import convert_to_tensor
-from fastgraph.dtype import DType, DTypeLike, as_dtype
+from fastgraph.core.base import nesting
+from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype
+from fastgraph.core.base.shapes import TensorShape
+from fastgraph.core.conversion import convert_to_tensor
+from fastgraph.core.name_scopes import current_scope, name_scope
+from fastgraph.core.tensor import Tensor, current_state, current_trace, init_scope
 from fastgraph.keras import backend, constraints, initializers, regularizers
 from fastgraph.keras.layers import input_spec as specs
 from fastgraph.keras.layers.calls import (
@@ -31,13 +33,11 @@ from fastgraph.keras.layers.calls import (
     take_batch_input_shape,
     traced_specs,
 )
-from fastgraph.module import Module
-from fastgraph.names import current_scope, name_scope
 from fastgraph.ops.elementwise import cast
 from fastgraph.ops.movement import shape as shape_op
-from fastgraph.shapes import TensorShape
 from fastgraph.staging.autograph import convert
-from fastgraph.variable import Variable, VariableAggregation, VariableSynchronization
+from fastgraph.state.module import Module
+from fastgraph.state.variable import Variable, VariableAggregation, VariableSynchronization
 
 _NO_VARIABLES = (str, bytes, int, float, bool, type(None))
 _NO_PARTS = frozenset({*_NO_VARIABLES, DType, Variable, FunctionType})

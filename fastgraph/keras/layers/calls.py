@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from fastgraph import nesting
-from fastgraph._tensor import current_state
-from fastgraph.dtype import as_dtype
+from fastgraph.core.base import nesting
+from fastgraph.core.base.dtype import as_dtype
+from fastgraph.core.base.shapes import Aval, TensorShape, TensorSpec
+from fastgraph.core.tensor import current_state
 from fastgraph.graph.differentiate import entering
 from fastgraph.graph.trace import GraphTrace
-from fastgraph.shapes import Aval, TensorShape, TensorSpec
-from fastgraph.variable import Variable
+from fastgraph.state.variable import Variable
 
 CALL = "keras_call"  # this thread's innermost call of a layer
 

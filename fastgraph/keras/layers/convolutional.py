@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from fastgraph.core.base.shapes import TensorShape
 from fastgraph.keras import activations, constraints, initializers, regularizers
 from fastgraph.keras.layers.base import Layer
 from fastgraph.keras.layers.input_spec import InputSpec
@@ -14,9 +15,8 @@ from fastgraph.keras.layers.windows import layout, padding_of, sizes
 from fastgraph.ops import convolutions
 from fastgraph.ops.joining import stack
 from fastgraph.ops.movement import shape
-from fastgraph.ops.nnops import bias_add
+from fastgraph.ops.nn_ops import bias_add
 from fastgraph.ops.padding import pad
-from fastgraph.shapes import TensorShape
 
 
 class _Convolution(Layer):

@@ -11,21 +11,21 @@ from typing import Any
 
 import numpy as np
 
+from fastgraph.core.base.shapes import TensorShape
 from fastgraph.graph.control_flow import cond
 from fastgraph.graph.trace import SymbolicTensor
 from fastgraph.keras import activations, backend, constraints, initializers, regularizers
 from fastgraph.keras.layers.base import Layer
 from fastgraph.keras.layers.calls import InputTensor
 from fastgraph.keras.layers.input_spec import InputSpec
-from fastgraph.ops.contraction import matmul, tensordot
 from fastgraph.ops.elementwise import cast, identity
 from fastgraph.ops.exponentials import exp
 from fastgraph.ops.joining import concat
+from fastgraph.ops.matmul import matmul, tensordot
 from fastgraph.ops.movement import reshape, shape, transpose
-from fastgraph.ops.nnops import bias_add, embedding_lookup
-from fastgraph.ops.random import dropout
+from fastgraph.ops.nn_ops import bias_add, embedding_lookup
+from fastgraph.ops.random_ops import dropout
 from fastgraph.ops.reduction import reduce_logsumexp
-from fastgraph.shapes import TensorShape
 
 
 class Dense(Layer):

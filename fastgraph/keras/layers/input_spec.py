@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastgraph import nesting
-from fastgraph._tensor import Tensor
-from fastgraph.shapes import TensorShape
+from fastgraph.core.base import nesting
+from fastgraph.core.base.shapes import TensorShape
+from fastgraph.core.tensor import Tensor
 
 
 class InputSpec:

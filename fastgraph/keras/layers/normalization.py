@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from fastgraph._tensor import Tensor
+from fastgraph.core.base.shapes import TensorShape
+from fastgraph.core.tensor import Tensor
 from fastgraph.graph.control_flow import cond
 from fastgraph.keras import backend, constraints, initializers, regularizers
 from fastgraph.keras.layers.base import Layer
@@ -14,7 +15,6 @@ from fastgraph.ops.elementwise import cast, maximum, multiply
 from fastgraph.ops.exponentials import rsqrt
 from fastgraph.ops.movement import reshape, size
 from fastgraph.ops.normalization import moments
-from fastgraph.shapes import TensorShape
 
 
 class _Normalization(Layer):

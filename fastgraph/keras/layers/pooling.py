@@ -10,7 +10,7 @@ from typing import Any
 from fastgraph.keras.layers.base import Layer
 from fastgraph.keras.layers.input_spec import InputSpec
 from fastgraph.keras.layers.windows import layout, padding_of, sizes
-from fastgraph.ops.pools import pool
+from fastgraph.ops.poolings import pool
 from fastgraph.ops.reduction import reduce_max, reduce_mean
 
 

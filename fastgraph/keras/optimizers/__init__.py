@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastgraph._namespaces import lookup
+from fastgraph.api.namespaces import lookup
 from fastgraph.keras import identifiers
 from fastgraph.keras.optimizers.adam import Adam, AdamW
 from fastgraph.keras.optimizers.base import Optimizer

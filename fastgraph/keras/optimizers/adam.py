@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from fastgraph._tensor import Tensor
+from fastgraph.core.tensor import Tensor
 from fastgraph.keras.optimizers.base import Optimizer, Rate
 from fastgraph.ops.elementwise import cast, maximum, square
 from fastgraph.ops.exponentials import pow, sqrt
-from fastgraph.variable import Variable
+from fastgraph.state.variable import Variable
 
 
 class Adam(Optimizer):

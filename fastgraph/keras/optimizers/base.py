@@ -8,21 +8,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from fastgraph._tensor import Tensor
-from fastgraph.conversion import convert_to_tensor
-from fastgraph.dtype import float32, int64
-from fastgraph.gradient import GradientTape
-from fastgraph.indexed_slices import IndexedSlices
+from fastgraph.core.base.dtype import float32, int64
+from fastgraph.core.base.logger import get_logger
+from fastgraph.core.conversion import convert_to_tensor
+from fastgraph.core.name_scopes import name_scope
+from fastgraph.core.tape.gradient_tape import GradientTape
+from fastgraph.core.tape.indexed_slices import IndexedSlices
+from fastgraph.core.tensor import Tensor
 from fastgraph.keras.optimizers import schedules
-from fastgraph.logs import get_logger
-from fastgraph.names import name_scope
 from fastgraph.ops.creation import zeros
 from fastgraph.ops.elementwise import cast, clip_by_value, maximum, minimum, square
 from fastgraph.ops.exponentials import sqrt
 from fastgraph.ops.gathering import where
 from fastgraph.ops.movement import shape
 from fastgraph.ops.reduction import reduce_sum
-from fastgraph.variable import Variable
+from fastgraph.state.variable import Variable
 
 Rate = float | Callable[[Any], Any]
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from fastgraph._tensor import Tensor
-from fastgraph.indexed_slices import IndexedSlices
+from fastgraph.core.tape.indexed_slices import IndexedSlices
+from fastgraph.core.tensor import Tensor
 from fastgraph.keras.optimizers.base import Optimizer, Rate
 from fastgraph.ops.creation import fill
 from fastgraph.ops.elementwise import cast, square
 from fastgraph.ops.exponentials import rsqrt, sqrt
 from fastgraph.ops.gathering import gather
 from fastgraph.ops.movement import size
-from fastgraph.ops.ranking import unique
 from fastgraph.ops.segments import unsorted_segment_sum
-from fastgraph.variable import Variable
+from fastgraph.ops.sorting import unique
+from fastgraph.state.variable import Variable
 
 
 class SGD(Optimizer):

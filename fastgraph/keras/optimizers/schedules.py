@@ -9,9 +9,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from fastgraph._namespaces import lookup
-from fastgraph.conversion import convert_to_tensor
-from fastgraph.dtype import float32
+from fastgraph.api.namespaces import lookup
+from fastgraph.core.base.dtype import float32
+from fastgraph.core.conversion import convert_to_tensor
 from fastgraph.keras import identifiers
 from fastgraph.ops.comparison import equal, greater, less
 from fastgraph.ops.elementwise import cast, ceil, floor, minimum

@@ -16,11 +16,11 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from fastgraph.core.base.deferred_signals import imported
+from fastgraph.core.base.locks import importing
 from fastgraph.graph.trace import unconverted
-from fastgraph.interrupts import imported
-from fastgraph.locks import importing
-from fastgraph.staging.autograph import sources
-from fastgraph.staging.autograph.options import prints_in_graphs
+from fastgraph.staging.autograph import source_code
+from fastgraph.staging.autograph.loop_options import prints_in_graphs
 
 _STAGED = (ast.If, ast.While, ast.For, ast.IfExp, ast.BoolOp, ast.Assert, ast.Match, ast.comprehension)
 _LIBRARIES = frozenset({
@@ -185,7 +185,7 @@ def needs_conversion(function: types.FunctionType, instance: Any = None, seen: s
     seen.add(code)
     tree = _trees.get(code)
     if tree is None:
-        tree = _trees[code] = sources.definition(function)
+        tree = _trees[code] = source_code.definition(function)
     if tree is None:
         unconverted[code] = (
             "its source code is not available, as it was not read from a file or a cell (source that is given to exec "
@@ -422,5 +422,5 @@ def python_function(entity: Any) -> types.FunctionType:
     """Return the Python function behind a function, method, callable object or Function. Raises ConversionError."""
     function, _ = underlying(getattr(entity, "python_function", entity))
     if function is None:
-        raise sources.ConversionError(f"AutoGraph converts Python functions, not {entity!r}.")
+        raise source_code.ConversionError(f"AutoGraph converts Python functions, not {entity!r}.")
     return function

@@ -10,38 +10,24 @@ import reprlib
 from collections.abc import Callable
 from typing import Any
 
-from fastgraph import dtype as dtypes
-from fastgraph import nesting
-from fastgraph._tensor import convert, current_trace
-from fastgraph.graph import control_flow, loops
+from fastgraph.core.base import dtype as dtypes
+from fastgraph.core.base import nesting
+from fastgraph.core.tensor import convert, current_trace
+from fastgraph.graph import control_flow, map_and_scan
 from fastgraph.graph.trace import SymbolicTensor
 from fastgraph.ops import (
-    checks,
     comparison,
     creation,
     elementwise,
     gathering,
     movement,
-    output,
+    print_op,
     python_functions,
-    ranking,
     reduction,
+    runtime_assertions,
+    sorting,
 )
-from fastgraph.staging.autograph.chosen import chosen
-from fastgraph.staging.autograph.containers import Containers
-from fastgraph.staging.autograph.growing import Grow
-from fastgraph.staging.autograph.iterables import (
-    enumerate_,
-    filter_,
-    map_,
-    reversed_,
-    source_of,
-    staged,
-    zip_,
-)
-from fastgraph.staging.autograph.lists import StagedList
-from fastgraph.staging.autograph.rows import as_rows
-from fastgraph.staging.autograph.state import (
+from fastgraph.staging.autograph.block_state import (
     Hidden,
     check_not_left,
     condition,
@@ -53,6 +39,20 @@ from fastgraph.staging.autograph.state import (
     results_instead,
     user_place,
 )
+from fastgraph.staging.autograph.conditional_lists import chosen
+from fastgraph.staging.autograph.container_changes import Containers
+from fastgraph.staging.autograph.iterables import (
+    enumerate_,
+    filter_,
+    map_,
+    reversed_,
+    source_of,
+    staged,
+    zip_,
+)
+from fastgraph.staging.autograph.list_growth import Grow
+from fastgraph.staging.autograph.stacking import as_rows
+from fastgraph.staging.autograph.staged_lists import StagedList
 
 
 def decides(value: Any) -> bool:
@@ -227,7 +227,7 @@ def assert_stmt(expression1: Any, expression2: Any) -> None:
         assert expression1, expression2()
         return
     message = expression2()
-    checks.Assert(expression1, list(message) if isinstance(message, (list, tuple)) else [message])
+    runtime_assertions.Assert(expression1, list(message) if isinstance(message, (list, tuple)) else [message])
 
 
 def range_(*limits: Any) -> Any:
@@ -257,7 +257,7 @@ def len_(value: Any) -> Any:
 def print_(*values: Any, **options: Any) -> None:
     """print(...), where a symbolic tensor is among the values at every run of the graph."""
     if any(map(decides, nesting.flatten(list(values)))) and not options:
-        output.print_(*values)
+        print_op.print_(*values)
     else:
         builtins.print(*values, **options)
 
@@ -390,9 +390,9 @@ def sorted_(values: Any, *, key: Any = None, reverse: bool = False) -> Any:
         raise ValueError(f"sorted of {values}: its rows must be scalars, or a key must say by what to sort")
     direction = "DESCENDING" if reverse else "ASCENDING"
     if key is None:
-        return ranking.sort(values, direction=direction)
-    keys = loops.map_fn(_converted_key(key), values, fn_output_signature=None)
-    return gathering.gather(values, ranking.argsort(keys, direction=direction, stable=True))
+        return sorting.sort(values, direction=direction)
+    keys = map_and_scan.map_fn(_converted_key(key), values, fn_output_signature=None)
+    return gathering.gather(values, sorting.argsort(keys, direction=direction, stable=True))
 
 
 def abs_(value: Any) -> Any:
@@ -497,7 +497,7 @@ class _Slots:
         at = elementwise.cast(index, dtypes.int64)
         at = elementwise.add(at, elementwise.cast(at < 0, dtypes.int64) * n)
         inside = comparison.logical_and(comparison.greater_equal(at, 0), comparison.less(at, n))
-        checks.Assert(inside, ["list assignment index out of range:", index])
+        runtime_assertions.Assert(inside, ["list assignment index out of range:", index])
         for k, old in enumerate(elements):
             here = comparison.equal(at, k)
             owner[k] = nesting.map_structure(lambda a, b, here=here: gathering.where(here, a, b), new, old)

@@ -37,7 +37,7 @@ _DEEPEST = 3  # lists of pairs of functions, as tf.case takes
 def callee(function: Any) -> Any:
     """Return what converted code calls where the user calls `function`."""
     if type(function) is types.BuiltinMethodType and type(function.__self__) is list:
-        from fastgraph.staging.autograph.state import check_not_left
+        from fastgraph.staging.autograph.block_state import check_not_left
 
         check_not_left(function.__self__)
     overload = overloaded(function)

@@ -9,9 +9,10 @@ import types
 import weakref
 from typing import Any, NamedTuple
 
+from fastgraph.core.base.locks import importing, parsing
 from fastgraph.graph.trace import is_block, is_internal
-from fastgraph.locks import importing, parsing
-from fastgraph.staging.autograph import calls, kept, matching, sources
+from fastgraph.staging.autograph import calls, conversion_cache, pattern_matching, source_code
+from fastgraph.staging.autograph.block_state import Undefined, UndefinedReturnValue, ld, ldu
 from fastgraph.staging.autograph.builtins import (
     Attributes,
     and_,
@@ -29,7 +30,6 @@ from fastgraph.staging.autograph.builtins import (
     slots,
 )  # fmt: skip
 from fastgraph.staging.autograph.iterables import known_rows, rows_of, unpacked, unpacked_around
-from fastgraph.staging.autograph.state import Undefined, UndefinedReturnValue, ld, ldu
 from fastgraph.staging.autograph.statements import for_stmt, if_stmt, ret, while_stmt
 
 _OPERATORS = (
@@ -38,9 +38,9 @@ _OPERATORS = (
     Attributes,
 )  # fmt: skip
 _MATCHING = (
-    matching.in_, matching.not_in, matching.matches_sequence,
-    matching.matches_mapping, matching.rest_of_mapping, matching.matches_class,
-    matching.matched_attribute, matching.raise_if_of_staging,
+    pattern_matching.in_, pattern_matching.not_in, pattern_matching.matches_sequence,
+    pattern_matching.matches_mapping, pattern_matching.rest_of_mapping, pattern_matching.matches_class,
+    pattern_matching.matched_attribute, pattern_matching.raise_if_of_staging,
 )  # fmt: skip
 _CALLS = (calls.callee, calls.attribute, calls.operate, calls.augment, calls.context, calls.raise_)
 
@@ -56,7 +56,7 @@ class Scope(NamedTuple):
 def _scopes(factory: types.CodeType) -> dict[types.CodeType, Scope]:
     """Return what stands round each code in the factory of a converted function."""
     outer = frozenset(factory.co_freevars)
-    functions = [code for code in sources.codes(factory) if not is_block(code) and not is_internal(code)]
+    functions = [code for code in source_code.codes(factory) if not is_block(code) and not is_internal(code)]
     parameters = frozenset(
         name for code in functions for name in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     )
@@ -98,7 +98,7 @@ class Converter:
         file = function.__code__.co_filename
         factory = self._factories.get(function.__code__, {}).get(file)
         if factory is None:
-            factory = kept.factory(function, self._factory)
+            factory = conversion_cache.factory(function, self._factory)
             with parsing:
                 self._factories.setdefault(function.__code__, {})[file] = factory
                 self._own.update(_scopes(factory))
@@ -118,10 +118,10 @@ class Converter:
         with parsing:  # malt, too, converts one function at a time
             return str(translator.code(function, recursive))
 
-    def _factory(self, function: types.FunctionType) -> kept.Made:
+    def _factory(self, function: types.FunctionType) -> conversion_cache.Made:
         translator = self._malt()
         with parsing:
-            made: kept.Made = translator.factory(function)
+            made: conversion_cache.Made = translator.factory(function)
         return made
 
     def _malt(self) -> Any:
@@ -129,10 +129,10 @@ class Converter:
             if self._translator is None:
                 import importlib.util  # malt uses it without importing it
 
-                from fastgraph.staging.autograph import conversion
+                from fastgraph.staging.autograph import malt_passes
 
                 assert importlib.util is not None
-                self._translator = conversion.Translator()
+                self._translator = malt_passes.Translator()
             return self._translator
 
     def operators(self, recursive: bool) -> types.ModuleType:

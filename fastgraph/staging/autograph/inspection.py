@@ -8,10 +8,10 @@ import types
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from fastgraph.locks import parsing
-from fastgraph.logs import get_logger
+from fastgraph.core.base.locks import parsing
+from fastgraph.core.base.logger import get_logger
 from fastgraph.staging import autograph
-from fastgraph.staging.autograph.options import with_features
+from fastgraph.staging.autograph.loop_options import with_features
 
 
 class Feature(enum.Enum):

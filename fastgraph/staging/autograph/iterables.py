@@ -10,13 +10,13 @@ import builtins
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from fastgraph import dtype as dtypes
-from fastgraph import nesting
-from fastgraph._tensor import Tensor, convert
+from fastgraph.core.base import dtype as dtypes
+from fastgraph.core.base import nesting
+from fastgraph.core.tensor import Tensor, convert
 from fastgraph.graph.trace import SymbolicTensor
 from fastgraph.ops import elementwise, gathering, joining, movement
-from fastgraph.staging.autograph.lists import StagedList
-from fastgraph.staging.autograph.state import is_tensor
+from fastgraph.staging.autograph.block_state import is_tensor
+from fastgraph.staging.autograph.staged_lists import StagedList
 
 
 class StagedIterable:

@@ -11,36 +11,20 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from fastgraph import dtype as dtypes
-from fastgraph._tensor import convert, current_trace
-from fastgraph.conversion import constant
-from fastgraph.graph.branches import closed, make_cond, opened, subgraph_name
+from fastgraph.core.base import dtype as dtypes
+from fastgraph.core.conversion import constant
+from fastgraph.core.name_scopes import name_scope
+from fastgraph.core.tensor import convert, current_trace
 from fastgraph.graph.differentiate import entering
-from fastgraph.graph.operation import Operation
-from fastgraph.graph.recursion import Unknown
+from fastgraph.graph.recursive_calls import Unknown
+from fastgraph.graph.subgraphs import closed, make_cond, opened, subgraph_name
 from fastgraph.graph.trace import GraphTrace, SymbolicTensor, reserved
-from fastgraph.names import name_scope
+from fastgraph.graphdef.graph_view import Operation
 from fastgraph.ops import comparison, elementwise, gathering, joining, movement
 from fastgraph.ops.arguments import known_value
-from fastgraph.staging import autograph, recursion
-from fastgraph.staging.autograph import options
-from fastgraph.staging.autograph.builtins import and_, decides, decisive
-from fastgraph.staging.autograph.chosen import chosen
-from fastgraph.staging.autograph.containers import (
-    Containers,
-    Found,
-    alike,
-    contents,
-    divided,
-    replace,
-    unlike_branches,
-)
-from fastgraph.staging.autograph.growing import MOST_LISTS, Grow, Owner, elements_added, grow, grown, owning
-from fastgraph.staging.autograph.iterables import FilteredElements, StagedIterable
-from fastgraph.staging.autograph.lists import StagedList
-from fastgraph.staging.autograph.loops import Loop
-from fastgraph.staging.autograph.returns import surely_true
-from fastgraph.staging.autograph.state import (
+from fastgraph.staging import autograph
+from fastgraph.staging.autograph import loop_options
+from fastgraph.staging.autograph.block_state import (  # fmt: skip
     Join,
     Perhaps,
     UndefinedReturnValue,
@@ -51,8 +35,25 @@ from fastgraph.staging.autograph.state import (
     of_states,
     output_of,
     without,
-)  # fmt: skip
-from fastgraph.staging.autograph.unrolling import Unrolling
+)
+from fastgraph.staging.autograph.builtins import and_, decides, decisive
+from fastgraph.staging.autograph.conditional_lists import chosen
+from fastgraph.staging.autograph.container_changes import (
+    Containers,
+    Found,
+    alike,
+    contents,
+    divided,
+    replace,
+    unlike_branches,
+)
+from fastgraph.staging.autograph.iterables import FilteredElements, StagedIterable
+from fastgraph.staging.autograph.list_growth import MOST_LISTS, Grow, Owner, elements_added, grow, grown, owning
+from fastgraph.staging.autograph.return_analysis import surely_true
+from fastgraph.staging.autograph.staged_lists import StagedList
+from fastgraph.staging.autograph.staged_loops import Loop
+from fastgraph.staging.autograph.unroll_warning import Unrolling
+from fastgraph.staging.signature import recursive_tracing
 
 # ---------------------------------------------------------------------------------------------------------------------
 # if
@@ -71,7 +72,7 @@ def if_stmt(
     if nouts < len(symbol_names):  # names that no later line reads; outer functions may read those that are theirs
         scope = autograph.scope_of(body.__code__)
         kept += [k for k in range(nouts, len(symbol_names)) if scope is not None and symbol_names[k] in scope.free]
-    lenient = Loop.depth() > 0 or options.in_loop()
+    lenient = Loop.depth() > 0 or loop_options.in_loop()
     staged_if(pred, body, orelse, get_state, set_state, symbol_names, kept, lenient=lenient)
 
 
@@ -174,7 +175,7 @@ def _branches(
     except (Unknown, Exception) as error:
         if isinstance(error, Unknown):
             error.left_out()
-        elif not recursion.leaves_out():
+        elif not recursive_tracing.leaves_out():
             raise
         set_state(start)
         known()
@@ -276,7 +277,7 @@ def while_stmt(
                 break
             if not goes_on:
                 return
-            with options.unstaged_loop():
+            with loop_options.unstaged_loop():
                 body()
             unrolling.iterated()
     if not changes:
@@ -463,7 +464,7 @@ def _python_for(
             blocks=(body,),
         )  # fmt: skip
 
-    with Unrolling() as unrolling, options.unstaged_loop():
+    with Unrolling() as unrolling, loop_options.unstaged_loop():
         for target in iterable:
             if decides(goes_on):
                 guarded(goes_on, "for statement", functools.partial(chosen, target))
@@ -485,7 +486,7 @@ def ret(value: Any, did_return: Any) -> Any:
     if isinstance(value, UndefinedReturnValue):
         return None
     if isinstance(value, Perhaps):
-        if not surely_true(did_return) and not recursion.leaves_out():
+        if not surely_true(did_return) and not recursive_tracing.leaves_out():
             raise ValueError(value.why)
-        return value.value if surely_true(value.defined) or recursion.leaves_out() else value.read()
+        return value.value if surely_true(value.defined) or recursive_tracing.leaves_out() else value.read()
     return value

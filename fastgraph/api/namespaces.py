@@ -1,0 +1,532 @@
+"""The public names: what `fastgraph.x`, `fastgraph.math.y` are, found when they are first asked for.
+
+Rule: ops enter their names themselves, where they are defined; this table holds only the public names that are no ops.
+No internal module has a public TensorFlow name: a submodule would take the place of the function (`fastgraph.shape`).
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+import sys
+import types
+from collections.abc import Callable, Iterable
+from importlib.machinery import ModuleSpec
+from typing import Any
+
+from fastgraph.core.base.deferred_signals import imported
+from fastgraph.errors import NotBuiltError, NotBuiltImportError
+
+ROOT = "fastgraph"
+
+#: Public modules that no file stands for, and what is found in each.
+NAMESPACES: dict[str, str] = {
+    "autodiff": "automatic differentiation by its other name",
+    "autograph": "Python control flow on tensors",
+    "autograph.experimental": "how AutoGraph treats single functions",
+    "bitwise": "operations on the bits of integers",
+    "compat.v1": "names of TensorFlow 1 that have no other",
+    "compat.v1.train": "event files, read",
+    "config": "devices, threads, and how Functions run",
+    "config.experimental": "settings that may still change",
+    "config.optimizer": "which passes run over graphs",
+    "config.threading": "how many threads run kernels",
+    "debugging": "checks of values, kept in graphs",
+    "dtypes": "the element types of tensors",
+    "experimental": "what may still change",
+    "experimental.dlpack": "tensors shared with other libraries",
+    "linalg": "linear algebra",
+    "graph_util": "GraphDefs as graphs",
+    "initializers": "tf.keras.initializers by its short name",
+    "losses": "tf.keras.losses by its short name",
+    "math": "mathematical functions",
+    "math.special": "mathematical functions that are rarely met",
+    "metrics": "tf.keras.metrics by its short name",
+    "nest": "values in nested lists, tuples and dicts",
+    "nn": "functions for neural networks",
+    "nn.experimental": "functions for neural networks that may still change",
+    "optimizers": "tf.keras.optimizers by its short name",
+    "ragged": "rows of different lengths",
+    "random": "random numbers",
+    "random.experimental": "functions of random numbers that may still change",
+    "signal": "Fourier and cosine transforms, frames and windows of signals",
+    "sparse": "tensors that are mostly zero",
+    "strings": "functions of string tensors",
+    "summary": "graphs and scalars for TensorBoard",
+    "summary.experimental": "the step of summaries",
+    "sysconfig": "how this fastgraph was built",
+    "types": "what may stand where",
+    "types.experimental": "how arguments of traced functions are told apart",
+    "version": "the version of the API and of fastgraph",
+}
+
+_DTYPES = (
+    "bfloat16 complex64 complex128 double float16 float32 float64 half int8 int16 int32 int64 resource string uint8 "
+    "uint16 uint32 uint64 variant"
+)
+
+
+def _same(module: str, names: str, namespaces: Iterable[str] = ("",)) -> dict[str, str]:
+    """Rows for names that are called the same inside."""
+    return {_join(space, name): f"{module}:{name}" for space in namespaces for name in names.split()}
+
+
+def _join(namespace: str, name: str) -> str:
+    return f"{namespace}.{name}" if namespace else name
+
+
+#: Public name -> "module:attribute" within fastgraph, for all that is not an op.
+PUBLIC: dict[str, str] = {
+    **_same("core.base.dtype", "DType as_dtype", ("", "dtypes")),
+    **_same("core.base.dtype", _DTYPES, ("", "dtypes")),
+    "bool": "core.base.dtype:bool_",
+    "dtypes.bool": "core.base.dtype:bool_",
+    **_same("core.base.shapes", "NoneTensorSpec TensorShape TensorSpec TypeSpec type_spec_from_value"),
+    **_same("core.base.nesting", "assert_same_structure flatten is_nested map_structure pack_sequence_as", ("nest",)),
+    **_same("core.tensor", "Tensor executing_eagerly init_scope"),
+    **_same("core.conversion", "constant convert_to_tensor is_tensor register_tensor_conversion_function"),
+    "newaxis": "api.namespaces:NEWAXIS",
+    **_same("core.tape.gradient_tape", "GradientTape UnconnectedGradients"),
+    "autodiff.GradientTape": "core.tape.gradient_tape:GradientTape",
+    "autodiff.ForwardAccumulator": "core.tape.forward_mode:ForwardAccumulator",
+    **_same("ops.custom_gradients", "custom_gradient grad_pass_through recompute_grad"),
+    **_same("graph.differentiate", "gradients hessians AggregationMethod"),
+    "Graph": "graphdef.graph_view:Graph",
+    "Operation": "graphdef.graph_view:Operation",
+    **_same("graphdef.event_files", "SummaryWriter create_file_writer graph scalar", ("summary",)),
+    **_same("graphdef.event_files", "get_step set_step", ("summary.experimental",)),
+    "compat.v1.train.summary_iterator": "graphdef.event_files:summary_iterator",
+    "make_ndarray": "graphdef.import_values:make_ndarray",
+    **_same("staging.graph_summaries", "trace_export trace_off trace_on", ("summary",)),
+    **_same("graphdef.importer", "import_graph_def", ("", "graph_util")),
+    **_same("graph.map_and_scan", "map_fn scan foldl foldr"),
+    "vectorized_map": "graph.vectorized_map:vectorized_map",
+    **_same("state.variable", "Variable VariableAggregation VariableSynchronization variable_creator_scope"),
+    **_same(
+        "state.random_generator",
+        "Generator create_rng_state get_global_generator set_global_generator",
+        ("random", "random.experimental"),
+    ),
+    **_same("ops.random_algorithms", "Algorithm", ("random", "random.experimental")),
+    **_same("core.name_scopes", "name_scope"),
+    **_same("staging.signature.trace_types", "SupportsTracingProtocol TraceType", ("types.experimental",)),
+    "types.experimental.ConcreteFunction": "staging.concrete_function:ConcreteFunction",
+    "types.experimental.FunctionType": "staging.signature.function_type:FunctionType",
+    "types.experimental.GenericFunction": "staging.function:Function",
+    "types.experimental.PolymorphicFunction": "staging.function:Function",
+    **_same("state.module", "Module"),
+    **_same("composites.tensor_array", "TensorArray"),
+    **_same("composites.symbolic_tensor_array", "TensorArraySpec"),
+    **_same("core.tape.indexed_slices", "IndexedSlices IndexedSlicesSpec"),
+    **_same("composites.sparse_tensor", "SparseTensor", ("", "sparse")),
+    **_same("composites.sparse_tensor", "SparseTensorSpec"),
+    **_same(
+        "composites.sparse_ops",
+        "concat expand_dims eye fill_empty_rows from_dense map_values mask reorder reset_shape reshape retain slice "
+        "split to_dense to_indicator transpose",
+        ("sparse",),
+    ),
+    **_same(
+        "composites.sparse_math",
+        "add maximum minimum reduce_max reduce_sum sampled_addmm segment_mean segment_sqrt_n segment_sum softmax "
+        "sparse_dense_matmul",
+        ("sparse",),
+    ),
+    "sparse.bincount": "composites.sparse_lookups:bincount",
+    **_same("composites.sparse_lookups", "embedding_lookup_sparse safe_embedding_lookup_sparse", ("nn",)),
+    **_same("composites.ragged_tensor", "RaggedTensor RaggedTensorSpec"),
+    **_same(
+        "composites.ragged_functions",
+        "boolean_mask constant map_flat_values range row_splits_to_segment_ids segment_ids_to_row_splits stack "
+        "stack_dynamic_partitions",
+        ("ragged",),
+    ),
+    **_same("composites.ragged_strings", "bytes_split split", ("strings",)),
+    "function": "staging.function:function",
+    "autograph.experimental.do_not_convert": "staging.autograph:do_not_convert",
+    "autograph.experimental.Feature": "staging.autograph.inspection:Feature",
+    "autograph.experimental.set_loop_options": "staging.autograph.loop_options:set_loop_options",
+    "autograph.to_code": "staging.autograph:to_code",
+    **_same("staging.autograph.inspection", "to_graph set_verbosity trace", ("autograph",)),
+    **_same("graph.control_flow", "cond while_loop case switch_case"),
+    "config.run_functions_eagerly": "staging.function:run_functions_eagerly",
+    "config.functions_run_eagerly": "staging.function:functions_run_eagerly",
+    **_same("api.configuration", "get_visible_devices set_visible_devices", ("config",)),
+    **_same(
+        "core.devices", "PhysicalDevice LogicalDevice get_soft_device_placement set_soft_device_placement", ("config",)
+    ),
+    **_same("core.devices", "list_physical_devices list_logical_devices", ("config", "config.experimental")),
+    **_same(
+        "api.configuration",
+        "enable_op_determinism enable_tensor_float_32_execution get_device_details get_device_policy get_memory_growth "
+        "get_synchronous_execution get_visible_devices "
+        "set_device_policy set_memory_growth set_synchronous_execution set_visible_devices "
+        "tensor_float_32_execution_enabled",
+        ("config.experimental",),
+    ),
+    **_same(
+        "api.configuration",
+        "disable_traceback_filtering enable_traceback_filtering get_log_device_placement "
+        "is_traceback_filtering_enabled set_log_device_placement",
+        ("debugging",),
+    ),
+    **_same(
+        "core.devices",
+        "LogicalDeviceConfiguration get_logical_device_configuration set_logical_device_configuration",
+        ("config",),
+    ),
+    "config.experimental.VirtualDeviceConfiguration": "core.devices:LogicalDeviceConfiguration",
+    "config.experimental.get_virtual_device_configuration": "core.devices:get_logical_device_configuration",
+    "config.experimental.set_virtual_device_configuration": "core.devices:set_logical_device_configuration",
+    "config.experimental_functions_run_eagerly": "staging.function:functions_run_eagerly",
+    "config.experimental_run_functions_eagerly": "staging.function:run_functions_eagerly",
+    "DeviceSpec": "core.device_spec:DeviceSpec",
+    **_same(
+        "ops.control_dependencies",
+        "CriticalSection control_dependencies get_current_name_scope get_static_value inside_function "
+        "is_symbolic_tensor",
+    ),
+    "get_logger": "core.base.logger:get_logger",
+    "zeros_initializer": "keras.initializers:Zeros",
+    "ones_initializer": "keras.initializers:Ones",
+    "constant_initializer": "keras.initializers:ConstantOfAnyType",
+    "random_normal_initializer": "keras.initializers:RandomNormal",
+    "random_uniform_initializer": "keras.initializers:RandomUniform",
+    **_same("core.dlpack", "from_dlpack to_dlpack", ("experimental.dlpack",)),
+    **_same(
+        "api.configuration",
+        "get_inter_op_parallelism_threads get_intra_op_parallelism_threads set_inter_op_parallelism_threads "
+        "set_intra_op_parallelism_threads",
+        ("config.threading",),
+    ),
+    **_same(
+        "api.optimizer_options",
+        "set_experimental_options get_experimental_options set_jit get_jit",
+        ("config.optimizer",),
+    ),
+    **_same("api.configuration", "show_config"),
+    "device": "core.devices:device",
+    "OptionalSpec": "data.optionals:OptionalSpec",
+    **_same("data.optionals", "Optional", ("experimental",)),
+    **_same("api.configuration", "VERSION GIT_VERSION COMPILER_VERSION GRAPH_DEF_VERSION", ("version",)),
+    **_same("api.configuration", "get_build_info get_include get_lib", ("sysconfig",)),
+}
+
+#: Public modules with the names of another one.
+ALIASES = {
+    "initializers": "keras.initializers",
+    "losses": "keras.losses",
+    "metrics": "keras.metrics",
+    "optimizers": "keras.optimizers",
+}
+
+#: Public modules and packages that are files.
+FILES = (
+    "compat", "data", "data.experimental", "errors", "keras", "keras.activations", "keras.backend", "keras.constraints",
+    "keras.initializers", "keras.layers",
+    "keras.losses", "keras.metrics", "keras.models", "keras.optimizers", "keras.optimizers.schedules",
+    "keras.regularizers", "profiler", "profiler.experimental", "testing",
+)  # fmt: skip
+
+#: What to use for names that are often asked for and not built yet.
+SUBSTITUTES = {
+    "audio": "Python's wave module and NumPy",
+    "data": "Dataset.from_generator with a Python generator",
+    "compat.v1": "the names of TensorFlow 2",
+    "compat.v2": "fastgraph itself",
+    "distribute": "no strategy (one process uses all cores; leave `with strategy.scope()` out)",
+    "experimental.numpy": "NumPy, or the functions of fastgraph",
+    "image": "NumPy and Pillow on tensors (outside Functions)",
+    "io": "Python's files and NumPy",
+    "keras.activations": "the functions of fastgraph.nn",
+    "keras.applications": "fastgraph.Module with Variables",
+    "keras.callbacks": "statements in the training loop",
+    "keras.constraints": "a function of the weight",
+    "keras.datasets": "scikit-learn's datasets",
+    "keras.initializers": "a function of shape and dtype",
+    "keras.layers": "a fastgraph.keras.layers.Layer of your own",
+    "keras.losses": "a function of (y_true, y_pred)",
+    "keras.metrics": "a subclass of fastgraph.keras.metrics.Metric",
+    "keras.optimizers": "fastgraph.keras.optimizers.Adam or SGD",
+    "keras.preprocessing": "NumPy",
+    "keras.regularizers": "a function of the weight",
+    "keras.utils": "fastgraph.random.set_seed (set_random_seed), fastgraph.one_hot (to_categorical), NumPy (the rest)",
+    "lite": "numpy.savez of the Variables' values",
+    "lookup": "a Python dict",
+    "losses": "a function of (y_true, y_pred)",
+    "metrics": "a subclass of fastgraph.keras.metrics.Metric",
+    "optimizers": "fastgraph.keras.optimizers.Adam or SGD",
+    "queue": "Python's queue",
+    "random": "numpy.random (outside Functions)",
+    "saved_model": "numpy.savez of the Variables' values",
+    "sets": "Python's sets",
+    "strings": "Python's bytes methods on the elements of .numpy()",
+    "summary": "Python's logging",
+    "test": "fastgraph.testing",
+    "tpu": "the CPU",
+    "train": "numpy.savez of the Variables' values",
+    "train.Checkpoint": "numpy.savez of the Variables' values",
+    "xla": "fastgraph.function, which compiles every graph",
+}
+
+NEWAXIS = None
+_FOLDER = os.path.dirname(os.path.dirname(__file__))  # pathlib would take as long to import as all of this
+_UNRESOLVED = object()
+#: Words that names have in common without being kindred.
+_VAGUE = frozenset(["all", "and", "any", "for", "from", "get", "has", "set", "the", "with", "experimental"])
+_tensorflow: dict[str, frozenset[str]] | None = None
+
+
+def tensorflow_names() -> dict[str, frozenset[str]]:
+    """Return {public module of TensorFlow ("" is tf itself): its public names}."""
+    global _tensorflow
+    if _tensorflow is None:
+        with open(os.path.join(_FOLDER, "api", "tensorflow_names.txt"), encoding="utf-8") as file:
+            lines = file.read().splitlines()
+        pairs = (line.partition(":") for line in lines if not line.startswith("#"))
+        _tensorflow = {module.strip(): frozenset(names.split()) for module, _, names in pairs}
+    return _tensorflow
+
+
+def op_names() -> dict[str, Any]:
+    """Return {public name: function} of all ops, importing all their definitions."""
+    names: dict[str, Any] = importlib.import_module(f"{ROOT}.core.registry").public_names()
+    return {name: function for name, function in names.items() if name not in PUBLIC}
+
+
+def built_names() -> list[str]:
+    """Return all public names, sorted: of ops, of the table, and of aliased modules."""
+    names = {*op_names(), *PUBLIC}
+    for space, original in ALIASES.items():
+        module = _import(original)
+        if module is not None:
+            names |= {_join(space, name) for name in public_in_file(module)}
+    return sorted(names)
+
+
+def public_in_file(module: types.ModuleType) -> list[str]:
+    """Return the public names of a module that is a file: its __all__, or what is defined there."""
+    listed = getattr(module, "__all__", None)
+    if listed is not None:
+        return sorted(listed)
+    return sorted(
+        name
+        for name, value in vars(module).items()
+        if not name.startswith("_") and getattr(value, "__module__", None) == module.__name__
+    )
+
+
+def _import(name: str) -> types.ModuleType | None:
+    """Import fastgraph.<name>, or return None if there is no such module."""
+    full = f"{ROOT}.{name}"
+    try:
+        return imported(full)
+    except ModuleNotFoundError as error:
+        if error.name is not None and (full == error.name or full.startswith(error.name + ".")):
+            return None
+        raise
+    except NotBuiltImportError:
+        return None
+
+
+def file_module(name: str) -> types.ModuleType:
+    """Return the public module `name` that is a file ("keras.losses")."""
+    return imported(f"{ROOT}.{name}")
+
+
+def resolve(namespace: str, name: str) -> Any:
+    """Return what the public name `name` is in `namespace` ("" is fastgraph itself).
+
+    Raises NotBuiltError for a TensorFlow name that is not built yet, AttributeError for any other unknown name.
+    """
+    found = _find(namespace, name)
+    if found is _UNRESOLVED:
+        raise missing(namespace, name)
+    return found
+
+
+def _find(namespace: str, name: str) -> Any:
+    dotted = _join(namespace, name)
+    if dotted in NAMESPACES:
+        return sys.modules[f"{ROOT}.{dotted}"]
+    if dotted in FILES:
+        module = _import(dotted)
+        return _UNRESOLVED if module is None else module
+    if dotted in PUBLIC:
+        home, _, attribute = PUBLIC[dotted].partition(":")
+        module = _import(home)
+        if f"{ROOT}.core.tensor" in sys.modules:
+            _import("ops.python_operators")  # tensors can be made now
+        return _UNRESOLVED if module is None else getattr(module, attribute, _UNRESOLVED)
+    if name.startswith("_"):  # asked by Python and by debuggers: no reason to import anything
+        return _UNRESOLVED
+    if namespace in ALIASES:
+        module = _import(ALIASES[namespace])
+        return _UNRESOLVED if module is None else getattr(module, name, _UNRESOLVED)
+    primitives: Any = imported(f"{ROOT}.core.registry")
+    imported(f"{ROOT}.ops.python_operators")  # tensors can be made now
+    try:
+        return primitives.public_function(dotted)
+    except KeyError:
+        return _UNRESOLVED
+
+
+def _close(name: str, names: Iterable[str], least: float) -> list[str]:
+    """The name most like another one, if it is like enough."""
+    import difflib  # for a missing name alone, not at every import
+
+    return difflib.get_close_matches(name, list(names), 1, least)
+
+
+def missing(namespace: str, name: str) -> AttributeError:
+    """Return the error for a name that is not there: NotBuiltError, with a substitute, if TensorFlow has it."""
+    dotted = _join(namespace, name)
+    known = tensorflow_names()
+    of_old = f"{namespace}.".startswith("compat.v1.") and not name.startswith("_")  # whose names are not listed
+    if name not in known.get(namespace, ()) and dotted not in known and not of_old:
+        module = f"{ROOT}.{namespace}" if namespace else ROOT
+        text = f"module {module!r} has no attribute {name!r}"
+        close = [] if name.startswith("_") else _close(name, _names_in(namespace), 0.75)
+        return AttributeError(text + (f". Did you mean: {close[0]!r}?" if close else ""))
+    text = f"{ROOT}.{dotted} is not built yet: TensorFlow has tf.{dotted}, this fastgraph does not. "
+    return NotBuiltError(text + _advice(dotted, name))
+
+
+def _advice(dotted: str, name: str) -> str:
+    """Say what comes nearest to the TensorFlow name `dotted`: a way listed for it, the same name elsewhere, a kindred
+    name, or a way listed for the namespace.
+    """
+    if dotted in SUBSTITUTES:
+        return f"Use {SUBSTITUTES[dotted]} instead."
+    built = built_names()
+    same = [full for full in built if full.rpartition(".")[2] == name and full != dotted]
+    if same:
+        return f"Use {ROOT}.{min(same, key=len)} instead."
+    by_last: dict[str, str] = {}
+    words = _words(name)
+    for full in sorted(built, key=len):
+        last = full.rpartition(".")[2]
+        if words & _words(last) and _kind(full) == _kind(dotted):
+            by_last.setdefault(last, full)
+    close = _close(name, by_last, 0.8)
+    if close:
+        return f"The nearest name that is built is {ROOT}.{by_last[close[0]]}."
+    parent = dotted.rpartition(".")[0]
+    while parent:
+        if parent in SUBSTITUTES:
+            return f"Use {SUBSTITUTES[parent]} instead."
+        parent = parent.rpartition(".")[0]
+    return "There is no near substitute yet."
+
+
+def _kind(full: str) -> tuple[bool, bool]:
+    """What a kindred name must have in common: whether it is Keras's, whether it is a class.
+
+    A loss called Poisson is no distribution, and a metric no function.
+    """
+    space, _, name = full.rpartition(".")
+    return space.startswith(("keras", "losses", "metrics", "optimizers", "initializers")), name[:1].isupper()
+
+
+def _words(name: str) -> set[str]:
+    """Return the words of a name that say what it is about ("gather_nd": gather), in small letters.
+
+    Likeness of letters alone would send from conv2d to cond, and from image to imag.
+    """
+    parts = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+", name)
+    return {part.lower() for part in parts if len(part) > 2} - _VAGUE
+
+
+def _names_in(namespace: str) -> list[str]:
+    """Return the public names directly in `namespace`, submodules among them."""
+    prefix = f"{namespace}." if namespace else ""
+    every = [*built_names(), *NAMESPACES, *FILES]
+    return sorted({full[len(prefix) :] for full in every if full.startswith(prefix) and "." not in full[len(prefix) :]})
+
+
+def lookup(namespace: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return the `__getattr__`, for names that it does not define, and `__dir__` of a public module that is a file."""
+
+    folder = os.path.join(_FOLDER, *namespace.split("."))
+
+    def __getattr__(name: str) -> Any:
+        dotted = _join(namespace, name)
+        if dotted in NAMESPACES:
+            return sys.modules[f"{ROOT}.{dotted}"]
+        if dotted not in FILES and os.path.exists(f"{folder}/{name}.py"):
+            raise AttributeError(f"module '{ROOT}.{namespace}' has no attribute {name!r}")
+        module = _import(dotted) if dotted in FILES else None
+        if module is None:
+            raise missing(namespace, name)
+        return module
+
+    def __dir__() -> list[str]:
+        every = [*FILES, *NAMESPACES]
+        below = [full.removeprefix(f"{namespace}.") for full in every if full.startswith(f"{namespace}.")]
+        return sorted({*public_in_file(file_module(namespace)), *(name for name in below if "." not in name)})
+
+    return __getattr__, __dir__
+
+
+class Namespace(types.ModuleType):
+    """A public module without a file: its names are found when they are first asked for, then kept."""
+
+    def __getattr__(self, name: str) -> Any:
+        value = resolve(self.__name__.partition(".")[2], name)
+        setattr(self, name, value)
+        return value
+
+    def __dir__(self) -> list[str]:
+        return _names_in(self.__name__.partition(".")[2])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return importlib.import_module, (self.__name__,)  # by name, as pickle does not know modules
+
+
+class _UnknownModules:
+    """The last of Python's finders: says of a module that is not built what `missing` says of a name.
+
+    NotImplementedError as for names, and ImportError for programs that try one module and then another.
+    """
+
+    @staticmethod
+    def find_spec(full: str, path: Any = None, target: Any = None) -> None:
+        """Return None: there is no such module. Raises NotBuiltImportError if TensorFlow has it."""
+        if full.startswith(f"{ROOT}."):
+            namespace, _, name = full.removeprefix(f"{ROOT}.").rpartition(".")
+            error = missing(namespace, name)
+            if isinstance(error, NotBuiltError):
+                raise NotBuiltImportError(str(error))
+
+
+def install(package: dict[str, Any]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Enter the namespaces in sys.modules; return the package's `__getattr__` and `__dir__`."""
+    for dotted, text in NAMESPACES.items():
+        full = f"{ROOT}.{dotted}"
+        module = Namespace(full, f"fastgraph.{dotted}: {text}.")
+        module.__spec__ = ModuleSpec(full, None, is_package=True)
+        module.__path__ = []
+        sys.modules[full] = module
+        parent, _, last = dotted.rpartition(".")
+        if parent in NAMESPACES:
+            setattr(sys.modules[f"{ROOT}.{parent}"], last, module)
+        elif not parent:  # that of a file is found by it: see lookup
+            package[last] = module
+
+    sys.meta_path.append(_UnknownModules)
+    internal = {name.partition(".")[0] for name in os.listdir(_FOLDER)} - set(FILES)
+
+    def __getattr__(name: str) -> Any:
+        if (
+            name in internal
+        ):  # `from fastgraph.core.base import dtype`: Python asks here before it imports the submodule
+            raise AttributeError(f"module {ROOT!r} has no attribute {name!r}")
+        value = resolve("", name)
+        package[name] = value
+        return value
+
+    def __dir__() -> list[str]:
+        return sorted({*_names_in(""), "__version__"})
+
+    return __getattr__, __dir__

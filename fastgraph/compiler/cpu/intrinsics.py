@@ -1,0 +1,309 @@
+"""What kernels need of Numba beyond plain Python: typed buffer slots, and `functions` as typed intrinsics.
+
+Rule: imported only where kernels are compiled (it imports Numba); this file's text is part of every kernel's key.
+
+A function of `functions` is run once per call site, on `Lane`s that write LLVM IR as they are computed with. So it
+costs neither Numba's front end nor an inlining decision, and it is straight-line code, which LLVM vectorises.
+"""
+
+from __future__ import annotations
+
+import inspect
+import operator
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import njit
+from numba.core import cgutils, types
+from numba.core.typing.templates import AbstractTemplate, infer, infer_global
+from numba.extending import intrinsic, lower_builtin, models, register_model
+
+from fastgraph.compiler.cpu import complex_arithmetic, register_block_intrinsics, transpose_intrinsics
+from fastgraph.compiler.cpu.lane import ComplexLane, Lane
+from fastgraph.compiler.cpu.target import host
+from fastgraph.compiler.vecmath import functions
+
+
+class Slot(types.Type):
+    """A pointer to the elements of buffer slot `number` of `count`."""
+
+    def __init__(self, dtype: types.Type, number: int, count: int) -> None:
+        self.dtype = dtype
+        self.number = number
+        self.count = count
+        super().__init__(f"slot{number}of{count}({dtype})")
+
+
+class Buffers(types.Type):
+    """A kernel's `void** buffers`, indexed by literals."""
+
+    def __init__(self, dtypes: tuple[types.Type, ...]) -> None:
+        self.slots = tuple(Slot(dtype, i, len(dtypes)) for i, dtype in enumerate(dtypes))
+        super().__init__(f"buffers({', '.join(map(str, dtypes))})")
+
+
+@register_model(Slot)
+class _SlotModel(models.PrimitiveModel):
+    def __init__(self, dmm: Any, fe_type: Slot) -> None:
+        super().__init__(dmm, fe_type, dmm.lookup(fe_type.dtype).get_data_type().as_pointer())
+
+
+@register_model(Buffers)
+class _BuffersModel(models.PrimitiveModel):
+    def __init__(self, dmm: Any, fe_type: Buffers) -> None:
+        super().__init__(dmm, fe_type, ir.IntType(8).as_pointer().as_pointer())
+
+
+@infer
+class _BuffersItem(AbstractTemplate):
+    key = "static_getitem"
+
+    def generic(self, args: tuple[Any, ...], kws: dict[str, Any]) -> Any:
+        buffers, index = args
+        if isinstance(buffers, Buffers) and isinstance(index, int) and 0 <= index < len(buffers.slots):
+            return buffers.slots[index](buffers, types.intp)
+        return None
+
+
+@infer_global(operator.getitem)
+class _SlotRead(AbstractTemplate):
+    def generic(self, args: tuple[Any, ...], kws: dict[str, Any]) -> Any:
+        slot, index = args
+        if isinstance(slot, Slot) and isinstance(index, types.Integer):
+            return slot.dtype(slot, types.intp)
+        return None
+
+
+@infer_global(operator.setitem)
+class _SlotWrite(AbstractTemplate):
+    def generic(self, args: tuple[Any, ...], kws: dict[str, Any]) -> Any:
+        slot, index, _ = args
+        if isinstance(slot, Slot) and isinstance(index, types.Integer):
+            return types.none(slot, types.intp, slot.dtype)
+        return None
+
+
+@lower_builtin("static_getitem", Buffers, types.Any)
+def _lower_buffers_item(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    pointer = builder.load(cgutils.gep(builder, args[0], args[1]))
+    return builder.bitcast(pointer, context.get_value_type(sig.return_type))
+
+
+def _promise_disjoint(instruction: Any, slot: Slot) -> None:
+    """Tell LLVM that slots are bound to disjoint memory.
+
+    Without it every pair of pointers is compared before a loop may run vectorised, and from about eight comparisons
+    LLVM does not vectorise at all.
+    """
+    made = _promises.setdefault(instruction.module, {})
+    if slot not in made:
+        module = instruction.module
+        domain = module.add_metadata(["fastgraph"])
+        scopes = [module.add_metadata([f"fastgraph slot {i}", domain]) for i in range(slot.count)]
+        own = module.add_metadata([scopes.pop(slot.number)])
+        made[slot] = own, module.add_metadata(scopes) if scopes else None
+    own, others = made[slot]
+    instruction.set_metadata("alias.scope", own)
+    if others is not None:
+        instruction.set_metadata("noalias", others)
+
+
+#: What each module of IR says of its slots: (the scope of one, those of the others). Each has many loads and stores.
+_promises: weakref.WeakKeyDictionary[Any, dict[Slot, Any]] = weakref.WeakKeyDictionary()
+
+
+@lower_builtin(operator.getitem, Slot, types.intp)
+def _lower_slot_read(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    slot, index = args
+    loaded = builder.load(cgutils.gep(builder, slot, index))
+    _promise_disjoint(loaded, sig.args[0])
+    return context.data_model_manager[sig.return_type].from_data(builder, loaded)
+
+
+@lower_builtin(operator.setitem, Slot, types.intp, types.Any)
+def _lower_slot_write(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    slot, index, value = args
+    data = context.data_model_manager[sig.args[2]].as_data(builder, value)
+    _promise_disjoint(builder.store(data, cgutils.gep(builder, slot, index)), sig.args[0])
+    return context.get_dummy_value()
+
+
+class Local(types.Type):
+    """A kernel's own array of a fixed length, on its stack."""
+
+    def __init__(self, dtype: types.Type, length: int) -> None:
+        self.dtype = dtype
+        self.length = length
+        super().__init__(f"local{length}({dtype})")
+
+
+@register_model(Local)
+class _LocalModel(models.PrimitiveModel):
+    def __init__(self, dmm: Any, fe_type: Local) -> None:
+        super().__init__(dmm, fe_type, dmm.lookup(fe_type.dtype).get_data_type().as_pointer())
+
+
+@infer_global(operator.getitem)
+class _LocalRead(AbstractTemplate):
+    def generic(self, args: tuple[Any, ...], kws: dict[str, Any]) -> Any:
+        local, index = args
+        if isinstance(local, Local) and isinstance(index, types.Integer):
+            return local.dtype(local, types.intp)
+        return None
+
+
+@infer_global(operator.setitem)
+class _LocalWrite(AbstractTemplate):
+    def generic(self, args: tuple[Any, ...], kws: dict[str, Any]) -> Any:
+        local, index, _ = args
+        if isinstance(local, Local) and isinstance(index, types.Integer):
+            return types.none(local, types.intp, local.dtype)
+        return None
+
+
+@lower_builtin(operator.getitem, Local, types.intp)
+def _lower_local_read(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    loaded = builder.load(cgutils.gep(builder, *args))
+    return context.data_model_manager[sig.return_type].from_data(builder, loaded)
+
+
+@lower_builtin(operator.setitem, Local, types.intp, types.Any)
+def _lower_local_write(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    data = context.data_model_manager[sig.args[2]].as_data(builder, args[2])
+    builder.store(data, cgutils.gep(builder, args[0], args[1]))
+    return context.get_dummy_value()
+
+
+def _local_array(dtype: types.Type) -> Any:
+    """`local_<dtype>(n)` with a literal n: an array of n elements that lives as long as the kernel's call."""
+
+    @intrinsic(prefer_literal=True)
+    def local(typingctx: Any, length: Any) -> Any:
+        result = Local(dtype, length.literal_value)
+
+        def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            element = context.data_model_manager[dtype].get_data_type()
+            return cgutils.alloca_once(builder, element, size=ir.Constant(ir.IntType(32), result.length))
+
+        return result(length), codegen
+
+    return local
+
+
+@intrinsic
+def product(typingctx: Any, function: Any, described: Any, a: Any, b: Any, c: Any, units: Any) -> Any:
+    """Call the executor's function for products of matrices: its address, what it is to do, slots, how many units."""
+    if not all(isinstance(slot, Slot) for slot in (a, b, c)):
+        return None
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        number, pointer = ir.IntType(64), ir.IntType(8).as_pointer()
+        kind = ir.FunctionType(ir.VoidType(), [pointer] * 4 + [number] * 2)
+        operands = [builder.bitcast(slot, pointer) for slot in args[2:5]]
+        what = builder.inttoptr(args[1], pointer)
+        builder.call(builder.inttoptr(args[0], kind.as_pointer()), [what, *operands, ir.Constant(number, 0), args[5]])
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, a, b, c, types.int64), codegen
+
+
+@intrinsic(prefer_literal=True)
+def in_order(typingctx: Any, n: Any) -> Any:
+    """Whether LLVM's code for a float sum adds n values one after another: there are more lanes in its vectors."""
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return ir.Constant(ir.IntType(1), int(n.literal_value < host().least_lanes))
+
+    return types.boolean(n), codegen
+
+
+# ---- the functions of vecmath and complexmath as intrinsics ----------------------------------------------------------
+
+_NUMBER_TYPES = (*types.integer_domain, types.float32, types.float64, types.complex64, types.complex128)
+_NUMBA_TYPES = {"bool": types.boolean, **{str(t): t for t in _NUMBER_TYPES}}
+
+
+def _intrinsic(function: functions.Function) -> Any:
+    """The intrinsic that writes `function` into the kernel: its operands are cast to the dtypes the name says."""
+    result = _NUMBA_TYPES[function.result]
+    operands = tuple(_NUMBA_TYPES[dtype] for dtype in function.operands)
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        lanes = [
+            (ComplexLane.of if dtype in complex_arithmetic.PARTS else Lane)(builder, value, dtype)
+            for value, dtype in zip(args, function.operands, strict=True)
+        ]
+        return function.body(*lanes).value
+
+    def typed(typingctx: Any, *args: Any) -> Any:
+        return result(*operands), codegen
+
+    typed.__name__ = function.name
+    # Numba reads the number of operands off the signature.
+    names = ["typingctx", *(f"x{i}" for i in range(len(operands)))]
+    typed.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names]
+    )
+    return intrinsic(typed)
+
+
+def _integer_power(dtype: str) -> Any:
+    kind = getattr(np, dtype)
+    signed = dtype in functions.SIGNED
+
+    def power(a, b):  # type: ignore[no-untyped-def]
+        """a**b, wrapping; a negative exponent (the op's error) gives the true result cut off."""
+        base = kind(a)
+        exponent = kind(b)
+        if signed and exponent < kind(0):
+            if base == kind(1):
+                return kind(1)
+            if base == kind(-1):
+                return kind(-1) if exponent & kind(1) else kind(1)
+            return kind(0)
+        result = kind(1)
+        while exponent:
+            if exponent & kind(1):
+                result = kind(result * base)
+            base = kind(base * base)
+            exponent = kind(exponent >> kind(1))
+        return result
+
+    return njit(error_model="numpy", forceinline=True)(power)
+
+
+_NUMBERS = {**functions.functions(), **complex_arithmetic.functions()}
+_POWERS = {f"pow_{dtype}": dtype for dtype in functions.INTEGERS}
+_LOCALS = {f"local_{dtype}": kind for dtype, kind in _NUMBA_TYPES.items()}
+
+
+class _Functions(dict[str, Callable[..., Any]]):
+    """Functions by name. Each is made when it is first asked for: a kernel calls a few of seven hundred."""
+
+    def __missing__(self, name: str) -> Callable[..., Any]:
+        if name in _NUMBERS:
+            self[name] = _intrinsic(_NUMBERS[name])
+        elif name in _LOCALS:
+            self[name] = _local_array(_LOCALS[name])
+        elif name in _POWERS:
+            self[name] = _integer_power(_POWERS[name])
+        elif name.startswith("igamma"):
+            from fastgraph.compiler.cpu import incomplete_gamma
+
+            self.update(incomplete_gamma.functions(self))
+        elif name == "random_gamma":
+            from fastgraph.compiler.cpu import gamma_variates
+
+            self.update(gamma_variates.functions(self))
+        else:
+            raise KeyError(name)
+        return self[name]
+
+
+#: Every function a kernel may call, by the name it is called by.
+FUNCTIONS = _Functions(
+    {"in_order": in_order, "product": product, **register_block_intrinsics.FUNCTIONS, **transpose_intrinsics.FUNCTIONS}
+)

@@ -1,0 +1,238 @@
+"""KernelSpec -> relocatable object code, by Numba and LLVM.
+
+Rule: the only module that runs the compiler. It is imported by the worker process, or by the thread that stands in for
+it; a program whose kernels are in the store never imports it (it imports Numba).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import re
+from dataclasses import dataclass
+from functools import cache
+from types import CodeType
+from typing import Any
+
+import llvmlite.binding as llvm
+import numpy as np
+from numba import njit, types
+from numba.core import compiler, ir
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.dispatcher import Dispatcher
+from numba.core.registry import cpu_target
+
+from fastgraph.compiler.cpu.front_end import BUILTINS, FrontEnd
+from fastgraph.compiler.cpu.intrinsics import FUNCTIONS, Buffers
+from fastgraph.compiler.cpu.lane import MOSTLY
+from fastgraph.compiler.cpu.loader import ALLOWED, undefined_symbols
+from fastgraph.compiler.cpu.target import host, symbol
+from fastgraph.compiler.program.kernel_spec import KernelSpec
+
+_CASTS: dict[str, Any] = {
+    name: getattr(np, name)
+    for name in (
+        "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64", "complex64",
+        "complex128", "bool_",
+    )
+}  # fmt: skip
+
+
+#: What has its loops unrolled as it is written.
+_BLOCKS = frozenset({"block_float32", "few_float32"})
+
+
+class KernelError(Exception):
+    """A kernel that cannot be compiled: its ops keep running by their NumPy bodies."""
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Object code, and the texts behind it for whoever asks."""
+
+    code: bytes
+    module: Any
+    machine: Any
+
+    @property
+    def llvm_ir(self) -> str:
+        """What LLVM made the machine code of, as text."""
+        return str(self.module)
+
+
+def compile_kernel(spec: KernelSpec, key: str) -> Listing:
+    """The object code of a kernel, with the entry point `symbol(key)`.
+
+    Raises: KernelError with the source where Numba refuses it, or the code needs what the loader does not give.
+    """
+    try:
+        with global_compiler_lock:
+            text, entry = _lower(spec, key)
+    except Exception as error:
+        raise KernelError(f"{type(error).__name__}: {error}\nin the kernel\n{spec.source}") from error
+    if host().vector_bits:
+        # LLVM keeps to half of the widest vectors on most CPUs, from when they slowed the clock.
+        wide = f'"prefer-vector-width"="{host().vector_bits}"'
+        text = re.sub(r"^(define .*\)[^{]*)\{$", rf"\1 {wide} {{", text, flags=re.MULTILINE)
+    has_mostly = MOSTLY in text
+    if has_mostly:
+        text = _with_forms(str(llvm.parse_assembly(text)))  # as LLVM writes it
+    module = llvm.parse_assembly(text)
+    _keep_one_entry(module, entry, symbol(key))
+    machine = host().machine()
+    _optimise(module, machine, unroll=_BLOCKS.isdisjoint(spec.imports))
+    if has_mostly:
+        module = _put_in_place(str(module), symbol(key), machine)
+    optimised = module.clone()  # making machine code changes it
+    code = machine.emit_object(module)
+    missing = undefined_symbols(code) - ALLOWED
+    if missing:
+        raise KernelError(f"needs {', '.join(sorted(missing))} at run time, in the kernel\n{spec.source}")
+    return Listing(code, optimised, machine)
+
+
+def _function(spec: KernelSpec, key: str, builtins: dict[str, Any]) -> tuple[Any, Any, list[Any]]:
+    """A kernel as a Python function, its signature, and the functions it calls."""
+    code = compile(spec.source, f"<kernel {key}>", "exec")
+    names = {name for part in code.co_consts if isinstance(part, CodeType) for name in part.co_names}
+    namespace: dict[str, Any] = {**_CASTS, **builtins, "inf": math.inf, "nan": math.nan, "__name__": "fastgraph.kernel"}
+    called: dict[str, Any] = {}
+    for name in names - namespace.keys():
+        with contextlib.suppress(KeyError):  # else it is one of Python's, or Numba says that there is none
+            called[name] = FUNCTIONS[name]
+    namespace.update(called)
+    exec(code, namespace)
+    element_types = tuple(getattr(types, name) for name in spec.buffer_types)
+    signature = types.int64(Buffers(element_types), types.CPointer(types.int64), types.int64, types.int64)
+    return namespace["kernel"], signature, list(called.values())
+
+
+@cache
+def _front_end() -> FrontEnd:
+    return FrontEnd()
+
+
+def _bear_a_deleted_folder() -> None:
+    """Have Numba name lines, which it does relative to the working folder, also where that has been deleted."""
+    get = getattr(ir.Loc, "_get_path", None)
+
+    def path(loc: Any) -> Any:
+        try:
+            return get(loc) if get is not None else loc.filename
+        except FileNotFoundError:
+            return loc.filename
+
+    ir.Loc._get_path = path  # type: ignore[method-assign]
+
+
+_bear_a_deleted_folder()
+
+
+def prepare() -> None:
+    """Make what every kernel needs: so it is there before a process that compiles forks."""
+    _front_end()
+
+
+def _lower(spec: KernelSpec, key: str) -> tuple[str, str]:
+    """A kernel as LLVM IR, with everything it calls, and the name of its entry point."""
+    function, signature, called = _function(spec, key, BUILTINS)
+    if not any(isinstance(each, Dispatcher) for each in called):  # Numba compiles those by itself
+        try:
+            result = _front_end().compile(function, signature)
+            return result.library.get_llvm_str(), result.fndesc.llvm_func_name
+        except Exception:  # what is wrong with the kernel, the other road says
+            refused.append(key)
+    function, signature, _ = _function(spec, key, {})
+    try:
+        return _lower_by_numba(function, signature)
+    finally:
+        _front_end().forget()
+
+
+#: The kernels that the front end did not take, in this process.
+refused: list[str] = []
+
+
+def _lower_by_numba(function: Any, signature: Any) -> tuple[str, str]:
+    """A function as LLVM IR, with everything it calls, and the name of its entry point.
+
+    Numba's ordinary road would also optimise it twice and load it, which is half of the time and of no use here. So
+    this takes the road that Numba's ahead-of-time compiler takes, up to the IR; where a version of Numba lacks that,
+    the public one.
+    """
+    try:
+        flags: Any = compiler.Flags()
+        flags.no_compile = True
+        flags.no_cpython_wrapper = True
+        flags.no_cfunc_wrapper = True
+        flags.error_model = "numpy"
+        typing, target = cpu_target.typing_context, cpu_target.target_context
+        typing.refresh()
+        target.refresh()
+        result = compiler.compile_extra(typing, target, function, signature.args, signature.return_type, flags, {})
+        module = llvm.parse_assembly(result.library.get_llvm_str())
+        for library in result.library._linking_libraries:
+            called = llvm.parse_assembly(library.get_llvm_str())
+            for part in called.functions:
+                if not part.is_declaration and part.linkage == llvm.Linkage.external:
+                    part.linkage = llvm.Linkage.linkonce_odr  # several libraries may bring the same function
+            module.link_in(called)
+        return str(module), result.fndesc.llvm_func_name
+    except (AttributeError, TypeError):  # not the kernel's fault: that would be one of Numba's own errors
+        options: Any = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+        dispatcher: Any = njit(signature, **options)(function)
+        (compiled,) = dispatcher.overloads.values()
+        return dispatcher.inspect_llvm(dispatcher.signatures[0]), compiled.fndesc.llvm_func_name
+
+
+def _keep_one_entry(module: Any, entry: str, name: str, *, forms: bool = True) -> None:
+    """Rename the entry point, and let the optimiser drop whatever it does not need; `forms`: but for vectors' forms."""
+    for function in module.functions:
+        if function.name != entry and not function.is_declaration:
+            kept = forms and function.name.startswith(MOSTLY)
+            function.linkage = llvm.Linkage.external if kept else llvm.Linkage.internal
+    for variable in module.global_variables:
+        if not variable.is_declaration:
+            variable.linkage = llvm.Linkage.internal
+    module.get_function(entry).name = name
+
+
+def _with_forms(text: str) -> str:
+    """A module in which the functions of `Lane.mostly` name their forms for vectors."""
+
+    def head(found: re.Match[str]) -> str:
+        lengths, operands = host().form_lanes(int(found[2][-2:])), "v" * found[1].count("%")
+        forms = [(f"{n}{operands}", f"{MOSTLY}{found[2]}_{n}") for n in lengths]
+        named = ",".join([f"_ZGV_LLVM_N{n}_{MOSTLY}{found[2]}({form})" for n, form in forms if f"@{form}(" in text])
+        return f'{found[1]}"vector-function-abi-variant"="{named}" willreturn '
+
+    return re.sub(rf"^(define .*@{MOSTLY}(\w+?_float\d\d)\([^#{{]*)", head, text, flags=re.MULTILINE)
+
+
+def _put_in_place(text: str, entry: str, machine: Any) -> Any:
+    """The module with the functions of `Lane.mostly` made part of those that call them: the loops are vectorised now.
+
+    What few arguments need, too: a call in a loop would have everything that is held in registers moved to the stack.
+    """
+    text = re.sub(r"^(attributes #\d+ = \{(?! cold ).*) noinline ", r"\1 alwaysinline ", text, flags=re.MULTILINE)
+    module = llvm.parse_assembly(text)
+    _keep_one_entry(module, entry, entry, forms=False)
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_always_inliner_pass()
+    passes.add_new_gvn_pass()
+    passes.add_instruction_combine_pass()
+    passes.add_simplify_cfg_pass()
+    passes.add_global_dead_code_eliminate_pass()
+    passes.run(module, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=3)))
+    return module
+
+
+def _optimise(module: Any, machine: Any, unroll: bool) -> None:
+    """LLVM's usual passes at level 3, in place. Loops around blocks in registers have nothing left to unroll."""
+    options = llvm.create_pipeline_tuning_options(speed_level=3)
+    options.loop_vectorization = True
+    options.loop_interleaving = True
+    options.loop_unrolling = unroll
+    options.slp_vectorization = True
+    builder = llvm.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(module, builder)

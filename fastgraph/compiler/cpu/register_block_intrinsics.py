@@ -1,0 +1,356 @@
+"""Blocks of sums of products kept in vector registers, as typed intrinsics that kernels of convolutions call.
+
+Rule: imported only where kernels are compiled (it imports Numba); this file's text is part of every kernel's key.
+
+A block is P x V vectors: `P` numbers of one operand, each broadcast, times `V` vectors of the other, added up in nested
+loops. All sums stay in registers until the end, so an iteration of the innermost loop is P + V loads and
+P * V fused multiply-adds; LLVM left to itself stores and loads sums in between.
+
+Where a row has fewer numbers than a vector has lanes, its lanes are different terms of one sum instead: P runs of one
+operand, each times R runs of the other, whose lanes are added up at the end.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.extending import intrinsic
+
+from fastgraph.compiler.cpu.target import host
+
+_I32, _I64 = ir.IntType(32), ir.IntType(64)
+_POINTER: Any = types.CPointer(types.float32)
+
+
+@intrinsic
+def pointer_float32(typingctx: Any, array: Any, index: Any) -> Any:
+    """The address of an element of a buffer or of a kernel's own array."""
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return cgutils.gep(builder, args[0], args[1])
+
+    return _POINTER(array, types.int64), codegen
+
+
+class _Loads:
+    """Vector loads, stores and multiply-adds of one width; the last vector of a row may be a part of one."""
+
+    def __init__(self, builder: Any, lanes: int, tail: int) -> None:
+        self.builder = builder
+        self.lanes = lanes
+        self.tail = tail
+        self.vector = ir.VectorType(ir.FloatType(), lanes)
+        self.zero = ir.Constant(self.vector, [0.0] * lanes)
+        self.fused = host().fused
+
+    def _function(self, name: str, result: Any, arguments: list[Any]) -> Any:
+        kind = ir.FunctionType(result, arguments)
+        return cgutils.get_or_insert_function(self.builder.module, kind, name)
+
+    def _mask(self) -> Any:
+        return ir.Constant(ir.VectorType(ir.IntType(1), self.lanes), [int(i < self.tail) for i in range(self.lanes)])
+
+    def load(self, address: Any, last: bool) -> Any:
+        """A vector at `address`; lanes behind the end of the row are 0 and are not read."""
+        b = self.builder
+        place = b.bitcast(address, self.vector.as_pointer())
+        if not last or self.tail == self.lanes:
+            found = b.load(place)
+            found.align = 4
+            return found
+        mask = self._mask()
+        name = f"llvm.masked.load.v{self.lanes}f32.p0"
+        function = self._function(name, self.vector, [place.type, _I32, mask.type, self.vector])
+        return b.call(function, [place, ir.Constant(_I32, 4), mask, self.zero])
+
+    def load_some(self, address: Any, count: Any) -> Any:
+        """The first `count` (a number of run time) elements of a vector; the other lanes are 0 and are not read."""
+        b = self.builder
+        place = b.bitcast(address, self.vector.as_pointer())
+        numbers = ir.VectorType(_I64, self.lanes)
+        one = b.insert_element(ir.Constant(numbers, ir.Undefined), count, ir.Constant(_I32, 0))
+        everywhere = ir.Constant(ir.VectorType(_I32, self.lanes), [0] * self.lanes)
+        counts = b.shuffle_vector(one, ir.Constant(numbers, ir.Undefined), everywhere)
+        mask = b.icmp_signed("<", ir.Constant(numbers, list(range(self.lanes))), counts)
+        name = f"llvm.masked.load.v{self.lanes}f32.p0"
+        function = self._function(name, self.vector, [place.type, _I32, mask.type, self.vector])
+        return b.call(function, [place, ir.Constant(_I32, 4), mask, self.zero])
+
+    def totals(self, sums: list[Any]) -> list[Any]:
+        """The sum of the lanes of each vector, side by side in as few vectors, in pairs of neighbours."""
+        picked = [
+            ir.Constant(ir.VectorType(_I32, self.lanes), list(range(first, 2 * self.lanes, 2))) for first in (0, 1)
+        ]
+        found = []
+        for k in range(0, len(sums), self.lanes):
+            level = sums[k : k + self.lanes]
+            level += [self.zero] * (self.lanes - len(level))
+            while len(level) > 1:
+                pairs = zip(level[::2], level[1::2], strict=True)
+                level = [self.builder.fadd(*[self.builder.shuffle_vector(a, b, m) for m in picked]) for a, b in pairs]
+            found += level
+        return found
+
+    def store(self, value: Any, address: Any, last: bool) -> None:
+        """Write a vector, up to the end of the row."""
+        b = self.builder
+        place = b.bitcast(address, self.vector.as_pointer())
+        if not last or self.tail == self.lanes:
+            b.store(value, place).align = 4
+            return
+        mask = self._mask()
+        name = f"llvm.masked.store.v{self.lanes}f32.p0"
+        function = self._function(name, ir.VoidType(), [self.vector, place.type, _I32, mask.type])
+        b.call(function, [value, place, ir.Constant(_I32, 4), mask])
+
+    def broadcast(self, address: Any) -> Any:
+        """One number in all lanes."""
+        b = self.builder
+        undefined = ir.Constant(self.vector, ir.Undefined)
+        one = b.insert_element(undefined, b.load(address), ir.Constant(_I32, 0))
+        lanes = ir.Constant(ir.VectorType(_I32, self.lanes), [0] * self.lanes)
+        return b.shuffle_vector(one, undefined, lanes)
+
+    def multiply_add(self, x: Any, y: Any, total: Any) -> Any:
+        """x * y + total."""
+        if not self.fused:  # without the instruction it would be a call into the maths library
+            return self.builder.fadd(self.builder.fmul(x, y), total)
+        name = f"llvm.fma.v{self.lanes}f32"
+        function = self._function(name, self.vector, [self.vector] * 3)
+        return self.builder.call(function, [x, y, total])
+
+
+def _loop(builder: Any, count: Any, pointers: list[tuple[Any, Any]], sums: list[Any], body: Any) -> list[Any]:
+    """`count` times `body(pointers, sums)`, each pointer moving on by its step; the sums after that."""
+    entry = builder.block
+    head = builder.append_basic_block("block.loop")
+    inside = builder.append_basic_block("block.body")
+    done = builder.append_basic_block("block.done")
+    builder.branch(head)
+    builder.position_at_end(head)
+    index = builder.phi(_I64)
+    at = [builder.phi(p.type) for p, _ in pointers]
+    totals = [builder.phi(s.type) for s in sums]
+    index.add_incoming(ir.Constant(_I64, 0), entry)
+    for phi, (first, _) in zip(at, pointers, strict=True):
+        phi.add_incoming(first, entry)
+    for phi, first in zip(totals, sums, strict=True):
+        phi.add_incoming(first, entry)
+    builder.cbranch(builder.icmp_signed("<", index, count), inside, done)
+    builder.position_at_end(inside)
+    new = body(at, totals)
+    index.add_incoming(builder.add(index, ir.Constant(_I64, 1)), builder.block)
+    for phi, (_, step) in zip(at, pointers, strict=True):
+        phi.add_incoming(builder.gep(phi, [step]), builder.block)
+    for phi, total in zip(totals, new, strict=True):
+        phi.add_incoming(total, builder.block)
+    builder.branch(head)
+    builder.position_at_end(done)
+    return totals
+
+
+@intrinsic(prefer_literal=True)
+def block_float32(
+    typingctx: Any,
+    shape: Any,
+    x: Any,
+    y: Any,
+    out: Any,
+    also: Any,
+    x_step: Any,
+    out_step: Any,
+    loops: Any,
+) -> Any:
+    """out[p * out_step + v] = sum of x[p * x_step + ...] * y[v + ...] over `loops`, and what is added to it.
+
+    `shape` is a tuple of literals (P, V, lanes, lanes of the last vector, sums side by side, ending); the ending is 0:
+    nothing, 1: plus what is there, 2: plus also[v], 3: relu of that. `loops` is a tuple of (count, step of x, step of
+    y), three numbers for each loop, the outermost first.
+    """
+    n_p, n_v, lanes, tail, width, ending = [t.literal_value for t in shape.types]
+    n_loops = len(loops.types) // 3
+    signature = types.void(
+        shape,
+        _POINTER,
+        _POINTER,
+        _POINTER,
+        _POINTER,
+        types.int64,
+        types.int64,
+        types.UniTuple(types.int64, 3 * n_loops),
+    )
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        _, x0, y0, out0, also, x_by, out_by, packed = args
+        numbers = [builder.extract_value(packed, i) for i in range(3 * n_loops)]
+        levels = [numbers[3 * i : 3 * i + 3] for i in range(n_loops)]
+        unit = _Loads(builder, lanes, tail)
+        offsets = [builder.mul(x_by, ir.Constant(_I64, p)) for p in range(n_p)]
+
+        def step(at: list[Any], sums: list[Any]) -> list[Any]:
+            x_at, y_at = at
+            vectors = [unit.load(builder.gep(y_at, [ir.Constant(_I64, v * lanes)]), v == n_v - 1) for v in range(n_v)]
+            found = []
+            for p in range(n_p):
+                number = unit.broadcast(builder.gep(x_at, [offsets[p]]))
+                found += [unit.multiply_add(number, vectors[v], sums[p * n_v + v]) for v in range(n_v)]
+            return found
+
+        def innermost(at: list[Any], sums: list[Any]) -> list[Any]:
+            count, x_by_one, y_by_one = levels[-1]
+            pointers = [(at[0], x_by_one), (at[1], y_by_one)]
+            if width == 1:
+                return _loop(builder, count, pointers, sums, step)
+            # Few sums would wait for one another: `width` sets of them take turns.
+            own = n_p * n_v
+            turns = builder.sdiv(count, ir.Constant(_I64, width))
+            wide = [(p, builder.mul(by, ir.Constant(_I64, width))) for p, by in pointers]
+
+            def several(at: list[Any], sums: list[Any]) -> list[Any]:
+                found = []
+                for k in range(width):
+                    here = [
+                        builder.gep(a, [builder.mul(by, ir.Constant(_I64, k))])
+                        for a, (_, by) in zip(at, pointers, strict=True)
+                    ]
+                    found += step(here, sums[k * own : (k + 1) * own])
+                return found
+
+            sums = _loop(builder, turns, wide, sums, several)
+            done = builder.mul(turns, ir.Constant(_I64, width))
+            rest = [(builder.gep(p, [builder.mul(by, done)]), by) for p, by in pointers]
+            first = _loop(builder, builder.sub(count, done), rest, sums[:own], step)
+            return [*first, *sums[own:]]
+
+        def level(k: int) -> Any:
+            if k == n_loops - 1:
+                return innermost
+
+            def outer(at: list[Any], sums: list[Any]) -> list[Any]:
+                count, x_by_one, y_by_one = levels[k]
+                return _loop(builder, count, [(at[0], x_by_one), (at[1], y_by_one)], sums, level(k + 1))
+
+            return outer
+
+        sums = level(0)([x0, y0], [unit.zero] * (n_p * n_v * width))
+        own = n_p * n_v
+        totals = sums[:own]
+        for k in range(1, width):
+            totals = [builder.fadd(a, b) for a, b in zip(totals, sums[k * own : (k + 1) * own], strict=True)]
+        bias = []
+        if ending > 1:
+            places = [builder.gep(also, [ir.Constant(_I64, v * lanes)]) for v in range(n_v)]
+            bias = [unit.load(place, v == n_v - 1) for v, place in enumerate(places)]
+        for p in range(n_p):
+            row = builder.gep(out0, [builder.mul(out_by, ir.Constant(_I64, p))])
+            for v in range(n_v):
+                place = builder.gep(row, [ir.Constant(_I64, v * lanes)])
+                total = totals[p * n_v + v]
+                if ending == 1:
+                    total = builder.fadd(unit.load(place, v == n_v - 1), total)
+                elif ending:
+                    total = builder.fadd(total, bias[v])
+                if ending == 3:  # NaN stays
+                    negative = builder.fcmp_ordered("<", total, unit.zero)
+                    total = builder.select(negative, unit.zero, total)
+                unit.store(total, place, v == n_v - 1)
+        return context.get_dummy_value()
+
+    return signature, codegen
+
+
+@intrinsic(prefer_literal=True)
+def few_float32(
+    typingctx: Any,
+    shape: Any,
+    x: Any,
+    y: Any,
+    out: Any,
+    also: Any,
+    x_step: Any,
+    out_step: Any,
+    run: Any,
+    loops: Any,
+) -> Any:
+    """out[p * out_step + r] = sum of x[p * x_step + e + ...] * y[r * run + e + ...] over e < run and `loops`.
+
+    `shape` is a tuple of literals (P, R, lanes, ending, whether the results lie side by side); `loops` and the ending
+    are those of `block_float32`, but nothing is added to what is there.
+    """
+    n_p, n_r, lanes, ending, side_by_side = [t.literal_value for t in shape.types]
+    n_loops = len(loops.types) // 3
+    signature = types.void(
+        shape, _POINTER, _POINTER, _POINTER, _POINTER, types.int64, types.int64, types.int64,
+        types.UniTuple(types.int64, 3 * n_loops),
+    )  # fmt: skip
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        _, x0, y0, out0, also, x_by, out_by, run, packed = args
+        numbers = [builder.extract_value(packed, i) for i in range(3 * n_loops)]
+        levels = [numbers[3 * i : 3 * i + 3] for i in range(n_loops)]
+        unit = _Loads(builder, lanes, (n_p * n_r - 1) % lanes + 1)
+        number = lambda n: ir.Constant(_I64, n)
+        x_offsets = [builder.mul(x_by, number(p)) for p in range(n_p)]
+        y_offsets = [builder.mul(run, number(r)) for r in range(n_r)]
+        whole, rest = builder.sdiv(run, number(lanes)), builder.srem(run, number(lanes))
+        partly = builder.zext(builder.icmp_signed(">", rest, number(0)), _I64)
+
+        def step(at: list[Any], sums: list[Any], load: Any) -> list[Any]:
+            x_at, y_at = at
+            vectors = [load(builder.gep(y_at, [offset])) for offset in y_offsets]
+            found = []
+            for p, offset in enumerate(x_offsets):
+                one = load(builder.gep(x_at, [offset]))
+                found += [unit.multiply_add(one, v, sums[p * n_r + r]) for r, v in enumerate(vectors)]
+            return found
+
+        def innermost(at: list[Any], sums: list[Any]) -> list[Any]:
+            by = number(lanes)
+            full = lambda at, sums: step(at, sums, lambda address: unit.load(address, False))
+            sums = _loop(builder, whole, [(at[0], by), (at[1], by)], sums, full)
+            done = builder.mul(whole, by)
+            left = [(builder.gep(p, [done]), by) for p in at]
+            some = lambda at, sums: step(at, sums, lambda address: unit.load_some(address, rest))
+            return _loop(builder, partly, left, sums, some)
+
+        def level(k: int) -> Any:
+            if k == n_loops:
+                return innermost
+
+            def outer(at: list[Any], sums: list[Any]) -> list[Any]:
+                count, x_by_one, y_by_one = levels[k]
+                return _loop(builder, count, [(at[0], x_by_one), (at[1], y_by_one)], sums, level(k + 1))
+
+            return outer
+
+        totals = unit.totals(level(0)([x0, y0], [unit.zero] * (n_p * n_r)))
+        bias = unit.zero
+        for r in range(n_r if ending > 1 else 0):
+            bias = builder.insert_element(bias, builder.load(builder.gep(also, [number(r)])), ir.Constant(_I32, r))
+        for k, total in enumerate(totals):
+            if ending > 1:
+                channels = [(k * lanes + lane) % n_r for lane in range(lanes)]
+                mask = ir.Constant(ir.VectorType(_I32, lanes), channels)
+                total = builder.fadd(total, builder.shuffle_vector(bias, unit.zero, mask))
+            if ending == 3:  # NaN stays
+                total = builder.select(builder.fcmp_ordered("<", total, unit.zero), unit.zero, total)
+            if side_by_side:
+                unit.store(total, builder.gep(out0, [number(k * lanes)]), k == len(totals) - 1)
+                continue
+            for lane in range(min(lanes, n_p * n_r - k * lanes)):
+                p, r = divmod(k * lanes + lane, n_r)
+                place = builder.gep(out0, [builder.add(builder.mul(out_by, number(p)), number(r))])
+                builder.store(builder.extract_element(total, ir.Constant(_I32, lane)), place)
+        return context.get_dummy_value()
+
+    return signature, codegen
+
+
+#: What kernels may call, by the name it is called by.
+FUNCTIONS: dict[str, Any] = {
+    "pointer_float32": pointer_float32,
+    "block_float32": block_float32,
+    "few_float32": few_float32,
+}

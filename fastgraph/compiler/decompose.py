@@ -1,0 +1,83 @@
+"""Ops that are written in other ops, put in their place: what is left has a lowering, or is a step of its own.
+
+So are those on half floats that are computed in float32 (`half_precision`).
+
+Rule: a graph in, a graph out; nothing else changes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastgraph.compiler.half_precision import is_widened, widened
+from fastgraph.core.tensor import use_trace
+from fastgraph.graph import ir
+from fastgraph.graph.ir import Graph, Node, Value
+from fastgraph.graph.structural_ops import CONST
+from fastgraph.graph.trace import GraphTrace
+
+_SUBGRAPHS = ("then_graph", "else_graph", "cond_graph", "body_graph")
+
+
+def expand(graph: Graph) -> Graph:
+    """`graph` with the ops that only `decompose` says how to compute replaced, in its subgraphs too."""
+    while any(map(_stands_for_others, graph.nodes)) or any(map(_with_inner, graph.nodes)):
+        graph = _expanded(graph)
+    return graph
+
+
+def _stands_for_others(node: Node) -> bool:
+    return (node.op.decompose is not None and node.op.lower is None) or is_widened(node)
+
+
+def _with_inner(node: Node) -> bool:
+    return node.op.step in ir.WITH_SUBGRAPHS and any(
+        isinstance(inner := node.attrs.get(key), Graph) and any(map(_stands_for_others, _all_nodes(inner)))
+        for key in _SUBGRAPHS
+    )
+
+
+def _all_nodes(graph: Graph) -> list[Node]:
+    return [n for node in graph.nodes for n in (node, *[m for g, _ in ir.subgraphs(node) for m in _all_nodes(g)])]
+
+
+def _expanded(graph: Graph) -> Graph:
+    result = Graph(graph.name)
+    mapping: dict[Value, Value] = {}
+    for node in graph.nodes:
+        inputs = tuple([mapping[v] for v in node.inputs])
+        if is_widened(node):
+            outputs = widened(node, inputs, result)
+        elif _stands_for_others(node):
+            outputs = _splice(node, inputs, result)
+        else:
+            attrs = {k: expand(a) if k in _SUBGRAPHS and isinstance(a, Graph) else a for k, a in node.attrs.items()}
+            avals = tuple([v.aval for v in node.outputs])
+            new = result.add(
+                node.op, inputs, attrs, avals=avals, name=node.name, source=node.source, device=node.device
+            )
+            outputs = list(new.outputs)
+        mapping.update(zip(node.outputs, outputs, strict=True))
+    result.inputs = [mapping[v] for v in graph.inputs]
+    result.captures = [(held, mapping[v]) for held, v in graph.captures]
+    result.outputs = [mapping[v] for v in graph.outputs]
+    return result
+
+
+def _splice(node: Node, inputs: tuple[Value, ...], into: Graph) -> list[Value]:
+    """Append what the node stands for; return the values of its outputs."""
+    trace = GraphTrace(node.name)
+    with use_trace(trace):
+        arguments = [trace.add_input(v.aval, f"x{i}") for i, v in enumerate(inputs)]
+        made = node.op.decompose(*arguments, **node.attrs)
+        results = () if made is None else tuple(made) if isinstance(made, (tuple, list)) else (made,)
+        outputs = [trace.value_of(t) for t in results][: len(node.outputs)]
+    body: Any = trace.finish(outputs)
+    captured = [
+        into.add(CONST, (), {"value": held}, name=f"{node.name}/const", source=node.source).outputs[0]
+        for held, _ in body.captures
+    ]
+    for inner in body.nodes:
+        if not inner.source:
+            inner.source = node.source
+    return ir.splice(body, into, [*inputs, *captured], prefix=f"{node.name}/")

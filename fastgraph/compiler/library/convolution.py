@@ -1,0 +1,161 @@
+"""Convolutions -> steps: which of them have kernels of register blocks, and those.
+
+Rule: such a kernel is special to the filter's extents, the strides and dilations, and to the CPU's vector width; batch
+and image are run-time sizes. What it does not do (other dtypes, filters of unknown size, groups of few channels) is
+left to the op's loop nest.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from fastgraph.compiler.library import bias_gradient
+from fastgraph.compiler.library.convolution_filter_gradient import FilterGradient, combined
+from fastgraph.compiler.library.convolution_forward import Correlation, few_filter, turned_filter
+from fastgraph.compiler.library.register_blocks import BIAS, BIAS_RELU, STORE, Geometry
+from fastgraph.compiler.program.kernel_spec import KernelSpec
+from fastgraph.compiler.program.program import KernelStep, Size
+from fastgraph.graph.ir import Node, Value
+
+#: Floating-point operations per nanosecond of one thread that the estimates reckon with.
+FLOPS_NS = 90.0
+_IMPORTS = ("block_float32", "few_float32", "local_float32", "pointer_float32")
+
+
+def geometry(node: Node, shape_of: Callable[[Value], Any]) -> Geometry | None:
+    """The geometry of a convolution that has a kernel of blocks, else None. `shape_of`: run-time (witness) shapes."""
+    if node.op.step != "convolution" or node.outputs[0].aval.dtype.name != "float32":
+        return None
+    x, filter, _ = operands(node)
+    dims, image = shape_of(filter), shape_of(x)
+    if dims is None or image is None or 0 in dims or dims[-2] == 0:
+        return None
+    noted = filter.aval.shape
+    if noted is None or None in noted:
+        return None
+    *window, c, f = dims
+    groups = image[-1] // c
+    if groups == 0 or image[-1] % c or f % groups:
+        return None  # an error of the call, which the op's own words say
+    attrs = node.attrs
+    made = Geometry(tuple(window), c, f // groups, groups, attrs["strides"], attrs["dilations"], attrs["padding"])
+    if groups > 1 and min(made.c, made.f) < 4:
+        return None  # a vector would be nearly empty: the loop nest goes over all channels
+    if node.op.name.endswith("input_grad") and any(
+        s > 1 and d > 1 for s, d in zip(made.strides, made.dilations, strict=True)
+    ):
+        return None
+    fits = Correlation(made, turned=node.op.name.endswith("input_grad")).fits()
+    return made if fits or node.op.name.endswith("filter_grad") else None
+
+
+def operands(node: Node) -> tuple[Value, Value, Value]:
+    """(x, filter, result) of the convolution that a node or its gradient belongs to; what is computed is among them."""
+    if node.op.name.endswith("input_grad"):
+        return node.outputs[0], node.inputs[1], node.inputs[2]
+    if node.op.name.endswith("filter_grad"):
+        return node.inputs[0], node.outputs[0], node.inputs[2]
+    return node.inputs[0], node.inputs[1], node.outputs[0]
+
+
+def steps(
+    node: Node, g: Geometry, number: Callable[[Value], int], scratch: Callable[[str, int], Value]
+) -> list[KernelStep]:
+    """The steps of a convolution. `number` numbers values, `scratch(dtype, n)` names a new one of n elements."""
+    if node.op.name.endswith("filter_grad"):
+        return _filter_steps(node, g, number, scratch)
+    x, filter, result = operands(node)
+    turned = node.op.name.endswith("input_grad")
+    made: list[KernelStep] = []
+    source, target, weights = (result, x, filter) if turned else (x, result, filter)
+    # Only what the compiler fused has a bias.
+    more = [number(node.inputs[2])] if node.op.name.endswith("_bias") else []
+    ending = (BIAS_RELU if node.attrs["relu"] else BIAS) if more else STORE
+    noted = target.aval.shape
+    kernel = Correlation(g, turned, ending, None if noted is None else noted[-2])
+    if turned or kernel.few:
+        weights = scratch("float32", g.filter_size)
+        positions = math.prod(g.window)
+        text = turned_filter(g, kernel.few) if turned else few_filter(g)
+        cost = 0.6 * g.filter_size / positions
+        made.append(_step(node, (number(filter),), number(weights), text, (), Size(positions), cost, ()))
+    sizes = [(number(v), 1 + k) for v in (source, target) for k in range(g.rank)]
+    rows = Size(1, tuple((number(target), k) for k in range(g.rank)))
+    flops = 2.0 * math.prod(g.window) * g.c * g.f * g.groups / (math.prod(g.strides) if turned else 1)
+    cost = flops / FLOPS_NS + 0.3 * max(g.c, g.f)
+    made.append(
+        _step(
+            node, (number(source), number(weights), *more), number(target), kernel.source(),
+            [Size(1, (s,)) for s in sizes], rows, cost, (Size(1, ((number(target), g.rank),)),), flops,
+        )
+    )  # fmt: skip
+    return made
+
+
+def _filter_steps(
+    node: Node, g: Geometry, number: Callable[[Value], int], scratch: Callable[[str, int], Value]
+) -> list[KernelStep]:
+    x, filter, dy = operands(node)
+    kernel = FilterGradient(g)
+    part = number(scratch("float32", kernel.chunks * g.filter_size)) if kernel.chunks > 1 else number(filter)
+    dims = [(number(x), 0), *[(number(v), 1 + k) for v in (x, dy) for k in range(g.rank)]]
+    pixels = tuple((number(dy), k) for k in range(g.rank + 1))
+    flops = 2.0 * g.filter_size / kernel.units
+    cost = flops / FLOPS_NS
+    made = [
+        _step(
+            node, (number(x), number(dy)), part, kernel.source(), [Size(1, (s,)) for s in dims], Size(kernel.units),
+            cost, (Size(1, pixels),), flops,
+        )
+    ]  # fmt: skip
+    if kernel.chunks > 1:
+        n = -(-g.filter_size // 256)
+        adds = 256.0 * kernel.chunks
+        sizes = (Size(g.filter_size), Size(kernel.chunks))
+        made.append(_step(node, (part,), number(filter), combined(), sizes, Size(n), 0.05 * adds, (), adds))
+    return made
+
+
+def column_sum(
+    node: Node, shape: tuple[int, ...], number: Callable[[Value], int], scratch: Callable[[str, int], Value]
+) -> list[KernelStep]:
+    """The steps of a sum over all axes but the last of a value of this (witness) shape."""
+    n, x = shape[-1], number(node.inputs[0])
+    part = number(scratch("float32", n * bias_gradient.CHUNKS))
+    rows = Size(1, tuple((x, axis) for axis in range(len(shape) - 1)))
+    cost = 0.1 * n / bias_gradient.CHUNKS
+    first = _step(
+        node,
+        (x,),
+        part,
+        bias_gradient.source(n),
+        (rows,),
+        Size(bias_gradient.CHUNKS),
+        cost,
+        (rows,),
+        n / bias_gradient.CHUNKS,
+    )
+    sizes = (Size(n), Size(bias_gradient.CHUNKS))
+    last = _step(node, (part,), number(node.outputs[0]), combined(), sizes, Size(-(-n // 256)), 2.0 * n, ())
+    return [first, last]
+
+
+def _step(
+    node: Node,
+    inputs: tuple[int, ...],
+    output: int,
+    source: str,
+    sizes: Sequence[Size],
+    extent: Size,
+    cost: float,
+    cost_dims: tuple[Size, ...],
+    operations: float = 0.0,
+) -> KernelStep:
+    imports = tuple(name for name in _IMPORTS if name in source)
+    spec = KernelSpec(source, ("float32",) * (len(inputs) + 1), len(sizes), imports)
+    return KernelStep(
+        inputs=inputs, outputs=(output,), nodes=(node,), kernel=spec, buffers=(*inputs, output), sizes=tuple(sizes),
+        extent=extent, cost=cost, cost_dims=cost_dims, operations=operations,
+    )  # fmt: skip

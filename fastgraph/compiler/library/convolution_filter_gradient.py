@@ -1,0 +1,221 @@
+"""Gradients of convolutions to the filter, as kernels over chunks of rows.
+
+Rule: the number of chunks depends on the filter, their length on the shapes, and they are added up in their order: a
+result has the same bits however many threads made it.
+"""
+
+from __future__ import annotations
+
+import math
+
+from fastgraph.compiler.library.register_blocks import (
+    ADD,
+    Geometry,
+    Text,
+    before_line,
+    block_call,
+    most_broadcast,
+    over_blocks,
+    pad_of,
+    shared,
+    vectors,
+)
+
+#: Chunks of rows whose parts of a filter's gradient are added up, and floats of all of them at most.
+CHUNKS = 16
+PARTIAL = 1 << 20
+
+
+class FilterGradient:
+    """part[chunk][tap, c, f] = sum over the rows of a chunk of x[n, *(o * s + tap * d), c] * dy[n, *o, f].
+
+    A unit of work is one chunk of rows and one share of the filter. Small filters have many chunks, large ones are
+    shared out instead, so that the parts take little memory.
+    """
+
+    def __init__(self, g: Geometry) -> None:
+        self.g = g
+        self.chunks = max(1, min(CHUNKS, PARTIAL // max(g.filter_size, 1)))
+        self.lanes, self.tail, self.n_vectors, self.each = vectors(g.f)
+        most = most_broadcast(self.each)
+        # Few channels: the taps along x are computed together with them where every tap is inside.
+        self.joint = g.groups == 1 and g.dilations[-1] == 1 and g.window[-1] > 1 and g.c * 2 <= most
+        entries = g.c * g.window[-1] if self.joint else g.c
+        self.entries = shared(entries, self.each)
+        self.n_entries = entries
+        self.blocks = math.prod(g.window[:-1]) * g.groups * (1 if self.joint else g.window[-1])
+        self.shares = min(self.blocks, -(-CHUNKS // self.chunks))
+
+    @property
+    def units(self) -> int:
+        """Units of work."""
+        return self.chunks * self.shares
+
+    def source(self) -> str:
+        """The kernel over all units."""
+        g, text = self.g, Text()
+        rank, last = g.rank, g.rank - 1
+        text("x = buffers[0]", "dy = buffers[1]", "part = buffers[2]", "batch = sizes[0]")
+        text(*[f"n{k} = sizes[{1 + k}]" for k in range(rank)], *[f"m{k} = sizes[{1 + rank + k}]" for k in range(rank)])
+        for k in range(rank):
+            before_line(text, f"a{k}", f"n{k}", f"m{k}", g.window[k], g.strides[k], g.dilations[k], pad_of(g, k))
+        lines = "batch" + "".join(f" * m{k}" for k in range(last - 1))  # of all axes but the last two
+        text(f"total = {lines} * m{last - 1}", f"length = (total + {self.chunks - 1}) // {self.chunks}")
+        text.open("for unit in range(begin, end):")
+        text(f"chunk = unit // {self.shares}", f"share = unit % {self.shares}")
+        text("low = chunk * length", "high = min(low + length, total)")
+        text(
+            f"from_block = {self.blocks} * share // {self.shares}",
+            f"to_block = {self.blocks} * (share + 1) // {self.shares}",
+        )
+        inner = g.c * g.f * g.groups * (g.window[-1] if self.joint else 1)
+        if g.groups == 1:
+            text(f"base = chunk * {g.filter_size}")
+            text.open(f"for e in range(base + from_block * {inner}, base + to_block * {inner}):")
+            text("part[e] = float32(0.0)")
+            text.close()
+        else:
+            text(f"base = chunk * {g.filter_size}")
+            text.open("for block in range(from_block, to_block):")
+            text(f"group = block % {g.groups}", f"tap = block // {g.groups}")
+            text.open(f"for c in range({g.c}):")
+            text(f"at = base + (tap * {g.c} + c) * {g.f * g.groups} + group * {g.f}")
+            text.open(f"for e in range(at, at + {g.f}):")
+            text("part[e] = float32(0.0)")
+            text.close(3)
+        text("row = low")
+        text.open("while row < high:")
+        # One image (volume: one slice) after the other, so that it stays in the cache for all taps.
+        text(
+            f"o_low = row % m{last - 1}",
+            f"o_high = min(m{last - 1}, o_low + high - row)",
+            f"outer = row // m{last - 1}",
+        )
+        rest = "outer"
+        for k in range(last - 2, -1, -1):
+            text(f"o{k} = {rest} % m{k}", f"rest{k} = {rest} // m{k}")
+            rest = f"rest{k}"
+        text(f"image = {rest}")
+        text.open("for block in range(from_block, to_block):")
+        rest = "block"
+        if g.groups > 1:
+            text(f"group = block % {g.groups}", f"taps = block // {g.groups}")
+            rest = "taps"
+        else:
+            text("group = 0")
+        for k in range(last - 1 if self.joint else last, 0, -1):
+            text(f"k{k} = {rest} % {g.window[k]}", f"left{k} = {rest} // {g.window[k]}")
+            rest = f"left{k}"
+        text(f"k0 = {rest}")
+        self._rows(text)
+        if self.joint:
+            self._joint(text)
+        else:
+            self._columns(text, f"k{last}")
+            self._entries(text, f"k{last}", "c_low", "c_high", self.n_entries, self.entries)
+        text.close()
+        text("row += o_high - o_low")
+        text.close()
+        return text.source()
+
+    def _rows(self, text: Text) -> None:
+        """`r_low`, `r_high`: the rows whose tap is inside; `x_row`, `dy_row`: where the first of them begins."""
+        g, last = self.g, self.g.rank - 1
+        k = last - 1
+        s, d = g.strides[k], g.dilations[k]
+        text(f"shift = k{k} * {d} - a{k}")
+        text(f"r_low = max(o_low, ({s - 1} - shift) // {s})", f"r_high = min(o_high, (n{k} - 1 - shift) // {s} + 1)")
+        c, f = g.c * g.groups, g.f * g.groups
+        place = "image"
+        for j in range(k):
+            text(f"p{j} = o{j} * {g.strides[j]} + k{j} * {g.dilations[j]} - a{j}")
+            text.open(f"if p{j} < 0 or p{j} >= n{j}:")
+            text("r_high = r_low")
+            text.close()
+            place = f"({place} * n{j} + p{j})"
+        text(f"x_line = n{last} * {c}", f"dy_line = m{last} * {f}", "rows = max(0, r_high - r_low)")
+        text(f"x_row = ({place} * n{k} + r_low * {s} + shift) * x_line + group * {g.c}")
+        text(f"dy_row = (outer * m{k} + r_low) * dy_line + group * {g.f}")
+
+    def _columns(self, text: Text, tap: str) -> None:
+        """`c_low`, `c_high`: the pixels along x whose tap is inside."""
+        g, last = self.g, self.g.rank - 1
+        s = g.strides[last]
+        text(f"move = {tap} * {g.dilations[last]} - a{last}")
+        text(
+            f"c_low = max(0, ({s - 1} - move) // {s})",
+            f"c_high = max(c_low, min(m{last}, (n{last} - 1 - move) // {s} + 1))",
+        )
+
+    def _joint(self, text: Text) -> None:
+        """All taps along x together where all are inside, each alone at the edges."""
+        g, last = self.g, self.g.rank - 1
+        if g.padding == "VALID":
+            text("move = 0")
+            self._entries(text, "0", "0", f"m{last}", self.n_entries, self.entries)
+            return
+        self._columns(text, "0")
+        text("i_low = c_low")
+        self._columns(text, str(g.window[last] - 1))
+        text("i_high = max(i_low, c_high)", "move = -a" + str(last))
+        self._entries(text, "0", "i_low", "i_high", self.n_entries, self.entries)
+        text.open(f"for tap in range({g.window[last]}):")
+        self._columns(text, "tap")
+        text("to_low, to_high = min(c_high, i_low), max(c_low, i_high)")
+        text.open("for side in range(2):")
+        text.open("if side == 0:")
+        text("e_low = c_low", "e_high = max(c_low, to_low)")
+        text.close()
+        text.open("else:")
+        text("e_low = to_high", "e_high = max(to_high, c_high)")
+        text.close()
+        self._entries(text, "tap", "e_low", "e_high", g.c, shared(g.c, self.each))
+        text.close(2)
+
+    def _entries(self, text: Text, tap: str, low: str, high: str, n_entries: int, each: int) -> None:
+        """The calls for a run of entries of the filter at one tap, over the pixels low..high of all rows."""
+        g, last = self.g, self.g.rank - 1
+        s, c, f = g.strides[last], g.c * g.groups, g.f * g.groups
+        taps = f"(block * {g.window[last]} + {tap})" if self.joint else "block" if g.groups == 1 else "taps"
+        text(f"x_at = x_row + ({low} * {s} + move) * {c}", f"dy_at = dy_row + {low} * {f}")
+        text(f"to = base + {taps} * {g.c * f} + group * {g.f}")
+        loops = f"rows, {g.strides[last - 1]} * x_line, dy_line, {high} - {low}, {s * c}, {f}"
+
+        def block(first: str, n: int) -> None:
+            def call(v: str, n_v: int, tail: int) -> str:
+                x = f"pointer_float32(x, x_at + {first})"
+                y = f"pointer_float32(dy, dy_at + {v})"
+                out = f"pointer_float32(part, to + {first} * {f} + {v})"
+                return block_call(n, n_v, self.lanes, tail, ADD, x, y, out, f"1, {f}", loops)
+
+            over_blocks(text, self.n_vectors, self.each, self.lanes, self.tail, call, looped=False)
+
+        whole, rest = divmod(n_entries, each)
+        if whole == 1:
+            block("0", each)
+        elif whole:
+            text.open(f"for first in range(0, {whole * each}, {each}):")
+            block("first", each)
+            text.close()
+        if rest:
+            block(str(whole * each), rest)
+
+
+def combined() -> str:
+    """The kernel that adds up parts in their order, in pieces of 256 elements. Sizes: of a part, and how many.
+
+    Both come at run time: one kernel is enough for all, and LLVM has nothing to unroll.
+    """
+    text = Text()
+    text("part = buffers[0]", "y = buffers[1]", "size = sizes[0]", "chunks = sizes[1]")
+    text.open("for i in range(begin, end):")
+    text("low = i * 256", "high = min(low + 256, size)")
+    text.open("for e in range(low, high):")
+    text("y[e] = part[e]")
+    text.close()
+    text.open("for chunk in range(1, chunks):")
+    text("at = chunk * size")
+    text.open("for e in range(low, high):")
+    text("y[e] += part[at + e]")
+    text.close(3)
+    return text.source()

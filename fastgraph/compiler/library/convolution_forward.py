@@ -1,0 +1,316 @@
+"""Results of convolutions, and their gradients to the input, as kernels over rows of pixels.
+
+Rule: a gradient to the input is the correlation of what comes back with the turned filter; with strides there is one
+such correlation for each phase of the pixels, each with the taps that its pixels see. Where a pixel has few results (an
+image of one to three channels), the lanes of vectors are terms of one sum, and the filter is laid out for that.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from fastgraph.compiler.library.register_blocks import (
+    STORE,
+    Geometry,
+    Text,
+    before_line,
+    block_call,
+    most_broadcast,
+    over_blocks,
+    pad_of,
+    vectors,
+    width,
+)
+
+#: Floats of a padded piece of the input that a kernel keeps on its stack.
+SCRATCH = 1 << 16
+#: Results of a pixel up to which lanes are the terms of one of them, where there are enough: a vector of so few results
+#: is nearly empty.
+FEW = 4
+#: Bytes of a filter from which on a block of it stays in the cache while all rows pass by, not the rows.
+LARGE_FILTER = 1 << 19
+
+
+class Correlation:
+    """out[n, *i, co] = sum of source[n, *(first + tap), ci] * filter[tap, ci, co], row of pixels by row of pixels."""
+
+    def __init__(self, g: Geometry, turned: bool, ending: int = STORE, pixels: int | None = None) -> None:
+        """`pixels`: how many a row of the result has, where that is known; others are right too, not as fast."""
+        self.g = g
+        self.ending = ending
+        self.turned = turned
+        self.c, self.f = (g.f, g.c) if turned else (g.c, g.f)
+        self.c_all, self.f_all = self.c * g.groups, self.f * g.groups
+        # Along x: distance of neighbouring pixels in the source, and of those computed together in the result.
+        self.move = 1 if turned else g.strides[-1]
+        self.apart = g.strides[-1] if turned else 1
+        self.merged = g.groups == 1 and g.dilations[-1] == 1  # taps along x and channels are one run of memory
+        self.lanes, self.tail, self.n_vectors, self.each = vectors(self.f)
+        self.few = self.merged and self.f <= FEW and g.window[-1] // self.apart * self.c >= width().lanes
+        if self.few:
+            self.lanes, self.each = width().lanes, self.f
+        self.options = self._options(None if pixels is None else -(-pixels // self.apart))
+
+    def fits(self) -> bool:
+        """Whether the padded piece of the source has a place."""
+        return self.room(1) <= SCRATCH
+
+    def reach(self, n: int) -> int:
+        """Pixels of the source under n pixels."""
+        return (n - 1) * self.move + (self.g.window[-1] - 1) * self.g.dilations[-1] + 1
+
+    def room(self, n: int) -> int:
+        return math.prod(self.g.window[:-1]) * self.reach(n) * self.c_all
+
+    def _options(self, count: int | None) -> list[int]:
+        """The numbers of pixels computed together, largest first; 1 is always there.
+
+        Each is a block of its own that has to be compiled: where the number of pixels is known the best of them is
+        kept, and one for rows that turn out to be short.
+        """
+        most = most_broadcast(self.each)
+        sizes = (14, 13, 12, 8, 4) if most >= 12 else (8, 6, 4, 2)
+        found = [n for n in sizes if n <= most and self.room(n) <= SCRATCH]
+        if count is not None:
+            best = min((n for n in found if n <= count), key=lambda n: -(-count // n) * self._price(n), default=1)
+            found = [n for n in found if n == best or n == min(found, key=lambda n: abs(n - 4))]
+        return [*found, 1]
+
+    def _price(self, n: int) -> int:
+        """What n pixels together cost: the units add at most two vectors in a cycle, and the sums are stored."""
+        return max(n * self.each, 8) + 2
+
+    def source(self) -> str:
+        """The kernel over all rows of pixels of the result."""
+        g, text = self.g, Text()
+        rank = g.rank
+        text("x = buffers[0]", "w = buffers[1]")
+        text(*(["y = buffers[2]"] if self.ending == STORE else ["bias = buffers[2]", "y = buffers[3]"]))
+        # n: the image that is read, m: the image that is written.
+        text(*[f"n{k} = sizes[{k}]" for k in range(rank)], *[f"m{k} = sizes[{rank + k}]" for k in range(rank)])
+        for k in range(rank):
+            whole, windows = (f"m{k}", f"n{k}") if self.turned else (f"n{k}", f"m{k}")
+            before_line(text, f"a{k}", whole, windows, g.window[k], g.strides[k], g.dilations[k], pad_of(g, k))
+        text(f"scratch = local_float32({self.room(self.options[0])})")
+        if self.apart == 1:
+            self._choose(text, f"m{rank - 1}")
+        n_blocks = -(-self.n_vectors // self.each)
+        looped = n_blocks > 1 and 4 * g.filter_size > LARGE_FILTER
+        if looped:  # each block of the filter is used by all rows before the next one comes
+            text.open(f"for block in range({n_blocks}):")
+        text.open("for i in range(begin, end):")
+        rest = "i"
+        for k in range(rank - 2, -1, -1):
+            text(f"o{k} = {rest} % m{k}", f"rest{k} = {rest} // m{k}")
+            rest = f"rest{k}"
+        text(f"image = {rest}")
+        for k in range(rank - 1):
+            self._rows(text, k)
+        if self.apart > 1:
+            self._phases(text)
+        else:
+            last = rank - 1
+            reach = (g.window[last] - 1) * g.dilations[last]
+            text(f"left = a{last} - {reach}" if self.turned else f"left = -a{last}")
+            text(f"taps{last} = {g.window[last]}", "first = 0", f"count = m{last}")
+        if g.groups > 1:
+            text.open(f"for group in range({g.groups}):")
+        else:
+            text("group = 0")
+        self._filter_place(text)
+        self._pixels(text, looped)
+        return text.source()
+
+    def _choose(self, text: Text, count: str) -> None:
+        """How many pixels to compute together: what wastes the least where the last ones overlap the ones before."""
+        text("best = 1", f"price = {count} * {max(self.each, 4) + 2}")
+        for n in reversed(self.options[:-1]):
+            text(f"trial = ({count} + {n - 1}) // {n} * {self._price(n)}")
+            text.open(f"if {count} >= {n} and trial <= price:")
+            text(f"best = {n}", "price = trial")
+            text.close()
+
+    def _rows(self, text: Text, k: int) -> None:
+        """Along an outer axis: `b`, where the window of this row begins, and its taps `t`, `u` inside the source."""
+        g = self.g
+        window, s, d = g.window[k], g.strides[k], g.dilations[k]
+        if not self.turned:
+            text(f"b{k} = o{k} * {s} - a{k}", f"taps{k} = {window}")
+        elif s == 1:
+            text(f"b{k} = o{k} + a{k} - {(window - 1) * d}", f"taps{k} = {window}")
+        else:
+            text(f"q{k} = (o{k} + a{k}) % {s}", f"taps{k} = max(0, ({window + s - 1} - q{k}) // {s})")
+            text(f"b{k} = (o{k} + a{k}) // {s} - taps{k} + 1")
+        if d == 1:
+            text(f"t{k} = max(0, -b{k})", f"u{k} = min(taps{k}, n{k} - b{k})")
+        else:
+            text(f"t{k} = max(0, ({d - 1} - b{k}) // {d})", f"u{k} = min(taps{k}, (n{k} - b{k} + {d - 1}) // {d})")
+        text(f"rows{k} = max(0, u{k} - t{k})", f"b{k} += t{k} * {d}")
+
+    def _phases(self, text: Text) -> None:
+        """Along x, with strides and a turned filter: every `apart`th pixel sees the same taps."""
+        last, s = self.g.rank - 1, self.apart
+        text.open(f"for q{last} in range({s}):")
+        text(f"first = (q{last} - a{last}) % {s}", f"count = (m{last} - first + {s - 1}) // {s}")
+        text(f"taps{last} = max(0, ({self.g.window[last] + s - 1} - q{last}) // {s})")
+        text(f"left = (first + a{last}) // {s} - taps{last} + 1")
+        self._choose(text, "count")
+
+    def _filter_place(self, text: Text) -> None:
+        """`place`: where the taps of this row begin in the filter; `line{k}`: from one tap along axis k to the next."""
+        g, last = self.g, self.g.rank - 1
+        self.filter_row = self.f if self.turned else self.f_all
+        inner = self.c * self.filter_row
+        group = math.prod(g.window) * inner if self.turned else self.f
+        text(f"place = group * {group}")
+        text(f"line{last - 1} = taps{last} * {inner}")
+        for k in range(last - 2, -1, -1):
+            text(f"line{k} = line{k + 1} * taps{k + 1}")
+        if self.turned:
+            for k in range(g.rank):
+                if g.strides[k] > 1:  # the taps of the phases before this one, which `turned_filter` put there
+                    whole, part = divmod(g.window[k], g.strides[k])
+                    factors = [f"taps{j}" for j in range(k)] + [str(math.prod(g.window[k + 1 :]) * inner)]
+                    text(f"place += (q{k} * {whole} + min(q{k}, {part})) * {' * '.join(factors)}")
+        for k in range(last):
+            text(f"place += t{k} * line{k}")
+
+    def _pixels(self, text: Text, looped: bool) -> None:
+        """All pixels of one row: blocks straight from the source, and by way of a padded piece at its edges."""
+        g, last = self.g, self.g.rank - 1
+        d, reach = g.dilations[last], f"(taps{last} - 1) * {g.dilations[last]} + 1"
+        strides = []  # of the outer axes in the source, in floats
+        step = f"n{last} * {self.c_all}"
+        for k in range(last - 1, -1, -1):
+            strides.append((k, f"{step} * {g.dilations[k]}", step))
+            step = f"{step} * n{k}"
+        text(f"origin = image * {step}" + "".join(f" + b{k} * {one}" for k, _, one in strides))
+        text(f"target = i * m{last} * {self.f_all} + group * {self.f}")
+        text.open("for j0 in range(0, count, best):")
+        text(
+            "j = min(j0, count - best)", f"p0 = left + j * {self.move}", f"p1 = p0 + (best - 1) * {self.move} + {reach}"
+        )
+        text.open(f"if p0 >= 0 and p1 <= n{last}:")
+        text(f"xp = pointer_float32(x, origin + p0 * {self.c_all} + group * {self.c})")
+        text(*[f"xs{k} = {far}" for k, far, _ in strides])
+        text.close()
+        text.open("else:")
+        self._copy(text, strides)
+        text.close()
+        # What the calls share stands before them once: each statement costs time in the compiler.
+        loops = [f"rows{k}, xs{k}, line{k}" for k in range(last)]
+        if self.merged:
+            run = f"taps{last} * {self.c}, 1, {self.filter_row}"
+            loops += [] if self.few else [run]  # a block of few results goes over it by itself
+        else:
+            loops.append(f"taps{last}, {d * self.c_all}, {self.c * self.filter_row}")
+            loops.append(f"{self.c}, 1, {self.filter_row}")
+        text(f"loops = ({', '.join(loops)})", "wp = pointer_float32(w, place)")
+        text(f"yp = pointer_float32(y, target + (first + j * {self.apart}) * {self.f_all})")
+        if self.ending != STORE:
+            text(f"bp = pointer_float32(bias, group * {self.f})")
+        for number, n in enumerate(self.options):
+            last_one = number == len(self.options) - 1
+            text.open("else:" if last_one and number else f"{'elif' if number else 'if'} best == {n}:")
+            self._blocks(text, n, looped)
+            text.close()
+
+    def _copy(self, text: Text, strides: Sequence[tuple[int, str, str]]) -> None:
+        """The piece of the source under these pixels, with zeros where it reaches over an edge, in `scratch`."""
+        last = self.g.rank - 1
+        text(f"wide = (p1 - p0) * {self.c_all}")
+        text(
+            f"low = min(max(0, -p0) * {self.c_all}, wide)", f"high = max(low, min(wide, (n{last} - p0) * {self.c_all}))"
+        )
+        outer = sorted(k for k, _, _ in strides)
+        far = {k: text_ for k, text_, _ in strides}
+        row = "0"
+        for k in outer:
+            text.open(f"for r{k} in range(rows{k}):")
+            row = f"r{k}" if row == "0" else f"({row}) * rows{k} + r{k}"
+        text(f"to = ({row}) * wide")
+        text(f"at = origin + p0 * {self.c_all}" + "".join(f" + r{k} * {far[k]}" for k in outer))
+        for bounds, value in (("low", "float32(0.0)"), ("low, high", "x[at + e]"), ("high, wide", "float32(0.0)")):
+            text.open(f"for e in range({bounds}):")
+            text(f"scratch[to + e] = {value}")
+            text.close()
+        text.close(len(outer))
+        text(f"xp = pointer_float32(scratch, group * {self.c})")
+        line = "wide"
+        for k in reversed(outer):
+            text(f"xs{k} = {line}")
+            line = f"{line} * rows{k}"
+
+    def _blocks(self, text: Text, n: int, looped: bool) -> None:
+        """The calls that compute n pixels, all channels."""
+        if self.few:
+            shape = f"({n}, {self.f}, {self.lanes}, {self.ending}, {int(self.apart == 1)})"
+            places = f"xp, wp, yp, {'yp' if self.ending == STORE else 'bp'}"
+            steps = f"{self.move * self.c}, {self.apart * self.f}, taps{self.g.rank - 1} * {self.c}"
+            text(f"few_float32({shape}, {places}, {steps}, loops)")
+            return
+
+        def call(first: str, n_v: int, tail: int) -> str:
+            y, target, also = (
+                name if first == "0" else f"pointer_float32({name}, {first})" for name in ("wp", "yp", "bp")
+            )
+            steps = f"{self.move * self.c_all}, {self.apart * self.f_all}"
+            return block_call(
+                n, n_v, self.lanes, tail, self.ending, "xp", y, target, steps, "loops",
+                "" if self.ending == STORE else also,
+            )  # fmt: skip
+
+        over_blocks(text, self.n_vectors, self.each, self.lanes, self.tail, call, looped)
+
+
+def few_filter(g: Geometry) -> str:
+    """The kernel that lays a filter out for few results: [tap of axis 0]..[f][tap of the last axis][c]."""
+    text, last = Text(), g.window[-1]
+    text("w = buffers[0]", "y = buffers[1]")
+    text.open("for i in range(begin, end):")
+    text.open(f"for f in range({g.f}):")
+    text.open(f"for c in range({g.c}):")
+    text(f"y[((i // {last} * {g.f} + f) * {last} + i % {last}) * {g.c} + c] = w[(i * {g.c} + c) * {g.f} + f]")
+    text.close(3)
+    return text.source()
+
+
+def turned_filter(g: Geometry, few: bool) -> str:
+    """The kernel that lays a filter out for the gradient to the input, position by position of the window.
+
+    [group][phase of axis 0]..[phase of the last axis][tap of axis 0, from the last to the first]..[f][c]: each phase of
+    a strided convolution has the taps that its pixels see, in the order in which a correlation meets them. If `few`, c
+    stands before the taps of the last axis.
+    """
+    text = Text()
+    text("w = buffers[0]", "y = buffers[1]")
+    text.open("for i in range(begin, end):")
+    rest = "i"
+    for k in range(g.rank - 1, 0, -1):
+        text(f"k{k} = {rest} % {g.window[k]}", f"rest{k} = {rest} // {g.window[k]}")
+        rest = f"rest{k}"
+    text(f"k0 = {rest}")
+    inner = g.c * g.f
+    text("place = 0")
+    for k in range(g.rank):
+        s, window = g.strides[k], g.window[k]
+        whole, part = divmod(window, s)
+        # In its phase the tap is number k // s; turned, it counts from the end.
+        text(f"q{k} = k{k} % {s}", f"taps{k} = ({window + s - 1} - q{k}) // {s}")
+        factors = [f"taps{j}" for j in range(k)] + [str(math.prod(g.window[k + 1 :]) * inner)]
+        text(f"place += (q{k} * {whole} + min(q{k}, {part})) * {' * '.join(factors)}")
+    text("turned = 0")
+    for k in range(g.rank):
+        text(f"turned = turned * taps{k} + taps{k} - 1 - k{k} // {g.strides[k]}")
+    to = f"place + turned * {inner} + group * {math.prod(g.window) * inner} + f * {g.c} + c"
+    if few:
+        along = f"taps{g.rank - 1}"
+        to = f"place + turned // {along} * {along} * {inner} + (c * {along} + turned % {along}) * {g.f} + f"
+    text.open(f"for group in range({g.groups}):")
+    text.open(f"for f in range({g.f}):")
+    text.open(f"for c in range({g.c}):")
+    source = f"(i * {g.c} + c) * {g.f * g.groups} + group * {g.f} + f"
+    text(f"y[{to}] = w[{source}]")
+    text.close(4)
+    return text.source()

@@ -1,0 +1,666 @@
+"""A loop whose test and body are small kernels, as one kernel that iterates by itself over memory it keeps.
+
+Rule: the kernel does whole iterations, and tells how many. It stops before the one in which a check fails or an inner
+loop takes long, and after so many as take some milliseconds: the executor then does one iteration step by step, which
+says what is wrong, or looks for signals. Its parts are the kernels of those steps, so the values have the same bits.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, cast
+
+import numpy as np
+
+from fastgraph.compiler.cpu import spelling as spell
+from fastgraph.compiler.library.loop_kernel_parts import NoPart, Part
+from fastgraph.compiler.library.loop_step_order import (
+    looks_in_vain,
+    makes_room,
+    may_stop,
+    only_written,
+    row_of,
+    writes_last,
+    writes_row,
+)
+from fastgraph.compiler.library.register_promotion import MOST_BYTES, mirrored, put_in_rows
+from fastgraph.compiler.program.kernel_spec import KernelSpec
+from fastgraph.compiler.program.program import (
+    AliasStep,
+    CondStep,
+    CountedStep,
+    GemmStep,
+    KernelStep,
+    ListStep,
+    Program,
+    Size,
+    Step,
+    WhileStep,
+)
+from fastgraph.compiler.program.shape_inference import CannotPlan, infer_graph
+from fastgraph.core.base import flags
+from fastgraph.core.base.dtype import as_dtype
+from fastgraph.core.base.shapes import Aval
+from fastgraph.core.native.matmul import vector_bits
+from fastgraph.core.registry import Primitive, get
+from fastgraph.core.tensor import EagerTensor, from_array
+from fastgraph.graph.ir import Graph, Node, Value
+from fastgraph.runtime.step_costs import gemm_cost, gemm_shards, gemm_size
+
+#: Estimated time of one call: so long a signal may wait.
+CALL_NS = 2e6
+#: Iterations of one call at most, those of loops inside among them.
+MOST = 1 << 16
+#: An iteration that takes longer gains nothing from being part of a kernel (and its steps may be worth threads).
+LONG_NS = 4000.0
+#: Bytes of what is copied at the end of an iteration, and of one row.
+SMALL = 2048
+ROWS_BYTES = 1 << 16
+#: Rows and columns of a matrix whose product with a vector is written out: the executor's products of those (fg_by_rows
+#: in matmul_blocks.h) go by the same order.
+FEW_SUMS = 32
+MAX_STEPS = 24
+MAX_BUFFERS = 48
+MAX_CARRIED = 30  # an executor's step updates no more values in place
+
+_KEPT = Primitive("partial_result", op_type="PartialResult", n_outputs=1)
+_KEPT_NODE = Node(_KEPT, (), {}, (), "partial_result")
+_UNFIT = frozenset({"resource", "string", "variant"})
+
+
+class _Unfit(Exception):
+    """The loop has something that is no part of such a kernel."""
+
+
+def burst_program(loop: Node, test: Program, body: Program) -> Program | None:
+    """The Program that does many iterations of `loop` at once; None where it is not made of small kernels alone.
+
+    It takes what the body takes; gives the next carried values, how many iterations were done (int64[1]), and for each
+    result of the body that is stacked so many rows (and room for more).
+    """
+    if "fuse" not in flags.get("passes") or loop.attrs.get("joined"):
+        return None
+    try:
+        return _Burst(loop, test, body).program()
+    except (_Unfit, NoPart, CannotPlan):
+        return None
+
+
+class _Burst:
+    """The kernel in the making. Its values have numbers of their own: the loop's operands come first."""
+
+    def __init__(self, loop: Node, test: Program, body: Program) -> None:
+        self.loop, self.test, self.body = loop, test, body
+        self.n_carried: int = loop.attrs["n_carried"]
+        self.graph = Graph(body.graph.name)
+        self.constants: dict[int, Any] = {}
+        self.values: list[Value] = []
+        self.buffers: dict[int, str] = {}  # number -> name in the source, in the order of the kernel's slots
+        self.sizes: list[Size] = []
+        self.products: list[GemmStep] = []
+        self.imports: set[str] = set()
+        self.head: list[str] = []  # what is done before the first iteration
+        self.made: list[int] = []  # memory for what an iteration computes
+        self.at_once: dict[int, int] = {}  # of that, what may be written into its row of a stacked result
+        self.n_parts = 0
+        self.cost = 2.0
+        self.inner = self.opaque = False
+        self.fixed: frozenset[int] = frozenset()  # what the programs being written take as operands
+        self.lists: dict[int, int] = {}  # states that are lists of any length -> the operands with as many rows
+        #: Of them, and of long arrays, those that the branch or loop being written may write rows of: whether the
+        #: iteration may stop after that, and whether it may be done again then.
+        self.handed: dict[int, tuple[bool, bool]] = {}
+
+    def program(self) -> Program:
+        """The Program. Raises _Unfit."""
+        n, operands = self.n_carried, self.body.graph.parameters
+        self.n_operands = len(operands)
+        if n > MAX_CARRIED or len(self.test.steps) + len(self.body.steps) > MAX_STEPS:
+            raise _Unfit
+        avals = [v.aval.without_value() for v in operands]
+        if any(not (a.is_static or _is_list(a)) or a.dtype.name in _UNFIT for a in avals[:n]):
+            raise _Unfit
+        for value, aval in zip(operands, avals, strict=True):
+            attrs = {"dtype": aval.dtype, "shape": aval.shape, "name": value.node.name}
+            placeholder = self.graph.add(value.node.op, (), attrs, avals=(aval,), name=value.node.name)
+            self.values.append(placeholder.outputs[0])
+        self.graph.inputs = list(self.values)
+        states = [self.state(k) for k in range(n)]
+        count = self.keep(Aval(as_dtype("int64"), (1,)))
+        given = [*states, *range(n, len(operands))]
+        lines = [f"{self.buffer(count)}[0] = it"]
+        (goes_on,), text = self.nested(self.test, given)
+        lines += [*text, f"if {self.buffer(goes_on)}[0] == 0:", "    return 0"]
+        after, text = self.nested(self.body, given, frozenset(states))
+        lines += text
+        rows, text = self.rows(after[n:], states)
+        lines += [*text, *self.moved(after[:n], states)]
+        if self.cost > LONG_NS or len(self.buffers) > MAX_BUFFERS:
+            raise _Unfit
+        most = max(16, min(MOST, int(CALL_NS / self.cost), *[size for _, size in rows]))
+        outputs = [*states, count, *[number for number, _ in rows]]
+        lines = self.in_rows(lines)
+        lines, mirrors, local = mirrored(lines, *self.small(states, outputs))
+        loaded, head, leave = self.held(states, count, local)
+        scratch = [number for number in self.made if number in loaded and number not in outputs]
+        first = len(self.sizes)
+        for k in range(len(self.products)):
+            head += [f"f{k} = sizes[{first + 2 * k}]", f"g{k} = sizes[{first + 2 * k + 1}]"]
+        if self.inner:
+            head.append(f"left = {MOST}")
+        lines = [each for line in lines for each in (_indented(line, [*leave, "return 0"]) or [line])]
+        head += self.filled(mirrors, states)
+        whole = [*head, *self.head, f"for it in range({most}):", *["    " + line for line in lines]]
+        whole += [f"{self.buffer(count)}[0] = {most}", *leave, "return 0"]
+        source = "def kernel(buffers, sizes, begin, end):\n" + "".join(f"    {line}\n" for line in whole)
+        types = tuple([spell.storage(self.aval(number).dtype.name) for number in loaded])
+        inputs = tuple(range(self.n_operands))
+        read = [k for k in (*inputs, *self.constants) if k < n or k in self.buffers]
+        step = KernelStep(
+            inputs=tuple(read),
+            outputs=(*outputs, *scratch),
+            nodes=(self.loop,),
+            kernel=KernelSpec(source, types, first + 2 * len(self.products), tuple(sorted(self.imports))),
+            buffers=loaded,
+            sizes=tuple(self.sizes),
+            extent=Size(1),
+            cost=most * self.cost,
+            shardable=False,
+            in_place=tuple([(k, k) for k in range(n)]),
+            products=tuple(self.products),
+        )
+        witness = self.body.witness
+        places = [self.body.values.index(value) for value in operands]
+        return Program(
+            graph=self.graph,
+            values=self.values,
+            inputs=inputs,
+            captures=(),
+            outputs=tuple(outputs),
+            steps=[step],
+            constants=self.constants,
+            after=[()],
+            witness=[witness[k] for k in places],
+        )
+
+    # -- memory --------------------------------------------------------------------------------------------------------
+
+    def small(self, states: Sequence[int], outputs: Sequence[int]) -> tuple[list[str], list[str]]:
+        """The names of states, and of what an iteration computes besides, that registers might hold."""
+        few = [k for k in self.made if k in self.buffers and 1 < (self.aval(k).size or 0) <= MOST_BYTES]
+        few = [k for k in few if 0 < (self.aval(k).nbytes or 0) <= MOST_BYTES]
+        names = [self.buffers[k] for k in few if k in states]
+        return names, [self.buffers[k] for k in few if k not in outputs]
+
+    def filled(self, mirrors: Mapping[str, str], states: Sequence[int]) -> list[str]:
+        """Lines that make the mirrors, those of states with what they hold."""
+        lines = []
+        for k, name in self.buffers.items():
+            if name in mirrors:
+                lines.append(f"{mirrors[name]} = {self.local(k)}")
+                if k in states:
+                    lines += [f"for e{mirrors[name]} in range({self.aval(k).size}):"]
+                    lines += [f"    {mirrors[name]}[e{mirrors[name]}] = {name}[e{mirrors[name]}]"]
+        return lines
+
+    def local(self, number: int) -> str:
+        """The text of an array of the kernel's own that has room for a value."""
+        kind = spell.storage(self.aval(number).dtype.name)
+        self.imports.add(f"local_{kind}")
+        return f"local_{kind}({self.aval(number).size})"
+
+    def held(
+        self, states: Sequence[int], count: int, local: Collection[str]
+    ) -> tuple[tuple[int, ...], list[str], list[str]]:
+        """Which values the kernel's slots are, the lines that name them, and those that come before it returns.
+
+        A single number is held in a variable of the kernel's own: what the next iteration waits for then goes through
+        no memory. So is what is named `local`.
+        """
+        outside = {k for step in self.products for k in (*step.inputs, *step.outputs)}
+        single = {k for k in self.buffers if self.aval(k).size == 1} - outside
+        given = {k for k in single if k < self.n_operands or k in self.constants or k in states}
+        single |= {k for k, name in self.buffers.items() if name in local}
+        loaded = tuple([k for k in self.buffers if k not in single or k in given or k == count])
+        head, leave = [], []
+        for k, name in self.buffers.items():
+            slot = f"m{name}" if k in single else name
+            if k in loaded:
+                head.append(f"{slot} = buffers[{loaded.index(k)}]")
+            if k in single:
+                head.append(f"{name} = {self.local(k)}")
+                head += [f"{name}[0] = {slot}[0]"] if k in given else []
+                leave += [f"{slot}[0] = {name}[0]"] if k in states or k == count else []
+        return loaded, head, leave
+
+    def aval(self, number: int) -> Aval:
+        return self.values[number].aval
+
+    def keep(self, aval: Aval) -> int:
+        """The number of a new value of the kernel's own."""
+        self.values.append(Value(_KEPT_NODE, 0, aval.without_value()))
+        self.made.append(len(self.values) - 1)
+        return len(self.values) - 1
+
+    def state(self, k: int) -> int:
+        """The number of what the kernel makes of carried value k. The schedule asks how many rows a list has."""
+        aval = self.aval(k)
+        if aval.is_static:
+            return self.keep(aval)
+        self.values.append(self.graph.add(get("identity"), (self.values[k],), {}, avals=(aval,)).outputs[0])
+        self.made.append(len(self.values) - 1)
+        self.lists[self.made[-1]] = k
+        return self.made[-1]
+
+    def is_long(self, number: int) -> bool:
+        """Whether a value is never copied."""
+        return not self.aval(number).is_static or (self.aval(number).nbytes or 0) > SMALL
+
+    def buffer(self, number: int) -> str:
+        """The name of a value's memory in the source."""
+        return self.buffers.setdefault(number, f"b{len(self.buffers)}")
+
+    def copied(self, source: int, target: int, at: str = "") -> list[str]:
+        """Lines that copy a value, to its place `at` in a longer one."""
+        size = self.aval(source).size or 0
+        if self.is_long(source):
+            raise _Unfit
+        self.cost += 0.1 * size
+        if size == 1 and not at:
+            return [f"{self.buffer(target)}[0] = {self.buffer(source)}[0]"]
+        e = f"e{self.n_parts}"
+        place = f"{at} * {size} + {e}" if at else e
+        self.n_parts += 1
+        return [f"for {e} in range({size}):", f"    {self.buffer(target)}[{place}] = {self.buffer(source)}[{e}]"]
+
+    def moved(self, after: Sequence[int], states: Sequence[int]) -> list[str]:
+        """Lines that make what an iteration has computed the states of the next: all at once."""
+        first: list[str] = []
+        then: list[str] = []
+        written = {state for value, state in zip(after, states, strict=True) if value != state}
+        for value, state in zip(after, states, strict=True):
+            if value == state:
+                continue
+            if value in written:  # another state, which is written as well
+                held = self.keep(self.aval(value))
+                first += self.copied(value, held)
+                value = held
+            then += self.copied(value, state)
+        return first + then
+
+    def rows(self, after: Sequence[int], states: Sequence[int]) -> tuple[list[tuple[int, int]], list[str]]:
+        """Memory for the rows of a call, how many there is room for, and lines that write those of an iteration.
+
+        What the iteration computed for itself may be written there at once.
+        """
+        made: list[tuple[int, int]] = []
+        lines: list[str] = []
+        for number in after:
+            aval = self.aval(number)
+            room = ROWS_BYTES // max(aval.nbytes or 1, 1)
+            if not aval.is_static or room < 16:
+                raise _Unfit
+            rows = self.keep(Aval(aval.dtype, (room, *(aval.shape or ()))))
+            made.append((rows, room))
+            self.buffer(rows)
+            own = number in self.made and number not in states and number in self.buffers
+            if own and (aval.size or 0) > 1 and number not in self.at_once:
+                self.at_once[number] = rows
+            elif aval.size:
+                lines += self.copied(number, rows, "it")
+        return made, lines
+
+    def in_rows(self, lines: list[str]) -> list[str]:
+        """The lines with what is stacked written into its row, where it can be; copied else."""
+        where = {self.buffers[k]: (self.buffers[rows], self.aval(k).size or 0) for k, rows in self.at_once.items()}
+        lines, done = put_in_rows(lines, where) if where else (lines, set())
+        for k, rows in self.at_once.items():
+            if self.buffers[k] in done:
+                del self.buffers[k]
+            else:
+                lines += self.copied(k, rows, "it")
+        return lines
+
+    # -- programs inside -----------------------------------------------------------------------------------------------
+
+    def inline(self, program: Program, given: Sequence[int], owned: frozenset[int]) -> tuple[list[int], list[str]]:
+        """The numbers of a program's results for operands of these numbers, and the lines that compute them.
+
+        Values that are `owned` may be written over where they die.
+        """
+        graph = program.graph
+        table = infer_graph(graph, [self.aval(k) for k in given])
+        avals = [table.get(v, v.aval) for v in program.values]
+        number = dict(zip((*program.inputs, *program.captures), given, strict=True))
+        lines: list[str] = []
+
+        def at(k: int) -> int:
+            if k not in number:
+                value = program.constants.get(k, avals[k].value)
+                if value is None or not avals[k].is_static:
+                    raise _Unfit
+                number[k] = len(self.values)
+                self.values.append(Value(_KEPT_NODE, 0, avals[k].without_value()))
+                self.constants[number[k]] = _tensor(value, avals[k])
+            return number[k]
+
+        becomes = dict(zip(program.outputs, given[: self.n_carried], strict=False)) if owned else {}
+        steps = writes_last(program)
+        for place, step in enumerate(steps):
+            later = steps[place + 1 :]
+            if isinstance(step, AliasStep):
+                number[step.outputs[0]] = at(step.inputs[0])
+                continue
+            # What dies with the step, and what is then known of its rows.
+            dead = {k: self.dying(k, number, program, step, later, owned) for k in step.inputs}
+            free = {k: rows for k, rows in dead.items() if rows is not None}
+            if isinstance(step, KernelStep) and not isinstance(step, CountedStep):
+                lines += self.kernel(step, at, number, avals, set(free), becomes)
+            elif isinstance(step, GemmStep):
+                lines += self.product(step, at, number, avals)
+            elif isinstance(step, CondStep):
+                lines += self.branches(step, at, number, avals, free)
+            elif isinstance(step, WhileStep):
+                lines += self.loop_inside(step, at, number, avals, free)
+            elif isinstance(step, ListStep) and (makes_room(step) or writes_row(step)):
+                lines += self.room(step, at, number, avals, set(free))
+            else:
+                raise _Unfit
+        return [at(k) for k in program.outputs], lines
+
+    def dying(
+        self,
+        k: int,
+        number: dict[int, int],
+        program: Program,
+        step: Step,
+        later: Sequence[Step],
+        owned: frozenset[int],
+    ) -> tuple[bool, bool] | None:
+        """Whether the iteration may stop after a step, and be done again although the step has written rows of `k`.
+
+        None if anything after it looks at this operand, or its memory is not the iteration's own.
+        """
+        own = number.get(k)
+        if own is None or own in self.constants:
+            return None
+        alike = {other for other, same in number.items() if same == own}
+        if any(not alike.isdisjoint(s.inputs) for s in later) or not alike.isdisjoint(program.outputs):
+            return None
+        if own in owned or own in self.handed:  # what the iteration began with, needed until nothing can fail any more
+            stops, again = self.handed.get(own, (False, True))
+            stops = stops or any(may_stop(s) and not self.alike(step, s, number) for s in later)
+            again = again and only_written(program, alike)
+            writes = writes_row(step) or isinstance(step, (CondStep, WhileStep))
+            return (stops, again) if (writes and (again or not stops)) or (own in owned and not stops) else None
+        return (False, True) if own in self.made and own not in self.fixed else None
+
+    def alike(self, step: Step, other: Step, number: dict[int, int]) -> bool:
+        """Whether each writes a row of a list, and where the one finds its place, so does the other."""
+        if not (writes_row(step) and writes_row(other)):
+            return False
+        (one, place, _), (two, at, row) = ([number.get(k) for k in row_of(s)] for s in (step, other))
+        if None in (one, two, place, row) or place != at:
+            return False
+        first, second = (self.aval(cast(int, k)).shape or (None,) for k in (one, two))
+        known = first[0] is not None and first[0] == second[0]
+        return known and second[1:] == self.aval(cast(int, row)).shape
+
+    def room(self, step: ListStep, at: Any, number: dict[int, int], avals: Sequence[Aval], free: set[int]) -> list[str]:
+        """Lines that go on where a list has room for an element, which the executor gives it else, and write it."""
+        into, index = at(step.inputs[0]), at(step.inputs[1])
+        if into not in self.lists:
+            raise _Unfit
+        self.n_parts += 1
+        place, cast_ = f"k{self.n_parts}", f"cast_{self.aval(index).dtype.name}_int64"
+        self.imports.add(cast_)
+        rows = ast.unparse(self.size(Size(1, ((step.inputs[0], 0),)), number, avals))
+        lines = [f"{place} = {cast_}({self.buffer(index)}[0])", f"if {place} >= {rows}:", "    return 0"]
+        number[step.outputs[0]] = into
+        if not writes_row(step):
+            return lines
+        row = at(step.inputs[2])
+        if step.inputs[0] not in free or (self.aval(into).shape or ())[1:] != self.aval(row).shape:
+            raise _Unfit
+        return [*lines, f"if {place} < 0:", "    return 0", *self.copied(row, into, place)]
+
+    def over(
+        self, step: KernelStep, at: Any, number: dict[int, int], free: set[int], becomes: Mapping[int, int]
+    ) -> dict[int, int]:
+        """For results of a step that are written over an operand, which one; it may have to be copied before."""
+        over = {step.outputs[out]: step.inputs[into] for into, out in step.in_place}
+        written = {at(k) for k in over.values()}
+        given = [number.get(k) for k in step.inputs]
+        for into, out in step.same_place:
+            source, result = step.inputs[into], step.outputs[out]
+            own = given[into]
+            if source not in free or result in over or own is None or own in written or given.count(own) > 1:
+                continue
+            if becomes.get(result, own) == own:  # else it would be moved to its state's place, and so would another
+                over[result] = source
+                written.add(own)
+        return over
+
+    def kernel(
+        self,
+        step: KernelStep,
+        at: Any,
+        number: dict[int, int],
+        avals: Sequence[Aval],
+        free: set[int],
+        becomes: Mapping[int, int],
+    ) -> list[str]:
+        """The lines of one kernel. `becomes`: the state that a result is in the next iteration."""
+        lines: list[str] = []
+        over = self.over(step, at, number, free, becomes)
+        for out in step.outputs:
+            aval = avals[out]
+            source = over.get(out)
+            if source is not None and source in free and self.as_large(step, aval, self.aval(at(source))):
+                number[out] = at(source)
+                continue
+            if not aval.is_static:
+                raise _Unfit
+            number[out] = self.keep(aval)
+            if (aval.nbytes or 0) > 4 * SMALL:
+                raise _Unfit
+            if source is not None:
+                lines += self.copied(at(source), number[out])
+        costs = [k for size in (step.extent, *step.cost_dims) for k, _ in size.dims]
+        if looks_in_vain(step, avals) or any(number.get(k) in self.lists for k in costs):
+            raise _Unfit
+        is_list = step.nodes[0].op.step == "list_set"
+        if not (is_list or any(avals[k].size for k in step.outputs)):
+            return lines
+        # The order of a float sum is LLVM's choice: it must not know here how long it is, for it does not know there.
+        self.opaque = any(name.startswith("fold_") for name in step.kernel.imports)
+        end = self.size(step.extent, number, avals)
+        factors = [self.known(size, avals) for size in (step.extent, *step.cost_dims)]
+        self.cost += 1.0 + step.cost * math.prod([f or 1 for f in factors])
+        sizes = [self.size(size, number, avals) for size in step.sizes]
+        self.imports.update(step.kernel.imports)
+        slots = [self.buffer(at(k)) for k in step.buffers]
+        self.n_parts += 1
+        known = {i: n for i, size in enumerate(step.sizes) if (n := self.known(size, avals)) is not None}
+        part = Part(f"p{self.n_parts}_", slots, sizes, end, known)
+        lines += part.lines(step.kernel.source)
+        self.imports |= part.imports
+        return lines
+
+    def as_large(self, step: Step, aval: Aval, other: Aval) -> bool:
+        """Whether a result fits where an operand lies; a list is as long with another row."""
+        if aval.is_static and other.is_static:
+            return aval.nbytes == other.nbytes
+        return writes_row(step) and _is_list(other) and (aval.shape or ())[1:] == (other.shape or ())[1:]
+
+    def product(self, step: GemmStep, at: Any, number: dict[int, int], avals: Sequence[Aval]) -> list[str]:
+        """The line that has a product of matrices computed, as it is outside of kernels."""
+        given = [avals[k] for k in (*step.inputs, *step.outputs)]
+        if not all(aval.is_static for aval in given) or (given[2].nbytes or 0) > 4 * SMALL:
+            raise _Unfit
+        shapes = tuple([cast("tuple[int, ...]", aval.shape) for aval in given])
+        *batch, m, n = shapes[2]
+        k, dtype = shapes[0][-2 if step.transpose_a else -1], given[0].dtype.name
+        item = gemm_size(dtype)
+        operands = [at(k) for k in step.inputs]
+        number[step.outputs[0]] = result = self.keep(given[2])
+        few = not batch and min(m, n) == 1 and max(m, n) <= FEW_SUMS and 1 <= k <= FEW_SUMS
+        if few and vector_bits() and dtype in spell.FLOATS:
+            self.cost += 4.0 + 0.1 * m * n * k
+            turned = step.transpose_b if m == 1 else not step.transpose_a
+            matrix, vector = operands[::-1] if m == 1 else operands
+            return self.by_rows(matrix, vector, result, max(m, n), k, turned)
+        self.cost += gemm_cost(batch, m, n, k, item)
+        units = math.prod(batch) * gemm_shards(batch, m, n, k, item)[0]
+        i = len(self.products)
+        self.products.append(replace(step, inputs=tuple(operands), outputs=(result,), shapes=shapes))
+        self.imports.add("product")
+        slots = ", ".join([self.buffer(k) for k in (*operands, result)])
+        return [f"product(f{i}, g{i}, {slots}, {units})"]
+
+    def by_rows(self, matrix: int, vector: int, result: int, m: int, k: int, rows: bool) -> list[str]:
+        """The lines that compute m sums of k products in order, a lane each; `rows`: a sum's factors lie in a row."""
+        self.n_parts += 1
+        i, name = f"r{self.n_parts}", f"m{self.n_parts}"
+        kind, source = self.aval(matrix).dtype.name, self.buffer(matrix)
+        if rows and (matrix in self.constants or self.n_carried <= matrix < self.n_operands):
+            # It is the same in every iteration: turned before the first.
+            self.imports.add(f"local_{kind}")
+            self.head += [f"{name} = local_{kind}({m * k})", f"for {i} in range({m}):"]
+            self.head.append(f"    for {name}k in range({k}):")
+            self.head.append(f"        {name}[{name}k * {m} + {i}] = {source}[{i} * {k} + {name}k]")
+            source, rows = name, False
+        self.imports.add(f"muladd_{kind}")
+        lines = [f"{name}v{p} = {self.buffer(vector)}[{p}]" for p in range(k)]
+        lines += [f"for {i} in range({m}):", f"    {name}s = {kind}(0)"]
+        for p in range(k):
+            place = f"{i} * {k} + {p}" if rows else f"{p * m} + {i}"
+            lines.append(f"    {name}s = muladd_{kind}({source}[{place}], {name}v{p}, {name}s)")
+        return [*lines, f"    {self.buffer(result)}[{i}] = {name}s"]
+
+    def known(self, size: Size, avals: Sequence[Aval]) -> int | None:
+        """The number that a size is in every call; None where the shapes of this one decide."""
+        total = size.constant
+        for k, axis in size.dims:
+            n = (avals[k].shape or ())[axis]
+            if n is None:
+                return None
+            total *= n
+        return total
+
+    def size(self, size: Size, number: dict[int, int], avals: Sequence[Aval]) -> ast.expr:
+        """A size in the source."""
+        found = self.known(size, avals)
+        if found is not None and not (self.opaque and size.dims):
+            return ast.Constant(found)
+        if found is not None:
+            size = Size(found)
+        own = [(number.get(k, self.n_operands), axis) for k, axis in size.dims]
+        made = Size(size.constant, tuple([(self.lists.get(k, k), axis) for k, axis in own]))
+        if any(k >= self.n_operands for k, _ in made.dims):
+            raise _Unfit
+        if made not in self.sizes:
+            self.sizes.append(made)
+        return ast.Subscript(ast.Name("sizes", ast.Load()), ast.Constant(self.sizes.index(made)), ast.Load())
+
+    def nested(
+        self,
+        program: Program,
+        given: Sequence[int],
+        owned: frozenset[int] = frozenset(),
+        handed: Mapping[int, tuple[bool, bool]] | None = None,
+    ) -> tuple[list[int], list[str]]:
+        """`inline` for a program whose operands stay as they are, but for those `owned` and rows of those `handed`."""
+        around = self.fixed, self.handed
+        self.fixed, self.handed = self.fixed | frozenset(given), dict(handed or {})
+        try:
+            return self.inline(program, given, owned)
+        finally:
+            self.fixed, self.handed = around
+
+    def branches(
+        self,
+        step: CondStep,
+        at: Any,
+        number: dict[int, int],
+        avals: Sequence[Aval],
+        free: Mapping[int, tuple[bool, bool]],
+    ) -> list[str]:
+        """The lines of a cond. A list that both branches hand on, perhaps with other rows, stays where it is."""
+        predicate, *operands = [at(k) for k in step.inputs]
+        handed = {own: free[k] for k, own in zip(step.inputs[1:], operands, strict=True) if k in free}
+        handed = {own: rows for own, rows in handed.items() if self.is_long(own) and operands.count(own) == 1}
+        blocks = [self.nested(each, operands, handed=handed) for each in (step.then_program, step.else_program)]
+        for k, *values in zip(step.outputs, *[found for found, _ in blocks], strict=True):
+            if values[0] == values[1] and values[0] in handed:
+                number[k] = values[0]
+                continue
+            if not avals[k].is_static:
+                raise _Unfit
+            number[k] = self.keep(avals[k])
+            for value, (_, text) in zip(values, blocks, strict=True):
+                text += self.copied(value, number[k])
+        lines: list[str] = []
+        for header, (_, text) in zip((f"if {self.buffer(predicate)}[0] != 0:", "else:"), blocks, strict=True):
+            lines += [header, *["    " + line for line in text or ["pass"]]]
+        return lines
+
+    def loop_inside(
+        self,
+        step: WhileStep,
+        at: Any,
+        number: dict[int, int],
+        avals: Sequence[Aval],
+        free: Mapping[int, tuple[bool, bool]],
+    ) -> list[str]:
+        """The lines of a loop in the body: if it takes long, the iteration is left to the executor.
+
+        Rows of a list are written where it is.
+        """
+        n = step.n_carried
+        if len(step.outputs) != n or len(step.cond_program.steps) + len(step.body_program.steps) > MAX_STEPS:
+            raise _Unfit
+        self.inner = True
+        lines: list[str] = []
+        operands = [at(k) for k in step.inputs]
+        states = []
+        handed = {}
+        for k, taken, source in zip(step.outputs, step.inputs, operands[:n], strict=False):
+            if self.is_long(source) and taken in free and operands.count(source) == 1:
+                number[k] = source
+                handed[source] = True, free[taken][1]  # the next iteration may stop
+            elif not avals[k].is_static or avals[k].dtype.name in _UNFIT:
+                raise _Unfit
+            else:
+                number[k] = self.keep(avals[k])
+                lines += self.copied(source, number[k])
+            states.append(number[k])
+        given = [*states, *operands[n:]]
+        before = self.cost
+        (goes_on,), text = self.nested(step.cond_program, given)
+        inside = [*text, f"if {self.buffer(goes_on)}[0] == 0:", "    break"]
+        inside += [f"left = left - {MOST // 16 if step.iterates else 1}", "if left < 0:", "    return 0"]
+        after, text = self.nested(step.body_program, given, handed=handed)
+        inside += [*text, *self.moved(after, states)]
+        self.cost = before + 8 * (self.cost - before)
+        return [*lines, "while True:", *["    " + line for line in inside]]
+
+
+def _indented(line: str, instead: Sequence[str]) -> list[str]:
+    """`instead` of a line that returns, as far to the right; nothing for other lines."""
+    return [line.replace("return 0", each) for each in instead] if line.strip() == "return 0" else []
+
+
+def _is_list(aval: Aval) -> bool:
+    """Whether only the number of rows is not known, and each has an element."""
+    return bool(aval.shape) and None not in aval.shape[1:] and 0 not in aval.shape  # type: ignore[index,operator]
+
+
+def _tensor(value: Any, aval: Aval) -> Any:
+    return value if isinstance(value, EagerTensor) else from_array(np.asarray(value), aval.dtype)
+
+
+__all__ = ["burst_program"]

@@ -1,0 +1,465 @@
+"""Kernels of the ops that must go through their input in order: running totals, scatters, the k largest, searches.
+
+Rule: an op names its kind as `step="kind.combination"`; what an element is added to, and in which order, follows from
+the shapes alone. Units of work are independent of each other (rows, columns, ranges of the result), so that threads
+share them without changing a bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from fastgraph.compiler.cpu import spelling as spell
+from fastgraph.compiler.library.integer_matmul import integer_product
+from fastgraph.compiler.library.kernel_source import Ordered, Shapes, Text
+from fastgraph.compiler.library.pooling_gradients import pool_kernel
+from fastgraph.compiler.library.random_numbers import random_kernel
+from fastgraph.compiler.library.slice_add import slice_add
+from fastgraph.compiler.program.program import Size
+from fastgraph.core.base.dtype import DType
+from fastgraph.core.base.shapes import Aval
+from fastgraph.graph.ir import Node, Value
+
+#: Columns whose running totals are kept side by side: the loop over them is vectorised.
+TILE = 64
+#: Into how many units a scatter is cut: each reads all indices, so more of them would cost more than they gain.
+PARTS = 8
+#: Elements of a row from which on units share the columns, and from which on they share the rows.
+WIDE, NARROW = 128, 8
+_OTHER = {"string", "variant", "resource"}
+
+
+def ordered(node: Node, number: Mapping[Value, int], avals: Mapping[Value, Aval]) -> Ordered | None:
+    """The kernel of a node whose op is of one of these kinds; None where no kernel can compute it."""
+    make, how = _KINDS.get(_kind(node)), (node.op.step or "").partition(".")[2]
+    values = (*node.inputs, *node.outputs)
+    if make is None or any(v.aval.dtype.name in _OTHER or avals[v].shape is None for v in values):
+        return None
+    return make(node, how, Shapes(number, avals))
+
+
+def _kind(node: Node) -> str:
+    return (node.op.step or "").partition(".")[0]
+
+
+# ---- running totals --------------------------------------------------------------------------------------------------
+
+_START = {"add": 0, "mul": 1, "logaddexp": float("-inf")}
+
+
+def _combined(text: Text, how: str, dtype: str, total: str, value: str) -> str:
+    return text.call(f"{how}_{spell.register(dtype)}", total, value)
+
+
+def _scan(node: Node, how: str, shapes: Shapes) -> Ordered:
+    """out[k] = out[k - 1] combined with x[k], along one axis; a unit is one line of the tensor."""
+    x, out = node.inputs[0], node.outputs[0]
+    dtype = x.aval.dtype.name
+    text = Text()
+    kept = spell.register(dtype)
+    start = spell.number(_START[how], kept)
+    new = _combined(text, how, dtype, "old", text.load("x0[at]", dtype))
+    result = text.store("old" if node.attrs["exclusive"] else "new", dtype)
+    columns = text.store("totals[c]" if node.attrs["exclusive"] else "new", dtype)
+    wide = _combined(text, how, dtype, "totals[c]", text.load("x0[at + c]", dtype))
+    last = "at = at + (n - 1) * inner\n" if node.attrs["reverse"] else ""
+    move = f"at = at {'-' if node.attrs['reverse'] else '+'} inner"
+    source = f"""def kernel(buffers, sizes, begin, end):
+    x0 = buffers[0]
+    x1 = buffers[1]
+    n = sizes[0]
+    inner = sizes[1]
+    totals = {text.call(f"local_{kept}", str(TILE))}
+    unit = begin
+    while unit < end:
+        outer = {text.call("truncatediv_int64", "unit", "inner")}
+        first = unit - outer * inner
+        width = {text.call("min_int64", text.call("min_int64", str(TILE), "inner - first"), "end - unit")}
+        at = outer * n * inner + first
+        {last}
+        if width == 1:
+            old = {start}
+            for k in range(n):
+                new = {new}
+                x1[at] = {result}
+                old = new
+                {move}
+        else:
+            for c in range(width):
+                totals[c] = {start}
+            for k in range(n):
+                for c in range(width):
+                    new = {wide}
+                    x1[at + c] = {columns}
+                    totals[c] = new
+                {move}
+        unit = unit + width
+    return 0
+"""
+    axis = node.attrs["axis"] % shapes.rank(x)
+    length, inner = shapes.of(x, axis, axis + 1), shapes.of(x, axis + 1)
+    lines = Size(1, shapes.of(x, 0, axis).dims + inner.dims)
+    each = 12.0 if how == "logaddexp" else 1.2
+    return Ordered(text.spec(source, (dtype, dtype), 2), (x, out), (length, inner), lines, each, (length,))
+
+
+# ---- scatters --------------------------------------------------------------------------------------------------------
+
+#: What becomes of an element `old` when `value` comes to it: NaN as in TensorFlow's kernels.
+COMBINE: dict[str, Callable[[Text, str], str]] = {
+    "update": lambda text, dtype: "value",
+    "add": lambda text, dtype: text.call(f"add_{dtype}", "old", "value"),
+    "sub": lambda text, dtype: text.call(f"sub_{dtype}", "old", "value"),
+    "mul": lambda text, dtype: text.call(f"mul_{dtype}", "old", "value"),
+    "max": lambda text, dtype: "value if value > old else old",
+    "min": lambda text, dtype: "value if value < old else old",
+    "segmax": lambda text, dtype: "old if old > value else value",
+    "segmin": lambda text, dtype: "old if old < value else value",
+}
+
+
+def identity_of(how: str, dtype: DType) -> Any:
+    """What a result is before anything has been scattered to it."""
+    if how not in ("segmax", "segmin"):
+        return int(how == "mul")
+    edge = dtype.min if how == "segmax" else dtype.max
+    return int(edge) if dtype.is_integer else float(edge)
+
+
+@dataclass
+class _Layout:
+    """Where the updates of a scatter go: update j of outer index o to row `row` of the `rows` of o.
+
+    `n` updates for each outer index, `mid` outer indices share the indices; a row has `inner` elements.
+    """
+
+    outer: Size
+    rows: Size
+    inner: Size
+    n: Size
+    mid: Size
+    extents: tuple[Size, ...]  # of the axes that an index names
+    wrong: str  # what an index out of range does: "fail", "fail unless negative" or "skip"
+
+
+def _scatter(node: Node, how: str, shapes: Shapes, layout: _Layout, base: Value | None) -> Ordered | None:
+    """out = base, then for each update in order: out[row] = combination of out[row] and the update.
+
+    The result lies over the base, if that is none of the other operands.
+    """
+    updates, indices = (node.inputs[i] for i in _PLACES[_kind(node)])
+    out = node.outputs[0]
+    dtype, index = out.aval.dtype.name, indices.aval.dtype.name
+    if dtype in spell.HALVES and how in ("add", "sub", "mul"):
+        return None  # the ops' functions add in float32: rounding each of many sums to 16 bits would lose them
+    text = Text()
+    new = COMBINE[how](text, spell.register(dtype))
+    number = spell.number(identity_of(how, out.aval.dtype), spell.register(dtype))
+    over = None if base in (updates, indices) else base
+    fill = ""
+    if over is None:  # what the result is before anything comes to it
+        first = "x3[i]" if base is not None else text.store(number, dtype)
+        fill = f"""for r in range(low, high):
+            for i in range(r * inner + left, r * inner + right):
+                x2[i] = {first}"""
+    depth = len(layout.extents)
+    lines, row = [], "0"
+    for d in range(depth):
+        at = f"(batch * n + j) * {depth} + {d}" if depth > 1 else "batch * n + j"
+        lines.append(f"k{d} = {text.call(f'cast_{index}_int64', f'x1[{at}]')}")
+        row = f"k{d}" if d == 0 else f"({row}) * e{d} + k{d}"
+    outside = " or ".join([f"k{d} < 0 or k{d} >= e{d}" for d in range(depth)])
+    if depth:
+        fail = [f"return {1 << 48} + batch * n + j"]
+        if layout.wrong == "fail unless negative":
+            fail = [f"if k0 >= 0: return {1 << 48} + batch * n + j", "continue"]
+        elif layout.wrong == "skip":
+            fail = ["continue"]
+        lines += [f"if {outside}:", *["    " + line for line in fail]]
+    checks = "\n                ".join(lines)
+    sizes = ["outer", "rows", "inner", "n", "mid", *[f"e{d}" for d in range(depth)]]
+    names = "\n    ".join([f"{name} = sizes[{i}]" for i, name in enumerate(sizes)])
+    whole = text.call("truncatediv_int64", "low", "rows")
+    source = f"""def kernel(buffers, sizes, begin, end):
+    x0 = buffers[0]
+    x1 = buffers[1]
+    x2 = buffers[2]
+    {"x3 = buffers[3]" if base is not over else ""}
+    {names}
+    low = 0
+    high = outer * rows
+    left = 0
+    right = inner
+    if inner >= {WIDE}:
+        left = {_eighth(text, "inner", "begin")}
+        right = {_eighth(text, "inner", "end")}
+    elif inner >= {NARROW}:
+        low = {_eighth(text, "outer * rows", "begin")}
+        high = {_eighth(text, "outer * rows", "end")}
+    elif begin > 0:
+        high = 0
+    if low < high:
+        {fill}
+        for o in range({whole}, {text.call("truncatediv_int64", "high - 1", "rows")} + 1):
+            batch = {text.call("truncatediv_int64", "o", "mid")}
+            for j in range(n):
+                {checks}
+                row = o * rows + {row}
+                if row < low or row >= high:
+                    continue
+                to = row * inner
+                source = (o * n + j) * inner
+                for c in range(left, right):
+                    value = {text.load("x0[source + c]", dtype)}
+                    old = {text.load("x2[to + c]", dtype)}
+                    x2[to + c] = {text.store(f"({new})", dtype)}
+    return 0
+"""
+    buffers = (updates, indices, out, *(() if base is over else (base,)))
+    spec = text.spec(source, [v.aval.dtype.name for v in buffers], len(sizes))
+    run_time = (layout.outer, layout.rows, layout.inner, layout.n, layout.mid, *layout.extents)
+    work = Size(1, layout.outer.dims + layout.n.dims + layout.inner.dims)
+    fallible = layout.wrong != "skip" and depth > 0
+    return Ordered(spec, buffers, run_time, Size(PARTS), 1.5 / PARTS, (work,), fallible, over)
+
+
+def _eighth(text: Text, extent: str, unit: str) -> str:
+    return text.call("truncatediv_int64", f"{extent} * {unit}", str(PARTS))
+
+
+#: The inputs that are the updates and the indices, by kind.
+_PLACES = {
+    "scatter_nd": (1, 0),
+    "tensor_scatter": (2, 1),
+    "segment": (0, 1),
+    "gather_grad": (0, 1),
+    "gather_add": (1, 2),
+}
+
+
+def _nd(node: Node, how: str, shapes: Shapes, base: Value | None) -> Ordered | None:
+    indices = node.inputs[_PLACES[_kind(node)][1]]
+    out = node.outputs[0]
+    depth = indices.aval.shape[-1] if indices.aval.shape else None
+    if depth is None:
+        return None
+    extents = tuple([shapes.of(out, d, d + 1) for d in range(depth)])
+    layout = _Layout(
+        Size(), shapes.of(out, 0, depth), shapes.of(out, depth), shapes.of(indices, 0, -1), Size(), extents, "fail"
+    )
+    return _scatter(node, how, shapes, layout, base)
+
+
+def _scatter_nd(node: Node, how: str, shapes: Shapes) -> Ordered | None:
+    return _nd(node, how, shapes, None)
+
+
+def _tensor_scatter(node: Node, how: str, shapes: Shapes) -> Ordered | None:
+    return _nd(node, how, shapes, node.inputs[0])
+
+
+def _segment(node: Node, how: str, shapes: Shapes) -> Ordered | None:
+    ids, out = node.inputs[1], node.outputs[0]
+    rows = shapes.of(out, 0, 1)
+    layout = _Layout(Size(), rows, shapes.of(out, 1), shapes.of(ids), Size(), (rows,), "fail unless negative")
+    return _scatter(node, how, shapes, layout, None)
+
+
+def _gather_grad(node: Node, how: str, shapes: Shapes) -> Ordered | None:
+    return _gathered(node, how, shapes, None)
+
+
+def _gather_add(node: Node, how: str, shapes: Shapes) -> Ordered | None:
+    return _gathered(node, how, shapes, node.inputs[0])
+
+
+def _gathered(node: Node, how: str, shapes: Shapes, base: Value | None) -> Ordered | None:
+    indices, out = node.inputs[_PLACES[_kind(node)][1]], node.outputs[0]
+    axis = node.attrs["axis"] % shapes.rank(out)
+    batch = node.attrs["batch_dims"]
+    batch = batch % shapes.rank(indices) if batch < 0 else batch
+    rows = shapes.of(out, axis, axis + 1)
+    layout = _Layout(
+        shapes.of(out, 0, axis),
+        rows,
+        shapes.of(out, axis + 1),
+        shapes.of(indices, batch),
+        shapes.of(out, batch, axis),
+        (rows,),
+        "skip",
+    )
+    return _scatter(node, how, shapes, layout, base)
+
+
+# ---- the k largest ---------------------------------------------------------------------------------------------------
+
+
+def _top_k(node: Node, how: str, shapes: Shapes) -> Ordered:
+    """Values and places of the k largest of each row, by insertion into the k found so far; a unit is one row."""
+    x, (values, places) = node.inputs[0], node.outputs
+    dtype, index = x.aval.dtype.name, places.aval.dtype.name
+    text = Text()
+    value = text.load("x0[row * n + i]", dtype)
+    before = text.load("x1[at - 1]", dtype)
+    place = text.call(f"cast_int64_{index}", "i")
+    source = f"""def kernel(buffers, sizes, begin, end):
+    x0 = buffers[0]
+    x1 = buffers[1]
+    x2 = buffers[2]
+    n = sizes[0]
+    k = sizes[1]
+    if k == 0:
+        return 0
+    for row in range(begin, end):
+        first = row * k
+        filled = 0
+        for i in range(n):
+            value = {value}
+            at = first + filled
+            if filled == k:
+                last = {text.load("x1[first + k - 1]", dtype)}
+                if not (value > last or (value != value and last == last)):
+                    continue
+                at = at - 1
+            else:
+                filled = filled + 1
+            while at > first:
+                before = {before}
+                if not (value > before or (value != value and before == before)):
+                    break
+                x1[at] = x1[at - 1]
+                x2[at] = x2[at - 1]
+                at = at - 1
+            x1[at] = {text.store("value", dtype)}
+            x2[at] = {place}
+    return 0
+"""
+    length, k = shapes.of(x, -1), shapes.of(values, -1)
+    spec = text.spec(source, (dtype, dtype, index), 2)
+    return Ordered(spec, (x, values, places), (length, k), shapes.of(x, 0, -1), 2.0, (length,))
+
+
+# ---- searches and permutations ---------------------------------------------------------------------------------------
+
+
+def _search(node: Node, how: str, shapes: Shapes) -> Ordered:
+    """Where values go in sorted rows, by halving; a unit is one row."""
+    (rows, values), out = node.inputs, node.outputs[0]
+    dtype, index = rows.aval.dtype.name, out.aval.dtype.name
+    text = Text()
+    before = "<=" if node.attrs["right"] else "<"
+    source = f"""def kernel(buffers, sizes, begin, end):
+    x0 = buffers[0]
+    x1 = buffers[1]
+    x2 = buffers[2]
+    n = sizes[0]
+    m = sizes[1]
+    if sizes[2] != sizes[3]:
+        return {1 << 48}
+    for row in range(begin, end):
+        for i in range(row * m, row * m + m):
+            value = {text.load("x1[i]", dtype)}
+            low = row * n
+            high = low + n
+            while low < high:
+                middle = low + ((high - low) >> 1)
+                if {text.load("x0[middle]", dtype)} {before} value:
+                    low = middle + 1
+                else:
+                    high = middle
+            x2[i] = {text.call(f"cast_int64_{index}", "low - row * n")}
+    return 0
+"""
+    length = shapes.of(values, 1)
+    spec = text.spec(source, (dtype, dtype, index), 4)
+    n_rows, extent = shapes.of(rows, 0, 1), shapes.of(values, 0, 1)
+    sizes = (shapes.of(rows, 1), length, n_rows, extent)
+    return Ordered(spec, (rows, values, out), sizes, extent, 60.0, (length,), True)
+
+
+def _permutation(node: Node, how: str, shapes: Shapes) -> Ordered:
+    """out[x[i]] = i, once for each; one unit."""
+    x, out = node.inputs[0], node.outputs[0]
+    dtype = x.aval.dtype.name
+    text = Text()
+    source = f"""def kernel(buffers, sizes, begin, end):
+    x0 = buffers[0]
+    x1 = buffers[1]
+    n = sizes[0]
+    for i in range(n):
+        x1[i] = {dtype}(-1)
+    for i in range(n):
+        at = {text.call(f"cast_{dtype}_int64", "x0[i]")}
+        if at < 0 or at >= n:
+            return {1 << 48} + i
+        if x1[at] >= 0:
+            return {1 << 48} + i
+        x1[at] = {text.call(f"cast_int64_{dtype}", "i")}
+    return 0
+"""
+    length = shapes.of(x)
+    return Ordered(text.spec(source, (dtype, dtype), 1), (x, out), (length,), Size(), 2.0, (length,), True)
+
+
+def _list_set(node: Node, how: str, shapes: Shapes) -> Ordered | None:
+    """The result lies over the list: one row is written; all of it, if the elements' shape was not known before.
+
+    Of a list that is written in order the first element says it; of any other, the first of one that is not begun.
+    """
+    buffer, index, value, *begun = node.inputs
+    out = node.outputs[0]
+    if shapes.rank(buffer) != shapes.rank(value) + 1 or buffer is value:
+        return None
+    text = Text()
+    rank = shapes.rank(value)
+    differ = " or ".join([f"sizes[{2 + 2 * d}] != sizes[{3 + 2 * d}]" for d in range(rank)])
+    is_begun = "k != 0" if node.attrs.get("in_order") else "x2[0]" if begun else "True"
+    rows = f"x{2 + len(begun)}"
+    blank = f"""if {differ}:
+        if {is_begun}:
+            return {1 << 48}
+        for i in range(n * inner):
+            {rows}[i] = 0"""
+    source = f"""def kernel(buffers, sizes, begin, end):
+    x0 = buffers[0]
+    x1 = buffers[1]
+    x2 = buffers[2]
+    {"x3 = buffers[3]" if begun else ""}
+    n = sizes[0]
+    inner = sizes[1]
+    k = {text.call(f"cast_{index.aval.dtype.name}_int64", "x1[0]")}
+    if k < 0 or k >= n:
+        return {1 << 48}
+    {blank if rank else ""}
+    for i in range(inner):
+        {rows}[k * inner + i] = x0[i]
+    return 0
+"""
+    dtype = out.aval.dtype.name
+    elements = [size for d in range(rank) for size in (shapes.of(buffer, d + 1, d + 2), shapes.of(value, d, d + 1))]
+    sizes = (shapes.of(buffer, 0, 1), shapes.of(value), *elements)
+    spec = text.spec(source, (dtype, index.aval.dtype.name, *(["bool"] if begun else []), dtype), len(sizes))
+    return Ordered(spec, (value, index, *begun, out), sizes, Size(), 5.0, (sizes[1],), True, buffer)
+
+
+_KINDS: dict[str, Callable[[Node, str, Shapes], Ordered | None]] = {
+    "philox": random_kernel,
+    "scan": _scan,
+    "scatter_nd": _scatter_nd,
+    "tensor_scatter": _tensor_scatter,
+    "segment": _segment,
+    "gather_grad": _gather_grad,
+    "gather_add": _gather_add,
+    "slice_add": slice_add,
+    "top_k": _top_k,
+    "search": _search,
+    "list_set": _list_set,
+    "permutation": _permutation,
+    "max_pool": pool_kernel,
+    "gemm": integer_product,
+}
+
+#: The kinds of step that this module writes kernels for.
+KINDS = frozenset(_KINDS)

@@ -1,0 +1,131 @@
+"""What a loop nest costs: nanoseconds on one thread of a plain x86-64 machine, by counting.
+
+Rule: an estimate from the nest's structure and its extents; it decides what is fused and how work is cut, never what is
+computed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from fastgraph.compiler.nest.loop_nest import LoopNest
+from fastgraph.compiler.nest.scalar_ir import Scalar, walk
+
+if TYPE_CHECKING:
+    from fastgraph.compiler.nest.canonicalize import FlatNest
+
+#: Nanoseconds to call one kernel, its share of scheduling included.
+LAUNCH = 120.0
+
+_ARITHMETIC = 0.05
+LOAD = 0.12
+_GATHER = 0.8
+_STORE = 0.15
+_WEIGHTS = {
+    **dict.fromkeys(("const", "var", "extent", "param"), 0.0),
+    **dict.fromkeys(("exp", "log", "log1p", "expm1", "tanh", "sigmoid", "softplus"), 0.4),
+    **dict.fromkeys(("div", "sqrt", "rsqrt"), 0.2),
+    **dict.fromkeys(("floordiv", "floormod", "truncatediv", "truncatemod"), 1.2),
+    **dict.fromkeys(("sin", "cos"), 0.8),
+    "tan": 2.0,
+    **dict.fromkeys(("asin", "acos", "atan", "asinh", "acosh", "atanh", "sinh", "cosh"), 6.0),
+    **dict.fromkeys(("erf", "erfc", "lgamma", "pow", "atan2", "fmod", "exp2", "log2", "nextafter"), 8.0),
+    **dict.fromkeys(("erfinv", "ndtri", "digamma"), 3.0),
+    **dict.fromkeys(("bessel_i0e", "bessel_i1e"), 4.0),
+    **dict.fromkeys(("zeta", "polygamma"), 60.0),
+    **dict.fromkeys(("igamma", "igammac", "igamma_grad_a"), 150.0),
+    "load": LOAD,
+    "read": LOAD,
+    "reduce": 1.0,  # its start and end; the steps are counted with its body
+    "check": 0.3,
+    "select": 0.04,
+    "cast": 0.03,
+}
+
+#: How many times as long as with plain floats an operation takes.
+_BY_DTYPE = {"float16": 4.0, "bfloat16": 4.0, "complex64": 3.0, "complex128": 6.0}
+
+
+def weight(term: Scalar) -> float:
+    """Nanoseconds of one operation where LLVM vectorises it."""
+    if term.op in ("load", "read") and term.risky:
+        return _GATHER
+    known = _WEIGHTS.get(term.op)
+    if known is not None:
+        return known
+    if term.dtype == "int64":  # mostly addresses, which LLVM folds into the access
+        return 0.02
+    return _ARITHMETIC * _BY_DTYPE.get(term.dtype, 1.0)
+
+
+def cost(nest: LoopNest | FlatNest) -> float:
+    """Nanoseconds for one run of the nest at its witness extents, without the launch."""
+    terms = walk([s.scalar for s in nest.stores])
+    chains = loop_chains(nest, terms)
+    times: dict[frozenset[Scalar], int] = {}  # most terms depend on the same few sets of variables
+    total = 0.0
+    for term in terms:
+        own = weight(term)
+        if term.op == "reduce":
+            inner = trips(term.args[: term.attr[1]], chains)
+            total += 0.06 * inner
+        if own:
+            free = term.free
+            if free not in times:
+                times[free] = trips(free, chains)
+            total += own * times[free]
+    for store in nest.stores:
+        total += _STORE * trips((*nest.dims, *store.variables), chains)
+    return total
+
+
+#: Terms that are no floating-point operation: what only names, moves or picks values.
+_MOVES = frozenset(("const", "var", "extent", "param", "load", "read", "cast", "select", "check"))
+
+
+def operations(nest: LoopNest | FlatNest) -> float:
+    """Arithmetic operations in one run of the nest at its witness extents; exp, log and the like count as one."""
+    terms = walk([s.scalar for s in nest.stores])
+    chains = loop_chains(nest, terms)
+    total = 0.0
+    for term in terms:
+        if term.op == "reduce":
+            total += trips(term.args[: term.attr[1]], chains)
+        elif term.op not in _MOVES and term.dtype not in ("int64", "bool"):  # those are addresses and conditions
+            total += trips(term.free, chains)
+    return total
+
+
+def loop_chains(nest: LoopNest | FlatNest, terms: Sequence[Scalar]) -> dict[Scalar, frozenset[Scalar]]:
+    """For each variable the loops that stand round its body, its own among them; `terms` are all of the nest's."""
+    chains: dict[Scalar, frozenset[Scalar]] = {}
+    outer: frozenset[Scalar] = frozenset()
+    for v in nest.dims:
+        outer = chains[v] = outer | {v}
+    for store in nest.stores:
+        around = outer
+        for v in store.variables:
+            around = chains[v] = around | {v}
+    # Outer reductions come later in the walk than those in their bodies.
+    for term in reversed(terms):
+        if term.op == "reduce":
+            around = frozenset().union(*[chains[v] for v in term.free])
+            for v in term.args[: term.attr[1]]:
+                around = chains[v] = around | {v}
+    return chains
+
+
+def trips(variables: Iterable[Scalar], chains: Mapping[Scalar, frozenset[Scalar]]) -> int:
+    """How often something that depends on `variables` is computed."""
+    loops: frozenset[Scalar] = frozenset().union(*[chains[v] for v in variables])
+    return math.prod([_count(v) for v in loops])
+
+
+def _count(v: Scalar) -> int:
+    extent = v.args[0].witness or 0
+    if len(v.args) == 1:
+        return extent
+    (outer,) = v.args[1].free  # a chunk of the extent: together the chunks are all of it
+    return -(-extent // (outer.args[0].witness or 1))

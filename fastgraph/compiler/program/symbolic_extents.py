@@ -1,0 +1,254 @@
+"""Witnesses: the numbers that stand for unknown dimensions while a Program is made.
+
+Rule: every unknown dimension is a prime of its own as long as inference allows it; dimensions that come out equal are
+equal in every call, and nothing that is compiled contains a witness.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from fastgraph.compiler.program.shape_inference import CannotPlan, infer_node
+from fastgraph.core.base.shapes import Aval, Shape
+from fastgraph.graph.ir import Graph, Node, Value
+
+#: Large enough not to be somebody's layer width, small enough for products of four.
+FIRST_WITNESS = 10_007
+
+
+def primes(taken: set[int]) -> Iterator[int]:
+    """Distinct primes that are not in `taken`."""
+    n = FIRST_WITNESS
+    while True:
+        if n not in taken and all(n % d for d in range(3, int(n**0.5) + 1, 2)):
+            yield n
+            n += 1_000  # sums and differences of extents must not be another one's witness
+        n += 2
+
+
+@dataclass
+class Witnesses:
+    """The aval of every value, and the nodes whose results only a run can tell: their bodies are run as they are."""
+
+    avals: dict[Value, Aval] = field(default_factory=dict)
+    opaque: set[Node] = field(default_factory=set)
+
+
+def witness_avals(graph: Graph, shapes: Sequence[Shape]) -> Witnesses:
+    """What is known of every value when the parameters have these shapes; a dimension that is data is a prime.
+
+    Raises: CannotPlan where the shapes do not fit.
+    """
+    taken = _numbers(graph)
+    taken.update(n for shape in shapes for n in shape or () if n is not None)
+    return _infer(graph, shapes, primes(taken).__next__)
+
+
+def _infer(
+    graph: Graph, shapes: Sequence[Shape], fresh: Callable[[], int], doubtful: Container[Node] | None = None
+) -> Witnesses:
+    """See witness_avals. With `doubtful`, a branch or a loop that does not fit is an error if it is not among them."""
+    found = Witnesses()
+    exact = not any(n is not None and n >= FIRST_WITNESS for shape in shapes for n in shape or ())
+    data: set[Value] = set()  # values whose shapes depend on data
+    counts: dict[tuple[Value, int], int] = {}
+    for value, shape in zip(graph.parameters, shapes, strict=True):
+        found.avals[value] = Aval(value.aval.dtype, shape)
+    for node in graph.nodes:
+        if node.op.name == "placeholder":
+            continue
+        tainted = any(v in data for v in node.inputs)
+        inputs = [found.avals[v] for v in node.inputs]
+        try:
+            avals = infer_node(node, inputs)
+        except Exception as error:
+            # Sizes that are data may fit after all, and so may a branch that is not taken: that is for the run to say.
+            may_fit = node.op.name in ("cond", "while") and (doubtful is None or node in doubtful)
+            if not (tainted or may_fit):
+                raise CannotPlan(node, error, error.avals if isinstance(error, CannotPlan) else inputs) from error
+            found.opaque.add(node)
+            avals = [v.aval for v in node.outputs]
+        for value, aval in zip(node.outputs, avals, strict=True):
+            if aval.shape is None or (value.aval.shape is None and (tainted or not exact)):
+                raise CannotPlan(node, ValueError("the rank depends on an extent"))
+            if value.aval.shape is not None and len(value.aval.shape) != len(aval.shape):
+                raise CannotPlan(node, ValueError(f"a result of rank {len(aval.shape)} is noted as {value.aval}"))
+            aval = _narrowed(aval, value.aval)
+            if tainted and node not in found.opaque and _is_guess(aval, value.aval):
+                found.opaque.add(node)
+                aval = value.aval
+            shape = aval.shape or ()
+            if None in shape:
+                data.add(value)
+                dims = [_count(value, a, counts, fresh) if n is None else n for a, n in enumerate(shape)]
+                aval = Aval(aval.dtype, tuple(dims))
+            elif tainted:
+                data.add(value)
+            found.avals[value] = aval
+    return found
+
+
+def _is_guess(found: Aval, noted: Aval) -> bool:
+    """Whether an extent that the graph leaves open came out as a small number: the first of many, say, of none."""
+    return any(
+        b is None and a is not None and a < FIRST_WITNESS
+        for a, b in zip(found.shape or (), noted.shape or (), strict=True)
+    )
+
+
+def fits(witness: Sequence[tuple[int, ...] | None], shapes: Iterable[Shape]) -> bool:
+    """Whether a Program made for `witness` holds for these shapes of its values: 1 is 1, what is equal is equal.
+
+    An extent that is not known yet fits.
+    """
+    actual = {1: 1}
+    for stand_in, shape in dict.fromkeys(zip(witness, shapes, strict=False)):  # most say the same
+        if stand_in is None or shape is None:
+            continue
+        if len(stand_in) != len(shape):
+            return False
+        for n, extent in zip(stand_in, shape, strict=True):
+            if extent is not None and actual.setdefault(n, extent) != extent:
+                return False
+    return True
+
+
+def _count(value: Value, axis: int, counts: dict[tuple[Value, int], int], fresh: Callable[[], int]) -> int:
+    """The witness of a dimension that is data; the same for all that one mask picks, and for all that a loop stacks."""
+    node = value.node
+    if node.op.name in ("mask", "where_index"):
+        key = (node.inputs[-1], 0)
+    elif _is_stacked(value) and axis == 0:
+        key = (node.outputs[0], -1)
+    else:
+        return fresh()
+    if key not in counts:
+        counts[key] = fresh()
+    return counts[key]
+
+
+def _is_stacked(value: Value) -> bool:
+    """Whether it has a row for each iteration of a loop."""
+    attrs = value.node.attrs
+    stacks = value.node.op.name == "while" and value.index >= attrs["n_carried"]
+    return stacks and value.index not in attrs.get("joined", ())
+
+
+def _narrowed(found: Aval, noted: Aval) -> Aval:
+    """What inference says, and where it says nothing, what the graph notes (set_shape)."""
+    if noted.shape is None or found.is_static:
+        return found
+    if found.shape is None:
+        return Aval(found.dtype, noted.shape)
+    return Aval(found.dtype, tuple([b if a is None else a for a, b in zip(found.shape, noted.shape, strict=True)]))
+
+
+def witness_shapes(graph: Graph, shapes: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
+    """What stands for these run-time shapes while a Program is made: primes where the graph says None.
+
+    Every unknown dimension gets a prime of its own. Where inference does not like that, some that are equal now share
+    one, as few as will do: what two sizes of 1 have in common, or a size with a constant, is most often an accident,
+    and a Program that takes it for a rule serves no other call. If all fails, the extents themselves are the witness.
+    """
+    noted = [v.aval.shape for v in graph.parameters]
+    actual = tuple([tuple(shape) for shape in shapes])
+    unknown = [
+        (i, axis)
+        for i, (known, shape) in enumerate(zip(noted, actual, strict=True))
+        for axis in range(len(shape))
+        if known is None or known[axis] is None
+    ]
+    if not unknown:
+        return actual
+    taken = _numbers(graph) | {n for shape in shapes for n in shape}
+    extents = [actual[i][axis] for i, axis in unknown]
+    position = {node: place for place, node in enumerate(graph.nodes)}
+    doubtful: set[Node] = set()
+
+    def attempt(roots: Roots) -> tuple[tuple[tuple[int, ...], ...], dict[int, int], CannotPlan | None]:
+        """The witness in which dimensions with one root share a prime, whose primes they are, what is wrong with it."""
+        fresh = primes(taken).__next__
+        numbers = {root: -1 - root if root < 0 else fresh() for root in dict.fromkeys(roots)}
+        chosen = [list(shape) for shape in actual]
+        for (i, axis), root in zip(unknown, roots, strict=True):
+            chosen[i][axis] = numbers[root]
+        witness = tuple([tuple(shape) for shape in chosen])
+        try:
+            _infer(graph, witness, fresh, doubtful)
+        except CannotPlan as error:
+            return witness, {n: root for root, n in numbers.items() if root >= 0}, error
+        return witness, {}, None
+
+    roots: Roots = tuple(range(len(unknown)))
+    witness, owners, failure = attempt(roots)
+    while failure is not None:
+        for candidate in _unions(failure, roots, owners, extents):
+            tried = attempt(candidate)
+            if tried[2] is None or position.get(tried[2].node, 0) > position.get(failure.node, 0):
+                roots, (witness, owners, failure) = candidate, tried
+                break
+        else:
+            if failure.node.op.name not in ("cond", "while") or failure.node in doubtful:
+                return actual
+            doubtful.add(failure.node)
+            witness, owners, failure = attempt(roots)
+    return witness
+
+
+def shapes_of(graph: Graph, witness: Sequence[Shape], values: Sequence[Value]) -> tuple[Shape, ...] | None:
+    """The shapes of some values of `graph` when its parameters have the shapes `witness`; None if they do not fit."""
+    try:
+        avals = witness_avals(graph, witness).avals
+    except CannotPlan:
+        return None
+    return tuple([avals[value].shape if value in avals else None for value in values])
+
+
+#: For each unknown dimension the number of the first one that has the same prime; -1 - n: it is n.
+Roots = tuple[int, ...]
+
+
+def _unions(failure: CannotPlan, roots: Roots, owners: dict[int, int], extents: list[int]) -> Iterator[Roots]:
+    """Ways to make a node's inputs fit: dimensions that are equal now made one, the likelier ones first."""
+    rows = [row for aval in failure.avals for row in (aval.shape, _whole_numbers(aval))]
+    shapes = [[n for n in row if n is not None] for row in rows if row]
+    aligned = [
+        pair for a, b in itertools.combinations(shapes, 2) for pair in zip(reversed(a), reversed(b), strict=False)
+    ]
+    anywhere = list(itertools.combinations([n for shape in shapes for n in shape], 2))
+
+    def united(pairs: Iterable[tuple[int, int]], with_constants: bool) -> Roots:
+        result = list(roots)
+        for m, n in pairs:
+            for a, b in ((m, n), (n, m)):
+                if a not in owners or a == b:
+                    continue
+                old = result[owners[a]]
+                extent = extents[owners[a]]
+                if old < 0:
+                    continue
+                if b in owners and extents[owners[b]] == extent:
+                    new = result[owners[b]]
+                elif with_constants and (extent == 1 or (b not in owners and b == extent)):
+                    new = -1 - extent  # one row for all, or as many as a constant has
+                else:
+                    continue
+                result = [new if root == old else root for root in result]
+        return tuple(result)
+
+    found = [united(aligned, False), *[united([pair], False) for pair in anywhere], united(anywhere, False)]
+    found += [united(aligned, True), *[united([pair], True) for pair in anywhere], united(anywhere, True)]
+    yield from dict.fromkeys([each for each in found if each != roots])
+
+
+def _whole_numbers(aval: Aval) -> tuple[int, ...] | None:
+    """The value of a vector that may say a shape."""
+    if aval.value is None or aval.shape is None or len(aval.shape) != 1 or not aval.dtype.is_integer:
+        return None
+    return tuple([int(n) for n in aval.value])
+
+
+def _numbers(graph: Graph) -> set[int]:
+    return {n for node in graph.nodes for v in node.outputs for n in v.aval.shape or () if n is not None}

@@ -1,0 +1,89 @@
+"""map_fn over the rows of RaggedTensors and SparseTensors.
+
+Rule: in a trace a row is what its row splits say, cut where the iteration stands; of SparseTensors, whose rows are not
+cut by one place alone, in eager mode only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from fastgraph.composites.ragged_tensor import RaggedTensor, RaggedTensorSpec, nvals
+from fastgraph.composites.sparse_ops import reshape
+from fastgraph.composites.sparse_ops import slice as sparse_slice
+from fastgraph.composites.sparse_tensor import SparseTensor
+from fastgraph.core.base import nesting
+from fastgraph.core.tensor import convert, current_trace
+from fastgraph.ops.elementwise import cast
+from fastgraph.ops.gathering import gather
+from fastgraph.ops.joining import unstack
+from fastgraph.ops.runtime_assertions import assert_equal
+
+
+class CompositeElements:
+    """The rows of a structure in which composites are: n each."""
+
+    def __init__(self, elems: Any, caller: str) -> None:
+        self.structure = elems
+        self.n: Any = None
+        leaves = nesting.flatten(elems)
+        if current_trace() is not None:
+            self._begin(leaves, caller)
+            return
+        self._rows = [_rows(leaf) for leaf in leaves]
+        self.static = self.n = len(self._rows[0])
+        for rows in self._rows:
+            if len(rows) != self.static:
+                raise ValueError(f"{caller}: Dimensions {self.static} and {len(rows)} are not compatible")
+
+    def _begin(self, leaves: Sequence[Any], caller: str) -> None:
+        """Say how many rows there are, in a trace. Raises NotImplementedError for SparseTensors."""
+        if any(isinstance(leaf, SparseTensor) for leaf in leaves):
+            raise NotImplementedError(
+                f"{caller}: SparseTensors are not built yet where a function is traced: map their values"
+            )
+        self._leaves = [leaf if isinstance(leaf, RaggedTensor) else _with_rows(convert(leaf)) for leaf in leaves]
+        known = {leaf.shape[0] for leaf in self._leaves} - {None}
+        if len(known) > 1:
+            raise ValueError("{}: Dimensions {} and {} are not compatible".format(caller, *sorted(known)[:2]))
+        self.n = next(iter(known), None)
+        if self.n is None or len({leaf.shape[0] for leaf in self._leaves}) > 1:
+            counts = [cast(nvals(leaf), "int32") for leaf in self._leaves]
+            for count in counts[1:]:
+                assert_equal(counts[0], count, f"{caller}: elems have different numbers of rows")
+            self.n = counts[0] if self.n is None else self.n
+
+    def eager(self, i: int) -> Any:
+        """Element `i`."""
+        return nesting.pack_sequence_as(self.structure, [rows[i] for rows in self._rows])
+
+    def at(self, i: Any) -> Any:
+        """Element `i` (i32[]) in a trace."""
+        rows = [leaf[i] if isinstance(leaf, RaggedTensor) else gather(leaf, i) for leaf in self._leaves]
+        return nesting.pack_sequence_as(self.structure, rows)
+
+
+def row_spec(composite: Any) -> Any:
+    """The spec of the rows of a composite, which map_fn's results have where nothing else is said."""
+    spec = composite._type_spec
+    if not isinstance(spec, RaggedTensorSpec):
+        return spec
+    return RaggedTensorSpec(spec.shape[1:], spec.dtype, spec.ragged_rank - 1, spec.row_splits_dtype)
+
+
+def _with_rows(tensor: Any) -> Any:
+    if tensor.shape.rank == 0:
+        raise ValueError("map_fn: Elements in elems must be 1+ dimensional Tensors, not scalars")
+    return tensor
+
+
+def _rows(leaf: Any) -> Sequence[Any]:
+    if isinstance(leaf, RaggedTensor):
+        return [leaf[i] for i in range(int(leaf.nrows()))]
+    if isinstance(leaf, SparseTensor):
+        n, *rest = leaf.dense_shape.numpy().tolist()
+        starts = [[i, *[0] * len(rest)] for i in range(n)]
+        return [reshape(sparse_slice(leaf, start, [1, *rest]), rest) for start in starts]
+    tensor = _with_rows(convert(leaf))
+    return unstack(tensor) if tensor.shape[0] else []

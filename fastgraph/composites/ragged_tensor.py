@@ -1,0 +1,660 @@
+"""RaggedTensor: rows of different lengths, one after the other in one tensor; a composite of values and row splits.
+
+Rule: here is what a RaggedTensor is and how it is made; what ops do to one is in ragged_ops, [] in ragged_indexing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from fastgraph.core import registry as primitives
+from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, float32, int32, int64
+from fastgraph.core.base.shapes import TensorShape, TensorSpec, TypeSpec, as_dims, shape_of
+from fastgraph.core.conversion import unsupported
+from fastgraph.core.primitive import Primitive
+from fastgraph.core.tensor import EagerTensor, Tensor, convert
+from fastgraph.errors import InvalidArgumentError
+from fastgraph.ops.arguments import as_tensor, known_value, static_int
+from fastgraph.ops.creation import range_, zeros
+from fastgraph.ops.elementwise import cast, maximum, ones_like
+from fastgraph.ops.gathering import gather
+from fastgraph.ops.joining import concat, stack
+from fastgraph.ops.movement import shape
+from fastgraph.ops.padding import repeat
+from fastgraph.ops.reduction import reduce_max
+from fastgraph.ops.runtime_assertions import assert_equal, assert_non_negative
+from fastgraph.ops.scans import cumsum
+from fastgraph.ops.segments import unsorted_segment_sum
+
+
+class RaggedTensor:
+    """Row i is values[row_splits[i] : row_splits[i + 1]]; the values may themselves be ragged. Source: tf.RaggedTensor.
+
+    Made by RaggedTensor.from_row_splits and its like, or by ragged.constant.
+    """
+
+    __array_ufunc__ = None  # array + ragged is ragged's affair
+
+    def __init__(self, values: Any, row_partition: Any, internal: bool = False) -> None:
+        if not internal:
+            raise ValueError(
+                "RaggedTensor constructor is private; please use one of the factory methods instead (e.g., "
+                "RaggedTensor.from_row_lengths())"
+            )
+        self._values = values
+        self._row_splits, self._uniform = row_partition
+
+    # -- made of values and a partition
+
+    @classmethod
+    def from_row_splits(cls, values: Any, row_splits: Any, name: str | None = None, validate: bool = True) -> Any:
+        """Rows that begin and end where row_splits i[n + 1] says. Raises: InvalidArgumentError unless it rises from 0
+        to the number of values. Source: tf.RaggedTensor.from_row_splits.
+        """
+        values, splits = as_values(values), _partition(row_splits, "row_splits")
+        if splits.shape[0] == 0:
+            raise ValueError("row_splits tensor may not be empty.")
+        if validate:
+            what = "Arguments to from_row_splits do not form a valid RaggedTensor"
+            assert_equal(splits[0], zeros([], splits.dtype), f"{what}:zero")
+            assert_non_negative(splits[1:] - splits[:-1], message=f"{what}:monotonic.")
+            _assert_all_used(values, splits[-1])
+        return made(values, splits)
+
+    @classmethod
+    def from_row_lengths(cls, values: Any, row_lengths: Any, name: str | None = None, validate: bool = True) -> Any:
+        """Rows of the lengths i[n]. Raises: InvalidArgumentError unless they make up all values.
+        Source: tf.RaggedTensor.from_row_lengths.
+        """
+        values, lengths = as_values(values), _partition(row_lengths, "row_lengths")
+        if validate:
+            assert_non_negative(lengths, message="Arguments to from_row_lengths do not form a valid RowPartition.")
+        splits = splits_of(lengths)
+        if validate:
+            _assert_all_used(values, splits[-1])
+        return made(values, splits)
+
+    @classmethod
+    def from_value_rowids(
+        cls, values: Any, value_rowids: Any, nrows: Any = None, name: str | None = None, validate: bool = True
+    ) -> Any:
+        """Rows of the values whose row's number i[n], which never falls, is theirs. Raises: ValueError for another
+        number of them or of rows. Source: tf.RaggedTensor.from_value_rowids.
+        """
+        values, ids = as_values(values), _partition(value_rowids, "value_rowids")
+        n_values = values.shape[0]
+        if None not in (ids.shape[0], n_values) and ids.shape[0] != n_values:
+            raise ValueError(f"Shapes ({n_values},) and ({ids.shape[0]},) are incompatible")
+        last, known = known_value(ids), None if nrows is None else static_int(nrows)
+        if known is not None and known < 0:
+            raise ValueError(f"Expected nrows >= 0; got {known}")
+        if known is not None and last is not None and last.size and last[-1] >= known:
+            raise ValueError(f"Expected nrows >= value_rowids[-1] + 1; got nrows={known}, value_rowids[-1]={last[-1]}")
+        count = cast(reduce_max(concat([ids + 1, zeros([1], ids.dtype)], 0)) if nrows is None else nrows, ids.dtype)
+        if validate:
+            what = "Arguments to from_value_rowids do not form a valid RowPartition."
+            assert_non_negative(ids[1:] - ids[:-1], message=what)
+            assert_non_negative(ids[:1], message=what)
+            assert_non_negative(count - 1 - ids[-1:], message=what)
+        return made(values, splits_of(unsorted_segment_sum(ones_like(ids), ids, count if known is None else known)))
+
+    @classmethod
+    def from_row_starts(cls, values: Any, row_starts: Any, name: str | None = None, validate: bool = True) -> Any:
+        """Rows that begin where row_starts i[n] says. Source: tf.RaggedTensor.from_row_starts."""
+        values, starts = as_values(values), _partition(row_starts, "row_starts")
+        if validate:
+            what = "Arguments to from_row_starts do not form a valid RaggedTensor"
+            assert_equal(starts[:1], zeros(shape(starts[:1]), starts.dtype), what)
+        return cls.from_row_splits(values, concat([starts, [cast(nvals(values), starts.dtype)]], 0), validate=validate)
+
+    @classmethod
+    def from_row_limits(cls, values: Any, row_limits: Any, name: str | None = None, validate: bool = True) -> Any:
+        """Rows that end where row_limits i[n] says. Source: tf.RaggedTensor.from_row_limits."""
+        limits = _partition(row_limits, "row_limits")
+        return cls.from_row_splits(values, concat([zeros([1], limits.dtype), limits], 0), validate=validate)
+
+    @classmethod
+    def from_uniform_row_length(
+        cls, values: Any, uniform_row_length: Any, nrows: Any = None, validate: bool = True, name: str | None = None
+    ) -> Any:
+        """Rows that are all of one length. Raises: ValueError unless they make up all values.
+        Source: tf.RaggedTensor.from_uniform_row_length.
+        """
+        values = as_values(values)
+        length, count = static_int(uniform_row_length), values.shape[0]
+        rows = None if nrows is None else static_int(nrows)
+        if length is not None and length < 0:
+            raise ValueError("uniform_row_length must be >= 0.")
+        if nrows is None and length is not None and count is not None:
+            nrows = rows = count // length if length else 0
+        if None not in (length, rows, count) and length * rows != count:  # type: ignore[operator]
+            raise ValueError(f"uniform_row_length={length} times nrows={rows} must equal nvals={count}")
+        size = convert(length, int64) if length is not None else cast(uniform_row_length, int64)
+        if nrows is None:
+            nrows = nvals(values) // maximum(size, 1)
+        n = convert(rows, int64) if rows is not None else cast(nrows, int64)
+        if validate and None in (length, rows, count):
+            assert_equal(size * n, cast(nvals(values), int64), "uniform_row_length times nrows must equal nvals")
+        splits = range_(n + 1) * size
+        if isinstance(values, RaggedTensor):
+            splits = cast(splits, values.row_splits.dtype)
+        return made(values, splits, size if length is None else length)
+
+    @classmethod
+    def from_nested_row_splits(
+        cls, flat_values: Any, nested_row_splits: Any, name: str | None = None, validate: bool = True
+    ) -> Any:
+        """from_row_splits once for each of the splits, the last first. Source: tf.RaggedTensor."""
+        return _nested(cls.from_row_splits, flat_values, nested_row_splits, "nested_row_splits", validate)
+
+    @classmethod
+    def from_nested_row_lengths(
+        cls, flat_values: Any, nested_row_lengths: Any, name: str | None = None, validate: bool = True
+    ) -> Any:
+        """from_row_lengths once for each of the lengths, the last first. Source: tf.RaggedTensor."""
+        return _nested(cls.from_row_lengths, flat_values, nested_row_lengths, "nested_row_lengths", validate)
+
+    @classmethod
+    def from_nested_value_rowids(
+        cls,
+        flat_values: Any,
+        nested_value_rowids: Any,
+        nested_nrows: Any = None,
+        name: str | None = None,
+        validate: bool = True,
+    ) -> Any:
+        """from_value_rowids once for each of the ids, the last first. Source: tf.RaggedTensor."""
+        _assert_list(nested_value_rowids, "nested_value_rowids")
+        counts = [None] * len(nested_value_rowids) if nested_nrows is None else nested_nrows
+        if len(counts) != len(nested_value_rowids):
+            raise ValueError("Argument `nested_nrows` must have the same length as argument `nested_value_rowids`.")
+        result = flat_values
+        for ids, count in reversed(list(zip(nested_value_rowids, counts, strict=True))):
+            result = cls.from_value_rowids(result, ids, count, validate=validate)
+        return result
+
+    @classmethod
+    def from_tensor(
+        cls,
+        tensor: Any,
+        lengths: Any = None,
+        padding: Any = None,
+        ragged_rank: int = 1,
+        name: str | None = None,
+        row_splits_dtype: DTypeLike = int64,
+    ) -> Any:
+        """A dense tensor's rows, cut to `lengths` or without `padding` at their ends.
+
+        Raises: ValueError for both, or too small a rank. Source: tf.RaggedTensor.from_tensor.
+        """
+        from fastgraph.composites.ragged_ops import from_dense
+
+        return from_dense(tensor, lengths, padding, ragged_rank, as_dtype(row_splits_dtype))
+
+    @classmethod
+    def from_sparse(cls, st_input: Any, name: str | None = None, row_splits_dtype: DTypeLike = int64) -> Any:
+        """The rows of a SparseTensor of rank 2 whose values stand at the rows' beginnings, without gaps. Raises:
+        InvalidArgumentError if they do not. Source: tf.RaggedTensor.from_sparse.
+        """
+        from fastgraph.composites.ragged_ops import from_sparse
+
+        return from_sparse(st_input, as_dtype(row_splits_dtype))
+
+    # -- what it is made of
+
+    @property
+    def values(self) -> Any:
+        """The rows one after the other: a Tensor, or a RaggedTensor."""
+        return self._values
+
+    @property
+    def row_splits(self) -> Any:
+        """Where rows begin, and where the last ends. i[n + 1]."""
+        return self._row_splits
+
+    @property
+    def uniform_row_length(self) -> Any:
+        """The length of all rows where it was given as one, else None."""
+        length = self._uniform
+        return convert(length, self._row_splits.dtype) if isinstance(length, int) else length
+
+    @property
+    def flat_values(self) -> Tensor:
+        """The innermost values, a Tensor."""
+        inner = self._values
+        while isinstance(inner, RaggedTensor):
+            inner = inner._values
+        return inner  # type: ignore[no-any-return]
+
+    @property
+    def nested_row_splits(self) -> tuple[Any, ...]:
+        """The row splits of all ragged dimensions, the outermost first."""
+        return (self._row_splits, *(self._values.nested_row_splits if self.ragged_rank > 1 else ()))
+
+    @property
+    def ragged_rank(self) -> int:
+        """How many dimensions, after the first, are ragged."""
+        return 1 + (self._values.ragged_rank if isinstance(self._values, RaggedTensor) else 0)
+
+    @property
+    def shape(self) -> TensorShape:
+        """What is known of the shape; ragged dimensions are None."""
+        n = self._row_splits.shape[0]
+        length = self._uniform if isinstance(self._uniform, int) else None
+        return shape_of((None if n is None else n - 1, length)).concatenate(self._values.shape[1:])
+
+    def get_shape(self) -> TensorShape:
+        """Return what is known of the shape."""
+        return self.shape
+
+    @property
+    def dtype(self) -> DType:
+        """The dtype of the values."""
+        dtype: DType = self._values.dtype
+        return dtype
+
+    def consumers(self) -> list[Any]:
+        """Return the operations that take it: in eager mode none are known."""
+        return []
+
+    def nrows(self, out_type: DTypeLike | None = None, name: str | None = None) -> Any:
+        """The number of rows, a scalar."""
+        n = self._row_splits.shape[0]
+        dtype = self._row_splits.dtype if out_type is None else as_dtype(out_type)
+        return convert(n - 1, dtype) if n is not None else shape(self._row_splits, dtype)[0] - 1
+
+    def row_starts(self, name: str | None = None) -> Any:
+        """Where rows begin. i[n]."""
+        return self._row_splits[:-1]
+
+    def row_limits(self, name: str | None = None) -> Any:
+        """Where rows end. i[n]."""
+        return self._row_splits[1:]
+
+    def row_lengths(self, axis: int = 1, name: str | None = None) -> Any:
+        """The lengths of the rows, or of those along a further axis. Raises: ValueError for an axis out of range."""
+        axis = along(axis, self.shape.rank)
+        if axis == 0:
+            return self.nrows()
+        if axis == 1:
+            return self._row_splits[1:] - self._row_splits[:-1]
+        if isinstance(self._values, RaggedTensor):
+            return self.with_values(self._values.row_lengths(axis - 1))
+        extents = shape(self._values, self._row_splits.dtype)
+        return self.with_values(zeros(extents[: axis - 1], extents.dtype) + extents[axis - 1])
+
+    def value_rowids(self, name: str | None = None) -> Any:
+        """The row that each value is in. i[nvals]."""
+        return repeat(range_(self.nrows()), self.row_lengths())
+
+    def nested_row_lengths(self, name: str | None = None) -> tuple[Any, ...]:
+        """The row lengths of all ragged dimensions, the outermost first."""
+        return tuple(level.row_lengths() for level in levels(self))
+
+    def nested_value_rowids(self, name: str | None = None) -> tuple[Any, ...]:
+        """The value_rowids of all ragged dimensions, the outermost first."""
+        return tuple(level.value_rowids() for level in levels(self))
+
+    def bounding_shape(self, axis: Any = None, name: str | None = None, out_type: DTypeLike | None = None) -> Any:
+        """The smallest shape that holds it: i[rank], or what `axis` takes of it."""
+        dtype = self._row_splits.dtype if out_type is None else as_dtype(out_type)
+        longest = [reduce_max(concat([n, zeros([1], n.dtype)], 0)) for n in self.nested_row_lengths()]
+        inner = shape(self.flat_values, dtype)[1:]
+        extents = concat([stack([cast(n, dtype) for n in (self.nrows(), *longest)]), inner], 0)
+        return extents if axis is None else gather(extents, axis)
+
+    # -- with other parts
+
+    def with_values(self, new_values: Any) -> RaggedTensor:
+        """The same rows of other values. Raises: ValueError for another number of values."""
+        new_values = as_values(new_values)
+        old, new = self._values.shape[:1], new_values.shape[:1]
+        if not old.is_compatible_with(new):
+            raise ValueError(f"Shapes {old} and {new} are incompatible")
+        return made(new_values, self._row_splits, self._uniform)
+
+    def with_flat_values(self, new_values: Any) -> RaggedTensor:
+        """The same rows of rows of other innermost values. Raises: ValueError for another number of them."""
+        inner = self._values
+        return self.with_values(inner.with_flat_values(new_values) if isinstance(inner, RaggedTensor) else new_values)
+
+    def with_row_splits_dtype(self, dtype: DTypeLike) -> RaggedTensor:
+        """The same with row splits of int32 or int64."""
+        if as_dtype(dtype) not in (int32, int64):
+            raise ValueError(f"Argument `row_splits` dtype must be int32 or int64. Received {dtype}.")
+        inner = self._values.with_row_splits_dtype(dtype) if isinstance(self._values, RaggedTensor) else self._values
+        return made(inner, cast(self._row_splits, dtype), self._uniform)
+
+    def merge_dims(self, outer_axis: int, inner_axis: int) -> Any:
+        """The axes from outer_axis to inner_axis as one. Raises: ValueError unless outer_axis is the lesser."""
+        from fastgraph.composites.ragged_ops import merge_dims
+
+        return merge_dims(self, outer_axis, inner_axis)
+
+    def to_tensor(self, default_value: Any = None, name: str | None = None, shape: Any = None) -> Any:
+        """A dense tensor, its rows filled up with default_value, cut or filled to `shape` where that is given."""
+        from fastgraph.composites.ragged_ops import to_dense
+
+        return to_dense(self, default_value, shape)
+
+    def to_sparse(self, name: str | None = None) -> Any:
+        """A SparseTensor with the values at their places."""
+        from fastgraph.composites.ragged_ops import to_sparse
+
+        return to_sparse(self)
+
+    def numpy(self) -> Any:
+        """An array of objects, the rows as arrays; of rows of one length, one array. ValueError in Functions."""
+        _assert_eager(self)
+        rows, splits = np.asarray(self._values.numpy()), self._row_splits.numpy().tolist()
+        parts = [rows[i:j] for i, j in pairwise(splits)]
+        if parts and len({len(part) for part in parts}) == 1:
+            return np.stack(parts)
+        found = np.empty(len(parts), object)
+        found[:] = parts
+        return found
+
+    def to_list(self) -> list[Any]:
+        """The rows as lists. Raises: ValueError in Functions."""
+        _assert_eager(self)
+        rows = self._values.to_list() if isinstance(self._values, RaggedTensor) else self._values.numpy().tolist()
+        splits = self._row_splits.numpy().tolist()
+        return [rows[i:j] for i, j in pairwise(splits)]
+
+    def __repr__(self) -> str:
+        if not isinstance(self.flat_values, EagerTensor):
+            return f"tf.RaggedTensor(values={self._values!s}, row_splits={self._row_splits!s})"
+        with np.printoptions(formatter={"all": _text}):
+            return f"<tf.RaggedTensor {_text(self.numpy())}>"
+
+    __str__ = __repr__
+
+    # -- how it takes part
+
+    def __getitem__(self, key: Any) -> Any:
+        from fastgraph.composites.ragged_indexing import getitem
+
+        return getitem(self, key)
+
+    def __iter__(self) -> Iterator[Any]:
+        n = self._row_splits.shape[0]
+        if n is None:
+            raise TypeError("Iterating over a RaggedTensor needs a number of rows that is known.")
+        return (self[i] for i in range(n - 1))
+
+    def __bool__(self) -> bool:
+        raise TypeError("RaggedTensor may not be used as a boolean.")
+
+    def __hash__(self) -> int:
+        raise TypeError("RaggedTensor is unhashable.")
+
+    @property
+    def _type_spec(self) -> RaggedTensorSpec:
+        return RaggedTensorSpec(self.shape, self.dtype, self.ragged_rank, self._row_splits.dtype)
+
+    @property
+    def aval(self) -> Any:
+        """No one tensor stands for it: raises ValueError as its conversion to a tensor does."""
+        raise unsupported(self)
+
+    def __fg_tensor__(self, dtype: DType | None = None) -> RaggedTensor:
+        return self
+
+    def __fg_shown__(self) -> tuple[Any, ...]:
+        """What tf.print shows."""
+        return ((self.flat_values, *self.nested_row_splits),)
+
+    def __fg_bind__(self, prim: Primitive, inputs: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
+        from fastgraph.composites.ragged_ops import apply
+
+        return apply(prim, inputs, attrs)
+
+
+def _length(value: RaggedTensor) -> Any:
+    n = value.shape[0]
+    return value.nrows() if n is None else n
+
+
+#: What Python's builtins mean in converted code; `len` of an eager one is refused, as TensorFlow does.
+RaggedTensor.__fg_builtins__ = {len: _length}  # type: ignore[attr-defined]
+
+
+class RaggedTensorSpec(TypeSpec):
+    """What is known of a RaggedTensor. Source: tf.RaggedTensorSpec."""
+
+    __slots__ = ("_dtype", "_ragged_rank", "_row_splits_dtype", "_shape")
+    _parts_in_list = True
+
+    def __init__(
+        self,
+        shape: Any = None,
+        dtype: DTypeLike = float32,
+        ragged_rank: int | None = None,
+        row_splits_dtype: DTypeLike = int64,
+        flat_values_spec: Any = None,
+    ) -> None:
+        if flat_values_spec is not None:
+            raise NotImplementedError("RaggedTensorSpec takes no flat_values_spec: flat values are Tensors here")
+        self._shape = shape_of(as_dims(shape))
+        rank = self._shape.rank
+        if ragged_rank is None:
+            if rank is None:
+                raise ValueError("Must specify ragged_rank or a shape with a known rank.")
+            ragged_rank = rank - 1
+        if rank is not None and ragged_rank >= rank:
+            raise ValueError(f"Argument `ragged_rank` ({ragged_rank}) must be less than rank ({rank}).")
+        self._dtype, self._ragged_rank = as_dtype(dtype), ragged_rank
+        self._row_splits_dtype = as_dtype(row_splits_dtype)
+
+    @classmethod
+    def from_value(cls, value: Any) -> RaggedTensorSpec:
+        """Return the spec of a RaggedTensor. Raises TypeError for anything else."""
+        if not isinstance(value, RaggedTensor):
+            raise TypeError(f"Expected a RaggedTensor, not {value!r}")
+        return value._type_spec
+
+    @property
+    def shape(self) -> TensorShape:
+        """The shape, ragged and unknown dimensions None."""
+        return self._shape
+
+    @property
+    def dtype(self) -> DType:
+        """The dtype of the values."""
+        return self._dtype
+
+    @property
+    def ragged_rank(self) -> int:
+        """How many dimensions, after the first, are ragged."""
+        return self._ragged_rank
+
+    @property
+    def row_splits_dtype(self) -> DType:
+        """int32 or int64."""
+        return self._row_splits_dtype
+
+    @property
+    def flat_values_spec(self) -> None:
+        """None: flat values are Tensors."""
+        return
+
+    @property
+    def value_type(self) -> type:
+        return RaggedTensor if self._ragged_rank > 0 else Tensor
+
+    def _serialize(self) -> tuple[Any, ...]:
+        return self._shape, self._dtype, self._ragged_rank, self._row_splits_dtype
+
+    @property
+    def _component_specs(self) -> tuple[TensorSpec, ...]:
+        dims, r = self._shape.dims, max(self._ragged_rank, 0)
+        if not dims:
+            flat, outer = dims, None
+        else:
+            flat = [dims[0] if r == 0 else None, *dims[r + 1 :]]
+            outer = None if dims[0] is None else dims[0] + 1
+        splits = [TensorSpec([outer if i == 0 else None], self._row_splits_dtype) for i in range(r)]
+        return TensorSpec(flat, self._dtype), *splits
+
+    def _to_components(self, value: Any) -> tuple[Any, ...]:
+        return (value.flat_values, *value.nested_row_splits) if isinstance(value, RaggedTensor) else (value,)
+
+    def _from_components(self, components: Any) -> Any:
+        result, *splits = components
+        for level in reversed(range(len(splits))):
+            length = self._shape[level + 1] if self._shape.rank is not None else None
+            result = made(result, splits[level], length)
+        return result
+
+
+# ---- what partitions are made of ------------------------------------------------------------------------------------
+
+
+def made(values: Any, row_splits: Any, uniform: Any = None) -> RaggedTensor:
+    """The RaggedTensor of parts that are known to fit; `uniform` is the length of all rows, or None."""
+    return RaggedTensor(values, (row_splits, uniform), internal=True)
+
+
+def as_values(values: Any) -> Any:
+    """Values as a RaggedTensor or a Tensor. Raises ValueError for a scalar."""
+    values = values if isinstance(values, RaggedTensor) else convert(values)
+    values.shape.with_rank_at_least(1)
+    return values
+
+
+def levels(rt: RaggedTensor) -> list[RaggedTensor]:
+    """rt, its values, theirs, ... as long as they are ragged."""
+    found = [rt]
+    while isinstance(found[-1].values, RaggedTensor):
+        found.append(found[-1].values)
+    return found
+
+
+def nvals(values: Any) -> Any:
+    """How many rows a Tensor or RaggedTensor has."""
+    return values.nrows() if isinstance(values, RaggedTensor) else shape(values, int64)[0]
+
+
+def splits_of(lengths: Any) -> Any:
+    """The row splits of rows of these lengths. i[n] -> i[n + 1]."""
+    return concat([zeros([1], lengths.dtype), cumsum(lengths)], 0)
+
+
+def positions(lengths: Any) -> Any:
+    """0, 1, ... for each row of the given length. i[n] -> i[sum]."""
+    splits = splits_of(lengths)
+    return range_(splits[-1]) - repeat(splits[:-1], lengths)
+
+
+def along(axis: int, rank: int | None) -> int:
+    """`axis` counted from the front. Raises ValueError if it is out of range."""
+    if rank is None:
+        raise NotImplementedError("A RaggedTensor of unknown rank has no numbered axes")
+    if not -rank <= axis < rank:
+        raise ValueError(f"axis={axis} out of bounds: expected {-rank}<=axis<{rank}")
+    return axis % rank
+
+
+def _partition(given: Any, what: str) -> Any:
+    """Splits, lengths, ... as a vector of int32 or int64; Python's integers become int64."""
+    plain = isinstance(given, (list, tuple)) and not any(isinstance(n, Tensor) for n in given)
+    whole = plain and (len(given) == 0 or np.asarray(given).dtype.kind in "iu")
+    tensor = as_tensor(given, int64 if whole else None)
+    if tensor.dtype not in (int32, int64):
+        raise ValueError(f"{what} must have dtype int32 or int64")
+    tensor.shape.assert_has_rank(1)
+    return tensor
+
+
+def _assert_all_used(values: Any, last: Any) -> None:
+    what = "Arguments to _from_row_partition do not form a valid RaggedTensor"
+    assert_equal(last, cast(nvals(values), last.dtype), what)
+
+
+def _assert_list(given: Any, label: str) -> None:
+    if not isinstance(given, (list, tuple)):
+        raise TypeError(f"Argument `{label}` must be a list of Tensors. Received {given}.")
+
+
+def _nested(make: Any, flat_values: Any, parts: Sequence[Any], label: str, validate: bool) -> Any:
+    _assert_list(parts, label)
+    result = flat_values
+    for part in reversed(parts):
+        result = make(result, part, validate=validate)
+    return result
+
+
+def _assert_eager(rt: RaggedTensor) -> None:
+    if not isinstance(rt.flat_values, EagerTensor):
+        raise ValueError("RaggedTensor.numpy() is only supported in eager mode.")
+
+
+def _text(x: Any) -> str:
+    if isinstance(x, np.ndarray):
+        return np.array2string(x, separator=", ") if x.size else repr(x.tolist())
+    return str(x)
+
+
+# ---- operators ------------------------------------------------------------------------------------------------------
+
+
+def _operator(name: str, reflected: bool = False) -> Any:
+    """The method that applies the public function `name`."""
+
+    def operate(self: RaggedTensor, other: Any) -> Any:
+        function = primitives.public_function(name)
+        return function(other, self) if reflected else function(self, other)
+
+    return operate
+
+
+def _unary(name: str) -> Any:
+    return lambda self: primitives.public_function(name)(self)
+
+
+def _logical(name: str, reflected: bool = False) -> Any:
+    """Of bools the logical operator, of integers that of their bits."""
+
+    def operate(self: RaggedTensor, other: Any) -> Any:
+        full = f"math.logical_{name}" if self.dtype.is_bool else f"bitwise.bitwise_{name}"
+        function = primitives.public_function(full)
+        return function(other, self) if reflected else function(self, other)
+
+    return operate
+
+
+def _equality(name: str, unlike: bool) -> Any:
+    """Element by element; of what no rows can be matched with, as a whole."""
+
+    def operate(self: RaggedTensor, other: Any) -> Any:
+        if other is None:
+            return unlike
+        try:
+            return primitives.public_function(name)(self, other)
+        except (ValueError, TypeError, InvalidArgumentError):
+            return unlike
+
+    return operate
+
+
+_BINARY = {"add": "add", "sub": "subtract", "mul": "multiply", "truediv": "math.truediv", "div": "math.truediv"} | {
+    "floordiv": "math.floordiv",
+    "mod": "math.mod",
+    "pow": "pow",
+}
+for _method, _public in _BINARY.items():
+    setattr(RaggedTensor, f"__{_method}__", _operator(_public))
+    setattr(RaggedTensor, f"__r{_method}__", _operator(_public, reflected=True))
+for _method in ("and", "or", "xor"):
+    setattr(RaggedTensor, f"__{_method}__", _logical(_method))
+    setattr(RaggedTensor, f"__r{_method}__", _logical(_method, reflected=True))
+for _method, _public in {"lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal"}.items():
+    setattr(RaggedTensor, f"__{_method}__", _operator(f"math.{_public}"))
+for _method, _public in {"neg": "negative", "abs": "abs", "invert": "math.logical_not"}.items():
+    setattr(RaggedTensor, f"__{_method}__", _unary(_public))
+RaggedTensor.__eq__ = _equality("math.equal", unlike=False)  # type: ignore[method-assign]
+RaggedTensor.__ne__ = _equality("math.not_equal", unlike=True)  # type: ignore[method-assign]

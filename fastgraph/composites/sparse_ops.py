@@ -1,0 +1,435 @@
+"""tf.sparse: SparseTensors made, made dense, moved, cut, joined. What computes with their values is in sparse_math.
+
+Rule: everything is written in ops on the three component tensors: gradients and Functions need nothing more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from fastgraph.composites.sparse_tensor import SparseTensor, as_sparse, known_rank, with_shape
+from fastgraph.core.base.dtype import as_dtype, float32, int64, string
+from fastgraph.core.op_errors import message_name
+from fastgraph.core.tape.indexed_slices import IndexedSlices, known_extents
+from fastgraph.core.tensor import convert
+from fastgraph.errors import InvalidArgumentError
+from fastgraph.ops.arguments import as_tensor, known_axes, static_int
+from fastgraph.ops.comparison import logical_not, not_equal
+from fastgraph.ops.creation import fill, ones, range_, zeros
+from fastgraph.ops.elementwise import cast, floordiv, floormod, maximum, minimum
+from fastgraph.ops.families import invalid, shape_text
+from fastgraph.ops.gathering import boolean_mask, gather, where
+from fastgraph.ops.joining import concat as join
+from fastgraph.ops.joining import stack
+from fastgraph.ops.movement import reshape as reshape_dense
+from fastgraph.ops.movement import shape
+from fastgraph.ops.reduction import reduce_all, reduce_any, reduce_max, reduce_prod, reduce_sum
+from fastgraph.ops.runtime_assertions import assert_equal, check_indices, ensure_shape
+from fastgraph.ops.scans import cumprod, cumsum
+from fastgraph.ops.scatter import gather_nd, tensor_scatter_update_p
+from fastgraph.ops.sorting import argsort
+
+# ---- order ----------------------------------------------------------------------------------------------------------
+
+
+def sort_order(indices: Any) -> Any:
+    """The places of the rows of i64[n, rank] in row-major order; equal rows stay in theirs. Needs a known rank."""
+    rank = indices.shape[1]
+    if not rank:
+        return range_(shape(indices, int64)[0])
+    order = argsort(indices[:, rank - 1], stable=True)
+    for axis in reversed(range(rank - 1)):  # not by one number per row: it would overflow where a shape is huge
+        order = gather(order, argsort(gather(indices[:, axis], order), stable=True))
+    return cast(order, int64)
+
+
+def take(rows: Any, places: Any) -> Any:
+    """gather along the first axis; but its gradient is dense, as that of TensorFlow's sparse operations."""
+    return gather_nd(rows, reshape_dense(places, [-1, 1]))
+
+
+def groups_of_equal(rows: Any) -> tuple[Any, Any]:
+    """Of sorted rows i64[n, rank]: (the first row of each group of equal ones, each row's group i64[n])."""
+    first = ones([minimum(shape(rows)[0], 1)], "bool")
+    starts = join([first, reduce_any(not_equal(rows[1:], rows[:-1]), 1)], 0)
+    return boolean_mask(rows, starts), cumsum(cast(starts, int64)) - 1
+
+
+def reorder(sp_input: Any, name: str | None = None) -> SparseTensor:
+    """The SparseTensor with its indices in row-major order. Source: tf.sparse.reorder."""
+    sp = as_sparse(sp_input)
+    known_rank(sp, "reorder")
+    order = sort_order(sp.indices)
+    return with_shape(gather(sp.indices, order), take(sp.values, order), sp.dense_shape, sp.shape)
+
+
+# ---- dense tensors --------------------------------------------------------------------------------------------------
+
+
+def from_dense(tensor: Any, name: str | None = None) -> SparseTensor:
+    """The elements of a dense tensor that are not zero (not empty, not False). Source: tf.sparse.from_dense."""
+    tensor = as_tensor(tensor)
+    if tensor.shape.rank == 0:
+        raise invalid("WhereOp : Unhandled input dimensions: 0")
+    present = tensor if tensor.dtype.is_bool else not_equal(tensor, zero_of(tensor.dtype))
+    indices = where(present)
+    return with_shape(indices, gather_nd(tensor, indices), shape(tensor, int64), tensor.shape)
+
+
+def zero_of(dtype: Any) -> Any:
+    """What the elements that a SparseTensor does not hold are."""
+    return convert(b"", string) if dtype is string else convert(False if dtype.is_bool else 0, dtype)
+
+
+def to_dense(sp_input: Any, default_value: Any = None, validate_indices: bool = True, name: str | None = None) -> Any:
+    """The dense tensor: the values where the indices say, `default_value` elsewhere. t[*dense_shape].
+
+    Raises: InvalidArgumentError for indices out of range and, with `validate_indices`, out of order or repeated.
+    Source: tf.sparse.to_dense.
+    """
+    sp = as_sparse(sp_input)
+    default = zero_of(sp.dtype) if default_value is None else as_tensor(default_value, sp.dtype)
+    if default.shape.rank != 0:
+        raise invalid("default_value should be a scalar.")
+    indices = check_indices(sp.indices, sp.dense_shape, sorted=bool(validate_indices))
+    extents = sp.shape.as_list() if sp.shape.is_fully_defined() else sp.dense_shape
+    return fitted(tensor_scatter_update_p(fill(extents, default), indices, sp.values), sp.shape)
+
+
+def fitted(tensor: Any, known: Any) -> Any:
+    """The tensor, of whose shape `known` is known."""
+    return tensor if known.rank is None or tensor.shape.is_fully_defined() else ensure_shape(tensor, known)
+
+
+def to_indicator(sp_input: Any, vocab_size: Any, name: str | None = None) -> Any:
+    """Which of vocab_size numbers the last axis of sp_input holds as values. bool[*s, vocab_size].
+
+    Raises: InvalidArgumentError for a number out of range. Source: tf.sparse.to_indicator.
+    """
+    sp = as_sparse(sp_input)
+    rank = known_rank(sp, "to_indicator")
+    ids = reshape_dense(cast(sp.values, int64), [-1, 1])
+    indices = join([sp.indices[:, : rank - 1], ids], 1)
+    last = static_int(vocab_size)
+    dense_shape = join([sp.dense_shape[: rank - 1], reshape_dense(cast(vocab_size, int64), [1])], 0)
+    present = ones([shape(ids)[0]], "bool")
+    return to_dense(with_shape(indices, present, dense_shape, [*sp.shape[: rank - 1], last]), validate_indices=False)
+
+
+def eye(num_rows: Any, num_columns: Any = None, dtype: Any = float32, name: str | None = None) -> SparseTensor:
+    """The matrix with ones on its diagonal. Raises: TypeError for sizes that are no integers. Source: tf.sparse.eye."""
+    sizes = {"num_rows": num_rows, "num_columns": num_rows if num_columns is None else num_columns}
+    tensors = []
+    for label, size in sizes.items():
+        size = as_tensor(size, int64)
+        if size.shape.rank != 0 or not size.dtype.is_integer:
+            raise TypeError(f"{label} must be an integer value")
+        tensors.append(cast(size, int64))
+    n = minimum(*tensors)
+    places = range_(n)
+    return SparseTensor(stack([places, places], 1), ones(reshape_dense(n, [1]), as_dtype(dtype)), stack(tensors))
+
+
+# ---- shapes ---------------------------------------------------------------------------------------------------------
+
+
+def reset_shape(sp_input: Any, new_shape: Any = None) -> SparseTensor:
+    """The SparseTensor with a larger dense shape, or with the smallest that holds its values.
+
+    Raises: ValueError if new_shape is smaller. Source: tf.sparse.reset_shape.
+    """
+    sp = as_sparse(sp_input)
+    if new_shape is None:
+        if sp.shape.rank == 0:
+            return sp
+        last = maximum(reduce_max(sp.indices, 0), -1) + 1  # of no indices the greatest is the least integer
+        return SparseTensor(sp.indices, sp.values, last)
+    target = cast(as_tensor(new_shape, int64), int64)
+    known = known_extents(target)
+    if known is not None and sp.shape.rank is not None:
+        if len(known) != sp.shape.rank:
+            raise ValueError(f"Dimensions {len(known)} and {sp.shape.rank} are not compatible")
+        if any(None not in (m, n) and m < n for m, n in zip(known, sp.shape, strict=True)):  # type: ignore[operator]
+            raise ValueError(
+                "Requested new_shape should have dimension sizes >= sp_input.shape.  Found new_shape "
+                f"([{' '.join(map(str, known))}]), sp_input.shape ([{' '.join(map(str, sp.shape))}])."
+            )
+    if known is None or None in known or not sp.shape.is_fully_defined():
+        assert_equal(maximum(sp.dense_shape, target), target, "new_shape must not be smaller than the shape there is")
+    return SparseTensor(sp.indices, sp.values, target)
+
+
+def reshape(sp_input: Any, shape: Any, name: str | None = None) -> SparseTensor:
+    """The SparseTensor in another dense shape, one of whose extents may be -1: what is left.
+
+    Raises: InvalidArgumentError if the number of elements differs. Source: tf.sparse.reshape.
+    """
+    sp = as_sparse(sp_input)
+    given = cast(as_tensor(shape, int64), int64)
+    target = known_extents(given)
+    if target is None:
+        raise NotImplementedError("sparse.reshape needs a shape of known rank")
+    before = sp.shape
+    holes = [i for i, n in enumerate(target) if n == -1]
+    if len(holes) > 1:
+        raise invalid(f"only one output dimension may be -1, not both {holes[0]} and {holes[1]}")
+    total = before.num_elements()
+    if total is not None and None not in target:
+        target = _filled(target, holes, total, before)
+        given = convert(list(target), int64)
+    else:
+        rest = reduce_prod(where(given < 0, 1, given))
+        whole = reduce_prod(sp.dense_shape)
+        given = where(given < 0, floordiv(whole, maximum(rest, 1)), given)
+        assert_equal(reduce_prod(given), whole, "Input to reshape has another number of elements than the shape asked")
+        target = tuple(None if n == -1 else n for n in target)
+    weights = cumprod(sp.dense_shape, exclusive=True, reverse=True)
+    steps = cumprod(given, exclusive=True, reverse=True)
+    place = reduce_sum(sp.indices * weights, 1, keepdims=True)
+    # An index out of range stays one: nothing is taken off along the first axis.
+    limits = join([[int64.max], maximum(given[1:], 1)], 0)
+    indices = floormod(floordiv(place, maximum(steps, 1)), limits)
+    return with_shape(indices, sp.values, given, target)
+
+
+def _filled(target: Any, holes: list[int], total: int, before: Any) -> tuple[int, ...]:
+    """The extents asked for with -1 replaced. InvalidArgumentError if they are not of `total` elements."""
+    rest = 1
+    for n in target:
+        rest *= n if n != -1 else 1
+    if holes:
+        whole = total // rest if rest else 0
+        result = tuple(whole if n == -1 else n for n in target)
+        if rest * whole != total:
+            raise invalid(
+                f"Input to reshape is a SparseTensor with {total} dense values, but the requested shape requires a "
+                f"multiple of {rest}. input_shape={shape_text(before)} output_shape={shape_text(result)}"
+            )
+        return result
+    if rest != total:
+        raise invalid(
+            f"Input to reshape is a tensor with {total} dense values, but the requested shape has {rest}. "
+            f"input_shape={shape_text(before)} output_shape={shape_text(target)}"
+        )
+    return tuple(target)
+
+
+def transpose(sp_input: Any, perm: Any = None, name: str | None = None) -> SparseTensor:
+    """The SparseTensor with its axes in the order `perm`, by default reversed. Source: tf.sparse.transpose."""
+    sp = as_sparse(sp_input)
+    rank = known_rank(sp, "transpose")
+    order = tuple(reversed(range(rank))) if perm is None else known_axes(perm)
+    if len(order) != rank:
+        raise ValueError(f"Dimensions {len(order)} and {rank} are not compatible")
+    indices = gather(sp.indices, list(order), axis=1)
+    known = [sp.shape[axis] for axis in order]
+    return reorder(with_shape(indices, sp.values, gather(sp.dense_shape, list(order)), known))
+
+
+def expand_dims(sp_input: Any, axis: Any = None, name: str | None = None) -> SparseTensor:
+    """The SparseTensor with an axis of size 1 before axis `axis`, by default at the end.
+
+    Raises: InvalidArgumentError if there is no such place. Source: tf.sparse.expand_dims.
+    """
+    sp = as_sparse(sp_input)
+    rank = known_rank(sp, "expand_dims")
+    at = static_int(-1 if axis is None else axis)
+    if at is None:
+        raise NotImplementedError("sparse.expand_dims needs an axis that is known while a function is traced")
+    if not -rank - 1 <= at <= rank:
+        raise invalid(f"Expected size[1] in [0, {rank}], but got {at}")
+    at %= rank + 1
+    column = zeros([shape(sp.indices)[0], 1], int64)
+    indices = join([sp.indices[:, :at], column, sp.indices[:, at:]], 1)
+    dense_shape = join([sp.dense_shape[:at], ones([1], int64), sp.dense_shape[at:]], 0)
+    return with_shape(indices, sp.values, dense_shape, [*sp.shape[:at], 1, *sp.shape[at:]])
+
+
+# ---- parts ----------------------------------------------------------------------------------------------------------
+
+
+def retain(sp_input: Any, to_retain: Any) -> SparseTensor:
+    """The values for which to_retain holds, at their places. Source: tf.sparse.retain.
+
+    Raises: ValueError if there is not one of them per value.
+    """
+    sp = as_sparse(sp_input)
+    kept = as_tensor(to_retain).shape.with_rank(1)
+    count = sp.values.shape[0]
+    if None not in (kept[0], count) and kept[0] != count:
+        raise ValueError(f"Dimensions {count} and {kept[0]} are not compatible")
+    return _only(sp, convert(to_retain))
+
+
+def _only(sp: SparseTensor, kept: Any) -> SparseTensor:
+    return with_shape(boolean_mask(sp.indices, kept), boolean_mask(sp.values, kept), sp.dense_shape, sp.shape)
+
+
+def slice(sp_input: Any, start: Any, size: Any, name: str | None = None) -> SparseTensor:
+    """The block that begins at `start` and has at most the extents `size`.
+
+    Raises: InvalidArgumentError if these are not of its rank. Source: tf.sparse.slice.
+    """
+    sp = as_sparse(sp_input)
+    start, size = (cast(as_tensor(n, int64), int64) for n in (start, size))
+    rank = sp.shape.rank
+    for label, vector in (("start", start), ("size", size)):
+        if rank is not None and vector.shape.num_elements() not in (None, rank):
+            n = vector.shape.num_elements()
+            raise invalid(f"Expected {label} to be a vector of length {rank} but got length {n}")
+    inside = reduce_all((sp.indices >= start) & (sp.indices < start + size), 1)
+    extents = maximum(minimum(size, sp.dense_shape - start), 0)
+    block = _only(sp, inside)
+    return SparseTensor(block.indices - start, block.values, extents)
+
+
+def split(sp_input: Any = None, num_split: Any = None, axis: Any = None, name: str | None = None) -> list[SparseTensor]:
+    """num_split parts along `axis`, the first of them longer by one where they cannot be equal.
+
+    Raises: ValueError for an argument that is missing; InvalidArgumentError for an axis or a number out of range.
+    Source: tf.sparse.split.
+    """
+    for label, value in (("num_split", num_split), ("axis", axis), ("sp_input", sp_input)):
+        if value is None:
+            raise ValueError(f"{label} is required")
+    sp = as_sparse(sp_input)
+    rank, n, along = known_rank(sp, "split"), static_int(num_split), static_int(axis)
+    if n is None or along is None:
+        raise NotImplementedError("sparse.split needs num_split and axis known while a function is traced")
+    if not -rank <= along < rank:
+        raise invalid(f"Input axis should be in range [{-rank}, {rank}), got {along}")
+    along %= rank
+    extent = sp.shape[along]
+    if n < 1 or (extent is not None and n > extent):
+        raise invalid(f"Input num_split should be between 1 and the splitting dimension size ({extent}), got {n}")
+    whole, longer = floordiv(sp.dense_shape[along], n), floormod(sp.dense_shape[along], n)
+    chosen = np.arange(rank) == along
+    parts = []
+    for i in range(n):
+        begin = whole * i + minimum(longer, i)
+        size = whole + cast(longer > i, int64)
+        parts.append(slice(sp, where(chosen, begin, 0), where(chosen, size, sp.dense_shape)))
+    return parts
+
+
+def concat(axis: Any, sp_inputs: Any, expand_nonconcat_dims: bool = False, name: str | None = None) -> SparseTensor:
+    """SparseTensors one after the other along `axis`; with expand_nonconcat_dims the other extents may differ.
+
+    Raises: InvalidArgumentError if ranks or extents differ. Source: tf.sparse.concat.
+    """
+    if not isinstance(sp_inputs, (list, tuple)) or hasattr(sp_inputs, "_fields"):
+        raise TypeError("Inputs must be a list or tuple.")
+    inputs = [as_sparse(one) for one in sp_inputs]
+    if not inputs:
+        raise invalid("concat needs at least one SparseTensor")
+    along = static_int(axis)
+    if along is None:
+        raise NotImplementedError("sparse.concat needs an axis that is known while a function is traced")
+    rank = known_rank(inputs[0], "concat")
+    if len(inputs) == 1:
+        return inputs[0]
+    for i, one in enumerate(inputs):
+        if known_rank(one, "concat") != rank:
+            raise invalid(
+                f"Ranks of all input tensors must match: expected {rank} but got {one.shape.rank} at position {i}"
+            )
+        if one.dtype is not inputs[0].dtype:
+            raise InvalidArgumentError(
+                None,
+                None,
+                f"cannot compute SparseConcat as input #{len(inputs) + i}(zero-based) was expected to be a "
+                f"{message_name(inputs[0].dtype)} tensor but is a {message_name(one.dtype)} tensor",
+            )
+    if not -rank <= along < rank:
+        raise invalid(f"Concat dimension must be in range [{-rank}, {rank}), got {along}")
+    along %= rank
+    if not expand_nonconcat_dims:
+        _check_extents(inputs, along)
+    chosen = np.arange(rank) == along
+    begin: Any = zeros([], int64)
+    rows, extents = [], inputs[0].dense_shape
+    for one in inputs:
+        rows.append(one.indices + where(chosen, begin, 0))
+        begin = begin + one.dense_shape[along]
+        extents = maximum(extents, one.dense_shape)
+    known = [_joined_extent([one.shape[i] for one in inputs], i == along) for i in range(rank)]
+    values = join([one.values for one in inputs], 0)
+    made = with_shape(join(rows, 0), values, where(chosen, begin, extents), known)
+    return made if along == 0 else reorder(made)
+
+
+def _check_extents(inputs: Sequence[SparseTensor], along: int) -> None:
+    first = inputs[0].shape
+    for i, one in enumerate(inputs):
+        for axis, (m, n) in enumerate(zip(first, one.shape, strict=True)):
+            if axis != along and None not in (m, n) and m != n:
+                raise invalid(f"Input shapes must match: expected {m} for dimension {axis} but got {n} at position {i}")
+        if i and not (first.is_fully_defined() and one.shape.is_fully_defined()):
+            others = np.arange(len(first)) != along
+            assert_equal(
+                boolean_mask(one.dense_shape, others),
+                boolean_mask(inputs[0].dense_shape, others),
+                "Input shapes must match, but for the axis of concatenation",
+            )
+
+
+def _joined_extent(extents: Sequence[int | None], added: bool) -> int | None:
+    known = [n for n in extents if n is not None]
+    if len(known) < len(extents):
+        return None
+    return sum(known) if added else max(known)
+
+
+def mask(a: Any, mask_indices: Any, name: str | None = None) -> IndexedSlices:
+    """The IndexedSlices `a` without the rows that mask_indices names. Source: tf.sparse.mask."""
+    if not isinstance(a, IndexedSlices):
+        raise TypeError(f"Argument `a` must be IndexedSlices, not {a!r}")
+    named = reshape_dense(as_tensor(mask_indices, a.indices.dtype), [1, -1])
+    kept = logical_not(reduce_any(reshape_dense(a.indices, [-1, 1]) == named, 1))
+    return IndexedSlices(boolean_mask(a.values, kept), boolean_mask(a.indices, kept), a.dense_shape)
+
+
+def map_values(op: Callable[..., Any], *args: Any, **kwargs: Any) -> SparseTensor:
+    """op of the values of the SparseTensors among the arguments, which must have the same indices, at their places.
+
+    Raises: ValueError without a SparseTensor, or if the result is of other length; InvalidArgumentError if the indices
+    differ. Source: tf.sparse.map_values.
+    """
+    sparse = [v for v in (*args, *kwargs.values()) if isinstance(v, SparseTensor)]
+    if not sparse:
+        raise ValueError("No SparseTensor in argument list of map_values")
+    for other in sparse[1:]:
+        if other.indices is not sparse[0].indices:
+            assert_equal(sparse[0].indices, other.indices, "Mismatched indices!")
+        if other.dense_shape is not sparse[0].dense_shape:
+            assert_equal(sparse[0].dense_shape, other.dense_shape, "Mismatched shapes!")
+    values = [v.values if isinstance(v, SparseTensor) else v for v in args]
+    named = {key: v.values if isinstance(v, SparseTensor) else v for key, v in kwargs.items()}
+    return sparse[0].with_values(op(*values, **named))
+
+
+def fill_empty_rows(sp_input: Any, default_value: Any, name: str | None = None) -> tuple[SparseTensor, Any]:
+    """(sp_input with default_value at the start of each row that was empty, which rows those were: bool[rows]).
+
+    Raises: InvalidArgumentError for a default_value that is no scalar, or a row out of range.
+    Source: tf.sparse.fill_empty_rows.
+    """
+    sp = as_sparse(sp_input)
+    rank = known_rank(sp, "fill_empty_rows")
+    default = as_tensor(default_value, sp.dtype)
+    if default.shape.rank != 0:
+        raise invalid(f"default_value must be a scalar, saw: {shape_text(default.shape.as_list())}")
+    n_rows = sp.dense_shape[:1]
+    rows = check_indices(sp.indices[:, :1], n_rows, sorted=False)
+    seen = tensor_scatter_update_p(zeros(n_rows, "bool"), rows, ones([shape(rows)[0]], "bool"))
+    empty = logical_not(seen)
+    added = where(empty)
+    added = join([added, zeros([shape(added)[0], rank - 1], int64)], 1)
+    indices = join([sp.indices, added], 0)
+    values = join([sp.values, fill([shape(added)[0]], default)], 0)
+    order = argsort(indices[:, 0], stable=True)
+    made = with_shape(gather(indices, order), take(values, order), sp.dense_shape, sp.shape)
+    return made, fitted(empty, sp.shape[:1])

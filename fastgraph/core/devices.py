@@ -1,0 +1,229 @@
+"""Devices: their names, what is there, and which one ops are asked to run on.
+
+Rule: a Block carries a device number; number 0 is main memory, and names are TensorFlow's.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from fastgraph.core.tensor import EagerTensor, Tensor, current_state, register_slot
+from fastgraph.errors import InvalidArgumentError
+
+PREFIX = "/job:localhost/replica:0/task:0"
+CPU = f"{PREFIX}/device:CPU:0"
+
+_NAME = (
+    r"^(?:/?job:(?P<job>[A-Za-z0-9_]+))?(?:/replica:(?P<replica>\d+))?(?:/task:(?P<task>\d+))?"
+    r"(?:/?(?:device:)?(?P<kind>[A-Za-z_]+)(?::(?P<index>\d+|\*))?)?$"
+)
+
+
+class PhysicalDevice(NamedTuple):
+    """A device of this machine. Source: tf.config.PhysicalDevice."""
+
+    name: str
+    device_type: str
+
+
+class LogicalDeviceConfiguration(NamedTuple):
+    """A part of a physical device that ops can be placed on. Source: tf.config.LogicalDeviceConfiguration."""
+
+    memory_limit: int | None = None
+    experimental_priority: int | None = None
+    experimental_device_ordinal: int | None = None
+
+
+class LogicalDevice(NamedTuple):
+    """A device that ops can be placed on. Source: tf.config.LogicalDevice."""
+
+    name: str
+    device_type: str
+
+
+#: What the CPU was divided into, None for nothing. The parts share memory and threads: they differ in name alone.
+_parts: list[LogicalDeviceConfiguration] | None = None
+
+
+def get_logical_device_configuration(device: PhysicalDevice) -> list[LogicalDeviceConfiguration] | None:
+    """The parts of a physical device, None where it is whole. ValueError for a device that is not there."""
+    _known(device)
+    return None if _parts is None else list(_parts)
+
+
+def set_logical_device_configuration(
+    device: PhysicalDevice, logical_devices: Sequence[LogicalDeviceConfiguration]
+) -> None:
+    """Divide a physical device: CPU:0, CPU:1, ... are then names of the one CPU.
+
+    ValueError for a device that is not there, for no parts, and for memory limits, which the CPU has not.
+    Source: tf.config.set_logical_device_configuration.
+    """
+    global _parts
+    _known(device)
+    if not logical_devices:
+        raise ValueError("A device is divided into one part or more; got none")
+    for part in logical_devices:
+        if part.memory_limit is not None:
+            raise ValueError("Setting memory limit on CPU virtual devices is currently not supported")
+        if part.experimental_priority is not None:
+            raise ValueError("Setting experimental_priority on CPU virtual  devices is currently not supported")
+    _parts = list(logical_devices)
+
+
+def _known(device: Any) -> None:
+    if device not in list_physical_devices():
+        raise ValueError(f"Unrecognized device: {device!r}")
+
+
+def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice]:
+    """The devices of this machine, of one type or all. Source: tf.config.list_physical_devices."""
+    found = [PhysicalDevice("/physical_device:CPU:0", "CPU")]
+    return [device for device in found if device_type in (None, device.device_type)]
+
+
+def list_logical_devices(device_type: str | None = None) -> list[LogicalDevice]:
+    """The devices that ops can be placed on. Source: tf.config.list_logical_devices."""
+    found = [LogicalDevice(f"/device:CPU:{index}", "CPU") for index in range(len(_parts or (None,)))]
+    return [device for device in found if device_type in (None, device.device_type)]
+
+
+def device_name(number: int) -> str:
+    """The full name of the device with this number in Blocks."""
+    return CPU if number == 0 else f"{PREFIX}/device:GPU:{number - 1}"
+
+
+def device_number(name: str) -> int:
+    """The number of the device `name` ("/CPU:0", "cpu", "/job:localhost/.../device:CPU:0").
+
+    ValueError for what is no device name; InvalidArgumentError for a device that is not there.
+    """
+    match = re.match(_NAME, name) if name else None  # compiled with the first name: few programs have one
+    if match is None:
+        raise ValueError(f"Unknown attribute: {name!r} in {name!r} is not a device name such as '/CPU:0'")
+    kind = (match["kind"] or "CPU").upper()
+    index = 0 if match["index"] in (None, "*") else int(match["index"])
+    local = (match["job"] or "localhost") == "localhost"
+    local = local and not int(match["replica"] or 0) and not int(match["task"] or 0)
+    if not local or kind != "CPU" or index >= len(_parts or (None,)):
+        full = f"/job:{match['job'] or 'localhost'}/replica:{match['replica'] or 0}/task:{match['task'] or 0}"
+        raise InvalidArgumentError(
+            None, None, f"Could not satisfy device specification '{full}/device:{kind}:{index}'. "
+            f"enable_soft_placement=0. Supported device types [CPU]. All available devices [{CPU}]."
+        )  # fmt: skip
+    return 0
+
+
+_soft_placement = False
+
+
+def get_soft_device_placement() -> bool:
+    """Whether ops for a device that is not there run on the CPU. Source: tf.config.get_soft_device_placement."""
+    return _soft_placement
+
+
+def set_soft_device_placement(enabled: bool) -> None:
+    """Say whether ops for a device that is not there run on the CPU, which else is an error.
+
+    Source: tf.config.set_soft_device_placement.
+    """
+    global _soft_placement
+    _soft_placement = bool(enabled)
+
+
+def _placed(name: str) -> str:
+    """`name`, or the CPU's if there is no such device and that may be."""
+    try:
+        device_number(name)
+    except InvalidArgumentError:
+        if not _soft_placement:
+            raise
+        return CPU
+    return name
+
+
+def _within(outer: str | None, name: str) -> str | None:
+    """`name` as DeviceSpec spells it, with those parts of `outer` that it leaves open; None where all are."""
+    from fastgraph.core.device_spec import DeviceSpec
+
+    return DeviceSpec.from_string(outer or "").make_merged_spec(DeviceSpec.from_string(name)).to_string() or None
+
+
+class device:
+    """Context manager: ops inside run on the device named (None: where they would anyway). Source: tf.device.
+
+    A callable gives the name. Within another device it says what is to differ: the rest is the other's.
+    InvalidArgumentError on entering if the device is not there, unless `set_soft_device_placement` lets the CPU stand
+    for it. RuntimeError on leaving if another one was entered since.
+    """
+
+    def __init__(self, device_name: str | Callable[..., Any] | None) -> None:
+        self._name = device_name
+        self._previous: list[str | None] = []
+
+    def __enter__(self) -> None:
+        name = self._name(None) if callable(self._name) else self._name
+        if name is not None and not isinstance(name, str):  # a DeviceSpec, or one of list_logical_devices()
+            name = name.to_string() if hasattr(name, "to_string") else getattr(name, "name", name)
+        state = current_state()
+        if name is not None:
+            name = _within(state.device, _placed(name) if name else "")
+        self._previous.append(state.device)
+        state.device = name
+        _entered.devices = (*_entered.devices, self)
+
+    def __exit__(self, *exc: object) -> None:
+        previous = self._previous[-1]
+        if _entered.devices[-1:] != (self,):
+            raise RuntimeError("Exiting device scope without proper scope nesting")
+        _entered.devices = _entered.devices[:-1]
+        current_state().device = previous
+        self._previous.pop()
+
+
+class _Entered(threading.local):
+    """The devices that this thread has entered and not left, the innermost last."""
+
+    devices: tuple[device, ...] = ()
+
+
+_entered = _Entered()
+
+
+_warned: set[str] = set()  # the deprecated methods that were warned of: once each
+
+
+def copy_to(tensor: Tensor, name: str) -> Tensor:
+    """`tensor` on the device `name`, as Tensor.cpu() and Tensor.gpu() give it: itself, for it is there already.
+
+    RuntimeError for a device that is not there. Warns once that the methods are deprecated, as TensorFlow does.
+    """
+    if not isinstance(tensor, EagerTensor):
+        return tensor
+    method = name.partition(":")[0].lower()
+    if method not in _warned:
+        _warned.add(method)
+        from fastgraph.core.base.logger import get_logger
+
+        caller = sys._getframe(1)  # the methods are compiled and have no frame of their own
+        get_logger().warning(
+            "From %s:%d: _EagerTensorBase.%s (from tensorflow.python.framework.ops) is deprecated and will be removed "
+            "in a future version.\nInstructions for updating:\nUse tf.identity%s instead.",
+            caller.f_code.co_filename,
+            caller.f_lineno,
+            method,
+            " with explicit device placement" if method == "cpu" else "",
+        )
+    try:
+        device_number(name)
+    except InvalidArgumentError as error:
+        raise RuntimeError(f"{name} unknown device. {error.message}") from None
+    return tensor
+
+
+register_slot("device_name", device_name)
+register_slot("copy_to", copy_to)

@@ -1,0 +1,26 @@
+"""Convolutions of arrays by blocks of sums in registers; None where NumPy must do it. See convolutions.pyx."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from numpy import ndarray
+
+def forward(
+    x: ndarray, filter: ndarray, out: tuple[int, ...], strides: Sequence[int], pads: Any, dilations: Sequence[int]
+) -> ndarray | None:
+    """The convolution [batch, *out, f]. Raises: ValueError for sizes that do not fit."""
+
+def input_gradient(
+    dims: tuple[int, ...],
+    filter: ndarray,
+    dy: ndarray,
+    strides: Sequence[int],
+    pads: Any,
+    dilations: Sequence[int],
+) -> ndarray | None:
+    """What the elements of an input of shape `dims` get of dy. Raises: ValueError for sizes that do not fit."""
+
+def filter_gradient(
+    x: ndarray, dims: tuple[int, ...], dy: ndarray, strides: Sequence[int], pads: Any, dilations: Sequence[int]
+) -> ndarray | None:
+    """What the elements of a filter of shape `dims` get of dy. Raises: ValueError for sizes that do not fit."""

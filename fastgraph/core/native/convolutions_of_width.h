@@ -1,0 +1,515 @@
+/* The sweeps of convolutions.h for vectors of one width and type (see simd_lanes.h). */
+
+#define INLINE FG_INLINE __attribute__((target(TARGET)))
+#define LOCAL static __attribute__((target(TARGET)))
+#define WIDE (2 * LANES)
+
+/* What N vectors y of one step add to R rows of sums: row r sees a number at `at` in a's row r. */
+#define STEP(y, at)                                                                                                    \
+    do {                                                                                                               \
+        V y0 = N == 1 && part ? LOAD_PART(y, mask) : LOAD(y);                                                          \
+        V y1 = N == 1 ? y0 : part ? LOAD_PART((y) + LANES, mask) : LOAD((y) + LANES);                                  \
+        _Pragma("GCC unroll 16") for (int r = 0; r < R; r++) {                                                         \
+            V x = SET1(FG_ROW(r)[at]);                                                                                 \
+            sums[r][0] = FMA(x, y0, sums[r][0]);                                                                       \
+            if (N == 2) sums[r][1] = FMA(x, y1, sums[r][1]);                                                           \
+        }                                                                                                              \
+    } while (0)
+
+/* R rows of sums, N vectors of them; the last vector is a part of one if `part`. `add`: to what c holds. `near`: numbers
+ * of a follow each other, and those of b lie in panels. */
+INLINE void NAME(sums)(const int R, const int N, const int part, const int near, M mask, const fg_sums *s, const T *a,
+                       const T *b, T *c, int add) {
+    V sums[MOST][2];
+    const T *q[5];
+    const int64_t a_row = s->a_row, a_col = near ? 1 : s->a_col, b_row = near ? WIDE : s->b_row;
+#pragma GCC unroll 16
+    for (int r = 0; r < R; r++) sums[r][0] = sums[r][1] = ZERO;
+    for (const fg_run *run = s->runs; run < s->end; run++) {
+        const T *y = b + run->b;
+        int64_t p = run->n;
+#pragma GCC unroll 16
+        for (int r = 0; r < R; r += 3) q[r / 3] = a + run->a + r * a_row;
+        if (near)
+            for (; p >= 4; p -= 4) {
+#pragma GCC unroll 4
+                for (int i = 0; i < 4; i++) { /* a filter is often larger than the nearest cache */
+                    __builtin_prefetch(y + (FG_AHEAD + i) * WIDE);
+                    if (N == 2) __builtin_prefetch(y + (FG_AHEAD + i) * WIDE + LANES);
+                    STEP(y + i * WIDE, i);
+                }
+#pragma GCC unroll 16
+                for (int r = 0; r < R; r += 3) q[r / 3] += 4;
+                y += 4 * WIDE;
+            }
+        for (; p > 0; p--) {
+            __builtin_prefetch(y + FG_AHEAD * b_row);
+            if (N == 2) __builtin_prefetch(y + FG_AHEAD * b_row + LANES);
+            STEP(y, 0);
+#pragma GCC unroll 16
+            for (int r = 0; r < R; r += 3) q[r / 3] += a_col;
+            y += b_row;
+        }
+    }
+#pragma GCC unroll 16
+    for (int r = 0; r < R; r++) {
+        T *to = c + r * s->c_row, *last = to + (N - 1) * LANES;
+        if (add) {
+            if (N == 2) sums[r][0] = ADD(LOAD(to), sums[r][0]);
+            sums[r][N - 1] = ADD(part ? LOAD_PART(last, mask) : LOAD(last), sums[r][N - 1]);
+        }
+        if (N == 2) STORE(to, sums[r][0]);
+        if (part)
+            STORE_PART(last, mask, sums[r][N - 1]);
+        else
+            STORE(last, sums[r][N - 1]);
+    }
+}
+
+/* What K steps add to R rows of sums apart that stand as far from each other as steps do: a vector serves all of them. */
+#define STEPS(K)                                                                                                       \
+    do {                                                                                                               \
+        V steps[K];                                                                                                    \
+        _Pragma("GCC unroll 8") for (int k = 0; k < K; k++, y += b_row) steps[k] = part ? LOAD_PART(y, mask) : LOAD(y); \
+        _Pragma("GCC unroll 20") for (int j = 0; j < R + K - 1; j++) {                                                 \
+            V x = part ? LOAD_PART(q + j * a_col, mask) : LOAD(q + j * a_col);                                         \
+            _Pragma("GCC unroll 8") for (int k = 0; k < K; k++)                                                        \
+                if (j >= k && j - k < R) sums[j - k] = FMA(x, steps[k], sums[j - k]);                                  \
+        }                                                                                                              \
+        q += K * a_col;                                                                                                \
+        p -= K;                                                                                                        \
+    } while (0)
+
+/* R rows of sums apart, a vector of them, of which a part if `part`. `near`: in rows and steps of two vectors. */
+INLINE void NAME(sums_apart)(const int R, const int part, const int near, M mask, const fg_sums *s, const T *a,
+                             const T *b, T *c, int add) {
+    V sums[MOST];
+    const int64_t a_row = near ? WIDE : s->a_row, a_col = near ? WIDE : s->a_col, b_row = s->b_row, c_row = s->c_row;
+    const fg_run *end = s->end;
+#pragma GCC unroll 16
+    for (int r = 0; r < R; r++) sums[r] = ZERO;
+    for (const fg_run *run = s->runs; run < end; run++) {
+        const T *q = a + run->a, *y = b + run->b;
+        int64_t p = run->n;
+        if (near || a_row == a_col) {
+            while (p >= 7) STEPS(7);
+            if (p >= 5)
+                STEPS(5);
+            else if (p == 4)
+                STEPS(4);
+            if (p == 3)
+                STEPS(3);
+            else if (p == 2)
+                STEPS(2);
+            else if (p == 1)
+                STEPS(1);
+            continue;
+        }
+        for (; p > 0; p--, q += a_col, y += b_row) {
+            V step = part ? LOAD_PART(y, mask) : LOAD(y);
+            const T *from = q;
+#pragma GCC unroll 16
+            for (int r = 0; r < R; r++, from += a_row)
+                sums[r] = FMA(part ? LOAD_PART(from, mask) : LOAD(from), step, sums[r]);
+        }
+    }
+#pragma GCC unroll 16
+    for (int r = 0; r < R; r++, c += c_row) {
+        if (add) sums[r] = ADD(part ? LOAD_PART(c, mask) : LOAD(c), sums[r]);
+        if (part)
+            STORE_PART(c, mask, sums[r]);
+        else
+            STORE(c, sums[r]);
+    }
+}
+
+/* R rows of n sums, at most two vectors. */
+#define ROWS_OF(R, near, name)                                                                                         \
+    static __attribute__((noinline, target(TARGET))) void NAME(name##R)(const fg_sums *s, const T *a, const T *b,      \
+                                                                        T *c, int64_t n, int add) {                    \
+        if (n == WIDE)                                                                                                 \
+            NAME(sums)(R, 2, 0, near, MASK_OF(0), s, a, b, c, add);                                                    \
+        else if (n > LANES)                                                                                            \
+            NAME(sums)(R, 2, 1, near, MASK_OF(n - LANES), s, a, b, c, add);                                            \
+        else if (n == LANES)                                                                                           \
+            NAME(sums)(R, 1, 0, near, MASK_OF(0), s, a, b, c, add);                                                    \
+        else                                                                                                           \
+            NAME(sums)(R, 1, 1, near, MASK_OF(n), s, a, b, c, add);                                                    \
+    }
+#define ROWS(R)                                                                                                        \
+    ROWS_OF(R, 0, dense)                                                                                               \
+    ROWS_OF(R, 1, near)                                                                                                \
+    static __attribute__((noinline, target(TARGET))) void NAME(apart##R)(const fg_sums *s, const T *a, const T *b,     \
+                                                                         T *c, int64_t n, int add) {                   \
+        const int near = s->a_row == WIDE && s->a_col == WIDE;                                                         \
+        for (; n >= LANES; n -= LANES, a += LANES, b += LANES, c += LANES)                                             \
+            if (near)                                                                                                  \
+                NAME(sums_apart)(R, 0, 1, MASK_OF(0), s, a, b, c, add);                                                \
+            else                                                                                                       \
+                NAME(sums_apart)(R, 0, 0, MASK_OF(0), s, a, b, c, add);                                                \
+        if (n > 0) NAME(sums_apart)(R, 1, 0, MASK_OF(n), s, a, b, c, add);                                             \
+    }
+ROWS(1) ROWS(2) ROWS(3) ROWS(4) ROWS(5) ROWS(6)
+#if MOST > 6
+ROWS(7) ROWS(8) ROWS(9) ROWS(10) ROWS(11) ROWS(12) ROWS(13) ROWS(14)
+#endif
+#undef ROWS
+#undef ROWS_OF
+#undef STEP
+#undef STEPS
+
+typedef void (*NAME(sums_t))(const fg_sums *, const T *, const T *, T *, int64_t, int);
+#define ALL(kind)                                                                                                      \
+    {NULL, NAME(kind##1), NAME(kind##2), NAME(kind##3), NAME(kind##4), NAME(kind##5), NAME(kind##6) ALL_MORE(kind)}
+#if MOST > 6
+#define ALL_MORE(kind)                                                                                                 \
+    , NAME(kind##7), NAME(kind##8), NAME(kind##9), NAME(kind##10), NAME(kind##11), NAME(kind##12), NAME(kind##13),     \
+        NAME(kind##14)
+#else
+#define ALL_MORE(kind)
+#endif
+static const NAME(sums_t) NAME(all_sums)[3][MOST + 1] = {ALL(dense), ALL(apart), ALL(near)};
+#undef ALL
+#undef ALL_MORE
+
+/* m rows of n sums, at most two vectors, in blocks as even as can be. */
+LOCAL void NAME(rows_of_sums)(const fg_sums *s, int apart, const T *a, const T *b, T *c, int64_t m, int64_t n, int add) {
+    int64_t blocks = fg_pieces(m, MOST), least = m / blocks, more = m % blocks;
+    for (int64_t i = 0; i < blocks; i++) {
+        int64_t rows = least + (i < more);
+        NAME(all_sums)[apart][rows](s, a, b, c, n, add);
+        a += rows * s->a_row;
+        c += rows * s->c_row;
+    }
+}
+
+LOCAL void NAME(fg_lay)(const fg_layout *y, void *to_, const void *from_, int64_t first, int64_t last) {
+    const T *from = (const T *)from_;
+    int64_t panels = fg_pieces(y->f, WIDE), rows = y->taps[0] * y->taps[1] * y->taps[2] * y->c;
+    for (int64_t p = first; p < last; p++) {
+        int64_t f0 = p % panels * WIDE, wide = fg_least(WIDE, y->f - f0);
+        const T *group = from + y->first + p / panels * y->group + f0 * y->out;
+        T *to = (T *)to_ + p * rows * WIDE;
+        for (int64_t t0 = 0; t0 < y->taps[0]; t0++)
+            for (int64_t t1 = 0; t1 < y->taps[1]; t1++)
+                for (int64_t t2 = 0; t2 < y->taps[2]; t2++) {
+                    const T *tap = group + t0 * y->step[0] + t1 * y->step[1] + t2 * y->step[2];
+                    if (y->out == 1)
+                        for (int64_t c = 0; c < y->c; c++) {
+                            memcpy(to + c * WIDE, tap + c * y->in, wide * sizeof(T));
+                            memset(to + c * WIDE + wide, 0, (WIDE - wide) * sizeof(T));
+                        }
+                    else
+                        for (int64_t c = 0; c < y->c; c += 8) { /* a line of the cache of each result */
+                            int64_t some = fg_least(8, y->c - c);
+                            for (int64_t f = 0; f < WIDE; f++)
+                                for (int64_t i = c; i < c + some; i++) to[i * WIDE + f] = f < wide ? tap[i * y->in + f * y->out] : 0;
+                        }
+                    to += y->c * WIDE;
+                }
+    }
+}
+
+/* n numbers from number `at` on, widened if they are of 16 bits. */
+INLINE void NAME(wide_copy)(T *to, const char *from, int64_t at, int64_t n, int kind) {
+    int64_t i = 0;
+    if (kind == FG_NATIVE) {
+        const T *numbers = (const T *)(const void *)from + at;
+        for (; i + LANES <= n; i += LANES) STORE(to + i, LOAD(numbers + i));
+        if (i < n) STORE_PART(to + i, MASK_OF(n - i), LOAD_PART(numbers + i, MASK_OF(n - i)));
+        return;
+    }
+    const uint16_t *halves = (const uint16_t *)(const void *)from + at;
+    if (kind == FG_BRAIN)
+        for (; i + LANES <= n; i += LANES) STORE(to + i, LOAD_BRAIN(halves + i));
+    else
+        for (; i + LANES <= n; i += LANES) STORE(to + i, LOAD_HALF(halves + i));
+    if (i < n) fg_widened((float *)(void *)(to + i), halves + i, n - i, kind);
+}
+
+/* Where a tile begins. */
+typedef struct {
+    int64_t image, at[3], high, wide; /* places along the last two axes */
+} NAME(tile);
+
+LOCAL NAME(tile) NAME(tile_of)(const fg_sweep *w, int64_t number) {
+    NAME(tile) t;
+    for (int i = 2; i >= 0; i--) {
+        t.at[i] = number % w->axis[i].tiles * w->axis[i].tile;
+        number /= w->axis[i].tiles;
+    }
+    t.image = number;
+    t.high = fg_least(w->axis[1].tile, w->axis[1].m - t.at[1]);
+    t.wide = fg_least(w->axis[2].tile, w->axis[2].m - t.at[2]);
+    return t;
+}
+
+/* What a tile sees of channels [c0, c0 + n) of the source; steps from tap to tap along the first axis, from line to line,
+ * from column to column. */
+typedef struct {
+    const T *from;
+    int64_t plane, row, column;
+} NAME(view);
+
+/* Columns [low, low + wide) of a line, channels [c0, c0 + n): zeros outside, one after the other. */
+LOCAL void NAME(line_seen)(const fg_sweep *w, int64_t image, int64_t plane, int64_t line, int64_t low, int64_t wide,
+                           int64_t c0, int64_t n, T *room) {
+    const fg_axis *x = w->axis;
+    const char *source = (const char *)w->source;
+    if (plane < 0 || plane >= x[0].n || line < 0 || line >= x[1].n) {
+        memset(room, 0, wide * n * sizeof(T));
+        return;
+    }
+    int64_t left = fg_least(fg_most(-low, 0), wide), right = fg_most(fg_least(x[2].n - low, wide), left);
+    int64_t from = image + plane * x[0].source + line * x[1].source + (low + left) * x[2].source;
+    if (left) memset(room, 0, left * n * sizeof(T));
+    if (right < wide) memset(room + right * n, 0, (wide - right) * n * sizeof(T));
+    if (w->repeat == 1) {
+        if (x[2].source == n)
+            NAME(wide_copy)(room + left * n, source, from, (right - left) * n, w->kind);
+        else
+            for (int64_t j = left; j < right; j++, from += x[2].source)
+                NAME(wide_copy)(room + j * n, source, from + c0, n == WIDE ? WIDE : n, w->kind);
+        return;
+    }
+    for (int64_t j = left; j < right; j++, from += x[2].source) {
+        T one[1];
+        for (int64_t l = c0; l < c0 + n;) { /* lanes of one channel */
+            int64_t channel = l / w->repeat, end = fg_least((channel + 1) * w->repeat, c0 + n);
+            NAME(wide_copy)(one, source, from + channel, 1, w->kind);
+            for (; l < end; l++) room[j * n + l - c0] = one[0];
+        }
+    }
+}
+
+/* Whether the columns of a line, lines and planes from `low` on all lie inside, as they are computed with. */
+LOCAL int NAME(lies_inside)(const fg_sweep *w, const int64_t *low, int64_t high, int64_t wide) {
+    const fg_axis *x = w->axis;
+    return w->kind == FG_NATIVE && w->repeat == 1 && low[0] >= 0 && low[0] + (x[0].taps - 1) * x[0].gap < x[0].n &&
+           low[1] >= 0 && low[1] + high <= x[1].n && low[2] >= 0 && low[2] + wide <= x[2].n;
+}
+
+LOCAL NAME(view) NAME(seen)(const fg_sweep *w, const NAME(tile) *t, int64_t c0, int64_t n, T *room) {
+    const fg_axis *x = w->axis;
+    int64_t high = fg_seen(x + 1, t->high), wide = fg_seen(x + 2, t->wide), low[3], image = t->image * w->source_image;
+    for (int i = 0; i < 3; i++) low[i] = t->at[i] * x[i].step + x[i].first;
+    NAME(view) view;
+    int64_t taps = x[0].taps * x[1].taps * x[2].taps;
+    if ((!w->apart || taps <= FG_FEW_TAPS) && NAME(lies_inside)(w, low, high, wide)) {
+        view.from = (const T *)w->source + image + low[0] * x[0].source + low[1] * x[1].source + low[2] * x[2].source + c0;
+        view.plane = x[0].gap * x[0].source;
+        view.row = x[1].source;
+        view.column = x[2].source;
+        return view;
+    }
+    view.from = room;
+    view.column = n;
+    view.row = wide * n;
+    view.plane = high * view.row;
+    for (int64_t t0 = 0; t0 < x[0].taps; t0++)
+        for (int64_t i = 0; i < high; i++, room += view.row)
+            NAME(line_seen)(w, image, low[0] + t0 * x[0].gap, low[1] + i, low[2], wide, c0, n, room);
+    return view;
+}
+
+/* The numbers that a tile needs besides, in lines of the cache. */
+LOCAL int64_t NAME(room_of)(const fg_sweep *w, int64_t lanes) {
+    return (fg_tile_room(w, w->axis[1].tile, w->axis[2].tile, lanes) + 15) / 16 * 16;
+}
+
+/* Sums of a panel as they are stored: lanes added up in groups of `fold`, narrowed. */
+LOCAL void NAME(put)(const fg_sweep *w, T *sums, int64_t at, int64_t n) {
+    if (w->fold > 1) {
+        for (int64_t i = 0; i < n / w->fold; i++) {
+            T total = sums[i * w->fold];
+            for (int64_t l = 1; l < w->fold; l++) total += sums[i * w->fold + l];
+            sums[i] = total;
+        }
+        n /= w->fold;
+    }
+    if (w->kind == FG_NATIVE)
+        memcpy((T *)w->target + at, sums, n * sizeof(T));
+    else
+        fg_narrowed((uint16_t *)w->target + at, (const float *)(const void *)sums, n, w->kind);
+}
+
+/* A block of places in a line, and those below it: what they see is copied a line at a time, into the place of a line that
+ * is seen no more, unless it can be used where it lies. */
+typedef struct {
+    int64_t image, low[3], wide, c0, n; /* low: of what the first place sees; wide: columns that the block does */
+    int64_t ring, next;                 /* lines kept of each plane, and the first that was not yet copied */
+    T *room;
+} NAME(strip);
+
+/* Let `s` know what the block sees from line `line` of it on, and where; the address of its first number. */
+LOCAL const T *NAME(strip_seen)(const fg_sweep *w, NAME(strip) *p, int64_t line, fg_sums *s, fg_run *run) {
+    const fg_axis *x = w->axis;
+    int64_t low[3] = {p->low[0], p->low[1] + line, p->low[2]}, each = w->apart ? 1 : w->c, taps = x[2].taps;
+    /* Of lanes apart each number serves each tap once: they lie together, which a few taps do not repay. */
+    int inside = (!w->apart || x[0].taps * x[1].taps * taps <= FG_FEW_TAPS) && NAME(lies_inside)(w, low, p->ring, p->wide);
+    int64_t column = inside ? x[2].source : p->n, row = p->wide * p->n;
+    int64_t first = line % p->ring; /* where the first line stands */
+    if (!inside)
+        for (p->next = fg_most(p->next, line); p->next < line + p->ring; p->next++) {
+            int64_t at = first + p->next - line;
+            for (int64_t t0 = 0; t0 < x[0].taps; t0++)
+                NAME(line_seen)(w, p->image, low[0] + t0 * x[0].gap, p->low[1] + p->next, low[2], p->wide, p->c0, p->n,
+                                p->room + (t0 * p->ring + (at < p->ring ? at : at - p->ring)) * row);
+        }
+    int joined = w->apart || (x[2].gap == 1 && column == w->c); /* the channels of all taps of a line are a run */
+    s->runs = run;
+    for (int64_t t0 = 0, tap = 0; t0 < x[0].taps; t0++)
+        for (int64_t t1 = 0; t1 < x[1].taps; t1++) {
+            int64_t at = first + t1 * x[1].gap;
+            at = inside ? t0 * x[0].gap * x[0].source + t1 * x[1].gap * x[1].source
+                        : (t0 * p->ring + (at < p->ring ? at : at - p->ring)) * row;
+            for (int64_t t2 = 0; t2 < taps; t2 += joined ? taps : 1, tap += joined ? taps : 1, run++) {
+                run->a = at + t2 * x[2].gap * column;
+                run->b = tap * each * w->filter_row;
+                run->n = joined ? taps * each : each;
+            }
+        }
+    s->end = run;
+    s->a_row = x[2].step * column;
+    s->a_col = w->apart ? x[2].gap * column : 1;
+    if (!inside) return p->room;
+    return (const T *)w->source + p->image + low[0] * x[0].source + low[1] * x[1].source + low[2] * x[2].source + p->c0;
+}
+
+LOCAL void NAME(sweep_tile)(const fg_sweep *w, int64_t unit, T *room, T *out, fg_run *runs) {
+    const fg_axis *x = w->axis;
+    NAME(tile) t = NAME(tile_of)(w, unit / (w->groups * w->parts));
+    int64_t part = unit % w->parts, group = unit / w->parts % w->groups;
+    int64_t f0 = part * w->part, f1 = fg_least(f0 + w->part, w->f);
+    int through = w->kind != FG_NATIVE || w->fold > 1;
+    int64_t some = w->fold > 1 ? WIDE / w->fold * w->fold : WIDE; /* panels */
+    int64_t blocks = fg_pieces(t.wide, MOST);                     /* as even as can be */
+    const T *filter = (const T *)w->filter + group * w->group_panels;
+    int64_t corner = t.image * w->target_image + t.at[0] * x[0].target + t.at[1] * x[1].target + t.at[2] * x[2].target;
+    fg_sums s;
+    NAME(strip) p;
+    int how = w->apart ? 1 : w->filter_row == WIDE ? 2 : 0;
+    s.b_row = w->filter_row;
+    s.c_row = through ? WIDE : x[2].target;
+    p.image = t.image * w->source_image;
+    p.ring = fg_seen(x + 1, 1);
+    p.room = room;
+    for (int64_t f = f0; f < f1; f += some) {
+        int64_t n = fg_least(some, f1 - f), to = corner + (w->apart ? f / w->fold : group * w->f + f);
+        const T *b = filter + (w->apart ? f : f / WIDE * w->panel);
+        p.c0 = w->apart ? f : group * w->c;
+        p.n = w->apart ? n : w->c;
+        /* Down the lines, then to the next columns: most of what a block sees is what the one above it saw. */
+        for (int64_t block = 0, i = 0, rows; block < blocks; block++, i += rows) {
+            rows = t.wide / blocks + (block < t.wide % blocks);
+            for (int k = 0; k < 3; k++) p.low[k] = (t.at[k] + (k == 2 ? i : 0)) * x[k].step + x[k].first;
+            p.wide = fg_seen(x + 2, rows);
+            p.next = 0;
+            for (int64_t j = 0; j < t.high; j++) {
+                int64_t at = to + j * x[1].target + i * x[2].target;
+                const T *a = NAME(strip_seen)(w, &p, j * x[1].step, &s, runs);
+                T *c = through ? out : (T *)w->target + at;
+                NAME(all_sums)[how][rows](&s, a, b, c, n, 0);
+                if (through)
+                    for (int64_t k = 0; k < rows; k++) NAME(put)(w, out + k * WIDE, at + k * x[2].target, n);
+            }
+        }
+    }
+}
+
+LOCAL void NAME(fg_sweep_units)(fg_sweep *w, int64_t first, int64_t last) {
+    int64_t lanes = w->apart ? fg_least(w->part, WIDE) : w->c, out = MOST * WIDE;
+    int64_t columns = fg_seen(w->axis + 2, fg_least(MOST, w->axis[2].tile));
+    int64_t size = w->axis[0].taps * fg_seen(w->axis + 1, 1) * columns * lanes;
+    int64_t n_runs = w->axis[0].taps * w->axis[1].taps * w->axis[2].taps;
+    void *room;
+    size = (size + 15) / 16 * 16;
+    if (posix_memalign(&room, 64, (size + out + 64) * sizeof(T) + n_runs * sizeof(fg_run)) != 0) {
+        w->failed = 1;
+        return;
+    }
+    T *numbers = (T *)room;
+    for (; first < last; first++)
+        NAME(sweep_tile)(w, first, numbers, numbers + size, (fg_run *)(void *)(numbers + size + out));
+    free(room);
+}
+
+/* Rows [r0, r1) of the filter's gradient, and columns [f0, f1) of those of a group, get what a tile adds. */
+LOCAL void NAME(filter_tile)(const fg_sweep *w, const NAME(tile) *t, int64_t group, int64_t r0, int64_t r1, int64_t f0,
+                             int64_t f1, T *total, int add, T *room, T *other, fg_run *runs) {
+    const fg_axis *x = w->axis;
+    NAME(view) view = w->apart ? NAME(seen)(w, t, f0, f1 - f0, room) : NAME(seen)(w, t, group * w->c, w->c, room);
+    int64_t first = group * w->f + f0, n = f1 - f0, results = w->results;
+    int64_t corner = t->image * w->target_image + t->at[0] * x[0].target + t->at[1] * x[1].target + t->at[2] * x[2].target;
+    const T *b;
+    fg_sums s;
+    if (w->kind == FG_NATIVE) {
+        b = (const T *)w->filter + corner + first;
+        s.b_row = x[2].target;
+    } else {
+        for (int64_t j = 0; j < t->high; j++)
+            for (int64_t i = 0; i < t->wide; i++)
+                NAME(wide_copy)(other + (j * t->wide + i) * n, (const char *)w->filter,
+                                corner + first + j * x[1].target + i * x[2].target, n, w->kind);
+        b = other;
+        s.b_row = n;
+    }
+    for (int64_t j = 0; j < t->high; j++) {
+        runs[j].a = j * x[1].step * view.row;
+        runs[j].b = j * (w->kind == FG_NATIVE ? x[1].target : t->wide * n);
+        runs[j].n = t->wide;
+    }
+    s.runs = runs;
+    s.end = runs + t->high;
+    s.a_row = w->apart ? x[2].gap * view.column : 1;
+    s.a_col = x[2].step * view.column;
+    s.c_row = results;
+    int joined = w->apart || (x[2].gap == 1 && view.column == w->c);
+    int64_t taps = x[2].taps, each = w->apart ? 1 : w->c, line = joined ? taps * each : each;
+    for (int64_t f = 0; f < n; f += WIDE) {
+        int64_t row = 0, lanes = fg_least(WIDE, n - f);
+        for (int64_t t0 = 0; t0 < x[0].taps; t0++)
+            for (int64_t t1 = 0; t1 < x[1].taps; t1++)
+                for (int64_t t2 = 0; t2 < taps; t2 += joined ? taps : 1, row += line) {
+                    int64_t begin = fg_most(r0 - row, 0), end = fg_least(r1 - row, line);
+                    if (begin >= end) continue;
+                    const T *a = view.from + t0 * view.plane + t1 * x[1].gap * view.row + t2 * x[2].gap * view.column;
+                    NAME(rows_of_sums)(&s, w->apart, a + begin * s.a_row + (w->apart ? f : 0), b + f,
+                                       total + (row + begin) * results + first + f, end - begin, lanes, add);
+                }
+    }
+}
+
+LOCAL void NAME(fg_filter_units)(fg_sweep *w, int64_t begin, int64_t end) {
+    int64_t size = NAME(room_of)(w, w->apart ? w->part : w->c), lanes = w->apart ? w->part : w->f, tiles = fg_tiles(w);
+    int64_t other = w->kind == FG_NATIVE ? 0 : (w->axis[1].tile * w->axis[2].tile * lanes + 15) / 16 * 16;
+    void *room;
+    if (posix_memalign(&room, 64, (size + other + 64) * sizeof(T) + w->axis[1].tile * sizeof(fg_run)) != 0) {
+        w->failed = 1;
+        return;
+    }
+    T *numbers = (T *)room;
+    fg_run *runs = (fg_run *)(void *)(numbers + size + other);
+    for (; begin < end; begin++) {
+        int64_t chunk = begin / w->pieces, piece = begin % w->pieces;
+        int64_t from = tiles * chunk / w->chunks, to = tiles * (chunk + 1) / w->chunks;
+        T *total = (T *)w->target + chunk * w->window * w->results;
+        for (int64_t number = from; number < to; number++) {
+            NAME(tile) t = NAME(tile_of)(w, number);
+            if (w->apart) {
+                int64_t f0 = piece * w->part;
+                NAME(filter_tile)(w, &t, 0, 0, w->window, f0, fg_least(f0 + w->part, w->f), total, number > from, numbers,
+                                  numbers + size, runs);
+                continue;
+            }
+            for (int64_t group = 0; group < w->groups; group++)
+                NAME(filter_tile)(w, &t, group, w->window * piece / w->pieces, w->window * (piece + 1) / w->pieces, 0, w->f,
+                                  total, number > from, numbers, numbers + size, runs);
+        }
+    }
+    free(room);
+}
+
+#undef INLINE
+#undef LOCAL
+#undef WIDE

@@ -1,0 +1,38 @@
+"""Arrays of random numbers, each a pure function of a state i64[3] and its place. See philox.pyx."""
+
+from typing import Any
+
+from numpy import ndarray
+
+def words(state: ndarray, n: int) -> ndarray:
+    """n words. i64[3] -> u32[n]."""
+
+def units(state: ndarray, n: int, dtype: str) -> ndarray:
+    """n numbers in [0, 1) of a float dtype; those of bfloat16 as their bits. i64[3] -> dtype[n]."""
+
+def normals(state: ndarray, n: int, wide: bool, truncated: bool = False) -> ndarray:
+    """n numbers of the standard normal distribution; if truncated, those below 2 in size. i64[3] -> f32 or f64[n]."""
+
+def gamma(state: ndarray, alpha: Any, samples: int) -> ndarray:
+    """`samples` numbers of each gamma distribution. i64[3], f64[n] -> f64[samples, n]."""
+
+def poisson(state: ndarray, rate: Any, samples: int, top: float) -> ndarray:
+    """`samples` numbers, at most `top`, of each Poisson distribution. i64[3], f64[n] -> f64[samples, n]."""
+
+def binomial(state: ndarray, counts: Any, probabilities: Any, samples: int) -> ndarray:
+    """`samples` numbers of each binomial distribution. i64[3], f64[n], f64[n] -> f64[samples, n]."""
+
+def truncated(state: ndarray, *parameters_and_samples: Any) -> ndarray:
+    """`samples` normal numbers of each distribution, between its ends. i64[3], f64[n] ... -> f64[samples, n]."""
+
+def gamma_slope(alpha: Any, x: Any) -> ndarray:
+    """How numbers drawn from gamma distributions change with alpha. f64[n], f64[n] -> f64[n]."""
+
+def permuted(state: ndarray, n: int) -> ndarray:
+    """0 ... n - 1 in random order, by exchanging each with one that follows or itself. i64[3] -> i64[n]."""
+
+def shuffled_index(index: int, first: int, second: int, last: int) -> int:
+    """Where `index` comes in a random order of 0 ... last, which a key of two words chooses."""
+
+def scrambled(first: int, second: int) -> ndarray:
+    """The state that a seed of two numbers stands for. -> i64[3]."""

@@ -1,0 +1,202 @@
+"""Philox 4x32-10: random words, and numbers made of them, as a pure function of a state (counter, counter, key).
+
+Rule: element i of a draw follows from the state and i alone, so that any part can be computed anywhere. The C is in
+philox.h and distributions.h; the GIL is not held while it runs.
+"""
+
+cimport numpy as cnp
+from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t
+
+import numpy as np
+
+cdef extern from "core/native/distributions.h" nogil:
+    void fg_block(const uint64_t* state, uint64_t n, uint32_t* w)
+    void fg_fill_words(const uint64_t* state, uint32_t* out, int64_t n)
+    void fg_fill_units(const uint64_t* state, float* out, int64_t n)
+    void fg_fill_halves(const uint64_t* state, uint16_t* out, int64_t n, int brain)
+    void fg_fill_doubles(const uint64_t* state, double* out, int64_t n)
+    void fg_fill_normals(const uint64_t* state, float* out, int64_t n)
+    void fg_fill_normal_doubles(const uint64_t* state, double* out, int64_t n)
+    void fg_fill_truncated(const uint64_t* state, float* out, int64_t n)
+    void fg_fill_truncated_doubles(const uint64_t* state, double* out, int64_t n)
+    double fg_gamma(const uint64_t* state, int64_t output, double alpha)
+    double fg_poisson(const uint64_t* state, int64_t output, double rate, double top)
+    double fg_binomial(const uint64_t* state, int64_t output, double count, double probability)
+    double fg_truncated(const uint64_t* state, int64_t output, double mean, double deviation, double low, double high)
+    double fg_gamma_slope(double a, double x)
+    uint64_t fg_shuffled_index(uint64_t index, uint32_t first, uint32_t second, uint64_t last)
+
+cnp.import_array()
+
+cdef struct State:
+    uint64_t[3] word
+
+
+cdef State _state(object state) except *:
+    """The three numbers of a state, i64[3]."""
+    cdef State found
+    cdef cnp.ndarray held = np.ascontiguousarray(state, np.int64)
+    if held.ndim != 1 or held.shape[0] != 3:
+        raise ValueError(f"a state has 3 numbers, not shape {state.shape}")
+    cdef int i
+    for i in range(3):
+        found.word[i] = (<uint64_t*>cnp.PyArray_DATA(held))[i]
+    return found
+
+
+cdef object _doubles(object x, tuple shape):
+    return np.ascontiguousarray(np.broadcast_to(np.asarray(x, np.float64), shape))
+
+
+def words(state, Py_ssize_t n):
+    """n words. i64[3] -> u32[n]."""
+    cdef State s = _state(state)
+    cdef cnp.ndarray out = np.empty(n, np.uint32)
+    cdef uint32_t* data = <uint32_t*>cnp.PyArray_DATA(out)
+    with nogil:
+        fg_fill_words(s.word, data, n)
+    return out
+
+
+def units(state, Py_ssize_t n, str dtype):
+    """n numbers in [0, 1) of a float dtype; those of bfloat16 as their bits. i64[3] -> dtype[n]."""
+    cdef State s = _state(state)
+    cdef bint brain = dtype == "bfloat16"
+    cdef cnp.ndarray out = np.empty(n, np.uint16 if brain else dtype)
+    cdef void* data = cnp.PyArray_DATA(out)
+    cdef int size = out.itemsize
+    with nogil:
+        if size == 2:
+            fg_fill_halves(s.word, <uint16_t*>data, n, brain)
+        elif size == 4:
+            fg_fill_units(s.word, <float*>data, n)
+        else:
+            fg_fill_doubles(s.word, <double*>data, n)
+    return out
+
+
+def normals(state, Py_ssize_t n, bint wide, bint truncated=False):
+    """n numbers of the standard normal distribution; if truncated, those below 2 in size. i64[3] -> f32 or f64[n]."""
+    cdef State s = _state(state)
+    cdef cnp.ndarray out = np.empty(n, np.float64 if wide else np.float32)
+    cdef void* data = cnp.PyArray_DATA(out)
+    with nogil:
+        if wide and truncated:
+            fg_fill_truncated_doubles(s.word, <double*>data, n)
+        elif wide:
+            fg_fill_normal_doubles(s.word, <double*>data, n)
+        elif truncated:
+            fg_fill_truncated(s.word, <float*>data, n)
+        else:
+            fg_fill_normals(s.word, <float*>data, n)
+    return out
+
+
+def gamma(state, alpha, Py_ssize_t samples):
+    """`samples` numbers of each gamma distribution. i64[3], f64[n] -> f64[samples, n]."""
+    cdef State s = _state(state)
+    cdef Py_ssize_t n = alpha.size, i, j
+    cdef cnp.ndarray given = _doubles(alpha, (n,)), out = np.empty((samples, n))
+    cdef double* a = <double*>cnp.PyArray_DATA(given)
+    cdef double* data = <double*>cnp.PyArray_DATA(out)
+    with nogil:
+        for j in range(n):
+            for i in range(samples):
+                data[i * n + j] = fg_gamma(s.word, j * samples + i, a[j])
+    return out
+
+
+def poisson(state, rate, Py_ssize_t samples, double top):
+    """`samples` numbers, at most `top`, of each Poisson distribution. i64[3], f64[n] -> f64[samples, n]."""
+    cdef State s = _state(state)
+    cdef Py_ssize_t n = rate.size, i, j
+    cdef cnp.ndarray given = _doubles(rate, (n,)), out = np.empty((samples, n))
+    cdef double* r = <double*>cnp.PyArray_DATA(given)
+    cdef double* data = <double*>cnp.PyArray_DATA(out)
+    with nogil:
+        for j in range(n):
+            for i in range(samples):
+                data[i * n + j] = fg_poisson(s.word, j * samples + i, r[j], top)
+    return out
+
+
+def binomial(state, counts, probabilities, Py_ssize_t samples):
+    """`samples` numbers of each binomial distribution. i64[3], f64[n], f64[n] -> f64[samples, n]."""
+    cdef State s = _state(state)
+    cdef Py_ssize_t n = counts.size, i, j
+    cdef cnp.ndarray given = _doubles(counts, (n,)), shares = _doubles(probabilities, (n,))
+    cdef cnp.ndarray out = np.empty((samples, n))
+    cdef double* c = <double*>cnp.PyArray_DATA(given)
+    cdef double* p = <double*>cnp.PyArray_DATA(shares)
+    cdef double* data = <double*>cnp.PyArray_DATA(out)
+    with nogil:
+        for j in range(n):
+            for i in range(samples):
+                data[i * n + j] = fg_binomial(s.word, j * samples + i, c[j], p[j])
+    return out
+
+
+def truncated(state, means, deviations, lows, highs, Py_ssize_t samples):
+    """`samples` normal numbers of each distribution, between its ends. i64[3], f64[n] ... -> f64[samples, n]."""
+    cdef State s = _state(state)
+    cdef Py_ssize_t n = means.size, i, j
+    cdef cnp.ndarray given = np.ascontiguousarray(np.stack([means, deviations, lows, highs]), np.float64)
+    cdef cnp.ndarray out = np.empty((samples, n))
+    cdef double* p = <double*>cnp.PyArray_DATA(given)
+    cdef double* data = <double*>cnp.PyArray_DATA(out)
+    with nogil:
+        for j in range(n):
+            for i in range(samples):
+                data[i * n + j] = fg_truncated(s.word, j * samples + i, p[j], p[n + j], p[2 * n + j], p[3 * n + j])
+    return out
+
+
+def gamma_slope(alpha, x):
+    """How numbers drawn from gamma distributions change with alpha. f64[n], f64[n] -> f64[n]."""
+    cdef Py_ssize_t n = x.size, i
+    cdef cnp.ndarray shapes = _doubles(alpha, (n,)), numbers = _doubles(x, (n,)), out = np.empty(n)
+    cdef double* a = <double*>cnp.PyArray_DATA(shapes)
+    cdef double* of = <double*>cnp.PyArray_DATA(numbers)
+    cdef double* data = <double*>cnp.PyArray_DATA(out)
+    with nogil:
+        for i in range(n):
+            data[i] = fg_gamma_slope(a[i], of[i])
+    return out
+
+
+def permuted(state, Py_ssize_t n):
+    """0 ... n - 1 in random order, by exchanging each with one that follows or itself. i64[3] -> i64[n]."""
+    cdef State s = _state(state)
+    cdef cnp.ndarray out = np.arange(n, dtype=np.int64)
+    cdef int64_t* data = <int64_t*>cnp.PyArray_DATA(out)
+    cdef uint32_t[4] w
+    cdef Py_ssize_t i, other
+    with nogil:
+        for i in range(n - 1):
+            if i & 3 == 0:
+                fg_block(s.word, i >> 2, w)
+            other = i + <Py_ssize_t>(w[i & 3] % <uint32_t>(n - i))
+            data[i], data[other] = data[other], data[i]
+    return out
+
+
+def shuffled_index(uint64_t index, uint32_t first, uint32_t second, uint64_t last):
+    """Where `index` goes in the permutation of 0 ... last that a seed of two numbers says."""
+    with nogil:
+        index = fg_shuffled_index(index, first, second, last)
+    return index
+
+
+def scrambled(int64_t first, int64_t second):
+    """The state that a seed of two numbers stands for. -> i64[3]."""
+    # The seed is the counter of a block under a fixed key; its first two words are the key, the others the counter's
+    # high half.
+    cdef uint64_t[3] seed = [<uint64_t>first, <uint64_t>second, <uint64_t>0x02461E293EC8F720]
+    cdef uint32_t[4] w
+    fg_block(seed, 0, w)
+    cdef cnp.ndarray out = np.empty(3, np.int64)
+    cdef uint64_t* data = <uint64_t*>cnp.PyArray_DATA(out)
+    data[0] = 0
+    data[1] = <uint64_t>w[3] << 32 | w[2]
+    data[2] = <uint64_t>w[1] << 32 | w[0]
+    return out

@@ -1,0 +1,733 @@
+# Part of tensor.pyx: the Tensor classes; memory in and out.
+
+cdef dict _shapes = {}     # dims -> TensorShape: making one costs more than an addition
+
+
+@cython.no_gc  # what it refers to does not refer back, and the memory that EagerTensors keep has no collector's header
+@cython.binding(False)
+cdef class Tensor:
+    """Tensor()\n--\n
+    A value with a dtype and a shape: an EagerTensor holds its elements, a symbolic one is an edge of a graph.
+
+    Source: tf.Tensor.
+    """
+
+    __array_priority__ = 100
+
+    def __cinit__(self):
+        self.id = new_id()
+
+    def __init__(self, *args, **kwargs):
+        if type(self) is Tensor:
+            raise TypeError("Tensor() takes no arguments: tensors are made by constant(), convert_to_tensor() and ops")
+
+    @property
+    def aval(self):
+        """Dtype and shape as the inference rules see them."""
+        raise NotImplementedError
+
+    @property
+    def dtype(self):
+        """The DType of the elements."""
+        return self.aval.dtype
+
+    @property
+    def shape(self):
+        """The static shape, a TensorShape."""
+        return TensorShape(self.aval.shape)
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions. ValueError if it is unknown."""
+        rank = self.shape.rank
+        if rank is None:
+            raise ValueError("The rank of this tensor is unknown")
+        return rank
+
+    @property
+    def rank(self):
+        return self.shape.rank
+
+    def get_shape(self):
+        """The static shape, a TensorShape."""
+        return self.shape
+
+    def ref(self):
+        """A hashable reference to this tensor, for keys of dicts and sets."""
+        return Reference(self)
+
+    @property
+    def assign(self):
+        """Of variable[key]: a function that assigns to that part of the Variable. AttributeError of any other."""
+        if self._origin is None:
+            raise AttributeError(op_errors.no_attribute(self, "assign"))
+        variable, key = self._origin
+        return functools.partial(variable._assign_part, key)
+
+    def __hash__(self):
+        raise TypeError("Tensor is unhashable. Instead, use tensor.ref() as the key.")
+
+    def __len__(self):
+        raise TypeError(f"len is not well defined for the symbolic {self!r}; use shape()")
+
+    def __iter__(self):
+        raise TypeError(f"Cannot iterate over the symbolic {self!r}")
+
+    def __bool__(self):
+        raise TypeError(f"Using the symbolic {self!r} as a Python bool is not allowed")
+
+    def __array__(self, dtype=None, copy=None):
+        raise NotImplementedError(f"Cannot convert the symbolic {self!r} to a NumPy array")
+
+    def numpy(self):
+        raise NotImplementedError(f"numpy() is only available when eager execution is enabled, not on {self!r}")
+
+    def __getitem__(self, key):
+        if type(self) is EagerTensor:
+            part = _fast_getitem(<EagerTensor>self, key)
+            if part is not None:
+                return part
+        return get_slot("getitem")(self, key)
+
+    def __round__(self, ndigits=None):
+        return get_slot("round")(self)
+
+    def __add__(self, other):
+        return _operate(op_add, "add", self, other, 0)
+
+    def __radd__(self, other):
+        return _operate(op_add, "add", self, other, 1)
+
+    def __sub__(self, other):
+        return _operate(op_sub, "sub", self, other, 0)
+
+    def __rsub__(self, other):
+        return _operate(op_sub, "sub", self, other, 1)
+
+    def __mul__(self, other):
+        return _multiply(self, other, 0)
+
+    def __rmul__(self, other):
+        return _multiply(self, other, 1)
+
+    def __truediv__(self, other):
+        return _divide(self, other, 0)
+
+    def __rtruediv__(self, other):
+        return _divide(self, other, 1)
+
+    def __floordiv__(self, other):
+        return _operate(op_floordiv, "floordiv", self, other, 0)
+
+    def __rfloordiv__(self, other):
+        return _operate(op_floordiv, "floordiv", self, other, 1)
+
+    def __mod__(self, other):
+        return _operate(op_mod, "mod", self, other, 0)
+
+    def __rmod__(self, other):
+        return _operate(op_mod, "mod", self, other, 1)
+
+    def __pow__(self, other, modulo):
+        if modulo is not None:
+            raise TypeError("pow() of tensors takes no modulus")
+        return _operate(op_pow, "pow", self, other, 0)
+
+    def __rpow__(self, other, modulo):
+        if modulo is not None:
+            raise TypeError("pow() of tensors takes no modulus")
+        return _operate(op_pow, "pow", self, other, 1)
+
+    def __matmul__(self, other):
+        return _matmul(self, other, 0)
+
+    def __rmatmul__(self, other):
+        return _matmul(self, other, 1)
+
+    def __and__(self, other):
+        return _operate(op_and, "and", self, other, 0)
+
+    def __rand__(self, other):
+        return _operate(op_and, "and", self, other, 1)
+
+    def __or__(self, other):
+        return _operate(op_or, "or", self, other, 0)
+
+    def __ror__(self, other):
+        return _operate(op_or, "or", self, other, 1)
+
+    def __xor__(self, other):
+        return _operate(op_xor, "xor", self, other, 0)
+
+    def __rxor__(self, other):
+        return _operate(op_xor, "xor", self, other, 1)
+
+    def __lt__(self, other):
+        return _operate(op_lt, "lt", self, other, 0)
+
+    def __le__(self, other):
+        return _operate(op_le, "le", self, other, 0)
+
+    def __gt__(self, other):
+        return _operate(op_gt, "gt", self, other, 0)
+
+    def __ge__(self, other):
+        return _operate(op_ge, "ge", self, other, 0)
+
+    def __eq__(self, other):
+        return _equality(op_eq, "eq", self, other, False)
+
+    def __ne__(self, other):
+        return _equality(op_ne, "ne", self, other, True)
+
+    def __neg__(self):
+        return _operate_unary(op_neg, "neg", self)
+
+    def __abs__(self):
+        real = op_abs_real is not None and not self.dtype.is_complex
+        return _operate_unary(op_abs_real if real else op_abs, "abs", self)
+
+    def __invert__(self):
+        return _operate_unary(op_invert, "invert", self)
+
+    def __pos__(self):
+        raise TypeError("bad operand type for unary +: " + repr(type(self).__name__))
+
+    def __setitem__(self, key, value):
+        raise TypeError(f"'{type(self).__name__}' object does not support item assignment")
+
+    def __delitem__(self, key):
+        raise TypeError(f"'{type(self).__name__}' object doesn't support item deletion")
+
+
+class Reference:
+    """A hashable reference to a tensor or a Variable. Source: what Tensor.ref() gives."""
+
+    __slots__ = ("__weakref__", "_target")
+
+    def __init__(self, target) -> None:
+        self._target = target
+
+    def deref(self):
+        """The tensor or Variable."""
+        return self._target
+
+    def __hash__(self) -> int:
+        return id(self._target)
+
+    def __eq__(self, other) -> bool:
+        return self._target is _referred(other)
+
+    def __lt__(self, other) -> bool:
+        return id(self._target) < id(_referred(other))
+
+    def __gt__(self, other) -> bool:
+        return id(self._target) > id(_referred(other))
+
+    def __repr__(self) -> str:
+        return f"<Reference wrapping {self._target!r}>"
+
+
+def _referred(other):
+    """What another Reference refers to. TypeError for anything else: a tensor is not its reference."""
+    if not isinstance(other, Reference):
+        raise TypeError("Cannot compare wrapped object with unwrapped object")
+    return (<object>other)._target
+
+
+class _Absent:
+    """Stands for an attribute that tensors do not have, and says what to use instead.
+
+    Not a `__getattr__`: NumPy looks for several protocols on what it is given, and each look would cost an exception.
+    """
+
+    __slots__ = ("name",)
+
+    def __init__(self, name):
+        self.name = name
+
+    def __get__(self, tensor, owner):
+        raise AttributeError(op_errors.no_attribute(tensor if tensor is not None else owner, self.name))
+
+
+class _Undefined(_Absent):
+    """One that TensorFlow's tensors have, though not here, and that therefore cannot be set either."""
+
+    __slots__ = ()
+
+    def __set__(self, tensor, value):
+        raise AttributeError(f"property {self.name!r} of 'EagerTensor' object has no setter")
+
+
+@cython.final
+@cython.no_gc
+@cython.binding(False)
+cdef class EagerTensor(Tensor):
+    """A tensor that holds its elements: dense, row-major, immutable."""
+
+    def __init__(self):
+        raise TypeError("Tensors are made by constant(), convert_to_tensor() and ops")
+
+    def __dealloc__(self):
+        block_release(self.block)
+        if self.dims != NULL and self.dims != &self.near[0]:
+            free(self.dims)
+
+    @property
+    def aval(self):
+        _alive(self)
+        return Aval(_dtypes[self.dtype_code], _dims(self))
+
+    @property
+    def dtype(self):
+        _alive(self)
+        return _dtypes[self.dtype_code]
+
+    @property
+    def shape(self):
+        cdef tuple dims = _dims(self)
+        found = _shapes.get(dims)
+        if found is None:
+            found = TensorShape(dims)
+            if len(_shapes) < 4096:
+                _shapes[dims] = found
+        return found
+
+    @property
+    def ndim(self) -> int:
+        return self.ndim
+
+    @property
+    def rank(self) -> int:
+        return self.ndim
+
+    @property
+    def dims(self) -> tuple:
+        """The shape as a tuple of ints."""
+        return _dims(self)
+
+    @property
+    def num_elements(self) -> int:
+        return self.size
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * _item_sizes[self.dtype_code]
+
+    @property
+    def itemsize(self) -> int:
+        return _item_sizes[self.dtype_code]
+
+    @property
+    def buffer(self) -> Buffer:
+        """A Python view of the Block that holds the elements."""
+        _alive(self)
+        return Buffer.of(self.block)
+
+    @property
+    def device(self) -> str:
+        """The full name of the device that holds the elements."""
+        _alive(self)
+        return slots["device_name"](self.block.device)
+
+    @property
+    def is_packed(self) -> bool:
+        return False
+
+    @property
+    def _id(self) -> int:
+        return self.id
+
+    @property
+    def backing_device(self) -> str:
+        return self.device
+
+    def numpy(self):
+        """The elements as a writable copy; of a 0-d tensor a NumPy scalar (bytes of a string)."""
+        cdef object view = tensor_array(self)
+        if self.ndim == 0:
+            return view[()]
+        return view.copy()
+
+    def _numpy(self):
+        return self.numpy()
+
+    def __array__(self, dtype=None, copy=None):
+        view = tensor_array(self)
+        if dtype is not None and np.dtype(dtype) != view.dtype:
+            if copy is False:
+                raise ValueError(f"A tensor of dtype {self.dtype.name} is no {np.dtype(dtype)} array without a copy.")
+            return view.astype(dtype)
+        return view.copy() if copy else view
+
+    def __len__(self):
+        if self.ndim == 0:
+            raise TypeError("Scalar tensor has no `len()`")
+        return self.dims[0]
+
+    def __iter__(self):
+        if self.ndim == 0:
+            raise TypeError("Cannot iterate over a scalar tensor.")
+        return _rows(self)
+
+    def __bool__(self):
+        if self.ndim == 0 and self.block != NULL:
+            if self.dtype_code == BOOL:
+                return self.data[0] != 0
+            return bool(tensor_array(self)[()])
+        if self.size == 1:
+            return bool(tensor_array(self).reshape(())[()])
+        if self.size == 0:
+            return False
+        raise ValueError(
+            "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()")
+
+    def __int__(self):
+        return int(_python_scalar(self))
+
+    def __float__(self):
+        return float(_python_scalar(self))
+
+    def __complex__(self):
+        return complex(_python_scalar(self))
+
+    def __index__(self):
+        value = _python_scalar(self)
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise TypeError(f"only an integer scalar tensor can be an index, not one of dtype {self.dtype.name}")
+        return value
+
+    def __repr__(self):
+        return slots["repr"](self)
+
+    def __str__(self):
+        return slots["str"](self)
+
+    def __format__(self, spec):
+        return slots["format"](self, spec)
+
+    def set_shape(self, shape) -> None:
+        """Check that `shape` is compatible with this tensor's. ValueError if not."""
+        if not self.shape.is_compatible_with(shape):
+            raise ValueError(f"Tensor's shape {_dims(self)} is not compatible with supplied shape {shape}.")
+
+    def cpu(self):
+        """This tensor in main memory."""
+        return slots["copy_to"](self, "CPU:0")
+
+    def gpu(self, int gpu_index=0):
+        """A copy of this tensor on a GPU. RuntimeError if there is none."""
+        return slots["copy_to"](self, f"GPU:{gpu_index}")
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
+
+    def __getbuffer__(self, Py_buffer* buffer, int flags):
+        view = tensor_array(self)
+        if view.dtype.kind in "OV":
+            raise BufferError(f"Elements of dtype {self.dtype.name} have no format that the buffer protocol knows")
+        PyObject_GetBuffer(view, buffer, flags)  # read-only, and what is released is the view's
+
+    def __reduce__(self):
+        return _unpickle, (self.numpy() if self.ndim else np.asarray(self).copy(), self.dtype.name)
+
+    def __dlpack__(self, **options):
+        # Consumers of the protocol's first version know no read-only memory: they promise not to write.
+        cdef object array, capsule
+        version = options.get("max_version")
+        if version is not None and tuple(version) >= (1, 0):
+            array = tensor_array(self)
+        else:
+            array = _view(self, cnp.NPY_ARRAY_WRITEABLE)
+        if self.dtype is not _dtype.bfloat16:
+            return array.__dlpack__(**options)
+        capsule = array.view(np.uint16).__dlpack__(**options)  # NumPy's protocol knows no bfloat16
+        _dlpack_type(capsule)[0] = DLPACK_BFLOAT
+        return capsule
+
+    def __dlpack_device__(self):
+        return tensor_array(self).__dlpack_device__()
+
+
+cdef enum:
+    DLPACK_UINT = 1
+    DLPACK_BFLOAT = 4
+
+
+cdef unsigned char* _dlpack_type(object capsule) except NULL:
+    """Where a DLPack capsule says what kind of numbers it has: behind the address, the device and the rank.
+
+    A versioned capsule has its version, owner, deleter and flags before them.
+    """
+    cdef const char* name = PyCapsule_GetName(capsule)
+    cdef unsigned char* start = <unsigned char*>PyCapsule_GetPointer(capsule, name)
+    return start + (52 if name == b"dltensor_versioned" else 20)
+
+
+def bfloat16_as_uint16(capsule):
+    """Whether the elements of a DLPack capsule are bfloat16; they are called uint16 from now on."""
+    if not PyCapsule_IsValid(capsule, b"dltensor") and not PyCapsule_IsValid(capsule, b"dltensor_versioned"):
+        return False  # used, or no capsule of DLPack: who takes it says so
+    if _dlpack_type(capsule)[0] != DLPACK_BFLOAT:
+        return False
+    _dlpack_type(capsule)[0] = DLPACK_UINT
+    return True
+
+
+cdef object _rows(EagerTensor t):
+    """An iterator over the rows, all of which are made at once; now and then it is asked for signals."""
+    cdef int64_t i
+    cdef list rows = []
+    for i in range(t.dims[0]):
+        rows.append(t[i])
+        if not (i + 1) % MANY_RESULTS:
+            PyErr_CheckSignals()
+    return iter(rows)
+
+
+cdef object _python_scalar(EagerTensor t):
+    if t.ndim != 0:
+        raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
+    return tensor_array(t).item()
+
+
+def _unpickle(array, str dtype):
+    return from_array(array, _dtype.as_dtype(dtype), False)
+
+
+cdef tuple _dims(EagerTensor t):
+    cdef int i
+    if t.ndim == 0:
+        return ()
+    if t.ndim == 1:
+        return (t.dims[0],)
+    if t.ndim == 2:
+        return (t.dims[0], t.dims[1])
+    return tuple([t.dims[i] for i in range(t.ndim)])
+
+
+cdef int _alive(EagerTensor t) except -1:
+    if t.block == NULL:
+        raise TypeError("This tensor was never made: use constant(), convert_to_tensor() and ops")
+    return 0
+
+
+cdef int64_t _count(int ndim, const int64_t* dims) noexcept nogil:
+    """The number of elements; -1 if it does not fit into 63 bits."""
+    cdef int i
+    cdef int64_t n = 1
+    for i in range(ndim):
+        if dims[i] == 0:
+            return 0
+    for i in range(ndim):
+        if n > (<int64_t>1 << 62) // dims[i]:
+            return -1
+        n *= dims[i]
+    return n
+
+
+cdef EagerTensor wrap_slice(Block* block, char* data, int dtype_code, int ndim, const int64_t* dims):
+    """A tensor over part of `block`, whose reference it takes. ResourceExhaustedError if block is NULL."""
+    cdef EagerTensor t
+    cdef int i
+    cdef int64_t size = 1
+    if block == NULL:
+        raise ResourceExhaustedError(None, None, op_errors.out_of_memory(
+            tuple([dims[i] for i in range(ndim)]), _dtypes[dtype_code]))
+    t = EagerTensor.__new__(EagerTensor)
+    t.block = block
+    t.data = data
+    t.dtype_code = dtype_code
+    if ndim > NEAR_RANK:
+        t.dims = <int64_t*>malloc(ndim * sizeof(int64_t))
+        if t.dims == NULL:
+            raise MemoryError()
+    else:
+        t.dims = &t.near[0]
+    t.ndim = ndim
+    for i in range(ndim):
+        t.dims[i] = dims[i]
+        size *= dims[i]
+    t.size = size
+    return t
+
+
+cdef EagerTensor wrap_block(Block* block, int dtype_code, int ndim, const int64_t* dims):
+    """A tensor over all of `block`, whose reference it takes. ResourceExhaustedError if block is NULL."""
+    return wrap_slice(block, block.data if block != NULL else NULL, dtype_code, ndim, dims)
+
+
+cdef object tensor_array(EagerTensor t):
+    """The elements as a read-only ndarray that shares them and keeps them alive.
+
+    Its base is a Buffer, which lends no writable memory: NumPy refuses to make the view writeable.
+    """
+    if t.array is None:
+        t.array = _view(t, 0)
+    return t.array
+
+
+cdef cnp.ndarray _view(EagerTensor t, int flags):
+    """An ndarray over the elements, with NumPy's `flags` besides those that they always have."""
+    cdef cnp.ndarray view
+    cdef cnp.dtype descr
+    _alive(t)
+    descr = _descr(t.dtype_code)
+    Py_INCREF(descr)
+    view = <cnp.ndarray>PyArray_NewFromDescr(
+        <void*>cnp.ndarray, <void*>descr, t.ndim, <cnp.npy_intp*>&t.dims[0], NULL, t.data,
+        cnp.NPY_ARRAY_C_CONTIGUOUS | cnp.NPY_ARRAY_ALIGNED | flags, None)
+    cnp.set_array_base(view, Buffer.of(t.block))
+    return view
+
+
+def as_array(EagerTensor t not None):
+    """The elements of `t` as a read-only ndarray that shares them."""
+    return tensor_array(t)
+
+
+cdef EagerTensor _adopt(object value):
+    """A tensor that takes over `value`, a body's result: a dense array without a copy. Nobody may write to it later."""
+    cdef cnp.ndarray array
+    cdef object base
+    cdef Block* block
+    cdef int code
+    if type(value) is EagerTensor:
+        return <EagerTensor>value
+    if type(value) is bytes or type(value) is str:
+        value = np.array(value, object)
+    array = <cnp.ndarray>value if cnp.PyArray_CheckExact(value) else np.array(value, subok=False)
+    code = _code_of(array)
+    if code < 0 or not cnp.PyArray_ISNOTSWAPPED(array) or code == STRING:
+        return from_array(array)
+    if cnp.PyArray_NDIM(array) > MAX_RANK:
+        raise InvalidArgumentError(None, None, op_errors.rank_too_large(cnp.PyArray_NDIM(array)))
+    if not (cnp.PyArray_IS_C_CONTIGUOUS(array) and cnp.PyArray_ISALIGNED(array)):
+        array = cnp.PyArray_NewCopy(array, cnp.NPY_CORDER)
+    base = array
+    while cnp.PyArray_Check(base) and cnp.PyArray_BASE(<cnp.ndarray>base) != NULL:
+        base = <object>cnp.PyArray_BASE(<cnp.ndarray>base)
+    if type(base) is Buffer:  # a dense view of a tensor: share its Block: references are counted in one place
+        block = (<Buffer>base).block
+        block_retain(block)
+        return wrap_slice(block, <char*>cnp.PyArray_DATA(array), code, cnp.PyArray_NDIM(array),
+                          <int64_t*>cnp.PyArray_DIMS(array))
+    cnp.PyArray_CLEARFLAGS(array, cnp.NPY_ARRAY_WRITEABLE)
+    block = block_of_object(array, <char*>cnp.PyArray_DATA(array), cnp.PyArray_NBYTES(array), BLOCK_FOREIGN)
+    return wrap_block(block, code, cnp.PyArray_NDIM(array), <int64_t*>cnp.PyArray_DIMS(array))
+
+
+cpdef EagerTensor from_array(array, dtype=None, bint copy=True):
+    """A tensor of the elements of `array`, cast to `dtype` (None: its own).
+
+    copy=False: a dense array of the right dtype is taken over; the caller promises that nobody writes to it.
+    ValueError for element types that tensors do not have.
+    """
+    cdef cnp.ndarray source, target
+    cdef EagerTensor t
+    cdef Block* block
+    cdef int code, wanted
+    source = <cnp.ndarray>np.asarray(array)
+    if source.ndim > MAX_RANK:
+        raise InvalidArgumentError(None, None, op_errors.rank_too_large(source.ndim))
+    code = _code_of(source)
+    wanted = dtype.code if dtype is not None else code
+    if code == STRING or wanted == STRING or (<object>source).dtype.kind in "SU":
+        return _from_strings(source, dtype)
+    if code < 0 or wanted < 0:
+        raise ValueError(op_errors.unsupported_array(source.dtype))
+    if not copy and wanted == code and cnp.PyArray_IS_C_CONTIGUOUS(source) and cnp.PyArray_ISALIGNED(source) and (
+            cnp.PyArray_ISNOTSWAPPED(source)):
+        return _adopt(source)
+    block = block_new(cnp.PyArray_SIZE(source) * _item_sizes[wanted])
+    t = wrap_block(block, wanted, cnp.PyArray_NDIM(source), <int64_t*>cnp.PyArray_DIMS(source))
+    if wanted == code and cnp.PyArray_IS_C_CONTIGUOUS(source) and cnp.PyArray_ISNOTSWAPPED(source):
+        memcpy(t.data, cnp.PyArray_DATA(source), t.size * _item_sizes[wanted])
+        return t
+    target = <cnp.ndarray>tensor_array(t)
+    cnp.PyArray_ENABLEFLAGS(target, cnp.NPY_ARRAY_WRITEABLE)
+    if wanted == code:  # no element is cast
+        cnp.PyArray_CopyInto(target, source)
+        cnp.PyArray_CLEARFLAGS(target, cnp.NPY_ARRAY_WRITEABLE)
+        return t
+    if (<object>source).dtype.kind == "c" and (<object>target).dtype.kind != "c":
+        source = <cnp.ndarray>(<object>source).real
+    with np.errstate(all="ignore"):
+        np.copyto(target, source, casting="unsafe")
+    cnp.PyArray_CLEARFLAGS(target, cnp.NPY_ARRAY_WRITEABLE)
+    return t
+
+
+cdef EagerTensor _from_strings(cnp.ndarray source, object dtype):
+    """A string tensor: an object array of bytes, made from arrays of bytes, str or object."""
+    cdef cnp.ndarray target = <cnp.ndarray>np.empty((<object>source).shape, object)
+    cdef cnp.ndarray flat_target = <cnp.ndarray>target.reshape(-1)
+    cdef object item
+    cdef Py_ssize_t i = 0
+    if dtype is not None and dtype.code != STRING:
+        raise op_errors.not_strings(source, dtype)
+    for item in (<object>source).flat:
+        if type(item) is not bytes:
+            if isinstance(item, bytes):
+                item = bytes(item)
+            elif isinstance(item, str):
+                item = item.encode("utf-8")
+            else:
+                raise op_errors.not_strings(source, dtype, item)
+        (<object>flat_target)[i] = item
+        i += 1
+    cnp.PyArray_CLEARFLAGS(target, cnp.NPY_ARRAY_WRITEABLE)
+    return wrap_block(
+        block_of_object(target, <char*>cnp.PyArray_DATA(target), cnp.PyArray_NBYTES(target), BLOCK_OBJECT),
+        STRING, cnp.PyArray_NDIM(target), <int64_t*>cnp.PyArray_DIMS(target))
+
+
+# Cells: what a Variable holds.
+
+cpdef EagerTensor cell_read(Cell cell):
+    """The value that `cell` holds, sharing its Block. FailedPreconditionError if it holds none."""
+    cdef EagerTensor t
+    cdef Block* block
+    cdef char* data
+    cdef int dtype_code, ndim, i
+    cdef int64_t[MAX_RANK] dims
+    fg_spin_lock(&cell.lock)
+    block = cell.block
+    if block != NULL:
+        block_retain(block)
+        data = cell.data
+        dtype_code = cell.dtype_code
+        ndim = cell.ndim
+        for i in range(ndim):
+            dims[i] = cell.dims[i]
+    fg_spin_unlock(&cell.lock)
+    if block == NULL:
+        raise FailedPreconditionError(None, None, op_errors.uninitialized(cell.name))
+    return wrap_slice(block, data, dtype_code, ndim, &dims[0])
+
+
+cpdef object cell_assign(Cell cell, EagerTensor value):
+    """Make `cell` hold `value`, sharing its Block. InvalidArgumentError if the dtype or shape does not fit."""
+    cdef Block* old
+    cdef int i
+    _alive(value)
+    if cell.aval is not None:
+        shape = cell.aval.shape
+        if value.dtype_code != cell.dtype_code or (shape is not None and (
+                len(shape) != value.ndim
+                or any([shape[i] is not None and shape[i] != value.dims[i] for i in range(value.ndim)]))):
+            raise op_errors.wrong_assignment(cell, value)
+    block_retain(value.block)
+    fg_spin_lock(&cell.lock)
+    old = cell.block
+    cell.block = value.block
+    cell.data = value.data
+    cell.ndim = value.ndim
+    for i in range(value.ndim):
+        cell.dims[i] = value.dims[i]
+    cell.version += 1
+    fg_spin_unlock(&cell.lock)
+    block_release(old)

@@ -1,0 +1,135 @@
+"""The ops by which graphs make datasets and iterate over them.
+
+Rule: each is an effect: it runs on every call of a graph, in the order of the program, and is never merged or dropped.
+What it works on is a handle; what a dataset is made of by Python objects is a recipe, known by a number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from fastgraph.core.base.dtype import bool_, from_code, int64
+from fastgraph.core.base.shapes import Aval
+from fastgraph.core.registry import get
+from fastgraph.core.tensor import as_array, bind, current_state, init_scope
+from fastgraph.data.element_specs import tensor_specs
+from fastgraph.data.handles import Handled, owned, resolve
+from fastgraph.errors import OutOfRangeError
+from fastgraph.ops.families import Array, custom
+
+_REASON = "its elements come from Python"
+_HANDLE = Aval(int64, ())
+
+
+def _infer_next(iterator: Aval, *, types: tuple[tuple[int, Any], ...]) -> tuple[Aval, ...]:
+    return tuple([Aval(from_code(code), shape) for code, shape in types])
+
+
+@custom(op="IteratorGetNext", infer=_infer_next, groups=("int64",), n_outputs=None, effect="host", reason=_REASON)
+def iterator_get_next(iterator: Array, *, types: tuple[tuple[int, Any], ...]) -> Any:
+    """The next element of an iterator. Raises OutOfRangeError after the last. i64[] -> tensors of the given types."""
+    try:
+        return tuple(map(as_array, _taken(iterator)))
+    except StopIteration:
+        raise OutOfRangeError(None, None, "End of sequence") from None
+
+
+def _taken(iterator: Array) -> Any:
+    """Return the next element. Who runs the op before the call that it is for finds in "taken" how to give it back."""
+    cursor = resolve(iterator)
+    element = cursor.take()
+    taken = current_state().extra.get("taken")
+    if taken is not None:
+        taken.append(lambda: cursor.give_back(element))
+    return element
+
+
+def _infer_next_as_optional(iterator: Aval, *, types: tuple[tuple[int, Any], ...]) -> tuple[Aval, ...]:
+    return (Aval(bool_, ()), *_infer_next(iterator, types=types))
+
+
+@custom(
+    op="IteratorGetNextAsOptional",
+    infer=_infer_next_as_optional,
+    groups=("int64",),
+    n_outputs=None,
+    effect="host",
+    reason=_REASON,
+)
+def iterator_get_next_as_optional(iterator: Array, *, types: tuple[tuple[int, Any], ...]) -> Any:
+    """Whether an iterator has another element, and this or zeros. i64[] -> bool[], tensors of the given types."""
+    try:
+        return (np.bool_(True), *map(as_array, _taken(iterator)))
+    except StopIteration:
+        empty = [np.zeros([size or 0 for size in shape or ()], from_code(code).as_numpy_dtype) for code, shape in types]
+        return (np.bool_(False), *empty)
+
+
+@custom(op="IteratorHasNext", infer=lambda iterator: Aval(bool_, ()), groups=("int64",), effect="host", reason=_REASON)
+def iterator_has_next(iterator: Array) -> Any:
+    """Whether an iterator has another element. i64[] -> bool[]."""
+    return resolve(iterator).has_next()
+
+
+@custom(op="MakeIterator", infer=lambda dataset: _HANDLE, groups=("int64",), effect="host", reason=_REASON)
+def make_iterator(dataset: Array) -> Any:
+    """A new iterator over a dataset. i64[] -> i64[]."""
+    from fastgraph.data.iterators import Cursor
+
+    return owned(Cursor(resolve(dataset)))
+
+
+@custom(op="MakeDataset", infer=lambda *_, recipe: _HANDLE, groups=("-",), effect="host", reason=_REASON)
+def make_dataset(*operands: Array, recipe: int) -> Any:
+    """A dataset made of others and of numbers. t[*s]... -> i64[]."""
+    with init_scope():
+        return owned(resolve(recipe).build(operands))
+
+
+class Recipe(Handled):
+    """How a dataset is made once its operands are there."""
+
+    def __init__(self, build: Callable[..., Any]) -> None:
+        self.build = build
+
+
+def get_next(handle: Any, spec: Any) -> Any:
+    """Return the tensors of the next element, when the graph runs."""
+    types = tuple([(leaf.dtype.code, leaf.aval.shape) for leaf in tensor_specs(spec)])
+    return bind(get("iterator_get_next"), (handle,), {"types": types})
+
+
+def get_next_as_optional(handle: Any, spec: Any) -> Any:
+    """Return, when the graph runs, whether there is another element, and its tensors or zeros."""
+    types = tuple([(leaf.dtype.code, leaf.aval.shape) for leaf in tensor_specs(spec)])
+    return bind(get("iterator_get_next_as_optional"), (handle,), {"types": types})
+
+
+def has_next(handle: Any) -> Any:
+    """Return whether there is another element, when the graph runs."""
+    return bind(get("iterator_has_next"), (handle,), {})
+
+
+def iterator_of(handle: Any) -> Any:
+    """Return the handle of a new iterator over a dataset, when the graph runs."""
+    return bind(get("make_iterator"), (handle,), {})
+
+
+def dataset_of(operands: tuple[Any, ...], recipe: Recipe) -> Any:
+    """Return the handle of a dataset that `recipe` makes of tensors and handles, when the graph runs."""
+    recipe.handle()  # the trace keeps it
+    return bind(get("make_dataset"), operands, {"recipe": recipe.number})
+
+
+@custom(op="DatasetCardinality", infer=lambda dataset: _HANDLE, groups=("int64",), effect="host", reason=_REASON)
+def dataset_cardinality(dataset: Array) -> Any:
+    """How many elements a dataset has, -1: infinitely many, -2: unknown. i64[] -> i64[]."""
+    return np.int64(resolve(dataset).cardinality())
+
+
+def cardinality_of(handle: Any) -> Any:
+    """Return how many elements a dataset has, when the graph runs."""
+    return bind(get("dataset_cardinality"), (handle,), {})

@@ -1,0 +1,181 @@
+"""Functions of elements: what a user gives to map, filter or flat_map, traced once, and the datasets made with it.
+
+Rule: such a function is converted and traced when the dataset is made, so that its errors come there, and never again.
+"""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from fastgraph.core.base import dtype as dtypes
+from fastgraph.core.base.locks import Lock
+from fastgraph.core.base.shapes import TensorSpec
+from fastgraph.core.tensor import current_trace
+from fastgraph.data.element_specs import Element, flat, normalized, packed, spec_of, tensor_specs
+from fastgraph.data.sources import UNKNOWN, OfTensors, Run, Source
+from fastgraph.errors import InvalidArgumentError
+from fastgraph.graph.subgraphs import subgraph_name, traced
+from fastgraph.graph.trace import SymbolicTensor
+from fastgraph.ops.random_states import generators
+from fastgraph.staging import autograph
+from fastgraph.staging.function import Function
+from fastgraph.staging.graph_runner import Runner
+
+
+class Mapped:
+    """`function` of elements like `spec` (a tuple is spread over the parameters), as a graph; `spec` is of its result.
+
+    `captured`: what it uses of a trace around it, which is there only when that trace's graph runs.
+    """
+
+    def __init__(self, function: Any, spec: Any, where: str) -> None:
+        if not callable(function):
+            raise ValueError(f"Argument `func` must be a callable. Received func={function} (of type {type(function)})")
+        arguments = spec if type(spec) is tuple else (spec,)
+
+        def of_tensors(*element: Any) -> Element:
+            result = autograph.convert(function)(*packed(arguments, element))
+            if isinstance(result, list):  # as many results, not one tensor of them
+                result = tuple(result)
+            try:
+                result = normalized(result)
+            except (TypeError, ValueError) as error:
+                text = f"Unsupported return value from function passed to {where}: {result}."
+                raise TypeError(text) from error
+            self.spec: Any = spec_of(result)
+            return flat(result)
+
+        outer = current_trace()
+        self.captured: list[Any] = []
+        self._lock = Lock()
+        self._generators: list[Any]
+        self._call: Callable[[Element, Sequence[Any]], Element]
+        if outer is None:
+            of_tensors.__name__ = getattr(function, "__name__", type(function).__name__)
+            concrete = Function(of_tensors).get_concrete_function(*tensor_specs(spec))
+            self._call = lambda tensors, _: concrete(*tensors)
+            held = [cell() for cell, _ in concrete._trace.graph.captures if isinstance(cell, weakref.ref)]
+            self._generators = [cell for cell in held if generators.is_traced(cell)]
+            return
+        own = [(leaf.aval, "element") for leaf in tensor_specs(spec)]
+        trace, _ = traced(outer, of_tensors, own, subgraph_name("of_element"))
+        operands, runner = trace.operands, Runner(trace, trace.graph.name)
+        self._generators = [operand for operand in operands if generators.is_traced(operand)]
+        self.captured = [operand for operand in operands if isinstance(operand, SymbolicTensor)]
+
+        def call(tensors: Element, captured: Sequence[Any]) -> Element:
+            left = iter(captured)
+            rest = [next(left) if isinstance(operand, SymbolicTensor) else operand for operand in operands]
+            return tuple(runner([*tensors, *rest]))
+
+        self._call = call
+
+    def bound(self, captured: Sequence[Any], run: Run) -> Callable[[Element], Element]:
+        """Return the function of elements that uses these tensors for those that it captured.
+
+        Its random ops begin anew with every iterator, and go on from where they are as long as it lives (`run`).
+        """
+        if not self._generators:
+            return lambda element: self._call(element, captured)
+        states = run.states.get(self)
+        if states is None:
+            states = run.states[self] = [generators.beginning(cell) for cell in self._generators]
+
+        def call(element: Element) -> Element:
+            with self._lock, generators.at(self._generators, states):
+                return self._call(element, captured)
+
+        return call
+
+
+class _OfFunction(OfTensors):
+    """A source that calls a function of the user's."""
+
+    def __init__(self, source: Source, captured: tuple[Any, ...], mapped: Mapped) -> None:
+        self.source, self._mapped, self._captured = source, mapped, captured
+
+    def function(self, run: Run) -> Callable[[Element], Element]:
+        """Return the function of elements for an iterator."""
+        return self._mapped.bound(self._captured, run)
+
+
+class Map(_OfFunction):
+    """A function of each element. Source: tf.data.Dataset.map."""
+
+    name = "_MapDataset"
+
+    def __init__(self, source: Source, *captured: Any, mapped: Mapped, parallel: bool = False) -> None:
+        super().__init__(source, captured, mapped)
+        self.spec = mapped.spec
+        if not tensor_specs(self.spec):
+            text = "Length for attr 'output_shapes' of 0 must be at least minimum 1 [Op:MapDataset]"
+            raise InvalidArgumentError(None, None, text)
+        self.name = "_ParallelMapDataset" if parallel else "_MapDataset"
+
+    def elements(self, run: Run) -> Iterator[Element]:
+        return map(self.function(run), self.source.elements(run))
+
+    def cardinality(self) -> int:
+        return self.source.cardinality()
+
+
+class Filter(_OfFunction):
+    """The elements of which a function is true. Source: tf.data.Dataset.filter."""
+
+    name = "_FilterDataset"
+
+    def __init__(self, source: Source, *captured: Any, mapped: Mapped) -> None:
+        super().__init__(source, captured, mapped)
+        self.spec, found = source.spec, mapped.spec
+        if not (isinstance(found, TensorSpec) and found.dtype is dtypes.bool_ and found.shape.is_compatible_with(())):
+            raise ValueError(
+                "Invalid `predicate`. `predicate` must return a `tf.bool` scalar tensor, but its return type is "
+                f"{found}."
+            )
+
+    def elements(self, run: Run) -> Iterator[Element]:
+        function = self.function(run)
+        return filter(lambda element: bool(function(element)[0]), self.source.elements(run))
+
+    def cardinality(self) -> int:
+        return UNKNOWN
+
+
+class FlatMap(_OfFunction):
+    """The elements of the datasets that a function of each element gives. Source: tf.data.Dataset.flat_map."""
+
+    name = "_FlatMapDataset"
+
+    def __init__(self, source: Source, *captured: Any, mapped: Mapped) -> None:
+        super().__init__(source, captured, mapped)
+        inner = self.inner = mapped.spec
+        if not hasattr(inner, "element_spec"):
+            raise TypeError(f"The `map_func` argument must return a `Dataset` object. Got {inner}.")
+        self.spec = inner.element_spec
+
+    def elements(self, run: Run) -> Iterator[Element]:
+        function = self.function(run)
+
+        def inner(element: Element) -> Iterator[Element]:
+            found: Iterator[Element] = packed(self.inner, function(element)).source.elements(run)
+            return found
+
+        return itertools.chain.from_iterable(map(inner, self.source.elements(run)))
+
+
+def reduced(source: Source, initial_state: Any, function: Callable[..., Any]) -> Any:
+    """Return the last state of `state = function(state, element)`. Source: tf.data.Dataset.reduce."""
+    state = normalized(initial_state)
+    spec = spec_of(state)
+    mapped = Mapped(function, (spec, source.spec), "Dataset.reduce()")
+    if mapped.spec != spec:
+        mapped = Mapped(function, (mapped.spec, source.spec), "Dataset.reduce()")  # a wider shape
+    tensors = flat(state)
+    run = Run()
+    function = mapped.bound((), run)
+    for element in source.elements(run):
+        tensors = function((*tensors, *element))
+    return packed(mapped.spec, tensors)

@@ -1,0 +1,156 @@
+"""The pass over gradients of loops that carry nothing on: sums over iterations, which are ops on all of them at once.
+
+Rule: such a loop only adds up what it computes element by element of rows that are there already, so that no more
+memory is needed. What is summed keeps its value; the order of the additions may differ.
+
+    while(i > 0, sum + f(gather(rows, i - 1)))  ->  sum + reduce_sum(f(rows), 0), f by the batching rules (`batching`)
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from fastgraph.core.tensor import use_trace
+from fastgraph.graph import ir
+from fastgraph.graph.ir import Graph, Node, Value
+from fastgraph.graph.passes.rewriter import Application, Rebuild, fuel, is_constant, is_pure
+from fastgraph.graph.trace import GraphTrace
+
+#: What the bodies of gradients' loops are called (control_gradients).
+BODY = "while_grad_body"
+
+
+def sum_at_once(graph: Graph) -> Graph:
+    """Return `graph` with such loops as ops on all iterations; the graph itself without any."""
+    sums = [node for node in graph.nodes if _is_sum(node)]
+    if not sums:
+        return graph
+    result = Graph(graph.name)
+    mapping: dict[Value, Value] = {}
+    for node in graph.nodes:
+        inputs = tuple([mapping[value] for value in node.inputs])
+        if node in sums and fuel().spend("a loop that adds up"):
+            outputs = _at_once(node, inputs, result)
+        else:
+            avals = tuple([value.aval for value in node.outputs])
+            made = result.add(
+                node.op, inputs, node.attrs, avals=avals, name=node.name, source=node.source, device=node.device
+            )
+            outputs = list(made.outputs)
+        mapping.update(zip(node.outputs, outputs, strict=True))
+    result.inputs = [mapping[value] for value in graph.inputs]
+    result.captures = [(held, mapping[value]) for held, value in graph.captures]
+    result.outputs = [mapping[value] for value in graph.outputs]
+    return result
+
+
+def _is_sum(node: Node) -> bool:
+    """Whether a node is a gradient's loop that carries how many iterations are left, and sums that it only adds to."""
+    if node.op.name != "while" or node.attrs.get("joined"):
+        return False
+    test, body, n = (node.attrs[key] for key in ("cond_graph", "body_graph", "n_carried"))
+    if not body.name.startswith(BODY) or len(body.outputs) != n:
+        return False
+    goes_on, at = test.outputs[0].node, body.outputs[0]
+    if goes_on.op.name != "greater" or goes_on.inputs[0] is not test.inputs[0] or not is_constant(goes_on.inputs[1], 0):
+        return False
+    if (
+        at.node.op.name != "subtract"
+        or at.node.inputs[0] is not body.inputs[0]
+        or not is_constant(at.node.inputs[1], 1)
+    ):
+        return False
+    uses = Counter([value for each in body.nodes for value in each.inputs] + body.outputs)
+    totals = set(body.inputs[1:n])
+    for total, after in zip(body.inputs[1:n], body.outputs[1:], strict=True):
+        if after.node.op.name != "add" or total not in after.node.inputs or (uses[total], uses[after]) != (1, 1):
+            return False
+        if not total.aval.is_static or any(value.aval.shape != total.aval.shape for value in after.node.inputs):
+            return False
+    given = set(body.parameters[n:])
+    rows = [each for each in body.nodes if each.op.name == "gather"]
+    if not rows or any(
+        each.inputs[0] not in given or each.inputs[1] is not at or each.attrs != {"axis": 0, "batch_dims": 0}
+        for each in rows
+    ):
+        return False
+    return all(_is_simple(each) for each in body.nodes if each not in rows) and not any(
+        total in other.inputs for total in totals for other in body.nodes if other.outputs[0] not in body.outputs
+    )
+
+
+def _is_simple(node: Node) -> bool:
+    """Whether a node computes numbers from numbers, each element from those in the same place, or sums of them."""
+    if any(value.aval.shape is None or value.aval.dtype.name in _OTHER for value in node.outputs):
+        return False
+    if node.op.name in ("placeholder", "const"):
+        return True
+    return node.op.family in ("elementwise", "reduction") and is_pure(node.op, node.attrs)
+
+
+_OTHER = frozenset({"resource", "string", "variant"})
+
+
+def _at_once(node: Node, inputs: tuple[Value, ...], into: Graph) -> list[Value]:
+    """Append what a loop adds up; return its results."""
+    from fastgraph.graph.vectorized_map import Part, Run
+    from fastgraph.ops.creation import range_
+    from fastgraph.ops.elementwise import add, zeros_like
+    from fastgraph.ops.reduction import reduce_sum
+
+    body, n = node.attrs["body_graph"], node.attrs["n_carried"]
+
+    class AllIterations(Run):
+        """The body run for all iterations; the sums take what all have added."""
+
+        def node(self, each: Node, parts: Sequence[Part]) -> list[Part]:
+            if each.op.name == "gather":
+                return [Part(parts[0].tensor, True)]
+            if each.outputs[0] in body.outputs[1:]:
+                k = 1 - each.inputs.index(body.inputs[body.outputs.index(each.outputs[0])])
+                rows = self.full(parts[k], each.inputs[k].aval)
+                return [Part(add(parts[1 - k].tensor, reduce_sum(rows, 0)), False)]
+            return super().node(each, parts)
+
+    trace = GraphTrace(node.name)
+    with use_trace(trace):
+        arguments: list[Any] = [trace.add_input(value.aval, f"x{i}") for i, value in enumerate(inputs)]
+        left = Part(add(range_(arguments[0]), 1), True)
+        parts = [left, *[Part(tensor, False) for tensor in arguments[1:]]]
+        made = AllIterations(arguments[0]).graph(body, parts)
+        results = [zeros_like(arguments[0]), *[part.tensor for part in made[1:n]]]
+        outputs = [trace.value_of(tensor) for tensor in results]
+    graph: Any = trace.finish(outputs)
+    for each in graph.nodes:
+        each.source = each.source or node.source
+    return ir.splice(graph, into, list(inputs), prefix=f"{node.name}/")
+
+
+def shape_of_rows(build: Rebuild, applied: Application) -> Value | None:
+    """The shape of what a loop stacks, by the rows without elements that it stacks besides for its gradient.
+
+    If nothing else looks at the others they are then stacked no more.
+    """
+    value, dtype = applied.inputs[0], applied.avals[0].dtype
+    node = value.node
+    if node.op.name != "while" or value.index < node.attrs["n_carried"] or node.attrs.get("joined"):
+        return None
+    row = node.attrs["body_graph"].outputs[value.index].aval.shape
+    none = next((v for v in node.outputs[node.attrs["n_carried"] :] if v.aval.shape and v.aval.shape[1:] == (0,)), None)
+    if row is None or None in row or none is None or none is value:
+        return None
+    if not build.spend("shape of what a loop stacks"):
+        return None
+    sizes = build.emit1("shape", none, **applied.attrs)
+    n = build.emit1("slice", sizes, build.constant(np.zeros(1, np.int32)), size=(1,))
+    if not row:
+        return n
+    rest = build.constant(np.array(row, dtype.as_numpy_dtype))
+    return build.emit("concat", (n, rest), {"axis": 0}, applied.avals)[0]
+
+
+__all__ = ["BODY", "shape_of_rows", "sum_at_once"]

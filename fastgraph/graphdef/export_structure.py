@@ -1,0 +1,535 @@
+"""What the nodes that no row of `op_table` describes are written as: structure, products, slices, prints, effects.
+
+Rule: the names of what is added are TensorFlow's (`cond/Identity`, `NoOp`); the graph itself stays as it was traced.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from fastgraph.core.base.shapes import Aval
+from fastgraph.core.registry import get
+from fastgraph.core.tensor import from_array
+from fastgraph.graph import ir
+from fastgraph.graph.ir import Graph, Node, Value
+from fastgraph.graphdef.export_loops import while_definitions
+from fastgraph.graphdef.export_parts import SEVERAL, Parts
+from fastgraph.graphdef.export_transforms import TRANSFORMS
+from fastgraph.graphdef.op_table import (
+    MOST_WRITTEN,
+    Definition,
+    Dims,
+    One,
+    Row,
+    Unwritable,
+    const_definition,
+    constant,
+    scoped,
+    shapes_of,
+    types_of,
+    written,
+)
+
+
+def _placeholder(node: Node) -> list[Definition]:
+    name = node.attrs.get("name") or node.name
+    attrs = {"_user_specified_name": name, "dtype": node.attrs["dtype"], "shape": Dims(node.attrs["shape"])}
+    return [Definition(node, "Placeholder", (), attrs)]
+
+
+def _const(node: Node) -> list[Definition]:
+    return [const_definition(node)]
+
+
+def writes(graph: Graph) -> bool:
+    """Whether the graph does anything besides computing and reading."""
+    return any(
+        node.op.effect not in (None, "read")
+        or any(kind != "read" for kind, _ in node.attrs.get("effects", ()))  # of a recursive call
+        or any(writes(inner) for inner, _ in ir.subgraphs(node))
+        for node in graph.nodes
+    )
+
+
+def _stateless(node: Node) -> bool:
+    return not any(writes(graph) for graph, _ in ir.subgraphs(node))
+
+
+def _identities(definition: Definition, kinds: tuple[Value, ...]) -> list[Definition]:
+    """The operation, and an Identity of each of its results: what the nodes after it take."""
+    node = definition.node
+    raw = Node(node.op, (), {}, tuple([value.aval for value in kinds]), node.name)
+    definition.outputs = raw.outputs
+    found = [definition]
+    for i, value in enumerate(kinds):
+        name = f"{node.name}/Identity" + (f"_{i}" if i else "")
+        identity = Definition(node, "Identity", (raw.outputs[i],), {"T": value.aval.dtype}, name=name)
+        identity.outputs = (value,)
+        found.append(identity)
+    return found
+
+
+def _cond(node: Node) -> list[Definition]:
+    if node.attrs.get("indexed") and (case := _case(node)) is not None:
+        return case
+    operands = node.inputs[1:]
+    attrs = {
+        "Tcond": node.inputs[0].aval.dtype,
+        "Tin": types_of(operands),
+        "Tout": types_of(node.outputs),
+        "then_branch": node.attrs["then_graph"],
+        "else_branch": node.attrs["else_graph"],
+        "output_shapes": shapes_of(node.outputs),
+        "_lower_using_switch_merge": True,
+        "_read_only_resource_inputs": [],
+    }
+    return _identities(Definition(node, "StatelessIf" if _stateless(node) else "If", node.inputs, attrs), node.outputs)
+
+
+def _case(node: Node) -> list[Definition] | None:
+    """Branches that ask for one number after the other, from 0 on: an operation that goes by the index.
+
+    None where the results of the later ones are more than passed on, as those that gradients take are.
+    """
+    index, number = node.inputs[0].node.inputs
+    numbered = _numbered_branches(node) if number.aval.value is not None and not number.aval.value.any() else None
+    if numbered is None:
+        return None
+    branches, kept = numbered
+    operands = [node.inputs[1 + i] for i in kept]
+    attrs = {
+        "Tin": types_of(operands),
+        "Tout": types_of(node.outputs),
+        "branches": branches,
+        "output_shapes": shapes_of(node.outputs),
+        "_lower_using_switch_merge": True,
+        "_read_only_resource_inputs": [],
+    }
+    op = "StatelessCase" if _stateless(node) else "Case"
+    return _identities(Definition(node, op, (index, *operands), attrs), node.outputs)
+
+
+def _numbered_branches(node: Node) -> tuple[list[Graph], list[int]] | None:
+    """Return the branches as graphs of the same inputs and results, and which of the node's operands the inputs are."""
+    rest: Graph = node.attrs["else_graph"]
+    state = tuple(rest.outputs)
+    known: Any = rest.__dict__.get("_numbered")
+    if known is not None and known[0] == state:
+        return known[1]  # type: ignore[no-any-return]
+    found: list[tuple[Graph, list[int], list[int]]] = []
+    inner: Node | None = node
+    taken = list(range(len(node.inputs) - 1))  # which of the node's operands the inner node's are
+    given = list(range(len(node.outputs)))  # which of the inner node's results the node's are
+    while inner is not None:
+        found.append((inner.attrs["then_graph"], taken, given))
+        last: Graph = inner.attrs["else_graph"]
+        inner = next((each for each in last.nodes if each.attrs.get("indexed") and each.name == node.name), None)
+        if inner is None:
+            found.append((last, taken, given))
+            break
+        outer = dict(zip(last.inputs, taken, strict=True))
+        passed = [_passed_on(value) for value in last.outputs]
+        if any(passed[i].node is not inner for i in given) or not all(value in outer for value in inner.inputs[1:]):
+            return None
+        taken, given = [outer[value] for value in inner.inputs[1:]], [passed[i].index for i in given]
+    kept = sorted({number for graph, each, _ in found for number in _used(graph, each)})
+    branches = [
+        _with_inputs(graph, dict(zip(each, graph.inputs, strict=True)), node, kept, results)
+        for graph, each, results in found
+    ]
+    rest.__dict__["_numbered"] = state, (branches, kept)
+    return branches, kept
+
+
+def _passed_on(value: Value) -> Value:
+    while value.node.op.name == "identity":
+        value = value.node.inputs[0]
+    return value
+
+
+def _used(graph: Graph, numbers: list[int]) -> list[int]:
+    """Which of these numbers stand for inputs that the graph uses."""
+    taken = {value for node in graph.nodes for value in node.inputs}.union(graph.outputs)
+    return [number for value, number in zip(graph.inputs, numbers, strict=True) if value in taken]
+
+
+def _with_inputs(graph: Graph, own: dict[int, Value], node: Node, numbers: list[int], results: list[int]) -> Graph:
+    """Return a graph of the same nodes with these results, whose inputs are these operands of `node`.
+
+    A placeholder stands for an operand that the graph does not take.
+    """
+    result = Graph(graph.name)
+    result.nodes, result.outputs, result._names = [*graph.nodes], [graph.outputs[i] for i in results], graph._names
+    result.implied, result.listed, result.control = graph.implied, graph.listed, graph.control
+    result.trace = graph.trace
+    for number in numbers:
+        value = own.get(number)
+        if value is None:
+            aval = node.inputs[1 + number].aval.without_value()
+            attrs = {"dtype": aval.dtype, "shape": aval.shape, "name": ""}
+            value = result.add(get("placeholder"), (), attrs, avals=(aval,), name="Placeholder").outputs[0]
+        result.inputs.append(value)
+    return result
+
+
+def _while(node: Node) -> list[Definition]:
+    return while_definitions(node, "StatelessWhile" if _stateless(node) else "While")
+
+
+def _add(node: Node) -> list[Definition]:
+    if node.outputs[0].aval.dtype.name != "string":
+        return written(node)
+    definition = Definition(node, "Add", node.inputs, {"T": node.outputs[0].aval.dtype})
+    definition.slots = ["z:0"]
+    return [definition]
+
+
+def _recursive_call(node: Node) -> list[Definition]:
+    graph = node.attrs["callee"].graph
+    n = len(graph.outputs)  # a result more is the stamp of Variables, which only gradients take
+    op = "StatefulPartitionedCall" if any(kind != "read" for kind, _ in node.attrs["effects"]) else "PartitionedCall"
+    return [_called(node, graph, types_of(node.outputs[:n]), op)]
+
+
+def _call(node: Node) -> list[Definition]:
+    op = "PartitionedCall" if _stateless(node) else "StatefulPartitionedCall"
+    return [_called(node, node.attrs["graph"], types_of(node.outputs), op)]
+
+
+#: How a function runs, as TensorFlow writes it for the CPU alone (the message ConfigProto).
+CONFIG = b"\n\x07\n\x03CPU\x10\x01\n\x07\n\x03GPU\x10\x002\x02J\x008\x01\x82\x01\x00\x92\x01\x02J\x00"
+
+
+def _called(node: Node, graph: Graph, results: Any, op: str) -> Definition:
+    attrs = {
+        "Tin": types_of(node.inputs),
+        "Tout": results,
+        "f": graph,
+        "config": "",
+        "config_proto": CONFIG,
+        "executor_type": "",
+        "_read_only_resource_inputs": [],
+        "_collective_manager_ids": [],
+    }
+    return Definition(node, op, node.inputs, attrs)
+
+
+def _custom_gradient(node: Node) -> list[Definition]:
+    inputs = node.inputs[: node.attrs["n_outputs"]]
+    return [Definition(node, "IdentityN", inputs, {"T": types_of(inputs)})]
+
+
+def _apart(node: Node) -> list[Definition]:
+    """The first input itself: what checks it here, TensorFlow's own operations check."""
+    return [Definition(node, "Identity", node.inputs[:1], {"T": node.inputs[0].aval.dtype})]
+
+
+_BATCHED = Row("BatchMatMulV2", {"adj_x": ("transpose_a", ""), "adj_y": ("transpose_b", "")}, {}, ())
+
+
+def _matmul(node: Node) -> list[Definition]:
+    ranks = [None if value.aval.shape is None else len(value.aval.shape) for value in node.inputs]
+    if ranks == [2, 2]:
+        return written(node)
+    flipped = node.attrs["transpose_a"] or node.attrs["transpose_b"]
+    if flipped and node.inputs[0].aval.dtype.is_complex:
+        raise Unwritable("transposed, not conjugated, complex matrices")
+    return written(node, _BATCHED)
+
+
+def _swap_last(node: Node) -> list[Definition]:
+    shape = node.inputs[0].aval.shape
+    if shape is None:
+        raise Unwritable("a transposition of a tensor of unknown rank")
+    order = [*range(len(shape) - 2), len(shape) - 1, len(shape) - 2]
+    perm = constant(np.array(order, np.int32), node, "perm")
+    attrs = {"T": node.inputs[0].aval.dtype, "Tperm": perm.outputs[0].aval.dtype}
+    definition = Definition(node, "Transpose", (node.inputs[0], perm.outputs[0]), attrs)
+    definition.slots = ["y:0"]
+    return [const_definition(perm), definition]
+
+
+def _split(node: Node) -> list[Definition]:
+    sizes, axis = node.attrs["sizes"], node.attrs["axis"]
+    if len(set(sizes)) != 1 or sizes[0] < 0:
+        return written(node)
+    dim = constant(np.array(axis, np.int32), node, "split_dim")
+    attrs = {"T": node.inputs[0].aval.dtype, "num_split": len(sizes)}
+    definition = Definition(node, "Split", (dim.outputs[0], node.inputs[0]), attrs)
+    return [const_definition(dim), definition]
+
+
+def _strided_slice(node: Node) -> list[Definition]:
+    positions = list(node.inputs[1:])
+    if node.op.name == "strided_slice_dynamic":
+        pack = positions[0].node
+        if pack.op.name != "stack":
+            raise Unwritable("positions as one vector")
+        positions = list(pack.inputs)
+    made, stacks, masks = _stacks(node, positions)
+    attrs = {"T": node.inputs[0].aval.dtype, "Index": stacks[0].aval.dtype, **masks}
+    return [*made, Definition(node, "StridedSlice", (node.inputs[0], *stacks), attrs)]
+
+
+def _strided_slice_grad(node: Node) -> list[Definition]:
+    dy, x, *positions = node.inputs
+    made, stacks, masks = _stacks(node, positions)
+    index, rank = stacks[0].aval.dtype, None if x.aval.shape is None else len(x.aval.shape)
+    sizes = Node(node.op, (), {}, (Aval(index, (rank,)),), f"{node.name}/Shape", node.source)
+    made.append(Definition(sizes, "Shape", (x,), {"T": x.aval.dtype, "out_type": index}))
+    attrs = {"T": dy.aval.dtype, "Index": index, **masks}
+    return [*made, Definition(node, "StridedSliceGrad", (sizes.outputs[0], *stacks, dy), attrs)]
+
+
+def _stacks(node: Node, positions: list[Value]) -> tuple[list[Definition], list[Value], dict[str, int]]:
+    """begin, end and strides as vectors; the masks say what is left open, an index, a new axis, an ellipsis."""
+    dtype = positions[0].aval.dtype if positions else None
+    masks = dict.fromkeys(("begin", "end", "ellipsis", "new_axis", "shrink_axis"), 0)
+    rows: tuple[list[Any], list[Any], list[Any]] = ([], [], [])
+    made: list[Definition] = []
+    for i, item in enumerate(node.attrs["spec"]):
+        begin: Any = 0
+        end: Any = 0
+        step: Any = 1
+        if item[0] == "n":
+            masks["new_axis"] |= 1 << i
+        elif item[0] == "e":
+            masks["ellipsis"] |= 1 << i
+        elif item[0] == "i":
+            masks["shrink_axis"] |= 1 << i
+            begin = item[1]
+            if begin == "t":
+                begin = positions.pop(0)
+                one = constant(1, node, f"add_{i}/y", dtype)
+                total = _sum(node, begin, one.outputs[0], f"{node.name}/add_{i}")
+                made += [const_definition(one), total]
+                end = total.outputs[0]
+            else:
+                end = begin + 1
+        else:
+            begin, end, step = [positions.pop(0) if part == "t" else part for part in item[1:]]
+            if begin is None:
+                masks["begin"] |= 1 << i
+            if end is None:
+                masks["end"] |= 1 << i
+            begin, end, step = [
+                default if part is None else part for part, default in ((begin, 0), (end, 0), (step, 1))
+            ]
+        for row, part in zip(rows, (begin, end, step), strict=True):
+            row.append(part)
+    stacks = [_stack(node, row, "stack" + (f"_{i}" if i else ""), dtype, made) for i, row in enumerate(rows)]
+    return made, stacks, {f"{name}_mask": mask for name, mask in masks.items()}
+
+
+def _sum(node: Node, x: Value, y: Value, name: str) -> Definition:
+    made = Node(node.op, (), {}, (x.aval.without_value(),), name, node.source)
+    definition = Definition(made, "AddV2", (x, y), {"T": x.aval.dtype})
+    definition.slots = ["z:0"]
+    return definition
+
+
+def _stack(node: Node, row: list[Any], name: str, dtype: Any, made: list[Definition]) -> Value:
+    """One vector of a slice: a constant, or a Pack of constants and tensors."""
+    if not any(isinstance(part, Value) for part in row):
+        whole = constant(np.array(row, np.int64 if dtype is not None and dtype.size == 8 else np.int32), node, name)
+        made.append(const_definition(whole))
+        return whole.outputs[0]
+    parts = []
+    for i, part in enumerate(row):
+        if not isinstance(part, Value):
+            one = constant(part, node, f"{name}/{i}", dtype)
+            made.append(const_definition(one))
+            part = one.outputs[0]
+        parts.append(part)
+    pack = Node(node.op, (), {}, (Aval(dtype, (len(row),)),), f"{node.name}/{name}", node.source)
+    made.append(Definition(pack, "Pack", parts, {"N": len(parts), "T": dtype, "axis": 0}))
+    return pack.outputs[0]
+
+
+def _print(node: Node) -> list[Definition]:
+    pieces = node.attrs["pieces"]
+    if node.attrs.get("bare"):
+        return [Definition(node, "PrintV2", node.inputs, {"output_stream": node.attrs["stream"], "end": pieces[-1]})]
+    end = "\n" if pieces[-1].endswith("\n") else ""
+    template = "{}".join([*pieces[:-1], pieces[-1][: len(pieces[-1]) - len(end)]])
+    text = Node(node.op, (), {}, (Aval(_string(), ()),), scoped(node, "StringFormat"), node.source)
+    attrs = {
+        "T": types_of(node.inputs),
+        "template": template,
+        "placeholder": "{}",
+        "summarize": node.attrs["summarize"],
+    }
+    before = Definition(text, "StringFormat", node.inputs, attrs)
+    before.free = True
+    after = Definition(node, "PrintV2", text.outputs, {"output_stream": node.attrs["stream"], "end": end})
+    return [before, after]
+
+
+def _pad(node: Node) -> list[Definition]:
+    """Zeros around a tensor are a Pad, others a PadV2."""
+    filler = node.inputs[1].node
+    if filler.op.name != "const" or filler.attrs["value"].num_elements != 1 or filler.attrs["value"].numpy():
+        return written(node)
+    x = node.inputs[0]
+    paddings = constant(np.reshape(np.array(node.attrs["paddings"], np.int32), (-1, 2)), node, "paddings")
+    attrs = {"T": x.aval.dtype, "Tpaddings": paddings.outputs[0].aval.dtype}
+    return [const_definition(paddings), Definition(node, "Pad", (x, paddings.outputs[0]), attrs)]
+
+
+def _alike(node: Node) -> list[Definition]:
+    """Ones or zeros in the shape of a tensor: a constant where the shape is known."""
+    number = int(node.op.name.startswith("ones"))
+    aval = node.outputs[0].aval
+    if aval.shape is None or None in aval.shape or aval.dtype.name in ("string", "variant", "resource"):
+        return written(node)
+    return _filled(node, number)
+
+
+def _filled(node: Node, value: Any) -> list[Definition]:
+    """One number everywhere, as a constant if it is small."""
+    aval = node.outputs[0].aval
+    dtype = aval.dtype
+    if (aval.size or 0) < MOST_WRITTEN:
+        tensor = from_array(np.full(aval.shape or (), value, dtype.numpy_dtype), dtype)
+        return [Definition(node, "Const", (), {"dtype": dtype, "value": One(tensor)})]
+    parts = Parts(node)
+    dims = parts.const(np.array(aval.shape, np.int32), "shape_as_tensor")
+    number = parts.const(np.asarray(value).astype(dtype.numpy_dtype), "Const", dtype)
+    return parts.last("Fill", (dims, number), "output", T=dtype, index_type=dims.aval.dtype)
+
+
+def _shape(node: Node) -> list[Definition]:
+    """A shape that is known is a constant."""
+    shape = node.inputs[0].aval.shape
+    if shape is None or None in shape:
+        return written(node)
+    dtype = node.outputs[0].aval.dtype
+    value = from_array(np.array(shape, dtype.numpy_dtype), dtype)
+    return [Definition(node, "Const", (), {"dtype": dtype, "value": value})]
+
+
+def _python(node: Node) -> list[Definition]:
+    """A call of Python: what it gives, without the number of its tape."""
+    attrs = {
+        "token": str(node.attrs["key"]),
+        "is_async": False,
+        "Tin": types_of(node.inputs),
+        "Tout": types_of(node.outputs[:-1]),
+    }
+    definition = Definition(node, "EagerPyFunc", node.inputs, attrs)
+    definition.device = definition.device or "/job:localhost/replica:0/task:0"
+    return [definition]
+
+
+_ONES_AND_ZEROS = re.compile(r"(.*/)?(ones|zeros)(_\d+)?\Z")
+
+
+def _fill(node: Node) -> list[Definition]:
+    """`tf.ones` and `tf.zeros` are constants, `tf.fill` is a Fill."""
+    value = node.inputs[0].node
+    if value.op.name != "const" or not _ONES_AND_ZEROS.match(node.name) or value.attrs["value"].dtype.name == "string":
+        return written(node)
+    return _filled(node, value.attrs["value"].numpy())
+
+
+def _string() -> Any:
+    from fastgraph.core.base import dtype as dtypes
+
+    return dtypes.string
+
+
+def _assign(node: Node) -> list[Definition]:
+    value = node.inputs[1]
+    attrs = {"dtype": value.aval.dtype, "validate_shape": False}
+    return [Definition(node, "AssignVariableOp", node.inputs[:2], attrs)]
+
+
+STRUCTURE: dict[str, Callable[[Node], list[Definition]]] = {
+    "add": _add,
+    "placeholder": _placeholder,
+    "no_op": lambda node: [Definition(node, "NoOp", (), {})],
+    "const": _const,
+    "cond": _cond,
+    "while": _while,
+    "call": _call,
+    "recursive_call": _recursive_call,
+    "custom_gradient_identity": _custom_gradient,
+    "apart": _apart,
+    "within": _apart,
+    "matmul": _matmul,
+    "pad": _pad,
+    "ones_like": _alike,
+    "zeros_like": _alike,
+    "fill": _fill,
+    "shape": _shape,
+    "eager_py_func": _python,
+    "swap_last": _swap_last,
+    "split": _split,
+    "strided_slice": _strided_slice,
+    "strided_slice_dynamic": _strided_slice,
+    "strided_slice_grad": _strided_slice_grad,
+    "print": _print,
+    "assign_variable": _assign,
+    "take_variable": _assign,
+    **SEVERAL,
+    **TRANSFORMS,
+}
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Control inputs
+
+
+def control_of(graph: Graph, found: list[Definition]) -> list[Definition]:
+    """Return the definitions with what they wait for: as the user said, and what effects ask for.
+
+    In a function a NoOp waits for all that has to run, and the results wait for it.
+    """
+    said: dict[Node, tuple[Node, ...]] = graph.control
+    function = graph.building_function
+    waits = ir.control_inputs(graph.nodes, apart=True)
+    effectful = {node: before for node, before in zip(graph.nodes, waits, strict=True) if before}
+    there = {definition.node for definition in found}
+    must_run = []
+    if function:  # what draws from an op's own generator does so by itself, whoever takes it
+        must_run = [n for n in graph.nodes if n.inputs and ir.effects(n) and (n.op.name != "draw" or n in there)]
+    if not said and not effectful and not must_run:
+        return found
+    outputs = {value.node for value in graph.outputs}
+
+    def shown(nodes: Iterable[Node]) -> list[str]:
+        """The names of what runs; for the state of a generator, of what draws from it."""
+        kept = [
+            each
+            for node in nodes
+            for each in ([node] if node in there else [d.node for d in found if _takes(d.node, node)])
+        ]
+        return [each.name for each in dict.fromkeys(kept)]
+
+    for definition in found:
+        node = definition.node
+        if definition.name != node.name:
+            continue
+        names = shown([*said.get(node, ()), *[graph.nodes[i] for i in effectful.get(node, ())]])
+        if must_run and node in outputs and node not in must_run:
+            names.append(_no_op_name(graph))
+        definition.control = tuple(names)
+    if must_run:
+        last = Node(found[-1].node.op, (), {}, (), _no_op_name(graph))
+        no_op = Definition(last, "NoOp", (), {})
+        no_op.control = tuple(sorted(shown(must_run)))
+        return [*found, no_op]
+    return found
+
+
+def _takes(node: Node, maker: Node) -> bool:
+    return any(value.node is maker for value in node.inputs)
+
+
+def _no_op_name(graph: Graph) -> str:
+    scope = getattr(graph.trace, "scope", "") if graph.trace is not None else ""
+    return graph.unique_name(f"{scope}NoOp", mark_as_used=False)

@@ -1,0 +1,145 @@
+"""Functions of a GraphDef's library that call themselves, or each other in a circle: graphs that their calls name.
+
+Rule: what such a call gives is taken for granted, and the function is made anew until it gives that: shapes begin
+unknown and only become narrower, effects begin with none and only become more.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from fastgraph.core.base.shapes import Aval
+from fastgraph.core.native.buffer import Cell
+from fastgraph.core.tensor import Tensor, bind
+from fastgraph.errors import NotFoundError
+from fastgraph.graph import recursive_calls
+from fastgraph.graph.differentiate import entering
+from fastgraph.graph.structural_ops import CALL
+from fastgraph.graph.trace import GraphTrace
+from fastgraph.graphdef.import_values import attribute, dtype_of, field_of
+from fastgraph.graphdef.messages import Message
+
+#: Passes after which what a function gives would have to be known.
+_MOST_PASSES = 20
+
+
+class _Key(NamedTuple):
+    """What a graph is made for: a function and the Variables that it is called with, by position."""
+
+    name: str
+    cells: tuple[tuple[int, int], ...]
+
+
+class _Made:
+    """A graph that calls itself, as far as it is known."""
+
+    def __init__(self, key: _Key) -> None:
+        self.callee = recursive_calls.callee(key.name)
+        self.specs: recursive_calls.Specs = ()
+        self.effects: recursive_calls.Effects = ()
+
+
+class Library(dict[str, Message]):
+    """The functions of a GraphDef by name."""
+
+    def __init__(self, functions: Sequence[Message]) -> None:
+        super().__init__({function.signature.name: function for function in functions})
+        self._made: dict[_Key, _Made] = {}
+
+    @cached_property
+    def recursive(self) -> frozenset[str]:
+        """The functions that come to a call of themselves."""
+        calls = {name: set(_called(function)) & self.keys() for name, function in self.items()}
+        return frozenset(name for name in self if name in _reached(calls, name))
+
+    def call(self, name: str, operands: Sequence[Any], make: Callable[[Sequence[Any]], list[Any]]) -> list[Any]:
+        """Return the results of a call of a recursive function; `make` gives those of its nodes.
+
+        Raises NotFoundError for operands that are lists, and where no pass gives what it took for granted.
+        """
+        function = self[name]
+        if not all(isinstance(operand, Tensor | Cell) for operand in operands):
+            raise NotFoundError(None, None, f"Function {name}, which calls itself with lists of tensors, has no equal")
+        cells = [operand for operand in operands if isinstance(operand, Cell)]
+        given = [*[operand for operand in operands if not isinstance(operand, Cell)], *cells]
+        key = _Key(name, tuple([(i, id(each)) for i, each in enumerate(operands) if isinstance(each, Cell)]))
+        known = self._made.get(key)
+        if known is not None:
+            results = recursive_calls.apply(known.callee, [*given, *known.callee.extra], known.specs, known.effects)
+            return results[: len(known.specs)]
+        outputs = field_of(function.signature, "output_arg", [])
+        made = self._made[key] = _Made(key)
+        made.specs = tuple([(_type(output), None) for output in outputs])
+        before = set(self._made)
+        for _ in range(_MOST_PASSES):
+            for other in set(self._made) - before:  # they took what this one no longer gives
+                del self._made[other]
+            trace = _pass(function, operands, make)
+            graph = trace.graph
+            specs = tuple([(value.aval.dtype, value.aval.shape) for value in graph.outputs])
+            effects = recursive_calls.effects_of(graph)
+            extra = [held for held, _ in graph.captures[len(cells) :]]
+            if any(isinstance(held, weakref.ref) for held in extra):
+                raise NotFoundError(None, None, f"Function {name}, which calls itself and draws numbers, has no equal")
+            if (specs, effects) == (made.specs, made.effects):
+                made.callee._graph, made.callee.extra = graph, extra
+                return list(bind(CALL, (*given, *extra), {"graph": graph}))
+            made.specs, made.effects = specs, effects
+        del self._made[key]
+        raise NotFoundError(None, None, f"Function {name} calls itself and gives other results in every pass")
+
+
+def _pass(function: Message, operands: Sequence[Any], make: Callable[[Sequence[Any]], list[Any]]) -> GraphTrace:
+    """Trace a function: its tensors are inputs, its Variables those of the call."""
+    trace = GraphTrace(function.signature.name)
+    arguments: list[Any] = []
+    parameters = field_of(function.signature, "input_arg", [])
+    for i, (parameter, operand) in enumerate(zip(parameters, operands, strict=True)):
+        if isinstance(operand, Cell):
+            arguments.append(operand)
+        else:
+            arguments.append(trace.add_input(Aval(operand.aval.dtype, _shape(function, i)), parameter.name))
+    with entering(trace):
+        for argument in arguments:
+            if isinstance(argument, Cell):
+                trace.value_of(argument)
+        trace.finish([trace.identity(result) for result in make(arguments)])
+    return trace
+
+
+def _shape(function: Message, i: int) -> Any:
+    """The declared shape of an argument, None where there is none."""
+    said = field_of(function, "arg_attr", {}).get(i)
+    shapes = None if said is None else field_of(said, "attr", {}).get("_output_shapes")
+    found = None if shapes is None else attribute(shapes)
+    return found[0].shape if found else None
+
+
+def _type(argument: Message) -> Any:
+    """Return the dtype of an argument or result of a function."""
+    return dtype_of(argument.type)
+
+
+def _called(function: Message) -> Iterator[str]:
+    """Yield the names of the functions that a function's nodes name."""
+    for node in field_of(function, "node_def", []):
+        for value in field_of(node, "attr", {}).values():
+            listed = field_of(value, "list")
+            one = field_of(value, "func")
+            for func in [*([] if one is None else [one]), *([] if listed is None else field_of(listed, "func", []))]:
+                yield func.name
+
+
+def _reached(calls: dict[str, set[str]], name: str) -> set[str]:
+    """The functions that calls from `name` on come to."""
+    found: set[str] = set()
+    left = list(calls[name])
+    while left:
+        each = left.pop()
+        if each not in found:
+            found.add(each)
+            left += calls[each]
+    return found

@@ -1,0 +1,149 @@
+"""TensorLists of GraphDefs: each is a tensor with the elements along its first axis, and how many of them there are.
+
+Rule: elements have one shape, as a TensorArray's have; it may be unknown until the first one is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fastgraph.core.base import dtype as dtypes
+from fastgraph.core.base.shapes import Shape
+from fastgraph.core.registry import get, public_function
+from fastgraph.core.tensor import convert
+from fastgraph.graphdef.import_values import fixed
+from fastgraph.ops.elementwise import maximum
+from fastgraph.ops.families import bind_named
+from fastgraph.ops.gathering import gather
+from fastgraph.ops.joining import concat, stack
+from fastgraph.ops.movement import reshape
+from fastgraph.ops.movement import shape as shape_of
+
+
+class TensorList(NamedTuple):
+    """A list while a graph is built: its elements (there may be room for more), and their number, i32[]."""
+
+    elements: Any
+    size: Any
+
+
+def _element(tensor: Any) -> Shape:
+    """The shape of the elements, as an argument: -1 for what is not known."""
+    found = fixed(tensor, "the shape of a list's elements")
+    return None if found.ndim == 0 else tuple([None if n < 0 else int(n) for n in found])
+
+
+def _reserve(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    element, size = _element(inputs[0]), inputs[1]
+    known = element is not None and None not in element
+    op, said = "list_reserve" if known else "list_blank", {"dtype": attrs["element_dtype"].name, "element": element}
+    return TensorList(bind_named(name, get(op), (size,), said), size)
+
+
+def _empty(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    return _reserve(name, [inputs[0], convert(0, dtypes.int32)], attrs)
+
+
+def _from_tensor(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    return TensorList(inputs[0], shape_of(inputs[0])[0])
+
+
+def _set_item(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    (elements, size), index, item = inputs
+    if attrs.get("resize_if_index_out_of_bounds"):
+        return TensorList(_put(name, "list_push", elements, index, item), maximum(size, index + 1))
+    return TensorList(_put(name, "list_set", elements, index, item), size)
+
+
+def _put(name: str, op: str, elements: Any, index: Any, item: Any) -> Any:
+    """The elements with another one; where their shape is not known, that of the first one that has numbers."""
+    if elements.aval.shape is not None and None not in elements.aval.shape[1:]:
+        return bind_named(name, get(op), (elements, index, item), {})
+    begun = public_function("reduce_all")(shape_of(elements)[1:] > 0)
+    return bind_named(name, get({"list_set": "list_begin"}.get(op, f"{op}_begin")), (elements, index, item, begun), {})
+
+
+def _push(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    (elements, size), item = inputs
+    return TensorList(_put(name, "list_push", elements, size, item), size + 1)
+
+
+def _get_item(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    (elements, size), index, *_ = inputs
+    return bind_named(name, get("list_get"), (elements, index, size), {})
+
+
+def _pop(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    elements, size = inputs[0]
+    last = size - 1
+    return TensorList(elements, last), bind_named(name, get("list_get"), (elements, last, size), {})
+
+
+def _resize(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    elements, size = inputs[0][0], inputs[1]
+    return TensorList(bind_named(name, get("list_grow"), (elements, size - 1), {}), size)
+
+
+def _filled(held: TensorList) -> Any:
+    """The elements without the room after them."""
+    return (
+        public_function("slice")(held.elements, *_box(held)) if held.elements.shape.rank is not None else _prefix(held)
+    )
+
+
+def _box(held: TensorList) -> tuple[Any, Any]:
+    rest = held.elements.shape.rank - 1
+    return [0] * (rest + 1), concat([reshape(held.size, [1]), convert(np.full(rest, -1, np.int32))], 0)
+
+
+def _prefix(held: TensorList) -> Any:
+    """Of elements of unknown rank."""
+    return gather(held.elements, public_function("range")(held.size))
+
+
+def _stack(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    rows, element = _filled(inputs[0]), _element(inputs[1])
+    if element is None:
+        return public_function("identity")(rows, name=name)
+    if None not in element:  # of no elements, too, which say nothing of their shape
+        return reshape(rows, stack([inputs[0].size, *[int(n) for n in element if n is not None]]), name=name)
+    return public_function("ensure_shape")(rows, [None, *element], name=name)
+
+
+def _gather(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    return gather(_filled(inputs[0]), inputs[1], name=name)
+
+
+def _concat(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    rows = _filled(inputs[0])
+    sizes = shape_of(rows, out_type=dtypes.int64)
+    tensor = reshape(rows, concat([sizes[:1] * sizes[1:2], sizes[2:]], 0), name=name)
+    return tensor, public_function("fill")(sizes[:1], sizes[1])
+
+
+def _scatter(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    tensor, indices, _, number = inputs
+    most = public_function("reduce_max")(indices) + 1
+    size = maximum(most, number)
+    dims = concat([reshape(size, [1]), shape_of(tensor)[1:]], 0)
+    return TensorList(public_function("scatter_nd")(reshape(indices, [-1, 1]), tensor, dims, name=name), size)
+
+
+LISTS: dict[str, Callable[[str, list[Any], dict[str, Any]], Any]] = {
+    "EmptyTensorList": _empty,
+    "TensorListConcatV2": _concat,
+    "TensorListFromTensor": _from_tensor,
+    "TensorListGather": _gather,
+    "TensorListGetItem": _get_item,
+    "TensorListLength": lambda name, inputs, attrs: public_function("identity")(inputs[0].size, name=name),
+    "TensorListPopBack": _pop,
+    "TensorListPushBack": _push,
+    "TensorListReserve": _reserve,
+    "TensorListResize": _resize,
+    "TensorListScatterV2": _scatter,
+    "TensorListSetItem": _set_item,
+    "TensorListStack": _stack,
+}

@@ -1,0 +1,255 @@
+"""Types of operations that are several primitives: what each becomes where no row of `op_table` says it.
+
+Rule: a function takes the node's name, its inputs as tensors of the graph, and its attributes, and returns the results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fastgraph.core.base.dtype import as_dtype
+from fastgraph.core.conversion import constant
+from fastgraph.core.registry import get, public_function
+from fastgraph.core.tape.gradient_tape import GradientTape
+from fastgraph.core.tensor import convert, current_trace
+from fastgraph.errors import NotFoundError
+from fastgraph.graphdef.import_gradients import (
+    AVG_POOL,
+    AVG_POOL_3D,
+    CONV2D,
+    CONV3D,
+    GRADIENT_VARIANTS,
+    GRADIENTS,
+    MAX_POOL,
+    MAX_POOL_3D,
+    batch_norm,
+    depthwise,
+    dilation,
+    local_response,
+)
+from fastgraph.graphdef.import_lists import LISTS
+from fastgraph.graphdef.import_random import RANDOM
+from fastgraph.graphdef.import_values import fixed
+from fastgraph.ops import joining, matmul, movement, nn_ops, padding
+from fastgraph.ops.arguments import known_value
+from fastgraph.ops.einsum import einsum
+from fastgraph.ops.families import bind_named
+from fastgraph.ops.print_op import print_
+
+
+def _batched(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    x, y = inputs
+    adjoint_x, adjoint_y = attrs.get("adj_x", False), attrs.get("adj_y", False)
+    return matmul.matmul(x, y, adjoint_a=adjoint_x, adjoint_b=adjoint_y, name=name)
+
+
+def _slice(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    key = _key(name, inputs[1:], attrs)
+    trace: Any = current_trace()
+    trace.node_name = name
+    return inputs[0][key]
+
+
+def _slice_grad(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    shape, *positions, dy = inputs
+    tape = GradientTape()
+    with tape:
+        x = public_function("zeros")(shape, dy.dtype)
+        tape.watch(x)
+        y = x[_key(name, positions, attrs)]
+    return tape.gradient(y, x, output_gradients=dy)
+
+
+def _key(name: str, inputs: list[Any], attrs: dict[str, Any]) -> tuple[Any, ...]:
+    """What stood in the brackets of x[...]: from begin, end, strides and the masks."""
+    begin, end, strides = inputs
+    masks = {key: attrs.get(f"{key}_mask", 0) for key in ("begin", "end", "ellipsis", "new_axis", "shrink_axis")}
+    steps = fixed(strides, f"Node '{name}': the strides")
+    starts, ends = _entries(begin, len(steps)), _entries(end, len(steps))
+    key: list[Any] = []
+    for i, step in enumerate(steps):
+        bit = 1 << i
+        if masks["ellipsis"] & bit:
+            key.append(Ellipsis)
+        elif masks["new_axis"] & bit:
+            key.append(None)
+        elif masks["shrink_axis"] & bit:
+            key.append(starts[i])
+        else:
+            first = None if masks["begin"] & bit else starts[i]
+            last = None if masks["end"] & bit else ends[i]
+            key.append(slice(first, last, int(step)))
+    return tuple(key)
+
+
+def _entries(vector: Any, n: int) -> list[Any]:
+    """The numbers of a vector: ints where they are known, else tensors."""
+    known = known_value(vector)
+    if known is not None:
+        return [int(number) for number in np.array(known)]
+    found = []
+    for i in range(n):
+        part = vector[i]
+        number = known_value(part)
+        found.append(part if number is None else int(number))
+    return found
+
+
+class Broadcast(NamedTuple):
+    """The axes over which a tensor of this shape was broadcast: what a gradient is summed over."""
+
+    shape: Any
+
+
+def _broadcast_axes(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    return Broadcast(inputs[0]), Broadcast(inputs[1])
+
+
+def sum_over_broadcast(name: str, op: str, given: list[Any]) -> Any:
+    """Return the sum over such axes; it has the shape that a Reshape gives it in a GraphDef."""
+    if op != "Sum" or isinstance(given[0], Broadcast):
+        raise NotFoundError(
+            None, None, f"Node '{name}': BroadcastGradientArgs of another op than Sum has no equal here"
+        )
+    return bind_named(name, get("sum_to_shape"), (given[0], given[1].shape), {})
+
+
+def _pad(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    return padding.pad(inputs[0], fixed(inputs[1], f"Node '{name}': the paddings"), name=name)
+
+
+def _list_diff(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    """What is in the first vector and not in the second, and where. t[n], t[m] -> t[k], i[k]."""
+    known = [known_value(each) for each in inputs]
+    kind = as_dtype(attrs.get("out_idx", "int32"))
+    if all(each is not None for each in known):
+        x, y = [np.array(each) for each in known]
+        places = np.flatnonzero(~np.isin(x, y))
+        return [constant(x[places], inputs[0].dtype), constant(places.astype(kind.numpy_dtype))]
+    both = public_function("equal")(public_function("expand_dims")(inputs[0], 1), inputs[1])
+    new = public_function("logical_not")(public_function("reduce_any")(both, 1))
+    places = public_function("reshape")(public_function("where")(new), [-1])
+    return [public_function("boolean_mask")(inputs[0], new), public_function("cast")(places, kind)]
+
+
+def _public(function: str, *names: str) -> Callable[[str, list[Any], dict[str, Any]], Any]:
+    """A public function of the inputs, and of the attributes `names` as keywords."""
+
+    def make(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+        return public_function(function)(*inputs, **{key: attrs[key] for key in names if key in attrs}, name=name)
+
+    return make
+
+
+def _search(side: str) -> Callable[[str, list[Any], dict[str, Any]], Any]:
+    def make(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+        out_type = attrs.get("out_type", "int32")
+        return public_function("searchsorted")(*inputs, side=side, out_type=out_type, name=name)
+
+    return make
+
+
+def _matrix_diag(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    diagonal, *sizes, padding_value = inputs
+    k, rows, columns = (fixed(each, f"Node '{name}': where the diagonals lie").tolist() for each in sizes)
+    align = attrs.get("align", "RIGHT_LEFT")
+    return public_function("linalg.diag")(diagonal, name, k, rows, columns, padding_value, align)
+
+
+def _slope(slope: Callable[[Any], Any]) -> Callable[[str, list[Any], dict[str, Any]], Any]:
+    """A gradient that follows from the result: dy times a slope of y."""
+
+    def make(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+        y, dy = inputs
+        return bind_named(name, get("multiply"), (dy, slope(y)), {})
+
+    return make
+
+
+def _concat_offset(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    """Where each of several tensors begins in their concatenation."""
+    axis = int(fixed(inputs[0], f"Node '{name}': the axis"))
+    found, begin = [], movement.reshape(public_function("zeros_like")(inputs[1][:1]), [])
+    for shape in inputs[1:]:
+        unit = convert(np.eye(shape.shape[0])[axis].astype(shape.dtype.numpy_dtype))
+        found.append(unit * begin)
+        begin = begin + shape[axis]
+    return found
+
+
+#: Types that no row has.
+COMPOSITES: dict[str, Callable[[str, list[Any], dict[str, Any]], Any]] = {
+    "AvgPool3D": AVG_POOL_3D,
+    "Add": lambda name, inputs, attrs: bind_named(name, get("add"), tuple(inputs), {}),
+    "BiasAdd": lambda name, inputs, attrs: nn_ops.bias_add(*inputs, attrs.get("data_format", "NHWC"), name),
+    "BatchMatMul": _batched,
+    "BroadcastGradientArgs": _broadcast_axes,
+    "BatchMatMulV2": _batched,
+    "BatchMatMulV3": _batched,
+    "ConcatOffset": _concat_offset,
+    "DepthwiseConv2dNative": depthwise,
+    "Dilation2D": dilation,
+    "Einsum": lambda name, inputs, attrs: einsum(attrs["equation"], *inputs, name=name),
+    "FusedBatchNorm": batch_norm,
+    "FusedBatchNormV3": batch_norm,
+    "FFT": _public("signal.fft"),
+    "FFT2D": _public("signal.fft2d"),
+    "FFT3D": _public("signal.fft3d"),
+    "IFFT": _public("signal.ifft"),
+    "IFFT2D": _public("signal.ifft2d"),
+    "IFFT3D": _public("signal.ifft3d"),
+    "IRFFT": _public("signal.irfft"),
+    "IRFFT2D": _public("signal.irfft2d"),
+    "IRFFT3D": _public("signal.irfft3d"),
+    "IdentityN": lambda name, inputs, attrs: [bind_named(None, get("identity"), (each,), {}) for each in inputs],
+    "LRN": local_response,
+    "ListDiff": _list_diff,
+    "LowerBound": _search("left"),
+    "MatrixDiagV3": _matrix_diag,
+    "MaxPool3D": MAX_POOL_3D,
+    "Pad": _pad,
+    "PrintV2": lambda name, inputs, attrs: print_(inputs[0], end=attrs.get("end", "\n")),
+    "PreventGradient": lambda name, inputs, attrs: bind_named(name, get("identity"), tuple(inputs), {}),
+    "RFFT": _public("signal.rfft"),
+    "RFFT2D": _public("signal.rfft2d"),
+    "RFFT3D": _public("signal.rfft3d"),
+    "ReciprocalGrad": _slope(lambda y: -(y * y)),
+    "RsqrtGrad": _slope(lambda y: y * y * y * -0.5),
+    "Select": lambda name, inputs, attrs: bind_named(name, get("select"), tuple(inputs), {}),
+    "ShapeN": lambda name, inputs, attrs: [
+        public_function("shape")(each, attrs.get("out_type", "int32")) for each in inputs
+    ],
+    "SigmoidGrad": _slope(lambda y: y * (1 - y)),
+    "Snapshot": lambda name, inputs, attrs: bind_named(name, get("identity"), tuple(inputs), {}),
+    "Split": lambda name, inputs, attrs: joining.split(
+        inputs[1], attrs["num_split"], int(fixed(inputs[0], f"Node '{name}': the axis")), name=name
+    ),
+    "SqrtGrad": _slope(lambda y: 0.5 / y),
+    "StridedSlice": _slice,
+    "TanhGrad": _slope(lambda y: 1 - y * y),
+    "Unique": _public("unique", "out_idx"),
+    "UniqueWithCounts": _public("unique_with_counts", "out_idx"),
+    "UpperBound": _search("right"),
+    "StridedSliceGrad": _slice_grad,
+    **GRADIENTS,
+    **LISTS,
+    **RANDOM,
+}
+
+#: Types that a row has, for the attributes that it does not.
+VARIANTS: dict[str, Callable[[str, list[Any], dict[str, Any]], Any]] = {
+    "Conv2D": CONV2D,
+    "Conv3D": CONV3D,
+    "PadV2": lambda name, inputs, attrs: public_function("pad")(
+        inputs[0], inputs[1], constant_values=inputs[2], name=name
+    ),
+    "Tile": _public("tile"),
+    "MaxPool": MAX_POOL,
+    "AvgPool": AVG_POOL,
+    "Equal": lambda name, inputs, attrs: inputs[0] == inputs[1],  # False where the shapes do not fit
+    "NotEqual": lambda name, inputs, attrs: inputs[0] != inputs[1],
+    **GRADIENT_VARIANTS,
+}

@@ -1,0 +1,100 @@
+"""Random operations of GraphDefs: each has a generator that its seeds begin, or takes a key and a counter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from fastgraph.core.base import dtype as dtypes
+from fastgraph.core.registry import public_function
+from fastgraph.ops.arguments import extents
+from fastgraph.ops.creation import ones
+from fastgraph.ops.elementwise import cast
+from fastgraph.ops.joining import concat
+from fastgraph.ops.random_ops import categorical_of, shuffled, standard_normal, truncated_of, uniform_of
+from fastgraph.ops.random_states import RESERVED, Source, draw, generators, numbers, state_of_seed
+
+
+class _Keyed(Source):
+    """What follows from a key and a counter, u64[1] and u64[2]."""
+
+    def __init__(self, key: Any, counter: Any) -> None:
+        bitcast = public_function("bitcast")
+        self.begin = concat([bitcast(counter, dtypes.int64), bitcast(key, dtypes.int64)], 0)
+
+    def blocks(self, n: Any) -> Any:
+        """The state."""
+        return self.begin
+
+
+def _own(attrs: dict[str, Any]) -> Source:
+    return generators.with_seeds(attrs.get("seed", 0), attrs.get("seed2", 0))
+
+
+def _uniform(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    return numbers(_own(attrs), extents(inputs[0]), "unit", attrs["dtype"])
+
+
+def _uniform_int(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    size, low, high = inputs
+    return uniform_of(_own(attrs), extents(size), low, high, attrs["Tout"], "RandomUniformInt", name)
+
+
+def _normal(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    return standard_normal(_own(attrs), extents(inputs[0]), attrs["dtype"])
+
+
+def _truncated(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    return truncated_of(_own(attrs), extents(inputs[0]), 0.0, 1.0, attrs["dtype"], name)
+
+
+def _shuffle(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    return shuffled(_own(attrs), inputs[0], name)
+
+
+def _multinomial(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    logits, number = inputs
+    return categorical_of(_own(attrs), logits, number, attrs.get("output_dtype", dtypes.int64), "Multinomial", name)
+
+
+def _keys(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    state = public_function("bitcast")(state_of_seed(inputs[0]), dtypes.uint64)
+    return state[2:], state[:2]
+
+
+def _keyed(kind: str) -> Callable[[str, list[Any], dict[str, Any]], Any]:
+    def made(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+        size, dtype = extents(inputs[0]), attrs.get("dtype", dtypes.float32)
+        source = _Keyed(*inputs[1:3])
+        if kind == "bits":
+            return cast(numbers(source, size, kind, dtypes.as_dtype(f"uint{8 * dtype.size}")), dtype)
+        return numbers(source, size, "unit", dtype) if kind == "unit" else standard_normal(source, size, dtype)
+
+    return made
+
+
+def _keyed_int(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    size, key, counter, _, low, high = inputs
+    return uniform_of(_Keyed(key, counter), extents(size), low, high, attrs["dtype"], "StatelessRandomUniformInt", name)
+
+
+def _drawn(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    resource, _, delta = inputs
+    return draw(resource, cast(delta, dtypes.int64) * RESERVED)
+
+
+RANDOM: dict[str, Callable[[str, list[Any], dict[str, Any]], Any]] = {
+    "Multinomial": _multinomial,
+    "RandomShuffle": _shuffle,
+    "RandomStandardNormal": _normal,
+    "RandomUniform": _uniform,
+    "RandomUniformInt": _uniform_int,
+    "RngReadAndSkip": _drawn,
+    "StatelessRandomGetAlg": lambda name, inputs, attrs: cast(ones([]), dtypes.int32),
+    "StatelessRandomGetKeyCounter": _keys,
+    "StatelessRandomNormalV2": _keyed("normal"),
+    "StatelessRandomUniformFullIntV2": _keyed("bits"),
+    "StatelessRandomUniformIntV2": _keyed_int,
+    "StatelessRandomUniformV2": _keyed("unit"),
+    "TruncatedNormal": _truncated,
+}

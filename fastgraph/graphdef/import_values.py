@@ -1,0 +1,124 @@
+"""Attributes and tensors of GraphDefs as Python values: what `graphdef` writes, read back."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from fastgraph.core.base.dtype import DType, as_dtype
+from fastgraph.core.op_errors import enum_name
+from fastgraph.core.tensor import EagerTensor, from_array
+from fastgraph.errors import NotFoundError
+from fastgraph.graphdef.messages import Enum, Later, Message, TensorProto, TensorShapeProto
+from fastgraph.graphdef.op_table import Dims
+from fastgraph.ops.arguments import known_value
+
+_DTYPES = {
+    int(Enum(enum_name(as_dtype(name)))): as_dtype(name)
+    for name in (
+        *("bfloat16", "bool", "complex64", "complex128", "float16", "float32", "float64", "int8", "int16", "int32"),
+        *("int64", "resource", "string", "uint8", "uint16", "uint32", "uint64", "variant"),
+    )
+}
+
+
+def dtype_of(enum: int) -> DType:
+    """Return the dtype of a number of the enum DataType. Raises NotFoundError for what has no equal here."""
+    found = _DTYPES.get(int(enum))
+    if found is None:
+        raise NotFoundError(None, None, f"tensors of type {Enum(enum).name} have no equal here")
+    return found
+
+
+def field_of(message: Message, name: str, default: Any = None) -> Any:
+    """Return a field, or what is there where it was not written."""
+    return message.__dict__.get(name, default)
+
+
+def attribute(message: Message) -> Any:
+    """Return an AttrValue as the table has it: a number, str, DType, Dims, tensor, name of a function, or a list."""
+    for field, value in message._set():
+        return _plain(field.name, value)
+    return None
+
+
+def attributes(node: Message) -> dict[str, Any]:
+    """Return the attributes of a node by name, see `attribute`."""
+    later = node.__dict__.get("")
+    if later and isinstance(later.get("attr"), Later):
+        found: dict[str, Any] = later["attr"].values()
+        return found
+    return {key: attribute(value) for key, value in field_of(node, "attr", {}).items()}
+
+
+_MOST_BYTES = 1 << 31  # of a constant whose elements are alike: as much as a GraphDef can spell out
+
+
+def _plain(name: str, value: Any) -> Any:
+    if name == "list":
+        return [_plain(field.name, item) for field, items in value._set() for item in items]
+    if name == "s":
+        return value.decode(errors="surrogateescape")
+    if name == "b":
+        return bool(value)
+    if name == "type":
+        return dtype_of(value)
+    if name == "shape":
+        return Dims(_dims(value))
+    if name == "tensor":
+        return tensor_of(value)
+    return value.name if name == "func" else value
+
+
+def _dims(shape: Message) -> tuple[int | None, ...] | None:
+    if field_of(shape, "unknown_rank"):
+        return None
+    sizes = [field_of(dim, "size", 0) for dim in field_of(shape, "dim", [])]
+    return tuple([None if size < 0 else size for size in sizes])
+
+
+def tensor_of(message: Message) -> EagerTensor:
+    """Return the tensor of a TensorProto. Raises ValueError if its elements do not fit its shape."""
+    message._set()
+    dtype = dtype_of(message.dtype)
+    dims = _dims(field_of(message, "tensor_shape", TensorShapeProto())) or ()
+    n = math.prod(size or 0 for size in dims)
+    if field_of(message, "tensor_content"):
+        array = np.frombuffer(message.tensor_content, dtype.numpy_dtype).copy()
+    else:
+        listed: list[Any] = next((value for field, value in message._set() if field.name.endswith("_val")), [])
+        if dtype.name == "string":
+            array = np.array([*listed], object)
+        elif dtype.is_complex:
+            array = np.array(listed, np.float64).reshape(-1, 2) @ np.array([1, 1j])
+        elif dtype.name in ("float16", "bfloat16"):
+            array = np.array(listed, np.uint16).view(dtype.numpy_dtype)
+        else:
+            array = np.array(listed).astype(dtype.numpy_dtype)
+        if array.size < n and n * array.itemsize > _MOST_BYTES:
+            raise ValueError(f"a constant of shape {dims} takes more than 2 GiB")
+        if array.size < n:  # the last one stands for the rest
+            last = array[-1:] if array.size else np.zeros(1, array.dtype)
+            array = np.concatenate([array, np.repeat(last, n - array.size)])
+    if array.size != n:
+        raise ValueError(f"a tensor of shape {dims} has {n} elements, and {array.size} were given")
+    return from_array(array.reshape(dims), dtype)
+
+
+def fixed(tensor: Any, what: str) -> Any:
+    """Return the elements of an argument that must be known. Raises NotFoundError if they are not."""
+    found = known_value(tensor)
+    if found is None:
+        raise NotFoundError(None, None, f"{what} must be a constant")
+    return np.array(found)
+
+
+def make_ndarray(tensor: Any) -> np.ndarray:
+    """Return the elements of a TensorProto as an array; strings are bytes. Source: tf.make_ndarray.
+
+    Raises ValueError if there are more or fewer than its shape has, NotFoundError for types that have no equal here.
+    """
+    message = tensor if isinstance(tensor, Message) else TensorProto.FromString(tensor.SerializeToString())
+    return np.array(tensor_of(message).numpy(), object if message.dtype == Enum("DT_STRING") else None)

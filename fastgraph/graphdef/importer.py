@@ -1,0 +1,544 @@
+"""GraphDefs as graphs: operations that others wrote become nodes of the graph that is built now.
+
+Rule: what a type of operation is says the table of `op_table`, read backwards; the types that become several
+primitives are in `import_ops`. Constants are made when something takes them as tensors.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from typing import Any
+
+import numpy as np
+
+from fastgraph.core.base import dtype as dtypes
+from fastgraph.core.base.gc_pause import resting
+from fastgraph.core.base.shapes import Aval, TensorShape, generalises
+from fastgraph.core.conversion import constant
+from fastgraph.core.name_scopes import current_scope, name_scope
+from fastgraph.core.native.buffer import Cell
+from fastgraph.core.registry import get
+from fastgraph.core.tensor import EagerTensor, Tensor, convert, current_trace
+from fastgraph.errors import InvalidArgumentError, NotFoundError, OpError
+from fastgraph.graph import control_flow
+from fastgraph.graph.ir import Node
+from fastgraph.graphdef.graph_view import Graph
+from fastgraph.graphdef.import_calls import Library
+from fastgraph.graphdef.import_lists import TensorList
+from fastgraph.graphdef.import_ops import COMPOSITES, VARIANTS, Broadcast, sum_over_broadcast
+from fastgraph.graphdef.import_values import attribute, attributes, field_of
+from fastgraph.graphdef.messages import Enum, GraphDef, Later, Message
+from fastgraph.graphdef.op_table import Dims, Unreadable, read, signatures
+from fastgraph.graphdef.wire_format import parsed
+from fastgraph.ops.families import bind_named
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The public function
+
+
+def import_graph_def(
+    graph_def: Any,
+    input_map: Mapping[str, Any] | None = None,
+    return_elements: Sequence[str] | None = None,
+    name: str | None = None,
+    op_dict: Any = None,
+    producer_op_list: Any = None,
+) -> list[Any] | None:
+    """Add the operations of a GraphDef to the graph that is built now, their names after `name` ("import") + "/".
+
+    `input_map` gives tensors for names of the GraphDef's own; `return_elements` names the tensors ("x:0") and
+    operations ("x") to return. In eager mode the graph is a new one. Raises TypeError, ValueError, or NotFoundError for
+    a type of operation that has no equal here. Source: tf.import_graph_def.
+    """
+    with resting:
+        return _import(graph_def, input_map, return_elements, name)
+
+
+def _import(
+    graph_def: Any, input_map: Mapping[str, Any] | None, return_elements: Sequence[str] | None, name: str | None
+) -> list[Any] | None:
+    serialize = getattr(graph_def, "SerializeToString", None)
+    if isinstance(graph_def, GraphDef):
+        definition = _settled(graph_def)
+    elif isinstance(graph_def, bytes):
+        definition = parsed(graph_def, "GraphDef")
+    elif serialize is not None:
+        definition = parsed(serialize(), "GraphDef")
+    else:
+        raise TypeError("Argument `graph_def` must be a GraphDef proto.")
+    if input_map is not None and not isinstance(input_map, Mapping):
+        raise TypeError(f"Argument `input_map` must be a dictionary. Obtained {type(input_map).__name__}")
+    wanted = [] if return_elements is None else list(return_elements)
+    for element in wanted:
+        if not isinstance(element, str):
+            raise TypeError(f"Argument `return_elements` must be a list of strings. Obtained {element!r}")
+    given = {_full(key): value for key, value in (input_map or {}).items()}
+    trace = current_trace()
+    if trace is None:
+        with Graph().as_default():
+            return _imported(definition, given, wanted, return_elements is not None, name)
+    return _imported(definition, given, wanted, return_elements is not None, name)
+
+
+def _imported(
+    definition: Message, input_map: dict[str, Any], wanted: list[str], returns: bool, name: str | None
+) -> list[Any] | None:
+    held = field_of(definition, "library")
+    library = Library([] if held is None else field_of(held, "function", []))
+    nodes = field_of(definition, "node", [])
+    names = {node.name for node in nodes}
+    missing = [key for key in input_map if key.partition(":")[0] not in names]
+    if missing:
+        raise ValueError(f"Attempted to map inputs that were not found in graph_def: [{', '.join(missing)}]")
+    for element in wanted:
+        if element.partition(":")[0] not in names:
+            what = "tensor" if ":" in element else "node"
+            raise ValueError(f"Requested return {what} {element!r} not found in graph def")
+    resources = {f"{node.name}:0" for node in nodes if node.op == "Placeholder" and _is_resource(node)}
+    scope = "import" if name is None else name
+    with name_scope(scope) if scope else nullcontext():
+        mapped = _mapped(input_map, resources, name)
+        body = Body(nodes, mapped, library)
+        body.run()
+        missing = [key for key in mapped if not body.has(key)]
+        if missing:
+            raise ValueError(f"Attempted to map inputs that were not found in graph_def: [{', '.join(missing)}]")
+        if not returns:
+            return None
+        return [body.tensor(element) if ":" in element else body.operation(element) for element in wanted]
+
+
+def _mapped(given: dict[str, Any], resources: set[str], name: str | None) -> dict[str, Any]:
+    """Return the tensors, of Variables the cells, that stand for tensors of the GraphDef."""
+    found: dict[str, Any] = {}
+    values = {}
+    for key, value in given.items():
+        cell = getattr(value, "__fg_cell__", None)
+        if cell is not None and key in resources:
+            found[key] = cell
+        elif isinstance(value, Tensor) or cell is not None:
+            found[key] = convert(value)
+        else:
+            found[key] = None  # keeps its place
+            values[key] = value
+    if values and name == "":
+        raise ValueError(
+            "tf.import_graph_def() requires a non-empty `name` if `input_map` contains non-Tensor values. Try calling "
+            "tf.convert_to_tensor() on `input_map` values before calling tf.import_graph_def()."
+        )
+    if values:
+        with name_scope("_inputs"):
+            found.update({key: constant(value) for key, value in values.items()})
+    return found
+
+
+def _settled(definition: Message) -> Message:
+    """A message whose fields, and those of its functions, can be read one by one."""
+    definition._set()
+    held = field_of(definition, "library")
+    functions = [] if held is None else field_of(held, "function", [])
+    bodies = [field_of(function, "node_def", []) for function in functions]
+    for messages in ([] if held is None else [held], functions, field_of(definition, "node", []), *bodies):
+        for message in messages:
+            asked = message.__dict__.get("")
+            if asked and not all(isinstance(each, Later) for each in asked.values()):
+                message._set()
+    return definition
+
+
+def _is_resource(node: Message) -> bool:
+    said = node.attr.get("dtype")
+    return said is not None and said.type == RESOURCE
+
+
+def _full(name: str) -> str:
+    return name if ":" in name else f"{name}:0"
+
+
+RESOURCE = Enum("DT_RESOURCE")
+#: Attributes that are types alone: what they are read as does not depend on what is known of the inputs.
+_PLAIN = frozenset({"T", "Tidx", "Treal", "Tcomplex"})
+_OWN = (TensorList, Broadcast)  # what is no tensor here
+_OLD_LOOPS = frozenset({"Enter", "Exit", "Merge", "NextIteration", "RefSwitch", "Switch"})
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Running the nodes of a GraphDef or of a function
+
+
+class Body:
+    """The nodes of a GraphDef, or of a function: made one after the other, each from the tensors before it.
+
+    `values` has what is given from outside instead of a tensor of theirs; the node that makes such a one is there all
+    the same, and what waits for it waits for that.
+    """
+
+    def __init__(self, nodes: Sequence[Message], values: dict[str, Any], library: Library) -> None:
+        self.nodes = {node.name: node for node in nodes}
+        self.values = values  # "name:0" -> tensor; of constants, eager ones
+        self.library = library
+        self.texts: dict[str, tuple[Message, list[Any]]] = {}
+        self.given = frozenset(values)
+        self.made: dict[str, Node] = {}  # what stands for a node of theirs, where it has become one
+        self.counts: dict[str, int] = {}  # how many results a node has that is mapped
+        self.unfed: dict[str, Message] = {}  # placeholders for which nothing is given
+        trace: Any = current_trace()
+        self.control = trace.control  # what all of it waits for
+        self.taken = {_full(each) for node in nodes for each in field_of(node, "input", []) if not each.startswith("^")}
+        self.known: dict[Any, Any] = {}
+
+    def run(self, wanted: Sequence[str] | None = None) -> None:
+        """Make all nodes, or those that `wanted` names need, and those with effects."""
+        for name in self._order():
+            self._make(self.nodes[name])
+
+    def _order(self) -> list[str]:
+        """The names so that each comes after what it takes. Raises ValueError for what is not there, or in a circle.
+
+        Raises NotFoundError for loops of the old kind.
+        """
+        old = next((node for node in self.nodes.values() if node.op in _OLD_LOOPS), None)
+        if old is not None:
+            raise NotFoundError(
+                None,
+                None,
+                f"Node '{old.name}': loops and branches as {old.op} have no equal here; write the graph with While and "
+                "If (convert_variables_to_constants_v2(..., lower_control_flow=False))",
+            )
+        order: list[str] = []
+        state: dict[str, int] = {}
+        for root in self.nodes:
+            stack = [(root, False)]
+            while stack:
+                name, done = stack.pop()
+                if done:
+                    state[name] = 2
+                    order.append(name)
+                    continue
+                if state.get(name):
+                    continue
+                state[name] = 1
+                stack.append((name, True))
+                for given in field_of(self.nodes[name], "input", []):
+                    source = given.lstrip("^").partition(":")[0]
+                    if state.get(source) == 2:
+                        continue
+                    if source in self.nodes:
+                        if state.get(source) == 1:
+                            raise ValueError(f"Node '{name}': its input '{given}' comes after it, in a circle")
+                        stack.append((source, False))
+                    elif self._key(given) not in self.values and not given.startswith("^"):
+                        raise ValueError(f"Node '{name}': Unknown input node '{given}'")
+        return order
+
+    def _key(self, given: str) -> str:
+        """The place of a reference: `node`, `node:1`, in functions `node:result:0` or an argument's name."""
+        name, _, rest = given.partition(":")
+        if ":" not in rest:
+            return f"{name}:{rest or 0}"
+        argument, _, index = rest.partition(":")
+        node = self.nodes.get(name)
+        at = 0
+        signature = None if node is None else signatures().get(node.op)
+        for output in () if signature is None else signature.outputs:
+            if output.name == argument:
+                break
+            at += 1 if output.number is None else len(self._list_of(node, output))
+        if not index.isdecimal():
+            raise ValueError(f"'{given}' names no tensor")
+        return f"{name}:{at + int(index)}"
+
+    def _list_of(self, node: Any, output: Any) -> range:
+        value = attribute(node.attr[output.kind if output.number == "*" else output.number])
+        return range(len(value) if isinstance(value, list) else int(value))
+
+    def has(self, key: str) -> bool:
+        """Whether there is such a tensor, given or made."""
+        name, _, index = key.partition(":")
+        return int(index) < self.counts.get(name, 1)
+
+    def lazy(self, given: str) -> Any:
+        """Return a tensor, of a constant an eager one."""
+        key = given if given in self.values else self._key(given)
+        name = key.partition(":")[0]
+        if key not in self.values and name in self.texts:  # a text that is not printed alone
+            node = self.texts[name][0]
+            self._enter(name, self._results(node, self._given(node), attributes(node)))
+        if key not in self.values and name in self.unfed:
+            dtype = attribute(self.unfed[name].attr["dtype"])
+            raise InvalidArgumentError(
+                None,
+                None,
+                f"You must feed a value for placeholder tensor '{name}' with dtype {dtype.name}: give it in "
+                "input_map, since a Function's arguments are its own",
+            )
+        if key not in self.values:
+            raise ValueError(f"Tensor '{key}' is not made by its operation, or has no equal here")
+        return self.values[key]
+
+    def tensor(self, given: str) -> Any:
+        """Return a tensor of the graph; a constant becomes a node."""
+        found = self.lazy(given)
+        if isinstance(found, EagerTensor):
+            name = given.partition(":")[0]
+            found = self.values[self._key(given)] = self._constant(name, found)
+            self.made[name] = found.value.node
+        return found
+
+    def _constant(self, name: str, value: EagerTensor) -> Any:
+        trace: Any = current_trace()
+        before, trace.control = trace.control, self._control(self.nodes[name])
+        try:
+            found = trace.constant(value)
+            trace.name_constant(found, name)
+        finally:
+            trace.control = before
+        return found
+
+    def _control(self, node: Message) -> Any:
+        waits = [made for each in field_of(node, "input", []) if (made := self._waited(each)) is not None]
+        return (*self.control, (waits, set())) if waits else self.control
+
+    def operation(self, name: str) -> Any:
+        """Return the operation of this name."""
+        if f"{name}:0" not in self.given and f"{name}:0" in self.values:
+            return self.tensor(f"{name}:0").op
+        trace: Any = current_trace()
+        if name not in self.made:
+            raise ValueError(f"Operation '{name}' has no equal here")
+        return trace.operation(self.made[name])
+
+    def _make(self, node: Message) -> None:
+        """Make a node, and with it those that it waits for."""
+        trace: Any = current_trace()
+        trace.control = self._control(node)
+        n = len(trace.graph.nodes)
+        try:
+            self._make_one(node)
+        except (LookupError, AttributeError, ArithmeticError, AssertionError, UnicodeError, RuntimeError) as error:
+            if isinstance(error, OpError | NotImplementedError):
+                raise
+            what = f"{type(error).__name__}: {error}"
+            text = f"Node '{node.name}' ({node.op}) is not as an operation of this type is written: {what}"
+            raise InvalidArgumentError(None, None, text) from error
+        finally:
+            trace.control = self.control
+        if len(trace.graph.nodes) > n:
+            self.made.setdefault(node.name, trace.graph.nodes[-1])
+
+    def _waited(self, given: str) -> Node | None:
+        name = given[1:]
+        if not given.startswith("^"):
+            return None
+        if isinstance(self.values.get(f"{name}:0"), EagerTensor) and f"{name}:0" not in self.given:
+            self.tensor(f"{name}:0")
+        return self.made.get(name)
+
+    def _make_one(self, node: Message) -> None:
+        name, op = node.name, node.op
+        trace: Any = current_trace()
+        if op.startswith("Placeholder") and f"{name}:0" in self.given and trace.kind != "graph":
+            return  # a Function's placeholders are its arguments
+        attrs = attributes(node)
+        given = self._given(node)
+        if op == "Const":
+            self._enter(name, attrs["value"])
+            if f"{name}:0" in self.given:
+                self.made[name] = self._constant(name, attrs["value"]).value.node
+            elif f"{name}:0" not in self.taken:
+                self.tensor(f"{name}:0")
+        elif op == "StringFormat":
+            self.texts[name] = node, [self.lazy(each) for each in given]
+        elif op == "NoOp":
+            bind_named(name, get("no_op"), (), {})
+        elif op.startswith("Placeholder") and not given and trace.kind != "graph":
+            self.unfed[name] = node
+        else:
+            self._enter(name, self._results(node, given, attrs))
+
+    def _given(self, node: Message) -> list[str]:
+        return [each for each in field_of(node, "input", []) if not each.startswith("^")]
+
+    def _enter(self, name: str, results: Any) -> None:
+        several = isinstance(results, tuple | list) and not isinstance(results, _OWN)
+        for i, result in enumerate(results if several else [results]):
+            self.counts[name] = i + 1
+            if isinstance(result, (Tensor, *_OWN)) and f"{name}:{i}" not in self.given:
+                self.values[f"{name}:{i}"] = result
+
+    def _results(self, node: Message, given: list[str], attrs: dict[str, Any]) -> Any:
+        name, op = node.name, node.op
+        if op == "Identity" and isinstance(held := self.lazy(given[0]), TensorList):
+            return held
+        if op == "PrintV2" and given[0].partition(":")[0] in self.texts:
+            return self._print(given[0].partition(":")[0], attrs)
+        if op in STRUCTURE:
+            return STRUCTURE[op](self, name, [self.tensor(each) for each in given], attrs)
+        lazy = [self.lazy(each) for each in given]
+        if any(isinstance(each, Broadcast) for each in lazy):
+            return sum_over_broadcast(name, op, [self.tensor(each) for each in given])
+        if op in COMPOSITES:
+            return COMPOSITES[op](name, [self.tensor(each) for each in given], attrs)
+        try:
+            found = self._read(op, lazy, attrs)
+        except Unreadable as reason:
+            if op in VARIANTS:
+                return VARIANTS[op](name, [self.tensor(each) for each in given], attrs)
+            raise NotFoundError(None, None, f"Node '{name}': {reason} has no equal here") from None
+        if found is None:
+            raise NotFoundError(None, None, f"Op type not registered '{op}': node '{name}' has no equal here")
+        primitive, taken, ours = found
+        inputs = tuple([self.tensor(given[i]) for i in taken])
+        try:
+            return bind_named(name, get(primitive), inputs, ours)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"Node '{name}' ({op}): {error}") from error
+
+    def _read(self, op: str, lazy: list[Any], attrs: dict[str, Any]) -> Any:
+        """The primitive that an operation is, see `read`; operations of few attributes alike are read once."""
+        key = None
+        if attrs.keys() <= _PLAIN:
+            key = (op, len(lazy), tuple(attrs.items()))
+            found = self.known.get(key)
+            if found is not None:
+                return (found[0], found[1], dict(found[2]))
+        found = read(op, [_aval(tensor) for tensor in lazy], attrs)
+        if key is not None and found is not None and len(found[1]) == len(lazy):
+            self.known[key] = found
+        return found
+
+    def _print(self, text: str, attrs: dict[str, Any]) -> None:
+        node, values = self.texts[text]
+        said = {key: attribute(value) for key, value in node.attr.items()}
+        pieces = said.get("template", "%s").split(said.get("placeholder", "%s"))
+        end = attrs.get("end", "\n")
+        pieces[-1] += end
+        stream = attrs.get("output_stream", "stderr")
+        bind_named(
+            None, get("print"), tuple([convert(value) for value in values]),
+            {"pieces": tuple(pieces), "summarize": int(said.get("summarize", 3)), "stream": stream},
+        )  # fmt: skip
+
+    def function(self, name: str, arguments: Sequence[Any]) -> list[Any]:
+        """Return the results of a function of the library for these tensors."""
+        if name not in self.library:
+            raise NotFoundError(None, None, f"Function {name} is not in the library of the GraphDef")
+        if name in self.library.recursive:
+            return self.library.call(name, arguments, lambda given: self._function(name, given))
+        return self._function(name, arguments)
+
+    def _function(self, name: str, arguments: Sequence[Any]) -> list[Any]:
+        function = self.library[name]
+        parameters = field_of(function.signature, "input_arg", [])
+        values = {f"{parameter.name}:0": tensor for parameter, tensor in zip(parameters, arguments, strict=True)}
+        body = Body(field_of(function, "node_def", []), values, self.library)
+        body.run()
+        results = field_of(function.signature, "output_arg", [])
+        return [body.tensor(function.ret[result.name]) for result in results]
+
+
+def _aval(tensor: Any) -> Aval:
+    """What is known of a tensor, its value too."""
+    if isinstance(tensor, Cell):
+        return Aval(dtypes.resource, ())
+    if isinstance(tensor, TensorList):
+        return Aval(dtypes.variant, ())
+    if tensor.aval.value is not None or not isinstance(tensor, EagerTensor):
+        aval: Aval = tensor.aval
+        return aval
+    return Aval(tensor.aval.dtype, tensor.aval.shape, np.asarray(tensor.numpy()))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Structure
+
+
+def _placeholder(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    trace: Any = current_trace()
+    shape = attrs.get("shape", Dims(None)).shape
+    return trace.tensor(trace.placeholder(Aval(attrs["dtype"], shape), current_scope() + name))
+
+
+def _of_variable(primitive: str) -> Callable[[Body, str, list[Any], dict[str, Any]], Any]:
+    """A read or update of a Variable, which knows the shape."""
+
+    def make(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+        shape: Any = None
+        if isinstance(inputs[0], Cell) and (variable := inputs[0].variable()) is not None:
+            shape = None if variable.shape.rank is None else tuple(variable.shape)
+        return bind_named(name, get(primitive), tuple(inputs), {"dtype": attrs["dtype"], "shape": shape})
+
+    return make
+
+
+def _if(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    pred, *operands = inputs
+    results = control_flow.cond(
+        pred,
+        lambda: body.function(attrs["then_branch"], operands),
+        lambda: body.function(attrs["else_branch"], operands),
+        name=name,
+    )
+    return results
+
+
+def _while(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    shapes = [dims.shape for dims in attrs.get("output_shapes") or []]
+    if len(shapes) != len(inputs):
+        shapes = [_aval(tensor).shape for tensor in inputs]
+    shapes = [
+        TensorList(TensorShape(None), TensorShape([])) if isinstance(tensor, TensorList) else TensorShape(shape)
+        for tensor, shape in zip(inputs, shapes, strict=True)
+    ]
+
+    def step(*values: Any) -> list[Any]:
+        made = body.function(attrs["body"], values)
+        return [
+            each if isinstance(each, TensorList) else _fitted(each, to) for each, to in zip(made, shapes, strict=True)
+        ]
+
+    return control_flow.while_loop(
+        lambda *values: body.function(attrs["cond"], values)[0],
+        step,
+        inputs,
+        shape_invariants=shapes,
+        name=name,
+    )
+
+
+def _fitted(tensor: Any, shape: TensorShape) -> Any:
+    """The tensor with the shape that the loop declares, if it may have another."""
+    dims = None if shape.rank is None else tuple(shape)
+    if generalises(dims, tensor.aval.shape):
+        return tensor
+    return bind_named(None, get("ensure_shape"), (tensor,), {"shape": dims})
+
+
+def _case(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    index, *operands = inputs
+    branches = [functools.partial(body.function, each, operands) for each in attrs["branches"]]
+    return control_flow.indexed_case(index, branches, name)
+
+
+def _call(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    with name_scope(name):
+        return body.function(attrs["f"], inputs)
+
+
+STRUCTURE: dict[str, Callable[[Body, str, list[Any], dict[str, Any]], Any]] = {
+    "Placeholder": _placeholder,
+    "PlaceholderV2": _placeholder,
+    "PlaceholderWithDefault": lambda body, name, inputs, attrs: inputs[0],
+    "ReadVariableOp": _of_variable("read_variable"),
+    "AssignAddVariableOp": _of_variable("assign_add_variable"),
+    "AssignSubVariableOp": _of_variable("assign_sub_variable"),
+    "If": _if,
+    "StatelessIf": _if,
+    "While": _while,
+    "StatelessWhile": _while,
+    "Case": _case,
+    "StatelessCase": _case,
+    "PartitionedCall": _call,
+    "StatefulPartitionedCall": _call,
+}

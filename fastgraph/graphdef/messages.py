@@ -1,0 +1,508 @@
+"""The messages of GraphDefs as Python objects: what a program does with a protocol buffer, without the library.
+
+Rule: a field that is not set reads as its default, and asking for it sets nothing; what is printed, compared and
+serialized are the fields that are set, in the order of their numbers. Source: tensorflow/core/framework/*.proto.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+
+_TYPES = [
+    f"DT_{name}"
+    for name in (
+        *("INVALID", "FLOAT", "DOUBLE", "INT32", "UINT8", "INT16", "INT8", "STRING", "COMPLEX64", "INT64", "BOOL"),
+        *("QINT8", "QUINT8", "QINT32", "BFLOAT16", "QINT16", "QUINT16", "UINT16", "COMPLEX128", "HALF", "RESOURCE"),
+        *("VARIANT", "UINT32", "UINT64"),
+    )
+]
+_NUMBERS = {name: number for number, name in enumerate(_TYPES)}
+
+
+class Enum(int):
+    """A value of the enum DataType: a number that prints its name in messages."""
+
+    def __new__(cls, value: str | int) -> Self:
+        return super().__new__(cls, _NUMBERS[value] if isinstance(value, str) else value)
+
+    @property
+    def name(self) -> str:
+        """The name, "DT_FLOAT"; the number of a type that has none."""
+        return _TYPES[self] if 0 <= self < len(_TYPES) else str(int(self))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What messages consist of
+
+
+class Field(NamedTuple):
+    """A field: `kind` is a number's, text, bytes, or a message; `key` the kind of a map's keys."""
+
+    name: str
+    number: int
+    kind: str
+    repeated: bool
+    key: str | None
+    oneof: str  # the group of those of which at most one is set, or ""
+
+
+class Descriptor(NamedTuple):
+    """What a type of message is called, and its fields."""
+
+    name: str
+    full_name: str
+    fields: tuple[Field, ...]
+
+
+#: Message -> "name=number:kind", "*" for many, "key>kind" for a map, "group|name" for one of which at most one is set.
+_TABLE = {
+    "GraphDef": "node=1:NodeDef* library=2:FunctionDefLibrary version=3:int versions=4:VersionDef",
+    "VersionDef": "producer=1:int min_consumer=2:int bad_consumers=3:int*",
+    "NodeDef": "name=1:text op=2:text input=3:text* device=4:text attr=5:text>AttrValue "
+    "experimental_debug_info=6:ExperimentalDebugInfo",
+    "ExperimentalDebugInfo": "original_node_names=1:text* original_func_names=2:text*",
+    "AttrValue": "value|list=1:ListValue value|s=2:bytes value|i=3:int value|f=4:float value|b=5:bool "
+    "value|type=6:type "
+    "value|shape=7:TensorShapeProto value|tensor=8:TensorProto value|placeholder=9:text value|func=10:NameAttrList",
+    "ListValue": "s=2:bytes* i=3:int* f=4:float* b=5:bool* type=6:type* shape=7:TensorShapeProto* "
+    "tensor=8:TensorProto* func=9:NameAttrList*",
+    "NameAttrList": "name=1:text attr=2:text>AttrValue",
+    "TensorShapeProto": "dim=2:Dim* unknown_rank=3:bool",
+    "Dim": "size=1:int name=2:text",
+    "TensorProto": "dtype=1:type tensor_shape=2:TensorShapeProto version_number=3:int tensor_content=4:bytes "
+    "float_val=5:float* double_val=6:double* int_val=7:int* string_val=8:bytes* scomplex_val=9:float* "
+    "int64_val=10:int* bool_val=11:bool* dcomplex_val=12:double* half_val=13:int* uint32_val=16:int* "
+    "uint64_val=17:int*",
+    "FunctionDefLibrary": "function=1:FunctionDef* gradient=2:GradientDef*",
+    "GradientDef": "function_name=1:text gradient_func=2:text",
+    "FunctionDef": "signature=1:OpDef node_def=3:NodeDef* ret=4:text>text attr=5:text>AttrValue "
+    "control_ret=6:text>text arg_attr=7:int>ArgAttrs",
+    "ArgAttrs": "attr=1:text>AttrValue",
+    "OpDef": "name=1:text input_arg=2:ArgDef* output_arg=3:ArgDef* summary=5:text description=6:text "
+    "is_stateful=17:bool control_output=20:text*",
+    "ArgDef": "name=1:text description=2:text type=3:type type_attr=4:text number_attr=5:text type_list_attr=6:text",
+    # Event files
+    "Event": "wall_time=1:double step=2:int what|file_version=3:text what|graph_def=4:bytes what|summary=5:Summary "
+    "what|log_message=6:LogMessage what|session_log=7:SessionLog what|tagged_run_metadata=8:TaggedRunMetadata "
+    "what|meta_graph_def=9:bytes source_metadata=10:SourceMetadata",
+    "Summary": "value=1:Value*",
+    "Value": "tag=1:text value|simple_value=2:float value|obsolete_old_style_histogram=3:bytes value|image=4:Image "
+    "value|histo=5:HistogramProto value|audio=6:Audio node_name=7:text value|tensor=8:TensorProto "
+    "metadata=9:SummaryMetadata",
+    "SummaryMetadata": "plugin_data=1:PluginData display_name=2:text summary_description=3:text data_class=4:int",
+    "PluginData": "plugin_name=1:text content=2:bytes",
+    "Image": "height=1:int width=2:int colorspace=3:int encoded_image_string=4:bytes",
+    "Audio": "sample_rate=1:float num_channels=2:int length_frames=3:int encoded_audio_string=4:bytes "
+    "content_type=5:text",
+    "HistogramProto": "min=1:double max=2:double num=3:double sum=4:double sum_squares=5:double bucket_limit=6:double* "
+    "bucket=7:double*",
+    "LogMessage": "level=1:int message=2:text",
+    "SessionLog": "status=1:int checkpoint_path=2:text msg=3:text",
+    "TaggedRunMetadata": "tag=1:text run_metadata=2:bytes",
+    "SourceMetadata": "writer=1:text",
+}
+_DEFAULTS = {"text": "", "bytes": b"", "int": 0, "float": 0.0, "double": 0.0, "bool": False, "type": Enum(0)}
+
+
+def _field(text: str) -> Field:
+    group, _, rest = text.rpartition("|")
+    name, _, rest = rest.partition("=")
+    number, _, kind = rest.partition(":")
+    key, arrow, value = kind.partition(">")
+    return Field(name, int(number), (value if arrow else kind).rstrip("*"), kind.endswith("*"),
+                 key if arrow else None, group)  # fmt: skip
+
+
+class Messages(list[Any]):
+    """A repeated field of messages."""
+
+    __slots__ = ("kind",)
+
+    def __init__(self, kind: type[Message], items: Iterable[Any] = ()) -> None:
+        super().__init__(items)
+        self.kind = kind
+
+    def add(self, **fields: Any) -> Any:
+        """Append a new message of these fields and return it."""
+        made = self.kind(**fields)
+        self.append(made)
+        return made
+
+
+class MessageMap(dict[Any, Any]):
+    """A map to messages: asking for one that is not there makes it."""
+
+    __slots__ = ("kind",)
+
+    def __init__(self, kind: type[Message], items: Mapping[Any, Any] | Iterable[Any] = ()) -> None:
+        super().__init__(items)
+        self.kind = kind
+
+    def __missing__(self, key: Any) -> Any:
+        made = self[key] = self.kind()
+        return made
+
+    def get_or_create(self, key: Any) -> Any:
+        """Return the message of a key, which is made if it is not there."""
+        return self[key]
+
+
+class Later:
+    """A field of a message that is made when it is first asked for."""
+
+    __slots__ = ()
+
+    def made(self) -> Any:
+        """Return the field."""
+        raise NotImplementedError
+
+    def serialized(self) -> bytes:
+        """Return the field, with its number, in the wire format."""
+        raise NotImplementedError
+
+    def values(self) -> dict[str, Any]:
+        """Return what the entries of a map stand for, as `import_values` reads them."""
+        raise NotImplementedError
+
+
+class Message:
+    """A message. `_fields` are those of its type by name, in the order of their numbers.
+
+    Of messages that were asked for and are not set, and of fields to be made later, the attribute "" knows.
+    """
+
+    __slots__ = ("__dict__", "_touched")
+    _fields: ClassVar[dict[str, Field]] = {}
+    _held: tuple[tuple[str, Field], ...] = ()  # those of many messages
+    DESCRIPTOR = Descriptor("Message", "tensorflow.Message", ())
+
+    def __init__(self, **fields: Any) -> None:
+        held = self.__dict__
+        held.update(fields)
+        if not held.keys() <= self._fields.keys():
+            unknown = sorted(held.keys() - self._fields.keys())[0]
+            raise ValueError(f'Protocol message {type(self).__name__} has no "{unknown}" field.')
+        for name, field in self._held:
+            items = held.get(name)
+            if items is not None:
+                held[name] = (Messages if field.key is None else MessageMap)(KINDS[field.kind], items)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_touched":
+            return False
+        field = self._fields.get(name)
+        if field is None:
+            raise AttributeError(f"{type(self).__name__} has no field {name!r}; it has {', '.join(self._fields)}")
+        kind = KINDS.get(field.kind)
+        made: Any
+        later = self.__dict__.get("")
+        if later is not None and isinstance(later.get(name), Later):
+            made = self.__dict__[name] = later.pop(name).made()
+        elif field.key is not None:
+            made = self.__dict__[name] = {} if kind is None else MessageMap(kind)
+        elif field.repeated:
+            made = self.__dict__[name] = [] if kind is None else Messages(kind)
+        elif kind is not None:
+            asked = self.__dict__.setdefault("", {})
+            made = asked.get(name)
+            if made is None:
+                made = asked[name] = kind()
+        else:
+            made = _DEFAULTS[field.kind]
+        return made
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        field = self._fields.get(name)
+        if field is None:
+            raise AttributeError(f'Assignment not allowed (no field "{name}" in protocol message object).')
+        if field.repeated or field.key is not None or field.kind in KINDS:
+            raise AttributeError(
+                f'Assignment not allowed to message, map, or repeated field "{name}" in protocol message object.'
+            )
+        found = _checked(field, value)
+        self._settle(name if field.oneof else None)
+        self.__dict__[name] = found
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f'Field "{name}" of a protocol message is not deleted but cleared: ClearField.')
+
+    def _settle(self, keep: str | None = None) -> None:
+        """Enter what was asked for and filled in since; let only `keep` stay of those that exclude each other."""
+        held = self.__dict__
+        asked = held.get("", ())
+        for name in list(asked):
+            child = asked[name]
+            if isinstance(child, Later):
+                held[name] = asked.pop(name).made()
+            elif child._touched or child._set():
+                del asked[name]
+                if self._fields[name].oneof:
+                    self._drop_others(name)
+                held[name] = child
+        if keep is not None:
+            self._drop_others(keep)
+
+    def _drop_others(self, keep: str) -> None:
+        for name in [name for name in self.__dict__ if name and name != keep and self._fields[name].oneof]:
+            del self.__dict__[name]
+
+    def _set(self) -> list[tuple[Field, Any]]:
+        """The fields that are set, in the order of their numbers."""
+        held = self.__dict__
+        if "" in held:
+            self._settle()
+        found = []
+        fields = self._fields
+        for name, value in held.items():
+            if name and (value or not _is_empty(fields[name], value)):
+                found.append((fields[name], value))
+        if len(found) > 1:
+            found.sort(key=_number)
+        return found
+
+    # -- what protocol buffers have
+
+    def HasField(self, name: str) -> bool:
+        """Whether a message, or one of fields that exclude each other, is set. Raises ValueError for other fields."""
+        field = self._named(name)
+        if field.repeated or field.key is not None or not (field.oneof or field.kind in KINDS):
+            raise ValueError(f'Can\'t test field "{type(self).__name__}.{name}": it has no presence.')
+        self._settle()
+        return name in self.__dict__
+
+    def WhichOneof(self, group: str) -> str | None:
+        """Return which of the fields that exclude each other is set, None for none. Raises ValueError."""
+        if not group or not any(field.oneof == group for field in self._fields.values()):
+            raise ValueError(f'Protocol message {type(self).__name__} has no oneof "{group}" field.')
+        return next((field.name for field, _ in self._set() if field.oneof), None)
+
+    def ListFields(self) -> list[tuple[Field, Any]]:
+        """Return the fields that are set, with their values."""
+        return self._set()
+
+    def Clear(self) -> None:
+        """Unset all fields."""
+        self.__dict__.clear()
+
+    def ClearField(self, name: str) -> None:
+        """Unset a field, or all that exclude each other. Raises ValueError for a name of none."""
+        if name not in self._fields and any(field.oneof == name != "" for field in self._fields.values()):
+            self._settle()
+            self._drop_others("")
+            return
+        self._named(name)
+        self.__dict__.pop(name, None)
+        self.__dict__.get("", {}).pop(name, None)
+
+    def SetInParent(self) -> None:
+        """Let the message be set in what holds it, though it may be empty."""
+        object.__setattr__(self, "_touched", True)
+
+    def CopyFrom(self, other: Any) -> None:
+        """Become a copy of a message of the same type. Raises TypeError for another."""
+        if other is self:
+            return
+        self._check(other)
+        self.Clear()
+        self.MergeFrom(other)
+
+    def MergeFrom(self, other: Any) -> None:
+        """Take over what another message of the same type has: single fields anew, repeated ones after what is there.
+
+        Raises TypeError for another type.
+        """
+        self._check(other)
+        self.SetInParent()
+        for field, value in other._set():
+            name = field.name
+            if field.key is not None:
+                mine = getattr(self, name)
+                for key, item in value.items():
+                    mine[key] = item.__deepcopy__() if isinstance(item, Message) else item
+            elif field.repeated:
+                getattr(self, name).extend(
+                    [each.__deepcopy__() if isinstance(each, Message) else each for each in value]
+                )
+            elif isinstance(value, Message):
+                self._settle(name if field.oneof else None)
+                mine = getattr(self, name)
+                mine.MergeFrom(value)
+                self._settle()
+            else:
+                self._settle(name if field.oneof else None)
+                self.__dict__[name] = value
+
+    def IsInitialized(self) -> bool:
+        """Say True: no field has to be there."""
+        return True
+
+    def SerializeToString(self, deterministic: bool | None = None) -> bytes:
+        """Return the message in the wire format."""
+        from fastgraph.core.base.gc_pause import resting
+        from fastgraph.graphdef.wire_format import serialized
+
+        with resting:
+            return serialized(self)
+
+    SerializePartialToString = SerializeToString
+
+    def ParseFromString(self, content: bytes) -> int:
+        """Take the fields from the wire format; return the number of bytes. Raises ValueError for other bytes."""
+        from fastgraph.graphdef.wire_format import parsed
+
+        found = parsed(content, type(self).__name__)
+        self.Clear()
+        self.__dict__.update(found.__dict__)
+        return len(content)
+
+    def MergeFromString(self, content: bytes) -> int:
+        """Take over the fields of the wire format; return the number of bytes. Raises ValueError for other bytes."""
+        self.MergeFrom(type(self).FromString(content))
+        return len(content)
+
+    @classmethod
+    def FromString(cls, content: bytes) -> Any:
+        """Return the message that the wire format holds. Raises ValueError for other bytes."""
+        made = cls()
+        made.ParseFromString(content)
+        return made
+
+    def ByteSize(self) -> int:
+        """Return the number of bytes in the wire format."""
+        return len(self.SerializeToString())
+
+    def _named(self, name: str) -> Field:
+        field = self._fields.get(name)
+        if field is None:
+            raise ValueError(f'Protocol message {type(self).__name__} has no "{name}" field.')
+        return field
+
+    def _check(self, other: Any) -> None:
+        if type(other) is not type(self):
+            raise TypeError(
+                f"Parameter to MergeFrom() must be instance of same class: expected {type(self).__name__} got "
+                f"{type(other).__name__}."
+            )
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return self._set() == other._set()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __deepcopy__(self, memo: Any = None) -> Any:
+        made = type(self)()
+        made.MergeFrom(self)
+        return made
+
+    __copy__ = __deepcopy__
+
+    def __reduce__(self) -> Any:
+        return _restored, (type(self).__name__, self.SerializeToString())
+
+    def __str__(self) -> str:
+        return "".join(_lines(self, ""))
+
+    __repr__ = __str__
+
+
+def _is_empty(field: Field, value: Any) -> bool:
+    """Say whether a value that is false is none: not a message, and no field of those that exclude each other."""
+    return field.repeated or field.key is not None or not (field.oneof or isinstance(value, Message))
+
+
+def _number(item: tuple[Field, Any]) -> int:
+    return item[0].number
+
+
+def _restored(kind: str, content: bytes) -> Message:
+    return KINDS[kind].FromString(content)  # type: ignore[no-any-return]
+
+
+_WANTED: dict[str, Any] = {
+    "text": (str,), "bytes": (bytes, str), "int": (int, np.integer), "type": (int, np.integer),
+    "bool": (int, np.integer, np.bool_), "float": (int, float, np.number), "double": (int, float, np.number),
+}  # fmt: skip
+
+
+def _checked(field: Field, value: Any) -> Any:
+    """The value of a single field. Raises TypeError if it is of another type."""
+    if not isinstance(value, _WANTED[field.kind]):
+        raise TypeError(f"{value!r} has type {type(value).__name__}, but expected {field.kind} for {field.name}")
+    if field.kind == "bytes":
+        return value.encode() if isinstance(value, str) else value
+    if field.kind in ("float", "double"):
+        return float(np.float32(value)) if field.kind == "float" else float(value)
+    return value if field.kind == "text" else {"int": int, "bool": bool, "type": Enum}[field.kind](value)
+
+
+def _kind(name: str) -> type[Message]:
+    fields = [_field(text) for text in _TABLE[name].split()]
+    fields.sort(key=lambda field: field.number)
+    held = [(f.name, f) for f in fields if f.kind in _TABLE and (f.repeated or f.key is not None)]
+    words = ", ".join([f"`{field.name}`" for field in fields])
+    return type(
+        name,
+        (Message,),
+        {
+            "__slots__": (), "__doc__": f"A message: {words}.", "__module__": __name__, "_held": tuple(held),
+            "_fields": {field.name: field for field in fields},
+            "DESCRIPTOR": Descriptor(name, f"tensorflow.{name}", tuple(fields)),
+        },
+    )  # fmt: skip
+
+
+#: The types of messages by name.
+KINDS: dict[str, type[Message]] = {name: _kind(name) for name in _TABLE}
+(ArgAttrs, ArgDef, AttrValue, Dim, FunctionDef, FunctionDefLibrary, GraphDef, ListValue, NameAttrList, NodeDef, OpDef,
+ TensorProto, TensorShapeProto, VersionDef) = [KINDS[name] for name in (
+    "ArgAttrs", "ArgDef", "AttrValue", "Dim", "FunctionDef", "FunctionDefLibrary", "GraphDef", "ListValue",
+    "NameAttrList", "NodeDef", "OpDef", "TensorProto", "TensorShapeProto", "VersionDef")]  # fmt: skip
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The text format
+
+
+def _lines(message: Message, indent: str) -> Iterator[str]:
+    for field, value in message._set():
+        if field.key is not None:
+            for key in sorted(value):
+                yield f"{indent}{field.name} {{\n"
+                yield f"{indent}  key: {_scalar(field.key, key)}\n"
+                yield from _one("value", field.kind, value[key], indent + "  ")
+                yield f"{indent}}}\n"
+        else:
+            for item in value if field.repeated else [value]:
+                yield from _one(field.name, field.kind, item, indent)
+
+
+def _one(name: str, kind: str, value: Any, indent: str) -> Iterator[str]:
+    if isinstance(value, Message):
+        yield f"{indent}{name} {{\n"
+        yield from _lines(value, indent + "  ")
+        yield f"{indent}}}\n"
+    else:
+        yield f"{indent}{name}: {_scalar(kind, value)}\n"
+
+
+_ESCAPES = {9: "\\t", 10: "\\n", 13: "\\r", 34: '\\"', 39: "\\'", 92: "\\\\"}
+
+
+def _scalar(kind: str, value: Any) -> str:
+    if kind in ("text", "bytes"):
+        content = value.encode() if isinstance(value, str) else value
+        return '"' + "".join([_ESCAPES.get(b) or (chr(b) if 32 <= b < 127 else f"\\{b:03o}") for b in content]) + '"'
+    if kind == "bool":
+        return "true" if value else "false"
+    if kind == "type":
+        return Enum(value).name
+    if kind == "int":
+        return str(int(value))
+    number: Any = np.float32(value) if kind == "float" else np.float64(value)
+    if not np.isfinite(number):
+        return str(number)
+    return str(int(number)) if number == int(number) and abs(number) < 1e15 else f"{number!s}"

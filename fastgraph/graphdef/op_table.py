@@ -1,0 +1,569 @@
+"""What each primitive is as an operation of TensorFlow: one table, read in one direction to write a graph, in the other
+to import one.
+
+Rule: a row says only what is not so by itself: inputs in order, types from tensors and defaults from the signature need
+no word. `argument=attribute:codec` says which attribute of ours is an argument (a constant there) or attribute there.
+A primitive without a row is written with its own attributes: one can read it, TensorFlow cannot run it.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fastgraph.core.base.dtype import DType, as_dtype
+from fastgraph.core.base.shapes import Aval, Shape
+from fastgraph.core.tensor import EagerTensor, from_array
+from fastgraph.graph.ir import Graph, Node, Value
+from fastgraph.graph.structural_ops import CONST
+from fastgraph.graphdef.op_signatures import TEXT
+
+#: Eager tensors that a function uses are written as constants up to this many elements, as TensorFlow does.
+SMALL = 128
+
+
+class Unwritable(ValueError):
+    """An application that has no equal there."""
+
+
+#: Tensors of one number, fewer elements than these, are constants.
+MOST_WRITTEN = 1000
+
+
+class One(NamedTuple):
+    """A tensor that has the same element everywhere, which is written once."""
+
+    tensor: EagerTensor
+
+
+class Dims(NamedTuple):
+    """A shape as an attribute."""
+
+    shape: Shape
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Signatures
+
+
+class Argument(NamedTuple):
+    """An argument or result: `kind` is a dtype's name or the attribute that holds it; `number` counts them."""
+
+    name: str
+    kind: str
+    number: str | None  # the attribute that says how many; "*": `kind` is a list of types
+
+
+class Signature(NamedTuple):
+    """A type of operation."""
+
+    inputs: tuple[Argument, ...]
+    outputs: tuple[Argument, ...]
+    attrs: dict[str, tuple[str, Any]]  # name -> (kind, default or None)
+
+
+def _argument(text: str) -> Argument:
+    name, _, kind = text.partition(":")
+    if kind.startswith("*"):
+        return Argument(name, kind[1:], "*")
+    number, star, one = kind.partition("*")
+    return Argument(name, one, number) if star else Argument(name, kind, None)
+
+
+def _default(kind: str, text: str) -> Any:
+    if text.startswith("["):
+        items = [item.strip("'") for item in text[1:-1].split(",") if item]
+        return [int(item) for item in items] if kind == "ints" else items
+    if kind in ("int", "float"):
+        return (int if kind == "int" else float)(text)
+    if kind == "bool":
+        return text == "True"
+    if kind == "type":
+        return as_dtype(text)
+    return Dims(None if text == "unknown" else ()) if kind == "shape" else text.replace("\\n", "\n")
+
+
+@functools.cache
+def signatures() -> dict[str, Signature]:
+    """Return the signatures by type of operation."""
+    found = {}
+    for line in TEXT.strip().replace("\n  ", " ").split("\n"):
+        op, _, rest = line.partition(" ")
+        rest, _, attrs = f" {rest} ".partition(" | ")
+        inputs, _, outputs = rest.partition("->")
+        table: dict[str, tuple[str, Any]] = {}
+        for item in attrs.split():
+            name, _, kind = item.partition(":")
+            kind, given, default = kind.partition("=")
+            table[name] = (kind, _default(kind, default) if given else None)
+        found[op] = Signature(
+            tuple([_argument(item) for item in inputs.split()]),
+            tuple([_argument(item) for item in outputs.split()]),
+            table,
+        )
+    return found
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Codecs: our attribute as a constant or attribute there, and back
+
+
+def _axes(axes: Any, node: Node) -> Any:
+    if axes is None:
+        shape = node.inputs[0].aval.shape
+        if shape is None:
+            raise Unwritable("all axes of a tensor of unknown rank")
+        return np.arange(len(shape), dtype=np.int32)
+    return np.array(axes[0] if len(axes) == 1 else axes, np.int32)
+
+
+def _one(items: Any, node: Node) -> Any:
+    if len(items) != 1:
+        raise Unwritable(f"{len(items)} axes at once")
+    return np.array(items[0], np.int32)
+
+
+def _numbers(value: Any) -> tuple[int, ...]:
+    return tuple([int(item) for item in np.reshape(value, -1)])
+
+
+def _pairs(value: Any) -> tuple[tuple[int, int], ...]:
+    return tuple([(int(a), int(b)) for a, b in np.reshape(value, (-1, 2))])
+
+
+def _window(value: Any, node: Node) -> list[int]:
+    return [1, *value, 1]
+
+
+def _same_padding(value: Any, node: Node) -> Any:
+    if not isinstance(value, str):
+        raise Unwritable("explicit paddings")
+    return value
+
+
+#: name -> (from our attribute, back)
+CODECS: dict[str, tuple[Callable[[Any, Node], Any], Callable[[Any], Any]]] = {
+    "": (lambda value, node: value, lambda value: value),
+    "axes": (_axes, _numbers),
+    "one": (_one, _numbers),
+    "ints": (lambda value, node: np.array(value, np.int32), _numbers),
+    "list": (lambda value, node: list(value or ()), lambda value: tuple(value)),
+    "scalar": (lambda value, node: np.array(value, np.int32), int),
+    "scalar64": (lambda value, node: np.array(value, np.int64), int),
+    "pairs": (lambda value, node: np.reshape(np.array(value, np.int32), (-1, 2)), _pairs),
+    "window": (_window, lambda value: tuple(value[1:-1])),
+    "padding": (_same_padding, str),
+    "dims": (lambda value, node: Dims(value), lambda value: value.shape),
+}
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The table
+
+_REDUCTION = "reduction_indices=axes:axes keep_dims=keepdims"
+_SEGMENTS = "num_segments=num_segments:scalar"
+_CUMULATIVE = "axis=axis:scalar exclusive=exclusive reverse=reverse"
+_CONVOLUTION = "strides=strides:window padding=padding:padding dilations=dilations:window"
+_POOL = "ksize=window:window strides=strides:window padding=padding:padding"
+
+#: Primitive -> type of operation and what has to be said of it; "@1" is our input 1, "-" an attribute without an equal.
+ROWS: dict[str, str] = {
+    **{name: f"{op} {_REDUCTION}" for name, op in
+       {"sum": "Sum", "mean": "Mean", "max": "Max", "min": "Min", "prod": "Prod", "any": "Any", "all": "All"}.items()},
+    **{f"unsorted_segment_{name}": f"UnsortedSegment{name.capitalize()} {_SEGMENTS}"
+       for name in ("sum", "prod", "max", "min")},
+    "cast": "Cast DstT=dtype",
+    "complex": "Complex Tout=dtype",
+    "bitcast": "Bitcast type=type",
+    "leaky_relu": "LeakyRelu alpha=alpha",
+    "leaky_relu_grad": "LeakyReluGrad alpha=alpha",
+    "reshape": "Reshape shape=shape:ints",
+    "reshape_dynamic": "Reshape",
+    "ensure_extents": "Reshape",
+    "transpose": "Transpose perm=perm:ints",
+    "expand_dims": "ExpandDims dim=axes:one",
+    "squeeze": "Squeeze squeeze_dims=axes:list",
+    "broadcast_to": "BroadcastTo shape=shape:ints",
+    "broadcast_to_dynamic": "BroadcastTo",
+    "shape": "Shape out_type=out_type",
+    "size": "Size out_type=out_type",
+    "cumsum": f"Cumsum {_CUMULATIVE}",
+    "cumprod": f"Cumprod {_CUMULATIVE}",
+    "cumulative_logsumexp": f"CumulativeLogsumexp {_CUMULATIVE}",
+    "argmax": "ArgMax dimension=axis:scalar output_type=output_type",
+    "argmin": "ArgMin dimension=axis:scalar output_type=output_type",
+    "assert": "Assert summarize=summarize",
+    "check_numerics": "CheckNumerics message=message",
+    "ensure_shape": "EnsureShape shape=shape:dims",
+    "conv2d": f"Conv2D {_CONVOLUTION}",
+    "conv2d_input_grad": f"Conv2DBackpropInput {_CONVOLUTION}",
+    "conv2d_filter_grad": f"Conv2DBackpropFilter {_CONVOLUTION}",
+    "conv3d": f"Conv3D {_CONVOLUTION}",
+    "conv3d_input_grad": f"Conv3DBackpropInputV2 {_CONVOLUTION}",
+    "conv3d_filter_grad": f"Conv3DBackpropFilterV2 {_CONVOLUTION}",
+    "max_pool": f"MaxPool {_POOL}",
+    "avg_pool": f"AvgPool {_POOL}",
+    "avg_pool_grad": f"AvgPoolGrad {_POOL}",
+    "slice": "Slice size=size:ints",
+    "gather": "GatherV2 axis=axis:scalar batch_dims=batch_dims",
+    "one_hot": "OneHot depth=depth:scalar axis=axis",
+    "one_hot_dynamic": "OneHot axis=axis",
+    "concat": "ConcatV2 axis=axis:scalar",
+    "stack": "Pack axis=axis",
+    "split": "SplitV size_splits=sizes:ints split_dim=axis:scalar",
+    "unstack": "Unpack axis=axis num=num",
+    "matmul": "MatMul transpose_a=transpose_a transpose_b=transpose_b",
+    "fill": "Fill dims=shape:ints",
+    "fill_dynamic": "Fill dims=@1 value=@0",
+    "top_k": "TopKV2 k=k:scalar index_type=index_type",
+    "pad": "PadV2 paddings=paddings:pairs",
+    "mirror_pad": "MirrorPad paddings=paddings:pairs mode=mode",
+    "tile": "Tile multiples=multiples:ints",
+    "reverse": "ReverseV2 axis=axes:ints",
+    "matrix_band_part": "MatrixBandPart num_lower=lower:scalar64 num_upper=upper:scalar64",
+    "read_variable": "ReadVariableOp dtype=dtype -=shape",
+    "assign_add_variable": "AssignAddVariableOp -=dtype -=shape",
+    "assign_sub_variable": "AssignSubVariableOp -=dtype -=shape",
+    "solve": "MatrixSolve adjoint=adjoint",
+    "triangular_solve": "MatrixTriangularSolve lower=lower adjoint=adjoint",
+    "as_string": "AsString precision=precision scientific=scientific shortest=shortest width=width fill=fill",
+    "reduce_join": "ReduceJoin reduction_indices=axes:axes keep_dims=keepdims separator=separator",
+    "string_join": "StringJoin separator=separator",
+    "string_split": "StringSplit skip_empty=skip_empty",
+    "string_split_v2": "StringSplitV2 maxsplit=maxsplit",
+    "string_format": "StringFormat template=template placeholder=placeholder summarize=summarize",
+    "string_lower": "StringLower encoding=encoding",
+    "string_upper": "StringUpper encoding=encoding",
+    "string_length": "StringLength unit=unit",
+    "to_number": "StringToNumber out_type=out_type",
+}  # fmt: skip
+
+
+class Row(NamedTuple):
+    """One row, read: what is said of arguments and attributes (name -> (attribute, codec)), and of our inputs."""
+
+    type: str
+    said: dict[str, tuple[str, str]]
+    places: dict[str, int]
+    silent: tuple[str, ...]
+
+
+def _parsed(text: str) -> Row:
+    op, *items = text.split()
+    said, places, silent = {}, {}, []
+    for item in items:
+        name, _, rest = item.partition("=")
+        attr, _, codec = rest.partition(":")
+        if rest.startswith("@"):
+            places[name] = int(rest[1:])
+        elif name == "-":
+            silent.append(attr)
+        else:
+            said[name] = (attr, codec)
+    return Row(op, said, places, tuple(silent))
+
+
+@functools.cache
+def row_of(name: str) -> Row | None:
+    """Return the row of the primitive `name`; None if its attributes have no equal there."""
+    from fastgraph.core.registry import get
+    from fastgraph.graphdef.export_parts import SEVERAL
+    from fastgraph.graphdef.export_random import RANDOM
+
+    if name in ROWS:
+        return _parsed(ROWS[name])
+    primitive = get(name)
+    if primitive.attrs or primitive.op_type not in signatures() or name in SEVERAL or name in RANDOM:
+        return None
+    return Row(primitive.op_type, {}, {}, ())
+
+
+#: Primitives that are written as an op which allows more.
+WRITTEN_ONLY = frozenset({"ensure_extents"})
+
+
+@functools.cache
+def rows_for(op: str) -> tuple[tuple[str, Row], ...]:
+    """Return the primitives that are written as the type `op`, with their rows."""
+    from fastgraph.core.registry import all_primitives
+
+    read = [primitive.name for primitive in all_primitives() if primitive.name not in WRITTEN_ONLY]
+    found = [(name, row) for name in read if (row := row_of(name)) is not None and row.type == op]
+    return tuple(sorted(found, key=lambda pair: pair[0].endswith("_dynamic")))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Writing
+
+
+class Definition:
+    """One operation as it is written: its name, type, inputs and attributes there.
+
+    `outputs` are the values it makes, `slots` their results in the signature, for references inside of functions.
+    A name that is `free` is no other's only by chance: the graph makes it unique.
+    """
+
+    __slots__ = ("attrs", "control", "device", "free", "inputs", "name", "node", "outputs", "slots", "type")
+
+    def __init__(
+        self, node: Node, op: str, inputs: Sequence[Value], attrs: dict[str, Any], *, name: str | None = None
+    ) -> None:
+        self.node = node
+        self.name = name or node.name
+        self.type = op
+        self.inputs = tuple(inputs)
+        self.attrs = attrs
+        self.control: tuple[str, ...] = ()
+        self.free = False
+        self.device = node.device
+        self.outputs: tuple[Value, ...] = node.outputs
+        self.slots = [f"output:{i}" for i in range(len(node.outputs))]
+
+
+def definitions(graph: Graph) -> list[Definition]:
+    """Return what the nodes of the graph are written as, in program order."""
+    from fastgraph.graphdef.export_random import RANDOM, without_states
+    from fastgraph.graphdef.export_structure import STRUCTURE, control_of
+
+    if graph.trace is not None:
+        graph.trace.settle_names()
+    state = (len(graph.nodes), len(graph.captures), list(graph.outputs), dict(graph.control))
+    before = graph.__dict__.get("_definitions")
+    if before is not None and before[0] == state:
+        whole: list[Definition] = before[1]
+        return whole
+    cache: dict[Node, list[Definition]] = graph.__dict__.setdefault("_written", {})
+    held = {value.node: tensor for tensor, value in graph.captures if isinstance(tensor, EagerTensor)}
+    found: list[Definition] = []
+    for node in graph.nodes:
+        known = cache.get(node)
+        if known is not None and node.outputs and not any(node.outputs[-1] in each.outputs for each in known):
+            known = None  # a gradient has made a loop or branch give more
+        if known is None and node in held and (held[node].aval.size or 0) <= SMALL:
+            known = cache[node] = [Definition(node, "Const", (), {"dtype": held[node].dtype, "value": held[node]})]
+        if known is None:
+            special, random = STRUCTURE.get(node.op.name), RANDOM.get(node.op.name)
+            try:
+                if random is not None:
+                    known = random(node, graph)
+                else:
+                    known = special(node) if special is not None else written(node)
+            except Unwritable:
+                known = [as_is(node)]
+            cache[node] = known
+            if node in graph.listed and len(known) == 2:
+                value = known[0].attrs["value"]
+                known[0].attrs["value"] = from_array(np.reshape(value.numpy(), 1), value.dtype)
+            for definition in known:  # a name that the user took already
+                if definition.free:
+                    definition.name = graph.unique_name(definition.name)
+                    continue
+                taken = definition.name != node.name and definition.name.lower() in graph._names
+                definition.name += "_of_graph" if taken else ""
+            for definition in known:
+                if definition.node is not node:  # of what is written besides, its tensors are called so as well
+                    definition.node.name = definition.name
+        found += _after_constants(graph, found, known)
+    found = control_of(graph, without_states(graph, _without_implied(graph, found)))
+    graph.__dict__["_definitions"] = state, found
+    return found
+
+
+def _after_constants(graph: Graph, found: list[Definition], known: list[Definition]) -> list[Definition]:
+    """Return what a node is written as, after it took the constants that it implies, in the order of its arguments."""
+    last = known[-1]
+    order = {value.node: i for i, value in enumerate(last.inputs)}
+    if not found or found[-1].node not in graph.implied or found[-1].node not in order or last.type == "OneHot":
+        return known
+    before = known[:-1]
+    if not all(each.node in order for each in before):
+        return known
+    while found and found[-1].node in graph.implied and found[-1].node in order:
+        before.append(found.pop())
+    return [*sorted(before, key=lambda each: order[each.node]), last]
+
+
+def _without_implied(graph: Graph, found: list[Definition]) -> list[Definition]:
+    """Leave out constants of Python values, and conditions, that no operation takes as it is written."""
+    if not graph.implied:
+        return found
+    taken = {value.node for value in graph.outputs}
+    kept = []
+    for each in reversed(found):
+        if each.node not in graph.implied or each.node in taken:
+            kept.append(each)
+            taken.update([value.node for value in each.inputs])
+    return kept[::-1]
+
+
+def scoped(node: Node, name: str) -> str:
+    """Return a name beside the node's."""
+    scope, slash, _ = node.name.rpartition("/")
+    return f"{scope}{slash}{name}"
+
+
+def constant(array: Any, node: Node, argument: str, dtype: DType | None = None) -> Node:
+    """Return a const node, of no graph, for an argument that is an attribute of `node`."""
+    tensor = from_array(np.asarray(array), dtype)
+    return Node(CONST, (), {"value": tensor}, (tensor.aval,), f"{node.name}/{argument}", node.source)
+
+
+def const_definition(node: Node) -> Definition:
+    """Return the definition of a const node."""
+    value = node.attrs["value"]
+    return Definition(node, "Const", (), {"dtype": value.dtype, "value": value})
+
+
+def as_is(node: Node) -> Definition:
+    """Return a node that has no equal, with its own attributes."""
+    attrs = {name: value for name, value in node.attrs.items() if not isinstance(value, Graph)}
+    for letter, value in zip(node.op.groups, node.inputs, strict=False):
+        if letter[:1].isupper():
+            attrs.setdefault(letter, value.aval.dtype)
+    return Definition(node, str(node.op.op_type), node.inputs, attrs)
+
+
+def written(node: Node, row: Row | None = None) -> list[Definition]:
+    """Return the definitions of a node by its row: constants for what is an attribute here, then the operation."""
+    row = row or row_of(node.op.name)
+    if row is None:
+        raise Unwritable(node.op.name)
+    signature = signatures()[row.type]
+    before: list[Definition] = []
+    inputs: list[Value] = []
+    types: dict[str, Any] = {}
+    given = list(node.inputs)
+    n_rest = sum(a.name not in row.said and a.number is None for a in signature.inputs)
+    for argument in signature.inputs:
+        if argument.name in row.said:
+            attr, codec = row.said[argument.name]
+            array = CODECS[codec][0](node.attrs[attr], node)
+            extra = constant(array, node, argument.name, types.get(argument.kind))
+            before.append(const_definition(extra))
+            if codec == "axes" and node.attrs[attr] is None:
+                before[-1].name, before[-1].free = scoped(node, "Const"), True
+            taken = [extra.outputs[0]]
+        elif argument.name in row.places:
+            taken = [node.inputs[row.places[argument.name]]]
+        elif argument.number is not None:
+            taken = given[: len(given) - n_rest]
+            given = given[len(taken) :]
+        else:
+            taken = [given.pop(0)]
+            n_rest -= 1
+        _note_types(types, argument, taken)
+        inputs += taken
+    slots: list[str] = []
+    rest = list(node.outputs)
+    for argument in signature.outputs:
+        n = len(rest) if argument.number is not None else 1
+        _note_types(types, argument, rest[:n])
+        slots += [f"{argument.name}:{i}" for i in range(n)]
+        rest = rest[n:]
+    attrs: dict[str, Any] = {}
+    for name, (_, default) in signature.attrs.items():
+        if name in row.said:
+            attr, codec = row.said[name]
+            attrs[name] = CODECS[codec][0](node.attrs[attr], node)
+        elif name in types:
+            attrs[name] = types[name]
+        else:
+            attrs[name] = default
+    definition = Definition(node, row.type, inputs, attrs)
+    definition.slots = slots
+    return [*before, definition]
+
+
+def _note_types(types: dict[str, Any], argument: Argument, values: Sequence[Value]) -> None:
+    if argument.number == "*":
+        types[argument.kind] = [value.aval.dtype for value in values]
+    elif values:
+        types.setdefault(argument.kind, values[0].aval.dtype)
+    if argument.number not in (None, "*"):
+        types[argument.number] = len(values)
+
+
+def shapes_of(values: Iterable[Value]) -> list[Dims]:
+    """Return the shapes of values as an attribute."""
+    return [Dims(value.aval.shape) for value in values]
+
+
+def types_of(values: Iterable[Value]) -> list[DType]:
+    """Return the dtypes of values as an attribute."""
+    return [value.aval.dtype for value in values]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Reading
+
+
+class Unreadable(ValueError):
+    """An operation that no primitive is."""
+
+
+def read(
+    op: str, inputs: Sequence[Aval], attrs: Mapping[str, Any]
+) -> tuple[str, tuple[int, ...], dict[str, Any]] | None:
+    """Return the primitive that an operation is, which of its inputs it takes, and its attributes; None if none is.
+
+    Raises Unreadable if the type is known and these attributes are not.
+    """
+    reasons = []
+    for name, row in rows_for(op):
+        try:
+            return name, *_read(op, row, name, inputs, attrs)
+        except Unreadable as reason:
+            reasons.append(str(reason))
+    if reasons:
+        raise Unreadable(reasons[0])
+    return None
+
+
+def _read(
+    op: str, row: Row, name: str, inputs: Sequence[Aval], attrs: Mapping[str, Any]
+) -> tuple[tuple[int, ...], dict[str, Any]]:
+    from fastgraph.core.registry import get
+
+    signature = signatures()[op]
+    taken: list[int] = []
+    placed: dict[int, int] = {}
+    ours: dict[str, Any] = dict.fromkeys(row.silent)
+    at = 0
+    for argument in signature.inputs:
+        n = 1
+        if argument.number == "*":
+            n = len(attrs[argument.kind])
+        elif argument.number is not None:
+            n = int(attrs[argument.number])
+        if not 0 <= n <= len(inputs) - at:
+            raise IndexError(f"{len(inputs)} inputs, of which {argument.name} takes {n} from {at} on")
+        if argument.name in row.said:
+            attr, codec = row.said[argument.name]
+            known = inputs[at].value
+            if known is None:
+                raise Unreadable(f"the argument {argument.name} of {op} must be a constant")
+            ours[attr] = CODECS[codec][1](np.asarray(known))
+        elif argument.name in row.places:
+            placed[row.places[argument.name]] = at
+        else:
+            taken += range(at, at + n)
+        at += n
+    types = {argument.kind for argument in (*signature.inputs, *signature.outputs)}
+    numbers = {argument.number for argument in (*signature.inputs, *signature.outputs)}
+    for key, (_, default) in signature.attrs.items():
+        value = attrs.get(key, default)
+        if key in row.said:
+            attr, codec = row.said[key]
+            ours[attr] = CODECS[codec][1](value)
+        elif key not in types and key not in numbers and value != default and key not in IGNORED:
+            raise Unreadable(f"{op} with {key} = {value!r}")
+    if set(ours) != set(get(name).attrs):
+        raise Unreadable(f"{op} as {name}")
+    return (*[placed[i] for i in sorted(placed)], *taken), ours
+
+
+#: Attributes that change no value.
+IGNORED = frozenset({"use_cudnn_on_gpu", "grad_a", "grad_b", "grad_x", "grad_y", "validate_shape", "sorted", "name",
+                     "parallel_iterations", "use_locking"})  # fmt: skip

@@ -1,0 +1,279 @@
+"""The wire format of messages, written and read.
+
+Rule: a Message serializes as the protocol buffer of the same fields does; where the tensorboard package is there, it is
+made into one.
+"""
+
+from __future__ import annotations
+
+import functools
+import struct
+from typing import Any
+
+from fastgraph.graphdef.messages import KINDS, Enum, Field, Later, Message
+
+_ONE_BYTE = [bytes([number]) for number in range(128)]
+
+
+def varint(number: int) -> bytes:
+    """Return an integer seven bits a byte; a negative one as 64 bits."""
+    if 0 <= number < 128:
+        return _ONE_BYTE[number]
+    number &= (1 << 64) - 1
+    found = bytearray()
+    while number > 127:
+        found.append(number & 127 | 128)
+        number >>= 7
+    return bytes([*found, number])
+
+
+def field(number: int, content: bytes) -> bytes:
+    """Return a field that holds bytes."""
+    size = len(content)
+    if number < 16 and size < 128:  # as most are
+        return _ONE_BYTE[number << 3 | 2] + _ONE_BYTE[size] + content
+    return varint(number << 3 | 2) + varint(size) + content
+
+
+def _scalar_bytes(kind: str, value: Any) -> bytes:
+    """The bytes of one number."""
+    if kind == "float":
+        return struct.pack("<f", value)
+    if kind == "double":
+        return struct.pack("<d", value)
+    return varint(int(value))
+
+
+_WIRE = {"float": 5, "double": 1}
+
+
+def _written(number: int, kind: str, value: Any) -> bytes:
+    if kind in KINDS:
+        return field(number, value if type(value) is bytes else serialized(value))
+    if kind in ("text", "bytes"):
+        return field(number, value.encode() if isinstance(value, str) else bytes(value))
+    return varint(number << 3 | _WIRE.get(kind, 0)) + _scalar_bytes(kind, value)
+
+
+def serialized(message: Message) -> bytes:
+    """Return a message in the wire format."""
+    parts: list[bytes] = []
+    last = b""
+    asked = message.__dict__.get("")
+    if asked and len(asked) == 1 and isinstance(later := next(iter(asked.values())), Later):
+        last = later.serialized()  # the last field of its message
+        asked = message.__dict__.pop("")
+    fields = message._set()
+    if last:
+        message.__dict__[""] = asked
+    for (_, number, kind, repeated, key, _), value in fields:
+        if key is not None:
+            parts += [field(number, _written(1, key, each) + _written(2, kind, value[each])) for each in sorted(value)]
+        elif not repeated:
+            parts.append(_written(number, kind, value))
+        elif kind in KINDS or kind in ("text", "bytes"):
+            parts += [_written(number, kind, item) for item in value]
+        else:
+            parts.append(field(number, b"".join([_scalar_bytes(kind, item) for item in value])))
+    return b"".join(parts) + last
+
+
+# Reading the wire format: what `serialized` writes, in any order of fields, unknown ones left out.
+
+
+def _varint(content: bytes, at: int) -> tuple[int, int]:
+    number = shift = 0
+    while shift < 70:
+        byte = content[at]
+        number |= (byte & 127) << shift
+        at, shift = at + 1, shift + 7
+        if byte < 128:
+            return number & _UINT64, at
+    raise ValueError("a number has more than ten bytes")
+
+
+def _number(kind: str, wire: int, content: bytes, at: int) -> tuple[Any, int]:
+    if kind and wire != _WIRE.get(kind, 2 if kind in _BY_LENGTH else 0):
+        raise ValueError(f"a field of kind {kind} has wire type {wire}")
+    if wire == 5:
+        return struct.unpack_from("<f", content, at)[0], at + 4
+    if wire == 1:
+        return struct.unpack_from("<d", content, at)[0], at + 8
+    if wire != 0:
+        raise ValueError(f"wire type {wire}")
+    number, at = _varint(content, at)
+    if kind == "bool":
+        return bool(number), at
+    if kind == "type":
+        return Enum(number), at
+    return number - (1 << 64) if number >> 63 else number, at
+
+
+_UINT64 = (1 << 64) - 1
+_BY_LENGTH = {"text", "bytes", *KINDS}
+_BY_NUMBER = {kind: {each.number: each for each in made._fields.values()} for kind, made in KINDS.items()}
+
+
+def parsed(content: bytes, kind: str = "GraphDef") -> Message:
+    """Return the message of type `kind` that the bytes hold. Raises ValueError for bytes that are none."""
+    table = _BY_NUMBER[kind]
+    fields: dict[str, Any] = {}
+    at, end = 0, len(content)
+    try:
+        while at < end:
+            tag = content[at]
+            at += 1
+            if tag > 127:
+                tag, at = _varint(content, at - 1)
+            wire, found = tag & 7, table.get(tag >> 3)
+            if wire == 2:
+                size = content[at]
+                at += 1
+                if size > 127:
+                    size, at = _varint(content, at - 1)
+                part = content[at : at + size]
+                at += size
+                if len(part) != size:
+                    raise ValueError("the last field is cut off")
+                if found is not None:
+                    _take(fields, found, part)
+            else:
+                value, at = _number("" if found is None else found.kind, wire, content, at)
+                if found is None:
+                    continue
+                if found.repeated:
+                    fields.setdefault(found.name, []).append(value)
+                else:
+                    fields[found.name] = value
+    except (IndexError, struct.error, ValueError, RecursionError) as error:
+        raise ValueError(f"these bytes are no {kind}: {error or type(error).__name__}") from None
+    return KINDS[kind](**fields)
+
+
+def _take(fields: dict[str, Any], found: Field, part: bytes) -> None:
+    """Enter a field that came as bytes: an entry of a map, packed numbers, a text or a message."""
+    name, _, kind, repeated, key, _ = found
+    value: Any
+    if key is not None:
+        entry, value = _entry(part, key, kind)
+        fields.setdefault(name, {})[entry] = value
+        return
+    if kind == "text":
+        value = part.decode()
+    elif kind == "bytes":
+        value = part
+    elif kind in KINDS:
+        value = parsed(part, kind)
+    elif not repeated:
+        raise ValueError(f"the number {name} has wire type 2")
+    else:
+        wire, at = _WIRE.get(kind, 0), 0
+        packed = fields.setdefault(name, [])
+        while at < len(part):
+            value, at = _number(kind, wire, part, at)
+            packed.append(value)
+        return
+    if repeated:
+        fields.setdefault(name, []).append(value)
+    elif kind in KINDS and name in fields:  # a message may come in pieces
+        fields[name].MergeFrom(value)
+    else:
+        fields[name] = value
+
+
+def _entry(part: bytes, key_kind: str, value_kind: str) -> tuple[Any, Any]:
+    """The key and the value of an entry of a map."""
+    key: Any = "" if key_kind == "text" else 0
+    value: Any = None
+    at = 0
+    while at < len(part):
+        tag, at = part[at], at + 1
+        kind = key_kind if tag >> 3 == 1 else value_kind
+        found: Any
+        if tag & 7 == 2:
+            size, at = _varint(part, at)
+            piece, at = part[at : at + size], at + size
+            if len(piece) != size:
+                raise ValueError("the last field is cut off")
+            if kind not in _BY_LENGTH:
+                raise ValueError(f"a {kind} in a map has wire type 2")
+            found = piece.decode() if kind == "text" else bytes(piece) if kind == "bytes" else parsed(piece, kind)
+        else:
+            found, at = _number(kind, tag & 7, part, at)
+        if tag >> 3 == 1:
+            key = found
+        else:
+            value = found
+    if value is None:
+        value = "" if value_kind == "text" else KINDS[value_kind]()
+    return key, value
+
+
+def _text(buffer: Any) -> str:
+    """The text of a protocol buffer: a Message's, if a Message has all of its fields."""
+    kind = type(buffer).__name__
+    content = buffer.SerializeToString()
+    message = parsed(content, kind)
+    if len(serialized(message)) == len(content):
+        return str(message)
+    from google.protobuf import text_format
+
+    return str(text_format.MessageToString(buffer))
+
+
+def _pickled(buffer: Any) -> Any:
+    return _unpickled, (type(buffer).__name__, buffer.SerializeToString())
+
+
+def _unpickled(kind: str, content: bytes) -> Any:
+    classes = _protocol_buffers()
+    return parsed(content, kind) if classes is None else classes[kind].FromString(content)
+
+
+@functools.cache
+def _protocol_buffers() -> dict[str, Any] | None:
+    """Protocol buffers by name, made from the descriptors of the tensorboard package; None if it is not there.
+
+    Their text is a Message's: maps by key, where protobuf's `upb` turns them round. They are classes in a pool of their
+    own, for those of the package print as it likes.
+    """
+    try:
+        from google.protobuf import descriptor_pool, message_factory
+        from tensorboard.compat.proto import function_pb2, graph_pb2, node_def_pb2, tensor_pb2, tensor_shape_pb2
+    except ImportError:
+        return None
+    pool = descriptor_pool.DescriptorPool()
+    known: set[str] = set()
+
+    def add(file: Any) -> None:
+        if file.name not in known:
+            known.add(file.name)
+            for each in file.dependencies:
+                add(each)
+            pool.AddSerializedFile(file.serialized_pb)
+
+    found = {}
+    for given in (
+        function_pb2.FunctionDef,
+        graph_pb2.GraphDef,
+        node_def_pb2.NodeDef,
+        tensor_pb2.TensorProto,
+        tensor_shape_pb2.TensorShapeProto,
+    ):
+        add(given.DESCRIPTOR.file)
+        kind: Any = message_factory.GetMessageClass(pool.FindMessageTypeByName(given.DESCRIPTOR.full_name))
+        kind.__str__ = kind.__repr__ = _text
+        kind.__reduce__ = _pickled
+        found[given.__name__] = kind
+    return found
+
+
+def has_protocol_buffers() -> bool:
+    """Whether messages are made into protocol buffers: the tensorboard package is there."""
+    return _protocol_buffers() is not None
+
+
+def as_protocol_buffer(message: Message) -> Any:
+    """Return a message as a protocol buffer if the tensorboard package is there, else as it is."""
+    classes = _protocol_buffers()
+    return message if classes is None else classes[type(message).__name__].FromString(serialized(message))

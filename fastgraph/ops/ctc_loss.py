@@ -1,0 +1,246 @@
+"""Connectionist temporal classification: the loss of labels without times.
+
+Rule: all sums over alignments are of logarithms, in float64. Beginning or ending in a wrong state has the probability
+1e-307, as in TensorFlow, so that losses stay finite: the loss of labels that cannot be counts the ends, their gradient
+both. Source: Graves et al. 2006.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from fastgraph.core.base.dtype import as_dtype
+from fastgraph.core.base.shapes import Aval
+from fastgraph.core.registry import public_function
+from fastgraph.core.tensor import current_trace
+from fastgraph.errors import InvalidArgumentError
+from fastgraph.ops.arguments import as_tensor, named, of_dtypes, static_int
+from fastgraph.ops.elementwise import cast, identity
+from fastgraph.ops.families import Array, custom, invalid, public, shape_text
+from fastgraph.ops.movement import expand_dims_p, transpose_p
+
+#: The logarithm of beginning or ending where one cannot.
+_NEVER = math.log(1e-307)
+
+
+def _infer(logits: Aval, labels: Aval, label_length: Aval, logit_length: Aval, *, blank: int) -> tuple[Aval, Aval]:
+    if logits.shape is not None and len(logits.shape) != 3:
+        raise ValueError(f"logits must be 3-dimensional, got shape {shape_text(logits.shape)}")
+    dims = None if logits.shape is None else (logits.shape[1],)
+    return Aval(logits.dtype, (None,) if dims is None else dims), Aval(logits.dtype, logits.shape)
+
+
+def _grad(dys: Any, outs: Any) -> Any:
+    if dys[1] is not None:
+        raise LookupError("ctc_loss has no second gradient")
+    return None if dys[0] is None else outs[1] * expand_dims_p(dys[0], axes=(0, 2))
+
+
+def _total(*terms: Array) -> Array:
+    """log(sum(exp(terms)))."""
+    found = terms[0]
+    for term in terms[1:]:
+        found = np.logaddexp(found, term)
+    return found
+
+
+def _moved(state: Array, skips: Array) -> Array:
+    """The probability of being in each state after a step from `state`: staying, one on, and two on where it skips."""
+    low = np.full(state[:, :1].shape, -np.inf)
+    one = np.concatenate([low, state[:, :-1]], 1)
+    two = np.concatenate([low, low, state[:, :-2]], 1)[:, : state.shape[1]]
+    return _total(state, one, np.where(skips, two, -np.inf))
+
+
+def _moved_back(state: Array, skips: Array) -> Array:
+    """As `_moved`, against time."""
+    low = np.full(state[:, :1].shape, -np.inf)
+    one = np.concatenate([state[:, 1:], low], 1)
+    skipped = np.where(skips, state, -np.inf)
+    two = np.concatenate([skipped[:, 2:], low, low], 1)[:, : state.shape[1]]
+    return _total(state, one, two)
+
+
+def _samples() -> list[Any]:
+    random = np.random.default_rng(4)
+    logits = random.standard_normal((6, 3, 4))
+    labels = np.array([[1, 2, 2], [3, 0, 0], [1, 3, 1]], np.int32)
+    lengths = np.array([3, 1, 2], np.int32), np.array([6, 4, 5], np.int32)
+    found: list[Any] = [((logits.astype(t), labels, *lengths), {"blank": 0}) for t in ("float32", "float64")]
+    return [*found, ((logits, np.where(labels == 0, 0, labels - 1).astype(np.int32), *lengths), {"blank": 3})]
+
+
+def _errors() -> list[Any]:
+    logits, one = np.ones([4, 2, 3]), np.ones(2, np.int32)
+    return [
+        (
+            (logits, np.ones([3, 2], np.int32), one, one),
+            {"blank": 0},
+            InvalidArgumentError,
+            r"labels must have shape \[2,.*\], got \[3,2\]",
+        ),
+        (
+            (logits, np.full([2, 1], 7, np.int32), one, one),
+            {"blank": 0},
+            InvalidArgumentError,
+            r"label 7 is not in \[0, 3\)",
+        ),
+        ((logits, np.ones([2, 1], np.int32), one, one + 4), {"blank": 0}, InvalidArgumentError, "logit_length 5"),
+        ((logits, np.ones([2, 1], np.int32), one + 1, one), {"blank": 0}, InvalidArgumentError, "label_length 2"),
+    ]
+
+
+def _check(logits: Array, labels: Array, label_length: Array, logit_length: Array) -> None:
+    if logits.ndim != 3:
+        raise invalid(f"logits must be 3-dimensional, got shape {shape_text(logits.shape)}")
+    frames, batch, classes = logits.shape
+    if labels.ndim != 2 or labels.shape[0] != batch:
+        raise invalid(f"labels must have shape [{batch},?], got {shape_text(labels.shape)}")
+    for name, lengths, most in (
+        ("label_length", label_length, labels.shape[1]),
+        ("logit_length", logit_length, frames),
+    ):
+        if lengths.shape != (batch,):
+            raise invalid(f"{name} must have shape [{batch}], got {shape_text(lengths.shape)}")
+        for n in lengths.tolist():
+            if not 0 <= n <= most:
+                raise invalid(f"{name} {n} is not in [0, {most}]")
+    used = labels[np.arange(labels.shape[1]) < label_length[:, None]]
+    bad = used[(used < 0) | (used >= classes)]
+    if bad.size:
+        raise invalid(f"label {bad[0]} is not in [0, {classes})")
+
+
+@custom(
+    op="CTCLoss",
+    infer=_infer,
+    groups=("T", "int32", "int32", "int32"),
+    dtypes="floating",
+    n_outputs=2,
+    vjp=dict(logits=_grad),
+    samples=_samples,
+    error_samples=_errors,
+    reason="a recurrence over time of rows as long as the labels: its work depends on data",
+)
+def ctc_p(logits: Array, labels: Array, label_length: Array, logit_length: Array, *, blank: int) -> Any:
+    """Minus the logarithm of the labels' probability, and its gradient to the logits.
+
+    f[t, n, c], i32[n, l], i32[n], i32[n] -> f[n], f[t, n, c].
+    """
+    _check(logits, labels, label_length, logit_length)
+    frames, batch, classes = logits.shape
+    wide = logits.astype(np.float64)
+    shifted = wide - wide.max(-1, initial=-np.inf, keepdims=True) if classes else wide
+    sure = shifted - np.log(np.sum(np.exp(shifted), -1, keepdims=True))
+    # The states are blank, label, blank, label, ..., blank: those of the padding too, in which nothing ends.
+    count = 2 * labels.shape[1] + 1
+    states = np.full((batch, count), blank, np.int64)
+    states[:, 1::2] = np.where((labels >= 0) & (labels < classes), labels, blank)
+    skips = np.zeros((batch, count), bool)
+    skips[:, 3::2] = labels[:, 1:] != labels[:, :-1]
+    emitted = np.take_along_axis(sure, np.broadcast_to(states, (frames, batch, count)), 2)
+    behind = np.arange(count) - 2 * label_length[:, None]
+    ends = np.where((behind == 0) | (behind == -1), 0.0, _NEVER)
+    first = np.where(np.arange(count) < 2, 0.0, -np.inf) + np.zeros((batch, 1))
+    state = _total(first, _moved(np.full((batch, count), _NEVER), skips))
+    ahead = np.empty((frames, batch, count))
+    for t in range(frames):
+        state = (state if t == 0 else _moved(state, skips)) + emitted[t]
+        ahead[t] = state
+    chance = np.where(label_length == 0, 0.0, _NEVER)  # of no frames
+    gradient = np.zeros(logits.shape)
+    state = ends
+    for t in range(frames - 1, -1, -1):
+        running = t < logit_length
+        share = ahead[t] + state
+        share = np.exp(share - np.logaddexp.reduce(share, 1, keepdims=True))
+        for n in np.flatnonzero(running):
+            gradient[t, n] = np.exp(sure[t, n]) - np.bincount(states[n], share[n], classes)
+        if t == 0:
+            chance = np.where(running, np.logaddexp.reduce(first + state + emitted[0], 1), chance)
+        state = np.where(running[:, None], _moved_back(state + emitted[t], skips), ends)
+    return (-chance).astype(logits.dtype), gradient.astype(logits.dtype)
+
+
+@public("nn.ctc_loss")
+def ctc_loss(
+    labels: Any,
+    logits: Any,
+    label_length: Any,
+    logit_length: Any,
+    logits_time_major: bool = True,
+    unique: Any = None,
+    blank_index: Any = None,
+    name: str | None = None,
+) -> Any:
+    """Minus the logarithm of the probability of each row of labels, over all alignments with blanks between.
+
+    i[n, l], f[t, n, c] (f[n, t, c] if not logits_time_major), i[n], i[n] -> f[n]. The blank is class 0, or blank_index.
+    `unique` is what `ctc_unique_labels` gives of the labels, and checked alone.
+    Raises: ValueError for lengths left out or a blank that is no class; InvalidArgumentError for shapes that do not
+    fit and labels that are no classes or no integers. Source: Graves et al. 2006; tf.nn.ctc_loss.
+    """
+    if label_length is None or logit_length is None:
+        raise ValueError("ctc_loss needs label_length and logit_length where labels are dense")
+    x = as_tensor(logits)
+    if x.shape.rank is not None and x.shape.rank != 3:
+        raise invalid(f"logits must be 3-dimensional, got shape {x.shape}")
+    if not logits_time_major:
+        x = transpose_p(x, perm=(1, 0, 2))
+    blank = 0 if blank_index is None else static_int(blank_index)
+    classes = x.shape[2]
+    if blank is None or (blank < 0 and classes is None):
+        raise NotImplementedError("blank_index, and for a negative one the classes, must be known while tracing")
+    if blank < 0:
+        blank += classes or 0
+    if blank < 0 or (classes is not None and blank >= classes):
+        raise ValueError(f"blank_index must be one of the {classes} classes, got {blank_index}")
+    lengths = [cast(as_tensor(n), as_dtype("int32")) for n in (label_length, logit_length)]
+    numbers = cast(of_dtypes(as_tensor(labels), "integer"), as_dtype("int32"))
+    if unique:
+        _check_unique(unique, numbers)
+    return named(name, ctc_p, x, numbers, *lengths, blank=blank)[0]
+
+
+def _check_unique(unique: Any, labels: Any) -> None:
+    """Raise TypeError, ValueError or InvalidArgumentError for what `ctc_unique_labels` cannot give of the labels."""
+    try:
+        ids, places = unique
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"unique must be the two tensors that ctc_unique_labels gives: {error}") from None
+    of_dtypes(as_tensor(ids), "int16 int32 int64", "Tindices")
+    of_dtypes(as_tensor(places), "uint8 int8 int32 int64", "TI")
+    for given in (as_tensor(ids), as_tensor(places)):
+        if not given.shape.is_compatible_with(labels.shape):
+            text = f"unique must be tensors of the labels' shape {labels.shape}, got {given.shape}"
+            raise ValueError(text) if current_trace() is not None else invalid(text)
+
+
+@public("nn.ctc_unique_labels")
+def ctc_unique_labels(labels: Any, name: str | None = None) -> list[Any]:
+    """The different labels of each row in the order in which they come, 0 after them; and which each label is.
+
+    t[n, l] -> i64[n, l], i32[n, l]. Raises: InvalidArgumentError, in a graph ValueError, for another rank.
+    Source: tf.nn.ctc_unique_labels.
+    """
+    x = as_tensor(labels)
+    if x.shape.rank not in (2, None):
+        text = f"ctc_unique_labels needs labels of rank 2, got shape {x.shape}"
+        raise ValueError(text) if current_trace() is not None else invalid(text)
+    op = public_function
+    places = op("range")(op("shape")(x)[1])
+    same = op("equal")(expand_dims_p(x, axes=(2,)), expand_dims_p(x, axes=(1,)))
+    # The first label that is like each one, and how many others come before it.
+    first = op("reduce_min")(op("where")(same, places, _LAST), -1)
+    new = op("equal")(first, places)
+    number = op("cumsum")(cast(new, "int32"), axis=1) - 1
+    which = op("gather")(number, first, axis=1, batch_dims=1)
+    taken = op("logical_and")(expand_dims_p(new, axes=(2,)), op("equal")(expand_dims_p(number, axes=(2,)), places))
+    found = op("where")(taken, expand_dims_p(cast(x, "int64"), axes=(2,)), as_tensor(0, as_dtype("int64")))
+    return [op("reduce_sum")(found, 1), named(name, identity, which)]
+
+
+_LAST = 2**31 - 1

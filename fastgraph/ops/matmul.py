@@ -1,0 +1,278 @@
+"""Contractions: matrix products of the last two axes, batched, and what is made of them.
+
+Rule: float32 and float64 products are steps of their own (`step="gemm"`: `matmul.pyx`); all other dtypes lower to a sum
+of products.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from fastgraph.core.base.dtype import as_dtype, float32
+from fastgraph.core.base.shapes import Aval
+from fastgraph.core.tensor import Tensor
+from fastgraph.errors import InvalidArgumentError
+from fastgraph.ops.arguments import as_tensor, named, static_axes
+from fastgraph.ops.elementwise import cast, conj
+from fastgraph.ops.families import Array, accumulator, broadcast, contraction, invalid, is_one, public, shape_text
+from fastgraph.ops.movement import expand_dims, reshape, shape, squeeze, transpose
+from fastgraph.ops.precise_sums import is_half
+
+
+def _infer_matmul(a: Aval, b: Aval, *, transpose_a: bool, transpose_b: bool) -> Aval:
+    for aval in (a, b):
+        if aval.shape is not None and len(aval.shape) < 2:
+            raise ValueError(f"Shape must be at least rank 2 but is rank {len(aval.shape)}")
+    if a.shape is None or b.shape is None:
+        return Aval(a.dtype, None)
+    m, k = a.shape[-2:][::-1] if transpose_a else a.shape[-2:]
+    k_b, n = b.shape[-2:][::-1] if transpose_b else b.shape[-2:]
+    if k is not None and k_b is not None and k != k_b:
+        raise ValueError(f"Dimensions must be equal, but are {k} and {k_b}")
+    batch = broadcast(a.shape[:-2], b.shape[:-2])
+    assert batch is not None
+    return Aval(a.dtype, (*batch, m, n))
+
+
+def _lower_matmul(b: Any, node: Any) -> list[Any]:
+    left, right = b.input(0), b.input(1)
+    dtype = node.inputs[0].aval.dtype
+    wide = accumulator(dtype)
+    transpose_a, transpose_b = node.attrs["transpose_a"], node.attrs["transpose_b"]
+
+    def lead(operand: Any, index: Sequence[Any]) -> list[Any]:
+        """Where the batch axes of an operand stand: a broadcast one stays at 0."""
+        own = index[:-2][len(index) - operand.rank :]
+        return [0 if is_one(n) else i for n, i in zip(operand.shape[:-2], own, strict=True)]
+
+    def element(index: Sequence[Any]) -> Any:
+        m, n = index[-2:]
+
+        def product(position: Sequence[Any]) -> Any:
+            k = position[0]
+            x = left.at((*lead(left, index), *((k, m) if transpose_a else (m, k))))
+            y = right.at((*lead(right, index), *((n, k) if transpose_b else (k, n))))
+            return x * y if wide is dtype else b.cast(x, wide) * b.cast(y, wide)
+
+        total = b.reduce("sum", [left.shape[-2 if transpose_a else -1]], product)
+        return total if wide is dtype else b.cast(total, dtype)
+
+    return [element]
+
+
+def _grad_a(dy: Any, a: Any, b: Any, transpose_a: bool, transpose_b: bool) -> Any:
+    a, b = a, conj(b)
+    if transpose_a:
+        return matmul_p(b, dy, transpose_a=transpose_b, transpose_b=True)
+    return matmul_p(dy, b, transpose_a=False, transpose_b=not transpose_b)
+
+
+def _grad_b(dy: Any, a: Any, b: Any, transpose_a: bool, transpose_b: bool) -> Any:
+    a = conj(a)
+    if transpose_b:
+        return matmul_p(dy, a, transpose_a=True, transpose_b=transpose_a)
+    return matmul_p(a, dy, transpose_a=not transpose_a, transpose_b=False)
+
+
+def _matmul_samples() -> list[Any]:
+    random = np.random.default_rng(0)
+    plain = {"transpose_a": False, "transpose_b": False}
+
+    def pair(a: tuple[int, ...], b: tuple[int, ...], dtype: str) -> tuple[Any, Any]:
+        return random.integers(-3, 4, a).astype(dtype), random.integers(-3, 4, b).astype(dtype)
+
+    found = [
+        (pair(a, b, t), plain)
+        for t in ("float32", "float64", "int32", "int64", "float16", "complex64")
+        for a, b in (
+            ((2, 3), (3, 4)),
+            ((2, 2, 3), (2, 3, 2)),
+            ((2, 1, 2, 3), (4, 3, 2)),
+            ((2, 0), (0, 3)),
+            ((0, 2), (2, 3)),
+        )
+    ]
+    for ta, a in ((False, (2, 3)), (True, (3, 2))):
+        for tb, b in ((False, (3, 4)), (True, (4, 3))):
+            found += [(pair(a, b, t), {"transpose_a": ta, "transpose_b": tb}) for t in ("float32", "int32")]
+    return found
+
+
+@contraction(
+    op="MatMul",
+    infer=_infer_matmul,
+    dtypes="bfloat16 float16 float32 float64 int32 int64 uint8 uint16 uint32 uint64 complex64 complex128 int16",
+    step="gemm",
+    lower=_lower_matmul,
+    vjp=dict(
+        a=lambda dy, a, b, transpose_a, transpose_b: _grad_a(dy, a, b, transpose_a, transpose_b),
+        b=lambda dy, a, b, transpose_a, transpose_b: _grad_b(dy, a, b, transpose_a, transpose_b),
+    ),
+    samples=_matmul_samples,
+    error_samples=lambda: [
+        (
+            (np.ones([2, 3]), np.ones([2, 3])),
+            {"transpose_a": False, "transpose_b": False},
+            InvalidArgumentError,
+            r"Matrix size-incompatible: In\[0\]: \[2,3\], In\[1\]: \[2,3\]",
+        ),
+        (
+            (np.ones([3]), np.ones([3, 3])),
+            {"transpose_a": False, "transpose_b": False},
+            InvalidArgumentError,
+            r"In\[0\] ndims must be >= 2",
+        ),
+        (
+            (np.ones([2, 2, 3]), np.ones([3, 3, 4])),
+            {"transpose_a": False, "transpose_b": False},
+            InvalidArgumentError,
+            r"In\[0\] and In\[1\] must have compatible batch dimensions: \[2,2,3\] vs. \[3,3,4\]",
+        ),
+    ],
+)
+def matmul_p(a: Array, b: Array, *, transpose_a: bool, transpose_b: bool) -> Any:
+    """Product of the matrices in the last two axes; the others are batches. t[*b,m,k], t[*b,k,n] -> t[*b,m,n]."""
+    for i, x in enumerate((a, b)):
+        if x.ndim < 2:
+            raise invalid(f"In[{i}] ndims must be >= 2")
+    left = np.swapaxes(a, -1, -2) if transpose_a else a
+    right = np.swapaxes(b, -1, -2) if transpose_b else b
+    if left.shape[-1] != right.shape[-2]:
+        raise invalid(f"Matrix size-incompatible: In[0]: {shape_text(a.shape)}, In[1]: {shape_text(b.shape)}")
+    if is_half(a.dtype):
+        left, right = left.astype(np.float32), right.astype(np.float32)
+    try:
+        return np.matmul(left, right).astype(a.dtype, copy=False)
+    except ValueError:
+        text = f"In[0] and In[1] must have compatible batch dimensions: {shape_text(a.shape)} vs. {shape_text(b.shape)}"
+        raise invalid(text) from None
+
+
+@public("matmul", "linalg.matmul")
+def matmul(
+    a: Any,
+    b: Any,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    adjoint_a: bool = False,
+    adjoint_b: bool = False,
+    a_is_sparse: bool = False,
+    b_is_sparse: bool = False,
+    output_type: Any = None,
+    grad_a: Any = False,
+    grad_b: Any = False,
+    name: str | None = None,
+) -> Any:
+    """Product of the matrices in the last two axes; the others are batches and broadcast.
+
+    t[*b, m, k], t[*b, k, n] -> t[*b, m, n]. Operands can be transposed or, with `adjoint`, conjugated as well. bfloat16
+    and float32 give float32; with `output_type` int8 and uint8 give int32, these and bfloat16 bfloat16, and halves what
+    is wider. Raises: InvalidArgumentError for shapes that do not fit. Source: tf.matmul.
+    """
+    if (transpose_a and adjoint_a) or (transpose_b and adjoint_b):
+        which = "a" if transpose_a and adjoint_a else "b"
+        raise ValueError(
+            f"Only one of `transpose_{which}` and `adjoint_{which}` can be True. Received `transpose_{which}`=True, "
+            f"`adjoint_{which}`=True."
+        )
+    if output_type is not None or (isinstance(a, Tensor) and isinstance(b, Tensor) and a.dtype is not b.dtype):
+        a, b, output_type = _of_one_dtype(a, b, output_type)
+    if adjoint_a:
+        a, transpose_a = conj(a), True
+    if adjoint_b:
+        b, transpose_b = conj(b), True
+    result = named(name, matmul_p, a, b, transpose_a=bool(transpose_a), transpose_b=bool(transpose_b))
+    return result if output_type is None else cast(result, output_type)
+
+
+def _of_one_dtype(a: Any, b: Any, output_type: Any) -> tuple[Any, Any, Any]:
+    """A product's operands in the dtype in which it is computed, and that of the result, None for the same."""
+    a = as_tensor(a, b.dtype if isinstance(b, Tensor) else None)
+    b = as_tensor(b, a.dtype)
+    made = None if output_type is None else as_dtype(output_type)
+    dtypes = {a.dtype.name, b.dtype.name}
+    if dtypes == {"bfloat16", "float32"}:
+        return cast(a, float32), cast(b, float32), None
+    small = dtypes <= {"int8", "uint8"} and made == "int32"
+    if small or (len(dtypes) == 2 and made == "bfloat16" and dtypes <= {"int8", "uint8", "bfloat16"}):
+        return cast(a, made), cast(b, made), None
+    if len(dtypes) == 1 and a.dtype.name in ("float16", "bfloat16") and made is not None and made.is_floating:
+        return (cast(a, made), cast(b, made), None) if made.size > a.dtype.size else (a, b, made)
+    return a, b, made
+
+
+@public("linalg.matvec")
+def matvec(
+    a: Any,
+    b: Any,
+    transpose_a: bool = False,
+    adjoint_a: bool = False,
+    a_is_sparse: bool = False,
+    b_is_sparse: bool = False,
+    name: str | None = None,
+) -> Any:
+    """Product of matrices and vectors. t[*b, m, k], t[*b, k] -> t[*b, m]. Source: tf.linalg.matvec."""
+    product = matmul(a, expand_dims(b, -1), transpose_a=transpose_a, adjoint_a=adjoint_a)
+    return squeeze(product, [-1])
+
+
+@public("tensordot", "linalg.tensordot")
+def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Any:
+    """Sum of products over pairs of axes: the last n of a with the first n of b, or the lists given.
+
+    Raises: ValueError for axes that do not fit. Ranks must be known. Source: tf.tensordot.
+    """
+    a, b = as_tensor(a), as_tensor(b)
+    rank_a, rank_b = a.shape.rank, b.shape.rank
+    if rank_a is None or rank_b is None:
+        raise NotImplementedError("tensordot needs tensors of known rank")
+    if isinstance(axes, (int, np.integer)):
+        if not 0 <= axes <= builtins.min(rank_a, rank_b):
+            if axes < 0:
+                raise ValueError(f"`axes` must be at least 0. Received: {axes}.")
+            smaller = a if axes > rank_a else b
+            raise ValueError(
+                f"`axes` must not be larger than the number of dimensions of tensor {smaller}.  Received {axes}, vs "
+                f"tensor dimensions {smaller.shape.rank}."
+            )
+        over_a, over_b = tuple(range(rank_a - axes, rank_a)), tuple(range(axes))
+    else:
+        if len(axes) != 2:
+            raise ValueError(f"`axes` must be an integer or have length 2. Received {axes}.")
+        over_a, over_b = (static_axes(x) for x in axes)  # type: ignore[assignment]
+        if len(over_a) != len(over_b):
+            raise ValueError(f"Different number of contraction axes `a` and `b`, {len(over_a)} != {len(over_b)}.")
+        for own, rank in ((over_a, rank_a), (over_b, rank_b)):
+            if any(not -rank <= x < rank for x in own):
+                raise invalid(f"`axes` {own} are out of range for a tensor of rank {rank}.")
+        over_a = tuple(x % rank_a for x in over_a)
+        over_b = tuple(x % rank_b for x in over_b)
+    free_a = tuple(i for i in range(rank_a) if i not in over_a)
+    free_b = tuple(i for i in range(rank_b) if i not in over_b)
+    left = transpose(a, free_a + over_a) if free_a + over_a != tuple(range(rank_a)) else a
+    right = transpose(b, over_b + free_b) if over_b + free_b != tuple(range(rank_b)) else b
+    extent_a, extent_b = extents_of(left), extents_of(right)
+    rows, inner, columns = extent_a[: len(free_a)], extent_a[len(free_a) :], extent_b[len(over_b) :]
+    left = reshape(left, [product_of(rows), product_of(inner)])
+    right = reshape(right, [product_of(extent_b[: len(over_b)]), product_of(columns)])
+    return reshape(matmul(left, right), [*rows, *columns], name=name)
+
+
+def extents_of(x: Any) -> list[Any]:
+    """The extents of a tensor as ints, and as scalar tensors where they are known only at run time."""
+    dims: list[Any] = x.shape.as_list()
+    if None not in dims:
+        return dims
+    at_run_time = shape(x)
+    return [at_run_time[i] if n is None else n for i, n in enumerate(dims)]
+
+
+def product_of(extents: Sequence[Any]) -> Any:
+    total: Any = 1
+    for n in extents:
+        total = total * n
+    return total

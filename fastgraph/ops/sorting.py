@@ -1,0 +1,483 @@
+"""Order: top_k, in_top_k, sort, unique, searchsorted.
+
+Rule: of equal elements the first comes first; NaN counts as greater than any number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fastgraph.core.base.dtype import DType, as_dtype, int32
+from fastgraph.core.base.shapes import Aval
+from fastgraph.core.conversion import unsupported
+from fastgraph.core.tensor import Tensor
+from fastgraph.errors import InvalidArgumentError
+from fastgraph.ops.arguments import as_tensor, has_dtype, known_value, named, static_int
+from fastgraph.ops.elementwise import cast, floordiv, maximum
+from fastgraph.ops.families import Array, Dims, custom, invalid, public
+from fastgraph.ops.gathering import dim, gather_grad, gather_p, slice_tensor
+from fastgraph.ops.joining import stack
+from fastgraph.ops.matmul import extents_of, product_of
+from fastgraph.ops.movement import expand_dims_p, reshape, shape, size, squeeze_p, transpose_p
+from fastgraph.ops.precise_sums import HALF
+from fastgraph.ops.runtime_checks import checked
+
+_ORDERED = "float32 float64 int32 uint8 int16 int8 int64 bfloat16 uint16 float16 uint32 uint64"
+
+# ---- the k greatest -------------------------------------------------------------------------------------------------
+
+
+def _descending(x: Array) -> Array:
+    """Positions along the last axis, the greatest first, the first of equals first."""
+    backwards = np.argsort(x[..., ::-1], axis=-1, kind="stable")[..., ::-1]
+    return np.asarray(x.shape[-1] - 1 - backwards)
+
+
+def _top_shape(dims: Dims, k: int | None) -> Dims:
+    if dims is None:
+        return None
+    if not dims:
+        raise ValueError("input must be >= 1-D, got shape []")
+    if k is not None and k < 0:
+        raise ValueError(f"Need k >= 0, got {k}")
+    if k is not None and dims[-1] is not None and dims[-1] < k:
+        raise ValueError(f"input must have at least k columns. Had {dims[-1]}, needed {k}")
+    return (*dims[:-1], k)
+
+
+def _infer_top(input: Aval, *, k: int, index_type: DType) -> tuple[Aval, Aval]:
+    dims = _top_shape(input.shape, k)
+    return Aval(input.dtype, dims), Aval(index_type, dims)
+
+
+def _top_grad(dys: Any, input: Any, outs: Any) -> dict[str, Any]:
+    if dys[0] is None:
+        return {}
+    rank, places = input.shape.rank, outs[1]
+    if places.dtype.name not in ("int16", "int32", "int64"):
+        places = cast(places, "int32")
+    dy = dys[0]
+    wide = cast(dy, "float32") if dy.dtype.name in HALF else dy  # which kernels add
+    if rank is None:  # the same of the rows of a matrix
+        n, k = dim(input, -1), dim(places, -1)
+        rows = floordiv(size(places), maximum(k, 1))
+        wide, places = (reshape(x, stack([rows, k])) for x in (wide, places))
+        found = reshape(gather_grad(wide, places, stack([rows, n]), axis=1, batch_dims=1), shape(input))
+        return {"input": cast(found, dy.dtype)}
+    return {"input": cast(gather_grad(wide, places, shape(input), axis=rank - 1, batch_dims=rank - 1), dy.dtype)}
+
+
+def _top_samples() -> list[Any]:
+    x = np.array([[3, 1, 4, 0, 5], [9, 2, 6, 5, 3]])
+    found = [
+        ((x.astype(as_dtype(t).numpy_dtype),), {"k": k, "index_type": int32})
+        for t in ("float32", "float64", "int32", "uint8", "bfloat16")
+        for k in (0, 1, 3, 5)
+    ]
+    nan = np.array([1.0, np.nan, 3.0, 5.0, np.nan], np.float32)
+    return [
+        *found,
+        ((nan,), {"k": 4, "index_type": as_dtype("int64")}),
+        ((np.array([2, 2, 2]),), {"k": 2, "index_type": int32}),
+    ]
+
+
+def _top_errors() -> list[Any]:
+    x = np.ones([4])
+    return [
+        (
+            (x,),
+            {"k": 5, "index_type": int32},
+            InvalidArgumentError,
+            "input must have at least k columns. Had 4, needed 5",
+        ),
+        ((x,), {"k": -1, "index_type": int32}, InvalidArgumentError, "Need k >= 0, got -1"),
+        (
+            (np.array(1.0),),
+            {"k": 1, "index_type": int32},
+            InvalidArgumentError,
+            r"input must be >= 1-D, got shape \[\]",
+        ),
+    ]
+
+
+@custom(
+    op="TopKV2",
+    infer=_infer_top,
+    dtypes=_ORDERED,
+    n_outputs=2,
+    step="top_k",
+    vjp_all=_top_grad,
+    samples=_top_samples,
+    error_samples=_top_errors,
+)
+def top_k_p(input: Array, *, k: int, index_type: DType) -> Any:
+    """The k greatest along the last axis, falling, and where they stand. t[*s, n] -> t[*s, k], i[*s, k]."""
+    try:
+        _top_shape(input.shape, k)
+    except ValueError as error:
+        raise invalid(str(error)) from None
+    places = _descending(input)[..., :k]
+    return np.take_along_axis(input, places, -1), places.astype(index_type.numpy_dtype)
+
+
+class TopKV2(NamedTuple):
+    """The k greatest elements, and where they stand."""
+
+    values: Any
+    indices: Any
+
+
+@public("math.top_k", "nn.top_k")
+def top_k(input: Any, k: Any = 1, sorted: bool = True, index_type: Any = int32, name: str | None = None) -> Any:
+    """The k greatest elements along the last axis, falling, and where they stand. t[*s, n] -> t[*s, k], i[*s, k].
+
+    Raises: InvalidArgumentError for more than there are. Source: tf.math.top_k.
+    """
+    number = static_int(k, "k must be scalar, got shape")
+    if number is None:
+        x = as_tensor(input)
+        if x.shape.rank == 0:
+            raise ValueError("input must be >= 1-D, got shape []")
+        if x.shape.rank is None or x.shape[-1] is None:
+            raise NotImplementedError("top_k with a k that is a tensor needs a last dimension that is known")
+        n = x.shape[-1]
+        every = top_k_p(x, k=n, index_type=as_dtype(index_type))
+        k = checked(reshape(k, ()), 0, n, "Need 0 <= k <= {most}, the last dimension of input, got {}")
+        begin, size = [0] * x.shape.rank, [*[-1] * (x.shape.rank - 1), k]
+        return TopKV2(*[slice_tensor(found, begin, size) for found in every])
+    return TopKV2(*named(name, top_k_p, input, k=number, index_type=as_dtype(index_type)))
+
+
+def _infer_in_top(predictions: Aval, targets: Aval, k: Aval) -> Aval:
+    _check_in_top(predictions.shape, targets.shape)
+    if k.shape is not None and k.shape != ():
+        raise ValueError("k must be 0-D")
+    return Aval(as_dtype("bool"), targets.shape)
+
+
+def _check_in_top(predictions: Dims, targets: Dims) -> None:
+    if predictions is not None and len(predictions) != 2:
+        raise ValueError("predictions must be 2-dimensional")
+    if targets is not None and len(targets) != 1:
+        raise ValueError("targets must be 1-dimensional")
+    if predictions is None or targets is None or None in (predictions[0], targets[0]):
+        return
+    if predictions[0] != targets[0]:
+        raise ValueError(f"First dimension of predictions {predictions[0]} must match length of targets {targets[0]}")
+
+
+def _lower_in_top(b: Any, node: Any) -> list[Any]:
+    predictions, targets, k = b.input(0), b.input(1), b.input(2)
+
+    def element(index: Sequence[Any]) -> Any:
+        row, n = index[0], predictions.shape[1]
+        target = b.cast(targets.at((row,)), "int64")
+        inside = (target >= 0) & (target < n)
+        mine = b.select(inside, predictions.at((row, target)), b.const(np.nan, "float32"))
+        finite = b.reduce("all", [n], lambda at: b.op("isfinite", predictions.at((row, at[0]))))
+        above = b.reduce("sum", [n], lambda at: b.cast(predictions.at((row, at[0])) > mine, "int64"))
+        return inside & finite & (above < b.cast(k.at(()), "int64"))
+
+    return [element]
+
+
+@custom(
+    op="InTopKV2",
+    infer=_infer_in_top,
+    groups=("float32", "T", "T"),
+    dtypes="index",
+    lower=_lower_in_top,
+    samples=lambda: [
+        ((np.array(p, np.float32), np.array(t, it), np.array(k, it)), {})
+        for it in ("int32", "int64")
+        for k in (1, 2)
+        for p, t in (
+            ([[0.1, 0.9], [0.2, 0.8], [0.5, 0.5]], [0, 1, 1]),
+            ([[0.1, 0.9], [np.inf, 0.8], [np.nan, 0.5]], [0, 1, 1]),
+            ([[0.1, 0.9], [0.2, 0.8]], [-1, 5]),
+        )
+    ],
+    error_samples=lambda: [
+        (
+            (np.ones([2, 2], np.float32), np.array([0]), np.array(1)),
+            {},
+            InvalidArgumentError,
+            "First dimension of predictions 2 must match length of targets 1",
+        ),
+        (
+            (np.ones([1, 2], np.float32), np.array([[0]]), np.array(1)),
+            {},
+            InvalidArgumentError,
+            "targets must be 1-dimensional",
+        ),
+        (
+            (np.ones([2], np.float32), np.array([0]), np.array(1)),
+            {},
+            InvalidArgumentError,
+            "predictions must be 2-dimensional",
+        ),
+    ],
+)
+def in_top_k_p(predictions: Array, targets: Array, k: Array) -> Any:
+    """Whether fewer than k classes have more than the target's; never where something is not finite."""
+    try:
+        _check_in_top(predictions.shape, targets.shape)
+    except ValueError as error:
+        raise invalid(str(error)) from None
+    if k.ndim:
+        raise invalid("k must be 0-D")
+    inside = (targets >= 0) & (targets < predictions.shape[1])
+    safe = np.where(inside, targets, 0)[:, None]
+    if not predictions.shape[1]:  # no class, and so no target
+        return inside
+    above = (predictions > np.take_along_axis(predictions, safe, 1)).sum(1)
+    return inside & np.isfinite(predictions).all(1) & (above < k)
+
+
+@public("math.in_top_k", "nn.in_top_k")
+def in_top_k(targets: Any, predictions: Any, k: Any, name: str | None = None) -> Any:
+    """Whether the target of each row is among its k greatest predictions. i[n], f32[n, c] -> bool[n].
+
+    Never for a target out of range or where something is not finite.
+    Raises: InvalidArgumentError for shapes that do not fit. Source: tf.math.in_top_k.
+    """
+    targets = as_tensor(targets, k.dtype if has_dtype(k) else None)
+    return named(name, in_top_k_p, predictions, targets, as_tensor(k, targets.dtype))
+
+
+# ---- sorting --------------------------------------------------------------------------------------------------------
+
+
+@custom(
+    op="ArgSort",
+    infer=lambda values, *, descending: Aval(int32, values.shape),
+    dtypes=_ORDERED,
+    samples=lambda: [
+        ((np.array([[3, 1, 2, 1], [5, 7, 5, 0]]).astype(t),), {"descending": d})
+        for t in ("float32", "int32", "uint8")
+        for d in (False, True)
+    ],
+    reason="a sort: its work depends on data, and NumPy's is as fast as any kernel of ours would be",
+)
+def argsort_p(values: Array, *, descending: bool) -> Any:
+    """The positions of the elements along the last axis in rising (falling) order. t[*s] -> i32[*s]."""
+    return (_descending(values) if descending else np.argsort(values, axis=-1, kind="stable")).astype(np.int32)
+
+
+def _constant_axis(axis: Any) -> int:
+    """The axis of sorts, any number. Raises: ValueError for what is none."""
+    number = axis
+    if axis is None:
+        raise unsupported(None)
+    if isinstance(axis, Tensor):
+        number = known_value(axis)
+    elif hasattr(type(axis), "__fg_tensor__"):
+        number = known_value(as_tensor(axis))
+    if number is None or isinstance(number, (str, bytes)) or np.ndim(number):
+        raise ValueError(f"Argument `axis` must be a constant scalar. Received: axis={axis}.")
+    return int(number)
+
+
+def _to_last(x: Any, axis: Any) -> tuple[Any, tuple[int, ...] | None]:
+    rank = x.shape.rank
+    if rank is None:
+        raise NotImplementedError("sorting needs a tensor of known rank")
+    if rank == 0:
+        raise InvalidArgumentError(None, None, "slice index -1 of dimension 0 out of bounds. [Op:StridedSlice]")
+    at = _constant_axis(axis)
+    at = at + rank if at < 0 else at
+    if not 0 <= at < rank:
+        raise InvalidArgumentError(None, None, f"slice index {at} of dimension 0 out of bounds. [Op:StridedSlice]")
+    if at == rank - 1:
+        return x, None
+    swap = list(range(rank))
+    swap[at], swap[-1] = swap[-1], swap[at]
+    return transpose_p(x, perm=tuple(swap)), tuple(swap)
+
+
+def _is_descending(direction: str) -> bool:
+    if direction not in ("ASCENDING", "DESCENDING"):
+        raise ValueError(
+            f"Argument `direction` should be one of ASCENDING, DESCENDING. Received: direction={direction}"
+        )
+    return direction == "DESCENDING"
+
+
+@public("argsort")
+def argsort(
+    values: Any, axis: Any = -1, direction: str = "ASCENDING", stable: bool = False, name: str | None = None
+) -> Any:
+    """The positions of the elements along `axis` in order, the first of equals first. t[*s] -> i32[*s].
+
+    Raises: ValueError for another direction. Source: tf.argsort.
+    """
+    descending = _is_descending(direction)
+    x, swap = _to_last(as_tensor(values), axis)
+    places = named(name, argsort_p, x, descending=descending)
+    return places if swap is None else transpose_p(places, perm=swap)
+
+
+@public("sort")
+def sort(values: Any, axis: Any = -1, direction: str = "ASCENDING", name: str | None = None) -> Any:
+    """The elements along `axis` in order. t[*s] -> t[*s]. Raises: ValueError for another direction. Source: tf.sort."""
+    descending = _is_descending(direction)
+    x, swap = _to_last(as_tensor(values), axis)
+    last = x.shape.rank - 1
+    if last == 0:  # as the one row of a matrix: its gradient is dense, as TensorFlow's
+        row = expand_dims_p(x, axes=(0,))
+        row = gather_p(row, argsort_p(row, descending=descending), axis=1, batch_dims=1)
+        return named(name, squeeze_p, row, axes=(0,))
+    result = named(name, gather_p, x, argsort_p(x, descending=descending), axis=last, batch_dims=last)
+    return result if swap is None else transpose_p(result, perm=swap)
+
+
+_UNIQUE = "a sort whose number of results is data"
+
+
+def _infer_unique(x: Aval, *, out_idx: DType) -> tuple[Aval, Aval, Aval]:
+    if x.shape is not None and len(x.shape) != 1:
+        raise ValueError("unique expects a 1D vector.")
+    return Aval(x.dtype, (None,)), Aval(out_idx, x.shape), Aval(out_idx, (None,))
+
+
+@custom(
+    op="UniqueWithCounts",
+    infer=_infer_unique,
+    n_outputs=3,
+    step="dynamic",
+    samples=lambda: [
+        ((np.array(x).astype(t),), {"out_idx": int32}) for t in ("float32", "int64", "bool") for x in ([3, 1, 3, 0], [])
+    ],
+    error_samples=lambda: [
+        ((np.ones([1, 1]),), {"out_idx": int32}, InvalidArgumentError, "unique expects a 1D vector.")
+    ],
+    reason=_UNIQUE,
+)
+def unique_p(x: Array, *, out_idx: DType) -> Any:
+    """The different elements in order of appearance, where each element is among them, and how many there are."""
+    if x.ndim != 1:
+        raise invalid("unique expects a 1D vector.")
+    index = out_idx.numpy_dtype
+    if x.dtype == object:  # NumPy sorts no bytes of Python
+        table: dict[Any, int] = {}
+        where = np.array([table.setdefault(v, len(table)) for v in x.tolist()], np.int64)
+        found = np.array(list(table), object)
+        return (
+            found,
+            where.astype(index),
+            np.bincount(where, minlength=len(table)).astype(index),
+        )
+    values, first, inverse, counts = np.unique(
+        x, return_index=True, return_inverse=True, return_counts=True, equal_nan=False
+    )
+    order = np.argsort(first, kind="stable")
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    return (
+        values[order],
+        rank[inverse.reshape(-1)].astype(index),
+        counts[order].astype(index),
+    )
+
+
+class Unique(NamedTuple):
+    """The different elements, and where each element is among them."""
+
+    y: Any
+    idx: Any
+
+
+class UniqueWithCounts(NamedTuple):
+    """The different elements, where each element is among them, and how often each occurs."""
+
+    y: Any
+    idx: Any
+    count: Any
+
+
+@public("unique")
+def unique(x: Any, out_idx: Any = int32, name: str | None = None) -> Any:
+    """The different elements in order of appearance, and where each element is among them. t[n] -> t[m], i[n].
+
+    Raises: InvalidArgumentError for other ranks. Source: tf.unique.
+    """
+    return Unique(*named(name, unique_p, x, out_idx=as_dtype(out_idx))[:2])
+
+
+@public("unique_with_counts")
+def unique_with_counts(x: Any, out_idx: Any = int32, name: str | None = None) -> Any:
+    """`unique`, and how often each element occurs. t[n] -> t[m], i[n], i[m]. Source: tf.unique_with_counts."""
+    return UniqueWithCounts(*named(name, unique_p, x, out_idx=as_dtype(out_idx)))
+
+
+_UNLIKE_ROWS = "Leading dim_size of both tensors must match."
+
+
+def _infer_search(sequence: Aval, values: Aval, *, right: bool, out_type: DType) -> Aval:
+    rows = [None if x.shape is None else x.shape[0] for x in (sequence, values)]
+    if None not in rows and rows[0] != rows[1]:
+        raise InvalidArgumentError(None, None, _UNLIKE_ROWS)
+    return Aval(out_type, values.shape)
+
+
+@custom(
+    op="SearchSorted",
+    infer=_infer_search,
+    dtypes=_ORDERED,
+    step="search",
+    samples=lambda: [
+        (
+            (np.array([[1, 3, 3, 5], [0, 2, 4, 6]]).astype(t), np.array([[0, 3, 6], [2, 7, 1]]).astype(t)),
+            {"right": r, "out_type": int32},
+        )
+        for t in ("float32", "int32", "float64", "uint8")
+        for r in (False, True)
+    ],
+    error_samples=lambda: [
+        (
+            (np.ones([1, 2]), np.ones([3, 2])),
+            {"right": False, "out_type": int32},
+            InvalidArgumentError,
+            "Leading dim_size of both tensors must match",
+        )
+    ],
+)
+def search_sorted(sequence: Array, values: Array, *, right: bool, out_type: DType) -> Any:
+    """Where each value would go in its sorted row: before its equals, or after them. t[b, n], t[b, m] -> i[b, m]."""
+    if len(sequence) != len(values):
+        raise invalid(_UNLIKE_ROWS)
+    side: Any = "right" if right else "left"
+    rows = [np.searchsorted(s, v, side) for s, v in zip(sequence, values, strict=True)]
+    return np.array(rows).astype(out_type.numpy_dtype).reshape(values.shape)
+
+
+def _as_rows(x: Any) -> Any:
+    """The last axis alone, below one other: t[*s, n] -> t[prod(s), n]."""
+    n = dim(x, -1)
+    if x.shape.rank is None:
+        return reshape(x, [-1, n])
+    # Not -1: of an array without elements reshape cannot tell how many rows it has.
+    return reshape(x, [product_of(extents_of(x)[:-1]), n])
+
+
+@public("searchsorted")
+def searchsorted(
+    sorted_sequence: Any, values: Any, side: str = "left", out_type: Any = int32, name: str | None = None
+) -> Any:
+    """Where each value would go in a sorted sequence (last axis): before its equals, or after ("right").
+
+    t[*s, n], t[*s, m] -> i[*s, m]. Raises: ValueError for another side. Source: tf.searchsorted.
+    """
+    if side not in ("left", "right"):
+        raise ValueError(f"Argument `side` must be either 'right' or 'left'. Received: `side` = '{side}'.")
+    sequence = as_tensor(sorted_sequence)
+    wanted = as_tensor(values, sequence.dtype)
+    if 0 in (sequence.shape.rank, wanted.shape.rank):
+        raise InvalidArgumentError(None, None, "slice index -1 of dimension 0 out of bounds. [Op:StridedSlice]")
+    flat, rows = _as_rows(sequence), _as_rows(wanted)
+    found = named(name, search_sorted, flat, rows, right=side == "right", out_type=as_dtype(out_type))
+    return reshape(found, shape(wanted, "int64"))

@@ -1,0 +1,119 @@
+"""The rest of a plan: the steps behind a shape that is data, planned when it is known.
+
+Rule: a rest is a schedule of the same Program with more of it known; where none can be made, the ops' bodies run.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from fastgraph.compiler.program.shape_inference import CannotPlan, infer_graph
+from fastgraph.core.base.shapes import Aval
+from fastgraph.core.tensor import from_array
+from fastgraph.graph.interpreter import run_node
+from fastgraph.graph.ir import Node, Value
+from fastgraph.runtime import plan as specs
+from fastgraph.runtime.executor import Plan
+from fastgraph.runtime.known_shapes import known_sizes
+from fastgraph.runtime.plan import Place, StepSpec
+from fastgraph.runtime.step_specs import PLANS_KEPT, StepSpecs, host_plan
+
+
+class WithRest(StepSpecs):
+    """A schedule that may end in a rest."""
+
+    def spec(self) -> specs.PlanSpec:
+        """Return what a Plan is made of."""
+        raise NotImplementedError
+
+    def _rest(self, index: dict[int, int]) -> StepSpec:
+        """Return the step that runs the later steps, by a plan made when their sizes are known."""
+        numbers = self.rest_inputs
+        produced = {number for old in self.later for number in self.program.steps[old].outputs} | {*self.unsettled}
+        outputs = [number for number in dict.fromkeys(self.program.outputs) if number in produced]
+        after = {self.producer[number] for number in numbers if self.producer.get(number, -1) >= 0}
+        for old in self.later:
+            after |= {self.position[other] for other in self._program_after(old) if other in self.position}
+        for number in outputs:
+            self._slot(Place.GIVEN, number, dynamic=not self.static(number))
+        plans: OrderedDict[tuple[tuple[int, ...], ...], Plan] = OrderedDict()
+        dynamic = [number for number in numbers if self.slots[self.slot_of[number]].dynamic]
+        # What only the later steps take is theirs, if they know its memory by one name and nothing else does.
+        kept = {*self.program.outputs, *self.consumers}
+        names = Counter(self.slot_of[n] for n in numbers)
+        own = [
+            n
+            for n in numbers
+            if (n in self.own or self.producer.get(n, -1) >= 0)
+            and names[self.slot_of[n]] == 1
+            and kept.isdisjoint(self.groups.get(self.slot_of[n], [n]))
+        ]
+        # All else is inferred again: what follows from a shape has a value once the shape is known.
+        computed = [*self.inputs, *[number for old in self.now for number in self.program.steps[old].outputs]]
+        known = dict(self.computed)
+        known.update({self.program.values[n]: self.aval(n) for n in computed if self.static(n)})
+
+        def resolve(shapes: tuple[tuple[int, ...], ...]) -> Plan:
+            found = plans.get(shapes)
+            if found is None:
+                given = dict(known)
+                for number, shape in zip(dynamic, shapes, strict=True):
+                    given[self.program.values[number]] = Aval(self.aval(number).dtype, shape)
+                arguments = [self.table[value] for value in self.program.graph.parameters]
+                try:
+                    table = known_sizes(self.program, arguments, given)
+                    part = replace(self.program, outputs=tuple(outputs))
+                    found = Plan(type(self)(self.planner, part, table, self.later, numbers, given, own).spec())
+                except CannotPlan:  # the ops' bodies say what is wrong
+                    found = self._interpreted(numbers, outputs, given)
+                plans[shapes] = found
+                while len(plans) > PLANS_KEPT:
+                    plans.popitem(last=False)
+            return found
+
+        return specs.Rest(
+            after=tuple(sorted({index[before] for before in after if before in index})),
+            inputs=tuple([self.slot_of[number] for number in numbers]),
+            outputs=self._operands(outputs),
+            resolve=resolve,
+            pinned=True,
+            cost=5000.0,
+            name="rest",
+        )
+
+    def _interpreted(self, inputs: Sequence[int], outputs: Sequence[int], given: dict[Value, Aval]) -> Plan:
+        """Return a plan that runs the later steps node by node."""
+        values = self.program.values
+        # A shape may be known of a value that is no input of the rest: what follows from it needs no value either.
+        arguments = [given.get(value, self.table[value]) for value in self.program.graph.parameters]
+        given = infer_graph(self.program.graph, arguments, given, partial=True)
+        later = {node for old in self.later for node in self.program.steps[old].nodes}
+
+        def function(*operands: Any) -> list[Any]:
+            known = dict(zip([values[number] for number in inputs], operands, strict=True))
+
+            def value_of(value: Value) -> Any:
+                if value not in known:
+                    run(value.node)
+                return known[value]
+
+            def run(node: Node) -> None:
+                aval = given.get(node.outputs[0]) if len(node.outputs) == 1 else None
+                if aval is not None and aval.value is not None:
+                    known[node.outputs[0]] = from_array(np.asarray(aval.value), aval.dtype)
+                    return
+                results = run_node(node, tuple([value_of(value) for value in node.inputs]))
+                known.update(zip(node.outputs, results, strict=True))
+
+            for node in self.program.graph.nodes:
+                if node in later and not (node.outputs and all(value in known for value in node.outputs)):
+                    run(node)
+            return [value_of(values[number]) for number in outputs]
+
+        arguments = [given.get(values[number], self.table[values[number]]) for number in inputs]
+        return host_plan(self.program.graph.name, arguments, [values[n].aval for n in outputs], function)

@@ -1,0 +1,458 @@
+"""The compiler from top to bottom, and what a traced graph is run by.
+
+Rule: a call never waits for a compiler, unless told to: until the kernels are there the graph is interpreted, and
+the tier changes as a whole, between two calls.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import threading
+import time
+import types
+import warnings
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from fastgraph.compiler.convolution_epilogues import fuse_epilogues
+from fastgraph.compiler.decompose import expand
+from fastgraph.compiler.program.shape_inference import CannotPlan
+from fastgraph.compiler.program.symbolic_extents import fits, shapes_of, witness_shapes
+from fastgraph.compiler.store import kernel_service, wait_message
+from fastgraph.core.base import flags
+from fastgraph.core.base.dtype import resource
+from fastgraph.core.base.gc_pause import resting
+from fastgraph.core.base.locks import Lock, importing
+from fastgraph.core.base.shapes import Aval
+from fastgraph.core.native.buffer import Cell
+from fastgraph.graph.interpreter import interpret, interpret_unless
+from fastgraph.graph.ir import Graph, Node, Value
+from fastgraph.graph.passes import optimize
+from fastgraph.runtime.executor import Plan
+from fastgraph.runtime.foreground import is_quiet
+
+if TYPE_CHECKING:
+    from fastgraph.compiler.program.kernel_spec import KernelSpec
+    from fastgraph.compiler.program.program import Program
+    from fastgraph.runtime.schedule import Planner
+
+Shapes = tuple[tuple[int, ...], ...]
+
+#: A program is made in the background when nobody has traced for so long, or after so long all the same (seconds): both
+#: are Python's, and who traces one function after the other would wait for the programs of those before.
+QUIET_S = 0.004
+LATEST_S = 0.1
+#: So long it waits for the graph's own first result, by NumPy: of both at once, each gets Python only when the other
+#: has had it for 5 ms.
+FIRST_RUN_S = 0.5
+#: A first call by NumPy that has worked for so long (seconds) waits for its Program, and is begun again by that if all
+#: kernels were in the store: the Program is made about as quickly, and would take Python from the call in any case. But
+#: it waits no longer than for so much work of this process, nor LONGEST_S in all on a machine that does other things.
+LONG_S = 0.25
+WORK_S = 0.5
+LONGEST_S = 2.0
+#: So long (seconds) at most the end of a program waits for what is made in the background.
+PATIENCE_S = 1.0
+#: How many plans, and Programs for other witnesses, an executable keeps.
+PLANS_KEPT = 256
+VERSIONS_KEPT = 64
+
+
+def expand_all(graph: Graph) -> Graph:
+    """`graph` with the ops that stand for others replaced, and simplified again if there were any."""
+    expanded = expand(graph)
+    return graph if expanded is graph else optimize.prune(optimize.simplify(expanded))
+
+
+#: Graph -> Graph, in order. Then `assemble` makes the Program of a graph (fusion, loop nests, kernels' sources), the
+#: store makes machine code of its kernels, and the schedule a Plan for each set of shapes.
+PASSES: tuple[Callable[[Graph], Graph], ...] = (optimize.optimise, expand_all, fuse_epilogues)
+
+
+def compile_graph(graph: Graph, observe: Callable[[str, Graph], None] | None = None) -> Graph:
+    """The graph after all PASSES; `observe` is told the graph after each."""
+    for each in PASSES:
+        graph = each(graph)
+        if observe is not None:
+            observe(each.__name__, graph)
+    return graph
+
+
+@dataclass
+class Origin:
+    """Where a graph's first arguments come from: values of another graph, which one of the executables has run.
+
+    What sizes have to do with each other is then known from there: no witness of a gradient's arguments by themselves
+    would say that one has as many elements as two others together.
+    """
+
+    executables: Callable[[], Sequence[Executable]]
+    values: Sequence[Value]
+
+    def witnesses(self, shapes: Shapes) -> Iterator[Shapes]:
+        """What stood for the sizes there, as witnesses of arguments that now have these shapes."""
+        for executable in self.executables():
+            for witness in list(executable._versions):
+                found = shapes_of(executable.traced, witness, self.values)
+                if found is None or any(shape is None or None in shape for shape in found):
+                    continue
+                stand_in: Any = (*found, *shapes[len(found) :])
+                if fits(stand_in, shapes):
+                    yield stand_in
+
+
+@dataclass
+class _Version:
+    """The Program for one set of witness shapes on its way to being runnable."""
+
+    shapes: Shapes
+    program: Program | None = None
+    planner: Planner | None = None
+    handles: dict[KernelSpec, kernel_service.Handle] | None = None
+    error: BaseException | None = None
+    refused: frozenset[Node] = frozenset()
+
+    def __post_init__(self) -> None:
+        self.made = threading.Event()
+        self.wanted = threading.Event()  # somebody waits for it, or calls the graph again
+        self.process = os.getpid()
+
+    @property
+    def ready(self) -> bool:
+        """Whether every kernel may be called."""
+        return self.handles is not None and all(h.ready for h in self.handles.values())
+
+
+class Executable:
+    """Runs one traced graph on its parameters: inputs, then captures (Cells where resources stand)."""
+
+    def __init__(self, graph: Graph, name: str = "", origin: Origin | None = None) -> None:
+        self.traced = graph
+        self.origin = origin
+        self.name = name or graph.name
+        self._lock = Lock()
+        self._optimised: Graph | None = None
+        self._versions: OrderedDict[Shapes, _Version] = OrderedDict()  # that used last at the end, as in the plans
+        self._plans: OrderedDict[tuple[Any, ...], Plan] = OrderedDict()
+        self._latest: _Version | None = None
+        self._has_run = False  # by the ops' bodies
+        self._spent = 0.0  # seconds in them
+
+    @property
+    def graph(self) -> Graph:
+        """The optimised graph."""
+        found = self._optimised
+        if found is None:
+            with self._lock:
+                found = self._optimised
+                if found is None:
+                    with resting:
+                        found = self._optimised = compile_graph(self.traced)
+        return found
+
+    def __call__(self, inputs: Sequence[Any]) -> list[Any]:
+        """The graph's outputs. Raises what its ops raise."""
+        plan = self.plan(inputs)
+        if plan is None:
+            begun = time.monotonic()
+            results: list[Any] | None
+            if self._has_run or flags.get("tier") == "first":
+                results = interpret(self.graph, inputs)
+            else:
+                results = interpret_unless(self.graph, inputs, LONG_S, self._comes_soon)
+                plan = self.plan(inputs) if results is None else None
+            if results is None and plan is None:
+                results = interpret(self.graph, inputs)
+            if results is not None:
+                self._has_run = True
+                self._spent += time.monotonic() - begun
+                return results
+            assert plan is not None
+        return plan.run(list(inputs))
+
+    def _comes_soon(self) -> bool:
+        """Whether the Program of a call that is being interpreted runs after a brief wait, with nothing to compile."""
+        version = self._latest
+        if version is None or kernel_service.none_stored():
+            return False
+        version.wanted.set()
+        begun, used = time.monotonic(), time.process_time()
+        while not version.made.wait(0.02):
+            if time.process_time() - used > WORK_S or time.monotonic() - begun > LONGEST_S:
+                return False
+        return version.ready
+
+    def plan(self, inputs: Sequence[Any]) -> Plan | None:
+        """The compiled plan for inputs of these shapes; None as long as there is none."""
+        key = tuple([None if isinstance(x, Cell) else x.aval.shape for x in inputs])
+        found = self._plans.get(key)
+        if found is None:
+            return self._find_plan(key)
+        if len(self._plans) > 1:
+            with contextlib.suppress(KeyError):  # another thread has just let it go
+                self._plans.move_to_end(key)
+        return None if flags.get("tier") == "first" else found
+
+    def _find_plan(self, key: tuple[Any, ...]) -> Plan | None:
+        tier = flags.get("tier")
+        if tier == "first":
+            return None
+        avals = [
+            Aval(resource, ()) if s is None else Aval(v.aval.dtype, s)
+            for v, s in zip(self.graph.parameters, key, strict=True)
+        ]
+        made = self._planned(avals)
+        if made is not None:
+            return self._kept(key, made)
+        shapes: Shapes = tuple([() if s is None else s for s in key])
+        # Where these extents break what a witness promised, a Program is made for them alone.
+        for stand_in in dict.fromkeys(self._witnesses(shapes)):
+            version = self._version(stand_in, wait=tier == "last")
+            if tier == "last":
+                self._settle(version)
+            if version.error is not None:
+                continue
+            if not version.ready or version.planner is None or version.program is None:
+                self._mend(version)
+                return None
+            try:
+                with resting:
+                    return self._kept(key, version.planner.make(version.program, avals))
+            except CannotPlan:
+                continue  # if it goes on like this, the ops' bodies say what is wrong
+        return None
+
+    def _planned(self, avals: Sequence[Aval]) -> Plan | None:
+        """A plan of a Program that is there already and runs at these shapes, if the one used last does."""
+        with self._lock:
+            version = next(reversed(self._versions.values()), None)
+        if version is None or not version.ready or version.planner is None or version.program is None:
+            return None
+        try:  # whether the shapes fit the program is asked there
+            with resting:
+                return version.planner.make(version.program, avals)
+        except CannotPlan:
+            return None
+
+    def _kept(self, key: tuple[Any, ...], made: Plan) -> Plan:
+        with self._lock:
+            self._plans[key] = made
+            while len(self._plans) > PLANS_KEPT:
+                self._plans.popitem(last=False)
+        return made
+
+    def _witnesses(self, shapes: Shapes) -> Iterator[Shapes]:
+        """What may stand for these shapes, the best first."""
+        if self.origin is not None and any(v.aval.shape is None or None in v.aval.shape for v in self.graph.parameters):
+            yield from self.origin.witnesses(shapes)
+        yield witness_shapes(self.graph, shapes)
+        yield shapes
+
+    # -- making programs -----------------------------------------------------------------------------------------------
+
+    def _version(self, witness: Shapes, wait: bool) -> _Version:
+        """The version for these witness shapes; it is made in the background unless it is waited for."""
+        with self._lock:
+            version = self._versions.get(witness)
+            if version is None or (not version.made.is_set() and version.process != os.getpid()):
+                version = self._versions[witness] = _Version(witness)
+                if wait:
+                    self._make(version)
+                else:
+                    begun = (weakref.ref(self), version)
+                    _begun.append(begun)
+                    threading.Thread(target=_make_later, args=begun, name="fastgraph-build", daemon=True).start()
+            elif wait or self._has_run:
+                version.wanted.set()
+            self._versions.move_to_end(witness)
+            self._let_go()
+            self._latest = version
+        if wait:
+            version.made.wait()
+        return version
+
+    def _let_go(self) -> None:
+        """Keep no more than VERSIONS_KEPT; what is being made is let go when it is done."""
+        while len(self._versions) > VERSIONS_KEPT:
+            oldest = next(iter(self._versions))
+            if not self._versions[oldest].made.is_set():
+                break
+            del self._versions[oldest]
+
+    def _make(self, version: _Version) -> None:
+        """Assemble the program and ask for its kernels."""
+        try:
+            kernel_service.expect()
+            with importing:  # here: a first result by the ops' bodies does not wait for it
+                from fastgraph.compiler.assemble import assemble
+                from fastgraph.compiler.program.program import kernel_steps
+                from fastgraph.runtime.schedule import Planner
+            graph = self.graph
+            with resting:
+                program = assemble(graph, version.shapes, version.refused)
+            specs = list(dict.fromkeys([step.kernel for step in kernel_steps(program)]))
+            handles = dict(zip(specs, kernel_service.request(specs), strict=True))
+            version.planner = Planner(lambda spec: handles[spec].address)
+            version.program = program
+            version.handles = handles
+        except CannotPlan as error:
+            version.error = error  # the ops do not fit these shapes: their bodies say what is wrong
+        except ImportError as error:
+            version.error = error
+            kernel_service.miss(error)
+        except Exception as error:
+            version.error = error
+            warnings.warn(f"{self.name} runs uncompiled: {type(error).__name__}: {error}", RuntimeWarning, stacklevel=2)
+        finally:
+            version.made.set()
+
+    def _settle(self, version: _Version, timeout: float | None = None) -> bool:
+        """Wait until the version can run; kernels that fail give way to their ops' bodies."""
+        while version.handles is not None and not version.ready:
+            if timeout is None:
+                wait_message.wait(self.name, version.handles.values())
+            for handle in version.handles.values():
+                if not handle.wait(timeout) and handle.error is None:
+                    return False
+            if not self._mend(version):
+                break
+        return version.ready
+
+    def _mend(self, version: _Version) -> bool:
+        """Where kernels have failed, make the program again with their ops as host steps; whether that was so."""
+        failed = {s: h.error for s, h in (version.handles or {}).items() if h.error is not None}
+        told = all(h.told for s, h in (version.handles or {}).items() if s in failed)
+        if not failed or version.program is None:
+            return False
+        with importing:
+            from fastgraph.compiler.program.program import kernel_steps
+        with self._lock:
+            nodes = {n for step in kernel_steps(version.program) if step.kernel in failed for n in step.nodes}
+            if nodes <= version.refused:
+                return False
+            version.refused |= nodes
+            if not told:
+                warnings.warn(
+                    f"{self.name}: {len(failed)} kernel(s) cannot be compiled, their ops run uncompiled: "
+                    + next(iter(failed.values())).splitlines()[0],
+                    RuntimeWarning,
+                    stacklevel=2,
+                )
+            self._make(version)
+        return True
+
+    # -- what is known about it ----------------------------------------------------------------------------------------
+
+    def _current(self) -> _Version:
+        """The version asked for last, or that of the traced shapes."""
+        if self._latest is None:
+            noted = [v.aval.shape for v in self.graph.parameters]
+            shapes = tuple([tuple([2 if n is None else n for n in s or ()]) for s in noted])
+            self._version(witness_shapes(self.graph, shapes), wait=True)
+        assert self._latest is not None
+        self._latest.wanted.set()
+        self._latest.made.wait()
+        return self._latest
+
+    @property
+    def program(self) -> Program | None:
+        """The Program asked for last."""
+        return self._current().program
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether all kernels of the version asked for last are there."""
+        return self._latest is not None and self._latest.made.is_set() and self._latest.ready
+
+    @property
+    def host_steps(self) -> int:
+        """How many steps run Python, those in branches and loops included."""
+        program = self.program
+        if program is None:
+            return len(self.graph.nodes)
+        return int(_for_people().host_steps(program))
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until the kernels are there; whether they are."""
+        version = self._current()
+        return self._settle(version, timeout) and version.error is None
+
+    def steps(self) -> list[Any]:
+        """The steps of the compiled Program, for people: number, kind, ops, waits_for."""
+        program = self.program
+        return [] if program is None else list(_for_people().step_rows(program))
+
+    def counts(self) -> dict[str, int]:
+        """What a call costs by count, subprograms included, and the memory it takes: the arena, Blocks of their own."""
+        plan = next(reversed(self._plans.values()), None)
+        return {**_for_people().counts(self.program, plan), "host_steps": self.host_steps}
+
+    def explain(self) -> str:
+        """The graph after each pass, the steps and the kernels' sources."""
+        parts: list[str] = []
+        compile_graph(self.traced, lambda name, graph: parts.append(f"# after {name}\n{graph}"))
+        program = self.program
+        if program is not None:
+            parts.append(_for_people().describe(program))
+        parts += [_for_people().describe_plan(plan) for plan in self._plans.values()]
+        return "\n".join(parts)
+
+
+def _for_people() -> types.ModuleType:
+    """What describes programs."""
+    with importing:
+        from fastgraph.runtime import explain
+    return explain
+
+
+#: What is being made in the background, or is about to be.
+_begun: list[tuple[weakref.ref[Executable], _Version]] = []
+
+
+def _make_later(executable: weakref.ref[Executable], version: _Version) -> None:
+    """Make the version when nobody traces any more; not at all if its graph is gone by then."""
+    try:
+        begun = time.monotonic()
+        while not version.wanted.wait(QUIET_S) and not is_quiet(QUIET_S):
+            made = executable()
+            if made is None:
+                return
+            latest = LATEST_S if made._has_run else max(LATEST_S, FIRST_RUN_S)
+            if time.monotonic() - begun > latest:
+                break
+            del made
+        made = executable()
+        if made is not None:
+            made._make(version)
+    finally:
+        with contextlib.suppress(ValueError):
+            _begun.remove((executable, version))
+
+
+def _finish() -> None:
+    """At the end of a program: what its graphs have taken on NumPy, but PATIENCE_S at most, is worth waiting for.
+
+    Then a process that compiles knows of their kernels, and the next program finds them.
+    """
+    end = time.monotonic()
+    if not flags.get("linger") or not flags.get("worker"):
+        return
+    for executable, version in list(_begun):
+        spent = getattr(executable(), "_spent", 0.0)
+        if version.process == os.getpid():
+            version.wanted.set()
+            version.made.wait(max(0.0, end + min(spent, PATIENCE_S) - time.monotonic()))
+
+
+try:  # threads and processes can be started then, which from Python 3.12 on they cannot when `atexit` calls
+    threading._register_atexit(_finish)  # type: ignore[attr-defined]
+except (AttributeError, RuntimeError):  # it is gone, or the program is ending already
+    atexit.register(_finish)
+
+
+__all__ = ["PASSES", "Executable", "Value", "compile_graph"]

@@ -1,0 +1,242 @@
+# Runs: a frame's steps one after another, or on the pool. Part of executor.pyx.
+
+cdef inline int _after_step(Frame* f, int32_t i, CStep* s, bint caller) noexcept nogil:
+    """Let go of what the step was the last to use, and look at signals."""
+    cdef int32_t k
+    for k in range(s.n_release):
+        block_release(f.block[s.release[k]])
+        f.block[s.release[k]] = NULL
+    if caller:
+        return _breathe(f, s.cost)
+    if fg_load32(&f.call.cancelled):
+        return _fail_code(f, i, FAULT_CANCELLED, 0)
+    return 0
+
+
+cdef inline int _run_step(Frame* f, int32_t i, CStep* s, bint caller) noexcept nogil:
+    """A whole step, in program order on this thread."""
+    cdef int32_t k
+    cdef int failed
+    if s.n_updates:
+        failed = _prepare(f, i, s)
+        for k in range(s.n_shards if not failed else 0):
+            failed = failed or _run_shard(f, i, s, k, caller)
+        _release_claims(f, i, s)
+        if failed:
+            return -1
+        return _after_step(f, i, s, caller)
+    if s.n_allocate or s.n_copies or s.counted != NULL:
+        if _prepare(f, i, s):
+            return -1
+    if s.n_shards == 1:
+        if s.kind <= GEMM:
+            if _run_range(f, i, s, 0, s.extent):
+                return -1
+        elif _run_shard(f, i, s, 0, caller):
+            return -1
+    else:
+        for k in range(s.n_shards):
+            if _run_shard(f, i, s, k, caller):
+                return -1
+    return _after_step(f, i, s, caller)
+
+
+cdef int _run_timed(Frame* f, int64_t* times) noexcept nogil:
+    """Like _run on one thread, keeping the least nanoseconds that each step took."""
+    cdef int32_t i
+    cdef int64_t begin = fg_now_ns(), end
+    for i in range(f.plan.n_steps):
+        if _run_step(f, i, &f.plan.steps[i], True):
+            return -1
+        end = fg_now_ns()
+        if times[i] == 0 or end - begin < times[i]:
+            times[i] = end - begin
+        begin = end
+    return 0
+
+
+cdef int _run(Frame* f, bint caller) noexcept nogil:
+    """Run a frame's steps: one after another, or on the pool where the plan is worth it. -1: see f.fault."""
+    cdef CPlan* p = f.plan
+    cdef int32_t i
+    if p.parallel and pool_threads() > 1:
+        return _run_parallel(f, caller)
+    for i in range(p.n_steps):
+        if _run_step(f, i, &p.steps[i], caller):
+            return -1
+    return 0
+
+
+cdef void _push(Frame* f, int32_t i) noexcept nogil:
+    """Make step i ready; the frame's lock is held."""
+    cdef CPlan* p = f.plan
+    cdef int32_t at, up, rank
+    if p.steps[i].pinned:
+        f.ready_pinned[f.n_ready_pinned] = i
+        fg_store32(&f.n_ready_pinned, f.n_ready_pinned + 1)
+        return
+    rank = p.steps[i].rank
+    at = f.n_heap
+    fg_store32(&f.n_heap, at + 1)
+    while at > 0:
+        up = (at - 1) >> 1
+        if f.heap[up] <= rank:
+            break
+        f.heap[at] = f.heap[up]
+        at = up
+    f.heap[at] = rank
+
+
+cdef void _pop(Frame* f) noexcept nogil:
+    cdef int32_t at = 0, child, rank
+    fg_store32(&f.n_heap, f.n_heap - 1)
+    rank = f.heap[f.n_heap]
+    while True:
+        child = 2 * at + 1
+        if child >= f.n_heap:
+            break
+        if child + 1 < f.n_heap and f.heap[child + 1] < f.heap[child]:
+            child += 1
+        if rank <= f.heap[child]:
+            break
+        f.heap[at] = f.heap[child]
+        at = child
+    f.heap[at] = rank
+
+
+cdef int32_t _worth_waking(Frame* f) noexcept nogil:
+    """How many threads would find something worth the wake-up; the frame's lock is held."""
+    cdef int32_t k, i, found = 0
+    for k in range(min(f.n_heap, 32)):
+        i = f.plan.order[f.heap[k]]
+        if f.plan.steps[i].worth:
+            found += f.plan.steps[i].n_shards - f.next_shard[i]
+    return found
+
+
+cdef void _participate(Frame* f, bint caller) noexcept nogil:
+    """Run ready steps until there is none. Every thread in a region does just this."""
+    cdef CPlan* p = f.plan
+    cdef CStep* s
+    cdef int32_t i, k, shard, spare, target
+    cdef bint skipped, wake
+    fg_lock(&f.lock)
+    while True:
+        if caller and f.n_ready_pinned > 0:
+            k = 0
+            for i in range(1, f.n_ready_pinned):
+                if f.ready_pinned[i] < f.ready_pinned[k]:
+                    k = i
+            i = f.ready_pinned[k]
+            fg_store32(&f.n_ready_pinned, f.n_ready_pinned - 1)
+            f.ready_pinned[k] = f.ready_pinned[f.n_ready_pinned]
+            shard = 0
+        elif f.n_heap > 0:
+            i = p.order[f.heap[0]]
+            # The thread that calls takes the first shards, helpers the last: so each goes on with that part of memory
+            # that it worked on in the step before, which lies in its core's cache.
+            if caller:
+                shard = f.from_front[i]
+                f.from_front[i] += 1
+            else:
+                shard = p.steps[i].n_shards - 1 - (f.next_shard[i] - f.from_front[i])
+            if f.prepared[i] and f.next_shard[i] + 1 < p.steps[i].n_shards:
+                f.next_shard[i] += 1
+            else:
+                _pop(f)  # the last shard; or nobody else may begin before the step is prepared
+        else:
+            break
+        s = &p.steps[i]
+        # What comes after a failed step in program order does not run; what comes before still does.
+        skipped = fg_load32(&f.call.cancelled) or (f.fault.code != FAULT_NONE and i > f.fault.order)
+        if not f.prepared[i]:
+            if not skipped and (s.n_allocate or s.n_copies or s.n_updates or s.counted != NULL):
+                fg_unlock(&f.lock)
+                _prepare(f, i, s)
+                fg_lock(&f.lock)
+                skipped = fg_load32(&f.call.cancelled) or (f.fault.code != FAULT_NONE and i >= f.fault.order)
+            f.prepared[i] = 1
+            f.next_shard[i] = 1
+            if s.n_shards > 1:
+                if skipped:
+                    f.shards_left[i] = 1
+                else:
+                    _push(f, i)
+        spare = _worth_waking(f)
+        fg_unlock(&f.lock)
+        if spare > 0:
+            region_invite(&f.region, spare)
+        if not skipped:
+            _run_shard(f, i, s, shard, caller)
+            if caller:
+                _breathe(f, s.cost / s.n_shards)
+        fg_lock(&f.lock)
+        f.shards_left[i] -= 1
+        if f.shards_left[i] == 0:
+            if s.n_updates:
+                _release_claims(f, i, s)
+            for k in range(s.n_successors):
+                target = s.successors[k]
+                f.waiting_for[target] -= 1
+                if f.waiting_for[target] == 0:
+                    _push(f, target)
+            fg_store32(&f.remaining, f.remaining - 1)
+        wake = f.sleeping and (f.remaining == 0 or f.n_heap > 0 or f.n_ready_pinned > 0)
+        if wake:
+            f.sleeping = 0
+            fg_unlock(&f.lock)
+            fg_event_raise(&f.event)
+            fg_lock(&f.lock)
+    fg_unlock(&f.lock)
+
+
+cdef void _help(Region* region) noexcept nogil:
+    _participate(<Frame*>region, False)
+
+
+cdef int _run_parallel(Frame* f, bint caller) noexcept nogil:
+    """Run a frame's steps with whoever comes to help; gives when all are done or skipped."""
+    cdef CPlan* p = f.plan
+    cdef int32_t i, spins
+    cdef int64_t until
+    cdef bint idle
+    f.n_heap = f.n_ready_pinned = 0
+    f.remaining = p.n_steps
+    f.sleeping = 0
+    f.event.raised = 0
+    f.lock = 0
+    for i in range(p.n_steps):
+        f.waiting_for[i] = p.dependencies[i]
+        f.next_shard[i] = f.from_front[i] = 0
+        f.shards_left[i] = p.steps[i].n_shards
+        f.prepared[i] = 0
+    region_init(&f.region, _help)
+    region_open(&f.region)
+    fg_lock(&f.lock)
+    for i in range(p.n_steps):
+        if p.dependencies[i] == 0:
+            _push(f, i)
+    fg_unlock(&f.lock)
+    while True:
+        _participate(f, caller)
+        if fg_load32(&f.remaining) == 0:
+            break
+        if region_orphaned(&f.region):
+            break
+        until = fg_now_ns() + SPIN_NS
+        spins = 0
+        while fg_load32(&f.remaining) != 0 and fg_load32(&f.n_heap) == 0 and fg_load32(&f.n_ready_pinned) == 0:
+            fg_pause()
+            spins += 1
+            if spins & 63 == 0 and fg_now_ns() > until:
+                break
+        fg_lock(&f.lock)
+        idle = f.remaining != 0 and f.n_heap == 0 and (f.n_ready_pinned == 0 or not caller)
+        f.sleeping = idle
+        fg_unlock(&f.lock)
+        if idle and not fg_event_wait(&f.event, SIGNAL_NS) and caller:
+            _look_at_signals(f)
+    region_close(&f.region)
+    if fg_load32(&f.remaining) != 0:
+        return _fail_code(f, 0, FAULT_CANCELLED, 1)
+    return -1 if f.fault.code != FAULT_NONE else 0

@@ -1,0 +1,618 @@
+"""ConcreteFunction: one graph of a Function, with the signature it was traced for.
+
+Rule: what was a Python value when it was traced is bound; only tensors (and Variables, which count by identity) are
+arguments of the graph.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+from fastgraph.core.base import nesting
+from fastgraph.core.base.shapes import TensorShape, TensorSpec, compatible, generalises
+from fastgraph.core.op_errors import message_name
+from fastgraph.core.tensor import EagerTensor, Tensor, convert, current_state
+from fastgraph.errors import FailedPreconditionError, InaccessibleTensorError, InvalidArgumentError
+from fastgraph.graph.captures import Deferred, cell_name, held_like, place_of, shown
+from fastgraph.graph.ir import Value
+from fastgraph.graph.trace import GraphTrace, SymbolicTensor, out_of_reach
+from fastgraph.graphdef.graph_view import Graph
+from fastgraph.staging.atomic_function import AtomicFunction
+from fastgraph.staging.fast_call import FastCall, forget_all
+from fastgraph.staging.graph_runner import Runner
+from fastgraph.staging.signature import cache_keys
+from fastgraph.staging.signature.cache_keys import Held
+from fastgraph.staging.signature.dataclass_arguments import apart, together
+from fastgraph.staging.signature.function_type import FunctionType, of_trace
+from fastgraph.staging.signature.parameters import with_shape
+from fastgraph.staging.signature.signature_printing import has_spec, pretty, spec_of, type_of_result
+from fastgraph.staging.signature.trace_types import TraceType, has_type, type_of
+from fastgraph.state.resource_handles import ResourceHandle
+
+#: Where a thread's state names the graphs that run, when it wants to know (graph_summaries.py).
+GRAPHS = "graphs_that_run"
+
+
+class Signature:
+    """What a trace was made for: its parameters in order with the specs or values they had (see keys.described)."""
+
+    def __init__(self, name: str, parameters: list[inspect.Parameter], structure: dict[str, Any]) -> None:
+        self.name = name
+        self.parameters = parameters  # of `structure`'s keys, in order; varargs stand as single positional ones
+        self.structure = structure
+
+    def has_tensors(self, name: str) -> bool:
+        """Whether the parameter takes tensors (or a Variable)."""
+        value = self.structure[name]
+        return any(
+            isinstance(leaf, TensorSpec)
+            or (isinstance(leaf, Held) and leaf.is_variable)
+            or (isinstance(leaf, TraceType) and leaf.flatten() != [])
+            for leaf in nesting.flatten(value, expand_composites=True)
+        )
+
+    @property
+    def structured_inputs(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """(positional arguments, keyword-only arguments) with TensorSpecs for tensors."""
+        args, kwargs = [], {}
+        for parameter in self.parameters:
+            value = together(self.structure[parameter.name])
+            if parameter.kind is inspect.Parameter.KEYWORD_ONLY:
+                kwargs[parameter.name] = value
+            else:
+                args.append(value)
+        return tuple(args), kwargs
+
+
+class ConcreteFunction(FastCall):
+    """A graph that can be called. Source: tf.types.experimental.ConcreteFunction.
+
+    Call it as the function that was traced: with tensors in the places of tensors; Python values may be left out, and
+    if given must be those of the trace.
+    """
+
+    def __init__(self, trace: GraphTrace, signature: Signature, structure: Any, name: str) -> None:
+        self._trace = trace
+        self.signature = signature
+        self._structure = structure  # of the result, SymbolicTensors as leaves
+        trace.graph.structured = signature, structure
+        self._runner = Runner(trace, name)
+        self.guard: cache_keys.Guard | None = None  # of the objects that the trace was made for
+        self.latest_use = 0  # a number that grows with time
+        self.first: ConcreteFunction | None = None  # what the call that it is traced for runs in its place
+        self._cell_names = [cell_name(held) for held, _ in trace.graph.captures]
+        flat = nesting.flatten(structure, expand_composites=True)
+        self._flat = flat
+        self._single = len(flat) == 1 and flat[0] is structure
+        self._kept = [is_computed(leaf) for leaf in flat]
+        self.label = name  # as text
+
+    # -- what it is
+
+    @property
+    def name(self) -> bytes:
+        """The name of the function, UTF-8 encoded as TensorFlow has it."""
+        return self.label.encode()
+
+    @property
+    def graph(self) -> Graph:
+        """The graph as written."""
+        return self._trace.graph.public
+
+    @property
+    def inputs(self) -> list[SymbolicTensor]:
+        """The placeholders of arguments and captures."""
+        return self.graph.inputs
+
+    @property
+    def outputs(self) -> list[SymbolicTensor]:
+        """The tensors that are returned."""
+        return self.graph.outputs
+
+    @property
+    def structured_outputs(self) -> Any:
+        """The result as the function built it, with symbolic tensors."""
+        return self.graph.structured_outputs
+
+    @property
+    def structured_input_signature(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """(positional arguments, keyword-only arguments) with TensorSpecs for tensors."""
+        return self.signature.structured_inputs
+
+    @property
+    def output_shapes(self) -> Any:
+        """The shapes of the result's tensors; where that is None, one of which nothing is known."""
+        return nesting.map_structure(
+            lambda leaf: TensorShape(None) if leaf is None else leaf.shape, nesting.taken_apart(self.structured_outputs)
+        )
+
+    @property
+    def output_dtypes(self) -> Any:
+        """The dtypes of the result's tensors; None where that is None."""
+        return nesting.map_structure(
+            lambda leaf: None if leaf is None else leaf.dtype, nesting.taken_apart(self.structured_outputs)
+        )
+
+    @property
+    def captured_inputs(self) -> list[Any]:
+        """What the graph uses from outside: eager tensors, and handles of Variables (None where one is gone)."""
+        return [shown(held) for held, _ in self._trace.graph.captures]
+
+    def enclosing(self) -> GraphTrace | None:
+        """Return the innermost trace whose tensors the graph takes, None if it takes none of any."""
+        taken = [held.trace for held, _ in self._trace.graph.captures if isinstance(held, SymbolicTensor)]
+        trace = current_state().trace
+        while taken and isinstance(trace, GraphTrace):
+            if trace in taken:
+                return trace
+            trace = trace.outer
+        return None
+
+    def set_external_captures(self, captures: Sequence[Any]) -> None:
+        """Let the graph use other tensors and Variables from outside, one for each of `captured_inputs`.
+
+        Raises ValueError if their number, or a dtype or shape, differs. A graph that calls this one keeps the old ones.
+        """
+        now = self._trace.graph.captures
+        if len(captures) != len(now):
+            raise ValueError(f"{self.label} captures {len(now)} tensors and Variables, got {len(captures)}")
+        self._capture([held_like(capture, old) for capture, (old, _) in zip(captures, now, strict=True)])
+
+    def replace_capture_with_deferred_capture(
+        self, tensor: Any, closure: Any, spec: Any, placeholder: Any = None, default_value: Any = None
+    ) -> None:
+        """Let `closure()` give, for every call, what stands in the place of a tensor or Variable from outside.
+
+        `spec` is what it gives; `placeholder` finds the place where `tensor` is not known; `default_value` changes
+        nothing here. A graph that calls this one keeps what is given while it is traced. Raises ValueError if there is
+        no such place or the spec does not fit it. Source: ConcreteFunction.replace_capture_with_deferred_capture.
+        """
+        captures = self._trace.graph.captures
+        i = place_of(captures, tensor, placeholder)
+        aval = captures[i][1].aval
+        if isinstance(spec, TensorSpec) and (spec.dtype != aval.dtype or not compatible(spec.aval.shape, aval.shape)):
+            raise ValueError(f"{spec} does not fit what the graph takes there: {spec_of(captures[i][1])}")
+        held = [each for each, _ in captures]
+        held[i] = Deferred(closure, aval)
+        self._capture(held)
+
+    def _capture(self, held: Sequence[Any]) -> None:
+        """Let the graph use these from outside."""
+        now = self._trace.graph.captures
+        self._trace.graph.captures[:] = [(each, value) for each, (_, value) in zip(held, now, strict=True)]
+        self._cell_names = [cell_name(held) for held, _ in self._trace.graph.captures]
+        self._runner = Runner(self._trace, self.label)
+        forget_all()
+
+    @property
+    def function_def(self) -> Any:
+        """The graph as TensorFlow's FunctionDef."""
+        from fastgraph.graphdef import exporter
+
+        return exporter.function_def(self._trace.graph, self.label)
+
+    @property
+    def inference_fn(self) -> AtomicFunction:
+        """The graph as a function of all that it takes, captures included."""
+        return AtomicFunction(self)
+
+    def add_to_graph(self, g: Graph | None = None, overwrite: bool = False) -> None:
+        """Add the function to the library of a graph (None: the one that is being made, if any): see as_graph_def."""
+        trace = current_state().trace
+        graph = g.ir if g is not None else trace.graph if isinstance(trace, GraphTrace) else None
+        if graph is not None and (overwrite or self.label not in graph.library):
+            graph.library = {**graph.library, self.label: self._trace.graph}
+
+    @property
+    def function_type(self) -> FunctionType:
+        """The signature of the trace, with the specs of tensors and the values of the others."""
+        result = nesting.map_structure(
+            lambda leaf: leaf if leaf is None else type_of_result(leaf), self.structured_outputs
+        )
+        return of_trace(self.signature.parameters, self.signature.structure, result)
+
+    @property
+    def variables(self) -> tuple[Any, ...]:
+        """The Variables that the graph uses."""
+        return self.graph.variables
+
+    @property
+    def trainable_variables(self) -> tuple[Any, ...]:
+        """The trainable ones among `variables`."""
+        return self.graph.trainable_variables
+
+    # -- calling it
+
+    def _call_slow(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call the graph. Raises TypeError for arguments that do not fit, InvalidArgumentError for wrong dtypes."""
+        leaves = self.leaves_of_call(args, kwargs)
+        if current_state().trace is None:
+            self.offer(self, args, kwargs, leaves)
+            self.note()
+        return self.call_flat(leaves)
+
+    def note(self) -> None:
+        """Note the graph where this thread wants those that run."""
+        graphs = current_state().extra.get(GRAPHS)
+        if graphs is not None:
+            graphs.setdefault(self._trace.graph)
+
+    def offer(self, caller: FastCall, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: list[Any]) -> None:
+        """Let `caller` remember the Plan for these arguments, if there is one and they say at sight that it fits."""
+        parts: list[cache_keys.Part] = []
+        given: list[Any] = []
+        if not all(cache_keys.pattern(argument, parts, given) for argument in (*args, *kwargs.values())):
+            return
+        if kwargs and not self._in_order(len(args), kwargs, given, by_name=caller is not self):
+            return
+        if len(given) != len(leaves) or not all(map(cache_keys.becomes, given, leaves)):
+            return
+        captures = [held for held, _ in self._trace.graph.captures]
+        if any(held() is None for held in captures if isinstance(held, weakref.ref)):
+            return
+        if any(isinstance(held, Deferred) for held in captures):
+            return
+        operands = self._operands(leaves)
+        recording = self._runner.recording(operands)
+        executable = self._runner.executable(None if recording is None else recording.derivative)
+        plan = getattr(executable, "plan", None)
+        found = None if plan is None else plan(operands)
+        if found is None:
+            return
+        call = (*args, *kwargs.values()), tuple(kwargs), parts, captures, self._runner.candidates
+        result, structure = self._packing
+        caller.remember(*call, result, self.pack if result == "packed" else structure, found, recording, self)
+
+    @functools.cached_property
+    def _packing(self) -> tuple[str, Any]:
+        """How an Entry packs the flat results, and the structure that it needs for that."""
+        structure = self._structure
+        flat_tensors = all(self._kept) and all(isinstance(leaf, Tensor) for leaf in self._flat)
+        if self._single and self._kept[0]:
+            return "single", None
+        if structure is None or (isinstance(structure, tuple) and structure == ()):
+            return "constant", structure
+        if type(structure) in (tuple, list) and len(structure) == len(self._flat) and flat_tensors:
+            return type(structure).__name__, None
+        if _is_plain(structure) and not any(isinstance(leaf, ResourceHandle) for leaf in self._flat):
+            return "nested", self.pack(range(len(self._trace.graph.outputs)))
+        return "packed", None  # by `pack`, which kept here would keep this object
+
+    def _in_order(self, n_positional: int, kwargs: dict[str, Any], given: list[Any], by_name: bool) -> bool:
+        """Whether it shows that the graph takes what was given, the last of it by names, in just this order.
+
+        Tensors show it by being the graph's arguments, unless one is given twice: f(y=a, x=a). Arrays are copied: for
+        them the names must come in the order of the parameters.
+        """
+        if all(type(tensor) is EagerTensor for tensor in given):
+            return len({id(tensor) for tensor in given}) == len(given)
+        order = list(self.signature.structure)
+        places = [order.index(name) if name in order else -1 for name in kwargs]
+        return by_name and places == sorted(places) and places[0] >= n_positional
+
+    def call_flat(self, leaves: list[Any]) -> Any:
+        """Call the graph on its input tensors and return the structured result."""
+        return self.pack(self._runner(self._operands(leaves)))
+
+    def leaves_of_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+        """Return the input tensors that a call's arguments hold. Raises as a call does.
+
+        The arguments are those of the function, or else the graph's tensors alone, in order or by their own names.
+        """
+        try:
+            return self._bind(args, kwargs)
+        except TypeError as error:
+            if error.__cause__ is not None:
+                raise
+            if also := self._flat_misfit(args, kwargs):
+                raise error from TypeError(also)
+            leaves = [*args, *[kwargs[name] for name in self._flat_names()[len(args) :]]]
+            if not all(isinstance(leaf, Tensor) for leaf in leaves):
+                raise
+        return self._fitted(leaves)
+
+    def _flat_misfit(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+        """Say why the call does not fit the graph's tensors alone either, in the order of the graph; "" if it does."""
+        names = self._flat_names()
+        summary = f"{self.signature.name}({', '.join(names)})"
+        if unknown := [name for name in kwargs if name not in names]:
+            return f"{summary} got unexpected keyword arguments: {', '.join(unknown)}."
+        if twice := [name for name in kwargs if name in names[: len(args)]]:
+            return f"{summary} got two values for '{twice[0]}'."
+        if len(args) > len(names):
+            return f"{summary} takes {len(names)} positional arguments, got {len(args)}."
+        if missing := [name for name in names[len(args) :] if name not in kwargs]:
+            return f"{summary} missing required arguments: {', '.join(missing)}."
+        return ""
+
+    def _flat_names(self) -> list[str]:
+        """Return what a call can name the graph's tensors: as their specs and parameters do, each once."""
+        return [value.node.name.replace("/", "_") for value in self._trace.graph.inputs]
+
+    def run_flat(self, operands: list[Any]) -> Any:
+        """Run the graph on all that it takes, outside of traces and tapes."""
+        return self._runner.executable()(operands)
+
+    def _operands(self, leaves: list[Any]) -> list[Any]:
+        """Return the parameters of the graph: the input tensors, then what is captured."""
+        operands = list(leaves)
+        for i, (held, _) in enumerate(self._trace.graph.captures):
+            if isinstance(held, Deferred):
+                operands.append(held.value())
+            elif type(held) is weakref.ref:
+                cell = held()
+                if cell is None:
+                    raise self._gone(i)
+                operands.append(cell)
+            elif isinstance(held, SymbolicTensor) and current_state().trace is None:
+                raise InaccessibleTensorError(out_of_reach(held, None))
+            else:
+                operands.append(held)
+        return operands
+
+    def pack(self, results: Sequence[Any]) -> Any:
+        """Return the flat results in the structure that the function returned."""
+        if self._single:
+            return results[0] if len(results) else self._structure
+        if not self._kept:
+            return self._structure
+        tensors = iter(results)
+        flat = [next(tensors) if kept else leaf for kept, leaf in zip(self._kept, self._flat, strict=True)]
+        return nesting.pack_sequence_as(self._structure, flat, expand_composites=True)
+
+    def _gone(self, i: int) -> FailedPreconditionError:
+        """Return the error for the Variable behind capture i, which is freed."""
+        name, value = self._cell_names[i], self._trace.graph.captures[i][1]
+        reader = next((node for node in self._trace.graph.nodes if value in node.inputs), None)
+        where = ""
+        if reader is not None:
+            line = reader.source[0] if reader.source else None
+            at = f" (defined at {line})" if line else ""
+            where = f"\n\t [[node {reader.name}{at}]]"
+        function = self.signature.name
+        return FailedPreconditionError(
+            None,
+            None,
+            f"Error while reading resource variable {name} from Container: localhost. This could mean that the "
+            f"variable was uninitialized. Not found: Resource localhost/{name}/N10tensorflow3VarE does not "
+            f"exist.{where} "
+            f"[Op:{self.label}]\n\nFunction call stack:\n{function} -> {function}\n",
+        )
+
+    def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+        """Return the input tensors that a call's arguments hold."""
+        given = self._assign(args, kwargs)
+        leaves: list[Any] = []
+        for parameter in self.signature.parameters:
+            name = parameter.name
+            traced = self.signature.structure[name]
+            if name not in given:
+                if self.signature.has_tensors(name) and not _only_variables(traced):
+                    raise TypeError(f"{self._summary()} missing required arguments: {name}.")
+                continue
+            self._check(name, traced, given[name], leaves)
+        return self._fitted(leaves)
+
+    def _fitted(self, leaves: list[Any]) -> list[Any]:
+        """Return the arguments as tensors of the dtypes and shapes that were traced."""
+        expected = self._trace.graph.inputs
+        return [self._fit(i, leaf, value) for i, (leaf, value) in enumerate(zip(leaves, expected, strict=True))]
+
+    def _assign(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        """Say which parameter each argument is for."""
+        positional = [p.name for p in self.signature.parameters if p.kind is not inspect.Parameter.KEYWORD_ONLY]
+        every = [p.name for p in self.signature.parameters]
+        if len(args) > len(positional):
+            raise TypeError(
+                f"{self._summary()} takes {len(positional)} positional arguments but {len(args)} were given"
+            )
+        unknown = [name for name in kwargs if name not in every]
+        if unknown:
+            raise TypeError(f"{self._summary()} got unexpected keyword arguments: {', '.join(unknown)}.")
+        with_tensors = [name for name in positional if self.signature.has_tensors(name) and name not in kwargs]
+        names = positional
+        # Python values of the trace may be left out, leading ones too: then only tensors are given.
+        if len(args) < len(positional) and len(args) == len(with_tensors):
+            names = with_tensors
+        given = dict(zip(names, args, strict=False))
+        for name, value in kwargs.items():
+            if name in given:
+                raise TypeError(f"{self._summary()} got two values for argument '{name}'.")
+            given[name] = value
+        return given
+
+    def _check(self, name: str, traced: Any, value: Any, leaves: list[Any]) -> None:
+        """Compare an argument with what was traced, and collect its tensors."""
+        if isinstance(traced, Held):
+            if not traced.stands_for(value):
+                raise self._other_value(name, traced, value)
+            return
+        if isinstance(traced, TensorSpec):
+            leaves.append(value)
+            return
+        if isinstance(traced, TraceType):
+            if not has_type(value) or not type_of(value).is_subtype_of(traced):
+                raise self._other_value(name, traced, value)
+            leaves += traced.to_tensors(value)
+            return
+        value = apart(value)
+        if _parts(traced):
+            try:
+                nesting.assert_same_structure(traced, value, expand_composites=True)
+            except (TypeError, ValueError) as error:
+                raise TypeError(
+                    f"{self._summary()} was traced with the structure {_show(traced)} in {name}, and called with "
+                    f"{value!r}: {error}"
+                ) from None
+            flat = zip(
+                nesting.flatten(traced, expand_composites=True),
+                nesting.flatten(value, expand_composites=True),
+                strict=True,
+            )
+            for old, new in flat:
+                self._check(name, old, new, leaves)
+            return
+        if value is not traced and not _same(value, traced):
+            raise self._other_value(name, traced, value)
+
+    def _other_value(self, name: str, traced: Any, value: Any) -> TypeError:
+        names = ", ".join(parameter.name for parameter in self.signature.parameters)
+        return TypeError(
+            f"ConcreteFunction {self.signature.name}({names}) was constructed with {_kind(traced)} value "
+            f"{traced!r} in {name}, but was called with {type(value).__name__} value {value!r}"
+        )
+
+    def _fit(self, i: int, leaf: Any, value: Value) -> Any:
+        """Return argument i as a tensor of the dtype and shape that was traced."""
+        aval, given = value.aval, leaf
+        if not isinstance(leaf, Tensor):
+            try:
+                # NumPy's values are cast, as tf.convert_to_tensor does.
+                leaf = convert(leaf) if isinstance(leaf, bool) else _convert(leaf, aval.dtype)
+                wrong = leaf.dtype != aval.dtype
+            except (TypeError, ValueError):
+                wrong = True
+            if wrong:
+                names = ", ".join([value.node.attrs["name"] for value in self._trace.graph.inputs])
+                raise TypeError(
+                    f"{self.signature.name}({names}): expected argument #{i}(zero-based) to be a Tensor; got "
+                    f"{type(given).__name__} ({given!s}), which is no {message_name(aval.dtype)} tensor"
+                )
+        if leaf.dtype != aval.dtype:
+            raise InvalidArgumentError(
+                None,
+                None,
+                f"cannot compute {self.label} as input #{i}(zero-based) was expected to be a "
+                f"{message_name(aval.dtype)} tensor but is a {message_name(leaf.dtype)} tensor [Op:{self.label}]",
+            )
+        if not generalises(aval.shape, leaf.aval.shape):
+            if compatible(aval.shape, leaf.aval.shape):
+                return with_shape(leaf, aval.shape)
+            raise InvalidArgumentError(
+                None,
+                None,
+                f"cannot compute {self.label} as input #{i}(zero-based) was traced with shape {spec_of(value).shape} "
+                f"and called with shape {leaf.shape} [Op:{self.label}]",
+            )
+        return leaf
+
+    # -- how it prints
+
+    def _summary(self) -> str:
+        """The call as traced: `pow(a, b=2)`."""
+        parts = []
+        for parameter in self.signature.parameters:
+            value = self.signature.structure[parameter.name]
+            shown = self.signature.has_tensors(parameter.name)
+            parts.append(parameter.name if shown else f"{parameter.name}={value!r}")
+        return f"{self.signature.name}({', '.join(parts)})"
+
+    def pretty_printed_signature(self, verbose: bool = True) -> str:
+        """Return the signature over several lines: arguments and results with dtypes and shapes."""
+        if not verbose:
+            return self._summary()
+        lines = [self._summary()]
+        args, kwargs = self.structured_input_signature
+        positional = [p.name for p in self.signature.parameters if p.kind is not inspect.Parameter.KEYWORD_ONLY]
+        details = [*zip(positional, args, strict=True), *sorted(kwargs.items())]
+        shown = [f"    {name}: {pretty(spec)}" for name, spec in details if has_spec(spec)]
+        if shown:
+            lines += ["  Args:", *shown]
+        specs = nesting.map_structure(
+            lambda leaf: leaf if leaf is None else type_of_result(leaf), self.structured_outputs
+        )
+        lines += ["  Returns:", f"    {pretty(specs)}"]
+        return "\n".join(lines)
+
+    def __reduce__(self) -> Any:
+        raise TypeError(f"cannot pickle or copy {self.label}: it is one graph of its tf.function, which can be pickled")
+
+    def __repr__(self) -> str:
+        return f"<ConcreteFunction {self._summary()} at 0x{id(self):X}>"
+
+    def __str__(self) -> str:
+        return f"ConcreteFunction {self.pretty_printed_signature()}"
+
+    # -- what the compiler made of it
+
+    @property
+    def executable(self) -> Any:
+        """What runs the graph."""
+        return self._runner.executable()
+
+    @property
+    def host_steps(self) -> int:
+        """How many steps of the compiled program run Python."""
+        return int(self.executable.host_steps)
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether all kernels are there and used."""
+        return bool(self.executable.is_compiled)
+
+    def steps(self) -> list[Any]:
+        """Return the steps of the compiled program."""
+        return list(self.executable.steps())
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until all kernels are compiled."""
+        return bool(self.executable.wait(timeout))
+
+    def explain(self) -> str:
+        """Return the graph as written and after each pass, the kernels' source, the plan and its host steps."""
+        explain = getattr(self.executable, "explain", None)
+        text = f"# {self.label} as written\n{self._trace.graph}\n"
+        return text + (explain() if explain is not None else f"\n# optimised\n{self.executable.graph}\n")
+
+
+def is_computed(leaf: Any) -> bool:
+    """Whether a leaf of a result is one of the graph's: None and the handles of Variables are what they are."""
+    return leaf is not None and not isinstance(leaf, ResourceHandle)
+
+
+def _is_plain(structure: Any) -> bool:
+    """Whether there is nothing but tensors and None in tuples, lists and dicts."""
+    if type(structure) in (tuple, list):
+        return all(_is_plain(item) for item in structure)
+    if type(structure) is dict:
+        return all(_is_plain(item) for item in structure.values())
+    return structure is None or isinstance(structure, Tensor)
+
+
+def _kind(traced: Any) -> str:
+    return traced.type_name if isinstance(traced, Held) else type(traced).__name__
+
+
+def _parts(value: Any) -> bool:
+    return nesting.is_nested(value) or nesting.flatten(value, expand_composites=True) != [value]
+
+
+def _only_variables(value: Any) -> bool:
+    return all(not isinstance(leaf, TensorSpec) for leaf in nesting.flatten(value, expand_composites=True))
+
+
+def _same(a: Any, b: Any) -> bool:
+    if type(a) is not type(b):
+        return False
+    try:
+        return bool(a == b)
+    except Exception:
+        return False
+
+
+def _convert(leaf: Any, dtype: Any) -> Any:
+    try:
+        return convert(leaf, dtype)
+    except (TypeError, ValueError):
+        return convert(leaf)
+
+
+def _show(value: Any) -> str:
+    return repr(value)
+
+
+__all__ = ["ConcreteFunction", "Signature"]

@@ -1,0 +1,582 @@
+"""Variable: a value that programs may change, kept in a Cell; reads and assigns are effectful ops.
+
+Rule: a Variable is a name, some properties and a Cell; the value is in the Cell and nowhere else.
+"""
+
+from __future__ import annotations
+
+import enum
+import functools
+import inspect
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fastgraph.core import cells
+from fastgraph.core import registry as primitives
+from fastgraph.core.base import nesting
+from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype
+from fastgraph.core.base.shapes import Aval, ShapeLike, TensorShape, as_dims, compatible, dims_text, shape_of
+from fastgraph.core.name_scopes import current_scope
+from fastgraph.core.native.buffer import Cell
+from fastgraph.core.registry import Primitive
+from fastgraph.core.tensor import (
+    EagerTensor,
+    Reference,
+    Tensor,
+    cell_assign,
+    cell_read,
+    convert,
+    current_state,
+    current_trace,
+    executing_eagerly,
+    from_array,
+    init_scope,
+)
+from fastgraph.state.resource_handles import ResourceHandle
+from fastgraph.state.variable_ops import ASSIGN, ASSIGN_ADD, ASSIGN_SUB, READ
+from fastgraph.state.variable_slices import Parts
+
+
+class VariableSynchronization(enum.Enum):
+    """When copies of a distributed Variable are brought together."""
+
+    AUTO = 0
+    NONE = 1
+    ON_WRITE = 2
+    ON_READ = 3
+
+
+class VariableAggregation(enum.Enum):
+    """How copies of a distributed Variable are brought together."""
+
+    NONE = 0
+    SUM = 1
+    MEAN = 2
+    ONLY_FIRST_REPLICA = 3
+
+
+# Creation goes through this thread's creators, so that a trace can lift it out of itself.
+
+
+@contextmanager
+def variable_creator_scope(variable_creator: Callable[..., Any]) -> Iterator[None]:
+    """A context in which Variable(...) calls variable_creator(next_creator, **kwargs).
+
+    The creator entered last is called first; `next_creator(**kwargs)` goes on to the one before it, or makes the
+    Variable. Source: tf.variable_creator_scope.
+    """
+    extra = current_state().extra
+    before = extra.get("variable_creators", ())
+    extra["variable_creators"] = (*before, variable_creator)
+    try:
+        yield
+    finally:
+        extra["variable_creators"] = before
+
+
+_PARAMETERS = (
+    "initial_value",
+    "trainable",
+    "validate_shape",
+    "caching_device",
+    "name",
+    "variable_def",
+    "dtype",
+    "import_scope",
+    "constraint",
+    "synchronization",
+    "aggregation",
+    "shape",
+    "experimental_enable_variable_lifting",
+)
+
+
+class _VariableType(type):
+    """Lets the thread's creators make the Variable that a call of the class asks for."""
+
+    @property
+    def __signature__(cls) -> inspect.Signature:
+        signature = inspect.signature(cls.__init__)  # type: ignore[misc]
+        return signature.replace(parameters=list(signature.parameters.values())[1:])
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        creators = current_state().extra.get("variable_creators") if cls is Variable else None
+        if not creators:
+            return super().__call__(*args, **kwargs)
+        if len(args) > len(_PARAMETERS):
+            raise TypeError(f"Variable() takes at most {len(_PARAMETERS)} arguments ({len(args)} given)")
+        for name, value in zip(_PARAMETERS, args, strict=False):
+            if name in kwargs:
+                raise TypeError(f"Variable() got multiple values for argument {name!r}")
+            kwargs[name] = value
+
+        def create(**given: Any) -> Any:
+            return type.__call__(Variable, **given)
+
+        for creator in creators:
+            create = functools.partial(creator, create)
+        return create(**kwargs)
+
+
+class Variable(Parts, metaclass=_VariableType):
+    """A tensor that can be assigned to. Source: tf.Variable.
+
+    initial_value: anything convert_to_tensor takes, or a callable that gives it. trainable: whether tapes follow it by
+    themselves (True). shape: what may be assigned; None dimensions admit any size (the initial value's shape). It lives
+    as long as Python refers to it: graphs refer to it weakly. Raises ValueError where shape, dtype and value disagree.
+    """
+
+    __array_priority__ = 100
+    __fg_cell__: Cell
+
+    def __init__(
+        self,
+        initial_value: Any = None,
+        trainable: bool | None = None,
+        validate_shape: bool = True,
+        caching_device: Any = None,
+        name: str | None = None,
+        variable_def: Any = None,
+        dtype: DTypeLike | None = None,
+        import_scope: str | None = None,
+        constraint: Callable[[Any], Any] | None = None,
+        synchronization: VariableSynchronization = VariableSynchronization.AUTO,
+        aggregation: VariableAggregation = VariableAggregation.NONE,
+        shape: ShapeLike = None,
+        experimental_enable_variable_lifting: bool = True,
+    ) -> None:
+        if initial_value is None:
+            raise ValueError(
+                "The `initial_value` arg to `tf.Variable` must be specified except when you are not providing a "
+                "`variable_def`. You provided neither."
+            )
+        if variable_def is not None:
+            raise ValueError(
+                "The variable_def and initial_value args to `tf.Variable` are mutually exclusive, but got both: "
+                f"variable_def={variable_def},\ninitial_value={initial_value}"
+            )
+        if constraint is not None and not callable(constraint):
+            raise ValueError(
+                f"Argument `constraint` must be None or a callable. a callable. Got a {type(constraint)}:  {constraint}"
+            )
+        if name is not None and not isinstance(name, str):
+            raise TypeError(f"The name of a Variable must be a string, got {name!r}")
+        for what, given, kind in (
+            ("synchronization", synchronization, VariableSynchronization),
+            ("aggregation", aggregation, VariableAggregation),
+        ):
+            if not isinstance(given, kind):
+                raise ValueError(f"Invalid variable {what} mode: {given} for variable: {name}")
+        if trainable is None:
+            trainable = synchronization is not VariableSynchronization.ON_READ
+        value = _initial(initial_value, None if dtype is None else as_dtype(dtype))
+        dims = value.aval.shape
+        if isinstance(shape, TensorShape) or shape is not None:
+            dims = as_dims(shape)
+            if not compatible(dims, value.aval.shape):
+                raise ValueError(
+                    f"In this `tf.Variable` creation, the initial value's shape ({value.shape}) is not compatible with "
+                    f"the explicitly supplied `shape` argument ({shape})."
+                )
+        plain = current_scope() + (name or "Variable")
+        cell = Cell(Aval(value.dtype, dims), plain)
+        self._take(cell, plain + ":0", bool(trainable), constraint, synchronization, aggregation)
+        cell.variable = weakref.ref(self)
+        cell.trainable = bool(trainable)
+        cell_assign(cell, value)
+
+    def _take(
+        self,
+        cell: Cell,
+        name: str,
+        trainable: bool,
+        constraint: Callable[[Any], Any] | None,
+        synchronization: VariableSynchronization,
+        aggregation: VariableAggregation,
+    ) -> None:
+        self.__fg_cell__ = cell
+        self._name = name
+        self._trainable = trainable
+        self._constraint = constraint
+        self._synchronization = synchronization
+        self._aggregation = aggregation
+        self._read_attrs = {"dtype": cell.aval.dtype, "shape": cell.aval.shape}
+
+    @classmethod
+    def _uninitialized(
+        cls,
+        dtype: DTypeLike,
+        shape: ShapeLike,
+        name: str | None = None,
+        trainable: bool = True,
+        constraint: Callable[[Any], Any] | None = None,
+        synchronization: VariableSynchronization = VariableSynchronization.AUTO,
+        aggregation: VariableAggregation = VariableAggregation.NONE,
+    ) -> Variable:
+        """Return a Variable that holds no value yet: for creators that assign it later."""
+        variable: Variable = cls.__new__(cls)
+        plain = current_scope() + (name or "Variable")
+        cell = Cell(Aval(as_dtype(dtype), as_dims(shape)), plain)
+        variable._take(cell, plain + ":0", trainable, constraint, synchronization, aggregation)
+        cell.variable = weakref.ref(variable)
+        cell.trainable = trainable
+        return variable
+
+    # What it is.
+
+    @property
+    def name(self) -> str:
+        """The name, ending in ":0"."""
+        return self._name
+
+    @property
+    def handle(self) -> ResourceHandle:
+        """The tensor of dtype resource that stands for it in graphs."""
+        found: ResourceHandle = self.__dict__.setdefault("_handle", ResourceHandle(self.__fg_cell__))
+        return found
+
+    @property
+    def dtype(self) -> DType:
+        """The dtype of its elements."""
+        dtype: DType = self.__fg_cell__.aval.dtype
+        return dtype
+
+    @property
+    def shape(self) -> TensorShape:
+        """The shape of what may be assigned."""
+        return shape_of(self.__fg_cell__.aval.shape)
+
+    def get_shape(self) -> TensorShape:
+        """Return the shape of what may be assigned."""
+        return self.shape
+
+    @property
+    def aval(self) -> Aval:
+        """Dtype and shape of what may be assigned."""
+        aval: Aval = self.__fg_cell__.aval
+        return aval
+
+    @property
+    def trainable(self) -> bool:
+        """Whether tapes follow it by themselves."""
+        return self._trainable
+
+    @property
+    def constraint(self) -> Callable[[Any], Any] | None:
+        """What optimisers apply to the value after an update, or None."""
+        return self._constraint
+
+    @property
+    def synchronization(self) -> VariableSynchronization:
+        """When distributed copies are brought together."""
+        return self._synchronization
+
+    @property
+    def aggregation(self) -> VariableAggregation:
+        """How distributed copies are brought together."""
+        return self._aggregation
+
+    @property
+    def device(self) -> str:
+        """Where the value lives."""
+        return "/job:localhost/replica:0/task:0/device:CPU:0"
+
+    @property
+    def initial_value(self) -> Any:
+        """Not kept: raises RuntimeError, as TensorFlow does in eager mode."""
+        raise RuntimeError("This property is not supported when eager execution is enabled.")
+
+    @property
+    def initializer(self) -> None:
+        """Nothing: a Variable has its value from the beginning."""
+        return None
+
+    def is_initialized(self, name: str | None = None) -> Any:
+        """Return a bool tensor: whether it holds a value."""
+        return convert(self.__fg_cell__.initialized)
+
+    def ref(self) -> Reference:
+        """Return a hashable reference to it, for use as a key. `.deref()` gives the Variable."""
+        return Reference(self)
+
+    # Its value.
+
+    def value(self) -> Tensor:
+        """Return the value now, as a tensor that later assigns do not change."""
+        return cells.read(READ, self.__fg_cell__, self._read_attrs)
+
+    def read_value(self) -> Tensor:
+        """Return the value now, as a tensor that later assigns do not change."""
+        return cells.read(READ, self.__fg_cell__, self._read_attrs)
+
+    def __fg_tensor__(self, dtype: DType | None = None) -> Any:
+        """Return the value as conversion to a tensor does."""
+        found = cells.read(READ, self.__fg_cell__, self._read_attrs)
+        return found if dtype is None else convert(found, dtype)
+
+    def numpy(self) -> Any:
+        """Return a copy of the value as a NumPy array or scalar. Raises NotImplementedError in a trace."""
+        if not executing_eagerly():
+            raise NotImplementedError("numpy() is only available when eager execution is enabled.")
+        return cell_read(self.__fg_cell__).numpy()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return np.array(self.numpy(), dtype=dtype)
+
+    # Assignment.
+
+    def assign(self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
+        """Replace the value. Returns something that reads as the Variable does.
+
+        Without `read_value` it returns None, in a graph the Operation that assigns.
+
+        Raises ValueError or TypeError if the dtype or shape does not fit.
+        """
+        given = convert(value, self.dtype)
+        if not self._takes(given):
+            raise ValueError(
+                f"Cannot assign value to variable ' {self._name}': Shape mismatch.The variable shape "
+                f"{dims_text(self.__fg_cell__.aval.shape)}, and the assigned value shape {dims_text(given.aval.shape)} "
+                "are incompatible."
+            )
+        cells.assign(ASSIGN, self.__fg_cell__, given)
+        return self._after_assign(read_value)
+
+    def assign_add(
+        self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+    ) -> Any:
+        """Add `delta`, of the Variable's shape, to the value, atomically. Returns as `assign` does."""
+        return self._change(ASSIGN_ADD, delta, read_value)
+
+    def assign_sub(
+        self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+    ) -> Any:
+        """Subtract `delta`, of the Variable's shape, from the value, atomically. Returns as `assign` does."""
+        return self._change(ASSIGN_SUB, delta, read_value)
+
+    def _change(self, primitive: Primitive, delta: Any, read_value: bool) -> Any:
+        given = convert(delta, self.dtype)
+        if not self._takes(given) and current_trace() is not None:
+            raise ValueError(
+                f"Shapes must be equal rank, but are {len(self.__fg_cell__.aval.shape or ())} and "
+                f"{len(given.aval.shape or ())}"
+                if len(self.__fg_cell__.aval.shape or ()) != len(given.aval.shape or ())
+                else f"Shapes must be equal, but are {self.shape} and {given.shape}"
+            )
+        cells.update(primitive, self.__fg_cell__, given, 1 if primitive is ASSIGN_ADD else -1, self._read_attrs)
+        return self._after_assign(read_value)
+
+    def _after_assign(self, read_value: bool = True) -> Any:
+        trace: Any = current_trace()
+        made = None if trace is None else trace.operation()
+        if not read_value:
+            return made
+        after = _UnreadVariable.__new__(_UnreadVariable)
+        after.__fg_cell__ = self.__fg_cell__
+        after._read_attrs = self._read_attrs
+        after._owner = self
+        if made is not None:
+            after.op = made
+        return after
+
+    def _takes(self, given: Any) -> bool:
+        """Whether a tensor has a shape that may be assigned."""
+        dims = given.dims if type(given) is EagerTensor else given.aval.shape
+        wanted = self.__fg_cell__.aval.shape
+        return bool(dims == wanted) or compatible(wanted, dims)
+
+    def load(self, value: Any, session: Any = None) -> None:
+        """Replace the value, as `assign` does."""
+        self.assign(value)
+
+    def set_shape(self, shape: ShapeLike) -> None:
+        """Narrow the shape of what may be assigned. ValueError where `shape` is not compatible with it."""
+        merged = self.shape.merge_with(shape)
+        self.__fg_cell__.aval = Aval(self.dtype, as_dims(merged))
+        self._read_attrs = {"dtype": self.dtype, "shape": self.__fg_cell__.aval.shape}
+
+    # As a tensor.
+
+    if TYPE_CHECKING:  # set below, one by one: what the value's operators do
+
+        def __add__(self, other: Any) -> Tensor: ...
+        def __radd__(self, other: Any) -> Tensor: ...
+        def __sub__(self, other: Any) -> Tensor: ...
+        def __rsub__(self, other: Any) -> Tensor: ...
+        def __mul__(self, other: Any) -> Tensor: ...
+        def __rmul__(self, other: Any) -> Tensor: ...
+        def __truediv__(self, other: Any) -> Tensor: ...
+        def __rtruediv__(self, other: Any) -> Tensor: ...
+        def __floordiv__(self, other: Any) -> Tensor: ...
+        def __rfloordiv__(self, other: Any) -> Tensor: ...
+        def __mod__(self, other: Any) -> Tensor: ...
+        def __rmod__(self, other: Any) -> Tensor: ...
+        def __pow__(self, other: Any) -> Tensor: ...
+        def __rpow__(self, other: Any) -> Tensor: ...
+        def __matmul__(self, other: Any) -> Tensor: ...
+        def __rmatmul__(self, other: Any) -> Tensor: ...
+        def __and__(self, other: Any) -> Tensor: ...
+        def __rand__(self, other: Any) -> Tensor: ...
+        def __or__(self, other: Any) -> Tensor: ...
+        def __ror__(self, other: Any) -> Tensor: ...
+        def __xor__(self, other: Any) -> Tensor: ...
+        def __rxor__(self, other: Any) -> Tensor: ...
+        def __lt__(self, other: Any) -> Tensor: ...
+        def __le__(self, other: Any) -> Tensor: ...
+        def __gt__(self, other: Any) -> Tensor: ...
+        def __ge__(self, other: Any) -> Tensor: ...
+        def __eq__(self, other: object) -> Any: ...
+        def __ne__(self, other: object) -> Any: ...
+        def __neg__(self) -> Tensor: ...
+        def __abs__(self) -> Tensor: ...
+        def __invert__(self) -> Tensor: ...
+
+    def __getitem__(self, key: Any) -> Tensor:
+        part = self.value()[key]
+        part._origin = (self, key)  # for `variable[key].assign(value)`
+        return part
+
+    def __iter__(self) -> Iterator[Tensor]:
+        return iter(self.value())
+
+    def __bool__(self) -> bool:
+        return bool(self.value())
+
+    def __int__(self) -> int:
+        return int(self.value())
+
+    def __float__(self) -> float:
+        return float(self.value())
+
+    def __complex__(self) -> complex:
+        return complex(self.value())
+
+    def __hash__(self) -> int:
+        raise TypeError(f"Variable is unhashable. Instead, use variable.ref() as the key. (Variable: {self!r})")
+
+    def __repr__(self) -> str:
+        head = f"<tf.Variable '{self._name}' shape={dims_text(self.__fg_cell__.aval.shape)} dtype={self.dtype.name}"
+        if not executing_eagerly():
+            return head + ">"
+        if not self.__fg_cell__.initialized:
+            return head + ", numpy=<unavailable>>"
+        return f"{head}, numpy={repr(cell_read(self.__fg_cell__)).partition('numpy=')[2]}"
+
+    def __copy__(self) -> Variable:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Variable:
+        if not executing_eagerly():
+            raise NotImplementedError("__deepcopy__() is only available when eager execution is enabled.")
+        copied = self._copied(self.numpy())
+        memo[id(self)] = copied
+        return copied
+
+    def _copied(self, value: Any) -> Variable:
+        plain = self._name.removesuffix(":0")
+        copied: Variable = Variable._uninitialized(
+            self.dtype,
+            self.__fg_cell__.aval.shape,
+            plain,
+            self._trainable,
+            self._constraint,
+            self._synchronization,
+            self._aggregation,
+        )
+        copied._name = copied.__fg_cell__.name = plain
+        copied._name += ":0"
+        cell_assign(copied.__fg_cell__, from_array(np.asarray(value), self.dtype))
+        return copied
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        arguments = (self.numpy(), self._trainable, True, None, self._name.removesuffix(":0"), None, self.dtype)
+        return Variable, (*arguments, None, self._constraint, self._synchronization, self._aggregation)
+
+
+class _UnreadVariable(Variable):
+    """What an assign returns: reads as the Variable does, at the time of its use; for the rest it asks the Variable."""
+
+    _name = "UnreadVariable"
+    _owner: Variable  # which must outlive what stands for it
+    op: Any  #: The Operation that assigns, where a graph is traced.
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_owner":
+            raise AttributeError(name)
+        return getattr(self._owner, name)
+
+
+def _initial(initial_value: Any, dtype: DType | None) -> EagerTensor:
+    """The value a Variable begins with, computed outside any trace. Raises ValueError for a tensor of a trace."""
+    with init_scope():
+        if callable(initial_value) and not isinstance(initial_value, (Tensor, Variable)):
+            initial_value = initial_value()
+        try:
+            value = convert(initial_value, dtype)
+        except ValueError as error:
+            if isinstance(initial_value, (Tensor, Variable)):
+                raise ValueError(f"initial_value: {error}") from None
+            raise
+    if not isinstance(value, EagerTensor):
+        raise ValueError(
+            "Tensor-typed variable initializers must either be wrapped in an init_scope or callable (e.g., "
+            "`tf.Variable(lambda : tf.truncated_normal([10, 40]))`) when building functions. Please file a feature "
+            "request if this restriction inconveniences you."
+        )
+    return value
+
+
+def _forward(name: str) -> Callable[..., Any]:
+    """A method that does with the value what Tensor's method `name` does."""
+    method = getattr(Tensor, name)
+
+    def operator(self: Variable, *args: Any) -> Any:
+        return method(self.value(), *args)
+
+    operator.__name__ = name
+    return operator
+
+
+def _refuse(symbol: str, method: str | None) -> Callable[..., Any]:
+    """An in-place operator: refused, with what to write instead."""
+    instead = f"{method}(value)" if method else f"assign(variable {symbol} value)"
+
+    def operator(self: Variable, value: Any) -> Any:
+        raise RuntimeError(
+            f"`variable {symbol}= value` with `tf.Variable`s is not supported. Use `variable.{instead}` to modify the "
+            f"variable, or `out = variable {symbol} value` if you need to get a new output Tensor."
+        )
+
+    return operator
+
+
+for _name in ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor"]:
+    setattr(Variable, f"__{_name}__", _forward(f"__{_name}__"))
+    setattr(Variable, f"__r{_name}__", _forward(f"__r{_name}__"))
+for _name in ["lt", "le", "gt", "ge", "eq", "ne", "neg", "abs", "invert"]:
+    setattr(Variable, f"__{_name}__", _forward(f"__{_name}__"))
+for _name, _symbol, _method in (
+    ("add", "+", "assign_add"),
+    ("sub", "-", "assign_sub"),
+    ("mul", "*", None),
+    ("truediv", "/", None),
+    ("floordiv", "//", None),
+    ("mod", "%", None),
+    ("pow", "**", None),
+    ("matmul", "@", None),
+):
+    setattr(Variable, f"__i{_name}__", _refuse(_symbol, _method))
+
+nesting.register_leaf(Variable)
+nesting.register_leaf(_UnreadVariable)
+for _function, *_names in (
+    (Variable, "Variable"),
+    (VariableSynchronization, "VariableSynchronization"),
+    (VariableAggregation, "VariableAggregation"),
+    (variable_creator_scope, "variable_creator_scope"),
+):
+    primitives.register_public(_function, *_names)
