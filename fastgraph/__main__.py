@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Callable
 
 from fastgraph.api import configuration
-from fastgraph.compiler.store import kernel_store as store
+from fastgraph.compiler.store import kernel_store
 from fastgraph.core.base import flags
 
 
@@ -21,7 +21,7 @@ def show_info() -> int:
 
 def show_store() -> int:
     """Print where the kernel store is and how much lies in it."""
-    found = store.info()
+    found = kernel_store.info()
     print(f"{found.directory}: {found.kernels} kernels, {found.nbytes / 1024:.0f} of {found.limit / 1024:.0f} KB")
     if not found.usable:
         print(f"It is not used: {found.why_not}", file=sys.stderr)
@@ -31,24 +31,24 @@ def show_store() -> int:
 def clear_store() -> int:
     """Delete the kernels of the store; they are compiled again when they are next needed."""
     try:
-        n_kernels = store.clear()
+        n_kernels = kernel_store.clear()
     except OSError as error:
         print(f"Nothing deleted: {error}", file=sys.stderr)
         return 1
-    print(f"{n_kernels} kernels deleted from {store.info().directory}")
+    print(f"{n_kernels} kernels deleted from {kernel_store.info().directory}")
     return 0
 
 
 def check_store() -> str:
     """Check that kernels can be kept."""
-    found = store.info()
+    found = kernel_store.info()
     if not found.usable:
         raise RuntimeError(
             f"{found.directory} is not used: {found.why_not}. Kernels are compiled anew in every process until this is "
             "mended; another folder can be named by FASTGRAPH_STORE."
         )
-    if found.limit and not store.store().prepare():
-        raise RuntimeError(f"{found.directory} or {store.store().key_file} cannot be written to.")
+    if found.limit and not kernel_store.store().prepare():
+        raise RuntimeError(f"{found.directory} or {kernel_store.store().key_file} cannot be written to.")
     if found.limit:
         with tempfile.NamedTemporaryFile(dir=found.directory):
             pass
@@ -82,13 +82,13 @@ def check_eager() -> str:
 def check_compiled() -> str:
     """Check a Function whose kernels are compiled and loaded."""
     import fastgraph as fg
-    from fastgraph.compiler.store import kernel_service as kernels
+    from fastgraph.compiler.store import kernel_service
 
     with flags.override(tier="last"):
         value = float(fg.function(lambda x: fg.reduce_sum(fg.exp(x) * 2.0))(fg.constant([0.0, 0.0])).numpy())
     if value != 4.0:
         raise RuntimeError(f"sum of 2 exp(0) over two elements came out as {value}")
-    counted = kernels.statistics()
+    counted = kernel_service.statistics()
     if counted.failed or not counted.compiled + counted.compiled_in_place + counted.loaded_from_store:
         raise RuntimeError("the value is right, but no kernel could be compiled: Functions run on NumPy alone.")
     return "a kernel was compiled or loaded, and is right"

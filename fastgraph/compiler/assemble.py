@@ -12,8 +12,7 @@ from typing import Any, TypeGuard, cast
 
 from fastgraph.compiler.cpu.emit import Emitted, emit
 from fastgraph.compiler.cpu.spelling import FLOATS
-from fastgraph.compiler.library import bias_gradient, convolution, loop_kernels, scalar_loops
-from fastgraph.compiler.library import counted_results as counted
+from fastgraph.compiler.library import bias_gradient, convolution, counted_results, loop_kernels, scalar_loops
 from fastgraph.compiler.library.ordered_ops import KINDS, ordered
 from fastgraph.compiler.library.register_blocks import Geometry
 from fastgraph.compiler.nest.canonicalize import FlatNest, arrange
@@ -247,11 +246,11 @@ class Assembler:
     def counted(self, node: Node) -> list[Step] | None:
         """The kernels of a node that counts before it writes, else None."""
         kind = (node.op.step or "").partition(".")[0]
-        if kind not in counted.KINDS or node in self.refused or node in self.opaque:
+        if kind not in counted_results.KINDS or node in self.refused or node in self.opaque:
             return None
         if kind == "placed" and self.is_dynamic(node):
             return None
-        return counted.steps(node, self.number, self.avals, self.scratch)
+        return counted_results.steps(node, self.number, self.avals, self.scratch)
 
     def step(self, node: Node) -> Step:
         """The step of a node that is no part of a kernel."""

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.core import cells as _variable
+from fastgraph.core import cells
 from fastgraph.core.base.dtype import DType, as_dtype, int64
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import convert_to_tensor
@@ -66,7 +66,7 @@ def draw(generator: Any, blocks: Array) -> Any:
     while True:  # until no other thread drew in between: the same numbers are never given twice
         found = cell_read(generator)
         state = np.asarray(found)
-        if _variable.replace(generator, found, from_array(advanced(state, int(blocks)), int64, False)):
+        if cells.replace(generator, found, from_array(advanced(state, int(blocks)), int64, False)):
             return state
 
 

@@ -43,17 +43,17 @@ def make_executable(graph: Graph, name: str, origin: tuple[Runner, Sequence[Valu
     """Return what runs `graph`: the compiler's executable. For `origin` see Runner."""
     try:
         with importing, deferred:
-            from fastgraph.runtime import executable as pipeline
+            from fastgraph.runtime import executable
     except ImportError:
         return Interpreted(graph, name)
     if origin is None:
-        return pipeline.Executable(graph, name)
+        return executable.Executable(graph, name)
     runner, values = origin
 
-    def compiled() -> list[pipeline.Executable]:
-        return [each for each in runner._executables.values() if isinstance(each, pipeline.Executable)]
+    def compiled() -> list[executable.Executable]:
+        return [each for each in runner._executables.values() if isinstance(each, executable.Executable)]
 
-    return pipeline.Executable(graph, name, pipeline.Origin(compiled, values))
+    return executable.Executable(graph, name, executable.Origin(compiled, values))
 
 
 recursive_calls.executables = lambda graph, name: make_executable(graph, name, None)

@@ -12,7 +12,7 @@ import pytest
 
 import fastgraph as fg
 from fastgraph.core.base import flags
-from fastgraph.runtime import executable as pipeline
+from fastgraph.runtime import executable as executables
 from fastgraph.staging import trace_cache
 from fastgraph.staging.signature.relaxed_keys import masked
 
@@ -234,5 +234,5 @@ def test_memory_is_bounded_for_ten_thousand_sizes_of_one_signature() -> None:
                 gc.collect()
                 used.append(resident())
         executable = f.get_concrete_function().executable
-    assert count(f) == 1 and len(executable._versions) == 1 and len(executable._plans) <= pipeline.PLANS_KEPT
+    assert count(f) == 1 and len(executable._versions) == 1 and len(executable._plans) <= executables.PLANS_KEPT
     assert used[-1] - used[1] < 16 << 20, used

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 import fastgraph as tf
-from fastgraph.graphdef import drawing, exporter, wire_format
-from fastgraph.graphdef import event_files as events
+from fastgraph.graphdef import drawing, event_files, exporter, wire_format
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -144,8 +143,8 @@ def test_png_without_matplotlib(graph, tmp_path, monkeypatch) -> None:
 
 
 def test_checksums_are_the_formats() -> None:
-    assert events.crc32c(b"123456789") == 0xE3069283  # the check value of CRC-32C
-    assert events.crc32c(bytes(32)) == 0x8A9136AA  # RFC 3720, B.4
+    assert event_files.crc32c(b"123456789") == 0xE3069283  # the check value of CRC-32C
+    assert event_files.crc32c(bytes(32)) == 0x8A9136AA  # RFC 3720, B.4
 
 
 def _records(content: bytes) -> list[bytes]:
@@ -153,7 +152,7 @@ def _records(content: bytes) -> list[bytes]:
     while content:
         (size,) = struct.unpack_from("<Q", content)
         found.append(content[12 : 12 + size])
-        assert events.record(found[-1]) == content[: 16 + size]
+        assert event_files.record(found[-1]) == content[: 16 + size]
         content = content[16 + size :]
     return found
 

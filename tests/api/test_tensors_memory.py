@@ -17,7 +17,7 @@ import pytest
 
 import fastgraph as tf
 from fastgraph._tape import VariableWatcher
-from fastgraph.core.native import buffer as _buffer
+from fastgraph.core.native import buffer
 from fastgraph.core.native.buffer import Buffer
 from fastgraph.core.tensor import EagerTensor, Tensor, as_array, from_array
 from fastgraph.errors import ResourceExhaustedError
@@ -213,14 +213,14 @@ def test_memory_is_used_again() -> None:
     tensor = tf.constant(np.zeros(300_000, np.float32))
     for _ in range(5):
         tensor = tensor + 1.0
-    live = _buffer.pool_statistics()
+    live = buffer.pool_statistics()
     for _ in range(100):
         tensor = tensor + 1.0
-    after = _buffer.pool_statistics()
+    after = buffer.pool_statistics()
     assert after["live_bytes"] == live["live_bytes"]
     assert after["free_bytes"] <= live["free_bytes"] + 2 * tensor.nbytes
     given = native.trim_pool()
-    assert given >= 0 and _buffer.pool_statistics()["free_bytes"] == 0
+    assert given >= 0 and buffer.pool_statistics()["free_bytes"] == 0
 
 
 def test_nothing_leaks() -> None:
@@ -236,11 +236,11 @@ def test_nothing_leaks() -> None:
     for _ in range(3):
         work()
     gc.collect()
-    before = _buffer.pool_statistics()["live_blocks"]
+    before = buffer.pool_statistics()["live_blocks"]
     for _ in range(50):
         work()
     gc.collect()
-    assert _buffer.pool_statistics()["live_blocks"] <= before + 1
+    assert buffer.pool_statistics()["live_blocks"] <= before + 1
 
 
 def test_threads_share_the_pool() -> None:

@@ -19,7 +19,7 @@ from fastgraph.compiler.store import kernel_service, wait_message
 from fastgraph.core.base import flags
 from fastgraph.graph import interpreter
 from fastgraph.graph.interpreter import interpret_unless
-from fastgraph.runtime import executable as pipeline
+from fastgraph.runtime import executable as executables
 from fastgraph.runtime import foreground
 
 
@@ -27,13 +27,13 @@ from fastgraph.runtime import foreground
 def made(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """The names of what is made from now on, in the tier that compiles in the background."""
     names: list[str] = []
-    make = pipeline.Executable._make
+    make = executables.Executable._make
 
     def noted(self: Any, version: Any) -> None:
         names.append(self.name)
         make(self, version)
 
-    monkeypatch.setattr(pipeline.Executable, "_make", noted)
+    monkeypatch.setattr(executables.Executable, "_make", noted)
     before = flags.get("tier")
     flags.set_flag("tier", "auto")
     yield names
@@ -65,7 +65,7 @@ def test_a_graph_that_is_gone_is_not_compiled(made: list[str]) -> None:
 def test_it_waits_while_a_thread_traces(made: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     assert ended()
     made.clear()
-    monkeypatch.setattr(pipeline, "LATEST_S", 60.0)
+    monkeypatch.setattr(executables, "LATEST_S", 60.0)
     function = fg.function(lambda x: x * 2.0 - 1.0)
     with foreground.foreground:
         function(fg.constant([1.0]))
@@ -83,7 +83,7 @@ def test_it_does_not_wait_for_long(made: list[str]) -> None:
 
 
 def test_a_second_call_does_not_wait(made: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pipeline, "LATEST_S", 60.0)
+    monkeypatch.setattr(executables, "LATEST_S", 60.0)
     function = fg.function(lambda x: x * 3.0 - 1.0)
     with foreground.foreground:
         function(fg.constant([1.0]))
@@ -93,7 +93,7 @@ def test_a_second_call_does_not_wait(made: list[str], monkeypatch: pytest.Monkey
 
 
 def test_who_waits_for_it_does_not_wait_for_others(made: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pipeline, "LATEST_S", 60.0)
+    monkeypatch.setattr(executables, "LATEST_S", 60.0)
     function = fg.function(lambda x: x * 3.0 - 2.0)
     with foreground.foreground:
         function(fg.constant([1.0]))
@@ -105,20 +105,20 @@ def test_the_end_of_a_program_waits_as_long_as_its_graphs_took(
     made: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Not where nothing would come of it."""
-    monkeypatch.setattr(pipeline, "LATEST_S", 60.0)
-    monkeypatch.setattr(pipeline, "PATIENCE_S", 20.0)
+    monkeypatch.setattr(executables, "LATEST_S", 60.0)
+    monkeypatch.setattr(executables, "PATIENCE_S", 20.0)
     function = fg.function(lambda x: x * 3.0 - 5.0)
     with foreground.foreground:
         function(fg.constant([1.0]))
-        ((executable, version),) = pipeline._begun
+        ((executable, version),) = executables._begun
         executable()._spent = 20.0  # type: ignore[union-attr]
         with flags.override(linger=0):
-            pipeline._finish()
+            executables._finish()
         assert made == [] and not version.wanted.is_set()
         with flags.override(linger=1, worker=True):
-            pipeline._finish()
+            executables._finish()
     assert len(made) == 1
-    assert ended() and pipeline._begun == []
+    assert ended() and executables._begun == []
 
 
 # ---- first calls that take long, while all kernels are stored ----
@@ -134,8 +134,8 @@ def tried(made: list[str], monkeypatch: pytest.MonkeyPatch) -> list[bool]:
         given_up.append(results is None)
         return results
 
-    monkeypatch.setattr(pipeline, "LONG_S", 0.0)
-    monkeypatch.setattr(pipeline, "interpret_unless", noted)
+    monkeypatch.setattr(executables, "LONG_S", 0.0)
+    monkeypatch.setattr(executables, "interpret_unless", noted)
     return given_up
 
 
@@ -193,7 +193,7 @@ def test_what_a_first_call_does_it_does_once(
         return float(happened) if late else next(ticks)
 
     monkeypatch.setattr(interpreter, "time", types.SimpleNamespace(thread_time=clock))
-    monkeypatch.setattr(pipeline, "LONG_S", 0.5)
+    monkeypatch.setattr(executables, "LONG_S", 0.5)
     function(fg.constant(1.0))
     assert tried == [not late]
     once = fg.random.Generator.from_seed(1)

@@ -26,13 +26,13 @@ N = 3
 REQUEST = f"""
 import os, sys, time
 from elementwise_kernels import elementwise
-from fastgraph.compiler.store import kernel_service as kernels
-handles = kernels.request([elementwise("a + float32(%d)" % i, ("float32",), "float32") for i in range({N})])
+from fastgraph.compiler.store import kernel_service
+handles = kernel_service.request([elementwise("a + float32(%d)" % i, ("float32",), "float32") for i in range({N})])
 """
 #: It ends as soon as its kernels are asked for: long before any of them is there.
 PROGRAM = f"""{REQUEST}
-while not kernels._desk.workers: time.sleep(0.001)
-print(*[w.process.pid for w in kernels._desk.workers], flush=True)
+while not kernel_service._desk.workers: time.sleep(0.001)
+print(*[w.process.pid for w in kernel_service._desk.workers], flush=True)
 """
 PATH = os.pathsep.join([str(HERE), str(HERE.parents[1])])
 KEYS = [kernel_key(elementwise(f"a + float32({i})", ("float32",), "float32")) for i in range(N)]
@@ -96,7 +96,9 @@ def test_kernels_of_a_program_that_is_gone_are_stored(tmp_path: Path) -> None:
 def test_what_goes_on_after_a_program_disturbs_nobody(tmp_path: Path) -> None:
     """It holds none of the program's files, has no terminal and only what time others leave."""
     # The worker stands still until this process looks: on a busy machine it might have done all by then.
-    ends = "import signal; os.kill(kernels._desk.workers[0].process.pid, signal.SIGSTOP); os.kill(os.getpid(), 9)"
+    ends = (
+        "import signal; os.kill(kernel_service._desk.workers[0].process.pid, signal.SIGSTOP); os.kill(os.getpid(), 9)"
+    )
     program = started(tmp_path, ends)
     ours = {os.readlink(f"/proc/self/fd/{end.fileno()}") for end in (program.stdout, program.stderr) if end is not None}
     pid = int(program.communicate(timeout=60)[0])
@@ -121,7 +123,7 @@ def test_closed_descriptors_and_a_deleted_working_folder(tmp_path: Path) -> None
     """A program without them has its kernels compiled like any other, by a worker or in place."""
     program = f"""{REQUEST}
 assert all(h.wait(60) for h in handles)
-s, worker = kernels.statistics(), os.environ["FASTGRAPH_WORKER"] == "1"
+s, worker = kernel_service.statistics(), os.environ["FASTGRAPH_WORKER"] == "1"
 assert (s.compiled, s.compiled_in_place) == (len(handles), 0 if worker else len(handles))
 """
     running = []

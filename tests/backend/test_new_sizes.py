@@ -12,7 +12,7 @@ import fastgraph as fg
 from fastgraph.compiler.program import symbolic_extents
 from fastgraph.compiler.store import kernel_service
 from fastgraph.core.base import flags
-from fastgraph.runtime import executable as pipeline
+from fastgraph.runtime import executable as executables
 
 
 @pytest.fixture(autouse=True)
@@ -190,7 +190,7 @@ def test_what_follows_from_a_size_follows_again() -> None:
 
 
 def test_plans_that_were_not_used_for_long_are_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pipeline, "PLANS_KEPT", 4)
+    monkeypatch.setattr(executables, "PLANS_KEPT", 4)
     staged = fg.function(lambda x: x * 2.0, input_signature=[unknown(None)], autograph=False)
     executable = staged.get_concrete_function().executable
     used = fg.ones([2])
@@ -203,7 +203,7 @@ def test_plans_that_were_not_used_for_long_are_let_go(monkeypatch: pytest.Monkey
 
 
 def test_programs_that_were_not_used_for_long_are_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pipeline, "VERSIONS_KEPT", 3)
+    monkeypatch.setattr(executables, "VERSIONS_KEPT", 3)
     staged = fg.function(lambda x: x * 2.0, input_signature=[fg.TensorSpec(None)], autograph=False)
     executable = staged.get_concrete_function().executable
     for rank in (1, 2, 3, 4, 1, 5, 6, 1):

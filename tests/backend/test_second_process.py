@@ -13,7 +13,7 @@ PROGRAM = """
 import hashlib, sys
 import numpy as np
 import fastgraph as fg
-from fastgraph.compiler.store import kernel_service as kernels
+from fastgraph.compiler.store import kernel_service
 
 random = np.random.default_rng(0)
 x = fg.constant(random.normal(size=(64, 20)).astype("float32"))
@@ -33,7 +33,7 @@ concrete = step.get_concrete_function(x, y)
 assert concrete.wait() and concrete.is_compiled
 losses = [step(x, y).numpy() for _ in range(5)]
 digest = hashlib.sha256(b"".join(loss.tobytes() for loss in losses) + w.numpy().tobytes()).hexdigest()
-s = kernels.statistics()
+s = kernel_service.statistics()
 print(s.loaded_from_store, s.compiled + s.compiled_in_place, s.failed, concrete.host_steps, "numba" in sys.modules, digest)
 """
 

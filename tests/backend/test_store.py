@@ -108,12 +108,12 @@ PROGRAM = textwrap.dedent(
     import sys
     import numpy as np
     from elementwise_kernels import elementwise, run
-    from fastgraph.compiler.store import kernel_service as kernels
+    from fastgraph.compiler.store import kernel_service
     specs = [elementwise("exp_float32(a) * float32(%d)" % i, ("float32",), "float32") for i in range(3)]
-    handles = kernels.request(specs)
+    handles = kernel_service.request(specs)
     assert all(handle.wait(60) for handle in handles), [handle.error for handle in handles]
     x = np.linspace(-3, 3, 1001).astype("float32")
-    s = kernels.statistics()
+    s = kernel_service.statistics()
     out = b"".join(run(handle.address, [x], np.float32).tobytes() for handle in handles)
     digest = hashlib.sha256(out).hexdigest()
     print(s.loaded_from_store, s.compiled, s.failed, "numba" in sys.modules, digest)

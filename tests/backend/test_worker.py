@@ -290,10 +290,10 @@ def test_many_threads_ask_for_the_same(desk: Any) -> None:
 PROGRAM = """
 import os, sys, time
 from elementwise_kernels import elementwise
-from fastgraph.compiler.store import kernel_service as kernels
-handles = kernels.request([elementwise("a + float32(%d)" % i, ("float32",), "float32") for i in range(N)])
+from fastgraph.compiler.store import kernel_service
+handles = kernel_service.request([elementwise("a + float32(%d)" % i, ("float32",), "float32") for i in range(N)])
 assert handles[0].wait(60)
-(w,) = kernels._desk.workers
+(w,) = kernel_service._desk.workers
 print(w.process.pid, flush=True)
 """
 
@@ -342,10 +342,10 @@ def test_exit_while_a_thread_asks_for_kernels(tmp_path: Path) -> None:
     process = program(
         """
 import threading
-load = kernels._desk._load
-kernels._desk._load = lambda *args, **kwargs: (time.sleep(0.3), load(*args, **kwargs))[1]
+load = kernel_service._desk._load
+kernel_service._desk._load = lambda *args, **kwargs: (time.sleep(0.3), load(*args, **kwargs))[1]
 more = [elementwise("a - float32(%d)" % i, ("float32",), "float32") for i in range(40)]
-threading.Thread(target=kernels.request, args=(more,), daemon=True).start()
+threading.Thread(target=kernel_service.request, args=(more,), daemon=True).start()
 time.sleep(0.1)
 garbage = [handles]
 garbage.append(garbage)
@@ -376,9 +376,9 @@ def test_fork_in_mid_compilation(tmp_path: Path) -> None:
     """Parent and child both get all their kernels; the child by a worker of its own."""
     process = program(
         "child = os.fork()\n"
-        "if child == 0: assert not kernels._desk.workers\n"
+        "if child == 0: assert not kernel_service._desk.workers\n"
         "assert all(h.wait(60) for h in handles), [h.error for h in handles]\n"
-        "if child == 0: assert kernels._desk.workers.pop().process.pid != w.process.pid; os._exit(7)\n"
+        "if child == 0: assert kernel_service._desk.workers.pop().process.pid != w.process.pid; os._exit(7)\n"
         "assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7\n",
         tmp_path,
         n=6,
