@@ -21,11 +21,10 @@ from fastgraph.core.registry import get, public_function
 from fastgraph.core.tensor import EagerTensor, Tensor, bind, convert, current_trace
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.graph import control_flow_gradients as control_flow_gradients  # fills in the gradients of cond and while
-from fastgraph.graph.ir import Value
+from fastgraph.graph.ir import OperationView, Value
 from fastgraph.graph.recursive_calls import Unknown
 from fastgraph.graph.subgraphs import as_tensor, converted, make_cond, make_while, packed, subgraph_name, traced
 from fastgraph.graph.trace import GraphTrace, SymbolicTensor, reserved
-from fastgraph.graphdef.graph_view import Operation
 
 # ---------------------------------------------------------------------------------------------------------------------
 # cond
@@ -80,9 +79,9 @@ def _without_operations(function: Any, decides: Any) -> Any:
 
     def branch() -> Any:
         result = function()
-        if not any(isinstance(leaf, Operation) for leaf in nesting.flatten(result)):
+        if not any(isinstance(leaf, OperationView) for leaf in nesting.flatten(result)):
             return result
-        return nesting.map_structure(lambda leaf: decides if isinstance(leaf, Operation) else leaf, result)
+        return nesting.map_structure(lambda leaf: decides if isinstance(leaf, OperationView) else leaf, result)
 
     return branch
 

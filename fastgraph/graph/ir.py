@@ -33,6 +33,12 @@ class SourceLine:
         return f"{self.file}:{self.line}"
 
 
+class OperationView:
+    """What users see of a node (graphdef.graph_view.Operation): here, so that a result can be told to be one."""
+
+    __slots__ = ()
+
+
 class Effect(NamedTuple):
     """What a node does besides computing: "read" or "write" of a resource (None: of any), or "host" (print, assert)."""
 

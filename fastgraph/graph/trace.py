@@ -11,7 +11,7 @@ import os
 import sys
 import weakref
 from types import CodeType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.base.dtype import DType
@@ -25,8 +25,9 @@ from fastgraph.graph import shape_errors
 from fastgraph.graph.ir import Graph, Node, SourceLine, Value, node_name
 from fastgraph.graph.node_names import UNNAMED, Reserved, argument_name, tensor_place
 from fastgraph.graph.structural_ops import CONST, CUSTOM, PLACEHOLDER, register_backward
-from fastgraph.graphdef import graph_view as operation
-from fastgraph.graphdef.graph_view import Operation, consumers, operation_of
+
+if TYPE_CHECKING:
+    from fastgraph.graphdef import graph_view
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _CONVERTER = f"{os.sep}malt{os.sep}"  # AutoGraph's own frames
@@ -204,16 +205,16 @@ class SymbolicTensor(Tensor):
         return "{}:{}".format(*tensor_place(self.value))
 
     @property
-    def op(self) -> Operation:
+    def op(self) -> graph_view.Operation:
         """The operation that makes this tensor."""
-        return operation_of(self.trace.graph, self.value)
+        return self.trace.graph.public.maker_of(self.value)
 
-    def consumers(self) -> list[Operation]:
+    def consumers(self) -> list[graph_view.Operation]:
         """Return the operations that take this tensor."""
-        return consumers(self.trace.graph, self.value)
+        return self.trace.graph.public.consumers_of(self.value)
 
     @property
-    def graph(self) -> operation.Graph:
+    def graph(self) -> graph_view.Graph:
         """The graph under construction."""
         return self.trace.graph.public
 
@@ -450,7 +451,7 @@ class GraphTrace(Trace):
         tensors = [self.tensor(value) for value in node.outputs]
         return tensors[0] if node.op.n_outputs == 1 else tuple(tensors)
 
-    def operation(self, node: Node | None = None) -> Operation:
+    def operation(self, node: Node | None = None) -> graph_view.Operation:
         """Return the operation of a node, of the one made last if none is given."""
         node = self.graph.nodes[-1] if node is None else node
         self.settle(node)

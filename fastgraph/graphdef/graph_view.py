@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _TENSOR_NAME = re.compile(r"(.+):(\d+)\Z")
 
 
-class Operation:
+class Operation(ir.OperationView):
     """One operation of a graph. Source: tf.Operation."""
 
     __slots__ = ("__weakref__", "_found", "_node", "graph")
@@ -122,22 +122,6 @@ class Operation:
         return str(self.node_def)
 
 
-def operation_of(graph: ir.Graph, value: Value) -> Operation:
-    """Return the operation that makes a value of the graph. A constant that is asked for will be written."""
-    elements = graph.public.elements()
-    if value not in elements.maker and value.node in graph.implied:
-        graph.implied.discard(value.node)
-        elements = graph.public.elements(anew=True)
-    if value in elements.maker:
-        return elements.operations[elements.maker[value]]
-    return graph.public.operation(value.node)  # of what is not written, as the state of a generator
-
-
-def consumers(graph: ir.Graph, value: Value) -> list[Operation]:
-    """Return the operations that take a value, in program order."""
-    return [op for op in graph.public.get_operations() if value in op._definition.inputs]
-
-
 class Elements:
     """The operations of a graph, as far as it goes, by their names, and who makes which value."""
 
@@ -225,6 +209,20 @@ class Graph:
             known = None if self._elements is None else self._elements.operations.get(node.name)
             found = self.made[node] = known or Operation(self, node)
         return found
+
+    def maker_of(self, value: Value) -> Operation:
+        """Return the operation that makes a value of the graph. A constant that is asked for will be written."""
+        elements = self.elements()
+        if value not in elements.maker and value.node in self.ir.implied:
+            self.ir.implied.discard(value.node)
+            elements = self.elements(anew=True)
+        if value in elements.maker:
+            return elements.operations[elements.maker[value]]
+        return self.operation(value.node)  # of what is not written, as the state of a generator
+
+    def consumers_of(self, value: Value) -> list[Operation]:
+        """Return the operations that take a value, in program order."""
+        return [op for op in self.get_operations() if value in op._definition.inputs]
 
     def elements(self, anew: bool = False) -> Elements:
         """Return the operations there are now."""

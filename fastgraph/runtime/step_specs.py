@@ -15,6 +15,7 @@ from typing import Any, Self
 import numpy as np
 
 from fastgraph.compiler.library.loop_step_order import checks
+from fastgraph.compiler.program.gemm_cost import gemm_cost, gemm_shards, gemm_size
 from fastgraph.compiler.program.kernel_spec import KernelSpec
 from fastgraph.compiler.program.program import (
     AssignStep,
@@ -42,7 +43,7 @@ from fastgraph.runtime.buffer_assignment import Placement
 from fastgraph.runtime.check_errors import results_of
 from fastgraph.runtime.executor import Plan
 from fastgraph.runtime.plan import Operand, Place, PlanSpec, Slot, StepSpec
-from fastgraph.runtime.step_costs import CALL_NS, gemm_cost, gemm_shards, gemm_size, kernel_chunk
+from fastgraph.runtime.step_costs import CALL_NS, kernel_chunk
 
 PLANS_KEPT = 64  # per place that asks for plans by run-time shapes
 

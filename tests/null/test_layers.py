@@ -129,10 +129,8 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
 
 #: Imports that go up all the same, and why. The table may only lose rows.
 UPWARD = {
-    ("graph.trace", "graphdef.graph_view"): "SymbolicTensor.op, .consumers and .graph are views of the graph",
+    ("graph.trace", "graphdef.graph_view"): "annotations",
     ("graph.ir", "graphdef.graph_view"): "the one place where a graph makes its view, when a user asks for it",
-    ("graph.control_flow", "graphdef.graph_view"): "an Operation among a branch's results becomes the predicate",
-    ("compiler.library.loop_kernels", "runtime.step_costs"): "what a product costs",
     ("ops.counting", "composites.sparse_lookups"): "tf.math.bincount counts what sparse and ragged tensors hold",
     ("staging.signature.recursive_tracing", "staging.concrete_function"): "an annotation",
 }

@@ -27,6 +27,7 @@ from fastgraph.compiler.library.loop_step_order import (
     writes_row,
 )
 from fastgraph.compiler.library.register_promotion import MOST_BYTES, mirrored, put_in_rows
+from fastgraph.compiler.program.gemm_cost import gemm_cost, gemm_shards, gemm_size
 from fastgraph.compiler.program.kernel_spec import KernelSpec
 from fastgraph.compiler.program.program import (
     AliasStep,
@@ -48,7 +49,6 @@ from fastgraph.core.native.matmul import vector_bits
 from fastgraph.core.registry import Primitive, get
 from fastgraph.core.tensor import EagerTensor, from_array
 from fastgraph.graph.ir import Graph, Node, Value
-from fastgraph.runtime.step_costs import gemm_cost, gemm_shards, gemm_size
 
 #: Estimated time of one call: so long a signal may wait.
 CALL_NS = 2e6
