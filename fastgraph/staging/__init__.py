@@ -1,4 +1,4 @@
-"""Tf.function.
+"""tf.function.
 
 Functions: traced once per kind of arguments, their traces kept, called by way of FastCall or slowly.
 
