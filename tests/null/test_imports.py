@@ -1,0 +1,76 @@
+"""Imports: modules form no cycle when they are loaded, and what is imported late stands in a list with its reason.
+
+Late is what stands inside a function: it is found when the function first runs, a reader finds it last. The list
+(late_imports.txt) may lose lines; a line more needs a reason there.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+
+from tests.null.test_layers import PACKAGE, imports, is_module, module_name, source_files
+
+LIST = Path(__file__).with_name("late_imports.txt")
+#: How many lines the list may have. Lower it when one goes.
+MOST = 0
+
+
+def edges() -> tuple[dict[str, set[str]], set[tuple[str, str]]]:
+    """Return what modules import as they are loaded, and the late imports; a .pxi counts as a module of its own."""
+    load: dict[str, set[str]] = defaultdict(set)
+    late = set()
+    for path in source_files():
+        module = module_name(path)
+        typed = _for_types(path)
+        for line, name, inside in imports(path):
+            target = name.removeprefix("fastgraph").lstrip(".")
+            if not name.startswith("fastgraph") or not is_module(target) or target == module or line in typed:
+                continue
+            if inside:
+                late.add((module, target))
+            elif path.suffix == ".py":
+                load[module].add(target)
+    deepest = {(a, b) for a, b in late if not any(a == c and d.startswith(f"{b}.") for c, d in late)}
+    return load, {(a, b) for a, b in deepest if b}
+
+
+def _for_types(path: Path) -> set[int]:
+    """Return the lines of a module that only type checkers read."""
+    lines, found, depth = path.read_text(encoding="utf-8").splitlines(), set(), None
+    for number, line in enumerate(lines, start=1):
+        indent = len(line) - len(line.lstrip())
+        if depth is not None and line.strip() and indent <= depth:
+            depth = None
+        if depth is not None:
+            found.add(number)
+        if line.strip() == "if TYPE_CHECKING:":
+            depth = indent
+    return found
+
+
+def test_no_module_is_loaded_in_a_cycle() -> None:
+    load, _ = edges()
+    done: set[str] = set()
+
+    def visit(module: str, way: tuple[str, ...]) -> None:
+        assert module not in way, f"a cycle: {' -> '.join([*way[way.index(module) :], module])}"
+        if module not in done:
+            for target in sorted(load[module]):
+                if (PACKAGE / target.replace(".", "/")).is_dir() and module.startswith(f"{target}."):
+                    continue  # a part of a package whose __init__ re-exports it
+                visit(target, (*way, module))
+            done.add(module)
+
+    for module in sorted(load):
+        visit(module, ())
+
+
+def test_late_imports_are_those_of_the_list() -> None:
+    listed = [line.strip() for line in LIST.read_text(encoding="utf-8").splitlines()]
+    rows = [line for line in listed if line and not line.startswith("#")]
+    assert rows == sorted(set(rows), key=rows.index), "a line twice"
+    found = {f"{a} -> {b}" for a, b in edges()[1]}
+    assert not found - set(rows), f"late imports that {LIST.name} does not have: {sorted(found - set(rows))}"
+    assert not set(rows) - found, f"lines of {LIST.name} whose import is gone: {sorted(set(rows) - found)}"
+    assert len(rows) <= MOST, f"{len(rows)} late imports: mend MOST, with the reason beside the line"
