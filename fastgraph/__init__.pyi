@@ -31,26 +31,13 @@ from fastgraph import sysconfig as sysconfig
 from fastgraph import testing as testing
 from fastgraph import types as types
 from fastgraph import version as version
-from fastgraph.core.tensor import Tensor as Tensor
-from fastgraph.core.tensor import executing_eagerly as executing_eagerly
-from fastgraph.core.tensor import init_scope as init_scope
 from fastgraph.api.configuration import show_config as show_config
-from fastgraph.ops.control_dependencies import CriticalSection as CriticalSection
-from fastgraph.ops.control_dependencies import control_dependencies as control_dependencies
-from fastgraph.ops.control_dependencies import get_current_name_scope as get_current_name_scope
-from fastgraph.ops.control_dependencies import get_static_value as get_static_value
-from fastgraph.ops.control_dependencies import inside_function as inside_function
-from fastgraph.ops.control_dependencies import is_symbolic_tensor as is_symbolic_tensor
-from fastgraph.core.conversion import constant as constant
-from fastgraph.core.conversion import convert_to_tensor as convert_to_tensor
-from fastgraph.core.conversion import is_tensor as is_tensor
-from fastgraph.core.conversion import register_tensor_conversion_function as register_tensor_conversion_function
-from fastgraph.ops.custom_gradients import custom_gradient as custom_gradient
-from fastgraph.ops.custom_gradients import grad_pass_through as grad_pass_through
-from fastgraph.ops.custom_gradients import recompute_grad as recompute_grad
-from fastgraph.data.optionals import OptionalSpec as OptionalSpec
-from fastgraph.core.device_spec import DeviceSpec as DeviceSpec
-from fastgraph.core.devices import device as device
+from fastgraph.composites.ragged_tensor import RaggedTensor as RaggedTensor
+from fastgraph.composites.ragged_tensor import RaggedTensorSpec as RaggedTensorSpec
+from fastgraph.composites.sparse_tensor import SparseTensor as SparseTensor
+from fastgraph.composites.sparse_tensor import SparseTensorSpec as SparseTensorSpec
+from fastgraph.composites.symbolic_tensor_array import TensorArraySpec as TensorArraySpec
+from fastgraph.composites.tensor_array import TensorArray as TensorArray
 from fastgraph.core.base.dtype import DType as DType
 from fastgraph.core.base.dtype import as_dtype as as_dtype
 from fastgraph.core.base.dtype import bfloat16 as bfloat16
@@ -73,8 +60,27 @@ from fastgraph.core.base.dtype import uint32 as uint32
 from fastgraph.core.base.dtype import uint64 as uint64
 from fastgraph.core.base.dtype import uint8 as uint8
 from fastgraph.core.base.dtype import variant as variant
+from fastgraph.core.base.logger import get_logger as get_logger
+from fastgraph.core.base.shapes import NoneTensorSpec as NoneTensorSpec
+from fastgraph.core.base.shapes import TensorShape as TensorShape
+from fastgraph.core.base.shapes import TensorSpec as TensorSpec
+from fastgraph.core.base.shapes import TypeSpec as TypeSpec
+from fastgraph.core.base.shapes import type_spec_from_value as type_spec_from_value
+from fastgraph.core.conversion import constant as constant
+from fastgraph.core.conversion import convert_to_tensor as convert_to_tensor
+from fastgraph.core.conversion import is_tensor as is_tensor
+from fastgraph.core.conversion import register_tensor_conversion_function as register_tensor_conversion_function
+from fastgraph.core.device_spec import DeviceSpec as DeviceSpec
+from fastgraph.core.devices import device as device
+from fastgraph.core.name_scopes import name_scope as name_scope
 from fastgraph.core.tape.gradient_tape import GradientTape as GradientTape
 from fastgraph.core.tape.gradient_tape import UnconnectedGradients as UnconnectedGradients
+from fastgraph.core.tape.indexed_slices import IndexedSlices as IndexedSlices
+from fastgraph.core.tape.indexed_slices import IndexedSlicesSpec as IndexedSlicesSpec
+from fastgraph.core.tensor import Tensor as Tensor
+from fastgraph.core.tensor import executing_eagerly as executing_eagerly
+from fastgraph.core.tensor import init_scope as init_scope
+from fastgraph.data.optionals import OptionalSpec as OptionalSpec
 from fastgraph.graph.control_flow import case as case
 from fastgraph.graph.control_flow import cond as cond
 from fastgraph.graph.control_flow import switch_case as switch_case
@@ -82,37 +88,31 @@ from fastgraph.graph.control_flow import while_loop as while_loop
 from fastgraph.graph.differentiate import AggregationMethod as AggregationMethod
 from fastgraph.graph.differentiate import gradients as gradients
 from fastgraph.graph.differentiate import hessians as hessians
-from fastgraph.graphdef.import_values import make_ndarray as make_ndarray
-from fastgraph.graphdef.importer import import_graph_def as import_graph_def
 from fastgraph.graph.map_and_scan import foldl as foldl
 from fastgraph.graph.map_and_scan import foldr as foldr
 from fastgraph.graph.map_and_scan import map_fn as map_fn
 from fastgraph.graph.map_and_scan import scan as scan
+from fastgraph.graph.vectorized_map import vectorized_map as vectorized_map
 from fastgraph.graphdef.graph_view import Graph as Graph
 from fastgraph.graphdef.graph_view import Operation as Operation
-from fastgraph.graph.vectorized_map import vectorized_map as vectorized_map
-from fastgraph.core.tape.indexed_slices import IndexedSlices as IndexedSlices
-from fastgraph.core.tape.indexed_slices import IndexedSlicesSpec as IndexedSlicesSpec
+from fastgraph.graphdef.import_values import make_ndarray as make_ndarray
+from fastgraph.graphdef.importer import import_graph_def as import_graph_def
 from fastgraph.keras.initializers import ConstantOfAnyType as constant_initializer
 from fastgraph.keras.initializers import Ones as ones_initializer
 from fastgraph.keras.initializers import RandomNormal as random_normal_initializer
 from fastgraph.keras.initializers import RandomUniform as random_uniform_initializer
 from fastgraph.keras.initializers import Zeros as zeros_initializer
-from fastgraph.core.base.logger import get_logger as get_logger
-from fastgraph.state.module import Module as Module
-from fastgraph.core.name_scopes import name_scope as name_scope
-from fastgraph.composites.ragged_tensor import RaggedTensor as RaggedTensor
-from fastgraph.composites.ragged_tensor import RaggedTensorSpec as RaggedTensorSpec
-from fastgraph.core.base.shapes import NoneTensorSpec as NoneTensorSpec
-from fastgraph.core.base.shapes import TensorShape as TensorShape
-from fastgraph.core.base.shapes import TensorSpec as TensorSpec
-from fastgraph.core.base.shapes import TypeSpec as TypeSpec
-from fastgraph.core.base.shapes import type_spec_from_value as type_spec_from_value
-from fastgraph.composites.sparse_tensor import SparseTensor as SparseTensor
-from fastgraph.composites.sparse_tensor import SparseTensorSpec as SparseTensorSpec
+from fastgraph.ops.control_dependencies import CriticalSection as CriticalSection
+from fastgraph.ops.control_dependencies import control_dependencies as control_dependencies
+from fastgraph.ops.control_dependencies import get_current_name_scope as get_current_name_scope
+from fastgraph.ops.control_dependencies import get_static_value as get_static_value
+from fastgraph.ops.control_dependencies import inside_function as inside_function
+from fastgraph.ops.control_dependencies import is_symbolic_tensor as is_symbolic_tensor
+from fastgraph.ops.custom_gradients import custom_gradient as custom_gradient
+from fastgraph.ops.custom_gradients import grad_pass_through as grad_pass_through
+from fastgraph.ops.custom_gradients import recompute_grad as recompute_grad
 from fastgraph.staging.typed_function import function as function
-from fastgraph.composites.tensor_array import TensorArray as TensorArray
-from fastgraph.composites.symbolic_tensor_array import TensorArraySpec as TensorArraySpec
+from fastgraph.state.module import Module as Module
 from fastgraph.state.variable import Variable as Variable
 from fastgraph.state.variable import VariableAggregation as VariableAggregation
 from fastgraph.state.variable import VariableSynchronization as VariableSynchronization
@@ -181,7 +181,7 @@ def atanh(x: Any, name: str | None = None) -> Tensor:
 def batch_to_space(input: Any, block_shape: Any, crops: Any, name: builtins.str | None = None) -> Tensor:
     """Batches as blocks of the axes after the first, which are then cropped: the inverse of space_to_batch.
 
-    t[n * prod(block), *m, *r] -> t[n, *m * block - crops, *r].
+    t[n * prod(block), *m, *r] -> t[n, *m * block - crops, *r]. A Python number is the block of two axes.
     Raises: InvalidArgumentError for a batch that the block does not divide. Source: tf.batch_to_space."""
 def bitcast(input: Any, type: Any, name: builtins.str | None = None) -> Tensor:
     """The same bytes as elements of another dtype; narrower ones add a last axis, wider ones take it. t[*s] -> u[*r].
@@ -324,7 +324,7 @@ def identity(input: Any, name: str | None = None) -> Tensor:
 def identity_n(input: Any, name: builtins.str | None = None) -> builtins.list[Tensor]:
     """The tensors of a list themselves. t[*s]... -> [t[*s], ...].
 
-    Raises: InvalidArgumentError for an empty list. Source: tf.identity_n."""
+    Raises: InvalidArgumentError for an empty list; in a graph TypeError for what is none. Source: tf.identity_n."""
 def ifftnd(input_tensor: Any, fft_length: Any = None, axes: Any = None, norm: builtins.str | None = None, name: builtins.str | None = None) -> Tensor:
     """The inverse Fourier transform over `axes` (the last ones), brought to fft_length and scaled as `norm` says. t[*s] -> t[*r]. Raises: InvalidArgumentError for axes out of range.
 
@@ -526,7 +526,9 @@ def sequence_mask(lengths: Any, maxlen: Any = None, dtype: Any = ..., name: buil
 def shape(input: Any, out_type: Any = None, name: builtins.str | None = None) -> Tensor:
     """The extents of input at run time. t[*s] -> i32[rank]. Source: tf.shape."""
 def shape_n(input: Any, out_type: Any = ..., name: builtins.str | None = None) -> builtins.list[Tensor]:
-    """The extents of each tensor of a list at run time. t[*s]... -> [i[rank], ...]. Source: tf.shape_n."""
+    """The extents of each tensor of a list at run time. t[*s]... -> [i[rank], ...].
+
+    Raises: in a graph TypeError for what is no list. Source: tf.shape_n."""
 def sigmoid(x: Any, name: str | None = None) -> Tensor:
     """1 / (1 + exp(-x)). f[*s] -> f[*s]. Source: tf.sigmoid."""
 def sign(x: Any, name: str | None = None) -> Tensor:

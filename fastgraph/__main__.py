@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Callable
 
 from fastgraph.api import configuration
-from fastgraph.compiler.store import kernel_store
+from fastgraph.compiler.store import kernel_service, kernel_store
 from fastgraph.core.base import flags
 
 
@@ -82,7 +82,6 @@ def check_eager() -> str:
 def check_compiled() -> str:
     """Check a Function whose kernels are compiled and loaded."""
     import fastgraph as fg
-    from fastgraph.compiler.store import kernel_service
 
     with flags.override(tier="last"):
         value = float(fg.function(lambda x: fg.reduce_sum(fg.exp(x) * 2.0))(fg.constant([0.0, 0.0])).numpy())

@@ -5,12 +5,12 @@ from fastgraph import assert_equal as assert_equal
 from fastgraph import assert_greater as assert_greater
 from fastgraph import assert_less as assert_less
 from fastgraph import assert_rank as assert_rank
-from fastgraph.core.tensor import Tensor
 from fastgraph.api.configuration import disable_traceback_filtering as disable_traceback_filtering
 from fastgraph.api.configuration import enable_traceback_filtering as enable_traceback_filtering
 from fastgraph.api.configuration import get_log_device_placement as get_log_device_placement
 from fastgraph.api.configuration import is_traceback_filtering_enabled as is_traceback_filtering_enabled
 from fastgraph.api.configuration import set_log_device_placement as set_log_device_placement
+from fastgraph.core.tensor import Tensor
 from typing import Any
 import builtins
 

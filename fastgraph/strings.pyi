@@ -1,8 +1,8 @@
 # Written by tools/stubs.py from the ops' definitions; do not edit.
 from fastgraph import as_string as as_string
-from fastgraph.core.tensor import Tensor
 from fastgraph.composites.ragged_strings import bytes_split as bytes_split
 from fastgraph.composites.ragged_strings import split as split
+from fastgraph.core.tensor import Tensor
 from typing import Any
 import builtins
 

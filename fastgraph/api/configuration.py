@@ -17,6 +17,7 @@ from fastgraph.core import op_errors
 from fastgraph.core.base import flags
 from fastgraph.core.base.logger import get_logger
 from fastgraph.core.devices import CPU, PhysicalDevice, list_physical_devices
+from fastgraph.core.native.thread_pool import set_num_threads
 
 VERSION = fastgraph.__version__
 GIT_VERSION = "unknown"
@@ -147,9 +148,6 @@ def set_inter_op_parallelism_threads(num_threads: int) -> None:
         flags.set_flag("threads", num_threads)
     else:
         flags.clear_flag("threads")
-    from fastgraph.core.native.thread_pool import (
-        set_num_threads,  # the pool starts when it is imported: not just to show its size
-    )
 
     set_num_threads(None)
 

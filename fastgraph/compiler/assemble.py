@@ -38,7 +38,7 @@ from fastgraph.compiler.program.program import (
     WhileStep,
 )
 from fastgraph.compiler.program.shape_inference import CannotPlan, infer_loop
-from fastgraph.compiler.program.symbolic_extents import FIRST_WITNESS, Witnesses, witness_avals
+from fastgraph.compiler.program.symbolic_extents import FIRST_WITNESS, Witnesses, _numbers, primes, witness_avals
 from fastgraph.compiler.similar_clusters import Pattern
 from fastgraph.core.base.dtype import as_dtype
 from fastgraph.core.base.shapes import Aval, Shape
@@ -562,7 +562,6 @@ def _depends(unit: Any, other: Any, waits: Mapping[Any, set[Any]]) -> bool:
 
 def _stand_ins(graph: Graph, shapes: Sequence[Shape]) -> list[Shape]:
     """The shapes with a prime for each unknown extent."""
-    from fastgraph.compiler.program.symbolic_extents import _numbers, primes
 
     fresh = primes(_numbers(graph) | {n for s in shapes for n in s or () if n is not None})
     return [None if s is None else tuple([next(fresh) if n is None else n for n in s]) for s in shapes]

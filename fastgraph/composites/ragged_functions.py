@@ -19,6 +19,7 @@ from fastgraph.ops.creation import zeros
 from fastgraph.ops.elementwise import cast, ceil, floordiv, maximum
 from fastgraph.ops.families import invalid
 from fastgraph.ops.gathering import gather
+from fastgraph.ops.joining import stack as stack_dense
 from fastgraph.ops.movement import broadcast_to, reshape, shape
 from fastgraph.ops.padding import repeat
 from fastgraph.ops.runtime_assertions import assert_less, assert_none_equal
@@ -178,7 +179,6 @@ def stack(values: Any, axis: int = 0, name: str | None = None) -> Any:
     tensors = [x if isinstance(x, RaggedTensor) else as_tensor(x) for x in values]
     if tensors[0].shape.rank == 0 or (len(tensors) > 1 and not any(isinstance(x, RaggedTensor) for x in tensors)):
         _of_one_rank(tensors)
-        from fastgraph.ops.joining import stack as stack_dense
 
         if tensors[0].shape.rank == 0 or axis != 0:
             return stack_dense(tensors, axis)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.composites.ragged_rows import gather_rows
+from fastgraph.composites.ragged_rows import boolean_mask_ragged, gather_rows
 from fastgraph.composites.ragged_tensor import RaggedTensor, made, nvals, positions, splits_of
 from fastgraph.core.tensor import Tensor, convert
 from fastgraph.errors import InvalidArgumentError
@@ -24,8 +24,6 @@ def getitem(rt: RaggedTensor, key: Any) -> Any:
     that is not there.
     """
     if isinstance(key, (RaggedTensor, Tensor, np.ndarray)) and key.dtype in ("bool", bool):
-        from fastgraph.composites.ragged_rows import boolean_mask_ragged
-
         return boolean_mask_ragged(rt, key)
     if key is True or key is False:
         raise ValueError("mask cannot be scalar.")

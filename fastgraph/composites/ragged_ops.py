@@ -15,10 +15,12 @@ from fastgraph.composites.ragged_gathering import gather_nd_ragged, gather_ragge
 from fastgraph.composites.ragged_matmul import matmul
 from fastgraph.composites.ragged_rows import broadcasted, coordinates, expand_axis, join, pile, squeeze, tile
 from fastgraph.composites.ragged_tensor import RaggedTensor, along, levels, made, positions, splits_of
+from fastgraph.composites.sparse_tensor import SparseTensor, with_shape
 from fastgraph.core.base.dtype import DType, as_dtype, float64, int32, int64
 from fastgraph.core.conversion import unsupported
 from fastgraph.core.primitive import Primitive
 from fastgraph.core.tensor import Tensor, bind, convert
+from fastgraph.ops import reduction
 from fastgraph.ops.arguments import as_tensor, known_value
 from fastgraph.ops.array_ops import sequence_mask
 from fastgraph.ops.comparison import equal
@@ -30,7 +32,7 @@ from fastgraph.ops.joining import concat, stack
 from fastgraph.ops.movement import broadcast_to, reshape, shape
 from fastgraph.ops.padding import repeat
 from fastgraph.ops.reduction import reduce_all, reduce_max, reduce_sum
-from fastgraph.ops.runtime_assertions import assert_equal
+from fastgraph.ops.runtime_assertions import assert_equal, ensure_shape
 from fastgraph.ops.scatter import gather_nd, tensor_scatter_update_p
 from fastgraph.ops.segments import (
     unsorted_segment_max,
@@ -102,7 +104,6 @@ def _cut(tensor: Any, mask: Any, splits_dtype: DType) -> RaggedTensor:
 
 def from_sparse(st_input: Any, splits_dtype: DType) -> RaggedTensor:
     """RaggedTensor.from_sparse."""
-    from fastgraph.composites.sparse_tensor import SparseTensor
 
     if not isinstance(st_input, SparseTensor):
         raise TypeError(f"Argument `st_input` must be of type SparseTensor, but is of type {type(st_input).__name__}.")
@@ -173,14 +174,12 @@ def _filled(extents: Any, default: Any) -> Any:
 
 
 def _with_shape(x: Any, known: Sequence[int | None]) -> Any:
-    from fastgraph.ops.runtime_assertions import ensure_shape
 
     return ensure_shape(x, known)
 
 
 def to_sparse(rt: RaggedTensor) -> Any:
     """RaggedTensor.to_sparse."""
-    from fastgraph.composites.sparse_tensor import with_shape
 
     index, flat = stack([cast(column, int64) for column in coordinates(rt)], 1), rt.flat_values
     if flat.shape.rank != 1:
@@ -323,8 +322,6 @@ def _along(rt: Any, axes: Sequence[int], kind: str, keepdims: bool) -> Any:
 
 def _along_one(rt: Any, axis: int, kind: str) -> Any:
     if not isinstance(rt, RaggedTensor):
-        from fastgraph.ops import reduction
-
         return getattr(reduction, f"reduce_{kind}")(rt, axis)
     if axis > 1:
         return rt.with_values(_along_one(rt.values, axis - 1, kind))

@@ -375,6 +375,18 @@ class RaggedTensor:
 
     # -- how it takes part
 
+    def _split(self, num_or_size_splits: Any, axis: int, num: Any) -> list[Any]:
+        """Pieces along an axis, for tf.split."""
+        from fastgraph.composites.ragged_along import split_ragged
+
+        return split_ragged(self, num_or_size_splits, axis, num)
+
+    def _softmax(self, axis: int) -> Any:
+        """Numbers that add up to 1 along an axis, for tf.nn.softmax."""
+        from fastgraph.composites.ragged_along import softmax_along
+
+        return softmax_along(self, axis)
+
     def __getitem__(self, key: Any) -> Any:
         from fastgraph.composites.ragged_indexing import getitem
 

@@ -1,9 +1,9 @@
 # Written by tools/stubs.py from the ops' definitions; do not edit.
+from fastgraph.api.configuration import get_visible_devices as get_visible_devices
+from fastgraph.api.configuration import set_visible_devices as set_visible_devices
 from fastgraph.config import experimental as experimental
 from fastgraph.config import optimizer as optimizer
 from fastgraph.config import threading as threading
-from fastgraph.api.configuration import get_visible_devices as get_visible_devices
-from fastgraph.api.configuration import set_visible_devices as set_visible_devices
 from fastgraph.core.devices import LogicalDevice as LogicalDevice
 from fastgraph.core.devices import LogicalDeviceConfiguration as LogicalDeviceConfiguration
 from fastgraph.core.devices import PhysicalDevice as PhysicalDevice

@@ -8,19 +8,18 @@ from __future__ import annotations
 
 #: The primitives of each module.
 PRIMITIVES: dict[str, str] = {
-    "slice_accumulation": "gather_add strided_slice_add",
     "activations": "divide_no_nan elu leaky_relu leaky_relu_grad relu relu6 relu6_grad relu_grad selu softplus",
+    "array_ops": "bitcast broadcast_args",
     "banded_solvers": "banded_triangular_solve",
     "bessel": (
         "bessel_i0 bessel_i0e bessel_i1 bessel_i1e bessel_j0 bessel_j1 bessel_k0 bessel_k0e bessel_k1 bessel_k1e "
         "bessel_y0 bessel_y1 dawsn expint fresnel_cos fresnel_sin spence"
     ),
-    "runtime_assertions": "assert check_indices check_numerics ensure_shape",
+    "check_numerics": "check_numerics_v2",
     "comparison": (
         "bitwise_and bitwise_or bitwise_xor equal greater greater_equal invert is_finite is_inf is_nan left_shift "
         "less less_equal logical_and logical_not logical_or not_equal right_shift"
     ),
-    "matmul": "matmul",
     "convolution_primitives": (
         "conv2d conv2d_bias conv2d_filter_grad conv2d_input_grad conv3d conv3d_bias conv3d_filter_grad "
         "conv3d_input_grad"
@@ -28,7 +27,6 @@ PRIMITIVES: dict[str, str] = {
     "counting": "countable interval invert_permutation numbers unravel_index",
     "creation": "eye eye_dynamic fill fill_dynamic range",
     "ctc_loss": "ctc",
-    "random_distributions": "gamma_slope random_binomial random_gamma random_poisson random_truncated",
     "elementwise": (
         "abs add apart cast ceil complex complex_abs conj floor floordiv floormod identity imag maximum minimum "
         "multiply multiply_no_nan negative ones_like real realdiv reciprocal rint round select sign square "
@@ -44,10 +42,11 @@ PRIMITIVES: dict[str, str] = {
     "gathering": (
         "gather gather_grad mask mask_scatter one_hot one_hot_dynamic slice slice_dynamic slice_grad where_index"
     ),
-    "random_states": "draw random_numbers random_numbers_dynamic state_of_seed",
     "incomplete_gamma": "betainc igamma igamma_grad_a igammac",
     "indexing": "strided_slice strided_slice_dynamic strided_slice_grad",
     "joining": "concat split stack unstack whole_split",
+    "linear_solvers": "det inv slogdet solve triangular_solve",
+    "matmul": "matmul",
     "matrix_diagonals": "matrix_band_part matrix_diag matrix_diag_part matrix_set_diag swap_last",
     "matrix_functions": "expm logm sqrtm",
     "movement": (
@@ -55,15 +54,16 @@ PRIMITIVES: dict[str, str] = {
         "sum_to_shape transpose"
     ),
     "nn_ops": "add_n cross_entropy log_softmax pick_labels softmax sparse_cross_entropy",
-    "check_numerics": "check_numerics_v2",
-    "print_op": "print timestamp",
     "padding": "mirror_pad pad reverse tile",
     "partitions": "dynamic_partition isotonic isotonic_grad",
     "pooling_primitives": "avg_pool avg_pool_grad max_pool max_pool_grad max_pool_pick",
+    "print_op": "print timestamp",
     "python_functions": "eager_py_func py_func",
+    "random_distributions": "gamma_slope random_binomial random_gamma random_poisson random_truncated",
     "random_ops": "permutation truncated_numbers",
-    "sorting": "argsort in_top_k search_sorted top_k unique",
+    "random_states": "draw random_numbers random_numbers_dynamic state_of_seed",
     "reduction": "all any argmax argmin max mean min prod sum",
+    "runtime_assertions": "assert check_indices check_numerics ensure_shape",
     "runtime_checks": "ensure_extents within",
     "scans": "cumprod cumsum cumulative_logsumexp",
     "scatter": (
@@ -75,17 +75,17 @@ PRIMITIVES: dict[str, str] = {
         "unsorted_segment_max_dynamic unsorted_segment_min unsorted_segment_min_dynamic unsorted_segment_prod "
         "unsorted_segment_prod_dynamic unsorted_segment_sum unsorted_segment_sum_dynamic"
     ),
-    "array_ops": "bitcast broadcast_args",
-    "linear_solvers": "det inv slogdet solve triangular_solve",
+    "slice_accumulation": "gather_add strided_slice_add",
+    "sorting": "argsort in_top_k search_sorted top_k unique",
     "special_functions": (
         "digamma erfinv lgamma ndtri nextafter polygamma softsign truncatediv truncatemod xdivy xlog1py xlogy zeta"
     ),
-    "svd_and_eigen": "eig eigh eigvals eigvalsh singular_values svd",
     "stateless_random": "index_shuffle",
     "strings": (
         "as_string reduce_join string_format string_join string_length string_lower string_split string_split_v2 "
         "string_strip string_upper substr to_number"
     ),
+    "svd_and_eigen": "eig eigh eigvals eigvalsh singular_values svd",
     "tensor_lists": (
         "list_begin list_blank list_extend list_get list_grow list_push list_push_begin list_reserve list_set list_trim"
     ),
@@ -98,18 +98,15 @@ PUBLIC: dict[str, str] = {
         "math.divide_no_nan math.log_sigmoid math.multiply_no_nan math.softplus nn.elu nn.gelu nn.leaky_relu nn.relu "
         "nn.relu6 nn.selu nn.silu nn.softplus nn.swish"
     ),
-    "static_assertions": (
-        "debugging.assert_all_finite debugging.assert_proper_iterable debugging.assert_rank_in "
-        "debugging.assert_same_float_dtype debugging.assert_shapes debugging.is_numeric_tensor"
+    "array_ops": (
+        "batch_to_space bitcast broadcast_dynamic_shape broadcast_static_shape dtypes.saturate_cast identity_n "
+        "math.accumulate_n math.is_non_decreasing math.is_strictly_increasing math.polyval math.scalar_mul "
+        "math.zero_fraction nn.depth_to_space nn.space_to_depth nn.zero_fraction reverse_sequence saturate_cast "
+        "sequence_mask shape_n space_to_batch tuple"
     ),
     "atrous_convolutions": (
         "nn.atrous_conv2d nn.atrous_conv2d_transpose nn.depthwise_conv2d_backprop_filter "
         "nn.depthwise_conv2d_backprop_input nn.with_space_to_batch required_space_to_batch_paddings"
-    ),
-    "loss_averages": (
-        "nn.batch_norm_with_global_normalization nn.compute_average_loss nn.experimental.general_dropout "
-        "nn.local_response_normalization nn.lrn nn.scale_regularization_loss nn.space_to_batch parallel_stack "
-        "realdiv scalar_mul space_to_batch_nd"
     ),
     "banded_solvers": "linalg.banded_triangular_solve",
     "bessel": (
@@ -119,21 +116,13 @@ PUBLIC: dict[str, str] = {
         "math.special.bessel_k1e math.special.bessel_y0 math.special.bessel_y1 math.special.dawsn "
         "math.special.expint math.special.fresnel_cos math.special.fresnel_sin math.special.spence"
     ),
-    "runtime_assertions": (
-        "Assert assert_equal assert_greater assert_less assert_rank debugging.Assert debugging.assert_equal "
-        "debugging.assert_greater debugging.assert_greater_equal debugging.assert_integer debugging.assert_less "
-        "debugging.assert_less_equal debugging.assert_near debugging.assert_negative debugging.assert_non_negative "
-        "debugging.assert_non_positive debugging.assert_none_equal debugging.assert_positive debugging.assert_rank "
-        "debugging.assert_rank_at_least debugging.assert_scalar debugging.assert_type debugging.check_numerics "
-        "ensure_shape"
-    ),
+    "check_numerics": "debugging.disable_check_numerics debugging.enable_check_numerics",
     "comparison": (
         "bitwise.bitwise_and bitwise.bitwise_or bitwise.bitwise_xor bitwise.invert bitwise.left_shift "
         "bitwise.right_shift equal greater greater_equal less less_equal logical_and logical_not logical_or "
         "math.equal math.greater math.greater_equal math.is_finite math.is_inf math.is_nan math.less math.less_equal "
         "math.logical_and math.logical_not math.logical_or math.logical_xor math.not_equal not_equal"
     ),
-    "matmul": "linalg.matmul linalg.matvec linalg.tensordot matmul tensordot",
     "convolutions": (
         "nn.conv1d nn.conv1d_transpose nn.conv2d nn.conv2d_transpose nn.conv3d nn.conv3d_transpose nn.conv_transpose "
         "nn.convolution nn.depthwise_conv2d nn.separable_conv2d"
@@ -141,9 +130,8 @@ PUBLIC: dict[str, str] = {
     "counting": "histogram_fixed_width math.bincount math.confusion_matrix math.invert_permutation unravel_index",
     "creation": "eye fill linalg.eye linspace ones range zeros",
     "ctc_loss": "nn.ctc_loss nn.ctc_unique_labels",
-    "random_distributions": (
-        "random.gamma random.poisson random.stateless_binomial random.stateless_gamma "
-        "random.stateless_parameterized_truncated_normal random.stateless_poisson"
+    "custom_gradients": (
+        "GradientTape UnconnectedGradients autodiff.GradientTape custom_gradient grad_pass_through recompute_grad"
     ),
     "einsum": "einsum linalg.einsum",
     "elementwise": (
@@ -170,17 +158,18 @@ PUBLIC: dict[str, str] = {
         "signal.irfft2d signal.irfft3d signal.irfftnd signal.rfft signal.rfft2d signal.rfft3d signal.rfftnd"
     ),
     "fractional_pooling": "nn.fractional_avg_pool nn.fractional_max_pool",
-    "signal_frames": (
-        "signal.frame signal.hamming_window signal.hann_window signal.inverse_mdct signal.inverse_stft "
-        "signal.inverse_stft_window_fn signal.kaiser_bessel_derived_window signal.kaiser_window "
-        "signal.linear_to_mel_weight_matrix signal.mdct signal.mfccs_from_log_mel_spectrograms "
-        "signal.overlap_and_add signal.stft signal.vorbis_window"
-    ),
     "gathering": "boolean_mask gather one_hot slice where",
     "grouping": "group no_op",
     "incomplete_gamma": "math.betainc math.igamma math.igammac",
     "indexing": "strided_slice",
     "joining": "concat split stack unstack",
+    "linear_solvers": "linalg.det linalg.inv linalg.slogdet linalg.solve linalg.triangular_solve",
+    "loss_averages": (
+        "nn.batch_norm_with_global_normalization nn.compute_average_loss nn.experimental.general_dropout "
+        "nn.local_response_normalization nn.lrn nn.scale_regularization_loss nn.space_to_batch parallel_stack "
+        "realdiv scalar_mul space_to_batch_nd"
+    ),
+    "matmul": "linalg.matmul linalg.matvec linalg.tensordot matmul tensordot",
     "matrix_diagonals": (
         "linalg.adjoint linalg.band_part linalg.cross linalg.diag linalg.diag_part linalg.matrix_transpose "
         "linalg.normalize linalg.set_diag linalg.tensor_diag linalg.tensor_diag_part linalg.trace"
@@ -197,8 +186,6 @@ PUBLIC: dict[str, str] = {
         "nn.batch_normalization nn.crelu nn.log_poisson_loss nn.moments nn.normalize_moments "
         "nn.sufficient_statistics nn.weighted_cross_entropy_with_logits nn.weighted_moments"
     ),
-    "check_numerics": "debugging.disable_check_numerics debugging.enable_check_numerics",
-    "print_op": "print timestamp",
     "padding": "meshgrid pad repeat reverse roll tile",
     "partitions": (
         "dynamic_partition dynamic_stitch histogram_fixed_width_bins math.approx_max_k math.approx_min_k "
@@ -209,17 +196,29 @@ PUBLIC: dict[str, str] = {
         "nn.avg_pool nn.avg_pool1d nn.avg_pool2d nn.avg_pool3d nn.max_pool nn.max_pool1d nn.max_pool2d nn.max_pool3d "
         "nn.pool"
     ),
+    "print_op": "print timestamp",
     "python_functions": "numpy_function py_function",
+    "random_distributions": (
+        "random.gamma random.poisson random.stateless_binomial random.stateless_gamma "
+        "random.stateless_parameterized_truncated_normal random.stateless_poisson"
+    ),
     "random_ops": (
         "nn.dropout random.categorical random.normal random.set_seed random.shuffle random.truncated_normal "
         "random.uniform"
     ),
-    "sorting": "argsort math.in_top_k math.top_k nn.in_top_k nn.top_k searchsorted sort unique unique_with_counts",
     "reduction": (
         "argmax argmin linalg.norm math.argmax math.argmin math.count_nonzero math.reduce_all math.reduce_any "
         "math.reduce_euclidean_norm math.reduce_logsumexp math.reduce_max math.reduce_mean math.reduce_min "
         "math.reduce_prod math.reduce_std math.reduce_sum math.reduce_variance norm reduce_all reduce_any "
         "reduce_logsumexp reduce_max reduce_mean reduce_min reduce_prod reduce_sum"
+    ),
+    "runtime_assertions": (
+        "Assert assert_equal assert_greater assert_less assert_rank debugging.Assert debugging.assert_equal "
+        "debugging.assert_greater debugging.assert_greater_equal debugging.assert_integer debugging.assert_less "
+        "debugging.assert_less_equal debugging.assert_near debugging.assert_negative debugging.assert_non_negative "
+        "debugging.assert_non_positive debugging.assert_none_equal debugging.assert_positive debugging.assert_rank "
+        "debugging.assert_rank_at_least debugging.assert_scalar debugging.assert_type debugging.check_numerics "
+        "ensure_shape"
     ),
     "scans": "cumsum math.cumprod math.cumsum math.cumulative_logsumexp",
     "scatter": (
@@ -231,28 +230,32 @@ PUBLIC: dict[str, str] = {
         "math.unsorted_segment_max math.unsorted_segment_mean math.unsorted_segment_min math.unsorted_segment_prod "
         "math.unsorted_segment_sqrt_n math.unsorted_segment_sum"
     ),
-    "array_ops": (
-        "batch_to_space bitcast broadcast_dynamic_shape broadcast_static_shape dtypes.saturate_cast identity_n "
-        "math.accumulate_n math.is_non_decreasing math.is_strictly_increasing math.polyval math.scalar_mul "
-        "math.zero_fraction nn.depth_to_space nn.space_to_depth nn.zero_fraction reverse_sequence saturate_cast "
-        "sequence_mask shape_n space_to_batch tuple"
+    "signal_frames": (
+        "signal.frame signal.hamming_window signal.hann_window signal.inverse_mdct signal.inverse_stft "
+        "signal.inverse_stft_window_fn signal.kaiser_bessel_derived_window signal.kaiser_window "
+        "signal.linear_to_mel_weight_matrix signal.mdct signal.mfccs_from_log_mel_spectrograms "
+        "signal.overlap_and_add signal.stft signal.vorbis_window"
     ),
-    "linear_solvers": "linalg.det linalg.inv linalg.slogdet linalg.solve linalg.triangular_solve",
+    "sorting": "argsort math.in_top_k math.top_k nn.in_top_k nn.top_k searchsorted sort unique unique_with_counts",
     "special_functions": (
         "math.angle math.digamma math.erfcinv math.erfinv math.lbeta math.lgamma math.ndtri math.nextafter "
         "math.polygamma math.reciprocal_no_nan math.softsign math.xdivy math.xlog1py math.xlogy math.zeta "
         "nn.softsign truncatediv truncatemod"
     ),
-    "svd_and_eigen": "eig eigvals linalg.eig linalg.eigh linalg.eigvals linalg.eigvalsh linalg.svd",
     "stateless_random": (
         "nn.experimental.stateless_dropout random.experimental.index_shuffle random.experimental.stateless_fold_in "
         "random.experimental.stateless_shuffle random.experimental.stateless_split random.fold_in random.split "
         "random.stateless_categorical random.stateless_normal random.stateless_truncated_normal "
         "random.stateless_uniform"
     ),
+    "static_assertions": (
+        "debugging.assert_all_finite debugging.assert_proper_iterable debugging.assert_rank_in "
+        "debugging.assert_same_float_dtype debugging.assert_shapes debugging.is_numeric_tensor"
+    ),
     "strings": (
         "as_string strings.as_string strings.format strings.join strings.length strings.lower strings.reduce_join "
         "strings.strip strings.substr strings.to_number strings.upper"
     ),
+    "svd_and_eigen": "eig eigvals linalg.eig linalg.eigh linalg.eigvals linalg.eigvalsh linalg.svd",
     "tridiagonal": "linalg.eigh_tridiagonal linalg.tridiagonal_matmul linalg.tridiagonal_solve",
 }

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from fastgraph.composites.sparse_ops import to_dense
 from fastgraph.composites.sparse_tensor import SparseTensor
 from fastgraph.core.base import nesting
 from fastgraph.core.base.locks import Lock
@@ -184,7 +185,5 @@ class NumpyIterator:
 
 def _as_numpy(leaf: Any) -> Any:
     if isinstance(leaf, SparseTensor):
-        from fastgraph.composites.sparse_ops import to_dense
-
         return to_dense(leaf).numpy()
     return leaf.numpy() if hasattr(leaf, "numpy") else leaf

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from fastgraph import errors
 from fastgraph.core.base.dtype import DType
 from fastgraph.core.base.shapes import Aval, compatible
+from fastgraph.core.tensor import EagerTensor
 
 if TYPE_CHECKING:
     from fastgraph.graphdef import graph_view
@@ -483,7 +484,6 @@ def is_serialisable(attr: Any) -> bool:
 
 
 def _is_eager_tensor(value: Any) -> bool:
-    from fastgraph.core.tensor import EagerTensor
 
     return isinstance(value, EagerTensor)
 

@@ -17,6 +17,7 @@ from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.base.locks import Lock
 from fastgraph.core.base.shapes import Aval, Shape
 from fastgraph.core.native.buffer import Cell
+from fastgraph.core.registry import get
 from fastgraph.core.tensor import bind, convert, from_array, get_slot
 from fastgraph.errors import CancelledError, FailedPreconditionError, ResourceExhaustedError
 from fastgraph.graph import ir
@@ -344,8 +345,6 @@ def _derivative_graph(called: Callee, sources: tuple[int, ...], flowing: tuple[i
 
 def _zeros_like(operand: Any) -> Any:
     if isinstance(operand, Cell):
-        from fastgraph.core.registry import get
-
         operand = bind(get("read_variable"), (operand,), {"dtype": operand.aval.dtype, "shape": operand.aval.shape})
     return get_slot("zeros_like")(operand)
 

@@ -19,6 +19,7 @@ from fastgraph.core.base.shapes import Aval, Shape, TensorShape, shape_of
 from fastgraph.core.name_scopes import check_node
 from fastgraph.core.native.buffer import Cell
 from fastgraph.core.op_errors import enum_name
+from fastgraph.core.registry import get
 from fastgraph.core.tensor import EagerTensor, Tensor, Trace, current_state, current_trace
 from fastgraph.errors import InaccessibleTensorError, InternalError, OperatorNotAllowedInGraphError
 from fastgraph.graph import shape_errors
@@ -688,7 +689,6 @@ class GraphTrace(Trace):
 
     def identity(self, tensor: Any, name: str = "Identity") -> Value:
         """Append an Identity of a tensor: what a function returns is a node of its own."""
-        from fastgraph.core.registry import get
 
         value = self.value_of(tensor)
         if value.node.op is not PLACEHOLDER:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.registry import get
 from fastgraph.core.tensor import from_array
@@ -437,7 +438,6 @@ def _fill(node: Node) -> list[Definition]:
 
 
 def _string() -> Any:
-    from fastgraph.core.base import dtype as dtypes
 
     return dtypes.string
 

@@ -14,7 +14,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from fastgraph.core.base import nesting
+from fastgraph.core.name_scopes import current_scope
 from fastgraph.graph import captures, ir
+from fastgraph.graph.differentiate import entering
 from fastgraph.state.resource_handles import ResourceHandle
 
 if TYPE_CHECKING:
@@ -450,7 +452,6 @@ class Graph:
     @contextmanager
     def as_default(self) -> Iterator[Any]:
         """A context in which ops are added to this graph. Source: tf.Graph.as_default."""
-        from fastgraph.graph.differentiate import entering
 
         with entering(self.trace):
             yield self
@@ -465,13 +466,11 @@ class Graph:
 
     def unique_name(self, name: str, mark_as_used: bool = True) -> str:
         """Return the name, in the current scope, with what makes it another than all names in the graph."""
-        from fastgraph.core.name_scopes import current_scope
 
         return self.ir.unique_name(current_scope() + name, mark_as_used)
 
     def get_name_scope(self) -> str:
         """Return the current name scope without the last "/"."""
-        from fastgraph.core.name_scopes import current_scope
 
         return current_scope().removesuffix("/")
 

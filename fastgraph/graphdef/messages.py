@@ -11,6 +11,8 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
+from fastgraph.core.base.gc_pause import resting
+
 _TYPES = [
     f"DT_{name}"
     for name in (
@@ -341,7 +343,6 @@ class Message:
 
     def SerializeToString(self, deterministic: bool | None = None) -> bytes:
         """Return the message in the wire format."""
-        from fastgraph.core.base.gc_pause import resting
         from fastgraph.graphdef.wire_format import serialized
 
         with resting:

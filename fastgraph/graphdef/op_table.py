@@ -16,6 +16,7 @@ import numpy as np
 
 from fastgraph.core.base.dtype import DType, as_dtype
 from fastgraph.core.base.shapes import Aval, Shape
+from fastgraph.core.registry import all_primitives, get
 from fastgraph.core.tensor import EagerTensor, from_array
 from fastgraph.graph.ir import Graph, Node, Value
 from fastgraph.graph.structural_ops import CONST
@@ -268,7 +269,6 @@ def _parsed(text: str) -> Row:
 @functools.cache
 def row_of(name: str) -> Row | None:
     """Return the row of the primitive `name`; None if its attributes have no equal there."""
-    from fastgraph.core.registry import get
     from fastgraph.graphdef.export_parts import SEVERAL
     from fastgraph.graphdef.export_random import RANDOM
 
@@ -287,7 +287,6 @@ WRITTEN_ONLY = frozenset({"ensure_extents"})
 @functools.cache
 def rows_for(op: str) -> tuple[tuple[str, Row], ...]:
     """Return the primitives that are written as the type `op`, with their rows."""
-    from fastgraph.core.registry import all_primitives
 
     read = [primitive.name for primitive in all_primitives() if primitive.name not in WRITTEN_ONLY]
     found = [(name, row) for name in read if (row := row_of(name)) is not None and row.type == op]
@@ -524,7 +523,6 @@ def read(
 def _read(
     op: str, row: Row, name: str, inputs: Sequence[Aval], attrs: Mapping[str, Any]
 ) -> tuple[tuple[int, ...], dict[str, Any]]:
-    from fastgraph.core.registry import get
 
     signature = signatures()[op]
     taken: list[int] = []

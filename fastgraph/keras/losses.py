@@ -17,6 +17,7 @@ from fastgraph.ops.comparison import not_equal
 from fastgraph.ops.elementwise import abs, cast, clip_by_value, multiply, zeros_like
 from fastgraph.ops.exponentials import log
 from fastgraph.ops.gathering import where
+from fastgraph.ops.joining import stack
 from fastgraph.ops.movement import expand_dims, reshape, shape, size, squeeze
 from fastgraph.ops.nn_ops import (
     sigmoid_cross_entropy_with_logits,
@@ -288,7 +289,6 @@ def sparse_categorical_crossentropy(
 
 def _rows(scores: Tensor) -> Any:
     """The shape that leaves only the last axis of `scores` apart, where its length is not known yet."""
-    from fastgraph.ops.joining import stack
 
     return stack([-1, shape(scores)[-1]])
 

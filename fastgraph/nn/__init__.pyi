@@ -3,12 +3,12 @@ from collections.abc import Callable
 from fastgraph import sigmoid as sigmoid
 from fastgraph import space_to_batch as space_to_batch
 from fastgraph import tanh as tanh
+from fastgraph.composites.sparse_lookups import embedding_lookup_sparse as embedding_lookup_sparse
+from fastgraph.composites.sparse_lookups import safe_embedding_lookup_sparse as safe_embedding_lookup_sparse
 from fastgraph.core.tensor import Tensor
 from fastgraph.nn import experimental as experimental
 from fastgraph.nn import lrn as local_response_normalization
 from fastgraph.nn import silu as swish
-from fastgraph.composites.sparse_lookups import embedding_lookup_sparse as embedding_lookup_sparse
-from fastgraph.composites.sparse_lookups import safe_embedding_lookup_sparse as safe_embedding_lookup_sparse
 from typing import Any
 import builtins
 
@@ -114,7 +114,8 @@ def ctc_loss(labels: Any, logits: Any, label_length: Any, logit_length: Any, log
 def ctc_unique_labels(labels: Any, name: builtins.str | None = None) -> builtins.list[Any]:
     """The different labels of each row in the order in which they come, 0 after them; and which each label is.
 
-    t[n, l] -> i64[n, l], i32[n, l]. Raises: ValueError for another rank. Source: tf.nn.ctc_unique_labels."""
+    t[n, l] -> i64[n, l], i32[n, l]. Raises: InvalidArgumentError, in a graph ValueError, for another rank.
+    Source: tf.nn.ctc_unique_labels."""
 def depth_to_space(input: Any, block_size: builtins.int, data_format: builtins.str = 'NHWC', name: builtins.str | None = None) -> Tensor:
     """Channels as blocks of block_size x block_size pixels. t[n, h, w, b * b * c] -> t[n, h * b, w * b, c].
 

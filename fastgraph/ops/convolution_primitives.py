@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from fastgraph.core.base.dtype import as_dtype
 from fastgraph.core.base.shapes import Aval
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import index_vector
@@ -299,7 +300,6 @@ _DTYPES = ("float32", "float64", "float16", "bfloat16")
 
 
 def _numbers(shape_: tuple[int, ...], dtype: str, seed: int) -> Any:
-    from fastgraph.core.base.dtype import as_dtype
 
     return np.random.default_rng(seed).integers(-3, 4, shape_).astype(as_dtype(dtype).numpy_dtype)
 

@@ -16,6 +16,7 @@ from fastgraph.core.tensor import EagerTensor, Tensor, bind, current_trace, equa
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, extents, named, static_int, whole
 from fastgraph.ops.comparison import equal_p
+from fastgraph.ops.creation import range_
 from fastgraph.ops.elementwise import cast, identity, select, zeros_like_p
 from fastgraph.ops.families import (
     Array,
@@ -117,7 +118,6 @@ def _concat_grad(dys: Any, values: Any, axis: int) -> list[Any]:
 
 def _only(axis: int, rank: Any) -> Any:
     """1 at `axis` and 0 at the other axes of a tensor, whose rank is known when it is computed. i[] -> i[rank]."""
-    from fastgraph.ops.creation import range_
 
     return cast(equal_p(range_(rank), axis if axis >= 0 else rank + axis), int32)
 
@@ -382,9 +382,7 @@ def split(value: Any, num_or_size_splits: Any, axis: Any = 0, num: Any = None, n
     """
     value = as_tensor(value)
     if hasattr(value, "row_splits"):
-        from fastgraph.composites.ragged_along import split_ragged
-
-        return split_ragged(value, num_or_size_splits, whole(axis, "axis"), num)
+        return value._split(num_or_size_splits, whole(axis, "axis"), num)
     along = axis
     if type(axis) is not int:
         equal = isinstance(num_or_size_splits, (int, np.integer))

@@ -25,6 +25,7 @@ from fastgraph.ops.movement import broadcast_to, expand_dims, reshape, shape, tr
 from fastgraph.ops.padding import reverse
 from fastgraph.ops.pooling_primitives import max_pool_p, max_pool_pick_p
 from fastgraph.ops.reduction import reduce_sum
+from fastgraph.ops.sorting import top_k
 from fastgraph.ops.window_arguments import infer_extents, paddings, sizes_of, steps
 
 
@@ -109,7 +110,6 @@ def dilation2d(
     rows = transpose_p(total, perm=(0, 1, 3, 5, 2, 4))
     rows = reshape(rows, [n, *found.out, channels, kh * kw])
     # The first of equal sums takes the gradient.
-    from fastgraph.ops.sorting import top_k
 
     first = cast(top_k(rows, 1).indices, "int32")
     chosen = equal(np.arange(kh * kw, dtype=np.int32), first)

@@ -19,6 +19,7 @@ from fastgraph.core.base.nesting import flatten, map_structure, pack_sequence_as
 from fastgraph.core.base.shapes import Aval, TensorSpec, TypeSpec
 from fastgraph.core.op_errors import message_name
 from fastgraph.core.registry import get
+from fastgraph.core.tape.gradient_tape import GradientTape
 from fastgraph.core.tensor import EagerTensor, Tensor, bind, convert, current_trace, from_array, get_slot, init_scope
 from fastgraph.errors import (
     InvalidArgumentError,
@@ -181,7 +182,6 @@ def _backward_of(called: _Called, sources: Sequence[int], flowing: Sequence[int]
 
 def _taped(called: _Called, inputs: Sequence[Any]) -> tuple[Any, Sequence[Any], list[Any]]:
     """Call the function under a tape."""
-    from fastgraph.core.tape.gradient_tape import GradientTape
 
     with GradientTape(persistent=True) as tape:
         for tensor in inputs:

@@ -17,7 +17,7 @@ from fastgraph.core.base.dtype import as_dtype, float32
 from fastgraph.core.tensor import Tensor
 from fastgraph.errors import ResourceExhaustedError
 from fastgraph.ops.activations import divide_no_nan
-from fastgraph.ops.arguments import as_tensor, real, static_int, tensor_of, whole
+from fastgraph.ops.arguments import as_tensor, known_value, real, static_int, tensor_of, whole
 from fastgraph.ops.bessel import bessel_i0
 from fastgraph.ops.creation import ones, range_
 from fastgraph.ops.elementwise import cast, maximum, square
@@ -375,7 +375,6 @@ def _mel(hertz: Any) -> Any:
 def _number(value: Any, what: str) -> Any:
     if not isinstance(value, Tensor):
         return real(value, what) if np.asarray(value).dtype.kind not in "iufb" else value
-    from fastgraph.ops.arguments import known_value
 
     found = known_value(value)
     if found is None:

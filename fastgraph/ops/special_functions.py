@@ -17,6 +17,7 @@ from fastgraph.ops.comparison import not_equal_p
 from fastgraph.ops.elementwise import cast, imag, ones_like, real, select, widened, zeros_like_p
 from fastgraph.ops.exponentials import atan2, exp
 from fastgraph.ops.families import Array, elementwise, lower_elementwise, public
+from fastgraph.ops.reduction import reduce_sum
 
 _SQRT_HALF = 0.7071067811865476
 
@@ -140,7 +141,6 @@ def polygamma(a: Array, x: Array) -> Any:
 @public("math.lbeta")
 def lbeta(x: Any, name: str | None = None) -> Any:
     """log(|Beta|) of the last axis: sum(lgamma(x)) - lgamma(sum(x)). f[*s, n] -> f[*s]. Source: tf.math.lbeta."""
-    from fastgraph.ops.reduction import reduce_sum
 
     x = as_tensor(x)
     return reduce_sum(lgamma(x), -1) - lgamma(reduce_sum(x, -1))

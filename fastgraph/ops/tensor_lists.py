@@ -21,7 +21,7 @@ from fastgraph.ops import elementwise, joining
 from fastgraph.ops.creation import range_, zeros
 from fastgraph.ops.elementwise import zeros_like
 from fastgraph.ops.families import Array, body_of, custom, define, invalid, movement, shape_text
-from fastgraph.ops.gathering import gather
+from fastgraph.ops.gathering import _gather_params, gather
 from fastgraph.ops.movement import reshape
 from fastgraph.ops.movement import shape as shape_of_tensor
 
@@ -278,7 +278,6 @@ def _lower_get(b: Any, node: Any) -> list[Any]:
 
 
 def _buffer_of_get(dy: Any, index: Any, buffer_shape: Any) -> Any:
-    from fastgraph.ops.gathering import _gather_params
 
     return _gather_params(dy, index, buffer_shape, 0, 0)
 

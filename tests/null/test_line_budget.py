@@ -9,11 +9,11 @@ import pytest
 PACKAGE = Path(__file__).parents[2] / "fastgraph"
 
 #: Lists of names that tools write: no code.
-LISTS = {"_namespaces.py", "_op_homes.py"}
+LISTS = {"namespaces.py", "op_index.py"}
 
 #: (lines, why so many), the newest last. What needs more lines adds a row that says what they are for; what leaves
 #: lines over lowers the last row's number, and a row that is above the next goes.
-BUDGET: tuple[tuple[int, str], ...] = ((102_202, "what there was when the budget began"),)
+BUDGET: tuple[tuple[int, str], ...] = ((100_600, "what there was when AutoGraph had been cut to its use"),)
 
 #: Lines that may be left over before the budget has to be lowered.
 SLACK = 500
@@ -26,7 +26,7 @@ def lines() -> int:
     return sum(path.read_bytes().count(b"\n") for path in counted)
 
 
-@pytest.mark.skipif(not (PACKAGE / "_tensor.pyx").exists(), reason="no sources around the tests")
+@pytest.mark.skipif(not (PACKAGE / "_tape.pyx").exists(), reason="no sources around the tests")
 def test_the_package_keeps_to_its_budget_of_lines() -> None:
     budget = BUDGET[-1][0]
     assert lines() <= budget, (

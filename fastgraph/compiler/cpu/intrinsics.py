@@ -21,7 +21,13 @@ from numba.core import cgutils, types
 from numba.core.typing.templates import AbstractTemplate, infer, infer_global
 from numba.extending import intrinsic, lower_builtin, models, register_model
 
-from fastgraph.compiler.cpu import complex_arithmetic, register_block_intrinsics, transpose_intrinsics
+from fastgraph.compiler.cpu import (
+    complex_arithmetic,
+    gamma_variates,
+    incomplete_gamma,
+    register_block_intrinsics,
+    transpose_intrinsics,
+)
 from fastgraph.compiler.cpu.lane import ComplexLane, Lane
 from fastgraph.compiler.cpu.target import host
 from fastgraph.compiler.vecmath import functions
@@ -291,12 +297,8 @@ class _Functions(dict[str, Callable[..., Any]]):
         elif name in _POWERS:
             self[name] = _integer_power(_POWERS[name])
         elif name.startswith("igamma"):
-            from fastgraph.compiler.cpu import incomplete_gamma
-
             self.update(incomplete_gamma.functions(self))
         elif name == "random_gamma":
-            from fastgraph.compiler.cpu import gamma_variates
-
             self.update(gamma_variates.functions(self))
         else:
             raise KeyError(name)

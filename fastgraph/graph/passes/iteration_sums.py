@@ -19,6 +19,7 @@ from fastgraph.graph import ir
 from fastgraph.graph.ir import Graph, Node, Value
 from fastgraph.graph.passes.rewriter import Application, Rebuild, fuel, is_constant, is_pure
 from fastgraph.graph.trace import GraphTrace
+from fastgraph.ops.elementwise import add, zeros_like
 
 #: What the bodies of gradients' loops are called (control_gradients).
 BODY = "while_grad_body"
@@ -99,7 +100,6 @@ def _at_once(node: Node, inputs: tuple[Value, ...], into: Graph) -> list[Value]:
     """Append what a loop adds up; return its results."""
     from fastgraph.graph.vectorized_map import Part, Run
     from fastgraph.ops.creation import range_
-    from fastgraph.ops.elementwise import add, zeros_like
     from fastgraph.ops.reduction import reduce_sum
 
     body, n = node.attrs["body_graph"], node.attrs["n_carried"]

@@ -14,6 +14,7 @@ import numpy as np
 from fastgraph.core.base import flags
 from fastgraph.core.base.dtype import DType
 from fastgraph.core.base.shapes import Aval
+from fastgraph.core.tensor import EagerTensor, run
 from fastgraph.errors import OpError
 from fastgraph.graph import ir
 from fastgraph.graph.ir import Graph, Node, SourceLine, Value
@@ -22,6 +23,7 @@ from fastgraph.graph.passes.iteration_sums import shape_of_rows, sum_at_once
 from fastgraph.graph.passes.loop_accumulators import accumulate
 from fastgraph.graph.passes.loop_duplicates import merge_duplicates
 from fastgraph.graph.passes.rewriter import Application, Rebuild, Row, Rule, compile_row
+from fastgraph.graph.structural_ops import CONST
 
 Pass = Callable[[Graph], Graph]
 
@@ -307,7 +309,6 @@ def _fold(build: Rebuild, applied: Application) -> tuple[Value, ...] | None:
     largest = max(_FOLD_BYTES, sum(value.aval.nbytes or 0 for value in applied.inputs))
     if any(aval.nbytes is None or aval.nbytes > largest for aval in applied.avals):
         return None
-    from fastgraph.core.tensor import run
 
     try:
         results = run(op, tuple([value.node.attrs["value"] for value in applied.inputs]), applied.attrs)
@@ -473,7 +474,6 @@ def simplify(graph: Graph) -> Graph:
 
 def _bind_captures(graph: Graph) -> Graph:
     """Replace the uses of captured eager tensors, which never change, by constants."""
-    from fastgraph.core.tensor import EagerTensor
 
     return _bound(graph, {value: tensor for tensor, value in graph.captures if isinstance(tensor, EagerTensor)})
 
@@ -532,7 +532,6 @@ def _constant_places(node: Node) -> dict[int, Any]:
 
 def ir_const() -> Any:
     """Return the const primitive."""
-    from fastgraph.graph.structural_ops import CONST
 
     return CONST
 

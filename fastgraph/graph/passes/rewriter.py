@@ -22,7 +22,7 @@ from fastgraph.core.base.dtype import DType
 from fastgraph.core.base.locks import parsing
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.registry import get
-from fastgraph.core.tensor import as_array
+from fastgraph.core.tensor import as_array, from_array
 from fastgraph.graph import ir
 from fastgraph.graph.ir import Graph, Node, SourceLine, Value
 
@@ -220,7 +220,6 @@ class Rebuild:
 
     def constant(self, array: np.ndarray[Any, Any]) -> Value:
         """Return a constant of the new graph."""
-        from fastgraph.core.tensor import from_array
 
         return self.emit("const", (), {"value": from_array(array)})[0]
 

@@ -202,17 +202,20 @@ def ld(value: Any) -> Any:
     return value
 
 
+#: What the traces of tensors are called that stand in lists for what has been appended.
+STAND_IN = "append to "
+
+
 def check_not_left(value: Any) -> None:
-    """Raise InaccessibleTensorError where a list's last elements are of a branch or body that is over."""
+    """Raise InaccessibleTensorError for a list of which only the name that was appended to knows the elements."""
+    last = value[-1] if type(value) is list and value else None
     trace = current_trace()
-    last = [each for each in value[-4:] if isinstance(each, SymbolicTensor)] if type(value) is list else []
-    if not isinstance(trace, GraphTrace):
+    if not isinstance(last, SymbolicTensor) or not isinstance(trace, GraphTrace) or last.trace.root is not trace.root:
         return
-    if any(not trace.reaches(each) and each.trace.kind == "branch" and each.trace.root is trace.root for each in last):
+    if last.trace.graph.name.startswith(STAND_IN):
         raise InaccessibleTensorError(
             f"the list that is read here{at_line()} is one that a staged loop or branch has appended to by another "
-            "name, or that holds a tensor from within it, which is out of scope here. Read it by the name that was "
-            "appended to, use a tf.TensorArray, or return the value."
+            "name. Read it by the name that was appended to, use a tf.TensorArray, or return the value."
         )
 
 

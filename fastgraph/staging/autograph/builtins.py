@@ -27,6 +27,7 @@ from fastgraph.ops import (
     runtime_assertions,
     sorting,
 )
+from fastgraph.staging import autograph
 from fastgraph.staging.autograph.block_state import (
     Hidden,
     check_not_left,
@@ -367,7 +368,6 @@ def _extreme(what: str, values: tuple[Any, ...], options: dict[str, Any], place:
 
 
 def _converted_key(key: Any) -> Any:
-    from fastgraph.staging import autograph
 
     return None if key is None else BUILTINS.get(key) or autograph.convert(key)
 

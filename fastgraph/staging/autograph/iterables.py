@@ -15,6 +15,7 @@ from fastgraph.core.base import nesting
 from fastgraph.core.tensor import Tensor, convert
 from fastgraph.graph.trace import SymbolicTensor
 from fastgraph.ops import elementwise, gathering, joining, movement
+from fastgraph.staging import autograph
 from fastgraph.staging.autograph.block_state import is_tensor
 from fastgraph.staging.autograph.staged_lists import StagedList
 
@@ -265,7 +266,6 @@ def unpacked_around(value: Any, before: int, after: int) -> tuple[Any, ...]:
 
 
 def _converted(function: Any) -> Any:
-    from fastgraph.staging import autograph
     from fastgraph.staging.autograph.builtins import BUILTINS
 
     if function is None:

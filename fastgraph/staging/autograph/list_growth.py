@@ -17,7 +17,7 @@ from fastgraph.graph.differentiate import entering
 from fastgraph.graph.trace import GraphTrace
 from fastgraph.ops import elementwise
 from fastgraph.ops.tensor_lists import list_grow
-from fastgraph.staging.autograph.block_state import at_line, like_zeros, same_structure
+from fastgraph.staging.autograph.block_state import STAND_IN, at_line, like_zeros, same_structure
 from fastgraph.staging.autograph.container_changes import Containers, Found
 from fastgraph.staging.autograph.stacking import as_rows, check_dtypes, check_shapes
 from fastgraph.staging.autograph.staged_lists import StagedList
@@ -123,7 +123,7 @@ def stand_in(found: Found, staged: StagedList) -> None:
     """
     outer = current_trace()
     assert isinstance(outer, GraphTrace)
-    with entering(GraphTrace(f"append to {found.name}", parent=outer, kind="branch")):
+    with entering(GraphTrace(f"{STAND_IN}{found.name}", parent=outer, kind="branch")):
         list.append(found.container, elementwise.identity(like_zeros(staged.parts()[0])))
 
 

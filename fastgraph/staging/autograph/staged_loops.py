@@ -21,7 +21,7 @@ from fastgraph.graph.differentiate import entering
 from fastgraph.graph.recursive_calls import Unknown
 from fastgraph.graph.subgraphs import closed, make_while, subgraph_name
 from fastgraph.graph.trace import GraphTrace, reserved
-from fastgraph.ops import comparison, elementwise
+from fastgraph.ops import comparison, elementwise, joining, movement
 from fastgraph.staging.autograph import loop_options
 from fastgraph.staging.autograph.block_state import (
     Perhaps,
@@ -39,7 +39,7 @@ from fastgraph.staging.autograph.block_state import (
     user_place,
     without,
 )
-from fastgraph.staging.autograph.builtins import decisive
+from fastgraph.staging.autograph.builtins import and_, decisive
 from fastgraph.staging.autograph.conditional_lists import chosen
 from fastgraph.staging.autograph.container_changes import (
     Containers,
@@ -395,7 +395,6 @@ class Loop:
 
     def _fill(self, stacks: list[Any]) -> None:
         """Give the names of the lists that were appended to what the loop has appended."""
-        from fastgraph.ops import joining, movement
 
         for appended in self.appended:
             rows = []
@@ -451,7 +450,6 @@ class Loop:
         test = self.test
 
         def next_test(i: Any) -> Any:
-            from fastgraph.staging.autograph.builtins import and_
 
             return and_(lambda: goes_on, lambda: test(i))
 
@@ -518,7 +516,6 @@ def _dims(shape: TensorShape) -> Any:
 
 def _rows(appended: _Appended, recorder: StagedList) -> list[Any]:
     """Return what an iteration appends, one tensor per leaf of an element. Raises ValueError for another number."""
-    from fastgraph.ops import joining
 
     if len(recorder.new) != appended.per_iteration:
         refused = changed_in_loop(appended.found, [*appended.start, *recorder.new])
