@@ -135,7 +135,8 @@ def _along(primitive: Any, logits: Any, axis: Any, name: str | None) -> Any:
     axis = -1 if axis is None else known_axis(axis, "axis must be a scalar, not")
     rank = x.shape.rank
     if primitive is softmax_p and hasattr(x, "row_splits"):
-        return x._softmax(axis)
+        rows: Any = x
+        return rows._softmax(axis)
     if axis == -1 or rank is None or axis == rank - 1:
         return named(name, primitive, x)
     if not -rank <= axis < rank:
