@@ -34,7 +34,10 @@ def exp(x: Lane) -> Lane:
     clamped = (clamped < layout.exp_min).select(layout.exp_min, clamped)
     n, p = _exp_reduced(clamped)
     half = n >> 1  # in two steps, so that results below the normal range are rounded once and overflow is inf
-    return (p + 1.0) * two_to(half, layout) * two_to(n - half, layout)
+    # 0 is not left to the product: one that is too small for a denormal takes a processor ten times as long, and
+    # what a softmax is to leave out is masked by numbers like -1e9.
+    second = (x < layout.exp_min).select(0.0, two_to(n - half, layout))
+    return (p + 1.0) * two_to(half, layout) * second
 
 
 def expm1(x: Lane) -> Lane:
@@ -141,9 +144,10 @@ def sigmoid(x: Lane) -> Lane:
     """1 / (1 + e**-x), right down to the smallest denormal."""
     layout = LAYOUTS[x.dtype]
     size = x.abs()
-    n, p = _exp_reduced((size > -layout.exp_min).select(-layout.exp_min, size))
-    half = n >> 1  # e**|x| = (1 + p) 2**n, and 2**-n in two steps
-    first, second = two_to(0 - half, layout), two_to(half - n, layout)
+    beyond = size > -layout.exp_min
+    n, p = _exp_reduced(beyond.select(-layout.exp_min, size))
+    half = n >> 1  # e**|x| = (1 + p) 2**n, and 2**-n in two steps; 0 beyond, as in exp
+    first, second = two_to(0 - half, layout), beyond.select(0.0, two_to(half - n, layout))
     inverse = first * second
     # Large ones are added to 1 first, exactly; the others would be rounded by as much as they are.
     whole = (n < 16).select((inverse + 1.0) + p, (inverse + p) + 1.0)
