@@ -56,6 +56,7 @@ typedef struct {
 typedef struct {
     int64_t a_row, a_col, b_row, c_row;
     const fg_run *runs, *end;
+    int64_t taps, b_tap; /* lines of taps: how many, from one to the next in b; 0 where runs are all there is */
 } fg_sums;
 
 /* How a filter is laid out for a sweep: element (tap, channel, result) of group g stands at
@@ -72,6 +73,8 @@ typedef struct {
 #define FG_TILE_WIDE 112
 #define FG_FEW_TAPS 16
 #define FG_AHEAD 8
+
+#define FG_WITHIN(i, n) ((i) >= 0 && (i) < (n))
 
 static inline int64_t fg_least(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t fg_most(int64_t a, int64_t b) { return a > b ? a : b; }

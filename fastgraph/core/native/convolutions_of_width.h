@@ -66,6 +66,52 @@ INLINE void NAME(sums)(const int R, const int N, const int part, const int near,
     }
 }
 
+/* What K taps of a line, n channels of each, add to R rows of sums that stand as far from each other as taps do: a number
+ * serves all of them. */
+#define LINE(K)                                                                                                        \
+    do {                                                                                                               \
+        const T *y = b + run->b + tap * s->b_tap;                                                                      \
+        _Pragma("GCC unroll 16") for (int j = 0; j < R + K - 1; j += 3) q[j / 3] = a + run->a + (tap + j) * a_row;     \
+        for (int64_t p = run->n; p > 0; p--, y += WIDE) {                                                              \
+            V taps[K];                                                                                                 \
+            _Pragma("GCC unroll 4") for (int k = 0; k < K; k++) {                                                      \
+                __builtin_prefetch(y + k * b_tap + FG_AHEAD * WIDE);                                                   \
+                taps[k] = LOAD(y + k * b_tap);                                                                         \
+            }                                                                                                          \
+            _Pragma("GCC unroll 20") for (int j = 0; j < R + K - 1; j++) {                                             \
+                V x = SET1(FG_ROW(j)[0]);                                                                              \
+                _Pragma("GCC unroll 4") for (int k = 0; k < K; k++)                                                    \
+                    if (j >= k && j - k < R) sums[j - k] = FMA(x, taps[k], sums[j - k]);                               \
+            }                                                                                                          \
+            _Pragma("GCC unroll 16") for (int j = 0; j < R + K - 1; j += 3) q[j / 3]++;                                \
+        }                                                                                                              \
+        tap += K;                                                                                                      \
+    } while (0)
+
+/* R rows of at most one vector of sums, of which a part if n < LANES: runs are lines of taps, b lies in panels. */
+INLINE void NAME(sums_of_lines)(const int R, const fg_sums *s, const T *a, const T *b, T *c, int64_t n) {
+    V sums[MOST];
+    const T *q[6];
+    const int64_t a_row = s->a_row, b_tap = s->b_tap;
+#pragma GCC unroll 16
+    for (int r = 0; r < R; r++) sums[r] = ZERO;
+    for (const fg_run *run = s->runs; run < s->end; run++)
+        for (int64_t tap = 0; tap < s->taps;)
+            if (s->taps - tap >= 3)
+                LINE(3);
+            else if (s->taps - tap == 2)
+                LINE(2);
+            else
+                LINE(1);
+    const M mask = MASK_OF(n < LANES ? n : 0);
+#pragma GCC unroll 16
+    for (int r = 0; r < R; r++, c += s->c_row)
+        if (n < LANES)
+            STORE_PART(c, mask, sums[r]);
+        else
+            STORE(c, sums[r]);
+}
+
 /* What K steps add to R rows of sums apart that stand as far from each other as steps do: a vector serves all of them. */
 #define STEPS(K)                                                                                                       \
     do {                                                                                                               \
@@ -148,6 +194,10 @@ INLINE void NAME(sums_apart)(const int R, const int part, const int near, M mask
             else                                                                                                       \
                 NAME(sums_apart)(R, 0, 0, MASK_OF(0), s, a, b, c, add);                                                \
         if (n > 0) NAME(sums_apart)(R, 1, 0, MASK_OF(n), s, a, b, c, add);                                             \
+    }                                                                                                                  \
+    static __attribute__((noinline, target(TARGET))) void NAME(lines##R)(const fg_sums *s, const T *a, const T *b,     \
+                                                                         T *c, int64_t n, int add) {                   \
+        NAME(sums_of_lines)(R, s, a, b, c, n);                                                                         \
     }
 ROWS(1) ROWS(2) ROWS(3) ROWS(4) ROWS(5) ROWS(6)
 #if MOST > 6
@@ -157,6 +207,7 @@ ROWS(7) ROWS(8) ROWS(9) ROWS(10) ROWS(11) ROWS(12) ROWS(13) ROWS(14)
 #undef ROWS_OF
 #undef STEP
 #undef STEPS
+#undef LINE
 
 typedef void (*NAME(sums_t))(const fg_sums *, const T *, const T *, T *, int64_t, int);
 #define ALL(kind)                                                                                                      \
@@ -168,7 +219,7 @@ typedef void (*NAME(sums_t))(const fg_sums *, const T *, const T *, T *, int64_t
 #else
 #define ALL_MORE(kind)
 #endif
-static const NAME(sums_t) NAME(all_sums)[3][MOST + 1] = {ALL(dense), ALL(apart), ALL(near)};
+static const NAME(sums_t) NAME(all_sums)[4][MOST + 1] = {ALL(dense), ALL(apart), ALL(near), ALL(lines)};
 #undef ALL
 #undef ALL_MORE
 
@@ -341,39 +392,45 @@ typedef struct {
     T *room;
 } NAME(strip);
 
-/* Let `s` know what the block sees from line `line` of it on, and where; the address of its first number. */
+/* Let `s` know what the block sees from line `line` of it on, and where; what its addresses count from. Lines and planes
+ * outside are left out. */
 LOCAL const T *NAME(strip_seen)(const fg_sweep *w, NAME(strip) *p, int64_t line, fg_sums *s, fg_run *run) {
     const fg_axis *x = w->axis;
-    int64_t low[3] = {p->low[0], p->low[1] + line, p->low[2]}, each = w->apart ? 1 : w->c, taps = x[2].taps;
+    int64_t each = w->apart ? 1 : w->c, taps = x[2].taps, first = line % p->ring; /* where the first line stands */
     /* Of lanes apart each number serves each tap once: they lie together, which a few taps do not repay. */
-    int inside = (!w->apart || x[0].taps * x[1].taps * taps <= FG_FEW_TAPS) && NAME(lies_inside)(w, low, p->ring, p->wide);
+    int inside = (!w->apart || x[0].taps * x[1].taps * taps <= FG_FEW_TAPS) && w->kind == FG_NATIVE && w->repeat == 1 &&
+                 p->low[2] >= 0 && p->low[2] + p->wide <= x[2].n;
     int64_t column = inside ? x[2].source : p->n, row = p->wide * p->n;
-    int64_t first = line % p->ring; /* where the first line stands */
     if (!inside)
         for (p->next = fg_most(p->next, line); p->next < line + p->ring; p->next++) {
             int64_t at = first + p->next - line;
             for (int64_t t0 = 0; t0 < x[0].taps; t0++)
-                NAME(line_seen)(w, p->image, low[0] + t0 * x[0].gap, p->low[1] + p->next, low[2], p->wide, p->c0, p->n,
-                                p->room + (t0 * p->ring + (at < p->ring ? at : at - p->ring)) * row);
+                if (FG_WITHIN(p->low[0] + t0 * x[0].gap, x[0].n) && FG_WITHIN(p->low[1] + p->next, x[1].n))
+                    NAME(line_seen)(w, p->image, p->low[0] + t0 * x[0].gap, p->low[1] + p->next, p->low[2], p->wide, p->c0,
+                                    p->n, p->room + (t0 * p->ring + (at < p->ring ? at : at - p->ring)) * row);
         }
-    int joined = w->apart || (x[2].gap == 1 && column == w->c); /* the channels of all taps of a line are a run */
+    /* The channels of all taps of a line are a run, where they are not told apart. */
+    int joined = s->taps || w->apart || (x[2].gap == 1 && column == w->c);
     s->runs = run;
     for (int64_t t0 = 0, tap = 0; t0 < x[0].taps; t0++)
         for (int64_t t1 = 0; t1 < x[1].taps; t1++) {
-            int64_t at = first + t1 * x[1].gap;
-            at = inside ? t0 * x[0].gap * x[0].source + t1 * x[1].gap * x[1].source
+            int64_t plane = p->low[0] + t0 * x[0].gap, of = p->low[1] + line + t1 * x[1].gap, at = first + t1 * x[1].gap;
+            if (!FG_WITHIN(plane, x[0].n) || !FG_WITHIN(of, x[1].n)) {
+                tap += taps;
+                continue;
+            }
+            at = inside ? p->image + plane * x[0].source + of * x[1].source + p->low[2] * x[2].source + p->c0
                         : (t0 * p->ring + (at < p->ring ? at : at - p->ring)) * row;
             for (int64_t t2 = 0; t2 < taps; t2 += joined ? taps : 1, tap += joined ? taps : 1, run++) {
                 run->a = at + t2 * x[2].gap * column;
                 run->b = tap * each * w->filter_row;
-                run->n = joined ? taps * each : each;
+                run->n = joined && !s->taps ? taps * each : each;
             }
         }
     s->end = run;
     s->a_row = x[2].step * column;
     s->a_col = w->apart ? x[2].gap * column : 1;
-    if (!inside) return p->room;
-    return (const T *)w->source + p->image + low[0] * x[0].source + low[1] * x[1].source + low[2] * x[2].source + p->c0;
+    return inside ? (const T *)w->source : p->room;
 }
 
 LOCAL void NAME(sweep_tile)(const fg_sweep *w, int64_t unit, T *room, T *out, fg_run *runs) {
@@ -391,6 +448,7 @@ LOCAL void NAME(sweep_tile)(const fg_sweep *w, int64_t unit, T *room, T *out, fg
     int how = w->apart ? 1 : w->filter_row == WIDE ? 2 : 0;
     s.b_row = w->filter_row;
     s.c_row = through ? WIDE : x[2].target;
+    s.b_tap = w->c * WIDE;
     p.image = t.image * w->source_image;
     p.ring = fg_seen(x + 1, 1);
     p.room = room;
@@ -399,6 +457,8 @@ LOCAL void NAME(sweep_tile)(const fg_sweep *w, int64_t unit, T *room, T *out, fg
         const T *b = filter + (w->apart ? f : f / WIDE * w->panel);
         p.c0 = w->apart ? f : group * w->c;
         p.n = w->apart ? n : w->c;
+        int lines = how == 2 && n <= LANES && x[2].taps > 1 && x[2].step == x[2].gap; /* few sums for each number */
+        s.taps = lines ? x[2].taps : 0;
         /* Down the lines, then to the next columns: most of what a block sees is what the one above it saw. */
         for (int64_t block = 0, i = 0, rows; block < blocks; block++, i += rows) {
             rows = t.wide / blocks + (block < t.wide % blocks);
@@ -409,7 +469,7 @@ LOCAL void NAME(sweep_tile)(const fg_sweep *w, int64_t unit, T *room, T *out, fg
                 int64_t at = to + j * x[1].target + i * x[2].target;
                 const T *a = NAME(strip_seen)(w, &p, j * x[1].step, &s, runs);
                 T *c = through ? out : (T *)w->target + at;
-                NAME(all_sums)[how][rows](&s, a, b, c, n, 0);
+                NAME(all_sums)[lines ? 3 : how][rows](&s, a, b, c, n, 0);
                 if (through)
                     for (int64_t k = 0; k < rows; k++) NAME(put)(w, out + k * WIDE, at + k * x[2].target, n);
             }
