@@ -79,7 +79,7 @@ ROWS: list[tuple[str, Any, str]] = [
     ("tf.gather_nd([[1]], [[0]], batch_dims='a')", TypeError, "Expected int for argument 'batch_dims'"),
     ("tf.gather_nd(1, [[[1]]], batch_dims=1)", ValueError, "must be < rank of `params`"),
     ("tf.gather_nd([[1]], [[0]], batch_dims=-1)", ValueError, "must be >= 0"),
-    ("tf.nn.pool(tf.ones([1, 3, 1]), [2], 'MAX', dilations=0)", ValueError, "dilations must be positive"),
+    ("tf.nn.pool(tf.ones([1, 3, 1]), [2], 'MAX', dilations=0)", ValueError, "dilation_rate` must be positive"),
     ("tf.repeat([1, 2], 3, axis='a')", TypeError, "Argument `axis` must be an int"),
     ("tf.stack([[1, 2], [3]], axis=2**63)", (ValueError, InvalidArgumentError), "out"),
     ("tf.stack(tf.zeros([0]), axis=1)", ValueError, "at least one tensor"),
