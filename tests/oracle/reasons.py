@@ -14,7 +14,9 @@ NOT_COMPARED = {
         "TensorFlow has no kernel of it for the CPU",
     ),
     "print": "writes to a stream; what it writes is in tests/api/test_print_and_checks.py",
-    **dict.fromkeys(["grad_pass_through", "recompute_grad"], "change functions; tests/api/test_gradients_recomputed.py"),
+    **dict.fromkeys(
+        ["grad_pass_through", "recompute_grad"], "change functions; tests/api/test_gradients_recomputed.py"
+    ),
     **dict.fromkeys(["py_function", "numpy_function"], "call Python; tests/api/test_python_functions.py"),
     **dict.fromkeys(
         ["debugging.enable_check_numerics", "debugging.disable_check_numerics"],
