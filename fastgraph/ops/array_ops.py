@@ -85,6 +85,8 @@ def accumulate_n(inputs: Any, shape: Any = None, tensor_dtype: Any = None, name:
     Raises: ValueError for an empty list or shapes that differ, TypeError if they are not of `tensor_dtype`.
     Source: tf.math.accumulate_n.
     """
+    if hasattr(inputs, "__fg_summed__"):  # a list whose length a tensor decides
+        inputs = [inputs.__fg_summed__()]
     if not isinstance(inputs, (list, tuple)) or not inputs:
         raise ValueError("inputs must be a list of at least one Tensor with the same dtype and shape")
     tensors = [as_tensor(x) for x in inputs]

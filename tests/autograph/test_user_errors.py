@@ -73,7 +73,7 @@ def test_tracebacks_have_the_frames_of_the_user() -> None:
 def test_the_filter_can_be_switched_off() -> None:
     assert not fg.debugging.is_traceback_filtering_enabled()
     files = [Path(frame.filename).name for frame in traceback.extract_tb(error_of_staged().__traceback__)]
-    assert "function.py" in files and "contraction.py" in files
+    assert "function.py" in files and "matmul.py" in files
 
 
 def test_the_filter_is_on() -> None:
