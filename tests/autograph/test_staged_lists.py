@@ -78,6 +78,26 @@ class Shelf:
         return self.box.top()
 
 
+def by_a_class_of_its_own(n: Any) -> Any:
+    class Filled(Box):
+        def __init__(self, n: Any) -> None:
+            super().__init__()
+            for i in fg.range(n):
+                self.items.append(i)
+
+    class Module(fg.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.items: list[Any] = []
+
+        def fill(self, n: Any) -> Any:
+            for i in fg.range(n):
+                self.items.append(i)
+            return fg.stack(self.items)
+
+    return Filled(n).items, Module().fill(n)
+
+
 def by_a_method(n: Any) -> Any:
     box, other = Box(), Box()
     total = box.fill(n)
@@ -151,7 +171,7 @@ def of_vectors(n: Any) -> Any:
 
 FUNCTIONS: list[Callable[[Any], Any]] = [
     comprehended, added_up,         of_an_object,     of_objects_inside, of_a_list, of_another_name, counted_in_an_object,
-    by_a_method, the_same_twice,
+    by_a_method, the_same_twice, by_a_class_of_its_own,
     ]  # fmt: skip
 
 

@@ -48,7 +48,7 @@ def callee(function: Any) -> Any:
         return functools.partial(_with_callbacks, overload)
     if overload is not function:
         return overload
-    if isinstance(function, type) and not autograph.is_library(function):
+    if isinstance(function, type) and function.__module__ != "builtins" and not autograph.is_library(function):
         return functools.partial(_construct if constructors(function) else _made, function)
     return autograph.convert(function)
 
@@ -113,8 +113,13 @@ def _made(cls: Any, /, *args: Any, **kwargs: Any) -> Any:
     """A call of a class none of whose constructors needs conversion."""
     from fastgraph.staging.autograph.container_changes import note_made
 
-    instance = autograph.convert(cls)(*args, **kwargs)
-    note_made(instance)
+    if cls.__new__ is not object.__new__ or cls.__init__ is object.__init__ or type(cls).__call__ is not type.__call__:
+        instance = autograph.convert(cls)(*args, **kwargs)
+        note_made(instance)
+        return instance
+    instance = object.__new__(cls)
+    note_made(instance)  # before what its constructor appends in a loop
+    cls.__init__(instance, *args, **kwargs)
     return instance
 
 
