@@ -44,6 +44,12 @@ def format_shape(dims: Any) -> str:
     return "[" + ",".join("?" if d is None else str(d) for d in dims) + "]"
 
 
+def misfit(what: str, op: str, *shapes: Any) -> ValueError:
+    """Inputs of these shapes do not fit an op that a graph has not as a node: it is made of others."""
+    given = ", ".join("<unknown>" if dims is None else format_shape(dims) for dims in shapes)
+    return ValueError(f"{what} for '{{{{node {op}}}}} = {op}' with input shapes: {given}.")
+
+
 def mismatch(prim: Primitive, position: int, expected: DType, found: DType, trace: Any, inputs: list[Any]) -> Exception:
     """Input `position` has dtype `found` where the other inputs or the op ask for `expected`."""
     if trace is None:

@@ -15,7 +15,7 @@ import numpy as np
 from fastgraph.core.base.dtype import DType, as_dtype, bool_, int32, int64
 from fastgraph.core.base.shapes import Aval, TensorShape
 from fastgraph.core.conversion import convert_to_tensor
-from fastgraph.core.op_errors import message_name
+from fastgraph.core.op_errors import message_name, misfit
 from fastgraph.core.tape.indexed_slices import IndexedSlices
 from fastgraph.core.tensor import Tensor, convert, current_trace
 from fastgraph.errors import InvalidArgumentError
@@ -85,6 +85,8 @@ def accumulate_n(inputs: Any, shape: Any = None, tensor_dtype: Any = None, name:
     Raises: ValueError for an empty list or shapes that differ, TypeError if they are not of `tensor_dtype`.
     Source: tf.math.accumulate_n.
     """
+    if hasattr(inputs, "__fg_summed__"):  # a list whose length a tensor decides
+        inputs = [inputs.__fg_summed__()]
     if not isinstance(inputs, (list, tuple)) or not inputs:
         raise ValueError("inputs must be a list of at least one Tensor with the same dtype and shape")
     tensors = [as_tensor(x) for x in inputs]
@@ -345,6 +347,10 @@ def space_to_depth(input: Any, block_size: int, data_format: str = "NHWC", name:
     h, w = (1, 2) if last else (2, 3)
     height, width = x.shape[h], x.shape[w]
     if (height or 0) % block_size or (width or 0) % block_size:
+        if current_trace() is not None:
+            extent = height if (height or 0) % block_size else width
+            what = f"Dimension size must be evenly divisible by {block_size} but is {extent}"
+            raise misfit(what, "SpaceToDepth", x.shape)
         raise invalid(
             f"Image width {width} and height {height} should be divisible by block_size: {block_size} [Op:SpaceToDepth]"
         )

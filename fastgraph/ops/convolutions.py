@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from fastgraph.core.base.shapes import TensorShape
+from fastgraph.core.op_errors import misfit
+from fastgraph.core.tensor import current_trace
 from fastgraph.ops.arguments import as_tensor, extents, index_vector, named
 from fastgraph.ops.convolution_primitives import conv2d_input_grad_p, conv2d_p, conv3d_input_grad_p, conv3d_p
 from fastgraph.ops.families import invalid, public, shape_text
@@ -203,6 +205,9 @@ def depthwise_conv2d(
     channels = x.shape[1 if first else -1] if x.shape.rank == 4 else None
     kh, kw, c, m = sizes_of(filter)
     if channels is not None and isinstance(c, int) and channels != c:
+        if current_trace() is not None:
+            what = f"Dimensions must be equal, but are {channels} and {c}"
+            raise misfit(what, "DepthwiseConv2dNative", x.shape, filter.shape)
         raise invalid(f"input and filter must have the same depth: {channels} vs {c}")
     if channels is None:
         channels = shape(x)[1 if first else 3]

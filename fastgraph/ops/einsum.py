@@ -12,6 +12,7 @@ from functools import cache, lru_cache
 from itertools import combinations
 from typing import Any
 
+from fastgraph.core.op_errors import misfit
 from fastgraph.core.tensor import current_trace
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor
@@ -143,7 +144,8 @@ def _check_extents(terms: Sequence[_Term]) -> None:
                 continue
             if seen.setdefault(label, n) != n:
                 if current_trace() is not None:
-                    raise ValueError(f"Dimensions must be equal, but are {seen[label]} and {n}")
+                    what = f"Dimensions must be equal, but are {seen[label]} and {n}"
+                    raise misfit(what, "Einsum", *(each.tensor.shape for each in terms))
                 raise _invalid(
                     f"Expected dimension {seen[label]} at axis {axis} of the input shaped "
                     f"{shape_text(term.tensor.shape.as_list())} but got dimension {n}"

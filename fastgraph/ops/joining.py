@@ -12,6 +12,7 @@ import numpy as np
 
 from fastgraph.core.base.dtype import int32, int64
 from fastgraph.core.base.shapes import Aval
+from fastgraph.core.op_errors import misfit
 from fastgraph.core.tensor import EagerTensor, Tensor, bind, current_trace, equal_parts
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, extents, named, static_int, whole
@@ -369,9 +370,11 @@ def _split_axis(axis: Any, no_scalar: str) -> int | None:
     return static_int(axis, no_scalar)
 
 
-def _unsplit(text: str, op: str = "") -> Exception:
+def _unsplit(text: str, op: str = "", *shapes: Any) -> Exception:
     """The error of sizes or an axis that do not fit."""
-    return invalid(text, op) if current_trace() is None else ValueError(text)
+    if current_trace() is None:
+        return invalid(text, op)
+    return misfit(text, op, *shapes) if op else ValueError(text)
 
 
 @public("split")
@@ -412,6 +415,7 @@ def split(value: Any, num_or_size_splits: Any, axis: Any = 0, num: Any = None, n
                 + "Number of ways to split should evenly divide the split dimension, but got split_dim "
                 f"{along % rank} (size = {n}) and num_split {num_or_size_splits}",
                 "Split",
+                value.shape,
             )
         sizes = (n // num_or_size_splits,) * num_or_size_splits
     else:
@@ -432,17 +436,20 @@ def split(value: Any, num_or_size_splits: Any, axis: Any = 0, num: Any = None, n
                 "size of the split_tensor must be 1-D and have the same elements as outputs got 1 -D and "
                 f"{len(found)} elements",
                 "SplitV",
+                value.shape,
             )
         if found.count(-1) > 1:
-            raise _unsplit("There can only be one -1 in the input.", "SplitV")
+            raise _unsplit("There can only be one -1 in the input.", "SplitV", value.shape)
         if wrong := [i for i, size in enumerate(found) if size < -1]:
-            raise _unsplit(f"Split size at index {wrong[0]} must be >= 0. Got: {found[wrong[0]]}", "SplitV")
+            raise _unsplit(
+                f"Split size at index {wrong[0]} must be >= 0. Got: {found[wrong[0]]}", "SplitV", value.shape
+            )
         if -1 in found:
             if n is None:
                 return _parts(value, list(found), along % rank)
             found = tuple(n - sum(found) - 1 if s == -1 else s for s in found)
             if min(found) < 0:
-                raise _unsplit(f"Sizes {list(found)} do not fit a dimension of {n}", "SplitV")
+                raise _unsplit(f"Sizes {list(found)} do not fit a dimension of {n}", "SplitV", value.shape)
         sizes = found
     return list(named(name if name != "split" else None, split_p, value, sizes=sizes, axis=along))
 

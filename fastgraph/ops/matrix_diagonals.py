@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 
 from fastgraph.core.base.shapes import Aval
+from fastgraph.core.op_errors import misfit
+from fastgraph.core.tensor import current_trace
 from fastgraph.errors import FailedPreconditionError, InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, known_axes, known_axis, named, of_dtypes, static_int
 from fastgraph.ops.comparison import logical_and, logical_or
@@ -544,6 +546,8 @@ def cross(a: Any, b: Any, name: str | None = None) -> Any:
         text = f"{shape_text(a.shape.as_list())} vs. {shape_text(b.shape.as_list())}"
         raise invalid(f"Both inputs must be of same shape: {text}")
     if a.shape[-1] not in (None, 3):
+        if current_trace() is not None:
+            raise misfit(f"Dimension must be 3 but is {a.shape[-1]}", "Cross", a.shape, b.shape)
         raise FailedPreconditionError(None, None, "Cross-products are only defined for 3-element vectors. [Op:Cross]")
     if a.shape.rank is not None and b.shape.rank is not None:  # a 1 would be broadcast, which is seen when this runs
         unknown = [i for i, (m, n) in enumerate(zip(a.shape, b.shape, strict=True)) if None in (m, n)]

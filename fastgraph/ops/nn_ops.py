@@ -12,6 +12,7 @@ import numpy as np
 
 from fastgraph.core.base.dtype import as_dtype
 from fastgraph.core.base.shapes import Aval
+from fastgraph.core.op_errors import misfit
 from fastgraph.core.tape.indexed_slices import IndexedSlices
 from fastgraph.core.tensor import current_trace
 from fastgraph.errors import InvalidArgumentError
@@ -487,7 +488,8 @@ def bias_add(value: Any, bias: Any, data_format: Any = None, name: str | None = 
     own = value.shape[1 if channels_first else -1] if rank else None
     if own is not None and bias.shape.rank == 1 and bias.shape[0] not in (None, own):
         if current_trace() is not None:
-            raise ValueError(f"Dimensions must be equal, but are {own} and {bias.shape[0]}")
+            what = f"Dimensions must be equal, but are {own} and {bias.shape[0]}"
+            raise misfit(what, "BiasAdd", value.shape, bias.shape)
         raise invalid(
             "Must provide as many biases as the last dimension of the input tensor: "
             f"{shape_text(bias.shape)} vs. {shape_text(value.shape)}",

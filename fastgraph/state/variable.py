@@ -22,6 +22,7 @@ from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype
 from fastgraph.core.base.shapes import Aval, ShapeLike, TensorShape, as_dims, compatible, dims_text, shape_of
 from fastgraph.core.name_scopes import current_scope
 from fastgraph.core.native.buffer import Cell
+from fastgraph.core.op_errors import misfit
 from fastgraph.core.registry import Primitive
 from fastgraph.core.tensor import (
     EagerTensor,
@@ -361,12 +362,14 @@ class Variable(Parts, metaclass=_VariableType):
     def _change(self, primitive: Primitive, delta: Any, read_value: bool) -> Any:
         given = convert(delta, self.dtype)
         if not self._takes(given) and current_trace() is not None:
-            raise ValueError(
+            what = (
                 f"Shapes must be equal rank, but are {len(self.__fg_cell__.aval.shape or ())} and "
                 f"{len(given.aval.shape or ())}"
                 if len(self.__fg_cell__.aval.shape or ()) != len(given.aval.shape or ())
                 else f"Shapes must be equal, but are {self.shape} and {given.shape}"
             )
+            op = "AssignAddVariableOp" if primitive is ASSIGN_ADD else "AssignSubVariableOp"
+            raise misfit(what, op, self.__fg_cell__.aval.shape, given.aval.shape)
         cells.update(primitive, self.__fg_cell__, given, 1 if primitive is ASSIGN_ADD else -1, self._read_attrs)
         return self._after_assign(read_value)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 import fastgraph as fg
 
 X = fg.ones([2, 3])
+V = fg.Variable([1.0, 2.0])
 ROWS = fg.ones([3, 3])
 EQUAL = "Dimensions must be equal, but are "
 CASES: dict[str, tuple[Callable[[], Any], str]] = {
@@ -40,6 +42,16 @@ CASES: dict[str, tuple[Callable[[], Any], str]] = {
     "einsum": (lambda: fg.einsum("ij,jk->ik", X, X), EQUAL + "3 and 2"),
     "einsum's rank": (lambda: fg.einsum("ijk->i", X), "Shape must be rank 3 but is rank 2 for 0th input"),
     "add": (lambda: fg.ones([2]) + fg.ones([3]), EQUAL + "2 and 3"),
+    "assign_add": (lambda: V.assign_add(X), "Shapes must be equal rank, but are 1 and 2 for '{{node AssignAddVar"),
+    "assign_sub": (lambda: V.assign_sub(X[0]), "Shapes must be equal, but are (2,) and (3,) for '{{node AssignSubVar"),
+    "depthwise_conv2d": (
+        lambda: fg.nn.depthwise_conv2d(fg.ones([1, 5, 5, 3]), fg.ones([3, 3, 4, 1]), [1, 1, 1, 1], "SAME"),
+        EQUAL + "3 and 4",
+    ),
+    "space_to_depth": (
+        lambda: fg.nn.space_to_depth(fg.ones([1, 4, 5, 1]), 2),
+        "Dimension size must be evenly divisible by 2 but is 5",
+    ),
 }
 
 
@@ -48,6 +60,7 @@ def test_words_while_a_graph_is_made(call: Callable[[], Any], text: str) -> None
     with pytest.raises(ValueError) as found:
         fg.function(call)()
     assert text in str(found.value)
+    assert re.search(r"for '\{\{node .*' with input shapes: [\[?]|input of einsum", str(found.value))
     with pytest.raises((fg.errors.InvalidArgumentError, ValueError)):
         call()
 
@@ -78,3 +91,10 @@ def test_weights_and_sizes_of_other_shapes_are_refused_by_the_op_that_was_called
         ValueError, match="Rank-0 tensors are not supported as the num_or_size_splits argument to split"
     ):
         fg.split(X, fg.constant(2))
+
+
+def test_cross_products_of_other_vectors() -> None:
+    with pytest.raises(ValueError, match=r"Dimension must be 3 but is 2 for '\{\{node Cross"):
+        fg.function(lambda: fg.linalg.cross(X[:, :2], X[:, :2]))()
+    with pytest.raises(fg.errors.FailedPreconditionError, match="3-element vectors"):
+        fg.linalg.cross(X[:, :2], X[:, :2])

@@ -37,6 +37,18 @@ class Holder:
     def named(self) -> None:
         self.mode = "new"
 
+    def exchange(self) -> None:
+        self.child, self.table["k"] = self.table["k"], self.child
+        self.v.append(self.v.pop(0))
+
+    def if_(self, chosen: Any, method: str) -> None:
+        if chosen:
+            getattr(self, method)()
+
+    def times(self, n: Any, method: str) -> None:
+        for _ in fg.range(n):
+            getattr(self, method)()
+
     def swap(self, other: Holder) -> None:
         self.v, other.v = other.v, self.v
 
@@ -68,6 +80,15 @@ def turned(n: Any, x: Any) -> Any:
     return o.v
 
 
+def exchanged_where_a_parameter_holds_the_object(n: Any, x: Any) -> Any:
+    """A method's `self`: what it holds is exchanged, so that no tensor is new."""
+    o, p = Holder([x[0], x[1]]), Holder([x[1], x[0]])
+    o.child, p.child = x[1], x[2]
+    o.if_(n > 1, "exchange")
+    p.times(n, "exchange")
+    return o.child, o.table["k"], o.v, p.child, p.table["k"], p.v
+
+
 def tuples_and_dicts(n: Any, x: Any) -> Any:
     o = Holder([x[0], x[1]])
     if n > 1:
@@ -78,7 +99,7 @@ def tuples_and_dicts(n: Any, x: Any) -> Any:
 
 
 @pytest.mark.parametrize("f", [
-    reset_in_a_branch, reset_in_a_loop, turned, tuples_and_dicts,
+    reset_in_a_branch, reset_in_a_loop, turned, tuples_and_dicts, exchanged_where_a_parameter_holds_the_object,
     ])  # fmt: skip
 def test_as_python_has_it(f: Callable[..., Any]) -> None:
     def flat(value: Any) -> Any:

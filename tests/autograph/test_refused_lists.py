@@ -286,6 +286,21 @@ def kept_in_a_list_of_a_layer() -> Callable[[Any], Any]:
     return f
 
 
+class Trainer:
+    def __init__(self) -> None:
+        self.losses: list[Any] = []
+
+    def fit(self, n: Any) -> Any:
+        for i in fg.range(n):
+            self.losses.append(i)
+        return n
+
+
+def kept_in_a_list_of_a_method_s_object() -> Callable[[Any], Any]:
+    trainer = Trainer()
+    return lambda n: trainer.fit(n)
+
+
 def updated(n: Any) -> Any:
     table = {"a": n}
     for i in fg.range(n):
@@ -350,6 +365,7 @@ def set_grows(n: Any) -> Any:
         (chosen_of_staged_ones, NotImplementedError, "the list that is changed here", "a copy of it"),
         (outer_list("loop"), ValueError, "The list 'seen' is appended to in a staged loop", Array),
         (outer_list("branch"), ValueError, "The list 'seen' is changed in an if statement", Array),
+        (kept_in_a_list_of_a_method_s_object(), ValueError, "The list 'self.losses' is appended to", Array),
         (kept_in_a_list_of_a_layer(), ValueError, "The list 'layer.outputs' is appended to", Array),
         (updated, ValueError, "The dict 'table' is changed in a loop", Array),
         (key_of_one_branch, ValueError, r"'table\['b'\]' must also be initialized in the else branch", "Set it before"),

@@ -38,7 +38,10 @@ def comprehended(n: Any) -> Any:
 
 def added_up(n: Any) -> Any:
     values = filled(n)
-    return sum(values), sum(each * each for each in values), fg.add_n(values), max(values), min(values)
+    return (
+        sum(values), sum(each * each for each in values), fg.add_n(values), fg.math.accumulate_n(values, shape=[]),
+        max(values), min(values), 1 if isinstance(values, (list, tuple)) and not isinstance(values, dict) else 2,
+    )  # fmt: skip
 
 
 class Box:
@@ -52,6 +55,56 @@ class Box:
     def top(self) -> Any:
         return self.items[-1]
 
+    def fill(self, n: Any) -> Any:
+        for i in fg.range(n):
+            self.items.append(i)
+            self.add(i)
+        return fg.stack(self.items)
+
+    def start(self, n: Any) -> Any:
+        self.items = []
+        return self.fill(n) + len(self.items)
+
+
+class Shelf:
+    def __init__(self, box: Box) -> None:
+        if box:
+            self.box = box
+
+    def fill(self, n: Any) -> Any:
+        for i in fg.range(n):
+            if i != 1:
+                self.box.items.append(i)
+        return self.box.top()
+
+
+def by_a_class_of_its_own(n: Any) -> Any:
+    class Filled(Box):
+        def __init__(self, n: Any) -> None:
+            super().__init__()
+            for i in fg.range(n):
+                self.items.append(i)
+
+    class Module(fg.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.items: list[Any] = []
+
+        def fill(self, n: Any) -> Any:
+            for i in fg.range(n):
+                self.items.append(i)
+            return fg.stack(self.items)
+
+    return Filled(n).items, Module().fill(n)
+
+
+def by_a_method(n: Any) -> Any:
+    box, other = Box(), Box()
+    total = box.fill(n)
+    shelf = Shelf(other)
+    last = shelf.fill(n)
+    return total, box.items, box.top(), Box().fill(n), Box().start(n), last, len(other.items)
+
 
 def of_an_object(n: Any) -> Any:
     box, other = Box(), Box()
@@ -60,6 +113,14 @@ def of_an_object(n: Any) -> Any:
         other.add(i)
     other.add(n)
     return box.items, other.items, other.top(), len(other.items)
+
+
+def the_same_twice(n: Any) -> Any:
+    box = Box()
+    for i in fg.range(n):
+        box.items.append(i)
+        box.add(i)
+    return box.items
 
 
 def of_objects_inside(n: Any) -> Any:
@@ -110,6 +171,7 @@ def of_vectors(n: Any) -> Any:
 
 FUNCTIONS: list[Callable[[Any], Any]] = [
     comprehended, added_up,         of_an_object,     of_objects_inside, of_a_list, of_another_name, counted_in_an_object,
+    by_a_method, the_same_twice, by_a_class_of_its_own,
     ]  # fmt: skip
 
 

@@ -10,44 +10,52 @@
         V y0 = N == 1 && part ? LOAD_PART(y, mask) : LOAD(y);                                                          \
         V y1 = N == 1 ? y0 : part ? LOAD_PART((y) + LANES, mask) : LOAD((y) + LANES);                                  \
         _Pragma("GCC unroll 16") for (int r = 0; r < R; r++) {                                                         \
-            V x = SET1(FG_ROW(r)[at]);                                                                                 \
+            V x = SET1((how == ACROSS ? q[0] + r : FG_ROW(r))[at]);                                                    \
             sums[r][0] = FMA(x, y0, sums[r][0]);                                                                       \
             if (N == 2) sums[r][1] = FMA(x, y1, sums[r][1]);                                                           \
         }                                                                                                              \
     } while (0)
 
-/* R rows of sums, N vectors of them; the last vector is a part of one if `part`. `add`: to what c holds. `near`: numbers
- * of a follow each other, and those of b lie in panels. */
-INLINE void NAME(sums)(const int R, const int N, const int part, const int near, M mask, const fg_sums *s, const T *a,
+/* How rows of sums lie. NEAR: numbers of a row of a follow each other, and those of b lie in panels. ACROSS: those of a
+ * column of a do. */
+enum { NAME(any), NAME(near), NAME(across) };
+#define NEAR NAME(near)
+#define ACROSS NAME(across)
+
+/* R rows of sums, N vectors of them; the last vector is a part of one if `part`. `add`: to what c holds. Additions to
+ * addresses are few: they take the place of those to sums. */
+INLINE void NAME(sums)(const int R, const int N, const int part, const int how, M mask, const fg_sums *s, const T *a,
                        const T *b, T *c, int add) {
     V sums[MOST][2];
     const T *q[5];
-    const int64_t a_row = s->a_row, a_col = near ? 1 : s->a_col, b_row = near ? WIDE : s->b_row;
+    const int moving = how == ACROSS ? 1 : R; /* rows that need an address of their own, or one for three */
+    const int64_t a_row = how == ACROSS ? 1 : s->a_row, a_col = how == NEAR ? 1 : s->a_col;
+    const int64_t b_row = how == NEAR ? WIDE : s->b_row;
 #pragma GCC unroll 16
     for (int r = 0; r < R; r++) sums[r][0] = sums[r][1] = ZERO;
+    if (add)
+#pragma GCC unroll 16
+        for (int r = 0; r < R; r++) {
+            __builtin_prefetch(c + r * s->c_row);
+            if (N == 2) __builtin_prefetch(c + r * s->c_row + LANES);
+        }
     for (const fg_run *run = s->runs; run < s->end; run++) {
         const T *y = b + run->b;
         int64_t p = run->n;
 #pragma GCC unroll 16
         for (int r = 0; r < R; r += 3) q[r / 3] = a + run->a + r * a_row;
-        if (near)
+        if (how == NEAR)
             for (; p >= 4; p -= 4) {
 #pragma GCC unroll 4
-                for (int i = 0; i < 4; i++) { /* a filter is often larger than the nearest cache */
-                    __builtin_prefetch(y + (FG_AHEAD + i) * WIDE);
-                    if (N == 2) __builtin_prefetch(y + (FG_AHEAD + i) * WIDE + LANES);
-                    STEP(y + i * WIDE, i);
-                }
+                for (int i = 0; i < 4; i++) STEP(y + i * WIDE, i);
 #pragma GCC unroll 16
                 for (int r = 0; r < R; r += 3) q[r / 3] += 4;
                 y += 4 * WIDE;
             }
         for (; p > 0; p--) {
-            __builtin_prefetch(y + FG_AHEAD * b_row);
-            if (N == 2) __builtin_prefetch(y + FG_AHEAD * b_row + LANES);
             STEP(y, 0);
 #pragma GCC unroll 16
-            for (int r = 0; r < R; r += 3) q[r / 3] += a_col;
+            for (int r = 0; r < moving; r += 3) q[r / 3] += a_col;
             y += b_row;
         }
     }
@@ -74,10 +82,7 @@ INLINE void NAME(sums)(const int R, const int N, const int part, const int near,
         _Pragma("GCC unroll 16") for (int j = 0; j < R + K - 1; j += 3) q[j / 3] = a + run->a + (tap + j) * a_row;     \
         for (int64_t p = run->n; p > 0; p--, y += WIDE) {                                                              \
             V taps[K];                                                                                                 \
-            _Pragma("GCC unroll 4") for (int k = 0; k < K; k++) {                                                      \
-                __builtin_prefetch(y + k * b_tap + FG_AHEAD * WIDE);                                                   \
-                taps[k] = LOAD(y + k * b_tap);                                                                         \
-            }                                                                                                          \
+            _Pragma("GCC unroll 4") for (int k = 0; k < K; k++) taps[k] = LOAD(y + k * b_tap);                       \
             _Pragma("GCC unroll 20") for (int j = 0; j < R + K - 1; j++) {                                             \
                 V x = SET1(FG_ROW(j)[0]);                                                                              \
                 _Pragma("GCC unroll 4") for (int k = 0; k < K; k++)                                                    \
@@ -170,21 +175,22 @@ INLINE void NAME(sums_apart)(const int R, const int part, const int near, M mask
 }
 
 /* R rows of n sums, at most two vectors. */
-#define ROWS_OF(R, near, name)                                                                                         \
+#define ROWS_OF(R, how, name)                                                                                          \
     static __attribute__((noinline, target(TARGET))) void NAME(name##R)(const fg_sums *s, const T *a, const T *b,      \
                                                                         T *c, int64_t n, int add) {                    \
         if (n == WIDE)                                                                                                 \
-            NAME(sums)(R, 2, 0, near, MASK_OF(0), s, a, b, c, add);                                                    \
+            NAME(sums)(R, 2, 0, how, MASK_OF(0), s, a, b, c, add);                                                     \
         else if (n > LANES)                                                                                            \
-            NAME(sums)(R, 2, 1, near, MASK_OF(n - LANES), s, a, b, c, add);                                            \
+            NAME(sums)(R, 2, 1, how, MASK_OF(n - LANES), s, a, b, c, add);                                            \
         else if (n == LANES)                                                                                           \
-            NAME(sums)(R, 1, 0, near, MASK_OF(0), s, a, b, c, add);                                                    \
+            NAME(sums)(R, 1, 0, how, MASK_OF(0), s, a, b, c, add);                                                     \
         else                                                                                                           \
-            NAME(sums)(R, 1, 1, near, MASK_OF(n), s, a, b, c, add);                                                    \
+            NAME(sums)(R, 1, 1, how, MASK_OF(n), s, a, b, c, add);                                                     \
     }
 #define ROWS(R)                                                                                                        \
-    ROWS_OF(R, 0, dense)                                                                                               \
-    ROWS_OF(R, 1, near)                                                                                                \
+    ROWS_OF(R, NAME(any), dense)                                                                                       \
+    ROWS_OF(R, NEAR, near)                                                                                             \
+    ROWS_OF(R, ACROSS, across)                                                                                         \
     static __attribute__((noinline, target(TARGET))) void NAME(apart##R)(const fg_sums *s, const T *a, const T *b,     \
                                                                          T *c, int64_t n, int add) {                   \
         const int near = s->a_row == WIDE && s->a_col == WIDE;                                                         \
@@ -219,7 +225,7 @@ typedef void (*NAME(sums_t))(const fg_sums *, const T *, const T *, T *, int64_t
 #else
 #define ALL_MORE(kind)
 #endif
-static const NAME(sums_t) NAME(all_sums)[4][MOST + 1] = {ALL(dense), ALL(apart), ALL(near), ALL(lines)};
+static const NAME(sums_t) NAME(all_sums)[5][MOST + 1] = {ALL(dense), ALL(apart), ALL(near), ALL(lines), ALL(across)};
 #undef ALL
 #undef ALL_MORE
 
@@ -228,7 +234,7 @@ LOCAL void NAME(rows_of_sums)(const fg_sums *s, int apart, const T *a, const T *
     int64_t blocks = fg_pieces(m, MOST), least = m / blocks, more = m % blocks;
     for (int64_t i = 0; i < blocks; i++) {
         int64_t rows = least + (i < more);
-        NAME(all_sums)[apart][rows](s, a, b, c, n, add);
+        NAME(all_sums)[apart ? 1 : 4][rows](s, a, b, c, n, add);
         a += rows * s->a_row;
         c += rows * s->c_row;
     }
@@ -570,6 +576,8 @@ LOCAL void NAME(fg_filter_units)(fg_sweep *w, int64_t begin, int64_t end) {
     free(room);
 }
 
+#undef NEAR
+#undef ACROSS
 #undef INLINE
 #undef LOCAL
 #undef WIDE

@@ -395,6 +395,11 @@ def sorted_(values: Any, *, key: Any = None, reverse: bool = False) -> Any:
     return gathering.gather(values, sorting.argsort(keys, direction=direction, stable=True))
 
 
+def isinstance_(value: Any, kinds: Any) -> bool:
+    """isinstance(...): a list that a staged statement has appended to is one."""
+    return builtins.isinstance([] if isinstance(value, StagedList) else value, kinds)
+
+
 def abs_(value: Any) -> Any:
     """abs(...)."""
     return builtins.abs(decisive(value))
@@ -523,5 +528,5 @@ class Attributes:
 BUILTINS: dict[Any, Callable[..., Any]] = {
     print: print_, range: range_, len: len_, int: int_, float: float_, bool: bool_, any: any_, all: all_, max: max_,
     min: min_, sum: sum_, sorted: sorted_, abs: abs_, round: round_, list: list_, tuple: tuple_, enumerate: enumerate_,
-    zip: zip_, map: map_, filter: filter_, reversed: reversed_,
+    zip: zip_, map: map_, filter: filter_, reversed: reversed_, isinstance: isinstance_,
 }  # fmt: skip

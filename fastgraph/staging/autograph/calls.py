@@ -48,8 +48,8 @@ def callee(function: Any) -> Any:
         return functools.partial(_with_callbacks, overload)
     if overload is not function:
         return overload
-    if isinstance(function, type) and constructors(function):
-        return functools.partial(_construct, function)
+    if isinstance(function, type) and function.__module__ != "builtins" and not autograph.is_library(function):
+        return functools.partial(_construct if constructors(function) else _made, function)
     return autograph.convert(function)
 
 
@@ -109,13 +109,30 @@ def constructors(cls: type) -> list[types.FunctionType]:
     return [each for each in found if isinstance(each, types.FunctionType) and autograph.needs_conversion(each)]
 
 
+def _made(cls: Any, /, *args: Any, **kwargs: Any) -> Any:
+    """A call of a class none of whose constructors needs conversion."""
+    from fastgraph.staging.autograph.container_changes import note_made
+
+    if cls.__new__ is not object.__new__ or cls.__init__ is object.__init__ or type(cls).__call__ is not type.__call__:
+        instance = autograph.convert(cls)(*args, **kwargs)
+        note_made(instance)
+        return instance
+    instance = object.__new__(cls)
+    note_made(instance)  # before what its constructor appends in a loop
+    cls.__init__(instance, *args, **kwargs)
+    return instance
+
+
 def _construct(cls: Any, /, *args: Any, **kwargs: Any) -> Any:
     """As type.__call__, with the class's own functions converted."""
+    from fastgraph.staging.autograph.container_changes import note_made
+
     if cls.__new__ is object.__new__:
         instance = object.__new__(cls)
     else:
         instance = autograph.convert(cls.__new__)(cls, *args, **kwargs)
     if isinstance(instance, cls):
+        note_made(instance)
         autograph.convert(type(instance).__init__)(instance, *args, **kwargs)
     return instance
 

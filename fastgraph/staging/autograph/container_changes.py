@@ -123,6 +123,24 @@ def _is_object(value: Any) -> bool:
     )
 
 
+#: Objects that converted code has made while a function was traced, by their ids.
+_made: weakref.WeakKeyDictionary[GraphTrace, dict[int, weakref.ref[Any]]] = weakref.WeakKeyDictionary()
+
+
+def note_made(value: Any) -> None:
+    """Remember that what is being traced has made an object: the lists that it holds are no other function's."""
+    trace = current_trace()
+    if isinstance(trace, GraphTrace) and _is_object(value):
+        with contextlib.suppress(TypeError):  # a class whose objects nothing refers to weakly
+            _made.setdefault(trace.root, {})[id(value)] = weakref.ref(value)
+
+
+def _was_made_here(value: Any) -> bool:
+    trace = current_trace()
+    known = _made.get(trace.root, {}).get(id(value)) if isinstance(trace, GraphTrace) else None
+    return known is not None and known() is value
+
+
 def contents(container: Any) -> Any:
     """Return a copy of what a container holds."""
     return container.held() if isinstance(container, StagedList) else container.copy()
@@ -188,6 +206,7 @@ class Found:
         self.container = container
         self.direct = direct
         self.own = own  # whether a variable of a function that is being traced holds it
+        self.is_of_made = False  # whether an object that was made in this trace holds it
         self.places = [place]  # None: where nothing else can take its place
         self.before = contents(container)
 
@@ -219,6 +238,7 @@ class Containers:
         self._simple = frozenset(names)
         self._found: dict[int, Found] = {}
         self._moving: set[str] = set()  # names of lists that may be another's at the end of a block
+        self._in_made = False  # while what an object of this trace holds is being noted
         for block in blocks:
             if isinstance(block, types.FunctionType):
                 self._closure(block, _DEPTH)
@@ -253,6 +273,7 @@ class Containers:
                 self._moving.add(name)
             if known is not None:
                 known.own = known.own or own
+                known.is_of_made = known.is_of_made or self._in_made
                 known.written = frozenset() if is_moving else known.written
                 if not any(each is place for each in known.places):
                     known.places.append(place)
@@ -264,7 +285,9 @@ class Containers:
                 if not isinstance(value, (list, StagedList)):
                     return
                 written = frozenset()  # by an index that may be a tensor: its elements are carried as they are
-            self._found[id(value)] = Found(name, value, direct=direct, own=own, place=place, written=written)
+            found = Found(name, value, direct=direct, own=own, place=place, written=written)
+            found.is_of_made = self._in_made
+            self._found[id(value)] = found
             if depth and not isinstance(value, (set, StagedList)):
                 items = value.items() if isinstance(value, dict) else enumerate(contents(value))
                 for key, item in items:
@@ -294,12 +317,14 @@ class Containers:
                 written = frozenset(each[len(name) + 1 :] for each in names if each.startswith(name + "."))
                 held = Attributes(value)
                 self._found[id(value)] = Found(name, held, direct=False, own=own, place=place, written=written)
+            outer, self._in_made = self._in_made, self._in_made or _was_made_here(value)
             for key, item in list(attributes.items()):
                 inner = 1 if isinstance(item, _KINDS) else depth - 1
                 if isinstance(item, (*_KINDS, tuple)) or (
                     _is_object(item) and not library and id(item) not in self._found
                 ):
                     self._note(f"{name}.{key}", item, inner, direct=False, own=own, place=Item(attributes, key))
+            self._in_made = outer
 
     def _written(self, name: str) -> frozenset[Any] | None:
         """Return the keys that the block's own state has, for they are written as name[key]; None if any may be."""
@@ -363,14 +388,21 @@ class Containers:
 
 
 def _gets_tensor(found: Found) -> bool:
-    """Say whether a container has got a tensor of the graph."""
-    before = {id(item) for item in _items(found.before)}
+    """Say whether a container has got a tensor of the graph, or has one in another place."""
+    before, after = (_by_place(held) for held in (found.before, contents(found.container)))
     return any(
         isinstance(leaf, SymbolicTensor)
-        for item in _items(contents(found.container))
-        if id(item) not in before
+        for place, item in after.items()
+        if place not in before or before[place] is not item
         for leaf in leaves_of(item)
     )
+
+
+def _by_place(held: Any) -> dict[Any, Any]:
+    """Return what a container holds by its keys, by its places in order, or for a set by what they are."""
+    if isinstance(held, dict):
+        return held
+    return {id(item): item for item in held} if isinstance(held, set) else dict(enumerate(held))
 
 
 class Left:
@@ -440,10 +472,6 @@ def _go_together(one: Any, two: Any, traces: Sequence[GraphTrace]) -> bool:
         trace.reaches(leaf) for pair in pairs for leaf, trace in zip(pair, traces, strict=True)
         if isinstance(leaf, SymbolicTensor)
     )  # fmt: skip
-
-
-def _items(held: Any) -> list[Any]:
-    return list(held.values() if isinstance(held, dict) else held)
 
 
 def _count(found: Found, held: Any) -> str:

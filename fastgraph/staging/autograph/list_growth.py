@@ -71,7 +71,9 @@ def owner_of(changed: Found) -> tuple[Owner, Found] | None:
     trace: Any = current_trace()
     for owner in _stack():
         found = owner.containers.of(origin, changed.places)
-        if found is None or not found.own or owner.root is not trace.root or type(found.container) is not list:
+        if found is None or owner.root is not trace.root or type(found.container) is not list:
+            continue
+        if not (found.own or found.is_of_made):
             continue
         if None not in found.places:
             return owner, found
