@@ -23,7 +23,7 @@ sys.path.append(str(Path(__file__).resolve().parents[2]))
 from tests.oracle.runner import PLAIN, Runner, is_float, unpacked
 
 #: Bytes of address space that the calls may take, and seconds that one case may, and one that waits for kernels.
-MEMORY, SECONDS, COMPILING = 1 << 29, 45, 240
+MEMORY, SECONDS, COMPILING = 1 << 30, 45, 240
 
 
 class ArgumentRunner(Runner):
