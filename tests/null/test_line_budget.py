@@ -13,7 +13,10 @@ LISTS = {"namespaces.py", "op_index.py"}
 
 #: (lines, why so many), the newest last. What needs more lines adds a row that says what they are for; what leaves
 #: lines over lowers the last row's number, and a row that is above the next goes.
-BUDGET: tuple[tuple[int, str], ...] = ((100_600, "what there was when AutoGraph had been cut to its use"),)
+BUDGET: tuple[tuple[int, str], ...] = (
+    (100_600, "what there was when AutoGraph had been cut to its use"),
+    (100_800, "lists of objects that a traced function makes; misfits of ops without a node name the op"),
+)
 
 #: Lines that may be left over before the budget has to be lowered.
 SLACK = 500
