@@ -5,8 +5,10 @@ Rule: a name is defined, undefined, or, where only some paths set it, a Perhaps,
 
 from __future__ import annotations
 
+import contextlib
 import reprlib
 import threading
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -549,3 +551,22 @@ def condition(value: Any, statement: str) -> Any:
 def both(a: Any, b: Any) -> Any:
     """Return a and b of two bool scalars."""
     return comparison.logical_and(a, b)
+
+
+#: Objects that converted code has made while a function was traced, by their ids.
+_made: weakref.WeakKeyDictionary[GraphTrace, dict[int, weakref.ref[Any]]] = weakref.WeakKeyDictionary()
+
+
+def note_made(value: Any) -> None:
+    """Remember that what is being traced has made an object: the lists that it holds are no other function's."""
+    trace = current_trace()
+    if isinstance(trace, GraphTrace):
+        with contextlib.suppress(TypeError):  # a class whose objects nothing refers to weakly
+            _made.setdefault(trace.root, {})[id(value)] = weakref.ref(value)
+
+
+def was_made_here(value: Any) -> bool:
+    """Say whether `note_made` was told of an object in this trace."""
+    trace = current_trace()
+    known = _made.get(trace.root, {}).get(id(value)) if isinstance(trace, GraphTrace) else None
+    return known is not None and known() is value

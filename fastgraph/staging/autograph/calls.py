@@ -111,7 +111,7 @@ def constructors(cls: type) -> list[types.FunctionType]:
 
 def _made(cls: Any, /, *args: Any, **kwargs: Any) -> Any:
     """A call of a class none of whose constructors needs conversion."""
-    from fastgraph.staging.autograph.container_changes import note_made
+    from fastgraph.staging.autograph.block_state import note_made
 
     if cls.__new__ is not object.__new__ or cls.__init__ is object.__init__ or type(cls).__call__ is not type.__call__:
         instance = autograph.convert(cls)(*args, **kwargs)
@@ -125,7 +125,7 @@ def _made(cls: Any, /, *args: Any, **kwargs: Any) -> Any:
 
 def _construct(cls: Any, /, *args: Any, **kwargs: Any) -> Any:
     """As type.__call__, with the class's own functions converted."""
-    from fastgraph.staging.autograph.container_changes import note_made
+    from fastgraph.staging.autograph.block_state import note_made
 
     if cls.__new__ is object.__new__:
         instance = object.__new__(cls)

@@ -22,7 +22,15 @@ from fastgraph.graph.differentiate import entering
 from fastgraph.graph.trace import GraphTrace, SymbolicTensor
 from fastgraph.ops import elementwise
 from fastgraph.staging import autograph
-from fastgraph.staging.autograph.block_state import at_line, is_tensor, is_variable, leaves_of, packed, same_structure
+from fastgraph.staging.autograph.block_state import (
+    at_line,
+    is_tensor,
+    is_variable,
+    leaves_of,
+    packed,
+    same_structure,
+    was_made_here,
+)
 from fastgraph.staging.autograph.staged_lists import StagedList
 
 _KINDS = (list, dict, set, StagedList)
@@ -121,24 +129,6 @@ def _is_object(value: Any) -> bool:
         or autograph.is_library(cls)
         or cls.__module__ == "builtins"
     )
-
-
-#: Objects that converted code has made while a function was traced, by their ids.
-_made: weakref.WeakKeyDictionary[GraphTrace, dict[int, weakref.ref[Any]]] = weakref.WeakKeyDictionary()
-
-
-def note_made(value: Any) -> None:
-    """Remember that what is being traced has made an object: the lists that it holds are no other function's."""
-    trace = current_trace()
-    if isinstance(trace, GraphTrace) and _is_object(value):
-        with contextlib.suppress(TypeError):  # a class whose objects nothing refers to weakly
-            _made.setdefault(trace.root, {})[id(value)] = weakref.ref(value)
-
-
-def _was_made_here(value: Any) -> bool:
-    trace = current_trace()
-    known = _made.get(trace.root, {}).get(id(value)) if isinstance(trace, GraphTrace) else None
-    return known is not None and known() is value
 
 
 def contents(container: Any) -> Any:
@@ -317,7 +307,7 @@ class Containers:
                 written = frozenset(each[len(name) + 1 :] for each in names if each.startswith(name + "."))
                 held = Attributes(value)
                 self._found[id(value)] = Found(name, held, direct=False, own=own, place=place, written=written)
-            outer, self._in_made = self._in_made, self._in_made or _was_made_here(value)
+            outer, self._in_made = self._in_made, self._in_made or was_made_here(value)
             for key, item in list(attributes.items()):
                 inner = 1 if isinstance(item, _KINDS) else depth - 1
                 if isinstance(item, (*_KINDS, tuple)) or (
