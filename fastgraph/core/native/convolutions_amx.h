@@ -224,7 +224,7 @@ FG_TILES static void fg_tile_put(const fg_tile_done *d) {
     }
 }
 
-/* What a tile sees, as it is stored: [taps, lines, columns, channels and zeros]. Nothing for planes outside if `within`. */
+/* What a tile sees, as it is stored: [taps, lines, columns, channels and zeros]; if `within`, nothing for planes outside. */
 FG_TILES static void fg_tile_seen(const fg_sweep *w, const int64_t *at, int64_t image, int64_t c0, int64_t high, int64_t wide,
                                    uint16_t *room, int within) {
     const fg_axis *x = w->axis;
@@ -294,7 +294,8 @@ FG_TILES static void fg_tile_unit(const fg_sweep *w, int64_t unit, uint16_t *roo
     int64_t slot = 0;
     for (int64_t f = part * w->part; f < f1; f += 32) {
         int64_t halves = f1 - f > 16 ? 2 : 1, places = 64 / halves, left = lines_of * fg_pieces(line, places);
-        for (int64_t j = 0, i = 0, next_j = 0, next_i = 0, some; left > 0; left -= some, slot += some, j = next_j, i = next_i) {
+        int64_t next_j = 0, next_i = 0, some;
+        for (int64_t j = 0, i = 0; left > 0; left -= some, slot += some, j = next_j, i = next_i) {
             const fg_run *from = runs, *to;
             some = fg_least(FG_SLOTS, left);
             for (int64_t cut = 1; cut <= cuts; cut++, from = to) {
