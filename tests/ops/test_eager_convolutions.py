@@ -127,6 +127,28 @@ def test_gradients_to_large_filters_are_pieced_together() -> None:
         np.testing.assert_array_equal(found.astype(np.float64), wanted.astype(np.float64), err_msg=str(case))
 
 
+@pytest.mark.parametrize("dtype", ("float32", "bfloat16"))
+def test_large_filters_and_few_results_give_what_numpy_gives(dtype: str, vectors: None) -> None:
+    random = np.random.default_rng(7)
+    for case in [
+        ((2, 9, 45, 100), (3, 3, 100, 50), (2, 9, 45, 50), (1, 1), "SAME", (1, 1)),  # filters in pieces
+        ((1, 3, 15, 15, 40), (3, 3, 3, 40, 96), (1, 3, 15, 15, 96), (1, 1, 1), "SAME", (1, 1, 1)),
+        ((2, 8, 31, 20), (5, 5, 20, 7), (2, 4, 16, 7), (2, 2), "SAME", (2, 2)),  # lines of 3 and 2 taps
+    ]:
+        x, w, dy = (random.integers(-3, 4, shape).astype(_dtype(dtype)) for shape in case[:3])
+        for found, wanted in zip(_by_blocks(case, x, w, dy), _by_numpy(case, x, w, dy), strict=True):
+            np.testing.assert_array_equal(found.astype(np.float64), wanted.astype(np.float64), err_msg=str(case))
+
+
+@pytest.mark.parametrize("dtype", ("float32", "bfloat16"))
+def test_planes_outside_are_not_multiplied(dtype: str, vectors: None) -> None:
+    x, w = np.ones((1, 3, 3, 3, 32), _dtype(dtype)), np.ones((3, 3, 3, 32, 32), _dtype(dtype))
+    w[0] = np.inf  # of the plane before
+    found = blocks.forward(x, w, (3, 3, 3), (1, 1, 1), ((1, 1),) * 3, (1, 1, 1))
+    assert found is not None and np.isfinite(found[0, 0].astype(np.float32)).all()
+    assert not np.isfinite(found[0, 1:].astype(np.float32)).any()
+
+
 def test_what_is_no_number_stays_where_it_is(vectors: None) -> None:
     random = np.random.default_rng(5)
     for case in [

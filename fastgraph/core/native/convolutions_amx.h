@@ -104,16 +104,33 @@ typedef struct {
     uint8_t rows[16];
 } fg_tile_config;
 
+#define FG_NEAR 40960 /* bytes of a panel that stay in the nearest cache */
+#define FG_CUT 24576  /* those of a piece of a larger one, which leaves room for what it is multiplied with */
+#define FG_CUTS 4     /* pieces at most: with more, sums would go to memory and back too often */
+#define FG_SLOTS 2    /* blocks of sums that a piece is multiplied for, one after the other: a power of two */
+
 /* 16 * M places times 16 * N results, M * N up to 4; all sums in registers. a: the first place; b: the panel; out:
- * [places, results], of which all M * N blocks are stored. */
+ * [places, results], of which all M * N blocks are stored. `add`: to what it holds. */
 FG_TILES static inline __attribute__((always_inline)) void fg_tile_sums(const int M, const int N, const fg_run *run,
                                                                         const fg_run *end, int64_t pieces, int64_t each,
                                                                         const uint16_t *a, int64_t a_row,
-                                                                        const uint16_t *b, float *out) {
+                                                                        const uint16_t *b, float *out, const int add) {
     _tile_zero(0);
     _tile_zero(1);
     _tile_zero(2);
     _tile_zero(3);
+    if (add) {
+        _tile_loadd(0, out, 64 * N);
+        if (N == 2) {
+            _tile_loadd(1, out + 16, 128);
+            if (M > 1) _tile_loadd(2, out + 512, 128);
+            if (M > 1) _tile_loadd(3, out + 528, 128);
+        } else {
+            if (M > 1) _tile_loadd(1, out + 256, 64);
+            if (M > 2) _tile_loadd(2, out + 512, 64);
+            if (M > 3) _tile_loadd(3, out + 768, 64);
+        }
+    }
     for (; run < end; run++) {
         const uint16_t *from = a + run->a;
         for (int64_t q = 0; q < pieces; q++, from += each, b += 32 * each) {
@@ -154,19 +171,25 @@ FG_TILES static inline __attribute__((always_inline)) void fg_tile_sums(const in
     }
 }
 
-#define FG_TILE_SUMS(M, N)                                                                                             \
-    FG_TILES static __attribute__((noinline)) void fg_tile_sums_##M##N(const fg_run *run, const fg_run *end,           \
-                                                                       int64_t pieces, int64_t each, const uint16_t *a, \
-                                                                       int64_t a_row, const uint16_t *b, float *out) { \
-        fg_tile_sums(M, N, run, end, pieces, each, a, a_row, b, out);                                                  \
+#define FG_TILE_SUMS(M, N, name, add)                                                                                  \
+    FG_TILES static __attribute__((noinline)) void fg_tile_##name##_##M##N(                                            \
+        const fg_run *run, const fg_run *end, int64_t pieces, int64_t each, const uint16_t *a, int64_t a_row,          \
+        const uint16_t *b, float *out) {                                                                               \
+        fg_tile_sums(M, N, run, end, pieces, each, a, a_row, b, out, add);                                             \
     }
-FG_TILE_SUMS(1, 1) FG_TILE_SUMS(2, 1) FG_TILE_SUMS(3, 1) FG_TILE_SUMS(4, 1) FG_TILE_SUMS(1, 2) FG_TILE_SUMS(2, 2)
+#define FG_ALL_TILE_SUMS(name, add)                                                                                    \
+    FG_TILE_SUMS(1, 1, name, add) FG_TILE_SUMS(2, 1, name, add) FG_TILE_SUMS(3, 1, name, add)                          \
+    FG_TILE_SUMS(4, 1, name, add) FG_TILE_SUMS(1, 2, name, add) FG_TILE_SUMS(2, 2, name, add)
+FG_ALL_TILE_SUMS(sums, 0)
+FG_ALL_TILE_SUMS(more, 1)
 #undef FG_TILE_SUMS
+#undef FG_ALL_TILE_SUMS
 
 typedef void (*fg_tile_sums_t)(const fg_run *, const fg_run *, int64_t, int64_t, const uint16_t *, int64_t,
                                const uint16_t *, float *);
-static const fg_tile_sums_t fg_all_tile_sums[2][4] = {
-    {fg_tile_sums_11, fg_tile_sums_21, fg_tile_sums_31, fg_tile_sums_41}, {fg_tile_sums_12, fg_tile_sums_22}};
+static const fg_tile_sums_t fg_all_tile_sums[2][2][4] = {
+    {{fg_tile_sums_11, fg_tile_sums_21, fg_tile_sums_31, fg_tile_sums_41}, {fg_tile_sums_12, fg_tile_sums_22}},
+    {{fg_tile_more_11, fg_tile_more_21, fg_tile_more_31, fg_tile_more_41}, {fg_tile_more_12, fg_tile_more_22}}};
 
 /* Sums of places one after the other, and where they belong: lines of `wide` places, from the first of one to that of
  * the next `columns` sums. */
@@ -201,9 +224,9 @@ FG_TILES static void fg_tile_put(const fg_tile_done *d) {
     }
 }
 
-/* What a tile sees, as it is stored: [taps, lines, columns, channels and zeros]. */
+/* What a tile sees, as it is stored: [taps, lines, columns, channels and zeros]; if `within`, nothing for planes outside. */
 FG_TILES static void fg_tile_seen(const fg_sweep *w, const int64_t *at, int64_t image, int64_t c0, int64_t high, int64_t wide,
-                         uint16_t *room) {
+                                   uint16_t *room, int within) {
     const fg_axis *x = w->axis;
     const uint16_t *source = (const uint16_t *)w->source + image * w->source_image + c0;
     int64_t low[3], n = w->tile_c;
@@ -212,8 +235,8 @@ FG_TILES static void fg_tile_seen(const fg_sweep *w, const int64_t *at, int64_t 
     for (int64_t t0 = 0; t0 < x[0].taps; t0++)
         for (int64_t i = 0; i < high; i++, room += wide * n) {
             int64_t plane = low[0] + t0 * x[0].gap, line = low[1] + i;
-            if (plane < 0 || plane >= x[0].n || line < 0 || line >= x[1].n) {
-                memset(room, 0, wide * n * 2);
+            if (!FG_WITHIN(plane, x[0].n) || !FG_WITHIN(line, x[1].n)) {
+                if (!within || FG_WITHIN(plane, x[0].n)) memset(room, 0, wide * n * 2);
                 continue;
             }
             const uint16_t *from = source + plane * x[0].source + line * x[1].source + (low[2] + left) * x[2].source;
@@ -241,15 +264,20 @@ FG_TILES static void fg_tile_unit(const fg_sweep *w, int64_t unit, uint16_t *roo
     }
     int64_t high = fg_least(x[1].tile, x[1].m - at[1]), wide = fg_least(x[2].tile, x[2].m - at[2]), n = w->tile_c;
     int64_t lines = fg_seen(x + 1, high), row = fg_seen(x + 2, wide) * n, a_row = x[2].step * n;
-    fg_tile_seen(w, at, number, group * w->c, lines, fg_seen(x + 2, wide), room);
+    int64_t t0 = 0, planes = x[0].taps, plane = at[0] * x[0].step + x[0].first;
+    while (t0 < planes && plane + t0 * x[0].gap < 0) t0++; /* planes outside are left out */
+    while (t0 < planes && plane + (planes - 1) * x[0].gap >= x[0].n) planes--;
+    int64_t each = w->tile_run / w->tile_pieces, panel = fg_tile_panel(w), f1 = fg_least((part + 1) * w->part, w->f);
+    int64_t run = panel / (x[0].taps * x[1].taps * (x[2].gap == 1 ? 1 : x[2].taps)); /* numbers of a panel */
+    fg_tile_seen(w, at, number, group * w->c, lines, fg_seen(x + 2, wide), room, 1);
     fg_run *end = runs;
-    for (int64_t t0 = 0; t0 < x[0].taps; t0++)
+    const uint16_t *filter = (const uint16_t *)w->filter + group * fg_pieces(w->f, 32) * panel;
+    filter += t0 * x[1].taps * (x[2].gap == 1 ? 1 : x[2].taps) * run;
+    for (; t0 < planes; t0++)
         for (int64_t t1 = 0; t1 < x[1].taps; t1++)
             for (int64_t t2 = 0; t2 < (x[2].gap == 1 ? 1 : x[2].taps); t2++, end++)
                 end->a = (t0 * lines + t1 * x[1].gap) * row + t2 * x[2].gap * n;
     int64_t corner = number * w->target_image + at[0] * x[0].target + at[1] * x[1].target + at[2] * x[2].target;
-    int64_t each = w->tile_run / w->tile_pieces, panel = fg_tile_panel(w), f1 = fg_least((part + 1) * w->part, w->f);
-    const uint16_t *filter = (const uint16_t *)w->filter + group * fg_pieces(w->f, 32) * panel;
     uint16_t *target = (uint16_t *)w->target + corner + group * w->f;
     /* Short lines are one after the other, with what is between their places computed and dropped. */
     int64_t columns = fg_seen(x + 2, wide), long_line = (high - 1) * columns + wide;
@@ -260,26 +288,42 @@ FG_TILES static void fg_tile_unit(const fg_sweep *w, int64_t unit, uint16_t *roo
     done.columns = flat ? columns : wide;
     done.line = x[1].target;
     done.place = x[2].target;
-    float *other = out + 1024;
+    /* A panel that the nearest cache does not hold is cut into pieces of runs, each for some blocks of sums. */
+    int64_t nbytes = (end - runs) * run * 2, cuts = nbytes > FG_NEAR ? fg_least(end - runs, fg_pieces(nbytes, FG_CUT)) : 1;
+    if (cuts > FG_CUTS) cuts = 1;
+    int64_t slot = 0;
     for (int64_t f = part * w->part; f < f1; f += 32) {
-        int64_t halves = f1 - f > 16 ? 2 : 1, places = 64 / halves;
-        for (int64_t j = 0; j < lines_of; j++)
-            for (int64_t i = 0; i < line; i += places) {
-                int64_t some = fg_least(line - i, places);
-                fg_all_tile_sums[halves - 1][(some - 1) / 16](runs, end, w->tile_pieces, each,
-                                                              room + j * x[1].step * row + i * a_row, a_row,
-                                                              filter + f / 32 * panel, out);
-                fg_tile_put(&done); /* those before, while these are on their way */
-                done.sums = out;
-                done.target = target + f;
-                done.some = some;
-                done.down = flat ? i / columns : j;
-                done.across = flat ? i % columns : i;
-                done.results = 16 * halves;
-                done.mask = (__mmask32)((1ull << fg_least(f1 - f, 32)) - 1);
-                out = other;
-                other = (float *)done.sums;
+        int64_t halves = f1 - f > 16 ? 2 : 1, places = 64 / halves, left = lines_of * fg_pieces(line, places);
+        int64_t next_j = 0, next_i = 0, some;
+        for (int64_t j = 0, i = 0; left > 0; left -= some, slot += some, j = next_j, i = next_i) {
+            const fg_run *from = runs, *to;
+            some = fg_least(FG_SLOTS, left);
+            for (int64_t cut = 1; cut <= cuts; cut++, from = to) {
+                to = cut == cuts ? end : runs + (end - runs) * cut / cuts;
+                next_j = j;
+                next_i = i;
+                for (int64_t k = slot; k < slot + some; k++) {
+                    int64_t n = fg_least(line - next_i, places);
+                    float *sums = out + k % FG_SLOTS * 1024;
+                    fg_all_tile_sums[cut > 1][halves - 1][(n - 1) / 16](
+                        from, to, w->tile_pieces, each, room + next_j * x[1].step * row + next_i * a_row, a_row,
+                        filter + f / 32 * panel + (from - runs) * run, sums);
+                    fg_tile_put(&done); /* those before, while these are on their way */
+                    done.some = 0;
+                    if (cut == cuts) {
+                        done.sums = sums;
+                        done.target = target + f;
+                        done.some = n;
+                        done.down = flat ? next_i / columns : next_j;
+                        done.across = flat ? next_i % columns : next_i;
+                        done.results = 16 * halves;
+                        done.mask = (__mmask32)((1ull << fg_least(f1 - f, 32)) - 1);
+                    }
+                    next_i += places;
+                    if (next_i >= line) next_i = 0, next_j++;
+                }
             }
+        }
     }
     fg_tile_put(&done);
 }
@@ -290,7 +334,7 @@ FG_TILES static void fg_tile_units(fg_sweep *w, int64_t first, int64_t last) {
     int64_t n_runs = w->axis[0].taps * w->axis[1].taps * w->axis[2].taps;
     void *room;
     n = (n + 31) / 32 * 32;
-    if (posix_memalign(&room, 64, 2048 * sizeof(float) + n * 2 + n_runs * sizeof(fg_run)) != 0) {
+    if (posix_memalign(&room, 64, FG_SLOTS * 4096 + n * 2 + n_runs * sizeof(fg_run)) != 0) {
         w->failed = 1;
         return;
     }
@@ -304,7 +348,8 @@ FG_TILES static void fg_tile_units(fg_sweep *w, int64_t first, int64_t last) {
     }
     _tile_loadconfig(&config);
     for (; first < last; first++)
-        fg_tile_unit(w, first, (uint16_t *)room + 4096, (float *)room, (fg_run *)(void *)((char *)room + 8192 + n * 2));
+        fg_tile_unit(w, first, (uint16_t *)room + FG_SLOTS * 2048, (float *)room,
+                     (fg_run *)(void *)((char *)room + FG_SLOTS * 4096 + n * 2));
     _tile_release();
     free(room);
 }

@@ -82,7 +82,7 @@ INLINE void NAME(sums)(const int R, const int N, const int part, const int how, 
         _Pragma("GCC unroll 16") for (int j = 0; j < R + K - 1; j += 3) q[j / 3] = a + run->a + (tap + j) * a_row;     \
         for (int64_t p = run->n; p > 0; p--, y += WIDE) {                                                              \
             V taps[K];                                                                                                 \
-            _Pragma("GCC unroll 4") for (int k = 0; k < K; k++) taps[k] = LOAD(y + k * b_tap);                       \
+            _Pragma("GCC unroll 4") for (int k = 0; k < K; k++) taps[k] = LOAD(y + k * b_tap);                         \
             _Pragma("GCC unroll 20") for (int j = 0; j < R + K - 1; j++) {                                             \
                 V x = SET1(FG_ROW(j)[0]);                                                                              \
                 _Pragma("GCC unroll 4") for (int k = 0; k < K; k++)                                                    \
@@ -181,7 +181,7 @@ INLINE void NAME(sums_apart)(const int R, const int part, const int near, M mask
         if (n == WIDE)                                                                                                 \
             NAME(sums)(R, 2, 0, how, MASK_OF(0), s, a, b, c, add);                                                     \
         else if (n > LANES)                                                                                            \
-            NAME(sums)(R, 2, 1, how, MASK_OF(n - LANES), s, a, b, c, add);                                            \
+            NAME(sums)(R, 2, 1, how, MASK_OF(n - LANES), s, a, b, c, add);                                             \
         else if (n == LANES)                                                                                           \
             NAME(sums)(R, 1, 0, how, MASK_OF(0), s, a, b, c, add);                                                     \
         else                                                                                                           \

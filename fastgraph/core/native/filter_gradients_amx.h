@@ -264,7 +264,7 @@ FG_TILES static void fg_filter_by_tiles(const fg_sweep *w, fg_filter_tile *t, in
             fg_configure_steps(t->places.each);
         }
         int64_t pairs = fg_block_pairs(w, high, t->places.pitch);
-        fg_tile_seen(&piece, t->at, t->image, group * w->c + c0, fg_seen(x + 1, high), fg_seen(x + 2, wide), seen);
+        fg_tile_seen(&piece, t->at, t->image, group * w->c + c0, fg_seen(x + 1, high), fg_seen(x + 2, wide), seen, 0);
         fg_lay_seen(w, t, n, seen, laid + tile * pairs, together * pairs);
         const uint16_t *from = (const uint16_t *)w->filter + t->image * w->target_image + t->at[0] * x[0].target +
                                t->at[1] * x[1].target + t->at[2] * x[2].target + group * w->f;
