@@ -2,8 +2,8 @@
 
     .venv/bin/python tools/stubs.py        (after make test: that is where fastgraph is installed)
 
-They are generated from the ops' definitions and the table in _namespaces.py, and committed; a test generates them
-again. Type checkers and editors read them, Python does not. With them goes _op_homes.py, which says in
+They are generated from the ops' definitions and the table in api/namespaces.py, and committed; a test generates them
+again. Type checkers and editors read them, Python does not. With them goes op_index.py, which says in
 which module an op is defined.
 """
 

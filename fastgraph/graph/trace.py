@@ -13,6 +13,7 @@ import weakref
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
+from fastgraph.composites.list_shape import reaches
 from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.base.dtype import DType
 from fastgraph.core.base.shapes import Aval, Shape, TensorShape, shape_of
@@ -601,10 +602,7 @@ class GraphTrace(Trace):
 
     def reaches(self, tensor: SymbolicTensor) -> bool:
         """Say whether a tensor of a trace may be used here."""
-        trace: GraphTrace | None = self
-        while trace is not None and trace is not tensor.trace:
-            trace = trace.outer
-        return trace is not None
+        return reaches(self, tensor.trace)
 
     def _capture(self, tensor: Any, key: Any, aval: Aval) -> Value:
         if self.sealed:

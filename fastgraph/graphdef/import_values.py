@@ -1,4 +1,4 @@
-"""Attributes and tensors of GraphDefs as Python values: what `graphdef` writes, read back."""
+"""Attributes and tensors of GraphDefs as Python values: what `exporter` writes, read back."""
 
 from __future__ import annotations
 

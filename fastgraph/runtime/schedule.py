@@ -2,8 +2,8 @@
 
 Rule: everything is decided by shapes alone, never by the number of threads, so that results have the same bits
 wherever they are computed. Each part of the work has a module, in this order: `known_shapes` (which steps can be
-planned),
-`placement` (slots), `step_specs` (the steps), `rest` (steps behind a shape that is data), and here order and memory.
+planned), `buffer_assignment` (slots), `step_specs` (the steps), `dynamic_tail` (steps behind a shape that is data), and
+here order and memory.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from fastgraph.core.registry import Primitive
 from fastgraph.core.tensor import as_array, bind, cell_read, convert, from_array
 from fastgraph.errors import InvalidArgumentError, OutOfRangeError
 
-#: What is done with a row, in the order of the numbers that `_variable.scatter_rows` takes.
+#: What is done with a row, in the order of the numbers that `cells.scatter_rows` takes.
 KINDS = ("update", "add", "sub", "mul", "div", "min", "max")
 _UFUNCS: dict[str, Any] = {
     "add": np.add,

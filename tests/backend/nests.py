@@ -255,7 +255,7 @@ class _Place:
 
 
 def _turned_block(local: Any, to: Any, width: int, source: Any, at: Any, step: Any) -> None:
-    """What `turned_cpu.turned_block` does, number by number."""
+    """What `transpose_intrinsics.turned_block` does, number by number."""
     side = SIDES[source.dtype.itemsize]
     for r, c in itertools.product(range(side), range(side)):
         local[int(to) + c * width + r] = source[int(at) + r * int(step) + c]

@@ -1,0 +1,28 @@
+"""docs/architecture.md is true: its rooms are the folders, in the order of the layers, and its lists are the docstrings."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+
+import pytest
+
+from tests.null.test_layers import LAYERS, PACKAGE, is_module
+
+ROOT = Path(__file__).parents[2]
+
+pytestmark = pytest.mark.skipif(not (ROOT / "tools").exists(), reason="no tools around the tests")
+
+
+def test_the_lists_are_those_of_the_docstrings() -> None:
+    tool = runpy.run_path(str(ROOT / "tools" / "architecture.py"))
+    assert tool["PAGE"].read_text(encoding="utf-8") == tool["page"](), "run: python tools/architecture.py"
+
+
+def test_the_rooms_are_the_folders_in_the_order_of_the_layers() -> None:
+    rooms = runpy.run_path(str(ROOT / "tools" / "architecture.py"))["ROOMS"]
+    folders = {str(path.parent.relative_to(PACKAGE)) for path in PACKAGE.rglob("__init__.py")}
+    assert set(rooms) == {"" if folder == "." else folder for folder in folders}
+    layers = [member[:-1].replace(".", "/") for _, members in LAYERS for member in members if member.endswith(".")]
+    assert [room for room in rooms if room in layers] == layers
+    assert all(is_module(layer.replace("/", ".")) for layer in layers)
