@@ -36,8 +36,8 @@ from fastgraph.composites.ragged_tensor import RaggedTensor as RaggedTensor
 from fastgraph.composites.ragged_tensor import RaggedTensorSpec as RaggedTensorSpec
 from fastgraph.composites.sparse_tensor import SparseTensor as SparseTensor
 from fastgraph.composites.sparse_tensor import SparseTensorSpec as SparseTensorSpec
-from fastgraph.composites.symbolic_tensor_array import TensorArraySpec as TensorArraySpec
 from fastgraph.composites.tensor_array import TensorArray as TensorArray
+from fastgraph.composites.tensor_array import TensorArraySpec as TensorArraySpec
 from fastgraph.core.base.dtype import DType as DType
 from fastgraph.core.base.dtype import as_dtype as as_dtype
 from fastgraph.core.base.dtype import bfloat16 as bfloat16

@@ -93,6 +93,3 @@ class ListShape:
             tensor.set_shape((self.rows, *self.element))
             if node.op.name == "placeholder":
                 node.attrs = {**node.attrs, "shape": tensor.aval.shape}
-
-
-__all__ = ["ListShape", "merge", "reaches"]

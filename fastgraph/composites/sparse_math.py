@@ -16,7 +16,6 @@ from fastgraph.composites.sparse_tensor import SparseTensor, as_sparse, known_ra
 from fastgraph.core.base.dtype import float32, int32, int64
 from fastgraph.core.conversion import convert_to_tensor
 from fastgraph.core.op_errors import message_name
-from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, known_value, static_axes
 from fastgraph.ops.comparison import greater_equal
 from fastgraph.ops.elementwise import abs, cast, conj, ones_like, stop_gradient
@@ -127,11 +126,9 @@ def _extreme(sp_a: Any, sp_b: Any, choose: Callable[..., Any]) -> SparseTensor:
 def _check_alike(a: SparseTensor, b: SparseTensor, what: str) -> None:
     """Raise InvalidArgumentError unless the two have the same dtype and dense shape."""
     if a.dtype is not b.dtype:
-        raise InvalidArgumentError(
-            None,
-            None,
+        raise invalid(
             f"cannot compute {what} as input #4(zero-based) was expected to be a {message_name(a.dtype)} tensor but is "
-            f"a {message_name(b.dtype)} tensor",
+            f"a {message_name(b.dtype)} tensor"
         )
     if known_rank(a, what) != known_rank(b, what):
         raise invalid(f"Ranks of input tensors must match, but saw ranks: {a.shape.rank} and {b.shape.rank}")

@@ -15,7 +15,6 @@ from fastgraph.core.base.dtype import as_dtype, float32, int64, string
 from fastgraph.core.op_errors import message_name
 from fastgraph.core.tape.indexed_slices import IndexedSlices, known_extents
 from fastgraph.core.tensor import convert
-from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, known_axes, static_int
 from fastgraph.ops.comparison import logical_not, not_equal
 from fastgraph.ops.creation import fill, ones, range_, zeros
@@ -337,11 +336,9 @@ def concat(axis: Any, sp_inputs: Any, expand_nonconcat_dims: bool = False, name:
                 f"Ranks of all input tensors must match: expected {rank} but got {one.shape.rank} at position {i}"
             )
         if one.dtype is not inputs[0].dtype:
-            raise InvalidArgumentError(
-                None,
-                None,
+            raise invalid(
                 f"cannot compute SparseConcat as input #{len(inputs) + i}(zero-based) was expected to be a "
-                f"{message_name(inputs[0].dtype)} tensor but is a {message_name(one.dtype)} tensor",
+                f"{message_name(inputs[0].dtype)} tensor but is a {message_name(one.dtype)} tensor"
             )
     if not -rank <= along < rank:
         raise invalid(f"Concat dimension must be in range [{-rank}, {rank}), got {along}")

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import sys
 import warnings
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from fastgraph._tape import user_place
+from fastgraph.composites.eager_tensor_array import TensorArray
 from fastgraph.composites.list_shape import ListShape, reaches
-from fastgraph.composites.tensor_array import TensorArray
+from fastgraph.composites.uneven_entries import WIDTH, entries_of
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, bool_, int32
 from fastgraph.core.base.nesting import flatten
 from fastgraph.core.base.shapes import (
@@ -33,11 +34,11 @@ from fastgraph.core.base.shapes import (
 )
 from fastgraph.core.conversion import convert_to_tensor
 from fastgraph.core.tensor import Tensor, convert, current_trace
-from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, known_value
 from fastgraph.ops.comparison import equal, greater, invert, logical_or
 from fastgraph.ops.creation import zeros
 from fastgraph.ops.elementwise import cast, maximum
+from fastgraph.ops.families import invalid
 from fastgraph.ops.gathering import gather, where
 from fastgraph.ops.joining import concat, stack, unstack
 from fastgraph.ops.movement import reshape
@@ -134,8 +135,6 @@ class TensorArraySpec(TypeSpec):
     def _component_specs(self) -> tuple[TensorSpec, ...]:
         dims = as_dims(self._element_shape)
         if _is_uneven(self._infer_shape, dims):
-            from fastgraph.composites.uneven_tensor_array import WIDTH
-
             pieces = (TensorSpec((None,), self._dtype), TensorSpec((None, WIDTH), int32), TensorSpec((), int32))
             return (*pieces, TensorSpec((), int32)) if self._dynamic_size else pieces
         buffer, begun = TensorSpec(None if dims is None else (None, *dims), self._dtype), TensorSpec((), bool_)
@@ -183,14 +182,12 @@ def _is_uneven(infer_shape: bool, element: Shape) -> bool:
 
 def _of_pieces(spec: TensorArraySpec, pieces: Any, count: Any) -> TensorArray:
     """The TensorArray of these numbers and places (see uneven_tensor_array)."""
-    from fastgraph.composites.uneven_tensor_array import UnevenTensorArray, entries_of
-
     if current_trace() is None and not hasattr(pieces[0], "trace"):
         n = int(pieces[1].shape[0]) if count is None else int(count)
         array = TensorArray(spec._dtype, n, spec._dynamic_size, infer_shape=False, element_shape=spec._element_shape)
         array._entries[:] = entries_of(*pieces[:2])[:n]
         return array
-    made: TracedTensorArray = UnevenTensorArray.__new__(UnevenTensorArray)
+    made: TracedTensorArray = TracedTensorArray.uneven.__new__(TracedTensorArray.uneven)
     made._become(spec, pieces, count)
     return made
 
@@ -207,6 +204,7 @@ def _eager(spec: TensorArraySpec, buffer: Any, count: Any, begun: Any) -> Tensor
 class TracedTensorArray(TensorArray):
     """A TensorArray of a graph under construction. See TensorArray, whose methods it has."""
 
+    uneven: ClassVar[type[TracedTensorArray]]  # those whose entries may differ in shape
     _unused: tuple[Any, str] | None = None  # of what `write` gave and nobody has looked at: in which trace, and where
 
     def _begin(self, size: Any, element: Shape) -> None:
@@ -222,7 +220,7 @@ class TracedTensorArray(TensorArray):
         known = n if type(n) is int else known_value(n)
         rows = None if known is None else int(known)
         if rows is not None and rows < 0:
-            raise InvalidArgumentError(None, None, f"The size of a TensorArray must be 0 or more, got {rows}")
+            raise invalid(f"The size of a TensorArray must be 0 or more, got {rows}")
         self._shape = ListShape(None if self._dynamic_size else rows, element, current_trace())
         if _is_uneven(self._infer_shape, element):
             self._be_uneven()
@@ -233,9 +231,7 @@ class TracedTensorArray(TensorArray):
 
     def _be_uneven(self) -> None:
         """Let entries differ in shape."""
-        from fastgraph.composites.uneven_tensor_array import UnevenTensorArray
-
-        self.__class__ = UnevenTensorArray
+        self.__class__ = TracedTensorArray.uneven
 
     def _set_unknown_size(self, n: Any) -> None:
         """Have `n` entries, a number that only the graph knows."""
@@ -322,10 +318,8 @@ class TracedTensorArray(TensorArray):
         at = _integer(index, "index")
         entry = value if isinstance(value, Tensor) else convert_to_tensor(value, self._dtype)
         if entry.dtype is not self._dtype:
-            raise InvalidArgumentError(
-                None,
-                None,
-                f"TensorArray dtype is {self._dtype.name} but Op is trying to write dtype {entry.dtype.name} ",
+            raise invalid(
+                f"TensorArray dtype is {self._dtype.name} but Op is trying to write dtype {entry.dtype.name} "
             )
         self._expect(entry.aval.shape)
         made = self._copy()
@@ -412,9 +406,7 @@ class TracedTensorArray(TensorArray):
         Raises InvalidArgumentError for scalars.
         """
         if self._shape.element is not None and not self._shape.element:
-            raise InvalidArgumentError(
-                None, None, "Concat requires elements to be at least vectors, found scalars instead."
-            )
+            raise invalid("Concat requires elements to be at least vectors, found scalars instead.")
         if self._entries and not self._has_blanks():
             return concat([self._entry(i) for i in range(len(self._entries))], 0, name=name)
         rest = (None,) if self._shape.element is None else self._shape.element[1:]
@@ -657,7 +649,5 @@ def _integer(value: Any, what: str) -> Any:
     return tensor if tensor.dtype.name in ("int32", "int64") else cast(tensor, int32)
 
 
-__all__ = ["TensorArraySpec", "TracedTensorArray", "follow", "unify", "unify_all"]
-
-
+TensorArray.traced = TracedTensorArray
 TensorArray.__fg_unify__ = staticmethod(unify)  # type: ignore[attr-defined]  # where two values of a name come together

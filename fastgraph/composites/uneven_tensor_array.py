@@ -1,18 +1,13 @@
-"""TensorArrays of a graph whose entries may differ in shape (infer_shape=False): all numbers in one row, and places.
-
-Rule: the first `used` numbers of `flat` are those of everything written so far, and row i of `places` says where those
-of entry i begin (counted from 1; 0: not written), how many dimensions it has, and its extents, filled up by ones. A
-write adds to both; `flat` has room for more, so that n writes take time in proportion to what they write.
-"""
+"""TensorArrays of a graph whose entries may differ in shape (infer_shape=False), held as `uneven_entries` says."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
+from fastgraph.composites.eager_tensor_array import TensorArray
 from fastgraph.composites.list_shape import ListShape
 from fastgraph.composites.symbolic_tensor_array import TracedTensorArray
-from fastgraph.composites.tensor_array import TensorArray
+from fastgraph.composites.uneven_entries import MOST_DIMENSIONS, WIDTH, nothing, parts_of, row_of
 from fastgraph.core.base.dtype import int32
 from fastgraph.core.base.shapes import Shape, dims_text
 from fastgraph.core.tensor import Tensor, convert, current_trace
@@ -39,45 +34,6 @@ from fastgraph.ops.tensor_lists import (
     list_trim,
 )
 
-MOST_DIMENSIONS = 8
-WIDTH = 2 + MOST_DIMENSIONS  # of a row of places
-
-
-def _nothing(dtype: Any) -> Any:
-    """No numbers, of which there may be more."""
-    return list_grow(zeros((0,), dtype), -1)
-
-
-def _row(start: Any, dims: Any) -> Any:
-    """Where an entry is, as a row of places."""
-    rank = shape_of_tensor(dims)[0]
-    return concat(
-        [reshape(start + 1, [1]), reshape(rank, [1]), dims, ones(reshape(MOST_DIMENSIONS - rank, [1]), int32)], 0
-    )
-
-
-def parts_of(entries: Sequence[Any], dtype: Any) -> tuple[Any, Any, Any]:
-    """Return the numbers and places of entries, of which None were not written, and how many numbers there are."""
-    used, places = convert(0, int32), list_reserve(convert(len(entries), int32), dtype="int32", element=(WIDTH,))
-    numbers = [_nothing(dtype)]
-    for i, entry in enumerate(entries):
-        if entry is not None:
-            places = list_set(places, convert(i, int32), _row(used, shape_of_tensor(entry)))
-            numbers.append(reshape(entry, [-1]))
-            used = used + size(entry)
-    return concat(numbers, 0), places, used
-
-
-def entries_of(flat: Any, places: Any) -> list[Any]:
-    """Return the entries, tensors or None, that eager numbers and places stand for."""
-    found: list[Any] = []
-    for start, rank, *dims in places.numpy().tolist():
-        n = 1
-        for extent in dims:
-            n *= extent
-        found.append(reshape(flat[start - 1 : start - 1 + n], dims[:rank]) if start else None)
-    return found
-
 
 class UnevenTensorArray(TracedTensorArray):
     """A TensorArray of a graph under construction whose entries may differ in shape. See TensorArray."""
@@ -103,7 +59,7 @@ class UnevenTensorArray(TracedTensorArray):
 
     def _set_unknown_size(self, n: Any) -> None:
         self._entries = None
-        self._flat, self._used = _nothing(self._dtype), convert(0, int32)
+        self._flat, self._used = nothing(self._dtype), convert(0, int32)
         self._places = list_reserve(cast(n, int32), dtype="int32", element=(WIDTH,))
         if self._dynamic_size:
             self._count = cast(n, int32)
@@ -150,7 +106,7 @@ class UnevenTensorArray(TracedTensorArray):
 
     def _written(self, at: Any, entry: Any) -> UnevenTensorArray:
         flat, places, used, *count = self.pieces()
-        row = _row(used, shape_of_tensor(entry))
+        row = row_of(used, shape_of_tensor(entry))
         row.set_shape((WIDTH,))
         places = (list_push if count else list_set)(places, at, row)
         last = maximum(count[0], cast(at, int32) + 1) if count else None
@@ -267,7 +223,7 @@ class UnevenTensorArray(TracedTensorArray):
             made._entries = (*unstack(whole, axis=0), *self._entries[known:])
             return made  # type: ignore[no-any-return]
         dims = shape_of_tensor(whole)
-        flat = concat([_nothing(self._dtype), reshape(whole, [-1])], 0)
+        flat = concat([nothing(self._dtype), reshape(whole, [-1])], 0)
         places = self._rows_of(range_(dims[0]) * reduce_prod(dims[1:]), None, dims[1:])
         if not self._dynamic_size:
             return self._changed(flat, places, size(whole), None)
@@ -301,9 +257,12 @@ class UnevenTensorArray(TracedTensorArray):
         Assert(equal(reduce_sum(given), dims[0]),
                ["Expected sum of lengths to be equal to values.shape[0], but sum of lengths is", reduce_sum(given),
                 "and value's shape is", dims])  # fmt: skip
-        flat = concat([_nothing(self._dtype), reshape(whole, [-1])], 0)
+        flat = concat([nothing(self._dtype), reshape(whole, [-1])], 0)
         places = self._rows_of(cumsum(given, exclusive=True) * reduce_prod(dims[1:]), given, dims[1:])
         if not self._dynamic_size:
             return self._changed(flat, places, size(whole), None)
         n = shape_of_tensor(places)[0]
         return self._changed(flat, list_grow(places, n - 1), size(whole), n)
+
+
+TracedTensorArray.uneven = UnevenTensorArray

@@ -22,8 +22,8 @@ from fastgraph.core.tensor import Tensor, convert, current_trace, from_array, in
 from fastgraph.data import dataset_ops, element_functions, sources, transformations
 from fastgraph.data.element_specs import OfElements, flat, normalized, spec_of
 from fastgraph.data.handles import HANDLE, owned, resolve
-from fastgraph.data.iterators import Cursor, NumpyIterator, OwnedIterator, found
-from fastgraph.data.sources import INFINITE, UNKNOWN, Described, Source
+from fastgraph.data.iterators import NumpyIterator, OwnedIterator, found
+from fastgraph.data.sources import INFINITE, UNKNOWN, Cursor, Described, Source
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.graph import control_flow
 from fastgraph.graph.trace import SymbolicTensor
@@ -450,5 +450,3 @@ Dataset.__fg_builtins__ = {  # type: ignore[attr-defined]
     any: functools.partial(_any_or_all, "any", True),
     all: functools.partial(_any_or_all, "all", False),
 }
-
-__all__ = ["AUTOTUNE", "INFINITE_CARDINALITY", "UNKNOWN_CARDINALITY", "Dataset", "DatasetSpec"]

@@ -17,6 +17,7 @@ from fastgraph.core.registry import get
 from fastgraph.core.tensor import as_array, bind, current_state, init_scope
 from fastgraph.data.element_specs import tensor_specs
 from fastgraph.data.handles import Handled, owned, resolve
+from fastgraph.data.sources import Cursor
 from fastgraph.errors import OutOfRangeError
 from fastgraph.ops.families import Array, custom
 
@@ -77,8 +78,6 @@ def iterator_has_next(iterator: Array) -> Any:
 @custom(op="MakeIterator", infer=lambda dataset: _HANDLE, groups=("int64",), effect="host", reason=_REASON)
 def make_iterator(dataset: Array) -> Any:
     """A new iterator over a dataset. i64[] -> i64[]."""
-    from fastgraph.data.iterators import Cursor
-
     return owned(Cursor(resolve(dataset)))
 
 

@@ -15,7 +15,7 @@ from fastgraph.core.base.locks import Lock
 from fastgraph.core.base.shapes import TensorSpec
 from fastgraph.core.tensor import current_trace
 from fastgraph.data.element_specs import Element, flat, normalized, packed, spec_of, tensor_specs
-from fastgraph.data.sources import UNKNOWN, OfTensors, Run, Source
+from fastgraph.data.sources import OfTensors, Run, Source
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.graph.subgraphs import subgraph_name, traced
 from fastgraph.graph.trace import SymbolicTensor
@@ -105,8 +105,6 @@ class _OfFunction(OfTensors):
 class Map(_OfFunction):
     """A function of each element. Source: tf.data.Dataset.map."""
 
-    name = "_MapDataset"
-
     def __init__(self, source: Source, *captured: Any, mapped: Mapped, parallel: bool = False) -> None:
         super().__init__(source, captured, mapped)
         self.spec = mapped.spec
@@ -139,9 +137,6 @@ class Filter(_OfFunction):
     def elements(self, run: Run) -> Iterator[Element]:
         function = self.function(run)
         return filter(lambda element: bool(function(element)[0]), self.source.elements(run))
-
-    def cardinality(self) -> int:
-        return UNKNOWN
 
 
 class FlatMap(_OfFunction):

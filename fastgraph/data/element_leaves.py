@@ -17,7 +17,7 @@ from fastgraph.core.base import nesting
 from fastgraph.core.base.shapes import NoneTensorSpec, TensorSpec, shape_of
 from fastgraph.core.tensor import as_array, from_array
 from fastgraph.data.handles import together
-from fastgraph.errors import InvalidArgumentError
+from fastgraph.ops.families import invalid
 
 Parts = tuple[Any, ...]
 
@@ -46,9 +46,7 @@ class Dense:
         """Return the extent of the first axis, as far as it is known. Raises InvalidArgumentError for scalars."""
         (tensor,) = parts
         if tensor.shape.rank == 0:
-            raise InvalidArgumentError(
-                None, None, "Input element must have a non-scalar value in each component. [Op:IteratorGetNext]"
-            )
+            raise invalid("Input element must have a non-scalar value in each component. [Op:IteratorGetNext]")
         return None if tensor.shape.rank is None else tensor.shape[0]
 
     def slices(self, parts: Parts) -> Iterator[Parts]:
@@ -61,11 +59,9 @@ class Dense:
         for i, array in enumerate(arrays):
             if array.shape != arrays[0].shape:
                 first, other = (str(list(a.shape)).replace(" ", "") for a in (arrays[0], array))
-                raise InvalidArgumentError(
-                    None,
-                    None,
+                raise invalid(
                     f"Cannot batch tensors with different shapes in component {component}. First element had shape "
-                    f"{first} and element {i} had shape {other}. [Op:IteratorGetNext]",
+                    f"{first} and element {i} had shape {other}. [Op:IteratorGetNext]"
                 )
         return (from_array(np.stack(arrays), self.spec.dtype, False),)
 
@@ -154,9 +150,7 @@ class Sparse(Dense):
             return None
         dims = as_array(dense_shape)
         if dims.size < 2:
-            raise InvalidArgumentError(
-                None, None, f"Rank of input SparseTensor should be > 1, but saw rank: {dims.size} [Op:IteratorGetNext]"
-            )
+            raise invalid(f"Rank of input SparseTensor should be > 1, but saw rank: {dims.size} [Op:IteratorGetNext]")
         return int(dims[0])
 
     def slices(self, parts: Parts) -> Iterator[Parts]:
@@ -172,9 +166,7 @@ class Sparse(Dense):
     def together(self, rows: Sequence[Parts], component: int) -> Parts:
         indices, values, dims = zip(*[tuple(map(as_array, row)) for row in rows], strict=True)
         if len({d.size for d in dims}) > 1:
-            raise InvalidArgumentError(
-                None, None, f"Sparse tensors of ranks {[d.size for d in dims]} make no batch [Op:IteratorGetNext]"
-            )
+            raise invalid(f"Sparse tensors of ranks {[d.size for d in dims]} make no batch [Op:IteratorGetNext]")
         numbers = np.repeat(np.arange(len(rows)), [len(own) for own in values])
         placed = np.concatenate([numbers[:, None], np.concatenate(indices)], 1)
         shape = np.array([len(rows), *np.max(dims, 0)], np.int64)
@@ -260,11 +252,9 @@ def sliced(kinds: Sequence[Dense], element: Parts) -> Iterator[Parts]:
     sizes = [kind.size(parts) for kind, parts in leaves]
     for i, size in enumerate(sizes):
         if size != sizes[0]:
-            raise InvalidArgumentError(
-                None,
-                None,
+            raise invalid(
                 "Input element must have the same batch size in each component. Component 0 had size "
-                f"{sizes[0]} but component {i} had size, {size}. [Op:IteratorGetNext]",
+                f"{sizes[0]} but component {i} had size, {size}. [Op:IteratorGetNext]"
             )
     return map(_joined, zip(*[kind.slices(parts) for kind, parts in leaves], strict=True))
 

@@ -20,8 +20,6 @@ from fastgraph.ops.joining import concat
 from fastgraph.ops.movement import broadcast_to, expand_dims, reshape, shape, transpose
 from fastgraph.ops.reduction import reduce_all, reduce_prod, reduce_sum
 
-__all__ = ["Application", "NoRule", "moved", "rules", "spread"]
-
 
 class NoRule(Exception):
     """There is no batching rule for this op, or none for these arguments."""

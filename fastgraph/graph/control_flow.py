@@ -19,12 +19,12 @@ from fastgraph.core.name_scopes import name_scope
 from fastgraph.core.op_errors import message_name
 from fastgraph.core.registry import get, public_function
 from fastgraph.core.tensor import EagerTensor, Tensor, bind, convert, current_trace
-from fastgraph.errors import InvalidArgumentError
 from fastgraph.graph import control_flow_gradients as control_flow_gradients  # fills in the gradients of cond and while
 from fastgraph.graph.ir import OperationView, Value
 from fastgraph.graph.recursive_calls import Unknown
 from fastgraph.graph.subgraphs import as_tensor, converted, make_cond, make_while, packed, subgraph_name, traced
 from fastgraph.graph.trace import GraphTrace, SymbolicTensor, reserved
+from fastgraph.ops.families import invalid
 
 # ---------------------------------------------------------------------------------------------------------------------
 # cond
@@ -89,9 +89,7 @@ def _without_operations(function: Any, decides: Any) -> Any:
 def _predicate(pred: Any) -> Any:
     """Return the predicate if it is a bool scalar. Raises InvalidArgumentError or ValueError as TensorFlow would."""
     if pred.dtype != dtypes.bool_:
-        raise InvalidArgumentError(
-            None, None, f"Input 'pred' passed {message_name(pred.dtype)} expected bool: compare it first ({pred!r})"
-        )
+        raise invalid(f"Input 'pred' passed {message_name(pred.dtype)} expected bool: compare it first ({pred!r})")
     if pred.shape.rank not in (None, 0) and pred.shape.num_elements() != 1:
         raise ValueError(f"pred must be a scalar, and {pred!r} has shape {pred.shape}")
     return pred

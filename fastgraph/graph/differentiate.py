@@ -391,5 +391,3 @@ def hessians(
 for _function in (gradients, hessians):
     register_public(_function, _function.__name__)
 register_public(AggregationMethod, "AggregationMethod")
-
-__all__ = ["Derivative", "add_outputs", "closed", "derive", "differentiable", "entering", "extended", "replay"]

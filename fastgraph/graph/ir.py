@@ -213,7 +213,6 @@ _OPERATOR_NAMES = {
     "StridedSlice": "strided_slice",
     "ConcatV2": "concat",
     "Transpose": "transpose",
-    "ExpandDims": "ExpandDims",
     "OneHot": "one_hot",
     "Range": "range",
     "If": "cond",
@@ -354,15 +353,9 @@ def copy(graph: Graph, name: str | None = None) -> tuple[Graph, dict[Value, Valu
     result._names = dict(graph._names)
     mapping: dict[Value, Value] = {}
     for node in graph.nodes:
-        new = Node(
-            node.op,
-            tuple([mapping[value] for value in node.inputs]),
-            node.attrs,
-            tuple([value.aval for value in node.outputs]),
-            node.name,
-            node.source,
-            node.device,
-        )
+        inputs = tuple([mapping[value] for value in node.inputs])
+        avals = tuple([value.aval for value in node.outputs])
+        new = Node(node.op, inputs, node.attrs, avals, node.name, node.source, node.device)
         result.nodes.append(new)
         mapping.update(zip(node.outputs, new.outputs, strict=True))
     result.inputs = [mapping[value] for value in graph.inputs]
@@ -480,12 +473,7 @@ def is_serialisable(attr: Any) -> bool:
         return True
     if isinstance(attr, tuple):
         return all(is_serialisable(item) for item in attr)
-    return _is_eager_tensor(attr)
-
-
-def _is_eager_tensor(value: Any) -> bool:
-
-    return isinstance(value, EagerTensor)
+    return isinstance(attr, EagerTensor)
 
 
 def _explain(graph: Graph, position: int, flaw: str) -> str:
@@ -566,13 +554,9 @@ def _format_attr(node: Node, name: str, attr: Any) -> str:
     if isinstance(attr, tuple):
         items = [_format_attr(node, name, item) for item in attr]
         return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
-    if _is_eager_tensor(attr):
+    if isinstance(attr, EagerTensor):
         array = attr.numpy()
-        return (
-            repr(array.tolist()) if getattr(array, "size", 1) <= 8 and not isinstance(array, bytes) else _brief(array)
-        )
+        if isinstance(array, bytes):
+            return repr(array)
+        return repr(array.tolist()) if array.size <= 8 else "..."
     return repr(attr)
-
-
-def _brief(array: Any) -> str:
-    return repr(array) if isinstance(array, bytes) else "..."

@@ -18,9 +18,9 @@ from fastgraph.core.base.shapes import Aval, TensorShape, TensorSpec, TypeSpec, 
 from fastgraph.core.conversion import unsupported
 from fastgraph.core.registry import public_function, register_public
 from fastgraph.core.tensor import Tensor, convert, current_trace
-from fastgraph.errors import InvalidArgumentError
 from fastgraph.graph import control_flow_gradients as control_flow_gradients  # fills in the gradient of while
 from fastgraph.graph.subgraphs import as_tensor, make_while, subgraph_name, traced
+from fastgraph.ops.families import invalid
 from fastgraph.ops.gathering import gather
 from fastgraph.ops.joining import stack, unstack
 from fastgraph.ops.movement import shape
@@ -207,11 +207,9 @@ class _Leaf:
         """Return `value` as a tensor. Raises InvalidArgumentError for another dtype, ValueError for another shape."""
         tensor = value if isinstance(value, Tensor) else convert(value, None if hasattr(value, "dtype") else self.dtype)
         if tensor.dtype is not self.dtype:
-            raise InvalidArgumentError(
-                None,
-                None,
+            raise invalid(
                 f"map_fn: the result was to be {self.dtype.name} (fn_output_signature), and fn gave a tensor of dtype "
-                f"{tensor.dtype.name}",
+                f"{tensor.dtype.name}"
             )
         if not self.shape.is_compatible_with(tensor.shape):
             raise ValueError(f"Incompatible shape for value ({tensor.shape}), expected ({self.shape})")
@@ -306,7 +304,7 @@ class _Fold:
         self.reverse = reverse
         self.given = initializer is not None
         if not self.given and self.elements.static == 0:
-            raise InvalidArgumentError(None, None, f"{caller}: there are no elements, and no initializer to begin with")
+            raise invalid(f"{caller}: there are no elements, and no initializer to begin with")
         self.structure = initializer if self.given else self.elements.structure
         self.start = [as_tensor(leaf) for leaf in nesting.flatten(initializer)] if self.given else []
 
@@ -319,11 +317,7 @@ class _Fold:
             known = before.dtype if not hasattr(leaf, "dtype") else None
             tensor = leaf if isinstance(leaf, Tensor) else convert(leaf, known)
             if tensor.dtype is not before.dtype:
-                raise InvalidArgumentError(
-                    None,
-                    None,
-                    f"{self.caller}: the accumulator is {before.dtype.name}, and fn gave {tensor.dtype.name}",
-                )
+                raise invalid(f"{self.caller}: the accumulator is {before.dtype.name}, and fn gave {tensor.dtype.name}")
             flat.append(tensor)
         return flat
 
@@ -446,5 +440,3 @@ def foldr(
 
 for _function in (map_fn, scan, foldl, foldr):
     register_public(_function, _function.__name__)
-
-__all__ = ["foldl", "foldr", "map_fn", "scan", "stacked_loop"]

@@ -190,93 +190,48 @@ def _while_vjp(needs: tuple[bool, ...], dys: list[Any], operands: list[Any], out
     return rules["while"](needs, dys, operands, outs)
 
 
+def _of_any_number(
+    name: str, op_type: str, *inputs: str, body: Callable[..., Any] = _no_body, **more: Any
+) -> Primitive:
+    """Register a primitive that takes and gives any number of tensors as they are."""
+    groups = ("-",) * len(inputs)
+    return register(Primitive(name, op_type=op_type, body=body, n_outputs=None, inputs=inputs, groups=groups, **more))
+
+
 PLACEHOLDER = register(
     Primitive(
-        "placeholder",
-        op_type="Placeholder",
-        body=_no_body,
-        infer=_infer_placeholder,
-        inputs=(),
+        "placeholder", op_type="Placeholder", body=_no_body, infer=_infer_placeholder, inputs=(),
         attrs=("dtype", "shape", "name"),
     )
-)
+)  # fmt: skip
 CONST = register(
     Primitive(
         "const", op_type="Const", body=lambda *, value: value.numpy(), infer=_infer_const, inputs=(), attrs=("value",)
     )
 )
 #: Nothing: what others wait for, and what waits for others.
-NO_OP = register(
+register(
     Primitive("no_op", op_type="NoOp", body=lambda: (), infer=lambda: (), inputs=(), groups=(), attrs=(), n_outputs=0)
 )
-CALL = register(
-    Primitive(
-        "call",
-        op_type="PartitionedCall",
-        body=_no_body,
-        infer=_infer_call,
-        n_outputs=None,
-        inputs=("*operands",),
-        groups=("-",),
-        attrs=("graph",),
-        vjp_all=_call_vjp,
-        step="call",
-    )
+CALL = _of_any_number(
+    "call", "PartitionedCall", "*operands", infer=_infer_call, attrs=("graph",), vjp_all=_call_vjp, step="call"
 )
-COND = register(
-    Primitive(
-        "cond",
-        op_type="If",
-        body=_no_body,
-        infer=_infer_cond,
-        n_outputs=None,
-        inputs=("pred", "*operands"),
-        groups=("-", "-"),
-        attrs=("then_graph", "else_graph", "indexed"),  # whether it stands for one of the numbers of a switch_case
-        vjp_all=_cond_vjp,
-        step="cond",
-    )
-)
-WHILE = register(
-    Primitive(
-        "while",
-        op_type="While",
-        body=_no_body,
-        infer=_infer_while,
-        n_outputs=None,
-        inputs=("*operands",),
-        groups=("-",),
-        attrs=("cond_graph", "body_graph", "n_carried", "joined"),
-        vjp_all=_while_vjp,
-        step="while",
-    )
-)
+#: `indexed`: whether it stands for one of the numbers of a switch_case.
+COND = _of_any_number(
+    "cond", "If", "pred", "*operands", infer=_infer_cond, attrs=("then_graph", "else_graph", "indexed"),
+    vjp_all=_cond_vjp, step="cond",
+)  # fmt: skip
+WHILE = _of_any_number(
+    "while", "While", "*operands", infer=_infer_while, attrs=("cond_graph", "body_graph", "n_carried", "joined"),
+    vjp_all=_while_vjp, step="while",
+)  # fmt: skip
 #: A call of a graph that is named, not held: by itself, or by one that it calls. `effects` says what it does besides
 #: computing, by the positions of its operands; the rest is in `recursion`.
-RECURSIVE_CALL = register(
-    Primitive(
-        "recursive_call",
-        op_type="PartitionedCall",
-        body=_run_recursive,
-        infer=_infer_recursive,
-        n_outputs=None,
-        inputs=("*operands",),
-        groups=("-",),
-        attrs=("callee", "specs", "effects"),
-        vjp_all=_recursive_vjp,
-        step="recursive_call",
-    )
-)
-CUSTOM = register(
-    Primitive(
-        "custom_gradient_identity",
-        op_type="IdentityN",
-        body=lambda *values, n_outputs, key: values[:n_outputs],
-        infer=_infer_custom,
-        n_outputs=None,
-        inputs=("*values",),
-        groups=("-",),
-        attrs=("n_outputs", "key"),
-        vjp_all=_custom_vjp,
-    )
-)
+RECURSIVE_CALL = _of_any_number(
+    "recursive_call", "PartitionedCall", "*operands", body=_run_recursive, infer=_infer_recursive,
+    attrs=("callee", "specs", "effects"), vjp_all=_recursive_vjp, step="recursive_call",
+)  # fmt: skip
+CUSTOM = _of_any_number(
+    "custom_gradient_identity", "IdentityN", "*values", body=lambda *values, n_outputs, key: values[:n_outputs],
+    infer=_infer_custom, attrs=("n_outputs", "key"), vjp_all=_custom_vjp,
+)  # fmt: skip

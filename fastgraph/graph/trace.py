@@ -16,17 +16,18 @@ from typing import TYPE_CHECKING, Any
 from fastgraph.composites.list_shape import reaches
 from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.base.dtype import DType
-from fastgraph.core.base.shapes import Aval, Shape, TensorShape, shape_of
+from fastgraph.core.base.shapes import Aval, TensorShape, shape_of
 from fastgraph.core.name_scopes import check_node
 from fastgraph.core.native.buffer import Cell
 from fastgraph.core.op_errors import enum_name
 from fastgraph.core.registry import get
-from fastgraph.core.tensor import EagerTensor, Tensor, Trace, current_state, current_trace
+from fastgraph.core.tensor import EagerTensor, Tensor, Trace, bind, current_state, current_trace
 from fastgraph.errors import InaccessibleTensorError, InternalError, OperatorNotAllowedInGraphError
 from fastgraph.graph import shape_errors
 from fastgraph.graph.ir import Graph, Node, SourceLine, Value, node_name
 from fastgraph.graph.node_names import UNNAMED, Reserved, argument_name, tensor_place
 from fastgraph.graph.structural_ops import CONST, CUSTOM, PLACEHOLDER, register_backward
+from fastgraph.ops.families import shape_text
 
 if TYPE_CHECKING:
     from fastgraph.graphdef import graph_view
@@ -195,11 +196,6 @@ class SymbolicTensor(Tensor):
         return shape_of(self.value.aval.shape)
 
     @property
-    def ndim(self) -> int:
-        """The rank. Raises ValueError if it is unknown."""
-        return len(self.shape)
-
-    @property
     def name(self) -> str:
         """TensorFlow's name: `node:index`."""
         if not self.value.node.name:
@@ -234,10 +230,6 @@ class SymbolicTensor(Tensor):
     def numpy(self) -> Any:
         """There is no value: AttributeError says what to do instead."""
         return self.__getattr__("numpy")
-
-    def get_shape(self) -> TensorShape:
-        """Return `shape`."""
-        return self.shape
 
     def set_shape(self, shape: Any) -> None:
         """Note what is known besides about the shape. Raises ValueError if it contradicts what is known."""
@@ -305,19 +297,15 @@ class SymbolicTensor(Tensor):
         raise AttributeError(f"'SymbolicTensor' object has no attribute {name!r}")
 
     def __repr__(self) -> str:
-        return f"<tf.Tensor {self.name!r} shape={_shape_text(self.aval.shape)} dtype={self.dtype.name}>"
+        return f"<tf.Tensor {self.name!r} shape={self.shape} dtype={self.dtype.name}>"
 
     def __str__(self) -> str:
-        return f'Tensor("{self.name}", shape={_shape_text(self.aval.shape)}, dtype={self.dtype.name})'
+        return f'Tensor("{self.name}", shape={self.shape}, dtype={self.dtype.name})'
 
     def __format__(self, spec: str) -> str:
         if spec:
             raise TypeError(f"unsupported format string passed to SymbolicTensor.__format__: {self.name} has no value")
         return str(self)
-
-
-def _shape_text(shape: Shape) -> str:
-    return str(shape_of(shape))
 
 
 def base_name(node: Node) -> str:
@@ -338,15 +326,8 @@ def _misfit(graph: Graph, prim: Any, name: str, values: tuple[Value, ...]) -> st
     types = {
         letter: value.aval.dtype for letter, value in zip(prim.groups, values, strict=False) if letter[:1].isupper()
     }
-    shapes = ", ".join(
-        "?"
-        if value.aval.shape is None
-        else "[" + ",".join("?" if d is None else str(d) for d in value.aval.shape) + "]"
-        for value in values
-    )
-    attrs = "".join(
-        f"[{', '.join(f'{letter}={enum_name(dtype)}' for letter, dtype in types.items())}]" if types else ""
-    )
+    shapes = ", ".join("?" if value.aval.shape is None else shape_text(value.aval.shape) for value in values)
+    attrs = f"[{', '.join(f'{letter}={enum_name(dtype)}' for letter, dtype in types.items())}]" if types else ""
     node = f"{{{{node {what}}}}} = {prim.op_type}{attrs}({arguments})"
     return f" for '{node}' with input shapes: {shapes}."
 
@@ -562,8 +543,6 @@ class GraphTrace(Trace):
 
     def custom_gradient(self, outputs: list[Any], inputs: list[Any], backward: Any) -> list[Any]:
         """Return `outputs` passed through one op whose gradient is `backward(*dys)`, one gradient per input."""
-        from fastgraph.core.tensor import bind
-
         attrs = {"n_outputs": len(outputs), "key": register_backward(backward)}
         handles = [getattr(item, "__fg_cell__", item) for item in inputs]
         return list(bind(CUSTOM, (*outputs, *handles), attrs))
@@ -581,7 +560,8 @@ class GraphTrace(Trace):
             known = self._captured.get(tensor.value)
             if known is not None:
                 return known
-            self._check_reach(tensor)
+            if not self.reaches(tensor):
+                raise InaccessibleTensorError(out_of_reach(tensor, self))
             return self._capture(tensor, tensor.value, tensor.aval)
         known = self._captured.get(tensor.id)
         if known is not None:
@@ -659,10 +639,6 @@ class GraphTrace(Trace):
             return self.parent._captured.get(tensor.value)
         return None  # eager tensors and cells come straight from outside
 
-    def _check_reach(self, tensor: SymbolicTensor) -> None:
-        if not self.reaches(tensor):
-            raise InaccessibleTensorError(out_of_reach(tensor, self))
-
     @property
     def outer(self) -> GraphTrace | None:
         """The trace whose tensors may be used here."""
@@ -687,7 +663,6 @@ class GraphTrace(Trace):
 
     def identity(self, tensor: Any, name: str = "Identity") -> Value:
         """Append an Identity of a tensor: what a function returns is a node of its own."""
-
         value = self.value_of(tensor)
         if value.node.op is not PLACEHOLDER:
             self.settle(value.node)
@@ -717,8 +692,3 @@ def out_of_reach(tensor: SymbolicTensor, where: GraphTrace | None) -> str:
             "which is out of scope."
         )
     return "\n".join(lines)
-
-
-def name_of(prim: Any) -> str:
-    """Return the name that a node of `prim` would get."""
-    return node_name(prim)

@@ -453,5 +453,3 @@ def walk(cotangents: Callable[[Any], list[Any]], target: Any, seeds: Any, n: Any
 
 register_slot("vectorized_walk", walk)
 register_public(vectorized_map, "vectorized_map")
-
-__all__ = ["Run", "vectorized_map", "walk"]

@@ -243,7 +243,7 @@ _HEAD = 12  # bytes: the length and its checksum
 _PART = 1 << 20  # read at once: what a damaged length asks for is not there
 
 
-class SummaryIterator:
+class SummaryIterator(Iterator[Message]):
     """The events of a file, one after the other. Where the file has grown since its end, `next` goes on."""
 
     def __init__(self, path: str) -> None:
@@ -251,9 +251,6 @@ class SummaryIterator:
         with _opening(path):
             self._file = open(path, "rb")  # noqa: SIM115  it is closed with the iterator
         self._at = 0  # where the next record begins
-
-    def __iter__(self) -> SummaryIterator:
-        return self
 
     def __next__(self) -> Message:
         begin = self._at

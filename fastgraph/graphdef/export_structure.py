@@ -42,10 +42,6 @@ def _placeholder(node: Node) -> list[Definition]:
     return [Definition(node, "Placeholder", (), attrs)]
 
 
-def _const(node: Node) -> list[Definition]:
-    return [const_definition(node)]
-
-
 def writes(graph: Graph) -> bool:
     """Whether the graph does anything besides computing and reading."""
     return any(
@@ -357,7 +353,7 @@ def _print(node: Node) -> list[Definition]:
         return [Definition(node, "PrintV2", node.inputs, {"output_stream": node.attrs["stream"], "end": pieces[-1]})]
     end = "\n" if pieces[-1].endswith("\n") else ""
     template = "{}".join([*pieces[:-1], pieces[-1][: len(pieces[-1]) - len(end)]])
-    text = Node(node.op, (), {}, (Aval(_string(), ()),), scoped(node, "StringFormat"), node.source)
+    text = Node(node.op, (), {}, (Aval(dtypes.string, ()),), scoped(node, "StringFormat"), node.source)
     attrs = {
         "T": types_of(node.inputs),
         "template": template,
@@ -437,11 +433,6 @@ def _fill(node: Node) -> list[Definition]:
     return _filled(node, value.attrs["value"].numpy())
 
 
-def _string() -> Any:
-
-    return dtypes.string
-
-
 def _assign(node: Node) -> list[Definition]:
     value = node.inputs[1]
     attrs = {"dtype": value.aval.dtype, "validate_shape": False}
@@ -452,7 +443,7 @@ STRUCTURE: dict[str, Callable[[Node], list[Definition]]] = {
     "add": _add,
     "placeholder": _placeholder,
     "no_op": lambda node: [Definition(node, "NoOp", (), {})],
-    "const": _const,
+    "const": lambda node: [const_definition(node)],
     "cond": _cond,
     "while": _while,
     "call": _call,

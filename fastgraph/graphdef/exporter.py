@@ -19,18 +19,18 @@ from fastgraph.core.tensor import EagerTensor
 from fastgraph.graph.ir import Graph, Node, Value
 from fastgraph.graph.node_names import tensor_place
 from fastgraph.graph.subgraphs import subgraph_name
+from fastgraph.graphdef.definitions import SMALL, definitions
 from fastgraph.graphdef.export_loops import in_order, widened
 from fastgraph.graphdef.import_values import attribute as attribute_of
+from fastgraph.graphdef.message_types import Enum, Later
 from fastgraph.graphdef.messages import (
     ArgAttrs,
     ArgDef,
     AttrValue,
     Dim,
-    Enum,
     FunctionDef,
     FunctionDefLibrary,
     GraphDef,
-    Later,
     ListValue,
     Message,
     MessageMap,
@@ -41,8 +41,9 @@ from fastgraph.graphdef.messages import (
     TensorShapeProto,
     VersionDef,
 )
-from fastgraph.graphdef.op_table import SMALL, Definition, Dims, One, definitions
-from fastgraph.graphdef.wire_format import as_protocol_buffer, field, has_protocol_buffers, serialized
+from fastgraph.graphdef.op_table import Definition, Dims, One
+from fastgraph.graphdef.protocol_buffers import as_protocol_buffer, has_protocol_buffers
+from fastgraph.graphdef.wire_format import field, serialized
 
 PRODUCER, MIN_CONSUMER = 898, 12  # the versions of the format
 

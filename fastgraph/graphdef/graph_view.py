@@ -14,7 +14,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from fastgraph.core.base import nesting
-from fastgraph.core.name_scopes import current_scope
+from fastgraph.core.devices import device
+from fastgraph.core.name_scopes import current_scope, name_scope
 from fastgraph.graph import captures, ir
 from fastgraph.graph.differentiate import entering
 from fastgraph.state.resource_handles import ResourceHandle
@@ -128,7 +129,7 @@ class Elements:
     """The operations of a graph, as far as it goes, by their names, and who makes which value."""
 
     def __init__(self, graph: Graph, before: Elements | None) -> None:
-        from fastgraph.graphdef.op_table import definitions
+        from fastgraph.graphdef.definitions import definitions
 
         self.n_nodes = len(graph.ir.nodes)
         self.operations: dict[str, Operation] = {}
@@ -459,8 +460,6 @@ class Graph:
     @contextmanager
     def name_scope(self, name: str | None) -> Iterator[str]:
         """A context in which names begin with `name` + "/". Source: tf.Graph.name_scope."""
-        from fastgraph.core.name_scopes import name_scope
-
         with name_scope(name or "") as scope:
             yield scope
 
@@ -486,8 +485,6 @@ class Graph:
     @contextmanager
     def device(self, device_name_or_function: Any) -> Iterator[None]:
         """A context whose operations ask for a device. Source: tf.Graph.device."""
-        from fastgraph.core.devices import device
-
         with device(device_name_or_function):
             yield
 

@@ -11,7 +11,8 @@ from fastgraph.core.base.dtype import DType, as_dtype
 from fastgraph.core.op_errors import enum_name
 from fastgraph.core.tensor import EagerTensor, from_array
 from fastgraph.errors import NotFoundError
-from fastgraph.graphdef.messages import Enum, Later, Message, TensorProto, TensorShapeProto
+from fastgraph.graphdef.message_types import Enum, Later
+from fastgraph.graphdef.messages import Message, TensorProto, TensorShapeProto
 from fastgraph.graphdef.op_table import Dims
 from fastgraph.ops.arguments import known_value
 

@@ -21,7 +21,7 @@ from fastgraph.core.name_scopes import current_scope, name_scope
 from fastgraph.core.native.buffer import Cell
 from fastgraph.core.registry import get
 from fastgraph.core.tensor import EagerTensor, Tensor, convert, current_trace
-from fastgraph.errors import InvalidArgumentError, NotFoundError, OpError
+from fastgraph.errors import NotFoundError, OpError
 from fastgraph.graph import control_flow
 from fastgraph.graph.ir import Node
 from fastgraph.graphdef.graph_view import Graph
@@ -29,10 +29,11 @@ from fastgraph.graphdef.import_calls import Library
 from fastgraph.graphdef.import_lists import TensorList
 from fastgraph.graphdef.import_ops import COMPOSITES, VARIANTS, Broadcast, sum_over_broadcast
 from fastgraph.graphdef.import_values import attribute, attributes, field_of
-from fastgraph.graphdef.messages import Enum, GraphDef, Later, Message
+from fastgraph.graphdef.message_types import Enum, Later
+from fastgraph.graphdef.messages import GraphDef, Message
 from fastgraph.graphdef.op_table import Dims, Unreadable, read, signatures
 from fastgraph.graphdef.wire_format import parsed
-from fastgraph.ops.families import bind_named
+from fastgraph.ops.families import bind_named, invalid
 
 # ---------------------------------------------------------------------------------------------------------------------
 # The public function
@@ -267,11 +268,9 @@ class Body:
             self._enter(name, self._results(node, self._given(node), attributes(node)))
         if key not in self.values and name in self.unfed:
             dtype = attribute(self.unfed[name].attr["dtype"])
-            raise InvalidArgumentError(
-                None,
-                None,
+            raise invalid(
                 f"You must feed a value for placeholder tensor '{name}' with dtype {dtype.name}: give it in "
-                "input_map, since a Function's arguments are its own",
+                "input_map, since a Function's arguments are its own"
             )
         if key not in self.values:
             raise ValueError(f"Tensor '{key}' is not made by its operation, or has no equal here")
@@ -321,7 +320,7 @@ class Body:
                 raise
             what = f"{type(error).__name__}: {error}"
             text = f"Node '{node.name}' ({node.op}) is not as an operation of this type is written: {what}"
-            raise InvalidArgumentError(None, None, text) from error
+            raise invalid(text) from error
         finally:
             trace.control = self.control
         if len(trace.graph.nodes) > n:

@@ -22,9 +22,6 @@ from fastgraph.graph.ir import Graph, Node, Value
 from fastgraph.graph.structural_ops import CONST
 from fastgraph.graphdef.op_signatures import TEXT
 
-#: Eager tensors that a function uses are written as constants up to this many elements, as TensorFlow does.
-SMALL = 128
-
 
 class Unwritable(ValueError):
     """An application that has no equal there."""
@@ -92,19 +89,16 @@ def signatures() -> dict[str, Signature]:
     """Return the signatures by type of operation."""
     found = {}
     for line in TEXT.strip().replace("\n  ", " ").split("\n"):
-        op, _, rest = line.partition(" ")
-        rest, _, attrs = f" {rest} ".partition(" | ")
-        inputs, _, outputs = rest.partition("->")
+        types, _, attrs = f"{line} ".partition(" | ")
+        arguments, _, outputs = types.partition("->")
         table: dict[str, tuple[str, Any]] = {}
         for item in attrs.split():
             name, _, kind = item.partition(":")
             kind, given, default = kind.partition("=")
             table[name] = (kind, _default(kind, default) if given else None)
-        found[op] = Signature(
-            tuple([_argument(item) for item in inputs.split()]),
-            tuple([_argument(item) for item in outputs.split()]),
-            table,
-        )
+        inputs = tuple([_argument(item) for item in arguments.split() if ":" in item])
+        signature = Signature(inputs, tuple([_argument(item) for item in outputs.split()]), table)
+        found.update({op: signature for op in arguments.split() if ":" not in op})
     return found
 
 
@@ -242,6 +236,10 @@ ROWS: dict[str, str] = {
 }  # fmt: skip
 
 
+#: Primitives that have a type of operation and no attributes, and are written as several (see definitions.py).
+OTHERWISE = frozenset({"draw", "permutation", "list_begin", "list_get", "list_grow", "list_push", "list_push_begin"})
+
+
 class Row(NamedTuple):
     """One row, read: what is said of arguments and attributes (name -> (attribute, codec)), and of our inputs."""
 
@@ -269,13 +267,10 @@ def _parsed(text: str) -> Row:
 @functools.cache
 def row_of(name: str) -> Row | None:
     """Return the row of the primitive `name`; None if its attributes have no equal there."""
-    from fastgraph.graphdef.export_parts import SEVERAL
-    from fastgraph.graphdef.export_random import RANDOM
-
     if name in ROWS:
         return _parsed(ROWS[name])
     primitive = get(name)
-    if primitive.attrs or primitive.op_type not in signatures() or name in SEVERAL or name in RANDOM:
+    if primitive.attrs or primitive.op_type not in signatures() or name in OTHERWISE:
         return None
     return Row(primitive.op_type, {}, {}, ())
 
@@ -319,82 +314,6 @@ class Definition:
         self.device = node.device
         self.outputs: tuple[Value, ...] = node.outputs
         self.slots = [f"output:{i}" for i in range(len(node.outputs))]
-
-
-def definitions(graph: Graph) -> list[Definition]:
-    """Return what the nodes of the graph are written as, in program order."""
-    from fastgraph.graphdef.export_random import RANDOM, without_states
-    from fastgraph.graphdef.export_structure import STRUCTURE, control_of
-
-    if graph.trace is not None:
-        graph.trace.settle_names()
-    state = (len(graph.nodes), len(graph.captures), list(graph.outputs), dict(graph.control))
-    before = graph.__dict__.get("_definitions")
-    if before is not None and before[0] == state:
-        whole: list[Definition] = before[1]
-        return whole
-    cache: dict[Node, list[Definition]] = graph.__dict__.setdefault("_written", {})
-    held = {value.node: tensor for tensor, value in graph.captures if isinstance(tensor, EagerTensor)}
-    found: list[Definition] = []
-    for node in graph.nodes:
-        known = cache.get(node)
-        if known is not None and node.outputs and not any(node.outputs[-1] in each.outputs for each in known):
-            known = None  # a gradient has made a loop or branch give more
-        if known is None and node in held and (held[node].aval.size or 0) <= SMALL:
-            known = cache[node] = [Definition(node, "Const", (), {"dtype": held[node].dtype, "value": held[node]})]
-        if known is None:
-            special, random = STRUCTURE.get(node.op.name), RANDOM.get(node.op.name)
-            try:
-                if random is not None:
-                    known = random(node, graph)
-                else:
-                    known = special(node) if special is not None else written(node)
-            except Unwritable:
-                known = [as_is(node)]
-            cache[node] = known
-            if node in graph.listed and len(known) == 2:
-                value = known[0].attrs["value"]
-                known[0].attrs["value"] = from_array(np.reshape(value.numpy(), 1), value.dtype)
-            for definition in known:  # a name that the user took already
-                if definition.free:
-                    definition.name = graph.unique_name(definition.name)
-                    continue
-                taken = definition.name != node.name and definition.name.lower() in graph._names
-                definition.name += "_of_graph" if taken else ""
-            for definition in known:
-                if definition.node is not node:  # of what is written besides, its tensors are called so as well
-                    definition.node.name = definition.name
-        found += _after_constants(graph, found, known)
-    found = control_of(graph, without_states(graph, _without_implied(graph, found)))
-    graph.__dict__["_definitions"] = state, found
-    return found
-
-
-def _after_constants(graph: Graph, found: list[Definition], known: list[Definition]) -> list[Definition]:
-    """Return what a node is written as, after it took the constants that it implies, in the order of its arguments."""
-    last = known[-1]
-    order = {value.node: i for i, value in enumerate(last.inputs)}
-    if not found or found[-1].node not in graph.implied or found[-1].node not in order or last.type == "OneHot":
-        return known
-    before = known[:-1]
-    if not all(each.node in order for each in before):
-        return known
-    while found and found[-1].node in graph.implied and found[-1].node in order:
-        before.append(found.pop())
-    return [*sorted(before, key=lambda each: order[each.node]), last]
-
-
-def _without_implied(graph: Graph, found: list[Definition]) -> list[Definition]:
-    """Leave out constants of Python values, and conditions, that no operation takes as it is written."""
-    if not graph.implied:
-        return found
-    taken = {value.node for value in graph.outputs}
-    kept = []
-    for each in reversed(found):
-        if each.node not in graph.implied or each.node in taken:
-            kept.append(each)
-            taken.update([value.node for value in each.inputs])
-    return kept[::-1]
 
 
 def scoped(node: Node, name: str) -> str:

@@ -16,11 +16,12 @@ from fastgraph.core.base import nesting
 from fastgraph.core.base.shapes import TensorShape, TensorSpec, compatible, generalises
 from fastgraph.core.op_errors import message_name
 from fastgraph.core.tensor import EagerTensor, Tensor, convert, current_state
-from fastgraph.errors import FailedPreconditionError, InaccessibleTensorError, InvalidArgumentError
+from fastgraph.errors import FailedPreconditionError, InaccessibleTensorError
 from fastgraph.graph.captures import Deferred, cell_name, held_like, place_of, shown
 from fastgraph.graph.ir import Value
 from fastgraph.graph.trace import GraphTrace, SymbolicTensor, out_of_reach
 from fastgraph.graphdef.graph_view import Graph
+from fastgraph.ops.families import invalid
 from fastgraph.staging.atomic_function import AtomicFunction
 from fastgraph.staging.fast_call import FastCall, forget_all
 from fastgraph.staging.graph_runner import Runner
@@ -210,10 +211,12 @@ class ConcreteFunction(FastCall):
     @property
     def function_type(self) -> FunctionType:
         """The signature of the trace, with the specs of tensors and the values of the others."""
-        result = nesting.map_structure(
+        return of_trace(self.signature.parameters, self.signature.structure, self._result_types())
+
+    def _result_types(self) -> Any:
+        return nesting.map_structure(
             lambda leaf: leaf if leaf is None else type_of_result(leaf), self.structured_outputs
         )
-        return of_trace(self.signature.parameters, self.signature.structure, result)
 
     @property
     def variables(self) -> tuple[Any, ...]:
@@ -445,7 +448,7 @@ class ConcreteFunction(FastCall):
                 nesting.assert_same_structure(traced, value, expand_composites=True)
             except (TypeError, ValueError) as error:
                 raise TypeError(
-                    f"{self._summary()} was traced with the structure {_show(traced)} in {name}, and called with "
+                    f"{self._summary()} was traced with the structure {traced!r} in {name}, and called with "
                     f"{value!r}: {error}"
                 ) from None
             flat = zip(
@@ -483,20 +486,16 @@ class ConcreteFunction(FastCall):
                     f"{type(given).__name__} ({given!s}), which is no {message_name(aval.dtype)} tensor"
                 )
         if leaf.dtype != aval.dtype:
-            raise InvalidArgumentError(
-                None,
-                None,
+            raise invalid(
                 f"cannot compute {self.label} as input #{i}(zero-based) was expected to be a "
-                f"{message_name(aval.dtype)} tensor but is a {message_name(leaf.dtype)} tensor [Op:{self.label}]",
+                f"{message_name(aval.dtype)} tensor but is a {message_name(leaf.dtype)} tensor [Op:{self.label}]"
             )
         if not generalises(aval.shape, leaf.aval.shape):
             if compatible(aval.shape, leaf.aval.shape):
                 return with_shape(leaf, aval.shape)
-            raise InvalidArgumentError(
-                None,
-                None,
+            raise invalid(
                 f"cannot compute {self.label} as input #{i}(zero-based) was traced with shape {spec_of(value).shape} "
-                f"and called with shape {leaf.shape} [Op:{self.label}]",
+                f"and called with shape {leaf.shape} [Op:{self.label}]"
             )
         return leaf
 
@@ -522,10 +521,7 @@ class ConcreteFunction(FastCall):
         shown = [f"    {name}: {pretty(spec)}" for name, spec in details if has_spec(spec)]
         if shown:
             lines += ["  Args:", *shown]
-        specs = nesting.map_structure(
-            lambda leaf: leaf if leaf is None else type_of_result(leaf), self.structured_outputs
-        )
-        lines += ["  Returns:", f"    {pretty(specs)}"]
+        lines += ["  Returns:", f"    {pretty(self._result_types())}"]
         return "\n".join(lines)
 
     def __reduce__(self) -> Any:
@@ -609,10 +605,3 @@ def _convert(leaf: Any, dtype: Any) -> Any:
         return convert(leaf, dtype)
     except (TypeError, ValueError):
         return convert(leaf)
-
-
-def _show(value: Any) -> str:
-    return repr(value)
-
-
-__all__ = ["ConcreteFunction", "Signature"]

@@ -647,6 +647,3 @@ def function(
         )
 
     return decorate if func is None else decorate(func)
-
-
-__all__ = ["BoundFunction", "Function", "function", "functions_run_eagerly", "run_functions_eagerly"]

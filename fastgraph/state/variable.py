@@ -79,23 +79,6 @@ def variable_creator_scope(variable_creator: Callable[..., Any]) -> Iterator[Non
         extra["variable_creators"] = before
 
 
-_PARAMETERS = (
-    "initial_value",
-    "trainable",
-    "validate_shape",
-    "caching_device",
-    "name",
-    "variable_def",
-    "dtype",
-    "import_scope",
-    "constraint",
-    "synchronization",
-    "aggregation",
-    "shape",
-    "experimental_enable_variable_lifting",
-)
-
-
 class _VariableType(type):
     """Lets the thread's creators make the Variable that a call of the class asks for."""
 
@@ -108,9 +91,10 @@ class _VariableType(type):
         creators = current_state().extra.get("variable_creators") if cls is Variable else None
         if not creators:
             return super().__call__(*args, **kwargs)
-        if len(args) > len(_PARAMETERS):
-            raise TypeError(f"Variable() takes at most {len(_PARAMETERS)} arguments ({len(args)} given)")
-        for name, value in zip(_PARAMETERS, args, strict=False):
+        parameters = list(cls.__signature__.parameters)
+        if len(args) > len(parameters):
+            raise TypeError(f"Variable() takes at most {len(parameters)} arguments ({len(args)} given)")
+        for name, value in zip(parameters, args, strict=False):
             if name in kwargs:
                 raise TypeError(f"Variable() got multiple values for argument {name!r}")
             kwargs[name] = value
@@ -183,24 +167,23 @@ class Variable(Parts, metaclass=_VariableType):
                     f"In this `tf.Variable` creation, the initial value's shape ({value.shape}) is not compatible with "
                     f"the explicitly supplied `shape` argument ({shape})."
                 )
-        plain = current_scope() + (name or "Variable")
-        cell = Cell(Aval(value.dtype, dims), plain)
-        self._take(cell, plain + ":0", bool(trainable), constraint, synchronization, aggregation)
-        cell.variable = weakref.ref(self)
-        cell.trainable = bool(trainable)
-        cell_assign(cell, value)
+        self._begin(Aval(value.dtype, dims), name, bool(trainable), constraint, synchronization, aggregation)
+        cell_assign(self.__fg_cell__, value)
 
-    def _take(
+    def _begin(
         self,
-        cell: Cell,
-        name: str,
+        aval: Aval,
+        name: str | None,
         trainable: bool,
         constraint: Callable[[Any], Any] | None,
         synchronization: VariableSynchronization,
         aggregation: VariableAggregation,
     ) -> None:
-        self.__fg_cell__ = cell
-        self._name = name
+        """Have a Cell that holds no value yet."""
+        plain = current_scope() + (name or "Variable")
+        self.__fg_cell__ = cell = Cell(aval, plain)
+        cell.variable, cell.trainable = weakref.ref(self), trainable
+        self._name = plain + ":0"
         self._trainable = trainable
         self._constraint = constraint
         self._synchronization = synchronization
@@ -220,11 +203,8 @@ class Variable(Parts, metaclass=_VariableType):
     ) -> Variable:
         """Return a Variable that holds no value yet: for creators that assign it later."""
         variable: Variable = cls.__new__(cls)
-        plain = current_scope() + (name or "Variable")
-        cell = Cell(Aval(as_dtype(dtype), as_dims(shape)), plain)
-        variable._take(cell, plain + ":0", trainable, constraint, synchronization, aggregation)
-        cell.variable = weakref.ref(variable)
-        cell.trainable = trainable
+        aval = Aval(as_dtype(dtype), as_dims(shape))
+        variable._begin(aval, name, trainable, constraint, synchronization, aggregation)
         return variable
 
     # What it is.
@@ -576,10 +556,5 @@ for _name, _symbol, _method in (
 
 nesting.register_leaf(Variable)
 nesting.register_leaf(_UnreadVariable)
-for _function, *_names in (
-    (Variable, "Variable"),
-    (VariableSynchronization, "VariableSynchronization"),
-    (VariableAggregation, "VariableAggregation"),
-    (variable_creator_scope, "variable_creator_scope"),
-):
-    primitives.register_public(_function, *_names)
+for _public in (Variable, VariableSynchronization, VariableAggregation, variable_creator_scope):
+    primitives.register_public(_public, _public.__name__)

@@ -18,22 +18,14 @@ from fastgraph.core.base.shapes import dims_text
 from fastgraph.core.native.buffer import Cell
 from fastgraph.core.registry import Primitive
 from fastgraph.core.tensor import as_array, bind, cell_read, convert, from_array
-from fastgraph.errors import InvalidArgumentError, OutOfRangeError
+from fastgraph.errors import OutOfRangeError
+from fastgraph.ops.families import invalid
 
 #: What is done with a row, in the order of the numbers that `cells.scatter_rows` takes.
 KINDS = ("update", "add", "sub", "mul", "div", "min", "max")
-_UFUNCS: dict[str, Any] = {
-    "add": np.add,
-    "sub": np.subtract,
-    "mul": np.multiply,
-    "div": np.divide,
-    "min": np.minimum,
-    "max": np.maximum,
-}
-
-
-def _invalid(text: str) -> InvalidArgumentError:
-    return InvalidArgumentError(None, None, text)
+_UFUNCS: dict[str, np.ufunc] = {
+    "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "min": np.minimum, "max": np.maximum,
+}  # fmt: skip
 
 
 def _change(how: str, array: np.ndarray, rows: np.ndarray, updates: np.ndarray) -> None:
@@ -44,7 +36,7 @@ def _change(how: str, array: np.ndarray, rows: np.ndarray, updates: np.ndarray) 
     with np.errstate(all="ignore"):
         if how == "div" and array.dtype.kind in "iu":
             if not np.all(updates):
-                raise _invalid("Integer division by zero")
+                raise invalid("Integer division by zero")
             for row, update in zip(rows, updates, strict=True):  # towards zero, as C divides
                 array[row] = np.trunc(array[row] / update).astype(array.dtype)
         else:
@@ -54,10 +46,10 @@ def _change(how: str, array: np.ndarray, rows: np.ndarray, updates: np.ndarray) 
 def _checked(dims: tuple[int, ...], indices: np.ndarray, updates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The rows as int64, and an update for each. InvalidArgumentError where they do not fit the value."""
     if not dims:
-        raise _invalid("a scalar has no rows to scatter to")
+        raise invalid("a scalar has no rows to scatter to")
     wanted = (*indices.shape, *dims[1:])
     if updates.shape not in ((), wanted):
-        raise _invalid(
+        raise invalid(
             f"Must have updates.shape = indices.shape + params.shape[1:] or updates.shape = [], got "
             f"updates.shape {dims_text(updates.shape)}, indices.shape {dims_text(indices.shape)}, params.shape "
             f"{dims_text(dims)}"
@@ -66,7 +58,7 @@ def _checked(dims: tuple[int, ...], indices: np.ndarray, updates: np.ndarray) ->
     if bad.any():
         first = np.unravel_index(int(np.argmax(bad)), indices.shape)
         place = ",".join(str(int(i)) for i in first)
-        raise _invalid(f"indices[{place}] = {int(indices[first])} is not in [0, {dims[0]})")
+        raise invalid(f"indices[{place}] = {int(indices[first])} is not in [0, {dims[0]})")
     return indices.reshape(-1).astype(np.int64), np.broadcast_to(updates, wanted).reshape(indices.size, *dims[1:])
 
 
@@ -218,13 +210,9 @@ class Parts:
     def count_up_to(self, limit: int) -> Any:
         """Add 1 to an integer scalar and return what it was before. OutOfRangeError once it has reached `limit`."""
         if not self.dtype.is_integer or self.dtype.size < 4:
-            raise InvalidArgumentError(
-                None,
-                None,
-                f"Value for attr 'T' of {self.dtype.name} is not in the list of allowed values: int32, int64",
-            )
+            raise invalid(f"Value for attr 'T' of {self.dtype.name} is not in the list of allowed values: int32, int64")
         if self.shape.rank != 0:
-            raise _invalid(f"input is not a scalar: {self.shape}")
+            raise invalid(f"input is not a scalar: {self.shape}")
         before = self.value()
         if int(before) >= limit:
             raise OutOfRangeError(None, None, f"Reached limit of {limit}")

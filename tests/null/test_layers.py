@@ -164,6 +164,8 @@ LATE_MODULES = {
     "compiler.vecmath.trigonometry",
     "compiler.vecmath.functions",
     "staging.autograph.builtins",
+    "staging.autograph.conditionals",
+    "staging.autograph.expressions",
     "staging.autograph.loop_state",
     "staging.autograph.container_changes",
     "staging.autograph.iterables",

@@ -265,6 +265,3 @@ def _hands_on(node: Node, value: Value) -> bool:
                 return False
             at = at.node.inputs[0]
     return True
-
-
-__all__ = ["accumulate"]

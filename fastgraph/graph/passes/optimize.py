@@ -247,11 +247,6 @@ def _cond_known(build: Rebuild, applied: Application) -> tuple[Value, ...] | Non
     return splice(build, branch, applied.inputs[1:])
 
 
-def _inline(build: Rebuild, applied: Application) -> tuple[Value, ...] | None:
-    """A call is the nodes of what it calls. (Not a matter of fuel: what follows knows no calls.)"""
-    return inlined(build, applied.attrs["graph"], applied.inputs)
-
-
 #: Lines of calls round a node that are remembered: of Functions that call Functions, the innermost.
 _MOST_CALLERS = 12
 
@@ -345,20 +340,11 @@ def algebra_rules() -> dict[str, list[Rule]]:
             ("cast", _cast_cast),
             ("transpose", _transpose),
             ("reshape", _reshape_reshape),
-            ("reshape", _unchanged),
-            ("broadcast_to", _unchanged),
-            ("sum_to_like", _unchanged),
-            ("slice", _unchanged),
-            ("tile", _unchanged),
-            ("pad", _unchanged),
+            *[(name, _unchanged) for name in ("reshape", "broadcast_to", "sum_to_like", "slice", "tile", "pad")],
             ("concat", _single),
             ("matmul", _transposed_operand),
             ("matmul", _complex_product),
-            ("sum", _sum_nothing),
-            ("mean", _sum_nothing),
-            ("max", _sum_nothing),
-            ("min", _sum_nothing),
-            ("prod", _sum_nothing),
+            *[(name, _sum_nothing) for name in ("sum", "mean", "max", "min", "prod")],
             ("custom_gradient_identity", _custom_identity),
             ("cond", _cond_known),
             ("shape", shape_of_rows),
@@ -405,7 +391,10 @@ def inline(graph: Graph, callers: tuple[SourceLine, ...] = ()) -> Graph:
 
 
 def _inline_by(flat: dict[Graph, Graph]) -> Rule:
-    """Return the rule that inlines calls, of what `flat` says where it says something."""
+    """Return the rule that a call is the nodes of what it calls, or of what `flat` says in the place of that.
+
+    It is no matter of fuel: what follows knows no calls.
+    """
 
     def rule(build: Rebuild, applied: Application) -> tuple[Value, ...] | None:
         graph = applied.attrs["graph"]
@@ -461,7 +450,7 @@ def simplify(graph: Graph) -> Graph:
     Of these, those that the flag `passes` names.
     """
     enabled = flags.get("passes")
-    rules: dict[str, list[Rule]] = {"call": [_inline], "custom_gradient_identity": [_custom_identity]}
+    rules: dict[str, list[Rule]] = {"call": [_inline_by({})], "custom_gradient_identity": [_custom_identity]}
     if "algebra" in enabled:
         rules |= algebra_rules()
     if "fold" in enabled:
@@ -474,7 +463,6 @@ def simplify(graph: Graph) -> Graph:
 
 def _bind_captures(graph: Graph) -> Graph:
     """Replace the uses of captured eager tensors, which never change, by constants."""
-
     return _bound(graph, {value: tensor for tensor, value in graph.captures if isinstance(tensor, EagerTensor)})
 
 
@@ -493,7 +481,7 @@ def _bound(graph: Graph, held: dict[Value, Any]) -> Graph:
         result.nodes.append(new)
         mapping.update(zip(node.outputs, new.outputs, strict=True))
         if node.outputs and node.outputs[0] in held:
-            const = result.add(ir_const(), (), {"value": held[node.outputs[0]]}, source=node.source)
+            const = result.add(CONST, (), {"value": held[node.outputs[0]]}, source=node.source)
             constants.append((node.outputs[0], new.outputs[0]))
             mapping[node.outputs[0]] = const.outputs[0]
     result.outputs = [mapping[value] for value in graph.outputs]
@@ -527,13 +515,7 @@ def _constant_places(node: Node) -> dict[int, Any]:
     first = 1 if node.op.name == "cond" else 0
     own: int = node.attrs.get("n_carried", 0)
     given = enumerate(node.inputs[first + own :], start=own)
-    return {i: value.node.attrs["value"] for i, value in given if value.node.op is ir_const()}
-
-
-def ir_const() -> Any:
-    """Return the const primitive."""
-
-    return CONST
+    return {i: value.node.attrs["value"] for i, value in given if value.node.op is CONST}
 
 
 def accumulated(graph: Graph) -> Graph:

@@ -22,7 +22,6 @@ from fastgraph.errors import InaccessibleTensorError
 from fastgraph.graph.ir import SourceLine
 from fastgraph.graph.trace import GraphTrace, SymbolicTensor, source_lines
 from fastgraph.ops import comparison, creation, runtime_assertions
-from fastgraph.staging.autograph.loop_options import prints_in_graphs
 
 _NUMBERS = (bool, int, float, complex, np.ndarray, np.generic)
 RETURN_VALUE = "retval_"
@@ -187,21 +186,6 @@ def without(get_state: Callable[[], Any], hidden: frozenset[int], names: Sequenc
     if not hidden:
         return get_state
     return lambda: tuple([Hidden(names[k]) if k in hidden else value for k, value in enumerate(get_state())])
-
-
-def ld(value: Any) -> Any:
-    """Return what a name holds where the user's code reads it. Raises UnboundLocalError for one that is not defined."""
-    if type(value) is Perhaps and in_state():
-        return value.value
-    if type(value) in (Perhaps, Undefined):
-        return value.read()
-    if value is print and prints_in_graphs():
-        from fastgraph.staging.autograph.builtins import print_in_graphs  # which imports this module
-
-        return print_in_graphs
-    if type(value) is list and value and not in_state():
-        check_not_left(value)
-    return value
 
 
 #: What the traces of tensors are called that stand in lists for what has been appended.

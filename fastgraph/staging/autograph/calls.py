@@ -55,7 +55,7 @@ def callee(function: Any) -> Any:
 
 def overloaded(function: Any) -> Any:
     """Return what a builtin means in converted code; any other callable as it is."""
-    from fastgraph.staging.autograph.builtins import BUILTINS
+    from fastgraph.staging.autograph.expressions import BUILTINS
 
     try:
         overload = BUILTINS.get(function, function)

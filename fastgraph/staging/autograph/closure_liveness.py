@@ -15,13 +15,7 @@ from typing import Any
 
 from malt.converters import control_flow
 from malt.pyct import anno, cfg, qual_names
-from malt.pyct.static_analysis import (
-    activity,
-    annos,
-    liveness,
-    reaching_definitions,
-    reaching_fndefs,
-)
+from malt.pyct.static_analysis import activity, annos, liveness, reaching_definitions, reaching_fndefs
 
 #: Methods that keep what they are given.
 _KEEPING = frozenset({"add", "append", "appendleft", "extend", "insert", "setdefault"})

@@ -2,43 +2,15 @@
 
 from __future__ import annotations
 
-import enum
 import functools
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from fastgraph.core.base.locks import parsing
 from fastgraph.core.base.logger import get_logger
 from fastgraph.staging import autograph
 from fastgraph.staging.autograph.loop_options import with_features
-
-
-class Feature(enum.Enum):
-    """Parts of AutoGraph that are optional in TensorFlow; here all but BUILTIN_FUNCTIONS are always on.
-
-    With BUILTIN_FUNCTIONS (or ALL) print(...) writes tensors at every run of a graph; without, while it is traced.
-    Source: tf.autograph.experimental.Feature.
-    """
-
-    ALL = "ALL"
-    AUTO_CONTROL_DEPS = "AUTO_CONTROL_DEPS"
-    ASSERT_STATEMENTS = "ASSERT_STATEMENTS"
-    BUILTIN_FUNCTIONS = "BUILTIN_FUNCTIONS"
-    EQUALITY_OPERATORS = "EQUALITY_OPERATORS"
-    LISTS = "LISTS"
-    NAME_SCOPES = "NAME_SCOPES"
-
-    @classmethod
-    def all(cls) -> tuple[Feature, ...]:
-        """Return all features."""
-        return tuple(cls)
-
-    @classmethod
-    def all_but(cls, exclude: Feature | Iterable[Feature]) -> tuple[Feature, ...]:
-        """Return all features but some."""
-        excluded = {exclude} if isinstance(exclude, Feature) else set(exclude)
-        return tuple(feature for feature in cls if feature not in {*excluded, cls.ALL})
 
 
 def to_graph(entity: Any, recursive: bool = True, experimental_optional_features: Any = None) -> Callable[..., Any]:

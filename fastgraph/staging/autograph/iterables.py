@@ -12,11 +12,13 @@ from typing import Any
 
 from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.base import nesting
+from fastgraph.core.name_scopes import name_scope
 from fastgraph.core.tensor import Tensor, convert
 from fastgraph.graph.trace import SymbolicTensor
 from fastgraph.ops import elementwise, gathering, joining, movement
-from fastgraph.staging import autograph
+from fastgraph.ops.arguments import known_value
 from fastgraph.staging.autograph.block_state import is_tensor
+from fastgraph.staging.autograph.expressions import and_, bool_, converted, decides, decisive
 from fastgraph.staging.autograph.staged_lists import StagedList
 
 
@@ -47,15 +49,11 @@ class StagedIterable:
             )
         for i in range(n):
             row = self.row(i)
-            if self.holds is not None and _unknown(self.holds(row)):
+            if self.holds is not None and decides(self.holds(row)):
                 raise ValueError("filter by a tensor gives a number of elements that only the graph knows: loop over it"
                                  " with a for statement, or use tf.boolean_mask.")  # fmt: skip
             if self.holds is None or self.holds(row):
                 yield self.value(row)
-
-
-def _unknown(value: Any) -> bool:
-    return isinstance(value, SymbolicTensor)
 
 
 class _Rows(StagedIterable):
@@ -66,8 +64,6 @@ class _Rows(StagedIterable):
             raise TypeError("cannot iterate over a scalar tensor")
         self.tensor = tensor
         self._rows: list[Any] | None = None
-        from fastgraph.staging.autograph.statements import counted
-
         self._counted = counted(tensor) if isinstance(tensor, SymbolicTensor) else None
 
     def count(self) -> Any:
@@ -172,8 +168,6 @@ class _Filtered(StagedIterable):
         inner = source.holds
 
         def holds(row: Any) -> Any:
-            from fastgraph.staging.autograph.builtins import and_, bool_
-
             value = source.value(row)
             own = bool_(value) if function is None else function(value)
             return own if inner is None else and_(lambda: inner(row), lambda: own)
@@ -204,6 +198,25 @@ class _Reversed(StagedIterable):
         return self.source.value(self.source.row(last - i))
 
 
+def counted(iter_: Any) -> tuple[Any, Callable[[Any], Any]] | None:
+    """(how many, the i-th) of a tf.range of integers with a known step: its numbers need no memory. Else None."""
+    node = iter_.value.node
+    if node.op.name != "range" or not iter_.dtype.is_integer or not node.inputs[2].aval.value:
+        return None
+    step = int(node.inputs[2].aval.value)
+    start, limit = (elementwise.cast(SymbolicTensor(x, iter_.trace), dtypes.int64) for x in node.inputs[:2])
+    n = elementwise.subtract(limit, start)
+    if step != 1:  # in int64, so that what is added does not overflow
+        n = elementwise.floordiv(elementwise.add(n, step - (1 if step > 0 else -1)), step)
+
+    def row(i: Any) -> Any:
+        with name_scope("iterate"):  # the body's own operations have the names that they would have without these
+            steps = i if step == 1 else elementwise.multiply(i, step)
+            return elementwise.cast(steps if known_value(start) == 0 else elementwise.add(start, steps), iter_.dtype)
+
+    return n, row
+
+
 def _whole(source: StagedIterable, what: str) -> StagedIterable:
     if source.holds is not None:
         raise ValueError(
@@ -231,8 +244,6 @@ def source_of(value: Any) -> StagedIterable:
 
 def rows_of(value: Any) -> Any:
     """Return what a comprehension runs over: the rows of a tensor, if their number is known; else `value` itself."""
-    from fastgraph.staging.autograph.builtins import decisive
-
     if isinstance(value, StagedList):
         return iter(source_of(value))
     value = decisive(value)
@@ -263,15 +274,6 @@ def unpacked_around(value: Any, before: int, after: int) -> tuple[Any, ...]:
 
 # ---------------------------------------------------------------------------------------------------------------------
 # The builtins
-
-
-def _converted(function: Any) -> Any:
-    from fastgraph.staging.autograph.builtins import BUILTINS
-
-    if function is None:
-        return None
-    return BUILTINS[function] if isinstance(function, type(len) | type) and function in BUILTINS else (
-        autograph.convert(function))  # fmt: skip
 
 
 def enumerate_(iterable: Any, start: Any = 0) -> Any:
@@ -312,7 +314,7 @@ def _sequence_of_tensors(value: Any) -> bool:
 
 def map_(function: Any, *iterables: Any) -> Any:
     """map(function, *iterables); the function is converted like one that is called by name."""
-    function = _converted(function)
+    function = converted(function)
     if not any(map(staged, iterables)):
         return builtins.map(function, *iterables)
     if len(iterables) == 1:
@@ -326,24 +328,21 @@ def map_(function: Any, *iterables: Any) -> Any:
 def filter_(function: Any, iterable: Any) -> Any:
     """filter(function, iterable): where a tensor decides, the body of the loop over it runs under a condition."""
     if staged(iterable):
-        return _Filtered(_converted(function), source_of(iterable))
-    return FilteredElements(_converted(function), iterable)
+        return _Filtered(converted(function), source_of(iterable))
+    return FilteredElements(converted(function), iterable)
 
 
-class FilteredElements:
+class FilteredElements(Iterator[Any]):
     """filter(function, iterable) of Python elements: a tensor may decide for each whether the loop's body runs."""
 
     def __init__(self, function: Callable[..., Any] | None, iterable: Any) -> None:
         self.function = bool if function is None else function
         self.elements = iter(iterable)
 
-    def __iter__(self) -> FilteredElements:
-        return self
-
     def __next__(self) -> Any:
         for element in self.elements:
             holds = self.function(element)
-            if _unknown(holds):
+            if decides(holds):
                 raise ValueError("filter by a tensor gives a number of elements that only the graph knows: loop over it"
                                  " with a for statement, or use tf.boolean_mask.")  # fmt: skip
             if holds:

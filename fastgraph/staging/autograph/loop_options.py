@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import enum
 import threading
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -17,6 +18,33 @@ class LoopOptions:
         self.maximum_iterations = maximum_iterations
         self.shape_invariants = list(shape_invariants or ())
         self.given = given
+
+
+class Feature(enum.Enum):
+    """Parts of AutoGraph that are optional in TensorFlow; here all but BUILTIN_FUNCTIONS are always on.
+
+    With BUILTIN_FUNCTIONS (or ALL) print(...) writes tensors at every run of a graph; without, while it is traced.
+    Source: tf.autograph.experimental.Feature.
+    """
+
+    ALL = "ALL"
+    AUTO_CONTROL_DEPS = "AUTO_CONTROL_DEPS"
+    ASSERT_STATEMENTS = "ASSERT_STATEMENTS"
+    BUILTIN_FUNCTIONS = "BUILTIN_FUNCTIONS"
+    EQUALITY_OPERATORS = "EQUALITY_OPERATORS"
+    LISTS = "LISTS"
+    NAME_SCOPES = "NAME_SCOPES"
+
+    @classmethod
+    def all(cls) -> tuple[Feature, ...]:
+        """Return all features."""
+        return tuple(cls)
+
+    @classmethod
+    def all_but(cls, exclude: Feature | Iterable[Feature]) -> tuple[Feature, ...]:
+        """Return all features but some."""
+        excluded = {exclude} if isinstance(exclude, Feature) else set(exclude)
+        return tuple(feature for feature in cls if feature not in {*excluded, cls.ALL})
 
 
 _features = threading.local()
@@ -37,8 +65,6 @@ def with_features(features: Any) -> Iterator[None]:
 
 
 def _prints(features: Any) -> bool:
-    from fastgraph.staging.autograph.inspection import Feature  # which imports this module
-
     listed = isinstance(features, Iterable) and not isinstance(features, (Feature, str))
     each = list(features) if listed else [features]
     for feature in each:

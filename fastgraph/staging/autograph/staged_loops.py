@@ -39,8 +39,8 @@ from fastgraph.staging.autograph.block_state import (
     user_place,
     without,
 )
-from fastgraph.staging.autograph.builtins import and_, decisive
 from fastgraph.staging.autograph.conditional_lists import chosen
+from fastgraph.staging.autograph.conditionals import staged_if
 from fastgraph.staging.autograph.container_changes import (
     Containers,
     Found,
@@ -51,6 +51,7 @@ from fastgraph.staging.autograph.container_changes import (
     divided,
     replace,
 )
+from fastgraph.staging.autograph.expressions import and_, decisive
 from fastgraph.staging.autograph.list_growth import (
     MOST_LISTS,
     Grow,
@@ -417,8 +418,6 @@ class Loop:
 
     def _peel(self, counter: Any) -> None:
         """Run the first iteration under a condition, and the loop after it if it ran."""
-        from fastgraph.staging.autograph.statements import staged_if
-
         goes_on = condition(decisive(self.test(counter)), f"{self.kind} statement")
         limit = self._limit()
         if limit is not None:
