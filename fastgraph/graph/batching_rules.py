@@ -146,21 +146,15 @@ FAMILIES: dict[str, Rule] = {"elementwise": elementwise, "reduction": reduction}
     "softmax", "log_softmax", "pick_labels", "sparse_cross_entropy", "cross_entropy", "argsort", "top_k",
     "matrix_band_part", "matrix_set_diag", "string_lower", "string_upper", "string_strip", "string_length",
     "as_string", "to_number", "add_n", "bitcast", "check_numerics", "check_numerics_v2", "swap_last",
-    "inv", "det", "slogdet", "solve", "tridiagonal_solve", "cholesky",
-    "lu",
-    "qr",
-    "svd", "singular_values", "eigh", "eigvalsh", "eig", "eigvals", "pinv", "expm", "sqrtm",
-    "logm", "dct", "isotonic", "isotonic_grad",
+    "inv", "det", "slogdet", "solve", "tridiagonal_solve", "cholesky", "lu", "qr", "svd", "singular_values", "eigh",
+    "eigvalsh", "eig", "eigvals", "pinv", "expm", "sqrtm", "logm", "dct", "isotonic", "isotonic_grad",
 )  # fmt: skip
 def _leading(a: Application) -> Any:
     """Ops whose leading axes are batches already."""
     return a.apply(*[a.full(i) for i in range(len(a.args))])
 
 
-@rule("triangular_solve", "banded_triangular_solve")
-def _broadcasting(a: Application) -> Any:
-    """Ops that broadcast what is before their matrices."""
-    return elementwise(a)
+rule("triangular_solve", "banded_triangular_solve")(elementwise)  # which broadcast what is before their matrices
 
 
 @rule("fft", "rfft", "irfft")
@@ -295,14 +289,8 @@ def _strided_slice(a: Application) -> Any:
     return a.apply(*a.args, spec=(_WHOLE, *a.attrs["spec"]))
 
 
-@rule("strided_slice_grad")
+@rule("strided_slice_grad", "strided_slice_add")
 def _strided_slice_grad(a: Application) -> Any:
-    a.fixed(*range(2, len(a.args)))
-    return a.apply(a.full(0), a.full(1), *a.args[2:], spec=(_WHOLE, *a.attrs["spec"]))
-
-
-@rule("strided_slice_add")
-def _strided_slice_add(a: Application) -> Any:
     a.fixed(*range(2, len(a.args)))
     return a.apply(a.full(0), a.full(1), *a.args[2:], spec=(_WHOLE, *a.attrs["spec"]))
 

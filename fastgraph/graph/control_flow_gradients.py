@@ -17,8 +17,8 @@ from fastgraph.core.base.shapes import Aval
 from fastgraph.core.native.buffer import Cell
 from fastgraph.core.registry import get
 from fastgraph.core.tape.indexed_slices import IndexedSlices
-from fastgraph.core.tensor import Tensor, bind, convert, current_trace, from_array, get_slot
-from fastgraph.graph.differentiate import Derivative, add_outputs, derive, differentiable, entering, extended
+from fastgraph.core.tensor import Tensor, convert, current_trace, from_array, get_slot
+from fastgraph.graph.differentiate import Derivative, add_outputs, derive, differentiable, entering, extended, zeros_of
 from fastgraph.graph.ir import Graph, Node, Value, infer
 from fastgraph.graph.structural_ops import CONST, known_trips, rules
 from fastgraph.graph.subgraphs import make_cond, make_while, subgraph_name, traced
@@ -35,14 +35,6 @@ def _is_source(operand: Any) -> bool:
 def _dense(grad: Any) -> Any:
     """Return a gradient as a tensor: branches and iterations must agree on what a gradient is."""
     return grad if isinstance(grad, Tensor) else grad.__fg_tensor__()
-
-
-def _zeros_like(operand: Any) -> Any:
-    """Zeros for an operand that a branch or body does not use: a tensor, or a Variable's cell."""
-    if isinstance(operand, Cell):
-        read = get("read_variable")
-        operand = bind(read, (operand,), {"dtype": operand.aval.dtype, "shape": operand.aval.shape})
-    return get_slot("zeros_like")(operand)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -71,7 +63,7 @@ def _cond_gradient(
         def run() -> list[Any]:
             grads = derivative.apply(given, residual)
             return [
-                _zeros_like(operands[i]) if grad is None else _dense(grad)
+                zeros_of(operands[i]) if grad is None else _dense(grad)
                 for i, grad, used in zip(sources, grads, connected, strict=True)
                 if used
             ]
@@ -146,13 +138,13 @@ def _while_gradient(
     joined = node.attrs.get("joined", ())
     lengths = {k: rows.lengths(body.outputs[k]) for k in stacked if k in joined}
 
-    start = [dys[i] if dys[i] is not None else _zeros_like(outs[i]) for i in floating]
+    start = [dys[i] if dys[i] is not None else zeros_of(outs[i]) for i in floating]
     carried_avals = [body.inputs[i].aval for i in floating]
     # A gradient of an invariant that no iteration uses is None, not zeros.
     made = dict(zip(invariants, derivative.structure[len(floating) :], strict=True))
     sparse = [i for i in invariants if _is_sparse(made[i])]
     used = [i for i in invariants if made[i] is not None and i not in sparse]
-    sums = [_zeros_like(operands[i]) for i in used]
+    sums = [zeros_of(operands[i]) for i in used]
 
     def test(i: Any, *_: Any) -> Any:
         return i > 0

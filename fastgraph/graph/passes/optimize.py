@@ -13,7 +13,6 @@ import numpy as np
 
 from fastgraph.core.base import flags
 from fastgraph.core.base.dtype import DType
-from fastgraph.core.base.shapes import Aval
 from fastgraph.core.tensor import EagerTensor, run
 from fastgraph.errors import OpError
 from fastgraph.graph import ir
@@ -22,7 +21,7 @@ from fastgraph.graph.passes import prune as pruning
 from fastgraph.graph.passes.iteration_sums import shape_of_rows, sum_at_once
 from fastgraph.graph.passes.loop_accumulators import accumulate
 from fastgraph.graph.passes.loop_duplicates import merge_duplicates
-from fastgraph.graph.passes.rewriter import Application, Rebuild, Row, Rule, compile_row
+from fastgraph.graph.passes.rewriter import Application, Rebuild, Row, Rule, compile_row, exactly
 from fastgraph.graph.structural_ops import CONST
 
 Pass = Callable[[Graph], Graph]
@@ -90,15 +89,10 @@ ALGEBRA = (
 # Rules that look at attributes
 
 
-def _is(aval: Aval, other: Aval) -> bool:
-    """Whether two values certainly have the same type: every dimension known and equal."""
-    return aval.dtype == other.dtype and aval.is_static and aval.shape == other.shape
-
-
 def _unchanged(build: Rebuild, applied: Application) -> Value | None:
     """A movement or cast that changes neither type nor order gives its input."""
     value = applied.inputs[0]
-    if _is(value.aval, applied.avals[0]) and build.spend(f"{applied.op.name} of the same type"):
+    if exactly(value.aval, applied.avals[0]) and build.spend(f"{applied.op.name} of the same type"):
         return value
     return None
 

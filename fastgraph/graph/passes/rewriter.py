@@ -161,7 +161,7 @@ class Rebuild:
                 stored = self._stored.get(inputs[0])
                 if (
                     stored is not None
-                    and _exactly(stored.aval, avals[0])
+                    and exactly(stored.aval, avals[0])
                     and self.fuel.spend("read of what was assigned")
                 ):
                     return (stored,)
@@ -220,7 +220,6 @@ class Rebuild:
 
     def constant(self, array: np.ndarray[Any, Any]) -> Value:
         """Return a constant of the new graph."""
-
         return self.emit("const", (), {"value": from_array(array)})[0]
 
     def spend(self, what: str) -> bool:
@@ -228,7 +227,8 @@ class Rebuild:
         return self.fuel.spend(what)
 
 
-def _exactly(aval: Aval, other: Aval) -> bool:
+def exactly(aval: Aval, other: Aval) -> bool:
+    """Whether two values certainly have the same type: every dimension known and equal."""
     return aval.dtype == other.dtype and aval.is_static and aval.shape == other.shape
 
 
@@ -297,21 +297,10 @@ class Row:
         return f"{self.lhs} -> {self.rhs}"
 
 
-_COMMUTATIVE = frozenset(
-    {
-        "add",
-        "multiply",
-        "maximum",
-        "minimum",
-        "logical_and",
-        "logical_or",
-        "bitwise_and",
-        "bitwise_or",
-        "bitwise_xor",
-        "equal",
-        "not_equal",
-    }
-)
+_COMMUTATIVE = frozenset({
+    "add", "multiply", "maximum", "minimum", "logical_and", "logical_or", "bitwise_and", "bitwise_or", "bitwise_xor",
+    "equal", "not_equal",
+})  # fmt: skip
 
 
 def compile_row(row: Row) -> tuple[str, Rule]:

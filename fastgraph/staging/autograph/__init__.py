@@ -30,33 +30,10 @@ _LIBRARIES = frozenset({
     "warnings",
 })  # fmt: skip
 #: Builtins whose meaning on tensors differs, or that call what they are given.
-_OVERLOADED = frozenset(
-    {
-        "print",
-        "range",
-        "len",
-        "int",
-        "float",
-        "enumerate",
-        "map",
-        "filter",
-        "any",
-        "all",
-        "next",
-        "sorted",
-        "abs",
-        "bool",
-        "list",
-        "max",
-        "min",
-        "reversed",
-        "round",
-        "sum",
-        "super",
-        "tuple",
-        "zip",
-    }
-)
+_OVERLOADED = frozenset({
+    "print", "range", "len", "int", "float", "enumerate", "map", "filter", "any", "all", "next", "sorted", "abs",
+    "bool", "list", "max", "min", "reversed", "round", "sum", "super", "tuple", "zip",
+})  # fmt: skip
 _OPERATORS: dict[type[ast.AST], str] = {
     ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.MatMult: "matmul", ast.Div: "truediv", ast.Mod: "mod",
     ast.FloorDiv: "floordiv", ast.Pow: "pow", ast.LShift: "lshift", ast.RShift: "rshift", ast.BitAnd: "and_",

@@ -482,18 +482,16 @@ def output_of(leaf: Any) -> Any:
 
 def unset(name: str, branch: str) -> str:
     """Return the text for a name that was read where the path taken had not set it; no branch: where it was None."""
-    place = user_place()
     if not branch:
         return (
-            f"'{name}' is None where no path that ran sets it{f' ({place})' if place else ''}, and a graph has no "
-            "None: begin with a tensor"
+            f"'{name}' is None where no path that ran sets it{at_line()}, and a graph has no None: begin with a tensor"
         )
     if name.startswith(RETURN_VALUE):
         return (
-            f"A value must also be returned from the {branch} branch{f' ({place})' if place else ''}. If a value is "
+            f"A value must also be returned from the {branch} branch{at_line()}. If a value is "
             "returned from one branch of a conditional a value must be returned from all branches."
         )
-    return f"'{name}' is used before it is assigned: no path that ran sets it{f' ({place})' if place else ''}"
+    return f"'{name}' is used before it is assigned: no path that ran sets it{at_line()}"
 
 
 def not_begun(name: str) -> str:
@@ -501,8 +499,8 @@ def not_begun(name: str) -> str:
     place = user_place()
     if name.startswith(RETURN_VALUE):
         return (
-            f"A value must also be returned after the loop{f' ({place})' if place else ''}: it may end, or not begin, "
-            "without reaching a return."
+            f"A value must also be returned after the loop{at_line()}: it may end, or not begin, without reaching a "
+            "return."
         )
     return f"loop must iterate at least once to initialize {name}{f' (the loop of {place})' if place else ''}"
 

@@ -36,6 +36,10 @@ def _assign(name: str, value: ast.expr) -> ast.Assign:
     return ast.Assign([ast.Name(name, ast.Store())], value)
 
 
+def _parameters(*names: str) -> ast.arguments:
+    return ast.arguments(posonlyargs=[], args=[*map(ast.arg, names)], kwonlyargs=[], kw_defaults=[], defaults=[])
+
+
 def _placed(new: Any, old: ast.AST) -> Any:
     """Give `new` nodes that have no place yet that of `old`."""
     for each in new if isinstance(new, list) else [new]:
@@ -136,7 +140,7 @@ class _Statements(ast.NodeTransformer):
                 body = [_placed(ast.If(test, body, []), test)]
             body = [_placed(ast.For(each.target, operator("known_rows", each.iter), body, []), each.iter)]
         returned = ast.Return(_load(result))
-        given = ast.arguments(posonlyargs=[], args=[ast.arg(source)], kwonlyargs=[], kw_defaults=[], defaults=[])
+        given = _parameters(source)
         more: dict[str, Any] = {"type_params": []} if "type_params" in ast.FunctionDef._fields else {}
         body = [_assign(result, ast.List([], ast.Load())), *body, returned]
         function = ast.FunctionDef(name=name, args=given, decorator_list=[], body=body, **more)
@@ -167,10 +171,9 @@ class _Statements(ast.NodeTransformer):
         left, value = self.new_name("left"), self.new_name("middle")
         rest = self._once(_placed(ast.Compare(_load(value), node.ops[1:], node.comparators[1:]), node))
         first = ast.Compare(_load(left), node.ops[:1], [_load(value)])
-        names = ast.arguments(
-            posonlyargs=[], args=[ast.arg(left), ast.arg(value)], kwonlyargs=[], kw_defaults=[], defaults=[]
+        return ast.Call(
+            ast.Lambda(_parameters(left, value), ast.BoolOp(ast.And(), [first, rest])), [node.left, middle], []
         )
-        return ast.Call(ast.Lambda(names, ast.BoolOp(ast.And(), [first, rest])), [node.left, middle], [])
 
     def visit_Starred(self, node: ast.Starred) -> Any:
         self.generic_visit(node)
@@ -182,8 +185,7 @@ class _Statements(ast.NodeTransformer):
         """assert is an operator; without a message the text of the test is the message."""
         message = node.msg or ast.Constant(f"assert {ast.unparse(node.test)}")
         self.generic_visit(node)
-        nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
-        told = ast.Lambda(nothing, node.msg or message)
+        told = ast.Lambda(_parameters(), node.msg or message)
         told.of_a_statement = True  # type: ignore[attr-defined]
         call = operator("assert_stmt", node.test, told)
         return _placed(ast.Expr(call), node)

@@ -16,7 +16,7 @@ import numpy as np
 
 from fastgraph.core.base import nesting
 from fastgraph.core.base.dtype import DType, as_dtype
-from fastgraph.core.base.shapes import TensorShape, TensorSpec, TypeSpec
+from fastgraph.core.base.shapes import Shape, TensorShape, TensorSpec, TypeSpec
 from fastgraph.core.native.buffer import Cell
 from fastgraph.core.tensor import EagerTensor, Reference, Tensor, convert
 from fastgraph.staging.signature.dataclass_arguments import Fields, counts_by_fields, fields_of, is_frozen
@@ -59,6 +59,13 @@ class Arguments:
     paths: list[str] = field(default_factory=list)
     objects: list[Any] = field(default_factory=list)
     key: Any = None
+
+    def note(self, leaf: Any, shape: Shape, name: str, path: str) -> None:
+        """Append a tensor or TensorSpec."""
+        self.leaves.append(leaf)
+        self.shapes.append(shape)
+        self.names.append(name)
+        self.paths.append(path)
 
 
 def is_variable(value: Any) -> bool:
@@ -182,18 +189,13 @@ def _encode(value: Any, name: str, path: str, found: Arguments) -> Any:
     kind = type(value)
     if isinstance(value, Tensor):
         aval = value.aval
-        found.leaves.append(value)
-        found.shapes.append(aval.shape)
-        found.names.append(name)
-        found.paths.append(path)
+        found.note(value, aval.shape, name, path)
         return (TENSOR, aval.dtype.code, aval.shape)
     if kind in _PRIMITIVES:
         return (kind, value.hex() if kind is float else value)
     if isinstance(value, TensorSpec):
-        found.leaves.append(value)
-        found.shapes.append(value.aval.shape)
-        found.names.append(value.name or name)
-        found.paths.append(path if value.name in (None, name) else value.name)  # a name of the argument's is none
+        own = path if value.name in (None, name) else value.name  # a name of the argument's is none
+        found.note(value, value.aval.shape, value.name or name, own)
         return (TENSOR, value.dtype.code, value.aval.shape)
     if is_variable(value):
         found.objects.append(value)
@@ -265,10 +267,7 @@ def _encode_parts(
     """Return the key of a value that has a type, noting the tensors in it."""
     found.specs.append(type_)
     for tensor, spec in zip(tensors, specs, strict=True):
-        found.leaves.append(tensor)
-        found.shapes.append(spec.aval.shape)
-        found.names.append(name)
-        found.paths.append(path)
+        found.note(tensor, spec.aval.shape, name, path)
     return (TYPE, type_)
 
 
