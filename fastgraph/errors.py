@@ -116,7 +116,7 @@ class NotFoundError(_CodedError):
 
 
 class AlreadyExistsError(_CodedError):
-    """What was to be made exists."""
+    """Something that was to be made exists already."""
 
     _code = ALREADY_EXISTS
 

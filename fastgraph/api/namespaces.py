@@ -420,7 +420,7 @@ def _advice(dotted: str, name: str) -> str:
 
 
 def _kind(full: str) -> tuple[bool, bool]:
-    """What a kindred name must have in common: whether it is Keras's, whether it is a class.
+    """Return what a kindred name must have in common: whether it is Keras's, whether it is a class.
 
     A loss called Poisson is no distribution, and a metric no function.
     """

@@ -95,11 +95,11 @@ class TensorArray:
 
     @property
     def element_shape(self) -> TensorShape:
-        """What the shapes of its entries are compatible with."""
+        """The shape with which those of its entries are compatible."""
         return TensorShape(self._element())
 
     def _element(self) -> Shape:
-        """What is known of its entries' shapes: a method, so that the property of the class is that of graphs too."""
+        """Return the shape of its entries, as far as it is known: a method, which the kinds of graphs have anew."""
         return self._element_shape
 
     @property
@@ -290,7 +290,7 @@ class TensorArray:
     # Inside.
 
     def _now(self, traced: bool = False) -> TensorArray | None:
-        """What it is to the graph that is being built: a value, which writes do not change. None: what is eager.
+        """Return what stands for it in the graph that is built, which writes do not change; None where it is eager.
 
         What a graph holds already says itself: its class has methods of its own, these are then called by their class.
         """

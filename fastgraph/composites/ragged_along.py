@@ -1,4 +1,4 @@
-"""What goes along one axis of a RaggedTensor: softmax, running sums, pieces; and bits, which may change the last axis.
+"""Ops along one axis of a RaggedTensor: softmax, running sums, pieces; and bits, which may change the last axis.
 
 Rule: an axis of the innermost values is theirs; along the last ragged one rows are segments; along another, elements at
 the same place of rows belong together, and the tensor is padded with what changes nothing.

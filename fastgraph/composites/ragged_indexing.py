@@ -1,4 +1,4 @@
-"""What [] does to a RaggedTensor: rows and slices of rows; no single elements of ragged axes, which rows may lack."""
+"""[] of RaggedTensors: rows and slices of rows; no single elements of ragged axes, which rows may lack."""
 
 from __future__ import annotations
 

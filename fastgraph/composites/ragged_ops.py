@@ -1,4 +1,4 @@
-"""What ops do to RaggedTensors, and how they become dense and sparse.
+"""Ops on RaggedTensors, and how these become dense and sparse.
 
 Rule: an op reaches `apply` because `bind` met a RaggedTensor among its inputs; what is not said there is an error.
 """
@@ -399,7 +399,7 @@ def _one_hot_axis(indices: Any, axis: int) -> int:
 
 
 def apply(prim: Primitive, inputs: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
-    """What the op gives where one of its inputs is a RaggedTensor. Raises: ValueError for ops that take none."""
+    """Apply an op one of whose inputs is a RaggedTensor. Raises: ValueError for ops that take none."""
     name = prim.name
     if prim.family == "reduction":
         return _reduce(prim, inputs, attrs)

@@ -242,7 +242,7 @@ class RaggedTensor:
 
     @property
     def shape(self) -> TensorShape:
-        """What is known of the shape; ragged dimensions are None."""
+        """The shape as far as it is known; ragged dimensions are None."""
         n = self._row_splits.shape[0]
         length = self._uniform if isinstance(self._uniform, int) else None
         return shape_of((None if n is None else n - 1, length)).concatenate(self._values.shape[1:])
@@ -417,7 +417,7 @@ class RaggedTensor:
         return self
 
     def __fg_shown__(self) -> tuple[Any, ...]:
-        """What tf.print shows."""
+        """Return the parts that tf.print shows."""
         return ((self.flat_values, *self.nested_row_splits),)
 
     def __fg_bind__(self, prim: Primitive, inputs: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
@@ -436,7 +436,7 @@ RaggedTensor.__fg_builtins__ = {len: _length}  # type: ignore[attr-defined]
 
 
 class RaggedTensorSpec(TypeSpec):
-    """What is known of a RaggedTensor. Source: tf.RaggedTensorSpec."""
+    """The type of a RaggedTensor: shape, dtype, ragged rank. Source: tf.RaggedTensorSpec."""
 
     __slots__ = ("_dtype", "_ragged_rank", "_row_splits_dtype", "_shape")
     _parts_in_list = True

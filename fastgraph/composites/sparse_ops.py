@@ -79,7 +79,7 @@ def from_dense(tensor: Any, name: str | None = None) -> SparseTensor:
 
 
 def zero_of(dtype: Any) -> Any:
-    """What the elements that a SparseTensor does not hold are."""
+    """Return the element that a SparseTensor has where it holds none."""
     return convert(b"", string) if dtype is string else convert(False if dtype.is_bool else 0, dtype)
 
 

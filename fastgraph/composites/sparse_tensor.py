@@ -118,7 +118,7 @@ class SparseTensor:
 
     @property
     def op(self) -> Any:
-        """What made `values`."""
+        """The operation that made `values`."""
         return self._values.op
 
     @property
@@ -178,7 +178,7 @@ class SparseTensor:
         return self
 
     def __fg_shown__(self) -> tuple[Any, ...]:
-        """What tf.print shows."""
+        """Return the parts that tf.print shows."""
         return "'SparseTensor(indices=", self._indices, ", values=", self._values, ", shape=", self._dense_shape, ")'"
 
     def __fg_bind__(self, prim: Primitive, inputs: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
@@ -208,7 +208,7 @@ SparseTensor.__fg_builtins__ = {len: _length}  # type: ignore[attr-defined]
 
 
 class SparseTensorSpec(TypeSpec):
-    """What is known of a SparseTensor. Source: tf.SparseTensorSpec."""
+    """The type of a SparseTensor: shape and dtype. Source: tf.SparseTensorSpec."""
 
     __slots__ = ("_dtype", "_shape")
     _parts_in_list = True

@@ -106,7 +106,7 @@ def follow(result: Any, leaves: list[Any], outputs: list[Any]) -> None:
 
 
 class TensorArraySpec(TypeSpec):
-    """What is known of a TensorArray before it exists. Source: tf.TensorArraySpec."""
+    """The type of a TensorArray, as it is known before there is one. Source: tf.TensorArraySpec."""
 
     __slots__ = ("_dtype", "_dynamic_size", "_element_shape", "_infer_shape", "_shape")
 

@@ -48,7 +48,7 @@ class Dataset:
 
     @property
     def element_spec(self) -> Any:
-        """What an element is like: a structure of specs."""
+        """The spec of an element: a structure of specs."""
         return self._spec
 
     @property
@@ -375,7 +375,7 @@ def made(kind: type[Source], *operands: Any, **options: Any) -> Dataset:
 
 
 class DatasetSpec(OfElements):
-    """What a dataset's elements are like: all that counts when one is an argument. Source: tf.data.DatasetSpec."""
+    """The type of a dataset, which the spec of its elements says. Source: tf.data.DatasetSpec."""
 
     __slots__ = ("_dataset_shape",)
 

@@ -1,4 +1,4 @@
-"""What the leaves of elements' structures do under batch and unbatch: tensors, ragged and sparse ones, datasets, None.
+"""Batches and slices of the leaves of elements' structures: tensors, ragged and sparse ones, datasets, None.
 
 Rule: a leaf is here the tuple of its eager tensors, as `flat` takes composites apart; its kind knows how many they are.
 """

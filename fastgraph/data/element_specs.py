@@ -29,7 +29,7 @@ class OfElements(TypeSpec):
 
     @property
     def element_spec(self) -> Any:
-        """What an element is like."""
+        """The spec of an element."""
         return self._element_spec
 
     def _serialize(self) -> tuple[Any, ...]:

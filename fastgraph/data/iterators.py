@@ -93,7 +93,7 @@ class OwnedIterator(IteratorBase):
 
 
 class IteratorSpec(OfElements):
-    """What an iterator's elements are like: all that counts when one is an argument. Source: tf.data.IteratorSpec."""
+    """The type of an iterator, which the spec of its elements says. Source: tf.data.IteratorSpec."""
 
     __slots__ = ()
 

@@ -48,7 +48,7 @@ class Optional:
 
     @property
     def element_spec(self) -> Any:
-        """What the value is like, if there is one."""
+        """The spec of the value, if there is one."""
         return self._element_spec
 
     @property
@@ -60,7 +60,7 @@ class Optional:
 
 
 class OptionalSpec(OfElements):
-    """What is known of an Optional. Source: tf.OptionalSpec."""
+    """The type of an Optional. Source: tf.OptionalSpec."""
 
     __slots__ = ()
 

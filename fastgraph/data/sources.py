@@ -28,7 +28,7 @@ INFINITE, UNKNOWN = -1, -2
 
 
 class Run:
-    """What one iterator keeps as long as it lives, through all passes over a source: the states of random ops."""
+    """The state that one iterator keeps through all passes over a source: that of random ops."""
 
     def __init__(self) -> None:
         self.states: dict[Any, list[Any]] = {}
@@ -92,7 +92,7 @@ class Tensors(OfTensors):
 
 
 class Slices(OfTensors):
-    """What lies along the first axis of tensors. Source: tf.data.Dataset.from_tensor_slices."""
+    """The slices along the first axis of tensors. Source: tf.data.Dataset.from_tensor_slices."""
 
     name = "_TensorSliceDataset"
 
@@ -136,7 +136,7 @@ class Range(Source):
 
 
 class Generated(OfTensors):
-    """What a Python generator yields. Source: tf.data.Dataset.from_generator."""
+    """The values that a Python generator yields. Source: tf.data.Dataset.from_generator."""
 
     name = "_FlatMapDataset"
 

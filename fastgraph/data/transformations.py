@@ -254,7 +254,7 @@ class _Batches(Iterator[Element]):
 
 
 class Unbatch(Source):
-    """What lies along the first axis of each element. Source: tf.data.Dataset.unbatch."""
+    """The slices along the first axis of each element. Source: tf.data.Dataset.unbatch."""
 
     name = "_UnbatchDataset"
 

@@ -1,4 +1,4 @@
-"""What a concrete function captures, as its users see it and as its graph holds it.
+"""The captures of a concrete function, as its users see them and as its graph holds them.
 
 Rule: the graph holds eager tensors, weakly the cells of Variables, and what gives either of them; users see tensors.
 """

@@ -204,7 +204,7 @@ def _joined_slices(values: Any, indices: Any, operand: Any) -> Any:
 
 
 class _Rows:
-    """What a loop saves of each iteration for its gradient, and how an iteration's part is found again.
+    """The values that a loop saves of each iteration for its gradient, and how an iteration's part is found again.
 
     A residual with the same shape in every iteration is stacked. One whose size changes (it comes from an inner loop,
     or grows) is saved as a vector, end to end with those of the other iterations, and its shapes are stacked beside it.
@@ -361,7 +361,7 @@ def _steady(graph: Graph, n_carried: int) -> set[Value]:
 
 
 def _counted(rows: Aval, known: Aval) -> Aval:
-    """What is inferred of a loop's result, with its first extent as it is known."""
+    """Return what is inferred of a loop's result, with its first extent as it is known."""
     if rows.shape and rows.shape[0] is None and known.shape:
         return Aval(rows.dtype, (known.shape[0], *rows.shape[1:]))
     return rows

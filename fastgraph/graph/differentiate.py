@@ -358,7 +358,7 @@ def gradients(
 
 
 def _origin(item: Any) -> Any:
-    """What stands for a tensor or Variable on the tape of `gradients`: that from which it was captured, or the Cell."""
+    """Return what stands for a tensor or Variable on the tape of `gradients`: its origin outside, or the Cell."""
     if isinstance(item, SymbolicTensor):
         return item.trace.origin(item.value)
     return item.cell if isinstance(item, ResourceHandle) else getattr(item, "__fg_cell__", item)

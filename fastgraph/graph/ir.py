@@ -35,13 +35,13 @@ class SourceLine:
 
 
 class OperationView:
-    """What users see of a node (graphdef.graph_view.Operation): here, so that a result can be told to be one."""
+    """The base of nodes as users see them (graph_view.Operation): here, so that a result can be told to be one."""
 
     __slots__ = ()
 
 
 class Effect(NamedTuple):
-    """What a node does besides computing: "read" or "write" of a resource (None: of any), or "host" (print, assert)."""
+    """An act of a node besides computing: "read" or "write" of a resource (None: of any), or "host" (print, assert)."""
 
     kind: str
     resource: Value | None
@@ -426,7 +426,7 @@ def verify(graph: Graph, *, devices: Callable[[str], bool] | None = None) -> Gra
 
 
 class _Flaw(Exception):
-    """What is wrong with one node."""
+    """One node is malformed: the text says how."""
 
 
 def _verify_node(graph: Graph, node: Node, defined: set[Value], devices: Callable[[str], bool] | None) -> None:

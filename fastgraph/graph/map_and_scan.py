@@ -136,7 +136,7 @@ def _checked(fn: Any, caller: str) -> None:
 
 
 class _Signature:
-    """What map_fn's function gives: a structure of dtypes, and shapes where they are known."""
+    """The type of what map_fn's function gives: a structure of dtypes, and shapes where they are known."""
 
     def __init__(self, signature: Any, shown: Any) -> None:
         self.structure = nesting.map_structure(_leaf, signature)
@@ -282,7 +282,7 @@ def _elements(elems: Any) -> Any:
 
 
 def _row_spec(leaf: Any) -> Any:
-    """What fn gives where nothing is said: what it gets."""
+    """Return the type that fn gives where nothing is said: that of what it gets."""
     if not _is_composite(leaf):
         return as_tensor(leaf).dtype
     from fastgraph.composites.map_over_rows import row_spec
@@ -294,7 +294,7 @@ def _row_spec(leaf: Any) -> Any:
 
 
 class _Fold:
-    """What scan and the folds share: the elements, where to begin, and the accumulator's structure."""
+    """One scan or fold: the elements, where to begin, and the accumulator's structure."""
 
     def __init__(self, caller: str, fn: Any, elems: Any, initializer: Any, reverse: bool) -> None:
         _checked(fn, caller)

@@ -54,7 +54,7 @@ class Unknown(BaseException):
 
 
 class Callee(str):
-    """What a recursive call calls: a graph, once it is there. As a string its name: an attribute of nodes.
+    """The target of a recursive call: a graph, once it is there. As a string its name: an attribute of nodes.
 
     `run` makes the executable of the graph.
     """

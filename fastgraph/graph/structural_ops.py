@@ -44,7 +44,7 @@ def _infer_call(*operands: Aval, graph: Graph) -> tuple[Aval, ...]:
 
 
 def _outputs(graph: Graph, operands: Sequence[Aval]) -> list[Aval]:
-    """What is known of a graph's results for operands of which more is known than it was traced for: their shapes."""
+    """Return the types of a graph's results for operands of whose shapes more is known than it was traced for."""
     more: dict[Value, Aval] = {}
     is_open = any(value.aval.shape is None or None in value.aval.shape for value in graph.outputs)
     for parameter, operand in zip(graph.parameters, operands, strict=False):

@@ -109,7 +109,7 @@ def user_line(code: CodeType, number: int) -> SourceLine | None:
 
 
 class _Code:
-    """What source_lines remembers of a code object: whether it is ours, and the user's line of each instruction met.
+    """A code object as source_lines remembers it: whether it is ours, and the user's line of each instruction met.
 
     A code's hash goes through its constants and a frame's line number through its line table, so that both would make
     a function cost the square of its length: codes are found by identity, lines by the instruction.
@@ -187,7 +187,7 @@ class SymbolicTensor(Tensor):
 
     @property
     def aval(self) -> Aval:
-        """What is known: dtype, shape, and the value where it follows from shapes."""
+        """The dtype, the shape as far as it is known, and the value where it follows from shapes."""
         return self.value.aval
 
     @property

@@ -338,7 +338,7 @@ def _begin(name: str) -> GraphTrace:
 
 
 def _outside(trace: GraphTrace) -> list[Part]:
-    """What a finished trace uses from outside, for its parameters after its own inputs."""
+    """Return what a finished trace uses from outside, for its parameters after its own inputs."""
     if trace.kind == "branch":
         return [Part(tensor, False) for tensor in trace.operands]
     return [Part(tensor, False) for tensor in deref([held for held, _ in trace.graph.captures])]

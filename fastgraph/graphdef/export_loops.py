@@ -149,7 +149,7 @@ def in_order(graph: Graph, found: list[Definition], more: list[Definition]) -> l
 
 
 def _number(name: str) -> tuple[int, str]:
-    """What names that count are ordered by."""
+    """Return the key by which names that count are ordered."""
     return len(name), name
 
 

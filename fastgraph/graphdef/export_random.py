@@ -1,4 +1,4 @@
-"""What random operations are written as: those that draw by themselves from their seeds, those of a seed that is given,
+"""Random operations as they are written: those that draw by themselves from their seeds, those of a seed that is given,
 and those of a generator that is a Variable, whose state is read and goes on.
 
 Rule: as in `export_parts`: the last operation has the node's name and gives its results.

@@ -1,4 +1,4 @@
-"""What the nodes that no row of `op_table` describes are written as: structure, products, slices, prints, effects.
+"""Nodes that no row of `op_table` describes, as they are written: structure, products, slices, prints, effects.
 
 Rule: the names of what is added are TensorFlow's (`cond/Identity`, `NoOp`); the graph itself stays as it was traced.
 """

@@ -1,4 +1,4 @@
-"""What Fourier transforms and masks are written as: TensorFlow's operations, several each.
+"""Fourier transforms and masks as they are written: TensorFlow's operations, several each.
 
 Rule: as in `export_parts`: the last operation has the node's name and gives its results.
 """
@@ -158,7 +158,7 @@ def _places(parts: Parts, mask: Value) -> Value:
 
 
 def masked(node: Node) -> list[Definition]:
-    """What a mask lets through: the slices at the places where it holds."""
+    """Return the slices at the places where a mask holds, as they are written."""
     tensor, mask = node.inputs
     parts = Parts(node)
     attrs = {"Tparams": tensor.aval.dtype, "Tindices": dtypes.int64, "bad_indices_policy": ""}

@@ -183,7 +183,7 @@ _WITH_FUNCTIONS = frozenset(
 
 
 def _read_again(value: Any) -> Any:
-    """What an attribute is once it was written and read."""
+    """Return an attribute as it is once it was written and read."""
     if isinstance(value, DType | str | bool | int | Dims | EagerTensor):
         return value
     if isinstance(value, list):
@@ -368,7 +368,7 @@ def _function(graph: Graph, name: str, library: Library) -> Message:
 
 
 def _names_of_users(graph: Graph, parameters: list[Value], library: Library) -> list[str]:
-    """What the user calls each parameter, or the graph around a loop does; "" where that is not said.
+    """Return the name that the user, or the graph around a loop, gives each parameter; "" where there is none.
 
     Newer versions of TensorFlow say it of branches too, the guide's does not.
     """

@@ -193,7 +193,7 @@ class Graph:
 
     @property
     def trace(self) -> GraphTrace:
-        """What builds the graph; of a graph that has nothing of that kind, a new trace."""
+        """The trace that builds the graph; of a graph that has none, a new one."""
         if self.ir.trace is None:
             from fastgraph.graphdef.default_graph import DefaultGraphTrace
 

@@ -64,7 +64,7 @@ def _slice_grad(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
 
 
 def _key(name: str, inputs: list[Any], attrs: dict[str, Any]) -> tuple[Any, ...]:
-    """What stood in the brackets of x[...]: from begin, end, strides and the masks."""
+    """Return the key in the brackets of x[...], from begin, end, strides and the masks."""
     begin, end, strides = inputs
     masks = {key: attrs.get(f"{key}_mask", 0) for key in ("begin", "end", "ellipsis", "new_axis", "shrink_axis")}
     steps = fixed(strides, f"Node '{name}': the strides")
@@ -122,7 +122,7 @@ def _pad(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
 
 
 def _list_diff(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    """What is in the first vector and not in the second, and where. t[n], t[m] -> t[k], i[k]."""
+    """Return the elements of the first vector that the second has not, and where. t[n], t[m] -> t[k], i[k]."""
     known = [known_value(each) for each in inputs]
     kind = as_dtype(attrs.get("out_idx", "int32"))
     if all(each is not None for each in known):

@@ -16,7 +16,7 @@ from fastgraph.ops.random_states import RESERVED, Source, draw, generators, numb
 
 
 class _Keyed(Source):
-    """What follows from a key and a counter, u64[1] and u64[2]."""
+    """A random operation of a key and a counter, u64[1] and u64[2]."""
 
     def __init__(self, key: Any, counter: Any) -> None:
         bitcast = public_function("bitcast")

@@ -438,7 +438,7 @@ class Body:
 
 
 def _aval(tensor: Any) -> Aval:
-    """What is known of a tensor, its value too."""
+    """Return what is known of a tensor, its value too."""
     if isinstance(tensor, Cell):
         return Aval(dtypes.resource, ())
     if isinstance(tensor, TensorList):

@@ -45,7 +45,7 @@ class Field(NamedTuple):
 
 
 class Descriptor(NamedTuple):
-    """What a type of message is called, and its fields."""
+    """The name of a type of message, and its fields."""
 
     name: str
     full_name: str

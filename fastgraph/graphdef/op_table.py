@@ -1,4 +1,4 @@
-"""What each primitive is as an operation of TensorFlow: one table, read in one direction to write a graph, in the other
+"""The primitives as operations of TensorFlow: one table, read in one direction to write a graph, in the other
 to import one.
 
 Rule: a row says only what is not so by itself: inputs in order, types from tensors and defaults from the signature need

@@ -75,7 +75,7 @@ class KernelRow:
 
 
 class Recording:
-    """What ran between `record()`'s begin and end. Filled when the recording ends."""
+    """The steps that ran between `record()`'s begin and end. Filled when the recording ends."""
 
     def __init__(self) -> None:
         self.events: list[StepEvent] = []
@@ -197,7 +197,7 @@ def write_whole(target: Path, data: bytes) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """What JSON has for a value that a user gives a stretch; its text for everything else."""
+    """Return a value that a user gives a stretch as JSON has it; the text of one that it has not."""
     if isinstance(value, (str, bool, int)) or value is None or (isinstance(value, float) and math.isfinite(value)):
         return value
     return str(value)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class AtomicFunction:
-    """What a concrete function calls, as `ConcreteFunction.inference_fn` gives it.
+    """The flat function that a concrete function calls, as `ConcreteFunction.inference_fn` gives it.
 
     `name` is bytes, as in TensorFlow; `children` are none: every function that is called is in its GraphDef.
     """

@@ -39,7 +39,7 @@ GRAPHS = "graphs_that_run"
 
 
 class Signature:
-    """What a trace was made for: its parameters in order with the specs or values they had (see keys.described)."""
+    """The kind of call a trace was made for: its parameters in order with their specs or values (see described)."""
 
     def __init__(self, name: str, parameters: list[inspect.Parameter], structure: dict[str, Any]) -> None:
         self.name = name
@@ -140,7 +140,7 @@ class ConcreteFunction(FastCall):
 
     @property
     def captured_inputs(self) -> list[Any]:
-        """What the graph uses from outside: eager tensors, and handles of Variables (None where one is gone)."""
+        """The eager tensors and handles of Variables (None where one is gone) that the graph uses from outside."""
         return [shown(held) for held, _ in self._trace.graph.captures]
 
     def enclosing(self) -> GraphTrace | None:
@@ -537,7 +537,7 @@ class ConcreteFunction(FastCall):
 
     @property
     def executable(self) -> Any:
-        """What runs the graph."""
+        """The object that runs the graph."""
         return self._runner.executable()
 
     @property

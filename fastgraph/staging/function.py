@@ -71,7 +71,7 @@ def functions_run_eagerly() -> bool:
 
 
 class Function(MethodCall):
-    """What `tf.function` makes of a Python function. Source: tf.types.experimental.PolymorphicFunction.
+    """A Python function that is traced into graphs. Source: tf.types.experimental.PolymorphicFunction.
 
     Calling it looks for a graph that was traced for arguments of this kind, and traces one if there is none.
     """

@@ -86,7 +86,7 @@ def _takes_elements(node: ir.Node) -> bool:
 
 
 class InitialValues:
-    """What the Variables made in one trace start from, computed from the arguments of the first call (`leaves`).
+    """The values from which the Variables made in one trace start, computed from the first call's arguments (`leaves`).
 
     What has been computed is kept until the trace is over: the next Variable goes on from there.
     """

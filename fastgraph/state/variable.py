@@ -248,7 +248,7 @@ class Variable(Parts, metaclass=_VariableType):
 
     @property
     def constraint(self) -> Callable[[Any], Any] | None:
-        """What optimisers apply to the value after an update, or None."""
+        """The function that optimisers apply to the value after an update, or None."""
         return self._constraint
 
     @property
@@ -481,7 +481,7 @@ class Variable(Parts, metaclass=_VariableType):
 
 
 class _UnreadVariable(Variable):
-    """What an assign returns: reads as the Variable does, at the time of its use; for the rest it asks the Variable."""
+    """The result of an assign: reads as the Variable does when it is used; for the rest it asks the Variable."""
 
     _name = "UnreadVariable"
     _owner: Variable  # which must outlive what stands for it

@@ -106,7 +106,7 @@ SCATTER = {how: _primitive(how) for how in KINDS}
 
 
 class Parts:
-    """What a Variable offers for its parts. Each returns as `assign` does."""
+    """The methods of a Variable for its parts. Each returns as `assign` does."""
 
     if TYPE_CHECKING:
         __fg_cell__: Cell

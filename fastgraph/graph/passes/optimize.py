@@ -160,7 +160,7 @@ def _reshape_reshape(build: Rebuild, applied: Application) -> Value | None:
 
 
 def _unchecked(build: Rebuild, applied: Application) -> Value | None:
-    """What is checked, without the check."""
+    """check_numerics(x) gives x, without the check."""
     return applied.inputs[0] if build.spend("check_numerics(x) -> x") else None
 
 
@@ -279,7 +279,7 @@ _UNFOLDED = frozenset({"const", "placeholder", "cond", "while", "call", "recursi
 
 
 def _fold(build: Rebuild, applied: Application) -> tuple[Value, ...] | None:
-    """What follows from constants or from static shapes is a constant."""
+    """An application of constants, or one that static shapes decide, is a constant."""
     op = applied.op
     if op.name in _UNFOLDED or op.effect is not None or not applied.avals:
         return None

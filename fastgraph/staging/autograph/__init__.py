@@ -186,7 +186,7 @@ def _is_staged(node: ast.AST) -> bool:
 
 @functools.cache
 def _calls() -> Any:
-    """What is known of single functions and classes; its module needs this one."""
+    """Return the module that knows of single functions and classes, which needs this one."""
     return imported(f"{__name__}.calls")
 
 

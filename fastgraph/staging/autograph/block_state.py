@@ -54,7 +54,7 @@ def at_line() -> str:
 
 
 class Undefined:
-    """What a name holds that no path has set, in converted code."""
+    """The value of a name that no path has set, in converted code."""
 
     __slots__ = ("symbol_name",)
 
@@ -76,13 +76,13 @@ class Undefined:
 
 
 class Hidden(Undefined):
-    """What stands, in the state of a block, for an element of what is carried whole: it is neither read nor set."""
+    """The stand-in, in the state of a block, for an element of what is carried whole: it is neither read nor set."""
 
     __slots__ = ()
 
 
 class UndefinedReturnValue:
-    """What a function returns on a path without a `return`."""
+    """The value that a function returns on a path without a `return`."""
 
 
 def ldu(load: Callable[[], Any], name: str) -> Any:
@@ -330,7 +330,7 @@ def same_leaf(a: Any, b: Any) -> bool:
 
 
 class Join:
-    """What a name holds after a conditional: pairs of leaves, one of either branch, and how to put results together.
+    """The value of a name after a conditional: pairs of leaves, one of either branch, and how to put results together.
 
     Raises ValueError or TypeError, naming the variable and the branches, where the two do not go together. `lenient`
     says that a name that one branch alone sets becomes a Perhaps.

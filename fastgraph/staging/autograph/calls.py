@@ -1,4 +1,4 @@
-"""What converted code calls where the user's code calls something: constructors, callbacks, properties, operators too.
+"""Calls in converted code: of functions, constructors and callbacks, of properties and operators too.
 
 Rule: only functions of the user's are converted, and of those only the ones that need it; what cannot be converted is
 called as Python calls it.
@@ -268,7 +268,7 @@ def operate(name: str, left: Any, *right: Any) -> Any:
 
 
 def context(manager: Any) -> Any:
-    """What a with statement enters: `manager`, or it with those of its class's functions converted that need it."""
+    """Return what a with statement enters: `manager`, its class's functions converted where they need it."""
     return _Context(manager) if not special(type(manager)).isdisjoint(METHODS["with"]) else manager
 
 

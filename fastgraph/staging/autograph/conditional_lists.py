@@ -1,4 +1,4 @@
-"""What a name holds where a tensor has decided which of two lists or dicts that is: a new one, as in TensorFlow.
+"""Lists and dicts of which a tensor has decided which of two a name holds: a new one, as in TensorFlow.
 
 Rule: a change of it would be lost to the two, and to their other names; it is refused where it is made.
 """

@@ -45,7 +45,7 @@ def in_reach(leaf: Any) -> bool:
 
 
 class Attributes:
-    """What an object's attributes hold, as a container, but for tensors that were out of scope and what is no data.
+    """An object's attributes as a container, but for tensors that were out of scope and what is no data.
 
     An object or a function is there if it has taken the place of something else.
     """
@@ -176,7 +176,7 @@ class Item:
 
     @property
     def cell_contents(self) -> Any:
-        """What is there."""
+        """The container that is there."""
         return self._owner[self._key]
 
     @cell_contents.setter
@@ -396,7 +396,7 @@ def _by_place(held: Any) -> dict[Any, Any]:
 
 
 class Left:
-    """What a statement leaves on an object, or in a variable, as tracing has left it: a graph cannot carry it."""
+    """The values that tracing a statement leaves on an object, or in a variable: a graph cannot carry them."""
 
     def __init__(self, found: Found, held: dict[str, Any]) -> None:
         self.found = found

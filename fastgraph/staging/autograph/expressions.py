@@ -157,7 +157,7 @@ class _Changed(BaseException):
 
 
 class _Result:
-    """What an expression gives, as the state of its branches."""
+    """The value of an expression, as the state of its branches."""
 
     __slots__ = ("value",)
 
@@ -337,7 +337,7 @@ class _Slots:
 
 
 class Attributes:
-    """What attributes of an object are set in from a block's state: one that is not defined is deleted."""
+    """An object whose attributes are set from a block's state: one that is not defined is deleted."""
 
     def __init__(self, owner: Any) -> None:
         object.__setattr__(self, "_owner", owner)

@@ -1,4 +1,4 @@
-"""What a for loop can iterate in a graph besides a tensor: enumerate, zip, map, filter and reversed of tensors.
+"""Iterables of staged for loops besides tensors: enumerate, zip, map, filter and reversed of tensors.
 
 Rule: an iterable here is a number of rows and a function from a row's index to the row, so that a loop over it is
 staged; Python code that iterates it itself gets the rows one by one, if their number is known while tracing.

@@ -12,7 +12,7 @@ _loops = threading.local()
 
 
 class LoopOptions:
-    """What set_loop_options says of a loop; `given` is false where nothing was said."""
+    """The options that set_loop_options gives a loop; `given` is false where nothing was said."""
 
     def __init__(self, maximum_iterations: Any = None, shape_invariants: Any = (), *, given: bool = False) -> None:
         self.maximum_iterations = maximum_iterations

@@ -1,4 +1,4 @@
-"""What a staged loop carries: a value of a name, its tensors in the graph, and what an iteration must leave.
+"""The state of a staged loop: a value of a name, its tensors in the graph, and what an iteration must leave.
 
 Rule: where an iteration shows that the loop must enter with something else, that is raised as a Revise, and the body is
 traced again.

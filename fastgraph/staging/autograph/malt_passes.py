@@ -1,4 +1,4 @@
-"""What malt's passes make of a function's text, with the operators of statements.py and builtins.py.
+"""Malt's passes over a function's text, which then uses the operators of statements.py and builtins.py.
 
 Rule: what comes out depends on the function's code and text, and on which names are taken where it stands.
 """

@@ -1,4 +1,4 @@
-"""What `in` and the patterns of `match` mean in converted code.
+"""The meaning of `in` and of the patterns of `match` in converted code.
 
 Rule: Python's own meaning unless a tensor decides.
 """

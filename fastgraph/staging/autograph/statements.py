@@ -1,4 +1,4 @@
-"""What Python's statements mean in converted code: Python's own meaning on Python values, nodes where a tensor decides.
+"""The meaning of Python's statements in converted code: Python's own on Python values, nodes where a tensor decides.
 
 Rule: an operator looks at the one value that decides (a condition, what is iterated); if that is not symbolic, the
 statement runs as Python would run it, until a tensor decides in it.

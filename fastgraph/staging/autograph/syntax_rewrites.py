@@ -191,7 +191,7 @@ class _Statements(ast.NodeTransformer):
         return _placed(ast.Expr(call), node)
 
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> Any:
-        """What cannot be staged is no exception of the program: no handler of it may hide that."""
+        """Let no handler of the program hide that something cannot be staged: it is no exception of the program."""
         self.generic_visit(node)
         node.body.insert(0, _placed(ast.Expr(operator("raise_if_of_staging")), node.body[0]))
         return node
@@ -322,7 +322,7 @@ class _Statements(ast.NodeTransformer):
         return node
 
     def visit_With(self, node: ast.With) -> Any:
-        """What it enters may end an exception, and what is after it then runs: malt takes a raise for an end."""
+        """Make raises calls: malt takes a raise for an end, and what it enters may end an exception."""
         self.generic_visit(node)
         _Raises().visit_body(node)
         for item in node.items:

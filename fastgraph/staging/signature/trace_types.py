@@ -13,7 +13,7 @@ from fastgraph.core.tensor import Tensor
 
 
 class TraceType(abc.ABC):
-    """What a trace knows of an argument. Source: tf.types.experimental.TraceType.
+    """The type of an argument, as a trace knows it. Source: tf.types.experimental.TraceType.
 
     A trace that was made for one serves arguments whose types are equal to it, or subtypes of it.
     """
@@ -63,11 +63,11 @@ class SupportsTracingProtocol(Protocol):
 
 
 class TracingContext:
-    """What `__tf_tracing_type__` is given."""
+    """The argument of `__tf_tracing_type__`."""
 
 
 class PlaceholderContext:
-    """What `placeholder_value` is given: the tensors of the trace, in the order of `flatten`."""
+    """The argument of `placeholder_value`: the tensors of the trace, in the order of `flatten`."""
 
     def __init__(self, tensors: Iterator[Any]) -> None:
         self.tensors = tensors
