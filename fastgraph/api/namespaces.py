@@ -446,7 +446,6 @@ def _names_in(namespace: str) -> list[str]:
 
 def lookup(namespace: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return the `__getattr__`, for names that it does not define, and `__dir__` of a public module that is a file."""
-
     folder = os.path.join(_FOLDER, *namespace.split("."))
 
     def __getattr__(name: str) -> Any:

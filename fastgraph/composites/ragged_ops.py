@@ -104,7 +104,6 @@ def _cut(tensor: Any, mask: Any, splits_dtype: DType) -> RaggedTensor:
 
 def from_sparse(st_input: Any, splits_dtype: DType) -> RaggedTensor:
     """RaggedTensor.from_sparse."""
-
     if not isinstance(st_input, SparseTensor):
         raise TypeError(f"Argument `st_input` must be of type SparseTensor, but is of type {type(st_input).__name__}.")
     if st_input.shape.rank != 2:
@@ -146,7 +145,7 @@ def to_dense(rt: RaggedTensor, default_value: Any, wanted: Any) -> Any:
         )
     extents = known if None not in known else own
     dense = tensor_scatter_update_p(_filled(extents, default), index, flat)
-    return dense if dense.shape.is_fully_defined() else _with_shape(dense, known)
+    return dense if dense.shape.is_fully_defined() else ensure_shape(dense, known)
 
 
 def _limits(wanted: Any, rank: int | None) -> list[Any]:
@@ -173,14 +172,8 @@ def _filled(extents: Any, default: Any) -> Any:
     return fill(extents, default) if default.shape.rank == 0 else broadcast_to(default, extents)
 
 
-def _with_shape(x: Any, known: Sequence[int | None]) -> Any:
-
-    return ensure_shape(x, known)
-
-
 def to_sparse(rt: RaggedTensor) -> Any:
     """RaggedTensor.to_sparse."""
-
     index, flat = stack([cast(column, int64) for column in coordinates(rt)], 1), rt.flat_values
     if flat.shape.rank != 1:
         inner = where(ones(shape(flat), "bool"))

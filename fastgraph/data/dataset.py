@@ -20,7 +20,7 @@ from fastgraph.core.base.shapes import NoneTensorSpec, TensorShape, TensorSpec
 from fastgraph.core.conversion import unsupported
 from fastgraph.core.tensor import Tensor, convert, current_trace, from_array, init_scope
 from fastgraph.data import dataset_ops, element_functions, sources, transformations
-from fastgraph.data.element_specs import OfElements, flat, normalized, spec_of
+from fastgraph.data.element_specs import InElements, OfElements, flat, normalized, spec_of
 from fastgraph.data.handles import HANDLE, owned, resolve
 from fastgraph.data.iterators import NumpyIterator, OwnedIterator, found
 from fastgraph.data.sources import INFINITE, UNKNOWN, Cursor, Described, Source
@@ -36,7 +36,7 @@ INFINITE_CARDINALITY = INFINITE
 UNKNOWN_CARDINALITY = UNKNOWN
 
 
-class Dataset:
+class Dataset(InElements):
     """Elements one after the other, each a structure of tensors. Source: tf.data.Dataset."""
 
     def __init__(self, source: Source | None, spec: Any = None, symbolic: Any = None) -> None:
@@ -81,7 +81,7 @@ class Dataset:
     def __repr__(self) -> str:
         return f"<{'Dataset' if self.source is None else self.source.name} element_spec={self._spec}>"
 
-    def __fg_element__(self) -> Dataset:
+    def _as_element(self) -> Dataset:
         """As what an element of another dataset holds it: by a number that keeps it."""
         if self.source is None or current_trace() is not None:
             return self

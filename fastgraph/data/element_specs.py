@@ -42,14 +42,22 @@ class OfElements(TypeSpec):
         return f"{type(self).__name__}{self._serialize()!r}"
 
 
+class InElements:
+    """The base of datasets: what stands for one in an element of another keeps it."""
+
+    def _as_element(self) -> Any:
+        """Return what an element holds."""
+        raise NotImplementedError
+
+
 def normalized(value: Any) -> Any:
     """Return the structure with a tensor for each leaf (lists are leaves, None stays). Raises ValueError for others."""
     if is_structure(value):
         return _map(normalized, value)
     if value is None:
         return None
-    if hasattr(value, "__fg_element__"):  # a dataset: what stands for it in an element keeps it
-        return value.__fg_element__()
+    if isinstance(value, InElements):
+        return value._as_element()
     if isinstance(value, Tensor) or isinstance(getattr(value, "_type_spec", None), TypeSpec):
         return convert(value) if hasattr(value, "__fg_cell__") else value
     return convert(value, _dtype_of_arrays(value)) if isinstance(value, list) else convert(value)

@@ -159,11 +159,11 @@ def case(
         names = ", ".join(pred.name if isinstance(pred, SymbolicTensor) else "?" for pred, _ in pairs)
         _demand(
             [pred for pred, _ in pairs],
-            lambda flags: bind_cast(flags, dtypes.int32),
             f"Input error: exclusive=True: more than 1 conditions ({names}) evaluated as True:",
+            exclusive=True,
         )
     if default is None:
-        _demand([pred for pred, _ in pairs], None, "Input error: None of conditions evaluated as True:")
+        _demand([pred for pred, _ in pairs], "Input error: None of conditions evaluated as True:")
     if current_trace() is None:
         asked = pairs if default is not None else pairs[:-1]
         chosen = next((i for i, (pred, _) in enumerate(asked) if pred), None)
@@ -181,13 +181,13 @@ def case(
     return function()
 
 
-def _demand(preds: list[Any], numbers: Callable[[Any], Any] | None, text: str) -> None:
-    """Stop unless one of the predicates holds or, with `numbers`, at most one. In a graph, when it runs."""
+def _demand(preds: list[Any], text: str, *, exclusive: bool = False) -> None:
+    """Stop unless one of the predicates holds or, if `exclusive`, at most one. In a graph, when it runs."""
     flags = public_function("stack")([_predicate(convert(pred)) for pred in preds])
-    if numbers is None:
-        holds = public_function("reduce_any")(flags)
+    if exclusive:
+        holds = public_function("reduce_sum")(bind_cast(flags, dtypes.int32)) < 2
     else:
-        holds = public_function("reduce_sum")(numbers(flags)) < 2
+        holds = public_function("reduce_any")(flags)
     public_function("debugging.Assert")(holds, [text, flags], summarize=len(preds))
 
 
@@ -353,9 +353,7 @@ def _declared_shapes(flat: Sequence[Any], loop_vars: Any, shape_invariants: Any)
     """Return the static shape each flat loop variable has in the loop."""
     if shape_invariants is None:
         return [tensor.aval.shape for tensor in flat]
-    shapes = nesting.flatten(
-        nesting.map_structure(lambda item: item, _as_shapes(shape_invariants)), expand_composites=False
-    )
+    shapes = nesting.flatten(_as_shapes(shape_invariants))
     if any(isinstance(leaf, TensorArray) for leaf in nesting.flatten(loop_vars)):
         shapes = _by_part(shapes, loop_vars)
     if len(shapes) != len(flat):

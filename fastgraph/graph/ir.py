@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from fastgraph import errors
 from fastgraph.core.base.dtype import DType
 from fastgraph.core.base.shapes import Aval, compatible
+from fastgraph.core.primitive import Primitive
 from fastgraph.core.tensor import EagerTensor
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ class Node:
 
     def __init__(
         self,
-        op: Any,
+        op: Primitive,
         inputs: tuple[Value, ...],
         attrs: dict[str, Any],
         avals: tuple[Aval, ...],
@@ -153,7 +154,7 @@ class Graph:
 
     def add(
         self,
-        op: Any,
+        op: Primitive,
         inputs: tuple[Value, ...],
         attrs: dict[str, Any],
         *,
@@ -195,9 +196,9 @@ class Graph:
         return format_graph(self)
 
 
-def infer(op: Any, avals: Sequence[Aval], attrs: Mapping[str, Any]) -> tuple[Aval, ...]:
+def infer(op: Primitive, avals: Sequence[Aval], attrs: Mapping[str, Any]) -> tuple[Aval, ...]:
     """Return the types of the results of `op` applied to arguments of these types."""
-    result = op.infer(*avals, **attrs)
+    result = op.infer(*avals, **attrs)  # type: ignore[misc]  # what graphs have says it
     return result if type(result) is tuple else (result,)
 
 
@@ -236,7 +237,7 @@ _OPERATOR_NAMES = {
 
 
 @functools.cache
-def node_name(op: Any) -> str:
+def node_name(op: Primitive) -> str:
     """Return the name TensorFlow would give a node of this op, before it is made unique."""
     op_type: str = op.op_type or op.name
     return _OPERATOR_NAMES.get(op_type, op_type).lstrip("_")

@@ -20,8 +20,9 @@ from fastgraph.core.base.shapes import Aval, TensorShape, shape_of
 from fastgraph.core.name_scopes import check_node
 from fastgraph.core.native.buffer import Cell
 from fastgraph.core.op_errors import enum_name
+from fastgraph.core.primitive import Primitive
 from fastgraph.core.registry import get
-from fastgraph.core.tensor import EagerTensor, Tensor, Trace, bind, current_state, current_trace
+from fastgraph.core.tensor import EagerTensor, Tensor, ThreadState, Trace, bind, current_state, current_trace
 from fastgraph.errors import InaccessibleTensorError, InternalError, OperatorNotAllowedInGraphError
 from fastgraph.graph import shape_errors
 from fastgraph.graph.ir import Graph, Node, SourceLine, Value, node_name
@@ -315,7 +316,7 @@ def base_name(node: Node) -> str:
     return str(node.attrs["name"]) if node.op is PLACEHOLDER else "ReadVariableOp"
 
 
-def _misfit(graph: Graph, prim: Any, name: str, values: tuple[Value, ...]) -> str:
+def _misfit(graph: Graph, prim: Primitive, name: str, values: tuple[Value, ...]) -> str:
     """Return the end of the text for inputs that do not fit an op: the node as TensorFlow prints it, and the shapes."""
     what = name if type(name) is Reserved else graph.unique_name(name, mark_as_used=False)
     arguments = ", ".join(
@@ -388,7 +389,7 @@ class GraphTrace(Trace):
 
     # -- making nodes
 
-    def bind(self, prim: Any, inputs: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
+    def bind(self, prim: Primitive, inputs: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
         """Append the application of `prim` and return its symbolic result, or the tuple of them.
 
         Raises ValueError, in TensorFlow's words, where the inputs' types do not fit the op.
@@ -411,7 +412,7 @@ class GraphTrace(Trace):
         checked = state.extra.get("check_numerics")
         return self.results(node) if checked is None else checked(self, node)
 
-    def _name(self, prim: Any, name: str | None, state: Any) -> str:
+    def _name(self, prim: Primitive, name: str | None, state: ThreadState) -> str:
         """Return what a node is to be called before it is made unique; "" for a read: what takes it names it."""
         if name is None:
             if prim.effect == "read" and prim.name == "read_variable":
@@ -560,8 +561,7 @@ class GraphTrace(Trace):
             known = self._captured.get(tensor.value)
             if known is not None:
                 return known
-            if not self.reaches(tensor):
-                raise InaccessibleTensorError(out_of_reach(tensor, self))
+            self._check_reach(tensor)
             return self._capture(tensor, tensor.value, tensor.aval)
         known = self._captured.get(tensor.id)
         if known is not None:
@@ -638,6 +638,10 @@ class GraphTrace(Trace):
                 return tensor.value
             return self.parent._captured.get(tensor.value)
         return None  # eager tensors and cells come straight from outside
+
+    def _check_reach(self, tensor: SymbolicTensor) -> None:
+        if not self.reaches(tensor):
+            raise InaccessibleTensorError(out_of_reach(tensor, self))
 
     @property
     def outer(self) -> GraphTrace | None:

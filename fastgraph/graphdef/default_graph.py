@@ -9,6 +9,7 @@ from typing import Any
 
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.native.buffer import Cell
+from fastgraph.core.primitive import Primitive
 from fastgraph.graph.ir import Graph, Value
 from fastgraph.graph.trace import GraphTrace, SymbolicTensor
 
@@ -22,7 +23,7 @@ class DefaultGraphTrace(GraphTrace):
     def __repr__(self) -> str:
         return repr(self.graph.public)
 
-    def bind(self, prim: Any, inputs: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
+    def bind(self, prim: Primitive, inputs: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
         """Append the application of `prim`. Raises RuntimeError if the graph is finalized."""
         self._check_open()
         return super().bind(prim, inputs, attrs)

@@ -69,7 +69,6 @@ def crc32c(content: bytes) -> int:
 
 def record(content: bytes) -> bytes:
     """Return a record: the length and the content, each with its checksum (turned, as the format wants)."""
-
     return _checked(struct.pack("<Q", len(content))) + _checked(content)
 
 

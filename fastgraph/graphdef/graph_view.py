@@ -453,7 +453,6 @@ class Graph:
     @contextmanager
     def as_default(self) -> Iterator[Any]:
         """A context in which ops are added to this graph. Source: tf.Graph.as_default."""
-
         with entering(self.trace):
             yield self
 
@@ -465,12 +464,10 @@ class Graph:
 
     def unique_name(self, name: str, mark_as_used: bool = True) -> str:
         """Return the name, in the current scope, with what makes it another than all names in the graph."""
-
         return self.ir.unique_name(current_scope() + name, mark_as_used)
 
     def get_name_scope(self) -> str:
         """Return the current name scope without the last "/"."""
-
         return current_scope().removesuffix("/")
 
     def control_dependencies(self, control_inputs: Any) -> Any:

@@ -180,6 +180,7 @@ def _concat_offset(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     return found
 
 
+_TRANSFORMS = [kind + n for kind in ("FFT", "IFFT", "RFFT", "IRFFT") for n in ("", "2D", "3D")]
 #: Types that no row has.
 COMPOSITES: dict[str, Callable[[str, list[Any], dict[str, Any]], Any]] = {
     "AvgPool3D": AVG_POOL_3D,
@@ -195,15 +196,6 @@ COMPOSITES: dict[str, Callable[[str, list[Any], dict[str, Any]], Any]] = {
     "Einsum": lambda name, inputs, attrs: einsum(attrs["equation"], *inputs, name=name),
     "FusedBatchNorm": batch_norm,
     "FusedBatchNormV3": batch_norm,
-    "FFT": _public("signal.fft"),
-    "FFT2D": _public("signal.fft2d"),
-    "FFT3D": _public("signal.fft3d"),
-    "IFFT": _public("signal.ifft"),
-    "IFFT2D": _public("signal.ifft2d"),
-    "IFFT3D": _public("signal.ifft3d"),
-    "IRFFT": _public("signal.irfft"),
-    "IRFFT2D": _public("signal.irfft2d"),
-    "IRFFT3D": _public("signal.irfft3d"),
     "IdentityN": lambda name, inputs, attrs: [bind_named(None, get("identity"), (each,), {}) for each in inputs],
     "LRN": local_response,
     "ListDiff": _list_diff,
@@ -213,9 +205,6 @@ COMPOSITES: dict[str, Callable[[str, list[Any], dict[str, Any]], Any]] = {
     "Pad": _pad,
     "PrintV2": lambda name, inputs, attrs: print_(inputs[0], end=attrs.get("end", "\n")),
     "PreventGradient": lambda name, inputs, attrs: bind_named(name, get("identity"), tuple(inputs), {}),
-    "RFFT": _public("signal.rfft"),
-    "RFFT2D": _public("signal.rfft2d"),
-    "RFFT3D": _public("signal.rfft3d"),
     "ReciprocalGrad": _slope(lambda y: -(y * y)),
     "RsqrtGrad": _slope(lambda y: y * y * y * -0.5),
     "Select": lambda name, inputs, attrs: bind_named(name, get("select"), tuple(inputs), {}),
@@ -234,6 +223,7 @@ COMPOSITES: dict[str, Callable[[str, list[Any], dict[str, Any]], Any]] = {
     "UniqueWithCounts": _public("unique_with_counts", "out_idx"),
     "UpperBound": _search("right"),
     "StridedSliceGrad": _slice_grad,
+    **{name: _public(f"signal.{name.lower()}") for name in _TRANSFORMS},
     **GRADIENTS,
     **LISTS,
     **RANDOM,

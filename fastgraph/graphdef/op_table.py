@@ -282,7 +282,6 @@ WRITTEN_ONLY = frozenset({"ensure_extents"})
 @functools.cache
 def rows_for(op: str) -> tuple[tuple[str, Row], ...]:
     """Return the primitives that are written as the type `op`, with their rows."""
-
     read = [primitive.name for primitive in all_primitives() if primitive.name not in WRITTEN_ONLY]
     found = [(name, row) for name in read if (row := row_of(name)) is not None and row.type == op]
     return tuple(sorted(found, key=lambda pair: pair[0].endswith("_dynamic")))
@@ -442,7 +441,6 @@ def read(
 def _read(
     op: str, row: Row, name: str, inputs: Sequence[Aval], attrs: Mapping[str, Any]
 ) -> tuple[tuple[int, ...], dict[str, Any]]:
-
     signature = signatures()[op]
     taken: list[int] = []
     placed: dict[int, int] = {}

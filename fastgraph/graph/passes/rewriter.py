@@ -21,6 +21,7 @@ from fastgraph.core.base import flags
 from fastgraph.core.base.dtype import DType
 from fastgraph.core.base.locks import parsing
 from fastgraph.core.base.shapes import Aval
+from fastgraph.core.primitive import Primitive
 from fastgraph.core.registry import get
 from fastgraph.core.tensor import as_array, from_array
 from fastgraph.graph import ir
@@ -74,7 +75,7 @@ def fuel() -> Fuel:
 class Application:
     """A primitive about to be applied to values of the new graph: what rules look at."""
 
-    op: Any
+    op: Primitive
     inputs: tuple[Value, ...]
     attrs: dict[str, Any]
     avals: tuple[Aval, ...]
@@ -143,7 +144,11 @@ class Rebuild:
             mapping[old] = new
 
     def emit(
-        self, op: Any, inputs: tuple[Value, ...], attrs: dict[str, Any], avals: tuple[Aval, ...] | None = None
+        self,
+        op: Primitive | str,
+        inputs: tuple[Value, ...],
+        attrs: dict[str, Any],
+        avals: tuple[Aval, ...] | None = None,
     ) -> tuple[Value, ...]:
         """Apply `op` in the new graph, by the rules, and return its results.
 
@@ -214,7 +219,7 @@ class Rebuild:
         if node.op.name in ("assign_variable", "take_variable"):
             self._stored[node.inputs[0]] = node.inputs[1]
 
-    def emit1(self, op: Any, *inputs: Value, **attrs: Any) -> Value:
+    def emit1(self, op: Primitive | str, *inputs: Value, **attrs: Any) -> Value:
         """Apply `op` and return its first result."""
         return self.emit(op, inputs, attrs)[0]
 
@@ -232,7 +237,7 @@ def exactly(aval: Aval, other: Aval) -> bool:
     return aval.dtype == other.dtype and aval.is_static and aval.shape == other.shape
 
 
-def is_pure(op: Any, attrs: dict[str, Any]) -> bool:
+def is_pure(op: Primitive, attrs: dict[str, Any]) -> bool:
     """Whether an application only computes."""
     if op.effect is not None:
         return False

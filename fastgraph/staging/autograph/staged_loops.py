@@ -396,7 +396,6 @@ class Loop:
 
     def _fill(self, stacks: list[Any]) -> None:
         """Give the names of the lists that were appended to what the loop has appended."""
-
         for appended in self.appended:
             rows = []
             for k, _ in enumerate(nesting.flatten(appended.structure)):
@@ -449,7 +448,6 @@ class Loop:
         test = self.test
 
         def next_test(i: Any) -> Any:
-
             return and_(lambda: goes_on, lambda: test(i))
 
         rest = Loop(next_test, self.body, self.blocks, self.get_state, self.set_state, self.names, self.kind)
@@ -515,7 +513,6 @@ def _dims(shape: TensorShape) -> Any:
 
 def _rows(appended: _Appended, recorder: StagedList) -> list[Any]:
     """Return what an iteration appends, one tensor per leaf of an element. Raises ValueError for another number."""
-
     if len(recorder.new) != appended.per_iteration:
         refused = changed_in_loop(appended.found, [*appended.start, *recorder.new])
         grow(appended.found, appended.structure, refused)
