@@ -47,6 +47,8 @@ NAMESPACES: dict[str, str] = {
     "nn": "functions for neural networks",
     "nn.experimental": "functions for neural networks that may still change",
     "optimizers": "tf.keras.optimizers by its short name",
+    "profiler": "where the time of compiled calls goes",
+    "profiler.experimental": "recordings that are written below a log directory",
     "ragged": "rows of different lengths",
     "random": "random numbers",
     "random.experimental": "functions of random numbers that may still change",
@@ -117,6 +119,9 @@ PUBLIC: dict[str, str] = {
     "types.experimental.PolymorphicFunction": "staging.function:Function",
     **_same("state.module", "Module"),
     **_same("composites.tensor_array", "TensorArray TensorArraySpec"),
+    **_same("profiling.machine_peaks", "Ceilings ceilings", ("profiler",)),
+    **_same("profiling.recording", "KernelRow Recording StepEvent record", ("profiler",)),
+    **_same("profiling.sessions", "Profile ProfilerOptions Trace start stop", ("profiler.experimental",)),
     **_same("core.tape.indexed_slices", "IndexedSlices IndexedSlicesSpec"),
     **_same("composites.sparse_tensor", "SparseTensor", ("", "sparse")),
     **_same("composites.sparse_tensor", "SparseTensorSpec"),
@@ -225,7 +230,7 @@ FILES = (
     "compat", "data", "data.experimental", "errors", "keras", "keras.activations", "keras.backend", "keras.constraints",
     "keras.initializers", "keras.layers",
     "keras.losses", "keras.metrics", "keras.models", "keras.optimizers", "keras.optimizers.schedules",
-    "keras.regularizers", "profiler", "profiler.experimental", "testing",
+    "keras.regularizers", "testing",
 )  # fmt: skip
 
 #: What to use for names that are often asked for and not built yet.
@@ -489,7 +494,7 @@ class _UnknownModules:
     """
 
     @staticmethod
-    def find_spec(full: str, path: Any = None, target: Any = None) -> None:
+    def find_spec(full: str, path: object = None, target: object = None) -> None:
         """Return None: there is no such module. Raises NotBuiltImportError if TensorFlow has it."""
         if full.startswith(f"{ROOT}."):
             namespace, _, name = full.removeprefix(f"{ROOT}.").rpartition(".")

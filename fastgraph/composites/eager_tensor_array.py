@@ -43,7 +43,7 @@ class TensorArray:
 
     traced: ClassVar[type[TracedTensorArray]]  # the class of those that a graph under construction has
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+    def __new__(cls, *args: object, **kwargs: object) -> Any:
         """Make one of the kind that fits: while a graph is built, a value of that graph."""
         if cls is TensorArray and current_trace() is not None:
             return object.__new__(cls.traced)
@@ -71,7 +71,7 @@ class TensorArray:
         self._infer_shape = infer_shape
         self._begin(size, as_dims(element_shape))
 
-    def _begin(self, size: Any, element: Shape) -> None:
+    def _begin(self, size: object, element: Shape) -> None:
         """Have `size` entries, none of them written."""
         if size is None:
             raise ValueError("Size must be declared for TensorArrays when eager execution is enabled.")
@@ -143,7 +143,7 @@ class TensorArray:
             return now.identity()
         return self
 
-    def grad(self, source: Any, flow: Any = None, name: str | None = None) -> TensorArray:
+    def grad(self, source: object, flow: object = None, name: str | None = None) -> TensorArray:
         """Not supported: tapes see the entries. Raises NotImplementedError."""
         raise NotImplementedError(
             "TensorArray.grad is not supported when executing eagerly; eager's gradient implementation does not use"
@@ -152,7 +152,7 @@ class TensorArray:
 
     # One entry.
 
-    def write(self, index: Any, value: Any, name: str | None = None) -> TensorArray:
+    def write(self, index: object, value: object, name: str | None = None) -> TensorArray:
         """Make `value` the entry `index`.
 
         Raises OutOfRangeError for an index below 0, or beyond the end where the size is not dynamic; ValueError for
@@ -179,7 +179,7 @@ class TensorArray:
         self._entries[place] = entry
         return self
 
-    def read(self, index: Any, name: str | None = None) -> Any:
+    def read(self, index: object, name: str | None = None) -> Any:
         """Return the entry `index`, which is then gone where entries are cleared after they were read.
 
         Raises OutOfRangeError for an index that is not there, InvalidArgumentError for an entry that was read before,
@@ -209,7 +209,7 @@ class TensorArray:
             return zeros((0, *self._element_shape), self._dtype)
         return stack([self._kept(i) for i in range(len(self._entries))], name=name)
 
-    def gather(self, indices: Any, name: str | None = None) -> Any:
+    def gather(self, indices: object, name: str | None = None) -> Any:
         """Return the entries that `indices` names along a new first axis. i[n] -> t[n, *element]."""
         if (now := self._now()) is not None:
             return now.gather(indices, name=name)
@@ -238,7 +238,7 @@ class TensorArray:
                 raise invalid(f"Concat saw a scalar shape at index {place} but requires at least vectors.")
         return concat(entries, 0, name=name)
 
-    def unstack(self, value: Any, name: str | None = None) -> TensorArray:
+    def unstack(self, value: object, name: str | None = None) -> TensorArray:
         """Make the parts of `value` along its first axis the entries. t[n, *element].
 
         Raises ValueError for more parts than entries where the size is not dynamic.
@@ -253,7 +253,7 @@ class TensorArray:
         self._replace(parts)
         return self
 
-    def scatter(self, indices: Any, value: Any, name: str | None = None) -> TensorArray:
+    def scatter(self, indices: object, value: object, name: str | None = None) -> TensorArray:
         """Write the parts of `value` to the entries that `indices` names. i[n], t[n, *element]."""
         if (now := self._now()) is not None:
             return now.scatter(indices, value, name=name)
@@ -267,7 +267,7 @@ class TensorArray:
             self.write(int(place), part)
         return self
 
-    def split(self, value: Any, lengths: Any, name: str | None = None) -> TensorArray:
+    def split(self, value: object, lengths: object, name: str | None = None) -> TensorArray:
         """Make pieces of `value` of these lengths along its first axis the entries. t[n, *rest], i[k].
 
         Raises InvalidArgumentError where the lengths do not fit the entries or `value`.
@@ -371,7 +371,7 @@ def _unwritten(count: int) -> list[None]:
         raise ResourceExhaustedError(None, None, f"Out of memory: a TensorArray of {count} entries") from None
 
 
-def _number(value: Any, what: str) -> int:
+def _number(value: object, what: str) -> int:
     """An index or size as an int. NotImplementedError for one that is known only when a graph runs."""
     if type(value) is int:
         return value

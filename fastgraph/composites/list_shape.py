@@ -50,7 +50,7 @@ class ListShape:
         """Whether all its tensors have the shape that is known, before anything is written too."""
         return self.whole and not self.given
 
-    def serves(self, trace: Any) -> bool:
+    def serves(self, trace: object) -> bool:
         """Whether `trace` is the one this was made in, or inside of it."""
         return reaches(trace, self.trace)
 

@@ -58,7 +58,7 @@ class CompositeElements:
         """Element `i`."""
         return nesting.pack_sequence_as(self.structure, [rows[i] for rows in self._rows])
 
-    def at(self, i: Any) -> Any:
+    def at(self, i: object) -> Any:
         """Element `i` (i32[]) in a trace."""
         rows = [leaf[i] if isinstance(leaf, RaggedTensor) else gather(leaf, i) for leaf in self._leaves]
         return nesting.pack_sequence_as(self.structure, rows)

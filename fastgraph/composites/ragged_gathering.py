@@ -23,7 +23,7 @@ from fastgraph.ops.runtime_assertions import assert_equal, assert_less, assert_n
 from fastgraph.ops.scatter import gather_nd
 
 
-def gather_ragged(params: Any, indices: Any, axis: int | None, batch_dims: int) -> Any:
+def gather_ragged(params: object, indices: object, axis: int | None, batch_dims: int) -> Any:
     """tf.gather where params, indices or both are ragged; the axis None is that after the batches.
 
     Raises: ValueError for axes and batches that there are not; InvalidArgumentError for an index out of its row.
@@ -53,7 +53,7 @@ def _rank(indices: Any) -> int:
     return rank
 
 
-def _gathered(params: Any, indices: Any, axis: int, batches: int) -> Any:
+def _gathered(params: object, indices: Any, axis: int, batches: int) -> Any:
     """As gather_ragged, axes counted from the front."""
     if not isinstance(params, RaggedTensor) and not isinstance(indices, RaggedTensor):
         return gather(params, indices, axis=axis, batch_dims=batches)
@@ -86,7 +86,7 @@ def _gathered(params: Any, indices: Any, axis: int, batches: int) -> Any:
     return rows.with_values(_gathered(rows.values, inner.values, axis - 1, batches - 1))
 
 
-def _check_batches(given: Any, other: Any, what: str, others: str) -> None:
+def _check_batches(given: object, other: object, what: str, others: str) -> None:
     """Raise ValueError where batches of one of the two are known to have rows of several lengths, and of one not."""
     if isinstance(given, RaggedTensor) and given.uniform_row_length is None and not isinstance(other, RaggedTensor):
         raise ValueError(
@@ -131,7 +131,7 @@ def _extents(x: Any) -> list[Any]:
     return [n if n is not None else shape(x, int64)[i] for i, n in enumerate(x.shape)]
 
 
-def gather_nd_ragged(params: Any, indices: Any) -> Any:
+def gather_nd_ragged(params: object, indices: object) -> Any:
     """tf.gather_nd where params, indices or both are ragged.
 
     Raises: ValueError for indices of unknown or ragged length; InvalidArgumentError out of range.

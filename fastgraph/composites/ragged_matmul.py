@@ -46,7 +46,7 @@ def matmul(prim: Any, a: Any, b: Any, attrs: dict[str, Any]) -> Any:
     return _of_batch(prim, a, b, attrs)
 
 
-def _matrix(x: Any) -> Any:
+def _matrix(x: object) -> Any:
     """A matrix that may be called ragged as a dense one."""
     if not isinstance(x, RaggedTensor):
         return x

@@ -44,7 +44,7 @@ from fastgraph.ops.segments import (
 # ---- dense and sparse -----------------------------------------------------------------------------------------------
 
 
-def from_dense(tensor: Any, lengths: Any, padding: Any, ragged_rank: int, splits_dtype: DType) -> Any:
+def from_dense(tensor: object, lengths: object, padding: object, ragged_rank: int, splits_dtype: DType) -> Any:
     """RaggedTensor.from_tensor."""
     if lengths is not None and padding is not None:
         raise ValueError("Specify argument `lengths` or `padding`, but not both.")
@@ -91,13 +91,13 @@ def _extent(x: Any, axis: int) -> Any:
     return x.shape[axis] if x.shape[axis] is not None else shape(x, int64)[axis]
 
 
-def _kept(lengths: Any, tensor: Any, axis: int) -> Any:
+def _kept(lengths: object, tensor: object, axis: int) -> Any:
     lengths = as_tensor(lengths, int64)
     lengths.shape.assert_has_rank(1)
     return sequence_mask(lengths, as_tensor(_extent(tensor, axis), int64))  # in whose dtype it compares
 
 
-def _cut(tensor: Any, mask: Any, splits_dtype: DType) -> RaggedTensor:
+def _cut(tensor: object, mask: object, splits_dtype: DType) -> RaggedTensor:
     lengths = reduce_sum(cast(mask, int64), 1)
     return made(boolean_mask(tensor, mask), cast(splits_of(lengths), splits_dtype))
 
@@ -116,7 +116,7 @@ def from_sparse(st_input: Any, splits_dtype: DType) -> RaggedTensor:
     return made(st_input.values, cast(splits_of(lengths), splits_dtype))
 
 
-def to_dense(rt: RaggedTensor, default_value: Any, wanted: Any) -> Any:
+def to_dense(rt: RaggedTensor, default_value: object, wanted: object) -> Any:
     """RaggedTensor.to_tensor."""
     flat, rank = rt.flat_values, rt.shape.rank
     own = rt.bounding_shape(out_type=int64)
@@ -163,7 +163,7 @@ def _limits(wanted: Any, rank: int | None) -> list[Any]:
     return found
 
 
-def _limit(wanted: Any, own: Any) -> Any:
+def _limit(wanted: object, own: object) -> Any:
     """An extent in int64; one that only a call knows may be below 0, which is the tensor's own."""
     return select(wanted < 0, own, wanted) if isinstance(wanted, Tensor) else convert(wanted, int64)
 
@@ -306,14 +306,14 @@ def _reduce(prim: Primitive, inputs: tuple[Any, ...], attrs: dict[str, Any]) -> 
     return _along(rt, chosen, prim.name, keepdims)
 
 
-def _along(rt: Any, axes: Sequence[int], kind: str, keepdims: bool) -> Any:
+def _along(rt: object, axes: Sequence[int], kind: str, keepdims: bool) -> Any:
     for axis in reversed(axes):  # an axis that is named twice is reduced twice
         rt = _along_one(rt, axis, kind)
         rt = expand_axis(rt, axis) if keepdims else rt
     return rt
 
 
-def _along_one(rt: Any, axis: int, kind: str) -> Any:
+def _along_one(rt: object, axis: int, kind: str) -> Any:
     if not isinstance(rt, RaggedTensor):
         return getattr(reduction, f"reduce_{kind}")(rt, axis)
     if axis > 1:
@@ -325,7 +325,7 @@ def _along_one(rt: Any, axis: int, kind: str) -> Any:
     return _segments(rt.values, positions(lengths), longest, kind)
 
 
-def _segments(rows: Any, ids: Any, n: Any, kind: str) -> Any:
+def _segments(rows: object, ids: object, n: object, kind: str) -> Any:
     """The rows that belong to each of n segments as one, element by element; as long as the longest of them."""
     if not isinstance(rows, RaggedTensor):
         return _BY_SEGMENT[kind](rows, ids, n)
@@ -382,7 +382,7 @@ def _one(prim: Primitive, rt: RaggedTensor, attrs: dict[str, Any]) -> Any:
     raise unsupported(rt)
 
 
-def _one_hot_axis(indices: Any, axis: int) -> int:
+def _one_hot_axis(indices: object, axis: int) -> int:
     """The axis of the innermost values' one_hot. Raises: ValueError for one that is ragged, or outside of these."""
     if not isinstance(indices, RaggedTensor) or axis < 0:
         return axis

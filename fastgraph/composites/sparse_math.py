@@ -57,7 +57,7 @@ from fastgraph.ops.sorting import argsort
 # ---- two of them ----------------------------------------------------------------------------------------------------
 
 
-def add(a: Any, b: Any, threshold: Any = 0) -> Any:
+def add(a: Any, b: Any, threshold: object = 0) -> Any:
     """The sum of two SparseTensors, sparse, without values below `threshold` in size; of one and a dense tensor, dense.
 
     Raises: InvalidArgumentError if the shapes differ; TypeError if neither is sparse. Source: tf.sparse.add.
@@ -77,7 +77,7 @@ def add(a: Any, b: Any, threshold: Any = 0) -> Any:
     return retain(result, greater_equal(abs(values), threshold))
 
 
-def _add_dense(sparse: SparseTensor, dense: Any) -> Any:
+def _add_dense(sparse: SparseTensor, dense: object) -> Any:
     dense = as_tensor(dense, sparse.dtype)
     ranks = sparse.shape.rank, dense.shape.rank
     if None not in ranks and ranks[0] != ranks[1]:
@@ -91,7 +91,7 @@ def _add_dense(sparse: SparseTensor, dense: Any) -> Any:
     return add_dense(dense, fitted(scatter_nd(sparse.indices, sparse.values, shape(dense, int64)), dense.shape))
 
 
-def maximum(sp_a: Any, sp_b: Any, name: str | None = None) -> SparseTensor:
+def maximum(sp_a: object, sp_b: object, name: str | None = None) -> SparseTensor:
     """The greater of each two elements, where one of the two SparseTensors has one. Source: tf.sparse.maximum.
 
     Raises: InvalidArgumentError if the shapes differ.
@@ -99,7 +99,7 @@ def maximum(sp_a: Any, sp_b: Any, name: str | None = None) -> SparseTensor:
     return _extreme(sp_a, sp_b, maximum_dense)
 
 
-def minimum(sp_a: Any, sp_b: Any, name: str | None = None) -> SparseTensor:
+def minimum(sp_a: object, sp_b: object, name: str | None = None) -> SparseTensor:
     """The lesser of each two elements, where one of the two SparseTensors has one. Source: tf.sparse.minimum.
 
     Raises: InvalidArgumentError if the shapes differ.
@@ -152,7 +152,11 @@ def _merged(a: SparseTensor, b: SparseTensor, combine: Callable[..., Any]) -> tu
 
 
 def reduce_sum(
-    sp_input: Any, axis: Any = None, keepdims: Any = None, output_is_sparse: bool = False, name: str | None = None
+    sp_input: object,
+    axis: object = None,
+    keepdims: object = None,
+    output_is_sparse: bool = False,
+    name: str | None = None,
 ) -> Any:
     """Sum of the elements along `axis` (None: all), dense or sparse.
 
@@ -162,7 +166,11 @@ def reduce_sum(
 
 
 def reduce_max(
-    sp_input: Any, axis: Any = None, keepdims: Any = None, output_is_sparse: bool = False, name: str | None = None
+    sp_input: object,
+    axis: object = None,
+    keepdims: object = None,
+    output_is_sparse: bool = False,
+    name: str | None = None,
 ) -> Any:
     """Greatest of the values along `axis` (None: all), dense, with 0 where there is none, or sparse.
 
@@ -171,7 +179,7 @@ def reduce_max(
     return _reduce(sp_input, axis, keepdims, output_is_sparse, unsorted_segment_max)
 
 
-def _reduce(sp_input: Any, axis: Any, keepdims: Any, sparse: bool, combine: Callable[..., Any]) -> Any:
+def _reduce(sp_input: object, axis: object, keepdims: object, sparse: bool, combine: Callable[..., Any]) -> Any:
     sp = as_sparse(sp_input)
     rank = known_rank(sp, "A reduction")
     axes = static_axes(axis)
@@ -205,7 +213,7 @@ def _reduce(sp_input: Any, axis: Any, keepdims: Any, sparse: bool, combine: Call
     return reshape(totals, lengths)
 
 
-def softmax(sp_input: Any, name: str | None = None) -> SparseTensor:
+def softmax(sp_input: object, name: str | None = None) -> SparseTensor:
     """Softmax along the last axis over the values there are. f -> f. Source: tf.sparse.softmax.
 
     Raises: InvalidArgumentError for fewer than two axes, or values that are not floating.
@@ -229,7 +237,7 @@ def softmax(sp_input: Any, name: str | None = None) -> SparseTensor:
 
 
 def sparse_dense_matmul(
-    sp_a: Any, b: Any, adjoint_a: bool = False, adjoint_b: bool = False, name: str | None = None
+    sp_a: object, b: Any, adjoint_a: bool = False, adjoint_b: bool = False, name: str | None = None
 ) -> Any:
     """The matrix product of a SparseTensor and a dense matrix (or the other way round), either of them adjoint first.
 
@@ -266,7 +274,7 @@ def sparse_dense_matmul(
     return scatter_nd(sp.indices[:, rows : rows + 1], products, stack([cast(n, int64), shape(b, int64)[1]]))
 
 
-def _adjoint(x: Any) -> Any:
+def _adjoint(x: object) -> Any:
     return conj(transpose(x, [1, 0]))
 
 
@@ -276,8 +284,8 @@ def sampled_addmm(
     dense_shape: Any,
     mat1: Any,
     mat2: Any,
-    beta: Any = 1.0,
-    alpha: Any = 1.0,
+    beta: object = 1.0,
+    alpha: object = 1.0,
     output_type: Any = float32,
 ) -> tuple[Any, Any, Any]:
     """(indices, beta * values + alpha * (mat1 @ mat2)[indices], dense_shape), matrix by matrix.
@@ -307,10 +315,10 @@ def sampled_addmm(
 
 
 def segment_sum(
-    data: Any,
-    indices: Any,
-    segment_ids: Any,
-    num_segments: Any = None,
+    data: object,
+    indices: object,
+    segment_ids: object,
+    num_segments: object = None,
     name: str | None = None,
     sparse_gradient: bool = False,
 ) -> Any:
@@ -322,10 +330,10 @@ def segment_sum(
 
 
 def segment_mean(
-    data: Any,
-    indices: Any,
-    segment_ids: Any,
-    num_segments: Any = None,
+    data: object,
+    indices: object,
+    segment_ids: object,
+    num_segments: object = None,
     name: str | None = None,
     sparse_gradient: bool = False,
 ) -> Any:
@@ -352,7 +360,12 @@ def segment_sqrt_n(
 
 
 def _by_segment(
-    data: Any, indices: Any, segment_ids: Any, number: Any, ordered: Callable[..., Any], counted: Callable[..., Any]
+    data: object,
+    indices: Any,
+    segment_ids: Any,
+    number: object,
+    ordered: Callable[..., Any],
+    counted: Callable[..., Any],
 ) -> Any:
     indices, ids = as_tensor(indices, int32), as_tensor(segment_ids, int32)
     if not indices.shape.is_compatible_with(ids.shape):

@@ -61,7 +61,7 @@ class SparseTensor:
         _check_extents(known_extents(self._dense_shape))
 
     @classmethod
-    def from_value(cls, sparse_tensor_value: Any) -> SparseTensor:
+    def from_value(cls, sparse_tensor_value: object) -> SparseTensor:
         """Return a SparseTensor with the fields of one, or of a named tuple like it. TypeError for anything else."""
         fields = ("indices", "values", "dense_shape")
         named = isinstance(sparse_tensor_value, tuple) and getattr(sparse_tensor_value, "_fields", None) == fields
@@ -134,27 +134,27 @@ class SparseTensor:
             found += [one for one in made if one not in found]
         return found
 
-    def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
+    def eval(self, feed_dict: object = None, session: object = None) -> Any:
         """Sessions do not exist here: raises as reading `graph` does, else NotImplementedError."""
         raise NotImplementedError(f"There is no session to evaluate {self.graph} in; call a fastgraph.function")
 
-    def with_values(self, new_values: Any) -> SparseTensor:
+    def with_values(self, new_values: object) -> SparseTensor:
         """Return a SparseTensor with other values at the same places. Raises ValueError for another number of them."""
         made = SparseTensor(self._indices, new_values, self._dense_shape)
         made._known = self._known
         return made
 
-    def __mul__(self, y: Any) -> SparseTensor:
+    def __mul__(self, y: object) -> SparseTensor:
         return self._times(y)
 
-    def __truediv__(self, y: Any) -> SparseTensor:
+    def __truediv__(self, y: object) -> SparseTensor:
         return self.with_values(truediv(self._values, broadcast_values(self, y)))
 
-    def __div__(self, y: Any) -> SparseTensor:
+    def __div__(self, y: object) -> SparseTensor:
         divide = truncatediv if self.dtype.is_integer else truediv
         return self.with_values(divide(self._values, broadcast_values(self, y)))
 
-    def _times(self, y: Any) -> SparseTensor:
+    def _times(self, y: object) -> SparseTensor:
         return self.with_values(self._values * broadcast_values(self, y))
 
     def __repr__(self) -> str:
@@ -218,7 +218,7 @@ class SparseTensorSpec(TypeSpec):
         self._dtype = as_dtype(dtype)
 
     @classmethod
-    def from_value(cls, value: Any) -> SparseTensorSpec:
+    def from_value(cls, value: object) -> SparseTensorSpec:
         """Return the spec of a SparseTensor. Raises TypeError for anything else."""
         if not isinstance(value, SparseTensor):
             raise TypeError("Expected SparseTensor or SparseTensorValue.")
@@ -260,7 +260,7 @@ class SparseTensorSpec(TypeSpec):
         return made
 
 
-def as_sparse(value: Any) -> SparseTensor:
+def as_sparse(value: object) -> SparseTensor:
     """`value`, if it is a SparseTensor or a named tuple like one. Raises TypeError."""
     if isinstance(value, SparseTensor):
         return value
@@ -269,7 +269,7 @@ def as_sparse(value: Any) -> SparseTensor:
     raise TypeError("Input must be a SparseTensor.")
 
 
-def with_shape(indices: Any, values: Any, dense_shape: Any, known: Any) -> SparseTensor:
+def with_shape(indices: object, values: object, dense_shape: object, known: Any) -> SparseTensor:
     """A SparseTensor of whose dense shape `known` is known besides."""
     made = SparseTensor(indices, values, dense_shape)
     made._known = TensorShape(known)

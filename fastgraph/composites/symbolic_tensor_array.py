@@ -88,14 +88,14 @@ def unify(a: TensorArray, b: TensorArray) -> None:
                 two.note_rank(rank)
 
 
-def unify_all(first: Any, second: Any) -> None:
+def unify_all(first: object, second: object) -> None:
     """`unify` the TensorArrays in the same places of two structures."""
     for a, b in zip(flatten(first), flatten(second), strict=False):
         if isinstance(a, TensorArray) and isinstance(b, TensorArray):
             unify(a, b)
 
 
-def follow(result: Any, leaves: list[Any], outputs: list[Any]) -> None:
+def follow(result: object, leaves: list[Any], outputs: list[Any]) -> None:
     """Let the outputs of a graph know what becomes known of the TensorArrays in its `result`."""
     for array in flatten(result):
         if isinstance(array, TracedTensorArray):
@@ -207,7 +207,7 @@ class TracedTensorArray(TensorArray):
     uneven: ClassVar[type[TracedTensorArray]]  # those whose entries may differ in shape
     _unused: tuple[Any, str] | None = None  # of what `write` gave and nobody has looked at: in which trace, and where
 
-    def _begin(self, size: Any, element: Shape) -> None:
+    def _begin(self, size: object, element: Shape) -> None:
         self._count: Any = None  # the number of entries of one that can grow, once it has a buffer
         self._buffer: Any = None
         self._begun: Any = False  # of what has a buffer: whether an entry was written, which says the shape of all
@@ -309,7 +309,7 @@ class TracedTensorArray(TensorArray):
 
     # One entry.
 
-    def write(self, index: Any, value: Any, name: str | None = None) -> TensorArray:
+    def write(self, index: object, value: object, name: str | None = None) -> TensorArray:
         """Return the TensorArray with `value` as the entry `index`.
 
         Raises ValueError for another shape, InvalidArgumentError for another dtype than that of the entries and, when
@@ -336,7 +336,7 @@ class TracedTensorArray(TensorArray):
         made._unused = unused
         return made
 
-    def _written(self, at: Any, entry: Any) -> TracedTensorArray:
+    def _written(self, at: Any, entry: object) -> TracedTensorArray:
         """Write to a place that only the graph knows, and return this one."""
         buffer = self._buffer_here()
         if self._dynamic_size:
@@ -349,7 +349,7 @@ class TracedTensorArray(TensorArray):
         self._begun = True
         return self
 
-    def read(self, index: Any, name: str | None = None) -> Any:
+    def read(self, index: object, name: str | None = None) -> Any:
         """Return the entry `index`; zeros of the others' shape for one that was never written.
 
         Raises InvalidArgumentError when the graph runs for an index that is not there, and where no entry was written
@@ -390,7 +390,7 @@ class TracedTensorArray(TensorArray):
             )
         return self._rows("stack")
 
-    def gather(self, indices: Any, name: str | None = None) -> Any:
+    def gather(self, indices: object, name: str | None = None) -> Any:
         """Return the entries that `indices` names along a new first axis. i[n] -> t[n, *element]."""
         if isinstance(indices, (list, tuple)) and not indices:
             indices = zeros([0], int32)
@@ -418,7 +418,7 @@ class TracedTensorArray(TensorArray):
             joined.set_shape((None if n is None or first is None else n * first, *self._shape.element[1:]))
         return joined
 
-    def unstack(self, value: Any, name: str | None = None) -> TensorArray:
+    def unstack(self, value: object, name: str | None = None) -> TensorArray:
         """Return a TensorArray whose entries are the parts of `value` along its first axis. t[n, *element].
 
         Raises ValueError for more parts than entries where the size is not dynamic.
@@ -506,7 +506,7 @@ class TracedTensorArray(TensorArray):
         made.__dict__.update(self.__dict__)
         return made
 
-    def _known(self, index: Any) -> int | None:
+    def _known(self, index: object) -> int | None:
         """The index as an int, where entries are in Python and it is known and not negative."""
         if self._entries is None:
             return None
@@ -543,7 +543,7 @@ class TracedTensorArray(TensorArray):
             entry = zeros(self._shape.element, self._dtype)
         return entry
 
-    def _reserve(self, n: Any) -> Any:
+    def _reserve(self, n: object) -> Any:
         name = self._dtype.name
         if self._shape.whole:
             return list_reserve(n, dtype=name, element=self._shape.element)
@@ -641,7 +641,7 @@ def _is_scratch(trace: Any) -> bool:
     return trace is not None
 
 
-def _integer(value: Any, what: str) -> Any:
+def _integer(value: object, what: str) -> Any:
     """An index or size as an integer tensor."""
     tensor = as_tensor(value, int32) if type(value) is int else as_tensor(value)
     if not tensor.dtype.is_integer:

@@ -22,7 +22,7 @@ MOST_DIMENSIONS = 8
 WIDTH = 2 + MOST_DIMENSIONS  # of a row of places
 
 
-def nothing(dtype: Any) -> Any:
+def nothing(dtype: object) -> Any:
     """No numbers, of which there may be more."""
     return list_grow(zeros((0,), dtype), -1)
 
@@ -35,7 +35,7 @@ def row_of(start: Any, dims: Any) -> Any:
     )
 
 
-def parts_of(entries: Sequence[Any], dtype: Any) -> tuple[Any, Any, Any]:
+def parts_of(entries: Sequence[Any], dtype: object) -> tuple[Any, Any, Any]:
     """Return the numbers and places of entries, of which None were not written, and how many numbers there are."""
     used, places = convert(0, int32), list_reserve(convert(len(entries), int32), dtype="int32", element=(WIDTH,))
     numbers = [nothing(dtype)]

@@ -104,7 +104,7 @@ class UnevenTensorArray(TracedTensorArray):
         made._entries, made._flat, made._places, made._used, made._count = None, flat, places, used, count
         return made  # type: ignore[no-any-return]
 
-    def _written(self, at: Any, entry: Any) -> UnevenTensorArray:
+    def _written(self, at: object, entry: object) -> UnevenTensorArray:
         flat, places, used, *count = self.pieces()
         row = row_of(used, shape_of_tensor(entry))
         row.set_shape((WIDTH,))
@@ -112,7 +112,7 @@ class UnevenTensorArray(TracedTensorArray):
         last = maximum(count[0], cast(at, int32) + 1) if count else None
         return self._changed(list_extend(flat, used, reshape(entry, [-1])), places, used + size(entry), last)
 
-    def read(self, index: Any, name: str | None = None) -> Any:
+    def read(self, index: object, name: str | None = None) -> Any:
         """Return the entry `index`.
 
         Raises InvalidArgumentError when the graph runs for one that is not there or was never written.
@@ -134,7 +134,7 @@ class UnevenTensorArray(TracedTensorArray):
             found.set_shape(self._shape.element)
         return found
 
-    def _rank(self, found: Any) -> Any:
+    def _rank(self, found: object) -> Any:
         """How many dimensions an entry has: as far as that is known while tracing, else as `found` says."""
         if self._shape.element is not None:
             return len(self._shape.element)
@@ -171,7 +171,7 @@ class UnevenTensorArray(TracedTensorArray):
             return super().stack(name)
         return self._alike(*self._held(), name)
 
-    def gather(self, indices: Any, name: str | None = None) -> Any:
+    def gather(self, indices: object, name: str | None = None) -> Any:
         """Return the entries that `indices` names along a new first axis. i[n] -> t[n, *element]."""
         flat, places = self._held()
         return self._alike(flat, gather(places, indices), name)
@@ -200,7 +200,7 @@ class UnevenTensorArray(TracedTensorArray):
             found.set_shape((None, *self._shape.element[1:]))
         return found
 
-    def _rows_of(self, starts: Any, lengths: Any, rest: Any) -> Any:
+    def _rows_of(self, starts: Any, lengths: object, rest: Any) -> Any:
         """Places of entries that begin at `starts` and have the extents [length, *rest]. i32[k, WIDTH]."""
         n = shape_of_tensor(starts)[0]
         rank = shape_of_tensor(rest)[0] + (lengths is not None)
@@ -214,7 +214,7 @@ class UnevenTensorArray(TracedTensorArray):
         found.set_shape((found.aval.shape and found.aval.shape[0], WIDTH))
         return found
 
-    def unstack(self, value: Any, name: str | None = None) -> TensorArray:
+    def unstack(self, value: object, name: str | None = None) -> TensorArray:
         """Return a TensorArray whose entries are the parts of `value` along its first axis. t[n, *element]."""
         whole = as_tensor(value, self._dtype)
         known = whole.aval.shape[0] if whole.aval.shape else None

@@ -87,7 +87,7 @@ class Dataset(InElements):
             return self
         return Dataset(self.source, None, from_array(owned(self.source), None, False))
 
-    def __array__(self, *_: Any, **__: Any) -> Any:
+    def __array__(self, *_: object, **__: object) -> Any:
         raise unsupported(self)
 
     # -- iteration
@@ -113,7 +113,7 @@ class Dataset(InElements):
                 )
         return NumpyIterator(iter(self))
 
-    def reduce(self, initial_state: Any, reduce_func: Callable[..., Any], name: str | None = None) -> Any:
+    def reduce(self, initial_state: object, reduce_func: Callable[..., Any], name: str | None = None) -> Any:
         """Return the last state of `state = reduce_func(state, element)`. Source: tf.data.Dataset.reduce."""
         if current_trace() is None and self.source is not None:
             with init_scope():
@@ -127,13 +127,13 @@ class Dataset(InElements):
     # -- where elements come from
 
     @staticmethod
-    def from_tensors(tensors: Any, name: str | None = None) -> Dataset:
+    def from_tensors(tensors: object, name: str | None = None) -> Dataset:
         """Return the dataset of one element. Source: tf.data.Dataset.from_tensors."""
         element = _element(tensors)
         return made(sources.Tensors, *flat(element), spec=spec_of(element))
 
     @staticmethod
-    def from_tensor_slices(tensors: Any, name: str | None = None) -> Dataset:
+    def from_tensor_slices(tensors: object, name: str | None = None) -> Dataset:
         """Return the dataset of what lies along the first axis of each tensor. t[n,*s]... -> n elements t[*s]...
 
         Raises: ValueError for scalars and for first axes of different sizes. Source: tf.data.Dataset.
@@ -146,10 +146,10 @@ class Dataset(InElements):
     @staticmethod
     def from_generator(
         generator: Callable[..., Any],
-        output_types: Any = None,
-        output_shapes: Any = None,
+        output_types: object = None,
+        output_shapes: object = None,
         args: Any = None,
-        output_signature: Any = None,
+        output_signature: object = None,
         name: str | None = None,
     ) -> Dataset:
         """Return the dataset of what `generator(*args)` yields, called anew by every pass.
@@ -178,7 +178,7 @@ class Dataset(InElements):
         return made(sources.Range, *map(count, (start, stop, step)), dtype=as_dtype(output_type))
 
     @staticmethod
-    def zip(*args: Any, datasets: Any = None, name: str | None = None) -> Dataset:
+    def zip(*args: object, datasets: object = None, name: str | None = None) -> Dataset:
         """Return structures of elements, one of each dataset, until one of them has no more.
 
         Raises: TypeError for what is no structure of datasets. Source: tf.data.Dataset.zip.
@@ -206,7 +206,7 @@ class Dataset(InElements):
     def map(
         self,
         map_func: Callable[..., Any],
-        num_parallel_calls: Any = None,
+        num_parallel_calls: object = None,
         deterministic: bool | None = None,
         synchronous: bool | None = None,
         use_unbounded_threadpool: bool = False,
@@ -234,9 +234,9 @@ class Dataset(InElements):
 
     def batch(
         self,
-        batch_size: Any,
+        batch_size: object,
         drop_remainder: bool = False,
-        num_parallel_calls: Any = None,
+        num_parallel_calls: object = None,
         deterministic: bool | None = None,
         name: str | None = None,
     ) -> Dataset:
@@ -252,22 +252,22 @@ class Dataset(InElements):
         """Return what lies along the first axis of each element."""
         return made(transformations.Unbatch, self)
 
-    def take(self, count: Any, name: str | None = None) -> Dataset:
+    def take(self, count: object, name: str | None = None) -> Dataset:
         """Return the first `count` elements; all if it is -1."""
         return made(transformations.Take, self, _count(count))
 
-    def skip(self, count: Any, name: str | None = None) -> Dataset:
+    def skip(self, count: object, name: str | None = None) -> Dataset:
         """Return the elements after the first `count`; none if it is -1."""
         return made(transformations.Skip, self, _count(count))
 
-    def repeat(self, count: Any = None, name: str | None = None) -> Dataset:
+    def repeat(self, count: object = None, name: str | None = None) -> Dataset:
         """Return all elements `count` times; for ever if it is None or -1."""
         return made(transformations.Repeat, self, -1 if count is None else _count(count))
 
     def shuffle(
         self,
-        buffer_size: Any,
-        seed: Any = None,
+        buffer_size: object,
+        seed: object = None,
         reshuffle_each_iteration: bool | None = None,
         name: str | None = None,
     ) -> Dataset:
@@ -284,7 +284,7 @@ class Dataset(InElements):
         reshuffle = reshuffle_each_iteration is not False
         return made(transformations.Shuffle, self, _count(buffer_size), seed=seeds, reshuffle=reshuffle)
 
-    def prefetch(self, buffer_size: Any, name: str | None = None) -> Dataset:
+    def prefetch(self, buffer_size: object, name: str | None = None) -> Dataset:
         """Return the same elements. `buffer_size` changes nothing yet: each is made when it is asked for.
 
         Raises: InvalidArgumentError for a size below -1, which like None means AUTOTUNE.
@@ -304,7 +304,7 @@ class Dataset(InElements):
             raise NotImplementedError("Dataset.cache keeps elements in memory: caching in a file is not built yet.")
         return made(transformations.Cache, self)
 
-    def enumerate(self, start: Any = 0, name: str | None = None) -> Dataset:
+    def enumerate(self, start: object = 0, name: str | None = None) -> Dataset:
         """Return pairs of a number i64[], from `start` on, and an element."""
         return made(transformations.Enumerate, self, _count(start))
 
@@ -335,7 +335,7 @@ def count(value: Any) -> Any:
 _count = count
 
 
-def _element(value: Any) -> Any:
+def _element(value: object) -> Any:
     """Return a structure of tensors, eager ones unless some are symbolic."""
     if any(isinstance(leaf, SymbolicTensor) for leaf in nesting.flatten(value, expand_composites=True)):
         return normalized(value)
@@ -343,10 +343,10 @@ def _element(value: Any) -> Any:
         return normalized(value)
 
 
-def made(kind: type[Source], *operands: Any, **options: Any) -> Dataset:
+def made(kind: type[Source], *operands: object, **options: object) -> Dataset:
     """Return the dataset of `kind(*operands, **options)`; operands are datasets, tensors and Python values."""
 
-    def is_symbolic(operand: Any) -> bool:
+    def is_symbolic(operand: object) -> bool:
         return isinstance(operand, SymbolicTensor) or (isinstance(operand, Dataset) and operand.source is None)
 
     if not any(map(is_symbolic, operands)):
@@ -407,7 +407,7 @@ class DatasetSpec(OfElements):
     def _to_components(self, value: Any) -> Any:
         return value.handle
 
-    def _from_components(self, components: Any) -> Dataset:
+    def _from_components(self, components: object) -> Dataset:
         one = self._dataset_shape.rank == 0
         return Dataset(found(components) if one else None, self._element_spec, components)
 
@@ -434,7 +434,7 @@ def _any_or_all(name: str, deciding: bool, dataset: Any) -> Any:
     if not isinstance(spec, TensorSpec) or spec.shape.rank != 0:
         raise ValueError(f'in a graph, the "{name}" builtin only works with datasets of scalars; got {spec}')
 
-    def decides(value: Any) -> Any:
+    def decides(value: object) -> Any:
         return comparison.equal(elementwise.cast(value, bool_), deciding)
 
     return dataset.map(decides).filter(lambda found: found).take(1).reduce(not deciding, lambda _, found: deciding)

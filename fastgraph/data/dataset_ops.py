@@ -95,24 +95,24 @@ class Recipe(Handled):
         self.build = build
 
 
-def get_next(handle: Any, spec: Any) -> Any:
+def get_next(handle: object, spec: object) -> Any:
     """Return the tensors of the next element, when the graph runs."""
     types = tuple([(leaf.dtype.code, leaf.aval.shape) for leaf in tensor_specs(spec)])
     return bind(get("iterator_get_next"), (handle,), {"types": types})
 
 
-def get_next_as_optional(handle: Any, spec: Any) -> Any:
+def get_next_as_optional(handle: object, spec: object) -> Any:
     """Return, when the graph runs, whether there is another element, and its tensors or zeros."""
     types = tuple([(leaf.dtype.code, leaf.aval.shape) for leaf in tensor_specs(spec)])
     return bind(get("iterator_get_next_as_optional"), (handle,), {"types": types})
 
 
-def has_next(handle: Any) -> Any:
+def has_next(handle: object) -> Any:
     """Return whether there is another element, when the graph runs."""
     return bind(get("iterator_has_next"), (handle,), {})
 
 
-def iterator_of(handle: Any) -> Any:
+def iterator_of(handle: object) -> Any:
     """Return the handle of a new iterator over a dataset, when the graph runs."""
     return bind(get("make_iterator"), (handle,), {})
 
@@ -129,6 +129,6 @@ def dataset_cardinality(dataset: Array) -> Any:
     return np.int64(resolve(dataset).cardinality())
 
 
-def cardinality_of(handle: Any) -> Any:
+def cardinality_of(handle: object) -> Any:
     """Return how many elements a dataset has, when the graph runs."""
     return bind(get("dataset_cardinality"), (handle,), {})

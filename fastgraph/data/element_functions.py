@@ -36,7 +36,7 @@ class Mapped:
             raise ValueError(f"Argument `func` must be a callable. Received func={function} (of type {type(function)})")
         arguments = spec if type(spec) is tuple else (spec,)
 
-        def of_tensors(*element: Any) -> Element:
+        def of_tensors(*element: object) -> Element:
             result = autograph.convert(function)(*packed(arguments, element))
             if isinstance(result, list):  # as many results, not one tensor of them
                 result = tuple(result)
@@ -161,7 +161,7 @@ class FlatMap(_OfFunction):
         return itertools.chain.from_iterable(map(inner, self.source.elements(run)))
 
 
-def reduced(source: Source, initial_state: Any, function: Callable[..., Any]) -> Any:
+def reduced(source: Source, initial_state: object, function: Callable[..., Any]) -> Any:
     """Return the last state of `state = function(state, element)`. Source: tf.data.Dataset.reduce."""
     state = normalized(initial_state)
     spec = spec_of(state)

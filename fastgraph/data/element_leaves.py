@@ -73,7 +73,7 @@ class Ragged(Dense):
         super().__init__(spec)
         self.n = 1 + max(spec.ragged_rank, 0)
 
-    def _like(self, shape: Any, ragged_rank: int) -> RaggedTensorSpec:
+    def _like(self, shape: object, ragged_rank: int) -> RaggedTensorSpec:
         return RaggedTensorSpec(shape, self.spec.dtype, ragged_rank, self.spec.row_splits_dtype)
 
     def batched(self, size: int | None) -> Any:
@@ -195,7 +195,7 @@ class Nothing(Dense):
 class Datasets(Dense):
     """The number of a dataset, or a tensor of several; its memory keeps them."""
 
-    def _of(self, shape: Any) -> Any:
+    def _of(self, shape: object) -> Any:
         return type(self.spec)(self.spec.element_spec, shape)
 
     def batched(self, size: int | None) -> Any:
@@ -210,7 +210,7 @@ class Datasets(Dense):
         return (from_array(together([as_array(row[0]) for row in rows]), None, False),)
 
 
-def kind_of(spec: Any) -> Dense:
+def kind_of(spec: object) -> Dense:
     """Return what a leaf with this spec does. Raises NotImplementedError for leaves that have no batches yet."""
     if isinstance(spec, TensorSpec):
         return Dense(spec)
@@ -225,17 +225,17 @@ def kind_of(spec: Any) -> Dense:
     raise NotImplementedError(f"Batches and slices of {type(spec).__name__} are not built yet.")
 
 
-def kinds_of(spec: Any) -> list[Dense]:
+def kinds_of(spec: object) -> list[Dense]:
     """Return what each leaf of an element's structure does."""
     return [kind_of(leaf) for leaf in nesting.flatten(spec)]
 
 
-def batched(spec: Any, size: int | None) -> Any:
+def batched(spec: object, size: int | None) -> Any:
     """Return the spec of `size` elements put together."""
     return nesting.map_structure(lambda leaf: kind_of(leaf).batched(size), spec)
 
 
-def unbatched(spec: Any) -> Any:
+def unbatched(spec: object) -> Any:
     """Return the spec of what lies along the first axis. Raises ValueError for scalars."""
     return nesting.map_structure(lambda leaf: kind_of(leaf).unbatched(), spec)
 

@@ -108,12 +108,12 @@ class IteratorSpec(OfElements):
     def _to_components(self, value: Any) -> Any:
         return value.handle
 
-    def _from_components(self, components: Any) -> OwnedIterator:
+    def _from_components(self, components: object) -> OwnedIterator:
         cursor = found(components)
         return OwnedIterator(cursor, self._element_spec, components)
 
 
-def found(handle: Any) -> Any:
+def found(handle: object) -> Any:
     """Return the object of an eager handle; None for one that exists only when the graph runs, or a spec."""
     return resolve(handle) if isinstance(handle, Tensor) and hasattr(handle, "numpy") else None
 
@@ -131,7 +131,7 @@ class NumpyIterator(Iterator[Any]):
         return f"NumpyIterator(iterator={self._iterator!r})"
 
 
-def _as_numpy(leaf: Any) -> Any:
+def _as_numpy(leaf: object) -> Any:
     if isinstance(leaf, SparseTensor):
         return to_dense(leaf).numpy()
     return leaf.numpy() if hasattr(leaf, "numpy") else leaf

@@ -27,13 +27,13 @@ class Optional:
         self._components = tuple(components)
 
     @staticmethod
-    def from_value(value: Any) -> Optional:
+    def from_value(value: object) -> Optional:
         """Return the Optional that holds a nest of tensors. Source: tf.experimental.Optional.from_value."""
         value = normalized(value)
         return Optional(spec_of(value), convert(True), flat(value))
 
     @staticmethod
-    def empty(element_spec: Any) -> Optional:
+    def empty(element_spec: object) -> Optional:
         """Return the Optional that holds none of the values so described. Source: tf.experimental.Optional.empty."""
         return Optional(element_spec, convert(False), [_nothing(spec) for spec in tensor_specs(element_spec)])
 

@@ -63,7 +63,7 @@ class OfTensors(Source):
     """A source whose operands are tensors, not counts."""
 
     @staticmethod
-    def operand(array: Any) -> Any:
+    def operand(array: object) -> Any:
         return from_array(array, None, False)
 
 
@@ -169,7 +169,7 @@ class _Generation(Iterator[Element]):
             raise python_error(error) from error
         return self._checked(value)
 
-    def _checked(self, value: Any) -> Element:
+    def _checked(self, value: object) -> Element:
         spec = self.source.spec
         try:
             tensors = _components(spec, value)
@@ -209,7 +209,7 @@ def _components(spec: Any, value: Any) -> Element:
     return tuple(itertools.chain.from_iterable([_components(*pair) for pair in zip(spec, value, strict=True)]))
 
 
-def _as_dtype(value: Any, dtype: DType) -> Any:
+def _as_dtype(value: object, dtype: DType) -> Any:
     tensor = convert(value)
     if tensor.dtype is dtype:
         return tensor
@@ -218,7 +218,7 @@ def _as_dtype(value: Any, dtype: DType) -> Any:
     return from_array(np.asarray(tensor), dtype)
 
 
-def _as_numpy(value: Any) -> Any:
+def _as_numpy(value: object) -> Any:
     return value.numpy() if hasattr(value, "numpy") else value
 
 
@@ -238,7 +238,7 @@ def python_error(error: Exception) -> errors.OpError:
     return kind(None, None, f"{type(error).__name__}: {error}")
 
 
-def generator_spec(output_types: Any, output_shapes: Any, output_signature: Any) -> Any:
+def generator_spec(output_types: object, output_shapes: object, output_signature: object) -> Any:
     """Return the spec that the arguments of `from_generator` say. Raises TypeError where they contradict each other."""
     if output_signature is not None:
         for given, what in ((output_types, "output_types"), (output_shapes, "output_shapes")):

@@ -25,7 +25,7 @@ class NoRule(Exception):
     """There is no batching rule for this op, or none for these arguments."""
 
 
-def sizes(aval: Aval, tensor: Any, *, batched: bool) -> list[Any]:
+def sizes(aval: Aval, tensor: object, *, batched: bool) -> list[Any]:
     """The sizes of one element of `tensor`: ints, and where they are not known i32[]. Raises NoRule for no rank."""
     if aval.shape is None:
         raise NoRule
@@ -35,7 +35,7 @@ def sizes(aval: Aval, tensor: Any, *, batched: bool) -> list[Any]:
     return [held[i + batched] if n is None else n for i, n in enumerate(aval.shape)]
 
 
-def spread(tensor: Any, aval: Aval, n: Any) -> Any:
+def spread(tensor: object, aval: Aval, n: object) -> Any:
     """n times the same element, along a new first axis. Raises NoRule for a tensor of unknown rank."""
     return broadcast_to(expand_dims(tensor, 0), [n, *sizes(aval, tensor, batched=False)])
 
@@ -78,7 +78,7 @@ class Application:
         if any(self.batched[i] for i in positions):
             raise NoRule
 
-    def apply(self, *args: Any, **attrs: Any) -> Any:
+    def apply(self, *args: object, **attrs: object) -> Any:
         """The op itself, on other arguments and attributes."""
         return bind(self.node.op, args, {**self.attrs, **attrs} if attrs else self.attrs)
 
@@ -94,13 +94,13 @@ class Application:
         first, *rest = self.sizes(i)
         return reshape(self.full(i), [_times(self.n, first), *rest])
 
-    def parted(self, tensor: Any, first: Any) -> Any:
+    def parted(self, tensor: Any, first: object) -> Any:
         """Undo `merged` for a result whose elements have `first` rows."""
         rest = [n if n is not None else shape(tensor)[i + 1] for i, n in enumerate(tensor.shape.as_list()[1:])]
         return reshape(tensor, [self.n, first, *rest])
 
 
-def _times(a: Any, b: Any) -> Any:
+def _times(a: object, b: object) -> Any:
     return a * b if isinstance(a, int) and isinstance(b, int) else multiply(a, b)
 
 

@@ -49,7 +49,9 @@ def cond(pred: Any, true_fn: Any = None, false_fn: Any = None, name: str | None 
     return _branching(pred, (true_fn, false_fn), scope, ("true", "false"))
 
 
-def _branching(pred: Any, functions: tuple[Any, Any], scope: str, names: tuple[str, str], *, index: Any = None) -> Any:
+def _branching(
+    pred: object, functions: tuple[Any, Any], scope: str, names: tuple[str, str], *, index: object = None
+) -> Any:
     """Trace the two functions as the branches of a node of this name, and return its result.
 
     `index` is the number that decides, of a switch_case.
@@ -74,7 +76,7 @@ def _is_index(index: Any) -> bool:
     return index is not None and index.dtype == dtypes.int32  # as TensorFlow's operation for it has it
 
 
-def _without_operations(function: Any, decides: Any) -> Any:
+def _without_operations(function: Any, decides: object) -> Any:
     """Return the function with, as in TensorFlow, the tensor that decides for an Operation among its results."""
 
     def branch() -> Any:
@@ -191,7 +193,7 @@ def _demand(preds: list[Any], text: str, *, exclusive: bool = False) -> None:
     public_function("debugging.Assert")(holds, [text, flags], summarize=len(preds))
 
 
-def _either(pred: Any, action: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
+def _either(pred: object, action: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
     if isinstance(pred, bool):
         return action() if pred else otherwise()
     return cond(pred, action, otherwise)
@@ -232,7 +234,7 @@ def switch_case(branch_index: Any, branch_fns: Any, default: Any = None, name: s
         return indexed_case(index, functions)
 
 
-def indexed_case(index: Any, functions: Sequence[Callable[[], Any]], name: str = "indexed_case") -> Any:
+def indexed_case(index: object, functions: Sequence[Callable[[], Any]], name: str = "indexed_case") -> Any:
     """Return in a trace the result of the function at `index`, of the last one if there is none."""
     trace: Any = current_trace()
     return _numbered(index, functions, reserved(trace, name), 0)
@@ -256,14 +258,14 @@ def _numbered(index: Any, functions: Sequence[Callable[[], Any]], scope: str, k:
 
 
 def while_loop(
-    cond: Any,
-    body: Any,
-    loop_vars: Any,
-    shape_invariants: Any = None,
+    cond: object,
+    body: object,
+    loop_vars: object,
+    shape_invariants: object = None,
     parallel_iterations: int = 10,
     back_prop: bool = True,
     swap_memory: bool = False,
-    maximum_iterations: Any = None,
+    maximum_iterations: object = None,
     name: str | None = None,
 ) -> Any:
     """Return `loop_vars` after `body` has been applied to them as long as `cond` of them is true.
@@ -297,14 +299,14 @@ def while_loop(
     def unpack(tensors: Sequence[Any]) -> Any:
         return nesting.pack_sequence_as(start, list(tensors[counted:]), expand_composites=True)
 
-    def test(*tensors: Any) -> Any:
+    def test(*tensors: object) -> Any:
         goes_on = cond(*unpack(tensors))
         if isinstance(goes_on, bool) and limit is None:
             return convert(goes_on)
         goes_on = _predicate(convert(goes_on))
         return _and(tensors[0] < limit, goes_on) if counted else goes_on
 
-    def step(*tensors: Any) -> Any:
+    def step(*tensors: object) -> Any:
         result = body(*unpack(tensors))
         if not isinstance(result, list | tuple):
             result = [result]
@@ -325,7 +327,7 @@ def while_loop(
     return packed(start, outputs)
 
 
-def _and(a: Any, b: Any) -> Any:
+def _and(a: object, b: object) -> Any:
     return bind(get("logical_and"), (a, b), {})
 
 
@@ -349,7 +351,7 @@ def _eager_while(cond: Any, body: Any, loop_vars: Any, maximum_iterations: Any) 
     return nesting.map_structure(as_tensor, loop_vars)
 
 
-def _declared_shapes(flat: Sequence[Any], loop_vars: Any, shape_invariants: Any) -> list[Any]:
+def _declared_shapes(flat: Sequence[Any], loop_vars: object, shape_invariants: object) -> list[Any]:
     """Return the static shape each flat loop variable has in the loop."""
     if shape_invariants is None:
         return [tensor.aval.shape for tensor in flat]
@@ -378,7 +380,7 @@ def _declared_shapes(flat: Sequence[Any], loop_vars: Any, shape_invariants: Any)
     return declared
 
 
-def _by_part(shapes: list[Any], loop_vars: Any) -> list[Any]:
+def _by_part(shapes: list[Any], loop_vars: object) -> list[Any]:
     """The shapes with None for each part of a TensorArray, whose shape is its own affair, in the place of the one."""
     given, found = list(shapes), []
     for leaf in nesting.flatten(loop_vars):
@@ -398,7 +400,7 @@ class _Shape:
         self.dims_tuple = shape if isinstance(shape, TensorShape) else TensorShape(getattr(shape, "shape", shape))
 
 
-def _as_shapes(structure: Any) -> Any:
+def _as_shapes(structure: object) -> Any:
     if isinstance(structure, TensorShape) or hasattr(structure, "dtype"):
         return _Shape(structure)
     if isinstance(structure, list | tuple):
@@ -411,7 +413,7 @@ def _as_shapes(structure: Any) -> Any:
     return _Shape(structure)
 
 
-def _name(tensor: Any) -> str:
+def _name(tensor: object) -> str:
     return (
         tensor.name if isinstance(tensor, SymbolicTensor) else "a constant" if isinstance(tensor, EagerTensor) else "?"
     )

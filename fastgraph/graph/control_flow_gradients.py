@@ -42,7 +42,7 @@ def _dense(grad: Any) -> Any:
 
 
 def _cond_gradient(
-    needs: tuple[bool, ...], dys: list[Any], pred: Any, operands: list[Any], outs: list[Any]
+    needs: tuple[bool, ...], dys: list[Any], pred: object, operands: list[Any], outs: list[Any]
 ) -> dict[str, Any]:
     node, trace = outs[0].value.node, outs[0].trace
     sources = tuple([i for i, operand in enumerate(operands) if needs[i + 1] and _is_source(operand)])
@@ -146,7 +146,7 @@ def _while_gradient(
     used = [i for i in invariants if made[i] is not None and i not in sparse]
     sums = [zeros_of(operands[i]) for i in used]
 
-    def test(i: Any, *_: Any) -> Any:
+    def test(i: Any, *_: object) -> Any:
         return i > 0
 
     def step(i: Any, *values: Any) -> list[Any]:
@@ -186,12 +186,12 @@ def _while_gradient(
     return {"operands": grads}
 
 
-def _is_sparse(grad: Any) -> bool:
+def _is_sparse(grad: object) -> bool:
     """Whether a gradient of each iteration is so many rows of a tensor: these are stacked, and nothing is summed."""
     return isinstance(grad, IndexedSlices) and bool(grad.values.shape.rank) and grad.values.shape[0] is not None
 
 
-def _joined_slices(values: Any, indices: Any, operand: Any) -> Any:
+def _joined_slices(values: Any, indices: object, operand: object) -> Any:
     """The gradient of `operand` from the rows of all iterations, stacked by iteration: added up once, not each time."""
     if isinstance(operand, Cell):
         dense_shape = convert(operand.aval.shape, dtypes.int32)
@@ -258,7 +258,7 @@ class _Rows:
         # What the rows without elements tell asks for no others.
         return get_slot("shape")(self._tensor(next(value for value in found if _is_empty(value))))[0]
 
-    def row(self, value: Value, at: Any) -> Any:
+    def row(self, value: Value, at: object) -> Any:
         """The value in iteration `at`."""
         if value in self.position:
             return gathering.gather(self._tensor(value), at)

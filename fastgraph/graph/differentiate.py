@@ -54,7 +54,7 @@ def differentiable(aval: Aval) -> bool:
     return aval.dtype.is_floating or aval.dtype.is_complex
 
 
-def zeros_of(operand: Any) -> Any:
+def zeros_of(operand: object) -> Any:
     """Return zeros for an operand that nothing differentiated uses: a tensor, or a Variable's cell."""
     if isinstance(operand, Cell):
         operand = bind(get("read_variable"), (operand,), {"dtype": operand.aval.dtype, "shape": operand.aval.shape})
@@ -312,14 +312,14 @@ class AggregationMethod:
 
 
 def gradients(
-    ys: Any,
-    xs: Any,
-    grad_ys: Any = None,
+    ys: object,
+    xs: object,
+    grad_ys: object = None,
     name: str = "gradients",
     gate_gradients: bool = False,
-    aggregation_method: Any = None,
-    stop_gradients: Any = None,
-    unconnected_gradients: Any = UnconnectedGradients.NONE,
+    aggregation_method: object = None,
+    stop_gradients: object = None,
+    unconnected_gradients: object = UnconnectedGradients.NONE,
 ) -> list[Any]:
     """The gradients of the sum of `ys` with respect to each of `xs`, in a Function. Source: tf.gradients.
 
@@ -357,7 +357,7 @@ def gradients(
     return list(found)
 
 
-def _origin(item: Any) -> Any:
+def _origin(item: object) -> Any:
     """Return what stands for a tensor or Variable on the tape of `gradients`: its origin outside, or the Cell."""
     if isinstance(item, SymbolicTensor):
         return item.trace.origin(item.value)
@@ -365,12 +365,12 @@ def _origin(item: Any) -> Any:
 
 
 def hessians(
-    ys: Any,
-    xs: Any,
+    ys: object,
+    xs: object,
     name: str = "hessians",
     colocate_gradients_with_ops: bool = False,
     gate_gradients: bool = False,
-    aggregation_method: Any = None,
+    aggregation_method: object = None,
 ) -> list[Any]:
     """The second derivatives of the sum of `ys` for each of `xs`, in a Function: f[*s] -> f[*s, *s].
 

@@ -468,7 +468,7 @@ def _verify_node(graph: Graph, node: Node, defined: set[Value], devices: Callabl
             raise _Flaw(f"its result {value.index} is noted as {format_aval(value.aval)}, inferred {format_aval(aval)}")
 
 
-def is_serialisable(attr: Any) -> bool:
+def is_serialisable(attr: object) -> bool:
     """Whether an attribute is a number, string, bytes, bool, None, DType, tensor, graph, or a tuple of such."""
     if attr is None or isinstance(attr, bool | int | float | complex | str | bytes | DType | Graph):
         return True
@@ -547,7 +547,7 @@ def _format_node(node: Node, identifiers: dict[Value, str]) -> str:
     return f"{results} = {call}  # {types}{device}{where}" if results else f"{call}  #{device}{where}"
 
 
-def _format_attr(node: Node, name: str, attr: Any) -> str:
+def _format_attr(node: Node, name: str, attr: object) -> str:
     if isinstance(attr, Graph):
         return _identifier(f"{node.name}_{name}")
     if isinstance(attr, DType):

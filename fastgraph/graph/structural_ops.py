@@ -22,7 +22,7 @@ from fastgraph.graph.ir import Graph, Node, Value, infer
 KNOWN_ELEMENTS = 1024
 
 
-def _no_body(*_: Any, **__: Any) -> Any:
+def _no_body(*_: object, **__: object) -> Any:
     raise InternalError(None, None, "a structural op has no kernel: the interpreter or the executor runs it")
 
 
@@ -128,12 +128,12 @@ def _itself(value: Value) -> Value:
     return value
 
 
-def _run_recursive(*operands: Any, callee: Any, specs: Any, effects: Any) -> tuple[Any, ...]:
+def _run_recursive(*operands: object, callee: Any, specs: object, effects: object) -> tuple[Any, ...]:
     tensors = [from_array(x, None, x.dtype == object) if isinstance(x, np.ndarray) else x for x in operands]
     return tuple(callee(tensors))
 
 
-def _infer_recursive(*operands: Aval, callee: str, specs: Any, effects: Any) -> tuple[Aval, ...]:
+def _infer_recursive(*operands: Aval, callee: str, specs: Any, effects: object) -> tuple[Aval, ...]:
     return tuple([Aval(dtype, shape) for dtype, shape in specs])
 
 
@@ -176,12 +176,18 @@ def _call_vjp(needs: tuple[bool, ...], dys: list[Any], operands: list[Any], outs
     return rules["call"](needs, dys, operands, outs)
 
 
-def _cond_vjp(needs: tuple[bool, ...], dys: list[Any], pred: Any, operands: list[Any], outs: list[Any]) -> Any:
+def _cond_vjp(needs: tuple[bool, ...], dys: list[Any], pred: object, operands: list[Any], outs: list[Any]) -> Any:
     return rules["cond"](needs, dys, pred, operands, outs)
 
 
 def _recursive_vjp(
-    needs: tuple[bool, ...], dys: list[Any], operands: list[Any], outs: list[Any], callee: str, specs: Any, effects: Any
+    needs: tuple[bool, ...],
+    dys: list[Any],
+    operands: list[Any],
+    outs: list[Any],
+    callee: str,
+    specs: object,
+    effects: object,
 ) -> Any:
     return rules["recursive_call"](needs, dys, operands, outs, {"callee": callee, "effects": effects})
 

@@ -260,7 +260,7 @@ class SymbolicTensor(Tensor):
             "Please call `x.shape` rather than `len(x)` for shape information."
         )
 
-    def __array__(self, *_: Any, **__: Any) -> Any:
+    def __array__(self, *_: object, **__: object) -> Any:
         raise NotImplementedError(
             f"Cannot convert a symbolic tf.Tensor ({self.name}) to a numpy array. This error may indicate that you're "
             f"trying to pass a Tensor to a NumPy call, which is not supported. The tensor ({self.made_at}) has no "
@@ -441,7 +441,7 @@ class GraphTrace(Trace):
         self.settle(node)
         return self.graph.public.operation(node)
 
-    def constant(self, tensor: Any) -> Any:
+    def constant(self, tensor: object) -> Any:
         """Return the const node that stands for an eager tensor made from a Python value."""
         if type(tensor) is SymbolicTensor or isinstance(tensor, SymbolicTensor):
             return tensor
@@ -491,7 +491,7 @@ class GraphTrace(Trace):
                 node.name = self.graph.unique_name(scope + (base or "Const"))
             self._name_inputs(node)
 
-    def name_constant(self, tensor: Any, name: str | None) -> None:
+    def name_constant(self, tensor: object, name: str | None) -> None:
         """Name a constant that nothing has taken yet."""
         if isinstance(tensor, SymbolicTensor) and tensor.trace is self:
             self.settle(tensor.value.node, name)
@@ -584,7 +584,7 @@ class GraphTrace(Trace):
         """Say whether a tensor of a trace may be used here."""
         return reaches(self, tensor.trace)
 
-    def _capture(self, tensor: Any, key: Any, aval: Aval) -> Value:
+    def _capture(self, tensor: Any, key: object, aval: Aval) -> Value:
         if self.sealed:
             raise InternalError(None, None, f"graph {self.graph.name!r} is finished and cannot capture {tensor!r}")
         is_cell = isinstance(tensor, Cell)
@@ -630,7 +630,7 @@ class GraphTrace(Trace):
             self.kind == "backward" and tensor.trace is self.parent  # of a graph that is finished
         )
 
-    def _residual(self, tensor: Any) -> Value | None:
+    def _residual(self, tensor: object) -> Value | None:
         """Return the value of the forward graph that a backward graph gets for `tensor`, None if it has none there."""
         assert self.parent is not None
         if isinstance(tensor, SymbolicTensor):
@@ -665,7 +665,7 @@ class GraphTrace(Trace):
         self.sealed = True
         return self.graph
 
-    def identity(self, tensor: Any, name: str = "Identity") -> Value:
+    def identity(self, tensor: object, name: str = "Identity") -> Value:
         """Append an Identity of a tensor: what a function returns is a node of its own."""
         value = self.value_of(tensor)
         if value.node.op is not PLACEHOLDER:

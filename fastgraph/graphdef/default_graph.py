@@ -28,7 +28,7 @@ class DefaultGraphTrace(GraphTrace):
         self._check_open()
         return super().bind(prim, inputs, attrs)
 
-    def constant(self, tensor: Any) -> Any:
+    def constant(self, tensor: object) -> Any:
         """Return the const node of a Python value. Raises RuntimeError if the graph is finalized."""
         self._check_open()
         return super().constant(tensor)
@@ -43,7 +43,7 @@ class DefaultGraphTrace(GraphTrace):
             f"{self.graph.public!r})."
         )
 
-    def _capture(self, tensor: Any, key: Any, aval: Aval) -> Value:
+    def _capture(self, tensor: object, key: object, aval: Aval) -> Value:
         if isinstance(tensor, Cell):
             return super()._capture(tensor, key, aval)
         raise RuntimeError("Attempting to capture an EagerTensor without building a function.")

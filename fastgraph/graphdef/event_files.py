@@ -117,7 +117,7 @@ class SummaryWriter:
             file.write(record(_event(number, content, step)))
 
     @contextmanager
-    def as_default(self, step: Any = None) -> Iterator[SummaryWriter]:
+    def as_default(self, step: object = None) -> Iterator[SummaryWriter]:
         """A context in which this thread's summaries go to this writer."""
         state = current_state()
         before = {key: state.extra.get(key) for key in (_KEY, _STEP)}
@@ -127,7 +127,7 @@ class SummaryWriter:
         finally:
             state.extra.update(before)
 
-    def set_as_default(self, step: Any = None) -> None:
+    def set_as_default(self, step: object = None) -> None:
         """Let this thread's summaries go to this writer, of `step` if that is given."""
         if self._closed:
             raise RuntimeError("SummaryWriter is already closed")
@@ -147,7 +147,7 @@ _numbers = iter(range(1 << 62))
 
 
 def create_file_writer(
-    logdir: Any, max_queue: Any = None, flush_millis: Any = None, filename_suffix: str | None = None,
+    logdir: object, max_queue: object = None, flush_millis: object = None, filename_suffix: str | None = None,
     name: str | None = None, experimental_trackable: bool = False,
 ) -> SummaryWriter:  # fmt: skip
     """Return a writer of events to a new file in the folder `logdir`. Source: tf.summary.create_file_writer."""
@@ -160,7 +160,7 @@ def default_writer() -> SummaryWriter | None:
     return writer
 
 
-def set_step(step: Any) -> None:
+def set_step(step: object) -> None:
     """Let `step`, an int or a Variable, be that of summaries. Source: tf.summary.experimental.set_step."""
     current_state().extra[_STEP] = step
 
@@ -170,7 +170,7 @@ def get_step() -> Any:
     return current_state().extra.get(_STEP)
 
 
-def step_of(step: Any) -> Any:
+def step_of(step: object) -> Any:
     """Return the step that is given, or this thread's. Raises ValueError if there is none."""
     found = get_step() if step is None else step
     if found is None:
@@ -180,7 +180,7 @@ def step_of(step: Any) -> Any:
 
 
 def summary(
-    tag: str, plugin: str, tensor: Any, *, content: bytes = b"", description: str = "", data_class: int = 0
+    tag: str, plugin: str, tensor: object, *, content: bytes = b"", description: str = "", data_class: int = 0
 ) -> bytes:
     """Return a Summary of one tensor, which the plugin of TensorBoard so named shows; `content` is for the plugin."""
     metadata = field(1, field(1, plugin.encode()) + (field(2, content) if content else b""))
@@ -215,7 +215,7 @@ def scalar(name: str, data: Any, step: Any = None, description: str | None = Non
     return convert(bool(write(number.numpy(), int(when))))
 
 
-def graph(graph_data: Any) -> bool:
+def graph(graph_data: object) -> bool:
     """Write a graph, or a GraphDef, for TensorBoard's graph tab; return False if no writer is the default.
 
     Raises ValueError inside of a Function, and for what is no graph. Source: tf.summary.graph.

@@ -40,14 +40,14 @@ class Parts:
         self.made.append(const_definition(node))
         return node.outputs[0]
 
-    def op(self, kind: str, inputs: Sequence[Value], aval: Aval, slot: str, **attrs: Any) -> Value:
+    def op(self, kind: str, inputs: Sequence[Value], aval: Aval, slot: str, **attrs: object) -> Value:
         """One operation with one result, whose name in the signature is `slot`."""
         node = Node(self.node.op, (), {}, (aval,), f"{self.node.name}/{self._free(kind)}", self.node.source)
         self.made.append(_definition(node, kind, inputs, slot, attrs))
         return node.outputs[0]
 
     def several(
-        self, kind: str, inputs: Sequence[Value], avals: tuple[Aval, ...], slots: Sequence[str], **attrs: Any
+        self, kind: str, inputs: Sequence[Value], avals: tuple[Aval, ...], slots: Sequence[str], **attrs: object
     ) -> Sequence[Value]:
         """One operation with several results."""
         node = Node(self.node.op, (), {}, avals, f"{self.node.name}/{self._free(kind)}", self.node.source)
@@ -56,7 +56,7 @@ class Parts:
         self.made.append(definition)
         return node.outputs
 
-    def last(self, kind: str, inputs: Sequence[Value], slot: str, **attrs: Any) -> list[Definition]:
+    def last(self, kind: str, inputs: Sequence[Value], slot: str, **attrs: object) -> list[Definition]:
         """The operation that the node itself is; return all."""
         return [*self.made, _definition(self.node, kind, inputs, slot, attrs)]
 

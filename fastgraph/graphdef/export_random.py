@@ -79,7 +79,7 @@ def random_numbers(node: Node, graph: Graph) -> list[Definition]:
     return _stateless(parts, shape, both.outputs, dtype, kind)
 
 
-def _stateless(parts: Parts, shape: Value, keys: Sequence[Value], dtype: Any, kind: str) -> list[Definition]:
+def _stateless(parts: Parts, shape: Value, keys: Sequence[Value], dtype: object, kind: str) -> list[Definition]:
     """The last operation of a node: numbers of a key and a counter."""
     alg = parts.const(PHILOX, "alg", dtypes.int32)
     return parts.last(_STATELESS[kind], (shape, *keys, alg), "output", dtype=dtype, Tshape=shape.aval.dtype)

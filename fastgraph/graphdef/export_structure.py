@@ -201,7 +201,7 @@ def _call(node: Node) -> list[Definition]:
 CONFIG = b"\n\x07\n\x03CPU\x10\x01\n\x07\n\x03GPU\x10\x002\x02J\x008\x01\x82\x01\x00\x92\x01\x02J\x00"
 
 
-def _called(node: Node, graph: Graph, results: Any, op: str) -> Definition:
+def _called(node: Node, graph: Graph, results: object, op: str) -> Definition:
     attrs = {
         "Tin": types_of(node.inputs),
         "Tout": results,
@@ -386,7 +386,7 @@ def _alike(node: Node) -> list[Definition]:
     return _filled(node, number)
 
 
-def _filled(node: Node, value: Any) -> list[Definition]:
+def _filled(node: Node, value: object) -> list[Definition]:
     """One number everywhere, as a constant if it is small."""
     aval = node.outputs[0].aval
     dtype = aval.dtype

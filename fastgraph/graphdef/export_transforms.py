@@ -37,7 +37,7 @@ def _elements(value: Value, node: Node) -> int:
     return math.prod([size or 0 for size in sizes])
 
 
-def _times(parts: Parts, kind: str, value: Value, factor: Any) -> tuple[str, tuple[Value, Value], dict[str, Any]]:
+def _times(parts: Parts, kind: str, value: Value, factor: object) -> tuple[str, tuple[Value, Value], dict[str, Any]]:
     """An operation's type, inputs and attributes: a value times (Mul) or over (RealDiv) constants."""
     dtype = value.aval.dtype
     made = parts.const(np.asarray(factor).astype(dtype.numpy_dtype), kind.lower() + "/y")

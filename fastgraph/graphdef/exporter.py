@@ -182,7 +182,7 @@ _WITH_FUNCTIONS = frozenset(
 )
 
 
-def _read_again(value: Any) -> Any:
+def _read_again(value: object) -> Any:
     """Return an attribute as it is once it was written and read."""
     if isinstance(value, DType | str | bool | int | Dims | EagerTensor):
         return value
@@ -235,7 +235,7 @@ def _attributes_in_bytes(attrs: dict[str, Any]) -> bytes:
     return b"".join(parts)
 
 
-def _entry_key(name: str, value: Any) -> Any:
+def _entry_key(name: str, value: object) -> Any:
     """Return what tells an attribute from others, None for one that few nodes have."""
     if isinstance(value, _FEW):
         return name, type(value), value
@@ -258,7 +258,7 @@ def _attr(attr: Any, library: Library) -> Message:
     return AttrValue(**{field: value})
 
 
-def _single(attr: Any, library: Library) -> tuple[str, Any]:
+def _single(attr: object, library: Library) -> tuple[str, Any]:
     """The field of an AttrValue and what stands in it."""
     if isinstance(attr, Graph):
         return "func", NameAttrList(name=library.name_of(attr))
@@ -288,7 +288,7 @@ def _list(items: list[Any], library: Library) -> Message:
     return ListValue(**{pairs[0][0]: [value for _, value in pairs]})
 
 
-def attribute(attr: Any) -> Any:
+def attribute(attr: object) -> Any:
     """Return an attribute as an operation gives it: text as bytes, a shape or tensor as its message."""
     if isinstance(attr, str):
         return attr.encode()

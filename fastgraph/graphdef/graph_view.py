@@ -111,7 +111,7 @@ class Operation(ir.OperationView):
         """Return the groups of operations placed together: its own."""
         return [b"loc:@" + self.name.encode()]
 
-    def run(self, feed_dict: Any = None, session: Any = None) -> None:
+    def run(self, feed_dict: object = None, session: object = None) -> None:
         """Raise ValueError: there are no sessions. Call a Function instead."""
         raise ValueError(
             "Cannot execute operation using `run()`: No default session is registered. Use `with sess.as_default():` "
@@ -429,22 +429,22 @@ class Graph:
         """Return the names of the collections that are text."""
         return [name for name in self._collections if isinstance(name, str)]
 
-    def add_to_collection(self, name: Any, value: Any) -> None:
+    def add_to_collection(self, name: object, value: object) -> None:
         """Append to the collection of this name."""
         self._collections.setdefault(name, []).append(value)
 
-    def get_collection(self, name: Any, scope: str | None = None) -> list[Any]:
+    def get_collection(self, name: object, scope: str | None = None) -> list[Any]:
         """Return what is in a collection; with a scope, what has a name that this regular expression begins."""
         found = self._collections.get(name, [])
         if scope is None:
             return list(found)
         return [item for item in found if hasattr(item, "name") and re.match(scope, item.name)]
 
-    def get_collection_ref(self, name: Any) -> list[Any]:
+    def get_collection_ref(self, name: object) -> list[Any]:
         """Return the list that is the collection."""
         return self._collections.setdefault(name, [])
 
-    def clear_collection(self, name: Any) -> None:
+    def clear_collection(self, name: object) -> None:
         """Forget a collection."""
         self._collections.pop(name, None)
 
@@ -470,7 +470,7 @@ class Graph:
         """Return the current name scope without the last "/"."""
         return current_scope().removesuffix("/")
 
-    def control_dependencies(self, control_inputs: Any) -> Any:
+    def control_dependencies(self, control_inputs: object) -> Any:
         """Return a context whose operations wait for those given (None: for none).
 
         Raises TypeError for what is neither tensor nor operation. Source: tf.Graph.control_dependencies.
@@ -504,7 +504,7 @@ class Graph:
         """None: seeds are of the process (tf.random.set_seed)."""
         return None
 
-    def is_feedable(self, tensor: Any) -> bool:
+    def is_feedable(self, tensor: object) -> bool:
         """Whether `tensor` is one of this graph."""
         return getattr(tensor, "graph", None) is self
 

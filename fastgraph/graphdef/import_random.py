@@ -22,7 +22,7 @@ class _Keyed(Source):
         bitcast = public_function("bitcast")
         self.begin = concat([bitcast(counter, dtypes.int64), bitcast(key, dtypes.int64)], 0)
 
-    def blocks(self, n: Any) -> Any:
+    def blocks(self, n: object) -> Any:
         """The state."""
         return self.begin
 

@@ -33,7 +33,7 @@ def dtype_of(enum: int) -> DType:
     return found
 
 
-def field_of(message: Message, name: str, default: Any = None) -> Any:
+def field_of(message: Message, name: str, default: object = None) -> Any:
     """Return a field, or what is there where it was not written."""
     return message.__dict__.get(name, default)
 
@@ -108,7 +108,7 @@ def tensor_of(message: Message) -> EagerTensor:
     return from_array(array.reshape(dims), dtype)
 
 
-def fixed(tensor: Any, what: str) -> Any:
+def fixed(tensor: object, what: str) -> Any:
     """Return the elements of an argument that must be known. Raises NotFoundError if they are not."""
     found = known_value(tensor)
     if found is None:

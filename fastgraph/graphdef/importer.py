@@ -40,12 +40,12 @@ from fastgraph.ops.families import bind_named, invalid
 
 
 def import_graph_def(
-    graph_def: Any,
+    graph_def: object,
     input_map: Mapping[str, Any] | None = None,
     return_elements: Sequence[str] | None = None,
     name: str | None = None,
-    op_dict: Any = None,
-    producer_op_list: Any = None,
+    op_dict: object = None,
+    producer_op_list: object = None,
 ) -> list[Any] | None:
     """Add the operations of a GraphDef to the graph that is built now, their names after `name` ("import") + "/".
 
@@ -58,7 +58,7 @@ def import_graph_def(
 
 
 def _import(
-    graph_def: Any, input_map: Mapping[str, Any] | None, return_elements: Sequence[str] | None, name: str | None
+    graph_def: object, input_map: Mapping[str, Any] | None, return_elements: Sequence[str] | None, name: str | None
 ) -> list[Any] | None:
     serialize = getattr(graph_def, "SerializeToString", None)
     if isinstance(graph_def, GraphDef):
@@ -491,7 +491,7 @@ def _while(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> A
         for tensor, shape in zip(inputs, shapes, strict=True)
     ]
 
-    def step(*values: Any) -> list[Any]:
+    def step(*values: object) -> list[Any]:
         made = body.function(attrs["body"], values)
         return [
             each if isinstance(each, TensorList) else _fitted(each, to) for each, to in zip(made, shapes, strict=True)

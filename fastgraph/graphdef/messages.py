@@ -27,7 +27,7 @@ class Messages(list[Any]):
         super().__init__(items)
         self.kind = kind
 
-    def add(self, **fields: Any) -> Any:
+    def add(self, **fields: object) -> Any:
         """Append a new message of these fields and return it."""
         made = self.kind(**fields)
         self.append(made)
@@ -43,11 +43,11 @@ class MessageMap(dict[Any, Any]):
         super().__init__(items)
         self.kind = kind
 
-    def __missing__(self, key: Any) -> Any:
+    def __missing__(self, key: object) -> Any:
         made = self[key] = self.kind()
         return made
 
-    def get_or_create(self, key: Any) -> Any:
+    def get_or_create(self, key: object) -> Any:
         """Return the message of a key, which is made if it is not there."""
         return self[key]
 
@@ -98,7 +98,7 @@ class Message:
             made = _DEFAULTS[field.kind]
         return made
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         field = self._fields.get(name)
         if field is None:
             raise AttributeError(f'Assignment not allowed (no field "{name}" in protocol message object).')
@@ -185,7 +185,7 @@ class Message:
         """Let the message be set in what holds it, though it may be empty."""
         object.__setattr__(self, "_touched", True)
 
-    def CopyFrom(self, other: Any) -> None:
+    def CopyFrom(self, other: object) -> None:
         """Become a copy of a message of the same type. Raises TypeError for another."""
         if other is self:
             return
@@ -259,7 +259,7 @@ class Message:
             raise ValueError(f'Protocol message {type(self).__name__} has no "{name}" field.')
         return field
 
-    def _check(self, other: Any) -> None:
+    def _check(self, other: object) -> None:
         if type(other) is not type(self):
             raise TypeError(
                 f"Parameter to MergeFrom() must be instance of same class: expected {type(self).__name__} got "
@@ -273,7 +273,7 @@ class Message:
 
     __hash__ = None  # type: ignore[assignment]
 
-    def __deepcopy__(self, memo: Any = None) -> Any:
+    def __deepcopy__(self, memo: object = None) -> Any:
         made = type(self)()
         made.MergeFrom(self)
         return made
@@ -289,7 +289,7 @@ class Message:
     __repr__ = __str__
 
 
-def _is_empty(field: Field, value: Any) -> bool:
+def _is_empty(field: Field, value: object) -> bool:
     """Say whether a value that is false is none: not a message, and no field of those that exclude each other."""
     return field.repeated or field.key is not None or not (field.oneof or isinstance(value, Message))
 
@@ -308,7 +308,7 @@ _WANTED: dict[str, Any] = {
 }  # fmt: skip
 
 
-def _checked(field: Field, value: Any) -> Any:
+def _checked(field: Field, value: object) -> Any:
     """The value of a single field. Raises TypeError if it is of another type."""
     if not isinstance(value, _WANTED[field.kind]):
         raise TypeError(f"{value!r} has type {type(value).__name__}, but expected {field.kind} for {field.name}")
@@ -357,7 +357,7 @@ def _lines(message: Message, indent: str) -> Iterator[str]:
                 yield from _one(field.name, field.kind, item, indent)
 
 
-def _one(name: str, kind: str, value: Any, indent: str) -> Iterator[str]:
+def _one(name: str, kind: str, value: object, indent: str) -> Iterator[str]:
     if isinstance(value, Message):
         yield f"{indent}{name} {{\n"
         yield from _lines(value, indent + "  ")

@@ -133,7 +133,7 @@ def _window(value: Any, node: Node) -> list[int]:
     return [1, *value, 1]
 
 
-def _same_padding(value: Any, node: Node) -> Any:
+def _same_padding(value: object, node: Node) -> Any:
     if not isinstance(value, str):
         raise Unwritable("explicit paddings")
     return value
@@ -321,7 +321,7 @@ def scoped(node: Node, name: str) -> str:
     return f"{scope}{slash}{name}"
 
 
-def constant(array: Any, node: Node, argument: str, dtype: DType | None = None) -> Node:
+def constant(array: object, node: Node, argument: str, dtype: DType | None = None) -> Node:
     """Return a const node, of no graph, for an argument that is an attribute of `node`."""
     tensor = from_array(np.asarray(array), dtype)
     return Node(CONST, (), {"value": tensor}, (tensor.aval,), f"{node.name}/{argument}", node.source)

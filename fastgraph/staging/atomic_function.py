@@ -62,7 +62,7 @@ class AtomicFunction:
         """The graph as a FunctionDef."""
         return self._concrete.function_def
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         """Call the graph. Raises ValueError if it captures anything: give that to call_with_captures."""
         if self.graph.ir.captures:
             raise ValueError("The FunctionType defines captured inputs. Use call_with_captures instead.")
@@ -76,7 +76,7 @@ class AtomicFunction:
         leaves = self._concrete.leaves_of_call(tuple(args), dict(kwargs))
         return self._concrete.pack(self._run([*leaves, *captures]))
 
-    def call_flat(self, *args: Any) -> list[Any]:
+    def call_flat(self, *args: object) -> list[Any]:
         """Call the graph on all its parameters, tensors and handles of Variables; return its flat results.
 
         Raises ValueError for another number of them.

@@ -164,7 +164,7 @@ class ConcreteFunction(FastCall):
         self._capture([held_like(capture, old) for capture, (old, _) in zip(captures, now, strict=True)])
 
     def replace_capture_with_deferred_capture(
-        self, tensor: Any, closure: Any, spec: Any, placeholder: Any = None, default_value: Any = None
+        self, tensor: object, closure: Any, spec: object, placeholder: object = None, default_value: object = None
     ) -> None:
         """Let `closure()` give, for every call, what stands in the place of a tensor or Variable from outside.
 
@@ -428,7 +428,7 @@ class ConcreteFunction(FastCall):
             given[name] = value
         return given
 
-    def _check(self, name: str, traced: Any, value: Any, leaves: list[Any]) -> None:
+    def _check(self, name: str, traced: object, value: object, leaves: list[Any]) -> None:
         """Compare an argument with what was traced, and collect its tensors."""
         if isinstance(traced, Held):
             if not traced.stands_for(value):
@@ -462,7 +462,7 @@ class ConcreteFunction(FastCall):
         if value is not traced and not _same(value, traced):
             raise self._other_value(name, traced, value)
 
-    def _other_value(self, name: str, traced: Any, value: Any) -> TypeError:
+    def _other_value(self, name: str, traced: object, value: object) -> TypeError:
         names = ", ".join(parameter.name for parameter in self.signature.parameters)
         return TypeError(
             f"ConcreteFunction {self.signature.name}({names}) was constructed with {_kind(traced)} value "
@@ -565,7 +565,7 @@ class ConcreteFunction(FastCall):
         return text + (explain() if explain is not None else f"\n# optimised\n{self.executable.graph}\n")
 
 
-def is_computed(leaf: Any) -> bool:
+def is_computed(leaf: object) -> bool:
     """Whether a leaf of a result is one of the graph's: None and the handles of Variables are what they are."""
     return leaf is not None and not isinstance(leaf, ResourceHandle)
 
@@ -579,19 +579,19 @@ def _is_plain(structure: Any) -> bool:
     return structure is None or isinstance(structure, Tensor)
 
 
-def _kind(traced: Any) -> str:
+def _kind(traced: object) -> str:
     return traced.type_name if isinstance(traced, Held) else type(traced).__name__
 
 
-def _parts(value: Any) -> bool:
+def _parts(value: object) -> bool:
     return nesting.is_nested(value) or nesting.flatten(value, expand_composites=True) != [value]
 
 
-def _only_variables(value: Any) -> bool:
+def _only_variables(value: object) -> bool:
     return all(not isinstance(leaf, TensorSpec) for leaf in nesting.flatten(value, expand_composites=True))
 
 
-def _same(a: Any, b: Any) -> bool:
+def _same(a: object, b: object) -> bool:
     if type(a) is not type(b):
         return False
     try:

@@ -176,7 +176,7 @@ class Function(MethodCall):
         """The Python signature, of a method without the instance."""
         return of_function(self._python_function, self._target is not None)
 
-    def experimental_get_compiler_ir(self, *args: Any, **kwargs: Any) -> Callable[..., str]:
+    def experimental_get_compiler_ir(self, *args: object, **kwargs: object) -> Callable[..., str]:
         """Return a function that gives what the compiler makes of the trace for these arguments, as text.
 
         It takes `stage`: "hlo" is the optimised graph, "optimized_hlo" all that `explain` tells. The text is
@@ -257,7 +257,7 @@ class Function(MethodCall):
         return self._python_function(*args, **kwargs)
 
     @with_user_frames
-    def get_concrete_function(self, *args: Any, **kwargs: Any) -> ConcreteFunction:
+    def get_concrete_function(self, *args: object, **kwargs: object) -> ConcreteFunction:
         """Return the ConcreteFunction for arguments of this kind (TensorSpecs stand for tensors); runs nothing."""
         if self._parameters.input_signature is not None and not args and not kwargs:
             args = self._parameters.input_signature
@@ -324,7 +324,7 @@ class Function(MethodCall):
         concrete = self._traces.add(key, concrete, exact, general, self._owners())
         return concrete
 
-    def _find_within(self, key: Any) -> ConcreteFunction | None:
+    def _find_within(self, key: object) -> ConcreteFunction | None:
         """Return the trace for this key that takes tensors of what is being traced around the call."""
         trace = current_state().trace
         around = trace if isinstance(trace, GraphTrace) else None
@@ -397,7 +397,7 @@ class Function(MethodCall):
         }
         before, named = named, {name: together(cache_keys.copied(value)) for name, value in named.items()}
 
-        def creator(next_creator: Callable[..., Any], **kwargs: Any) -> Any:
+        def creator(next_creator: Callable[..., Any], **kwargs: object) -> Any:
             if made is None:
                 raise ValueError(not_first_call(kwargs))
             kwargs["initial_value"] = initial_values.lifted(kwargs.get("initial_value"))
@@ -441,7 +441,7 @@ class Function(MethodCall):
         trace.graph.function_name = concrete.label
         traces, made_for = weakref.ref(self._traces), weakref.ref(concrete)
 
-        def gone(_: Any) -> None:
+        def gone(_: object) -> None:
             if (table := traces()) is not None:
                 table.void(made_for)
 
@@ -457,7 +457,7 @@ class Function(MethodCall):
                 f"allowed. The following parameter(s) were modified: {', '.join(changed)}"
             )
 
-    def _as_output(self, leaf: Any) -> Any:
+    def _as_output(self, leaf: object) -> Any:
         """Return what a traced function returns as a tensor (or None). Raises TypeError for other objects."""
         if leaf is None or isinstance(leaf, Tensor):
             return leaf
@@ -481,7 +481,7 @@ class Function(MethodCall):
 
     # -- methods
 
-    def _for_instance(self, instance: Any) -> Function:
+    def _for_instance(self, instance: object) -> Function:
         """As a method: return the Function of an instance, which is held weakly."""
         key = id(instance)
         entry = self._instances.get(key)
@@ -552,14 +552,14 @@ Function._bound_class = BoundFunction
 # Parts
 
 
-def _no_value(leaf: Any) -> Exception:
+def _no_value(leaf: object) -> Exception:
     """Return the error for an argument without a value, outside of every trace."""
     if isinstance(leaf, SymbolicTensor):
         return InaccessibleTensorError(out_of_reach(leaf, None))
     return TypeError(f"A call needs values: {leaf!r} only describes one. Use get_concrete_function with it.")
 
 
-def _shapes_in(key: Any, specs: list[Any]) -> list[Any]:
+def _shapes_in(key: object, specs: list[Any]) -> list[Any]:
     """Return the shapes of the tensors in a key, in order; append the specs of its composites to `specs`."""
     if type(key) is not tuple:
         return []
@@ -600,14 +600,14 @@ def _plain(name: str) -> str:
 
 
 def function(
-    func: Any = None,
-    input_signature: Any = None,
+    func: object = None,
+    input_signature: object = None,
     autograph: bool = True,
     jit_compile: bool | None = None,
     reduce_retracing: bool = False,
     experimental_implements: str | None = None,
-    experimental_autograph_options: Any = None,
-    experimental_attributes: Any = None,
+    experimental_autograph_options: object = None,
+    experimental_attributes: object = None,
     experimental_relax_shapes: bool | None = None,
     experimental_compile: bool | None = None,
     experimental_follow_type_hints: bool | None = None,

@@ -102,7 +102,7 @@ class InitialValues:
         self.are_of_the_call = False  # whether one depends on arguments, or on what there is outside
         trace.initial_values = self
 
-    def lifted(self, initial: Any) -> Any:
+    def lifted(self, initial: object) -> Any:
         """Return the initial value of a Variable as it is outside the trace: symbolic ones are computed.
 
         Raises ValueError where one depends on what has no value: what a loop carries, the arguments of a trace that no
@@ -177,7 +177,7 @@ class InitialValues:
 
         return value
 
-    def _value(self, tensor: Any) -> Any:
+    def _value(self, tensor: object) -> Any:
         """Compute a tensor of the trace, of a branch in it, or of a trace around it; what has a value is that."""
         if not isinstance(tensor, SymbolicTensor):
             return tensor

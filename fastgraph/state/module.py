@@ -96,14 +96,14 @@ class Module:
         """Decorate a method so that it runs inside the Module's name scope."""
 
         @functools.wraps(method)
-        def inside_scope(self: Module, *args: Any, **kwargs: Any) -> Any:
+        def inside_scope(self: Module, *args: object, **kwargs: object) -> Any:
             with self.name_scope:
                 return method(self, *args, **kwargs)
 
         return inside_scope
 
 
-def _is_variable(leaf: Any) -> bool:
+def _is_variable(leaf: object) -> bool:
     return isinstance(leaf, Variable)
 
 
@@ -147,7 +147,7 @@ def _walk(
         yield from _walk(leaf, recursive, predicate, key, with_path, expand, leaf_path, seen, (*above, id(module)))
 
 
-def _leaves(value: Any, path: tuple[Any, ...], expand: bool) -> Iterator[tuple[tuple[Any, ...], Any]]:
+def _leaves(value: object, path: tuple[Any, ...], expand: bool) -> Iterator[tuple[tuple[Any, ...], Any]]:
     """Paths and leaves of a structure."""
     if isinstance(value, Module) or not nesting.is_nested(value):
         if expand and not isinstance(value, Variable) and getattr(value, "_type_spec", None) is not None:

@@ -114,7 +114,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ),
     (
         "profiling: timelines",
-        ("profiling.", "profiler.",),
+        ("profiling.",),
     ),
     (
         "keras: tf.keras",

@@ -219,7 +219,7 @@ class Rebuild:
         if node.op.name in ("assign_variable", "take_variable"):
             self._stored[node.inputs[0]] = node.inputs[1]
 
-    def emit1(self, op: Primitive | str, *inputs: Value, **attrs: Any) -> Value:
+    def emit1(self, op: Primitive | str, *inputs: Value, **attrs: object) -> Value:
         """Apply `op` and return its first result."""
         return self.emit(op, inputs, attrs)[0]
 

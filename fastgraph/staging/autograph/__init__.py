@@ -87,14 +87,14 @@ def do_not_convert(function: Callable[..., Any] | None = None) -> Any:
         return function
 
     @functools.wraps(function)
-    def unconverted(*args: Any, **kwargs: Any) -> Any:
+    def unconverted(*args: object, **kwargs: object) -> Any:
         return function(*args, **kwargs)
 
     setattr(unconverted, _NO_CONVERSION, True)
     return unconverted
 
 
-def underlying(function: Any) -> tuple[types.FunctionType | None, Any]:
+def underlying(function: object) -> tuple[types.FunctionType | None, Any]:
     """Return (the plain Python function behind a callable or None, the instance it is bound to or None)."""
     if isinstance(function, types.MethodType):
         inner = function.__func__
@@ -107,7 +107,7 @@ def underlying(function: Any) -> tuple[types.FunctionType | None, Any]:
     return (call, function) if isinstance(call, types.FunctionType) else (None, None)
 
 
-def is_library(value: Any) -> bool:
+def is_library(value: object) -> bool:
     """Say whether a callable belongs to a library that is never converted."""
     module = getattr(value, "__module__", None) or getattr(type(value), "__module__", None) or ""
     return str(module).partition(".")[0] in _LIBRARIES
@@ -139,7 +139,7 @@ def scope_of(code: types.CodeType) -> Any:
 # Does it need conversion?
 
 
-def needs_conversion(function: types.FunctionType, instance: Any = None, seen: set[Any] | None = None) -> bool:
+def needs_conversion(function: types.FunctionType, instance: object = None, seen: set[Any] | None = None) -> bool:
     """Say whether `function`, or a function it may call, has control flow that a tensor could decide."""
     code = function.__code__
     known = _needs.get(code)
@@ -190,7 +190,7 @@ def _calls() -> Any:
     return imported(f"{__name__}.calls")
 
 
-def special_names(function: types.FunctionType, instance: Any = None) -> tuple[set[str], set[str]]:
+def special_names(function: types.FunctionType, instance: object = None) -> tuple[set[str], set[str]]:
     """Return the names of properties, and the operators, for which a class that the function shows needs conversion."""
     calls = _calls()
     names = {name for cls in calls.visible(function, instance) for name in calls.special(cls)}
@@ -386,7 +386,7 @@ def get_converter() -> Any:
     return _converter
 
 
-def to_code(entity: Any, recursive: bool = True, experimental_optional_features: Any = None) -> str:
+def to_code(entity: object, recursive: bool = True, experimental_optional_features: object = None) -> str:
     """Return the source of what AutoGraph makes of `entity`, a function or a Function.
 
     It says whether what the function calls is converted too, as `recursive` asks. Raises ConversionError for what is no

@@ -71,7 +71,7 @@ class Undefined:
     def __getattr__(self, name: str) -> Undefined:
         return self
 
-    def __getitem__(self, index: Any) -> Undefined:
+    def __getitem__(self, index: object) -> Undefined:
         return self
 
 
@@ -93,7 +93,7 @@ def ldu(load: Callable[[], Any], name: str) -> Any:
         return Undefined(name)
 
 
-def is_undefined(value: Any) -> bool:
+def is_undefined(value: object) -> bool:
     """Say whether `value` stands for a name that no path has set."""
     return type(value) in (Undefined, Hidden, UndefinedReturnValue)
 
@@ -120,7 +120,7 @@ class Perhaps:
             self._checked = trace
         return self.value
 
-    def __fg_tensor__(self, dtype: Any = None) -> Any:
+    def __fg_tensor__(self, dtype: object = None) -> Any:
         raise ValueError(self._unread())
 
     def __getattr__(self, name: str) -> Any:
@@ -135,7 +135,7 @@ class Perhaps:
         return f"{self.why}. It is read where only some paths have set it: set it before them"
 
 
-def inner(value: Any) -> Any:
+def inner(value: object) -> Any:
     """Return what a name holds if it is defined."""
     return value.value if type(value) is Perhaps else value
 
@@ -151,7 +151,7 @@ def in_state() -> bool:
 def of_state(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return the function that gets or sets the state of a block as one during which `in_state` holds."""
 
-    def run(*values: Any) -> Any:
+    def run(*values: object) -> Any:
         before, _local.state = in_state(), True
         try:
             return function(*values)
@@ -192,7 +192,7 @@ def without(get_state: Callable[[], Any], hidden: frozenset[int], names: Sequenc
 STAND_IN = "append to "
 
 
-def check_not_left(value: Any) -> None:
+def check_not_left(value: object) -> None:
     """Raise InaccessibleTensorError for a list of which only the name that was appended to knows the elements."""
     last = value[-1] if type(value) is list and value else None
     trace = current_trace()
@@ -209,29 +209,29 @@ def check_not_left(value: Any) -> None:
 # Leaves
 
 
-def is_variable(leaf: Any) -> bool:
+def is_variable(leaf: object) -> bool:
     """Say whether `leaf` is a Variable: it stays one as long as no path puts another value in its place."""
     return hasattr(leaf, "__fg_cell__")
 
 
-def is_tensor(leaf: Any) -> bool:
+def is_tensor(leaf: object) -> bool:
     """Say whether `leaf` can be a tensor of the graph: a tensor, a number, a Variable's value."""
     return isinstance(leaf, (Tensor, *_NUMBERS)) or (hasattr(leaf, "__fg_tensor__") and not is_staged_list(leaf))
 
 
-def is_text(leaf: Any) -> bool:
+def is_text(leaf: object) -> bool:
     """Say whether `leaf` is text of Python's: it stays that until a path puts a tensor in its place."""
     return isinstance(leaf, (str, bytes))
 
 
-def named(value: Any) -> str:
+def named(value: object) -> str:
     """Return how an error calls a value: a function or class by its name."""
     name = getattr(value, "__name__", None)
     kind = "class" if isinstance(value, type) else type(value).__name__
     return f"{kind} {name!r}" if callable(value) and isinstance(name, str) else reprlib.repr(value)
 
 
-def results_instead(*values: Any) -> str:
+def results_instead(*values: object) -> str:
     """Return what to do where a tensor chooses between functions, "" where there is none among these."""
     if not any(callable(value) and not isinstance(value, Tensor) for value in values):
         return ""
@@ -241,7 +241,7 @@ def results_instead(*values: Any) -> str:
     )
 
 
-def leaves_of(value: Any) -> list[Any]:
+def leaves_of(value: object) -> list[Any]:
     """Return the leaves of a value, composites and lists that are rows taken apart."""
     leaves = nesting.flatten(value, expand_composites=True)
     if not any(map(is_staged_list, leaves)):
@@ -249,12 +249,12 @@ def leaves_of(value: Any) -> list[Any]:
     return [part for leaf in leaves for part in (leaf.parts() if is_staged_list(leaf) else (leaf,))]
 
 
-def is_staged_list(leaf: Any) -> bool:
+def is_staged_list(leaf: object) -> bool:
     """Say whether a value is a list whose elements are rows."""
     return hasattr(type(leaf), "__fg_staged_list__")
 
 
-def packed(structure: Any, leaves: Sequence[Any]) -> Any:
+def packed(structure: object, leaves: Sequence[Any]) -> Any:
     """Return `leaves` in the place of those of `structure`."""
     flat = nesting.flatten(structure, expand_composites=True)
     if any(map(is_staged_list, flat)):
@@ -265,14 +265,14 @@ def packed(structure: Any, leaves: Sequence[Any]) -> Any:
     return nesting.pack_sequence_as(structure, list(leaves), expand_composites=True)
 
 
-def begun(value: Any) -> Any:
+def begun(value: object) -> Any:
     """Return `value` with its TensorArrays as tensors of the graph under construction."""
     if not any(isinstance(leaf, TensorArray) for leaf in nesting.flatten(value)):
         return value
     return packed(value, leaves_of(value))
 
 
-def like_zeros(leaf: Any) -> Any:
+def like_zeros(leaf: object) -> Any:
     """Return zeros of the dtype and, as far as it is known, the shape of a tensor."""
     tensor = leaf if isinstance(leaf, Tensor) else convert(leaf)
     rank = tensor.shape.rank
@@ -281,13 +281,13 @@ def like_zeros(leaf: Any) -> Any:
     return creation.zeros([size or 0 for size in tensor.shape.as_list()] if rank else [], tensor.dtype)
 
 
-def stand_in(value: Any) -> Any:
+def stand_in(value: object) -> Any:
     """Return zeros of the structure, dtypes and shapes of `value`; what is no tensor in it stays."""
     return packed(value, [like_zeros(leaf) if is_tensor(leaf) and not is_variable(leaf) else leaf
                           for leaf in leaves_of(value)])  # fmt: skip
 
 
-def same_structure(a: Any, b: Any) -> str | None:
+def same_structure(a: object, b: object) -> str | None:
     """Return None if two values nest alike, else the text of what differs.
 
     What a class says in `__fg_unify__(a, b)` of two of its values that are to be one is done before.
@@ -313,7 +313,7 @@ def longer(a: Any, b: Any) -> str:
     return " A list gets longer where it is appended to, values.append(value); else use a tf.TensorArray."
 
 
-def same_leaf(a: Any, b: Any) -> bool:
+def same_leaf(a: object, b: object) -> bool:
     """Say whether two leaves that are no tensors are the same."""
     if a is b:
         return True
@@ -397,7 +397,7 @@ class Join:
 
         self._rebuild = rebuild
 
-    def _plain(self, main: Any, other: Any) -> None:
+    def _plain(self, main: object, other: object) -> None:
         if main is _SAME or other is _SAME:
             model = other if main is _SAME else main
             flat = leaves_of(model)
@@ -455,7 +455,7 @@ class Join:
         return a
 
 
-def _dtype_of(value: Any) -> Any:
+def _dtype_of(value: object) -> Any:
     """Return the dtype that a number or tensor has in a graph, without putting it there."""
     if hasattr(value, "dtype"):
         return dtypes.as_dtype(value.dtype)
@@ -463,7 +463,7 @@ def _dtype_of(value: Any) -> Any:
     return convert(value).dtype if known is None else known
 
 
-def _as_constants(*values: Any) -> str:
+def _as_constants(*values: object) -> str:
     numbers = [repr(value) for value in values if not hasattr(value, "dtype")]
     return f" (from {' and '.join(numbers)})" if numbers else ""
 
@@ -475,7 +475,7 @@ class _Zeros:
         self.like = like
 
 
-def output_of(leaf: Any) -> Any:
+def output_of(leaf: object) -> Any:
     """Return the tensor that a branch gives for one of a pair's leaves."""
     return like_zeros(leaf.like) if isinstance(leaf, _Zeros) else convert(leaf)
 
@@ -513,7 +513,7 @@ _HOLE = type("_Hole", (), {"__repr__": lambda _: "tensor"})()
 # Conditions
 
 
-def condition(value: Any, statement: str) -> Any:
+def condition(value: object, statement: str) -> Any:
     """Return what decides a statement as a bool scalar. Raises ValueError for another dtype or rank."""
     tensor = value if isinstance(value, SymbolicTensor) else convert(value)
     if tensor.dtype != dtypes.bool_:
@@ -530,7 +530,7 @@ def condition(value: Any, statement: str) -> Any:
     return tensor
 
 
-def both(a: Any, b: Any) -> Any:
+def both(a: object, b: object) -> Any:
     """Return a and b of two bool scalars."""
     return comparison.logical_and(a, b)
 
@@ -539,7 +539,7 @@ def both(a: Any, b: Any) -> Any:
 _made: weakref.WeakKeyDictionary[GraphTrace, dict[int, weakref.ref[Any]]] = weakref.WeakKeyDictionary()
 
 
-def note_made(value: Any) -> None:
+def note_made(value: object) -> None:
     """Remember that what is being traced has made an object: the lists that it holds are no other function's."""
     trace = current_trace()
     if isinstance(trace, GraphTrace):
@@ -547,7 +547,7 @@ def note_made(value: Any) -> None:
             _made.setdefault(trace.root, {})[id(value)] = weakref.ref(value)
 
 
-def was_made_here(value: Any) -> bool:
+def was_made_here(value: object) -> bool:
     """Say whether `note_made` was told of an object in this trace."""
     trace = current_trace()
     known = _made.get(trace.root, {}).get(id(value)) if isinstance(trace, GraphTrace) else None

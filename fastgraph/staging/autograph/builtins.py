@@ -68,7 +68,7 @@ def _row_truths(values: Any) -> Any:
     return values if values.dtype == dtypes.bool_ else comparison.not_equal(values, elementwise.zeros_like(values))
 
 
-def any_(values: Any) -> Any:
+def any_(values: object) -> Any:
     """any(...)."""
     values = stacked(values)
     if decides(values):
@@ -76,7 +76,7 @@ def any_(values: Any) -> Any:
     return _first_of(values, True, comparison.logical_or)
 
 
-def all_(values: Any) -> Any:
+def all_(values: object) -> Any:
     """all(...)."""
     values = stacked(values)
     if decides(values):
@@ -96,12 +96,12 @@ def _first_of(values: Any, deciding: bool, joined: Callable[[Any, Any], Any]) ->
     return not deciding if found is None else found
 
 
-def max_(*values: Any, **options: Any) -> Any:
+def max_(*values: object, **options: object) -> Any:
     """max(...)."""
     return _extreme("max", values, options, reduction.argmax, comparison.greater)
 
 
-def min_(*values: Any, **options: Any) -> Any:
+def min_(*values: object, **options: object) -> Any:
     """min(...)."""
     return _extreme("min", values, options, reduction.argmin, comparison.less)
 
@@ -158,7 +158,7 @@ def isinstance_(value: Any, kinds: Any) -> bool:
     return builtins.isinstance([] if isinstance(value, StagedList) else value, kinds)
 
 
-def abs_(value: Any) -> Any:
+def abs_(value: object) -> Any:
     """abs(...)."""
     return builtins.abs(decisive(value))
 
@@ -174,19 +174,19 @@ def round_(value: Any, *digits: Any) -> Any:
     return elementwise.round(value * scale) / scale
 
 
-def list_(*values: Any) -> Any:
+def list_(*values: object) -> Any:
     """list(...), of a symbolic tensor its rows."""
     if len(values) == 1 and isinstance(values[0], StagedList):
         return values[0].of(values[0].parts())
     return list(*map(_elements, values))
 
 
-def tuple_(*values: Any) -> Any:
+def tuple_(*values: object) -> Any:
     """tuple(...), of a symbolic tensor its rows."""
     return tuple(*map(_elements, values))
 
 
-def _elements(value: Any) -> Any:
+def _elements(value: object) -> Any:
     if isinstance(value, StagedList):
         raise value.unsupported("tuple()")
     value = decisive(value)

@@ -22,7 +22,7 @@ def lost(kind: str) -> NotImplementedError:
 
 def _class(base: type, methods: str) -> type:
     def refusing(name: str) -> Callable[..., Any]:
-        def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        def method(self: object, *args: object, **kwargs: object) -> Any:
             if in_state():
                 return getattr(base, name)(self, *args, **kwargs)
             raise lost(base.__name__)

@@ -29,7 +29,7 @@ from fastgraph.staging.signature import recursive_tracing
 
 
 def staged_if(
-    pred: Any,
+    pred: object,
     body: Callable[[], Any],
     orelse: Callable[[], Any],
     get_state: Any,
@@ -188,7 +188,7 @@ def _branches(
         each.put()
 
 
-def _as_left(value: Any, held: dict[int, Any]) -> Any:
+def _as_left(value: object, held: dict[int, Any]) -> Any:
     """Return a list, tuple or dict with what a branch has left in it, and in those inside of it."""
     left = held.get(id(value), value)
     if isinstance(value, StagedList):

@@ -51,12 +51,12 @@ def converted(function: Any) -> Any:
     return BUILTINS[function] if is_builtin else autograph.convert(function)
 
 
-def decides(value: Any) -> bool:
+def decides(value: object) -> bool:
     """Say whether `value` is known only when the graph runs."""
     return isinstance(value, SymbolicTensor)
 
 
-def decisive(value: Any) -> Any:
+def decisive(value: object) -> Any:
     """Return `value` as what decides a statement: in a trace a Variable is its value there."""
     if hasattr(value, "__fg_cell__") and current_trace() is not None:
         return convert(value)
@@ -64,7 +64,7 @@ def decisive(value: Any) -> Any:
     return value.truth() if isinstance(value, StagedList) else value
 
 
-def stacked(value: Any) -> Any:
+def stacked(value: object) -> Any:
     """Return a list that staged statements have changed as the tensor of its elements, a Variable as its value."""
     return convert(value) if isinstance(value, StagedList) else decisive(value)
 
@@ -190,7 +190,7 @@ def _chosen(pred: Any, if_true: Any, if_false: Any, *parts: Any) -> Any:
     return _staged_choice(pred, if_true, if_false, *parts)
 
 
-def _staged_choice(pred: Any, if_true: Any, if_false: Any, *parts: Any) -> Any:
+def _staged_choice(pred: object, if_true: Any, if_false: Any, *parts: Any) -> Any:
     """Return what one of two functions gives, as an if statement that assigns it."""
     result = _Result()
     staged_if(
@@ -215,7 +215,7 @@ def and_(a: Any, b: Any) -> Any:
     return _chosen(condition(left, "`and`"), lambda: convert(b()), lambda: left, b)
 
 
-def _operand(value: Any, what: str) -> Any:
+def _operand(value: object, what: str) -> Any:
     """Return what decides an `and` or `or`. Raises NotImplementedError for a list whose length is a tensor."""
     if isinstance(value, StagedList):
         raise NotImplementedError(
@@ -233,13 +233,13 @@ def or_(a: Any, b: Any) -> Any:
     return _chosen(condition(left, "`or`"), lambda: left, lambda: convert(b()), b)
 
 
-def not_(a: Any) -> Any:
+def not_(a: object) -> Any:
     """not a."""
     a = decisive(a)
     return comparison.logical_not(a) if decides(a) else not a
 
 
-def not_eq(a: Any, b: Any) -> Any:
+def not_eq(a: object, b: object) -> Any:
     """a != b."""
     return a != b
 
@@ -278,12 +278,12 @@ def item(owner: Any, index: Any) -> Any:
     return nesting.pack_sequence_as(made[0], [gathering.gather(row, at) for row in made[1]])
 
 
-def _is_mutable(element: Any) -> bool:
+def _is_mutable(element: object) -> bool:
     """Say whether what is done to an element could change the list that it is from."""
     return any(map(_is_mutable, element)) if isinstance(element, tuple) else not is_tensor(element)
 
 
-def slots(owner: Any) -> Any:
+def slots(owner: object) -> Any:
     """Return what items of `owner` are set in: `owner` itself, or what lets a tensor be the index of a list."""
     kind = getattr(owner, "__fg_like__", type(owner))
     if not in_state():
@@ -296,10 +296,10 @@ class _Slots:
         self._owner = owner
         self._is_list = is_list
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: object) -> Any:
         return item(self._owner, index)
 
-    def __setitem__(self, index: Any, value: Any) -> None:
+    def __setitem__(self, index: object, value: object) -> None:
         owner = self._owner
         if type(value) is Hidden:
             return
@@ -317,7 +317,7 @@ class _Slots:
         else:
             owner[index] = value
 
-    def _put(self, index: Any, value: Any) -> None:
+    def _put(self, index: object, value: object) -> None:
         """Have each element be `value` or what it was, whichever `index` says."""
         owner, n = self._owner, len(self._owner)
         made = as_rows([*owner, value])
@@ -342,7 +342,7 @@ class Attributes:
     def __init__(self, owner: Any) -> None:
         object.__setattr__(self, "_owner", owner)
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         owner = object.__getattribute__(self, "_owner")
         if type(value) is Hidden:
             return

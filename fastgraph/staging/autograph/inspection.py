@@ -13,7 +13,9 @@ from fastgraph.staging import autograph
 from fastgraph.staging.autograph.loop_options import with_features
 
 
-def to_graph(entity: Any, recursive: bool = True, experimental_optional_features: Any = None) -> Callable[..., Any]:
+def to_graph(
+    entity: object, recursive: bool = True, experimental_optional_features: object = None
+) -> Callable[..., Any]:
     """Return the converted function of `entity`, a Python function or method, which takes self as an argument.
 
     What it calls is converted too, unless `recursive` is False. The features are a Feature or several; they have an
@@ -27,7 +29,7 @@ def to_graph(entity: Any, recursive: bool = True, experimental_optional_features
         return converted
 
     @functools.wraps(converted)
-    def with_its_features(*args: Any, **kwargs: Any) -> Any:
+    def with_its_features(*args: object, **kwargs: object) -> Any:
         with with_features(experimental_optional_features):
             return converted(*args, **kwargs)
 
@@ -63,6 +65,6 @@ def _observer(level: int, to_stdout: bool) -> Callable[[types.FunctionType], Non
     return observe
 
 
-def trace(*args: Any) -> None:
+def trace(*args: object) -> None:
     """Print `args` when the function is traced, not when its graph runs. Source: tf.autograph.trace."""
     print(*args)

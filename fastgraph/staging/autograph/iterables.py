@@ -32,11 +32,11 @@ class StagedIterable:
         """Return the number of rows: an int where it is known while tracing, else a tensor."""
         raise NotImplementedError
 
-    def row(self, i: Any) -> Any:
+    def row(self, i: object) -> Any:
         """Return the i-th row."""
         raise NotImplementedError
 
-    def value(self, row: Any) -> Any:
+    def value(self, row: object) -> Any:
         """Return what the loop's target gets for a row."""
         return row
 
@@ -72,7 +72,7 @@ class _Rows(StagedIterable):
             return known
         return self._counted[0] if self._counted else movement.shape(self.tensor)[0]
 
-    def row(self, i: Any) -> Any:
+    def row(self, i: object) -> Any:
         return self._counted[1](i) if self._counted else gathering.gather(self.tensor, i)
 
     def __iter__(self) -> Iterator[Any]:
@@ -90,7 +90,7 @@ class _Filled(StagedIterable):
     def count(self) -> Any:
         return self.filled.length()
 
-    def row(self, i: Any) -> Any:
+    def row(self, i: object) -> Any:
         return self.filled.row(i)
 
 
@@ -104,7 +104,7 @@ class _Elements(StagedIterable):
     def count(self) -> Any:
         return len(self.elements)
 
-    def row(self, i: Any) -> Any:
+    def row(self, i: object) -> Any:
         if isinstance(i, int):
             return self.elements[i]
         columns = zip(*(nesting.flatten(element) for element in self.elements), strict=True)
@@ -121,7 +121,7 @@ class _Enumerated(StagedIterable):
     def count(self) -> Any:
         return self.source.count()
 
-    def row(self, i: Any) -> Any:
+    def row(self, i: object) -> Any:
         number = i if isinstance(i, int) else elementwise.cast(i, dtypes.int32)
         return number + self.start, self.source.value(self.source.row(i))
 
@@ -140,7 +140,7 @@ class _Zipped(StagedIterable):
                 least = n if least is None else elementwise.minimum(n, convert(least, dtypes.int64))
         return least
 
-    def row(self, i: Any) -> Any:
+    def row(self, i: object) -> Any:
         return tuple(source.value(source.row(i)) for source in self.sources)
 
 
@@ -154,10 +154,10 @@ class _Mapped(StagedIterable):
     def count(self) -> Any:
         return self.source.count()
 
-    def row(self, i: Any) -> Any:
+    def row(self, i: object) -> Any:
         return self.source.row(i)
 
-    def value(self, row: Any) -> Any:
+    def value(self, row: object) -> Any:
         inner = self.source.value(row)
         return self.function(*inner) if self.several else self.function(inner)
 
@@ -167,7 +167,7 @@ class _Filtered(StagedIterable):
         self.source = source
         inner = source.holds
 
-        def holds(row: Any) -> Any:
+        def holds(row: object) -> Any:
             value = source.value(row)
             own = bool_(value) if function is None else function(value)
             return own if inner is None else and_(lambda: inner(row), lambda: own)
@@ -177,10 +177,10 @@ class _Filtered(StagedIterable):
     def count(self) -> Any:
         return self.source.count()
 
-    def row(self, i: Any) -> Any:
+    def row(self, i: object) -> Any:
         return self.source.row(i)
 
-    def value(self, row: Any) -> Any:
+    def value(self, row: object) -> Any:
         return self.source.value(row)
 
 
@@ -209,7 +209,7 @@ def counted(iter_: Any) -> tuple[Any, Callable[[Any], Any]] | None:
     if step != 1:  # in int64, so that what is added does not overflow
         n = elementwise.floordiv(elementwise.add(n, step - (1 if step > 0 else -1)), step)
 
-    def row(i: Any) -> Any:
+    def row(i: object) -> Any:
         with name_scope("iterate"):  # the body's own operations have the names that they would have without these
             steps = i if step == 1 else elementwise.multiply(i, step)
             return elementwise.cast(steps if known_value(start) == 0 else elementwise.add(start, steps), iter_.dtype)
@@ -226,7 +226,7 @@ def _whole(source: StagedIterable, what: str) -> StagedIterable:
     return source
 
 
-def staged(value: Any) -> bool:
+def staged(value: object) -> bool:
     """Say whether a loop over `value` is staged."""
     return isinstance(value, (SymbolicTensor, StagedIterable, StagedList))
 
@@ -242,7 +242,7 @@ def source_of(value: Any) -> StagedIterable:
     return _Elements(list(value))
 
 
-def rows_of(value: Any) -> Any:
+def rows_of(value: object) -> Any:
     """Return what a comprehension runs over: the rows of a tensor, if their number is known; else `value` itself."""
     if isinstance(value, StagedList):
         return iter(source_of(value))
@@ -250,20 +250,20 @@ def rows_of(value: Any) -> Any:
     return iter(source_of(value)) if isinstance(value, SymbolicTensor) else value
 
 
-def known_rows(value: Any) -> Any:
+def known_rows(value: object) -> Any:
     """Return the rows of a tensor as a list, if their number is known; else `value` itself, to be looped over."""
     value = unpacked(value)
     return source_of(value) if isinstance(value, SymbolicTensor) else value
 
 
-def unpacked(value: Any) -> Any:
+def unpacked(value: object) -> Any:
     """Return the rows of a tensor as a list, if their number is known; else `value` itself."""
     if isinstance(value, SymbolicTensor) and value.shape.rank and value.shape[0] is not None:
         return joining.unstack(value)
     return value
 
 
-def unpacked_around(value: Any, before: int, after: int) -> tuple[Any, ...]:
+def unpacked_around(value: object, before: int, after: int) -> tuple[Any, ...]:
     """Return the first values, a list of those between, and the last ones. Raises ValueError for too few."""
     items = list(unpacked(value))
     if len(items) < before + after:
@@ -281,7 +281,7 @@ def enumerate_(iterable: Any, start: Any = 0) -> Any:
     return _Enumerated(source_of(iterable), start) if staged(iterable) else builtins.enumerate(iterable, start)
 
 
-def zip_(*iterables: Any, strict: bool = False) -> Any:
+def zip_(*iterables: object, strict: bool = False) -> Any:
     """zip(*iterables): with tensors as many rows as the shortest has. Raises ValueError where strict forbids it."""
     if not any(map(staged, iterables)):
         return builtins.zip(*iterables, strict=strict)
@@ -294,7 +294,7 @@ def zip_(*iterables: Any, strict: bool = False) -> Any:
     return result
 
 
-def _sequence_of_tensors(value: Any) -> bool:
+def _sequence_of_tensors(value: object) -> bool:
     """Say whether the elements of a sequence can be the rows of tensors: alike in structure, dtype and shape."""
     if isinstance(value, Tensor):
         return True
@@ -325,7 +325,7 @@ def map_(function: Any, *iterables: Any) -> Any:
     return _Mapped(function, zipped, several=True)
 
 
-def filter_(function: Any, iterable: Any) -> Any:
+def filter_(function: object, iterable: object) -> Any:
     """filter(function, iterable): where a tensor decides, the body of the loop over it runs under a condition."""
     if staged(iterable):
         return _Filtered(converted(function), source_of(iterable))

@@ -91,7 +91,7 @@ def in_loop() -> bool:
 
 
 @contextlib.contextmanager
-def staged_loop(loop: Any) -> Iterator[None]:
+def staged_loop(loop: object) -> Iterator[None]:
     """While active, options that are set are those of `loop`."""
     _stack().append(loop)
     try:
@@ -111,11 +111,11 @@ def unstaged_loop() -> Iterator[None]:
 
 
 def set_loop_options(
-    parallel_iterations: Any = None,
-    swap_memory: Any = None,
-    maximum_iterations: Any = None,
-    shape_invariants: Any = None,
-    back_prop: Any = None,
+    parallel_iterations: object = None,
+    swap_memory: object = None,
+    maximum_iterations: object = None,
+    shape_invariants: object = None,
+    back_prop: object = None,
 ) -> None:
     """Set options of the loop whose body calls this: they have an effect where a tensor decides the loop.
 

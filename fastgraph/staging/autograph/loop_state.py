@@ -93,7 +93,7 @@ class Carried:
         self.shapes = self._shapes_of_lists(held) if shapes is None else shapes
         self._tensors: list[Any] | None = None
 
-    def _shapes_of_lists(self, value: Any) -> list[Any] | None:
+    def _shapes_of_lists(self, value: object) -> list[Any] | None:
         """Return the shapes of the tensors of a value in which there are lists whose length may change, else None."""
         flat = nesting.flatten(value, expand_composites=True)
         if not any(map(is_staged_list, flat)):
@@ -172,7 +172,7 @@ class Carried:
             )
         return defined + self._leaves(leaves_of(value), relax)
 
-    def _define(self, value: Any) -> None:
+    def _define(self, value: object) -> None:
         """Enter with zeros that count as not defined, like what the first iteration leaves."""
         why = value.why if isinstance(value, Perhaps) else not_begun(self.name)
         held = inner(value)
@@ -215,7 +215,7 @@ class Carried:
                 raise Revise
         return found
 
-    def _checked(self, value: Any, aval: Aval, relax: bool) -> Any:
+    def _checked(self, value: object, aval: Aval, relax: bool) -> Any:
         if not hasattr(value, "dtype"):
             with contextlib.suppress(TypeError, ValueError):
                 value = convert(value, aval.dtype)

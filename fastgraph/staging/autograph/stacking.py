@@ -17,7 +17,7 @@ from fastgraph.ops.tensor_lists import list_blank
 from fastgraph.staging.autograph.block_state import at_line, is_tensor, same_structure
 
 
-def as_rows(elements: Sequence[Any], sample: Any = None) -> tuple[Any, list[Any]] | None:
+def as_rows(elements: Sequence[Any], sample: object = None) -> tuple[Any, list[Any]] | None:
     """Return the structure of the elements of a list and these as rows; None where they are not alike.
 
     `sample` is an element that is to be added, which tells of what there are none yet, or None.

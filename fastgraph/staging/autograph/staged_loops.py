@@ -117,7 +117,7 @@ class Loop:
         """Return how many staged loops this thread is tracing the body of."""
         return getattr(cls._local, "depth", 0)
 
-    def stage(self, counter: Any, *, at_least_once: bool = False, relax: bool = False) -> None:
+    def stage(self, counter: object, *, at_least_once: bool = False, relax: bool = False) -> None:
         """Trace the loop as a while node and give the names what it leaves; `counter` is where a for begins.
 
         `relax` lets shapes vary from one iteration to the next as they do.
@@ -152,7 +152,7 @@ class Loop:
     def _carried(self, k: int) -> Carried:
         return Carried(self.names[k], self.start[k], lambda: self.get_state()[k], lambda _: None)
 
-    def _revised(self, counter: Any) -> None:
+    def _revised(self, counter: object) -> None:
         """Trace the loop until it is as an iteration leaves it."""
         for _ in range(_MOST_REVISIONS + len(self.names)):
             self.containers = Containers(self.blocks, self.names)
@@ -256,7 +256,7 @@ class Loop:
                 for value, carried in zip(self.get_state(), self.carried, strict=False)
             ))  # fmt: skip
 
-    def _goes_on(self, inputs: list[Any], n_own: int, limit: Any) -> Any:
+    def _goes_on(self, inputs: list[Any], n_own: int, limit: object) -> Any:
         """Return what the test gives, as long as there are iterations left."""
         for appended in self.appended:  # a test that reads the list needs its length
             self._append_to(appended)
@@ -267,7 +267,7 @@ class Loop:
                 appended.taken_back()
         return goes_on if limit is None else both(comparison.less(inputs[n_own - 1], limit), goes_on)
 
-    def _run(self, counter: Any) -> list[StagedList]:
+    def _run(self, counter: object) -> list[StagedList]:
         """Run the body; return what it has appended to."""
         recorders = [self._append_to(appended) for appended in self.appended]
         local = self._local
@@ -334,7 +334,7 @@ class Loop:
             held = contents(container)
             return {key: held[key] for key in before} if isinstance(before, dict) else held
 
-        def put(held: Any) -> None:
+        def put(held: object) -> None:
             replace(container, {**found.before, **held} if isinstance(held, dict) else held)
 
         carried = Carried(found.name, before, get, put)
@@ -344,7 +344,7 @@ class Loop:
         self.carried.append(carried)
         raise Revise
 
-    def _append(self, found: Found, after: Any) -> None:
+    def _append(self, found: Found, after: object) -> None:
         """Stack what an iteration appends to a list. Raises ValueError where it changes a container otherwise."""
         refused = changed_in_loop(found, after)
         new = elements_added(found, after)
@@ -415,7 +415,7 @@ class Loop:
 
     # -- the first iteration before the loop
 
-    def _peel(self, counter: Any) -> None:
+    def _peel(self, counter: object) -> None:
         """Run the first iteration under a condition, and the loop after it if it ran."""
         goes_on = condition(decisive(self.test(counter)), f"{self.kind} statement")
         limit = self._limit()
@@ -447,7 +447,7 @@ class Loop:
         self.set_state(tuple(values))
         test = self.test
 
-        def next_test(i: Any) -> Any:
+        def next_test(i: object) -> Any:
             return and_(lambda: goes_on, lambda: test(i))
 
         rest = Loop(next_test, self.body, self.blocks, self.get_state, self.set_state, self.names, self.kind)
@@ -482,7 +482,7 @@ class Loop:
             self._invariant(value, shape)
         raise Revise
 
-    def _invariant(self, value: Any, shape: Any) -> None:
+    def _invariant(self, value: object, shape: Any) -> None:
         current = self.get_state()
         for carried, held in zip(self.carried, current, strict=False):
             if held is value or (isinstance(held, Perhaps) and held.value is value):

@@ -146,7 +146,7 @@ def for_stmt(
     target = _pattern(opts.get("iterate_names"))
     holds = iter_.holds if isinstance(iter_, StagedIterable) else None
 
-    def goes_on(i: Any) -> Any:
+    def goes_on(i: object) -> Any:
         in_range = comparison.less(i, n_rows)
         if extra_test is None:
             return in_range
@@ -181,7 +181,7 @@ def _for_elements(
     loop.stage(None, relax=True)
 
 
-def _is_positive(n: Any) -> bool:
+def _is_positive(n: object) -> bool:
     value = getattr(getattr(n, "aval", None), "value", None)
     return value is not None and int(value) > 0
 
@@ -257,7 +257,7 @@ def _python_for(
 # return
 
 
-def ret(value: Any, did_return: Any) -> Any:
+def ret(value: object, did_return: object) -> Any:
     """Return a converted function's value. Raises ValueError if a path may end without one."""
     if isinstance(value, UndefinedReturnValue):
         return None

@@ -196,7 +196,7 @@ class _Statements(ast.NodeTransformer):
         node.body.insert(0, _placed(ast.Expr(operator("raise_if_of_staging")), node.body[0]))
         return node
 
-    def _loop(self, node: Any) -> Any:
+    def _loop(self, node: object) -> Any:
         most = self._most(node)
         made = self._without_else(node)
         return made if most is None else [most, *(made if isinstance(made, list) else [made])]
@@ -394,7 +394,7 @@ class _Reads(ast.NodeTransformer):
 class _Raises(ast.NodeTransformer):
     """Raises by a call."""
 
-    def _other(self, node: Any) -> Any:
+    def _other(self, node: object) -> Any:
         return node
 
     visit_FunctionDef = visit_ClassDef = visit_Lambda = visit_Try = _other
@@ -418,7 +418,7 @@ class _Breaks(ast.NodeTransformer):
         self.flag = flag
         self.found = False
 
-    def _other(self, node: Any) -> Any:
+    def _other(self, node: object) -> Any:
         return node
 
     visit_While = visit_For = visit_FunctionDef = visit_ClassDef = visit_Lambda = _other
@@ -442,7 +442,7 @@ class _Bound(ast.NodeTransformer):
 # Patterns of match
 
 
-def _again(node: Any) -> Any:
+def _again(node: object) -> Any:
     """Return a tree like `node`: a tree has no node twice."""
     if isinstance(node, list):
         return [_again(each) for each in node]
