@@ -19,15 +19,9 @@ from fastgraph.core.op_errors import message_name
 from fastgraph.ops.arguments import as_tensor, known_value, static_axes
 from fastgraph.ops.comparison import greater_equal
 from fastgraph.ops.elementwise import abs, cast, conj, ones_like, stop_gradient
-from fastgraph.ops.elementwise import (
-    add as add_dense,
-)
-from fastgraph.ops.elementwise import (
-    maximum as maximum_dense,
-)
-from fastgraph.ops.elementwise import (
-    minimum as minimum_dense,
-)
+from fastgraph.ops.elementwise import add as add_dense
+from fastgraph.ops.elementwise import maximum as maximum_dense
+from fastgraph.ops.elementwise import minimum as minimum_dense
 from fastgraph.ops.exponentials import exp, sqrt
 from fastgraph.ops.families import invalid, shape_text
 from fastgraph.ops.gathering import dim, gather, where
@@ -40,12 +34,8 @@ from fastgraph.ops.reduction import reduce_sum as reduce_sum_dense
 from fastgraph.ops.runtime_assertions import assert_equal, check_indices
 from fastgraph.ops.scans import cumprod
 from fastgraph.ops.scatter import gather_nd, scatter_nd
-from fastgraph.ops.segments import (
-    segment_mean as mean_by_segment,
-)
-from fastgraph.ops.segments import (
-    segment_sum as sum_by_segment,
-)
+from fastgraph.ops.segments import segment_mean as mean_by_segment
+from fastgraph.ops.segments import segment_sum as sum_by_segment
 from fastgraph.ops.segments import (
     unsorted_segment_max,
     unsorted_segment_mean,

@@ -24,15 +24,7 @@ from fastgraph.ops.reduction import reduce_all, reduce_max, reduce_prod, reduce_
 from fastgraph.ops.runtime_assertions import Assert
 from fastgraph.ops.scans import cumsum
 from fastgraph.ops.scatter import tensor_scatter_update_p
-from fastgraph.ops.tensor_lists import (
-    list_extend,
-    list_get,
-    list_grow,
-    list_push,
-    list_reserve,
-    list_set,
-    list_trim,
-)
+from fastgraph.ops.tensor_lists import list_extend, list_get, list_grow, list_push, list_reserve, list_set, list_trim
 
 
 class UnevenTensorArray(TracedTensorArray):

@@ -165,9 +165,7 @@ def _within(called: Callee, operands: list[Any]) -> Sequence[Any]:
     depth = _thread.depth
     if depth.all >= MOST_DEPTH:
         raise ResourceExhaustedError(
-            None,
-            None,
-            f"{called} calls itself more than {MOST_DEPTH} calls deep: its base case may never be reached",
+            None, None, f"{called} calls itself more than {MOST_DEPTH} calls deep: its base case may never be reached"
         )
     if depth.chain is not None and depth.chain.cancelled:
         raise CancelledError(None, None, f"the call of {called} was interrupted")

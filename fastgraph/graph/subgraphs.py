@@ -166,11 +166,7 @@ def make_while(
     outer = cond_trace.parent
     assert outer is not None
     outer.node_name = name
-    attrs: dict[str, Any] = {
-        "cond_graph": cond_trace.graph,
-        "body_graph": body_trace.graph,
-        "n_carried": len(carried),
-    }
+    attrs: dict[str, Any] = {"cond_graph": cond_trace.graph, "body_graph": body_trace.graph, "n_carried": len(carried)}
     if joined:
         attrs["joined"] = joined
     results: tuple[Any, ...] = bind(WHILE, (*carried, *invariants), attrs)

@@ -498,11 +498,7 @@ def _while(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> A
         ]
 
     return control_flow.while_loop(
-        lambda *values: body.function(attrs["cond"], values)[0],
-        step,
-        inputs,
-        shape_invariants=shapes,
-        name=name,
+        lambda *values: body.function(attrs["cond"], values)[0], step, inputs, shape_invariants=shapes, name=name
     )
 
 

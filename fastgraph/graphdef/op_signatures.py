@@ -97,6 +97,7 @@ LogMatrixDeterminant input:T -> sign:T log_abs_determinant:T | T:type
 LogSoftmax logits:T -> logsoftmax:T | T:type
 LogicalAnd LogicalOr x:bool y:bool -> z:bool
 LogicalNot x:bool -> y:bool
+LowerBound UpperBound sorted_inputs:T values:T -> output:out_type | T:type out_type:type=int32
 Lu input:T -> lu:T p:output_idx_type | T:type output_idx_type:type=int32
 MatMul a:T b:T -> product:T | transpose_a:bool=False transpose_b:bool=False T:type grad_a:bool=False grad_b:bool=False
 MatrixBandPart input:T num_lower:Tindex num_upper:Tindex -> band:T | T:type Tindex:type=int64

@@ -393,6 +393,23 @@ def written(node: Node, row: Row | None = None) -> list[Definition]:
     return [*before, definition]
 
 
+def defined(node: Node, kind: str, inputs: Sequence[Value], **attrs: object) -> Definition:
+    """Return an operation of a type; attributes that are not given follow from the tensors or are the defaults."""
+    signature = signatures()[kind]
+    types: dict[str, Any] = {}
+    given, made = list(inputs), list(node.outputs)
+    for arguments, values in ((signature.inputs, given), (signature.outputs, made)):
+        n_rest = len(values) - sum(argument.number is None for argument in arguments)
+        for argument in arguments:
+            n = 1 if argument.number is None else n_rest
+            _note_types(types, argument, values[:n])
+            del values[:n]
+    found = {name: attrs.get(name, types.get(name, default)) for name, (_, default) in signature.attrs.items()}
+    definition = Definition(node, kind, inputs, found)
+    definition.slots = [f"{result.name}:0" for result in signature.outputs[: len(node.outputs)]]
+    return definition
+
+
 def _note_types(types: dict[str, Any], argument: Argument, values: Sequence[Value]) -> None:
     if argument.number == "*":
         types[argument.kind] = [value.aval.dtype for value in values]
