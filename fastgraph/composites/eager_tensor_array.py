@@ -301,7 +301,7 @@ class TensorArray:
             self._dtype, entries, self._dynamic_size, self._infer_shape, self._element_shape, current_trace()
         )
 
-    def _pieces(self, whole: Any, lengths: Any) -> list[Any]:
+    def _pieces(self, whole: Tensor, lengths: Any) -> list[Any]:
         """The pieces of `whole` of these lengths, as many as there are entries. Raises as `split` does."""
         given = known_value(as_tensor(lengths))
         if given is None:

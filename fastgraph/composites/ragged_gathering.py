@@ -46,7 +46,7 @@ def gather_ragged(params: object, indices: object, axis: int | None, batch_dims:
     return _gathered(params, indices, axis, batch_dims)
 
 
-def _rank(indices: Any) -> int:
+def _rank(indices: Tensor | RaggedTensor) -> int:
     if indices.shape.rank is None:
         raise ValueError("rank(indices) must be known statically")
     rank: int = indices.shape.rank
@@ -124,7 +124,7 @@ def _rows_at(params: Any, indices: Any) -> Any:
     return rows
 
 
-def _extents(x: Any) -> list[Any]:
+def _extents(x: Tensor | RaggedTensor) -> list[Any]:
     """The extents of a Tensor, of a RaggedTensor the number of rows: ints, and tensors where only a call knows."""
     if isinstance(x, RaggedTensor):
         return [x.nrows()]
@@ -171,7 +171,7 @@ def _at(params: Any, indices: Any) -> Any:
     return _rows_at(params, place)
 
 
-def _checked(index: Any, n: Any) -> Any:
+def _checked(index: Tensor, n: Tensor) -> Any:
     """Index, each element less than that of n. Raises: InvalidArgumentError for others."""
     assert_non_negative(index, message="indices must not be negative")
     assert_less(cast(index, n.dtype), n + cast(index, n.dtype) * 0, message="indices are out of range of their row")

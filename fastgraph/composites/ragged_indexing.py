@@ -50,7 +50,7 @@ def _check(key: object) -> None:
         )
 
 
-def _rows(rt: Any, keys: list[Any]) -> Any:
+def _rows(rt: Tensor | RaggedTensor, keys: list[Any]) -> Any:
     """rt[keys], the first of which is for its rows."""
     if not isinstance(rt, RaggedTensor):
         return rt[tuple(keys)] if keys else rt
@@ -107,7 +107,7 @@ def _cut(rt: RaggedTensor, part: slice) -> RaggedTensor:
     lengths = rt.row_lengths()
     low, high = (lengths * 0, lengths) if step > 0 else (lengths * 0 - 1, lengths - 1)
 
-    def bound(given: Any, default: object) -> Any:
+    def bound(given: Tensor | int | None, default: object) -> Any:
         if given is None:
             return default
         given = cast(convert(given), lengths.dtype)

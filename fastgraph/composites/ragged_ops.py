@@ -168,7 +168,7 @@ def _limit(wanted: object, own: object) -> Any:
     return select(wanted < 0, own, wanted) if isinstance(wanted, Tensor) else convert(wanted, int64)
 
 
-def _filled(extents: Any, default: Any) -> Any:
+def _filled(extents: Any, default: Tensor) -> Any:
     return fill(extents, default) if default.shape.rank == 0 else broadcast_to(default, extents)
 
 
@@ -198,7 +198,7 @@ def merge_dims(rt: Any, outer_axis: int, inner_axis: int) -> Any:
     return rt.values if outer == 0 else rt
 
 
-def _without_axis_2(rt: Any) -> Any:
+def _without_axis_2(rt: RaggedTensor) -> Any:
     """Axes 1 and 2 as one."""
     inner = rt.values
     if isinstance(inner, RaggedTensor):

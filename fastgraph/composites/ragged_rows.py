@@ -200,7 +200,7 @@ def boolean_mask_ragged(data: Any, mask: Any) -> Any:
     return _masked(data, mask)
 
 
-def _masked(data: Any, mask: Any) -> Any:
+def _masked(data: RaggedTensor, mask: RaggedTensor) -> Any:
     if isinstance(mask.values, RaggedTensor):
         return made(_masked(data.values, mask.values), mask.row_splits)
     kept = concat([[0], cumsum(cast(mask.values, int64))], 0)

@@ -515,7 +515,7 @@ class RaggedTensorSpec(TypeSpec):
     def _to_components(self, value: object) -> tuple[Any, ...]:
         return (value.flat_values, *value.nested_row_splits) if isinstance(value, RaggedTensor) else (value,)
 
-    def _from_components(self, components: Any) -> Any:
+    def _from_components(self, components: tuple[Any, ...]) -> Any:
         result, *splits = components
         for level in reversed(range(len(splits))):
             length = self._shape[level + 1] if self._shape.rank is not None else None
@@ -582,7 +582,7 @@ def _partition(given: Any, what: str) -> Any:
     return tensor
 
 
-def _assert_all_used(values: Any, last: Any) -> None:
+def _assert_all_used(values: Tensor | RaggedTensor, last: Tensor) -> None:
     what = "Arguments to _from_row_partition do not form a valid RaggedTensor"
     assert_equal(last, cast(nvals(values), last.dtype), what)
 

@@ -16,6 +16,7 @@ from fastgraph.composites.sparse_tensor import SparseTensor, as_sparse, known_ra
 from fastgraph.core.base.dtype import float32, int32, int64
 from fastgraph.core.conversion import convert_to_tensor
 from fastgraph.core.op_errors import message_name
+from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import as_tensor, known_value, static_axes
 from fastgraph.ops.comparison import greater_equal
 from fastgraph.ops.elementwise import abs, cast, conj, ones_like, stop_gradient
@@ -106,7 +107,7 @@ def _extreme(sp_a: Any, sp_b: Any, choose: Callable[..., Any]) -> SparseTensor:
     _check_alike(a, b, "SparseSparseMaximum")
     n_a = shape(a.values)[0]
 
-    def both(groups: Any, n: Any) -> list[Any]:
+    def both(groups: Tensor, n: Tensor) -> list[Any]:
         return [unsorted_segment_sum(a.values, groups[:n_a], n), unsorted_segment_sum(b.values, groups[n_a:], n)]
 
     indices, sides = _merged(a, b, both)

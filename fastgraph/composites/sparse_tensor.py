@@ -246,10 +246,10 @@ class SparseTensorSpec(TypeSpec):
         rank = self._shape.rank
         return TensorSpec([None, rank], int64), TensorSpec([None], self._dtype), TensorSpec([rank], int64)
 
-    def _to_components(self, value: Any) -> tuple[Any, ...]:
+    def _to_components(self, value: SparseTensor) -> tuple[Any, ...]:
         return value.indices, value.values, value.dense_shape
 
-    def _from_components(self, components: Any) -> SparseTensor:
+    def _from_components(self, components: tuple[Any, ...]) -> SparseTensor:
         if all(isinstance(part, Tensor) for part in components):
             made = SparseTensor(*components)
         else:  # parts of another kind: arrays, specs, a gradient that is None

@@ -192,7 +192,7 @@ def _of_pieces(spec: TensorArraySpec, pieces: Any, count: Any) -> TensorArray:
     return made
 
 
-def _eager(spec: TensorArraySpec, buffer: Any, count: Any, begun: Any) -> TensorArray:
+def _eager(spec: TensorArraySpec, buffer: Tensor, count: Tensor | None, begun: Tensor) -> TensorArray:
     """The TensorArray whose entries are the rows of a buffer that a graph gave, if something was written to it."""
     n = int(buffer.shape[0]) if count is None else int(count)
     made = TensorArray(
@@ -257,7 +257,7 @@ class TracedTensorArray(TensorArray):
                     made._shape.note_rank(entry.shape.rank)
         return made
 
-    def _become(self, spec: TensorArraySpec, buffer: Any, count: Any) -> None:
+    def _become(self, spec: TensorArraySpec, buffer: Tensor, count: Tensor | None) -> None:
         """Be what a spec describes, with this buffer."""
         trace = getattr(buffer, "trace", None) or current_trace()
         self._dtype, self._dynamic_size, self._infer_shape = spec._dtype, spec._dynamic_size, spec._infer_shape
@@ -336,7 +336,7 @@ class TracedTensorArray(TensorArray):
         made._unused = unused
         return made
 
-    def _written(self, at: Any, entry: object) -> TracedTensorArray:
+    def _written(self, at: Tensor, entry: object) -> TracedTensorArray:
         """Write to a place that only the graph knows, and return this one."""
         buffer = self._buffer_here()
         if self._dynamic_size:
@@ -549,7 +549,7 @@ class TracedTensorArray(TensorArray):
             return list_reserve(n, dtype=name, element=self._shape.element)
         return list_blank(n, dtype=name, element=self._shape.element)
 
-    def _set_buffer(self, buffer: Any) -> None:
+    def _set_buffer(self, buffer: Tensor) -> None:
         self._buffer = buffer
         if hasattr(buffer, "value"):
             self._shape.add(buffer)

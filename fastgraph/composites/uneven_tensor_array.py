@@ -91,7 +91,7 @@ class UnevenTensorArray(TracedTensorArray):
         if self._shape.element is not None:
             super()._expect(dims)
 
-    def _changed(self, flat: Any, places: Any, used: Any, count: Any) -> UnevenTensorArray:
+    def _changed(self, flat: Tensor, places: Tensor, used: Tensor, count: Tensor | None) -> UnevenTensorArray:
         made: Any = self._copy()
         made._entries, made._flat, made._places, made._used, made._count = None, flat, places, used, count
         return made  # type: ignore[no-any-return]
@@ -136,7 +136,7 @@ class UnevenTensorArray(TracedTensorArray):
         (rank,) = ranks if len(ranks) == 1 and trace.kind == "function" else (None,)
         return found if rank is None else rank
 
-    def _alike(self, flat: Any, places: Any, name: str | None) -> Any:
+    def _alike(self, flat: Tensor, places: Tensor, name: str | None) -> Any:
         """The entries at these places along a new first axis; zeros for those that were not written."""
         written = greater(places[:, 0], 0)
         whole = reduce_max(concat([places[:, 1:], zeros([1, WIDTH - 1], int32)], 0), 0)
@@ -192,7 +192,7 @@ class UnevenTensorArray(TracedTensorArray):
             found.set_shape((None, *self._shape.element[1:]))
         return found
 
-    def _rows_of(self, starts: Any, lengths: object, rest: Any) -> Any:
+    def _rows_of(self, starts: Tensor, lengths: object, rest: Tensor) -> Any:
         """Places of entries that begin at `starts` and have the extents [length, *rest]. i32[k, WIDTH]."""
         n = shape_of_tensor(starts)[0]
         rank = shape_of_tensor(rest)[0] + (lengths is not None)

@@ -15,7 +15,7 @@ from fastgraph.composites.ragged_tensor import RaggedTensorSpec
 from fastgraph.composites.sparse_tensor import SparseTensorSpec
 from fastgraph.core.base import nesting
 from fastgraph.core.base.shapes import NoneTensorSpec, TensorSpec, shape_of
-from fastgraph.core.tensor import as_array, from_array
+from fastgraph.core.tensor import Tensor, as_array, from_array
 from fastgraph.data.handles import together
 from fastgraph.ops.families import invalid
 
@@ -100,7 +100,7 @@ class Ragged(Dense):
         levels = [as_array(level) for level in splits[1:]]
         return (self._row(flat, levels, *ends) for ends in itertools.pairwise(rows))
 
-    def _row(self, flat: Any, levels: list[Any], start: int, stop: int) -> Parts:
+    def _row(self, flat: Tensor, levels: list[Any], start: int, stop: int) -> Parts:
         inner = []
         for level in levels:
             own = level[start : stop + 1]

@@ -80,7 +80,7 @@ class OptionalSpec(OfElements):
     def _to_components(self, value: Any) -> tuple[Any, ...]:
         return (value._has_value, *value._components)
 
-    def _from_components(self, components: Any) -> Optional:
+    def _from_components(self, components: tuple[Any, ...]) -> Optional:
         return Optional(self._element_spec, components[0], components[1:])
 
 

@@ -175,7 +175,7 @@ class Shuffle(_Same):
 class _Words(Iterator[int]):
     """The words of a stream, one after another. The state of one is i64[3]."""
 
-    def __init__(self, state: Any) -> None:
+    def __init__(self, state: np.ndarray) -> None:
         self.state = state
         self.drawn: list[int] = []
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from fastgraph.core.base.shapes import Aval
-from fastgraph.core.tensor import bind
+from fastgraph.core.tensor import Tensor, bind
 from fastgraph.graph.ir import Node
 from fastgraph.ops.arguments import as_tensor
 from fastgraph.ops.creation import range_
@@ -187,7 +187,7 @@ def _vector(dims: Sequence[Any]) -> Any:
     return as_tensor(list(dims), "int32")
 
 
-def _with_n(a: Application, vector: Any) -> Any:
+def _with_n(a: Application, vector: Tensor) -> Any:
     """A vector of sizes with n before it."""
     return concat([cast(reshape(a.n, [1]), vector.dtype), vector], 0)
 

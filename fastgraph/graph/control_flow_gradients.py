@@ -146,7 +146,7 @@ def _while_gradient(
     used = [i for i in invariants if made[i] is not None and i not in sparse]
     sums = [zeros_of(operands[i]) for i in used]
 
-    def test(i: Any, *_: object) -> Any:
+    def test(i: Tensor, *_: object) -> Any:
         return i > 0
 
     def step(i: Any, *values: Any) -> list[Any]:
@@ -191,7 +191,7 @@ def _is_sparse(grad: object) -> bool:
     return isinstance(grad, IndexedSlices) and bool(grad.values.shape.rank) and grad.values.shape[0] is not None
 
 
-def _joined_slices(values: Any, indices: object, operand: object) -> Any:
+def _joined_slices(values: Tensor, indices: object, operand: object) -> Any:
     """The gradient of `operand` from the rows of all iterations, stacked by iteration: added up once, not each time."""
     if isinstance(operand, Cell):
         dense_shape = convert(operand.aval.shape, dtypes.int32)

@@ -345,7 +345,7 @@ class _Fold:
         if not self.given:
             start = nesting.flatten(self.elements.at(n - 1 if self.reverse else 0))
 
-        def step(i: Any, *accumulator: object) -> tuple[Sequence[Any], Sequence[Any]]:
+        def step(i: Tensor, *accumulator: object) -> tuple[Sequence[Any], Sequence[Any]]:
             at = n - 1 - first - i if self.reverse else i + first
             after = self.step(accumulator, self.elements.at(at))
             return after, [public_function("identity")(tensor) for tensor in after] if rows else ()

@@ -133,7 +133,7 @@ def _run_recursive(*operands: object, callee: Any, specs: object, effects: objec
     return tuple(callee(tensors))
 
 
-def _infer_recursive(*operands: Aval, callee: str, specs: Any, effects: object) -> tuple[Aval, ...]:
+def _infer_recursive(*operands: Aval, callee: str, specs: tuple[Any, ...], effects: object) -> tuple[Aval, ...]:
     return tuple([Aval(dtype, shape) for dtype, shape in specs])
 
 

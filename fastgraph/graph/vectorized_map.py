@@ -159,7 +159,7 @@ class Run:
         self.draws[id(states)] = (states, first)
         return Part(states, True)
 
-    def _numbers(self, node: Node, states: Any) -> Part:
+    def _numbers(self, node: Node, states: Tensor) -> Part:
         """The numbers of all elements in one go, from the first state: it has blocks enough for all."""
         _, first = self.draws.get(id(states), (None, None))
         if first is None or not isinstance(self.n, int):

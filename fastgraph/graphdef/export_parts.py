@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from fastgraph.core.base import dtype as dtypes
+from fastgraph.core.base.dtype import DType
 from fastgraph.core.base.shapes import Aval
 from fastgraph.graph.ir import Node, Value
 from fastgraph.graphdef.op_table import Definition, Unwritable, const_definition, constant, defined
@@ -34,7 +35,7 @@ class Parts:
         self._taken.add(found)
         return found
 
-    def const(self, array: Any, name: str, dtype: Any = None) -> Value:
+    def const(self, array: Any, name: str, dtype: DType | None = None) -> Value:
         """A constant."""
         node = constant(array, self.node, self._free(name), dtype)
         self.made.append(const_definition(node))

@@ -14,7 +14,7 @@ from fastgraph.core.base.dtype import as_dtype
 from fastgraph.core.conversion import constant
 from fastgraph.core.registry import get, public_function
 from fastgraph.core.tape.gradient_tape import GradientTape
-from fastgraph.core.tensor import convert, current_trace
+from fastgraph.core.tensor import Tensor, convert, current_trace
 from fastgraph.errors import NotFoundError
 from fastgraph.graphdef.import_gradients import (
     AVG_POOL,
@@ -85,7 +85,7 @@ def _key(name: str, inputs: list[Any], attrs: dict[str, Any]) -> tuple[Any, ...]
     return tuple(key)
 
 
-def _entries(vector: Any, n: int) -> list[Any]:
+def _entries(vector: Tensor, n: int) -> list[Any]:
     """The numbers of a vector: ints where they are known, else tensors."""
     known = known_value(vector)
     if known is not None:

@@ -437,7 +437,7 @@ class Body:
         return [body.tensor(function.ret[result.name]) for result in results]
 
 
-def _aval(tensor: Any) -> Aval:
+def _aval(tensor: Tensor) -> Aval:
     """Return what is known of a tensor, its value too."""
     if isinstance(tensor, Cell):
         return Aval(dtypes.resource, ())
@@ -502,7 +502,7 @@ def _while(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> A
     )
 
 
-def _fitted(tensor: Any, shape: TensorShape) -> Any:
+def _fitted(tensor: Tensor, shape: TensorShape) -> Any:
     """The tensor with the shape that the loop declares, if it may have another."""
     dims = None if shape.rank is None else tuple(shape)
     if generalises(dims, tensor.aval.shape):

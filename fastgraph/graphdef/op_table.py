@@ -106,7 +106,7 @@ def signatures() -> dict[str, Signature]:
 # Codecs: our attribute as a constant or attribute there, and back
 
 
-def _axes(axes: Any, node: Node) -> Any:
+def _axes(axes: tuple[Any, ...] | None, node: Node) -> Any:
     if axes is None:
         shape = node.inputs[0].aval.shape
         if shape is None:
@@ -121,7 +121,7 @@ def _one(items: Any, node: Node) -> Any:
     return np.array(items[0], np.int32)
 
 
-def _numbers(value: Any) -> tuple[int, ...]:
+def _numbers(value: np.ndarray) -> tuple[int, ...]:
     return tuple([int(item) for item in np.reshape(value, -1)])
 
 
@@ -129,7 +129,7 @@ def _pairs(value: Any) -> tuple[tuple[int, int], ...]:
     return tuple([(int(a), int(b)) for a, b in np.reshape(value, (-1, 2))])
 
 
-def _window(value: Any, node: Node) -> list[int]:
+def _window(value: tuple[Any, ...], node: Node) -> list[int]:
     return [1, *value, 1]
 
 

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fastgraph.core.base import nesting
+from fastgraph.core.base.dtype import DType
 from fastgraph.core.base.shapes import TensorShape, TensorSpec, compatible, generalises
 from fastgraph.core.op_errors import message_name
 from fastgraph.core.tensor import EagerTensor, Tensor, convert, current_state
@@ -600,7 +601,7 @@ def _same(a: object, b: object) -> bool:
         return False
 
 
-def _convert(leaf: Any, dtype: Any) -> Any:
+def _convert(leaf: Any, dtype: DType) -> Any:
     try:
         return convert(leaf, dtype)
     except (TypeError, ValueError):

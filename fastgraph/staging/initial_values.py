@@ -158,7 +158,7 @@ class InitialValues:
     def _is_as_it_was(self, resource: Any) -> bool:
         return resource is _ELEMENTS or _variable_of(self._known[resource]) is not None
 
-    def _called(self, initial: Any, trace: Any) -> Any:
+    def _called(self, initial: Callable[..., Any], trace: Any) -> Any:
         """Return `initial` as it can be called outside the trace, though it may use what only that has.
 
         That is its tensors, and what it has assigned to Variables.

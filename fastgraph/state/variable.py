@@ -366,7 +366,7 @@ class Variable(Parts, metaclass=_VariableType):
             after.op = made
         return after
 
-    def _takes(self, given: Any) -> bool:
+    def _takes(self, given: Tensor) -> bool:
         """Whether a tensor has a shape that may be assigned."""
         dims = given.dims if type(given) is EagerTensor else given.aval.shape
         wanted = self.__fg_cell__.aval.shape

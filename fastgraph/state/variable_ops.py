@@ -18,7 +18,7 @@ from fastgraph.core.base.dtype import DType
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.native.buffer import Cell
 from fastgraph.core.registry import Primitive
-from fastgraph.core.tensor import EagerTensor, as_array, bind, cell_assign, cell_read, from_array, run
+from fastgraph.core.tensor import EagerTensor, Tensor, as_array, bind, cell_assign, cell_read, from_array, run
 from fastgraph.ops.families import invalid, shape_text
 from fastgraph.ops.runtime_checks import ensure_extents
 
@@ -103,7 +103,7 @@ TAKE = _write("take_variable", "AssignVariableOp", _take_body, "value", "before"
 
 
 def _update(name: str, op_type: str, slot: str) -> Primitive:
-    def decompose(resource: object, value: Any, *, dtype: DType, shape: tuple[int | None, ...] | None) -> tuple[()]:
+    def decompose(resource: object, value: Tensor, *, dtype: DType, shape: tuple[int | None, ...] | None) -> tuple[()]:
         before = bind(READ, (resource,), {"dtype": dtype, "shape": shape})
         # What the body checks: the sum would broadcast.
         if shape is None or None in shape:

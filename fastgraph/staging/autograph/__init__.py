@@ -113,7 +113,7 @@ def is_library(value: object) -> bool:
     return str(module).partition(".")[0] in _LIBRARIES
 
 
-def leave(function: Any, reason: str) -> None:
+def leave(function: Callable[..., Any], reason: str) -> None:
     """Note why a function runs as it is, for errors in it."""
     target, _ = underlying(function)
     if target is not None:

@@ -471,7 +471,7 @@ def _as_constants(*values: object) -> str:
 class _Zeros:
     """Zeros like a tensor of the other branch."""
 
-    def __init__(self, like: Any) -> None:
+    def __init__(self, like: Tensor | int) -> None:
         self.like = like
 
 

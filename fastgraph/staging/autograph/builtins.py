@@ -139,7 +139,7 @@ def sum_(values: Any, start: Any = 0) -> Any:
     return builtins.sum(values, start)
 
 
-def sorted_(values: Any, *, key: Any = None, reverse: bool = False) -> Any:
+def sorted_(values: Any, *, key: Callable[..., Any] | None = None, reverse: bool = False) -> Any:
     """sorted(...), of a symbolic tensor as a tensor: its elements, or its rows by a key, equal ones in their order."""
     values = stacked(values)
     if not decides(values):

@@ -39,7 +39,7 @@ class _Ordered(control_flow.ControlFlowTransformer):  # type: ignore[misc]
             declaration.names.sort()
         return found
 
-    def _create_undefined_assigns(self, undefined_symbols: Any) -> Any:
+    def _create_undefined_assigns(self, undefined_symbols: tuple[Any, ...]) -> Any:
         return super()._create_undefined_assigns(sorted(undefined_symbols, key=str))
 
 

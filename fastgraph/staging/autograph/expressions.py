@@ -12,7 +12,7 @@ from typing import Any
 
 from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.base import nesting
-from fastgraph.core.tensor import convert, current_trace
+from fastgraph.core.tensor import Tensor, convert, current_trace
 from fastgraph.graph import control_flow
 from fastgraph.graph.trace import SymbolicTensor
 from fastgraph.ops import comparison, elementwise, gathering, python_functions, runtime_assertions
@@ -98,7 +98,7 @@ def print_in_graphs(*values: Any, **options: Any) -> None:
     python_functions.numpy_function(write, symbolic, [])
 
 
-def if_exp(cond: Any, if_true: Any, if_false: Any, expr_repr: str) -> Any:
+def if_exp(cond: Any, if_true: Callable[..., Any], if_false: Callable[..., Any], expr_repr: str) -> Any:
     """a if cond else b. Raises TypeError, naming the expression, where the two differ in structure or dtype."""
     cond = decisive(cond)
     if not decides(cond):
@@ -168,7 +168,7 @@ class _Result:
         self.value = value
 
 
-def _chosen(pred: Any, if_true: Any, if_false: Any, *parts: Any) -> Any:
+def _chosen(pred: Tensor, if_true: Callable[..., Any], if_false: Callable[..., Any], *parts: Any) -> Any:
     """Return what one of two functions gives; what `parts`, the user's expressions, change is carried."""
     containers = Containers(parts, ())
 
@@ -207,7 +207,7 @@ def _staged_choice(pred: object, if_true: Any, if_false: Any, *parts: Any) -> An
     return result.value
 
 
-def and_(a: Any, b: Any) -> Any:
+def and_(a: Callable[..., Any], b: Callable[..., Any]) -> Any:
     """a and b; b is not evaluated where a is false."""
     left = _operand(a(), "and")
     if not decides(left):
@@ -225,7 +225,7 @@ def _operand(value: object, what: str) -> Any:
     return decisive(value)
 
 
-def or_(a: Any, b: Any) -> Any:
+def or_(a: Callable[..., Any], b: Callable[..., Any]) -> Any:
     """a or b; b is not evaluated where a is true."""
     left = _operand(a(), "or")
     if not decides(left):
@@ -244,7 +244,7 @@ def not_eq(a: object, b: object) -> Any:
     return a != b
 
 
-def assert_stmt(expression1: Any, expression2: Any) -> None:
+def assert_stmt(expression1: Any, expression2: Callable[..., Any]) -> None:
     """assert expression1, expression2()."""
     if not decides(expression1):
         assert expression1, expression2()

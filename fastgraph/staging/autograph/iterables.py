@@ -59,7 +59,7 @@ class StagedIterable:
 class _Rows(StagedIterable):
     """The rows of a tensor."""
 
-    def __init__(self, tensor: Any) -> None:
+    def __init__(self, tensor: Tensor) -> None:
         if tensor.shape.rank == 0:
             raise TypeError("cannot iterate over a scalar tensor")
         self.tensor = tensor
@@ -114,7 +114,7 @@ class _Elements(StagedIterable):
 
 
 class _Enumerated(StagedIterable):
-    def __init__(self, source: StagedIterable, start: Any) -> None:
+    def __init__(self, source: StagedIterable, start: int) -> None:
         self.source = _whole(source, "enumerate")
         self.start = start
 
@@ -312,7 +312,7 @@ def _sequence_of_tensors(value: object) -> bool:
         return False
 
 
-def map_(function: Any, *iterables: Any) -> Any:
+def map_(function: Callable[..., Any], *iterables: Any) -> Any:
     """map(function, *iterables); the function is converted like one that is called by name."""
     function = converted(function)
     if not any(map(staged, iterables)):

@@ -10,6 +10,7 @@ from typing import Any
 
 from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.base import nesting
+from fastgraph.core.base.dtype import DType
 from fastgraph.core.base.shapes import compatible, dims_text
 from fastgraph.core.tensor import convert
 from fastgraph.ops import creation, joining
@@ -88,7 +89,7 @@ def _columns(known: Sequence[Any]) -> list[tuple[list[Any], Any, tuple[Any, ...]
     return columns
 
 
-def empty_rows(dtype: Any, shape: Sequence[Any]) -> Any:
+def empty_rows(dtype: DType, shape: Sequence[Any]) -> Any:
     """Return no rows, of elements of this shape."""
     if None in shape:  # the first element says it
         return list_blank(convert(0, dtypes.int32), dtype=dtype.name, element=tuple(shape))

@@ -12,7 +12,7 @@ from typing import Any, NoReturn, Self
 from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.base import nesting
 from fastgraph.core.base.shapes import Shape, compatible, shape_of
-from fastgraph.core.tensor import convert, current_trace
+from fastgraph.core.tensor import Tensor, convert, current_trace
 from fastgraph.errors import InaccessibleTensorError
 from fastgraph.ops import comparison, elementwise, gathering, joining, movement, reduction
 from fastgraph.ops.tensor_lists import list_get, list_grow, list_set
@@ -36,11 +36,11 @@ class StagedList:
         name: str,
         structure: Any = None,
         rows: Sequence[Any] | None = None,
-        n_elements: Any = None,
+        n_elements: Tensor | None = None,
         *,
         full: bool = False,
         on_read: Callable[[], NoReturn] | None = None,
-        origin: Any = None,
+        origin: list[Any] | None = None,
     ) -> None:
         self.name = name
         self.structure = structure
@@ -298,6 +298,6 @@ for _names, _what in (
         setattr(StagedList, f"__{_name}__", _refusing(_what))
 
 
-def _first_axis_to(rows: Any, axis: int) -> Any:
+def _first_axis_to(rows: Tensor, axis: int) -> Any:
     order = [*range(1, axis + 1), 0, *range(axis + 1, int(rows.shape.rank or 0))]
     return movement.transpose(rows, order) if axis else rows

@@ -97,8 +97,8 @@ class Loop:
         test: Callable[[Any], Any],
         body: Callable[[Any], Any],
         blocks: Sequence[Callable[..., Any]],
-        get_state: Any,
-        set_state: Any,
+        get_state: Callable[..., Any],
+        set_state: Callable[..., Any],
         names: Sequence[str],
         kind: str,
     ) -> None:
@@ -373,7 +373,7 @@ class Loop:
         raise Revise
 
     @staticmethod
-    def _changed_in(found: Found, after: Any, known: Carried | None) -> dict[str, Any]:
+    def _changed_in(found: Found, after: dict[Any, Any], known: Carried | None) -> dict[str, Any]:
         """Return what of a container by name is to be carried, as it is before the loop."""
         return {
             key: item for key, item in found.before.items()
@@ -482,7 +482,7 @@ class Loop:
             self._invariant(value, shape)
         raise Revise
 
-    def _invariant(self, value: object, shape: Any) -> None:
+    def _invariant(self, value: object, shape: TensorShape) -> None:
         current = self.get_state()
         for carried, held in zip(self.carried, current, strict=False):
             if held is value or (isinstance(held, Perhaps) and held.value is value):

@@ -11,7 +11,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from fastgraph.core.tensor import convert, current_trace
+from fastgraph.core.tensor import Tensor, convert, current_trace
 from fastgraph.graph.differentiate import entering
 from fastgraph.graph.trace import GraphTrace
 from fastgraph.ops import comparison, gathering, joining, movement
@@ -37,7 +37,13 @@ from fastgraph.staging.signature import recursive_tracing
 
 
 def if_stmt(
-    cond: Any, body: Any, orelse: Any, get_state: Any, set_state: Any, symbol_names: Sequence[str], nouts: int
+    cond: Any,
+    body: Callable[..., Any],
+    orelse: Callable[..., Any],
+    get_state: Callable[..., Any],
+    set_state: Callable[..., Any],
+    symbol_names: Sequence[str],
+    nouts: int,
 ) -> None:
     """An if statement; `nouts` of the names are used afterwards."""
     cond = decisive(cond)
@@ -58,7 +64,12 @@ def if_stmt(
 
 
 def while_stmt(
-    test: Any, body: Any, get_state: Any, set_state: Any, symbol_names: Sequence[str], opts: dict[str, Any]
+    test: Callable[..., Any],
+    body: Callable[..., Any],
+    get_state: Callable[..., Any],
+    set_state: Callable[..., Any],
+    symbol_names: Sequence[str],
+    opts: dict[str, Any],
 ) -> None:
     """A while statement: unrolled as long as Python values decide, and staged from where a tensor does."""
     if current_trace() is None:
@@ -116,10 +127,10 @@ def _probed(test: Callable[[], Any]) -> tuple[Any, bool]:
 
 def for_stmt(
     iter_: Any,
-    extra_test: Any,
-    body: Any,
-    get_state: Any,
-    set_state: Any,
+    extra_test: Callable[..., Any] | None,
+    body: Callable[..., Any],
+    get_state: Callable[..., Any],
+    set_state: Callable[..., Any],
     symbol_names: Sequence[str],
     opts: dict[str, Any],
 ) -> None:
@@ -152,7 +163,7 @@ def for_stmt(
             return in_range
         return and_(lambda: in_range, extra_test)
 
-    def iteration(i: Any) -> None:
+    def iteration(i: Tensor) -> None:
         item = row(i)
         value = _unpacked(iter_.value(item) if isinstance(iter_, StagedIterable) else item, target)
         if holds is None:
@@ -169,11 +180,17 @@ def for_stmt(
 
 
 def _for_elements(
-    has_next: Any, get_next: Any, extra_test: Any, body: Any, get_state: Any, set_state: Any, names: Sequence[str]
+    has_next: Callable[..., Any],
+    get_next: Callable[..., Any],
+    extra_test: Callable[..., Any] | None,
+    body: Callable[..., Any],
+    get_state: Callable[..., Any],
+    set_state: Callable[..., Any],
+    names: Sequence[str],
 ) -> None:
     """A staged loop as long as `has_next()` says so, over `get_next()`; a break reads no element ahead."""
 
-    def goes_on(_: Any) -> Any:
+    def goes_on(_: Tensor) -> Any:
         return has_next() if extra_test is None else and_(extra_test, has_next)
 
     blocks = (body,) if extra_test is None else (body, extra_test)
@@ -198,7 +215,7 @@ def _pattern(target: str | None) -> Any:
     return pattern(ast.parse(target, mode="eval").body)
 
 
-def _unpacked(value: Any, pattern: Any) -> Any:
+def _unpacked(value: Any, pattern: list[Any] | None) -> Any:
     """Return a row as its target takes it: a tensor that is unpacked as the list of its own rows.
 
     Raises ValueError where their number is not known while tracing.

@@ -6,7 +6,7 @@ Rule: whichever way an argument is given (by position, by name, by default), it 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from fastgraph.core.base import nesting
@@ -175,7 +175,7 @@ class Parameters:
         )
 
     def _misfit(self, args: tuple[Any, ...], kwargs: dict[str, Any], reason: str) -> InputSignatureError:
-        def listed(items: Any) -> str:
+        def listed(items: Sequence[Any]) -> str:
             return ",\n    ".join(str(item) for item in items)
 
         inputs = listed([*args, *kwargs.values()])
