@@ -49,8 +49,7 @@ def gather_ragged(params: object, indices: object, axis: int | None, batch_dims:
 def _rank(indices: Tensor | RaggedTensor) -> int:
     if indices.shape.rank is None:
         raise ValueError("rank(indices) must be known statically")
-    rank: int = indices.shape.rank
-    return rank
+    return indices.shape.rank
 
 
 def _gathered(params: object, indices: Any, axis: int, batches: int) -> Any:

@@ -156,8 +156,7 @@ def create_file_writer(
 
 def default_writer() -> SummaryWriter | None:
     """Return the writer that this thread's summaries go to, if there is one."""
-    writer: SummaryWriter | None = current_state().extra.get(_KEY)
-    return writer
+    return current_state().extra.get(_KEY)
 
 
 def set_step(step: object) -> None:

@@ -444,8 +444,7 @@ def _aval(tensor: Tensor) -> Aval:
     if isinstance(tensor, TensorList):
         return Aval(dtypes.variant, ())
     if tensor.aval.value is not None or not isinstance(tensor, EagerTensor):
-        aval: Aval = tensor.aval
-        return aval
+        return tensor.aval
     return Aval(tensor.aval.dtype, tensor.aval.shape, np.asarray(tensor.numpy()))
 
 

@@ -321,8 +321,7 @@ class Function(MethodCall):
         )
         general = general and key is not _SIGNATURE
         exact = not general or bool(specs)  # a composite's shape may be known and yet not those of its tensors
-        concrete = self._traces.add(key, concrete, exact, general, self._owners())
-        return concrete
+        return self._traces.add(key, concrete, exact, general, self._owners())
 
     def _find_within(self, key: object) -> ConcreteFunction | None:
         """Return the trace for this key that takes tensors of what is being traced around the call."""

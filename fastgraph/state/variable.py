@@ -223,8 +223,7 @@ class Variable(Parts, metaclass=_VariableType):
     @property
     def dtype(self) -> DType:
         """The dtype of its elements."""
-        dtype: DType = self.__fg_cell__.aval.dtype
-        return dtype
+        return self.__fg_cell__.aval.dtype
 
     @property
     def shape(self) -> TensorShape:
@@ -238,8 +237,7 @@ class Variable(Parts, metaclass=_VariableType):
     @property
     def aval(self) -> Aval:
         """Dtype and shape of what may be assigned."""
-        aval: Aval = self.__fg_cell__.aval
-        return aval
+        return self.__fg_cell__.aval
 
     @property
     def trainable(self) -> bool:
