@@ -91,7 +91,21 @@ class UnknownError(OpError):
 
 
 class InvalidArgumentError(OpError):
-    """An op was given an argument that it can never take."""
+    """An op was given an argument that it can never take.
+
+    Args:
+        node_def: The NodeDef of the op, or None.
+        op: The op of the graph, or None.
+        message: What was wrong.
+        args: Further parts of the error.
+
+    Examples:
+        >>> try:
+        ...     tf.reshape([1, 2, 3], [2, 2])
+        ... except tf.errors.InvalidArgumentError as error:
+        ...     print(error.error_code == tf.errors.INVALID_ARGUMENT, "3 values" in error.message)
+        True True
+    """
 
     def __init__(self, node_def: Any, op: Any, message: str, *args: Any) -> None:
         super().__init__(node_def, op, message, INVALID_ARGUMENT, *args)
