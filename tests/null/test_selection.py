@@ -29,6 +29,8 @@ def test_every_test_function_takes_part_but_the_slow_ones() -> None:
     quick = [item.nodeid for item in selection.chosen(items, "quick")]  # type: ignore[arg-type]
     assert [sum(f"test_{k}[" in name for name in quick) for k in range(5)] == [1, 2, 2, 2, 2]
     assert "tests/ops/test_x.py::test_4[2]" not in quick
+    costly = [Item("backend/test_x.py", name) for name in names]
+    assert len(selection.chosen(costly, "quick")) == 5  # type: ignore[arg-type]
     assert sorted(quick, key=[item.nodeid for item in items].index) == quick
     assert len(selection.chosen([*items, *smoke], "smoke")) == 5  # type: ignore[list-item]
 
