@@ -98,7 +98,21 @@ class UnknownError(_CodedError):
 
 
 class InvalidArgumentError(_CodedError):
-    """An op was given an argument that it can never take."""
+    """An op was given an argument that it can never take.
+
+    Args:
+        node_def: The NodeDef of the op, or None.
+        op: The op of the graph, or None.
+        message: What was wrong.
+        args: Further parts of the error.
+
+    Examples:
+        >>> try:
+        ...     tf.reshape([1, 2, 3], [2, 2])
+        ... except tf.errors.InvalidArgumentError as error:
+        ...     print(error.error_code == tf.errors.INVALID_ARGUMENT, "3 values" in error.message)
+        True True
+    """
 
     _code = INVALID_ARGUMENT
 

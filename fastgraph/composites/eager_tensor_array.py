@@ -155,8 +155,27 @@ class TensorArray:
     def write(self, index: object, value: object, name: str | None = None) -> TensorArray:
         """Make `value` the entry `index`.
 
-        Raises OutOfRangeError for an index below 0, or beyond the end where the size is not dynamic; ValueError for
-        another shape, InvalidArgumentError for another dtype than that of the entries.
+        Args:
+            index: An integer scalar, from 0.
+            value: A tensor of the entries' dtype and shape.
+
+        Returns:
+            The array with that entry: in a Function only this one has it.
+
+        Raises:
+            OutOfRangeError: The index is below 0, or beyond the end where the size is not dynamic.
+            ValueError: The shape is another than that of the entries.
+            InvalidArgumentError: The dtype is.
+
+        Examples:
+            >>> @tf.function
+            ... def squares(n):
+            ...     array = tf.TensorArray(tf.int32, size=n)
+            ...     for i in tf.range(n):
+            ...         array = array.write(i, i * i)
+            ...     return array.stack()
+            >>> squares(tf.constant(4)).numpy()
+            array([0, 1, 4, 9], dtype=int32)
         """
         if (now := self._now()) is not None:
             return now.write(index, value, name=name)

@@ -44,8 +44,21 @@ def _check_extents(dims: Any) -> Any:
 class SparseTensor:
     """dense[indices[i]] = values[i], all else is zero. Source: tf.SparseTensor.
 
-    indices: i64[n, rank], in row-major order for most operations; values: t[n]; dense_shape: i64[rank].
-    Raises: ValueError if the three do not fit one another.
+    Args:
+        indices: i64[n, rank], in row-major order for most operations: `tf.sparse.reorder` gives it.
+        values: t[n].
+        dense_shape: i64[rank].
+
+    Raises:
+        ValueError: The three do not fit one another.
+
+    Examples:
+        >>> sparse = tf.SparseTensor(indices=[[0, 1], [2, 0]], values=[5.0, 7.0], dense_shape=[3, 2])
+        >>> tf.sparse.to_dense(sparse)
+        <tf.Tensor: shape=(3, 2), dtype=float32, numpy=
+        array([[0., 5.],
+               [0., 0.],
+               [7., 0.]], dtype=float32)>
     """
 
     def __init__(self, indices: Any, values: Any, dense_shape: Any) -> None:

@@ -136,7 +136,21 @@ class Dataset(InElements):
     def from_tensor_slices(tensors: object, name: str | None = None) -> Dataset:
         """Return the dataset of what lies along the first axis of each tensor. t[n,*s]... -> n elements t[*s]...
 
-        Raises: ValueError for scalars and for first axes of different sizes. Source: tf.data.Dataset.
+        Args:
+            tensors: A tensor or a structure of them, with first axes of one size.
+
+        Raises:
+            ValueError: There is a scalar, or the first axes differ in size.
+
+        Examples:
+            >>> images, labels = tf.zeros([4, 28, 28]), tf.constant([7, 2, 1, 0])
+            >>> dataset = tf.data.Dataset.from_tensor_slices((images, labels))
+            >>> [int(label) for _, label in dataset]
+            [7, 2, 1, 0]
+            >>> dataset.element_spec[0]
+            TensorSpec(shape=(28, 28), dtype=tf.float32, name=None)
+
+        Source: tf.data.Dataset.
         """
         if isinstance(tensors, list) and tensors and all(item is None for item in tensors):
             raise ValueError("Invalid `element`. `element` should not be empty.")
@@ -214,8 +228,21 @@ class Dataset(InElements):
     ) -> Dataset:
         """Return `map_func` of each element; it is converted by AutoGraph and traced once, now.
 
-        An element that is a tuple is spread over the parameters. `num_parallel_calls` changes no result, nor the order.
-        Raises: what tracing raises, TypeError for results that are no tensors. Source: tf.data.Dataset.map.
+        Args:
+            map_func: A function of an element that gives a structure of tensors. A tuple is spread over its parameters.
+            num_parallel_calls, deterministic, synchronous, use_unbounded_threadpool: They change no result or order.
+
+        Raises:
+            TypeError: A result is no tensor. And what tracing raises.
+
+        Examples:
+            >>> pairs = tf.data.Dataset.from_tensor_slices(([1, 2, 3], [10, 20, 30]))
+            >>> [int(total) for total in pairs.map(lambda x, y: x + y)]
+            [11, 22, 33]
+            >>> pairs.map(lambda x, y: {"double": 2 * x, "half": y / 2}).element_spec["half"].dtype
+            tf.float64
+
+        Source: tf.data.Dataset.map.
         """
         function = element_functions.Mapped(map_func, self._spec, "Dataset.map()")
         return made(
@@ -240,9 +267,21 @@ class Dataset(InElements):
         deterministic: bool | None = None,
         name: str | None = None,
     ) -> Dataset:
-        """Return `batch_size` elements at a time along a new first axis; the last may be smaller, or is dropped.
+        """Return `batch_size` elements at a time along a new first axis.
 
-        Raises: InvalidArgumentError for a size below 1, and on iteration for elements of different shapes.
+        Args:
+            batch_size: How many, an integer of at least 1.
+            drop_remainder: Whether the last batch is left out if it is smaller; then the size is known in graphs.
+            num_parallel_calls, deterministic: Taken and without effect.
+
+        Raises:
+            InvalidArgumentError: The size is below 1, or on iteration: elements have different shapes.
+
+        Examples:
+            >>> [batch.numpy().tolist() for batch in tf.data.Dataset.range(5).batch(2)]
+            [[0, 1], [2, 3], [4]]
+            >>> tf.data.Dataset.range(5).batch(2, drop_remainder=True).element_spec
+            TensorSpec(shape=(2,), dtype=tf.int64, name=None)
         """
         parallel = num_parallel_calls is not None
         drop = bool(drop_remainder)
@@ -253,7 +292,15 @@ class Dataset(InElements):
         return made(transformations.Unbatch, self)
 
     def take(self, count: object, name: str | None = None) -> Dataset:
-        """Return the first `count` elements; all if it is -1."""
+        """Return the first `count` elements.
+
+        Args:
+            count: How many; -1: all.
+
+        Examples:
+            >>> [int(x) for x in tf.data.Dataset.range(10).repeat().take(3)]
+            [0, 1, 2]
+        """
         return made(transformations.Take, self, _count(count))
 
     def skip(self, count: object, name: str | None = None) -> Dataset:
@@ -261,7 +308,15 @@ class Dataset(InElements):
         return made(transformations.Skip, self, _count(count))
 
     def repeat(self, count: object = None, name: str | None = None) -> Dataset:
-        """Return all elements `count` times; for ever if it is None or -1."""
+        """Return all elements `count` times.
+
+        Args:
+            count: How often; None or -1: for ever.
+
+        Examples:
+            >>> [int(x) for x in tf.data.Dataset.range(3).repeat(2)]
+            [0, 1, 2, 0, 1, 2]
+        """
         return made(transformations.Repeat, self, -1 if count is None else _count(count))
 
     def shuffle(
@@ -273,9 +328,19 @@ class Dataset(InElements):
     ) -> Dataset:
         """Return the elements in random order: each is chosen from the next `buffer_size`.
 
-        seed: an integer from which the orders follow, together with that of tf.random.set_seed, as in TensorFlow. Every
-        pass has its own order unless `reshuffle_each_iteration` is False. Raises: InvalidArgumentError for a
-        buffer_size below 1.
+        Args:
+            buffer_size: From how many; as many as there are elements: every order is as likely.
+            seed: An integer from which the orders follow, together with that of tf.random.set_seed, as in TensorFlow.
+            reshuffle_each_iteration: Whether every pass has its own order (None: yes).
+
+        Raises:
+            InvalidArgumentError: buffer_size is below 1.
+
+        Examples:
+            >>> dataset = tf.data.Dataset.range(100).shuffle(100, seed=1)
+            >>> first, second = ([int(x) for x in dataset] for _ in range(2))
+            >>> first == second, sorted(first) == sorted(second) == list(range(100))
+            (False, True)
         """
         if seed is not None:
             seeds: tuple[int, int] | None = generators.seeds(_count(seed))
@@ -287,7 +352,15 @@ class Dataset(InElements):
     def prefetch(self, buffer_size: object, name: str | None = None) -> Dataset:
         """Return the same elements. `buffer_size` changes nothing yet: each is made when it is asked for.
 
-        Raises: InvalidArgumentError for a size below -1, which like None means AUTOTUNE.
+        Args:
+            buffer_size: How many would be made ahead, such as tf.data.AUTOTUNE.
+
+        Raises:
+            InvalidArgumentError: The size is below -1, which like None means AUTOTUNE.
+
+        Examples:
+            >>> [int(x) for x in tf.data.Dataset.range(3).prefetch(tf.data.AUTOTUNE)]
+            [0, 1, 2]
         """
         size = AUTOTUNE if buffer_size is None else _count(buffer_size)
         if isinstance(size, int) and size < AUTOTUNE:
@@ -298,7 +371,16 @@ class Dataset(InElements):
     def cache(self, filename: str = "", name: str | None = None) -> Dataset:
         """Return the same elements, kept in memory by the first pass that comes to the end.
 
-        Raises: NotImplementedError for a file.
+        Args:
+            filename: "": memory; files are not built.
+
+        Raises:
+            NotImplementedError: A file is named.
+
+        Examples:
+            >>> drawn = tf.data.Dataset.range(3).map(lambda x: tf.random.uniform([])).cache()
+            >>> [float(x) for x in drawn] == [float(x) for x in drawn]
+            True
         """
         if not isinstance(filename, str) or filename:
             raise NotImplementedError("Dataset.cache keeps elements in memory: caching in a file is not built yet.")

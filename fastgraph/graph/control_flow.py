@@ -33,8 +33,22 @@ from fastgraph.ops.families import invalid
 def cond(pred: Any, true_fn: Any = None, false_fn: Any = None, name: str | None = None) -> Any:
     """Return true_fn() if the scalar `pred` is true, else false_fn().
 
-    In a trace both functions are traced and must give the same structure and dtypes. Raises TypeError if they do not,
-    if one is not callable, or for a Python bool in a trace. Source: tf.cond.
+    Args:
+        pred: A bool scalar.
+        true_fn: A function without arguments.
+        false_fn: Another. In a trace both are traced and must give the same structure and dtypes.
+
+    Raises:
+        TypeError: They do not, one cannot be called, or pred is a Python bool in a trace.
+
+    Examples:
+        >>> @tf.function
+        ... def safe_inverse(x):
+        ...     return tf.cond(tf.equal(x, 0.0), lambda: 0.0, lambda: 1.0 / x)
+        >>> float(safe_inverse(tf.constant(4.0))), float(safe_inverse(tf.constant(0.0)))
+        (0.25, 0.0)
+
+    Source: tf.cond.
     """
     for function, what in ((true_fn, "true_fn"), (false_fn, "false_fn")):
         if not callable(function):
@@ -270,9 +284,32 @@ def while_loop(
 ) -> Any:
     """Return `loop_vars` after `body` has been applied to them as long as `cond` of them is true.
 
-    The loop variables keep their dtypes, and in a trace their shapes, unless `shape_invariants` allows more. Raises
-    TypeError or ValueError otherwise. `parallel_iterations` and `swap_memory` change no result here; in a trace no
-    gradient goes through a loop with back_prop=False. Source: tf.while_loop.
+    Args:
+        cond: A function of the loop variables that gives a bool scalar.
+        body: A function of the loop variables that gives their next values, in the same structure.
+        loop_vars: A tuple or list of tensors or structures of them. In a trace they keep their dtypes and shapes.
+        shape_invariants: What the shapes keep to instead: TensorShapes in the structure of loop_vars.
+        parallel_iterations, swap_memory: Taken; they change no result here.
+        back_prop: Whether, in a trace, gradients go through the loop.
+        maximum_iterations: A bound on the iterations, an integer scalar.
+
+    Raises:
+        TypeError: A dtype or the structure changes, or cond or body cannot be called.
+        ValueError: A shape changes that must not.
+
+    Examples:
+        >>> tf.while_loop(lambda i, total: i < 5, lambda i, total: (i + 1, total + i), (0, 0))
+        (<tf.Tensor: shape=(), dtype=int32, numpy=5>, <tf.Tensor: shape=(), dtype=int32, numpy=10>)
+        >>> grown = tf.while_loop(
+        ...     lambda x: tf.size(x) < 8,
+        ...     lambda x: (tf.concat([x, x], 0),),
+        ...     (tf.constant([1, 2, 3]),),
+        ...     shape_invariants=(tf.TensorShape([None]),),
+        ... )
+        >>> grown[0].shape
+        TensorShape([12])
+
+    Source: tf.while_loop.
     """
     if not callable(cond):
         raise TypeError("'cond' must be callable.")

@@ -175,7 +175,23 @@ _CONCAT = concat_p.primitive  # type: ignore[attr-defined]
 def concat(values: Any, axis: Any, name: str | None = "concat") -> Any:
     """values one after the other along `axis`. t[*s]... -> t[*r].
 
-    Raises: InvalidArgumentError if the other extents differ. Source: tf.concat.
+    Args:
+        values: A list of tensors of one dtype and rank, equal in all extents but that of `axis`.
+        axis: The axis that grows, from -rank to rank - 1.
+
+    Raises:
+        InvalidArgumentError: The ranks, dtypes or other extents differ, or there is no such axis.
+
+    Examples:
+        >>> tf.concat([[[1, 2]], [[3, 4], [5, 6]]], axis=0)
+        <tf.Tensor: shape=(3, 2), dtype=int32, numpy=
+        array([[1, 2],
+               [3, 4],
+               [5, 6]], dtype=int32)>
+        >>> tf.concat([[[1, 2]], [[3]]], axis=1)
+        <tf.Tensor: shape=(1, 3), dtype=int32, numpy=array([[1, 2, 3]], dtype=int32)>
+
+    Source: tf.concat.
     """
     if not isinstance(values, (list, tuple)):
         if hasattr(values, "__fg_joined__"):  # a list whose length a tensor decides
@@ -274,7 +290,24 @@ _STACK = stack_p.primitive  # type: ignore[attr-defined]
 def stack(values: Any, axis: Any = 0, name: str | None = "stack") -> Any:
     """values along a new axis. t[*s]... -> t[*r].
 
-    Raises: InvalidArgumentError if shapes differ; ValueError for an axis out of range. Source: tf.stack.
+    Args:
+        values: A list of tensors of one shape and dtype.
+        axis: Where the new axis stands in the result, negative from its end.
+
+    Raises:
+        InvalidArgumentError: Shapes or dtypes differ.
+        ValueError: The axis is out of range.
+
+    Examples:
+        >>> x, y = tf.constant([1, 2, 3]), tf.constant([4, 5, 6])
+        >>> tf.stack([x, y])
+        <tf.Tensor: shape=(2, 3), dtype=int32, numpy=
+        array([[1, 2, 3],
+               [4, 5, 6]], dtype=int32)>
+        >>> tf.stack([x, y], axis=-1).shape
+        TensorShape([3, 2])
+
+    Source: tf.stack.
     """
     if isinstance(axis, (EagerTensor, np.ndarray)) and np.size(axis) == 1:
         axis = np.asarray(axis).item()
@@ -379,9 +412,25 @@ def _unsplit(text: str, op: str = "", *shapes: Any) -> Exception:
 
 @public("split")
 def split(value: Any, num_or_size_splits: Any, axis: Any = 0, num: Any = None, name: str | None = "split") -> Any:
-    """value in pieces along `axis`: so many equal ones, or of the sizes given (one may be -1). t[*s] -> list of t[*r].
+    """value in pieces along `axis`: so many equal ones, or of the sizes given. t[*s] -> list of t[*r].
 
-    Raises: InvalidArgumentError (ValueError where a graph is made) if the sizes do not fit. Source: tf.split.
+    Args:
+        value: The tensor.
+        num_or_size_splits: How many pieces, an int; or their sizes, of which one may be -1: what is left.
+        axis: The axis that is cut.
+        num: How many sizes there are, where they are a tensor of unknown length.
+
+    Raises:
+        InvalidArgumentError: The sizes do not fit; ValueError where a graph is made.
+
+    Examples:
+        >>> [piece.numpy() for piece in tf.split([1, 2, 3, 4, 5, 6], 3)]
+        [array([1, 2], dtype=int32), array([3, 4], dtype=int32), array([5, 6], dtype=int32)]
+        >>> left, right = tf.split(tf.zeros([2, 10]), [3, -1], axis=1)
+        >>> left.shape, right.shape
+        (TensorShape([2, 3]), TensorShape([2, 7]))
+
+    Source: tf.split.
     """
     value = as_tensor(value)
     if hasattr(value, "row_splits"):

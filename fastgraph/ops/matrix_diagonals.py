@@ -475,7 +475,25 @@ def diag_part(
 ) -> Any:
     """The diagonal k of matrices, or the diagonals of a pair k, padded. t[*s, m, n] -> t[*s, (n,) length].
 
-    Raises: InvalidArgumentError for a diagonal that is not there. Source: tf.linalg.diag_part.
+    Args:
+        input: Matrices, of rank 2 or more.
+        k: 0: the main diagonal; above it > 0, below < 0. A pair: all from the lower to the upper.
+        padding_value: What fills diagonals shorter than the longest.
+        align: Where they are filled: the superdiagonals and the subdiagonals at the "RIGHT" or "LEFT".
+
+    Raises:
+        InvalidArgumentError: There is no such diagonal.
+
+    Examples:
+        >>> x = tf.constant([[1, 2, 3], [4, 5, 6], [7, 8, 9]])
+        >>> tf.linalg.diag_part(x)
+        <tf.Tensor: shape=(3,), dtype=int32, numpy=array([1, 5, 9], dtype=int32)>
+        >>> tf.linalg.diag_part(x, k=(0, 1))
+        <tf.Tensor: shape=(2, 3), dtype=int32, numpy=
+        array([[0, 2, 6],
+               [1, 5, 9]], dtype=int32)>
+
+    Source: tf.linalg.diag_part.
     """
     x = as_tensor(input)
     padding = as_tensor(padding_value if not x.dtype.is_bool else bool(padding_value), x.dtype)

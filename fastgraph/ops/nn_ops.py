@@ -154,7 +154,20 @@ def _along(primitive: Any, logits: Any, axis: Any, name: str | None) -> Any:
 def softmax(logits: Any, axis: Any = None, name: str | None = None) -> Any:
     """exp(logits) / sum(exp(logits)) along `axis` (-1). f[*s] -> f[*s].
 
-    Raises: InvalidArgumentError for integers or an axis out of range. Source: tf.nn.softmax.
+    Args:
+        logits: Floating, of rank 1 or more.
+        axis: The axis along which the results sum to 1; None: the last.
+
+    Raises:
+        InvalidArgumentError: The dtype is no floating one, or the axis is out of range.
+
+    Examples:
+        >>> tf.nn.softmax([[0.0, 0.0], [0.0, 1000.0]])
+        <tf.Tensor: shape=(2, 2), dtype=float32, numpy=
+        array([[0.5, 0.5],
+               [0. , 1. ]], dtype=float32)>
+
+    Source: tf.nn.softmax.
     """
     return _along(softmax_p, logits, axis, name)
 
@@ -454,7 +467,18 @@ def add_n_p(*inputs: Array) -> Any:
 def add_n(inputs: Any, name: str | None = None) -> Any:
     """Sum of tensors of one shape, of anything that gives them one by one. t[*s]... -> t[*s].
 
-    Raises: ValueError for an empty list; InvalidArgumentError if shapes differ. Source: tf.add_n.
+    Args:
+        inputs: Tensors of numbers of one shape and dtype, or IndexedSlices; at least one.
+
+    Raises:
+        ValueError: There is none.
+        InvalidArgumentError: Shapes or dtypes differ.
+
+    Examples:
+        >>> tf.add_n([[1, 2], [10, 20], [100, 200]])
+        <tf.Tensor: shape=(2,), dtype=int32, numpy=array([111, 222], dtype=int32)>
+
+    Source: tf.add_n.
     """
     if not isinstance(inputs, (list, tuple)):
         if hasattr(inputs, "__fg_summed__"):  # a list whose length a tensor decides

@@ -217,7 +217,25 @@ def mirror_pad_p(input: Array, *, paddings: Paddings, mode: str) -> Any:
 def pad(tensor: Any, paddings: Any, mode: str = "CONSTANT", constant_values: Any = 0, name: str | None = None) -> Any:
     """tensor with paddings[i] elements before and after along axis i: a constant, or itself mirrored. t[*s] -> t[*r].
 
-    Raises: InvalidArgumentError for paddings that do not fit; ValueError for an unknown mode. Source: tf.pad.
+    Args:
+        tensor: The tensor.
+        paddings: i[rank, 2]: for each axis how many before, how many after.
+        mode: "CONSTANT"; "REFLECT": mirrored without the element at the border; "SYMMETRIC": with it.
+        constant_values: The constant, of the tensor's dtype.
+
+    Raises:
+        InvalidArgumentError: The paddings do not fit.
+        ValueError: There is no such mode.
+
+    Examples:
+        >>> tf.pad([1, 2, 3], [[1, 2]])
+        <tf.Tensor: shape=(6,), dtype=int32, numpy=array([0, 1, 2, 3, 0, 0], dtype=int32)>
+        >>> tf.pad([1, 2, 3], [[2, 0]], mode="REFLECT")
+        <tf.Tensor: shape=(5,), dtype=int32, numpy=array([3, 2, 1, 2, 3], dtype=int32)>
+        >>> tf.pad([1, 2, 3], [[2, 0]], mode="SYMMETRIC")
+        <tf.Tensor: shape=(5,), dtype=int32, numpy=array([2, 1, 1, 2, 3], dtype=int32)>
+
+    Source: tf.pad.
     """
     kind = word(mode, "mode").upper()
     if kind not in ("CONSTANT", "REFLECT", "SYMMETRIC"):

@@ -306,7 +306,7 @@ def argmin_p(input: Array, *, axis: int, output_type: DType) -> Any:
 # ---- public functions -----------------------------------------------------------------------------------------------
 
 
-def _reducer(primitive: Callable[..., Any], name: str, what: str) -> Callable[..., Any]:
+def _reducer(primitive: Callable[..., Any], name: str, what: str, kind: str, examples: str) -> Callable[..., Any]:
     """The public reduction `reduce_<name>(input_tensor, axis=None, keepdims=False, name=None)`."""
 
     def reduce_(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Any:
@@ -323,21 +323,106 @@ def _reducer(primitive: Callable[..., Any], name: str, what: str) -> Callable[..
         return made
 
     reduce_.__name__ = reduce_.__qualname__ = f"reduce_{name}"
-    reduce_.__doc__ = f"""{what} along `axis` (an int, a list of them, or None: all axes). t[*s] -> t[*r].
+    reduce_.__doc__ = f"""{what} along `axis`. t[*s] -> t[*r].
 
-    Axes reduced away are dropped, or kept with size 1 with `keepdims`.
-    Raises: InvalidArgumentError for an axis out of range or named twice. Source: tf.reduce_{name}.
+    Args:
+        input_tensor: A tensor of {kind}.
+        axis: An int, a list of them, or None: all axes.
+        keepdims: Whether axes reduced away stay, with size 1; else they are dropped.
+
+    Raises:
+        InvalidArgumentError: An axis is out of range or named twice, or the dtype is another.
+
+    Examples:
+{examples}
+    Source: tf.reduce_{name}.
     """
     return public(f"reduce_{name}", f"math.reduce_{name}")(reduce_)
 
 
-reduce_sum = _reducer(sum_p, "sum", "Sum of the elements")
-reduce_mean = _reducer(mean_p, "mean", "Mean of the elements (of integers cut off towards zero)")
-reduce_max = _reducer(max_p, "max", "Greatest element")
-reduce_min = _reducer(min_p, "min", "Least element")
-reduce_prod = _reducer(prod_p, "prod", "Product of the elements")
-reduce_any = _reducer(any_p, "any", "Whether any element holds")
-reduce_all = _reducer(all_p, "all", "Whether all elements hold")
+reduce_sum = _reducer(
+    sum_p,
+    "sum",
+    "Sum of the elements",
+    "numbers",
+    """\
+        >>> x = tf.constant([[1, 2, 3], [4, 5, 6]])
+        >>> tf.reduce_sum(x, axis=1)
+        <tf.Tensor: shape=(2,), dtype=int32, numpy=array([ 6, 15], dtype=int32)>
+        >>> int(tf.reduce_sum(x)), tf.reduce_sum(x, 0, keepdims=True).shape
+        (21, TensorShape([1, 3]))
+""",
+)
+reduce_mean = _reducer(
+    mean_p,
+    "mean",
+    "Mean of the elements (of integers cut off towards zero)",
+    "numbers",
+    """\
+        >>> tf.reduce_mean([[1.0, 2.0], [5.0, 8.0]], axis=0)
+        <tf.Tensor: shape=(2,), dtype=float32, numpy=array([3., 5.], dtype=float32)>
+        >>> int(tf.reduce_mean([1, 2])), float(tf.reduce_mean([1.0, 2.0]))
+        (1, 1.5)
+""",
+)
+reduce_max = _reducer(
+    max_p,
+    "max",
+    "Greatest element",
+    "real numbers",
+    """\
+        >>> tf.reduce_max([[1, 7], [5, 3]], axis=1)
+        <tf.Tensor: shape=(2,), dtype=int32, numpy=array([7, 5], dtype=int32)>
+        >>> float(tf.reduce_max(tf.zeros([0])))
+        -inf
+""",
+)
+reduce_min = _reducer(
+    min_p,
+    "min",
+    "Least element",
+    "real numbers",
+    """\
+        >>> tf.reduce_min([[1, 7], [5, 3]], axis=0)
+        <tf.Tensor: shape=(2,), dtype=int32, numpy=array([1, 3], dtype=int32)>
+""",
+)
+reduce_prod = _reducer(
+    prod_p,
+    "prod",
+    "Product of the elements",
+    "numbers",
+    """\
+        >>> tf.reduce_prod([[1, 2, 3], [4, 5, 6]], axis=1)
+        <tf.Tensor: shape=(2,), dtype=int32, numpy=array([  6, 120], dtype=int32)>
+        >>> int(tf.reduce_prod(tf.zeros([0], tf.int32)))
+        1
+""",
+)
+reduce_any = _reducer(
+    any_p,
+    "any",
+    "Whether any element holds",
+    "bools",
+    """\
+        >>> x = tf.constant([[0.5, -1.0], [2.0, 3.0]])
+        >>> tf.reduce_any(x < 0, axis=1)
+        <tf.Tensor: shape=(2,), dtype=bool, numpy=array([ True, False])>
+""",
+)
+reduce_all = _reducer(
+    all_p,
+    "all",
+    "Whether all elements hold",
+    "bools",
+    """\
+        >>> x = tf.constant([[0.5, -1.0], [2.0, 3.0]])
+        >>> tf.reduce_all(x > 0, axis=1)
+        <tf.Tensor: shape=(2,), dtype=bool, numpy=array([False,  True])>
+        >>> bool(tf.reduce_all(x > -2))
+        True
+""",
+)
 
 
 def _position_dtype(output_type: Any) -> DType:
@@ -367,7 +452,20 @@ def _position_axis(axis: Any, strict: bool = False) -> int:
 def argmax(input: Any, axis: Any = None, output_type: Any = int64, name: str | None = None) -> Any:
     """Position of the greatest element along `axis` (None: 0), the first of several. t[*s] -> i64[*r].
 
-    Raises: InvalidArgumentError for an axis out of range, or no elements. Source: tf.argmax.
+    Args:
+        input: A tensor of numbers or bools.
+        axis: An int, or a tensor that holds one.
+        output_type: int64, int32, int16 or uint16.
+
+    Raises:
+        InvalidArgumentError: There is no such axis, or there are no elements along it.
+
+    Examples:
+        >>> scores = tf.constant([[0.1, 0.7, 0.2], [0.5, 0.2, 0.3]])
+        >>> tf.argmax(scores, axis=-1)
+        <tf.Tensor: shape=(2,), dtype=int64, numpy=array([1, 0])>
+
+    Source: tf.argmax.
     """
     axis = 0 if axis is None else _position_axis(axis, strict=True)
     return named(name, argmax_p, input, axis=axis, output_type=_position_dtype(output_type))

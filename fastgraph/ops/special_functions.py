@@ -76,7 +76,20 @@ def erfcinv(x: Any, name: str | None = None) -> Any:
     domain=(0.3, 4),
 )
 def lgamma(x: Array) -> Any:
-    """log(|gamma(x)|); infinite at 0, -1, -2, ... f[*s] -> f[*s]. Source: tf.math.lgamma."""
+    """log(|gamma(x)|); infinite at 0, -1, -2, ... f[*s] -> f[*s]. Source: tf.math.lgamma.
+
+    Args:
+        x: A floating tensor.
+
+    Raises:
+        InvalidArgumentError: x is of another dtype.
+
+    Examples:
+        The gamma function of n is the factorial of n - 1:
+
+        >>> tf.round(tf.exp(tf.math.lgamma([1.0, 4.0, 6.0])))
+        <tf.Tensor: shape=(3,), dtype=float32, numpy=array([  1.,   6., 120.], dtype=float32)>
+    """
     wide = widened(x)  # SciPy's is -inf at -inf, and inf at denormals, dividing 1 by them
     size = np.abs(wide)
     near = np.where(size < np.finfo(wide.dtype).tiny, -np.log(size), _special().gammaln(wide))

@@ -616,13 +616,41 @@ def function(
 ) -> Any:
     """Return `func` as a Function: traced into graphs, which are compiled. A decorator, with or without arguments.
 
-    input_signature: the only kind of arguments it takes, a sequence of TensorSpecs; None dimensions take any size.
-    reduce_retracing: relax shapes that turn out to differ between calls. `jit_compile` and the experimental options are
-    taken and change nothing: every graph is compiled. Source: tf.function.
+    A call traces for what it has not met yet: another dtype, shape, structure or Python value among the arguments.
+    Python's `if`, `for` and `while` on tensors become control flow of the graph. Source: tf.function.
 
-    Beyond TensorFlow, experimental_box_numbers: Python numbers (but no bools) among the arguments are taken as tensors,
-    so that a new value traces nothing. experimental_lift_variables: every trace, not only the first, may make
-    Variables, as long as tracing again makes no others.
+    Args:
+        func: What is traced; None: a decorator is given back.
+        input_signature: The only kind of arguments it takes, a sequence of TensorSpecs; None dimensions take any size.
+        autograph: Whether control flow on tensors is converted.
+        reduce_retracing, experimental_relax_shapes: Relax shapes that turn out to differ between calls.
+        jit_compile, experimental_compile, experimental_implements, experimental_autograph_options,
+            experimental_attributes, experimental_follow_type_hints: Taken and without effect: every graph is compiled.
+        experimental_box_numbers: Beyond TensorFlow: Python numbers (but no bools) among the arguments are taken as
+            tensors, so that a new value traces nothing.
+        experimental_lift_variables: Beyond TensorFlow: every trace, not only the first, may make Variables, as long as
+            tracing again makes no others.
+
+    Raises:
+        TypeError: `input_signature` is no sequence of specs, or on a call: the arguments do not fit it.
+
+    Examples:
+        >>> @tf.function
+        ... def power(x, n):
+        ...     print("traced for", x.dtype.name, "and", n)
+        ...     return x ** n
+        >>> float(power(tf.constant(3.0), 2)), float(power(tf.constant(4.0), 2))
+        traced for float32 and 2
+        (9.0, 16.0)
+        >>> @tf.function(input_signature=[tf.TensorSpec([None], tf.float32)])
+        ... def halvings(x):
+        ...     steps = 0
+        ...     while tf.reduce_max(x) > 1.0:
+        ...         x /= 2.0
+        ...         steps += 1
+        ...     return steps
+        >>> int(halvings(tf.constant([3.0, 9.0])))
+        4
     """
     if experimental_relax_shapes is not None:
         reduce_retracing = experimental_relax_shapes

@@ -21,6 +21,25 @@ class Module:
 
     `variables`, `trainable_variables` and `submodules` look through attributes (in the order of their names), lists,
     tuples and dicts in them, and Modules found there. A subclass need not call super().__init__ for that.
+
+    Raises:
+        ValueError: The name is no identifier.
+
+    Examples:
+        >>> class Affine(tf.Module):
+        ...     def __init__(self, n, name=None):
+        ...         super().__init__(name)
+        ...         with self.name_scope:
+        ...             self.weight = tf.Variable(tf.ones([n]), name="weight")
+        ...             self.shift = tf.Variable(0.0, name="shift", trainable=False)
+        ...
+        ...     def __call__(self, x):
+        ...         return self.weight * x + self.shift
+        >>> module = Affine(2, name="affine")
+        >>> [variable.name for variable in module.variables], len(module.trainable_variables)
+        (['affine/shift:0', 'affine/weight:0'], 1)
+        >>> module(tf.constant([3.0, 4.0]))
+        <tf.Tensor: shape=(2,), dtype=float32, numpy=array([3., 4.], dtype=float32)>
     """
 
     _TF_MODULE_IGNORED_PROPERTIES: frozenset[str] = frozenset()

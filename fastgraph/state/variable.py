@@ -110,9 +110,32 @@ class _VariableType(type):
 class Variable(Parts, metaclass=_VariableType):
     """A tensor that can be assigned to. Source: tf.Variable.
 
-    initial_value: anything convert_to_tensor takes, or a callable that gives it. trainable: whether tapes follow it by
-    themselves (True). shape: what may be assigned; None dimensions admit any size (the initial value's shape). It lives
-    as long as Python refers to it: graphs refer to it weakly. Raises ValueError where shape, dtype and value disagree.
+    It lives as long as Python refers to it: graphs refer to it weakly.
+
+    Args:
+        initial_value: Anything convert_to_tensor takes, or a callable that gives it.
+        trainable: Whether tapes follow it by themselves; None: yes, unless `synchronization` is ON_READ.
+        dtype: What the value is converted to; None: the value's.
+        constraint: A function that optimizers apply to it once they have changed it.
+        synchronization, aggregation: How copies on several devices would be kept together; there is one.
+        shape: What may be assigned: None dimensions admit any size; None: the initial value's shape.
+        validate_shape, caching_device, variable_def, import_scope,
+            experimental_enable_variable_lifting: Taken and without effect.
+
+    Raises:
+        ValueError: Shape, dtype and value disagree, or there is no value.
+
+    Examples:
+        >>> v = tf.Variable([1.0, 2.0], name="v")
+        >>> v.assign_add([10.0, 10.0])
+        <tf.Variable 'UnreadVariable' shape=(2,) dtype=float32, numpy=array([11., 12.], dtype=float32)>
+        >>> v * 2.0
+        <tf.Tensor: shape=(2,), dtype=float32, numpy=array([22., 24.], dtype=float32)>
+        >>> v[0].assign(0.0).numpy()
+        array([ 0., 12.], dtype=float32)
+        >>> grows = tf.Variable([1, 2], shape=[None])
+        >>> grows.assign([1, 2, 3]).shape, grows.numpy()
+        (TensorShape([None]), array([1, 2, 3], dtype=int32))
     """
 
     __array_priority__ = 100
@@ -309,11 +332,26 @@ class Variable(Parts, metaclass=_VariableType):
     # Assignment.
 
     def assign(self, value: object, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
-        """Replace the value. Returns something that reads as the Variable does.
+        """Replace the value.
 
-        Without `read_value` it returns None, in a graph the Operation that assigns.
+        Args:
+            value: What convert_to_tensor makes a Tensor of the Variable's dtype and shape of.
+            use_locking: Taken and without effect: all assignments are atomic.
+            read_value: Whether the Variable's new value is given back.
 
-        Raises ValueError or TypeError if the dtype or shape does not fit.
+        Returns:
+            What reads as the Variable does; without `read_value` None, in a graph the Operation that assigns.
+
+        Raises:
+            ValueError: The shape does not fit.
+            TypeError: The dtype does not.
+
+        Examples:
+            >>> v = tf.Variable([1.0, 2.0])
+            >>> v.assign(v * 3.0).numpy()
+            array([3., 6.], dtype=float32)
+            >>> v[1].assign(0.0).numpy()
+            array([3., 0.], dtype=float32)
         """
         given = convert(value, self.dtype)
         if not self._takes(given):
@@ -328,13 +366,49 @@ class Variable(Parts, metaclass=_VariableType):
     def assign_add(
         self, delta: object, use_locking: bool = False, name: str | None = None, read_value: bool = True
     ) -> Any:
-        """Add `delta`, of the Variable's shape, to the value, atomically. Returns as `assign` does."""
+        """Add `delta` to the value, atomically.
+
+        Args:
+            delta: What convert_to_tensor makes a Tensor of the Variable's dtype and shape of.
+            use_locking, read_value: As of `assign`.
+
+        Returns:
+            As `assign` does.
+
+        Raises:
+            ValueError: The shape does not fit.
+            TypeError: The dtype does not.
+
+        Examples:
+            >>> count = tf.Variable(0)
+            >>> for _ in range(3):
+            ...     now = count.assign_add(2)
+            >>> int(count)
+            6
+        """
         return self._change(ASSIGN_ADD, delta, read_value)
 
     def assign_sub(
         self, delta: object, use_locking: bool = False, name: str | None = None, read_value: bool = True
     ) -> Any:
-        """Subtract `delta`, of the Variable's shape, from the value, atomically. Returns as `assign` does."""
+        """Subtract `delta` from the value, atomically.
+
+        Args:
+            delta: What convert_to_tensor makes a Tensor of the Variable's dtype and shape of.
+            use_locking, read_value: As of `assign`.
+
+        Returns:
+            As `assign` does.
+
+        Raises:
+            ValueError: The shape does not fit.
+            TypeError: The dtype does not.
+
+        Examples:
+            >>> w, rate, gradient = tf.Variable([1.0, 2.0]), 0.5, tf.constant([1.0, -1.0])
+            >>> w.assign_sub(rate * gradient).numpy()
+            array([0.5, 2.5], dtype=float32)
+        """
         return self._change(ASSIGN_SUB, delta, read_value)
 
     def _change(self, primitive: Primitive, delta: object, read_value: bool) -> Any:

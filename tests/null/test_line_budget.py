@@ -15,6 +15,7 @@ LISTS = {"namespaces.py", "op_index.py"}
 #: lines over lowers the last row's number, and a row that is above the next goes.
 BUDGET: tuple[tuple[int, str], ...] = (
     (100_250, "what there is when signatures are packed, errors are raised by code and export writes by signature"),
+    (101_950, "Args, Raises and doctested Examples of the hundred most used names and of the methods used most"),
 )
 
 #: Lines that may be left over before the budget has to be lowered.
