@@ -328,11 +328,11 @@ def stack_scalars(values: Any, dtype: DType) -> Any:
 
 def index_vector(shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
     """A static shape as the array that stands for it as an input."""
+    narrow = not len(shape) or (max(shape) < 2**31 and min(shape) >= -(2**31))
     try:
-        array = np.array(shape, np.int64)
+        return np.array(shape, np.int32 if narrow else np.int64)
     except OverflowError:
         raise ValueError(INT_RANGE) from None
-    return array.astype(np.int32) if not len(shape) or (array.max() < 2**31 and array.min() >= -(2**31)) else array
 
 
 def named(name: str | None, function: Callable[..., Any], *inputs: Any, **attrs: Any) -> Any:
