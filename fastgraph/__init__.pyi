@@ -374,7 +374,7 @@ def norm(tensor: Any, ord: Any = 'euclidean', axis: Any = None, keepdims: builti
     """Norm of vectors along `axis` (None: of all elements): "euclidean", 1, 2, inf or another p. f[*s] -> f[*r].
 
     With two axes, of matrices: "fro", 1, 2 (the greatest singular value) or inf. Raises: ValueError for other norms or
-    axes; NotImplementedError for the norm 2 of a tensor of unknown rank. Source: tf.norm."""
+    axes. Source: tf.norm."""
 def not_equal(x: Any, y: Any, name: builtins.str | None = None) -> Tensor:
     """Whether x != y; NaN differs from all. t[*s], t[*s] -> bool[*s], broadcasting. Source: tf.not_equal."""
 def numpy_function(func: Any = None, inp: Any = None, Tout: Any = None, stateful: builtins.bool = True, name: builtins.str | None = None) -> Any:
@@ -607,7 +607,7 @@ def tensor_scatter_nd_update(tensor: Any, indices: Any, updates: Any, name: buil
 def tensordot(a: Any, b: Any, axes: Any, name: builtins.str | None = None) -> Any:
     """Sum of products over pairs of axes: the last n of a with the first n of b, or the lists given.
 
-    Raises: ValueError for axes that do not fit. Ranks must be known. Source: tf.tensordot."""
+    Raises: ValueError for axes that do not fit. Source: tf.tensordot."""
 def tile(input: Any, multiples: Any, name: builtins.str | None = None) -> Tensor:
     """input repeated multiples[i] times along axis i. t[*s] -> t[*r].
 
