@@ -372,7 +372,7 @@ def _one(prim: Primitive, rt: RaggedTensor, attrs: dict[str, Any]) -> Any:
     if prim.name == "shape":
         raise NotImplementedError(
             "tf.shape of a RaggedTensor (a tf.experimental.DynamicRaggedShape) is not built yet: x.nrows() and "
-            "x.row_lengths() are its lengths, x.bounding_shape() those of x.to_tensor(), and x.shape what is known now. "
+            "x.row_lengths() are its lengths, x.bounding_shape() those of x.to_tensor(), and x.shape what is known. "
             "For another tensor in the same rows: tf.ragged.map_flat_values, or x.with_flat_values(...)."
         )
     if prim.name == "where_index":
