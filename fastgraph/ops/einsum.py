@@ -310,9 +310,9 @@ def einsum(equation: str, *inputs: Any, **kwargs: Any) -> Any:
         tensors.append(as_tensor(x, tensors[0].dtype if tensors else None))
     if any(t.shape.rank is None for t in tensors):
         made = late(lambda *operands: einsum(equation, *operands), tensors, tensors[0].dtype, name=name)
-        result = equation.rpartition("->")[2] if isinstance(equation, str) and "->" in equation else "..."
-        if "..." not in result:
-            made.set_shape([None] * len(result.strip()))
+        labels = equation.rpartition("->")[2].strip() if isinstance(equation, str) and "->" in equation else "..."
+        if "..." not in labels:
+            made.set_shape([None] * len(labels))
         return made
     if not isinstance(equation, str):
         raise TypeError(f"An equation must be a string, not {equation!r}")
