@@ -121,3 +121,10 @@ def test_what_waits_says_what_is_wrong() -> None:
     g = fg.function(lambda x: fg.split(x, 5, 1), input_signature=[fg.TensorSpec(None, fg.float32)])
     with pytest.raises(fg.errors.InvalidArgumentError, match="evenly divide"):
         g(X)
+
+
+def test_the_axis_by_which_numpy_means_none_is_no_axis() -> None:
+    for least in (-(2**31), fg.constant(-(2**31))):
+        for f in (lambda x, axis: fg.concat([x, x], axis), fg.cumsum, fg.argmax, fg.repeat, fg.gather, fg.reverse):
+            with pytest.raises((fg.errors.InvalidArgumentError, ValueError, TypeError)):
+                f(fg.ones([2, 2]), least) if f not in (fg.repeat, fg.gather) else f(fg.ones([2, 2]), [0, 1], axis=least)
