@@ -648,7 +648,7 @@ def norm(tensor: Any, ord: Any = 'euclidean', axis: Any = None, keepdims: builti
     """Norm of vectors along `axis` (None: of all elements): "euclidean", 1, 2, inf or another p. f[*s] -> f[*r].
 
     With two axes, of matrices: "fro", 1, 2 (the greatest singular value) or inf. Raises: ValueError for other norms or
-    axes; NotImplementedError for the norm 2 of a tensor of unknown rank. Source: tf.norm."""
+    axes. Source: tf.norm."""
 def not_equal(x: Any, y: Any, name: builtins.str | None = None) -> Tensor:
     """Whether x != y; NaN differs from all. t[*s], t[*s] -> bool[*s], broadcasting. Source: tf.not_equal."""
 def numpy_function(func: Any = None, inp: Any = None, Tout: Any = None, stateful: builtins.bool = True, name: builtins.str | None = None) -> Any:
@@ -1206,7 +1206,7 @@ def tensordot(a: Any, b: Any, axes: Any, name: builtins.str | None = None) -> Te
     """Sum of products over pairs of axes. t[*s], t[*q] -> t[*s without axes, *q without axes].
 
     Args:
-        a: A tensor of numbers, of known rank.
+        a: A tensor of numbers.
         b: A tensor of the same dtype.
         axes: An int n: the last n of a with the first n of b; or two lists, of a's axes and of b's.
 

@@ -190,8 +190,7 @@ def tensor_diag(diagonal: Any, name: builtins.str | None = None) -> Tensor:
 def tensor_diag_part(input: Any, name: builtins.str | None = None) -> Tensor:
     """The elements whose first and second half of the index agree. t[*s, *s] -> t[*s].
 
-    Raises: InvalidArgumentError for an odd rank or halves that differ; NotImplementedError in a Function for a rank
-    that is not known. Source: tf.linalg.tensor_diag_part."""
+    Raises: InvalidArgumentError for an odd rank or halves that differ. Source: tf.linalg.tensor_diag_part."""
 def trace(x: Any, name: builtins.str | None = None) -> Tensor:
     """The sum of the main diagonal of matrices. t[*s, m, n] -> t[*s]. Source: tf.linalg.trace."""
 def triangular_solve(matrix: Any, rhs: Any, lower: builtins.bool = True, adjoint: builtins.bool = False, name: builtins.str | None = None) -> Tensor:

@@ -362,6 +362,12 @@ def _one(prim: Primitive, rt: RaggedTensor, attrs: dict[str, Any]) -> Any:
         return cast(shape(reshape(rt.flat_values, [-1]), int64)[0], attrs["out_type"])
     if prim.name == "rank":
         return convert(rank, int32)
+    if prim.name == "shape":
+        raise NotImplementedError(
+            "tf.shape of a RaggedTensor (a tf.experimental.DynamicRaggedShape) is not built yet: x.nrows() and "
+            "x.row_lengths() are its lengths, x.bounding_shape() those of x.to_tensor(), and x.shape what is known. "
+            "For another tensor in the same rows: tf.ragged.map_flat_values, or x.with_flat_values(...)."
+        )
     if prim.name == "where_index":
         return _where_index(_map(lambda x: x if x.dtype.is_bool else x != 0, rt))
     if prim.name == "tile":

@@ -21,6 +21,7 @@ from fastgraph.errors import InvalidArgumentError, ResourceExhaustedError
 from fastgraph.ops.arguments import as_tensor, extents, index_vector, named, no_layout, static_int, whole
 from fastgraph.ops.elementwise import cast, identity, maximum, select
 from fastgraph.ops.families import Array, body_of, canonical_axis, custom, invalid, movement, public, shape_text
+from fastgraph.ops.late_calls import late
 from fastgraph.ops.movement import broadcast_to, reshape, shape, shape_of_value, transpose_p
 from fastgraph.ops.precise_sums import is_half
 from fastgraph.ops.reduction import reduce_sum
@@ -423,7 +424,8 @@ def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: Any
     known = number is not None
     number = number if known else num
     if start.shape.rank is None or stop.shape.rank is None:
-        raise NotImplementedError("linspace needs bounds of known rank")
+        many = as_tensor(number)
+        return late(lambda a, b, n: linspace(a, b, n, axis=axis), [start, stop, many], start.dtype, name=name)
     rank = max(start.shape.rank, stop.shape.rank)
     steps = reshape(range_(number), (number, *(1,) * rank))
     gaps = max(number - 1, 1) if known else cast(maximum(number - 1, 1), start.dtype)

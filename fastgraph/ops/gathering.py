@@ -21,6 +21,7 @@ from fastgraph.errors import InvalidArgumentError, ResourceExhaustedError
 from fastgraph.ops.arguments import as_tensor, extents, index_vector, known_axis, named, static_int, whole
 from fastgraph.ops.elementwise import cast, select
 from fastgraph.ops.families import Array, Dims, body_of, canonical_axis, custom, invalid, movement, public, shape_text
+from fastgraph.ops.late_calls import late
 from fastgraph.ops.movement import reshape, shape, shape_of_value, size, transpose_p
 from fastgraph.ops.precise_sums import HALF, is_half
 from fastgraph.ops.runtime_checks import MOST, narrow
@@ -749,7 +750,7 @@ def boolean_mask(tensor: Any, mask: Any, axis: Any = None, name: str | None = "b
     if start == 0:
         return named(label, mask_p, tensor, mask)
     if rank is None:
-        raise NotImplementedError("boolean_mask along an axis needs a tensor of known rank")
+        return late(lambda t, m: boolean_mask(t, m, start), [tensor, mask], tensor.dtype, name=label)
     covering = tuple(range(start, start + covered))
     order = covering + tuple(i for i in range(rank) if i not in covering)
     chosen = named(label, mask_p, transpose_p(tensor, perm=order), mask)

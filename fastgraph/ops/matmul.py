@@ -19,6 +19,7 @@ from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, named, static_axes
 from fastgraph.ops.elementwise import cast, conj
 from fastgraph.ops.families import Array, accumulator, broadcast, contraction, invalid, is_one, public, shape_text
+from fastgraph.ops.late_calls import late
 from fastgraph.ops.movement import expand_dims, reshape, shape, squeeze, transpose
 from fastgraph.ops.precise_sums import is_half
 
@@ -249,7 +250,7 @@ def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Any:
     """Sum of products over pairs of axes. t[*s], t[*q] -> t[*s without axes, *q without axes].
 
     Args:
-        a: A tensor of numbers, of known rank.
+        a: A tensor of numbers.
         b: A tensor of the same dtype.
         axes: An int n: the last n of a with the first n of b; or two lists, of a's axes and of b's.
 
@@ -268,7 +269,8 @@ def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Any:
     a, b = as_tensor(a), as_tensor(b)
     rank_a, rank_b = a.shape.rank, b.shape.rank
     if rank_a is None or rank_b is None:
-        raise NotImplementedError("tensordot needs tensors of known rank")
+        tensors = [a, b, *([axes] if isinstance(axes, Tensor) else [])]
+        return late(lambda x, y, pairs=axes: tensordot(x, y, pairs), tensors, a.dtype, name=name)
     if isinstance(axes, (int, np.integer)):
         if not 0 <= axes <= builtins.min(rank_a, rank_b):
             if axes < 0:

@@ -22,6 +22,7 @@ from fastgraph.ops.creation import range_, zeros
 from fastgraph.ops.elementwise import conj, select, zeros_like
 from fastgraph.ops.families import Array, Dims, invalid, movement, public, shape_text
 from fastgraph.ops.joining import stack, unstack
+from fastgraph.ops.late_calls import late
 from fastgraph.ops.matmul import extents_of, product_of
 from fastgraph.ops.movement import expand_dims_p, reshape, transpose_p
 from fastgraph.ops.reduction import norm, reduce_sum
@@ -532,12 +533,11 @@ def tensor_diag(diagonal: Any, name: str | None = None) -> Any:
 def tensor_diag_part(input: Any, name: str | None = None) -> Any:
     """The elements whose first and second half of the index agree. t[*s, *s] -> t[*s].
 
-    Raises: InvalidArgumentError for an odd rank or halves that differ; NotImplementedError in a Function for a rank
-    that is not known. Source: tf.linalg.tensor_diag_part.
+    Raises: InvalidArgumentError for an odd rank or halves that differ. Source: tf.linalg.tensor_diag_part.
     """
     x = of_dtypes(as_tensor(input), _TENSOR_DIAGONALS)
     if x.shape.rank is None:
-        raise NotImplementedError("tensor_diag_part must know the rank of its input while a function is traced.")
+        return late(tensor_diag_part, [x], x.dtype, name=name)
     dims = x.shape.as_list()
     half = len(dims) // 2
     if len(dims) % 2 or not dims:

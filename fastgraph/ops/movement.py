@@ -15,7 +15,17 @@ from fastgraph.core.base.dtype import DType, as_dtype, int32, int64
 from fastgraph.core.base.shapes import UNKNOWN, Aval, broadcast_shapes
 from fastgraph.core.tensor import EagerTensor, Tensor, bind, current_trace
 from fastgraph.errors import InvalidArgumentError
-from fastgraph.ops.arguments import as_tensor, extents, index_vector, known_axes, named, static_axes, whole
+from fastgraph.ops.arguments import (
+    UnknownAxis,
+    as_tensor,
+    extents,
+    index_vector,
+    known_axes,
+    named,
+    preferred,
+    static_axes,
+    whole,
+)
 from fastgraph.ops.elementwise import conj
 from fastgraph.ops.families import (
     Array,
@@ -29,6 +39,7 @@ from fastgraph.ops.families import (
     public,
     shape_text,
 )
+from fastgraph.ops.late_calls import late
 from fastgraph.ops.precise_sums import block_sum
 from fastgraph.ops.value_inference import of_elements
 
@@ -314,10 +325,17 @@ def transpose(a: Any, perm: Any = None, conjugate: bool = False, name: str | Non
     if perm is None:
         rank = a.ndim if type(a) is EagerTensor else a.shape.rank
         if rank is None:
-            raise NotImplementedError("transpose without perm needs a tensor of known rank")
+            return late(lambda x: transpose(x, conjugate=conjugate), [a], a.dtype, name=name)
         axes = _REVERSED[rank] if rank < len(_REVERSED) else tuple(range(rank - 1, -1, -1))
     else:
-        axes = static_axes(perm, "Tperm")  # type: ignore[assignment]
+        try:
+            axes = static_axes(perm, "Tperm")  # type: ignore[assignment]
+        except UnknownAxis:
+            perm = preferred(perm, int32)
+            made = late(lambda x, order: transpose(x, order, conjugate), [a, perm], a.dtype, name=name)
+            rank = a.shape.rank if perm.shape.rank is None else perm.shape[0]
+            made.set_shape(None if rank is None else [None] * rank)
+            return made
     result = bind(_TRANSPOSE, (a,), {"perm": axes}) if name == "transpose" else named(name, transpose_p, a, perm=axes)
     return conj(result) if conjugate else result
 
@@ -393,7 +411,13 @@ def expand_dims(input: Any, axis: Any, name: str | None = None) -> Any:
 
     Source: tf.expand_dims.
     """
-    axes = (axis,) if type(axis) is int else known_axes(axis, "Tdim")
+    try:
+        axes = (axis,) if type(axis) is int else known_axes(axis, "Tdim")
+    except UnknownAxis:
+        x = as_tensor(input)
+        made = late(expand_dims, [x, axis], x.dtype, name=name)
+        made.set_shape(None if x.shape.rank is None else [None] * (x.shape.rank + 1))
+        return made
     if len(axes) != 1:
         raise invalid("'dim' must be a tensor with a single value", "ExpandDims")
     return (

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.core.base.dtype import DType, as_dtype, float64, int64
+from fastgraph.core.base.dtype import DType, as_dtype, float64, int32, int64
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.op_errors import message_name
 from fastgraph.core.tensor import Tensor, current_trace
 from fastgraph.errors import InvalidArgumentError
-from fastgraph.ops.arguments import as_tensor, known_axis, named, static_axes
+from fastgraph.ops.arguments import UnknownAxis, as_tensor, known_axis, named, preferred, static_axes
 from fastgraph.ops.comparison import equal_p, is_finite, not_equal_p
 from fastgraph.ops.elementwise import abs, add, cast, conj, maximum, select, square, stop_gradient, zeros_like
 from fastgraph.ops.exponentials import exp, log, sqrt
@@ -30,6 +30,7 @@ from fastgraph.ops.families import (
     public,
     reduction,
 )
+from fastgraph.ops.late_calls import late
 from fastgraph.ops.movement import broadcast_to, expand_dims_p, reshape, shape, transpose
 from fastgraph.ops.precise_sums import block_sum, is_half
 from fastgraph.ops.scans import cumprod_p
@@ -156,7 +157,7 @@ def _prod_grad(dy: Any, x: Any, axes: tuple[int, ...] | None, keepdims: bool) ->
     """dy times the product of all other elements, from the left and from the right: zeros are no problem."""
     rank = x.shape.rank
     if rank is None:
-        raise NotImplementedError("The gradient of reduce_prod needs a tensor of known rank.")
+        return late(lambda d, t: _prod_grad(d, t, axes, keepdims), [dy, x], x.dtype)
     axes = canonical_axes(axes, rank)
     others = tuple(i for i in range(rank) if i not in axes)
     if not keepdims:
@@ -310,7 +311,13 @@ def _reducer(primitive: Callable[..., Any], name: str, what: str, kind: str, exa
     """The public reduction `reduce_<name>(input_tensor, axis=None, keepdims=False, name=None)`."""
 
     def reduce_(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Any:
-        axes = axis if axis is None else static_axes(axis)
+        try:
+            axes = axis if axis is None else static_axes(axis)
+        except UnknownAxis:
+            x, along = as_tensor(input_tensor), preferred(axis, int32)
+            made = late(lambda rows, at: reduce_(rows, at, keepdims), [x, along], x.dtype, name=name)
+            made.set_shape([None] * x.shape.rank if keepdims and x.shape.rank is not None else None)
+            return made
         if name is not None:
             made = named(name, primitive, input_tensor, axes=axes, keepdims=bool(keepdims))
         else:
@@ -448,6 +455,14 @@ def _position_axis(axis: Any, strict: bool = False) -> int:
     return known_axis(axis, "dim must be a scalar, but received tensor of shape:", letter)
 
 
+def _extreme_position(primitive: Any, x: Any, axis: Any, strict: bool, dtype: DType, name: str | None) -> Any:
+    try:
+        along = 0 if axis is None else _position_axis(axis, strict)
+    except UnknownAxis:
+        return late(lambda rows, at: primitive(rows, axis=int(at), output_type=dtype), [x, axis], dtype, name=name)
+    return named(name, primitive, x, axis=along, output_type=dtype)
+
+
 @public("argmax", "math.argmax")
 def argmax(input: Any, axis: Any = None, output_type: Any = int64, name: str | None = None) -> Any:
     """Position of the greatest element along `axis` (None: 0), the first of several. t[*s] -> i64[*r].
@@ -467,8 +482,7 @@ def argmax(input: Any, axis: Any = None, output_type: Any = int64, name: str | N
 
     Source: tf.argmax.
     """
-    axis = 0 if axis is None else _position_axis(axis, strict=True)
-    return named(name, argmax_p, input, axis=axis, output_type=_position_dtype(output_type))
+    return _extreme_position(argmax_p, input, axis, True, _position_dtype(output_type), name)
 
 
 @public("argmin", "math.argmin")
@@ -477,8 +491,7 @@ def argmin(input: Any, axis: Any = None, output_type: Any = int64, name: str | N
 
     Raises: InvalidArgumentError for an axis out of range, or no elements. Source: tf.argmin.
     """
-    axis = 0 if axis is None else _position_axis(axis)
-    return named(name, argmin_p, input, axis=axis, output_type=_position_dtype(output_type))
+    return _extreme_position(argmin_p, input, axis, False, _position_dtype(output_type), name)
 
 
 @public("math.reduce_variance")
@@ -553,7 +566,7 @@ def _spectral_norm(x: Any, axis: Any, keep: bool, name: str | None) -> Any:
     from fastgraph.ops.svd_and_eigen import svd  # which is built on this module
 
     if x.shape.rank is None:
-        raise NotImplementedError("norm: the matrix norm 2 needs a tensor of known rank")
+        return late(lambda t: _spectral_norm(t, axis, keep, None), [x], x.dtype.real_dtype, name=name)
     at = canonical_axes(axis, x.shape.rank)
     others = [i for i in range(x.shape.rank) if i not in at]
     greatest = reduce_max(svd(transpose(x, [*others, *at]), compute_uv=False), -1, name=name)
@@ -569,7 +582,7 @@ def norm(
     """Norm of vectors along `axis` (None: of all elements): "euclidean", 1, 2, inf or another p. f[*s] -> f[*r].
 
     With two axes, of matrices: "fro", 1, 2 (the greatest singular value) or inf. Raises: ValueError for other norms or
-    axes; NotImplementedError for the norm 2 of a tensor of unknown rank. Source: tf.norm.
+    axes. Source: tf.norm.
     """
     x = as_tensor(tensor)
     keep = bool(keepdims)

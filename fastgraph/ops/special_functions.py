@@ -166,7 +166,7 @@ def lbeta(x: Any, name: str | None = None) -> Any:
     "math.xdivy",
     op="Xdivy",
     expr="select(x == 0, x, x / y)",
-    dtypes="floating",
+    dtypes="fractional",
     vjp=dict(
         x=lambda dy, x, y: dy * xdivy(_there(x), y),
         y=lambda dy, x, y: dy * xdivy(-x, y * y),
@@ -183,7 +183,7 @@ def xdivy(x: Array, y: Array) -> Any:
     "math.xlogy",
     op="Xlogy",
     expr="select(x == 0, 0, x * log(y))",
-    dtypes="floating",
+    dtypes="fractional",
     vjp=dict(
         x=lambda dy, x, y: dy * xlogy(_there(x), y),
         y=lambda dy, x, y: dy * xdivy(x, y),
@@ -201,7 +201,7 @@ def xlogy(x: Array, y: Array) -> Any:
     "math.xlog1py",
     op="Xlog1py",
     expr="select(x == 0, x, x * log1p(y))",
-    dtypes="floating",
+    dtypes="fractional",
     vjp=dict(
         x=lambda dy, x, y: dy * xlog1py(_there(x), y),
         y=lambda dy, x, y: dy * xdivy(x, y + 1),

@@ -17,6 +17,7 @@ BUDGET: tuple[tuple[int, str], ...] = (
     (100_250, "what there is when signatures are packed, errors are raised by code and export writes by signature"),
     (101_950, "Args, Raises and doctested Examples of the hundred most used names and of the methods used most"),
     (101_970, "eager convolutions of two vectors of results share a number among the taps of its line; sizes are kept"),
+    (102_270, "ranks and axes that only a call knows: ops wait for them; results that are no normal numbers as fast"),
 )
 
 #: Lines that may be left over before the budget has to be lowered.

@@ -421,3 +421,9 @@ def test_paddings_wrap_alike_whether_known_or_not() -> None:
         for ours, theirs in zip(tf.required_space_to_batch_paddings(*vectors), traced(*vectors), strict=True):
             assert ours.numpy().tolist() == theirs.numpy().tolist()
     assert tf.required_space_to_batch_paddings([most], [3], [[most, most]])[0].numpy().tolist() == [[most, -(2**31)]]
+
+
+def test_a_range_known_while_tracing_that_does_not_rise_is_refused() -> None:
+    x = tf.constant([1.0, 2.0])
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"value_range\[0\] < value_range\[1\]"):
+        tf.function(lambda x: tf.histogram_fixed_width(x, [0.0, -1.0], nbins=4))(x)
