@@ -30,7 +30,6 @@ from fastgraph.ops.families import Array, elementwise, public
 
 @elementwise(
     "nn.relu",
-    op="Relu",
     expr="select(features < 0, 0, features)",
     dtypes="ordered",
     vjp=dict(features=lambda dy, out: relu_grad(dy, out)),
@@ -41,7 +40,6 @@ def relu(features: Array) -> Any:
 
 
 @elementwise(
-    op="ReluGrad",
     expr="select(features > 0, gradients, 0)",
     dtypes="ordered",
     vjp=dict(
@@ -55,7 +53,6 @@ def relu_grad(gradients: Array, features: Array) -> Any:
 
 @elementwise(
     "nn.relu6",
-    op="Relu6",
     expr="min(max(features, 0), 6)",
     dtypes="ordered",
     vjp=dict(features=lambda dy, out: relu6_grad(dy, out)),
@@ -66,7 +63,6 @@ def relu6(features: Array) -> Any:
 
 
 @elementwise(
-    op="Relu6Grad",
     expr="select((features > 0) & (features < 6), gradients, 0)",
     dtypes="ordered",
     vjp=dict(
@@ -79,9 +75,7 @@ def relu6_grad(gradients: Array, features: Array) -> Any:
 
 
 @elementwise(
-    op="LeakyRelu",
     expr="select(features > 0, features, features * alpha)",
-    dtypes="floating",
     vjp=dict(features=lambda dy, features, alpha: leaky_relu_grad(dy, features, alpha=alpha)),
 )
 def leaky_relu_p(features: Array, *, alpha: float = 0.2) -> Any:
@@ -90,9 +84,7 @@ def leaky_relu_p(features: Array, *, alpha: float = 0.2) -> Any:
 
 
 @elementwise(
-    op="LeakyReluGrad",
     expr="select(features > 0, gradients, gradients * alpha)",
-    dtypes="floating",
     vjp=dict(
         gradients=lambda dy, features, alpha: leaky_relu_grad(dy, features, alpha=alpha),
         features=lambda dy, features: zeros_like_p(features),
@@ -125,9 +117,7 @@ def leaky_relu(features: Any, alpha: float = 0.2, name: str | None = None) -> An
 
 @elementwise(
     "nn.elu",
-    op="Elu",
     expr="select(features < 0, expm1(features), features)",
-    dtypes="floating",
     vjp=dict(features=lambda dy, features, out: select(features < 0, dy * (out + 1), dy)),
 )
 def elu(features: Array) -> Any:
@@ -137,9 +127,7 @@ def elu(features: Array) -> Any:
 
 @elementwise(
     "nn.selu",
-    op="Selu",
     expr="select(features < 0, expm1(features) * 1.7580993408473768, features * 1.0507009873554805)",
-    dtypes="floating",
     vjp=dict(
         features=lambda dy, features, out: select(
             features < 0, dy * (out + 1.7580993408473768), dy * 1.0507009873554805
@@ -156,9 +144,7 @@ def selu(features: Array) -> Any:
 @elementwise(
     "math.softplus",
     "nn.softplus",
-    op="Softplus",
     expr="softplus(features)",
-    dtypes="floating",
     vjp=dict(features=lambda dy, features: dy * sigmoid(features)),
 )
 def softplus(features: Array) -> Any:

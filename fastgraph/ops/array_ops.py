@@ -155,7 +155,6 @@ def _lower_broadcast_args(b: Any, node: Any) -> list[Any]:
 
 
 @custom(
-    op="BroadcastArgs",
     infer=_infer_broadcast_args,
     dtypes="index",
     lower=_lower_broadcast_args,
@@ -250,7 +249,6 @@ def _bitcast_samples() -> list[Any]:
 
 
 @movement(
-    op="Bitcast",
     infer=lambda input, *, type: Aval(type, _cast_shape(input.shape, input.dtype, type)),
     dtypes=_BITS,
     step="alias",

@@ -106,7 +106,6 @@ def _banded_errors() -> list[Any]:
 
 
 @custom(
-    op="BandedTriangularSolve",
     infer=lambda bands, rhs, *, lower, adjoint: Aval(
         bands.dtype, _banded_shape(bands.shape, rhs.shape, lower, adjoint)
     ),

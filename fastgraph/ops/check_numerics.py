@@ -90,7 +90,6 @@ def _found(array: Array) -> str:
 
 
 @movement(
-    op="CheckNumericsV2",
     infer=lambda tensor, *, message: Aval(tensor.dtype, tensor.shape),
     dtypes="bfloat16 float16 float32 float64",
     lower=_lower,

@@ -223,7 +223,6 @@ def _check_permutation(dims: Dims) -> Dims:
 
 @custom(
     "math.invert_permutation",
-    op="InvertPermutation",
     infer=lambda x: Aval(x.dtype, _check_permutation(x.shape)),
     dtypes="index",
     step="permutation",
@@ -304,7 +303,6 @@ def _lower_unravel(b: Any, node: Any) -> list[Any]:
 
 @custom(
     "unravel_index",
-    op="UnravelIndex",
     infer=lambda indices, dims: Aval(indices.dtype, _unravelled(indices.shape, dims.shape)),
     groups=("Tidx", "Tidx"),
     dtypes={"Tidx": "index"},

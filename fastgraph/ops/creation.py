@@ -64,7 +64,6 @@ def _lower_fill(b: Any, node: Any) -> list[Any]:
 
 
 @movement(
-    op="Fill",
     infer=_infer_fill,
     lower=_lower_fill,
     vjp=dict(value=lambda dy, value_shape: reshape(reduce_sum(dy), value_shape)),
@@ -231,7 +230,6 @@ def _lower_range(b: Any, node: Any) -> list[Any]:
 
 
 @custom(
-    op="Range",
     infer=_infer_range,
     groups=("Tidx", "Tidx", "Tidx"),
     dtypes={"Tidx": "bfloat16 float16 float32 float64 int8 int16 int32 int64 uint16 uint32 uint64"},
@@ -376,7 +374,6 @@ def _infer_eye(*, rows: int, columns: int, dtype: DType) -> Aval:
 
 
 @custom(
-    op="Eye",
     infer=_infer_eye,
     lower=_lower_eye,
     samples=lambda: [

@@ -137,14 +137,13 @@ def negative(x: Array) -> Any:
     return np.negative(x)
 
 
-@elementwise(op="Abs", expr="abs(x)", dtypes="signed", vjp=dict(x=lambda dy, x: dy * sign(x)))
+@elementwise(expr="abs(x)", dtypes="signed", vjp=dict(x=lambda dy, x: dy * sign(x)))
 def abs_p(x: Array) -> Any:
     """Absolute value of real numbers; of the least integer it is that integer again. t[*s] -> t[*s]."""
     return np.abs(x)
 
 
 @elementwise(
-    op="ComplexAbs",
     expr="abs(x)",
     dtypes="complex64 complex128",
     out="real",
@@ -158,7 +157,6 @@ def complex_abs(x: Array) -> Any:
 @elementwise(
     "sign",
     "math.sign",
-    op="Sign",
     expr="sign(x)",
     dtypes="signed_complex",
     vjp=dict(x=lambda dy, x: _turned(dy, x) if x.dtype.is_complex else zeros_like_p(x)),
@@ -181,7 +179,6 @@ def _turned(dy: Any, x: Any) -> Any:
 @elementwise(
     "square",
     "math.square",
-    op="Square",
     expr="x * x",
     dtypes="signed uint8 uint16 uint32 uint64 complex64 complex128",
     vjp=dict(x=lambda dy, x: dy * (conj(x) * 2)),
@@ -193,7 +190,6 @@ def square(x: Array) -> Any:
 
 @elementwise(
     "math.squared_difference",
-    op="SquaredDifference",
     expr="(x - y) * conj(x - y)",
     dtypes="bfloat16 float16 float32 float64 int32 int64 complex64 complex128",
     vjp=dict(x=lambda dy, x, y: dy * (x - y) * 2, y=lambda dy, x, y: dy * (y - x) * 2),
@@ -217,7 +213,6 @@ def multiply_no_nan_p(x: Array, y: Array) -> Any:
 
 @elementwise(
     "math.reciprocal",
-    op="Reciprocal",
     expr="1 / x",
     dtypes="fractional",
     vjp=dict(x=lambda dy, out: multiply_no_nan_p(-conj(out * out), dy)),  # 0 where dy is, as in TensorFlow
@@ -231,7 +226,6 @@ def reciprocal(x: Array) -> Any:
 @elementwise(
     "maximum",
     "math.maximum",
-    op="Maximum",
     expr="max(x, y)",
     dtypes="real",
     vjp=dict(
@@ -247,7 +241,6 @@ def maximum(x: Array, y: Array) -> Any:
 @elementwise(
     "minimum",
     "math.minimum",
-    op="Minimum",
     expr="min(x, y)",
     dtypes="real",
     vjp=dict(
@@ -283,25 +276,25 @@ def select(condition: Array, x: Array, y: Array) -> Any:
 # ---- rounding -------------------------------------------------------------------------------------------------------
 
 
-@elementwise("floor", "math.floor", op="Floor", expr="floor(x)", dtypes="floating")
+@elementwise("floor", "math.floor", expr="floor(x)")
 def floor(x: Array) -> Any:
     """The greatest whole number not above x. f[*s] -> f[*s]. Source: tf.floor."""
     return np.floor(x)
 
 
-@elementwise("math.ceil", op="Ceil", expr="ceil(x)", dtypes="floating")
+@elementwise("math.ceil", expr="ceil(x)")
 def ceil(x: Array) -> Any:
     """The least whole number not below x. f[*s] -> f[*s]. Source: tf.math.ceil."""
     return np.ceil(x)
 
 
-@elementwise("round", "math.round", op="Round", expr="round(x)", dtypes="real")
+@elementwise("round", "math.round", expr="round(x)", dtypes="real")
 def round(x: Array) -> Any:
     """The nearest whole number, halves to even. t[*s] -> t[*s]. Source: tf.round."""
     return x if x.dtype.kind in "iu" else np.rint(x)
 
 
-@elementwise("math.rint", op="Rint", expr="round(x)", dtypes="floating")
+@elementwise("math.rint", expr="round(x)")
 def rint(x: Array) -> Any:
     """The nearest whole number, halves to even. f[*s] -> f[*s]. Source: tf.math.rint."""
     return np.rint(x)
@@ -310,7 +303,7 @@ def rint(x: Array) -> Any:
 # ---- constants of a tensor's shape ----------------------------------------------------------------------------------
 
 
-@elementwise(op="ZerosLike", expr="0", dtypes="any")
+@elementwise(expr="0", dtypes="any")
 def zeros_like_p(x: Array) -> Any:
     """Zeros of x's shape and dtype; "" for strings. t[*s] -> t[*s]."""
     if x.dtype == object:
@@ -318,11 +311,7 @@ def zeros_like_p(x: Array) -> Any:
     return np.zeros(x.shape, x.dtype)
 
 
-@elementwise(
-    op="OnesLike",
-    expr="1",
-    dtypes="real complex64 complex128 bool",
-)
+@elementwise(expr="1", dtypes="real complex64 complex128 bool")
 def ones_like_p(x: Array) -> Any:
     """Ones of x's shape and dtype. t[*s] -> t[*s]."""
     return np.ones(x.shape, x.dtype)
@@ -331,13 +320,13 @@ def ones_like_p(x: Array) -> Any:
 # ---- identity, casts, complex numbers -------------------------------------------------------------------------------
 
 
-@elementwise("identity", op="Identity", expr="input", dtypes="any", vjp=dict(input=lambda dy: dy))
+@elementwise("identity", expr="input", dtypes="any", vjp=dict(input=lambda dy: dy))
 def identity(input: Array) -> Any:
     """The input itself. t[*s] -> t[*s]. Source: tf.identity."""
     return input
 
 
-@elementwise("stop_gradient", op="StopGradient", expr="input", dtypes="any")
+@elementwise("stop_gradient", expr="input", dtypes="any")
 def stop_gradient(input: Array) -> Any:
     """The input, through which no gradient flows. t[*s] -> t[*s]. Source: tf.stop_gradient."""
     return input
@@ -370,7 +359,7 @@ def _cast_back(dy: Any, x_dtype: DType) -> Any:
     return cast_p(dy, dtype=x_dtype) if x_dtype.is_floating or x_dtype.is_complex else None
 
 
-@elementwise(op="Cast", groups=("-",), out="dtype", lower=_lower_cast, vjp=dict(x=_cast_back), samples=_cast_samples)
+@elementwise(groups=("-",), out="dtype", lower=_lower_cast, vjp=dict(x=_cast_back), samples=_cast_samples)
 def cast_p(x: Array, *, dtype: DType) -> Any:
     """x with elements of `dtype`: floats are cut off to integers, anything but 0 is True. t[*s] -> dtype[*s]."""
     target = dtype.numpy_dtype
@@ -386,19 +375,13 @@ def cast_p(x: Array, *, dtype: DType) -> Any:
     return x.astype(target)
 
 
-@elementwise(
-    op="Conj",
-    expr="conj(input)",
-    dtypes="complex64 complex128",
-    vjp=dict(input=lambda dy: conj(dy)),
-)
+@elementwise(expr="conj(input)", dtypes="complex64 complex128", vjp=dict(input=lambda dy: conj(dy)))
 def conj_p(input: Array) -> Any:
     """Complex conjugate. c[*s] -> c[*s]."""
     return np.conj(input)
 
 
 @elementwise(
-    op="Real",
     expr="real(input)",
     dtypes="complex64 complex128",
     out="real",
@@ -410,7 +393,6 @@ def real_p(input: Array) -> Any:
 
 
 @elementwise(
-    op="Imag",
     expr="imag(input)",
     dtypes="complex64 complex128",
     out="real",
@@ -426,7 +408,6 @@ def _lower_complex(b: Any, node: Any) -> list[Any]:
 
 
 @elementwise(
-    op="Complex",
     dtypes="float32 float64",
     out="dtype",
     lower=_lower_complex,

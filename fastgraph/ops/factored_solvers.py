@@ -163,7 +163,6 @@ def _infer_pinv(a: Aval, rcond: Aval) -> Aval:
 
 
 @custom(
-    op="Pinv",
     infer=_infer_pinv,
     groups=("T", "-"),
     dtypes=FLOATS,

@@ -59,7 +59,6 @@ def _cholesky_grad(dy: Any, out: Any) -> Any:
 
 @custom(
     "linalg.cholesky",
-    op="Cholesky",
     infer=lambda input: Aval(input.dtype, square_shape(input.shape)),
     dtypes=FLOATS,
     vjp=dict(input=_cholesky_grad),
@@ -171,7 +170,6 @@ def _eliminated(matrices: Array) -> tuple[Array, Array]:
 
 
 @custom(
-    op="Lu",
     infer=_infer_lu,
     n_outputs=2,
     dtypes=FLOATS,
@@ -281,7 +279,6 @@ def rectangle_errors(**attrs: Any) -> list[Any]:
 
 
 @custom(
-    op="Qr",
     infer=_infer_qr,
     n_outputs=2,
     dtypes=FLOATS,

@@ -155,7 +155,7 @@ def known(aval: Aval) -> bool:
 def define(
     body: Callable[..., Any],
     *,
-    op: str,
+    op: str | None = None,
     infer: Callable[..., Any],
     public: tuple[str, ...] = (),
     groups: tuple[str, ...] | None = None,
@@ -179,20 +179,22 @@ def define(
     """Register `body` as a primitive and return the function that applies it.
 
     The body's positional parameters are the inputs (`*values`: any number), its keyword-only ones the attributes. The
-    primitive is called as the function, without a trailing `_p`. With `public` names the function returned also takes
-    `name=None`. `node_name` is what errors call an op that was given no name.
+    primitive is called as the function, without a trailing `_p`; `op` is what TensorFlow calls it, if not the same in
+    CamelCase. With `public` names the function returned also takes `name=None`. `node_name` is what errors call an op
+    that was given no name.
     """
     names, attrs, variadic = _parameters(body)
     if isinstance(dtypes, str):
         dtypes = {"T": dtypes}
     if groups is None:
         groups = ("T",) * len(names)
+    name = primitive_name(body)
     primitive = Primitive(
-        name=primitive_name(body),
-        op_type=op,
+        name=name,
+        op_type=op or "".join([word[:1].upper() + word[1:] for word in name.split("_")]),
         public=public,
         body=body,
-        infer=infer if effect is not None else following(infer, body, primitive_name(body), family),
+        infer=infer if effect is not None else following(infer, body, name, family),
         n_outputs=n_outputs,
         inputs=tuple("*" + n if variadic and n == names[-1] else n for n in names),
         attrs=tuple(attrs),
@@ -291,20 +293,15 @@ def _wrapper(primitive: Primitive, body: Callable[..., Any], named: bool) -> Cal
 
 def elementwise(
     *public: str,
-    op: str,
     expr: str | None = None,
     check: str | None = None,
     dtypes: str = "floating",
     groups: tuple[str, ...] | None = None,
     out: str | None = None,
-    vjp: dict[str, Callable[..., Any]] | None = None,
     lower: Callable[..., Any] | None = None,
-    domain: tuple[float, float] | None = None,
-    samples: Callable[[], list[Any]] | None = None,
-    error_samples: Callable[[], list[Any]] | None = None,
-    reason: str | None = None,
+    **rest: Any,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """An op on elements at the same index of inputs that broadcast.
+    """An op on elements at the same index of inputs that broadcast; `rest` is what `define` takes.
 
     `expr` is one element in the language of `expr.py`; `check`, in the same language, must hold for integer elements or
     the op fails. `out` is the result's dtype where it is not that of the inputs of letter T: a dtype's name, "real"
@@ -329,19 +326,14 @@ def elementwise(
 
         return define(
             _fitting(body) if len(names) == 2 else body,
-            op=op,
             infer=infer,
             public=public,
             groups=letters,
             dtypes=dtypes,
-            vjp=vjp,
             lower=lower or (lower_elementwise(expr, names, attrs, check) if expr is not None else None),
             expr=expr,
-            domain=domain,
-            samples=samples,
-            error_samples=error_samples,
-            reason=reason,
             family="elementwise",
+            **rest,
         )
 
     return decorate
@@ -414,19 +406,12 @@ def reduced_shape(shape: Dims, axes: tuple[int, ...] | None, keepdims: bool) -> 
 
 
 def reduction(
-    *public: str,
-    op: str,
-    kind: str,
-    dtypes: str,
-    groups: tuple[str, ...] = ("T",),
-    lower: Callable[..., Any] | None = None,
-    vjp: dict[str, Callable[..., Any]] | None = None,
-    vjp_all: Callable[..., Any] | None = None,
-    samples: Callable[[], list[Any]] | None = None,
-    error_samples: Callable[[], list[Any]] | None = None,
-    domain: tuple[float, float] | None = None,
+    *public: str, kind: str, lower: Callable[..., Any] | None = None, **rest: Any
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """An op `f(x, *, axes, keepdims)` that combines the elements along `axes` (None: all); `kind` says how."""
+    """An op `f(x, *, axes, keepdims)` that combines the elements along `axes` (None: all); `kind` says how.
+
+    `rest` is what `define` takes.
+    """
 
     def decorate(body: Callable[..., Any]) -> Callable[..., Any]:
         def checked(x: Any, *, axes: tuple[int, ...] | None, keepdims: bool) -> Any:
@@ -437,18 +422,11 @@ def reduction(
         checked.__name__, checked.__doc__, checked.__module__ = body.__name__, body.__doc__, body.__module__
         return define(
             checked,
-            op=op,
             infer=lambda x, *, axes, keepdims: Aval(x.dtype, reduced_shape(x.shape, axes, keepdims)),
             public=public,
-            dtypes=dtypes,
-            groups=groups,
             lower=lower or lower_reduction(kind),
-            vjp=vjp,
-            vjp_all=vjp_all,
-            samples=samples,
-            error_samples=error_samples,
-            domain=domain,
             family="reduction",
+            **rest,
         )
 
     return decorate
@@ -527,16 +505,16 @@ def accumulator(dtype: DType) -> DType:
 # ---- the other families ---------------------------------------------------------------------------------------------
 
 
-def movement(*public: str, op: str, infer: Callable[..., Any], **rest: Any) -> Callable[..., Callable[..., Any]]:
+def movement(*public: str, **rest: Any) -> Callable[..., Callable[..., Any]]:
     """An op whose results are elements of its inputs at other places: it states `infer` and `lower`."""
-    return lambda body: define(body, op=op, infer=infer, public=public, family="movement", **rest)
+    return lambda body: define(body, public=public, family="movement", **rest)
 
 
-def contraction(*public: str, op: str, infer: Callable[..., Any], **rest: Any) -> Callable[..., Callable[..., Any]]:
+def contraction(*public: str, **rest: Any) -> Callable[..., Callable[..., Any]]:
     """A sum of products over shared axes: `step="gemm"` for float32 and float64, `lower` for the rest."""
-    return lambda body: define(body, op=op, infer=infer, public=public, family="contraction", **rest)
+    return lambda body: define(body, public=public, family="contraction", **rest)
 
 
-def custom(*public: str, op: str, infer: Callable[..., Any], **rest: Any) -> Callable[..., Callable[..., Any]]:
+def custom(*public: str, **rest: Any) -> Callable[..., Callable[..., Any]]:
     """An op of no family: it states everything itself, and a `reason` if it has no lowering."""
-    return lambda body: define(body, op=op, infer=infer, public=public, family="custom", **rest)
+    return lambda body: define(body, public=public, family="custom", **rest)

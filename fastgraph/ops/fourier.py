@@ -47,7 +47,6 @@ def _lower_fit(b: Any, node: Any) -> list[Any]:
 
 
 @movement(
-    op="Fit",
     infer=lambda x, shape: Aval(x.dtype, shape_of_value(shape)),
     groups=("T", "Tshape"),
     dtypes={"Tshape": "index"},

@@ -76,7 +76,6 @@ def _lower_slice(b: Any, node: Any) -> list[Any]:
 
 
 @movement(
-    op="Slice",
     infer=_infer_slice,
     groups=("T", "Index"),
     dtypes={"Index": "index"},
@@ -161,7 +160,6 @@ def _lower_slice_grad(b: Any, node: Any) -> list[Any]:
 
 
 @movement(
-    op="SliceGrad",
     infer=lambda dy, begin, shape: Aval(dy.dtype, shape_of_value(shape)),
     groups=("T", "Index", "Tshape"),
     dtypes={"Index": "index", "Tshape": "index"},
@@ -403,7 +401,6 @@ def combine_at(combine: np.ufunc, result: Array, where: Sequence[Array], updates
 
 
 @custom(
-    op="GatherGrad",
     infer=lambda dy, indices, shape, *, axis, batch_dims: Aval(dy.dtype, shape_of_value(shape)),
     groups=("T", "Tindices", "Tshape"),
     dtypes={"T": "summable", "Tindices": "int16 int32 int64", "Tshape": "index"},
@@ -495,7 +492,6 @@ def _one_hot_samples() -> list[Any]:
 
 
 @movement(
-    op="OneHot",
     infer=_infer_one_hot,
     groups=("TI", "T", "T"),
     dtypes={"TI": "uint8 int8 int32 int64"},
@@ -660,7 +656,6 @@ def mask_p(tensor: Array, mask: Array) -> Any:
 
 
 @custom(
-    op="MaskScatter",
     infer=lambda values, mask, shape: Aval(values.dtype, shape_of_value(shape)),
     groups=("T", "bool", "Tshape"),
     dtypes={"Tshape": "index"},

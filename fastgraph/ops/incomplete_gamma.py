@@ -47,9 +47,7 @@ def _unlike() -> list[Any]:
 
 @elementwise(
     "math.igamma",
-    op="Igamma",
     expr="igamma(a, x)",
-    dtypes="bfloat16 float16 float32 float64",
     vjp=dict(a=lambda dy, a, x: dy * igamma_grad_a(a, x), x=lambda dy, a, x: dy * _density(a, x)),
     samples=_pairs,
     error_samples=_unlike,
@@ -82,9 +80,7 @@ def _is_near(a: Array, x: Array) -> Any:
 
 @elementwise(
     "math.igammac",
-    op="Igammac",
     expr="igammac(a, x)",
-    dtypes="bfloat16 float16 float32 float64",
     vjp=dict(a=lambda dy, a, x: -dy * igamma_grad_a(a, x), x=lambda dy, a, x: -dy * _density(a, x)),
     samples=_pairs,
     error_samples=_unlike,
@@ -104,9 +100,7 @@ def _no_second_order(dy: Any) -> Any:
 
 
 @elementwise(
-    op="IgammaGradA",
     expr="igamma_grad_a(a, x)",
-    dtypes="bfloat16 float16 float32 float64",
     vjp=dict(
         a=lambda dy: _no_second_order(dy),
         x=lambda dy, a, x: dy * _density(a, x) * (log(x) - digamma(a)),
@@ -257,7 +251,6 @@ def _triples() -> list[Any]:
 
 @custom(
     "math.betainc",
-    op="Betainc",
     infer=_infer_beta,
     groups=("T", "T", "T"),
     dtypes="float32 float64",

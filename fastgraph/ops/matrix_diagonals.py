@@ -369,7 +369,6 @@ def _lower_band(b: Any, node: Any) -> list[Any]:
 
 
 @movement(
-    op="MatrixBandPart",
     infer=lambda input, *, lower, upper: Aval(input.dtype, _check_band(input.shape, lower, upper)),
     lower=_lower_band,
     vjp=dict(input=lambda dy, lower, upper: matrix_band_part(dy, lower=lower, upper=upper)),

@@ -115,7 +115,6 @@ def _reshape_errors() -> list[Any]:
 
 
 @movement(
-    op="Reshape",
     infer=_infer_reshape,
     lower=_lower_reshape,
     vjp=dict(tensor=lambda dy, tensor_shape: reshape(dy, tensor_shape)),
@@ -235,7 +234,6 @@ def _lower_transpose(b: Any, node: Any) -> list[Any]:
 
 
 @movement(
-    op="Transpose",
     infer=_infer_transpose,
     lower=_lower_transpose,
     vjp=dict(x=lambda dy, perm: transpose_p(dy, perm=tuple(int(i) for i in np.argsort([p % len(perm) for p in perm])))),
@@ -309,7 +307,6 @@ def _infer_expand(input: Aval, *, axes: tuple[int, ...]) -> Aval:
 
 
 @movement(
-    op="ExpandDims",
     infer=_infer_expand,
     lower=_lower_reshape,
     vjp=dict(input=lambda dy, input_shape: reshape(dy, input_shape)),
@@ -375,7 +372,6 @@ def _infer_squeeze(input: Aval, *, axes: tuple[int, ...]) -> Aval:
 
 
 @movement(
-    op="Squeeze",
     infer=_infer_squeeze,
     lower=_lower_reshape,
     vjp=dict(input=lambda dy, input_shape: reshape(dy, input_shape)),
@@ -456,7 +452,6 @@ def _lower_broadcast(b: Any, node: Any) -> list[Any]:
 
 
 @movement(
-    op="BroadcastTo",
     infer=_infer_broadcast,
     lower=_lower_broadcast,
     vjp=dict(input=lambda dy, input_shape: sum_to(dy, input_shape)),
@@ -585,7 +580,6 @@ def _infer_sum_to(dy: Aval, shape: Aval) -> Aval:
 
 
 @movement(
-    op="SumToLike",
     infer=lambda dy, x: _summed(dy, x.shape),
     groups=("T", "-"),
     dtypes="summable",
@@ -666,7 +660,7 @@ def _shape_samples() -> list[Any]:
     return [((np.zeros(s, np.float32),), {"out_type": t}) for s in shapes for t in (int32, int64)]
 
 
-@custom(op="Shape", infer=_infer_shape, lower=_lower_shape, groups=("-",), samples=_shape_samples)
+@custom(infer=_infer_shape, lower=_lower_shape, groups=("-",), samples=_shape_samples)
 def shape_p(input: Array, *, out_type: DType) -> Any:
     """The extents of input. t[*s] -> i[rank]."""
     return np.array(input.shape, out_type.numpy_dtype)
@@ -687,7 +681,7 @@ def _lower_size(b: Any, node: Any) -> list[Any]:
     return [element]
 
 
-@custom(op="Size", infer=_infer_size, lower=_lower_size, groups=("-",), samples=_shape_samples)
+@custom(infer=_infer_size, lower=_lower_size, groups=("-",), samples=_shape_samples)
 def size_p(input: Array, *, out_type: DType) -> Any:
     """The number of elements of input. t[*s] -> i[]."""
     return np.array(input.size, out_type.numpy_dtype)
@@ -695,7 +689,6 @@ def size_p(input: Array, *, out_type: DType) -> Any:
 
 @custom(
     "rank",
-    op="Rank",
     infer=lambda input: Aval(int32, (), None if input.shape is None else _constant(len(input.shape), int32)),
     lower=lambda b, node: [lambda index: b.const(b.input(0).rank, "int32")],
     groups=("-",),

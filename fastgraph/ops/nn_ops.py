@@ -101,7 +101,6 @@ _FLOATS = "float16 bfloat16 float32 float64"
 
 
 @custom(
-    op="Softmax",
     infer=lambda logits: Aval(logits.dtype, logits.shape),
     dtypes=_FLOATS,
     decompose=_decompose_softmax,
@@ -115,7 +114,6 @@ def softmax_p(logits: Array) -> Any:
 
 
 @custom(
-    op="LogSoftmax",
     infer=lambda logits: Aval(logits.dtype, logits.shape),
     dtypes=_FLOATS,
     decompose=_decompose_log_softmax,
@@ -222,7 +220,6 @@ def _label_samples() -> list[Any]:
 
 
 @custom(
-    op="PickLabels",
     infer=_infer_pick,
     groups=("T", "Tlabels"),
     dtypes={"T": _FLOATS, "Tlabels": "index"},
@@ -420,7 +417,6 @@ def _lower_add_n(b: Any, node: Any) -> list[Any]:
 
 
 @custom(
-    op="AddN",
     infer=_infer_add_n,
     dtypes="summable",
     lower=_lower_add_n,

@@ -180,7 +180,6 @@ def _set_into(x: Any, axis: int, start: Any, n: Any) -> Any:
 
 
 @movement(
-    op="MirrorPad",
     infer=_infer_mirror,
     lower=_lower_mirror,
     vjp=dict(input=lambda dy, input_shape, paddings, mode: _mirror_grad(dy, input_shape, paddings, mode)),
@@ -298,7 +297,6 @@ def _tile_grad(dy: Any, input: Any, multiples: tuple[int, ...]) -> Any:
 
 
 @movement(
-    op="Tile",
     infer=lambda input, *, multiples: Aval(
         input.dtype, (None,) * len(multiples) if input.shape is None else _tiled(input.shape, multiples)
     ),

@@ -62,7 +62,6 @@ def _partition_grad(dys: Any, partitions: Any, outs: Any, data_shape: Any, count
 
 
 @custom(
-    op="DynamicPartition",
     infer=_infer_partition,
     groups=("T", "int32"),
     n_outputs=None,

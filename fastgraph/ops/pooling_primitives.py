@@ -371,7 +371,6 @@ _MAX_DTYPES = "float16 bfloat16 float32 float64 int32 int64 uint8 int16 int8 uin
 
 
 @custom(
-    op="MaxPool",
     infer=_infer,
     dtypes=_MAX_DTYPES,
     lower=_lower_max,
@@ -398,7 +397,6 @@ def max_pool_p(x: Array, *, window: Any, strides: Any, padding: Padding) -> Any:
 
 
 @custom(
-    op="MaxPoolGrad",
     infer=lambda x, dy, **attrs: Aval(x.dtype, x.shape),
     groups=("T", "T"),
     dtypes=_MAX_DTYPES,
@@ -438,7 +436,6 @@ def max_pool_pick_p(x: Array, g: Array, *, window: Any, strides: Any, padding: P
 
 
 @custom(
-    op="AvgPool",
     infer=_infer,
     dtypes="floating",
     lower=_lower_avg,
@@ -464,7 +461,6 @@ def _infer_avg_grad(sizes: Aval, dy: Aval, *, window: Any, strides: Any, padding
 
 
 @custom(
-    op="AvgPoolGrad",
     infer=_infer_avg_grad,
     groups=("Tshape", "T"),
     dtypes={"T": "floating", "Tshape": "index"},

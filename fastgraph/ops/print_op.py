@@ -254,7 +254,7 @@ def print_(*inputs: Any, **kwargs: Any) -> Any:
     )
 
 
-@custom(op="Timestamp", infer=lambda: Aval(float64, ()), effect="host", groups=(), reason="it reads the clock")
+@custom(infer=lambda: Aval(float64, ()), effect="host", groups=(), reason="it reads the clock")
 def timestamp_p() -> Any:
     """The seconds since 1970 began."""
     return np.float64(time.time())

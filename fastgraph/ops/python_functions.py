@@ -192,13 +192,7 @@ def _taped(called: _Called, inputs: Sequence[Any]) -> tuple[Any, Sequence[Any], 
 
 
 @custom(
-    op="EagerPyFunc",
-    infer=_infer_taped,
-    groups=("-",),
-    n_outputs=None,
-    effect="host",
-    vjp_all=_vjp,
-    reason="it calls a Python function",
+    infer=_infer_taped, groups=("-",), n_outputs=None, effect="host", vjp_all=_vjp, reason="it calls a Python function"
 )
 def eager_py_func_p(*values: Array, key: str, dtypes: tuple[str, ...]) -> Any:
     """What a Python function makes of tensors, and the number under which the tape of this run is kept."""
@@ -219,14 +213,7 @@ def eager_py_func_p(*values: Array, key: str, dtypes: tuple[str, ...]) -> Any:
     return (*[np.asarray(tensor) for tensor in results], np.int64(ticket))
 
 
-@custom(
-    op="PyFunc",
-    infer=_infer,
-    groups=("-",),
-    n_outputs=None,
-    effect="host",
-    reason="it calls a Python function",
-)
+@custom(infer=_infer, groups=("-",), n_outputs=None, effect="host", reason="it calls a Python function")
 def py_func_p(*values: Array, key: str, dtypes: tuple[str, ...]) -> Any:
     """What a Python function makes of arrays."""
     with init_scope():

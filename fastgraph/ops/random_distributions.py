@@ -96,7 +96,6 @@ def gamma_slope(alpha: Array, sample: Array) -> Any:
 
 
 @custom(
-    op="RandomGamma",
     infer=_infer,
     groups=("int64", "I", "T"),
     dtypes={"T": "float16 float32 float64", "I": "index"},

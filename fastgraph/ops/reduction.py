@@ -61,10 +61,7 @@ def _count(x_shape: Any, axes: tuple[int, ...] | None, like: Any) -> Any:
 
 
 @reduction(
-    op="Sum",
-    kind="sum",
-    dtypes="summable",
-    vjp=dict(x=lambda dy, x_shape, axes, keepdims: _spread(dy, x_shape, axes, keepdims)),
+    kind="sum", dtypes="summable", vjp=dict(x=lambda dy, x_shape, axes, keepdims: _spread(dy, x_shape, axes, keepdims))
 )
 def sum_p(x: Array, *, axes: tuple[int, ...] | None, keepdims: bool) -> Any:
     """Sum of the elements along `axes`. t[*s] -> t[*r]."""
@@ -82,7 +79,6 @@ def _mean_finish(b: Any, total: Any, extents: Sequence[Any], dtype: Any) -> Any:
 
 
 @reduction(
-    op="Mean",
     kind="sum",
     dtypes="summable",
     vjp=dict(x=lambda dy, x_shape, axes, keepdims: _spread(dy / _count(x_shape, axes, dy), x_shape, axes, keepdims)),
@@ -134,13 +130,13 @@ def highest(dtype: np.dtype[Any]) -> Any:
     return True if dtype.kind == "b" else np.asarray(np.inf, dtype)
 
 
-@reduction(op="Max", kind="max", dtypes="ordered", vjp=_EXTREME_VJP)
+@reduction(kind="max", dtypes="ordered", vjp=_EXTREME_VJP)
 def max_p(x: Array, *, axes: tuple[int, ...] | None, keepdims: bool) -> Any:
     """Greatest element along `axes`; NaN if there is one; -inf or the least integer of none. t[*s] -> t[*r]."""
     return np.maximum.reduce(x, axis=canonical_axes(axes, x.ndim), keepdims=keepdims, initial=lowest(x.dtype))  # type: ignore[call-overload]
 
 
-@reduction(op="Min", kind="min", dtypes="ordered", vjp=_EXTREME_VJP)
+@reduction(kind="min", dtypes="ordered", vjp=_EXTREME_VJP)
 def min_p(x: Array, *, axes: tuple[int, ...] | None, keepdims: bool) -> Any:
     """Least element along `axes`; NaN if there is one; inf or the greatest integer of none. t[*s] -> t[*r]."""
     return np.minimum.reduce(x, axis=canonical_axes(axes, x.ndim), keepdims=keepdims, initial=highest(x.dtype))  # type: ignore[call-overload]
@@ -172,7 +168,6 @@ def _prod_grad(dy: Any, x: Any, axes: tuple[int, ...] | None, keepdims: bool) ->
 
 
 @reduction(
-    op="Prod",
     kind="prod",
     dtypes="summable",
     vjp=dict(x=lambda dy, x, axes, keepdims: _prod_grad(dy, x, axes, keepdims)),
@@ -184,13 +179,13 @@ def prod_p(x: Array, *, axes: tuple[int, ...] | None, keepdims: bool) -> Any:
     return np.prod(wide, axis=canonical_axes(axes, x.ndim), dtype=wide.dtype, keepdims=keepdims).astype(x.dtype)
 
 
-@reduction(op="Any", kind="any", dtypes="any", groups=("bool",))
+@reduction(kind="any", dtypes="any", groups=("bool",))
 def any_p(x: Array, *, axes: tuple[int, ...] | None, keepdims: bool) -> Any:
     """Whether any element along `axes` holds. bool[*s] -> bool[*r]."""
     return np.any(x, axis=canonical_axes(axes, x.ndim), keepdims=keepdims)
 
 
-@reduction(op="All", kind="all", dtypes="any", groups=("bool",))
+@reduction(kind="all", dtypes="any", groups=("bool",))
 def all_p(x: Array, *, axes: tuple[int, ...] | None, keepdims: bool) -> Any:
     """Whether all elements along `axes` hold. bool[*s] -> bool[*r]."""
     return np.all(x, axis=canonical_axes(axes, x.ndim), keepdims=keepdims)

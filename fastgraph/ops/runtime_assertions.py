@@ -28,7 +28,6 @@ from fastgraph.ops.reduction import all_p
 
 
 @custom(
-    op="Assert",
     infer=lambda condition, *data, summarize: (),
     groups=("bool", "-"),
     n_outputs=0,
@@ -64,7 +63,6 @@ def _lower_numerics(b: Any, node: Any) -> list[Any]:
 
 
 @movement(
-    op="CheckNumerics",
     infer=lambda tensor, *, message: Aval(tensor.dtype, tensor.shape),
     dtypes="bfloat16 float16 float32 float64",
     lower=_lower_numerics,
@@ -115,7 +113,6 @@ def _indices_errors() -> list[Any]:
 
 
 @custom(
-    op="CheckIndices",
     infer=lambda indices, dense_shape, *, sorted: Aval(indices.dtype, indices.shape),
     dtypes="int64",
     samples=lambda: [
@@ -169,7 +166,6 @@ def _infer_ensure(input: Aval, *, shape: Any) -> Aval:
 
 
 @movement(
-    op="EnsureShape",
     infer=_infer_ensure,
     lower=lambda b, node: [lambda index: b.input(0).at(index)],
     vjp=dict(input=lambda dy: dy),

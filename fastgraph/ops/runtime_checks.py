@@ -24,7 +24,6 @@ MOST = 2**40
 
 
 @elementwise(
-    op="Within",
     groups=("T", "T", "T"),
     dtypes="index",
     lower=lower_elementwise("value", ("value", "least", "most"), (), "(value >= least) & (value <= most)"),

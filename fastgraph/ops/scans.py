@@ -69,7 +69,6 @@ def _error_samples() -> list[Any]:
 
 
 @custom(
-    op="Cumsum",
     infer=_infer_running,
     dtypes="summable",
     vjp=dict(x=lambda dy, axis, exclusive, reverse: cumsum_p(dy, axis=axis, exclusive=exclusive, reverse=not reverse)),
@@ -89,7 +88,6 @@ def _cumprod_grad(dy: Any, x: Any, out: Any, axis: int, exclusive: bool, reverse
 
 
 @custom(
-    op="Cumprod",
     infer=_infer_running,
     dtypes="summable",
     vjp=dict(x=lambda dy, x, out, axis, exclusive, reverse: _cumprod_grad(dy, x, out, axis, exclusive, reverse)),
@@ -116,7 +114,6 @@ def _logsumexp_grad(dy: Any, x: Any, out: Any, axis: int, exclusive: bool, rever
 
 
 @custom(
-    op="CumulativeLogsumexp",
     infer=_infer_running,
     dtypes="bfloat16 float16 float32 float64",
     vjp=dict(x=lambda dy, x, out, axis, exclusive, reverse: _logsumexp_grad(dy, x, out, axis, exclusive, reverse)),

@@ -120,7 +120,6 @@ def _gather_nd_errors() -> list[Any]:
 
 
 @movement(
-    op="GatherNd",
     infer=lambda params, indices: Aval(params.dtype, _gathered(params.shape, indices.shape)),
     groups=("Tparams", "Tindices"),
     dtypes={"Tindices": _INDICES},
@@ -291,7 +290,6 @@ def _scatter_nd_errors() -> list[Any]:
 
 
 @custom(
-    op="ScatterNd",
     infer=_infer_scatter_nd,
     groups=("Tindices", "T", "Tshape"),
     dtypes={"Tindices": _INDICES, "T": "summable string", "Tshape": "index"},

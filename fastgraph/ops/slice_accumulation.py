@@ -72,7 +72,6 @@ strided_slice_add = register(
 
 
 @custom(
-    op="GatherAdd",
     infer=lambda x, dy, indices, *, axis, batch_dims: Aval(x.dtype, x.shape),
     groups=("T", "T", "Tindices"),
     dtypes={"T": "summable", "Tindices": "int16 int32 int64"},

@@ -425,7 +425,6 @@ def _infer_search(sequence: Aval, values: Aval, *, right: bool, out_type: DType)
 
 
 @custom(
-    op="SearchSorted",
     infer=_infer_search,
     dtypes=_ORDERED,
     step="search",

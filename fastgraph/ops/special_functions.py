@@ -33,9 +33,7 @@ def _special() -> Any:
 
 @elementwise(
     "math.erfinv",
-    op="Erfinv",
     expr="erfinv(x)",
-    dtypes="bfloat16 float16 float32 float64",
     vjp=dict(x=lambda dy, out: dy * exp(out * out) * 0.8862269254527580),
     domain=(-0.9, 0.9),
 )
@@ -46,9 +44,7 @@ def erfinv(x: Array) -> Any:
 
 @elementwise(
     "math.ndtri",
-    op="Ndtri",
     expr="ndtri(x)",
-    dtypes="bfloat16 float16 float32 float64",
     vjp=dict(x=lambda dy, out: dy * exp(out * out * 0.5) * 2.5066282746310002),
     domain=(0.05, 0.95),
 )
@@ -67,14 +63,7 @@ def erfcinv(x: Any, name: str | None = None) -> Any:
 # ---- gamma and zeta -------------------------------------------------------------------------------------------------
 
 
-@elementwise(
-    "math.lgamma",
-    op="Lgamma",
-    expr="lgamma(x)",
-    dtypes="bfloat16 float16 float32 float64",
-    vjp=dict(x=lambda dy, x: dy * digamma(x)),
-    domain=(0.3, 4),
-)
+@elementwise("math.lgamma", expr="lgamma(x)", vjp=dict(x=lambda dy, x: dy * digamma(x)), domain=(0.3, 4))
 def lgamma(x: Array) -> Any:
     """log(|gamma(x)|); infinite at 0, -1, -2, ... f[*s] -> f[*s]. Source: tf.math.lgamma."""
     wide = widened(x)  # SciPy's is -inf at -inf, and inf at denormals, dividing 1 by them
@@ -84,12 +73,7 @@ def lgamma(x: Array) -> Any:
 
 
 @elementwise(
-    "math.digamma",
-    op="Digamma",
-    expr="digamma(x)",
-    dtypes="bfloat16 float16 float32 float64",
-    vjp=dict(x=lambda dy, x: dy * polygamma(ones_like(x), x)),
-    domain=(0.3, 4),
+    "math.digamma", expr="digamma(x)", vjp=dict(x=lambda dy, x: dy * polygamma(ones_like(x), x)), domain=(0.3, 4)
 )
 def digamma(x: Array) -> Any:
     """The derivative of lgamma; NaN at 0, -1, -2, ... f[*s] -> f[*s]. Source: tf.math.digamma."""
@@ -99,7 +83,6 @@ def digamma(x: Array) -> Any:
 
 @elementwise(
     "math.zeta",
-    op="Zeta",
     expr="zeta(x, q)",
     dtypes="float32 float64",
     vjp=dict(q=lambda dy, x, q: -x * zeta(x + 1, q) * dy),
@@ -117,7 +100,6 @@ def zeta(x: Array, q: Array) -> Any:
 
 @elementwise(
     "math.polygamma",
-    op="Polygamma",
     expr="polygamma(a, x)",
     dtypes="float32 float64",
     vjp=dict(x=lambda dy, a, x: polygamma(a + 1, x) * dy),
@@ -151,9 +133,7 @@ def lbeta(x: Any, name: str | None = None) -> Any:
 
 @elementwise(
     "math.xdivy",
-    op="Xdivy",
     expr="select(x == 0, x, x / y)",
-    dtypes="floating",
     vjp=dict(
         x=lambda dy, x, y: dy * xdivy(_there(x), y),
         y=lambda dy, x, y: dy * xdivy(-x, y * y),
@@ -168,9 +148,7 @@ def xdivy(x: Array, y: Array) -> Any:
 
 @elementwise(
     "math.xlogy",
-    op="Xlogy",
     expr="select(x == 0, 0, x * log(y))",
-    dtypes="floating",
     vjp=dict(
         x=lambda dy, x, y: dy * xlogy(_there(x), y),
         y=lambda dy, x, y: dy * xdivy(x, y),
@@ -186,9 +164,7 @@ def xlogy(x: Array, y: Array) -> Any:
 
 @elementwise(
     "math.xlog1py",
-    op="Xlog1py",
     expr="select(x == 0, x, x * log1p(y))",
-    dtypes="floating",
     vjp=dict(
         x=lambda dy, x, y: dy * xlog1py(_there(x), y),
         y=lambda dy, x, y: dy * xdivy(x, y + 1),
@@ -310,9 +286,7 @@ def angle(input: Any, name: str | None = None) -> Any:
 @elementwise(
     "nn.softsign",
     "math.softsign",
-    op="Softsign",
     expr="features / (abs(features) + 1)",
-    dtypes="floating",
     vjp=dict(features=lambda dy, features: dy / (abs(features) + 1) / (abs(features) + 1)),
 )
 def softsign(features: Array) -> Any:

@@ -54,7 +54,6 @@ def _as_text(value: Any, kind: str, precision: int, scientific: bool, shortest: 
 
 
 @custom(
-    op="AsString",
     infer=lambda input, **attrs: Aval(string, input.shape),
     dtypes="ordered complex64 complex128 bool string",
     samples=lambda: [
@@ -151,7 +150,6 @@ def _infer_join(*inputs: Aval, separator: str) -> Aval:
 
 
 @custom(
-    op="StringJoin",
     infer=_infer_join,
     groups=("string",),
     samples=lambda: [
@@ -193,7 +191,6 @@ def join(inputs: Any, separator: str = "", name: str | None = None) -> Any:
 
 
 @custom(
-    op="ReduceJoin",
     infer=lambda inputs, *, axes, keepdims, separator: Aval(string, reduced_shape(inputs.shape, axes, keepdims)),
     groups=("string",),
     samples=lambda: [
@@ -272,7 +269,6 @@ upper = _mapped("StringUpper", "strings.upper", lambda w: w.upper(), "Each strin
 
 
 @custom(
-    op="StringStrip",
     infer=lambda input: Aval(string, input.shape),
     groups=("string",),
     samples=lambda: [((_words(b"  a ", b"b\n"),), {})],
@@ -290,7 +286,6 @@ def strip(input: Any, name: str | None = None) -> Any:
 
 
 @custom(
-    op="StringLength",
     infer=lambda input, *, unit: Aval(int32, input.shape),
     groups=("string",),
     samples=lambda: [((_words(b"ab", "\u00e9".encode(), b""),), {"unit": u}) for u in ("BYTE", "UTF8_CHAR")],
@@ -327,7 +322,6 @@ def _infer_substr(input: Aval, pos: Aval, len: Aval) -> Aval:
 
 
 @custom(
-    op="Substr",
     infer=_infer_substr,
     groups=("string", "T", "T"),
     dtypes="index",
@@ -402,7 +396,6 @@ def _no_vector(input: Any, **attrs: Any) -> Any:
 
 
 @custom(
-    op="StringSplit",
     infer=_infer_parts,
     groups=("string", "string"),
     n_outputs=3,
@@ -433,7 +426,6 @@ def string_split_p(input: Array, delimiter: Array, *, skip_empty: bool) -> Any:
 
 
 @custom(
-    op="StringSplitV2",
     infer=_infer_parts,
     groups=("string", "string"),
     n_outputs=3,
@@ -469,7 +461,6 @@ def string_split_v2_p(input: Array, sep: Array, *, maxsplit: int) -> Any:
 
 
 @custom(
-    op="StringFormat",
     infer=lambda *inputs, **_: Aval(string, ()),
     groups=("-",),
     samples=lambda: [

@@ -121,7 +121,6 @@ def factors_svd(x: Array, **how: Any) -> Any:
 
 
 @custom(
-    op="Svd",
     infer=_infer_svd,
     n_outputs=3,
     dtypes=FLOATS,
@@ -318,7 +317,6 @@ def _eig_errors() -> list[Any]:
 
 
 @custom(
-    op="Eig",
     infer=_infer_eig,
     n_outputs=2,
     dtypes="float32 float64 complex64 complex128",

@@ -83,7 +83,6 @@ def _tridiagonal_samples() -> list[Any]:
 
 
 @custom(
-    op="TridiagonalSolve",
     infer=lambda diagonals, rhs: Aval(diagonals.dtype, _tridiagonal_shape(diagonals.shape, rhs.shape)),
     dtypes="float64 float32 complex64 complex128",
     vjp_all=_tridiagonal_grad,
@@ -282,7 +281,6 @@ def _eigh_tridiagonal_grad(dys: Any, outs: Any) -> dict[str, Any]:
 
 
 @custom(
-    op="EighTridiagonal",
     infer=_infer_tridiagonal,
     n_outputs=2,
     dtypes="float32 float64",
