@@ -18,7 +18,6 @@ from fastgraph.core.conversion import convert_to_tensor
 from fastgraph.core.op_errors import message_name, misfit
 from fastgraph.core.tape.indexed_slices import IndexedSlices
 from fastgraph.core.tensor import Tensor, convert, current_trace
-from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, holds_int64, known_value, named, of_dtypes, preferred, static_int, whole
 from fastgraph.ops.comparison import less
 from fastgraph.ops.creation import range_
@@ -34,7 +33,7 @@ from fastgraph.ops.elementwise import (
     select,
     zeros_like,
 )
-from fastgraph.ops.families import Array, Dims, custom, invalid, movement, public, shape_text
+from fastgraph.ops.families import Array, Dims, custom, invalid, misuse, movement, public, shape_text
 from fastgraph.ops.gathering import gather_p
 from fastgraph.ops.matmul import extents_of, product_of
 from fastgraph.ops.movement import expand_dims, reshape, shape, size, transpose_p
@@ -163,9 +162,7 @@ def _lower_broadcast_args(b: Any, node: Any) -> list[Any]:
         for t in ("int32", "int64")
         for a, b in (([1, 3], [2, 1]), ([4], [2, 3, 1]), ([], [5]), ([2, 0], [1, 0]))
     ],
-    error_samples=lambda: [
-        ((np.array([2]), np.array([3])), {}, InvalidArgumentError, r"Incompatible shapes: \[2\] vs. \[3\]")
-    ],
+    error_samples=lambda: [misuse(r"Incompatible shapes: \[2\] vs. \[3\]", np.array([2]), np.array([3]))],
 )
 def broadcast_args(s0: Array, s1: Array) -> Any:
     """The extents to which two shapes broadcast. i[m], i[n] -> i[max(m, n)]."""
@@ -254,12 +251,7 @@ def _bitcast_samples() -> list[Any]:
     step="alias",
     samples=_bitcast_samples,
     error_samples=lambda: [
-        (
-            (np.array([0, 0, 1], np.uint8),),
-            {"type": as_dtype("float32")},
-            InvalidArgumentError,
-            "Cannot bitcast from 4 to 1",
-        )
+        misuse("Cannot bitcast from 4 to 1", np.array([0, 0, 1], np.uint8), type=as_dtype("float32"))
     ],
 )
 def bitcast_p(input: Array, *, type: DType) -> Any:

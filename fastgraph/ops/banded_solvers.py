@@ -12,12 +12,11 @@ import numpy as np
 
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.native.matmul import scipy_functions
-from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import named
 from fastgraph.ops.comparison import logical_and
 from fastgraph.ops.creation import range_
 from fastgraph.ops.elementwise import conj, select, zeros_like
-from fastgraph.ops.families import Array, Dims, custom, invalid, public, shape_text
+from fastgraph.ops.families import Array, Dims, custom, invalid, misuse, public, shape_text
 from fastgraph.ops.gathering import dim, gather_p
 from fastgraph.ops.linear_solvers import summed_like
 from fastgraph.ops.matrix_checks import checked, spread_to, triangular_shape
@@ -102,7 +101,7 @@ def _banded_errors() -> list[Any]:
         (np.ones([2, 2, 3]), np.ones([3, 3, 2]), r"In\[0\] and In\[1\] must have compatible batch dimensions"),
         (np.zeros([2, 3]), np.ones([3, 2]), "Input matrix is not invertible."),
     )
-    return [((a, b), {"lower": True, "adjoint": False}, InvalidArgumentError, text) for a, b, text in cases]
+    return [misuse(text, a, b, lower=True, adjoint=False) for a, b, text in cases]
 
 
 @custom(

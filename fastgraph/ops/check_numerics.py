@@ -16,8 +16,7 @@ from fastgraph._tape import OpListener, user_place
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.registry import get
 from fastgraph.core.tensor import EagerTensor, bind, current_state
-from fastgraph.errors import InvalidArgumentError
-from fastgraph.ops.families import Array, invalid, movement, public
+from fastgraph.ops.families import Array, invalid, misuse, movement, public
 
 _KEY = "check_numerics"
 _LISTENER = "check_numerics_listener"
@@ -96,9 +95,9 @@ def _found(array: Array) -> str:
     vjp=dict(tensor=lambda dy, message: check_numerics_v2(dy, message=message)),
     samples=lambda: [((np.array([1.0, 2.0], t),), {"message": "m"}) for t in ("float32", "float64", "float16")],
     error_samples=lambda: [
-        ((np.array([1.0, np.nan]),), {"message": "m"}, InvalidArgumentError, "m : Tensor had NaN values"),
-        ((np.array([np.inf, np.nan]),), {"message": "m"}, InvalidArgumentError, r"m : Tensor had \+Inf and NaN values"),
-        ((np.array([-np.inf]),), {"message": "m"}, InvalidArgumentError, "m : Tensor had -Inf values"),
+        misuse("m : Tensor had NaN values", np.array([1.0, np.nan]), message="m"),
+        misuse(r"m : Tensor had \+Inf and NaN values", np.array([np.inf, np.nan]), message="m"),
+        misuse("m : Tensor had -Inf values", np.array([-np.inf]), message="m"),
     ],
 )
 def check_numerics_v2(tensor: Array, *, message: str) -> Any:

@@ -15,10 +15,9 @@ import numpy as np
 
 from fastgraph.core.base.dtype import as_dtype
 from fastgraph.core.base.shapes import Aval
-from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import index_vector
 from fastgraph.ops.convolution_numpy import filter_gradient, forward, input_gradient
-from fastgraph.ops.families import Array, Dims, accumulator, contraction, invalid, is_one, shape_text
+from fastgraph.ops.families import Array, Dims, accumulator, contraction, invalid, is_one, misuse, shape_text
 from fastgraph.ops.movement import shape_of_value
 from fastgraph.ops.window_arguments import Padding, along, before, clamped, conjunction, infer_extents, out_extents
 
@@ -329,7 +328,7 @@ def _errors(rank: int) -> Callable[[], list[Any]]:
     x, w = np.ones((1, *(4,) * rank, 4)), np.ones((*(3,) * rank, 4, 2))
 
     def bad(x: Any, w: Any, text: str, **attrs: Any) -> Any:
-        return (x, w), {**plain, **attrs}, InvalidArgumentError, text
+        return misuse(text, x, w, **{**plain, **attrs})
 
     return lambda: [
         bad(x[0], w, rf"convolution input must be {rank + 2}-dimensional"),

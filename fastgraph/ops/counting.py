@@ -14,12 +14,21 @@ import numpy as np
 from fastgraph.core.base.dtype import int32
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.tensor import Tensor, convert, current_trace
-from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, of_dtypes, static_int
 from fastgraph.ops.comparison import greater, greater_equal, less
 from fastgraph.ops.creation import range_
 from fastgraph.ops.elementwise import cast, clip_by_value, floor, identity, maximum, minimum, ones_like, select
-from fastgraph.ops.families import Array, Dims, custom, elementwise, invalid, lower_elementwise, public, shape_text
+from fastgraph.ops.families import (
+    Array,
+    Dims,
+    custom,
+    elementwise,
+    invalid,
+    lower_elementwise,
+    misuse,
+    public,
+    shape_text,
+)
 from fastgraph.ops.joining import stack
 from fastgraph.ops.movement import expand_dims_p, reshape, shape
 from fastgraph.ops.reduction import reduce_max
@@ -35,7 +44,7 @@ from fastgraph.ops.segments import unsorted_segment_sum
     dtypes="index",
     lower=lower_elementwise("arr", ("arr",), (), "arr >= 0"),
     samples=lambda: [((np.array([3, 0, 2], t),), {}) for t in ("int32", "int64")],
-    error_samples=lambda: [((np.array([1, -1]),), {}, InvalidArgumentError, "Input arr must be non-negative!")],
+    error_samples=lambda: [misuse("Input arr must be non-negative!", np.array([1, -1]))],
 )
 def countable(arr: Array) -> Any:
     """arr as it is, if nothing in it is negative. i[*s] -> i[*s]."""
@@ -117,9 +126,7 @@ def _lower_numbers(b: Any, node: Any) -> list[Any]:
     dtypes="float32 float64",
     lower=_lower_numbers,
     samples=lambda: [((np.array([3.0, -np.inf, 2.0], t),), {}) for t in ("float32", "float64")],
-    error_samples=lambda: [
-        ((np.array([1.0, np.nan]),), {}, InvalidArgumentError, "Histogram values must not contain NaN")
-    ],
+    error_samples=lambda: [misuse("Histogram values must not contain NaN", np.array([1.0, np.nan]))],
 )
 def numbers(values: Array) -> Array:
     """The values as they are, if none is NaN. f[*s] -> f[*s]."""
@@ -144,13 +151,8 @@ def _lower_interval(b: Any, node: Any) -> list[Any]:
     lower=_lower_interval,
     samples=lambda: [((np.array([-1, 2], t),), {}) for t in ("float32", "float64", "int32", "int64")],
     error_samples=lambda: [
-        (
-            (np.array([1.0, 1.0]),),
-            {},
-            InvalidArgumentError,
-            r"value_range\[0\] < value_range\[1\], but got '\[1.0, 1.0\]'",
-        ),
-        ((np.array([np.nan, 1.0]),), {}, InvalidArgumentError, r"value_range\[0\] < value_range\[1\]"),
+        misuse(r"value_range\[0\] < value_range\[1\], but got '\[1.0, 1.0\]'", np.array([1.0, 1.0])),
+        misuse(r"value_range\[0\] < value_range\[1\]", np.array([np.nan, 1.0])),
     ],
 )
 def interval(value_range: Array) -> Array:
@@ -228,9 +230,9 @@ def _check_permutation(dims: Dims) -> Dims:
     step="permutation",
     samples=lambda: [((np.array(p, t),), {}) for t in ("int32", "int64") for p in ([2, 0, 1], [0], [], [3, 2, 1, 0])],
     error_samples=lambda: [
-        ((np.array([2, 0, 0]),), {}, InvalidArgumentError, "0 is duplicated in the input."),
-        ((np.array([3, 0, 1]),), {}, InvalidArgumentError, "3 is not between 0 and 3"),
-        ((np.array([[0]]),), {}, InvalidArgumentError, "invert_permutation expects a 1D vector."),
+        misuse("0 is duplicated in the input.", np.array([2, 0, 0])),
+        misuse("3 is not between 0 and 3", np.array([3, 0, 1])),
+        misuse("invert_permutation expects a 1D vector.", np.array([[0]])),
     ],
 )
 def invert_permutation(x: Array) -> Any:
@@ -311,17 +313,16 @@ def _lower_unravel(b: Any, node: Any) -> list[Any]:
         ((np.array(i, t), np.array([3, 4], t)), {}) for t in ("int32", "int64") for i in ([5, 7], 5, [0, 11, 3])
     ],
     error_samples=lambda: [
-        ((np.array([12]), np.array([3, 4])), {}, InvalidArgumentError, "index is out of bound as with dims"),
-        (
-            (np.array([1]), np.array([3, 0])),
-            {},
-            InvalidArgumentError,
+        misuse("index is out of bound as with dims", np.array([12]), np.array([3, 4])),
+        misuse(
             "Input dims cannot contain a dim of zero, but dims contains zero at index 1",
+            np.array([1]),
+            np.array([3, 0]),
         ),
-        ((np.array([1]), np.array([-3, -4])), {}, InvalidArgumentError, "negative. Got dim = -3 at index 0"),
-        ((np.array([1]), np.array([3, 2**63 - 1])), {}, InvalidArgumentError, r"integer overflow: \(3 9223372"),
-        ((np.array([1]), np.array([2**32, 2**32])), {}, InvalidArgumentError, r"integer overflow: \(4294967296 4"),
-        ((np.array([1], "i"), np.array([65536, 65536], "i")), {}, InvalidArgumentError, r"overflow: \(65536 65536"),
+        misuse("negative. Got dim = -3 at index 0", np.array([1]), np.array([-3, -4])),
+        misuse(r"integer overflow: \(3 9223372", np.array([1]), np.array([3, 2**63 - 1])),
+        misuse(r"integer overflow: \(4294967296 4", np.array([1]), np.array([2**32, 2**32])),
+        misuse(r"overflow: \(65536 65536", np.array([1], "i"), np.array([65536, 65536], "i")),
     ],
 )
 def unravel_index(indices: Array, dims: Array) -> Any:

@@ -20,7 +20,7 @@ from fastgraph.core.tensor import Tensor, bind, convert, current_trace, from_arr
 from fastgraph.errors import InvalidArgumentError, ResourceExhaustedError
 from fastgraph.ops.arguments import as_tensor, extents, index_vector, named, no_layout, static_int, whole
 from fastgraph.ops.elementwise import cast, identity, maximum, select
-from fastgraph.ops.families import Array, body_of, canonical_axis, custom, invalid, movement, public, shape_text
+from fastgraph.ops.families import Array, body_of, canonical_axis, custom, invalid, misuse, movement, public, shape_text
 from fastgraph.ops.movement import broadcast_to, reshape, shape, shape_of_value, transpose_p
 from fastgraph.ops.precise_sums import is_half
 from fastgraph.ops.reduction import reduce_sum
@@ -73,14 +73,13 @@ def _lower_fill(b: Any, node: Any) -> list[Any]:
         for s in ((), (3,), (2, 0), (2, 3))
     ],
     error_samples=lambda: [
-        ((np.array(1.0),), {"shape": (2, -1)}, InvalidArgumentError, "Dimension -1 must be >= 0"),
-        (
-            (np.array(1.0),),
-            {"shape": (2**40, 2**40)},
-            InvalidArgumentError,
+        misuse("Dimension -1 must be >= 0", np.array(1.0), shape=(2, -1)),
+        misuse(
             r"Shape \[1099511627776,1099511627776\] would have more than 2\*\*63 - 1 elements",
+            np.array(1.0),
+            shape=(2**40, 2**40),
         ),
-        ((np.array([1.0, 2.0]),), {"shape": (2,)}, InvalidArgumentError, r"value must be a scalar, got shape \[2\]"),
+        misuse(r"value must be a scalar, got shape \[2\]", np.array([1.0, 2.0]), shape=(2,)),
     ],
 )
 def fill_p(value: Array, *, shape: tuple[int, ...]) -> Any:
@@ -382,7 +381,7 @@ def _infer_eye(*, rows: int, columns: int, dtype: DType) -> Aval:
         for r, c in ((2, 3), (3, 3), (0, 2))
     ],
     error_samples=lambda: [
-        ((), {"rows": -1, "columns": 2, "dtype": float32}, InvalidArgumentError, "Dimension -1 must be >= 0"),
+        misuse("Dimension -1 must be >= 0", rows=-1, columns=2, dtype=float32),
     ],
 )
 def eye_p(*, rows: int, columns: int, dtype: DType) -> Any:

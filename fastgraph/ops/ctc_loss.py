@@ -16,10 +16,9 @@ from fastgraph.core.base.dtype import as_dtype
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.registry import public_function
 from fastgraph.core.tensor import current_trace
-from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, named, of_dtypes, static_int
 from fastgraph.ops.elementwise import cast, identity
-from fastgraph.ops.families import Array, custom, invalid, public, shape_text
+from fastgraph.ops.families import Array, custom, invalid, misuse, public, shape_text
 from fastgraph.ops.movement import expand_dims_p, transpose_p
 
 #: The logarithm of beginning or ending where one cannot.
@@ -76,20 +75,10 @@ def _samples() -> list[Any]:
 def _errors() -> list[Any]:
     logits, one = np.ones([4, 2, 3]), np.ones(2, np.int32)
     return [
-        (
-            (logits, np.ones([3, 2], np.int32), one, one),
-            {"blank": 0},
-            InvalidArgumentError,
-            r"labels must have shape \[2,.*\], got \[3,2\]",
-        ),
-        (
-            (logits, np.full([2, 1], 7, np.int32), one, one),
-            {"blank": 0},
-            InvalidArgumentError,
-            r"label 7 is not in \[0, 3\)",
-        ),
-        ((logits, np.ones([2, 1], np.int32), one, one + 4), {"blank": 0}, InvalidArgumentError, "logit_length 5"),
-        ((logits, np.ones([2, 1], np.int32), one + 1, one), {"blank": 0}, InvalidArgumentError, "label_length 2"),
+        misuse(r"labels must have shape \[2,.*\], got \[3,2\]", logits, np.ones([3, 2], np.int32), one, one, blank=0),
+        misuse(r"label 7 is not in \[0, 3\)", logits, np.full([2, 1], 7, np.int32), one, one, blank=0),
+        misuse("logit_length 5", logits, np.ones([2, 1], np.int32), one, one + 4, blank=0),
+        misuse("label_length 2", logits, np.ones([2, 1], np.int32), one + 1, one, blank=0),
     ]
 
 

@@ -16,7 +16,7 @@ from fastgraph.core.native.matmul import scipy_functions
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import named
 from fastgraph.ops.elementwise import complex_of, imag, widened, zeros_like
-from fastgraph.ops.families import Array, custom, invalid, public
+from fastgraph.ops.families import Array, custom, invalid, misuse, public
 from fastgraph.ops.gathering import dim, gather_p, one_hot
 from fastgraph.ops.joining import concat
 from fastgraph.ops.linear_solvers import triangular_solve_p
@@ -180,7 +180,7 @@ def _eliminated(matrices: Array) -> tuple[Array, Array]:
             (x, a, error, text.replace("tensor 0", "tensor"))
             for x, a, error, text in square_errors(InvalidArgumentError, output_idx_type=int32)
         ],
-        ((np.ones([2, 2]),), {"output_idx_type": int32}, InvalidArgumentError, "Input is not invertible."),
+        misuse("Input is not invertible.", np.ones([2, 2]), output_idx_type=int32),
     ],
     reason=LAPACK,
 )

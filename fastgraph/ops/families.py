@@ -144,6 +144,11 @@ def invalid(text: str, op: str = "") -> InvalidArgumentError:
     return InvalidArgumentError(None, None, f"{text} [Op:{op}]" if op else text)
 
 
+def misuse(text: str, /, *inputs: Any, **attrs: Any) -> tuple[Any, ...]:
+    """A row of `error_samples`: inputs and attributes that the op refuses, with a text that matches this pattern."""
+    return inputs, attrs, InvalidArgumentError, text
+
+
 def known(aval: Aval) -> bool:
     """Whether every dimension is known."""
     return aval.shape is not None and None not in aval.shape
@@ -191,7 +196,7 @@ def define(
     name = primitive_name(body)
     primitive = Primitive(
         name=name,
-        op_type=op or "".join([word[:1].upper() + word[1:] for word in name.split("_")]),
+        op_type=op,
         public=public,
         body=body,
         infer=infer if effect is not None else following(infer, body, name, family),

@@ -15,10 +15,9 @@ import numpy as np
 from fastgraph.core.base.dtype import as_dtype
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.tensor import Tensor, current_trace
-from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, has_dtype, index_vector, known_axes, known_value, named, static_int
 from fastgraph.ops.elementwise import cast, maximum, minimum
-from fastgraph.ops.families import Array, canonical_axis, custom, invalid, movement, public
+from fastgraph.ops.families import Array, canonical_axis, custom, invalid, misuse, movement, public
 from fastgraph.ops.joining import stack
 from fastgraph.ops.matmul import extents_of, product_of
 from fastgraph.ops.movement import shape_of_value, transpose_p
@@ -113,11 +112,12 @@ def _infer_same(x: Aval, *, axes: tuple[int, ...], **_: Any) -> Aval:
         for s, a in (((6,), (-1,)), ((2, 3, 5), (-2, -1)), ((0, 3), (-1,)), ((3, 0), (-1,)), ((4, 3), (0,)))
     ],
     error_samples=lambda: [
-        (
-            (np.ones(3, complex),),
-            {"axes": (-2, -1), "inverse": False, "scaled": False},
-            InvalidArgumentError,
+        misuse(
             "Input must have rank of at least 2 but got: 1",
+            np.ones(3, complex),
+            axes=(-2, -1),
+            inverse=False,
+            scaled=False,
         )
     ],
     reason=_REASON,
@@ -187,12 +187,7 @@ def _last_of(dims: Any, axes: tuple[int, ...]) -> Any:
         for s, a in (((6,), (-1,)), ((2, 3, 5), (-2, -1)), ((0, 3), (-1,)), ((2, 1), (-1,)), ((4, 3), (0,)))
     ],
     error_samples=lambda: [
-        (
-            (np.ones(3),),
-            {"axes": (-2, -1), "scaled": False, "doubled": False},
-            InvalidArgumentError,
-            "Input must have rank of at least 2 but got: 1",
-        )
+        misuse("Input must have rank of at least 2 but got: 1", np.ones(3), axes=(-2, -1), scaled=False, doubled=False)
     ],
     reason=_REASON,
 )
@@ -242,11 +237,13 @@ def _infer_irfft(x: Aval, length: Aval, *, axes: tuple[int, ...], **_: Any) -> A
         for s, n, a in (((4,), 6, (-1,)), ((2, 3, 3), 5, (-2, -1)), ((0, 2), 3, (-1,)), ((2, 3), 2, (0,)))
     ],
     error_samples=lambda: [
-        (
-            (np.ones(4, complex), np.array(5, np.int32)),
-            {"axes": (-1,), "scaled": True, "doubled": True},
-            InvalidArgumentError,
+        misuse(
             "5 real numbers have 3 frequencies, got 4",
+            np.ones(4, complex),
+            np.array(5, np.int32),
+            axes=(-1,),
+            scaled=True,
+            doubled=True,
         )
     ],
     reason=_REASON,
@@ -299,9 +296,7 @@ def _check_dct(n: int | None, kind: int, error: Callable[[str], Exception]) -> N
         for turned in (False, True)
         for s in ((5,), (2, 3, 4), (0, 3))
     ],
-    error_samples=lambda: [
-        ((np.ones([2, 1]),), {"kind": 1, "ortho": False, "turned": False}, InvalidArgumentError, "Type-I DCT requires")
-    ],
+    error_samples=lambda: [misuse("Type-I DCT requires", np.ones([2, 1]), kind=1, ortho=False, turned=False)],
     reason=_REASON,
 )
 def dct_p(x: Array, *, kind: int, ortho: bool, turned: bool) -> Any:

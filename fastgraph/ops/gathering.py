@@ -20,7 +20,18 @@ from fastgraph.core.tensor import Tensor, bind, current_trace, get_slot, init_sc
 from fastgraph.errors import InvalidArgumentError, ResourceExhaustedError
 from fastgraph.ops.arguments import as_tensor, extents, index_vector, known_axis, named, static_int, whole
 from fastgraph.ops.elementwise import cast, select
-from fastgraph.ops.families import Array, Dims, body_of, canonical_axis, custom, invalid, movement, public, shape_text
+from fastgraph.ops.families import (
+    Array,
+    Dims,
+    body_of,
+    canonical_axis,
+    custom,
+    invalid,
+    misuse,
+    movement,
+    public,
+    shape_text,
+)
 from fastgraph.ops.movement import reshape, shape, shape_of_value, size, transpose_p
 from fastgraph.ops.precise_sums import HALF, is_half
 from fastgraph.ops.runtime_checks import MOST, narrow
@@ -87,23 +98,10 @@ def _lower_slice(b: Any, node: Any) -> list[Any]:
         for b, s in (((0, 0, 0), (2, 3, 4)), ((1, 1, 2), (1, 2, 1)), ((0, 3, 1), (2, 0, 3)))
     ],
     error_samples=lambda: [
-        (
-            (np.ones([2, 3]), np.array([0, 1])),
-            {"size": (2, 3)},
-            InvalidArgumentError,
-            r"Expected size\[1\] in \[0, 2\], but got 3",
-        ),
-        (
-            (np.ones([2, 3]), np.array([0, 4])),
-            {"size": (2, 0)},
-            InvalidArgumentError,
-            r"Expected begin\[1\] in \[0, 3\], but got 4",
-        ),
-        (
-            (np.ones([2, 3]), np.array([0])),
-            {"size": (2,)},
-            InvalidArgumentError,
-            "Expected begin and size arguments to be 1-D tensors of size 2",
+        misuse(r"Expected size\[1\] in \[0, 2\], but got 3", np.ones([2, 3]), np.array([0, 1]), size=(2, 3)),
+        misuse(r"Expected begin\[1\] in \[0, 3\], but got 4", np.ones([2, 3]), np.array([0, 4]), size=(2, 0)),
+        misuse(
+            "Expected begin and size arguments to be 1-D tensors of size 2", np.ones([2, 3]), np.array([0]), size=(2,)
         ),
     ],
 )
@@ -318,36 +316,13 @@ def _gather_samples() -> list[Any]:
     ),
     samples=_gather_samples,
     error_samples=lambda: [
-        (
-            (np.ones([2, 3]), np.array([2])),
-            {"axis": 0, "batch_dims": 0},
-            InvalidArgumentError,
-            r"indices\[0\] = 2 is not in \[0, 2\)",
+        misuse(r"indices\[0\] = 2 is not in \[0, 2\)", np.ones([2, 3]), np.array([2]), axis=0, batch_dims=0),
+        misuse(
+            r"indices\[1,0\] = 5 is not in \[0, 3\)", np.ones([2, 3]), np.array([[0, 1], [5, 0]]), axis=1, batch_dims=0
         ),
-        (
-            (np.ones([2, 3]), np.array([[0, 1], [5, 0]])),
-            {"axis": 1, "batch_dims": 0},
-            InvalidArgumentError,
-            r"indices\[1,0\] = 5 is not in \[0, 3\)",
-        ),
-        (
-            (np.ones([2, 3]), np.array([-1])),
-            {"axis": 0, "batch_dims": 0},
-            InvalidArgumentError,
-            r"indices\[0\] = -1 is not in \[0, 2\)",
-        ),
-        (
-            (np.ones([]), np.array([0])),
-            {"axis": 0, "batch_dims": 0},
-            InvalidArgumentError,
-            "params must be at least 1 dimensional",
-        ),
-        (
-            (np.ones([2, 3]), np.array([0])),
-            {"axis": 2, "batch_dims": 0},
-            InvalidArgumentError,
-            "Shape must be at least rank 3 but is rank 2",
-        ),
+        misuse(r"indices\[0\] = -1 is not in \[0, 2\)", np.ones([2, 3]), np.array([-1]), axis=0, batch_dims=0),
+        misuse("params must be at least 1 dimensional", np.ones([]), np.array([0]), axis=0, batch_dims=0),
+        misuse("Shape must be at least rank 3 but is rank 2", np.ones([2, 3]), np.array([0]), axis=2, batch_dims=0),
     ],
 )
 def gather_p(params: Array, indices: Array, *, axis: int, batch_dims: int) -> Any:
@@ -498,17 +473,14 @@ def _one_hot_samples() -> list[Any]:
     lower=_lower_one_hot,
     samples=_one_hot_samples,
     error_samples=lambda: [
-        (
-            (np.array([0]), np.array(1.0), np.array(0.0)),
-            {"depth": -1, "axis": -1},
-            InvalidArgumentError,
-            "depth must be non-negative, got: -1",
-        ),
-        (
-            (np.array([0]), np.array(1.0), np.array(0.0)),
-            {"depth": 3, "axis": 3},
-            InvalidArgumentError,
+        misuse("depth must be non-negative, got: -1", np.array([0]), np.array(1.0), np.array(0.0), depth=-1, axis=-1),
+        misuse(
             r"Expected axis to be -1 or between \[0, 2\).  But received: 3",
+            np.array([0]),
+            np.array(1.0),
+            np.array(0.0),
+            depth=3,
+            axis=3,
         ),
     ],
 )
@@ -640,12 +612,7 @@ def _infer_mask(tensor: Aval, mask: Aval) -> Aval:
         for m in ([True, False], [[True, False, True], [False, False, True]], [False, False])
     ],
     error_samples=lambda: [
-        (
-            (np.ones([2, 3]), np.array([True, False, True])),
-            {},
-            InvalidArgumentError,
-            r"Shapes \(2,\) and \(3,\) are incompatible",
-        ),
+        misuse(r"Shapes \(2,\) and \(3,\) are incompatible", np.ones([2, 3]), np.array([True, False, True])),
     ],
 )
 def mask_p(tensor: Array, mask: Array) -> Any:

@@ -12,9 +12,8 @@ import numpy as np
 
 from fastgraph.core.base import gamma_expansion
 from fastgraph.core.base.shapes import Aval
-from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.exponentials import exp, log
-from fastgraph.ops.families import Array, custom, elementwise, invalid, shape_text
+from fastgraph.ops.families import Array, custom, elementwise, invalid, misuse, shape_text
 from fastgraph.ops.special_functions import digamma, lgamma, xlog1py, xlogy
 
 _EPS = 2.0**-53
@@ -42,7 +41,7 @@ def _pairs() -> list[Any]:
 
 
 def _unlike() -> list[Any]:
-    return [((np.ones(2), np.ones(3)), {}, InvalidArgumentError, r"Incompatible shapes: \[2\] vs. \[3\]")]
+    return [misuse(r"Incompatible shapes: \[2\] vs. \[3\]", np.ones(2), np.ones(3))]
 
 
 @elementwise(
@@ -257,8 +256,8 @@ def _triples() -> list[Any]:
     vjp=dict(x=_betainc_x),
     samples=_triples,
     error_samples=lambda: [
-        ((np.ones(2), np.ones(2), np.ones([1, 2])), {}, InvalidArgumentError, "Shapes of a and x are inconsistent"),
-        ((np.ones(2), np.ones(1), np.ones(2)), {}, InvalidArgumentError, "Shapes of a and b are inconsistent"),
+        misuse("Shapes of a and x are inconsistent", np.ones(2), np.ones(2), np.ones([1, 2])),
+        misuse("Shapes of a and b are inconsistent", np.ones(2), np.ones(1), np.ones(2)),
     ],
     reason="rarely used, and SciPy's is as fast as a kernel of ours would be",
 )

@@ -20,7 +20,7 @@ from fastgraph.core.registry import Primitive, public_function, register
 from fastgraph.core.tensor import EagerTensor, Tensor, bind, convert, current_trace, get_slot, register_slot
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import whole
-from fastgraph.ops.families import public, shape_text
+from fastgraph.ops.families import misuse, public, shape_text
 from fastgraph.ops.runtime_checks import checked, with_extents
 from fastgraph.ops.value_inference import following
 
@@ -416,14 +416,9 @@ def _grad_samples() -> list[Any]:
 def _error_samples() -> list[Any]:
     x = np.zeros((2, 3), np.float32)
     return [
-        ((x,), {"spec": (("i", 2),)}, InvalidArgumentError, "slice index 2 of dimension 0 out of bounds."),
-        ((x,), {"spec": (("s", None, None, 0),)}, InvalidArgumentError, r"strides\[0\] must be non-zero"),
-        (
-            (x,),
-            {"spec": (("i", 0),) * 3},
-            InvalidArgumentError,
-            "Index out of range using input dim 2; input has only 2 dims",
-        ),
+        misuse("slice index 2 of dimension 0 out of bounds.", x, spec=(("i", 2),)),
+        misuse(r"strides\[0\] must be non-zero", x, spec=(("s", None, None, 0),)),
+        misuse("Index out of range using input dim 2; input has only 2 dims", x, spec=(("i", 0),) * 3),
     ]
 
 

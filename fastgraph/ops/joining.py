@@ -14,7 +14,6 @@ from fastgraph.core.base.dtype import int32, int64
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.op_errors import misfit
 from fastgraph.core.tensor import EagerTensor, Tensor, bind, current_trace, equal_parts
-from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, extents, named, static_int, whole
 from fastgraph.ops.comparison import equal_p
 from fastgraph.ops.creation import range_
@@ -26,6 +25,7 @@ from fastgraph.ops.families import (
     elementwise,
     invalid,
     lower_elementwise,
+    misuse,
     movement,
     public,
     shape_text,
@@ -138,25 +138,25 @@ def _only(axis: int, rank: Any) -> Any:
         + [((np.ones([2, 1]), np.zeros([2, 2])), {"axis": a}) for a in (1, -1)]
     ),
     error_samples=lambda: [
-        (
-            (np.ones([2, 3]), np.ones([2, 4])),
-            {"axis": 0},
-            InvalidArgumentError,
+        misuse(
             r"ConcatOp : Dimension 1 in both shapes must be equal: shape\[0\] = \[2,3\] vs. shape\[1\] = \[2,4\]",
+            np.ones([2, 3]),
+            np.ones([2, 4]),
+            axis=0,
         ),
-        (
-            (np.ones([2, 3]), np.ones([2])),
-            {"axis": 0},
-            InvalidArgumentError,
+        misuse(
             "ConcatOp : Ranks of all input tensors should match: shape\\[0\\] = \\[2,3\\] vs. shape\\[1\\] = \\[2\\]",
+            np.ones([2, 3]),
+            np.ones([2]),
+            axis=0,
         ),
-        (
-            (np.ones([2, 3]), np.ones([2, 3])),
-            {"axis": 2},
-            InvalidArgumentError,
+        misuse(
             "Expected concatenating dimensions in the range \\[-2, 2\\), but got 2",
+            np.ones([2, 3]),
+            np.ones([2, 3]),
+            axis=2,
         ),
-        ((np.ones([]), np.ones([])), {"axis": 0}, InvalidArgumentError, "Can't concatenate scalars"),
+        misuse("Can't concatenate scalars", np.ones([]), np.ones([]), axis=0),
     ],
 )
 def concat_p(*values: Array, axis: int) -> Any:
@@ -247,11 +247,11 @@ def _lower_stack(b: Any, node: Any) -> list[Any]:
         + [((np.array(1.0), np.array(2.0)), {"axis": 0})]
     ),
     error_samples=lambda: [
-        (
-            (np.ones([2, 3]), np.ones([2, 4])),
-            {"axis": 0},
-            InvalidArgumentError,
+        misuse(
             "Shapes of all inputs must match: values\\[0\\].shape = \\[2,3\\] != values\\[1\\].shape = \\[2,4\\]",
+            np.ones([2, 3]),
+            np.ones([2, 4]),
+            axis=0,
         ),
     ],
 )
@@ -466,7 +466,7 @@ def _equal_parts(value: Any, n: int, axis: int) -> list[Any]:
     dtypes="index",
     lower=lower_elementwise("total", ("total", "extent"), (), "total == extent"),
     samples=lambda: [((np.array(4, t), np.array(4, t)), {}) for t in ("int32", "int64")],
-    error_samples=lambda: [((np.array(3), np.array(4)), {}, InvalidArgumentError, "along split_dim .* Got: 3")],
+    error_samples=lambda: [misuse("along split_dim .* Got: 3", np.array(3), np.array(4))],
 )
 def whole_split(total: Array, extent: Array) -> Any:
     """The sum of a split's sizes, which must be the extent of the axis. i[], i[] -> i[]."""
@@ -522,12 +522,7 @@ def _lower_unstack(b: Any, node: Any) -> list[Any]:
     ),
     samples=lambda: [((np.arange(6.0).reshape(2, 3),), {"num": n, "axis": a}) for n, a in ((2, 0), (3, 1), (3, -1))],
     error_samples=lambda: [
-        (
-            (np.ones([2, 3]),),
-            {"num": 3, "axis": 0},
-            InvalidArgumentError,
-            "Input shape axis 0 must equal 3, got shape \\[2,3\\]",
-        ),
+        misuse("Input shape axis 0 must equal 3, got shape \\[2,3\\]", np.ones([2, 3]), num=3, axis=0),
     ],
 )
 def unstack_p(value: Array, *, num: int, axis: int) -> Any:

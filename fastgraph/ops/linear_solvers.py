@@ -15,7 +15,7 @@ from fastgraph.core.native.matmul import scipy_functions
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, named
 from fastgraph.ops.elementwise import cast, complex_of, conj, imag, widened, zeros_like
-from fastgraph.ops.families import Array, Dims, custom, invalid, public
+from fastgraph.ops.families import Array, Dims, custom, invalid, misuse, public
 from fastgraph.ops.matmul import matmul
 from fastgraph.ops.matrix_checks import (
     FLOATS,
@@ -51,8 +51,8 @@ from fastgraph.ops.precise_sums import is_half
     samples=square_samples,
     error_samples=lambda: [
         *square_errors(InvalidArgumentError),
-        ((np.ones([2, 2]),), {}, InvalidArgumentError, "Input is not invertible."),
-        ((np.full([2, 2], np.nan),), {}, InvalidArgumentError, "Input is not invertible."),
+        misuse("Input is not invertible.", np.ones([2, 2])),
+        misuse("Input is not invertible.", np.full([2, 2], np.nan)),
     ],
     reason=LAPACK,
 )
@@ -210,7 +210,7 @@ def _solve_errors() -> list[Any]:
         ((3, 2, 2), (2, 2, 2), "All input tensors must have the same outer dimensions."),
         ((2, 2), (2, 1), "Input matrix is not invertible."),
     )
-    return [((np.ones(a), np.ones(b)), {"adjoint": False}, InvalidArgumentError, text) for a, b, text in cases]
+    return [misuse(text, np.ones(a), np.ones(b), adjoint=False) for a, b, text in cases]
 
 
 @custom(

@@ -15,10 +15,19 @@ import numpy as np
 from fastgraph.core.base.dtype import as_dtype, float32
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.tensor import Tensor
-from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, named, static_axes
 from fastgraph.ops.elementwise import cast, conj
-from fastgraph.ops.families import Array, accumulator, broadcast, contraction, invalid, is_one, public, shape_text
+from fastgraph.ops.families import (
+    Array,
+    accumulator,
+    broadcast,
+    contraction,
+    invalid,
+    is_one,
+    misuse,
+    public,
+    shape_text,
+)
 from fastgraph.ops.movement import expand_dims, reshape, shape, squeeze, transpose
 from fastgraph.ops.precise_sums import is_half
 
@@ -114,23 +123,20 @@ def _matmul_samples() -> list[Any]:
     ),
     samples=_matmul_samples,
     error_samples=lambda: [
-        (
-            (np.ones([2, 3]), np.ones([2, 3])),
-            {"transpose_a": False, "transpose_b": False},
-            InvalidArgumentError,
+        misuse(
             r"Matrix size-incompatible: In\[0\]: \[2,3\], In\[1\]: \[2,3\]",
+            np.ones([2, 3]),
+            np.ones([2, 3]),
+            transpose_a=False,
+            transpose_b=False,
         ),
-        (
-            (np.ones([3]), np.ones([3, 3])),
-            {"transpose_a": False, "transpose_b": False},
-            InvalidArgumentError,
-            r"In\[0\] ndims must be >= 2",
-        ),
-        (
-            (np.ones([2, 2, 3]), np.ones([3, 3, 4])),
-            {"transpose_a": False, "transpose_b": False},
-            InvalidArgumentError,
+        misuse(r"In\[0\] ndims must be >= 2", np.ones([3]), np.ones([3, 3]), transpose_a=False, transpose_b=False),
+        misuse(
             r"In\[0\] and In\[1\] must have compatible batch dimensions: \[2,2,3\] vs. \[3,3,4\]",
+            np.ones([2, 2, 3]),
+            np.ones([3, 3, 4]),
+            transpose_a=False,
+            transpose_b=False,
         ),
     ],
 )

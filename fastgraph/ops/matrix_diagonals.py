@@ -15,12 +15,12 @@ import numpy as np
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.op_errors import misfit
 from fastgraph.core.tensor import current_trace
-from fastgraph.errors import FailedPreconditionError, InvalidArgumentError
+from fastgraph.errors import FailedPreconditionError
 from fastgraph.ops.arguments import as_tensor, known_axes, known_axis, named, of_dtypes, static_int
 from fastgraph.ops.comparison import logical_and, logical_or
 from fastgraph.ops.creation import range_, zeros
 from fastgraph.ops.elementwise import conj, select, zeros_like
-from fastgraph.ops.families import Array, Dims, invalid, movement, public, shape_text
+from fastgraph.ops.families import Array, Dims, invalid, misuse, movement, public, shape_text
 from fastgraph.ops.joining import stack, unstack
 from fastgraph.ops.matmul import extents_of, product_of
 from fastgraph.ops.movement import expand_dims_p, reshape, transpose_p
@@ -223,12 +223,13 @@ def _part_samples() -> list[Any]:
 def _part_errors() -> list[Any]:
     text = r"lower_diag_index is out of bound: 5. It must be between -2 and 3"
     return [
-        ((np.ones([2, 3]), np.array(0.0)), {"k": (5, 5), "align": "RIGHT_LEFT"}, InvalidArgumentError, text),
-        (
-            (np.ones([2]), np.array(0.0)),
-            {"k": (0, 0), "align": "RIGHT_LEFT"},
-            InvalidArgumentError,
+        misuse(text, np.ones([2, 3]), np.array(0.0), k=(5, 5), align="RIGHT_LEFT"),
+        misuse(
             r"input must be at least 2-dim, received shape: \[2\]",
+            np.ones([2]),
+            np.array(0.0),
+            k=(0, 0),
+            align="RIGHT_LEFT",
         ),
     ]
 
@@ -319,11 +320,12 @@ def _set_samples() -> list[Any]:
     ),
     samples=_set_samples,
     error_samples=lambda: [
-        (
-            (np.ones([2, 3]), np.ones([3])),
-            {"k": (0, 0), "align": "RIGHT_LEFT"},
-            InvalidArgumentError,
+        misuse(
             r"Input shape: \[2,3\]\nDiagonal shape: \[3\]\nExpected diagonal shape: \[2\]",
+            np.ones([2, 3]),
+            np.ones([3]),
+            k=(0, 0),
+            align="RIGHT_LEFT",
         )
     ],
 )
@@ -378,18 +380,13 @@ def _lower_band(b: Any, node: Any) -> list[Any]:
         for a, c in ((1, 0), (-1, 0), (0, -1), (0, 0), (-1, -1), (2, 1))
     ],
     error_samples=lambda: [
-        (
-            (np.ones([3, 3]),),
-            {"lower": 4, "upper": 0},
-            InvalidArgumentError,
+        misuse(
             r"num_lower must be negative or less or equal to number of rows \(3\) got: 4",
+            np.ones([3, 3]),
+            lower=4,
+            upper=0,
         ),
-        (
-            (np.ones([2]),),
-            {"lower": 1, "upper": 0},
-            InvalidArgumentError,
-            r"input must be at least 2-dim, received shape: \[2\]",
-        ),
+        misuse(r"input must be at least 2-dim, received shape: \[2\]", np.ones([2]), lower=1, upper=0),
     ],
 )
 def matrix_band_part(input: Array, *, lower: int, upper: int) -> Any:
@@ -570,7 +567,7 @@ def _exchanged(shape: Dims) -> Dims:
     samples=lambda: [
         ((np.arange(24).reshape(s).astype(t),), {}) for t in ("float32", "int8", "bool") for s in ((4, 6), (2, 3, 4))
     ],
-    error_samples=lambda: [((np.ones([3]),), {}, InvalidArgumentError, r"at least 2-dim, received shape: \[3\]")],
+    error_samples=lambda: [misuse(r"at least 2-dim, received shape: \[3\]", np.ones([3]))],
 )
 def swap_last(a: Array) -> Any:
     """Matrices with rows and columns exchanged, for tensors of unknown rank. t[*s, m, n] -> t[*s, n, m]."""

@@ -25,6 +25,7 @@ from fastgraph.ops.families import (
     custom,
     invalid,
     is_one,
+    misuse,
     movement,
     public,
     shape_text,
@@ -107,10 +108,10 @@ def _lower_reshape(b: Any, node: Any) -> list[Any]:
 def _reshape_errors() -> list[Any]:
     x = np.ones([2, 3], np.float32)
     return [
-        ((x,), {"shape": (4, 2)}, InvalidArgumentError, "tensor with 6 values, but the requested shape has 8"),
-        ((x,), {"shape": (4, -1)}, InvalidArgumentError, "requested shape requires a multiple of 4"),
-        ((x,), {"shape": (-1, -1)}, InvalidArgumentError, "Only one input size may be -1, not both 0 and 1"),
-        ((x,), {"shape": (-2, 3)}, InvalidArgumentError, "Size 0 must be non-negative, not -2"),
+        misuse("tensor with 6 values, but the requested shape has 8", x, shape=(4, 2)),
+        misuse("requested shape requires a multiple of 4", x, shape=(4, -1)),
+        misuse("Only one input size may be -1, not both 0 and 1", x, shape=(-1, -1)),
+        misuse("Size 0 must be non-negative, not -2", x, shape=(-2, 3)),
     ]
 
 
@@ -243,14 +244,11 @@ def _lower_transpose(b: Any, node: Any) -> list[Any]:
         for p in ((0, 1, 2), (2, 1, 0), (1, 2, 0), (-1, 0, 1))
     ],
     error_samples=lambda: [
-        (
-            (np.ones([2, 3]),),
-            {"perm": (0,)},
-            InvalidArgumentError,
-            "transpose expects a vector of size 2. But input\\(1\\) is a vector of size 1",
+        misuse(
+            "transpose expects a vector of size 2. But input\\(1\\) is a vector of size 1", np.ones([2, 3]), perm=(0,)
         ),
-        ((np.ones([2, 3]),), {"perm": (0, 0)}, InvalidArgumentError, "1 is missing from {0,0}."),
-        ((np.ones([2, 3]),), {"perm": (0, 2)}, InvalidArgumentError, "2 is out of range \\[0 .. 2\\)"),
+        misuse("1 is missing from {0,0}.", np.ones([2, 3]), perm=(0, 0)),
+        misuse("2 is out of range \\[0 .. 2\\)", np.ones([2, 3]), perm=(0, 2)),
     ],
 )
 def transpose_p(x: Array, *, perm: tuple[int, ...]) -> Any:
@@ -315,12 +313,7 @@ def _infer_expand(input: Aval, *, axes: tuple[int, ...]) -> Aval:
         + [((np.array(True),), {"axes": (0,)})]
     ),
     error_samples=lambda: [
-        (
-            (np.ones([2, 3]),),
-            {"axes": (3,)},
-            InvalidArgumentError,
-            "Tried to expand dim index 3 for tensor with 2 dimensions.",
-        ),
+        misuse("Tried to expand dim index 3 for tensor with 2 dimensions.", np.ones([2, 3]), axes=(3,)),
     ],
 )
 def expand_dims_p(input: Array, *, axes: tuple[int, ...]) -> Any:
@@ -377,18 +370,8 @@ def _infer_squeeze(input: Aval, *, axes: tuple[int, ...]) -> Aval:
     vjp=dict(input=lambda dy, input_shape: reshape(dy, input_shape)),
     samples=lambda: [((np.arange(6.0).reshape(1, 2, 1, 3),), {"axes": a}) for a in ((), (0,), (-2,), (0, 2))],
     error_samples=lambda: [
-        (
-            (np.ones([2, 3]),),
-            {"axes": (0,)},
-            InvalidArgumentError,
-            "Can not squeeze dim\\[0\\], expected a dimension of 1, got 2",
-        ),
-        (
-            (np.ones([2, 3]),),
-            {"axes": (5,)},
-            InvalidArgumentError,
-            "Tried to squeeze dim index 5 for tensor with 2 dimensions.",
-        ),
+        misuse("Can not squeeze dim\\[0\\], expected a dimension of 1, got 2", np.ones([2, 3]), axes=(0,)),
+        misuse("Tried to squeeze dim index 5 for tensor with 2 dimensions.", np.ones([2, 3]), axes=(5,)),
     ],
 )
 def squeeze_p(input: Array, *, axes: tuple[int, ...]) -> Any:
@@ -468,14 +451,11 @@ def _lower_broadcast(b: Any, node: Any) -> list[Any]:
         )
     ],
     error_samples=lambda: [
-        ((np.ones([2, 3]),), {"shape": (3, 3)}, InvalidArgumentError, "Incompatible shapes: \\[2,3\\] vs. \\[3,3\\]"),
-        (
-            (np.ones([2, 3]),),
-            {"shape": (3,)},
-            InvalidArgumentError,
-            "Rank of input \\(2\\) must be no greater than rank of output shape \\(1\\).",
+        misuse("Incompatible shapes: \\[2,3\\] vs. \\[3,3\\]", np.ones([2, 3]), shape=(3, 3)),
+        misuse(
+            "Rank of input \\(2\\) must be no greater than rank of output shape \\(1\\).", np.ones([2, 3]), shape=(3,)
         ),
-        ((np.ones([3]),), {"shape": (-1, 3)}, InvalidArgumentError, "Dimension -1 must be >= 0"),
+        misuse("Dimension -1 must be >= 0", np.ones([3]), shape=(-1, 3)),
     ],
 )
 def broadcast_to_p(input: Array, *, shape: tuple[int, ...]) -> Any:

@@ -15,7 +15,6 @@ from fastgraph.core.base.shapes import Aval
 from fastgraph.core.op_errors import misfit
 from fastgraph.core.tape.indexed_slices import IndexedSlices
 from fastgraph.core.tensor import current_trace
-from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, known_axis, named, of_dtypes, word
 from fastgraph.ops.comparison import greater_equal, is_finite
 from fastgraph.ops.elementwise import (
@@ -33,7 +32,7 @@ from fastgraph.ops.elementwise import (
     zeros_like_p,
 )
 from fastgraph.ops.exponentials import exp, log, log1p, sqrt
-from fastgraph.ops.families import Array, broadcast, canonical_axis, custom, invalid, public, shape_text
+from fastgraph.ops.families import Array, broadcast, canonical_axis, custom, invalid, misuse, public, shape_text
 from fastgraph.ops.gathering import dim, gather, one_hot_dynamic, one_hot_p
 from fastgraph.ops.joining import concat
 from fastgraph.ops.movement import expand_dims_p, reshape, shape, squeeze_p, transpose_p
@@ -207,7 +206,7 @@ def _lower_pick(b: Any, node: Any) -> list[Any]:
 def _label_errors() -> list[Any]:
     x = np.array([[1.0, 2.0]])
     text = r"Received a label value of {} which is outside the valid range of \[0, 2\).  Label values: {}"
-    return [((x, np.array([k])), {}, InvalidArgumentError, text.format(k, k)) for k in (5, -1)]
+    return [misuse(text.format(k, k), x, np.array([k])) for k in (5, -1)]
 
 
 def _label_samples() -> list[Any]:
@@ -328,11 +327,10 @@ def _decompose_cross_entropy(logits: Any, labels: Any) -> Any:
         + [((np.ones([2, 3]), np.array([[0.0, 1.0, 0.0]])), {})]
     ),
     error_samples=lambda: [
-        (
-            (np.ones([1, 2]), np.ones([1, 3])),
-            {},
-            InvalidArgumentError,
+        misuse(
             r"logits and labels must be broadcastable: logits_size=\[1,2\] labels_size=\[1,3\]",
+            np.ones([1, 2]),
+            np.ones([1, 3]),
         )
     ],
 )
@@ -425,12 +423,7 @@ def _lower_add_n(b: Any, node: Any) -> list[Any]:
         (tuple(np.full([2, 3], i).astype(t) for i in range(n)), {}) for t in ("float32", "int32") for n in (1, 2, 4)
     ],
     error_samples=lambda: [
-        (
-            (np.ones([2, 3]), np.ones([2])),
-            {},
-            InvalidArgumentError,
-            r"must have the same size and shape.  Input 0: \[2,3\] != input 1: \[2\]",
-        )
+        misuse(r"must have the same size and shape.  Input 0: \[2,3\] != input 1: \[2\]", np.ones([2, 3]), np.ones([2]))
     ],
 )
 def add_n_p(*inputs: Array) -> Any:

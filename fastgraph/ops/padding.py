@@ -19,7 +19,7 @@ from fastgraph.errors import InvalidArgumentError, ResourceExhaustedError
 from fastgraph.ops.arguments import as_tensor, extents, known_axes, known_value, named, of_dtypes, preferred, word
 from fastgraph.ops.creation import fill, range_
 from fastgraph.ops.elementwise import cast, maximum, minimum, select
-from fastgraph.ops.families import Array, canonical_axis, invalid, movement, public, shape_text
+from fastgraph.ops.families import Array, canonical_axis, invalid, misuse, movement, public, shape_text
 from fastgraph.ops.gathering import dim, gather, slice_tensor
 from fastgraph.ops.joining import concat, stack, unstack
 from fastgraph.ops.movement import broadcast_to, expand_dims_p, reshape, shape, squeeze_p
@@ -84,18 +84,13 @@ def _pad_grad(dy: Any, input_shape: Any, paddings: Paddings) -> Any:
         for p in (((1, 0), (0, 2)), ((0, 0), (0, 0)), ((2, 1), (1, 1)))
     ],
     error_samples=lambda: [
-        (
-            (np.ones([2, 3]), np.array(0.0)),
-            {"paddings": ((1, 1),)},
-            InvalidArgumentError,
+        misuse(
             r"The first dimension of paddings must be the rank of inputs\[1,2\] \[2,3\]",
+            np.ones([2, 3]),
+            np.array(0.0),
+            paddings=((1, 1),),
         ),
-        (
-            (np.ones([2, 3]), np.array(0.0)),
-            {"paddings": ((1, 1), (-1, 0))},
-            InvalidArgumentError,
-            "Paddings must be non-negative: -1 0",
-        ),
+        misuse("Paddings must be non-negative: -1 0", np.ones([2, 3]), np.array(0.0), paddings=((1, 1), (-1, 0))),
     ],
 )
 def pad_p(input: Array, constant: Array, *, paddings: Paddings) -> Any:
@@ -189,17 +184,17 @@ def _set_into(x: Any, axis: int, start: Any, n: Any) -> Any:
         for p in (((1, 0), (0, 2)), ((2, 2), (3, 1)), ((0, 0), (0, 0)))
     ],
     error_samples=lambda: [
-        (
-            (np.ones([2, 3]),),
-            {"paddings": ((3, 0), (0, 0)), "mode": "REFLECT"},
-            InvalidArgumentError,
+        misuse(
             "paddings must be less than the dimension size: 3, 0 not less than 2",
+            np.ones([2, 3]),
+            paddings=((3, 0), (0, 0)),
+            mode="REFLECT",
         ),
-        (
-            (np.ones([2, 3]),),
-            {"paddings": ((3, 0), (0, 0)), "mode": "SYMMETRIC"},
-            InvalidArgumentError,
+        misuse(
             "paddings must be no greater than the dimension size: 3, 0 greater than 2",
+            np.ones([2, 3]),
+            paddings=((3, 0), (0, 0)),
+            mode="SYMMETRIC",
         ),
     ],
 )
@@ -308,13 +303,10 @@ def _tile_grad(dy: Any, input: Any, multiples: tuple[int, ...]) -> Any:
         for m in ((2, 1), (1, 3), (0, 1), (2, 2))
     ],
     error_samples=lambda: [
-        (
-            (np.ones([2, 3]),),
-            {"multiples": (2,)},
-            InvalidArgumentError,
-            "Expected multiples argument to be a vector of length 2 but got length 1",
+        misuse(
+            "Expected multiples argument to be a vector of length 2 but got length 1", np.ones([2, 3]), multiples=(2,)
         ),
-        ((np.ones([2, 3]),), {"multiples": (2, -1)}, InvalidArgumentError, r"Expected multiples\[1\] >= 0, but got -1"),
+        misuse(r"Expected multiples\[1\] >= 0, but got -1", np.ones([2, 3]), multiples=(2, -1)),
     ],
 )
 def tile_p(input: Array, *, multiples: tuple[int, ...]) -> Any:
@@ -391,8 +383,8 @@ def _lower_reverse(b: Any, node: Any) -> list[Any]:
         for a in ((0,), (-1,), (0, 1), ())
     ],
     error_samples=lambda: [
-        ((np.ones([2]),), {"axes": (0, 0)}, InvalidArgumentError, "axis 0 specified more than once."),
-        ((np.ones([2]),), {"axes": (1,)}, InvalidArgumentError, r"'axis'\[0\] = 1 is out of valid range \[0, 0"),
+        misuse("axis 0 specified more than once.", np.ones([2]), axes=(0, 0)),
+        misuse(r"'axis'\[0\] = 1 is out of valid range \[0, 0", np.ones([2]), axes=(1,)),
     ],
 )
 def reverse_p(tensor: Array, *, axes: tuple[int, ...]) -> Any:

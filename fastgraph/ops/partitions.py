@@ -14,14 +14,14 @@ import numpy as np
 from fastgraph.core.base.dtype import as_dtype, float32, int32
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.tensor import Tensor, current_trace
-from fastgraph.errors import InvalidArgumentError, ResourceExhaustedError
+from fastgraph.errors import ResourceExhaustedError
 from fastgraph.ops.arguments import as_tensor, index_vector, named, of_dtypes, static_int, whole
 from fastgraph.ops.array_ops import sequence_mask
 from fastgraph.ops.comparison import logical_and, not_equal
 from fastgraph.ops.counting import interval
 from fastgraph.ops.creation import fill, range_
 from fastgraph.ops.elementwise import cast, clip_by_value, floor, ones_like, zeros_like
-from fastgraph.ops.families import Array, canonical_axis, custom, invalid, public, shape_text
+from fastgraph.ops.families import Array, canonical_axis, custom, invalid, misuse, public, shape_text
 from fastgraph.ops.gathering import boolean_mask
 from fastgraph.ops.joining import concat, stack, unstack
 from fastgraph.ops.matmul import extents_of
@@ -73,18 +73,8 @@ def _partition_grad(dys: Any, partitions: Any, outs: Any, data_shape: Any, count
         for p in ([0, 2, 0, 1], [1, 1, 1, 1], [[0, 1, 2], [2, 1, 0], [0, 0, 0], [2, 2, 2]])
     ],
     error_samples=lambda: [
-        (
-            (np.ones(3), np.array([0, 5, 1], np.int32)),
-            {"count": 2},
-            InvalidArgumentError,
-            r"\[1\] = 5 is not in \[0, 2\)",
-        ),
-        (
-            (np.ones(3), np.array([0, 1], np.int32)),
-            {"count": 2},
-            InvalidArgumentError,
-            "must start with partitions.shape",
-        ),
+        misuse(r"\[1\] = 5 is not in \[0, 2\)", np.ones(3), np.array([0, 5, 1], np.int32), count=2),
+        misuse("must start with partitions.shape", np.ones(3), np.array([0, 1], np.int32), count=2),
     ],
     reason=_COUNTED,
 )

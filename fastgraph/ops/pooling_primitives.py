@@ -14,9 +14,8 @@ import numpy as np
 
 from fastgraph.core.base.dtype import as_dtype
 from fastgraph.core.base.shapes import Aval
-from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import index_vector
-from fastgraph.ops.families import Array, accumulator, custom
+from fastgraph.ops.families import Array, accumulator, custom, misuse
 from fastgraph.ops.movement import shape_of_value
 from fastgraph.ops.pooling_numpy import (
     avg_pool,
@@ -346,7 +345,7 @@ def _errors() -> list[Any]:
     plain = {"window": (2, 2), "strides": (1, 1), "padding": "VALID"}
 
     def bad(text: str, x: Any = x, **attrs: Any) -> Any:
-        return (x,), {**plain, **attrs}, InvalidArgumentError, text
+        return misuse(text, x, **{**plain, **attrs})
 
     return [
         bad("must be 4-dimensional", x[0]),
@@ -383,11 +382,12 @@ _MAX_DTYPES = "float16 bfloat16 float32 float64 int32 int64 uint8 int16 int8 uin
     ],
     error_samples=lambda: [
         *_errors(),
-        (
-            (np.ones((1, 4, 4, 2)),),
-            {"window": (2, 2), "strides": (1, 1), "padding": ((2, 0), (0, 0))},
-            InvalidArgumentError,
+        misuse(
             "Top padding 2 needs to be smaller than the window size 2",
+            np.ones((1, 4, 4, 2)),
+            window=(2, 2),
+            strides=(1, 1),
+            padding=((2, 0), (0, 0)),
         ),
     ],
 )

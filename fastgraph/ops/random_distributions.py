@@ -17,13 +17,12 @@ from fastgraph.core.base.dtype import DType, as_dtype, float32, int32
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.native import philox
 from fastgraph.core.tensor import Tensor
-from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, extents, tensor_of
 from fastgraph.ops.array_ops import broadcast_dynamic_shape
 from fastgraph.ops.elementwise import abs as absolute
 from fastgraph.ops.elementwise import cast, maximum, minimum, select, zeros_like_p
 from fastgraph.ops.exponentials import erf, erfc, exp, log, log1p
-from fastgraph.ops.families import Array, Dims, broadcast, custom, elementwise, invalid, public
+from fastgraph.ops.families import Array, Dims, broadcast, custom, elementwise, invalid, misuse, public
 from fastgraph.ops.joining import concat
 from fastgraph.ops.movement import broadcast_to, shape_of_value, sum_to
 from fastgraph.ops.movement import shape as shape_of
@@ -106,7 +105,7 @@ def gamma_slope(alpha: Array, sample: Array) -> Any:
         for d in ([3], [4, 3], [0, 3])
         for t in ("float16", "float32", "float64")
     ],
-    error_samples=lambda: [((_STATE, np.array([4]), np.ones(3)), {}, InvalidArgumentError, _ENDS)],
+    error_samples=lambda: [misuse(_ENDS, _STATE, np.array([4]), np.ones(3))],
     step="philox.gamma",
 )
 def random_gamma(state: Array, shape: Array, alpha: Array) -> Any:
@@ -191,7 +190,7 @@ def stateless_gamma(
         for to in _NUMBERS.split()
     ],
     error_samples=lambda: [
-        ((_STATE, np.array([4]), np.ones(3)), {"dtype": int32}, InvalidArgumentError, _ENDS),
+        misuse(_ENDS, _STATE, np.array([4]), np.ones(3), dtype=int32),
     ],
     reason=REJECTION,
 )
@@ -244,7 +243,7 @@ def stateless_poisson(shape: Any, seed: Any, lam: Any, dtype: Any = int32, name:
         for to in _NUMBERS.split()
     ],
     error_samples=lambda: [
-        ((_STATE, np.array([4]), np.ones(3), np.ones(3)), {"dtype": int32}, InvalidArgumentError, _ENDS),
+        misuse(_ENDS, _STATE, np.array([4]), np.ones(3), np.ones(3), dtype=int32),
     ],
     reason=REJECTION,
 )
@@ -332,12 +331,7 @@ def _truncated_grads(dy: Any, means: Any, stddevs: Any, minvals: Any, maxvals: A
         for t in ("float32", "float64")
     ],
     error_samples=lambda: [
-        (
-            (_STATE, np.array([4]), np.array(0.0), np.array(1.0), np.array(3.0), np.array(2.0)),
-            {},
-            InvalidArgumentError,
-            "Invalid parameters",
-        ),
+        misuse("Invalid parameters", _STATE, np.array([4]), np.array(0.0), np.array(1.0), np.array(3.0), np.array(2.0)),
     ],
     reason=REJECTION,
 )

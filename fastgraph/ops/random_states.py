@@ -29,11 +29,10 @@ from fastgraph.core.conversion import convert_to_tensor
 from fastgraph.core.native import philox
 from fastgraph.core.native.buffer import Cell
 from fastgraph.core.tensor import cell_assign, cell_read, current_state, current_trace, from_array
-from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import Extents, as_tensor, named, not_allowed
 from fastgraph.ops.creation import check_dims
 from fastgraph.ops.elementwise import cast
-from fastgraph.ops.families import Array, Dims, body_of, custom, invalid, shape_text
+from fastgraph.ops.families import Array, Dims, body_of, custom, invalid, misuse, shape_text
 from fastgraph.ops.movement import shape_of_value
 from fastgraph.ops.reduction import reduce_prod
 
@@ -103,12 +102,7 @@ def _number_samples() -> list[Any]:
     step="philox.numbers",
     samples=_number_samples,
     error_samples=lambda: [
-        (
-            (np.array([0, 0, 0]),),
-            {"shape": (-1,), "dtype": as_dtype("uint32"), "kind": "bits"},
-            InvalidArgumentError,
-            "Dimension -1 must be >= 0",
-        ),
+        misuse("Dimension -1 must be >= 0", np.array([0, 0, 0]), shape=(-1,), dtype=as_dtype("uint32"), kind="bits"),
     ],
 )
 def random_numbers(state: Array, *, shape: tuple[int, ...], dtype: DType, kind: str) -> Any:
@@ -158,7 +152,7 @@ def _infer_seed(seed: Aval) -> Aval:
     step="philox.seed",
     samples=lambda: [((np.array(s).astype(t),), {}) for s in ([0, 0], [1, 2], [-5, 77]) for t in ("int32", "int64")],
     error_samples=lambda: [
-        ((np.array([1, 2, 3]),), {}, InvalidArgumentError, r"seed must have shape \[2\], not \[3\]"),
+        misuse(r"seed must have shape \[2\], not \[3\]", np.array([1, 2, 3])),
     ],
 )
 def state_of_seed(seed: Array) -> Any:

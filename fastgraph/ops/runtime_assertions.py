@@ -14,11 +14,10 @@ from fastgraph.core.base.dtype import as_dtype
 from fastgraph.core.base.shapes import Aval, TensorShape, as_dims
 from fastgraph.core.registry import get
 from fastgraph.core.tensor import Tensor, convert, current_trace
-from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, known_value, named, whole, word
 from fastgraph.ops.comparison import equal, greater, greater_equal, less, less_equal, not_equal
 from fastgraph.ops.elementwise import abs
-from fastgraph.ops.families import Array, bind_effect, custom, invalid, movement, public, shape_text
+from fastgraph.ops.families import Array, bind_effect, custom, invalid, misuse, movement, public, shape_text
 from fastgraph.ops.movement import rank as rank_of
 from fastgraph.ops.movement import shape as shape_of
 from fastgraph.ops.print_op import tensor_text
@@ -32,9 +31,7 @@ from fastgraph.ops.reduction import all_p
     groups=("bool", "-"),
     n_outputs=0,
     effect="host",
-    error_samples=lambda: [
-        ((np.array(False), np.array([1, 2])), {"summarize": 3}, InvalidArgumentError, r"assertion failed: \[1 2\]")
-    ],
+    error_samples=lambda: [misuse(r"assertion failed: \[1 2\]", np.array(False), np.array([1, 2]), summarize=3)],
     reason="its message is made of whole tensors",
 )
 def assert_p(condition: Array, *data: Any, summarize: int) -> Any:
@@ -69,9 +66,9 @@ def _lower_numerics(b: Any, node: Any) -> list[Any]:
     vjp=dict(tensor=lambda dy, message: check_numerics_p(dy, message=message + " (gradient)")),
     samples=lambda: [((np.array([1.0, 2.0], t),), {"message": "m"}) for t in ("float32", "float64", "float16")],
     error_samples=lambda: [
-        ((np.array([1.0, np.nan]),), {"message": "m"}, InvalidArgumentError, "m : Tensor had NaN values"),
-        ((np.array([1.0, np.inf]),), {"message": "m"}, InvalidArgumentError, "m : Tensor had Inf values"),
-        ((np.array([np.nan, np.inf]),), {"message": "m"}, InvalidArgumentError, "m : Tensor had Inf and NaN values"),
+        misuse("m : Tensor had NaN values", np.array([1.0, np.nan]), message="m"),
+        misuse("m : Tensor had Inf values", np.array([1.0, np.inf]), message="m"),
+        misuse("m : Tensor had Inf and NaN values", np.array([np.nan, np.inf]), message="m"),
     ],
 )
 def check_numerics_p(tensor: Array, *, message: str) -> Any:
@@ -93,23 +90,23 @@ def check_numerics(tensor: Any, message: Any, name: str | None = None) -> Any:
 
 
 def _indices_errors() -> list[Any]:
-    shape, wanted = np.array([2, 3]), {"sorted": True}
+    shape, row = np.array([2, 3]), r"indices\[1\] = \[0,1\]"
     return [
-        ((np.array([[1, 0], [0, 1]]), shape), wanted, InvalidArgumentError, r"indices\[1\] = \[0,1\] is out of order"),
-        ((np.array([[0, 1], [0, 1]]), shape), wanted, InvalidArgumentError, r"indices\[1\] = \[0,1\] is repeated"),
-        (
-            (np.array([[0, 1], [5, 0]]), shape),
-            wanted,
-            InvalidArgumentError,
+        misuse(f"{row} is out of order", np.array([[1, 0], [0, 1]]), shape, sorted=True),
+        misuse(f"{row} is repeated", np.array([[0, 1], [0, 1]]), shape, sorted=True),
+        misuse(
             r"indices\[1\] = \[5,0\] is out of bounds: need 0 <= index < \[2,3\]",
+            np.array([[0, 1], [5, 0]]),
+            shape,
+            sorted=True,
         ),
-        (
-            (np.array([[0, 1], [0, -1]]), shape),
-            {"sorted": False},
-            InvalidArgumentError,
+        misuse(
             r"Indices are not valid \(out of bounds\).  Shape: \[2,3\]",
+            np.array([[0, 1], [0, -1]]),
+            shape,
+            sorted=False,
         ),
-    ]  # fmt: skip
+    ]
 
 
 @custom(
@@ -171,11 +168,10 @@ def _infer_ensure(input: Aval, *, shape: Any) -> Aval:
     vjp=dict(input=lambda dy: dy),
     samples=lambda: [((np.ones([2, 3]),), {"shape": s}) for s in ((2, 3), (None, 3), None)],
     error_samples=lambda: [
-        (
-            (np.ones([2, 3]),),
-            {"shape": (2, 4)},
-            InvalidArgumentError,
+        misuse(
             r"Shape of tensor input \[2,3\] is not compatible with expected shape \[2,4\]",
+            np.ones([2, 3]),
+            shape=(2, 4),
         )
     ],
 )

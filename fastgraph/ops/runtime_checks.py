@@ -13,10 +13,9 @@ import numpy as np
 from fastgraph.core.base.dtype import int32, int64
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.tensor import Tensor
-from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, extents, index_vector
 from fastgraph.ops.elementwise import cast
-from fastgraph.ops.families import Array, Dims, elementwise, invalid, lower_elementwise, movement, shape_text
+from fastgraph.ops.families import Array, Dims, elementwise, invalid, lower_elementwise, misuse, movement, shape_text
 from fastgraph.ops.movement import shape, shape_of_value
 
 #: More of anything than memory holds, and few enough that sums and products of such numbers do not wrap.
@@ -33,13 +32,8 @@ MOST = 2**40
         for t in ("int32", "int64")
     ],
     error_samples=lambda: [
-        (
-            (np.array([3, -1]), np.array(0), np.array(9)),
-            {"text": "in range: {}"},
-            InvalidArgumentError,
-            "e: -1",
-        ),
-        ((np.array(10), np.array(0), np.array(9)), {"text": "{} of {most}"}, InvalidArgumentError, "10 of 9"),
+        misuse("e: -1", np.array([3, -1]), np.array(0), np.array(9), text="in range: {}"),
+        misuse("10 of 9", np.array(10), np.array(0), np.array(9), text="{} of {most}"),
     ],
 )
 def within(value: Array, least: Array, most: Array, *, text: str) -> Any:
@@ -94,8 +88,8 @@ def _agreed(own: Dims, wanted: Dims) -> Dims:
         ((np.ones(s, t), np.array(s, np.int32)), {}) for s in ((2, 3), (0, 4), ()) for t in ("float32", "int64")
     ],
     error_samples=lambda: [
-        ((np.ones([0, 3]), np.array([0, 4])), {}, InvalidArgumentError, r"dimension 4 at axis 1 .* \[0,3\] but got 3"),
-        ((np.ones([6]), np.array([2, 3])), {}, InvalidArgumentError, r"Expected rank 2 of the input shaped \[6\]"),
+        misuse(r"dimension 4 at axis 1 .* \[0,3\] but got 3", np.ones([0, 3]), np.array([0, 4])),
+        misuse(r"Expected rank 2 of the input shaped \[6\]", np.ones([6]), np.array([2, 3])),
     ],
 )
 def ensure_extents(tensor: Array, shape: Array) -> Any:

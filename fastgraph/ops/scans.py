@@ -11,12 +11,11 @@ import numpy as np
 
 from fastgraph.core.base.dtype import as_dtype
 from fastgraph.core.base.shapes import Aval
-from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.activations import divide_no_nan
 from fastgraph.ops.arguments import as_tensor, known_axis, named
 from fastgraph.ops.elementwise import conj, select, subtract
 from fastgraph.ops.exponentials import exp, log
-from fastgraph.ops.families import Array, custom, invalid, public
+from fastgraph.ops.families import Array, custom, invalid, misuse, public
 from fastgraph.ops.precise_sums import is_half
 
 
@@ -59,11 +58,12 @@ _NUMBERS = ("float32", "float64", "float16", "bfloat16", "int32", "int64", "uint
 
 def _error_samples() -> list[Any]:
     return [
-        (
-            (np.ones([3]),),
-            {"axis": 1, "exclusive": False, "reverse": False},
-            InvalidArgumentError,
+        misuse(
             r"ScanOp: Expected scan axis in the range \[-1, 1\), but got 1",
+            np.ones([3]),
+            axis=1,
+            exclusive=False,
+            reverse=False,
         )
     ]
 

@@ -13,12 +13,11 @@ import numpy as np
 
 from fastgraph.core.base.dtype import int64
 from fastgraph.core.base.shapes import Aval
-from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, extents, index_vector, named, whole
 from fastgraph.ops.comparison import equal_p
 from fastgraph.ops.creation import range_
 from fastgraph.ops.elementwise import cast, negative, ones_like, select, zeros_like
-from fastgraph.ops.families import Array, Dims, custom, invalid, movement, public, shape_text
+from fastgraph.ops.families import Array, Dims, custom, invalid, misuse, movement, public, shape_text
 from fastgraph.ops.gathering import combine_at, dim
 from fastgraph.ops.index_policies import gathered, ignored, within
 from fastgraph.ops.joining import concat
@@ -97,25 +96,10 @@ def _gather_nd_samples() -> list[Any]:
 def _gather_nd_errors() -> list[Any]:
     x = np.array([[1, 2], [3, 4]])
     return [
-        (
-            (x, np.array([[0, 2]])),
-            {},
-            InvalidArgumentError,
-            r"indices\[0\] = \[0, 2\] does not index into param shape \[2,2\]",
-        ),
-        (
-            (x, np.array([[1, 0], [-1, 0]])),
-            {},
-            InvalidArgumentError,
-            r"indices\[1\] = \[-1, 0\] does not index into param shape \[2,2\]",
-        ),
-        (
-            (x, np.array([[0, 0, 0]])),
-            {},
-            InvalidArgumentError,
-            "index innermost dimension length must be <= params rank; saw: 3 vs. 2",
-        ),
-        ((x, np.array(0)), {}, InvalidArgumentError, "indices must be at least a vector"),
+        misuse(r"indices\[0\] = \[0, 2\] does not index into param shape \[2,2\]", x, np.array([[0, 2]])),
+        misuse(r"indices\[1\] = \[-1, 0\] does not index into param shape \[2,2\]", x, np.array([[1, 0], [-1, 0]])),
+        misuse("index innermost dimension length must be <= params rank; saw: 3 vs. 2", x, np.array([[0, 0, 0]])),
+        misuse("indices must be at least a vector", x, np.array(0)),
     ]
 
 
@@ -255,37 +239,22 @@ def _scatter_nd_samples() -> list[Any]:
 def _scatter_nd_errors() -> list[Any]:
     one, four = np.array([1.0, 2.0]), np.array([4])
     return [
-        (
-            (np.array([[0], [4]]), one, four),
-            {},
-            InvalidArgumentError,
-            r"indices\[1\] = \[4\] does not index into shape \[4\]",
-        ),
-        (
-            (np.array([[0], [-1]]), one, four),
-            {},
-            InvalidArgumentError,
-            r"indices\[1\] = \[-1\] does not index into shape \[4\]",
-        ),
-        (
-            (np.array([[0]]), one, four),
-            {},
-            InvalidArgumentError,
-            r"Dimensions \[0,1\) of indices\[shape=\[1,1\]\] must match",
-        ),
-        (
-            (np.array([[0, 0]]), one[:1], four),
-            {},
-            InvalidArgumentError,
+        misuse(r"indices\[1\] = \[4\] does not index into shape \[4\]", np.array([[0], [4]]), one, four),
+        misuse(r"indices\[1\] = \[-1\] does not index into shape \[4\]", np.array([[0], [-1]]), one, four),
+        misuse(r"Dimensions \[0,1\) of indices\[shape=\[1,1\]\] must match", np.array([[0]]), one, four),
+        misuse(
             r"Dimensions \[2,1\) of input\[shape=\[4\]\] must match dimensions \[1,1\) of updates\[shape=\[1\]\]",
+            np.array([[0, 0]]),
+            one[:1],
+            four,
         ),
-        (
-            (np.array([[0]]), one[:1], np.array([0])),
-            {},
-            InvalidArgumentError,
+        misuse(
             r"Indices and updates specified for empty output.  indices shape: \[1,1\]",
+            np.array([[0]]),
+            one[:1],
+            np.array([0]),
         ),
-        ((np.array([[0]]), one[:1], np.array([-1])), {}, InvalidArgumentError, "Dimension -1 must be >= 0"),
+        misuse("Dimension -1 must be >= 0", np.array([[0]]), one[:1], np.array([-1])),
     ]
 
 
@@ -429,29 +398,21 @@ def _tensor_scatter_samples(how: str) -> Callable[[], list[Any]]:
 def _tensor_scatter_errors() -> list[Any]:
     x = np.array([1.0, 2.0, 3.0])
     return [
-        (
-            (x, np.array([[3]]), np.array([5.0])),
-            {},
-            InvalidArgumentError,
-            r"indices\[0\] = \[3\] does not index into shape \[3\]",
+        misuse(r"indices\[0\] = \[3\] does not index into shape \[3\]", x, np.array([[3]]), np.array([5.0])),
+        misuse(
+            r"indices\[1\] = \[-1\] does not index into shape \[3\]", x, np.array([[0], [-1]]), np.array([5.0, 6.0])
         ),
-        (
-            (x, np.array([[0], [-1]]), np.array([5.0, 6.0])),
-            {},
-            InvalidArgumentError,
-            r"indices\[1\] = \[-1\] does not index into shape \[3\]",
-        ),
-        (
-            (x, np.array([[0]]), np.array([5.0, 6.0])),
-            {},
-            InvalidArgumentError,
+        misuse(
             r"Outer dimensions of indices and update must match. Indices shape: \[1,1\], updates shape:\[2\]",
+            x,
+            np.array([[0]]),
+            np.array([5.0, 6.0]),
         ),
-        (
-            (np.ones([2, 2]), np.array([[0]]), np.array([5.0])),
-            {},
-            InvalidArgumentError,
+        misuse(
             r"Inner dimensions of output shape must match inner dimensions of updates shape. Output: \[2,2\] up",
+            np.ones([2, 2]),
+            np.array([[0]]),
+            np.array([5.0]),
         ),
     ]
 

@@ -14,12 +14,11 @@ from fastgraph.core.base.dtype import float32
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.registry import get
 from fastgraph.core.tensor import bind
-from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, named, static_int
 from fastgraph.ops.comparison import equal_p
 from fastgraph.ops.elementwise import cast, maximum, ones_like, select, truediv, zeros_like
 from fastgraph.ops.exponentials import sqrt
-from fastgraph.ops.families import Array, Dims, custom, invalid, public, shape_text
+from fastgraph.ops.families import Array, Dims, custom, invalid, misuse, public, shape_text
 from fastgraph.ops.gathering import combine_at, dim, gather_p
 from fastgraph.ops.joining import concat
 from fastgraph.ops.movement import expand_dims_p, reshape, shape
@@ -108,24 +107,14 @@ def _unsorted_samples(kind: str) -> Callable[[], list[Any]]:
 
 def _unsorted_errors() -> list[Any]:
     return [
-        (
-            (np.ones([3]), np.array([0, 4, 2])),
-            {"num_segments": 4},
-            InvalidArgumentError,
-            r"segment_ids\[1\] = 4 is out of range \[0, 4\)",
-        ),
-        (
-            (np.ones([3]), np.array([0, 1])),
-            {"num_segments": 4},
-            InvalidArgumentError,
+        misuse(r"segment_ids\[1\] = 4 is out of range \[0, 4\)", np.ones([3]), np.array([0, 4, 2]), num_segments=4),
+        misuse(
             r"data.shape = \[3\] does not start with segment_ids.shape = \[2\]",
+            np.ones([3]),
+            np.array([0, 1]),
+            num_segments=4,
         ),
-        (
-            (np.ones([3]), np.array([0, 1, 2])),
-            {"num_segments": -1},
-            InvalidArgumentError,
-            "Input num_segments == -1 must not be negative.",
-        ),
+        misuse("Input num_segments == -1 must not be negative.", np.ones([3]), np.array([0, 1, 2]), num_segments=-1),
     ]
 
 
@@ -341,15 +330,10 @@ def _sorted_samples() -> list[Any]:
 def _sorted_errors() -> list[Any]:
     x = np.ones([3])
     return [
-        ((x, np.array([0, 2, 1])), {}, InvalidArgumentError, "segment ids are not increasing"),
-        ((x, np.array([-1, 0, 1])), {}, InvalidArgumentError, r"Segment id -1 out of range \[0, 2\)"),
-        (
-            (x, np.array([0, 1])),
-            {},
-            InvalidArgumentError,
-            "segment_ids should be the same size as dimension 0 of input.",
-        ),
-        ((x, np.array([[0, 1, 1]])), {}, InvalidArgumentError, "segment_ids should be a vector."),
+        misuse("segment ids are not increasing", x, np.array([0, 2, 1])),
+        misuse(r"Segment id -1 out of range \[0, 2\)", x, np.array([-1, 0, 1])),
+        misuse("segment_ids should be the same size as dimension 0 of input.", x, np.array([0, 1])),
+        misuse("segment_ids should be a vector.", x, np.array([[0, 1, 1]])),
     ]
 
 

@@ -17,7 +17,7 @@ from fastgraph.core.tensor import Tensor
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, has_dtype, known_value, named, static_int
 from fastgraph.ops.elementwise import cast, floordiv, maximum
-from fastgraph.ops.families import Array, Dims, custom, invalid, public
+from fastgraph.ops.families import Array, Dims, custom, invalid, misuse, public
 from fastgraph.ops.gathering import dim, gather_grad, gather_p, slice_tensor
 from fastgraph.ops.joining import stack
 from fastgraph.ops.matmul import extents_of, product_of
@@ -88,19 +88,9 @@ def _top_samples() -> list[Any]:
 def _top_errors() -> list[Any]:
     x = np.ones([4])
     return [
-        (
-            (x,),
-            {"k": 5, "index_type": int32},
-            InvalidArgumentError,
-            "input must have at least k columns. Had 4, needed 5",
-        ),
-        ((x,), {"k": -1, "index_type": int32}, InvalidArgumentError, "Need k >= 0, got -1"),
-        (
-            (np.array(1.0),),
-            {"k": 1, "index_type": int32},
-            InvalidArgumentError,
-            r"input must be >= 1-D, got shape \[\]",
-        ),
+        misuse("input must have at least k columns. Had 4, needed 5", x, k=5, index_type=int32),
+        misuse("Need k >= 0, got -1", x, k=-1, index_type=int32),
+        misuse(r"input must be >= 1-D, got shape \[\]", np.array(1.0), k=1, index_type=int32),
     ]
 
 
@@ -202,24 +192,14 @@ def _lower_in_top(b: Any, node: Any) -> list[Any]:
         )
     ],
     error_samples=lambda: [
-        (
-            (np.ones([2, 2], np.float32), np.array([0]), np.array(1)),
-            {},
-            InvalidArgumentError,
+        misuse(
             "First dimension of predictions 2 must match length of targets 1",
+            np.ones([2, 2], np.float32),
+            np.array([0]),
+            np.array(1),
         ),
-        (
-            (np.ones([1, 2], np.float32), np.array([[0]]), np.array(1)),
-            {},
-            InvalidArgumentError,
-            "targets must be 1-dimensional",
-        ),
-        (
-            (np.ones([2], np.float32), np.array([0]), np.array(1)),
-            {},
-            InvalidArgumentError,
-            "predictions must be 2-dimensional",
-        ),
+        misuse("targets must be 1-dimensional", np.ones([1, 2], np.float32), np.array([[0]]), np.array(1)),
+        misuse("predictions must be 2-dimensional", np.ones([2], np.float32), np.array([0]), np.array(1)),
     ],
 )
 def in_top_k_p(predictions: Array, targets: Array, k: Array) -> Any:
@@ -352,9 +332,7 @@ def _infer_unique(x: Aval, *, out_idx: DType) -> tuple[Aval, Aval, Aval]:
     samples=lambda: [
         ((np.array(x).astype(t),), {"out_idx": int32}) for t in ("float32", "int64", "bool") for x in ([3, 1, 3, 0], [])
     ],
-    error_samples=lambda: [
-        ((np.ones([1, 1]),), {"out_idx": int32}, InvalidArgumentError, "unique expects a 1D vector.")
-    ],
+    error_samples=lambda: [misuse("unique expects a 1D vector.", np.ones([1, 1]), out_idx=int32)],
     reason=_UNIQUE,
 )
 def unique_p(x: Array, *, out_idx: DType) -> Any:
@@ -437,11 +415,8 @@ def _infer_search(sequence: Aval, values: Aval, *, right: bool, out_type: DType)
         for r in (False, True)
     ],
     error_samples=lambda: [
-        (
-            (np.ones([1, 2]), np.ones([3, 2])),
-            {"right": False, "out_type": int32},
-            InvalidArgumentError,
-            "Leading dim_size of both tensors must match",
+        misuse(
+            "Leading dim_size of both tensors must match", np.ones([1, 2]), np.ones([3, 2]), right=False, out_type=int32
         )
     ],
 )

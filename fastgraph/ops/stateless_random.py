@@ -12,10 +12,9 @@ import numpy as np
 from fastgraph.core.base.dtype import as_dtype, float32, int64
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.native import philox
-from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, tensor_of
 from fastgraph.ops.elementwise import add, cast, multiply
-from fastgraph.ops.families import Array, custom, invalid, public, shape_text
+from fastgraph.ops.families import Array, custom, invalid, misuse, public, shape_text
 from fastgraph.ops.joining import stack
 from fastgraph.ops.random_algorithms import check_philox
 from fastgraph.ops.random_ops import (
@@ -185,18 +184,13 @@ def _infer_index_shuffle(index: Aval, seed: Aval, max_index: Aval) -> Aval:
     dtypes={"T": _INDICES, "S": _INDICES},
     samples=lambda: [((np.arange(10, dtype=t), np.array([5, 8], t), np.array(9, t)), {}) for t in _INDICES.split()],
     error_samples=lambda: [
-        (
-            (np.array(5), np.array([1, 2]), np.array(3)),
-            {},
-            InvalidArgumentError,
-            "max_index must be >= index, but 3 < 5",
-        ),
-        ((np.array(-1), np.array([1, 2]), np.array(3)), {}, InvalidArgumentError, "index must be >= 0 but was -1"),
-        (
-            (np.array(1), np.array([1, 2, 3]), np.array(3)),
-            {},
-            InvalidArgumentError,
+        misuse("max_index must be >= index, but 3 < 5", np.array(5), np.array([1, 2]), np.array(3)),
+        misuse("index must be >= 0 but was -1", np.array(-1), np.array([1, 2]), np.array(3)),
+        misuse(
             r"Seed must be a vector of size \[2\] or a matrix of size \[1, 2\] but got \[3\]",
+            np.array(1),
+            np.array([1, 2, 3]),
+            np.array(3),
         ),
     ],
     reason="how often a number is encrypted is data",

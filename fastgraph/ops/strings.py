@@ -15,7 +15,17 @@ from fastgraph.core.base.dtype import DType, as_dtype, float32, int32, int64, st
 from fastgraph.core.base.shapes import Aval, TensorShape
 from fastgraph.errors import InvalidArgumentError, OutOfRangeError
 from fastgraph.ops.arguments import as_tensor, named, static_axes, whole, word
-from fastgraph.ops.families import Array, broadcast, canonical_axes, custom, invalid, public, reduced_shape, shape_text
+from fastgraph.ops.families import (
+    Array,
+    broadcast,
+    canonical_axes,
+    custom,
+    invalid,
+    misuse,
+    public,
+    reduced_shape,
+    shape_text,
+)
 from fastgraph.ops.print_op import tensor_text
 
 _REASON = "strings: their bytes lie in Python objects, which kernels do not see"
@@ -112,14 +122,7 @@ def _to_number(word: bytes, dtype: DType) -> Any:
     infer=lambda string_tensor, *, out_type: Aval(out_type, string_tensor.shape),
     groups=("string",),
     samples=lambda: [((_words(b"1.5", b"-2"),), {"out_type": as_dtype("float32")})],
-    error_samples=lambda: [
-        (
-            (_words(b"a"),),
-            {"out_type": as_dtype("float32")},
-            InvalidArgumentError,
-            "could not correctly convert string: a",
-        )
-    ],
+    error_samples=lambda: [misuse("could not correctly convert string: a", _words(b"a"), out_type=as_dtype("float32"))],
     reason=_REASON,
 )
 def to_number_p(string_tensor: Array, *, out_type: DType) -> Any:
@@ -157,12 +160,7 @@ def _infer_join(*inputs: Aval, separator: str) -> Aval:
         ((np.array(b"a", object), _words(b"c", b"d")), {"separator": ""}),
     ],
     error_samples=lambda: [
-        (
-            (_words(b"a"), _words(b"b", b"c")),
-            {"separator": ""},
-            InvalidArgumentError,
-            r"Input shapes do not match: \[1\] vs. \[2\]",
-        )
+        misuse(r"Input shapes do not match: \[1\] vs. \[2\]", _words(b"a"), _words(b"b", b"c"), separator="")
     ],
     reason=_REASON,
 )
@@ -330,13 +328,8 @@ def _infer_substr(input: Aval, pos: Aval, len: Aval) -> Aval:
         + [((_words(b"hello", b"ab"), np.array([1, -2]), np.array([-1, -7])), {})]
     ),
     error_samples=lambda: [
-        ((_words(b"ab"), np.array(3), np.array(1)), {}, InvalidArgumentError, "pos 3 out of range for string b'ab'"),
-        (
-            (_words(b"ab"), np.array([0]), np.array(1)),
-            {},
-            InvalidArgumentError,
-            "should have the same shape, got: .1. vs",
-        ),
+        misuse("pos 3 out of range for string b'ab'", _words(b"ab"), np.array(3), np.array(1)),
+        misuse("should have the same shape, got: .1. vs", _words(b"ab"), np.array([0]), np.array(1)),
     ],
     reason=_REASON,
 )

@@ -17,7 +17,7 @@ from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, named
 from fastgraph.ops.elementwise import cast, complex_of, conj, imag, real, widened, zeros_like
 from fastgraph.ops.factorizations import least, rectangle_errors, rectangle_samples
-from fastgraph.ops.families import Array, custom, invalid, public
+from fastgraph.ops.families import Array, custom, invalid, misuse, public
 from fastgraph.ops.gathering import dim
 from fastgraph.ops.linear_solvers import solve_p
 from fastgraph.ops.matmul import matmul
@@ -218,7 +218,7 @@ def _eigh(x: Array, solve: Any) -> Any:
 
 def _eigh_errors() -> list[Any]:
     text = "Self-adjoint eigen decomposition was not successful. The input might not be valid."
-    return [*square_errors(InvalidArgumentError), ((np.full([2, 2], np.nan),), {}, InvalidArgumentError, text)]
+    return [*square_errors(InvalidArgumentError), misuse(text, np.full([2, 2], np.nan))]
 
 
 @custom(
@@ -313,7 +313,7 @@ def _eig(x: Array, solve: Any) -> Any:
 
 def _eig_errors() -> list[Any]:
     text = "Eigen decomposition was not successful. The input might not be valid."
-    return [*square_errors(InvalidArgumentError), ((np.full([2, 2], np.nan),), {}, InvalidArgumentError, text)]
+    return [*square_errors(InvalidArgumentError), misuse(text, np.full([2, 2], np.nan))]
 
 
 @custom(

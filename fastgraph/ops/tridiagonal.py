@@ -16,7 +16,7 @@ from fastgraph.ops.arguments import as_tensor, known_value, named
 from fastgraph.ops.banded_solvers import RECURRENCE, shifted, together
 from fastgraph.ops.comparison import equal, greater, less_equal, logical_and
 from fastgraph.ops.elementwise import abs, add, cast, complex_of, conj, maximum, ones_like, select, zeros_like
-from fastgraph.ops.families import Array, Dims, custom, invalid, public, shape_text
+from fastgraph.ops.families import Array, Dims, custom, invalid, misuse, public, shape_text
 from fastgraph.ops.gathering import boolean_mask, dim
 from fastgraph.ops.joining import concat, stack
 from fastgraph.ops.matmul import matmul
@@ -88,12 +88,11 @@ def _tridiagonal_samples() -> list[Any]:
     vjp_all=_tridiagonal_grad,
     samples=_tridiagonal_samples,
     error_samples=lambda: [
-        ((np.ones([2, 3]), np.ones([3, 1])), {}, InvalidArgumentError, "Expected 3 diagonals got 2"),
-        (
-            (np.ones([3, 3]), np.ones([4, 1])),
-            {},
-            InvalidArgumentError,
+        misuse("Expected 3 diagonals got 2", np.ones([2, 3]), np.ones([3, 1])),
+        misuse(
             "Expected number of left-hand sided and right-hand sides to be equal, got 3 and 4",
+            np.ones([3, 3]),
+            np.ones([4, 1]),
         ),
     ],
     reason=RECURRENCE,
@@ -291,8 +290,8 @@ def _eigh_tridiagonal_grad(dys: Any, outs: Any) -> dict[str, Any]:
         for n in (4, 2, 1)
     ],
     error_samples=lambda: [
-        ((np.ones([3]), np.ones([3])), {}, InvalidArgumentError, "beta must have 2 elements, one less than alpha"),
-        ((np.ones([2, 3]), np.ones([2])), {}, InvalidArgumentError, r"alpha must be a vector, got shape \[2,3\]"),
+        misuse("beta must have 2 elements, one less than alpha", np.ones([3]), np.ones([3])),
+        misuse(r"alpha must be a vector, got shape \[2,3\]", np.ones([2, 3]), np.ones([2])),
     ],
     reason=RECURRENCE,
 )
