@@ -1,4 +1,4 @@
-"""What becomes a tensor, and of which dtype: TensorFlow's rules for Python values, sequences and arrays.
+"""Conversion to tensors, and the dtypes that they get: TensorFlow's rules for Python values, sequences and arrays.
 
 Rule: conversion is strict about a dtype it is given; what a value may become because of its neighbours is bind's
 business. While a trace is active, TensorFlow converts with NumPy: numbers of several kinds become the widest, and what
@@ -156,7 +156,7 @@ def unsupported(value: Any, dtype: DType | None = None) -> Exception:
 
 
 def _inconvertible(value: Any, dtype: DType | None = None) -> TypeError:
-    """What is said while tracing of a value that no tensor can be made of, or of an element that is not of `dtype`."""
+    """The error, while tracing, for a value that no tensor can be made of, or an element that is not of `dtype`."""
     if dtype is not None:
         return TypeError(f"Expected {dtype.name}, but got {value} of type {type(value).__name__!r}.")
     return TypeError(

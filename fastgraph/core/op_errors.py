@@ -123,7 +123,7 @@ def dtype_not_allowed(prim: Primitive, letter: str, found: DType, trace: Any) ->
 
 
 def failed(prim: Primitive, inputs: tuple[Any, ...], attrs: dict[str, Any], error: BaseException) -> Exception:
-    """What to raise when the body of `prim` raised `error`: TensorFlow's class and text, with the op's name."""
+    """The error to raise when the body of `prim` raised `error`: TensorFlow's class and text, with the op's name."""
     if isinstance(error, OpError):
         if "[Op:" in error.message:
             return error

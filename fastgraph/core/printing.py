@@ -30,7 +30,7 @@ def tensor_repr(tensor: EagerTensor) -> str:
 
 
 def tensor_format(tensor: Any, spec: str) -> str:
-    """What format() gives: that of the NumPy value."""
+    """The result of format(): that of the NumPy value."""
     return format(tensor.numpy(), spec)
 
 

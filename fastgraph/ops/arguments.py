@@ -1,4 +1,4 @@
-"""What public functions do with their arguments: numbers that decide shapes and axes, known now or only at run time.
+"""Arguments of public functions made ready for ops: numbers that decide shapes and axes, known now or only at run time.
 
 Rule: what is known while the op is called becomes an attribute; only what is not becomes a tensor input.
 """

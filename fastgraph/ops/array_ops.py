@@ -1,4 +1,4 @@
-"""What belongs to no other family: shapes of several tensors, masks of lengths, bits seen as other types, blocks of
+"""Ops that belong to no other family: shapes of several tensors, masks of lengths, bits seen as other types, blocks of
 pixels moved into channels.
 
 Rule: what can be written in other ops is.
@@ -33,7 +33,7 @@ from fastgraph.ops.elementwise import (
     select,
     zeros_like,
 )
-from fastgraph.ops.families import Array, Dims, custom, invalid, misuse, movement, public, shape_text
+from fastgraph.ops.families import Array, Dims, custom, invalid, misuse, movement, public, shape_text, validated
 from fastgraph.ops.gathering import gather_p
 from fastgraph.ops.matmul import extents_of, product_of
 from fastgraph.ops.movement import expand_dims, reshape, shape, size, transpose_p
@@ -256,10 +256,7 @@ def _bitcast_samples() -> list[Any]:
 )
 def bitcast_p(input: Array, *, type: DType) -> Any:
     """The same bytes as elements of another dtype; narrower ones add a last axis, wider ones take it."""
-    try:
-        dims = _cast_shape(input.shape, as_dtype(input.dtype), type)
-    except ValueError as error:
-        raise invalid(str(error)) from None
+    dims = validated(_cast_shape, input.shape, as_dtype(input.dtype), type)
     return np.frombuffer(np.ascontiguousarray(input).tobytes(), type.numpy_dtype).reshape(dims)
 
 

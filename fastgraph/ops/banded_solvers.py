@@ -16,10 +16,10 @@ from fastgraph.ops.arguments import named
 from fastgraph.ops.comparison import logical_and
 from fastgraph.ops.creation import range_
 from fastgraph.ops.elementwise import conj, select, zeros_like
-from fastgraph.ops.families import Array, Dims, custom, invalid, misuse, public, shape_text
+from fastgraph.ops.families import Array, Dims, custom, invalid, misuse, public, shape_text, validated
 from fastgraph.ops.gathering import dim, gather_p
 from fastgraph.ops.linear_solvers import summed_like
-from fastgraph.ops.matrix_checks import checked, spread_to, triangular_shape
+from fastgraph.ops.matrix_checks import spread_to, triangular_shape
 from fastgraph.ops.movement import expand_dims
 from fastgraph.ops.padding import pad
 from fastgraph.ops.reduction import reduce_sum
@@ -116,7 +116,7 @@ def _banded_errors() -> list[Any]:
 )
 def banded_triangular_solve_p(bands: Array, rhs: Array, *, lower: bool, adjoint: bool) -> Any:
     """x with A x = rhs, A[i, i - k] in bands[k, i], or A[i, i + k] in bands[-1 - k, i]. t[*b, m, n], t[*b, n, k]."""
-    dims = checked(_banded_shape, bands.shape, rhs.shape, lower, adjoint)
+    dims = validated(_banded_shape, bands.shape, rhs.shape, lower, adjoint)
     if not (bands[..., 0 if lower else -1, :] != 0).all():
         raise invalid("Input matrix is not invertible.")
     number, n = bands.shape[-2:]

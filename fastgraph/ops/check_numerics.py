@@ -75,7 +75,7 @@ def _lower(b: Any, node: Any) -> list[Any]:
 
 
 def _found(array: Array) -> str:
-    """What there is of infinities and NaN, in words; "" if there is nothing."""
+    """Name the infinities and NaN there are, in words; "" if there is nothing."""
     kinds = [
         word
         for word, mask in (

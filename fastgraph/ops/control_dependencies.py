@@ -1,4 +1,4 @@
-"""What is going on around an op: whether a function is traced, what waits for what, what is known now.
+"""The context of an op: whether a function is traced, what waits for what, what is known now.
 
 Rule: nothing here makes a node. Effects keep program order by themselves, so waiting costs nothing.
 """
@@ -95,7 +95,7 @@ def _operation(given: Any) -> bool:
 
 
 class CriticalSection:
-    """What runs in it runs alone: of all calls of `execute`, in any thread, one at a time. Source: tf.CriticalSection.
+    """A section that runs alone: of all calls of `execute`, in any thread, one at a time. Source: tf.CriticalSection.
 
     In a Function the body runs in program order, as all effects do.
     """

@@ -32,14 +32,14 @@ def forward(x: Array, filter: Array, strides: Any, padding: Padding, dilations: 
 
 
 def input_gradient(dims: tuple[int, ...], filter: Array, dy: Array, strides: Any, padding: Any, dilations: Any) -> Any:
-    """What the elements of an input of shape `dims` get of dy, which lies like the result."""
+    """The gradient to an input of shape `dims` from dy, which lies like the result."""
     _, pads = _out_and_pads(dims, filter.shape, strides, padding, dilations)
     found = blocks.input_gradient(dims, filter, dy, strides, pads, dilations) if filter.size else None
     return found if found is not None else input_gradient_by_numpy(dims, filter, dy, strides, padding, dilations)
 
 
 def filter_gradient(x: Array, dims: tuple[int, ...], dy: Array, strides: Any, padding: Any, dilations: Any) -> Any:
-    """What the elements of a filter of shape `dims` get of dy, which lies like the result."""
+    """The gradient to a filter of shape `dims` from dy, which lies like the result."""
     _, pads = _out_and_pads(x.shape, dims, strides, padding, dilations)
     found = blocks.filter_gradient(x, dims, dy, strides, pads, dilations) if 0 not in dims else None
     return found if found is not None else filter_gradient_by_numpy(x, dims, dy, strides, padding, dilations)

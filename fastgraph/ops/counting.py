@@ -28,6 +28,7 @@ from fastgraph.ops.families import (
     misuse,
     public,
     shape_text,
+    validated,
 )
 from fastgraph.ops.joining import stack
 from fastgraph.ops.movement import expand_dims_p, reshape, shape
@@ -331,10 +332,7 @@ def unravel_index(indices: Array, dims: Array) -> Any:
     Raises: InvalidArgumentError for a position outside, sizes below 1, and more elements than the dtype counts.
     Source: tf.unravel_index.
     """
-    try:
-        _unravelled(indices.shape, dims.shape)
-    except ValueError as error:
-        raise invalid(str(error)) from None
+    validated(_unravelled, indices.shape, dims.shape)
     if (dims == 0).any():
         at = int(np.argmax(dims == 0))
         raise invalid(f"Input dims cannot contain a dim of zero, but dims contains zero at index {at}")

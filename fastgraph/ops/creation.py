@@ -20,7 +20,18 @@ from fastgraph.core.tensor import Tensor, bind, convert, current_trace, from_arr
 from fastgraph.errors import InvalidArgumentError, ResourceExhaustedError
 from fastgraph.ops.arguments import as_tensor, extents, index_vector, named, no_layout, static_int, whole
 from fastgraph.ops.elementwise import cast, identity, maximum, select
-from fastgraph.ops.families import Array, body_of, canonical_axis, custom, invalid, misuse, movement, public, shape_text
+from fastgraph.ops.families import (
+    Array,
+    body_of,
+    canonical_axis,
+    custom,
+    invalid,
+    misuse,
+    movement,
+    public,
+    shape_text,
+    validated,
+)
 from fastgraph.ops.movement import broadcast_to, reshape, shape, shape_of_value, transpose_p
 from fastgraph.ops.precise_sums import is_half
 from fastgraph.ops.reduction import reduce_sum
@@ -41,10 +52,7 @@ def check_dims(dims: Sequence[int | None]) -> None:
 
 
 def _filled_shape(dims: Any) -> tuple[int, ...]:
-    try:
-        check_dims(dims)
-    except ValueError as error:
-        raise invalid(str(error)) from None
+    validated(check_dims, dims)
     return tuple(dims)
 
 
@@ -260,10 +268,7 @@ def _lower_range(b: Any, node: Any) -> list[Any]:
 )
 def range_p(start: Array, limit: Array, delta: Array) -> Any:
     """start, start + delta, ... up to but without limit. t[], t[], t[] -> t[n]."""
-    try:
-        n = _range_size(start, limit, delta)
-    except ValueError as error:
-        raise invalid(str(error)) from None
+    n = validated(_range_size, start, limit, delta)
     wide = np.float32 if is_half(start.dtype) else start.dtype
     if n > _MOST_STEPS:  # from 2**63 - 1 on, NumPy's arange is empty
         raise ResourceExhaustedError(None, None, out_of_memory((n,), as_dtype(start.dtype)))

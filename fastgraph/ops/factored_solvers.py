@@ -1,4 +1,4 @@
-"""What follows from factors: solutions from Cholesky's and LU, least squares, pseudoinverses, ranks, log-determinants.
+"""Ops on factors: solutions from Cholesky's and LU, least squares, pseudoinverses, ranks, log-determinants.
 
 Rule: written in other ops; only the pseudoinverse is one of its own, whose gradient is simpler than that of the SVD.
 """
@@ -17,7 +17,7 @@ from fastgraph.ops.creation import eye, range_
 from fastgraph.ops.elementwise import cast, ones_like, real, widened, zeros_like
 from fastgraph.ops.exponentials import log, sqrt
 from fastgraph.ops.factorizations import cholesky, inverse_permutation, rows_at
-from fastgraph.ops.families import Array, custom, public
+from fastgraph.ops.families import Array, custom, public, validated
 from fastgraph.ops.gathering import dim, gather_p
 from fastgraph.ops.joining import concat
 from fastgraph.ops.linear_solvers import triangular_solve, triangular_solve_p
@@ -26,7 +26,6 @@ from fastgraph.ops.matrix_checks import (
     FLOATS,
     LAPACK,
     adjoint,
-    checked,
     drawn,
     lower_triangle,
     matrix_shape,
@@ -176,7 +175,7 @@ def _infer_pinv(a: Aval, rcond: Aval) -> Aval:
 )
 def pinv_p(a: Array, rcond: Array) -> Any:
     """Pseudoinverses; singular values up to rcond times the greatest count as 0. t[*b, m, n], f[*b] -> t[*b, n, m]."""
-    checked(matrix_shape, a.shape)
+    validated(matrix_shape, a.shape)
     u, s, vh = factors_svd(widened(a), full_matrices=False)
     limit = rcond[..., None] * (s.max(-1, keepdims=True) if s.shape[-1] else np.zeros((*s.shape[:-1], 1), s.dtype))
     kept = np.where(s <= limit, np.zeros((), s.dtype), 1 / s)
@@ -238,7 +237,7 @@ def lstsq(matrix: Any, rhs: Any, l2_regularizer: Any = 0.0, fast: bool = True, n
     """
     a = as_tensor(matrix)
     b = as_tensor(rhs, a.dtype)
-    checked(matrix_shape, None if a.shape.rank is None else tuple(a.shape.as_list()))
+    validated(matrix_shape, None if a.shape.rank is None else tuple(a.shape.as_list()))
     if not fast:
         return matmul(pinv_p(a, _precision(a)), b, name=name)
     rows, columns = dim(a, -2), dim(a, -1)

@@ -16,7 +16,7 @@ from fastgraph.core.native.matmul import scipy_functions
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import named
 from fastgraph.ops.elementwise import complex_of, imag, widened, zeros_like
-from fastgraph.ops.families import Array, custom, invalid, misuse, public
+from fastgraph.ops.families import Array, custom, invalid, misuse, public, validated
 from fastgraph.ops.gathering import dim, gather_p, one_hot
 from fastgraph.ops.joining import concat
 from fastgraph.ops.linear_solvers import triangular_solve_p
@@ -26,7 +26,6 @@ from fastgraph.ops.matrix_checks import (
     LAPACK,
     adjoint,
     all_finite,
-    checked,
     drawn,
     eliminated,
     exchange_rows,
@@ -72,7 +71,7 @@ def cholesky(input: Array) -> Any:
     Of a matrix that is not positive definite the lower triangle is NaN. Raises: InvalidArgumentError for what is not
     square. Source: tf.linalg.cholesky.
     """
-    checked(square_shape, input.shape)
+    validated(square_shape, input.shape)
     wide = widened(input)
     try:
         found = np.linalg.cholesky(wide)
@@ -186,7 +185,7 @@ def _eliminated(matrices: Array) -> tuple[Array, Array]:
 )
 def lu_p(input: Array, *, output_idx_type: DType) -> Any:
     """L below the diagonal and U above it, with input[p] = L U, and p. t[*b, n, n] -> t[*b, n, n], i[*b, n]."""
-    checked(_lu_shape, input.shape)
+    validated(_lu_shape, input.shape)
     matrices = stacked(widened(input))
     p, n = matrices.shape[:2]
     packed, perm = (_eliminated if p > 2 * n or n == 0 or not all_finite(matrices).all() else _factored)(matrices)
@@ -274,7 +273,7 @@ def rectangle_samples(without_tall: bool = False, **attrs: Any) -> list[Any]:
 
 
 def rectangle_errors(**attrs: Any) -> list[Any]:
-    """What is no matrix."""
+    """Rows of errors for what is no matrix."""
     return [((np.ones([3]),), attrs, InvalidArgumentError, "Input tensor 0 must have rank >= 2, got 1")]
 
 
@@ -289,7 +288,7 @@ def rectangle_errors(**attrs: Any) -> list[Any]:
 )
 def qr_p(input: Array, *, full_matrices: bool) -> Any:
     """Q with orthonormal columns and R upper triangular, Q R = input. t[*b, m, n] -> t[*b, m, k], t[*b, k, n]."""
-    checked(matrix_shape, input.shape)
+    validated(matrix_shape, input.shape)
     q, r = np.linalg.qr(widened(input), "complete" if full_matrices else "reduced")
     return q.astype(input.dtype, copy=False), r.astype(input.dtype, copy=False)
 

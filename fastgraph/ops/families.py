@@ -144,6 +144,14 @@ def invalid(text: str, op: str = "") -> InvalidArgumentError:
     return InvalidArgumentError(None, None, f"{text} [Op:{op}]" if op else text)
 
 
+def validated(check: Callable[..., Any], *args: Any) -> Any:
+    """The result of a check of shapes, its ValueError as an op raises it. Raises: InvalidArgumentError."""
+    try:
+        return check(*args)
+    except ValueError as error:
+        raise invalid(str(error)) from None
+
+
 def misuse(text: str, /, *inputs: Any, **attrs: Any) -> tuple[Any, ...]:
     """A row of `error_samples`: inputs and attributes that the op refuses, with a text that matches this pattern."""
     return inputs, attrs, InvalidArgumentError, text
@@ -252,7 +260,7 @@ def _written(body: Any) -> Any:
 
 @functools.cache
 def _compiled(source: str) -> CodeType:
-    """What defines a wrapper: many ops have the same parameters, and compiling it for each is most of their import."""
+    """Compile a wrapper's text: many ops have the same parameters, and to compile for each is most of their import."""
     return compile(source, "<fastgraph op>", "exec")
 
 

@@ -17,7 +17,7 @@ from fastgraph.core.base.shapes import Aval
 from fastgraph.core.tensor import Tensor, current_trace
 from fastgraph.ops.arguments import as_tensor, has_dtype, index_vector, known_axes, known_value, named, static_int
 from fastgraph.ops.elementwise import cast, maximum, minimum
-from fastgraph.ops.families import Array, canonical_axis, custom, invalid, misuse, movement, public
+from fastgraph.ops.families import Array, canonical_axis, custom, invalid, misuse, movement, public, validated
 from fastgraph.ops.joining import stack
 from fastgraph.ops.matmul import extents_of, product_of
 from fastgraph.ops.movement import shape_of_value, transpose_p
@@ -470,10 +470,7 @@ def _chosen(x: Any, fft_length: Any, axes: Any) -> tuple[list[Any] | None, tuple
             raise invalid(f"Input must have rank of at least {count} but got: {rank}")
         found = tuple(range(rank - count, rank))
     else:
-        try:
-            found = tuple(canonical_axis(a, rank) for a in known_axes(axes))
-        except ValueError as error:
-            raise invalid(str(error)) from None
+        found = validated(lambda: tuple(canonical_axis(a, rank) for a in known_axes(axes)))
     if len(set(found)) < len(found) or not found:
         raise invalid(f"axes must be distinct and at least one, got {list(found)}")
     return _sizes(fft_length, len(found)), found

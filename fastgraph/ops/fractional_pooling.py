@@ -23,7 +23,7 @@ from fastgraph.ops.scans import cumsum
 
 
 class FractionalMaxPool(NamedTuple):
-    """What fractional_max_pool gives."""
+    """Results of fractional_max_pool."""
 
     output: Any
     row_pooling_sequence: Any
@@ -31,7 +31,7 @@ class FractionalMaxPool(NamedTuple):
 
 
 class FractionalAvgPool(NamedTuple):
-    """What fractional_avg_pool gives."""
+    """Results of fractional_avg_pool."""
 
     output: Any
     row_pooling_sequence: Any

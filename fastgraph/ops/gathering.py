@@ -31,6 +31,7 @@ from fastgraph.ops.families import (
     movement,
     public,
     shape_text,
+    validated,
 )
 from fastgraph.ops.movement import reshape, shape, shape_of_value, size, transpose_p
 from fastgraph.ops.precise_sums import HALF, is_half
@@ -107,10 +108,7 @@ def _lower_slice(b: Any, node: Any) -> list[Any]:
 )
 def slice_p(input: Array, begin: Array, *, size: tuple[int, ...]) -> Any:
     """The block of `size` at `begin`; a size of -1 reaches to the end. t[*s], i[rank] -> t[*size]."""
-    try:
-        result = _check_slice(input.shape, begin.tolist(), size)
-    except ValueError as error:
-        raise invalid(str(error)) from None
+    result = validated(_check_slice, input.shape, begin.tolist(), size)
     return input[tuple(slice(b, b + n) for b, n in zip(begin.tolist(), result, strict=True))]
 
 
@@ -327,10 +325,7 @@ def _gather_samples() -> list[Any]:
 )
 def gather_p(params: Array, indices: Array, *, axis: int, batch_dims: int) -> Any:
     """Slices of params along `axis` at indices. t[*p], i[*q] -> t[*p before axis, *q, *p after axis]."""
-    try:
-        _gathered(params.shape, indices.shape, axis, batch_dims)
-    except ValueError as error:
-        raise invalid(str(error)) from None
+    validated(_gathered, params.shape, indices.shape, axis, batch_dims)
     axis %= params.ndim
     n = params.shape[axis]
     if indices.size and (np.minimum.reduce(indices, axis=None) < 0 or np.maximum.reduce(indices, axis=None) >= n):
@@ -352,7 +347,7 @@ def gather_p(params: Array, indices: Array, *, axis: int, batch_dims: int) -> An
 
 
 def _four_axes(params: tuple[int, ...], indices: Array, axis: int, batch_dims: int) -> tuple[Any, Any]:
-    """What is gathered from as [batch, before the axis, axis, after it], and the three indices that take from it.
+    """The tensor gathered from as [batch, before the axis, axis, after it], and the three indices that take from it.
 
     NumPy allows fewer indices than axes, and its `ufunc.at` crashes above 32 of them (2.4).
     """
@@ -490,10 +485,7 @@ def one_hot_p(indices: Array, on_value: Array, off_value: Array, *, depth: int, 
         raise invalid(f"depth must be non-negative, got: {depth}")
     if depth > MOST:  # NumPy's range of the largest numbers is empty
         raise ResourceExhaustedError(None, None, f"OOM when allocating tensor of depth {depth}")
-    try:
-        _one_hot_shape(indices.shape, depth, axis)
-    except ValueError as error:
-        raise invalid(str(error)) from None
+    validated(_one_hot_shape, indices.shape, depth, axis)
     at = indices.ndim if axis == -1 else axis
     chosen = indices.reshape((*indices.shape[:at], 1, *indices.shape[at:]))
     line = np.arange(depth)

@@ -28,7 +28,7 @@ def _special() -> Any:
 
 
 def _density(a: Any, x: Any) -> Any:
-    """What igamma(a, x) grows by with x."""
+    """The derivative of igamma(a, x) with respect to x."""
     return exp(-x + (a - 1) * log(x) - lgamma(a))
 
 
@@ -228,7 +228,7 @@ def _infer_beta(a: Aval, b: Aval, x: Aval) -> Aval:
 
 
 def _unlike_shapes(a: Any, b: Any, x: Any) -> str | None:
-    """What is wrong with shapes that are not one shape, scalars apart; None if nothing is."""
+    """Tell what is wrong with shapes that are not one shape, scalars apart; None if nothing is."""
     for name, one, other_name, other in (("a", a, "b", b), ("a", a, "x", x), ("b", b, "x", x)):
         if not one or not other:  # a scalar, or unknown
             continue

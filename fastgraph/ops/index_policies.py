@@ -39,7 +39,7 @@ def _inside(indices: Any, dims: Any) -> Any:
 
 
 def gathered(gather: Callable[..., Any], params: Any, indices: Any) -> Any:
-    """What `gather` gives, zeros (or empty strings) where an index vector is out of range."""
+    """The result of `gather`, zeros (or empty strings) where an index vector is out of range."""
     fits = _inside(indices, shape(params, int64))
     found = gather(params, select(expand_dims(fits, -1), indices, zeros_like(indices)))
     places, dims = shape(fits), shape(found)

@@ -16,13 +16,12 @@ import numpy as np
 import fastgraph.core.base.dtype as dtypes
 import fastgraph.core.op_errors as op_errors
 from fastgraph.core.base.shapes import Aval
-from fastgraph.core.registry import Primitive, public_function, register
-from fastgraph.core.tensor import EagerTensor, Tensor, bind, convert, current_trace, get_slot, register_slot
+from fastgraph.core.registry import public_function
+from fastgraph.core.tensor import EagerTensor, Tensor, convert, current_trace, get_slot, register_slot
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import whole
-from fastgraph.ops.families import misuse, public, shape_text
+from fastgraph.ops.families import Array, body_of, misuse, movement, public, shape_text, validated
 from fastgraph.ops.runtime_checks import checked, with_extents
-from fastgraph.ops.value_inference import following
 
 Spec = tuple[tuple[Any, ...], ...]
 Part = tuple[Any, ...]  # of one source axis: ("i", start) or ("s", start, stop, step); numbers may be None or "t"
@@ -50,7 +49,7 @@ def getitem(tensor: Tensor, key: Any) -> Any:
 
 
 def _check_dtypes(parts: Sequence[Any]) -> None:
-    """What is wrong with a key's tensors of several integer types: all starts are of one, and all ends, and all steps.
+    """Check a key's tensors for several integer types: all starts are of one, and all ends, and all steps.
 
     Of the three, those of a slice that are not given follow the slice's own tensors; int64 anywhere widens the others.
     """
@@ -87,8 +86,8 @@ def _own_dtype(number: Any) -> Any:
 
 def _apply(tensor: Tensor, spec: Spec, positions: list[Any]) -> Any:
     if any(item[0] == "s" and "t" in item for item in spec):
-        return bind(strided_slice_dynamic, (tensor, get_slot("pack")(_same_dtype(positions))), {"spec": spec})
-    return bind(strided_slice, (tensor, *_same_dtype(positions)), {"spec": spec})
+        return strided_slice_dynamic(tensor, get_slot("pack")(_same_dtype(positions)), spec=spec)
+    return strided_slice_p(tensor, *_same_dtype(positions), spec=spec)
 
 
 def _is_mask(key: Any) -> bool:
@@ -225,26 +224,12 @@ def numpy_key(spec: Spec, shape: tuple[int, ...]) -> tuple[Any, ...]:
 
     InvalidArgumentError if it does not fit.
     """
-    try:
-        sliced_shape(spec, shape)
-    except ValueError as error:
-        raise InvalidArgumentError(None, None, str(error)) from None
+    validated(sliced_shape, spec, shape)
     make: dict[str, Callable[..., Any]] = {"n": lambda: None, "e": lambda: Ellipsis, "i": lambda n: n, "s": slice}
     return tuple([make[item[0]](*item[1:]) for item in spec])
 
 
 # ---- kernels ---------------------------------------------------------------------------------------------------------
-
-
-def _slice_body(x: np.ndarray[Any, Any], *positions: Any, spec: Spec) -> np.ndarray[Any, Any]:
-    part = x[numpy_key(fill_in(spec, position_values(positions)), x.shape)]
-    return part if isinstance(part, np.ndarray) else np.asarray(part, x.dtype)
-
-
-def _grad_body(dy: np.ndarray[Any, Any], x: np.ndarray[Any, Any], *positions: Any, spec: Spec) -> np.ndarray[Any, Any]:
-    dx = np.zeros(x.shape, dy.dtype)
-    dx[numpy_key(fill_in(spec, position_values(positions)), x.shape)] = dy
-    return dx
 
 
 def position_values(positions: Sequence[np.ndarray[Any, Any]]) -> list[int]:
@@ -272,11 +257,7 @@ def _grad_infer(dy: Aval, x: Aval, *positions: Aval, spec: Spec) -> Aval:
 
 
 def _slice_vjp(dy: Any, x: Any, positions: Any, spec: Spec) -> Any:
-    return bind(strided_slice_grad, (dy, x, *positions), {"spec": spec})
-
-
-def _slice_grad_vjp(dy: Any, positions: Any, spec: Spec) -> Any:
-    return bind(strided_slice, (dy, *positions), {"spec": spec})
+    return strided_slice_grad(dy, x, *positions, spec=spec)
 
 
 # ---- lowering --------------------------------------------------------------------------------------------------------
@@ -422,69 +403,50 @@ def _error_samples() -> list[Any]:
     ]
 
 
-strided_slice = register(
-    Primitive(
-        "strided_slice",
-        op_type="StridedSlice",
-        node_name="strided_slice/",
-        body=_slice_body,
-        infer=following(_slice_infer, _slice_body, "strided_slice"),
-        inputs=("x", "*positions"),
-        attrs=("spec",),
-        groups=("T", "Index"),
-        dtypes={"Index": (dtypes.int32, dtypes.int64)},
-        vjp={"x": _slice_vjp},
-        lower=_slice_lower,
-        family="movement",
-        samples=_samples,
-        error_samples=_error_samples,
-        domain=None,
-        reason=None,
-    )
+@movement(
+    node_name="strided_slice/",
+    infer=_slice_infer,
+    groups=("T", "Index"),
+    dtypes={"Index": "index"},
+    vjp={"x": _slice_vjp},
+    lower=_slice_lower,
+    samples=_samples,
+    error_samples=_error_samples,
 )
+def strided_slice_p(x: Array, *positions: Array, spec: Spec) -> Array:
+    """The part of x that a spec says; `positions` stand where it says "t". t[*s], i[] ... -> t[*r]."""
+    part = x[numpy_key(fill_in(spec, position_values(positions)), x.shape)]
+    return part if isinstance(part, np.ndarray) else np.asarray(part, x.dtype)
 
-strided_slice_grad = register(
-    Primitive(
-        "strided_slice_grad",
-        op_type="StridedSliceGrad",
-        body=_grad_body,
-        infer=_grad_infer,
-        inputs=("dy", "x", "*positions"),
-        attrs=("spec",),
-        groups=("T", "-", "Index"),
-        dtypes={"Index": (dtypes.int32, dtypes.int64)},
-        vjp={"dy": _slice_grad_vjp},
-        lower=_grad_lower,
-        family="movement",
-        samples=_grad_samples,
-        error_samples=None,
-        domain=None,
-        reason=None,
-    )
-)
 
-# With tensors as bounds of slices the shape of the result is data; `positions` is one vector, in the spec's order.
-strided_slice_dynamic = register(
-    Primitive(
-        "strided_slice_dynamic",
-        op_type="StridedSlice",
-        node_name="strided_slice/",
-        body=_slice_body,
-        infer=following(_slice_infer, _slice_body, "strided_slice_dynamic"),
-        inputs=("x", "positions"),
-        attrs=("spec",),
-        groups=("T", "Index"),
-        dtypes={"Index": (dtypes.int32, dtypes.int64)},
-        vjp={"x": lambda dy, x, positions, spec: _slice_vjp(dy, x, (positions,), spec)},
-        lower=_slice_lower,
-        shape_inputs=(1,),
-        family="movement",
-        samples=None,
-        error_samples=None,
-        domain=None,
-        reason=None,
-    )
+@movement(
+    infer=_grad_infer,
+    groups=("T", "-", "Index"),
+    dtypes={"Index": "index"},
+    vjp={"dy": lambda dy, positions, spec: strided_slice_p(dy, *positions, spec=spec)},
+    lower=_grad_lower,
+    samples=_grad_samples,
 )
+def strided_slice_grad(dy: Array, x: Array, *positions: Array, spec: Spec) -> Array:
+    """dy where strided_slice takes it from an x of this shape, 0 elsewhere. t[*r], t[*s], i[] ... -> t[*s]."""
+    dx = np.zeros(x.shape, dy.dtype)
+    dx[numpy_key(fill_in(spec, position_values(positions)), x.shape)] = dy
+    return dx
+
+
+@movement(
+    op="StridedSlice",
+    node_name="strided_slice/",
+    infer=_slice_infer,
+    groups=("T", "Index"),
+    dtypes={"Index": "index"},
+    vjp={"x": lambda dy, x, positions, spec: _slice_vjp(dy, x, (positions,), spec)},
+    lower=_slice_lower,
+    shape_inputs=(1,),
+)
+def strided_slice_dynamic(x: Array, positions: Array, *, spec: Spec) -> Array:
+    """strided_slice with tensors as bounds of slices: the shape of the result is data. t[*s], i[n] -> t[*r]."""
+    return body_of(strided_slice_p)(x, positions, spec=spec)  # type: ignore[no-any-return]
 
 
 # ---- the public op ---------------------------------------------------------------------------------------------------
@@ -545,7 +507,7 @@ def _refused(text: str) -> Exception:
 
 
 @public("strided_slice")
-def strided_slice_public(
+def strided_slice(
     input_: Any,
     begin: Any,
     end: Any,
@@ -616,4 +578,4 @@ def strided_slice_public(
 
 
 register_slot("getitem", getitem)
-register_slot("strided_slice", strided_slice)
+register_slot("strided_slice", strided_slice_p.primitive)  # type: ignore[attr-defined]

@@ -15,13 +15,12 @@ from fastgraph.core.native.matmul import scipy_functions
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, named
 from fastgraph.ops.elementwise import cast, complex_of, conj, imag, widened, zeros_like
-from fastgraph.ops.families import Array, Dims, custom, invalid, misuse, public
+from fastgraph.ops.families import Array, Dims, custom, invalid, misuse, public, validated
 from fastgraph.ops.matmul import matmul
 from fastgraph.ops.matrix_checks import (
     FLOATS,
     LAPACK,
     all_finite,
-    checked,
     drawn,
     eliminated,
     invertible,
@@ -58,7 +57,7 @@ from fastgraph.ops.precise_sums import is_half
 )
 def inv_p(input: Array) -> Any:
     """Inverse matrices. t[*b, n, n] -> t[*b, n, n]."""
-    checked(square_shape, input.shape)
+    validated(square_shape, input.shape)
     try:
         if not all_finite(input).all():
             return _solved(input, np.broadcast_to(np.eye(input.shape[-1], dtype=input.dtype), input.shape))
@@ -68,7 +67,7 @@ def inv_p(input: Array) -> Any:
 
 
 def _solved(a: Array, b: Array) -> Array:
-    """What solves a x = b, some of a being infinite or NaN. Raises: LinAlgError if a pivot is 0, or the first NaN."""
+    """Solve a x = b, some of a being infinite or NaN. Raises: LinAlgError if a pivot is 0, or the first NaN."""
     n = a.shape[-1]
     packed, perm, _ = eliminated(widened(a).reshape(-1, n, n))
     if not invertible(packed):
@@ -111,7 +110,7 @@ def det(input: Array) -> Any:
 
     Raises: InvalidArgumentError for what is not square. Source: tf.linalg.det.
     """
-    checked(square_shape, input.shape)
+    validated(square_shape, input.shape)
     found = np.asarray(np.linalg.det(widened(input)))
     if not (finite := all_finite(input)).all():
         packed, _, exchanges = eliminated(widened(input)[~finite])
@@ -148,7 +147,7 @@ def _slogdet_grad(dys: Any, input: Any, outs: Any) -> dict[str, Any]:
 )
 def slogdet_p(input: Array) -> Any:
     """Sign, or phase, and logarithm of the absolute value of determinants. t[*b, n, n] -> t[*b], f[*b]."""
-    checked(square_shape, input.shape)
+    validated(square_shape, input.shape)
     sign, logarithm = map(np.asarray, np.linalg.slogdet(widened(input)))
     if not (finite := all_finite(input)).all():
         packed, _, exchanges = eliminated(widened(input)[~finite])
@@ -224,7 +223,7 @@ def _solve_errors() -> list[Any]:
 )
 def solve_p(matrix: Array, rhs: Array, *, adjoint: bool) -> Any:
     """x with matrix x = rhs, or with its adjoint. t[*b, n, n], t[*b, n, k] -> t[*b, n, k]."""
-    checked(solved_shape, matrix.shape, rhs.shape)
+    validated(solved_shape, matrix.shape, rhs.shape)
     a = np.conj(np.swapaxes(matrix, -1, -2)) if adjoint else matrix
     try:
         if not all_finite(a).all():
@@ -334,7 +333,7 @@ def _triangular_errors() -> list[Any]:
 )
 def triangular_solve_p(matrix: Array, rhs: Array, *, lower: bool, adjoint: bool) -> Any:
     """x with matrix x = rhs, one triangle of the matrix being read. t[*b, n, n], t[*b, n, k] -> t[*b, n, k]."""
-    dims = checked(triangular_shape, matrix.shape, rhs.shape, lower, adjoint)
+    dims = validated(triangular_shape, matrix.shape, rhs.shape, lower, adjoint)
     a, b = spread_to(widened(matrix), dims[:-2]), spread_to(widened(rhs), dims[:-2])
     return substituted(a, b, lower, adjoint).reshape(dims).astype(rhs.dtype, copy=False)
 

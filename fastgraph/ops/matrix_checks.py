@@ -1,4 +1,4 @@
-"""What the ops on whole matrices share: checks of shapes, half floats and NaN, products with adjoints, triangles.
+"""Parts that ops on whole matrices share: checks of shapes, half floats and NaN, products with adjoints, triangles.
 
 Rule: matrices stand in the last two axes; all axes before them are batches, of any number, and may be empty.
 """
@@ -13,7 +13,7 @@ import numpy as np
 
 from fastgraph.core.tensor import current_trace
 from fastgraph.ops.elementwise import cast, ones_like, zeros_like
-from fastgraph.ops.families import Array, Dims, invalid, shape_text
+from fastgraph.ops.families import Array, Dims, shape_text
 from fastgraph.ops.matmul import matmul
 from fastgraph.ops.matrix_diagonals import diag_part, matrix_band_part, matrix_transpose, set_diag
 from fastgraph.ops.movement import expand_dims
@@ -23,14 +23,6 @@ LAPACK = "a factorization: its order of work depends on data, and LAPACK's is as
 FLOATS = "float64 float32 float16 complex64 complex128"
 
 # ---- shapes ---------------------------------------------------------------------------------------------------------
-
-
-def checked(check: Callable[..., Any], *args: Any) -> Any:
-    """What a check of shapes returns; its ValueError as an op raises it."""
-    try:
-        return check(*args)
-    except ValueError as error:
-        raise invalid(str(error)) from None
 
 
 def matrix_shape(shape: Dims, position: int | None = 0) -> Dims:
@@ -212,7 +204,7 @@ def square_samples(
 
 
 def square_errors(error: Any, **attrs: Any) -> list[Any]:
-    """What is no square matrix."""
+    """Rows of errors for what is no square matrix."""
     return [
         ((np.ones([3]),), attrs, error, "Input tensor 0 must have rank >= 2, got 1"),
         ((np.ones([2, 3]),), attrs, error, "Input matrix must be square."),
@@ -264,7 +256,7 @@ def invertible(packed: Array) -> bool:
 
 
 def substitute_back(packed: Array, rhs: Array) -> Array:
-    """What solves L U x = rhs, every product taken. t[p, n, n], t[p, n, k] -> t[p, n, k]."""
+    """The solution of L U x = rhs, every product taken. t[p, n, n], t[p, n, k] -> t[p, n, k]."""
     x, n = np.array(rhs), packed.shape[-1]
     with np.errstate(all="ignore"):
         for i in range(n):

@@ -20,7 +20,7 @@ from fastgraph.ops.arguments import as_tensor, known_axes, known_axis, named, of
 from fastgraph.ops.comparison import logical_and, logical_or
 from fastgraph.ops.creation import range_, zeros
 from fastgraph.ops.elementwise import conj, select, zeros_like
-from fastgraph.ops.families import Array, Dims, invalid, misuse, movement, public, shape_text
+from fastgraph.ops.families import Array, Dims, invalid, misuse, movement, public, shape_text, validated
 from fastgraph.ops.joining import stack, unstack
 from fastgraph.ops.matmul import extents_of, product_of
 from fastgraph.ops.movement import expand_dims_p, reshape, transpose_p
@@ -58,14 +58,6 @@ def _check_span(k: Span, rows: int | None, columns: int | None) -> None:
 def _check_rank(shape: Sequence[int | None]) -> None:
     if len(shape) < 2:
         raise ValueError(f"input must be at least 2-dim, received shape: {shape_text(shape)}")
-
-
-def _valued(check: Any, *args: Any) -> Any:
-    """What a check returns; its ValueError as an op raises it."""
-    try:
-        return check(*args)
-    except ValueError as error:
-        raise invalid(str(error)) from None
 
 
 def _place(b: Any, d: Any, k: Span, align: str, rows: Any, columns: Any, longest: Any) -> tuple[Any, Any]:
@@ -163,7 +155,7 @@ def _diag_samples() -> list[Any]:
 )
 def matrix_diag(diagonal: Array, padding: Array, *, k: Span, rows: int, columns: int, align: str) -> Any:
     """Matrices of `padding` with the diagonals given. t[*s, (n,) m], t[] -> t[*s, rows, columns]."""
-    dims = _valued(_diag_shape, diagonal.shape, k, rows, columns)
+    dims = validated(_diag_shape, diagonal.shape, k, rows, columns)
     result = np.full(dims, padding, diagonal.dtype)
     for d in range(k[0], k[1] + 1):
         own = diagonal if k[0] == k[1] else diagonal[..., k[1] - d, :]
@@ -252,7 +244,7 @@ def _shaped_diag(dy: Any, x_shape: Any, k: Span, align: str) -> Any:
 )
 def matrix_diag_part(input: Array, padding: Array, *, k: Span, align: str) -> Any:
     """The diagonals k of matrices, padded to one length. t[*s, rows, columns], t[] -> t[*s, (n,) m]."""
-    dims = _valued(_part_shape, input.shape, k)
+    dims = validated(_part_shape, input.shape, k)
     result = np.full((*input.shape[:-2], k[1] - k[0] + 1, dims[-1]), padding, input.dtype)
     for d in range(k[0], k[1] + 1):
         n = _length(d, *input.shape[-2:])
@@ -331,7 +323,7 @@ def _set_samples() -> list[Any]:
 )
 def matrix_set_diag(input: Array, diagonal: Array, *, k: Span, align: str) -> Any:
     """Matrices with their diagonals k replaced. t[*s, rows, columns], t[*s, (n,) m] -> t[*s, rows, columns]."""
-    _valued(_set_shape, input.shape, diagonal.shape, k)
+    validated(_set_shape, input.shape, diagonal.shape, k)
     result = np.array(input)
     for d in range(k[0], k[1] + 1):
         own = diagonal if k[0] == k[1] else diagonal[..., k[1] - d, :]
@@ -391,7 +383,7 @@ def _lower_band(b: Any, node: Any) -> list[Any]:
 )
 def matrix_band_part(input: Array, *, lower: int, upper: int) -> Any:
     """Matrices with zeros outside a band of diagonals; a negative number of them means all. t[*s, m, n] -> same."""
-    _valued(_check_band, input.shape, lower, upper)
+    validated(_check_band, input.shape, lower, upper)
     below = np.arange(input.shape[-2])[:, None] - np.arange(input.shape[-1])
     inside = ((below <= lower) | (lower < 0)) & ((-below <= upper) | (upper < 0))
     return np.where(inside, input, np.zeros((), input.dtype))
@@ -571,7 +563,7 @@ def _exchanged(shape: Dims) -> Dims:
 )
 def swap_last(a: Array) -> Any:
     """Matrices with rows and columns exchanged, for tensors of unknown rank. t[*s, m, n] -> t[*s, n, m]."""
-    _valued(_exchanged, a.shape)
+    validated(_exchanged, a.shape)
     return np.swapaxes(a, -1, -2)
 
 

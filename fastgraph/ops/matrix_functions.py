@@ -18,7 +18,7 @@ from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, named, of_dtypes
 from fastgraph.ops.comparison import not_equal
 from fastgraph.ops.elementwise import abs, cast, maximum, ones_like_p, select, stop_gradient, widened, zeros_like
-from fastgraph.ops.families import Array, custom, public
+from fastgraph.ops.families import Array, custom, public, validated
 from fastgraph.ops.gathering import dim
 from fastgraph.ops.joining import concat
 from fastgraph.ops.linear_solvers import substituted
@@ -26,7 +26,6 @@ from fastgraph.ops.matrix_checks import (
     FLOATS,
     LAPACK,
     adjoint,
-    checked,
     drawn,
     is_number,
     square_errors,
@@ -110,7 +109,7 @@ def _exponentials(x: Array) -> Array:
 )
 def expm_p(input: Array) -> Any:
     """Exponentials of matrices. t[*b, n, n] -> t[*b, n, n]."""
-    checked(square_shape, input.shape)
+    validated(square_shape, input.shape)
     found = _finite(_exponentials, stacked(widened(input)))
     return found.reshape(input.shape).astype(input.dtype, copy=False)
 
@@ -207,7 +206,7 @@ def sqrtm(input: Array) -> Any:
 
     t[*b, n, n] -> t[*b, n, n]. Raises: InvalidArgumentError for what is not square. Source: tf.linalg.sqrtm.
     """
-    checked(square_shape, input.shape)
+    validated(square_shape, input.shape)
     found = _finite(_roots, stacked(widened(input)))
     return found.reshape(input.shape).astype(input.dtype, copy=False)
 
@@ -259,7 +258,7 @@ def logm(input: Array) -> Any:
     c[*b, n, n] -> c[*b, n, n]. Raises: InvalidArgumentError for what is not square or not complex.
     Source: tf.linalg.logm.
     """
-    checked(square_shape, input.shape)
+    validated(square_shape, input.shape)
     found = _finite(_logarithms, stacked(input))
     return np.where(is_number(found)[:, None, None], found, found.dtype.type(complex(np.nan, np.nan))).reshape(
         input.shape

@@ -29,6 +29,7 @@ from fastgraph.ops.families import (
     movement,
     public,
     shape_text,
+    validated,
 )
 from fastgraph.ops.precise_sums import block_sum
 from fastgraph.ops.value_inference import of_elements
@@ -143,10 +144,7 @@ def reshape_p(tensor: Array, *, shape: tuple[int, ...]) -> Any:
             pass  # NumPy's rules for sizes of 0, and its words, are other ones
     if too_many(shape):
         raise invalid(f"Shape [{', '.join(map(str, shape))}] has too many elements")
-    try:
-        return tensor.reshape(_reshaped(tensor.shape, shape))
-    except ValueError as error:
-        raise invalid(str(error)) from None
+    return tensor.reshape(validated(_reshaped, tensor.shape, shape))
 
 
 def _infer_reshape_dynamic(tensor: Aval, shape: Aval) -> Aval:
@@ -318,12 +316,9 @@ def _infer_expand(input: Aval, *, axes: tuple[int, ...]) -> Aval:
 )
 def expand_dims_p(input: Array, *, axes: tuple[int, ...]) -> Any:
     """input with new axes of size 1 at the positions `axes` of the result. t[*s] -> t[*s with ones]."""
-    try:
-        new = _expanded_rank(input.ndim, axes)
-        old = iter(input.shape)
-        return input.reshape([1 if i in new else next(old) for i in range(input.ndim + len(new))])
-    except ValueError as error:
-        raise invalid(str(error)) from None
+    new = validated(_expanded_rank, input.ndim, axes)
+    old = iter(input.shape)
+    return input.reshape([1 if i in new else next(old) for i in range(input.ndim + len(new))])
 
 
 _EXPAND_DIMS = expand_dims_p.primitive  # type: ignore[attr-defined]
@@ -376,10 +371,7 @@ def _infer_squeeze(input: Aval, *, axes: tuple[int, ...]) -> Aval:
 )
 def squeeze_p(input: Array, *, axes: tuple[int, ...]) -> Any:
     """input without the axes `axes` (none given: all) of size 1. t[*s] -> t[*s without ones]."""
-    try:
-        gone = _squeezed(input.shape, axes)
-    except ValueError as error:
-        raise invalid(str(error)) from None
+    gone = validated(_squeezed, input.shape, axes)
     return input.reshape([n for i, n in enumerate(input.shape) if (i not in gone if axes else n != 1)])
 
 
@@ -460,10 +452,7 @@ def _lower_broadcast(b: Any, node: Any) -> list[Any]:
 )
 def broadcast_to_p(input: Array, *, shape: tuple[int, ...]) -> Any:
     """input repeated along axes of size 1 and new leading axes to `shape`. t[*s] -> t[*shape]."""
-    try:
-        _check_broadcast(input.shape, shape)
-    except ValueError as error:
-        raise invalid(str(error)) from None
+    validated(_check_broadcast, input.shape, shape)
     return np.broadcast_to(input, shape)
 
 
@@ -545,7 +534,7 @@ def _lower_sum_to(b: Any, node: Any) -> list[Any]:
 
 
 def _summed(dy: Aval, shape: Dims) -> Aval:
-    """What sums to `shape`. ValueError if it could not have been broadcast to dy: whether an extent is 1 matters."""
+    """Sum dy to `shape`. ValueError if it could not have been broadcast to dy: whether an extent is 1 matters."""
     if dy.shape is not None and shape is not None:
         lead = len(dy.shape) - len(shape)
         if lead < 0 or any(

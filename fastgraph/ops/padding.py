@@ -19,7 +19,7 @@ from fastgraph.errors import InvalidArgumentError, ResourceExhaustedError
 from fastgraph.ops.arguments import as_tensor, extents, known_axes, known_value, named, of_dtypes, preferred, word
 from fastgraph.ops.creation import fill, range_
 from fastgraph.ops.elementwise import cast, maximum, minimum, select
-from fastgraph.ops.families import Array, canonical_axis, invalid, misuse, movement, public, shape_text
+from fastgraph.ops.families import Array, canonical_axis, invalid, misuse, movement, public, shape_text, validated
 from fastgraph.ops.gathering import dim, gather, slice_tensor
 from fastgraph.ops.joining import concat, stack, unstack
 from fastgraph.ops.movement import broadcast_to, expand_dims_p, reshape, shape, squeeze_p
@@ -95,10 +95,7 @@ def _pad_grad(dy: Any, input_shape: Any, paddings: Paddings) -> Any:
 )
 def pad_p(input: Array, constant: Array, *, paddings: Paddings) -> Any:
     """input with `constant` before and after along each axis. t[*s], t[] -> t[*r]."""
-    try:
-        dims: Any = _padded(input.shape, paddings)
-    except ValueError as error:
-        raise invalid(str(error)) from None
+    dims: Any = validated(_padded, input.shape, paddings)
     result = np.full(dims, constant, input.dtype)
     result[tuple(slice(a, a + n) for n, (a, _) in zip(input.shape, paddings, strict=True))] = input
     return result
@@ -200,10 +197,7 @@ def _set_into(x: Any, axis: int, start: Any, n: Any) -> Any:
 )
 def mirror_pad_p(input: Array, *, paddings: Paddings, mode: str) -> Any:
     """input with its own elements, mirrored, before and after along each axis. t[*s] -> t[*r]."""
-    try:
-        _mirrored(input.shape, paddings, mode)
-    except ValueError as error:
-        raise invalid(str(error)) from None
+    validated(_mirrored, input.shape, paddings, mode)
     return np.pad(input, paddings, mode="reflect" if mode == "REFLECT" else "symmetric")
 
 
@@ -389,10 +383,7 @@ def _lower_reverse(b: Any, node: Any) -> list[Any]:
 )
 def reverse_p(tensor: Array, *, axes: tuple[int, ...]) -> Any:
     """tensor read backwards along `axes`. t[*s] -> t[*s]."""
-    try:
-        return np.flip(tensor, tuple(_reversed_axes(axes, tensor.ndim)))
-    except ValueError as error:
-        raise invalid(str(error)) from None
+    return np.flip(tensor, tuple(validated(_reversed_axes, axes, tensor.ndim)))
 
 
 @public("reverse")

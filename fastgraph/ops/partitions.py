@@ -152,7 +152,7 @@ def dynamic_stitch(indices: Any, data: Any, name: str | None = None) -> Any:
 
 
 class IsotonicRegression(NamedTuple):
-    """What isotonic_regression gives."""
+    """Results of isotonic_regression."""
 
     output: Any
     segments: Any
@@ -335,7 +335,7 @@ def sobol_sample(dim: Any, num_results: Any, skip: Any = 0, dtype: Any = float32
 
 
 class ApproxTopK(NamedTuple):
-    """What approx_max_k and approx_min_k give."""
+    """Results of approx_max_k and approx_min_k."""
 
     values: Any
     indices: Any

@@ -155,7 +155,7 @@ def extract_volume_patches(input: Any, ksizes: Any, strides: Any, padding: str, 
 
 
 class MaxPoolWithArgmax(NamedTuple):
-    """What max_pool_with_argmax gives."""
+    """Results of max_pool_with_argmax."""
 
     output: Any
     argmax: Any

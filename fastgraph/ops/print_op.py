@@ -115,7 +115,7 @@ _streams: dict[str, Any] = {}  # open files that were given to print, by the nam
 
 
 def _stream_name(stream: Any) -> str:
-    """What stands for `output_stream` in an attribute. ValueError for what is no stream."""
+    """The word for `output_stream` in an attribute. ValueError for what is no stream."""
     if stream is sys.stderr or stream is sys.__stderr__:
         return "stderr"
     if stream is sys.stdout or stream is sys.__stdout__:
@@ -182,7 +182,7 @@ def print_p(
 
 
 class _Place:
-    """What stands for a tensor, or for a composite of tensors, while the structure around it is formatted."""
+    """A placeholder for a tensor, or for a composite of tensors, while the structure around it is formatted."""
 
     def __init__(self, text: str) -> None:
         self.text = text

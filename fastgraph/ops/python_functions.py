@@ -111,7 +111,7 @@ def _array(value: Any) -> Any:
 
 
 class _Key(str):
-    """What names the function among a node's attributes; it holds the function as long as there is such a node."""
+    """The name of a function among a node's attributes; it holds the function as long as there is such a node."""
 
     __slots__ = ("called",)
 
@@ -195,7 +195,7 @@ def _taped(called: _Called, inputs: Sequence[Any]) -> tuple[Any, Sequence[Any], 
     infer=_infer_taped, groups=("-",), n_outputs=None, effect="host", vjp_all=_vjp, reason="it calls a Python function"
 )
 def eager_py_func_p(*values: Array, key: str, dtypes: tuple[str, ...]) -> Any:
-    """What a Python function makes of tensors, and the number under which the tape of this run is kept."""
+    """Call a Python function with tensors: its results, and the number under which the tape of this run is kept."""
     called: _Called = key.called  # type: ignore[attr-defined]
     called.dtypes = called.dtypes or [as_dtype(name) for name in dtypes]
     ticket = -1
@@ -215,7 +215,7 @@ def eager_py_func_p(*values: Array, key: str, dtypes: tuple[str, ...]) -> Any:
 
 @custom(infer=_infer, groups=("-",), n_outputs=None, effect="host", reason="it calls a Python function")
 def py_func_p(*values: Array, key: str, dtypes: tuple[str, ...]) -> Any:
-    """What a Python function makes of arrays."""
+    """Call a Python function with arrays: its results."""
     with init_scope():
         return tuple([np.asarray(tensor) for tensor in key.called.arrays(values)])  # type: ignore[attr-defined]
 
@@ -259,7 +259,7 @@ def _callable(func: Any) -> None:
 
 @public("py_function")
 def py_function(func: Any = None, inp: Any = None, Tout: Any = None, name: str | None = None) -> Any:
-    """What the Python function `func` makes of eager tensors, called anew whenever a graph comes to this place.
+    """Results of the Python function `func` for eager tensors, called anew whenever a graph comes to this place.
 
     `Tout` is the dtype or spec of the result, or a list of them (empty: func is called for its effects). Tensors,
     ragged and sparse ones too, may go in and out; gradients flow, to any order, through what func computes.
@@ -314,7 +314,7 @@ def _eager_results(func: Callable[..., Any], inputs: Sequence[Any], specs: Seque
 def numpy_function(
     func: Any = None, inp: Any = None, Tout: Any = None, stateful: bool = True, name: str | None = None
 ) -> Any:
-    """What the Python function `func` makes of NumPy arrays, called anew whenever a graph comes to this place.
+    """Results of the Python function `func` for NumPy arrays, called anew whenever a graph comes to this place.
 
     `Tout` is the dtype of the result, or a list of them. There is no gradient; `stateful` changes nothing. Outside a
     graph what func raises is raised as it is, and results keep their dtypes.

@@ -32,7 +32,7 @@ from fastgraph.core.tensor import cell_assign, cell_read, current_state, current
 from fastgraph.ops.arguments import Extents, as_tensor, named, not_allowed
 from fastgraph.ops.creation import check_dims
 from fastgraph.ops.elementwise import cast
-from fastgraph.ops.families import Array, Dims, body_of, custom, invalid, misuse, shape_text
+from fastgraph.ops.families import Array, Dims, body_of, custom, invalid, misuse, shape_text, validated
 from fastgraph.ops.movement import shape_of_value
 from fastgraph.ops.reduction import reduce_prod
 
@@ -166,7 +166,7 @@ def state_of_seed(seed: Array) -> Any:
 
 
 class Source:
-    """What an op takes its state from."""
+    """A source of an op's state."""
 
     def blocks(self, n: Any) -> Any:
         """The state whose next n blocks (an int or a scalar tensor) are the caller's, i64[3]."""
@@ -204,7 +204,7 @@ class Held(Source):
 
 
 class Stateless(Source):
-    """What follows from a seed i[2] alone: the same for the same seed. Arrays are taken as int64, as are lists."""
+    """State that follows from a seed i[2] alone: the same for the same seed. Arrays and lists are taken as int64."""
 
     def __init__(self, seed: Any) -> None:
         seed = convert_to_tensor(seed, dtype_hint=int64)
@@ -368,10 +368,7 @@ def as_vector(size: Extents) -> Any:
 def checked_size(shape: Array) -> tuple[int, ...]:
     """A shape given as an array. Raises: InvalidArgumentError for a negative extent or too many elements."""
     size = tuple(shape.tolist())
-    try:
-        check_dims(size)
-    except ValueError as error:
-        raise invalid(str(error)) from None
+    validated(check_dims, size)
     return size
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from fastgraph.core.base.dtype import DType, as_dtype, float64, int64
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.op_errors import message_name
+from fastgraph.core.registry import public_function
 from fastgraph.core.tensor import Tensor, current_trace
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, known_axis, named, static_axes
@@ -117,14 +118,14 @@ _EXTREME_VJP = dict(x=lambda dy, x, out, axes, keepdims: _extreme_grad(dy, x, ou
 
 
 def lowest(dtype: np.dtype[Any]) -> Any:
-    """What a maximum of no elements is: -inf, or the least integer."""
+    """The maximum of no elements: -inf, or the least integer."""
     if dtype.kind in "iu":
         return np.iinfo(dtype).min
     return False if dtype.kind == "b" else np.asarray(-np.inf, dtype)
 
 
 def highest(dtype: np.dtype[Any]) -> Any:
-    """What a minimum of no elements is: inf, or the greatest integer."""
+    """The minimum of no elements: inf, or the greatest integer."""
     if dtype.kind in "iu":
         return np.iinfo(dtype).max
     return True if dtype.kind == "b" else np.asarray(np.inf, dtype)
@@ -447,12 +448,11 @@ def reduce_euclidean_norm(input_tensor: Any, axis: Any = None, keepdims: bool = 
 
 def _spectral_norm(x: Any, axis: Any, keep: bool, name: str | None) -> Any:
     """The greatest singular values of the matrices that lie along two axes. t[*s] -> r[*r]."""
-    from fastgraph.ops.svd_and_eigen import svd  # which is built on this module
-
     if x.shape.rank is None:
         raise NotImplementedError("norm: the matrix norm 2 needs a tensor of known rank")
     at = canonical_axes(axis, x.shape.rank)
     others = [i for i in range(x.shape.rank) if i not in at]
+    svd = public_function("linalg.svd")  # whose module is built on this one
     greatest = reduce_max(svd(transpose(x, [*others, *at]), compute_uv=False), -1, name=name)
     for i in sorted(at) if keep else ():
         greatest = expand_dims_p(greatest, axes=(i,))

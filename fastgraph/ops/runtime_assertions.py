@@ -231,7 +231,7 @@ def _short(x: Any, summarize: int) -> str:
 
 
 def _called(argument: str, value: Any) -> str:
-    """What stands before the elements of an argument: its name in the graph, where it has one."""
+    """The word before the elements of an argument: its name in the graph, where it has one."""
     name = getattr(value, "name", None)
     return f"{argument} ({name}) = " if name else f"{argument} = "
 
@@ -400,7 +400,7 @@ def rank_at_run_time(name: str | None, x: Any, holds: Any, message: str | None, 
 
 
 def rank_known(name: str | None, default: str) -> Any:
-    """What a check of a rank that is known, and right, gives: in a graph an Operation that does nothing."""
+    """The result of a check of a rank that is known, and right: in a graph an Operation that does nothing."""
     if current_trace() is None:
         return None
     return bind_effect(f"{name or default}/static_checks_determined_all_ok", get("no_op"), (), {})

@@ -15,7 +15,17 @@ from fastgraph.core.base.shapes import Aval
 from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import as_tensor, extents, index_vector
 from fastgraph.ops.elementwise import cast
-from fastgraph.ops.families import Array, Dims, elementwise, invalid, lower_elementwise, misuse, movement, shape_text
+from fastgraph.ops.families import (
+    Array,
+    Dims,
+    elementwise,
+    invalid,
+    lower_elementwise,
+    misuse,
+    movement,
+    shape_text,
+    validated,
+)
 from fastgraph.ops.movement import shape, shape_of_value
 
 #: More of anything than memory holds, and few enough that sums and products of such numbers do not wrap.
@@ -65,7 +75,7 @@ def narrow(value: Any, least: int, text: str) -> Any:
 
 
 def _agreed(own: Dims, wanted: Dims) -> Dims:
-    """What is known of a shape that must be both. Raises: ValueError where they differ."""
+    """Join what is known of a shape that must be both. Raises: ValueError where they differ."""
     if own is None or wanted is None:
         return wanted if own is None else own
     if len(own) != len(wanted):
@@ -97,10 +107,7 @@ def ensure_extents(tensor: Array, shape: Array) -> Any:
 
     A reshape would compare products alone, which are 0 whatever the other extents of what is empty are.
     """
-    try:
-        _agreed(tensor.shape, tuple([int(n) for n in shape]))
-    except ValueError as error:
-        raise invalid(str(error)) from None
+    validated(_agreed, tensor.shape, tuple([int(n) for n in shape]))
     return tensor
 
 

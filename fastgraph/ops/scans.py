@@ -82,7 +82,7 @@ def cumsum_p(x: Array, *, axis: int, exclusive: bool, reverse: bool) -> Any:
 
 
 def _cumprod_grad(dy: Any, x: Any, out: Any, axis: int, exclusive: bool, reverse: bool) -> Any:
-    """What the products after x sum to, over x; 0 where x is 0, as in TensorFlow."""
+    """The sum of the products after x, over x; 0 where x is 0, as in TensorFlow."""
     total = cumsum_p(conj(out) * dy, axis=axis, exclusive=exclusive, reverse=not reverse)
     return divide_no_nan(total, conj(x))
 

@@ -17,7 +17,7 @@ from fastgraph.ops.arguments import as_tensor, extents, index_vector, named, who
 from fastgraph.ops.comparison import equal_p
 from fastgraph.ops.creation import range_
 from fastgraph.ops.elementwise import cast, negative, ones_like, select, zeros_like
-from fastgraph.ops.families import Array, Dims, custom, invalid, misuse, movement, public, shape_text
+from fastgraph.ops.families import Array, Dims, custom, invalid, misuse, movement, public, shape_text, validated
 from fastgraph.ops.gathering import combine_at, dim
 from fastgraph.ops.index_policies import gathered, ignored, within
 from fastgraph.ops.joining import concat
@@ -114,10 +114,7 @@ def _gather_nd_errors() -> list[Any]:
 )
 def gather_nd_p(params: Array, indices: Array) -> Any:
     """The slices of params at the index vectors in the last axis of indices. t[*p], i[*q, d] -> t[*q, *p[d:]]."""
-    try:
-        dims = _gathered(params.shape, indices.shape)
-    except ValueError as error:
-        raise invalid(str(error)) from None
+    dims = validated(_gathered, params.shape, indices.shape)
     if params.size == 0 and int(np.prod(indices.shape[:-1])) > 0 and 0 in params.shape[: indices.shape[-1] or None]:
         raise invalid(f"Requested more than 0 entries, but params is empty.  Params shape: {shape_text(params.shape)}")
     where = _checked(indices, params.shape, "param shape {}, node name: GatherNd")
@@ -175,7 +172,7 @@ def gather_nd(
 def _scatter_problem(
     indices: Sequence[int | None], updates: Sequence[int | None], dims: Sequence[int | None]
 ) -> str | None:
-    """What does not fit in a scatter_nd, as TensorFlow says it."""
+    """Tell what does not fit in a scatter_nd, as TensorFlow says it."""
     if not indices:
         return "Indices shape must have rank at least one. Found:[]"
     depth, outer = indices[-1], len(indices) - 1

@@ -18,7 +18,7 @@ from fastgraph.ops.arguments import as_tensor, named, static_int
 from fastgraph.ops.comparison import equal_p
 from fastgraph.ops.elementwise import cast, maximum, ones_like, select, truediv, zeros_like
 from fastgraph.ops.exponentials import sqrt
-from fastgraph.ops.families import Array, Dims, custom, invalid, misuse, public, shape_text
+from fastgraph.ops.families import Array, Dims, custom, invalid, misuse, public, shape_text, validated
 from fastgraph.ops.gathering import combine_at, dim, gather_p
 from fastgraph.ops.joining import concat
 from fastgraph.ops.movement import expand_dims_p, reshape, shape
@@ -42,7 +42,7 @@ def _combine(kind: str, result: Array, ids: Array, data: Array) -> None:
 
 
 def _start(kind: str, dtype: Any) -> Any:
-    """What a segment without elements is, of unsorted ones."""
+    """The value of a segment without elements, of unsorted ones."""
     if kind in ("sum", "prod"):
         return int(kind == "prod")
     limits = np.iinfo(dtype) if dtype.kind in "iu" else np.finfo(dtype)
@@ -65,10 +65,7 @@ def _unsorted_shape(data: Dims, ids: Dims, n: int | None) -> Dims:
 def _unsorted(kind: str, data: Array, segment_ids: Array, n: int, start: Any = None) -> Any:
     if n < 0:
         raise invalid(f"Input num_segments == {n} must not be negative.")
-    try:
-        _unsorted_shape(data.shape, segment_ids.shape, n)
-    except ValueError as error:
-        raise invalid(str(error)) from None
+    validated(_unsorted_shape, data.shape, segment_ids.shape, n)
     bad = segment_ids >= n
     if bad.any():
         first = tuple(int(i) for i in np.argwhere(bad)[0])
@@ -130,7 +127,7 @@ def _infer_unsorted_dynamic(data: Aval, segment_ids: Aval, num_segments: Aval) -
 
 
 def _spread(kept: Any, like: Any) -> Any:
-    """What there is of each id, with axes of size 1 for those of a row."""
+    """One value per id, with axes of size 1 for those of a row."""
     if like.shape.rank is None or kept.shape.rank is None:
         own, wanted = shape(kept), shape(like)
         return reshape(kept, concat([own, ones_like(wanted[shape(own)[0] :])], 0))

@@ -17,7 +17,7 @@ from fastgraph.core.tensor import Tensor
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, has_dtype, known_value, named, static_int
 from fastgraph.ops.elementwise import cast, floordiv, maximum
-from fastgraph.ops.families import Array, Dims, custom, invalid, misuse, public
+from fastgraph.ops.families import Array, Dims, custom, invalid, misuse, public, validated
 from fastgraph.ops.gathering import dim, gather_grad, gather_p, slice_tensor
 from fastgraph.ops.joining import stack
 from fastgraph.ops.matmul import extents_of, product_of
@@ -106,10 +106,7 @@ def _top_errors() -> list[Any]:
 )
 def top_k_p(input: Array, *, k: int, index_type: DType) -> Any:
     """The k greatest along the last axis, falling, and where they stand. t[*s, n] -> t[*s, k], i[*s, k]."""
-    try:
-        _top_shape(input.shape, k)
-    except ValueError as error:
-        raise invalid(str(error)) from None
+    validated(_top_shape, input.shape, k)
     places = _descending(input)[..., :k]
     return np.take_along_axis(input, places, -1), places.astype(index_type.numpy_dtype)
 
@@ -204,10 +201,7 @@ def _lower_in_top(b: Any, node: Any) -> list[Any]:
 )
 def in_top_k_p(predictions: Array, targets: Array, k: Array) -> Any:
     """Whether fewer than k classes have more than the target's; never where something is not finite."""
-    try:
-        _check_in_top(predictions.shape, targets.shape)
-    except ValueError as error:
-        raise invalid(str(error)) from None
+    validated(_check_in_top, predictions.shape, targets.shape)
     if k.ndim:
         raise invalid("k must be 0-D")
     inside = (targets >= 0) & (targets < predictions.shape[1])

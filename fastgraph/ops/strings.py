@@ -363,7 +363,7 @@ def substr(input: Any, pos: Any, len: Any, unit: str = "BYTE", name: str | None 
 
 
 def _parts(words: Any, split: Callable[[bytes], list[bytes]]) -> tuple[Any, Any, Any]:
-    """What the strings split into: as a sparse matrix of indices, values and shape, a row for each string."""
+    """Split each string: as a sparse matrix of indices, values and shape, a row for each string."""
     if words.ndim != 1:
         raise invalid(f"input must be a vector, got shape: {shape_text(words.shape)}")
     rows = [split(word) for word in words.tolist()]

@@ -17,7 +17,7 @@ from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, named
 from fastgraph.ops.elementwise import cast, complex_of, conj, imag, real, widened, zeros_like
 from fastgraph.ops.factorizations import least, rectangle_errors, rectangle_samples
-from fastgraph.ops.families import Array, custom, invalid, misuse, public
+from fastgraph.ops.families import Array, custom, invalid, misuse, public, validated
 from fastgraph.ops.gathering import dim
 from fastgraph.ops.linear_solvers import solve_p
 from fastgraph.ops.matmul import matmul
@@ -25,7 +25,6 @@ from fastgraph.ops.matrix_checks import (
     FLOATS,
     LAPACK,
     adjoint,
-    checked,
     hermitian,
     is_number,
     lower_triangle,
@@ -131,7 +130,7 @@ def factors_svd(x: Array, **how: Any) -> Any:
 )
 def svd_p(input: Array, *, full_matrices: bool) -> Any:
     """s falling, u and v with orthonormal columns, u diag(s) v^H = input. t[*b, m, n] -> f[*b, k], t, t."""
-    checked(matrix_shape, input.shape)
+    validated(matrix_shape, input.shape)
     u, s, vh = factors_svd(widened(input), full_matrices=full_matrices)
     v = np.conj(np.swapaxes(vh, -1, -2))
     s = s.astype(s.dtype if not is_half(input.dtype) else input.dtype, copy=False)
@@ -154,7 +153,7 @@ def _singular_grad(dy: Any, input: Any) -> Any:
 )
 def singular_values(input: Array) -> Any:
     """The singular values, falling. t[*b, m, n] -> f[*b, min(m, n)]."""
-    checked(matrix_shape, input.shape)
+    validated(matrix_shape, input.shape)
     s = factors_svd(widened(input), compute_uv=False)
     return s.astype(s.dtype if not is_half(input.dtype) else input.dtype, copy=False)
 
@@ -207,7 +206,7 @@ def _eigh_grad(dys: Any, outs: Any) -> dict[str, Any]:
 
 
 def _eigh(x: Array, solve: Any) -> Any:
-    checked(square_shape, x.shape)
+    validated(square_shape, x.shape)
     try:
         if not np.isfinite(x).all():
             raise np.linalg.LinAlgError
@@ -304,7 +303,7 @@ def _eig_grad(dys: Any, input_dtype: Any, outs: Any) -> dict[str, Any]:
 
 
 def _eig(x: Array, solve: Any) -> Any:
-    checked(square_shape, x.shape)
+    validated(square_shape, x.shape)
     try:
         return solve(widened(x))
     except np.linalg.LinAlgError:

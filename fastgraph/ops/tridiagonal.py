@@ -16,11 +16,11 @@ from fastgraph.ops.arguments import as_tensor, known_value, named
 from fastgraph.ops.banded_solvers import RECURRENCE, shifted, together
 from fastgraph.ops.comparison import equal, greater, less_equal, logical_and
 from fastgraph.ops.elementwise import abs, add, cast, complex_of, conj, maximum, ones_like, select, zeros_like
-from fastgraph.ops.families import Array, Dims, custom, invalid, misuse, public, shape_text
+from fastgraph.ops.families import Array, Dims, custom, invalid, misuse, public, shape_text, validated
 from fastgraph.ops.gathering import boolean_mask, dim
 from fastgraph.ops.joining import concat, stack
 from fastgraph.ops.matmul import matmul
-from fastgraph.ops.matrix_checks import checked, reciprocal_gaps, stacked, times
+from fastgraph.ops.matrix_checks import reciprocal_gaps, stacked, times
 from fastgraph.ops.matrix_diagonals import diag, diag_part, matrix_transpose
 from fastgraph.ops.movement import expand_dims, squeeze
 from fastgraph.ops.padding import pad
@@ -102,7 +102,7 @@ def tridiagonal_solve_p(diagonals: Array, rhs: Array) -> Any:
 
     With exchanges of rows; NaN where A has no inverse.
     """
-    dims = checked(_tridiagonal_shape, diagonals.shape, rhs.shape)
+    dims = validated(_tridiagonal_shape, diagonals.shape, rhs.shape)
     if not rhs.size:
         return np.empty(dims, rhs.dtype)
     a, b = stacked(diagonals).copy(), stacked(rhs)
@@ -297,7 +297,7 @@ def _eigh_tridiagonal_grad(dys: Any, outs: Any) -> dict[str, Any]:
 )
 def eigh_tridiagonal_p(alpha: Array, beta: Array) -> Any:
     """Eigenvalues, rising, and eigenvectors of the matrix of alpha beside which beta stands. f[n], f[n - 1]."""
-    checked(_pair_shape, alpha.shape, beta.shape)
+    validated(_pair_shape, alpha.shape, beta.shape)
     n = len(alpha)
     if n < 2:
         return alpha.copy(), np.ones((n, n), alpha.dtype)

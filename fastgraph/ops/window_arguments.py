@@ -255,7 +255,7 @@ def _flat(values: Any) -> list[Any]:
 
 
 def _bad_attribute(text: str) -> Exception:
-    """What TensorFlow raises for an attribute that an op does not have: another class while it traces."""
+    """The error that TensorFlow raises for an attribute that an op does not have: another class while it traces."""
     return InvalidArgumentError(None, None, text) if current_trace() is None else ValueError(text)
 
 

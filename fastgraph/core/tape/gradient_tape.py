@@ -26,7 +26,7 @@ _MOST_WARNINGS = 50
 
 
 class UnconnectedGradients(enum.Enum):
-    """What `gradient` gives for a source that the target does not depend on: None, or zeros."""
+    """The choice of what `gradient` gives for a source that the target does not depend on: None, or zeros."""
 
     NONE = "none"
     ZERO = "zero"

@@ -64,7 +64,7 @@ class IndexedSlices:
 
     @property
     def op(self) -> Any:
-        """What made `values`."""
+        """The operation that made `values`."""
         return self._values.op
 
     @property
@@ -113,7 +113,7 @@ class IndexedSlices:
 
 
 class IndexedSlicesSpec(TypeSpec):
-    """What is known of an IndexedSlices. Source: tf.IndexedSlicesSpec."""
+    """The spec of an IndexedSlices. Source: tf.IndexedSlicesSpec."""
 
     __slots__ = ("_dense_shape_dtype", "_indices_dtype", "_indices_shape", "_shape", "_values_dtype")
 
@@ -166,7 +166,7 @@ class IndexedSlicesSpec(TypeSpec):
 
 
 def known_extents(dense_shape: Any) -> Shape:
-    """What is known of the shape that a 1-D tensor holds."""
+    """Knowledge of the shape that a 1-D tensor holds."""
     if dense_shape is None:
         return None
     dense_shape = convert(dense_shape)
