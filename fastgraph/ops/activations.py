@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from fastgraph.core.base.dtype import as_dtype, float32
+from fastgraph.core.conversion import Data
 from fastgraph.core.tensor import convert
 from fastgraph.ops.arguments import as_tensor, named
 from fastgraph.ops.elementwise import (
@@ -95,7 +96,7 @@ def leaky_relu_grad(gradients: Array, features: Array, *, alpha: float = 0.2) ->
     return np.where(features > 0, gradients, gradients * np.asarray(alpha, features.dtype))
 
 
-def _real(alpha: Any) -> float:
+def _real(alpha: float) -> float:
     """A slope. Raises: TypeError for what is no real number, as TensorFlow's ops do for an attribute."""
     try:
         dtype = getattr(alpha, "dtype", None)
@@ -107,7 +108,7 @@ def _real(alpha: Any) -> float:
 
 
 @public("nn.leaky_relu")
-def leaky_relu(features: Any, alpha: float = 0.2, name: str | None = None) -> Any:
+def leaky_relu(features: Data, alpha: float = 0.2, name: str | None = None) -> Any:
     """features where positive, else alpha * features; integers as float32. t[*s] -> f[*s]. Source: tf.nn.leaky_relu."""
     features = as_tensor(features)
     if features.dtype.is_integer:
@@ -154,20 +155,20 @@ def softplus(features: Array) -> Any:
 
 
 @public("math.log_sigmoid")
-def log_sigmoid(x: Any, name: str | None = None) -> Any:
+def log_sigmoid(x: Data, name: str | None = None) -> Any:
     """log(sigmoid(x)), without overflow. f[*s] -> f[*s]. Source: tf.math.log_sigmoid."""
     return negative(softplus(negative(x)), name=name)
 
 
 @public("nn.silu", "nn.swish")
-def silu(features: Any, beta: Any = 1.0) -> Any:
+def silu(features: Data, beta: Any = 1.0) -> Any:
     """features * sigmoid(beta * features). f[*s] -> f[*s]. Source: tf.nn.silu."""
     features = as_tensor(features)
     return features * sigmoid(features if beta == 1.0 else features * beta)
 
 
 @public("nn.gelu")
-def gelu(features: Any, approximate: bool = False, name: str | None = None) -> Any:
+def gelu(features: Data, approximate: bool = False, name: str | None = None) -> Any:
     """Gaussian error linear unit, or its tanh form. f[*s] -> f[*s].
 
     Raises: ValueError for other dtypes. Source: Hendrycks and Gimpel 2016; tf.nn.gelu.
@@ -188,7 +189,7 @@ def gelu(features: Any, approximate: bool = False, name: str | None = None) -> A
 
 
 @public("math.multiply_no_nan")
-def multiply_no_nan(x: Any, y: Any, name: str | None = None) -> Any:
+def multiply_no_nan(x: Data, y: Data, name: str | None = None) -> Any:
     """x * y, and 0 where y is 0 whatever x is. f[*s], f[*s] -> f[*s], broadcasting.
 
     Raises: ValueError if y is a tensor of another dtype. Source: tf.math.multiply_no_nan.
@@ -213,7 +214,7 @@ def divide_no_nan_p(x: Array, y: Array) -> Any:
 
 
 @public("math.divide_no_nan")
-def divide_no_nan(x: Any, y: Any, name: str | None = None) -> Any:
+def divide_no_nan(x: Data, y: Data, name: str | None = None) -> Any:
     """x / y as `truediv` divides, and 0 where y is 0. t[*s], t[*s] -> f[*s], broadcasting.
 
     Raises: TypeError if the dtypes differ or are no numbers. Source: tf.math.divide_no_nan.

@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 
 from fastgraph.core.base.shapes import Aval
+from fastgraph.core.conversion import Data
 from fastgraph.core.native.matmul import scipy_functions
+from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import named
 from fastgraph.ops.comparison import logical_and
 from fastgraph.ops.creation import range_
@@ -30,7 +32,7 @@ RECURRENCE = "a recurrence, each row after those before it: LAPACK's is as fast 
 # ---- shifts ---------------------------------------------------------------------------------------------------------
 
 
-def shifted(x: Any, by: int, axis: int = -1) -> Any:
+def shifted(x: Tensor, by: int, axis: int = -1) -> Any:
     """x[i + by] at i along an axis counted from the end, 0 from outside. t[*s] -> t[*s]."""
     rank = x.shape.rank
     if rank is None:
@@ -62,7 +64,7 @@ def _banded_grad(dys: Any, bands: Any, rhs: Any, outs: Any, lower: bool, adjoint
     return found
 
 
-def _near(x: Any, number: Any, lower: bool) -> Any:
+def _near(x: Tensor, number: int, lower: bool) -> Any:
     """The rows that each band joins to row i, 0 outside. t[*b, n, k] -> t[*b, number, n, k]."""
     if x.shape.rank is None:
         raise NotImplementedError("The gradient of banded_triangular_solve needs tensors of known rank")
@@ -157,7 +159,7 @@ def together(every: Any, act: Callable[[Any], None]) -> None:
 
 @public("linalg.banded_triangular_solve")
 def banded_triangular_solve(
-    bands: Any, rhs: Any, lower: bool = True, adjoint: bool = False, name: str | None = None
+    bands: Data, rhs: Data, lower: bool = True, adjoint: bool = False, name: str | None = None
 ) -> Any:
     """x with A x = rhs for a triangular A of few diagonals. t[*b, m, n], t[*b, n, k] -> t[*b, n, k], broadcasting.
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from fastgraph.core.tensor import Tensor
 from fastgraph.ops.comparison import equal
 from fastgraph.ops.elementwise import ones_like, reciprocal, select, sign, widened
 from fastgraph.ops.exponentials import cos, exp, log, sin
@@ -32,7 +33,7 @@ def _unless(bad: Array, value: float, found: Array, x: Array) -> Any:
     return np.where(bad, np.asarray(value, found.dtype), found).astype(x.dtype)
 
 
-def _except_at(x: Any, point: float, value: float, otherwise: Callable[[Any], Any]) -> Any:
+def _except_at(x: Tensor, point: float, value: float, otherwise: Callable[[Any], Any]) -> Any:
     """A formula of x that divides by nought at `point`, where it is `value`."""
     there = equal(x, point)
     safe = select(there, ones_like(x) * (point + 1), x)
@@ -53,7 +54,7 @@ def bessel_i0e(x: Array) -> Any:
     return _by_scipy("i0e", x).astype(x.dtype)
 
 
-def _by_i1e(x: Any) -> Any:
+def _by_i1e(x: Tensor) -> Any:
     return _except_at(x, 0.0, 0.5, lambda x: bessel_i0e(x) - bessel_i1e(x) * (sign(x) + reciprocal(x)))
 
 

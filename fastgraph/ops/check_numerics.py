@@ -14,9 +14,10 @@ import numpy as np
 
 from fastgraph._tape import OpListener, user_place
 from fastgraph.core.base.shapes import Aval
+from fastgraph.core.primitive import Primitive
 from fastgraph.core.registry import get
-from fastgraph.core.tensor import EagerTensor, bind, current_state
-from fastgraph.ops.families import Array, invalid, misuse, movement, public
+from fastgraph.core.tensor import EagerTensor, Tensor, bind, current_state
+from fastgraph.ops.families import Array, Builder, Node, invalid, misuse, movement, public
 
 _KEY = "check_numerics"
 _LISTENER = "check_numerics_listener"
@@ -64,7 +65,7 @@ _PASSED_ON = frozenset(
 )
 
 
-def _lower(b: Any, node: Any) -> list[Any]:
+def _lower(b: Builder, node: Node) -> list[Any]:
     x = b.input(0)
 
     def element(index: Sequence[Any]) -> Any:
@@ -118,7 +119,7 @@ def _inputs_text(inputs: Sequence[Any]) -> str:
     return f"  Input tensors ({len(inputs)}):\n" + "".join(f"         {i}: {x!s}\n" for i, x in enumerate(inputs))
 
 
-def _eager(primitive: Any, inputs: list[Any], outputs: list[Any]) -> None:
+def _eager(primitive: Primitive, inputs: list[Any], outputs: list[Any]) -> None:
     """Look at what an op gave that ran just now."""
     if primitive.name in _PASSED_ON:
         return
@@ -138,7 +139,7 @@ def _eager(primitive: Any, inputs: list[Any], outputs: list[Any]) -> None:
         )
 
 
-def _traced(trace: Any, node: Any) -> Any:
+def _traced(trace: Any, node: Node) -> Any:
     """The results of a node that was just made, checked where they are floats."""
     results = trace.results(node)
     if node.op.name in _PASSED_ON or node.op.effect == "read":
@@ -148,7 +149,7 @@ def _traced(trace: Any, node: Any) -> Any:
     return tuple(made) if many else made[0]
 
 
-def _checked(trace: Any, node: Any, k: int, tensor: Any) -> Any:
+def _checked(trace: Any, node: Node, k: int, tensor: Tensor) -> Any:
     if not tensor.dtype.is_floating:
         return tensor
     inputs = [trace.tensor(value) for value in node.inputs]

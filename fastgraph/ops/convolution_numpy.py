@@ -24,7 +24,7 @@ from fastgraph.ops.window_arguments import Padding, along, inner, out_extents, p
 SLAB = 1 << 18
 
 
-def forward(x: Array, filter: Array, strides: Any, padding: Padding, dilations: Any) -> Any:
+def forward(x: Array, filter: Array, strides: tuple[int, ...], padding: Padding, dilations: tuple[int, ...]) -> Any:
     """The convolution [batch, *out, f]."""
     out, pads = _out_and_pads(x.shape, filter.shape, strides, padding, dilations)
     found = blocks.forward(x, filter, out, strides, pads, dilations) if filter.size else None  # of no features
@@ -65,7 +65,7 @@ def forward_by_numpy(x: Array, filter: Array, strides: Any, padding: Padding, di
 
 
 def input_gradient_by_numpy(
-    dims: tuple[int, ...], filter: Array, dy: Array, strides: Any, padding: Any, dilations: Any
+    dims: tuple[int, ...], filter: Array, dy: Array, strides: tuple[int, ...], padding: Any, dilations: tuple[int, ...]
 ) -> Any:
     """`input_gradient` as products of NumPy's."""
     window, c = filter.shape[:-2], dims[-1]
@@ -95,7 +95,7 @@ def input_gradient_by_numpy(
 
 
 def filter_gradient_by_numpy(
-    x: Array, dims: tuple[int, ...], dy: Array, strides: Any, padding: Any, dilations: Any
+    x: Array, dims: tuple[int, ...], dy: Array, strides: tuple[int, ...], padding: Any, dilations: tuple[int, ...]
 ) -> Any:
     """`filter_gradient` as products of NumPy's."""
     window, out = dims[:-2], dy.shape[1:-1]
@@ -115,7 +115,7 @@ def filter_gradient_by_numpy(
     return result.astype(dy.dtype, copy=False)
 
 
-def _product(x: Array, w: Array, out: Sequence[int], strides: Any, dilations: Any) -> Any:
+def _product(x: Array, w: Array, out: Sequence[int], strides: tuple[int, ...], dilations: tuple[int, ...]) -> Any:
     """The convolution of an x that holds every element of every window."""
     window, f = w.shape[:-2], w.shape[-1]
     groups = x.shape[-1] // w.shape[-2]

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.core.base.dtype import int32
+from fastgraph.core.base.dtype import DTypeLike, int32
 from fastgraph.core.base.shapes import Aval
+from fastgraph.core.conversion import Data
 from fastgraph.core.tensor import Tensor, convert, current_trace
 from fastgraph.ops.arguments import as_tensor, of_dtypes, static_int
 from fastgraph.ops.comparison import greater, greater_equal, less
@@ -20,7 +21,10 @@ from fastgraph.ops.creation import range_
 from fastgraph.ops.elementwise import cast, clip_by_value, floor, identity, maximum, minimum, ones_like, select
 from fastgraph.ops.families import (
     Array,
+    Builder,
     Dims,
+    Node,
+    Scalar,
     custom,
     elementwise,
     invalid,
@@ -112,7 +116,7 @@ def bincount(
     return reshape(counts, stack([n_rows, size]), name=name)
 
 
-def _lower_numbers(b: Any, node: Any) -> list[Any]:
+def _lower_numbers(b: Builder, node: Node) -> list[Any]:
     values = b.input(0)
 
     def element(index: Sequence[Any]) -> Any:
@@ -136,7 +140,7 @@ def numbers(values: Array) -> Array:
     return values
 
 
-def _lower_interval(b: Any, node: Any) -> list[Any]:
+def _lower_interval(b: Builder, node: Node) -> list[Any]:
     given = b.input(0)
 
     def element(index: Sequence[Any]) -> Any:
@@ -165,7 +169,7 @@ def interval(value_range: Array) -> Array:
 
 @public("histogram_fixed_width")
 def histogram_fixed_width(
-    values: Any, value_range: Any, nbins: Any = 100, dtype: Any = int32, name: str | None = None
+    values: Data, value_range: Data, nbins: Data = 100, dtype: DTypeLike = int32, name: str | None = None
 ) -> Any:
     """How many values fall into each of nbins equal parts of value_range; those outside count at its ends.
 
@@ -261,16 +265,16 @@ def _unravelled(indices: Dims, dims: Dims) -> Dims:
     return (dims[0], *indices)
 
 
-def _lower_unravel(b: Any, node: Any) -> list[Any]:
+def _lower_unravel(b: Builder, node: Node) -> list[Any]:
     indices, dims = b.input(0), b.input(1)
     n: Any = (node.inputs[1].aval.shape or (None,))[0]
 
     most = np.iinfo(node.inputs[1].aval.dtype.as_numpy_dtype).max
 
-    def size(d: Any) -> Any:
+    def size(d: Scalar) -> Any:
         return b.cast(dims.at((d,)), "int64")
 
-    def fit(total: Any, doubles: Any, least: Any) -> Any:
+    def fit(total: Scalar, doubles: Scalar, least: Scalar) -> Any:
         """Whether all sizes are positive and their product, which may have wrapped, is no more than their dtype has."""
         wrapped = b.cast(total, "float64") - doubles
         return (least > 0) & (total <= most) & (wrapped > -(2.0**62)) & (wrapped < 2.0**62)

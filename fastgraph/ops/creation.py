@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.core.base.dtype import DType, as_dtype, float32, int32, string
-from fastgraph.core.base.shapes import Aval
-from fastgraph.core.conversion import filled, whole_numbers
+from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, float32, int32, string
+from fastgraph.core.base.shapes import Aval, ShapeLike
+from fastgraph.core.conversion import Data, filled, whole_numbers
 from fastgraph.core.op_errors import DEVICE, MAX_RANK, out_of_memory, rank_too_large
 from fastgraph.core.registry import get
 from fastgraph.core.tensor import Tensor, bind, convert, current_trace, from_array, zeros_or_ones
@@ -22,6 +22,8 @@ from fastgraph.ops.arguments import as_tensor, extents, index_vector, named, no_
 from fastgraph.ops.elementwise import cast, identity, maximum, select
 from fastgraph.ops.families import (
     Array,
+    Builder,
+    Node,
     body_of,
     canonical_axis,
     custom,
@@ -51,7 +53,7 @@ def check_dims(dims: Sequence[int | None]) -> None:
         raise ValueError(f"Shape [{','.join(map(str, dims))}] would have more than 2**63 - 1 elements")
 
 
-def _filled_shape(dims: Any) -> tuple[int, ...]:
+def _filled_shape(dims: tuple[int, ...]) -> tuple[int, ...]:
     validated(check_dims, dims)
     return tuple(dims)
 
@@ -66,7 +68,7 @@ def _infer_fill(value: Aval, *, shape: tuple[int, ...]) -> Aval:
     return Aval(value.dtype, shape)
 
 
-def _lower_fill(b: Any, node: Any) -> list[Any]:
+def _lower_fill(b: Builder, node: Node) -> list[Any]:
     value = b.input(0)
     return [lambda index: value.at(() if value.rank == 0 else (b.const(0, "int64"),) * value.rank)]
 
@@ -119,7 +121,7 @@ def fill_dynamic(value: Array, shape: Array) -> Any:
 
 
 @public("fill")
-def fill(dims: Any, value: Any, name: str | None = None) -> Any:
+def fill(dims: Data | ShapeLike, value: Data, name: str | None = None) -> Any:
     """A tensor of shape `dims` with the scalar `value` everywhere. t[] -> t[*dims].
 
     Raises: InvalidArgumentError for a negative extent or too many elements. Source: tf.fill.
@@ -130,7 +132,7 @@ def fill(dims: Any, value: Any, name: str | None = None) -> Any:
     return named(name, fill_dynamic, value, size.tensor)
 
 
-def _constant(shape: Any, number: Any, dtype: Any, name: str | None) -> Any:
+def _constant(shape: Any, number: int, dtype: DTypeLike, name: str | None) -> Any:
     target = dtype if type(dtype) is DType else as_dtype(dtype)
     if current_trace() is not None:
         shape = whole_numbers(shape)
@@ -199,7 +201,7 @@ def ones(shape: Any, dtype: Any = float32, name: str | None = None, layout: Any 
 _MOST_STEPS = 2**46  # bytes, of the smallest dtype: no machine has as many
 
 
-def _range_size(start: Any, limit: Any, delta: Any) -> int:
+def _range_size(start: Array, limit: Array, delta: Array) -> int:
     if delta == 0:
         raise ValueError(f"Requires delta != 0: {_number(delta)}")
     if delta > 0 and start > limit:
@@ -225,7 +227,7 @@ def _infer_range(start: Aval, limit: Aval, delta: Aval) -> Aval:
     return Aval(start.dtype, (_range_size(start.value, limit.value, delta.value),))
 
 
-def _lower_range(b: Any, node: Any) -> list[Any]:
+def _lower_range(b: Builder, node: Node) -> list[Any]:
     dtype = node.outputs[0].aval.dtype
     wide = "float32" if dtype.name in ("float16", "bfloat16") else dtype.name
 
@@ -305,7 +307,7 @@ def range_(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, nam
     return named(name if name != "range" else None, range_p, *found)
 
 
-def bounds(start: Any, limit: Any, delta: Any, target: DType | None = None) -> list[Tensor]:
+def bounds(start: Any, limit: Data, delta: Any, target: DType | None = None) -> list[Tensor]:
     """The three of a range as scalars of one dtype: `target`, or the widest of theirs."""
     given = [_scalar(x, target) for x in (start, limit, delta)]
     if target is None:
@@ -366,7 +368,7 @@ def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: Any
 # ---- eye ------------------------------------------------------------------------------------------------------------
 
 
-def _lower_eye(b: Any, node: Any) -> list[Any]:
+def _lower_eye(b: Builder, node: Node) -> list[Any]:
     dtype = node.outputs[0].aval.dtype
     one, zero = (True, False) if dtype.is_bool else (1, 0)
     return [lambda index: b.select(index[-2].eq(index[-1]), b.const(one, dtype.name), b.const(zero, dtype.name))]

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.core.base.dtype import DType, as_dtype
+from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype
 from fastgraph.core.base.shapes import broadcast_shapes
+from fastgraph.core.conversion import Data
 from fastgraph.core.name_scopes import name_scope
 from fastgraph.core.op_errors import message_name
 from fastgraph.core.tape.indexed_slices import IndexedSlices
@@ -18,11 +19,11 @@ from fastgraph.core.tensor import Tensor, bind, current_trace, quick_cast, quick
 from fastgraph.errors import InvalidArgumentError, UnimplementedError
 from fastgraph.ops.arguments import as_tensor, named, no_layout
 from fastgraph.ops.comparison import greater_equal, less_equal, not_equal_p
-from fastgraph.ops.families import Array, elementwise, public, shape_text
+from fastgraph.ops.families import Array, Builder, Node, elementwise, public, shape_text
 from fastgraph.ops.precise_sums import is_half
 
 
-def widened(x: Any) -> Any:
+def widened(x: Array) -> Any:
     """`x`, as float32 if it is a 16-bit float: bodies of several steps round once, at the end."""
     return x.astype(np.float32) if is_half(x.dtype) else x
 
@@ -83,7 +84,7 @@ def realdiv(x: Array, y: Array) -> Any:
     return np.divide(x, y)
 
 
-def _check_divisor(y: Any) -> None:
+def _check_divisor(y: Array) -> None:
     if y.dtype.kind in "iu" and not np.all(y):
         raise InvalidArgumentError(None, None, "Integer division by zero")
 
@@ -166,7 +167,7 @@ def sign(x: Array) -> Any:
     return np.sign(x)
 
 
-def _turned(dy: Any, x: Any) -> Any:
+def _turned(dy: Tensor, x: Tensor) -> Any:
     """dy's part across the direction of x, over |x|: what changes x / |x|. c[*s], c[*s] -> c[*s]."""
     way, size = sign(x), complex_abs(x)
     along = real_p(conj_p(way) * dy)
@@ -344,7 +345,7 @@ def apart(input: Array, *, number: int) -> Any:
     return input
 
 
-def _lower_cast(b: Any, node: Any) -> list[Any]:
+def _lower_cast(b: Builder, node: Node) -> list[Any]:
     return [lambda index: b.cast(b.input(0).at(index), node.attrs["dtype"])]
 
 
@@ -355,7 +356,7 @@ def _cast_samples() -> list[Any]:
     return [((numbers.astype(as_dtype(a).numpy_dtype),), {"dtype": as_dtype(b)}) for a, b in pairs]
 
 
-def _cast_back(dy: Any, x_dtype: DType) -> Any:
+def _cast_back(dy: Tensor, x_dtype: DType) -> Any:
     return cast_p(dy, dtype=x_dtype) if x_dtype.is_floating or x_dtype.is_complex else None
 
 
@@ -403,7 +404,7 @@ def imag_p(input: Array) -> Any:
     return np.imag(input)
 
 
-def _lower_complex(b: Any, node: Any) -> list[Any]:
+def _lower_complex(b: Builder, node: Node) -> list[Any]:
     return [lambda index: b.op("complex", *[b.input(i).broadcast_at(index) for i in range(2)])]
 
 
@@ -432,7 +433,7 @@ _ABS = abs_p.primitive  # type: ignore[attr-defined]
 
 
 @public("cast", "dtypes.cast")
-def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
+def cast(x: Data, dtype: DTypeLike, name: str | None = None) -> Any:
     """x with elements of `dtype`: floats are cut off to integers, anything but 0 is True. t[*s] -> dtype[*s].
 
     Raises: UnimplementedError between strings and numbers. Source: tf.cast.
@@ -466,7 +467,7 @@ def conj(x: Any, name: str | None = None) -> Any:
 
 
 @public("math.conj")
-def conj_(x: Any, name: str | None = None) -> Any:
+def conj_(x: Data, name: str | None = None) -> Any:
     """Complex conjugate; real numbers as they are. t[*s] -> t[*s]. Raises: TypeError for others.
 
     Source: tf.math.conj.
@@ -487,14 +488,14 @@ def real(input: Any, name: str | None = None) -> Any:
 
 
 @public("math.imag")
-def imag(input: Any, name: str | None = None) -> Any:
+def imag(input: Data, name: str | None = None) -> Any:
     """Imaginary part; 0 of real numbers. c64[*s] -> f32[*s]. Source: tf.math.imag."""
     input = as_tensor(input)
     return named(name, imag_p, input) if input.dtype.is_complex else zeros_like_p(input)
 
 
 @public("complex", "dtypes.complex")
-def complex_of(real: Any, imag: Any, name: str | None = None) -> Any:
+def complex_of(real: Data, imag: Data, name: str | None = None) -> Any:
     """real + i * imag. f32[*s], f32[*s] -> c64[*s]; f64 -> c128.
 
     Raises: TypeError for parts that are not both float32 or both float64. Source: tf.complex.
@@ -515,7 +516,7 @@ _TRUE_DIVISION = {"uint8": "float32", "int8": "float32", "uint16": "float32", "i
 
 
 @public("truediv", "math.truediv")
-def truediv(x: Any, y: Any, name: str | None = None) -> Any:
+def truediv(x: Data | None, y: Data, name: str | None = None) -> Any:
     """Quotient as Python's `/`: integers of up to 16 bits divide as float32, wider ones as float64.
 
     t[*s], t[*s] -> f[*s], broadcasting. Raises: TypeError if the dtypes differ or are no numbers. Source: tf.truediv.
@@ -546,7 +547,7 @@ def fractions(x: Any, y: Any) -> tuple[Any, Any]:
     return x, y
 
 
-def _converted_like(value: Any, other: Any) -> Any:
+def _converted_like(value: Tensor | int | None, other: Tensor) -> Any:
     """`value` as a tensor, of `other`'s dtype if it has none of its own and can be that."""
     if isinstance(value, Tensor):
         return value
@@ -557,13 +558,13 @@ def _converted_like(value: Any, other: Any) -> Any:
 
 
 @public("divide", "math.divide")
-def divide(x: Any, y: Any, name: str | None = None) -> Any:
+def divide(x: Data | None, y: Data, name: str | None = None) -> Any:
     """Quotient as Python's `/`. t[*s], t[*s] -> f[*s], broadcasting. Source: tf.divide."""
     return truediv(x, y, name)
 
 
 @public("zeros_like")
-def zeros_like(input: Any, dtype: Any = None, name: str | None = None, layout: Any = None) -> Any:
+def zeros_like(input: Data, dtype: Any = None, name: str | None = None, layout: Data | None = None) -> Any:
     """Zeros of the shape of input. t[*s] -> t[*s] or dtype[*s].
 
     Raises: ValueError for a layout. Source: tf.zeros_like.
@@ -576,7 +577,7 @@ def zeros_like(input: Any, dtype: Any = None, name: str | None = None, layout: A
 
 
 @public("ones_like")
-def ones_like(input: Any, dtype: Any = None, name: str | None = None, layout: Any = None) -> Any:
+def ones_like(input: Data, dtype: DTypeLike | None = None, name: str | None = None, layout: Data | None = None) -> Any:
     """Ones of the shape of input. t[*s] -> t[*s] or dtype[*s].
 
     Raises: ValueError for a layout. Source: tf.ones_like.
@@ -586,12 +587,12 @@ def ones_like(input: Any, dtype: Any = None, name: str | None = None, layout: An
     return _cast_constant(named(name, ones_like_p, input), dtype)
 
 
-def _cast_constant(x: Any, dtype: Any) -> Any:
+def _cast_constant(x: Tensor, dtype: Any) -> Any:
     return x if dtype is None else cast(x, dtype)
 
 
 @public("clip_by_value")
-def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Any:
+def clip_by_value(t: Data, clip_value_min: Data, clip_value_max: Data, name: str | None = None) -> Any:
     """t limited to [clip_value_min, clip_value_max]; NaN stays. t[*s] -> t[*s].
 
     Raises: ValueError for limits that would make it larger. Source: tf.clip_by_value.
@@ -609,7 +610,7 @@ def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | 
         return _as_large(t, maximum(_as_large(t, minimum(t, clip_value_max)), clip_value_min, name=scope))
 
 
-def _as_large(t: Any, result: Any) -> Any:
+def _as_large(t: Tensor, result: Tensor) -> Any:
     """`result`, which must have the shape of t. Raises: ValueError if it has not."""
     t.shape.assert_is_compatible_with(result.shape)
     return result

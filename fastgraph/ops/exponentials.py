@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from fastgraph.core.tensor import Tensor
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.comparison import greater, not_equal
 from fastgraph.ops.elementwise import conj, multiply_no_nan_p, ones_like_p, select, widened, zeros_like_p
@@ -48,7 +49,7 @@ def rsqrt(x: Array) -> Any:
     return (np.ones((), wide.dtype) / np.sqrt(wide)).astype(x.dtype)
 
 
-def _pow_y(dy: Any, x: Any, y: Any, out: Any) -> Any:
+def _pow_y(dy: Tensor, x: Tensor, y: Tensor, out: Tensor) -> Any:
     """d(x ** y)/dy; where x <= 0 (complex: x == 0) the logarithm counts as 0, as in TensorFlow."""
     usable = not_equal(x, 0) if x.dtype.is_complex else greater(x, 0)
     safe = select(usable, x, ones_like_p(x))

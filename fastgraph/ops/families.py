@@ -12,7 +12,7 @@ import functools
 import inspect
 from collections.abc import Callable, Sequence
 from types import CodeType
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -23,6 +23,14 @@ from fastgraph.core.registry import Primitive, register, register_public
 from fastgraph.core.tensor import bind, current_trace
 from fastgraph.errors import InvalidArgumentError, OpError
 from fastgraph.ops.value_inference import following
+
+if TYPE_CHECKING:
+    from fastgraph.compiler.nest.loop_nest import Builder as Builder
+    from fastgraph.compiler.nest.loop_nest import Operand as Operand
+    from fastgraph.compiler.nest.scalar_ir import Scalar as Scalar
+    from fastgraph.graph.ir import Node as Node
+else:  # what lowerings receive comes from above
+    Builder = Node = Operand = Scalar = Any
 
 #: Sets of dtypes in the order in which TensorFlow's messages list them. A literal: setup.py reads it.
 DTYPE_SETS = {
@@ -253,7 +261,7 @@ def _parameters(body: Callable[..., Any]) -> tuple[list[str], list[str], bool]:
     return [*names[:n], *names[end : end + variadic]], list(names[n:end]), variadic
 
 
-def _written(body: Any) -> Any:
+def _written(body: Callable[..., Any]) -> Any:
     """The function that has the parameters of `body`, which may be one around it."""
     return getattr(body, "__wrapped__", body)
 
@@ -355,7 +363,7 @@ def elementwise(
 def _fitting(body: Callable[..., Any]) -> Callable[..., Any]:
     """`body` of two inputs, failing with TensorFlow's text where their shapes do not broadcast."""
 
-    def checked(x: Any, y: Any, **attrs: Any) -> Any:
+    def checked(x: Array, y: Array, **attrs: Any) -> Any:
         try:
             return body(x, y, **attrs)
         except ValueError:
@@ -375,7 +383,7 @@ def lower_elementwise(
 ) -> Callable[..., Any]:
     """The lowering of an op that is `expr` of its inputs' elements; `check` must hold for integers."""
 
-    def lower(b: Any, node: Any) -> list[Callable[..., Any]]:
+    def lower(b: Builder, node: Node) -> list[Callable[..., Any]]:
         dtype = node.inputs[0].aval.dtype
 
         def element(index: Sequence[Any]) -> Any:
@@ -427,7 +435,7 @@ def reduction(
     """
 
     def decorate(body: Callable[..., Any]) -> Callable[..., Any]:
-        def checked(x: Any, *, axes: tuple[int, ...] | None, keepdims: bool) -> Any:
+        def checked(x: Array, *, axes: tuple[int, ...] | None, keepdims: bool) -> Any:
             if axes is not None:
                 _check_axes(axes, x.ndim)
             return body(x, axes=axes, keepdims=keepdims)
@@ -470,7 +478,7 @@ def lower_reduction(
     integers accumulate in 64 bits.
     """
 
-    def lower(b: Any, node: Any) -> list[Callable[..., Any]]:
+    def lower(b: Builder, node: Node) -> list[Callable[..., Any]]:
         x = b.input(0)
         dtype = node.inputs[0].aval.dtype
         rank = x.rank
@@ -505,7 +513,7 @@ def lower_reduction(
     return lower
 
 
-def is_one(extent: Any) -> bool:
+def is_one(extent: Scalar) -> bool:
     """Whether an extent, in a lowering, is 1 whatever the run-time sizes are."""
     return bool(extent.op == "const" and extent.attr == 1)
 

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 import fastgraph.core.op_errors as op_errors
-from fastgraph.core.base.dtype import as_dtype, bool_, int32, int64
+from fastgraph.core.base.dtype import DType, as_dtype, bool_, int32, int64
 from fastgraph.core.base.shapes import Aval
+from fastgraph.core.conversion import Data
 from fastgraph.core.op_errors import MAX_RANK, rank_too_large
 from fastgraph.core.tensor import Tensor, bind, current_trace, get_slot, init_scope
 from fastgraph.errors import InvalidArgumentError, ResourceExhaustedError
@@ -22,7 +23,9 @@ from fastgraph.ops.arguments import as_tensor, extents, index_vector, known_axis
 from fastgraph.ops.elementwise import cast, select
 from fastgraph.ops.families import (
     Array,
+    Builder,
     Dims,
+    Node,
     body_of,
     canonical_axis,
     custom,
@@ -71,7 +74,7 @@ def _infer_slice(input: Aval, begin: Aval, *, size: tuple[int | None, ...]) -> A
     return Aval(input.dtype, _check_slice(input.shape, starts, size))
 
 
-def _lower_slice(b: Any, node: Any) -> list[Any]:
+def _lower_slice(b: Builder, node: Node) -> list[Any]:
     x, begin, out = b.input(0), b.input(1), b.output(0)
 
     def element(index: Sequence[Any]) -> Any:
@@ -134,12 +137,12 @@ def slice_dynamic(input: Array, begin: Array, size: Array) -> Any:
     return body_of(slice_p)(input, begin, size=tuple(size.tolist()))
 
 
-def _vector(extents_: Any) -> Any:
+def _vector(extents_: Data) -> Any:
     """A residual shape as the input of an op."""
     return index_vector(extents_) if isinstance(extents_, tuple) else extents_
 
 
-def _lower_slice_grad(b: Any, node: Any) -> list[Any]:
+def _lower_slice_grad(b: Builder, node: Node) -> list[Any]:
     dy, begin = b.input(0), b.input(1)
 
     def element(index: Sequence[Any]) -> Any:
@@ -174,7 +177,7 @@ def slice_grad(dy: Array, begin: Array, shape: Array) -> Any:
     return result
 
 
-def _same_integers(begin: Any, size: Any) -> None:
+def _same_integers(begin: Data, size: Data) -> None:
     """Refuse a slice whose tensors are of two integer types."""
     types = [x.dtype for x in (begin, size) if isinstance(x, Tensor)]
     if len(types) == 2 and types[0] is not types[1]:
@@ -196,13 +199,13 @@ def slice_tensor(input: Any, begin: Any, size: Any, name: str | None = None) -> 
     return named(name, slice_dynamic, input, first, amount.tensor)
 
 
-def _numbers(values: tuple[int, ...], dtype: Any) -> Any:
+def _numbers(values: tuple[int, ...], dtype: DType) -> Any:
     """Numbers that are known, of the dtype of those that are not."""
     return as_tensor(np.array(values, dtype.numpy_dtype))
 
 
 @public("slice")
-def slice_(input_: Any, begin: Any, size: Any, name: str | None = None) -> Any:
+def slice_(input_: Data, begin: Data, size: Data, name: str | None = None) -> Any:
     """The block of `size` at `begin`; a size of -1 reaches to the end. t[*s] -> t[*size].
 
     Raises: InvalidArgumentError if it does not lie inside, TypeError for mixed integer types. Source: tf.slice.
@@ -211,7 +214,7 @@ def slice_(input_: Any, begin: Any, size: Any, name: str | None = None) -> Any:
     return slice_tensor(input_, begin, size, name)
 
 
-def dim(x: Any, axis: int) -> Any:
+def dim(x: Tensor, axis: int) -> Any:
     """The extent of x along `axis`: an int if it is known, else a scalar tensor."""
     n = x.shape[axis] if x.shape.rank is not None else None
     return shape(x)[axis] if n is None else n
@@ -247,7 +250,7 @@ def _infer_gather(params: Aval, indices: Aval, *, axis: int, batch_dims: int) ->
     return Aval(params.dtype, _gathered(params.shape, indices.shape, axis, batch_dims))
 
 
-def _lower_gather(b: Any, node: Any) -> list[Any]:
+def _lower_gather(b: Builder, node: Node) -> list[Any]:
     params, indices = b.input(0), b.input(1)
     axis = canonical_axis(node.attrs["axis"], params.rank)
     batch = (
@@ -265,7 +268,7 @@ def _lower_gather(b: Any, node: Any) -> list[Any]:
     return [element]
 
 
-def _gather_params(dy: Any, indices: Any, params_shape: Any, axis: int, batch_dims: int) -> Any:
+def _gather_params(dy: Tensor, indices: Tensor, params_shape: Data, axis: int, batch_dims: int) -> Any:
     if batch_dims == 0 and isinstance(params_shape, tuple):
         axis = canonical_axis(axis, len(params_shape))
         if axis == 0:
@@ -401,10 +404,10 @@ def gather_grad(dy: Array, indices: Array, shape: Array, *, axis: int, batch_dim
 
 @public("gather")
 def gather(
-    params: Any,
-    indices: Any,
+    params: Data,
+    indices: Data,
     validate_indices: Any = None,
-    axis: Any = None,
+    axis: Data | None = None,
     batch_dims: int = 0,
     name: str | None = None,
 ) -> Any:
@@ -441,7 +444,7 @@ def _infer_one_hot(indices: Aval, on_value: Aval, off_value: Aval, *, depth: int
     return Aval(on_value.dtype, _one_hot_shape(indices.shape, depth, axis))
 
 
-def _lower_one_hot(b: Any, node: Any) -> list[Any]:
+def _lower_one_hot(b: Builder, node: Node) -> list[Any]:
     indices = b.input(0)
     axis = b.output(0).rank - 1 if node.attrs["axis"] == -1 else node.attrs["axis"]
 
@@ -633,7 +636,7 @@ def mask_scatter(values: Array, mask: Array, shape: Array) -> Any:
     return result
 
 
-def mask_axis(axis: Any) -> int:
+def mask_axis(axis: Data) -> int:
     """The axis of boolean_mask. Raises: TypeError for a list."""
     if isinstance(axis, (list, tuple)):
         raise TypeError(f"boolean_mask: axis must be a scalar, not {axis!r}")
@@ -680,7 +683,7 @@ _SELECT = select.primitive  # type: ignore[attr-defined]
 
 
 @public("where")
-def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Any:
+def where(condition: Data, x: Data | None = None, y: Data | None = None, name: str | None = None) -> Any:
     """x where condition holds, else y; without x and y: the indices where it holds.
 
     bool[*s], t[*s], t[*s] -> t[*s], broadcasting; t[*s] -> i64[n, rank].

@@ -12,6 +12,7 @@ import numpy as np
 
 from fastgraph.core.base import gamma_expansion
 from fastgraph.core.base.shapes import Aval
+from fastgraph.core.tensor import Tensor
 from fastgraph.ops.exponentials import exp, log
 from fastgraph.ops.families import Array, custom, elementwise, invalid, misuse, shape_text
 from fastgraph.ops.special_functions import digamma, lgamma, xlog1py, xlogy
@@ -27,7 +28,7 @@ def _special() -> Any:
     return special
 
 
-def _density(a: Any, x: Any) -> Any:
+def _density(a: Tensor, x: Tensor) -> Any:
     """The derivative of igamma(a, x) with respect to x."""
     return exp(-x + (a - 1) * log(x) - lgamma(a))
 
@@ -94,7 +95,7 @@ def igammac(a: Array, x: Array) -> Any:
     return np.where((wide == np.inf) & (shape > 0), 0.0, found).astype(a.dtype)
 
 
-def _no_second_order(dy: Any) -> Any:
+def _no_second_order(dy: Tensor) -> Any:
     raise LookupError("gradient registry has no entry for: IgammaGradA")
 
 
@@ -237,7 +238,7 @@ def _unlike_shapes(a: Any, b: Any, x: Any) -> str | None:
     return None
 
 
-def _betainc_x(dy: Any, a: Any, b: Any, x: Any) -> Any:
+def _betainc_x(dy: Tensor, a: Tensor, b: Tensor, x: Tensor) -> Any:
     log_beta = lgamma(a) + lgamma(b) - lgamma(a + b)
     return dy * exp(xlog1py(b - 1, -x) + xlogy(a - 1, x) - log_beta)
 

@@ -16,11 +16,24 @@ import numpy as np
 import fastgraph.core.base.dtype as dtypes
 import fastgraph.core.op_errors as op_errors
 from fastgraph.core.base.shapes import Aval
+from fastgraph.core.conversion import Data
 from fastgraph.core.registry import public_function
 from fastgraph.core.tensor import EagerTensor, Tensor, convert, current_trace, get_slot, register_slot
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import whole
-from fastgraph.ops.families import Array, body_of, misuse, movement, public, shape_text, validated
+from fastgraph.ops.families import (
+    Array,
+    Builder,
+    Node,
+    Operand,
+    Scalar,
+    body_of,
+    misuse,
+    movement,
+    public,
+    shape_text,
+    validated,
+)
 from fastgraph.ops.runtime_checks import checked, with_extents
 
 Spec = tuple[tuple[Any, ...], ...]
@@ -256,7 +269,7 @@ def _grad_infer(dy: Aval, x: Aval, *positions: Aval, spec: Spec) -> Aval:
     return Aval(dy.dtype, x.shape)
 
 
-def _slice_vjp(dy: Any, x: Any, positions: Any, spec: Spec) -> Any:
+def _slice_vjp(dy: Tensor, x: Tensor, positions: Sequence[Any], spec: Spec) -> Any:
     return strided_slice_grad(dy, x, *positions, spec=spec)
 
 
@@ -266,7 +279,7 @@ def _slice_vjp(dy: Any, x: Any, positions: Any, spec: Spec) -> Any:
 class _Axis:
     """One source axis of a spec as run-time scalars: the index `start`, or `start + k * step`."""
 
-    def __init__(self, b: Any, part: Part, extent: Any, take: Callable[[], Any]) -> None:
+    def __init__(self, b: Builder, part: Part, extent: Scalar, take: Callable[[], Any]) -> None:
         def number(n: Any) -> Any:
             return take() if n == "t" else b.param(max(-_INT64_MAX, min(n, _INT64_MAX)))
 
@@ -311,7 +324,7 @@ class _Axis:
         return k if self.whole else self.start + k * self.step
 
 
-def _axes(b: Any, spec: Spec, x: Any, first: int) -> tuple[list[_Axis], list[int | None]]:
+def _axes(b: Builder, spec: Spec, x: Operand, first: int) -> tuple[list[_Axis], list[int | None]]:
     """The axes of `spec` on operand `x`; its positions are the inputs from `first` on (scalars, or one vector)."""
     parts, layout = lay_out(spec, x.rank)
     taken = 0
@@ -326,7 +339,7 @@ def _axes(b: Any, spec: Spec, x: Any, first: int) -> tuple[list[_Axis], list[int
     return [_Axis(b, part, x.shape[axis], take) for axis, part in enumerate(parts)], layout
 
 
-def _slice_lower(b: Any, node: Any) -> list[Callable[..., Any]]:
+def _slice_lower(b: Builder, node: Node) -> list[Callable[..., Any]]:
     x = b.input(0)
 
     def element(index: Sequence[Any]) -> Any:
@@ -346,7 +359,7 @@ def _slice_lower(b: Any, node: Any) -> list[Callable[..., Any]]:
     return [element]
 
 
-def _grad_lower(b: Any, node: Any) -> list[Callable[..., Any]]:
+def _grad_lower(b: Builder, node: Node) -> list[Callable[..., Any]]:
     dy, x = b.input(0), b.input(1)
 
     def element(index: Sequence[Any]) -> Any:
@@ -473,7 +486,7 @@ def _entries(vector: Any, n: int | None, positions: list[Any]) -> list[Any]:
     return [_number(v, positions, True) if isinstance(v, Tensor) else whole(v, "begin, end or strides") for v in tensor]
 
 
-def _count(vector: Any) -> int | None:
+def _count(vector: Data) -> int | None:
     """How many numbers a vector argument of strided_slice has, where it says."""
     if isinstance(vector, (list, tuple)):
         return len(vector)

@@ -12,6 +12,7 @@ import numpy as np
 
 from fastgraph.core.base.dtype import int32, int64
 from fastgraph.core.base.shapes import Aval
+from fastgraph.core.conversion import Data
 from fastgraph.core.op_errors import misfit
 from fastgraph.core.tensor import EagerTensor, Tensor, bind, current_trace, equal_parts
 from fastgraph.ops.arguments import as_tensor, extents, named, static_int, whole
@@ -20,7 +21,9 @@ from fastgraph.ops.creation import range_
 from fastgraph.ops.elementwise import cast, identity, select, zeros_like_p
 from fastgraph.ops.families import (
     Array,
+    Builder,
     Dims,
+    Node,
     canonical_axis,
     elementwise,
     invalid,
@@ -83,7 +86,7 @@ def _infer_concat(*values: Aval, axis: int) -> Aval:
     return Aval(values[0].dtype, tuple(dims))
 
 
-def _lower_concat(b: Any, node: Any) -> list[Any]:
+def _lower_concat(b: Builder, node: Node) -> list[Any]:
     axis = canonical_axis(node.attrs["axis"], b.input(0).rank)
 
     def element(index: Sequence[Any]) -> Any:
@@ -99,7 +102,7 @@ def _lower_concat(b: Any, node: Any) -> list[Any]:
     return [element]
 
 
-def _concat_grad(dys: Any, values: Any, axis: int) -> list[Any]:
+def _concat_grad(dys: Tensor, values: list[Any], axis: int) -> list[Any]:
     shapes = [v.shape for v in values]
     rank = next((s.rank for s in shapes if s.rank is not None), None)
     if rank is None:
@@ -117,7 +120,7 @@ def _concat_grad(dys: Any, values: Any, axis: int) -> list[Any]:
     return grads
 
 
-def _only(axis: int, rank: Any) -> Any:
+def _only(axis: int, rank: Tensor) -> Any:
     """1 at `axis` and 0 at the other axes of a tensor, whose rank is known when it is computed. i[] -> i[rank]."""
 
     return cast(equal_p(range_(rank), axis if axis >= 0 else rank + axis), int32)
@@ -219,7 +222,7 @@ def _infer_stack(*values: Aval, axis: int) -> Aval:
     return Aval(values[0].dtype, (*dims[:at], len(values), *dims[at:]))
 
 
-def _lower_stack(b: Any, node: Any) -> list[Any]:
+def _lower_stack(b: Builder, node: Node) -> list[Any]:
     axis = canonical_axis(node.attrs["axis"], b.output(0).rank)
 
     def element(index: Sequence[Any]) -> Any:
@@ -271,7 +274,7 @@ _STACK = stack_p.primitive  # type: ignore[attr-defined]
 
 
 @public("stack")
-def stack(values: Any, axis: Any = 0, name: str | None = "stack") -> Any:
+def stack(values: Any, axis: Data = 0, name: str | None = "stack") -> Any:
     """values along a new axis. t[*s]... -> t[*r].
 
     Raises: InvalidArgumentError if shapes differ; ValueError for an axis out of range. Source: tf.stack.
@@ -325,7 +328,7 @@ def _infer_split(value: Aval, *, sizes: tuple[int, ...], axis: int) -> tuple[Ava
     return tuple(Aval(value.dtype, (*value.shape[:axis], s, *value.shape[axis + 1 :])) for s in sizes)
 
 
-def _lower_split(b: Any, node: Any) -> list[Any]:
+def _lower_split(b: Builder, node: Node) -> list[Any]:
     x = b.input(0)
     axis = canonical_axis(node.attrs["axis"], x.rank)
     starts = [sum(node.attrs["sizes"][:i]) for i in range(len(node.attrs["sizes"]))]
@@ -500,7 +503,7 @@ def _infer_unstack(value: Aval, *, num: int, axis: int) -> tuple[Aval, ...]:
     return tuple(Aval(value.dtype, rest) for _ in range(num))
 
 
-def _lower_unstack(b: Any, node: Any) -> list[Any]:
+def _lower_unstack(b: Builder, node: Node) -> list[Any]:
     x = b.input(0)
     axis = canonical_axis(node.attrs["axis"], x.rank)
 
@@ -533,7 +536,7 @@ def unstack_p(value: Array, *, num: int, axis: int) -> Any:
 
 
 @public("unstack")
-def unstack(value: Any, num: Any = None, axis: Any = 0, name: str | None = "unstack") -> Any:
+def unstack(value: Data, num: Data | None = None, axis: Data = 0, name: str | None = "unstack") -> Any:
     """The slices of value along `axis`, without it. t[*s] -> list of t[*r].
 
     Raises: ValueError if their number is neither known nor given; InvalidArgumentError if it is not `num`.

@@ -11,7 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastgraph.core.base.shapes import Aval
+from fastgraph.core.conversion import Data
 from fastgraph.core.native.matmul import scipy_functions
+from fastgraph.core.tensor import Tensor
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, named
 from fastgraph.ops.elementwise import cast, complex_of, conj, imag, widened, zeros_like
@@ -77,7 +79,7 @@ def _solved(a: Array, b: Array) -> Array:
 
 
 @public("linalg.inv")
-def inv(input: Any, adjoint: bool = False, name: str | None = None) -> Any:
+def inv(input: Data, adjoint: bool = False, name: str | None = None) -> Any:
     """Inverse matrices, or those of the adjoint matrices. t[*b, n, n] -> t[*b, n, n].
 
     Raises: InvalidArgumentError for what is not square or has no inverse. Source: tf.linalg.inv.
@@ -91,7 +93,7 @@ def _det_shape(dims: Dims) -> Dims:
     return None if dims is None else dims[:-2]
 
 
-def _inverse_adjoint(input: Any, factor: Any) -> Any:
+def _inverse_adjoint(input: Tensor, factor: Tensor) -> Any:
     return over_columns(over_columns(factor, input.dtype), input.dtype) * adjoint_of(inv_p(input))
 
 
@@ -125,7 +127,7 @@ def _infer_slogdet(input: Aval) -> tuple[Aval, Aval]:
     return Aval(input.dtype, dims), Aval(input.dtype.real_dtype, dims)
 
 
-def _slogdet_grad(dys: Any, input: Any, outs: Any) -> dict[str, Any]:
+def _slogdet_grad(dys: list[Any], input: Tensor, outs: list[Any]) -> dict[str, Any]:
     (d_sign, d_log), sign = dys, outs[0]
     total = None if d_log is None else cast(d_log, input.dtype)
     if d_sign is not None and input.dtype.is_complex:  # a phase, which turns with the imaginary part of the logarithm
@@ -168,7 +170,7 @@ class LogMatrixDeterminant(NamedTuple):
 
 
 @public("linalg.slogdet")
-def slogdet(input: Any, name: str | None = None) -> Any:
+def slogdet(input: Data, name: str | None = None) -> Any:
     """Sign (of complex matrices the phase) and log(|det|), both of the input's dtype. t[*b, n, n] -> t[*b], t[*b].
 
     Raises: InvalidArgumentError for what is not square. Source: tf.linalg.slogdet.
@@ -234,7 +236,7 @@ def solve_p(matrix: Array, rhs: Array, *, adjoint: bool) -> Any:
 
 
 @public("linalg.solve")
-def solve(matrix: Any, rhs: Any, adjoint: bool = False, name: str | None = None) -> Any:
+def solve(matrix: Data, rhs: Data, adjoint: bool = False, name: str | None = None) -> Any:
     """x with matrix x = rhs, or, with `adjoint`, with the adjoint matrix. t[*b, n, n], t[*b, n, k] -> t[*b, n, k].
 
     Raises: InvalidArgumentError for shapes that do not fit and matrices without an inverse. Source: tf.linalg.solve.
@@ -270,7 +272,7 @@ def substituted(a: Array, b: Array, lower: bool, adjoint: bool) -> Array:
 
 
 def _triangular_grad(
-    dys: Any, matrix: Any, rhs: Any, outs: Any, lower: bool, adjoint: bool, needs: Any
+    dys: list[Any], matrix: Tensor, rhs: Tensor, outs: list[Any], lower: bool, adjoint: bool, needs: tuple[Any, ...]
 ) -> dict[str, Any]:
     x = outs[0]
     d_rhs = triangular_solve_p(matrix, dys[0], lower=lower, adjoint=not adjoint)
@@ -282,7 +284,7 @@ def _triangular_grad(
     return found
 
 
-def summed_like(dy: Any, x: Any) -> Any:
+def summed_like(dy: Tensor, x: Tensor) -> Any:
     """dy, summed over the batches along which x was broadcast."""
     dims = x.shape.as_list() if x.shape.rank is not None else [None]
     if None not in dims and dims == dy.shape:

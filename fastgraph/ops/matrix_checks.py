@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.core.tensor import current_trace
+from fastgraph.core.base.dtype import DType
+from fastgraph.core.tensor import Tensor, current_trace
 from fastgraph.ops.elementwise import cast, ones_like, zeros_like
 from fastgraph.ops.families import Array, Dims, shape_text
 from fastgraph.ops.matmul import matmul
@@ -129,47 +130,47 @@ def times(*factors: Any) -> Any:
     return product
 
 
-def adjoint(x: Any) -> Any:
+def adjoint(x: Tensor) -> Any:
     """Matrices transposed and, if complex, conjugated."""
     return matrix_transpose(x, conjugate=x.dtype.is_complex)
 
 
-def lower_triangle(x: Any) -> Any:
+def lower_triangle(x: Tensor) -> Any:
     """Matrices with zeros above the diagonal."""
     return matrix_band_part(x, lower=-1, upper=0)
 
 
-def upper_triangle(x: Any) -> Any:
+def upper_triangle(x: Tensor) -> Any:
     """Matrices with zeros below the diagonal."""
     return matrix_band_part(x, lower=0, upper=-1)
 
 
-def strictly_lower(x: Any) -> Any:
+def strictly_lower(x: Tensor) -> Any:
     """Matrices with zeros on the diagonal and above it."""
     return with_diagonal(lower_triangle(x), zeros_like)
 
 
-def with_diagonal(x: Any, change: Callable[[Any], Any]) -> Any:
+def with_diagonal(x: Tensor, change: Callable[[Any], Any]) -> Any:
     """Matrices with their diagonal changed."""
     return set_diag(x, change(diag_part(x)))
 
 
-def over_rows(x: Any, dtype: Any) -> Any:
+def over_rows(x: Tensor, dtype: DType) -> Any:
     """Vectors as what scales the columns of matrices. f[*b, n] -> dtype[*b, 1, n]."""
     return expand_dims(cast(x, dtype), -2)
 
 
-def over_columns(x: Any, dtype: Any) -> Any:
+def over_columns(x: Tensor, dtype: DType) -> Any:
     """Vectors as what scales the rows of matrices. f[*b, n] -> dtype[*b, n, 1]."""
     return expand_dims(cast(x, dtype), -1)
 
 
-def safe_reciprocal(x: Any) -> Any:
+def safe_reciprocal(x: Tensor) -> Any:
     """1 / x, but 0 where x is 0: equal values have no gap to divide by, and add nothing to a gradient."""
     return x / (x * x + 1e-20)
 
 
-def reciprocal_gaps(e: Any) -> Any:
+def reciprocal_gaps(e: Tensor) -> Any:
     """1 / (e[j] - e[i]) at (i, j), 0 for equal values and on the diagonal. t[*b, n] -> t[*b, n, n]."""
     gaps = set_diag(expand_dims(e, -2) - expand_dims(e, -1), ones_like(e))
     return set_diag(safe_reciprocal(gaps), zeros_like(e))

@@ -13,14 +13,15 @@ from typing import Any
 import numpy as np
 
 from fastgraph.core.base.shapes import Aval
+from fastgraph.core.conversion import Data
 from fastgraph.core.op_errors import misfit
-from fastgraph.core.tensor import current_trace
+from fastgraph.core.tensor import Tensor, current_trace
 from fastgraph.errors import FailedPreconditionError
 from fastgraph.ops.arguments import as_tensor, known_axes, known_axis, named, of_dtypes, static_int
 from fastgraph.ops.comparison import logical_and, logical_or
 from fastgraph.ops.creation import range_, zeros
 from fastgraph.ops.elementwise import conj, select, zeros_like
-from fastgraph.ops.families import Array, Dims, invalid, misuse, movement, public, shape_text, validated
+from fastgraph.ops.families import Array, Builder, Dims, Node, invalid, misuse, movement, public, shape_text, validated
 from fastgraph.ops.joining import stack, unstack
 from fastgraph.ops.matmul import extents_of, product_of
 from fastgraph.ops.movement import expand_dims_p, reshape, transpose_p
@@ -109,7 +110,7 @@ def _diag_shape(shape: Dims, k: Span, rows: int, columns: int) -> Dims:
     return (*shape[: -1 - several], *size)
 
 
-def _lower_diag(b: Any, node: Any) -> list[Any]:
+def _lower_diag(b: Builder, node: Node) -> list[Any]:
     diagonal, padding, out = b.input(0), b.input(1), b.output(0)
     k, align = node.attrs["k"], node.attrs["align"]
 
@@ -185,7 +186,7 @@ def _part_shape(shape: Dims, k: Span) -> Dims:
     return (*shape[:-2], *lines, _longest(shape[-2], shape[-1], k))
 
 
-def _lower_part(b: Any, node: Any) -> list[Any]:
+def _lower_part(b: Builder, node: Node) -> list[Any]:
     x, padding, out = b.input(0), b.input(1), b.output(0)
     k, align = node.attrs["k"], node.attrs["align"]
     several = k[0] != k[1]
@@ -226,7 +227,7 @@ def _part_errors() -> list[Any]:
     ]
 
 
-def _shaped_diag(dy: Any, x_shape: Any, k: Span, align: str) -> Any:
+def _shaped_diag(dy: Tensor, x_shape: tuple[int, ...], k: Span, align: str) -> Any:
     """The gradient of diag_part: its diagonals in zeros of the input's shape."""
     return matrix_set_diag(zeros(x_shape, dy.dtype), dy, k=k, align=align)
 
@@ -277,7 +278,7 @@ def _set_shape(shape: Dims, diagonal: Dims, k: Span) -> Dims:
     return shape
 
 
-def _lower_set(b: Any, node: Any) -> list[Any]:
+def _lower_set(b: Builder, node: Node) -> list[Any]:
     x, diagonal = b.input(0), b.input(1)
     k, align = node.attrs["k"], node.attrs["align"]
 
@@ -347,7 +348,7 @@ def _check_band(shape: Dims, lower: int, upper: int) -> Dims:
     return shape
 
 
-def _lower_band(b: Any, node: Any) -> list[Any]:
+def _lower_band(b: Builder, node: Node) -> list[Any]:
     x = b.input(0)
 
     def element(index: Sequence[Any]) -> Any:
@@ -390,7 +391,7 @@ def matrix_band_part(input: Array, *, lower: int, upper: int) -> Any:
 
 
 @public("linalg.band_part")
-def band_part(input: Any, num_lower: Any, num_upper: Any, name: str | None = None) -> Any:
+def band_part(input: Data, num_lower: Data, num_upper: Data, name: str | None = None) -> Any:
     """Matrices with zeros outside a band of diagonals; a negative number of them means all. t[*s, m, n] -> same.
 
     Raises: InvalidArgumentError for more diagonals than there are. Source: tf.linalg.band_part.
@@ -436,12 +437,12 @@ def _alignment(align: str) -> str:
 
 @public("linalg.diag")
 def diag(
-    diagonal: Any,
+    diagonal: Data,
     name: str | None = "diag",
-    k: Any = 0,
-    num_rows: Any = -1,
-    num_cols: Any = -1,
-    padding_value: Any = 0,
+    k: Data = 0,
+    num_rows: Data = -1,
+    num_cols: Data = -1,
+    padding_value: Data = 0,
     align: str = "RIGHT_LEFT",
 ) -> Any:
     """Matrices with the diagonals given, padding_value elsewhere; k may be a pair, the lowest and the highest diagonal.
@@ -459,7 +460,7 @@ def diag(
 
 @public("linalg.diag_part")
 def diag_part(
-    input: Any, name: str | None = "diag_part", k: Any = 0, padding_value: Any = 0, align: str = "RIGHT_LEFT"
+    input: Data, name: str | None = "diag_part", k: Data = 0, padding_value: Data = 0, align: str = "RIGHT_LEFT"
 ) -> Any:
     """The diagonal k of matrices, or the diagonals of a pair k, padded. t[*s, m, n] -> t[*s, (n,) length].
 
@@ -472,7 +473,7 @@ def diag_part(
 
 
 @public("linalg.set_diag")
-def set_diag(input: Any, diagonal: Any, name: str | None = "set_diag", k: Any = 0, align: str = "RIGHT_LEFT") -> Any:
+def set_diag(input: Data, diagonal: Data, name: str | None = "set_diag", k: Data = 0, align: str = "RIGHT_LEFT") -> Any:
     """Matrices with the diagonal k replaced, or the diagonals of a pair k. t[*s, m, n], t[*s, (n,) length] -> same.
 
     Raises: InvalidArgumentError for shapes that do not fit. Source: tf.linalg.set_diag.
@@ -482,13 +483,13 @@ def set_diag(input: Any, diagonal: Any, name: str | None = "set_diag", k: Any = 
 
 
 @public("linalg.trace")
-def trace(x: Any, name: str | None = None) -> Any:
+def trace(x: Data, name: str | None = None) -> Any:
     """The sum of the main diagonal of matrices. t[*s, m, n] -> t[*s]. Source: tf.linalg.trace."""
     return reduce_sum(diag_part(x), -1, name=name)
 
 
 @public("linalg.tensor_diag")
-def tensor_diag(diagonal: Any, name: str | None = None) -> Any:
+def tensor_diag(diagonal: Data, name: str | None = None) -> Any:
     """A tensor of zeros with `diagonal` where the first and the second half of the index agree. t[*s] -> t[*s, *s].
 
     Source: tf.linalg.tensor_diag.
@@ -499,7 +500,7 @@ def tensor_diag(diagonal: Any, name: str | None = None) -> Any:
 
 
 @public("linalg.tensor_diag_part")
-def tensor_diag_part(input: Any, name: str | None = None) -> Any:
+def tensor_diag_part(input: Data, name: str | None = None) -> Any:
     """The elements whose first and second half of the index agree. t[*s, *s] -> t[*s].
 
     Raises: InvalidArgumentError for an odd rank or halves that differ; NotImplementedError in a Function for a rank
@@ -521,7 +522,7 @@ def tensor_diag_part(input: Any, name: str | None = None) -> Any:
 
 
 @public("linalg.cross")
-def cross(a: Any, b: Any, name: str | None = None) -> Any:
+def cross(a: Data, b: Data, name: str | None = None) -> Any:
     """The cross product of vectors of three elements. t[*s, 3], t[*s, 3] -> t[*s, 3].
 
     Raises: InvalidArgumentError if shapes differ; FailedPreconditionError for other lengths. Source: tf.linalg.cross.
@@ -590,7 +591,7 @@ def adjoint(matrix: Any, name: str | None = None) -> Any:
 
 
 @public("linalg.normalize")
-def normalize(tensor: Any, ord: Any = "euclidean", axis: Any = None, name: str | None = None) -> Any:
+def normalize(tensor: Data, ord: Any = "euclidean", axis: Data | None = None, name: str | None = None) -> Any:
     """tensor over its norm along `axis`, and that norm with its axes kept. f[*s] -> f[*s], f[*r].
 
     Source: tf.linalg.normalize.

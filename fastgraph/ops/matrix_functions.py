@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 
 from fastgraph.core.base.shapes import Aval
+from fastgraph.core.conversion import Data
 from fastgraph.core.native.matmul import scipy_functions
+from fastgraph.core.tensor import Tensor
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, named, of_dtypes
 from fastgraph.ops.comparison import not_equal
@@ -36,15 +38,15 @@ from fastgraph.ops.matrix_checks import (
 from fastgraph.ops.reduction import reduce_max
 
 
-def _greatest(x: Any) -> Any:
+def _greatest(x: Tensor) -> Any:
     """The greatest absolute value of each matrix, 0 of an empty one. t[*b, n, n] -> r[*b, 1, 1]."""
     return maximum(reduce_max(abs(x), (-2, -1), True), 0)
 
 
-def _grad(function: Any) -> Callable[..., Any]:
+def _grad(function: Callable[..., Any]) -> Callable[..., Any]:
     """The gradient of a function of matrices: its derivative at the adjoint matrix in the direction dy."""
 
-    def grad(dy: Any, input: Any) -> Any:
+    def grad(dy: Tensor, input: Tensor) -> Any:
         a = adjoint(input)
         n = dim(input, -1)
         # The derivative is linear in dy, but a dy much larger than a would decide the norm by which the matrix is
@@ -115,7 +117,7 @@ def expm_p(input: Array) -> Any:
 
 
 @public("linalg.expm")
-def expm(input: Any, name: str | None = None) -> Any:
+def expm(input: Data, name: str | None = None) -> Any:
     """Exponentials of matrices: sum of A^k / k!. t[*b, n, n] -> t[*b, n, n].
 
     Raises: ValueError for signed integers; InvalidArgumentError for other dtypes and what is not square.

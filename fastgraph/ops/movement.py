@@ -11,15 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.core.base.dtype import DType, as_dtype, int32, int64
-from fastgraph.core.base.shapes import UNKNOWN, Aval, broadcast_shapes
+from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, int32, int64
+from fastgraph.core.base.shapes import UNKNOWN, Aval, ShapeLike, broadcast_shapes
+from fastgraph.core.conversion import Data
 from fastgraph.core.tensor import EagerTensor, Tensor, bind, current_trace
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, extents, index_vector, known_axes, named, static_axes, whole
 from fastgraph.ops.elementwise import conj
 from fastgraph.ops.families import (
     Array,
+    Builder,
     Dims,
+    Node,
     accumulator,
     body_of,
     custom,
@@ -56,7 +59,7 @@ def shape_of_value(shape: Aval) -> Dims:
     return (None,) * shape.shape[0]
 
 
-def _ints(values: Any) -> tuple[int, ...]:
+def _ints(values: Array) -> tuple[int, ...]:
     return tuple(int(n) for n in np.ravel(values))
 
 
@@ -101,7 +104,7 @@ def _infer_reshape(tensor: Aval, *, shape: tuple[int, ...]) -> Aval:
     return Aval(tensor.dtype, dims, value)
 
 
-def _lower_reshape(b: Any, node: Any) -> list[Any]:
+def _lower_reshape(b: Builder, node: Node) -> list[Any]:
     x, out = b.input(0), b.output(0)
     return [lambda index: x.at(b.reshaped(index, out.shape, x.shape))]
 
@@ -184,7 +187,7 @@ _RESHAPE = reshape_p.primitive  # type: ignore[attr-defined]
 
 
 @public("reshape")
-def reshape(tensor: Any, shape: Any, name: str | None = None) -> Any:
+def reshape(tensor: Data, shape: Data | ShapeLike, name: str | None = None) -> Any:
     """The elements in row-major order in another shape. t[*s] -> t[*shape].
 
     One extent may be -1: it takes what is left. The shape may be a tensor, or a list with tensors in it.
@@ -226,7 +229,7 @@ def _infer_transpose(x: Aval, *, perm: tuple[int, ...]) -> Aval:
     return Aval(x.dtype, tuple(x.shape[p] for p in _check_permutation(perm, len(x.shape))))
 
 
-def _lower_transpose(b: Any, node: Any) -> list[Any]:
+def _lower_transpose(b: Builder, node: Node) -> list[Any]:
     x = b.input(0)
     perm = [p % x.rank for p in node.attrs["perm"]]
     return [lambda index: x.at([index[perm.index(axis)] for axis in range(x.rank)])]
@@ -263,7 +266,7 @@ _REVERSED = tuple([tuple(range(rank - 1, -1, -1)) for rank in range(5)])
 
 
 @public("transpose")
-def transpose(a: Any, perm: Any = None, conjugate: bool = False, name: str | None = "transpose") -> Any:
+def transpose(a: Data, perm: Data | None = None, conjugate: bool = False, name: str | None = "transpose") -> Any:
     """a with its axes in the order `perm` (None: reversed), complex-conjugated if asked. t[*s] -> t[*permuted].
 
     Raises: InvalidArgumentError if `perm` is no permutation of the axes. Source: tf.transpose.
@@ -325,7 +328,7 @@ _EXPAND_DIMS = expand_dims_p.primitive  # type: ignore[attr-defined]
 
 
 @public("expand_dims")
-def expand_dims(input: Any, axis: Any, name: str | None = None) -> Any:
+def expand_dims(input: Data, axis: Data, name: str | None = None) -> Any:
     """input with a new axis of size 1 at position `axis`. t[*s] -> t[*s with a one].
 
     Raises: InvalidArgumentError if there is no such position. Source: tf.expand_dims.
@@ -378,7 +381,7 @@ def squeeze_p(input: Array, *, axes: tuple[int, ...]) -> Any:
 _SQUEEZE = squeeze_p.primitive  # type: ignore[attr-defined]
 
 
-def _attr_axes(axis: Any) -> tuple[int, ...]:
+def _attr_axes(axis: Data | None) -> tuple[int, ...]:
     """Axes that are an attribute of TensorFlow's op: numbers, in a list or alone."""
     if axis is None:
         return ()
@@ -390,7 +393,7 @@ def _attr_axes(axis: Any) -> tuple[int, ...]:
 
 
 @public("squeeze")
-def squeeze(input: Any, axis: Any = None, name: str | None = None) -> Any:
+def squeeze(input: Data, axis: Data | None = None, name: str | None = None) -> Any:
     """input without axes of size 1: all of them, or those of `axis`. t[*s] -> t[*s without ones].
 
     Raises: InvalidArgumentError if such an axis has another size. Source: tf.squeeze.
@@ -421,7 +424,7 @@ def _infer_broadcast(input: Aval, *, shape: tuple[int, ...]) -> Aval:
     return Aval(input.dtype, shape)
 
 
-def _lower_broadcast(b: Any, node: Any) -> list[Any]:
+def _lower_broadcast(b: Builder, node: Node) -> list[Any]:
     x = b.input(0)
     return [lambda index: x.broadcast_at(index)]
 
@@ -482,7 +485,7 @@ def broadcast_to_dynamic(input: Array, shape: Array) -> Any:
 
 
 @public("broadcast_to")
-def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Any:
+def broadcast_to(input: Any, shape: Data | ShapeLike, name: str | None = None) -> Any:
     """input repeated along axes of size 1 and new leading axes to `shape`. t[*s] -> t[*shape].
 
     Raises: InvalidArgumentError if it cannot be. Source: tf.broadcast_to.
@@ -495,7 +498,7 @@ def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Any:
     return named(name, broadcast_to_dynamic, input, size.tensor)
 
 
-def _check_sum(dy: Any, shape: Sequence[int]) -> None:
+def _check_sum(dy: Array, shape: Sequence[int]) -> None:
     try:
         fits = broadcast_shapes(dy.shape, tuple(shape)) == dy.shape
     except ValueError:
@@ -513,7 +516,7 @@ def sum_down(dy: np.ndarray[Any, Any], shape: Sequence[int]) -> np.ndarray[Any, 
     return block_sum(dy, axes).reshape(tuple(shape)) if axes else dy.reshape(tuple(shape))
 
 
-def _lower_sum_to(b: Any, node: Any) -> list[Any]:
+def _lower_sum_to(b: Builder, node: Node) -> list[Any]:
     dy = b.input(0)
     own, target = dy.shape, b.output(0).shape
     dtype = node.inputs[0].aval.dtype
@@ -586,7 +589,7 @@ def sum_to_shape(dy: Array, shape: Array) -> Any:
     return sum_down(dy, shape.tolist())
 
 
-def sum_to(dy: Any, shape: Any) -> Any:
+def sum_to(dy: Tensor, shape: Data) -> Any:
     """dy summed to `shape` (a tuple or an int tensor), from which it was broadcast. t[*s] -> t[*shape]."""
     return sum_to_shape(dy, index_vector(shape) if isinstance(shape, tuple) else shape)
 
@@ -613,7 +616,7 @@ def _constant(number: Any, dtype: DType) -> np.ndarray[Any, Any] | None:
     return value
 
 
-def _lower_shape(b: Any, node: Any) -> list[Any]:
+def _lower_shape(b: Builder, node: Node) -> list[Any]:
     def element(index: Sequence[Any]) -> Any:
         extents = b.input(0).shape or (b.const(0, "int64"),)  # a scalar's shape has no element
         result = extents[-1]
@@ -640,7 +643,7 @@ def _infer_size(input: Aval, *, out_type: DType) -> Aval:
     return Aval(out_type, (), _constant(int(np.prod(input.shape, dtype=np.int64)), out_type) if known else None)  # type: ignore[arg-type]
 
 
-def _lower_size(b: Any, node: Any) -> list[Any]:
+def _lower_size(b: Builder, node: Node) -> list[Any]:
     def element(index: Sequence[Any]) -> Any:
         total = b.const(1, "int64")
         for n in b.input(0).shape:
@@ -669,12 +672,12 @@ def rank(input: Array) -> Any:
 
 
 @public("shape")
-def shape(input: Any, out_type: Any = None, name: str | None = None) -> Any:
+def shape(input: Any, out_type: DTypeLike | None = None, name: str | None = None) -> Any:
     """The extents of input at run time. t[*s] -> i32[rank]. Source: tf.shape."""
     return named(name, shape_p, input, out_type=int32 if out_type is None else as_dtype(out_type))
 
 
 @public("size")
-def size(input: Any, out_type: Any = int32, name: str | None = None) -> Any:
+def size(input: Data, out_type: DTypeLike = int32, name: str | None = None) -> Any:
     """The number of elements of input at run time. t[*s] -> i32[]. Source: tf.size."""
     return named(name, size_p, input, out_type=as_dtype(out_type))

@@ -13,13 +13,25 @@ import numpy as np
 import fastgraph.core.op_errors as op_errors
 from fastgraph.core.base.dtype import int32, int64, uint64
 from fastgraph.core.base.shapes import Aval
+from fastgraph.core.conversion import Data
 from fastgraph.core.op_errors import MAX_RANK
 from fastgraph.core.tensor import Tensor, current_trace
 from fastgraph.errors import InvalidArgumentError, ResourceExhaustedError
 from fastgraph.ops.arguments import as_tensor, extents, known_axes, known_value, named, of_dtypes, preferred, word
 from fastgraph.ops.creation import fill, range_
 from fastgraph.ops.elementwise import cast, maximum, minimum, select
-from fastgraph.ops.families import Array, canonical_axis, invalid, misuse, movement, public, shape_text, validated
+from fastgraph.ops.families import (
+    Array,
+    Builder,
+    Node,
+    canonical_axis,
+    invalid,
+    misuse,
+    movement,
+    public,
+    shape_text,
+    validated,
+)
 from fastgraph.ops.gathering import dim, gather, slice_tensor
 from fastgraph.ops.joining import concat, stack, unstack
 from fastgraph.ops.movement import broadcast_to, expand_dims_p, reshape, shape, squeeze_p
@@ -49,7 +61,7 @@ def _infer_pad(input: Aval, constant: Aval, *, paddings: Paddings) -> Aval:
     return Aval(input.dtype, (None,) * len(paddings) if input.shape is None else _padded(input.shape, paddings))
 
 
-def _lower_pad(b: Any, node: Any) -> list[Any]:
+def _lower_pad(b: Builder, node: Node) -> list[Any]:
     x, paddings = b.input(0), node.attrs["paddings"]
 
     def element(index: Sequence[Any]) -> Any:
@@ -65,7 +77,7 @@ def _lower_pad(b: Any, node: Any) -> list[Any]:
     return [element]
 
 
-def _pad_grad(dy: Any, input_shape: Any, paddings: Paddings) -> Any:
+def _pad_grad(dy: Tensor, input_shape: Data, paddings: Paddings) -> Any:
     return slice_tensor(dy, [before for before, _ in paddings], input_shape)
 
 
@@ -117,7 +129,7 @@ def _mirrored(dims: Sequence[int | None], paddings: Paddings, mode: str) -> tupl
     return result
 
 
-def _lower_mirror(b: Any, node: Any) -> list[Any]:
+def _lower_mirror(b: Builder, node: Node) -> list[Any]:
     x, paddings, offset = b.input(0), node.attrs["paddings"], _mirror_offset(node.attrs["mode"])
 
     def element(index: Sequence[Any]) -> Any:
@@ -137,7 +149,7 @@ def _infer_mirror(input: Aval, *, paddings: Paddings, mode: str) -> Aval:
     return Aval(input.dtype, dims)
 
 
-def _mirror_grad(dy: Any, input_shape: Any, paddings: Paddings, mode: str) -> Any:
+def _mirror_grad(dy: Tensor, input_shape: tuple[int, ...], paddings: Paddings, mode: str) -> Any:
     """Each mirrored border is added to what it mirrors, axis by axis."""
     offset = _mirror_offset(mode)
     for axis, (before, after) in enumerate(paddings):
@@ -274,7 +286,7 @@ def _tiled(dims: Sequence[int | None], multiples: Sequence[int]) -> tuple[int | 
     return tuple(None if n is None else n * m for n, m in zip(dims, multiples, strict=True))
 
 
-def _tile_grad(dy: Any, input: Any, multiples: tuple[int, ...]) -> Any:
+def _tile_grad(dy: Tensor, input: Tensor, multiples: tuple[int, ...]) -> Any:
     split: list[Any] = []
     axes = []
     for i, m in enumerate(multiples):
@@ -360,7 +372,7 @@ def _infer_reverse(tensor: Aval, *, axes: tuple[int, ...]) -> Aval:
     return Aval(tensor.dtype, tensor.shape)
 
 
-def _lower_reverse(b: Any, node: Any) -> list[Any]:
+def _lower_reverse(b: Builder, node: Node) -> list[Any]:
     x = b.input(0)
     axes = _reversed_axes(node.attrs["axes"], x.rank)
     return [lambda index: x.at([x.shape[i] - 1 - k if i in axes else k for i, k in enumerate(index)])]
@@ -387,7 +399,7 @@ def reverse_p(tensor: Array, *, axes: tuple[int, ...]) -> Any:
 
 
 @public("reverse")
-def reverse(tensor: Any, axis: Any, name: str | None = None) -> Any:
+def reverse(tensor: Data, axis: Data, name: str | None = None) -> Any:
     """tensor read backwards along the axes `axis`. t[*s] -> t[*s].
 
     Raises: InvalidArgumentError for an axis out of range or named twice. Source: tf.reverse.
@@ -399,7 +411,7 @@ def reverse(tensor: Any, axis: Any, name: str | None = None) -> Any:
     return named(name, reverse_p, tensor, axes=axes)
 
 
-def _rank(x: Any) -> int:
+def _rank(x: Data) -> int:
     return int(as_tensor(x).shape.rank or 0)
 
 
@@ -443,14 +455,14 @@ def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Any:
     return x
 
 
-def _rolled_in_the_middle(x: Any, shift: Any, axis: int) -> Any:
+def _rolled_in_the_middle(x: Tensor, shift: int, axis: int) -> Any:
     """Where the rank is not known: the same along the middle of three axes."""
     dims = shape(x)
     before, after = reduce_prod(dims[:axis]), 1 if axis == -1 else reduce_prod(dims[axis + 1 :])
     return reshape(roll(reshape(x, stack([before, dims[axis], after])), shift, 1), dims)
 
 
-def _list(x: Any, n: int) -> Any:
+def _list(x: Data, n: int) -> Any:
     """The n integers of a list, or of a tensor, whose length a graph may not know."""
     if isinstance(x, (list, tuple)):
         return x

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastgraph.core.base.dtype import as_dtype, float32, int32
+from fastgraph.core.base.dtype import DTypeLike, as_dtype, float32, int32
 from fastgraph.core.base.shapes import Aval
+from fastgraph.core.conversion import Data
 from fastgraph.core.tensor import Tensor, current_trace
 from fastgraph.errors import ResourceExhaustedError
 from fastgraph.ops.arguments import as_tensor, index_vector, named, of_dtypes, static_int, whole
@@ -91,7 +92,7 @@ def dynamic_partition_p(data: Array, partitions: Array, *, count: int) -> Any:
 
 
 @public("dynamic_partition")
-def dynamic_partition(data: Any, partitions: Any, num_partitions: int, name: str | None = None) -> Any:
+def dynamic_partition(data: Data, partitions: Data, num_partitions: int, name: str | None = None) -> Any:
     """The slices of data by the numbers in partitions, below num_partitions. t[*p, *r], i32[*p] -> list of t[n, *r].
 
     Raises: InvalidArgumentError for numbers outside, or shapes that do not fit. Source: tf.dynamic_partition.
@@ -222,7 +223,7 @@ def isotonic_grad(dy: Array, segments: Array) -> Any:
 
 
 @public("nn.isotonic_regression")
-def isotonic_regression(inputs: Any, decreasing: bool = True, axis: Any = -1) -> Any:
+def isotonic_regression(inputs: Data, decreasing: bool = True, axis: Data = -1) -> Any:
     """The falling (or rising) numbers along `axis` nearest to inputs, and each element's level. f[*s] -> f, i32[*s].
 
     Raises: InvalidArgumentError for other dtypes than real ones.
@@ -248,7 +249,7 @@ def isotonic_regression(inputs: Any, decreasing: bool = True, axis: Any = -1) ->
 
 
 @public("nn.collapse_repeated")
-def collapse_repeated(labels: Any, seq_length: Any, name: str | None = None) -> Any:
+def collapse_repeated(labels: Data, seq_length: Data, name: str | None = None) -> Any:
     """Labels without those equal to the one before, zeros after them, and how many are left.
 
     i[n, t], i[n] -> i[n, m], i[n].
@@ -277,7 +278,7 @@ def collapse_repeated(labels: Any, seq_length: Any, name: str | None = None) -> 
 
 @public("histogram_fixed_width_bins")
 def histogram_fixed_width_bins(
-    values: Any, value_range: Any, nbins: Any = 100, dtype: Any = int32, name: str | None = None
+    values: Data, value_range: Data, nbins: Data = 100, dtype: DTypeLike = int32, name: str | None = None
 ) -> Any:
     """Which of nbins equal parts of value_range each value falls into; those outside count at its ends. t[*s] -> i[*s].
 
@@ -341,7 +342,7 @@ class ApproxTopK(NamedTuple):
     indices: Any
 
 
-def _extreme(operand: Any, k: Any, axis: Any, sign: int, name: str | None) -> Any:
+def _extreme(operand: Data, k: Any, axis: Tensor | int, sign: int, name: str | None) -> Any:
     x = as_tensor(operand)
     rank = x.shape.rank
     if rank is None:
@@ -359,8 +360,8 @@ def _extreme(operand: Any, k: Any, axis: Any, sign: int, name: str | None) -> An
 
 @public("math.approx_max_k", "nn.approx_max_k")
 def approx_max_k(
-    operand: Any,
-    k: Any,
+    operand: Data,
+    k: Data,
     reduction_dimension: int = -1,
     recall_target: float = 0.95,
     reduction_input_size_override: int = -1,
@@ -376,8 +377,8 @@ def approx_max_k(
 
 @public("math.approx_min_k", "nn.approx_min_k")
 def approx_min_k(
-    operand: Any,
-    k: Any,
+    operand: Data,
+    k: Data,
     reduction_dimension: int = -1,
     recall_target: float = 0.95,
     reduction_input_size_override: int = -1,

@@ -88,7 +88,7 @@ def ragged_text(values: np.ndarray[Any, Any], splits: Sequence[np.ndarray[Any, A
     return "[" + ", ".join([*map(row, first), "...", *map(row, last)]) + "]"
 
 
-def _row_between(values: Any, splits: Sequence[Any], summarize: int, i: int) -> str:
+def _row_between(values: Array, splits: Sequence[Any], summarize: int, i: int) -> str:
     begin, end = int(splits[0][i]), int(splits[0][i + 1])
     if len(splits) == 1:
         return ragged_text(values[begin:end], (), summarize)

@@ -17,6 +17,7 @@ import numpy as np
 from fastgraph.core.base.dtype import DType, as_dtype
 from fastgraph.core.base.nesting import flatten, map_structure, pack_sequence_as
 from fastgraph.core.base.shapes import Aval, TensorSpec, TypeSpec
+from fastgraph.core.conversion import Data
 from fastgraph.core.op_errors import message_name
 from fastgraph.core.registry import get
 from fastgraph.core.tape.gradient_tape import GradientTape
@@ -105,7 +106,7 @@ class _Called:
         )
 
 
-def _array(value: Any) -> Any:
+def _array(value: Data) -> Any:
     array = np.asarray(value, order="C")
     return array.astype(object) if array.dtype.kind in "SU" else array
 
@@ -160,14 +161,14 @@ def _vjp(needs: Any, dys: list[Any], values: list[Any], outs: list[Any], key: _K
     return {"values": grads}
 
 
-def _flows(tensor: Any) -> bool:
+def _flows(tensor: Tensor) -> bool:
     return bool(tensor.dtype.is_floating or tensor.dtype.is_complex)
 
 
 def _backward_of(called: _Called, sources: Sequence[int], flowing: Sequence[int], n: int) -> _Called:
     """The function of (ticket, *inputs, *cotangents of the results `flowing`) for the cotangents of `sources`."""
 
-    def backward(ticket: Any, *operands: Any) -> list[Any]:
+    def backward(ticket: Tensor, *operands: Any) -> list[Any]:
         dys = list(operands[n:])
         kept = None if made.differentiated else called.tapes.pop(int(ticket), None)
         tape, inputs, outputs = kept if kept is not None else _taped(called, operands[:n])
@@ -293,7 +294,7 @@ def py_function(func: Any = None, inp: Any = None, Tout: Any = None, name: str |
     return _applied("eager_py_func", call, flat, () if Tout is None else Tout, name)
 
 
-def _is_composite(value: Any) -> bool:
+def _is_composite(value: Data | None) -> bool:
     spec = None if isinstance(value, Tensor) else getattr(value, "_type_spec", None)
     return isinstance(spec, TypeSpec) and spec._is_composite
 

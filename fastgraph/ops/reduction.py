@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.core.base.dtype import DType, as_dtype, float64, int64
+from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, float64, int64
 from fastgraph.core.base.shapes import Aval
+from fastgraph.core.conversion import Data
 from fastgraph.core.op_errors import message_name
 from fastgraph.core.registry import public_function
 from fastgraph.core.tensor import Tensor, current_trace
@@ -22,6 +23,9 @@ from fastgraph.ops.elementwise import abs, add, cast, conj, maximum, select, squ
 from fastgraph.ops.exponentials import exp, log, sqrt
 from fastgraph.ops.families import (
     Array,
+    Builder,
+    Node,
+    Scalar,
     accumulator,
     canonical_axes,
     canonical_axis,
@@ -36,7 +40,7 @@ from fastgraph.ops.precise_sums import block_sum, is_half
 from fastgraph.ops.scans import cumprod_p
 
 
-def _spread(dy: Any, x_shape: Any, axes: tuple[int, ...] | None, keepdims: bool) -> Any:
+def _spread(dy: Tensor, x_shape: Data, axes: tuple[int, ...] | None, keepdims: bool) -> Any:
     """`dy` of a reduction, repeated along the reduced axes to the shape of the input."""
     if not keepdims and axes is not None:  # of all axes: a scalar broadcasts as it is
         dy = expand_dims_p(dy, axes=axes)
@@ -69,7 +73,7 @@ def sum_p(x: Array, *, axes: tuple[int, ...] | None, keepdims: bool) -> Any:
     return block_sum(x, canonical_axes(axes, x.ndim), keepdims)
 
 
-def _mean_finish(b: Any, total: Any, extents: Sequence[Any], dtype: Any) -> Any:
+def _mean_finish(b: Builder, total: Scalar, extents: Sequence[Any], dtype: DType) -> Any:
     count = b.const(1, "int64")
     for n in extents:
         count = count * n
@@ -106,7 +110,7 @@ def mean_p(x: Array, *, axes: tuple[int, ...] | None, keepdims: bool) -> Any:
     return np.divide(total, np.asarray(count, total.dtype)).astype(x.dtype, copy=False)
 
 
-def _extreme_grad(dy: Any, x: Any, out: Any, axes: tuple[int, ...] | None, keepdims: bool) -> Any:
+def _extreme_grad(dy: Tensor, x: Tensor, out: Tensor, axes: tuple[int, ...] | None, keepdims: bool) -> Any:
     """The cotangent shared equally by all elements that attain the extreme."""
     if not keepdims and axes is not None:
         dy, out = expand_dims_p(dy, axes=axes), expand_dims_p(out, axes=axes)
@@ -143,13 +147,13 @@ def min_p(x: Array, *, axes: tuple[int, ...] | None, keepdims: bool) -> Any:
     return np.minimum.reduce(x, axis=canonical_axes(axes, x.ndim), keepdims=keepdims, initial=highest(x.dtype))  # type: ignore[call-overload]
 
 
-def _leading(x: Any, n: int) -> list[Any]:
+def _leading(x: Tensor, n: int) -> list[Any]:
     """The first n extents of x, as ints where they are known."""
     dims = x.shape.as_list()[:n]
     return [shape(x)[i] if d is None else d for i, d in enumerate(dims)]
 
 
-def _prod_grad(dy: Any, x: Any, axes: tuple[int, ...] | None, keepdims: bool) -> Any:
+def _prod_grad(dy: Tensor, x: Tensor, axes: tuple[int, ...] | None, keepdims: bool) -> Any:
     """dy times the product of all other elements, from the left and from the right: zeros are no problem."""
     rank = x.shape.rank
     if rank is None:
@@ -197,7 +201,7 @@ def all_p(x: Array, *, axes: tuple[int, ...] | None, keepdims: bool) -> Any:
 _POSITION_DTYPES = "float32 float64 int32 uint8 int16 int8 int64 bfloat16 uint16 float16 uint32 uint64 bool"
 
 
-def _infer_position(input: Aval, *, axis: int, output_type: Any) -> Aval:
+def _infer_position(input: Aval, *, axis: int, output_type: DType) -> Aval:
     if input.shape is None:
         return Aval(output_type, None)
     rank = len(input.shape)
@@ -211,13 +215,13 @@ def _infer_position(input: Aval, *, axis: int, output_type: Any) -> Aval:
 
 
 def _lower_position(kind: str) -> Callable[..., Any]:
-    def lower(b: Any, node: Any) -> list[Any]:
+    def lower(b: Builder, node: Node) -> list[Any]:
         x = b.input(0)
         dtype = node.inputs[0].aval.dtype
         axis = canonical_axis(node.attrs["axis"], x.rank)
 
         def element(index: Sequence[Any]) -> Any:
-            def at(k: Any) -> Any:
+            def at(k: Scalar) -> Any:
                 value = x.at((*index[:axis], k, *index[axis:]))
                 if dtype.is_floating:  # NaN is never chosen
                     wide = b.cast(value, accumulator(dtype))
@@ -233,7 +237,7 @@ def _lower_position(kind: str) -> Callable[..., Any]:
     return lower
 
 
-def _position(x: Any, axis: int, output_type: Any, find: Callable[..., Any], worst: Callable[..., Any]) -> Any:
+def _position(x: Array, axis: int, output_type: DType, find: Callable[..., Any], worst: Callable[..., Any]) -> Any:
     rank = x.ndim
     if not -rank <= axis < rank:
         raise invalid(f"Expected dimension in the range [{-rank}, {rank}), but got {axis}")
@@ -305,7 +309,7 @@ def argmin_p(input: Array, *, axis: int, output_type: DType) -> Any:
 def _reducer(primitive: Callable[..., Any], name: str, what: str) -> Callable[..., Any]:
     """The public reduction `reduce_<name>(input_tensor, axis=None, keepdims=False, name=None)`."""
 
-    def reduce_(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Any:
+    def reduce_(input_tensor: Data, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Any:
         axes = axis if axis is None else static_axes(axis)
         if name is not None:
             made = named(name, primitive, input_tensor, axes=axes, keepdims=bool(keepdims))
@@ -360,7 +364,7 @@ def _position_axis(axis: Any, strict: bool = False) -> int:
 
 
 @public("argmax", "math.argmax")
-def argmax(input: Any, axis: Any = None, output_type: Any = int64, name: str | None = None) -> Any:
+def argmax(input: Data, axis: Data | None = None, output_type: DTypeLike = int64, name: str | None = None) -> Any:
     """Position of the greatest element along `axis` (None: 0), the first of several. t[*s] -> i64[*r].
 
     Raises: InvalidArgumentError for an axis out of range, or no elements. Source: tf.argmax.
@@ -370,7 +374,7 @@ def argmax(input: Any, axis: Any = None, output_type: Any = int64, name: str | N
 
 
 @public("argmin", "math.argmin")
-def argmin(input: Any, axis: Any = None, output_type: Any = int64, name: str | None = None) -> Any:
+def argmin(input: Data, axis: Data | None = None, output_type: DTypeLike = int64, name: str | None = None) -> Any:
     """Position of the least element along `axis` (None: 0), the first of several. t[*s] -> i64[*r].
 
     Raises: InvalidArgumentError for an axis out of range, or no elements. Source: tf.argmin.
@@ -409,7 +413,7 @@ def _ragged_variance(x: Any, axis: Any, keepdims: bool) -> Any:
 
 
 @public("math.reduce_std")
-def reduce_std(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Any:
+def reduce_std(input_tensor: Data, axis: Data | None = None, keepdims: bool = False, name: str | None = None) -> Any:
     """Square root of the variance along `axis`. f[*s] -> f[*r]. Source: tf.math.reduce_std."""
     return sqrt(reduce_variance(input_tensor, axis, keepdims), name=name)
 
@@ -446,7 +450,7 @@ def reduce_euclidean_norm(input_tensor: Any, axis: Any = None, keepdims: bool = 
     return sqrt(reduce_sum(x * conj(x), axis, keepdims), name=name)
 
 
-def _spectral_norm(x: Any, axis: Any, keep: bool, name: str | None) -> Any:
+def _spectral_norm(x: Tensor, axis: Any, keep: bool, name: str | None) -> Any:
     """The greatest singular values of the matrices that lie along two axes. t[*s] -> r[*r]."""
     if x.shape.rank is None:
         raise NotImplementedError("norm: the matrix norm 2 needs a tensor of known rank")

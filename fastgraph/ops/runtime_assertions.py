@@ -10,14 +10,26 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.core.base.dtype import as_dtype
+from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype
 from fastgraph.core.base.shapes import Aval, TensorShape, as_dims
+from fastgraph.core.conversion import Data
 from fastgraph.core.registry import get
 from fastgraph.core.tensor import Tensor, convert, current_trace
 from fastgraph.ops.arguments import as_tensor, known_value, named, whole, word
 from fastgraph.ops.comparison import equal, greater, greater_equal, less, less_equal, not_equal
 from fastgraph.ops.elementwise import abs
-from fastgraph.ops.families import Array, bind_effect, custom, invalid, misuse, movement, public, shape_text
+from fastgraph.ops.families import (
+    Array,
+    Builder,
+    Node,
+    bind_effect,
+    custom,
+    invalid,
+    misuse,
+    movement,
+    public,
+    shape_text,
+)
 from fastgraph.ops.movement import rank as rank_of
 from fastgraph.ops.movement import shape as shape_of
 from fastgraph.ops.print_op import tensor_text
@@ -43,13 +55,13 @@ def assert_p(condition: Array, *data: Any, summarize: int) -> Any:
     return ()
 
 
-def _bracketed(x: Any, summarize: int) -> str:
+def _bracketed(x: Array, summarize: int) -> str:
     flat = x.reshape(-1)
     text = tensor_text(flat if summarize < 0 or flat.size <= summarize else flat[:summarize], -1)
     return text[:-1] + "...]" if 0 <= summarize < flat.size else text
 
 
-def _lower_numerics(b: Any, node: Any) -> list[Any]:
+def _lower_numerics(b: Builder, node: Node) -> list[Any]:
     x = b.input(0)
 
     def element(index: Sequence[Any]) -> Any:
@@ -81,7 +93,7 @@ def check_numerics_p(tensor: Array, *, message: str) -> Any:
 
 
 @public("debugging.check_numerics")
-def check_numerics(tensor: Any, message: Any, name: str | None = None) -> Any:
+def check_numerics(tensor: Data, message: Data, name: str | None = None) -> Any:
     """The tensor itself. f[*s] -> f[*s].
 
     Raises: InvalidArgumentError for NaN or infinities. Source: tf.debugging.check_numerics.
@@ -148,7 +160,7 @@ def check_indices(indices: Array, dense_shape: Array, *, sorted: bool) -> Any:
     return indices
 
 
-def _infer_ensure(input: Aval, *, shape: Any) -> Aval:
+def _infer_ensure(input: Aval, *, shape: tuple[Any, ...]) -> Aval:
     if shape is None:
         return Aval(input.dtype, input.shape)
     if input.shape is None:
@@ -217,13 +229,13 @@ def Assert(condition: Any, data: Any, summarize: Any = None, name: str | None = 
     return _asserted(name, condition, data, number)
 
 
-def _asserted(name: str | None, condition: Any, data: Sequence[Any], summarize: int | None = None) -> Any:
+def _asserted(name: str | None, condition: Tensor, data: Sequence[Any], summarize: int | None = None) -> Any:
     """The Operation that stops the graph unless the condition holds."""
     attrs = {"summarize": 3 if summarize is None else summarize}
     return bind_effect(name, assert_p.primitive, (condition, *data), attrs)  # type: ignore[attr-defined]
 
 
-def _short(x: Any, summarize: int) -> str:
+def _short(x: Tensor, summarize: int) -> str:
     value = np.asarray(x.numpy())
     if value.ndim == 0:
         return value[()].decode(errors="backslashreplace") if isinstance(value[()], bytes) else str(value[()])
@@ -266,7 +278,7 @@ def _binary(name: str, symbol: str, holds: Callable[..., Any]) -> Callable[..., 
     return public(*names)(check)
 
 
-def _like(value: Any, other: Any) -> Any:
+def _like(value: Data, other: Tensor) -> Any:
     if isinstance(value, Tensor):
         return value
     try:
@@ -343,7 +355,7 @@ def assert_near(
     return _asserted(name, condition, [message or "x and y not equal to tolerance", "x = ", x, "y = ", y])
 
 
-def _tolerance(given: Any, eps: float, real: Any, what: str) -> Any:
+def _tolerance(given: Any, eps: float, real: DType, what: str) -> Any:
     try:
         return convert(eps if given is None else given, real)
     except (TypeError, ValueError) as error:
@@ -353,7 +365,7 @@ def _tolerance(given: Any, eps: float, real: Any, what: str) -> Any:
 def _unary(name: str, symbol: str, holds: Callable[[Any], Any]) -> Callable[..., Any]:
     """debugging.assert_<name>(x)."""
 
-    def check(x: Any, message: Any = None, summarize: Any = None, name: str | None = None) -> Any:
+    def check(x: Data, message: str | None = None, summarize: Any = None, name: str | None = None) -> Any:
         x = as_tensor(x)
         condition = all_p(holds(x), axes=None, keepdims=False)
         if current_trace() is None:
@@ -386,7 +398,7 @@ assert_non_negative = _unary("non_negative", ">=", lambda x: x >= 0)
 assert_non_positive = _unary("non_positive", "<=", lambda x: x <= 0)
 
 
-def rank_text(message: str | None, x: Any, what: str) -> str:
+def rank_text(message: str | None, x: Tensor, what: str) -> str:
     begin = f"{message}. " if message else ""
     name = getattr(x, "name", "") if current_trace() is not None else ""
     return f"{begin}Tensor {name} must have rank {what}.  Received rank {x.shape.rank}, shape {x.shape}"
@@ -430,7 +442,7 @@ def assert_rank(x: Any, rank: Any, message: Any = None, name: str | None = None)
 
 
 @public("debugging.assert_rank_at_least")
-def assert_rank_at_least(x: Any, rank: Any, message: Any = None, name: str | None = None) -> Any:
+def assert_rank_at_least(x: Data, rank: Data, message: Any = None, name: str | None = None) -> Any:
     """Stop unless x has at least this rank. Raises: ValueError. Source: tf.debugging.assert_rank_at_least."""
     x = as_tensor(x)
     wanted = _wanted_rank(rank)
@@ -442,7 +454,7 @@ def assert_rank_at_least(x: Any, rank: Any, message: Any = None, name: str | Non
 
 
 @public("debugging.assert_scalar")
-def assert_scalar(tensor: Any, message: Any = None, name: str | None = None) -> Any:
+def assert_scalar(tensor: Data, message: Any = None, name: str | None = None) -> Any:
     """Stop unless the tensor is a scalar. Raises: ValueError. Source: tf.debugging.assert_scalar."""
     tensor = as_tensor(tensor)
     if tensor.shape.rank != 0:
@@ -450,7 +462,7 @@ def assert_scalar(tensor: Any, message: Any = None, name: str | None = None) -> 
 
 
 @public("debugging.assert_type")
-def assert_type(tensor: Any, tf_type: Any, message: Any = None, name: str | None = None) -> Any:
+def assert_type(tensor: Data, tf_type: DTypeLike, message: Any = None, name: str | None = None) -> Any:
     """Stop unless the tensor has this dtype. Raises: TypeError. Source: tf.debugging.assert_type."""
     tensor, wanted = as_tensor(tensor), as_dtype(tf_type)
     if tensor.dtype is not wanted:
@@ -458,7 +470,7 @@ def assert_type(tensor: Any, tf_type: Any, message: Any = None, name: str | None
 
 
 @public("debugging.assert_integer")
-def assert_integer(x: Any, message: Any = None, name: str | None = None) -> Any:
+def assert_integer(x: Data, message: Any = None, name: str | None = None) -> Any:
     """Stop unless x is of integers. Raises: TypeError. Source: tf.debugging.assert_integer."""
     x = as_tensor(x)
     if not x.dtype.is_integer:

@@ -12,6 +12,7 @@ import numpy as np
 
 from fastgraph.core.base.dtype import int32, int64
 from fastgraph.core.base.shapes import Aval
+from fastgraph.core.conversion import Data
 from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import as_tensor, extents, index_vector
 from fastgraph.ops.elementwise import cast
@@ -55,7 +56,7 @@ def within(value: Array, least: Array, most: Array, *, text: str) -> Any:
     return np.array(np.broadcast_to(value, wrong.shape))
 
 
-def checked(value: Any, least: Any, most: Any, text: str) -> Any:
+def checked(value: Data, least: Tensor | int, most: Tensor | int, text: str) -> Any:
     """`within`, with bounds that are ints or tensors of any integer dtype, in int64. i[*s] -> i64[*s]."""
     return within(wide(value), wide(least), wide(most), text=text)
 
@@ -66,7 +67,7 @@ def wide(value: Any) -> Any:
     return value if value.dtype is int64 else cast(value, int64)
 
 
-def narrow(value: Any, least: int, text: str) -> Any:
+def narrow(value: Data, least: int, text: str) -> Any:
     """Integers of an int32's range, from `least` on, as int32. i[*s] -> i32[*s]."""
     return cast(checked(value, least, 2**31 - 1, text), int32)
 
@@ -111,7 +112,7 @@ def ensure_extents(tensor: Array, shape: Array) -> Any:
     return tensor
 
 
-def with_extents(x: Any, wanted: Mapping[int, Any]) -> Any:
+def with_extents(x: Tensor, wanted: Mapping[int, Any]) -> Any:
     """x itself, whose axes must have these extents: InvalidArgumentError, when this runs, where one has not."""
     if not wanted:
         return x

@@ -13,11 +13,25 @@ import numpy as np
 
 from fastgraph.core.base.dtype import int64
 from fastgraph.core.base.shapes import Aval
+from fastgraph.core.conversion import Data
+from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import as_tensor, extents, index_vector, named, whole
 from fastgraph.ops.comparison import equal_p
 from fastgraph.ops.creation import range_
 from fastgraph.ops.elementwise import cast, negative, ones_like, select, zeros_like
-from fastgraph.ops.families import Array, Dims, custom, invalid, misuse, movement, public, shape_text, validated
+from fastgraph.ops.families import (
+    Array,
+    Builder,
+    Dims,
+    Node,
+    custom,
+    invalid,
+    misuse,
+    movement,
+    public,
+    shape_text,
+    validated,
+)
 from fastgraph.ops.gathering import combine_at, dim
 from fastgraph.ops.index_policies import gathered, ignored, within
 from fastgraph.ops.joining import concat
@@ -27,7 +41,7 @@ from fastgraph.ops.precise_sums import HALF, is_half
 _INDICES = "int16 int32 int64"
 
 
-def _vector(shape_: Any) -> Any:
+def _vector(shape_: Data) -> Any:
     """A residual shape as the input of an op."""
     return index_vector(shape_) if isinstance(shape_, tuple) else shape_
 
@@ -64,7 +78,7 @@ def _gathered(params: Dims, indices: Dims) -> Dims:
     return (*indices[:-1], *params[depth:])
 
 
-def _lower_gather_nd(b: Any, node: Any) -> list[Any]:
+def _lower_gather_nd(b: Builder, node: Node) -> list[Any]:
     params, indices = b.input(0), b.input(1)
     depth = params.rank + indices.rank - 1 - b.output(0).rank  # the graph may not know it as an extent
 
@@ -119,13 +133,13 @@ def gather_nd_p(params: Array, indices: Array) -> Any:
         raise invalid(f"Requested more than 0 entries, but params is empty.  Params shape: {shape_text(params.shape)}")
     where = _checked(indices, params.shape, "param shape {}, node name: GatherNd")
     if not where:
-        return np.broadcast_to(params, dims)  # type: ignore[arg-type]
+        return np.broadcast_to(params, dims)
     return params[where]
 
 
 @public("gather_nd")
 def gather_nd(
-    params: Any, indices: Any, batch_dims: Any = 0, name: str | None = None, bad_indices_policy: str = ""
+    params: Data, indices: Data, batch_dims: Data = 0, name: str | None = None, bad_indices_policy: str = ""
 ) -> Any:
     """The slices of params at the index vectors in the last axis of indices. t[*b, *p], i[*b, *q, d] -> t[*b, *q, *r].
 
@@ -141,7 +155,7 @@ def gather_nd(
             raise ValueError("non-default bad_indices_policy not supported for ragged gather")
         return named(name, gather_nd_p, params, indices)
 
-    def gather(indices: Any) -> Any:
+    def gather(indices: Tensor) -> Any:
         if ignored(bad_indices_policy, "GatherNd"):
             return gathered(lambda p, i: named(name, gather_nd_p, p, i), params, indices)
         return named(name, gather_nd_p, params, indices)
@@ -318,7 +332,7 @@ def scatter_nd(indices: Any, updates: Any, shape: Any, bad_indices_policy: str =
     return _scattered(indices, updates, dims, name)
 
 
-def _scattered(indices: Any, updates: Any, dims: Any, name: str | None = None) -> Any:
+def _scattered(indices: Data, updates: Any, dims: Data, name: str | None = None) -> Any:
     """`scatter_nd` to a shape that is an input. Many are added: 16-bit floats in float32, rounded once."""
     if updates.dtype.is_bool:  # whether any of them holds
         return cast(scatter_nd_p(indices, cast(updates, "int32"), dims), "bool", name)
@@ -414,7 +428,7 @@ def _tensor_scatter_errors() -> list[Any]:
     ]
 
 
-def _kept(dy: Any, tensor: Any, indices: Any, updates: Any, out: Any) -> tuple[Any, Any, Any]:
+def _kept(dy: Tensor, tensor: Tensor, indices: Tensor, updates: Tensor, out: Tensor) -> tuple[Any, Any, Any]:
     """Where the tensor and where the updates attain the extreme, and dy shared by all that do."""
     mine = cast(equal_p(tensor, out), dy.dtype)
     theirs = cast(equal_p(updates, gather_nd_p(out, indices)), dy.dtype)
@@ -422,17 +436,17 @@ def _kept(dy: Any, tensor: Any, indices: Any, updates: Any, out: Any) -> tuple[A
     return mine, theirs, dy / select(equal_p(shares, zeros_like(shares)), ones_like(shares), shares)
 
 
-def _extreme_tensor(dy: Any, tensor: Any, indices: Any, updates: Any, out: Any) -> Any:
+def _extreme_tensor(dy: Tensor, tensor: Tensor, indices: Tensor, updates: Tensor, out: Tensor) -> Any:
     mine, _, share = _kept(dy, tensor, indices, updates, out)
     return mine * share
 
 
-def _extreme_updates(dy: Any, tensor: Any, indices: Any, updates: Any, out: Any) -> Any:
+def _extreme_updates(dy: Tensor, tensor: Tensor, indices: Tensor, updates: Tensor, out: Tensor) -> Any:
     _, theirs, share = _kept(dy, tensor, indices, updates, out)
     return theirs * gather_nd_p(share, indices)
 
 
-def _cleared(dy: Any, indices: Any) -> Any:
+def _cleared(dy: Tensor, indices: Tensor) -> Any:
     gone = zeros_like(gather_nd_p(dy, indices))
     return tensor_scatter_update_p(dy, indices, gone)
 
@@ -491,7 +505,7 @@ def _tensor_scatter_op(how: str) -> Callable[..., Any]:
             return cast(wide, tensor.dtype, name)
         return named(name, primitive, tensor, indices, updates)
 
-    def update(tensor: Any, indices: Any, updates: Any, name: str | None = None) -> Any:
+    def update(tensor: Data, indices: Data, updates: Data, name: str | None = None) -> Any:
         return function(tensor, indices, updates, name=name)
 
     shown: Any = update if how == "update" else function  # which takes no policy, TensorFlow's neither

@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastgraph.core.base.dtype import DType, as_dtype, int32
+from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, int32
 from fastgraph.core.base.shapes import Aval
-from fastgraph.core.conversion import unsupported
+from fastgraph.core.conversion import Data, unsupported
 from fastgraph.core.tensor import Tensor
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, has_dtype, known_value, named, static_int
 from fastgraph.ops.elementwise import cast, floordiv, maximum
-from fastgraph.ops.families import Array, Dims, custom, invalid, misuse, public, validated
+from fastgraph.ops.families import Array, Builder, Dims, Node, custom, invalid, misuse, public, validated
 from fastgraph.ops.gathering import dim, gather_grad, gather_p, slice_tensor
 from fastgraph.ops.joining import stack
 from fastgraph.ops.matmul import extents_of, product_of
@@ -53,7 +53,7 @@ def _infer_top(input: Aval, *, k: int, index_type: DType) -> tuple[Aval, Aval]:
     return Aval(input.dtype, dims), Aval(index_type, dims)
 
 
-def _top_grad(dys: Any, input: Any, outs: Any) -> dict[str, Any]:
+def _top_grad(dys: list[Any], input: Tensor, outs: list[Any]) -> dict[str, Any]:
     if dys[0] is None:
         return {}
     rank, places = input.shape.rank, outs[1]
@@ -119,7 +119,7 @@ class TopKV2(NamedTuple):
 
 
 @public("math.top_k", "nn.top_k")
-def top_k(input: Any, k: Any = 1, sorted: bool = True, index_type: Any = int32, name: str | None = None) -> Any:
+def top_k(input: Data, k: Data = 1, sorted: bool = True, index_type: DTypeLike = int32, name: str | None = None) -> Any:
     """The k greatest elements along the last axis, falling, and where they stand. t[*s, n] -> t[*s, k], i[*s, k].
 
     Raises: InvalidArgumentError for more than there are. Source: tf.math.top_k.
@@ -157,7 +157,7 @@ def _check_in_top(predictions: Dims, targets: Dims) -> None:
         raise ValueError(f"First dimension of predictions {predictions[0]} must match length of targets {targets[0]}")
 
 
-def _lower_in_top(b: Any, node: Any) -> list[Any]:
+def _lower_in_top(b: Builder, node: Node) -> list[Any]:
     predictions, targets, k = b.input(0), b.input(1), b.input(2)
 
     def element(index: Sequence[Any]) -> Any:
@@ -256,7 +256,7 @@ def _constant_axis(axis: Any) -> int:
     return int(number)
 
 
-def _to_last(x: Any, axis: Any) -> tuple[Any, tuple[int, ...] | None]:
+def _to_last(x: Tensor, axis: Any) -> tuple[Any, tuple[int, ...] | None]:
     rank = x.shape.rank
     if rank is None:
         raise NotImplementedError("sorting needs a tensor of known rank")
@@ -283,7 +283,7 @@ def _is_descending(direction: str) -> bool:
 
 @public("argsort")
 def argsort(
-    values: Any, axis: Any = -1, direction: str = "ASCENDING", stable: bool = False, name: str | None = None
+    values: Data, axis: Data = -1, direction: str = "ASCENDING", stable: bool = False, name: str | None = None
 ) -> Any:
     """The positions of the elements along `axis` in order, the first of equals first. t[*s] -> i32[*s].
 
@@ -296,7 +296,7 @@ def argsort(
 
 
 @public("sort")
-def sort(values: Any, axis: Any = -1, direction: str = "ASCENDING", name: str | None = None) -> Any:
+def sort(values: Data, axis: Data = -1, direction: str = "ASCENDING", name: str | None = None) -> Any:
     """The elements along `axis` in order. t[*s] -> t[*s]. Raises: ValueError for another direction. Source: tf.sort."""
     descending = _is_descending(direction)
     x, swap = _to_last(as_tensor(values), axis)
@@ -372,7 +372,7 @@ class UniqueWithCounts(NamedTuple):
 
 
 @public("unique")
-def unique(x: Any, out_idx: Any = int32, name: str | None = None) -> Any:
+def unique(x: Data, out_idx: DTypeLike = int32, name: str | None = None) -> Any:
     """The different elements in order of appearance, and where each element is among them. t[n] -> t[m], i[n].
 
     Raises: InvalidArgumentError for other ranks. Source: tf.unique.
@@ -381,7 +381,7 @@ def unique(x: Any, out_idx: Any = int32, name: str | None = None) -> Any:
 
 
 @public("unique_with_counts")
-def unique_with_counts(x: Any, out_idx: Any = int32, name: str | None = None) -> Any:
+def unique_with_counts(x: Data, out_idx: DTypeLike = int32, name: str | None = None) -> Any:
     """`unique`, and how often each element occurs. t[n] -> t[m], i[n], i[m]. Source: tf.unique_with_counts."""
     return UniqueWithCounts(*named(name, unique_p, x, out_idx=as_dtype(out_idx)))
 
@@ -423,7 +423,7 @@ def search_sorted(sequence: Array, values: Array, *, right: bool, out_type: DTyp
     return np.array(rows).astype(out_type.numpy_dtype).reshape(values.shape)
 
 
-def _as_rows(x: Any) -> Any:
+def _as_rows(x: Tensor) -> Any:
     """The last axis alone, below one other: t[*s, n] -> t[prod(s), n]."""
     n = dim(x, -1)
     if x.shape.rank is None:
@@ -434,7 +434,7 @@ def _as_rows(x: Any) -> Any:
 
 @public("searchsorted")
 def searchsorted(
-    sorted_sequence: Any, values: Any, side: str = "left", out_type: Any = int32, name: str | None = None
+    sorted_sequence: Data, values: Data, side: str = "left", out_type: DTypeLike = int32, name: str | None = None
 ) -> Any:
     """Where each value would go in a sorted sequence (last axis): before its equals, or after ("right").
 

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from fastgraph.core.conversion import Data
+from fastgraph.core.tensor import Tensor
 from fastgraph.errors import InternalError
 from fastgraph.ops.activations import divide_no_nan_p
 from fastgraph.ops.arguments import as_tensor, named
@@ -54,7 +56,7 @@ def ndtri(x: Array) -> Any:
 
 
 @public("math.erfcinv")
-def erfcinv(x: Any, name: str | None = None) -> Any:
+def erfcinv(x: Data, name: str | None = None) -> Any:
     """The number whose erfc is x, precise for small x. f[*s] -> f[*s]. Source: tf.math.erfcinv."""
     x = as_tensor(x)
     return ndtri(x * 0.5) * -_SQRT_HALF
@@ -121,7 +123,7 @@ def polygamma(a: Array, x: Array) -> Any:
 
 
 @public("math.lbeta")
-def lbeta(x: Any, name: str | None = None) -> Any:
+def lbeta(x: Data, name: str | None = None) -> Any:
     """log(|Beta|) of the last axis: sum(lgamma(x)) - lgamma(sum(x)). f[*s, n] -> f[*s]. Source: tf.math.lbeta."""
 
     x = as_tensor(x)
@@ -178,13 +180,13 @@ def xlog1py(x: Array, y: Array) -> Any:
     return np.where(wide == 0, wide, wide * np.log1p(other)).astype(x.dtype)
 
 
-def _there(x: Any) -> Any:
+def _there(x: Tensor) -> Any:
     """1 where x is not 0, else 0."""
     return cast(not_equal_p(x, zeros_like_p(x)), x.dtype)
 
 
 @public("math.reciprocal_no_nan")
-def reciprocal_no_nan(x: Any, name: str | None = None) -> Any:
+def reciprocal_no_nan(x: Data, name: str | None = None) -> Any:
     """1 / x, and 0 where x is 0. f[*s] -> f[*s]. Source: tf.math.reciprocal_no_nan."""
     x = as_tensor(x)
     return named(name, divide_no_nan_p, ones_like(x), x)
@@ -193,7 +195,7 @@ def reciprocal_no_nan(x: Any, name: str | None = None) -> Any:
 # ---- division towards zero, neighbours, angles ----------------------------------------------------------------------
 
 
-def _check_divisor(y: Any) -> None:
+def _check_divisor(y: Array) -> None:
     if y.dtype.kind in "iu" and not np.all(y):
         text = "Unexpected error in binary operator (only integer div and mod should have errors)"
         raise InternalError(None, None, text)  # TensorFlow's class and words for this op
@@ -271,7 +273,7 @@ def nextafter(x1: Array, x2: Array) -> Any:
 
 
 @public("math.angle")
-def angle(input: Any, name: str | None = None) -> Any:
+def angle(input: Data, name: str | None = None) -> Any:
     """The angle of complex numbers; 0 of positive real ones, pi of negative ones. c64[*s] -> f32[*s].
 
     Source: tf.math.angle.

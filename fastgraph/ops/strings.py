@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.core.base.dtype import DType, as_dtype, float32, int32, int64, string
+from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, float32, int32, int64, string
 from fastgraph.core.base.shapes import Aval, TensorShape
+from fastgraph.core.conversion import Data
 from fastgraph.errors import InvalidArgumentError, OutOfRangeError
 from fastgraph.ops.arguments import as_tensor, named, static_axes, whole, word
 from fastgraph.ops.families import (
@@ -31,7 +32,7 @@ from fastgraph.ops.print_op import tensor_text
 _REASON = "strings: their bytes lie in Python objects, which kernels do not see"
 
 
-def _each(function: Callable[[Any], Any], x: Any, dtype: Any = object) -> Any:
+def _each(function: Callable[[Any], Any], x: Array, dtype: Any = object) -> Any:
     """function of every element."""
     result = np.empty(x.shape, dtype)
     flat, out = x.reshape(-1), result.reshape(-1)
@@ -89,11 +90,11 @@ def as_string_p(input: Array, *, precision: int, scientific: bool, shortest: boo
 
 @public("strings.as_string", "as_string")
 def as_string(
-    input: Any,
-    precision: Any = -1,
-    scientific: Any = False,
-    shortest: Any = False,
-    width: Any = -1,
+    input: Data,
+    precision: Data = -1,
+    scientific: Data = False,
+    shortest: Data = False,
+    width: Data = -1,
     fill: Any = "",
     name: str | None = None,
 ) -> Any:
@@ -131,7 +132,7 @@ def to_number_p(string_tensor: Array, *, out_type: DType) -> Any:
 
 
 @public("strings.to_number")
-def to_number(input: Any, out_type: Any = float32, name: str | None = None) -> Any:
+def to_number(input: Data, out_type: DTypeLike = float32, name: str | None = None) -> Any:
     """The number that each string says. string[*s] -> out_type[*s].
 
     Raises: InvalidArgumentError for a string that is no number. Source: tf.strings.to_number.
@@ -217,7 +218,7 @@ def reduce_join_p(inputs: Array, *, axes: tuple[int, ...] | None, keepdims: bool
 
 @public("strings.reduce_join")
 def reduce_join(
-    inputs: Any, axis: Any = None, keepdims: bool = False, separator: str = "", name: str | None = None
+    inputs: Data, axis: Data | None = None, keepdims: bool = False, separator: str = "", name: str | None = None
 ) -> Any:
     """Strings along `axis` (None: all), joined. string[*s] -> string[*r].
 
@@ -348,7 +349,7 @@ def substr_p(input: Array, pos: Array, len: Array) -> Any:
 
 
 @public("strings.substr")
-def substr(input: Any, pos: Any, len: Any, unit: str = "BYTE", name: str | None = None) -> Any:
+def substr(input: Any, pos: Data, len: Data, unit: str = "BYTE", name: str | None = None) -> Any:
     """The `len` bytes of each string from `pos` on. string[*s], i[*s], i[*s] -> string[*s], broadcasting.
 
     Of a negative `len`: all that follow. Raises: InvalidArgumentError for a position outside a string.
@@ -362,7 +363,7 @@ def substr(input: Any, pos: Any, len: Any, unit: str = "BYTE", name: str | None 
 # ---- splitting ------------------------------------------------------------------------------------------------------
 
 
-def _parts(words: Any, split: Callable[[bytes], list[bytes]]) -> tuple[Any, Any, Any]:
+def _parts(words: Array, split: Callable[[bytes], list[bytes]]) -> tuple[Any, Any, Any]:
     """Split each string: as a sparse matrix of indices, values and shape, a row for each string."""
     if words.ndim != 1:
         raise invalid(f"input must be a vector, got shape: {shape_text(words.shape)}")
@@ -470,7 +471,7 @@ def string_format_p(*inputs: Array, template: str, placeholder: str, summarize: 
 
 
 @public("strings.format")
-def format_(template: str, inputs: Any, placeholder: str = "{}", summarize: int = 3, name: str | None = None) -> Any:
+def format_(template: str, inputs: Data, placeholder: str = "{}", summarize: int = 3, name: str | None = None) -> Any:
     """The text `template` with the tensors in the places of `placeholder`, as print shows them. t[*s]... -> string[].
 
     inputs: a tensor or a list of them. summarize: elements shown at each end of an axis, -1: all.

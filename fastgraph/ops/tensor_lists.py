@@ -15,12 +15,13 @@ import numpy as np
 
 from fastgraph.core.base.dtype import as_dtype, int32
 from fastgraph.core.base.shapes import Aval, Shape
-from fastgraph.core.tensor import convert
+from fastgraph.core.conversion import Data
+from fastgraph.core.tensor import Tensor, convert
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops import elementwise, joining
 from fastgraph.ops.creation import range_, zeros
 from fastgraph.ops.elementwise import zeros_like
-from fastgraph.ops.families import Array, body_of, custom, define, invalid, misuse, movement, shape_text
+from fastgraph.ops.families import Array, Builder, Node, body_of, custom, define, invalid, misuse, movement, shape_text
 from fastgraph.ops.gathering import _gather_params, gather
 from fastgraph.ops.movement import reshape
 from fastgraph.ops.movement import shape as shape_of_tensor
@@ -262,7 +263,7 @@ def _infer_get(buffer: Aval, index: Aval, size: Aval) -> Aval:
     return Aval(buffer.dtype, None if buffer.shape is None else buffer.shape[1:])
 
 
-def _lower_get(b: Any, node: Any) -> list[Any]:
+def _lower_get(b: Builder, node: Node) -> list[Any]:
     buffer, index, size = b.input(0), b.input(1), b.input(2)
 
     def element(where: Sequence[Any]) -> Any:
@@ -273,7 +274,7 @@ def _lower_get(b: Any, node: Any) -> list[Any]:
     return [element]
 
 
-def _buffer_of_get(dy: Any, index: Any, buffer_shape: Any) -> Any:
+def _buffer_of_get(dy: Tensor, index: Tensor, buffer_shape: Data) -> Any:
 
     return _gather_params(dy, index, buffer_shape, 0, 0)
 
@@ -444,11 +445,11 @@ def _infer_extend(buffer: Aval, index: Aval, values: Aval) -> Aval:
     return Aval(values.dtype, None if values.shape is None else (None, *values.shape[1:]))
 
 
-def _nothing_at(dy: Any, index: Any, values_shape: Any) -> Any:
+def _nothing_at(dy: Tensor, index: Tensor, values_shape: Tensor) -> Any:
     return list_extend(dy, index, zeros(values_shape, dy.dtype))
 
 
-def _values_at(dy: Any, index: Any, values_shape: Any) -> Any:
+def _values_at(dy: Tensor, index: Tensor, values_shape: Tensor) -> Any:
     return gather(dy, elementwise.cast(index, int32) + range_(convert(values_shape[0], int32)))
 
 
@@ -503,7 +504,7 @@ def _infer_trim(buffer: Aval, size: Aval) -> Aval:
     return Aval(buffer.dtype, None if buffer.shape is None else (rows, *buffer.shape[1:]))
 
 
-def _untrimmed(dy: Any, buffer_shape: Any) -> Any:
+def _untrimmed(dy: Tensor, buffer_shape: Tensor) -> Any:
     n = shape_of_tensor(dy)
     more = joining.concat([reshape(convert(buffer_shape[0], int32) - n[0], [1]), n[1:]], 0)
     return joining.concat([dy, zeros(more, dy.dtype)], 0)

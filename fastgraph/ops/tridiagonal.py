@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from fastgraph.core.base.shapes import Aval
+from fastgraph.core.conversion import Data
 from fastgraph.core.native.matmul import know_scipy, scipy_functions
+from fastgraph.core.tensor import Tensor
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, known_value, named
 from fastgraph.ops.banded_solvers import RECURRENCE, shifted, together
@@ -52,7 +54,7 @@ def _tridiagonal_shape(diagonals: Dims, rhs: Dims) -> Dims:
     return (*batch, m if n is None else n, rhs[-1])
 
 
-def _tridiagonal_grad(dys: Any, diagonals: Any, outs: Any, needs: Any) -> dict[str, Any]:
+def _tridiagonal_grad(dys: list[Any], diagonals: Tensor, outs: list[Any], needs: tuple[Any, ...]) -> dict[str, Any]:
     sup, main, sub = diagonals[..., 0, :], diagonals[..., 1, :], diagonals[..., 2, :]
     d_rhs = tridiagonal_solve_p(conj(stack([shifted(sub, 1), main, shifted(sup, -1)], -2)), dys[0])
     if not needs[0]:
@@ -129,7 +131,7 @@ def tridiagonal_solve_p(diagonals: Array, rhs: Array) -> Any:
     return x.reshape(dims)
 
 
-def _compact(diagonals: Any, form: str, padded: bool) -> Any:
+def _compact(diagonals: Data, form: str, padded: bool) -> Any:
     """The diagonals in one tensor, from any of the formats. t[*b, 3, n]."""
     if form == "compact":
         return as_tensor(diagonals)
@@ -171,8 +173,8 @@ def _filled(d: Any, n: int, before: int, after: int) -> Any:
 
 @public("linalg.tridiagonal_solve")
 def tridiagonal_solve(
-    diagonals: Any,
-    rhs: Any,
+    diagonals: Data,
+    rhs: Data,
     diagonals_format: str = "compact",
     transpose_rhs: bool = False,
     conjugate_rhs: bool = False,
@@ -212,7 +214,7 @@ def tridiagonal_solve(
 
 
 @public("linalg.tridiagonal_matmul")
-def tridiagonal_matmul(diagonals: Any, rhs: Any, diagonals_format: str = "compact", name: str | None = None) -> Any:
+def tridiagonal_matmul(diagonals: Data, rhs: Data, diagonals_format: str = "compact", name: str | None = None) -> Any:
     """The product of a tridiagonal matrix, in a format of `tridiagonal_solve`, and rhs.
 
     t[*b, 3, n], t[*b, n, k] -> t[*b, n, k]. Raises: InvalidArgumentError for shapes that do not fit.
@@ -268,7 +270,7 @@ def _infer_tridiagonal(alpha: Aval, beta: Aval) -> tuple[Aval, Aval]:
     return Aval(alpha.dtype, (n,)), Aval(alpha.dtype, (n, n))
 
 
-def _eigh_tridiagonal_grad(dys: Any, outs: Any) -> dict[str, Any]:
+def _eigh_tridiagonal_grad(dys: list[Any], outs: list[Any]) -> dict[str, Any]:
     (de, dv), (e, v) = dys, outs
     inner = zeros_like(v) if de is None else diag(de)
     if dv is not None:
@@ -332,11 +334,11 @@ def _selected(e: Any, v: Any, select_: str, span: Any) -> tuple[Any, Any]:
 
 @public("linalg.eigh_tridiagonal")
 def eigh_tridiagonal(
-    alpha: Any,
-    beta: Any,
+    alpha: Data | None,
+    beta: Data,
     eigvals_only: bool = True,
     select: str = "a",
-    select_range: Any = None,
+    select_range: Data | None = None,
     tol: Any = None,
     name: str | None = None,
 ) -> Any:
