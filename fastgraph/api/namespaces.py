@@ -225,8 +225,8 @@ ALIASES = {
 FILES = (
     "compat", "data", "data.experimental", "errors", "keras", "keras.activations", "keras.backend", "keras.constraints",
     "keras.initializers", "keras.layers",
-    "keras.losses", "keras.metrics", "keras.models", "keras.optimizers", "keras.optimizers.schedules",
-    "keras.regularizers", "profiler", "profiler.experimental", "testing",
+    "keras.callbacks", "keras.losses", "keras.metrics", "keras.models", "keras.optimizers", "keras.optimizers.schedules",
+    "keras.regularizers", "keras.utils", "profiler", "profiler.experimental", "testing",
 )  # fmt: skip
 
 #: What to use for names that are often asked for and not built yet.

@@ -18,6 +18,7 @@ from fastgraph.keras.layers.calls import InputTensor, each_once, parameters_of, 
 from fastgraph.keras.layers.core import InputLayer
 from fastgraph.keras.layers.input_spec import InputSpec
 from fastgraph.keras.summary import table
+from fastgraph.keras.trainer import Trainer
 from fastgraph.ops.elementwise import cast
 from fastgraph.ops.movement import expand_dims, squeeze
 from fastgraph.state.variable import Variable
@@ -28,17 +29,13 @@ __getattr__, __dir__ = lookup("keras.models")
 
 #: Methods of Keras's models that are not there, and what to use in their place.
 _LATER = {
-    **dict.fromkeys(
-        ("compile", "fit", "train_on_batch", "train_step"), "a loop over a tf.function of one training step"
-    ),
-    **dict.fromkeys(("evaluate", "test_on_batch", "test_step"), "the model called on batches, and tf.keras.metrics"),
-    **dict.fromkeys(("predict", "predict_on_batch", "predict_step"), "the model itself, called on a batch"),
-    **dict.fromkeys(("save", "export", "to_json", "to_yaml"), "numpy.savez of get_weights()"),
-    **dict.fromkeys(("save_weights", "load_weights"), "numpy.savez of get_weights(), and set_weights()"),
+    "save": "save_weights(path), and load_weights(path) on a model that is built again",
+    "export": "a tf.function of the model, called from Python",
+    **dict.fromkeys(("to_json", "to_yaml"), "json.dumps of get_config()"),
 }
 
 
-class Model(Layer):
+class Model(Trainer, Layer):
     """A layer made of layers: state them in `__init__`, what they do in `call`. Source: tf.keras.Model.
 
     Raises NotImplementedError for `inputs` and `outputs`: the functional form is not built yet.
@@ -116,8 +113,7 @@ class Model(Layer):
                 return layer
         raise ValueError(f"No such layer: {name}. Existing layers are: {[layer.name for layer in layers]}.")
 
-    @property
-    def metrics(self) -> list[Any]:
+    def _own_metrics(self) -> list[Any]:
         """The metrics that are its attributes, or those of its layers."""
         return [layer for layer in self._flatten_layers() if layer._is_metric]
 

@@ -1,0 +1,592 @@
+"""tf.keras.callbacks: what is called between the steps and epochs of `fit`, `evaluate` and `predict`.
+
+Rule: a callback sees the model and numbers; values of a step are turned into numbers only if somebody looks at them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from fastgraph.api.namespaces import lookup
+from fastgraph.core.base.logger import get_logger
+from fastgraph.errors import NotBuiltError
+from fastgraph.graphdef import event_files
+from fastgraph.keras.utils import Progbar
+
+__all__ = [
+    "Callback",
+    "CallbackList",
+    "EarlyStopping",
+    "History",
+    "LambdaCallback",
+    "LearningRateScheduler",
+    "ModelCheckpoint",
+    "ProgbarLogger",
+    "TensorBoard",
+    "TerminateOnNaN",
+]
+
+__getattr__, __dir__ = lookup("keras.callbacks")
+
+_MODES = ("train", "test", "predict")
+
+
+class Callback:
+    """The base of callbacks: override the methods to be called. `model` and `params` are set before training.
+
+    `logs` is a dict of the numbers so far: {"loss": 0.3, "accuracy": 0.9}. Source: tf.keras.callbacks.Callback.
+    """
+
+    def __init__(self) -> None:
+        self.model: Any = None
+        self.params: dict[str, Any] = {}
+        self.validation_data = None
+
+    def set_params(self, params: dict[str, Any]) -> None:
+        """Take note of {"epochs", "steps", "verbose"}."""
+        self.params = params
+
+    def set_model(self, model: Any) -> None:
+        """Take note of the model."""
+        self.model = model
+
+    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+        """Called before an epoch of training."""
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        """Called after an epoch of training and its validation, whose values are logged as "val_..."."""
+
+    def on_batch_begin(self, batch: int, logs: Any = None) -> None:
+        """The older name of `on_train_batch_begin`."""
+
+    def on_batch_end(self, batch: int, logs: Any = None) -> None:
+        """The older name of `on_train_batch_end`."""
+
+    def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
+        """Called before a step of training."""
+        self.on_batch_begin(batch, logs=logs)
+
+    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+        """Called after a step of training."""
+        self.on_batch_end(batch, logs=logs)
+
+    def on_test_batch_begin(self, batch: int, logs: Any = None) -> None:
+        """Called before a step of `evaluate` or of validation."""
+
+    def on_test_batch_end(self, batch: int, logs: Any = None) -> None:
+        """Called after a step of `evaluate` or of validation."""
+
+    def on_predict_batch_begin(self, batch: int, logs: Any = None) -> None:
+        """Called before a step of `predict`."""
+
+    def on_predict_batch_end(self, batch: int, logs: Any = None) -> None:
+        """Called after a step of `predict`, with {"outputs": ...}."""
+
+    def on_train_begin(self, logs: Any = None) -> None:
+        """Called before training."""
+
+    def on_train_end(self, logs: Any = None) -> None:
+        """Called after training."""
+
+    def on_test_begin(self, logs: Any = None) -> None:
+        """Called before `evaluate` or validation."""
+
+    def on_test_end(self, logs: Any = None) -> None:
+        """Called after `evaluate` or validation."""
+
+    def on_predict_begin(self, logs: Any = None) -> None:
+        """Called before `predict`."""
+
+    def on_predict_end(self, logs: Any = None) -> None:
+        """Called after `predict`."""
+
+
+def numbers(logs: Any) -> dict[str, Any]:
+    """Return the logs with floats and arrays in the place of tensors."""
+    found = {}
+    for name, value in (logs or {}).items():
+        array = np.asarray(value) if name != "outputs" else value
+        found[name] = array.item() if isinstance(array, np.ndarray) and array.ndim == 0 else array
+    return found
+
+
+class CallbackList:
+    """Several callbacks as one. Hooks of steps are called for callbacks that have them; nobody else pays for them."""
+
+    def __init__(
+        self,
+        callbacks: Any = None,
+        add_history: bool = False,
+        add_progbar: bool = False,
+        model: Any = None,
+        **params: Any,
+    ) -> None:
+        self.callbacks: list[Any] = list(callbacks) if isinstance(callbacks, (list, tuple)) else [callbacks]
+        self.callbacks = [c for c in self.callbacks if c is not None]
+        for callback in self.callbacks:
+            if not hasattr(callback, "set_model"):
+                raise TypeError(f"Expected callbacks, instances of tf.keras.callbacks.Callback; received: {callback!r}")
+        if add_progbar and not any(isinstance(c, ProgbarLogger) for c in self.callbacks):
+            self.callbacks.insert(0, ProgbarLogger())
+        self.history = next((c for c in self.callbacks if isinstance(c, History)), None)
+        if add_history and self.history is None:
+            self.history = History()
+            self.callbacks.append(self.history)
+        self.params = params
+        for callback in self.callbacks:
+            callback.set_model(model)
+            callback.set_params(params)
+        self._of_steps = {
+            hook: self._having(hook)
+            for hook in (f"on_{mode}_batch_{end}" for mode in _MODES for end in ("begin", "end"))
+        }
+
+    def _having(self, hook: str) -> list[tuple[Any, bool]]:
+        """The methods that are called for a hook, and whether they want numbers, not tensors."""
+        older = hook.replace("train_", "")
+        found = []
+        for callback in self.callbacks:
+            kind = type(callback)
+            given = hook in vars(callback) or older in vars(callback)
+            own = any(getattr(kind, name, None) is not getattr(Callback, name, None) for name in {hook, older})
+            if given or own or not isinstance(callback, Callback):
+                found.append((getattr(callback, hook), not getattr(callback, "_supports_tf_logs", False)))
+        return found
+
+    def step(self, hook: str, index: int, logs: Any = None) -> None:
+        """Call a hook of a step ("on_train_batch_end")."""
+        methods = self._of_steps[hook]
+        if not methods:
+            return
+        as_numbers = None
+        for method, wants_numbers in methods:
+            if wants_numbers and as_numbers is None:
+                as_numbers = numbers(logs)
+            method(index, as_numbers if wants_numbers else logs)
+
+    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+        """Call the hook of all callbacks."""
+        for callback in self.callbacks:
+            callback.on_epoch_begin(epoch, numbers(logs))
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        """Call the hook of all callbacks, each of which may add to the logs."""
+        logs = numbers(logs)
+        for callback in self.callbacks:
+            callback.on_epoch_end(epoch, logs)
+
+    def whole(self, hook: str, logs: Any = None) -> None:
+        """Call a hook of a whole run ("on_train_begin")."""
+        logs = numbers(logs)
+        for callback in self.callbacks:
+            getattr(callback, hook)(logs)
+
+
+class History(Callback):
+    """What `fit` returns: `history`, {name: [value of each epoch]}, and `epoch`, their numbers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.history: dict[str, list[Any]] = {}
+        self.epoch: list[int] = []
+
+    def on_train_begin(self, logs: Any = None) -> None:
+        """Begin anew."""
+        self.epoch = []
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        """Take note of the epoch."""
+        self.epoch.append(epoch)
+        for name, value in (logs or {}).items():
+            self.history.setdefault(name, []).append(value)
+        self.model.history = self
+
+
+class ProgbarLogger(Callback):
+    """A line of progress for each epoch, or for `evaluate` and `predict`: see tf.keras.utils.Progbar."""
+
+    _supports_tf_logs = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._bar: Progbar | None = None
+        self._training = False
+        self._last: tuple[int, Any] = (0, None)
+
+    def set_params(self, params: dict[str, Any]) -> None:
+        """Take note of how much is to be said."""
+        super().set_params(params)
+        self._verbose = int(params.get("verbose", 1))
+
+    def _begin(self) -> None:
+        self._bar = Progbar(self.params.get("steps"), verbose=self._verbose)
+        self._last = (0, None)
+
+    def _step(self, index: int, logs: Any) -> None:
+        self._last = index + 1, logs
+        bar = self._bar
+        if bar is not None and bar.due():
+            bar.stateful_metrics = set(logs or ())
+            bar.update(index + 1, [(k, v) for k, v in (logs or {}).items() if k != "outputs"], finalize=False)
+
+    def _end(self, logs: Any) -> None:
+        if self._bar is not None:
+            self._bar.stateful_metrics = set(logs or ())
+            self._bar.target = self._last[0] or self._bar.target or 0
+            values = [(k, v) for k, v in (logs or {}).items() if k != "outputs"]
+            self._bar.update(self._bar.target, values, finalize=True)
+            self._bar = None
+
+    def on_train_begin(self, logs: Any = None) -> None:
+        """Know that validation belongs to an epoch, and is no run of its own."""
+        self._training = True
+
+    def on_train_end(self, logs: Any = None) -> None:
+        """Training is over."""
+        self._training = False
+
+    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+        """Begin a bar."""
+        if self._verbose:
+            print(f"Epoch {epoch + 1}/{self.params.get('epochs')}")
+            self._begin()
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        """End the bar with the epoch's values."""
+        self._end(logs)
+
+    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+        """Show the step."""
+        self._step(batch, logs)
+
+    def on_test_begin(self, logs: Any = None) -> None:
+        """Begin a bar."""
+        if not self._training and self._verbose:
+            self._begin()
+
+    def on_test_batch_end(self, batch: int, logs: Any = None) -> None:
+        """Show the step."""
+        if not self._training:
+            self._step(batch, logs)
+
+    def on_test_end(self, logs: Any = None) -> None:
+        """End the bar."""
+        if not self._training:
+            self._end(logs)
+
+    def on_predict_begin(self, logs: Any = None) -> None:
+        """Begin a bar."""
+        if self._verbose:
+            self._begin()
+
+    def on_predict_batch_end(self, batch: int, logs: Any = None) -> None:
+        """Show the step."""
+        self._step(batch, None)
+
+    def on_predict_end(self, logs: Any = None) -> None:
+        """End the bar."""
+        self._end(None)
+
+
+class LambdaCallback(Callback):
+    """A callback of functions, given by the names of the hooks. Source: tf.keras.callbacks.LambdaCallback."""
+
+    def __init__(self, **hooks: Callable[..., Any] | None) -> None:
+        super().__init__()
+        for name, function in hooks.items():
+            if not (name.startswith("on_") and hasattr(Callback, name)):
+                raise TypeError(f"LambdaCallback has no hook {name!r}.")
+            if function is not None:
+                setattr(self, name, function)
+
+
+class _Watching(Callback):
+    """What callbacks that look at one logged value share: its name, and which values are better."""
+
+    def __init__(self, monitor: str, mode: str, min_delta: float = 0.0, best: float | None = None) -> None:
+        super().__init__()
+        if mode not in ("auto", "min", "max"):
+            get_logger().warning("%s mode %s is unknown, fallback to auto mode.", type(self).__name__, mode)
+            mode = "auto"
+        rising = mode == "max" or (
+            mode == "auto" and (monitor.endswith(("acc", "accuracy", "auc")) or monitor.startswith("fmeasure"))
+        )
+        self.monitor = monitor
+        self.min_delta = abs(min_delta) if rising else -abs(min_delta)
+        self.monitor_op = np.greater if rising else np.less
+        self._worst = -np.inf if rising else np.inf
+        self.best = self._worst if best is None else best
+
+    def _value(self, logs: Any) -> Any:
+        """The logged value, or None after a warning that names those there are."""
+        value = (logs or {}).get(self.monitor)
+        if value is None:
+            get_logger().warning(
+                "%s conditioned on metric `%s` which is not available. Available metrics are: %s",
+                type(self).__name__, self.monitor, ",".join(logs or ()),
+            )  # fmt: skip
+        return value
+
+    def _better(self, value: Any, than: Any) -> bool:
+        return bool(self.monitor_op(value - self.min_delta, than))
+
+
+class EarlyStopping(_Watching):
+    """Stop training when a logged value has not become better for `patience` epochs.
+
+    min_delta: what counts as better. baseline: a value that is to be reached. restore_best_weights: end with the best
+    epoch's weights. start_from_epoch: epochs before it do not count. Source: tf.keras.callbacks.EarlyStopping.
+    """
+
+    def __init__(
+        self,
+        monitor: str = "val_loss",
+        min_delta: float = 0,
+        patience: int = 0,
+        verbose: int = 0,
+        mode: str = "auto",
+        baseline: float | None = None,
+        restore_best_weights: bool = False,
+        start_from_epoch: int = 0,
+    ) -> None:
+        super().__init__(monitor, mode, min_delta)
+        self.patience = patience
+        self.verbose = verbose
+        self.baseline = baseline
+        self.restore_best_weights = restore_best_weights
+        self.start_from_epoch = start_from_epoch
+        self._begin()
+
+    def _begin(self) -> None:
+        self.wait = self.stopped_epoch = self.best_epoch = 0
+        self.best = self._worst
+        self.best_weights: Any = None
+
+    def on_train_begin(self, logs: Any = None) -> None:
+        """Begin anew."""
+        self._begin()
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        """Look at the value."""
+        value = self._value(logs)
+        if value is None or epoch < self.start_from_epoch:
+            return
+        if self.restore_best_weights and self.best_weights is None:
+            self.best_weights = self.model.get_weights()
+        self.wait += 1
+        if self._better(value, self.best):
+            self.best, self.best_epoch = value, epoch
+            if self.restore_best_weights:
+                self.best_weights = self.model.get_weights()
+            if self.baseline is None or self._better(value, self.baseline):
+                self.wait = 0
+            return
+        if self.wait >= self.patience and epoch > 0:
+            self.stopped_epoch = epoch
+            self.model.stop_training = True
+            if self.restore_best_weights and self.best_weights is not None:
+                if self.verbose > 0:
+                    print(f"Restoring model weights from the end of the best epoch: {self.best_epoch + 1}.")
+                self.model.set_weights(self.best_weights)
+
+    def on_train_end(self, logs: Any = None) -> None:
+        """Say when it stopped."""
+        if self.stopped_epoch > 0 and self.verbose > 0:
+            print(f"Epoch {self.stopped_epoch + 1}: early stopping")
+
+
+class ModelCheckpoint(_Watching):
+    """Save the weights after each epoch, or every `save_freq` steps; with `save_best_only` when they are better.
+
+    filepath: where to, with the epoch and logged values as "weights-{epoch:02d}-{val_loss:.2f}". A file is whole or it
+    is the one before. Raises NotBuiltError unless `save_weights_only`. Source: tf.keras.callbacks.ModelCheckpoint.
+    """
+
+    def __init__(
+        self,
+        filepath: Any,
+        monitor: str = "val_loss",
+        verbose: int = 0,
+        save_best_only: bool = False,
+        save_weights_only: bool = False,
+        mode: str = "auto",
+        save_freq: int | str = "epoch",
+        options: Any = None,
+        initial_value_threshold: float | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(monitor, mode, best=initial_value_threshold)
+        if save_freq != "epoch" and not isinstance(save_freq, int):
+            raise ValueError(
+                f"Unrecognized save_freq: {save_freq}. Expected save_freq are 'epoch' or integer values."
+            )
+        self.filepath = os.fspath(filepath)
+        self.verbose = verbose
+        self.save_best_only = save_best_only
+        self.save_weights_only = save_weights_only
+        self.save_freq = save_freq
+        self.epochs_since_last_save = 0
+        self._steps = 0
+        self._epoch = 0
+        if isinstance(save_freq, int):
+            self.on_train_batch_end = self._after_step  # type: ignore[method-assign]
+
+    def set_model(self, model: Any) -> None:
+        """Take note of the model. Raises NotBuiltError for whole models before anything is trained."""
+        super().set_model(model)
+        if not self.save_weights_only and not hasattr(type(model), "save"):
+            raise NotBuiltError(
+                "Whole models are not saved yet: use ModelCheckpoint(..., save_weights_only=True), and build the model "
+                "again before load_weights."
+            )
+
+    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+        """Take note of the epoch."""
+        self._epoch = epoch
+
+    def _after_step(self, batch: int, logs: Any = None) -> None:
+        self._steps += 1
+        if self._steps >= self.save_freq:  # type: ignore[operator]
+            self._steps = 0
+            self._save(self._epoch, logs, batch)
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        """Save if it is time."""
+        if self.save_freq == "epoch":
+            self._save(epoch, logs)
+
+    def _save(self, epoch: int, logs: Any, batch: int | None = None) -> None:
+        logs = logs or {}
+        try:
+            step = {} if batch is None else {"batch": batch + 1}
+            path = self.filepath.format(epoch=epoch + 1, **step, **logs)
+        except KeyError as error:
+            raise KeyError(
+                f'Failed to format this callback filepath: "{self.filepath}". Reason: {error}; logged are {list(logs)}.'
+            ) from error
+        if self.save_best_only:
+            value = self._value(logs)
+            if value is None:
+                return
+            if not self._better(value, self.best):
+                if self.verbose > 0:
+                    print(f"\nEpoch {epoch + 1}: {self.monitor} did not improve from {self.best:.5f}")
+                return
+            if self.verbose > 0:
+                print(
+                    f"\nEpoch {epoch + 1}: {self.monitor} improved from {self.best:.5f} to {value:.5f}, "
+                    f"saving model to {path}"
+                )
+            self.best = value
+        elif self.verbose > 0:
+            print(f"\nEpoch {epoch + 1}: saving model to {path}")
+        folder = os.path.dirname(path)
+        if folder:
+            os.makedirs(folder, exist_ok=True)
+        if self.save_weights_only:
+            self.model.save_weights(path, overwrite=True)
+        else:
+            self.model.save(path)
+
+
+class LearningRateScheduler(Callback):
+    """Set the learning rate before each epoch to schedule(epoch, rate). Source: tf.keras.callbacks."""
+
+    def __init__(self, schedule: Callable[..., float], verbose: int = 0) -> None:
+        super().__init__()
+        self.schedule = schedule
+        self.verbose = verbose
+
+    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+        """Set the rate."""
+        try:
+            rate = self.schedule(epoch, float(self.model.optimizer.learning_rate.numpy()))
+        except TypeError:
+            rate = self.schedule(epoch)
+        if not isinstance(rate, (float, np.floating)) and not hasattr(rate, "numpy"):
+            raise ValueError(f'The output of the "schedule" function should be float. Got: {rate}')
+        self.model.optimizer.learning_rate = float(rate)
+        if self.verbose > 0:
+            print(f"\nEpoch {epoch + 1}: LearningRateScheduler setting learning rate to {float(rate)}.")
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        """Log the rate as "lr"."""
+        if logs is not None:
+            logs["lr"] = float(self.model.optimizer.learning_rate.numpy())
+
+
+class TerminateOnNaN(Callback):
+    """Stop training at the first loss that is no finite number. Source: tf.keras.callbacks.TerminateOnNaN."""
+
+    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+        """Look at the loss."""
+        loss = (logs or {}).get("loss")
+        if loss is not None and not np.isfinite(loss):
+            print(f"Batch {batch}: Invalid loss, terminating training")
+            self.model.stop_training = True
+
+
+class TensorBoard(Callback):
+    """Write the values of each epoch as event files: log_dir/train and log_dir/validation, as TensorBoard reads them.
+
+    update_freq: "epoch", or every how many steps the values of training are written as well ("batch": every step).
+    Weights' histograms, graphs, profiles and embeddings are not written. Source: tf.keras.callbacks.TensorBoard.
+    """
+
+    def __init__(
+        self,
+        log_dir: Any = "logs",
+        histogram_freq: int = 0,
+        write_graph: bool = True,
+        write_images: bool = False,
+        write_steps_per_second: bool = False,
+        update_freq: int | str = "epoch",
+        profile_batch: Any = 0,
+        embeddings_freq: int = 0,
+        embeddings_metadata: Any = None,
+    ) -> None:
+        super().__init__()
+        self.log_dir = os.fspath(log_dir)
+        self.update_freq = 1 if update_freq == "batch" else update_freq
+        self._writers: dict[str, event_files.SummaryWriter] = {}
+        self._steps = 0
+        if isinstance(self.update_freq, int):
+            self.on_train_batch_end = self._after_step  # type: ignore[method-assign]
+        if histogram_freq or write_images or embeddings_freq:
+            get_logger().warning("TensorBoard: histograms, images and embeddings are not written; values are.")
+
+    def _write(self, part: str, values: Iterable[tuple[str, Any]], step: int) -> None:
+        writer = self._writers.get(part)
+        if writer is None:
+            writer = self._writers[part] = event_files.create_file_writer(os.path.join(self.log_dir, part))
+        with writer.as_default():
+            for name, value in values:
+                event_files.scalar(name, value, step=step)
+        writer.flush()
+
+    def _after_step(self, batch: int, logs: Any = None) -> None:
+        self._steps += 1
+        if self._steps % self.update_freq == 0:  # type: ignore[operator]
+            self._write("train", [(f"batch_{name}", value) for name, value in (logs or {}).items()], self._steps)
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        """Write the values of the epoch."""
+        logs = dict(logs or {})
+        rate = getattr(getattr(self.model, "optimizer", None), "learning_rate", None)
+        train = [(f"epoch_{name}", value) for name, value in logs.items() if not name.startswith("val_")]
+        if rate is not None:
+            train.append(("epoch_learning_rate", float(np.asarray(rate))))
+        self._write("train", train, epoch)
+        values = [(f"epoch_{n.removeprefix('val_')}", value) for n, value in logs.items() if n.startswith("val_")]
+        if values:
+            self._write("validation", values, epoch)
+
+    def on_train_end(self, logs: Any = None) -> None:
+        """Close the files."""
+        for writer in self._writers.values():
+            writer.close()
+        self._writers.clear()
