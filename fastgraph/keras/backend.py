@@ -75,7 +75,11 @@ def clear_session() -> None:
 
 def default_name(kind: type) -> str:
     """Return a name for an object of this class: `dense`, then `dense_1`, ..."""
-    base = snake_case(kind.__name__)
+    return unique_name(snake_case(kind.__name__))
+
+
+def unique_name(base: str) -> str:
+    """Return `base`, then `base_1`, ..."""
     number = get_uid(base) - 1
     return f"{base}_{number}" if number else base
 

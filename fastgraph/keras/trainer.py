@@ -19,7 +19,7 @@ from fastgraph.keras import batches, optimizers
 from fastgraph.keras.batches import Source, source_of, unpacked
 from fastgraph.keras.callbacks import CallbackList, History
 from fastgraph.keras.compiled import CompiledLoss, CompiledMetrics
-from fastgraph.staging.function import function, functions_run_eagerly
+from fastgraph.staging.function import Function, function, functions_run_eagerly
 
 _NOT_COMPILED = "You must compile your model before training/testing. Use `model.compile(optimizer, loss)`."
 #: Arguments of Keras 2 for threads and processes that make batches: one thread makes them here, if they take long.
@@ -162,16 +162,15 @@ class Trainer:
         steps = self.__dict__.setdefault("_steps", {})
         eager = bool(getattr(self, "run_eagerly", None)) or functions_run_eagerly()
         trainable = tuple(layer._trainable for layer in self._flatten_layers())  # type: ignore[attr-defined]
-        key = f"{kind}_step"
         made = steps.get(kind)
         if made is None or made[0] != (eager, trainable):
-            method = getattr(self, key)
-
-            def step(data: Any) -> Any:
-                return method(data)
-
-            compiled = step if eager else function(step, reduce_retracing=True)
-            made = steps[kind] = (eager, trainable), compiled
+            name = f"{kind}_step"
+            method = getattr(self, name)
+            if not eager and not isinstance(method, Function):
+                own = getattr(method, "__func__", None) is getattr(type(self), name)  # a Function for each model
+                stated = function(getattr(type(self), name) if own else method, reduce_retracing=True)
+                method = stated.__get__(self, type(self)) if own else stated
+            made = steps[kind] = (eager, trainable), method
         if eager:
             return lambda data: made[1](nesting.map_structure(_as_tensor, data))
         return made[1]

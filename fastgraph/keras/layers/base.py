@@ -23,7 +23,6 @@ from fastgraph.keras.layers import input_spec as specs
 from fastgraph.keras.layers.calls import (
     CALL,
     Call,
-    InputTensor,
     Parameters,
     each_once,
     leaves,
@@ -33,6 +32,7 @@ from fastgraph.keras.layers.calls import (
     take_batch_input_shape,
     traced_specs,
 )
+from fastgraph.keras.layers.symbolic import Node, connect, symbolic
 from fastgraph.ops.elementwise import cast
 from fastgraph.ops.movement import shape as shape_op
 from fastgraph.staging.autograph import convert
@@ -62,7 +62,7 @@ class Layer(Module):
     inputs that do not fit `input_spec`. Source: tf.keras.layers.Layer.
     """
 
-    _TF_MODULE_IGNORED_PROPERTIES = frozenset({"_own_weights", "_regularized", "_losses"})
+    _TF_MODULE_IGNORED_PROPERTIES = frozenset({"_own_weights", "_regularized", "_losses", "_nodes"})
     _name: str
     _is_metric = False
     _any_losses = False  # whether any layer has added a loss of a call: before that there is nothing to clear
@@ -93,6 +93,7 @@ class Layer(Module):
         self.stateful = False
         self.supports_masking = False
         self._input_spec: Any = None
+        self._nodes: list[Node] = []  # its calls on symbolic tensors
         self._shapes: tuple[Any, Any] | None = None  # of the inputs and outputs it was called with
 
     # What subclasses state.
@@ -118,6 +119,8 @@ class Layer(Module):
             inputs = kwargs.pop(parameters.first)
         else:
             raise ValueError("The first argument to `Layer.call` must always be passed.")
+        if not isinstance(inputs, Tensor) and symbolic(inputs):
+            return connect(self, (inputs, *args), kwargs)
         state = current_state()
         outer: Call | None = state.extra.get(CALL)
         training, args = self._training(parameters, args, kwargs, outer)
@@ -174,11 +177,6 @@ class Layer(Module):
         return self._as_input(inputs)
 
     def _as_input(self, leaf: Any) -> Any:
-        if isinstance(leaf, InputTensor):
-            raise NotImplementedError(
-                "Models made by calling layers on tf.keras.Input are not built yet: put the layers into a "
-                "tf.keras.Sequential, or call them in the `call` of a subclass of tf.keras.Model."
-            )
         if isinstance(leaf, (np.ndarray, np.generic, float, int)):
             leaf = convert_to_tensor(leaf)
         if not isinstance(leaf, (Tensor, Variable)):
@@ -492,6 +490,28 @@ class Layer(Module):
                 f'The layer "{self._name}" has never been called and thus has no defined output shape.'
             )
         return self._shapes[1]
+
+    @property
+    def input(self) -> Any:
+        """The symbolic tensors that it was called on. Raises AttributeError unless that was once."""
+        given = [list(node.args) if len(node.args) != 1 else node.args[0] for node in self._nodes]
+        return self._only(given, "input")
+
+    @property
+    def output(self) -> Any:
+        """The symbolic tensors that it gave. Raises AttributeError unless it was called on symbolic tensors once."""
+        return self._only([node.outputs for node in self._nodes], "output")
+
+    def _only(self, found: list[Any], what: str) -> Any:
+        if len(found) != 1:
+            raise AttributeError(
+                f"Layer {self._name} has no inbound nodes: it was not called on a tf.keras.Input or in a Sequential "
+                f"model of known input shape, so it has no `{what}`."
+                if not found
+                else f'The layer "{self._name}" has multiple inbound nodes, hence the notion of "layer {what}" is '
+                "ill-defined."
+            )
+        return found[0]
 
     def compute_output_shape(self, input_shape: Any) -> Any:
         """Return the shape of the outputs for inputs of this shape, as TensorShape."""

@@ -37,15 +37,6 @@ class Parameters(NamedTuple):
     default: Any
 
 
-class InputTensor:
-    """What tf.keras.Input returns: the shape and dtype of what a Sequential model will be given."""
-
-    def __init__(self, shape: tuple[int | None, ...], dtype: Any, name: str) -> None:
-        self.shape = TensorShape(shape)
-        self.dtype = as_dtype(dtype)
-        self.name = name
-
-
 def traced_specs(layer: Callable[[Any], Any], inputs: Any) -> Any:
     """Return the TensorSpecs of what `layer` makes of inputs with these specs; the layer is built by it."""
     trace = GraphTrace("shapes")

@@ -5,19 +5,21 @@ Rule: constructors check what they are given, `build` makes the weights, `call` 
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from fastgraph.core.base.shapes import TensorShape
+from fastgraph.core.base.shapes import TensorShape, TensorSpec
+from fastgraph.errors import NotBuiltError
 from fastgraph.graph.control_flow import cond
 from fastgraph.graph.trace import SymbolicTensor
 from fastgraph.keras import activations, backend, constraints, initializers, regularizers
 from fastgraph.keras.layers.base import Layer
-from fastgraph.keras.layers.calls import InputTensor
 from fastgraph.keras.layers.input_spec import InputSpec
+from fastgraph.keras.layers.symbolic import OPERATION, InputTensor, Node, apply_operator, attach
 from fastgraph.ops.elementwise import cast, identity
 from fastgraph.ops.exponentials import exp
 from fastgraph.ops.joining import concat
@@ -368,8 +370,61 @@ class Dropout(Layer):
         return {**super().get_config(), **own}
 
 
+class Lambda(Layer):
+    """A function of the inputs, as a layer. Variables that it uses are not trained. Source: tf.keras.layers.Lambda.
+
+    `function` takes the inputs, then `arguments` by name, and `mask` and `training` if it has such parameters.
+    """
+
+    def __init__(
+        self, function: Any, output_shape: Any = None, mask: Any = None, arguments: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> None:  # fmt: skip
+        super().__init__(**kwargs)
+        self.arguments = dict(arguments or {})
+        self.function = function
+        self._output_shape, self._mask = output_shape, mask
+        self._takes = set(inspect.signature(function).parameters)
+        self.supports_masking = mask is not None
+
+    def call(self, inputs: Any, mask: Any = None, training: Any = None) -> Any:
+        """Return the function of the inputs."""
+        given = {name: value for name, value in (("mask", mask), ("training", training)) if name in self._takes}
+        return self.function(inputs, **{**self.arguments, **given})
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        """Return the mask that was given for the outputs, or what the function given for it makes of this one."""
+        return self._mask(inputs, mask) if callable(self._mask) else self._mask
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make such a layer; the function is in it as it is."""
+        own = {"function": self.function, "output_shape": self._output_shape, "mask": self._mask}
+        return {**super().get_config(), **own, "arguments": self.arguments}
+
+
+class Operation(Layer):
+    """One of Python's operators on symbolic tensors and numbers, as a layer of a functional model."""
+
+    def __init__(self, operation: str, **kwargs: Any) -> None:
+        if kwargs.get("name") is None:
+            kwargs["name"] = backend.unique_name(f"tf.operators.{operation}")
+        super().__init__(**kwargs)
+        self.operation = operation
+
+    def call(self, *operands: Any) -> Any:
+        """Return what the operator makes of the operands."""
+        return apply_operator(self.operation, operands)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make such a layer."""
+        return {**super().get_config(), "operation": self.operation}
+
+
+OPERATION.append(Operation)
+
+
 class InputLayer(Layer):
-    """The head of a Sequential model: the shape of what it is given. Source: tf.keras.layers.InputLayer."""
+    """The head of a model: the shape of what it is given. Source: tf.keras.layers.InputLayer."""
 
     def __init__(
         self,
@@ -391,6 +446,17 @@ class InputLayer(Layer):
             kwargs.update(input_shape=input_shape, batch_size=batch_size)
         super().__init__(dtype=dtype, name=name, **kwargs)
         self.built = True
+        if self._batch_input_shape is not None:
+            attach(Node(self, (), {}), TensorSpec(self._batch_input_shape, self._dtype))
+
+    @property
+    def input(self) -> Any:
+        """The symbolic tensor that it stands for."""
+        return self.output
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make such a layer."""
+        return {name: value for name, value in super().get_config().items() if name != "trainable"}
 
 
 def Input(
@@ -399,17 +465,30 @@ def Input(
     name: str | None = None,
     dtype: Any = None,
     batch_shape: Any = None,
+    **kwargs: Any,
 ) -> InputTensor:
-    """Return the description of what a Sequential model is given; to be its first item. Source: tf.keras.Input.
+    """Return a symbolic tensor: what a model is given. `shape` is without the batch's axis.
 
-    Raises ValueError without a shape.
+    Layers called on it give symbolic tensors as well; tf.keras.Model(inputs, outputs) is the model between them. As the
+    first item of a Sequential model it says what that is given. Raises ValueError without a shape.
+    Source: tf.keras.Input.
+
+    Examples:
+        >>> x = tf.keras.Input((4,))
+        >>> model = tf.keras.Model(x, tf.keras.layers.Dense(2)(x))
+        >>> model(np.ones((3, 4), "float32")).shape
+        TensorShape([3, 2])
     """
+    for unknown in set(kwargs) - {"sparse", "ragged", "tensor", "type_spec"} | {k for k, v in kwargs.items() if v}:
+        raise NotBuiltError(f"tf.keras.Input takes no `{unknown}` yet: models take dense tensors.")
     if shape is None and batch_shape is None:
         raise ValueError("Please provide to Input a `shape` or a `tensor` or a `type_spec` argument.")
     if isinstance(shape, (int, np.integer)):
         shape = (int(shape),)
     whole = tuple(batch_shape) if batch_shape is not None else (batch_size, *TensorShape(shape).as_list())
-    return InputTensor(whole, dtype or backend.floatx(), name or f"input_{backend.get_uid('input')}")
+    layer = InputLayer(batch_input_shape=whole, dtype=dtype or backend.floatx(), name=name)
+    symbol: InputTensor = layer.output
+    return symbol
 
 
 def checked_data_format(value: str | None) -> str:
