@@ -160,6 +160,10 @@ class Model(Trainer, Layer):
             model.trainable = False
         return model
 
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        """Return None: the layers inside have put the masks on the outputs."""
+        return None
+
     # Its parts.
 
     @property
@@ -447,10 +451,14 @@ def _head_spec(layer: Layer) -> TensorSpec | None:
 
 def _conformed(inputs: Any, spec: TensorSpec) -> Any:
     """The inputs in the model's dtype, with one axis of length 1 more or less at the end where the rank asks for it."""
-    rank, wanted = inputs.shape.rank, spec.shape.rank
+    rank, wanted, mask = inputs.shape.rank, spec.shape.rank, getattr(inputs, "_keras_mask", None)
     if rank is not None and wanted is not None:
         if rank == wanted - 1 and spec.shape[-1] == 1:
             inputs = expand_dims(inputs, -1)
         elif rank == wanted + 1 and inputs.shape[-1] == 1:
             inputs = squeeze(inputs, [-1])
-    return inputs if inputs.dtype is spec.dtype else cast(inputs, spec.dtype)
+    if inputs.dtype is not spec.dtype:
+        inputs = cast(inputs, spec.dtype)
+    if mask is not None:
+        inputs._keras_mask = mask
+    return inputs

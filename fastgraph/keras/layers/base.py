@@ -65,6 +65,7 @@ class Layer(Module):
     _TF_MODULE_IGNORED_PROPERTIES = frozenset({"_own_weights", "_regularized", "_losses", "_nodes"})
     _name: str
     _is_metric = False
+    _any_masks = False  # whether there is a layer that makes masks: before that nobody looks for any
     _any_losses = False  # whether any layer has added a loss of a call: before that there is nothing to clear
 
     def __init__(
@@ -92,6 +93,8 @@ class Layer(Module):
         self.built = False
         self.stateful = False
         self.supports_masking = False
+        if not type(self).compute_mask.__module__.startswith("fastgraph."):
+            Layer._any_masks = True
         self._input_spec: Any = None
         self._nodes: list[Node] = []  # its calls on symbolic tensors
         self._shapes: tuple[Any, Any] | None = None  # of the inputs and outputs it was called with
@@ -124,6 +127,7 @@ class Layer(Module):
         state = current_state()
         outer: Call | None = state.extra.get(CALL)
         training, args = self._training(parameters, args, kwargs, outer)
+        mask = self._masks_of(inputs, parameters, kwargs) if Layer._any_masks else None
         inputs = self._as_inputs(inputs)
         if self._input_spec is not None:
             specs.check(self._input_spec, inputs, self._name)
@@ -144,9 +148,37 @@ class Layer(Module):
                 state.extra[CALL] = outer
         if self.activity_regularizer is not None:
             self._add_activity_losses(outputs)
+        if Layer._any_masks:
+            self._mask_outputs(inputs, mask, outputs)
         if self._shapes is None:
             self._shapes = shapes_of(inputs), shapes_of(outputs)
         return outputs
+
+    def _masks_of(self, inputs: Any, parameters: Parameters, kwargs: dict[str, Any]) -> Any:
+        """The masks of the inputs, as given or as layers have put them on; given to a `call` that takes `mask`."""
+        if kwargs.get("mask") is not None:
+            return kwargs["mask"]
+        masks = nesting.map_structure(lambda leaf: getattr(leaf, "_keras_mask", None), inputs)
+        if all(mask is None for mask in nesting.flatten(masks)):
+            return None
+        if parameters.takes_mask:
+            kwargs["mask"] = masks
+        return masks
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        """Return the mask of the outputs, b[*s]: that of the inputs if the layer `supports_masking`, else None."""
+        return mask if self.supports_masking else None
+
+    def _mask_outputs(self, inputs: Any, mask: Any, outputs: Any) -> None:
+        """Put the mask on the outputs, unless something inside has."""
+        leaves = nesting.flatten(outputs)
+        if all(getattr(leaf, "_keras_mask", None) is not None for leaf in leaves):
+            return
+        masks = self.compute_mask(inputs, mask)
+        if masks is not None:
+            for leaf, one in zip(leaves, nesting.flatten(masks), strict=False):
+                if one is not None and isinstance(leaf, Tensor):
+                    leaf._keras_mask = one
 
     def _outside(self, outside: str) -> str:
         """The part of the name scope that names of inner layers' weights leave out."""

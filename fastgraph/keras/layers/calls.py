@@ -35,6 +35,7 @@ class Parameters(NamedTuple):
     training: int | None  # the place of `training` among the arguments after the first
     takes_training: bool
     default: Any
+    takes_mask: bool
 
 
 def traced_specs(layer: Callable[[Any], Any], inputs: Any) -> Any:
@@ -100,7 +101,7 @@ def parameters_of(call: Any) -> Parameters:
     if "training" in by_name and by_name["training"].default is not inspect.Parameter.empty:
         default = by_name["training"].default
     place = names.index("training") - 1 if "training" in names[1:] else None
-    return Parameters(names[0] if names else "inputs", place, "training" in by_name or swallows, default)
+    return Parameters(names[0] if names else "inputs", place, "training" in by_name or swallows, default, "mask" in by_name)
 
 
 def leaves(value: Any) -> Iterator[Any]:

@@ -20,6 +20,7 @@ from fastgraph.keras import activations, backend, constraints, initializers, reg
 from fastgraph.keras.layers.base import Layer
 from fastgraph.keras.layers.input_spec import InputSpec
 from fastgraph.keras.layers.symbolic import OPERATION, InputTensor, Node, apply_operator, attach
+from fastgraph.ops.comparison import not_equal
 from fastgraph.ops.elementwise import cast, identity
 from fastgraph.ops.exponentials import exp
 from fastgraph.ops.joining import concat
@@ -27,7 +28,7 @@ from fastgraph.ops.matmul import matmul, tensordot
 from fastgraph.ops.movement import reshape, shape, transpose
 from fastgraph.ops.nn_ops import bias_add, embedding_lookup
 from fastgraph.ops.random_ops import dropout
-from fastgraph.ops.reduction import reduce_logsumexp
+from fastgraph.ops.reduction import reduce_any, reduce_logsumexp
 
 
 class Dense(Layer):
@@ -119,7 +120,8 @@ class Dense(Layer):
 class Embedding(Layer):
     """The rows of a table that the inputs name. i[*s] -> f[*s, output_dim]. Source: tf.keras.layers.Embedding.
 
-    Weight: embeddings [input_dim, output_dim]. Raises InvalidArgumentError for a number that is no row.
+    Weight: embeddings [input_dim, output_dim]. mask_zero: zeros in the inputs are steps that are none, which layers after
+    it leave out. Raises InvalidArgumentError for a number that is no row.
     """
 
     def __init__(
@@ -142,8 +144,6 @@ class Embedding(Layer):
                 "Both `input_dim` and `output_dim` should be positive, Received input_dim = "
                 f"{input_dim} and output_dim = {output_dim}"
             )
-        if mask_zero:
-            raise NotImplementedError("mask_zero=True is not built yet: layers hand no masks on.")
         super().__init__(activity_regularizer=activity_regularizer, autocast=False, **kwargs)
         self.input_dim = input_dim
         self.output_dim = output_dim
@@ -151,6 +151,8 @@ class Embedding(Layer):
         self.embeddings_regularizer = regularizers.get(embeddings_regularizer)
         self.embeddings_constraint = constraints.get(embeddings_constraint)
         self.mask_zero = mask_zero
+        if mask_zero:
+            Layer._any_masks = True
         self.input_length = input_length
 
     def build(self, input_shape: Any = None) -> None:
@@ -166,6 +168,10 @@ class Embedding(Layer):
         rows = inputs if inputs.dtype.name in ("int32", "int64") else cast(inputs, "int32")
         return embedding_lookup(self.embeddings, rows)
 
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        """Return where the inputs are not 0, with `mask_zero`. b[*s]."""
+        return not_equal(inputs, cast(0, inputs.dtype)) if self.mask_zero else None
+
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make such a layer."""
         return {
@@ -179,6 +185,32 @@ class Embedding(Layer):
             "mask_zero": self.mask_zero,
             "input_length": self.input_length,
         }
+
+
+class Masking(Layer):
+    """Steps whose features are all `mask_value` are none: 0, and left out by layers after it. f[n, t, *s] -> the same.
+
+    Source: tf.keras.layers.Masking.
+    """
+
+    def __init__(self, mask_value: float = 0.0, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.supports_masking = True
+        self.mask_value = mask_value
+        Layer._any_masks = True
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        """Return which steps have another value. b[n, t]."""
+        return reduce_any(not_equal(inputs, cast(self.mask_value, inputs.dtype)), axis=-1)
+
+    def call(self, inputs: Any) -> Any:
+        """Return the inputs, 0 in the steps that are none."""
+        steps = reduce_any(not_equal(inputs, cast(self.mask_value, inputs.dtype)), axis=-1, keepdims=True)
+        return inputs * cast(steps, inputs.dtype)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make such a layer."""
+        return {**super().get_config(), "mask_value": self.mask_value}
 
 
 class Flatten(Layer):
@@ -318,8 +350,10 @@ class Softmax(Layer):
         self.supports_masking = True
         self.axis = axis
 
-    def call(self, inputs: Any) -> Any:
-        """Return the probabilities."""
+    def call(self, inputs: Any, mask: Any = None) -> Any:
+        """Return the probabilities; 0 where the mask, which broadcasts to the inputs, says that there is nothing."""
+        if mask is not None:
+            inputs = inputs + (1.0 - cast(mask, inputs.dtype)) * inputs.dtype.min
         if isinstance(self.axis, int):
             return activations.softmax(inputs, axis=self.axis)
         if len(self.axis) == 1:
