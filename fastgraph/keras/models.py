@@ -13,7 +13,7 @@ from fastgraph.core.base import nesting
 from fastgraph.core.base.shapes import TensorSpec
 from fastgraph.core.name_scopes import current_scope
 from fastgraph.errors import NotBuiltError
-from fastgraph.keras import layers
+from fastgraph.keras import layers, saving
 from fastgraph.keras.layers.base import Layer
 from fastgraph.keras.functional import Network, rebuilt
 from fastgraph.keras.layers.calls import each_once, parameters_of, specs_of, traced_specs
@@ -229,6 +229,27 @@ class Model(Trainer, Layer):
         """All weights, layer by layer, then its own."""
         self._check_weights()
         return each_once(self._of_children("variables") + sorted(self._own_weights, key=lambda w: not w.trainable))
+
+    def save_weights(
+        self, filepath: Any, overwrite: bool = True, save_format: str | None = None, options: Any = None
+    ) -> None:
+        """Write the weights to a file, which is whole or the one before. Source: tf.keras.Model.save_weights.
+
+        filepath: without a suffix, or with another than these, NumPy's .npz is written ("weights" is weights.npz); with
+        .weights.h5 a file that Keras 3 reads (needs h5py). Raises ValueError for a model without weights yet.
+        """
+        saving.save_weights(self, filepath, overwrite)
+
+    def load_weights(
+        self, filepath: Any, skip_mismatch: bool = False, by_name: bool = False, options: Any = None
+    ) -> saving.LoadStatus:
+        """Set the weights from a file that `save_weights` of such a model wrote. Source: tf.keras.Model.load_weights.
+
+        Raises FileNotFoundError, or ValueError for weights of another number or shape, or a model without weights yet.
+        """
+        if skip_mismatch or by_name:
+            raise NotBuiltError("load_weights takes all weights, in order: skip_mismatch and by_name are not built.")
+        return saving.load_weights(self, filepath)
 
     def summary(
         self,
