@@ -6,11 +6,15 @@ Rule: settings hold for the whole process; what they say is asked for when it is
 from __future__ import annotations
 
 import itertools
+import random
 import re
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from fastgraph.api.namespaces import lookup
+from fastgraph.ops.random_ops import set_seed
 
 __all__ = [
     "clear_session",
@@ -56,6 +60,18 @@ def set_floatx(value: str) -> None:
 def image_data_format() -> str:
     """Return where images have their channels: always "channels_last"."""
     return "channels_last"
+
+
+def set_random_seed(seed: int) -> None:
+    """Seed Python's `random`, NumPy's global generator and `tf.random`, so that a program repeats itself.
+
+    Source: tf.keras.utils.set_random_seed.
+    """
+    if not isinstance(seed, int):
+        raise ValueError(f"Expected `seed` argument to be an integer. Received: seed={seed} (of type {type(seed)})")
+    random.seed(seed)
+    np.random.seed(seed)  # noqa: NPY002  (programs draw from it)
+    set_seed(seed)
 
 
 def get_uid(prefix: str = "") -> int:

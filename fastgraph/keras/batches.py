@@ -1,4 +1,4 @@
-"""Batches for `fit`, `evaluate` and `predict`: of arrays, Datasets, generators and Sequences, prepared beside the steps.
+"""Batches for `fit`, `evaluate`, `predict`: of arrays, Datasets, generators, Sequences, prepared beside the steps.
 
 Rule: a source yields tuples (x,), (x, y) or (x, y, sample_weight); it knows nothing of models.
 """
@@ -17,7 +17,6 @@ from fastgraph.core.base import nesting
 from fastgraph.core.base.logger import get_logger
 from fastgraph.core.tensor import Tensor
 from fastgraph.keras import backend
-from fastgraph.keras.utils import Sequence
 from fastgraph.ops.creation import range_ as range_op
 from fastgraph.ops.random_ops import shuffle as shuffle_op
 from fastgraph.state.variable import Variable
@@ -28,6 +27,49 @@ _BLOCK = 4 << 20
 _QUICK = 2e-4
 
 Batch = tuple[Any, ...]
+
+
+def to_categorical(y: Any, num_classes: int | None = None, dtype: Any = "float32") -> np.ndarray:
+    """Return integer labels as rows that are 1 at the label and 0 elsewhere. i[*s] or i[*s, 1] -> f[*s, num_classes].
+
+    num_classes: by default the greatest label and one. Raises IndexError for a label that is no class.
+    Source: tf.keras.utils.to_categorical.
+
+    Examples:
+        >>> to_categorical([0, 2, 1])
+        array([[1., 0., 0.],
+               [0., 0., 1.],
+               [0., 1., 0.]], dtype=float32)
+    """
+    labels = np.asarray(y, dtype="int64")
+    if labels.shape and labels.shape[-1] == 1 and labels.ndim > 1:
+        labels = labels[..., 0]
+    n = num_classes or int(labels.max()) + 1
+    rows: np.ndarray = np.eye(n, dtype=getattr(dtype, "name", dtype))[labels]
+    return rows
+
+
+class Sequence:
+    """The base of data that is asked for batch by batch: state `__len__` and `__getitem__(index)`, a tuple for `fit`.
+
+    Source: tf.keras.utils.Sequence.
+    """
+
+    def __getitem__(self, index: int) -> Any:
+        """Return one batch: x, (x, y) or (x, y, sample_weight)."""
+        raise NotImplementedError
+
+    def __len__(self) -> int:
+        """Return the number of batches."""
+        raise NotImplementedError
+
+    def on_epoch_end(self) -> None:
+        """Called after each pass over the batches."""
+
+    def __iter__(self) -> Any:
+        """Yield the batches in order."""
+        for index in range(len(self)):
+            yield self[index]
 
 
 class Source:
@@ -63,9 +105,9 @@ class Source:
             self.steps = self.steps or count
             return
         assert self.steps is not None
-        for step in range(self.steps):
-            batch = self._next()
-            if batch is None:
+        for _ in range(self.steps):
+            following = self._next()
+            if following is None:
                 self.ended = True
                 get_logger().warning(
                     "Your input ran out of data; interrupting training. Make sure that your dataset or generator can "
@@ -73,7 +115,7 @@ class Source:
                     "repeat() function when building your dataset.", self.steps,
                 )  # fmt: skip
                 return
-            yield batch
+            yield following
 
     def _next(self) -> Batch | None:
         if self._going_on is None:
@@ -88,9 +130,7 @@ class Source:
 class Arrays(Source):
     """Batches of arrays with as many rows each; shuffled anew for each pass if asked."""
 
-    def __init__(
-        self, x: Any, y: Any, weights: Any, batch_size: int | None, steps: int | None, shuffle: bool
-    ) -> None:
+    def __init__(self, x: Any, y: Any, weights: Any, batch_size: int | None, steps: int | None, shuffle: bool) -> None:
         data = trimmed(x, y, weights)
         self._data = nesting.map_structure(array_of, data)
         self._leaves = [leaf for leaf in nesting.flatten(self._data) if leaf is not None]
@@ -206,7 +246,7 @@ def source_of(
     source: Source
     kind = _kind(x)
     if kind == "arrays":
-        source = Arrays(x, y, sample_weight, batch_size, steps, shuffle if shuffle != "batch" else True)
+        source = Arrays(x, y, sample_weight, batch_size, steps, shuffle)
     else:
         for name, given in (("y", y), ("sample_weight", sample_weight)):
             if given is not None:
@@ -267,13 +307,13 @@ class _ClassWeighted(Source):
 def ahead(items: Iterator[Any]) -> Iterator[Any]:
     """Yield the items; if they take their time, the next is prepared in a thread while this one is used."""
     quickest = 1.0
-    for item in itertools.islice(_timed(items), 4):
-        quickest = min(quickest, item[0])
-        yield item[1]
+    for spent, first in itertools.islice(_timed(items), 4):
+        quickest = min(quickest, spent)
+        yield first
     if quickest < _QUICK:
         yield from items
         return
-    end = object()
+    end: Any = object()
     with ThreadPoolExecutor(1, thread_name_prefix="fastgraph-batches") as thread:
         coming = thread.submit(next, items, end)
         while (item := coming.result()) is not end:
@@ -300,11 +340,11 @@ def unpacked(batch: Any) -> tuple[Any, Any, Any]:
     """Return x, y, sample_weight of a batch, None for what it does not have."""
     if not isinstance(batch, tuple):
         return batch, None, None
-    return (*batch, None, None)[:3]  # type: ignore[return-value]
+    return (*batch, None, None)[:3]
 
 
 def split(x: Any, y: Any, weights: Any, share: float) -> tuple[Any, Any]:
-    """Return (x, y, weights) without the last `share` of the rows, and those. Raises ValueError unless they are arrays."""
+    """Return (x, y, weights) without the last `share` of the rows, and those. Raises ValueError for no arrays."""
     data = (x, y, weights)
     leaves = [leaf for leaf in nesting.flatten(data) if leaf is not None]
     if _kind(x) != "arrays":
@@ -331,7 +371,7 @@ def split(x: Any, y: Any, weights: Any, share: float) -> tuple[Any, Any]:
 
 def array_of(value: Any) -> Any:
     """Return an array of what holds rows: floating ones in the default dtype, others as they are."""
-    if value is None or not isinstance(value, (np.ndarray, Tensor, Variable)) and not hasattr(value, "__array__"):
+    if value is None or (not isinstance(value, (np.ndarray, Tensor, Variable)) and not hasattr(value, "__array__")):
         return value if value is None else np.asarray(value)
     array = value.numpy() if isinstance(value, (Tensor, Variable)) else np.asarray(value)
     floating = array.dtype.kind == "f" and not isinstance(value, (Tensor, Variable))

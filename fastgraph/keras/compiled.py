@@ -16,7 +16,7 @@ from fastgraph.ops.elementwise import cast, multiply
 from fastgraph.ops.movement import expand_dims, shape
 from fastgraph.ops.nn_ops import add_n
 
-#: Metrics whose kind depends on the targets' and outputs' shapes: {name: (of one score, of one-hot labels, of numbers)}.
+#: Metrics whose kind the shapes of targets and outputs decide: {name: (of one score, of one-hot labels, of numbers)}.
 _BY_SHAPE = {
     **dict.fromkeys(
         ("accuracy", "acc"),
@@ -185,7 +185,7 @@ class CompiledMetrics:
             rows = outputs.each(given, "metrics", everywhere=True)
         prefixes = [f"{name}_" if len(outputs.names) > 1 else "" for name in outputs.names]
         first = True
-        found = []
+        found: list[list[Any]] = []
         for row, target, prediction, prefix in zip(rows, targets, predictions, prefixes, strict=True):
             row = [] if row is None else row if isinstance(row, (list, tuple)) else [row]
             if target is None:
@@ -276,8 +276,8 @@ def _metric(given: Any, target: Any, prediction: Any, prefix: str, own: bool = T
         return found
     if isinstance(found, type) and issubclass(found, metrics.Metric):
         raise TypeError(f"metrics={found.__name__} is a class: make one of it, {found.__name__}().")
-    name = given if isinstance(given, str) else getattr(found, "__name__", None) or getattr(found, "name", type(found).__name__)
-    return metrics.MeanMetricWrapper(found, name=prefix + name)
+    own_name = getattr(found, "__name__", None) or getattr(found, "name", type(found).__name__)
+    return metrics.MeanMetricWrapper(found, name=prefix + (given if isinstance(given, str) else str(own_name)))
 
 
 def _by_shape(name: str, target: Any, prediction: Any) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.keras.utils import cache_root, get_file
+from fastgraph.keras.fetching import cache_root, get_file
 
 _BASE = "https://storage.googleapis.com/tensorflow/tf-keras-datasets/"
 #: The sha256 of files. Source: Keras.
@@ -73,7 +73,9 @@ def fashion_mnist(cache_dir: str | None = None) -> tuple[Pair, Pair]:
     parts = []
     for kind in ("train", "t10k"):
         for what, head in (("images-idx3", 16), ("labels-idx1", 8)):
-            file = _fetched(f"{kind}-{what}-ubyte.gz", None, cache_dir, subdir=os.path.join("datasets", "fashion-mnist"))
+            file = _fetched(
+                f"{kind}-{what}-ubyte.gz", None, cache_dir, subdir=os.path.join("datasets", "fashion-mnist")
+            )
             with gzip.open(file, "rb") as content:
                 parts.append(np.frombuffer(content.read(), np.uint8, offset=head))
     x, y, x_test, y_test = parts
@@ -143,7 +145,7 @@ def reuters(
     test_split: float = 0.2, seed: int = 113, start_char: int | None = 1, oov_char: int | None = 2, index_from: int = 3,
     cache_dir: str | None = None,
 ) -> tuple[Pair, Pair]:  # fmt: skip
-    """Return news as lists of words' numbers, and their topics, 46 of them. Source: tf.keras.datasets.reuters.load_data."""
+    """Return news as lists of words' numbers, and their topics, 46 of them. Source: tf.keras.datasets.reuters."""
     with np.load(_fetched(path, "reuters.npz", cache_dir, hashed=True), allow_pickle=True) as data:
         x, y = data["x"], data["y"]
     order = np.arange(len(x))
@@ -155,7 +157,7 @@ def reuters(
 
 
 def _numbered(x: Any, y: Any, start: int | None, index_from: int, maxlen: int | None) -> tuple[list[Any], Any]:
-    """Lists of words' numbers from `index_from` on, each begun by `start`; those not shorter than maxlen are left out."""
+    """Lists of words' numbers from `index_from` on, each begun by `start`; those shorter than maxlen."""
     first = [] if start is None else [start]
     shift = index_from if start is not None or index_from else 0
     lists = [first + [word + shift for word in words] for words in x]

@@ -103,7 +103,11 @@ class Network:
         tensors = {}
         for index, (symbol, value) in enumerate(zip(self.inputs, given, strict=True)):
             if symbol.shape.rank is not None:
-                check([None] * index + [InputSpec(shape=symbol.shape, allow_last_axis_squeeze=True)], given[: index + 1], name)
+                check(
+                    [None] * index + [InputSpec(shape=symbol.shape, allow_last_axis_squeeze=True)],
+                    given[: index + 1],
+                    name,
+                )
             tensors[id(symbol)] = conform(value, symbol.spec)
         for node in self.nodes:
             symbols = nesting.flatten(node.outputs)
@@ -163,7 +167,9 @@ class Network:
         found = []
         for node in self.nodes:
             if node.layer is layer:
-                found += [f"{_layer(t).name}[{numbers[id(t.node)]}][{t.index}]" for t in node.inputs if id(t.node) in numbers]
+                found += [
+                    f"{_layer(t).name}[{numbers[id(t.node)]}][{t.index}]" for t in node.inputs if id(t.node) in numbers
+                ]
         return found
 
     def is_chain(self) -> bool:
@@ -181,7 +187,9 @@ def rebuilt(config: dict[str, Any], made: Callable[[dict[str, Any]], Any]) -> tu
     outputs: dict[tuple[str, int], Any] = {
         (name, 0): layer._nodes[0].outputs for name, layer in layers.items() if layer._nodes
     }
-    waiting = [(row["name"], number, call) for row in config["layers"] for number, call in enumerate(row["inbound_nodes"])]
+    waiting = [
+        (row["name"], number, call) for row in config["layers"] for number, call in enumerate(row["inbound_nodes"])
+    ]
     while waiting:
         left = []
         for name, number, call in waiting:
@@ -192,7 +200,9 @@ def rebuilt(config: dict[str, Any], made: Callable[[dict[str, Any]], Any]) -> tu
             else:
                 left.append((name, number, call))
         if len(left) == len(waiting):
-            raise ValueError(f"The config of a functional model lacks what these layers need: {[row[0] for row in left]}")
+            raise ValueError(
+                f"The config of a functional model lacks what these layers need: {[row[0] for row in left]}"
+            )
         waiting = left
     return _read(config["input_layers"], outputs), _read(config["output_layers"], outputs)
 

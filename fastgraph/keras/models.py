@@ -14,8 +14,8 @@ from fastgraph.core.base.shapes import TensorSpec
 from fastgraph.core.name_scopes import current_scope
 from fastgraph.errors import NotBuiltError
 from fastgraph.keras import layers, saving
-from fastgraph.keras.layers.base import Layer
 from fastgraph.keras.functional import Network, rebuilt
+from fastgraph.keras.layers.base import Layer
 from fastgraph.keras.layers.calls import each_once, parameters_of, specs_of, traced_specs
 from fastgraph.keras.layers.core import InputLayer, Operation
 from fastgraph.keras.layers.input_spec import InputSpec
@@ -41,8 +41,9 @@ _LATER = {
 class Model(Trainer, Layer):
     """A layer made of layers, which can be trained. Source: tf.keras.Model.
 
-    Either a subclass that states layers in `__init__` and what they do in `call`, or, functional, Model(inputs, outputs):
-    what stands between symbolic tensors, one or several (lists, dicts), that tf.keras.Input and layers called on it made.
+    Either a subclass that states layers in `__init__` and what they do in `call`, or, functional, Model(inputs,
+    outputs): what stands between symbolic tensors, one or several (lists, dicts), of tf.keras.Input and of layers
+    called on it.
     """
 
     _network: Network | None = None
@@ -59,8 +60,10 @@ class Model(Trainer, Layer):
         super().__init__(name=given.get("name", kwargs.pop("name", None)), **kwargs)
         self._network_layers = network.layers
         self._network = network
-        self.inputs, self.outputs = network.inputs, network.outputs
-        self.input_names, self.output_names = network.input_names, network.output_names
+        self.__dict__.update(  # attributes of functional models only: a subclass may call its own so
+            inputs=network.inputs, outputs=network.outputs, input_names=network.input_names,
+            output_names=network.output_names,
+        )  # fmt: skip
         self.built = True
         self.supports_masking = True
 

@@ -41,8 +41,8 @@ def save_weights(model: Any, filepath: Any, overwrite: bool) -> None:
     path = place(filepath)
     if not model.built and not model.weights:
         raise ValueError(
-            f"Unable to save weights of model {model.name!r}: it has not created its variables yet. Call the model on a "
-            "batch first, or `build` it."
+            f"Unable to save weights of model {model.name!r}: it has not created its variables yet. Call the model on "
+            "a batch first, or `build` it."
         )
     if not overwrite and os.path.exists(path):
         raise FileExistsError(f"{path} is there already: save_weights(..., overwrite=True) writes over it.")
@@ -63,8 +63,8 @@ def load_weights(model: Any, filepath: Any) -> LoadStatus:
         raise FileNotFoundError(f"No weights at {filepath}: the file would be {path}.")
     if not model.built and not model.weights:
         raise ValueError(
-            f"Unable to load weights into model {model.name!r}, which has not created its variables yet. Call the model "
-            "on a batch first, or `build` it, then load the weights."
+            f"Unable to load weights into model {model.name!r}, which has not created its variables yet. Call the "
+            "model on a batch first, or `build` it, then load the weights."
         )
     if path.endswith(_H5):
         _read_h5(path, list(_groups(model, "")))
@@ -84,7 +84,7 @@ def load_weights(model: Any, filepath: Any) -> LoadStatus:
 
 def place(filepath: Any) -> str:
     """Return the file for the path that a user gives. Raises NotBuiltError for layouts that are not written."""
-    path = os.fspath(filepath)
+    path: str = os.fspath(filepath)
     if path.endswith((".keras", ".h5", ".hdf5")):
         if not path.endswith(_H5):
             raise NotBuiltError(
@@ -122,10 +122,9 @@ def _write_npz(name: str, arrays: dict[str, Any]) -> None:
 def _assign(path: str, rows: list[tuple[str, Any, Any]]) -> None:
     """Set weights, all or none. Raises ValueError for shapes that differ."""
     for name, value, weight in rows:
-        if tuple(weight.shape.as_list()) != value.shape:
-            raise ValueError(
-                f"{path}: {name} has shape {value.shape}, the model's {weight.name} has {tuple(weight.shape.as_list())}."
-            )
+        dims = tuple(weight.shape.as_list())
+        if dims != value.shape:
+            raise ValueError(f"{path}: {name} has shape {value.shape}, the model's {weight.name} has {dims}.")
     for _, value, weight in rows:
         weight.assign(value.astype(weight.dtype.as_numpy_dtype, copy=False))
 
@@ -154,7 +153,7 @@ def _groups(layer: Any, path: str) -> Iterator[tuple[str, list[Any]]]:
 
 def _h5py() -> Any:
     try:
-        import h5py
+        import h5py  # type: ignore[import-not-found,unused-ignore]
     except ImportError as error:
         raise NotBuiltError(
             "Files named .weights.h5 need h5py: pip install h5py. Without it give a name without suffix (an .npz)."
@@ -171,7 +170,9 @@ def _write_h5(name: str, groups: list[tuple[str, list[Any]]]) -> None:
 
 def _read_h5(path: str, groups: list[tuple[str, list[Any]]]) -> None:
     with _h5py().File(path, "r") as file:
-        missing = [f"{group}/{i}" for group, weights in groups for i in range(len(weights)) if f"{group}/{i}" not in file]
+        missing = [
+            f"{group}/{i}" for group, weights in groups for i in range(len(weights)) if f"{group}/{i}" not in file
+        ]
         if missing:
             raise ValueError(f"{path} lacks weights of the model: {missing}")
         rows = [

@@ -29,7 +29,9 @@ def table(model: Any, line_length: int | None = None, positions: Any = None) -> 
         shape = _shape_text(model, layer)
         count = str(layer.count_params()) if layer.built else "0 (unused)"
         kind = "Functional" if getattr(layer, "_network", None) is not None else type(layer).__name__
-        yield from _row((f"{layer.name} ({kind})", shape, count), ends, network.connected_to(layer) if connected else ())
+        yield from _row(
+            (f"{layer.name} ({kind})", shape, count), ends, network.connected_to(layer) if connected else ()
+        )
         yield " " * length
     yield "=" * length
     trainable, others = _sizes(model.trainable_weights), _sizes(model.non_trainable_weights)

@@ -17,7 +17,7 @@ from fastgraph.core.tape.gradient_tape import GradientTape
 from fastgraph.core.tensor import Tensor
 from fastgraph.keras import batches, optimizers
 from fastgraph.keras.batches import Source, source_of, unpacked
-from fastgraph.keras.callbacks import CallbackList, History
+from fastgraph.keras.callback_list import CallbackList, History
 from fastgraph.keras.compiled import CompiledLoss, CompiledMetrics
 from fastgraph.staging.function import Function, function, functions_run_eagerly
 
@@ -171,9 +171,8 @@ class Trainer:
                 stated = function(getattr(type(self), name) if own else method, reduce_retracing=True)
                 method = stated.__get__(self, type(self)) if own else stated
             made = steps[kind] = (eager, trainable), method
-        if eager:
-            return lambda data: made[1](nesting.map_structure(_as_tensor, data))
-        return made[1]
+        taken: Callable[..., Any] = made[1]
+        return (lambda data: taken(nesting.map_structure(_as_tensor, data))) if eager else taken
 
     # Runs.
 
@@ -222,10 +221,10 @@ class Trainer:
         source = source_of(x, y, sample_weight, batch_size, steps_per_epoch, bool(shuffle), class_weight)
         if validation_data is not None:
             given = unpacked(validation_data) if _is_tuple(validation_data) else (validation_data, None, None)
+            size = validation_batch_size or (batch_size if given[1] is not None else None)
             validation = source_of(
-                *given, validation_batch_size or (batch_size if given[1] is not None else None), validation_steps,
-                infinite_steps="validation_steps",
-            )  # fmt: skip
+                given[0], given[1], given[2], size, validation_steps, infinite_steps="validation_steps"
+            )
         calls = self._calls(callbacks, verbose, True, epochs=epochs, steps=source.steps)
         step = self._step_of("train")
         self.stop_training = False
@@ -238,8 +237,8 @@ class Trainer:
             logs = self._steps_of_run("train", step, source, calls)
             if logs is None:
                 raise ValueError(
-                    "Unexpected result of `train_function` (Empty Logs): the data has no batches. Is it a generator that "
-                    "has ended?"
+                    "Unexpected result of `train_function` (Empty Logs): the data has no batches. Is it a generator "
+                    "that has ended?"
                 )
             logs = dict(logs)
             if validation is not None and _due(validation_freq, epoch):

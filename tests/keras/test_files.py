@@ -21,7 +21,7 @@ import pytest
 
 from fastgraph import keras
 from fastgraph.errors import NotBuiltError
-from fastgraph.keras import dataset_files, layers, utils
+from fastgraph.keras import dataset_files, layers
 
 
 def model_of(units: int = 2) -> Any:
@@ -191,20 +191,22 @@ def test_files_are_fetched_whole_or_not_at_all(tmp_path: Path, monkeypatch: Any)
     source = tmp_path / "source.txt"
     source.write_bytes(b"content")
     origin = source.as_uri()
-    path = utils.get_file("a.txt", origin, cache_dir=str(tmp_path), file_hash=hashlib.sha256(b"content").hexdigest())
+    path = keras.utils.get_file(
+        "a.txt", origin, cache_dir=str(tmp_path), file_hash=hashlib.sha256(b"content").hexdigest()
+    )
     assert Path(path).read_bytes() == b"content" and path == str(tmp_path / "datasets" / "a.txt")
     source.write_bytes(b"other")
-    assert Path(utils.get_file("a.txt", origin, cache_dir=str(tmp_path))).read_bytes() == b"content"
+    assert Path(keras.utils.get_file("a.txt", origin, cache_dir=str(tmp_path))).read_bytes() == b"content"
     with pytest.raises(ValueError, match="does not have the hash"):
-        utils.get_file("b.txt", origin, cache_dir=str(tmp_path), md5_hash="0" * 32)
+        keras.utils.get_file("b.txt", origin, cache_dir=str(tmp_path), md5_hash="0" * 32)
     monkeypatch.setattr("urllib.request.urlopen", no_network)
     with pytest.raises(OSError, match="URL fetch failure"):
-        utils.get_file("c.txt", "http://nowhere.invalid/c.txt", cache_dir=str(tmp_path))
+        keras.utils.get_file("c.txt", "http://nowhere.invalid/c.txt", cache_dir=str(tmp_path))
     assert os.listdir(tmp_path / "datasets") == ["a.txt"]
 
 
 def test_labels_as_rows() -> None:
-    assert utils.to_categorical([[2], [0]]).tolist() == [[0, 0, 1], [1, 0, 0]]
-    assert utils.to_categorical(1, 3, "int64").tolist() == [0, 1, 0]
+    assert keras.utils.to_categorical([[2], [0]]).tolist() == [[0, 0, 1], [1, 0, 0]]
+    assert keras.utils.to_categorical(1, 3, "int64").tolist() == [0, 1, 0]
     with pytest.raises(IndexError):
-        utils.to_categorical([3], 3)
+        keras.utils.to_categorical([3], 3)

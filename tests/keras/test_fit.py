@@ -76,7 +76,7 @@ def test_a_seed_makes_training_repeat_itself() -> None:
         keras.utils.set_random_seed(3)
         model = keras.Sequential([layers.Dense(4, activation="relu"), layers.Dropout(0.5), layers.Dense(1)])
         model.compile("adam", "mse")
-        return model.fit(X, Y, epochs=2, verbose=0).history["loss"], np.random.rand()
+        return model.fit(X, Y, epochs=2, verbose=0).history["loss"], np.random.rand()  # noqa: NPY002
 
     assert run() == run()
 

@@ -178,7 +178,7 @@ class Layer(Module):
         if masks is not None:
             for leaf, one in zip(leaves, nesting.flatten(masks), strict=False):
                 if one is not None and isinstance(leaf, Tensor):
-                    leaf._keras_mask = one
+                    leaf._keras_mask = one  # type: ignore[attr-defined]
 
     def _outside(self, outside: str) -> str:
         """The part of the name scope that names of inner layers' weights leave out."""

@@ -11,7 +11,6 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from fastgraph.core.base import nesting
-from fastgraph.core.base.dtype import as_dtype
 from fastgraph.core.base.shapes import Aval, TensorShape, TensorSpec
 from fastgraph.core.tensor import current_state
 from fastgraph.graph.differentiate import entering
@@ -101,7 +100,9 @@ def parameters_of(call: Any) -> Parameters:
     if "training" in by_name and by_name["training"].default is not inspect.Parameter.empty:
         default = by_name["training"].default
     place = names.index("training") - 1 if "training" in names[1:] else None
-    return Parameters(names[0] if names else "inputs", place, "training" in by_name or swallows, default, "mask" in by_name)
+    return Parameters(
+        names[0] if names else "inputs", place, "training" in by_name or swallows, default, "mask" in by_name
+    )
 
 
 def leaves(value: Any) -> Iterator[Any]:

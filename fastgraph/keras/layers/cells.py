@@ -21,13 +21,15 @@ from fastgraph.ops.matmul import matmul, tensordot
 from fastgraph.ops.movement import shape
 from fastgraph.ops.random_ops import dropout
 
-_PARTS = ("kernel", "recurrent", "bias")
+PARTS = ("kernel", "recurrent", "bias")
 
 
 class _Cell(Layer):
     """What the cells share: a kernel, a recurrent kernel and a bias for `GATES` times `units` numbers."""
 
     GATES = 1
+    kernel: Any
+    recurrent_kernel: Any
 
     def __init__(
         self,
@@ -73,7 +75,9 @@ class _Cell(Layer):
         """Make the weights."""
         n = TensorShape(input_shape)[-1]
         if n is None:
-            raise ValueError(f"The last dimension of the inputs to {type(self).__name__} should be defined. Found None.")
+            raise ValueError(
+                f"The last dimension of the inputs to {type(self).__name__} should be defined. Found None."
+            )
         width = self.GATES * self.units
         for name, dims in (("kernel", [n, width]), ("recurrent_kernel", [self.units, width])):
             part = name.removesuffix("_kernel")
@@ -131,7 +135,7 @@ class _Cell(Layer):
         }  # fmt: skip
         for module in (initializers, regularizers, constraints):
             kind = module.__name__.rpartition(".")[2][:-1]
-            own.update({f"{part}_{kind}": module.serialize(getattr(self, f"{part}_{kind}")) for part in _PARTS})
+            own.update({f"{part}_{kind}": module.serialize(getattr(self, f"{part}_{kind}")) for part in PARTS})
         return {**super().get_config(), **own}
 
 
@@ -255,7 +259,7 @@ def initial_states(sizes: Any, rows: Any, dtype: Any) -> Any:
 
 
 def dropped(value: Any, rate: float, training: Any = True) -> Any:
-    """Return a mask for `value` that drops a share `rate` and scales the rest, for all steps; of 1 unless `training`."""
+    """Return a mask for `value` that drops a share `rate` and scales the rest; of 1 unless `training`."""
     whole = ones_like(value)
     scale = dropout(whole, rate=rate)
     return where(cast(training, "bool"), scale, whole) if isinstance(training, Tensor) else scale

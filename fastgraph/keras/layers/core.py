@@ -120,8 +120,8 @@ class Dense(Layer):
 class Embedding(Layer):
     """The rows of a table that the inputs name. i[*s] -> f[*s, output_dim]. Source: tf.keras.layers.Embedding.
 
-    Weight: embeddings [input_dim, output_dim]. mask_zero: zeros in the inputs are steps that are none, which layers after
-    it leave out. Raises InvalidArgumentError for a number that is no row.
+    Weight: embeddings [input_dim, output_dim]. mask_zero: zeros in the inputs are steps that are none, and
+    left out by layers after it. Raises InvalidArgumentError for a number that is no row.
     """
 
     def __init__(

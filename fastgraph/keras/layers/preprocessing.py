@@ -97,15 +97,17 @@ class Normalization(Layer):
     def adapt(self, data: Any, batch_size: int | None = None, steps: int | None = None) -> None:
         """Learn the mean and the variance of data: an array, or a Dataset of batches."""
         if self.input_mean is not None:
-            raise ValueError("Cannot `adapt` a Normalization layer that is initialized with static `mean` and `variance`.")
-        total = squares = None
+            raise ValueError(
+                "Cannot `adapt` a Normalization layer that is initialized with static `mean` and `variance`."
+            )
+        total: Any = None
+        squares: Any = None
         count = 0
         for batch in _batches(data, steps):
             values = np.asarray(batch, np.float64)
             values = values.reshape(-1, 1) if values.ndim == 1 and self.axis else values
             if not self.built:
-                spec = convert_to_tensor(np.zeros(values.shape, np.float32)).shape
-                self._build_for(convert_to_tensor(np.zeros(spec.as_list(), self._dtype.name)), self._name)
+                self._build_for(convert_to_tensor(np.zeros(values.shape, self._dtype.name)), self._name)
             axes = tuple(axis for axis in range(values.ndim) if axis not in self._kept)
             n = int(np.prod([values.shape[axis] for axis in axes]))
             mean, variance = values.mean(axis=axes), values.var(axis=axes)
@@ -177,7 +179,9 @@ class StringLookup(Layer):
     ) -> None:
         super().__init__(dtype=kwargs.pop("dtype", None), autocast=False, **kwargs)
         if output_mode not in ("int", "one_hot", "multi_hot", "count"):
-            raise ValueError(f'`output_mode` must be one of "int", "one_hot", "multi_hot", "count". Received: {output_mode}')
+            raise ValueError(
+                f'`output_mode` must be one of "int", "one_hot", "multi_hot", "count". Received: {output_mode}'
+            )
         if invert and output_mode != "int":
             raise ValueError(f'`output_mode` must be "int" when `invert` is true. You passed {output_mode}')
         if num_oov_indices > 1:
@@ -195,10 +199,10 @@ class StringLookup(Layer):
             self.set_vocabulary(vocabulary)
 
     @property
-    def _special(self) -> list[str]:
+    def _special(self) -> list[Any]:
         """What stands before the words: the mask, then the unknown."""
         masked = self.mask_token is not None and self.output_mode == "int"
-        return ([self.mask_token] if masked else []) + [self.oov_token] * self.num_oov_indices  # type: ignore[list-item]
+        return ([self.mask_token] if masked else []) + [self.oov_token] * self.num_oov_indices
 
     def set_vocabulary(self, vocabulary: Any, idf_weights: Any = None) -> None:
         """Let these be the words: a list or array of strings, or the path of a file with one a line.
@@ -218,7 +222,9 @@ class StringLookup(Layer):
                              f"repeated terms are: {repeated}")  # fmt: skip
         taken = sorted({self.oov_token, self.mask_token} & set(words) - {None}, key=str)
         if taken:
-            raise ValueError(f"The passed vocabulary has {taken} at another place than its beginning: they are special.")
+            raise ValueError(
+                f"The passed vocabulary has {taken} at another place than its beginning: they are special."
+            )
         if self.max_tokens is not None and len(words) + len(special) > self.max_tokens:
             raise ValueError(
                 "Attempted to set a vocabulary larger than the maximum vocab size. Passed vocab size is "
@@ -230,7 +236,7 @@ class StringLookup(Layer):
             self._numbers[self.mask_token.encode(self.encoding)] = 0
 
     def adapt(self, data: Any, batch_size: int | None = None, steps: int | None = None) -> None:
-        """Learn the words of data, an array or a Dataset: the most frequent first, the later in the alphabet of equals."""
+        """Learn the words of data, an array or a Dataset, the most frequent first."""
         counts: Counter[str] = Counter()
         for batch in _batches(data, steps):
             counts.update(self._text(word) for word in np.asarray(batch, object).reshape(-1))
@@ -242,7 +248,9 @@ class StringLookup(Layer):
 
     def get_vocabulary(self, include_special_tokens: bool = True) -> list[str]:
         """Return the words in the order of their numbers."""
-        return (["" if word is None else word for word in self._special] if include_special_tokens else []) + self._words
+        return (
+            ["" if word is None else word for word in self._special] if include_special_tokens else []
+        ) + self._words
 
     def vocabulary_size(self) -> int:
         """Return how many numbers there are, those of the special words among them."""
@@ -284,7 +292,7 @@ class StringLookup(Layer):
                 if not self.num_oov_indices:
                     raise InvalidArgumentError(
                         None, None,
-                        f"When `num_oov_indices=0` all inputs should be in the vocabulary; found {key!r}, which is not.",
+                        f"When `num_oov_indices=0` all inputs should be in the vocabulary; {key!r} is not.",
                     )  # fmt: skip
                 number = masked
             found[i] = number

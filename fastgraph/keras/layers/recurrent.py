@@ -16,6 +16,7 @@ from fastgraph.graph.control_flow import while_loop
 from fastgraph.keras import backend, regularizers
 from fastgraph.keras.layers.base import Layer
 from fastgraph.keras.layers.cells import (
+    PARTS,
     GRUCell,
     LSTMCell,
     SimpleRNNCell,
@@ -27,8 +28,8 @@ from fastgraph.keras.layers.input_spec import InputSpec
 from fastgraph.ops.elementwise import cast, zeros_like
 from fastgraph.ops.gathering import where
 from fastgraph.ops.joining import concat, stack, unstack
-from fastgraph.ops.padding import reverse
 from fastgraph.ops.movement import expand_dims, shape, transpose
+from fastgraph.ops.padding import reverse
 
 
 class RNN(Layer):
@@ -61,8 +62,8 @@ class RNN(Layer):
             )
         if stateful:
             raise NotImplementedError(
-                "stateful=True is not built yet: take the states with return_state=True, and give them to the next call "
-                "as initial_state."
+                "stateful=True is not built yet: take the states with return_state=True, and give them to the next "
+                "call as initial_state."
             )
         super().__init__(**kwargs)
         self.cell = cell
@@ -129,8 +130,8 @@ class RNN(Layer):
         given = list(initial_state) if isinstance(initial_state, (list, tuple)) else [initial_state]
         if len(given) != len(self._sizes):
             raise ValueError(
-                f"Layer {self._name} has {len(self._sizes)} states but was passed {len(given)} initial states. Received: "
-                f"initial_state={initial_state}"
+                f"Layer {self._name} has {len(self._sizes)} states but was passed {len(given)} initial states. "
+                f"Received: initial_state={initial_state}"
             )
         return given
 
@@ -181,7 +182,7 @@ class RNN(Layer):
         return step, cell.project(inputs)
 
     def _masked(self, result: tuple[Any, list[Any]], keep: Any, output: Any, states: list[Any]) -> Any:
-        """The output that goes on, the states, and the output that is shown, of a step that may be none for some rows."""
+        """The output that goes on, the states, and the output that is shown, of a step; rows may have none."""
         new, after = result
         if keep is None:
             return new, after, new
@@ -234,7 +235,7 @@ class SimpleRNN(_Recurrent):
 class LSTM(_Recurrent):
     """Long short-term memory. f[b, t, n] -> f[b, units], or with `return_sequences` f[b, t, units].
 
-    Arguments: those of LSTMCell and of RNN. With `return_state` the states h and c follow. Source: tf.keras.layers.LSTM.
+    Arguments: those of LSTMCell and of RNN. With `return_state` h and c follow. Source: tf.keras.layers.LSTM.
 
     Examples:
         >>> tf.keras.layers.LSTM(4)(np.zeros((2, 5, 3), "float32")).shape
@@ -268,7 +269,12 @@ class Bidirectional(Layer):
     """
 
     def __init__(
-        self, layer: Any, merge_mode: str | None = "concat", weights: Any = None, backward_layer: Any = None, **kwargs: Any
+        self,
+        layer: Any,
+        merge_mode: str | None = "concat",
+        weights: Any = None,
+        backward_layer: Any = None,
+        **kwargs: Any,
     ) -> None:
         if not isinstance(layer, RNN):
             raise ValueError(f"Please initialize `Bidirectional` layer with a recurrent layer. Received: {layer}")
@@ -322,13 +328,13 @@ class Bidirectional(Layer):
     def from_config(cls, config: dict[str, Any]) -> Any:
         """Return the layer that `get_config` described."""
         row = config["layer"]
-        kind = {"LSTM": LSTM, "GRU": GRU, "SimpleRNN": SimpleRNN, "RNN": RNN}[row["class_name"]]
+        kind: Any = {"LSTM": LSTM, "GRU": GRU, "SimpleRNN": SimpleRNN, "RNN": RNN}[row["class_name"]]
         return cls(**{**config, "layer": kind.from_config(row["config"])})
 
 
 _OF_CELLS = (
     "recurrent_activation", "use_bias", "unit_forget_bias", "reset_after", "dropout", "recurrent_dropout",
-    *(f"{part}_{kind}" for part in ("kernel", "recurrent", "bias") for kind in ("initializer", "regularizer", "constraint")),
+    *(f"{part}_{kind}" for part in PARTS for kind in ("initializer", "regularizer", "constraint")),
 )  # fmt: skip
 
 
