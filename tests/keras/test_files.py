@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import fastgraph as fg
 from fastgraph import keras
 from fastgraph.errors import NotBuiltError
 from fastgraph.keras import dataset_files, layers
@@ -51,6 +52,24 @@ def test_weights_are_saved_and_loaded(tmp_path: Path) -> None:
     assert [file.name for file in tmp_path.iterdir()] == ["weights.npz"]
     with pytest.raises(FileExistsError, match="overwrite"):
         model.save_weights(tmp_path / "weights", overwrite=False)
+
+
+def test_the_guides_line_is_saved(tmp_path: Path, monkeypatch: Any) -> None:
+    class Linear(keras.Model):
+        def __init__(self) -> None:
+            super().__init__()
+            self.W = fg.Variable(5.0, name="weight")
+            self.B = fg.Variable(10.0, name="bias")
+
+        def call(self, inputs: Any) -> Any:
+            return inputs * self.W + self.B
+
+    monkeypatch.chdir(tmp_path)
+    model = Linear()
+    model.save_weights("weights")
+    model.W.assign(0.0)
+    model.load_weights("weights").assert_consumed()
+    assert model.W.numpy() == 5.0 and os.listdir() == ["weights.npz"]
 
 
 def test_what_cannot_be_loaded_changes_nothing(tmp_path: Path) -> None:
