@@ -1,5 +1,7 @@
 """An epoch of Keras's `fit`: a perceptron 784-128-10, 64 batches of 32, softmax cross-entropy, Adam, accuracy."""
 
+import itertools
+
 import numpy as np
 
 ROWS = {"epoch": 18}
@@ -15,7 +17,7 @@ ABSENT = dict.fromkeys(("jax", "torch", "pytensor", "numpy", "numba"), "the row 
 def data(rows, sizes, batch):
     rng = np.random.default_rng(0)
     weights = []
-    for n, m in zip(sizes[:-1], sizes[1:], strict=True):
+    for n, m in itertools.pairwise(sizes):
         weights += [rng.standard_normal((n, m), np.float32) * np.float32((2 / n) ** 0.5), np.zeros(m, np.float32)]
     x = rng.standard_normal((rows, sizes[0]), np.float32)
     return {"x": x, "labels": rng.integers(0, sizes[-1], rows), "weights": weights, "batch": batch}

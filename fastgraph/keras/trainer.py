@@ -256,6 +256,7 @@ class Trainer:
         """Take the steps of an epoch; return the last one's logs, None if there was none."""
         begin, end = f"on_{mode}_batch_begin", f"on_{mode}_batch_end"
         logs = None
+        new = [layer for layer in self._flatten_layers() if layer._shapes is None]  # type: ignore[attr-defined]
         run = source.epoch()
         index = 0
         try:
@@ -268,6 +269,8 @@ class Trainer:
                     break
         finally:
             run.close()  # type: ignore[attr-defined]  # so that no thread goes on preparing
+            for layer in new:  # whose shapes are of any batch, not of this size alone
+                layer._shapes = None if layer._shapes is None else tuple(map(_of_any_batch, layer._shapes))
         return logs
 
     def _evaluated(self, source: Source, calls: CallbackList) -> dict[str, Any]:
@@ -395,6 +398,15 @@ def _is_tuple(data: Any) -> bool:
     if isinstance(data, list) and len(data) in (2, 3) and all(hasattr(part, "__len__") for part in data):
         raise ValueError("`validation_data` must be a tuple (x, y) or (x, y, sample_weight), received a list.")
     return isinstance(data, tuple)
+
+
+def _of_any_batch(shapes: Any) -> Any:
+    """Shapes in a structure, with None for the size of a batch."""
+    if isinstance(shapes, dict):
+        return {name: _of_any_batch(shape) for name, shape in shapes.items()}
+    if any(isinstance(item, (list, tuple, dict)) for item in shapes):
+        return [_of_any_batch(shape) for shape in shapes]
+    return (None, *shapes[1:])
 
 
 def _due(frequency: Any, epoch: int) -> bool:

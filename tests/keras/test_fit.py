@@ -220,6 +220,17 @@ def test_a_model_that_was_trained_is_freed() -> None:
     assert seen() is None
 
 
+def test_shapes_are_of_any_batch(capsys: Any) -> None:
+    model = keras.Sequential([layers.Dense(2), layers.Dense(1)])
+    model.compile("sgd", "mse")
+    model.fit(X, Y, verbose=0)
+    assert model.layers[0].output_shape == (None, 2) and model.output_shape == (None, 1)
+    model.summary()
+    assert "(None, 2)                 8" in capsys.readouterr().out
+    with pytest.raises(AttributeError, match='Can\'t set the attribute "output"'):
+        model.output = 3
+
+
 def test_lambdas_and_schedules_are_called() -> None:
     seen: list[Any] = []
     model = model_of()

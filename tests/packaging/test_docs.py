@@ -29,7 +29,9 @@ def code_of(path: Path) -> str:
     return "\n".join(map(textwrap.dedent, re.findall(r"^ *```python\n(.*?)^ *```", text, re.MULTILINE | re.DOTALL)))
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/getting_started.md", "docs/graphs.md", "docs/keras.md", "docs/performance.md"])
+@pytest.mark.parametrize(
+    "name", ["README.md", "docs/getting_started.md", "docs/graphs.md", "docs/keras.md", "docs/performance.md"]
+)
 def test_code_runs(name: str, tmp_path: Path) -> None:
     path = ROOT / name
     script = tmp_path / "document.py"

@@ -318,7 +318,13 @@ class Layer(Module):
                 for leaf in found:
                     if isinstance(leaf, Variable):
                         self._keep_weight(leaf)
-        object.__setattr__(self, name, value)
+        try:
+            object.__setattr__(self, name, value)
+        except AttributeError:
+            raise AttributeError(
+                f'Can\'t set the attribute "{name}", likely because it conflicts with an existing read-only @property '
+                "of the object. Please choose a different name."
+            ) from None
 
     def _not_initialized(self) -> None:
         """Called when a layer or Variable is set before super().__init__() was called."""
