@@ -39,6 +39,14 @@ NAMESPACES: dict[str, str] = {
     "linalg": "linear algebra",
     "graph_util": "GraphDefs as graphs",
     "initializers": "tf.keras.initializers by its short name",
+    "keras.datasets": "small data sets",
+    "keras.datasets.boston_housing": "prices of houses",
+    "keras.datasets.cifar10": "photographs in ten classes",
+    "keras.datasets.fashion_mnist": "pictures of clothes",
+    "keras.datasets.imdb": "film reviews",
+    "keras.datasets.mnist": "digits written by hand",
+    "keras.datasets.reuters": "news by topic",
+    "keras.utils": "files, labels, seeds, progress",
     "losses": "tf.keras.losses by its short name",
     "math": "mathematical functions",
     "math.special": "mathematical functions that are rarely met",
@@ -212,6 +220,14 @@ PUBLIC: dict[str, str] = {
     **_same("api.configuration", "show_config"),
     "device": "core.devices:device",
     "OptionalSpec": "data.optionals:OptionalSpec",
+    **{
+        f"keras.datasets.{name}.load_data": f"keras.dataset_files:{name}"
+        for name in ("boston_housing", "cifar10", "fashion_mnist", "imdb", "mnist", "reuters")
+    },
+    **_same("keras.batches", "Sequence to_categorical", ("keras.utils",)),
+    "keras.utils.Progbar": "keras.progress:Progbar",
+    "keras.utils.get_file": "keras.fetching:get_file",
+    "keras.utils.set_random_seed": "keras.backend:set_random_seed",
     **_same("data.optionals", "Optional", ("experimental",)),
     **_same("api.configuration", "VERSION GIT_VERSION COMPILER_VERSION GRAPH_DEF_VERSION", ("version",)),
     **_same("api.configuration", "get_build_info get_include get_lib", ("sysconfig",)),
@@ -227,11 +243,12 @@ ALIASES = {
 
 #: Public modules and packages that are files.
 FILES = (
-    "compat", "data", "data.experimental", "errors", "keras", "keras.activations", "keras.backend", "keras.constraints",
-    "keras.initializers", "keras.layers",
-    "keras.losses", "keras.metrics", "keras.models", "keras.optimizers", "keras.optimizers.schedules",
-    "keras.regularizers", "testing",
+    "compat", "data", "data.experimental", "errors", "keras", "keras.activations", "keras.backend", "keras.callbacks",
+    "keras.constraints", "keras.initializers", "keras.layers", "keras.losses", "keras.metrics", "keras.models",
+    "keras.optimizers", "keras.optimizers.schedules", "keras.regularizers", "testing",
 )  # fmt: skip
+
+KERAS_3 = "Keras 3 (pip install fastgraph[keras], then python -m fastgraph run PROGRAM)"
 
 #: What to use for names that are often asked for and not built yet.
 SUBSTITUTES = {
@@ -244,18 +261,19 @@ SUBSTITUTES = {
     "image": "NumPy and Pillow on tensors (outside Functions)",
     "io": "Python's files and NumPy",
     "keras.activations": "the functions of fastgraph.nn",
-    "keras.applications": "fastgraph.Module with Variables",
-    "keras.callbacks": "statements in the training loop",
+    "keras.applications": KERAS_3,
+    "keras.callbacks": "a subclass of fastgraph.keras.callbacks.Callback, or Keras 3 (pip install fastgraph[keras])",
     "keras.constraints": "a function of the weight",
     "keras.datasets": "scikit-learn's datasets",
+    "keras.models": KERAS_3,
     "keras.initializers": "a function of shape and dtype",
-    "keras.layers": "a fastgraph.keras.layers.Layer of your own",
+    "keras.layers": "a fastgraph.keras.layers.Layer of your own, or Keras 3 (pip install fastgraph[keras])",
     "keras.losses": "a function of (y_true, y_pred)",
     "keras.metrics": "a subclass of fastgraph.keras.metrics.Metric",
     "keras.optimizers": "fastgraph.keras.optimizers.Adam or SGD",
-    "keras.preprocessing": "NumPy",
+    "keras.preprocessing": KERAS_3,
     "keras.regularizers": "a function of the weight",
-    "keras.utils": "fastgraph.random.set_seed (set_random_seed), fastgraph.one_hot (to_categorical), NumPy (the rest)",
+    "keras.utils": KERAS_3,
     "lite": "numpy.savez of the Variables' values",
     "lookup": "a Python dict",
     "losses": "a function of (y_true, y_pred)",

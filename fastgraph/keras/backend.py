@@ -6,11 +6,15 @@ Rule: settings hold for the whole process; what they say is asked for when it is
 from __future__ import annotations
 
 import itertools
+import random
 import re
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from fastgraph.api.namespaces import lookup
+from fastgraph.ops.random_ops import set_seed
 
 __all__ = [
     "clear_session",
@@ -58,6 +62,18 @@ def image_data_format() -> str:
     return "channels_last"
 
 
+def set_random_seed(seed: int) -> None:
+    """Seed Python's `random`, NumPy's global generator and `tf.random`, so that a program repeats itself.
+
+    Source: tf.keras.utils.set_random_seed.
+    """
+    if not isinstance(seed, int):
+        raise ValueError(f"Expected `seed` argument to be an integer. Received: seed={seed} (of type {type(seed)})")
+    random.seed(seed)
+    np.random.seed(seed)  # noqa: NPY002  (programs draw from it)
+    set_seed(seed)
+
+
 def get_uid(prefix: str = "") -> int:
     """Return how often names with this prefix were asked for, from 1 on. Source: tf.keras.backend.get_uid."""
     return next(_counts.setdefault(prefix, itertools.count(1)))
@@ -75,7 +91,11 @@ def clear_session() -> None:
 
 def default_name(kind: type) -> str:
     """Return a name for an object of this class: `dense`, then `dense_1`, ..."""
-    base = snake_case(kind.__name__)
+    return unique_name(snake_case(kind.__name__))
+
+
+def unique_name(base: str) -> str:
+    """Return `base`, then `base_1`, ..."""
     number = get_uid(base) - 1
     return f"{base}_{number}" if number else base
 

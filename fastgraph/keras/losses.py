@@ -14,7 +14,7 @@ from fastgraph.core.tensor import Tensor
 from fastgraph.keras import backend, identifiers
 from fastgraph.ops.activations import divide_no_nan
 from fastgraph.ops.comparison import not_equal
-from fastgraph.ops.elementwise import abs, cast, clip_by_value, multiply, zeros_like
+from fastgraph.ops.elementwise import abs, cast, clip_by_value, multiply, ones_like, zeros_like
 from fastgraph.ops.exponentials import log
 from fastgraph.ops.gathering import where
 from fastgraph.ops.joining import stack
@@ -89,6 +89,11 @@ class Loss:
         """
         losses = self.call(y_true, y_pred)
         valid = self.valid(y_true, y_pred)
+        mask = getattr(y_pred, "_keras_mask", None)
+        if mask is not None:  # of steps that are none: they weigh nothing, and the mean is that of the others
+            weights = multiply(_fitted(cast(mask, losses.dtype), losses), ones_like(losses))
+            losses = where(weights > 0, losses, zeros_like(losses))
+            valid = weights if valid is None else weights * cast(valid, weights.dtype)
         if sample_weight is not None:
             losses = multiply(losses, _fitted(cast(convert_to_tensor(sample_weight), losses.dtype), losses))
         if self.reduction == Reduction.NONE:
@@ -176,7 +181,7 @@ class MeanSquaredError(Loss):
 
     def call(self, y_true: Any, y_pred: Any) -> Tensor:
         """Return the losses of the examples."""
-        return mean_squared_error(*_matched(y_true, y_pred))
+        return mean_squared_error(*matched(y_true, y_pred))
 
 
 class MeanAbsoluteError(Loss):
@@ -187,7 +192,7 @@ class MeanAbsoluteError(Loss):
 
     def call(self, y_true: Any, y_pred: Any) -> Tensor:
         """Return the losses of the examples."""
-        return mean_absolute_error(*_matched(y_true, y_pred))
+        return mean_absolute_error(*matched(y_true, y_pred))
 
 
 class Huber(Loss):
@@ -199,7 +204,7 @@ class Huber(Loss):
 
     def call(self, y_true: Any, y_pred: Any) -> Tensor:
         """Return the losses of the examples."""
-        return huber(*_matched(y_true, y_pred), delta=self.delta)
+        return huber(*matched(y_true, y_pred), delta=self.delta)
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make such a loss."""
@@ -268,7 +273,7 @@ class BinaryCrossentropy(_Crossentropy):
 
     def call(self, y_true: Any, y_pred: Any) -> Tensor:
         """Return the losses of the examples."""
-        pair = _matched(y_true, y_pred)
+        pair = matched(y_true, y_pred)
         return binary_crossentropy(*pair, self.from_logits, self.label_smoothing, self.axis)
 
 
@@ -437,7 +442,7 @@ def _inside(shares: Any) -> Any:
     return clip_by_value(shares, small, 1.0 - small)
 
 
-def _matched(y_true: Any, y_pred: Any) -> tuple[Any, Any]:
+def matched(y_true: Any, y_pred: Any) -> tuple[Any, Any]:
     """Both tensors with the same rank where one has an axis of length 1 more at its end; others as they are."""
     if not (isinstance(y_true, Tensor) and isinstance(y_pred, Tensor)):
         return y_true, y_pred

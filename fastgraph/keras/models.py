@@ -1,4 +1,4 @@
-"""tf.keras.models: Model, made by subclassing, and Sequential. Meaning and messages of Keras 2.
+"""tf.keras.models: Model, by subclassing or functional, and Sequential. Meaning and messages of Keras 2.
 
 Rule: a model is a Layer whose parts are its attributes; it knows nothing of compilers and Functions.
 """
@@ -9,15 +9,19 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from fastgraph.api.namespaces import lookup
+from fastgraph.core.base import nesting
 from fastgraph.core.base.shapes import TensorSpec
 from fastgraph.core.name_scopes import current_scope
 from fastgraph.errors import NotBuiltError
-from fastgraph.keras import layers
+from fastgraph.keras import layers, saving
+from fastgraph.keras.functional import Network, rebuilt
 from fastgraph.keras.layers.base import Layer
-from fastgraph.keras.layers.calls import InputTensor, each_once, parameters_of, specs_of, traced_specs
-from fastgraph.keras.layers.core import InputLayer
+from fastgraph.keras.layers.calls import each_once, parameters_of, specs_of, traced_specs
+from fastgraph.keras.layers.core import InputLayer, Operation
 from fastgraph.keras.layers.input_spec import InputSpec
+from fastgraph.keras.layers.symbolic import InputTensor
 from fastgraph.keras.summary import table
+from fastgraph.keras.trainer import Trainer
 from fastgraph.ops.elementwise import cast
 from fastgraph.ops.movement import expand_dims, squeeze
 from fastgraph.state.variable import Variable
@@ -28,25 +32,25 @@ __getattr__, __dir__ = lookup("keras.models")
 
 #: Methods of Keras's models that are not there, and what to use in their place.
 _LATER = {
-    **dict.fromkeys(
-        ("compile", "fit", "train_on_batch", "train_step"), "a loop over a tf.function of one training step"
-    ),
-    **dict.fromkeys(("evaluate", "test_on_batch", "test_step"), "the model called on batches, and tf.keras.metrics"),
-    **dict.fromkeys(("predict", "predict_on_batch", "predict_step"), "the model itself, called on a batch"),
-    **dict.fromkeys(("save", "export", "to_json", "to_yaml"), "numpy.savez of get_weights()"),
-    **dict.fromkeys(("save_weights", "load_weights"), "numpy.savez of get_weights(), and set_weights()"),
+    "save": "save_weights(path), and load_weights(path) on a model that is built again",
+    "export": "a tf.function of the model, called from Python",
+    **dict.fromkeys(("to_json", "to_yaml"), "json.dumps of get_config()"),
 }
 
 
-class Model(Layer):
-    """A layer made of layers: state them in `__init__`, what they do in `call`. Source: tf.keras.Model.
+class Model(Trainer, Layer):
+    """A layer made of layers, which can be trained. Source: tf.keras.Model.
+
+    Either a subclass that states layers in `__init__` and what they do in `call`, or, functional, Model(inputs,
+    outputs): what stands between symbolic tensors, one or several (lists, dicts), of tf.keras.Input and of layers
+    called on it.
 
     Args:
-        args: None: the functional form is not built yet.
+        args: None, or inputs and outputs of a functional model, and its name.
         kwargs: What `tf.keras.layers.Layer` takes: name, trainable, dtype.
 
     Raises:
-        NotImplementedError: `inputs` and `outputs` are given.
+        ValueError: Of `inputs` and `outputs` only one is given.
 
     Examples:
         >>> class Twice(tf.keras.Model):
@@ -61,13 +65,26 @@ class Model(Layer):
         (array([[9., 9., 9.]], dtype=float32), 2)
     """
 
+    _network: Network | None = None
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        if len(args) >= 2 or "inputs" in kwargs or "outputs" in kwargs:
-            raise NotImplementedError(
-                "Model(inputs=..., outputs=...) is not built yet: put the layers into a tf.keras.Sequential, or call "
-                "them in the `call` of a subclass of tf.keras.Model."
-            )
-        super().__init__(*args, **kwargs)
+        given = dict(zip(("inputs", "outputs", "name"), args, strict=False)) if len(args) >= 2 else {}
+        given.update({key: kwargs.pop(key) for key in ("inputs", "outputs") if key in kwargs})
+        if not given:
+            super().__init__(*args, **kwargs)
+            return
+        if set(given) < {"inputs", "outputs"}:
+            raise ValueError(f"A functional Model takes `inputs` and `outputs`, received only {', '.join(given)}.")
+        network = Network(given["inputs"], given["outputs"])
+        super().__init__(name=given.get("name", kwargs.pop("name", None)), **kwargs)
+        self._network_layers = network.layers
+        self._network = network
+        self.__dict__.update(  # attributes of functional models only: a subclass may call its own so
+            inputs=network.inputs, outputs=network.outputs, input_names=network.input_names,
+            output_names=network.output_names,
+        )  # fmt: skip
+        self.built = True
+        self.supports_masking = True
 
     def _not_initialized(self) -> None:
         raise RuntimeError(
@@ -78,6 +95,9 @@ class Model(Layer):
     def __getattr__(self, name: str) -> Any:
         if name in _LATER:
             raise NotBuiltError(f"fastgraph's models have no `{name}` yet. Use {_LATER[name]} instead.")
+        stated = getattr(type(self), name, None)
+        if isinstance(stated, property) and stated.fget is not None:
+            return stated.fget(self)  # for what it raised, which Python has forgotten
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def build(self, input_shape: Any) -> None:
@@ -85,6 +105,8 @@ class Model(Layer):
 
         Raises NotImplementedError without a `call`, ValueError if the model cannot be called on such inputs.
         """
+        if self._network is not None:
+            return
         if input_shape is None:
             raise ValueError("Input shape must be defined when calling `build()` on a `Model` subclass network.")
         if type(self).call is Model.call:
@@ -106,13 +128,72 @@ class Model(Layer):
 
     def call(self, *args: Any, **kwargs: Any) -> Any:
         """Return what the model makes of its inputs: `call(inputs, training=None, mask=None)` of a subclass."""
-        raise NotImplementedError(_NO_CALL)
+        if self._network is None:
+            raise NotImplementedError(_NO_CALL)
+        return self._network.run(args[0] if args else next(iter(kwargs.values())), _conformed, self._name)
+
+    def _outside(self, outside: str) -> str:
+        """Names of weights begin with that of the layer of a functional model, not with what is around that."""
+        return outside if self._network is None else current_scope()
+
+    @property
+    def input(self) -> Any:
+        """The symbolic tensors that the model is given, in their structure."""
+        return super().input if self._network is None else self._network.structure
+
+    @property
+    def output(self) -> Any:
+        """The symbolic tensors that the model gives, in their structure."""
+        return super().output if self._network is None else self._network.out_structure
+
+    @property
+    def input_shape(self) -> Any:
+        """The shapes of what the model is given. Raises AttributeError before they are known."""
+        return super().input_shape if self._network is None else _shapes(self._network.structure)
+
+    @property
+    def output_shape(self) -> Any:
+        """The shapes of what the model gives. Raises AttributeError before they are known."""
+        return super().output_shape if self._network is None else _shapes(self._network.out_structure)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the name, the layers' classes and configs, and how they are called. Of a subclass: what it adds.
+
+        Raises NotImplementedError for a subclass that states none.
+        """
+        if self._network is None:
+            raise NotImplementedError(
+                f"Model {type(self).__name__} cannot be created from a config: override `get_config` to return the "
+                "arguments of its constructor."
+            )
+        return {"name": self._name, "trainable": self._trainable, **self._network.config(_described)}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any], custom_objects: dict[str, Any] | None = None) -> Any:
+        """Return the model that `get_config` described, with weights of its own.
+
+        custom_objects: {name: class} of layers that are not Keras's own. Raises ValueError for a name that is unknown.
+        """
+        if "input_layers" not in config:
+            return cls(**config)
+        inputs, outputs = rebuilt(config, lambda row: _made(row, custom_objects))
+        model = cls(inputs=inputs, outputs=outputs, name=config.get("name"))
+        if not config.get("trainable", True):
+            model.trainable = False
+        return model
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        """Return None: the layers inside have put the masks on the outputs."""
+        return None
 
     # Its parts.
 
     @property
     def layers(self) -> list[Layer]:
-        """The layers that are its attributes, in the order in which those were set; metrics are no layers."""
+        """The layers that are its attributes, in the order in which those were set; metrics are no layers.
+
+        Of a functional model: from the inputs to the outputs.
+        """
         return [child for child in self._children() if isinstance(child, Layer) and not child._is_metric]
 
     def get_layer(self, name: str | None = None, index: int | None = None) -> Layer:
@@ -133,8 +214,7 @@ class Model(Layer):
                 return layer
         raise ValueError(f"No such layer: {name}. Existing layers are: {[layer.name for layer in layers]}.")
 
-    @property
-    def metrics(self) -> list[Any]:
+    def _own_metrics(self) -> list[Any]:
         """The metrics that are its attributes, or those of its layers."""
         return [layer for layer in self._flatten_layers() if layer._is_metric]
 
@@ -171,6 +251,27 @@ class Model(Layer):
         """All weights, layer by layer, then its own."""
         self._check_weights()
         return each_once(self._of_children("variables") + sorted(self._own_weights, key=lambda w: not w.trainable))
+
+    def save_weights(
+        self, filepath: Any, overwrite: bool = True, save_format: str | None = None, options: Any = None
+    ) -> None:
+        """Write the weights to a file, which is whole or the one before. Source: tf.keras.Model.save_weights.
+
+        filepath: without a suffix, or with another than these, NumPy's .npz is written ("weights" is weights.npz); with
+        .weights.h5 a file that Keras 3 reads (needs h5py). Raises ValueError for a model without weights yet.
+        """
+        saving.save_weights(self, filepath, overwrite)
+
+    def load_weights(
+        self, filepath: Any, skip_mismatch: bool = False, by_name: bool = False, options: Any = None
+    ) -> saving.LoadStatus:
+        """Set the weights from a file that `save_weights` of such a model wrote. Source: tf.keras.Model.load_weights.
+
+        Raises FileNotFoundError, or ValueError for weights of another number or shape, or a model without weights yet.
+        """
+        if skip_mismatch or by_name:
+            raise NotBuiltError("load_weights takes all weights, in order: skip_mismatch and by_name are not built.")
+        return saving.load_weights(self, filepath)
 
     def summary(
         self,
@@ -220,6 +321,7 @@ class Sequential(Model):
         self._layers: list[Layer] = []
         self._inputs: TensorSpec | None = None
         self._outputs: TensorSpec | None = None
+        self._symbols: list[Any] = []  # what goes into the first layer, and what comes out of each
         if layers is not None:
             for layer in layers if isinstance(layers, (list, tuple)) else [layers]:
                 self.add(layer)
@@ -232,7 +334,7 @@ class Sequential(Model):
     def add(self, layer: Any) -> None:
         """Put a layer at the end."""
         if isinstance(layer, InputTensor):
-            layer = InputLayer(batch_input_shape=layer.shape, dtype=layer.dtype, name=layer.name)
+            layer = layer.node.layer if layer.node is not None else layer
         if not isinstance(layer, Layer):
             raise TypeError(
                 f"The added layer must be an instance of class Layer. Received: layer={layer} of type {type(layer)}."
@@ -243,10 +345,11 @@ class Sequential(Model):
                 "name of a layer in this model. Update the `name` argument to pass a unique name."
             )
         if not self._layers:
-            self._set_inputs(_head_spec(layer))
+            self._set_inputs(_head_spec(layer), layer)
         self._layers.append(layer)
         if self._outputs is not None and not isinstance(layer, InputLayer):
-            self._outputs = traced_specs(layer, self._outputs)
+            self._symbols.append(layer(self._symbols[-1]))
+            self._outputs = nesting.map_structure(lambda symbol: symbol.spec, self._symbols[-1])
             self.built = True
         elif self._inputs is None:
             self.built = False
@@ -255,14 +358,14 @@ class Sequential(Model):
         """Take the last layer away. Raises TypeError if there is none."""
         if not self._layers:
             raise TypeError("There are no layers in the model.")
-        self._layers.pop()
-        self._outputs = self._inputs
+        layer = self._layers.pop()
+        if len(self._symbols) > 1:
+            self._symbols.pop()
+            self._outputs = self._symbols[-1].spec
+            layer._nodes.pop()
         if not self._layers:
             self._set_inputs(None)
             self.built = False
-        elif self._inputs is not None:
-            for layer in self.layers:
-                self._outputs = traced_specs(layer, self._outputs)
 
     def build(self, input_shape: Any = None) -> None:
         """Make the weights of all layers, for inputs of this shape."""
@@ -270,13 +373,25 @@ class Sequential(Model):
             if input_shape is None:
                 raise ValueError("You must provide an `input_shape` argument.")
             if not self.built:
-                self._outputs = traced_specs(self._through, TensorSpec(input_shape, self._dtype))
-                self._set_inputs(TensorSpec(input_shape, self._dtype))
+                self._set_inputs(TensorSpec(input_shape, self._dtype), self)
+                if self._symbols:
+                    for layer in self.layers:
+                        self._symbols.append(layer(self._symbols[-1]))
+                    self._outputs = nesting.map_structure(lambda symbol: symbol.spec, self._symbols[-1])
+                else:
+                    self._outputs = traced_specs(self._through, self._inputs)
         self.built = True
 
-    def _set_inputs(self, spec: TensorSpec | None) -> None:
+    def _set_inputs(self, spec: TensorSpec | None, head: Layer | None = None) -> None:
         """Take note of what the model is given; without layers that is what it gives."""
         self._inputs = spec
+        if head is not None and spec is not None and spec.shape.rank is not None:
+            if not isinstance(head, InputLayer):
+                dims = tuple(spec.shape.as_list())
+                head = InputLayer(batch_input_shape=dims, dtype=spec.dtype, name=f"{head.name}_input")
+            self._symbols = [head.output]
+        elif spec is None:
+            self._symbols = []
         if self._outputs is None or spec is None:
             self._outputs = spec
         known = spec is not None and spec.shape.rank is not None
@@ -302,6 +417,31 @@ class Sequential(Model):
         return self._through(inputs)
 
     @property
+    def input(self) -> Any:
+        """The symbolic tensor that the model is given. Raises AttributeError where its shape is not known."""
+        return self._symbols[0] if self._symbols else super().input
+
+    @property
+    def output(self) -> Any:
+        """The symbolic tensor that the model gives. Raises AttributeError where its shape is not known."""
+        return self._symbols[-1] if self._symbols else super().output
+
+    @property
+    def inputs(self) -> Any:
+        """The symbolic tensors that the model is given, None where their shapes are not known."""
+        return self._symbols[:1] or None
+
+    @property
+    def outputs(self) -> Any:
+        """The symbolic tensors that the model gives, None where their shapes are not known."""
+        return nesting.flatten(self._symbols[-1]) if self._symbols else None
+
+    @property
+    def output_names(self) -> list[str] | None:
+        """The name of the last layer."""
+        return [self._layers[-1].name] if self._layers else None
+
+    @property
     def input_shape(self) -> Any:
         """The shape of what the model is given. Raises AttributeError before it is known."""
         if self._inputs is not None:
@@ -311,17 +451,11 @@ class Sequential(Model):
     @property
     def output_shape(self) -> Any:
         """The shape of what the model gives. Raises AttributeError before it is known."""
-        if self._outputs is not None:
-            return tuple(self._outputs.shape.as_list())
-        return super().output_shape
+        return _shapes(self._outputs) if self._outputs is not None else super().output_shape
 
     def get_config(self) -> dict[str, Any]:
         """Return the name and the layers' classes and configs."""
-        layers = [
-            {"module": "keras.layers", "class_name": type(layer).__name__, "config": layer.get_config()}
-            for layer in self._layers
-        ]
-        return {"name": self._name, "layers": layers}
+        return {"name": self._name, "layers": [_described(layer) for layer in self._layers]}
 
     @classmethod
     def from_config(cls, config: dict[str, Any], custom_objects: dict[str, Any] | None = None) -> Any:
@@ -329,21 +463,35 @@ class Sequential(Model):
 
         custom_objects: {name: class} of layers that are not Keras's own. Raises ValueError for a name that is unknown.
         """
-        known = {"Sequential": Sequential, **(custom_objects or {})}
         model = cls(name=config.get("name"))
         for row in config["layers"]:
-            name = row["class_name"]
-            kind = known.get(name) or (getattr(layers, name) if name in layers.__all__ else None)
-            if kind is None:
-                raise ValueError(
-                    f"Unknown layer: {name!r}. If it is a class of yours, give it: "
-                    f"from_config(config, custom_objects={{{name!r}: {name}}})."
-                )
-            if kind is Sequential:
-                model.add(kind.from_config(row["config"], custom_objects))
-            else:
-                model.add(kind.from_config(row["config"]))
+            model.add(_made(row, custom_objects))
         return model
+
+
+def _described(layer: Any) -> dict[str, Any]:
+    """The class of a layer and its config, of which `_made` makes the layer again."""
+    return {"module": "keras.layers", "class_name": type(layer).__name__, "config": layer.get_config()}
+
+
+def _made(row: dict[str, Any], custom_objects: dict[str, Any] | None) -> Any:
+    """The layer of a row that `_described` returned."""
+    name = row["class_name"]
+    known = {"Model": Model, "Sequential": Sequential, "Operation": Operation, **(custom_objects or {})}
+    kind = known.get(name) or (getattr(layers, name) if name in layers.__all__ else None)
+    if kind is None:
+        raise ValueError(
+            f"Unknown layer: {name!r}. If it is a class of yours, give it: "
+            f"from_config(config, custom_objects={{{name!r}: {name}}})."
+        )
+    if issubclass(kind, Model):
+        return kind.from_config(row["config"], custom_objects)
+    return kind.from_config(row["config"])
+
+
+def _shapes(tensors: Any) -> Any:
+    """The shapes of symbolic tensors or specs as tuples, in their structure."""
+    return nesting.map_structure(lambda tensor: tuple(tensor.shape.as_list()), tensors)
 
 
 _NO_CALL = (
@@ -362,10 +510,14 @@ def _head_spec(layer: Layer) -> TensorSpec | None:
 
 def _conformed(inputs: Any, spec: TensorSpec) -> Any:
     """The inputs in the model's dtype, with one axis of length 1 more or less at the end where the rank asks for it."""
-    rank, wanted = inputs.shape.rank, spec.shape.rank
+    rank, wanted, mask = inputs.shape.rank, spec.shape.rank, getattr(inputs, "_keras_mask", None)
     if rank is not None and wanted is not None:
         if rank == wanted - 1 and spec.shape[-1] == 1:
             inputs = expand_dims(inputs, -1)
         elif rank == wanted + 1 and inputs.shape[-1] == 1:
             inputs = squeeze(inputs, [-1])
-    return inputs if inputs.dtype is spec.dtype else cast(inputs, spec.dtype)
+    if inputs.dtype is not spec.dtype:
+        inputs = cast(inputs, spec.dtype)
+    if mask is not None:
+        inputs._keras_mask = mask
+    return inputs

@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
+
+from fastgraph.core.base import nesting
 
 _LENGTH = 65
 _POSITIONS = (0.45, 0.85, 1.0)
+_LONG = 98
+_LONG_POSITIONS = (0.3, 0.6, 0.70, 1.0)
+_HEADINGS = ("Layer (type)", "Output Shape", "Param #")
 _UNITS = ("Byte", "KB", "MB", "GB", "TB", "PB")
 
 
 def table(model: Any, line_length: int | None = None, positions: Any = None) -> Iterator[str]:
-    """Yield the lines of the table."""
-    length = line_length or _LENGTH
-    ends = [int(length * p) if p <= 1 else int(p) for p in positions or _POSITIONS]
+    """Yield the lines of the table; a functional model that is no chain has a column of where inputs come from."""
+    network = model._network
+    connected = network is not None and not network.is_chain()
+    length = line_length or (_LONG if connected else _LENGTH)
+    ends = [int(length * p) if p <= 1 else int(p) for p in positions or (_LONG_POSITIONS if connected else _POSITIONS)]
     yield f'Model: "{model.name}"'
     yield "_" * length
-    yield from _row(("Layer (type)", "Output Shape", "Param #"), ends)
+    yield from _row((*_HEADINGS, *(("Connected to",) if connected else ())), ends)
     yield "=" * length
     for layer in model.layers:
         shape = _shape_text(model, layer)
         count = str(layer.count_params()) if layer.built else "0 (unused)"
-        yield from _row((f"{layer.name} ({type(layer).__name__})", shape, count), ends)
+        kind = "Functional" if getattr(layer, "_network", None) is not None else type(layer).__name__
+        yield from _row(
+            (f"{layer.name} ({kind})", shape, count), ends, network.connected_to(layer) if connected else ()
+        )
         yield " " * length
     yield "=" * length
     trainable, others = _sizes(model.trainable_weights), _sizes(model.non_trainable_weights)
@@ -32,8 +42,13 @@ def table(model: Any, line_length: int | None = None, positions: Any = None) -> 
 
 
 def _shape_text(model: Any, layer: Any) -> str:
-    """The output shape: of a layer in a Sequential model, or a model; else "multiple", for it depends on the call."""
-    if hasattr(model, "_inputs") or hasattr(layer, "_inputs"):
+    """The output shape: of a layer in a Sequential or functional model, or a model; else "multiple"."""
+    if model._network is not None and layer._nodes:
+        outputs = layer._nodes[0].outputs
+        shapes = [tuple(tensor.shape.as_list()) for tensor in nesting.flatten(outputs)]
+        alone = len(shapes) == 1 and not isinstance(outputs, (list, tuple)) and bool(layer._nodes[0].inputs)
+        return str(shapes[0]) if alone else str(shapes)
+    if hasattr(model, "_inputs") or hasattr(layer, "_inputs") or model._network is not None:
         try:
             return str(layer.output_shape)
         except AttributeError:
@@ -41,13 +56,19 @@ def _shape_text(model: Any, layer: Any) -> str:
     return "multiple"
 
 
-def _row(cells: tuple[str, ...], ends: list[int]) -> Iterator[str]:
-    """The lines of one row: what is too long for its column goes on below."""
+def _row(cells: tuple[str, ...], ends: list[int], sources: Sequence[str] = ()) -> Iterator[str]:
+    """The lines of one row: what is too long for its column goes on below, each source has a line."""
     begins = [0, *ends[:-1]]
     widths = [end - begin for begin, end in zip(begins, ends, strict=True)]
+    rest = [*cells, *([""] if len(cells) < len(ends) else [])]
+    lines = [f"{name!r}," for name in sources]
+    if len(cells) < len(ends):
+        lines = [f"[{', '.join(map(repr, sources))}]"] if len(lines) < 2 else [f"[{lines[0]}", *lines[1:]]
+        lines[-1] = lines[-1] if len(sources) < 2 else f" {lines[-1].rstrip(',')}]"
     first = True
-    rest = list(cells)
-    while first or any(rest):
+    while first or any(rest) or lines:
+        if lines:
+            rest[-1] = lines.pop(0)
         line = ""
         for i, (begin, width) in enumerate(zip(begins, widths, strict=True)):
             room = width - (2 if i < len(widths) - 1 else 0) - (1 if i == 0 else 0)

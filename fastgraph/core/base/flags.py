@@ -140,6 +140,9 @@ FLAGS: dict[str, Flag] = {
         lambda: "one",
         "one: NumPy's and SciPy's BLAS keep to the calling thread while an op calls them; keep: left alone",
     ),
+    "keras_home": Flag(
+        "KERAS_HOME", _path, lambda: os.path.join(os.path.expanduser("~"), ".keras"), "Keras's cache of data sets"
+    ),
 }
 
 _overrides: dict[str, Any] = {}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from fastgraph.api.namespaces import lookup
 from fastgraph.keras.layers.base import Layer
+from fastgraph.keras.layers.cells import GRUCell, LSTMCell, SimpleRNNCell
 from fastgraph.keras.layers.convolutional import (
     Conv1D,
     Conv2D,
@@ -23,13 +24,30 @@ from fastgraph.keras.layers.core import (
     Flatten,
     Input,
     InputLayer,
+    Lambda,
     LeakyReLU,
+    Masking,
     ReLU,
     Reshape,
     Softmax,
 )
 from fastgraph.keras.layers.input_spec import InputSpec
-from fastgraph.keras.layers.merging import Add, Average, Concatenate, Maximum, Minimum, Multiply, Subtract
+from fastgraph.keras.layers.merging import (
+    Add,
+    Average,
+    Concatenate,
+    Maximum,
+    Minimum,
+    Multiply,
+    Subtract,
+    add,
+    average,
+    concatenate,
+    maximum,
+    minimum,
+    multiply,
+    subtract,
+)
 from fastgraph.keras.layers.normalization import BatchNormalization, LayerNormalization
 from fastgraph.keras.layers.pooling import (
     AveragePooling1D,
@@ -45,8 +63,13 @@ from fastgraph.keras.layers.pooling import (
     MaxPooling2D,
     MaxPooling3D,
 )
+from fastgraph.keras.layers.preprocessing import Normalization, Rescaling, StringLookup
+from fastgraph.keras.layers.recurrent import GRU, LSTM, RNN, Bidirectional, SimpleRNN
 
 __all__ = [
+    "GRU",
+    "LSTM",
+    "RNN",
     "Activation",
     "Add",
     "Average",
@@ -57,6 +80,7 @@ __all__ = [
     "AvgPool2D",
     "AvgPool3D",
     "BatchNormalization",
+    "Bidirectional",
     "Concatenate",
     "Conv1D",
     "Conv2D",
@@ -71,6 +95,7 @@ __all__ = [
     "Dropout",
     "Embedding",
     "Flatten",
+    "GRUCell",
     "GlobalAveragePooling1D",
     "GlobalAveragePooling2D",
     "GlobalAveragePooling3D",
@@ -86,9 +111,12 @@ __all__ = [
     "Input",
     "InputLayer",
     "InputSpec",
+    "LSTMCell",
+    "Lambda",
     "Layer",
     "LayerNormalization",
     "LeakyReLU",
+    "Masking",
     "MaxPool1D",
     "MaxPool2D",
     "MaxPool3D",
@@ -98,12 +126,24 @@ __all__ = [
     "Maximum",
     "Minimum",
     "Multiply",
+    "Normalization",
     "ReLU",
+    "Rescaling",
     "Reshape",
     "SeparableConv2D",
     "SeparableConvolution2D",
+    "SimpleRNN",
+    "SimpleRNNCell",
     "Softmax",
+    "StringLookup",
     "Subtract",
+    "add",
+    "average",
+    "concatenate",
+    "maximum",
+    "minimum",
+    "multiply",
+    "subtract",
 ]
 
 __getattr__, __dir__ = lookup("keras.layers")

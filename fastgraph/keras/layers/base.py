@@ -23,7 +23,6 @@ from fastgraph.keras.layers import input_spec as specs
 from fastgraph.keras.layers.calls import (
     CALL,
     Call,
-    InputTensor,
     Parameters,
     each_once,
     leaves,
@@ -33,6 +32,7 @@ from fastgraph.keras.layers.calls import (
     take_batch_input_shape,
     traced_specs,
 )
+from fastgraph.keras.layers.symbolic import Node, connect, symbolic
 from fastgraph.ops.elementwise import cast
 from fastgraph.ops.movement import shape as shape_op
 from fastgraph.staging.autograph import convert
@@ -81,9 +81,10 @@ class Layer(Module):
         (array([[1., 2.]], dtype=float32), TensorShape([2]))
     """
 
-    _TF_MODULE_IGNORED_PROPERTIES = frozenset({"_own_weights", "_regularized", "_losses"})
+    _TF_MODULE_IGNORED_PROPERTIES = frozenset({"_own_weights", "_regularized", "_losses", "_nodes"})
     _name: str
     _is_metric = False
+    _any_masks = False  # whether there is a layer that makes masks: before that nobody looks for any
     _any_losses = False  # whether any layer has added a loss of a call: before that there is nothing to clear
 
     def __init__(
@@ -111,7 +112,10 @@ class Layer(Module):
         self.built = False
         self.stateful = False
         self.supports_masking = False
+        if not type(self).compute_mask.__module__.startswith("fastgraph."):
+            Layer._any_masks = True
         self._input_spec: Any = None
+        self._nodes: list[Node] = []  # its calls on symbolic tensors
         self._shapes: tuple[Any, Any] | None = None  # of the inputs and outputs it was called with
 
     # What subclasses state.
@@ -137,9 +141,12 @@ class Layer(Module):
             inputs = kwargs.pop(parameters.first)
         else:
             raise ValueError("The first argument to `Layer.call` must always be passed.")
+        if not isinstance(inputs, Tensor) and symbolic(inputs):
+            return connect(self, (inputs, *args), kwargs)
         state = current_state()
         outer: Call | None = state.extra.get(CALL)
         training, args = self._training(parameters, args, kwargs, outer)
+        mask = self._masks_of(inputs, parameters, kwargs) if Layer._any_masks else None
         inputs = self._as_inputs(inputs)
         if self._input_spec is not None:
             specs.check(self._input_spec, inputs, self._name)
@@ -160,9 +167,37 @@ class Layer(Module):
                 state.extra[CALL] = outer
         if self.activity_regularizer is not None:
             self._add_activity_losses(outputs)
+        if Layer._any_masks:
+            self._mask_outputs(inputs, mask, outputs)
         if self._shapes is None:
             self._shapes = shapes_of(inputs), shapes_of(outputs)
         return outputs
+
+    def _masks_of(self, inputs: Any, parameters: Parameters, kwargs: dict[str, Any]) -> Any:
+        """The masks of the inputs, as given or as layers have put them on; given to a `call` that takes `mask`."""
+        if kwargs.get("mask") is not None:
+            return kwargs["mask"]
+        masks = nesting.map_structure(lambda leaf: getattr(leaf, "_keras_mask", None), inputs)
+        if all(mask is None for mask in nesting.flatten(masks)):
+            return None
+        if parameters.takes_mask:
+            kwargs["mask"] = masks
+        return masks
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        """Return the mask of the outputs, b[*s]: that of the inputs if the layer `supports_masking`, else None."""
+        return mask if self.supports_masking else None
+
+    def _mask_outputs(self, inputs: Any, mask: Any, outputs: Any) -> None:
+        """Put the mask on the outputs, unless something inside has."""
+        leaves = nesting.flatten(outputs)
+        if all(getattr(leaf, "_keras_mask", None) is not None for leaf in leaves):
+            return
+        masks = self.compute_mask(inputs, mask)
+        if masks is not None:
+            for leaf, one in zip(leaves, nesting.flatten(masks), strict=False):
+                if one is not None and isinstance(leaf, Tensor):
+                    leaf._keras_mask = one  # type: ignore[attr-defined]
 
     def _outside(self, outside: str) -> str:
         """The part of the name scope that names of inner layers' weights leave out."""
@@ -193,11 +228,6 @@ class Layer(Module):
         return self._as_input(inputs)
 
     def _as_input(self, leaf: Any) -> Any:
-        if isinstance(leaf, InputTensor):
-            raise NotImplementedError(
-                "Models made by calling layers on tf.keras.Input are not built yet: put the layers into a "
-                "tf.keras.Sequential, or call them in the `call` of a subclass of tf.keras.Model."
-            )
         if isinstance(leaf, (np.ndarray, np.generic, float, int)):
             leaf = convert_to_tensor(leaf)
         if not isinstance(leaf, (Tensor, Variable)):
@@ -307,7 +337,13 @@ class Layer(Module):
                 for leaf in found:
                     if isinstance(leaf, Variable):
                         self._keep_weight(leaf)
-        object.__setattr__(self, name, value)
+        try:
+            object.__setattr__(self, name, value)
+        except AttributeError:
+            raise AttributeError(
+                f'Can\'t set the attribute "{name}", likely because it conflicts with an existing read-only @property '
+                "of the object. Please choose a different name."
+            ) from None
 
     def _not_initialized(self) -> None:
         """Called when a layer or Variable is set before super().__init__() was called."""
@@ -511,6 +547,28 @@ class Layer(Module):
                 f'The layer "{self._name}" has never been called and thus has no defined output shape.'
             )
         return self._shapes[1]
+
+    @property
+    def input(self) -> Any:
+        """The symbolic tensors that it was called on. Raises AttributeError unless that was once."""
+        given = [list(node.args) if len(node.args) != 1 else node.args[0] for node in self._nodes]
+        return self._only(given, "input")
+
+    @property
+    def output(self) -> Any:
+        """The symbolic tensors that it gave. Raises AttributeError unless it was called on symbolic tensors once."""
+        return self._only([node.outputs for node in self._nodes], "output")
+
+    def _only(self, found: list[Any], what: str) -> Any:
+        if len(found) != 1:
+            raise AttributeError(
+                f"Layer {self._name} has no inbound nodes: it was not called on a tf.keras.Input or in a Sequential "
+                f"model of known input shape, so it has no `{what}`."
+                if not found
+                else f'The layer "{self._name}" has multiple inbound nodes, hence the notion of "layer {what}" is '
+                "ill-defined."
+            )
+        return found[0]
 
     def compute_output_shape(self, input_shape: Any) -> Any:
         """Return the shape of the outputs for inputs of this shape, as TensorShape."""

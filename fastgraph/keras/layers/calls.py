@@ -11,7 +11,6 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from fastgraph.core.base import nesting
-from fastgraph.core.base.dtype import as_dtype
 from fastgraph.core.base.shapes import Aval, TensorShape, TensorSpec
 from fastgraph.core.tensor import current_state
 from fastgraph.graph.differentiate import entering
@@ -35,15 +34,7 @@ class Parameters(NamedTuple):
     training: int | None  # the place of `training` among the arguments after the first
     takes_training: bool
     default: Any
-
-
-class InputTensor:
-    """What tf.keras.Input returns: the shape and dtype of what a Sequential model will be given."""
-
-    def __init__(self, shape: tuple[int | None, ...], dtype: Any, name: str) -> None:
-        self.shape = TensorShape(shape)
-        self.dtype = as_dtype(dtype)
-        self.name = name
+    takes_mask: bool
 
 
 def traced_specs(layer: Callable[[Any], Any], inputs: Any) -> Any:
@@ -109,7 +100,9 @@ def parameters_of(call: Any) -> Parameters:
     if "training" in by_name and by_name["training"].default is not inspect.Parameter.empty:
         default = by_name["training"].default
     place = names.index("training") - 1 if "training" in names[1:] else None
-    return Parameters(names[0] if names else "inputs", place, "training" in by_name or swallows, default)
+    return Parameters(
+        names[0] if names else "inputs", place, "training" in by_name or swallows, default, "mask" in by_name
+    )
 
 
 def leaves(value: Any) -> Iterator[Any]:

@@ -5,19 +5,22 @@ Rule: constructors check what they are given, `build` makes the weights, `call` 
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from fastgraph.core.base.shapes import TensorShape
+from fastgraph.core.base.shapes import TensorShape, TensorSpec
+from fastgraph.errors import NotBuiltError
 from fastgraph.graph.control_flow import cond
 from fastgraph.graph.trace import SymbolicTensor
 from fastgraph.keras import activations, backend, constraints, initializers, regularizers
 from fastgraph.keras.layers.base import Layer
-from fastgraph.keras.layers.calls import InputTensor
 from fastgraph.keras.layers.input_spec import InputSpec
+from fastgraph.keras.layers.symbolic import OPERATION, InputTensor, Node, apply_operator, attach
+from fastgraph.ops.comparison import not_equal
 from fastgraph.ops.elementwise import cast, identity
 from fastgraph.ops.exponentials import exp
 from fastgraph.ops.joining import concat
@@ -25,7 +28,7 @@ from fastgraph.ops.matmul import matmul, tensordot
 from fastgraph.ops.movement import reshape, shape, transpose
 from fastgraph.ops.nn_ops import bias_add, embedding_lookup
 from fastgraph.ops.random_ops import dropout
-from fastgraph.ops.reduction import reduce_logsumexp
+from fastgraph.ops.reduction import reduce_any, reduce_logsumexp
 
 
 class Dense(Layer):
@@ -139,7 +142,8 @@ class Dense(Layer):
 class Embedding(Layer):
     """The rows of a table that the inputs name. i[*s] -> f[*s, output_dim]. Source: tf.keras.layers.Embedding.
 
-    Weight: embeddings [input_dim, output_dim]. Raises InvalidArgumentError for a number that is no row.
+    Weight: embeddings [input_dim, output_dim]. mask_zero: zeros in the inputs are steps that are none, and
+    left out by layers after it. Raises InvalidArgumentError for a number that is no row.
     """
 
     def __init__(
@@ -162,8 +166,6 @@ class Embedding(Layer):
                 "Both `input_dim` and `output_dim` should be positive, Received input_dim = "
                 f"{input_dim} and output_dim = {output_dim}"
             )
-        if mask_zero:
-            raise NotImplementedError("mask_zero=True is not built yet: layers hand no masks on.")
         super().__init__(activity_regularizer=activity_regularizer, autocast=False, **kwargs)
         self.input_dim = input_dim
         self.output_dim = output_dim
@@ -171,6 +173,8 @@ class Embedding(Layer):
         self.embeddings_regularizer = regularizers.get(embeddings_regularizer)
         self.embeddings_constraint = constraints.get(embeddings_constraint)
         self.mask_zero = mask_zero
+        if mask_zero:
+            Layer._any_masks = True
         self.input_length = input_length
 
     def build(self, input_shape: Any = None) -> None:
@@ -186,6 +190,10 @@ class Embedding(Layer):
         rows = inputs if inputs.dtype.name in ("int32", "int64") else cast(inputs, "int32")
         return embedding_lookup(self.embeddings, rows)
 
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        """Return where the inputs are not 0, with `mask_zero`. b[*s]."""
+        return not_equal(inputs, cast(0, inputs.dtype)) if self.mask_zero else None
+
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make such a layer."""
         return {
@@ -199,6 +207,32 @@ class Embedding(Layer):
             "mask_zero": self.mask_zero,
             "input_length": self.input_length,
         }
+
+
+class Masking(Layer):
+    """Steps whose features are all `mask_value` are none: 0, and left out by layers after it. f[n, t, *s] -> the same.
+
+    Source: tf.keras.layers.Masking.
+    """
+
+    def __init__(self, mask_value: float = 0.0, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.supports_masking = True
+        self.mask_value = mask_value
+        Layer._any_masks = True
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        """Return which steps have another value. b[n, t]."""
+        return reduce_any(not_equal(inputs, cast(self.mask_value, inputs.dtype)), axis=-1)
+
+    def call(self, inputs: Any) -> Any:
+        """Return the inputs, 0 in the steps that are none."""
+        steps = reduce_any(not_equal(inputs, cast(self.mask_value, inputs.dtype)), axis=-1, keepdims=True)
+        return inputs * cast(steps, inputs.dtype)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make such a layer."""
+        return {**super().get_config(), "mask_value": self.mask_value}
 
 
 class Flatten(Layer):
@@ -347,8 +381,10 @@ class Softmax(Layer):
         self.supports_masking = True
         self.axis = axis
 
-    def call(self, inputs: Any) -> Any:
-        """Return the probabilities."""
+    def call(self, inputs: Any, mask: Any = None) -> Any:
+        """Return the probabilities; 0 where the mask, which broadcasts to the inputs, says that there is nothing."""
+        if mask is not None:
+            inputs = inputs + (1.0 - cast(mask, inputs.dtype)) * inputs.dtype.min
         if isinstance(self.axis, int):
             return activations.softmax(inputs, axis=self.axis)
         if len(self.axis) == 1:
@@ -399,8 +435,61 @@ class Dropout(Layer):
         return {**super().get_config(), **own}
 
 
+class Lambda(Layer):
+    """A function of the inputs, as a layer. Variables that it uses are not trained. Source: tf.keras.layers.Lambda.
+
+    `function` takes the inputs, then `arguments` by name, and `mask` and `training` if it has such parameters.
+    """
+
+    def __init__(
+        self, function: Any, output_shape: Any = None, mask: Any = None, arguments: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> None:  # fmt: skip
+        super().__init__(**kwargs)
+        self.arguments = dict(arguments or {})
+        self.function = function
+        self._output_shape, self._mask = output_shape, mask
+        self._takes = set(inspect.signature(function).parameters)
+        self.supports_masking = mask is not None
+
+    def call(self, inputs: Any, mask: Any = None, training: Any = None) -> Any:
+        """Return the function of the inputs."""
+        given = {name: value for name, value in (("mask", mask), ("training", training)) if name in self._takes}
+        return self.function(inputs, **{**self.arguments, **given})
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        """Return the mask that was given for the outputs, or what the function given for it makes of this one."""
+        return self._mask(inputs, mask) if callable(self._mask) else self._mask
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make such a layer; the function is in it as it is."""
+        own = {"function": self.function, "output_shape": self._output_shape, "mask": self._mask}
+        return {**super().get_config(), **own, "arguments": self.arguments}
+
+
+class Operation(Layer):
+    """One of Python's operators on symbolic tensors and numbers, as a layer of a functional model."""
+
+    def __init__(self, operation: str, **kwargs: Any) -> None:
+        if kwargs.get("name") is None:
+            kwargs["name"] = backend.unique_name(f"tf.operators.{operation}")
+        super().__init__(**kwargs)
+        self.operation = operation
+
+    def call(self, *operands: Any) -> Any:
+        """Return what the operator makes of the operands."""
+        return apply_operator(self.operation, operands)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make such a layer."""
+        return {**super().get_config(), "operation": self.operation}
+
+
+OPERATION.append(Operation)
+
+
 class InputLayer(Layer):
-    """The head of a Sequential model: the shape of what it is given. Source: tf.keras.layers.InputLayer."""
+    """The head of a model: the shape of what it is given. Source: tf.keras.layers.InputLayer."""
 
     def __init__(
         self,
@@ -422,6 +511,17 @@ class InputLayer(Layer):
             kwargs.update(input_shape=input_shape, batch_size=batch_size)
         super().__init__(dtype=dtype, name=name, **kwargs)
         self.built = True
+        if self._batch_input_shape is not None:
+            attach(Node(self, (), {}), TensorSpec(self._batch_input_shape, self._dtype))
+
+    @property
+    def input(self) -> Any:
+        """The symbolic tensor that it stands for."""
+        return self.output
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make such a layer."""
+        return {name: value for name, value in super().get_config().items() if name != "trainable"}
 
 
 def Input(
@@ -430,29 +530,39 @@ def Input(
     name: str | None = None,
     dtype: Any = None,
     batch_shape: Any = None,
+    **kwargs: Any,
 ) -> InputTensor:
-    """Return the description of what a Sequential model is given; to be its first item. Source: tf.keras.Input.
+    """Return a symbolic tensor: what a model is given. `shape` is without the batch's axis.
+
+    Layers called on it give symbolic tensors as well; tf.keras.Model(inputs, outputs) is the model between them. As the
+    first item of a Sequential model it says what that is given. Source: tf.keras.Input.
 
     Args:
         shape: The extents without the batch's.
         batch_size: The batch's extent; None: any.
         dtype: What it is cast to; None: float32.
         batch_shape: The extents with the batch's, instead of shape and batch_size.
+        kwargs: None: sparse, ragged, tensor and type_spec are not built.
 
     Raises:
         ValueError: No shape is given.
 
     Examples:
-        >>> model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(2)])
-        >>> model.built, [weight.shape for weight in model.weights]
-        (True, [TensorShape([4, 2]), TensorShape([2])])
+        >>> x = tf.keras.Input((4,))
+        >>> model = tf.keras.Model(x, tf.keras.layers.Dense(2)(x))
+        >>> model(tf.ones([3, 4])).shape
+        TensorShape([3, 2])
     """
+    for unknown in set(kwargs) - {"sparse", "ragged", "tensor", "type_spec"} | {k for k, v in kwargs.items() if v}:
+        raise NotBuiltError(f"tf.keras.Input takes no `{unknown}` yet: models take dense tensors.")
     if shape is None and batch_shape is None:
         raise ValueError("Please provide to Input a `shape` or a `tensor` or a `type_spec` argument.")
     if isinstance(shape, (int, np.integer)):
         shape = (int(shape),)
     whole = tuple(batch_shape) if batch_shape is not None else (batch_size, *TensorShape(shape).as_list())
-    return InputTensor(whole, dtype or backend.floatx(), name or f"input_{backend.get_uid('input')}")
+    layer = InputLayer(batch_input_shape=whole, dtype=dtype or backend.floatx(), name=name)
+    symbol: InputTensor = layer.output
+    return symbol
 
 
 def checked_data_format(value: str | None) -> str:

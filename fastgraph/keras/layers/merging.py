@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import reduce
 from typing import Any
 
 from fastgraph.keras.layers.base import Layer
-from fastgraph.ops.elementwise import add, maximum, minimum, multiply, subtract
+from fastgraph.ops import elementwise
+from fastgraph.ops.comparison import logical_and
+from fastgraph.ops.elementwise import ones_like
 from fastgraph.ops.joining import concat
+from fastgraph.ops.movement import expand_dims
+from fastgraph.ops.reduction import reduce_all
 
 
 class _Merge(Layer):
     """Takes a list of tensors."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.supports_masking = True
 
     def build(self, input_shape: Any) -> None:
         """Check that there are several inputs."""
@@ -20,6 +29,11 @@ class _Merge(Layer):
                 f"A merge layer should be called on a list of at least 1 input. Received: input_shape={input_shape}"
             )
         self.built = True
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        """Return where all inputs that have a mask have something. b[*s]."""
+        masks = [one for one in mask or () if one is not None]
+        return reduce(logical_and, masks) if masks else None
 
 
 class Concatenate(_Merge):
@@ -33,6 +47,19 @@ class Concatenate(_Merge):
         """Return the joined inputs."""
         return concat(inputs, axis=self.axis)
 
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        """Return the joined masks, without the last axis: there where all features have something."""
+        if not any(one is not None for one in mask or ()):
+            return None
+        masks = []
+        for given, one in zip(inputs, mask, strict=True):
+            if one is None:
+                one = ones_like(given, "bool")
+            elif one.shape.rank < given.shape.rank:
+                one = expand_dims(one, -1)
+            masks.append(one)
+        return reduce_all(concat(masks, axis=self.axis), axis=-1)
+
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make such a layer."""
         return {**super().get_config(), "axis": self.axis}
@@ -43,7 +70,7 @@ class Add(_Merge):
 
     def call(self, inputs: Any) -> Any:
         """Return the sum."""
-        return reduce(add, inputs)
+        return reduce(elementwise.add, inputs)
 
 
 class Subtract(_Merge):
@@ -53,7 +80,7 @@ class Subtract(_Merge):
         """Return the difference."""
         if len(inputs) != 2:
             raise ValueError(f"A `Subtract` layer should be called on exactly 2 inputs. Received: inputs={inputs}")
-        return subtract(*inputs)
+        return elementwise.subtract(*inputs)
 
 
 class Multiply(_Merge):
@@ -61,7 +88,7 @@ class Multiply(_Merge):
 
     def call(self, inputs: Any) -> Any:
         """Return the product."""
-        return reduce(multiply, inputs)
+        return reduce(elementwise.multiply, inputs)
 
 
 class Average(_Merge):
@@ -69,7 +96,7 @@ class Average(_Merge):
 
     def call(self, inputs: Any) -> Any:
         """Return the mean."""
-        return reduce(add, inputs) / len(inputs)
+        return reduce(elementwise.add, inputs) / len(inputs)
 
 
 class Maximum(_Merge):
@@ -77,7 +104,7 @@ class Maximum(_Merge):
 
     def call(self, inputs: Any) -> Any:
         """Return the greatest."""
-        return reduce(maximum, inputs)
+        return reduce(elementwise.maximum, inputs)
 
 
 class Minimum(_Merge):
@@ -85,4 +112,17 @@ class Minimum(_Merge):
 
     def call(self, inputs: Any) -> Any:
         """Return the least."""
-        return reduce(minimum, inputs)
+        return reduce(elementwise.minimum, inputs)
+
+
+def _function(kind: type[_Merge]) -> Callable[..., Any]:
+    def merged(inputs: Any, **kwargs: Any) -> Any:
+        return kind(**kwargs)(inputs)
+
+    merged.__name__ = merged.__qualname__ = kind.__name__.lower()
+    merged.__doc__ = f"Return what a new {kind.__name__} layer makes of the inputs."
+    return merged
+
+
+add, average, concatenate = _function(Add), _function(Average), _function(Concatenate)
+maximum, minimum, multiply, subtract = (_function(kind) for kind in (Maximum, Minimum, Multiply, Subtract))

@@ -13,8 +13,8 @@ from fastgraph.keras.layers.base import Layer
 from fastgraph.keras.layers.input_spec import InputSpec
 from fastgraph.ops.elementwise import cast, maximum, multiply
 from fastgraph.ops.exponentials import rsqrt
-from fastgraph.ops.movement import reshape, size
-from fastgraph.ops.normalization import moments
+from fastgraph.ops.movement import expand_dims, reshape, size
+from fastgraph.ops.normalization import moments, weighted_moments
 
 
 class _Normalization(Layer):
@@ -163,19 +163,23 @@ class BatchNormalization(_Normalization):
         )
         self.built = True
 
-    def call(self, inputs: Any, training: Any = None) -> Any:
-        """Return the normalised inputs."""
+    def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
+        """Return the normalised inputs. mask: b[*s], which elements the batch's mean and variance are of."""
         inputs = _floating(inputs)
         if isinstance(training, Tensor) and self._trainable:
-            return cond(cast(training, "bool"), lambda: self._by_batch(inputs), lambda: self._by_moving(inputs))
-        return self._by_batch(inputs) if training and self._trainable else self._by_moving(inputs)
+            return cond(cast(training, "bool"), lambda: self._by_batch(inputs, mask), lambda: self._by_moving(inputs))
+        return self._by_batch(inputs, mask) if training and self._trainable else self._by_moving(inputs)
 
     def _by_moving(self, inputs: Any) -> Any:
         mean, variance = (_shaped(w, self._beside) for w in (self.moving_mean, self.moving_variance))
         return self._normalized(inputs, mean, variance, self._beside)
 
-    def _by_batch(self, inputs: Any) -> Any:
-        mean, variance = moments(inputs, self._reduced, keepdims=True)
+    def _by_batch(self, inputs: Any, mask: Any = None) -> Any:
+        if mask is None:
+            mean, variance = moments(inputs, self._reduced, keepdims=True)
+        else:
+            weights = expand_dims(cast(mask, inputs.dtype), -1)
+            mean, variance = weighted_moments(inputs, self._reduced, weights, keepdims=True)
         flat = self.moving_mean.shape
         kept = variance
         if self._unbiased:

@@ -10,8 +10,10 @@ from typing import Any
 from fastgraph.keras.layers.base import Layer
 from fastgraph.keras.layers.input_spec import InputSpec
 from fastgraph.keras.layers.windows import layout, padding_of, sizes
+from fastgraph.ops.elementwise import cast
+from fastgraph.ops.movement import expand_dims
 from fastgraph.ops.poolings import pool
-from fastgraph.ops.reduction import reduce_max, reduce_mean
+from fastgraph.ops.reduction import reduce_max, reduce_mean, reduce_sum
 
 
 class _Pooling(Layer):
@@ -138,9 +140,25 @@ class _GlobalMax(_GlobalPooling):
 
 
 class GlobalAveragePooling1D(_GlobalAverage):
-    """The mean over all steps. f[n, w, c] -> f[n, c]. Source: tf.keras.layers.GlobalAveragePooling1D."""
+    """The mean over all steps, or those of a mask. f[n, w, c] -> f[n, c]. Source: tf.keras.layers."""
 
     RANK = 1
+
+    def __init__(self, data_format: str | None = None, keepdims: bool = False, **kwargs: Any) -> None:
+        super().__init__(data_format, keepdims, **kwargs)
+        self.supports_masking = True
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        """Return None: there are no steps left."""
+        return None
+
+    def call(self, inputs: Any, mask: Any = None) -> Any:
+        """Return the means. mask: b[n, w]."""
+        if mask is None:
+            return super().call(inputs)
+        weights = expand_dims(cast(mask, inputs.dtype), 2 if self.data_format == "channels_last" else 1)
+        total = reduce_sum(inputs * weights, axis=self._axes, keepdims=self.keepdims)
+        return total / reduce_sum(weights, axis=self._axes, keepdims=self.keepdims)
 
 
 class GlobalAveragePooling2D(_GlobalAverage):

@@ -1,0 +1,271 @@
+"""What calls callbacks: their base, several as one, the two that `fit` adds by itself (History, a line of progress).
+
+Rule: values of a step are turned into numbers only if somebody looks at them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fastgraph.keras.progress import Progbar
+
+_MODES = ("train", "test", "predict")
+
+
+class Callback:
+    """The base of callbacks: override the methods to be called. `model` and `params` are set before training.
+
+    `logs` is a dict of the numbers so far: {"loss": 0.3, "accuracy": 0.9}. Source: tf.keras.callbacks.Callback.
+    """
+
+    def __init__(self) -> None:
+        self.model: Any = None
+        self.params: dict[str, Any] = {}
+        self.validation_data = None
+
+    def set_params(self, params: dict[str, Any]) -> None:
+        """Take note of {"epochs", "steps", "verbose"}."""
+        self.params = params
+
+    def set_model(self, model: Any) -> None:
+        """Take note of the model."""
+        self.model = model
+
+    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+        """Called before an epoch of training."""
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        """Called after an epoch of training and its validation, whose values are logged as "val_..."."""
+
+    def on_batch_begin(self, batch: int, logs: Any = None) -> None:
+        """The older name of `on_train_batch_begin`."""
+
+    def on_batch_end(self, batch: int, logs: Any = None) -> None:
+        """The older name of `on_train_batch_end`."""
+
+    def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
+        """Called before a step of training."""
+        self.on_batch_begin(batch, logs=logs)
+
+    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+        """Called after a step of training."""
+        self.on_batch_end(batch, logs=logs)
+
+    def on_test_batch_begin(self, batch: int, logs: Any = None) -> None:
+        """Called before a step of `evaluate` or of validation."""
+
+    def on_test_batch_end(self, batch: int, logs: Any = None) -> None:
+        """Called after a step of `evaluate` or of validation."""
+
+    def on_predict_batch_begin(self, batch: int, logs: Any = None) -> None:
+        """Called before a step of `predict`."""
+
+    def on_predict_batch_end(self, batch: int, logs: Any = None) -> None:
+        """Called after a step of `predict`, with {"outputs": ...}."""
+
+    def on_train_begin(self, logs: Any = None) -> None:
+        """Called before training."""
+
+    def on_train_end(self, logs: Any = None) -> None:
+        """Called after training."""
+
+    def on_test_begin(self, logs: Any = None) -> None:
+        """Called before `evaluate` or validation."""
+
+    def on_test_end(self, logs: Any = None) -> None:
+        """Called after `evaluate` or validation."""
+
+    def on_predict_begin(self, logs: Any = None) -> None:
+        """Called before `predict`."""
+
+    def on_predict_end(self, logs: Any = None) -> None:
+        """Called after `predict`."""
+
+
+def numbers(logs: Any) -> dict[str, Any]:
+    """Return the logs with floats and arrays in the place of tensors."""
+    found = {}
+    for name, value in (logs or {}).items():
+        array = np.asarray(value) if name != "outputs" else value
+        found[name] = array.item() if isinstance(array, np.ndarray) and array.ndim == 0 else array
+    return found
+
+
+class CallbackList:
+    """Several callbacks as one. Hooks of steps are called for callbacks that have them; nobody else pays for them."""
+
+    def __init__(
+        self,
+        callbacks: Any = None,
+        add_history: bool = False,
+        add_progbar: bool = False,
+        model: Any = None,
+        **params: Any,
+    ) -> None:
+        self.callbacks: list[Any] = list(callbacks) if isinstance(callbacks, (list, tuple)) else [callbacks]
+        self.callbacks = [c for c in self.callbacks if c is not None]
+        for callback in self.callbacks:
+            if not hasattr(callback, "set_model"):
+                raise TypeError(f"Expected callbacks, instances of tf.keras.callbacks.Callback; received: {callback!r}")
+        if add_progbar and not any(isinstance(c, ProgbarLogger) for c in self.callbacks):
+            self.callbacks.insert(0, ProgbarLogger())
+        self.history = next((c for c in self.callbacks if isinstance(c, History)), None)
+        if add_history and self.history is None:
+            self.history = History()
+            self.callbacks.append(self.history)
+        self.params = params
+        for callback in self.callbacks:
+            callback.set_model(model)
+            callback.set_params(params)
+        self._of_steps = {
+            hook: self._having(hook)
+            for hook in (f"on_{mode}_batch_{end}" for mode in _MODES for end in ("begin", "end"))
+        }
+
+    def _having(self, hook: str) -> list[tuple[Any, bool]]:
+        """The methods that are called for a hook, and whether they want numbers, not tensors."""
+        older = hook.replace("train_", "")
+        found = []
+        for callback in self.callbacks:
+            kind = type(callback)
+            given = hook in vars(callback) or older in vars(callback)
+            own = any(getattr(kind, name, None) is not getattr(Callback, name, None) for name in {hook, older})
+            if given or own or not isinstance(callback, Callback):
+                found.append((getattr(callback, hook), not getattr(callback, "_supports_tf_logs", False)))
+        return found
+
+    def step(self, hook: str, index: int, logs: Any = None) -> None:
+        """Call a hook of a step ("on_train_batch_end")."""
+        methods = self._of_steps[hook]
+        if not methods:
+            return
+        as_numbers = None
+        for method, wants_numbers in methods:
+            if wants_numbers and as_numbers is None:
+                as_numbers = numbers(logs)
+            method(index, as_numbers if wants_numbers else logs)
+
+    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+        """Call the hook of all callbacks."""
+        for callback in self.callbacks:
+            callback.on_epoch_begin(epoch, numbers(logs))
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        """Call the hook of all callbacks, each of which may add to the logs."""
+        logs = numbers(logs)
+        for callback in self.callbacks:
+            callback.on_epoch_end(epoch, logs)
+
+    def whole(self, hook: str, logs: Any = None) -> None:
+        """Call a hook of a whole run ("on_train_begin")."""
+        logs = numbers(logs)
+        for callback in self.callbacks:
+            getattr(callback, hook)(logs)
+
+
+class History(Callback):
+    """What `fit` returns: `history`, {name: [value of each epoch]}, and `epoch`, their numbers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.history: dict[str, list[Any]] = {}
+        self.epoch: list[int] = []
+
+    def on_train_begin(self, logs: Any = None) -> None:
+        """Begin anew."""
+        self.epoch = []
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        """Take note of the epoch."""
+        self.epoch.append(epoch)
+        for name, value in (logs or {}).items():
+            self.history.setdefault(name, []).append(value)
+        self.model.history = self
+
+
+class ProgbarLogger(Callback):
+    """A line of progress for each epoch, or for `evaluate` and `predict`: see tf.keras.utils.Progbar."""
+
+    _supports_tf_logs = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._bar: Progbar | None = None
+        self._training = False
+        self._last: tuple[int, Any] = (0, None)
+
+    def set_params(self, params: dict[str, Any]) -> None:
+        """Take note of how much is to be said."""
+        super().set_params(params)
+        self._verbose = int(params.get("verbose", 1))
+
+    def _begin(self) -> None:
+        self._bar = Progbar(self.params.get("steps"), verbose=self._verbose)
+        self._last = (0, None)
+
+    def _step(self, index: int, logs: Any) -> None:
+        self._last = index + 1, logs
+        bar = self._bar
+        if bar is not None and bar.due():
+            bar.stateful_metrics = set(logs or ())
+            bar.update(index + 1, [(k, v) for k, v in (logs or {}).items() if k != "outputs"], finalize=False)
+
+    def _end(self, logs: Any) -> None:
+        if self._bar is not None:
+            self._bar.stateful_metrics = set(logs or ())
+            self._bar.target = self._last[0] or self._bar.target or 0
+            values = [(k, v) for k, v in (logs or {}).items() if k != "outputs"]
+            self._bar.update(self._bar.target, values, finalize=True)
+            self._bar = None
+
+    def on_train_begin(self, logs: Any = None) -> None:
+        """Know that validation belongs to an epoch, and is no run of its own."""
+        self._training = True
+
+    def on_train_end(self, logs: Any = None) -> None:
+        """Training is over."""
+        self._training = False
+
+    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+        """Begin a bar."""
+        if self._verbose:
+            print(f"Epoch {epoch + 1}/{self.params.get('epochs')}")
+            self._begin()
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        """End the bar with the epoch's values."""
+        self._end(logs)
+
+    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+        """Show the step."""
+        self._step(batch, logs)
+
+    def on_test_begin(self, logs: Any = None) -> None:
+        """Begin a bar."""
+        if not self._training and self._verbose:
+            self._begin()
+
+    def on_test_batch_end(self, batch: int, logs: Any = None) -> None:
+        """Show the step."""
+        if not self._training:
+            self._step(batch, logs)
+
+    def on_test_end(self, logs: Any = None) -> None:
+        """End the bar."""
+        if not self._training:
+            self._end(logs)
+
+    def on_predict_begin(self, logs: Any = None) -> None:
+        """Begin a bar."""
+        if self._verbose:
+            self._begin()
+
+    def on_predict_batch_end(self, batch: int, logs: Any = None) -> None:
+        """Show the step."""
+        self._step(batch, None)
+
+    def on_predict_end(self, logs: Any = None) -> None:
+        """End the bar."""
+        self._end(None)

@@ -1,0 +1,331 @@
+"""tf.keras.callbacks: what is called between the steps and epochs of `fit`, `evaluate` and `predict`.
+
+Rule: a callback sees the model and numbers, and changes training by what it sets on the model.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from fastgraph.api.namespaces import lookup
+from fastgraph.core.base.logger import get_logger
+from fastgraph.errors import NotBuiltError
+from fastgraph.graphdef import event_files
+from fastgraph.keras.callback_list import Callback, CallbackList, History, ProgbarLogger
+
+__all__ = [
+    "Callback",
+    "CallbackList",
+    "EarlyStopping",
+    "History",
+    "LambdaCallback",
+    "LearningRateScheduler",
+    "ModelCheckpoint",
+    "ProgbarLogger",
+    "TensorBoard",
+    "TerminateOnNaN",
+]
+
+__getattr__, __dir__ = lookup("keras.callbacks")
+
+
+class LambdaCallback(Callback):
+    """A callback of functions, given by the names of the hooks. Source: tf.keras.callbacks.LambdaCallback."""
+
+    def __init__(self, **hooks: Callable[..., Any] | None) -> None:
+        super().__init__()
+        for name, function in hooks.items():
+            if not (name.startswith("on_") and hasattr(Callback, name)):
+                raise TypeError(f"LambdaCallback has no hook {name!r}.")
+            if function is not None:
+                setattr(self, name, function)
+
+
+class _Watching(Callback):
+    """What callbacks that look at one logged value share: its name, and which values are better."""
+
+    def __init__(self, monitor: str, mode: str, min_delta: float = 0.0, best: float | None = None) -> None:
+        super().__init__()
+        if mode not in ("auto", "min", "max"):
+            get_logger().warning("%s mode %s is unknown, fallback to auto mode.", type(self).__name__, mode)
+            mode = "auto"
+        rising = mode == "max" or (
+            mode == "auto" and (monitor.endswith(("acc", "accuracy", "auc")) or monitor.startswith("fmeasure"))
+        )
+        self.monitor = monitor
+        self.min_delta = abs(min_delta) if rising else -abs(min_delta)
+        self.monitor_op = np.greater if rising else np.less
+        self._worst = -np.inf if rising else np.inf
+        self.best = self._worst if best is None else best
+
+    def _value(self, logs: Any) -> Any:
+        """The logged value, or None after a warning that names those there are."""
+        value = (logs or {}).get(self.monitor)
+        if value is None:
+            get_logger().warning(
+                "%s conditioned on metric `%s` which is not available. Available metrics are: %s",
+                type(self).__name__, self.monitor, ",".join(logs or ()),
+            )  # fmt: skip
+        return value
+
+    def _better(self, value: Any, than: Any) -> bool:
+        return bool(self.monitor_op(value - self.min_delta, than))
+
+
+class EarlyStopping(_Watching):
+    """Stop training when a logged value has not become better for `patience` epochs.
+
+    min_delta: what counts as better. baseline: a value that is to be reached. restore_best_weights: end with the best
+    epoch's weights. start_from_epoch: epochs before it do not count. Source: tf.keras.callbacks.EarlyStopping.
+    """
+
+    def __init__(
+        self,
+        monitor: str = "val_loss",
+        min_delta: float = 0,
+        patience: int = 0,
+        verbose: int = 0,
+        mode: str = "auto",
+        baseline: float | None = None,
+        restore_best_weights: bool = False,
+        start_from_epoch: int = 0,
+    ) -> None:
+        super().__init__(monitor, mode, min_delta)
+        self.patience = patience
+        self.verbose = verbose
+        self.baseline = baseline
+        self.restore_best_weights = restore_best_weights
+        self.start_from_epoch = start_from_epoch
+        self._begin()
+
+    def _begin(self) -> None:
+        self.wait = self.stopped_epoch = self.best_epoch = 0
+        self.best = self._worst
+        self.best_weights: Any = None
+
+    def on_train_begin(self, logs: Any = None) -> None:
+        """Begin anew."""
+        self._begin()
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        """Look at the value."""
+        value = self._value(logs)
+        if value is None or epoch < self.start_from_epoch:
+            return
+        if self.restore_best_weights and self.best_weights is None:
+            self.best_weights = self.model.get_weights()
+        self.wait += 1
+        if self._better(value, self.best):
+            self.best, self.best_epoch = value, epoch
+            if self.restore_best_weights:
+                self.best_weights = self.model.get_weights()
+            if self.baseline is None or self._better(value, self.baseline):
+                self.wait = 0
+            return
+        if self.wait >= self.patience and epoch > 0:
+            self.stopped_epoch = epoch
+            self.model.stop_training = True
+            if self.restore_best_weights and self.best_weights is not None:
+                if self.verbose > 0:
+                    print(f"Restoring model weights from the end of the best epoch: {self.best_epoch + 1}.")
+                self.model.set_weights(self.best_weights)
+
+    def on_train_end(self, logs: Any = None) -> None:
+        """Say when it stopped."""
+        if self.stopped_epoch > 0 and self.verbose > 0:
+            print(f"Epoch {self.stopped_epoch + 1}: early stopping")
+
+
+class ModelCheckpoint(_Watching):
+    """Save the weights after each epoch, or every `save_freq` steps; with `save_best_only` when they are better.
+
+    filepath: where to, with the epoch and logged values as "weights-{epoch:02d}-{val_loss:.2f}". A file is whole or it
+    is the one before. Raises NotBuiltError unless `save_weights_only`. Source: tf.keras.callbacks.ModelCheckpoint.
+    """
+
+    def __init__(
+        self,
+        filepath: Any,
+        monitor: str = "val_loss",
+        verbose: int = 0,
+        save_best_only: bool = False,
+        save_weights_only: bool = False,
+        mode: str = "auto",
+        save_freq: int | str = "epoch",
+        options: Any = None,
+        initial_value_threshold: float | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(monitor, mode, best=initial_value_threshold)
+        if save_freq != "epoch" and not isinstance(save_freq, int):
+            raise ValueError(f"Unrecognized save_freq: {save_freq}. Expected save_freq are 'epoch' or integer values.")
+        self.filepath = os.fspath(filepath)
+        self.verbose = verbose
+        self.save_best_only = save_best_only
+        self.save_weights_only = save_weights_only
+        self.save_freq = save_freq
+        self.epochs_since_last_save = 0
+        self._steps = 0
+        self._epoch = 0
+        if isinstance(save_freq, int):
+            self.on_train_batch_end = self._after_step  # type: ignore[method-assign]
+
+    def set_model(self, model: Any) -> None:
+        """Take note of the model. Raises NotBuiltError for whole models before anything is trained."""
+        super().set_model(model)
+        if not self.save_weights_only and not hasattr(type(model), "save"):
+            raise NotBuiltError(
+                "Whole models are not saved yet: use ModelCheckpoint(..., save_weights_only=True), and build the model "
+                "again before load_weights."
+            )
+
+    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+        """Take note of the epoch."""
+        self._epoch = epoch
+
+    def _after_step(self, batch: int, logs: Any = None) -> None:
+        self._steps += 1
+        if self._steps >= self.save_freq:  # type: ignore[operator]
+            self._steps = 0
+            self._save(self._epoch, logs, batch)
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        """Save if it is time."""
+        if self.save_freq == "epoch":
+            self._save(epoch, logs)
+
+    def _save(self, epoch: int, logs: Any, batch: int | None = None) -> None:
+        logs = logs or {}
+        try:
+            step = {} if batch is None else {"batch": batch + 1}
+            path = self.filepath.format(epoch=epoch + 1, **step, **logs)
+        except KeyError as error:
+            raise KeyError(
+                f'Failed to format this callback filepath: "{self.filepath}". Reason: {error}; logged are {list(logs)}.'
+            ) from error
+        if self.save_best_only:
+            value = self._value(logs)
+            if value is None:
+                return
+            if not self._better(value, self.best):
+                if self.verbose > 0:
+                    print(f"\nEpoch {epoch + 1}: {self.monitor} did not improve from {self.best:.5f}")
+                return
+            if self.verbose > 0:
+                print(
+                    f"\nEpoch {epoch + 1}: {self.monitor} improved from {self.best:.5f} to {value:.5f}, "
+                    f"saving model to {path}"
+                )
+            self.best = value
+        elif self.verbose > 0:
+            print(f"\nEpoch {epoch + 1}: saving model to {path}")
+        folder = os.path.dirname(path)
+        if folder:
+            os.makedirs(folder, exist_ok=True)
+        if self.save_weights_only:
+            self.model.save_weights(path, overwrite=True)
+        else:
+            self.model.save(path)
+
+
+class LearningRateScheduler(Callback):
+    """Set the learning rate before each epoch to schedule(epoch, rate). Source: tf.keras.callbacks."""
+
+    def __init__(self, schedule: Callable[..., float], verbose: int = 0) -> None:
+        super().__init__()
+        self.schedule = schedule
+        self.verbose = verbose
+
+    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+        """Set the rate."""
+        try:
+            rate = self.schedule(epoch, float(self.model.optimizer.learning_rate.numpy()))
+        except TypeError:
+            rate = self.schedule(epoch)
+        if not isinstance(rate, (float, np.floating)) and not hasattr(rate, "numpy"):
+            raise ValueError(f'The output of the "schedule" function should be float. Got: {rate}')
+        self.model.optimizer.learning_rate = float(rate)
+        if self.verbose > 0:
+            print(f"\nEpoch {epoch + 1}: LearningRateScheduler setting learning rate to {float(rate)}.")
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        """Log the rate as "lr"."""
+        if logs is not None:
+            logs["lr"] = float(self.model.optimizer.learning_rate.numpy())
+
+
+class TerminateOnNaN(Callback):
+    """Stop training at the first loss that is no finite number. Source: tf.keras.callbacks.TerminateOnNaN."""
+
+    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+        """Look at the loss."""
+        loss = (logs or {}).get("loss")
+        if loss is not None and not np.isfinite(loss):
+            print(f"Batch {batch}: Invalid loss, terminating training")
+            self.model.stop_training = True
+
+
+class TensorBoard(Callback):
+    """Write the values of each epoch as event files: log_dir/train and log_dir/validation, as TensorBoard reads them.
+
+    update_freq: "epoch", or every how many steps the values of training are written as well ("batch": every step).
+    Weights' histograms, graphs, profiles and embeddings are not written. Source: tf.keras.callbacks.TensorBoard.
+    """
+
+    def __init__(
+        self,
+        log_dir: Any = "logs",
+        histogram_freq: int = 0,
+        write_graph: bool = True,
+        write_images: bool = False,
+        write_steps_per_second: bool = False,
+        update_freq: int | str = "epoch",
+        profile_batch: Any = 0,
+        embeddings_freq: int = 0,
+        embeddings_metadata: Any = None,
+    ) -> None:
+        super().__init__()
+        self.log_dir = os.fspath(log_dir)
+        self.update_freq = 1 if update_freq == "batch" else update_freq
+        self._writers: dict[str, event_files.SummaryWriter] = {}
+        self._steps = 0
+        if isinstance(self.update_freq, int):
+            self.on_train_batch_end = self._after_step  # type: ignore[method-assign]
+        if histogram_freq or write_images or embeddings_freq:
+            get_logger().warning("TensorBoard: histograms, images and embeddings are not written; values are.")
+
+    def _write(self, part: str, values: Iterable[tuple[str, Any]], step: int) -> None:
+        writer = self._writers.get(part)
+        if writer is None:
+            writer = self._writers[part] = event_files.create_file_writer(os.path.join(self.log_dir, part))
+        with writer.as_default():
+            for name, value in values:
+                event_files.scalar(name, value, step=step)
+        writer.flush()
+
+    def _after_step(self, batch: int, logs: Any = None) -> None:
+        self._steps += 1
+        if self._steps % self.update_freq == 0:  # type: ignore[operator]
+            self._write("train", [(f"batch_{name}", value) for name, value in (logs or {}).items()], self._steps)
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        """Write the values of the epoch."""
+        logs = dict(logs or {})
+        rate = getattr(getattr(self.model, "optimizer", None), "learning_rate", None)
+        train = [(f"epoch_{name}", value) for name, value in logs.items() if not name.startswith("val_")]
+        if rate is not None:
+            train.append(("epoch_learning_rate", float(np.asarray(rate))))
+        self._write("train", train, epoch)
+        values = [(f"epoch_{n.removeprefix('val_')}", value) for n, value in logs.items() if n.startswith("val_")]
+        if values:
+            self._write("validation", values, epoch)
+
+    def on_train_end(self, logs: Any = None) -> None:
+        """Close the files."""
+        for writer in self._writers.values():
+            writer.close()
+        self._writers.clear()

@@ -1,0 +1,3 @@
+# Written by tools/stubs.py from the ops' definitions; do not edit.
+from fastgraph.keras.dataset_files import fashion_mnist as load_data
+

@@ -1,0 +1,265 @@
+"""Cells of recurrent layers: SimpleRNNCell, LSTMCell, GRUCell, with the meaning that they have in Keras 2.
+
+Rule: a cell says what one step makes of inputs and states; `project` is the part of it that needs no state, done for
+all steps at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from fastgraph.core.base.shapes import TensorShape
+from fastgraph.core.tensor import Tensor
+from fastgraph.keras import activations, constraints, initializers, regularizers
+from fastgraph.keras.layers.base import Layer
+from fastgraph.ops.creation import ones, zeros
+from fastgraph.ops.elementwise import cast, ones_like
+from fastgraph.ops.gathering import where
+from fastgraph.ops.joining import concat, split, stack, unstack
+from fastgraph.ops.matmul import matmul, tensordot
+from fastgraph.ops.movement import shape
+from fastgraph.ops.random_ops import dropout
+
+PARTS = ("kernel", "recurrent", "bias")
+
+
+class _Cell(Layer):
+    """What the cells share: a kernel, a recurrent kernel and a bias for `GATES` times `units` numbers."""
+
+    GATES = 1
+    kernel: Any
+    recurrent_kernel: Any
+
+    def __init__(
+        self,
+        units: int,
+        activation: Any = "tanh",
+        use_bias: bool = True,
+        kernel_initializer: Any = "glorot_uniform",
+        recurrent_initializer: Any = "orthogonal",
+        bias_initializer: Any = "zeros",
+        kernel_regularizer: Any = None,
+        recurrent_regularizer: Any = None,
+        bias_regularizer: Any = None,
+        kernel_constraint: Any = None,
+        recurrent_constraint: Any = None,
+        bias_constraint: Any = None,
+        dropout: float = 0.0,
+        recurrent_dropout: float = 0.0,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        if units <= 0:
+            raise ValueError(
+                f"Received an invalid value for argument `units`, expected a positive integer, got {units}."
+            )
+        self.units = int(units)
+        self.activation = activations.get(activation)
+        self.use_bias = use_bias
+        self.kernel_initializer = initializers.get(kernel_initializer)
+        self.recurrent_initializer = initializers.get(recurrent_initializer)
+        self.bias_initializer = initializers.get(bias_initializer)
+        self.kernel_regularizer = regularizers.get(kernel_regularizer)
+        self.recurrent_regularizer = regularizers.get(recurrent_regularizer)
+        self.bias_regularizer = regularizers.get(bias_regularizer)
+        self.kernel_constraint = constraints.get(kernel_constraint)
+        self.recurrent_constraint = constraints.get(recurrent_constraint)
+        self.bias_constraint = constraints.get(bias_constraint)
+        self.dropout = min(1.0, max(0.0, dropout))
+        self.recurrent_dropout = min(1.0, max(0.0, recurrent_dropout))
+        self.state_size: Any = self.units
+        self.output_size = self.units
+
+    def build(self, input_shape: Any) -> None:
+        """Make the weights."""
+        n = TensorShape(input_shape)[-1]
+        if n is None:
+            raise ValueError(
+                f"The last dimension of the inputs to {type(self).__name__} should be defined. Found None."
+            )
+        width = self.GATES * self.units
+        for name, dims in (("kernel", [n, width]), ("recurrent_kernel", [self.units, width])):
+            part = name.removesuffix("_kernel")
+            setattr(self, name, self.add_weight(
+                name, dims, initializer=getattr(self, f"{part}_initializer"),
+                regularizer=getattr(self, f"{part}_regularizer"), constraint=getattr(self, f"{part}_constraint"),
+            ))  # fmt: skip
+        self.bias = None
+        if self.use_bias:
+            self.bias = self.add_weight(
+                "bias", self._bias_shape(width), initializer=self._first_bias(), regularizer=self.bias_regularizer,
+                constraint=self.bias_constraint,
+            )  # fmt: skip
+        self.built = True
+
+    def _bias_shape(self, width: int) -> list[int]:
+        return [width]
+
+    def _first_bias(self) -> Any:
+        return self.bias_initializer
+
+    def project(self, inputs: Any) -> Any:
+        """Return the part of all steps that needs no state. f[*s, n] -> f[*s, gates * units]."""
+        inputs = cast(inputs, self._dtype)
+        rank = inputs.shape.rank
+        projected = matmul(inputs, self.kernel) if rank == 2 else tensordot(inputs, self.kernel, [[rank - 1], [0]])
+        bias = self._input_bias()
+        return projected if bias is None else projected + bias
+
+    def _input_bias(self) -> Any:
+        return self.bias
+
+    def step(self, projected: Any, states: Sequence[Any]) -> tuple[Any, list[Any]]:
+        """Return the output of a step and the states after it. projected: f[b, gates * units]."""
+        raise NotImplementedError
+
+    def call(self, inputs: Any, states: Any, training: Any = None) -> Any:
+        """Return (output, states) of one step. f[b, n], [f[b, units], ...]."""
+        alone = not isinstance(states, (list, tuple))
+        if training is not None and training is not False and self.dropout:
+            inputs = inputs * dropped(inputs, self.dropout, training)
+        output, after = self.step(self.project(inputs), [states] if alone else list(states))
+        return output, after[0] if alone else after
+
+    def get_initial_state(self, inputs: Any = None, batch_size: Any = None, dtype: Any = None) -> Any:
+        """Return states of zeros: for as many rows as the inputs have, or batch_size."""
+        rows = batch_size if inputs is None else batch_of(inputs)
+        return initial_states(self.state_size, rows, dtype or self._dtype)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make such a cell."""
+        own: dict[str, Any] = {
+            "units": self.units, "activation": activations.serialize(self.activation), "use_bias": self.use_bias,
+            "dropout": self.dropout, "recurrent_dropout": self.recurrent_dropout,
+        }  # fmt: skip
+        for module in (initializers, regularizers, constraints):
+            kind = module.__name__.rpartition(".")[2][:-1]
+            own.update({f"{part}_{kind}": module.serialize(getattr(self, f"{part}_{kind}")) for part in PARTS})
+        return {**super().get_config(), **own}
+
+
+class SimpleRNNCell(_Cell):
+    """activation(x @ kernel + h @ recurrent_kernel + bias). Source: tf.keras.layers.SimpleRNNCell."""
+
+    def step(self, projected: Any, states: Sequence[Any]) -> tuple[Any, list[Any]]:
+        """Return the output of a step and the states after it."""
+        output = self.activation(projected + matmul(states[0], self.recurrent_kernel))
+        return output, [output]
+
+
+class LSTMCell(_Cell):
+    """Long short-term memory: gates i, f, o, a candidate c~; c = f c + i c~; h = o activation(c). States: h, c.
+
+    Weights are in the order i, f, c~, o; unit_forget_bias: the bias of f begins as 1. Source: tf.keras.layers.LSTMCell;
+    Hochreiter and Schmidhuber 1997.
+    """
+
+    GATES = 4
+
+    def __init__(
+        self, units: int, activation: Any = "tanh", recurrent_activation: Any = "sigmoid", use_bias: bool = True,
+        unit_forget_bias: bool = True, **kwargs: Any,
+    ) -> None:  # fmt: skip
+        super().__init__(units, activation, use_bias, **kwargs)
+        self.recurrent_activation = activations.get(recurrent_activation)
+        self.unit_forget_bias = unit_forget_bias
+        self.state_size = [self.units, self.units]
+
+    def _first_bias(self) -> Any:
+        if not self.unit_forget_bias:
+            return self.bias_initializer
+        n = self.units
+
+        def first(dims: Any, dtype: Any = None, **kwargs: Any) -> Any:
+            other = self.bias_initializer
+            return concat([other([n], dtype=dtype), ones([n], dtype), other([2 * n], dtype=dtype)], axis=0)
+
+        return first
+
+    def step(self, projected: Any, states: Sequence[Any]) -> tuple[Any, list[Any]]:
+        """Return the output of a step and the states after it."""
+        h, c = states
+        i, f, candidate, o = split(projected + matmul(h, self.recurrent_kernel), 4, axis=1)
+        gate = self.recurrent_activation
+        c = gate(f) * c + gate(i) * self.activation(candidate)
+        h = gate(o) * self.activation(c)
+        return h, [h, c]
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make such a cell."""
+        own = {
+            "recurrent_activation": activations.serialize(self.recurrent_activation),
+            "unit_forget_bias": self.unit_forget_bias,
+        }
+        return {**super().get_config(), **own}
+
+
+class GRUCell(_Cell):
+    """Gated recurrent unit: gates z, r, a candidate h~; h = z h + (1 - z) h~.
+
+    Weights are in the order z, r, h~. reset_after: r multiplies the product with the recurrent kernel, not the state
+    before it, and there is a second bias. Source: tf.keras.layers.GRUCell; Cho et al. 2014.
+    """
+
+    GATES = 3
+
+    def __init__(
+        self, units: int, activation: Any = "tanh", recurrent_activation: Any = "sigmoid", use_bias: bool = True,
+        reset_after: bool = True, **kwargs: Any,
+    ) -> None:  # fmt: skip
+        super().__init__(units, activation, use_bias, **kwargs)
+        self.recurrent_activation = activations.get(recurrent_activation)
+        self.reset_after = reset_after
+
+    def _bias_shape(self, width: int) -> list[int]:
+        return [2, width] if self.reset_after else [width]
+
+    def _input_bias(self) -> Any:
+        return self.bias if self.bias is None or not self.reset_after else unstack(self.bias)[0]
+
+    def step(self, projected: Any, states: Sequence[Any]) -> tuple[Any, list[Any]]:
+        """Return the output of a step and the states after it."""
+        h, n = states[0], self.units
+        gate = self.recurrent_activation
+        if self.reset_after:
+            inner = matmul(h, self.recurrent_kernel)
+            if self.bias is not None:
+                inner = inner + unstack(self.bias)[1]
+            (xz, xr, xh), (hz, hr, hh) = split(projected, 3, axis=1), split(inner, 3, axis=1)
+            z = gate(xz + hz)
+            candidate = self.activation(xh + gate(xr + hr) * hh)
+        else:
+            xzr, xh = split(projected, [2 * n, n], axis=1)
+            zr_kernel, h_kernel = split(self.recurrent_kernel, [2 * n, n], axis=1)
+            z, r = split(gate(xzr + matmul(h, zr_kernel)), 2, axis=1)
+            candidate = self.activation(xh + matmul(r * h, h_kernel))
+        h = z * h + (1 - z) * candidate
+        return h, [h]
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make such a cell."""
+        own = {
+            "recurrent_activation": activations.serialize(self.recurrent_activation), "reset_after": self.reset_after,
+        }  # fmt: skip
+        return {**super().get_config(), **own}
+
+
+def batch_of(inputs: Any) -> Any:
+    """Return how many rows there are: a number, or a tensor where that is not known yet."""
+    return inputs.shape[0] if inputs.shape[0] is not None else shape(inputs)[0]
+
+
+def initial_states(sizes: Any, rows: Any, dtype: Any) -> Any:
+    """Return zeros for states of these sizes: f[rows, size] each."""
+    if isinstance(sizes, (list, tuple)):
+        return [initial_states(size, rows, dtype) for size in sizes]
+    dims = [rows, *TensorShape([sizes] if isinstance(sizes, int) else sizes).as_list()]
+    return zeros(dims if isinstance(rows, int) else stack(dims), dtype)
+
+
+def dropped(value: Any, rate: float, training: Any = True) -> Any:
+    """Return a mask for `value` that drops a share `rate` and scales the rest; of 1 unless `training`."""
+    whole = ones_like(value)
+    scale = dropout(whole, rate=rate)
+    return where(cast(training, "bool"), scale, whole) if isinstance(training, Tensor) else scale

@@ -1,0 +1,331 @@
+"""Preprocessing layers: Normalization, Rescaling, StringLookup, with the meaning that they have in Keras 2.
+
+Rule: what a layer learns from data (`adapt`) is state, which `call` uses and training leaves alone.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from fastgraph.core.base import nesting
+from fastgraph.core.base.dtype import int64, string
+from fastgraph.core.conversion import constant, convert_to_tensor
+from fastgraph.core.tensor import Tensor
+from fastgraph.errors import InvalidArgumentError, NotBuiltError
+from fastgraph.keras.layers.base import Layer
+from fastgraph.ops.elementwise import cast, maximum
+from fastgraph.ops.exponentials import sqrt
+from fastgraph.ops.gathering import gather, one_hot
+from fastgraph.ops.movement import reshape
+from fastgraph.ops.python_functions import numpy_function
+from fastgraph.ops.reduction import reduce_max, reduce_sum
+
+
+class Rescaling(Layer):
+    """inputs * scale + offset. f[*s] -> f[*s]. Source: tf.keras.layers.Rescaling."""
+
+    def __init__(self, scale: Any, offset: Any = 0.0, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.scale = scale
+        self.offset = offset
+
+    def call(self, inputs: Any) -> Any:
+        """Return the scaled inputs."""
+        inputs = cast(inputs, self._dtype)
+        return inputs * cast(self.scale, self._dtype) + cast(self.offset, self._dtype)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make such a layer."""
+        return {**super().get_config(), "scale": self.scale, "offset": self.offset}
+
+
+class Normalization(Layer):
+    """(inputs - mean) / sqrt(variance), each place of the axes kept with its own. f[*s] -> f[*s].
+
+    mean, variance: numbers, or learnt by `adapt(data)`. axis: the axes that are kept (-1; None: none). invert: the way
+    back. Source: tf.keras.layers.Normalization.
+
+    Examples:
+        >>> layer = tf.keras.layers.Normalization(axis=None)
+        >>> layer.adapt(np.array([1.0, 2.0, 3.0]))
+        >>> layer(np.array([2.0])).numpy()
+        array([0.], dtype=float32)
+    """
+
+    def __init__(
+        self, axis: Any = -1, mean: Any = None, variance: Any = None, invert: bool = False, **kwargs: Any
+    ) -> None:
+        super().__init__(**kwargs)
+        if (mean is None) != (variance is None):
+            raise ValueError(
+                "When setting values directly, both `mean` and `variance` must be set. Got mean: "
+                f"{mean} and variance: {variance}"
+            )
+        self.axis = () if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
+        self.input_mean, self.input_variance = mean, variance
+        self.invert = invert
+        self.adapt_mean: Any = None
+        self.adapt_variance: Any = None
+        self._dims: list[int] = []
+
+    def build(self, input_shape: Any) -> None:
+        """Make the mean, the variance and the count, unless they are given."""
+        dims = input_shape.as_list()
+        if len(dims) < 2 and self.axis and dims:
+            dims = [1, *dims]
+        kept = [axis % len(dims) if dims else axis for axis in self.axis]
+        for axis in kept:
+            if dims[axis] is None:
+                raise ValueError(
+                    f"All `axis` values to be kept must have known shape. Got axis: {self.axis}, input shape: "
+                    f"{input_shape}, with unknown axis at index: {axis}"
+                )
+        self._rank = len(dims)
+        self._kept = kept
+        self._dims = [n if axis in kept else 1 for axis, n in enumerate(dims)]
+        own = [dims[axis] for axis in kept]
+        if self.input_mean is None:
+            self.adapt_mean = self.add_weight("mean", own, initializer="zeros", trainable=False)
+            self.adapt_variance = self.add_weight("variance", own, initializer="ones", trainable=False)
+            self.count = self.add_weight("count", (), dtype=int64, initializer="zeros", trainable=False)
+        self.built = True
+
+    def adapt(self, data: Any, batch_size: int | None = None, steps: int | None = None) -> None:
+        """Learn the mean and the variance of data: an array, or a Dataset of batches."""
+        if self.input_mean is not None:
+            raise ValueError(
+                "Cannot `adapt` a Normalization layer that is initialized with static `mean` and `variance`."
+            )
+        total: Any = None
+        squares: Any = None
+        count = 0
+        for batch in _batches(data, steps):
+            values = np.asarray(batch, np.float64)
+            values = values.reshape(-1, 1) if values.ndim == 1 and self.axis else values
+            if not self.built:
+                self._build_for(convert_to_tensor(np.zeros(values.shape, self._dtype.name)), self._name)
+            axes = tuple(axis for axis in range(values.ndim) if axis not in self._kept)
+            n = int(np.prod([values.shape[axis] for axis in axes]))
+            mean, variance = values.mean(axis=axes), values.var(axis=axes)
+            if total is None:
+                total, squares, count = mean, variance, n
+            else:  # Source: Chan, Golub and LeVeque 1983
+                apart = mean - total
+                whole = count + n
+                squares = (squares * count + variance * n) / whole + apart**2 * (count / whole) * (n / whole)
+                total, count = total + apart * n / whole, whole
+        if total is None:
+            raise ValueError("Normalization.adapt was given no data.")
+        self.adapt_mean.assign(np.asarray(total, self._dtype.name))
+        self.adapt_variance.assign(np.asarray(squares, self._dtype.name))
+        self.count.assign(count)
+
+    def call(self, inputs: Any) -> Any:
+        """Return the normalised inputs."""
+        inputs = cast(convert_to_tensor(inputs), self._dtype)
+        deviation = maximum(sqrt(self.variance), cast(1e-7, self._dtype))
+        return self.mean + inputs * deviation if self.invert else (inputs - self.mean) / deviation
+
+    @property
+    def mean(self) -> Any:
+        """The mean, as it broadcasts to the inputs."""
+        return self._beside(self.input_mean, self.adapt_mean)
+
+    @property
+    def variance(self) -> Any:
+        """The variance, as it broadcasts to the inputs."""
+        return self._beside(self.input_variance, self.adapt_variance)
+
+    def _beside(self, given: Any, learnt: Any) -> Any:
+        value = cast(given, self._dtype) if given is not None else learnt
+        whole = value.shape.num_elements() == int(np.prod(self._dims))
+        return reshape(value, self._dims) if whole else value
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make such a layer."""
+        axis = None if not self.axis else self.axis
+        own = {"axis": axis, "invert": self.invert, "mean": self.input_mean, "variance": self.input_variance}
+        return {**super().get_config(), **own}
+
+
+class StringLookup(Layer):
+    """The number of each string in a vocabulary. string[*s] -> i64[*s], with `invert` the way back.
+
+    vocabulary: a list, or a file with a string a line; without one `adapt(data)` learns it, the most frequent first.
+    num_oov_indices: how many numbers, after the mask's, are for strings that are not in it (1; 0 raises for them).
+    mask_token: the string that is 0. output_mode: "int", "one_hot", "multi_hot" or "count", of the last axis, float32.
+    Source: tf.keras.layers.StringLookup.
+
+    Examples:
+        >>> tf.keras.layers.StringLookup(vocabulary=["a", "b"])(["b", "a", "z"]).numpy()
+        array([2, 1, 0])
+    """
+
+    def __init__(
+        self,
+        max_tokens: int | None = None,
+        num_oov_indices: int = 1,
+        mask_token: str | None = None,
+        oov_token: str = "[UNK]",
+        vocabulary: Any = None,
+        encoding: str | None = None,
+        invert: bool = False,
+        output_mode: str = "int",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(dtype=kwargs.pop("dtype", None), autocast=False, **kwargs)
+        if output_mode not in ("int", "one_hot", "multi_hot", "count"):
+            raise ValueError(
+                f'`output_mode` must be one of "int", "one_hot", "multi_hot", "count". Received: {output_mode}'
+            )
+        if invert and output_mode != "int":
+            raise ValueError(f'`output_mode` must be "int" when `invert` is true. You passed {output_mode}')
+        if num_oov_indices > 1:
+            raise NotBuiltError("StringLookup spreads unknown strings over one number only: num_oov_indices is 0 or 1.")
+        self.max_tokens = max_tokens
+        self.num_oov_indices = num_oov_indices
+        self.mask_token = mask_token
+        self.oov_token = oov_token
+        self.encoding = encoding or "utf-8"
+        self.invert = invert
+        self.output_mode = output_mode
+        self._words: list[str] = []
+        self._numbers: dict[bytes, int] = {}
+        if vocabulary is not None:
+            self.set_vocabulary(vocabulary)
+
+    @property
+    def _special(self) -> list[Any]:
+        """What stands before the words: the mask, then the unknown."""
+        masked = self.mask_token is not None and self.output_mode == "int"
+        return ([self.mask_token] if masked else []) + [self.oov_token] * self.num_oov_indices
+
+    def set_vocabulary(self, vocabulary: Any, idf_weights: Any = None) -> None:
+        """Let these be the words: a list or array of strings, or the path of a file with one a line.
+
+        Raises ValueError for a word twice, or more than `max_tokens`.
+        """
+        if isinstance(vocabulary, str):
+            with open(vocabulary, encoding=self.encoding) as file:
+                vocabulary = file.read().splitlines()
+        words = [self._text(word) for word in np.asarray(vocabulary, object).reshape(-1)]
+        special = self._special
+        if words[: len(special)] == special:
+            words = words[len(special) :]
+        repeated = sorted(word for word, n in Counter(words).items() if n > 1)
+        if repeated:
+            raise ValueError(f"The passed vocabulary has at least one repeated term. Please uniquify your dataset. The "
+                             f"repeated terms are: {repeated}")  # fmt: skip
+        taken = sorted({self.oov_token, self.mask_token} & set(words) - {None}, key=str)
+        if taken:
+            raise ValueError(
+                f"The passed vocabulary has {taken} at another place than its beginning: they are special."
+            )
+        if self.max_tokens is not None and len(words) + len(special) > self.max_tokens:
+            raise ValueError(
+                "Attempted to set a vocabulary larger than the maximum vocab size. Passed vocab size is "
+                f"{len(words) + len(special)}, max vocab size is {self.max_tokens}."
+            )
+        self._words = words
+        self._numbers = {word.encode(self.encoding): i for i, word in enumerate(words, len(special))}
+        if self.mask_token is not None and self.output_mode == "int":
+            self._numbers[self.mask_token.encode(self.encoding)] = 0
+
+    def adapt(self, data: Any, batch_size: int | None = None, steps: int | None = None) -> None:
+        """Learn the words of data, an array or a Dataset, the most frequent first."""
+        counts: Counter[str] = Counter()
+        for batch in _batches(data, steps):
+            counts.update(self._text(word) for word in np.asarray(batch, object).reshape(-1))
+        for special in (self.mask_token, self.oov_token):
+            counts.pop(special, None)  # type: ignore[arg-type]
+        words = sorted(counts, key=lambda word: (counts[word], word.encode(self.encoding)), reverse=True)
+        most = None if self.max_tokens is None else self.max_tokens - len(self._special)
+        self.set_vocabulary(words[:most])
+
+    def get_vocabulary(self, include_special_tokens: bool = True) -> list[str]:
+        """Return the words in the order of their numbers."""
+        return (
+            ["" if word is None else word for word in self._special] if include_special_tokens else []
+        ) + self._words
+
+    def vocabulary_size(self) -> int:
+        """Return how many numbers there are, those of the special words among them."""
+        return len(self._special) + len(self._words)
+
+    def call(self, inputs: Any) -> Any:
+        """Return the numbers, or with `invert` the strings."""
+        if not self._words:
+            raise RuntimeError("The StringLookup layer has no vocabulary yet: call `adapt`, or give it `vocabulary`.")
+        if self.invert:
+            return self._strings(cast(convert_to_tensor(inputs), int64))
+        found = numpy_function(self._looked_up, [_string_tensor(inputs)], int64)
+        if not isinstance(inputs, (str, bytes)):
+            found.set_shape(_string_tensor(inputs).shape)
+        if self.output_mode == "int":
+            return found
+        rows = one_hot(found, self.vocabulary_size(), dtype=self._dtype)
+        if self.output_mode == "one_hot":
+            return rows if found.shape.rank != 0 and found.shape[-1:] != [1] else reshape(
+                rows, [*(-1 if n is None else n for n in found.shape.as_list()[:-1]), self.vocabulary_size()]
+            )  # fmt: skip
+        return reduce_max(rows, axis=-2) if self.output_mode == "multi_hot" else reduce_sum(rows, axis=-2)
+
+    def _strings(self, numbers: Any) -> Any:
+        table = constant(["" if word is None else word for word in self.get_vocabulary()])
+        n = self.vocabulary_size()
+        unknown = self._special.index(self.oov_token) if self.num_oov_indices else 0
+        inside = cast(numbers >= 0, int64) * cast(numbers < n, int64)
+        return gather(table, numbers * inside + unknown * (1 - inside))
+
+    def _looked_up(self, words: Any) -> Any:
+        flat = np.asarray(words, object).reshape(-1)
+        masked = 1 if self.mask_token is not None and self.output_mode == "int" else 0
+        found = np.empty(len(flat), np.int64)
+        for i, word in enumerate(flat):
+            key = word if isinstance(word, bytes) else str(word).encode(self.encoding)
+            number = self._numbers.get(key, -1)
+            if number < 0:
+                if not self.num_oov_indices:
+                    raise InvalidArgumentError(
+                        None, None,
+                        f"When `num_oov_indices=0` all inputs should be in the vocabulary; {key!r} is not.",
+                    )  # fmt: skip
+                number = masked
+            found[i] = number
+        return found.reshape(np.shape(words))
+
+    def _text(self, word: Any) -> str:
+        return word.decode(self.encoding) if isinstance(word, bytes) else str(word)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make such a layer."""
+        return {
+            **super().get_config(), "max_tokens": self.max_tokens, "num_oov_indices": self.num_oov_indices,
+            "mask_token": self.mask_token, "oov_token": self.oov_token, "encoding": self.encoding,
+            "invert": self.invert, "output_mode": self.output_mode, "vocabulary": list(self._words) or None,
+        }  # fmt: skip
+
+
+def _string_tensor(inputs: Any) -> Any:
+    return inputs if isinstance(inputs, Tensor) else convert_to_tensor(inputs, string)
+
+
+def _batches(data: Any, steps: int | None) -> Iterator[Any]:
+    """The arrays in what `adapt` is given: an array, a tensor, a list, or a Dataset of batches."""
+    if not hasattr(data, "element_spec"):
+        yield data.numpy() if isinstance(data, Tensor) else np.asarray(data, object if _of_text(data) else None)
+        return
+    for count, item in enumerate(data):
+        if count == steps:
+            return
+        yield item.numpy()
+
+
+def _of_text(data: Any) -> bool:
+    if isinstance(data, np.ndarray):
+        return data.dtype.kind in "OSU"
+    return any(isinstance(leaf, (str, bytes)) for leaf in nesting.flatten(data)[:1])

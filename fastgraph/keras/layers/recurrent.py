@@ -1,0 +1,364 @@
+"""Recurrent layers: RNN, SimpleRNN, LSTM, GRU, Bidirectional, with the meaning that they have in Keras 2.
+
+Rule: the steps are one while_loop over time; what needs no state is computed for all steps before it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastgraph.composites.tensor_array import TensorArray
+from fastgraph.core.base.shapes import TensorShape
+from fastgraph.core.conversion import constant
+from fastgraph.core.name_scopes import name_scope
+from fastgraph.errors import NotBuiltError
+from fastgraph.graph.control_flow import while_loop
+from fastgraph.keras import backend, regularizers
+from fastgraph.keras.layers.base import Layer
+from fastgraph.keras.layers.cells import (
+    PARTS,
+    GRUCell,
+    LSTMCell,
+    SimpleRNNCell,
+    batch_of,
+    dropped,
+    initial_states,
+)
+from fastgraph.keras.layers.input_spec import InputSpec
+from fastgraph.ops.elementwise import cast, zeros_like
+from fastgraph.ops.gathering import where
+from fastgraph.ops.joining import concat, stack, unstack
+from fastgraph.ops.movement import expand_dims, shape, transpose
+from fastgraph.ops.padding import reverse
+
+
+class RNN(Layer):
+    """A cell applied to step after step. f[b, t, n] -> f[b, units], or with `return_sequences` f[b, t, units].
+
+    return_state: the states after the last step follow the output. go_backwards: the last step comes first, also in the
+    result. unroll: the steps are written out, which is quicker for few. A mask, b[b, t], leaves steps out: there the
+    states and the output stay (`zero_output_for_mask`: the output is 0). cell: a layer with `state_size` whose call is
+    `call(inputs, states)`. Source: tf.keras.layers.RNN.
+    """
+
+    def __init__(
+        self,
+        cell: Any,
+        return_sequences: bool = False,
+        return_state: bool = False,
+        go_backwards: bool = False,
+        stateful: bool = False,
+        unroll: bool = False,
+        time_major: bool = False,
+        zero_output_for_mask: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        if isinstance(cell, (list, tuple)):
+            raise NotBuiltError("RNN takes one cell: stack RNN layers, all but the last with return_sequences=True.")
+        if not hasattr(cell, "state_size"):
+            raise ValueError(
+                "The RNN cell should have an attribute `state_size` (tuple of integers, one integer per RNN state). "
+                f"Received: cell={cell}"
+            )
+        if stateful:
+            raise NotImplementedError(
+                "stateful=True is not built yet: take the states with return_state=True, and give them to the next "
+                "call as initial_state."
+            )
+        super().__init__(**kwargs)
+        self.cell = cell
+        self.return_sequences = return_sequences
+        self.return_state = return_state
+        self.go_backwards = go_backwards
+        self.unroll = unroll
+        self.time_major = time_major
+        self.zero_output_for_mask = zero_output_for_mask
+        self.supports_masking = True
+        self.input_spec = [InputSpec(ndim=3)] if type(self) is not RNN else None
+
+    @property
+    def _sizes(self) -> list[Any]:
+        size = self.cell.state_size
+        return list(size) if isinstance(size, (list, tuple)) else [size]
+
+    def build(self, input_shape: Any) -> None:
+        """Make the weights of the cell."""
+        whole = TensorShape(input_shape[0] if isinstance(input_shape, list) else input_shape).as_list()
+        step = [whole[1 if self.time_major else 0], *whole[2:]]
+        if not self.cell.built:
+            with name_scope(self.cell.name):
+                self.cell.build(TensorShape(step))
+            self.cell.built = True
+        self.built = True
+
+    def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+        """As of a layer; `inputs` may be [inputs, states ...]."""
+        if isinstance(inputs, (list, tuple)) and kwargs.get("initial_state") is None:
+            inputs, kwargs["initial_state"] = inputs[0], list(inputs[1:]) or None
+        return super().__call__(inputs, *args, **kwargs)
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        """Return the mask of the steps where all of them are returned, else None."""
+        mask = mask[0] if isinstance(mask, (list, tuple)) else mask
+        own = mask if self.return_sequences else None
+        return [own, *(None for _ in self._sizes)] if self.return_state else own
+
+    def call(self, inputs: Any, mask: Any = None, training: Any = None, initial_state: Any = None) -> Any:
+        """Return the output, and the states if they are asked for."""
+        mask = mask[0] if isinstance(mask, (list, tuple)) else mask
+        states = self._first_states(inputs, initial_state)
+        if not self.time_major:
+            inputs = _swapped(inputs)
+            mask = None if mask is None else transpose(mask)
+        if self.go_backwards:
+            inputs = reverse(inputs, [0])
+            mask = None if mask is None else reverse(mask, [0])
+        last, outputs, states = self._steps(inputs, mask, states, training)
+        result = last
+        if self.return_sequences:
+            result = outputs if self.time_major else _swapped(outputs)
+        return [result, *states] if self.return_state else result
+
+    def _first_states(self, inputs: Any, initial_state: Any) -> list[Any]:
+        if initial_state is None:
+            rows = shape(inputs)[1] if self.time_major else batch_of(inputs)
+            dtype = inputs.dtype if inputs.dtype.is_floating else self._dtype
+            if hasattr(self.cell, "get_initial_state"):
+                made = self.cell.get_initial_state(batch_size=rows, dtype=dtype, inputs=None)
+                return list(made) if isinstance(made, (list, tuple)) else [made]
+            return [initial_states(size, rows, dtype) for size in self._sizes]
+        given = list(initial_state) if isinstance(initial_state, (list, tuple)) else [initial_state]
+        if len(given) != len(self._sizes):
+            raise ValueError(
+                f"Layer {self._name} has {len(self._sizes)} states but was passed {len(given)} initial states. "
+                f"Received: initial_state={initial_state}"
+            )
+        return given
+
+    def _steps(self, inputs: Any, mask: Any, states: list[Any], training: Any) -> tuple[Any, Any, list[Any]]:
+        """The last output, all outputs (None if not needed) and the last states. inputs: f[t, b, *s], mask: b[t, b]."""
+        step, inputs = self._prepared(inputs, states, training)
+        wanted = self.return_sequences
+        first = _nothing(self.cell, states)
+        if self.unroll:
+            length = inputs.shape[0]
+            if length is None:
+                raise ValueError("Unrolling requires a fixed number of timesteps.")
+            outputs, output = [], first
+            masks: Any = [None] * length if mask is None else unstack(cast(mask, "bool"))
+            for one, keep in zip(unstack(inputs), masks, strict=True):
+                output, states, shown = self._masked(step(one, states), keep, output, states)
+                outputs.append(shown)
+            return (outputs[-1] if outputs else first), stack(outputs) if wanted else None, states
+        length = inputs.shape[0] if inputs.shape[0] is not None else shape(inputs)[0]
+        array = TensorArray(inputs.dtype, size=length).unstack(inputs)
+        masks = None if mask is None else TensorArray("bool", size=length).unstack(cast(mask, "bool"))
+        made = [TensorArray(first.dtype, size=length, element_shape=first.shape)] if wanted else []
+
+        def body(t: Any, output: Any, shown: Any, states: list[Any], made: list[Any]) -> Any:
+            keep = None if masks is None else masks.read(t)
+            output, states, shown = self._masked(step(array.read(t), states), keep, output, states)
+            return t + 1, output, shown, states, [one.write(t, shown) for one in made]
+
+        state = (constant(0), first, first, states, made)
+        _, _, shown, states, made = while_loop(lambda t, *rest: t < length, body, state, maximum_iterations=length)
+        return shown, made[0].stack() if wanted else None, states
+
+    def _prepared(self, inputs: Any, states: list[Any], training: Any) -> tuple[Any, Any]:
+        """One step as a function of inputs and states, and its inputs: of Keras's cells what needs no state is done."""
+        cell = self.cell
+        if not hasattr(cell, "project"):
+            return lambda given, states: _listed(cell(given, states)), inputs
+        scale = None
+        if training is not None and training is not False:
+            if cell.dropout:
+                inputs = inputs * expand_dims(dropped(inputs[0], cell.dropout, training), 0)
+            if cell.recurrent_dropout:
+                scale = dropped(states[0], cell.recurrent_dropout, training)
+
+        def step(projected: Any, states: list[Any]) -> Any:
+            return cell.step(projected, states if scale is None else [states[0] * scale, *states[1:]])
+
+        return step, cell.project(inputs)
+
+    def _masked(self, result: tuple[Any, list[Any]], keep: Any, output: Any, states: list[Any]) -> Any:
+        """The output that goes on, the states, and the output that is shown, of a step; rows may have none."""
+        new, after = result
+        if keep is None:
+            return new, after, new
+        kept = where(_column(keep, new), new, output)
+        after = [where(_column(keep, one), one, old) for one, old in zip(after, states, strict=True)]
+        shown = where(_column(keep, new), new, zeros_like(new)) if self.zero_output_for_mask else kept
+        return kept, after, shown
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make such a layer."""
+        own: dict[str, Any] = {
+            "return_sequences": self.return_sequences, "return_state": self.return_state,
+            "go_backwards": self.go_backwards, "unroll": self.unroll, "time_major": self.time_major,
+            "zero_output_for_mask": self.zero_output_for_mask,
+        }  # fmt: skip
+        if type(self) is RNN:
+            own["cell"] = self.cell
+        return {**super().get_config(), **own}
+
+
+class _Recurrent(RNN):
+    """What the layers of one of Keras's own cells share: arguments of the cell are taken as well."""
+
+    CELL: type[Any]
+
+    def __init__(self, units: int, activation: Any = "tanh", **kwargs: Any) -> None:
+        of_cell = {name: kwargs.pop(name) for name in _OF_CELLS if name in kwargs}
+        activity = kwargs.pop("activity_regularizer", None)
+        kwargs.pop("implementation", None)
+        dtype = {"dtype": kwargs["dtype"]} if kwargs.get("dtype") is not None else {}
+        name = backend.snake_case(self.CELL.__name__)  # weights are called so in each layer
+        super().__init__(self.CELL(units, activation, **of_cell, **dtype, name=name), **kwargs)
+        self.activity_regularizer = regularizers.get(activity)
+        self.units = self.cell.units
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make such a layer."""
+        return {**self.cell.get_config(), **super().get_config()}
+
+
+class SimpleRNN(_Recurrent):
+    """Output is activation(x @ kernel + output before @ recurrent_kernel + bias). f[b, t, n] -> f[b, units].
+
+    Arguments: those of SimpleRNNCell and of RNN. Source: tf.keras.layers.SimpleRNN.
+    """
+
+    CELL = SimpleRNNCell
+
+
+class LSTM(_Recurrent):
+    """Long short-term memory. f[b, t, n] -> f[b, units], or with `return_sequences` f[b, t, units].
+
+    Arguments: those of LSTMCell and of RNN. With `return_state` h and c follow. Source: tf.keras.layers.LSTM.
+
+    Examples:
+        >>> tf.keras.layers.LSTM(4)(np.zeros((2, 5, 3), "float32")).shape
+        TensorShape([2, 4])
+    """
+
+    CELL = LSTMCell
+
+
+class GRU(_Recurrent):
+    """Gated recurrent unit. f[b, t, n] -> f[b, units], or with `return_sequences` f[b, t, units].
+
+    Arguments: those of GRUCell and of RNN. Source: tf.keras.layers.GRU.
+    """
+
+    CELL = GRUCell
+
+
+_MERGES: dict[str, Any] = {
+    "concat": lambda pair: concat(pair, axis=-1),
+    "sum": lambda pair: pair[0] + pair[1],
+    "mul": lambda pair: pair[0] * pair[1],
+    "ave": lambda pair: (pair[0] + pair[1]) / 2,
+}
+
+
+class Bidirectional(Layer):
+    """A recurrent layer forwards, a copy of it backwards, and their outputs joined as `merge_mode` says.
+
+    merge_mode: "concat", "sum", "mul", "ave", or None for a list of both. Source: tf.keras.layers.Bidirectional.
+    """
+
+    def __init__(
+        self,
+        layer: Any,
+        merge_mode: str | None = "concat",
+        weights: Any = None,
+        backward_layer: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        if not isinstance(layer, RNN):
+            raise ValueError(f"Please initialize `Bidirectional` layer with a recurrent layer. Received: {layer}")
+        if merge_mode is not None and merge_mode not in _MERGES:
+            raise ValueError(
+                f"Invalid merge mode. Received: {merge_mode}. Merge mode should be one of {[*_MERGES, None]}"
+            )
+        super().__init__(**kwargs)
+        self.merge_mode = merge_mode
+        config = {**layer.get_config(), "zero_output_for_mask": layer.return_sequences}
+        self.forward_layer = type(layer).from_config({**config, "name": f"forward_{layer.name}"})
+        flipped = {**config, "go_backwards": not layer.go_backwards, "name": f"backward_{layer.name}"}
+        self.backward_layer = backward_layer or type(layer).from_config(flipped)
+        self.supports_masking = True
+
+    def build(self, input_shape: Any) -> None:
+        """Make the weights of both layers."""
+        for layer in (self.forward_layer, self.backward_layer):
+            with name_scope(layer.name):
+                layer.build(input_shape)
+        self.built = True
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        """Return the mask of the steps where all of them are returned, else None."""
+        own = self.forward_layer.compute_mask(inputs, mask)
+        return [own, own] if self.merge_mode is None else own
+
+    def call(self, inputs: Any, mask: Any = None, training: Any = None) -> Any:
+        """Return the joined outputs, then the states of both layers if they return any."""
+        forward = self.forward_layer(inputs, mask=mask, training=training)
+        backward = self.backward_layer(inputs, mask=mask, training=training)
+        states: list[Any] = []
+        if self.forward_layer.return_state:
+            states = [*forward[1:], *backward[1:]]
+            forward, backward = forward[0], backward[0]
+        if self.forward_layer.return_sequences:
+            backward = reverse(backward, [0 if self.forward_layer.time_major else 1])
+        if self.merge_mode is None:
+            return [forward, backward, *states]
+        merged = _MERGES[self.merge_mode]([forward, backward])
+        return [merged, *states] if states else merged
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make such a layer."""
+        name = self.forward_layer.name.removeprefix("forward_")
+        config = {**self.forward_layer.get_config(), "name": name}
+        layer = {"class_name": type(self.forward_layer).__name__, "config": config}
+        return {**super().get_config(), "merge_mode": self.merge_mode, "layer": layer}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Any:
+        """Return the layer that `get_config` described."""
+        row = config["layer"]
+        kind: Any = {"LSTM": LSTM, "GRU": GRU, "SimpleRNN": SimpleRNN, "RNN": RNN}[row["class_name"]]
+        return cls(**{**config, "layer": kind.from_config(row["config"])})
+
+
+_OF_CELLS = (
+    "recurrent_activation", "use_bias", "unit_forget_bias", "reset_after", "dropout", "recurrent_dropout",
+    *(f"{part}_{kind}" for part in PARTS for kind in ("initializer", "regularizer", "constraint")),
+)  # fmt: skip
+
+
+def _listed(result: Any) -> Any:
+    """The output of a step and its states, as a list."""
+    output, states = result
+    return output, list(states) if isinstance(states, (list, tuple)) else [states]
+
+
+def _swapped(value: Any) -> Any:
+    """Time first, or the batch: the first two axes change places."""
+    return transpose(value, [1, 0, *range(2, value.shape.rank)])
+
+
+def _column(keep: Any, value: Any) -> Any:
+    """Which rows stay, in the rank of `value`."""
+    while keep.shape.rank < value.shape.rank:
+        keep = expand_dims(keep, -1)
+    return keep
+
+
+def _nothing(cell: Any, states: list[Any]) -> Any:
+    """The output before the first step: zeros."""
+    size = getattr(cell, "output_size", None)
+    if size is None or size == states[0].shape[-1]:
+        return zeros_like(states[0])
+    return initial_states(size, batch_of(states[0]), states[0].dtype)

@@ -1,0 +1,126 @@
+"""Symbolic tensors of functional models: what tf.keras.Input returns, and what layers make of that.
+
+Rule: a symbolic tensor knows its shape, its dtype and the call of a layer that it came from; it has no value, and no op
+takes it.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from fastgraph.core.base import nesting
+from fastgraph.core.base.dtype import DType, as_dtype
+from fastgraph.core.base.shapes import TensorShape, TensorSpec
+from fastgraph.keras.layers.calls import traced_specs
+
+#: Set by the module of layers: makes a layer that applies one of Python's operators.
+OPERATION: list[Any] = []
+
+
+class InputTensor:
+    """A tensor to be: of this shape and dtype, the `index`-th output of a node. Keras calls it KerasTensor."""
+
+    def __init__(self, shape: Any, dtype: Any, name: str, node: Node | None = None, index: int = 0) -> None:
+        self.shape = TensorShape(shape)
+        self.dtype: DType = as_dtype(dtype)
+        self.name = name
+        self.node = node
+        self.index = index
+
+    def __repr__(self) -> str:
+        layer = f" (created by layer {self.node.layer.name!r})" if self.node is not None else ""
+        return f"<KerasTensor: shape={self.shape} dtype={self.dtype.name}{layer}>"
+
+    @property
+    def spec(self) -> TensorSpec:
+        """The shape and dtype."""
+        return TensorSpec(self.shape, self.dtype, name=self.name)
+
+    def get_shape(self) -> TensorShape:
+        """Return the shape."""
+        return self.shape
+
+    def __tf_tensor__(self, dtype: Any = None, name: Any = None) -> Any:
+        raise TypeError(
+            f"{self!r} is a symbolic tensor of a functional model and has no value yet: no op takes it. Call layers on "
+            "it, put the op into a tf.keras.layers.Lambda, or into the `call` of a layer or model of your own."
+        )
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.__tf_tensor__()
+
+    def __iter__(self) -> Any:
+        raise TypeError("Cannot iterate over a symbolic tensor of a functional model.")
+
+    def __bool__(self) -> bool:
+        raise TypeError("A symbolic tensor of a functional model has no value yet, so `if` cannot ask it.")
+
+
+def _operator(name: str, reflected: bool = False) -> Any:
+    def method(self: InputTensor, *others: Any) -> Any:
+        operands = (*others, self) if reflected else (self, *others)
+        return connect(OPERATION[0](name), operands, {})
+
+    return method
+
+
+for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul"):
+    setattr(InputTensor, f"__{_name}__", _operator(_name))
+    setattr(InputTensor, f"__r{_name}__", _operator(_name, reflected=True))
+for _name in ("neg", "abs", "getitem", "lt", "le", "gt", "ge"):
+    setattr(InputTensor, f"__{_name}__", _operator(_name))
+
+
+class Node:
+    """One call of a layer on symbolic tensors: what it was given, and the symbolic tensors that it gave."""
+
+    def __init__(self, layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self.layer = layer
+        self.args = args
+        self.kwargs = kwargs
+        self.inputs = [leaf for leaf in nesting.flatten([args, kwargs]) if isinstance(leaf, InputTensor)]
+        self.outputs: Any = None
+
+
+def symbolic(value: Any) -> bool:
+    """Whether there is a symbolic tensor in a value."""
+    if isinstance(value, InputTensor):
+        return True
+    return isinstance(value, (list, tuple, dict)) and any(
+        isinstance(leaf, InputTensor) for leaf in nesting.flatten(value)
+    )
+
+
+def replaced(value: Any, tensors: dict[int, Any]) -> Any:
+    """Return a value with the symbolic tensors in it replaced: {id of the symbolic tensor: what is put there}."""
+    return nesting.map_structure(lambda leaf: tensors[id(leaf)] if isinstance(leaf, InputTensor) else leaf, value)
+
+
+def connect(layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Return the symbolic outputs of a layer called on symbolic inputs; the layer is built by it."""
+    node = Node(layer, args, kwargs)
+
+    def call(tensors: list[Any]) -> Any:
+        given = {id(leaf): tensor for leaf, tensor in zip(node.inputs, tensors, strict=True)}
+        called: list[Any] = replaced(list(args), given)
+        return layer(*called, **replaced(kwargs, given))
+
+    specs = traced_specs(call, [leaf.spec for leaf in node.inputs])
+    layer._clear_losses()
+    return attach(node, specs)
+
+
+def attach(node: Node, specs: Any) -> Any:
+    """Return new symbolic tensors with these specs as the outputs of a node, of which its layer takes note."""
+    count = iter(range(len(nesting.flatten(specs))))
+    node.outputs = nesting.map_structure(
+        lambda spec: InputTensor(spec.shape, spec.dtype, node.layer.name, node, next(count)), specs
+    )
+    node.layer._nodes.append(node)
+    return node.outputs
+
+
+def apply_operator(name: str, operands: tuple[Any, ...]) -> Any:
+    """Return what one of Python's operators makes of tensors and numbers."""
+    return getattr(operator, name)(*operands)

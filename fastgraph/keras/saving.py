@@ -1,0 +1,183 @@
+"""Weights of models in files: save_weights and load_weights.
+
+Rule: a file is written beside its place and then put there, so that it is whole or the one before. Layouts: an .npz of
+NumPy (any name without a suffix that means another), and Keras 3's .weights.h5 where h5py is installed.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from fastgraph.errors import NotBuiltError
+from fastgraph.keras import backend
+from fastgraph.keras.layers.base import Layer
+
+_H5 = ".weights.h5"
+
+
+class LoadStatus:
+    """What load_weights returns: everything was there, and fitted, or it has raised."""
+
+    def assert_consumed(self) -> LoadStatus:
+        """Do nothing: all values of the file are in use."""
+        return self
+
+    def assert_existing_objects_matched(self) -> LoadStatus:
+        """Do nothing: all weights of the model have their values."""
+        return self
+
+    def expect_partial(self) -> LoadStatus:
+        """Do nothing: nothing is left over."""
+        return self
+
+
+def save_weights(model: Any, filepath: Any, overwrite: bool) -> None:
+    """Write the weights of a model. Raises ValueError for a model without any, or a file there if not `overwrite`."""
+    path = place(filepath)
+    if not model.built and not model.weights:
+        raise ValueError(
+            f"Unable to save weights of model {model.name!r}: it has not created its variables yet. Call the model on "
+            "a batch first, or `build` it."
+        )
+    if not overwrite and os.path.exists(path):
+        raise FileExistsError(f"{path} is there already: save_weights(..., overwrite=True) writes over it.")
+    if path.endswith(_H5):
+        groups = list(_groups(model, ""))
+        atomically(path, lambda name: _write_h5(name, groups))
+        return
+    weights = model.weights
+    arrays = {str(i): weight.numpy() for i, weight in enumerate(weights)}
+    names = np.asarray([weight.name for weight in weights])
+    atomically(path, lambda name: _write_npz(name, {"names": names, **arrays}))
+
+
+def load_weights(model: Any, filepath: Any) -> LoadStatus:
+    """Set the weights of a model from a file. Raises FileNotFoundError, or ValueError for weights of another model."""
+    path = place(filepath)
+    if not os.path.exists(path):
+        raise FileNotFoundError(f"No weights at {filepath}: the file would be {path}.")
+    if not model.built and not model.weights:
+        raise ValueError(
+            f"Unable to load weights into model {model.name!r}, which has not created its variables yet. Call the "
+            "model on a batch first, or `build` it, then load the weights."
+        )
+    if path.endswith(_H5):
+        _read_h5(path, list(_groups(model, "")))
+        return LoadStatus()
+    with np.load(path, allow_pickle=False) as file:
+        names = [str(name) for name in file["names"]]
+        values = [file[str(i)] for i in range(len(names))]
+    weights = model.weights
+    if len(values) != len(weights):
+        raise ValueError(
+            f"{path} has {len(values)} weights, the model has {len(weights)}. In the file: {names}; in the model: "
+            f"{[weight.name for weight in weights]}"
+        )
+    _assign(path, [(name, value, weight) for name, value, weight in zip(names, values, weights, strict=True)])
+    return LoadStatus()
+
+
+def place(filepath: Any) -> str:
+    """Return the file for the path that a user gives. Raises NotBuiltError for layouts that are not written."""
+    path: str = os.fspath(filepath)
+    if path.endswith((".keras", ".h5", ".hdf5")):
+        if not path.endswith(_H5):
+            raise NotBuiltError(
+                f"{path}: weights are written as NumPy's .npz (a name without suffix) or, with h5py, as .weights.h5 in "
+                "Keras 3's layout. Whole models in .keras and .h5 files are Keras 3's: pip install fastgraph[keras]."
+            )
+        return path
+    return path if path.endswith(".npz") else f"{path}.npz"
+
+
+def atomically(path: str, write: Callable[[str], None]) -> None:
+    """Let `write(name)` write a file beside `path`, then put it there: whoever reads finds the old one or the new."""
+    folder = os.path.dirname(os.path.abspath(path))
+    os.makedirs(folder, exist_ok=True)
+    handle, partial = tempfile.mkstemp(dir=folder, prefix=f".{os.path.basename(path)}.", suffix=".part")
+    os.close(handle)
+    try:
+        write(partial)
+        with open(partial, "rb") as file:
+            os.fsync(file.fileno())
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(partial, 0o666 & ~mask)
+        os.replace(partial, path)
+    finally:
+        if os.path.exists(partial):
+            os.unlink(partial)
+
+
+def _write_npz(name: str, arrays: dict[str, Any]) -> None:
+    with open(name, "wb") as file:
+        np.savez(file, **arrays)
+
+
+def _assign(path: str, rows: list[tuple[str, Any, Any]]) -> None:
+    """Set weights, all or none. Raises ValueError for shapes that differ."""
+    for name, value, weight in rows:
+        dims = tuple(weight.shape.as_list())
+        if dims != value.shape:
+            raise ValueError(f"{path}: {name} has shape {value.shape}, the model's {weight.name} has {dims}.")
+    for _, value, weight in rows:
+        weight.assign(value.astype(weight.dtype.as_numpy_dtype, copy=False))
+
+
+# Keras 3's layout: a group for each layer, by its class and place; its weights are vars/0, vars/1, ...
+
+
+def _groups(layer: Any, path: str) -> Iterator[tuple[str, list[Any]]]:
+    """Yield (group, weights) of a layer and those inside of it."""
+    own = sorted(layer._own_weights, key=lambda weight: not weight.trainable)
+    if own:
+        yield f"{path}/vars", own
+    if hasattr(layer, "get_layer"):
+        counts: dict[str, int] = {}
+        for part in layer.layers:
+            name = backend.snake_case(type(part).__name__)
+            number = counts.get(name, 0)
+            counts[name] = number + 1
+            yield from _groups(part, f"{path}/layers/{name}_{number}" if number else f"{path}/layers/{name}")
+        return
+    for attribute in sorted(vars(layer)):
+        part = vars(layer)[attribute]
+        if isinstance(part, Layer):
+            yield from _groups(part, f"{path}/{attribute}")
+
+
+def _h5py() -> Any:
+    try:
+        import h5py  # type: ignore[import-not-found,unused-ignore]
+    except ImportError as error:
+        raise NotBuiltError(
+            "Files named .weights.h5 need h5py: pip install h5py. Without it give a name without suffix (an .npz)."
+        ) from error
+    return h5py
+
+
+def _write_h5(name: str, groups: list[tuple[str, list[Any]]]) -> None:
+    with _h5py().File(name, "w") as file:
+        for group, weights in groups:
+            for index, weight in enumerate(weights):
+                file.create_dataset(f"{group}/{index}", data=weight.numpy())
+
+
+def _read_h5(path: str, groups: list[tuple[str, list[Any]]]) -> None:
+    with _h5py().File(path, "r") as file:
+        missing = [
+            f"{group}/{i}" for group, weights in groups for i in range(len(weights)) if f"{group}/{i}" not in file
+        ]
+        if missing:
+            raise ValueError(f"{path} lacks weights of the model: {missing}")
+        rows = [
+            (f"{group}/{i}", np.asarray(file[f"{group}/{i}"]), weight)
+            for group, weights in groups
+            for i, weight in enumerate(weights)
+        ]
+    _assign(path, rows)

@@ -1,0 +1,231 @@
+"""Weights in files, data sets in Keras's cache, files from the network."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import tarfile
+import textwrap
+import urllib.error
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fastgraph as fg
+from fastgraph import keras
+from fastgraph.errors import NotBuiltError
+from fastgraph.keras import dataset_files, layers
+
+
+def model_of(units: int = 2) -> Any:
+    return keras.Sequential([layers.Dense(4, input_shape=(3,)), layers.BatchNormalization(), layers.Dense(units)])
+
+
+def no_network(*args: Any, **kwargs: Any) -> Any:
+    raise urllib.error.URLError("no network")
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: Any) -> Path:
+    """Return the folder of data sets of an empty cache, without a network."""
+    monkeypatch.setenv("KERAS_HOME", str(tmp_path))
+    monkeypatch.setattr("urllib.request.urlopen", no_network)
+    (tmp_path / "datasets").mkdir()
+    return tmp_path / "datasets"
+
+
+def test_weights_are_saved_and_loaded(tmp_path: Path) -> None:
+    model, other = model_of(), model_of()
+    model.save_weights(tmp_path / "weights")
+    status = other.load_weights(str(tmp_path / "weights"))
+    status.assert_consumed().expect_partial()
+    for one, two in zip(model.get_weights(), other.get_weights(), strict=True):
+        np.testing.assert_array_equal(one, two)
+    assert [file.name for file in tmp_path.iterdir()] == ["weights.npz"]
+    with pytest.raises(FileExistsError, match="overwrite"):
+        model.save_weights(tmp_path / "weights", overwrite=False)
+
+
+def test_the_guides_line_is_saved(tmp_path: Path, monkeypatch: Any) -> None:
+    class Linear(keras.Model):
+        def __init__(self) -> None:
+            super().__init__()
+            self.W = fg.Variable(5.0, name="weight")
+            self.B = fg.Variable(10.0, name="bias")
+
+        def call(self, inputs: Any) -> Any:
+            return inputs * self.W + self.B
+
+    monkeypatch.chdir(tmp_path)
+    model = Linear()
+    model.save_weights("weights")
+    model.W.assign(0.0)
+    model.load_weights("weights").assert_consumed()
+    assert model.W.numpy() == 5.0 and os.listdir() == ["weights.npz"]
+
+
+def test_what_cannot_be_loaded_changes_nothing(tmp_path: Path) -> None:
+    model_of(5).save_weights(tmp_path / "five")
+    model = model_of()
+    before = model.get_weights()
+    with pytest.raises(ValueError, match=r"shape \(4, 5\), the model's .* has \(4, 2\)"):
+        model.load_weights(tmp_path / "five")
+    with pytest.raises(ValueError, match="has 8 weights, the model has 2"):
+        keras.Sequential([layers.Dense(2, input_shape=(3,))]).load_weights(tmp_path / "five")
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        model.load_weights(tmp_path / "nowhere")
+    with pytest.raises(ValueError, match="created"):
+        keras.Sequential([layers.Dense(2)]).load_weights(tmp_path / "five")
+    with pytest.raises(NotBuiltError, match="Keras 3"):
+        model.save_weights(tmp_path / "model.keras")
+    for one, two in zip(before, model.get_weights(), strict=True):
+        np.testing.assert_array_equal(one, two)
+
+
+def test_a_program_killed_while_it_saves_leaves_the_file_before(tmp_path: Path) -> None:
+    program = textwrap.dedent(
+        """
+        import os, signal, sys
+        import numpy as np
+        from fastgraph import keras
+        model = keras.Sequential([keras.layers.Dense(2, input_shape=(3,))])
+        model.set_weights([np.ones((3, 2)), np.ones(2)])
+        model.save_weights(sys.argv[1])
+        model.set_weights([np.zeros((3, 2)), np.zeros(2)])
+        written = np.savez
+        def half(file, **arrays):
+            written(file, **arrays)
+            file.truncate(file.tell() // 2)
+            os.kill(os.getpid(), signal.SIGKILL)
+        np.savez = half
+        model.save_weights(sys.argv[1])
+        """
+    )
+    done = subprocess.run([sys.executable, "-c", program, str(tmp_path / "w")], check=False)
+    assert done.returncode == -signal.SIGKILL
+    model = keras.Sequential([layers.Dense(2, input_shape=(3,))])
+    model.load_weights(tmp_path / "w")
+    np.testing.assert_array_equal(model.get_weights()[0], np.ones((3, 2)))
+
+
+def test_h5_files_have_keras_3s_layout(tmp_path: Path) -> None:
+    h5py = pytest.importorskip("h5py")
+    x = keras.Input((4, 3))
+    inside = layers.Dense(2)(layers.Dense(2)(layers.LSTM(3)(x)))
+    model = keras.Model(x, inside)
+    model.save_weights(tmp_path / "m.weights.h5")
+    with h5py.File(tmp_path / "m.weights.h5") as file:
+        found: list[str] = []
+        file.visit(found.append)
+    assert {"layers/dense/vars/0", "layers/dense_1/vars/1", "layers/lstm/cell/vars/2"} <= set(found)
+    before = model.get_weights()
+    model.set_weights([w * 0 for w in before])
+    model.load_weights(tmp_path / "m.weights.h5")
+    for one, two in zip(before, model.get_weights(), strict=True):
+        np.testing.assert_array_equal(one, two)
+
+
+def images(n: int, seed: int) -> np.ndarray:
+    return np.random.default_rng(seed).integers(0, 256, (n, 28, 28), dtype=np.uint8)
+
+
+def test_mnist_is_read_from_the_cache(cache: Path) -> None:
+    x, y = images(5, 0), np.arange(5, dtype=np.uint8)
+    np.savez(cache / "mnist.npz", x_train=x, y_train=y, x_test=x[:2], y_test=y[:2])
+    (found, labels), (tests, _) = keras.datasets.mnist.load_data()
+    np.testing.assert_array_equal(found, x)
+    assert labels.tolist() == [0, 1, 2, 3, 4] and len(tests) == 2
+
+
+def test_without_mnist_there_are_digits_and_a_warning(cache: Path, monkeypatch: Any) -> None:
+    pytest.importorskip("sklearn")
+    with pytest.warns(UserWarning, match="digits, 1,797 images of 8x8 enlarged to 28x28"):
+        (x, y), (x_test, y_test) = keras.datasets.mnist.load_data()
+    assert x.shape == (1497, 28, 28) and x_test.shape == (300, 28, 28) and x.dtype == y.dtype == np.uint8
+    assert x.max() == 255 and set(y_test) == set(range(10))
+    from sklearn.datasets import load_digits
+
+    means = x[:50].astype(float).mean(axis=(1, 2)) * 28 * 28 / (9 * 255 / 16)  # a pixel has become 3x3
+    np.testing.assert_allclose(means, load_digits().images[:50].sum(axis=(1, 2)), rtol=0.05)
+    monkeypatch.setitem(sys.modules, "sklearn.datasets", None)
+    with pytest.raises(OSError, match=f"The file is expected at {cache}/mnist.npz"):
+        keras.datasets.mnist.load_data()
+
+
+def test_other_data_sets_are_read_from_the_cache(cache: Path, monkeypatch: Any) -> None:
+    def known(name: str) -> None:
+        digest = hashlib.sha256((cache / name).read_bytes()).hexdigest()
+        monkeypatch.setitem(dataset_files._HASHES, name, digest)
+
+    x = images(4, 1)
+    folder = cache / "fashion-mnist"
+    folder.mkdir()
+    for kind, n in (("train", 4), ("t10k", 2)):
+        (folder / f"{kind}-images-idx3-ubyte.gz").write_bytes(gzip.compress(bytes(16) + x[:n].tobytes()))
+        (folder / f"{kind}-labels-idx1-ubyte.gz").write_bytes(gzip.compress(bytes(8) + bytes(range(n))))
+    (found, labels), (tests, _) = keras.datasets.fashion_mnist.load_data()
+    np.testing.assert_array_equal(found, x)
+    assert labels.tolist() == [0, 1, 2, 3] and len(tests) == 2
+
+    with tarfile.open(cache / "cifar-10-batches-py.tar.gz", "w:gz") as archive:
+        for i, name in enumerate([*(f"data_batch_{i}" for i in range(1, 6)), "test_batch"]):
+            content = pickle.dumps({b"data": np.full((2, 3072), i, np.uint8), b"labels": [i, i]})
+            entry = tarfile.TarInfo(f"cifar-10-batches-py/{name}")
+            entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content))
+    digest = hashlib.sha256((cache / "cifar-10-batches-py.tar.gz").read_bytes()).hexdigest()
+    monkeypatch.setitem(dataset_files._HASHES, "cifar-10-python.tar.gz", digest)
+    (found, labels), (tests, _) = keras.datasets.cifar10.load_data()
+    assert found.shape == (10, 32, 32, 3) and labels.shape == (10, 1) and tests.max() == 5
+
+    np.savez(cache / "boston_housing.npz", x=np.arange(20.0).reshape(10, 2), y=np.arange(10.0))
+    (found, labels), (tests, _) = keras.datasets.boston_housing.load_data()
+    np.testing.assert_array_equal(found[:, 0], labels * 2)
+    assert len(found) == 8 and len(tests) == 2
+
+    reviews = np.array([[5, 9], [7], [1, 2, 3]], object)
+    np.savez(cache / "imdb.npz", x_train=reviews, y_train=[0, 1, 2], x_test=reviews, y_test=[0, 1, 2])
+    known("imdb.npz")
+    (found, labels), _ = keras.datasets.imdb.load_data(num_words=10)
+    by_label = dict(zip(labels.tolist(), found.tolist(), strict=True))
+    assert by_label == {0: [1, 8, 2], 1: [1, 2], 2: [1, 4, 5, 6]}
+    np.savez(cache / "reuters.npz", x=reviews, y=[0, 1, 2])
+    known("reuters.npz")
+    (found, labels), (tests, _) = keras.datasets.reuters.load_data(test_split=0.34)
+    assert len(found) == 1 and len(tests) == 2
+    np.savez(cache / "imdb.npz", x_train=reviews[:1], y_train=[0], x_test=reviews, y_test=[0, 1, 2])
+    with pytest.raises(OSError, match="URL fetch failure"):  # another file than Keras's is not unpickled
+        keras.datasets.imdb.load_data()
+
+
+def test_files_are_fetched_whole_or_not_at_all(tmp_path: Path, monkeypatch: Any) -> None:
+    source = tmp_path / "source.txt"
+    source.write_bytes(b"content")
+    origin = source.as_uri()
+    path = keras.utils.get_file(
+        "a.txt", origin, cache_dir=str(tmp_path), file_hash=hashlib.sha256(b"content").hexdigest()
+    )
+    assert Path(path).read_bytes() == b"content" and path == str(tmp_path / "datasets" / "a.txt")
+    source.write_bytes(b"other")
+    assert Path(keras.utils.get_file("a.txt", origin, cache_dir=str(tmp_path))).read_bytes() == b"content"
+    with pytest.raises(ValueError, match="does not have the hash"):
+        keras.utils.get_file("b.txt", origin, cache_dir=str(tmp_path), md5_hash="0" * 32)
+    monkeypatch.setattr("urllib.request.urlopen", no_network)
+    with pytest.raises(OSError, match="URL fetch failure"):
+        keras.utils.get_file("c.txt", "http://nowhere.invalid/c.txt", cache_dir=str(tmp_path))
+    assert os.listdir(tmp_path / "datasets") == ["a.txt"]
+
+
+def test_labels_as_rows() -> None:
+    assert keras.utils.to_categorical([[2], [0]]).tolist() == [[0, 0, 1], [1, 0, 0]]
+    assert keras.utils.to_categorical(1, 3, "int64").tolist() == [0, 1, 0]
+    with pytest.raises(IndexError):
+        keras.utils.to_categorical([3], 3)
