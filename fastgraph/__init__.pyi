@@ -10,6 +10,7 @@ from fastgraph import dtypes as dtypes
 from fastgraph import errors as errors
 from fastgraph import experimental as experimental
 from fastgraph import graph_util as graph_util
+from fastgraph import image as image
 from fastgraph import initializers as initializers
 from fastgraph import keras as keras
 from fastgraph import linalg as linalg
@@ -22,6 +23,7 @@ from fastgraph import optimizers as optimizers
 from fastgraph import profiler as profiler
 from fastgraph import ragged as ragged
 from fastgraph import random as random
+from fastgraph import raw_ops as raw_ops
 from fastgraph import signal as signal
 from fastgraph import space_to_batch as space_to_batch_nd
 from fastgraph import sparse as sparse
