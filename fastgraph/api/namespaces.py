@@ -35,6 +35,7 @@ NAMESPACES: dict[str, str] = {
     "debugging": "checks of values, kept in graphs",
     "dtypes": "the element types of tensors",
     "experimental": "what may still change",
+    "experimental.dtensor": "tensors spread over devices: its names are not built",
     "experimental.dlpack": "tensors shared with other libraries",
     "linalg": "linear algebra",
     "graph_util": "GraphDefs as graphs",
@@ -147,6 +148,7 @@ PUBLIC: dict[str, str] = {
     ),
     **_same("composites.ragged_strings", "bytes_split ngrams split unicode_split", ("strings",)),
     "function": "staging.function:function",
+    "install_as_tensorflow": "door.opening:install_as_tensorflow",
     "autograph.experimental.do_not_convert": "staging.autograph:do_not_convert",
     "autograph.experimental.Feature": "staging.autograph.inspection:Feature",
     "autograph.experimental.set_loop_options": "staging.autograph.loop_options:set_loop_options",
@@ -226,7 +228,7 @@ ALIASES = {
 
 #: Public modules and packages that are files.
 FILES = (
-    "compat", "data", "data.experimental", "errors", "keras", "keras.activations", "keras.backend", "keras.constraints",
+    "compat", "data", "data.experimental", "distribute", "errors", "keras", "keras.activations", "keras.backend", "keras.constraints",
     "keras.initializers", "keras.layers",
     "keras.losses", "keras.metrics", "keras.models", "keras.optimizers", "keras.optimizers.schedules",
     "keras.regularizers", "profiler", "profiler.experimental", "testing",
@@ -238,7 +240,6 @@ SUBSTITUTES = {
     "data": "Dataset.from_generator with a Python generator",
     "compat.v1": "the names of TensorFlow 2",
     "compat.v2": "fastgraph itself",
-    "distribute": "no strategy (one process uses all cores; leave `with strategy.scope()` out)",
     "experimental.numpy": "NumPy, or the functions of fastgraph",
     "image": "NumPy and Pillow on tensors (outside Functions)",
     "io": "Python's files and NumPy",

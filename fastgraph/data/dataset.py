@@ -23,6 +23,7 @@ from fastgraph.data import dataset_ops, element_functions, sources, transformati
 from fastgraph.data.element_specs import OfElements, flat, normalized, spec_of
 from fastgraph.data.handles import HANDLE, owned, resolve
 from fastgraph.data.iterators import Cursor, NumpyIterator, OwnedIterator, found
+from fastgraph.data.options import Options
 from fastgraph.data.sources import INFINITE, UNKNOWN, Described, Source
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.graph import control_flow
@@ -43,6 +44,7 @@ class Dataset:
         self.source = source
         self._spec = spec if source is None else source.spec
         self._symbolic = symbolic
+        self._options: Options | None = None  # None: nothing but defaults
 
     # -- what it is
 
@@ -312,6 +314,23 @@ class Dataset:
         """Return these elements, then those of `dataset`. Raises: TypeError if no spec fits both."""
         return made(transformations.Concatenate, self, dataset)
 
+    def options(self) -> Options:
+        """Return the options that hold for this dataset, those of what it is made from included; they are fixed."""
+        result = Options() if self._options is None else Options().merge(self._options)
+        result._freeze()
+        return result
+
+    def with_options(self, options: Options, name: str | None = None) -> Dataset:
+        """Return this dataset with options besides those it has. Source: tf.data.Dataset.with_options.
+
+        Raises: TypeError for what is no tf.data.Options.
+        """
+        if not isinstance(options, Options):
+            raise TypeError(f"`options` must be a `tf.data.Options` object. Got {type(options)}.")
+        result = Dataset(self.source, self._spec, self._symbolic)
+        result._options = self.options().merge(options)
+        return result
+
     def apply(self, transformation_func: Callable[[Dataset], Any], name: str | None = None) -> Any:
         """Return `transformation_func` of this dataset. Raises: TypeError if that is no dataset."""
         result = transformation_func(self)
@@ -344,7 +363,18 @@ def _element(value: Any) -> Any:
 
 
 def made(kind: type[Source], *operands: Any, **options: Any) -> Dataset:
-    """Return the dataset of `kind(*operands, **options)`; operands are datasets, tensors and Python values."""
+    """Return the dataset of `kind(*operands, **options)`; operands are datasets, tensors and Python values.
+
+    What the operands' tf.data.Options say, the last one wins, holds for it as well.
+    """
+    result = _made(kind, *operands, **options)
+    for operand in operands:
+        if isinstance(operand, Dataset) and operand._options is not None:
+            result._options = operand._options if result._options is None else result._options.merge(operand._options)
+    return result
+
+
+def _made(kind: type[Source], *operands: Any, **options: Any) -> Dataset:
 
     def is_symbolic(operand: Any) -> bool:
         return isinstance(operand, SymbolicTensor) or (isinstance(operand, Dataset) and operand.source is None)

@@ -24,6 +24,7 @@ from fastgraph.graph import control_flow_gradients as control_flow_gradients  # 
 from fastgraph.graph.ir import OperationView, Value
 from fastgraph.graph.recursive_calls import Unknown
 from fastgraph.graph.subgraphs import as_tensor, converted, make_cond, make_while, packed, subgraph_name, traced
+from fastgraph.ops.arguments import known_value
 from fastgraph.graph.trace import GraphTrace, SymbolicTensor, reserved
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -47,6 +48,20 @@ def cond(pred: Any, true_fn: Any = None, false_fn: Any = None, name: str | None 
     pred = _predicate(convert(pred))
     scope = reserved(trace, name or "cond")
     return _branching(pred, (true_fn, false_fn), scope, ("true", "false"))
+
+
+def smart_cond(pred: Any, true_fn: Any, false_fn: Any, name: str | None = None) -> Any:
+    """Return what `cond` gives; where `pred` is known already, only the function that it names is called.
+
+    Raises TypeError if a function is not callable. Source: tf.__internal__.smart_cond.smart_cond.
+    """
+    for function, what in ((true_fn, "true_fn"), (false_fn, "false_fn")):
+        if not callable(function):
+            raise TypeError(f"Argument `{what}` must be callable.")
+    known = known_value(pred) if isinstance(pred, Tensor) else None if hasattr(type(pred), "__fg_tensor__") else pred
+    if known is None:
+        return cond(pred, true_fn, false_fn, name=name)
+    return true_fn() if known else false_fn()
 
 
 def _branching(pred: Any, functions: tuple[Any, Any], scope: str, names: tuple[str, str], *, index: Any = None) -> Any:

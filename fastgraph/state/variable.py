@@ -24,6 +24,7 @@ from fastgraph.core.name_scopes import current_scope
 from fastgraph.core.native.buffer import Cell
 from fastgraph.core.op_errors import misfit
 from fastgraph.core.registry import Primitive
+from fastgraph.core.tensor_type import TensorType
 from fastgraph.core.tensor import (
     EagerTensor,
     Reference,
@@ -39,6 +40,7 @@ from fastgraph.core.tensor import (
 )
 from fastgraph.state.resource_handles import ResourceHandle
 from fastgraph.state.variable_ops import ASSIGN, ASSIGN_ADD, ASSIGN_SUB, READ
+from fastgraph.state.tracking import Trackable
 from fastgraph.state.variable_slices import Parts
 
 
@@ -123,7 +125,7 @@ class _VariableType(type):
         return create(**kwargs)
 
 
-class Variable(Parts, metaclass=_VariableType):
+class Variable(Parts, Trackable, metaclass=_VariableType):
     """A tensor that can be assigned to. Source: tf.Variable.
 
     initial_value: anything convert_to_tensor takes, or a callable that gives it. trainable: whether tapes follow it by
@@ -233,6 +235,16 @@ class Variable(Parts, metaclass=_VariableType):
     def name(self) -> str:
         """The name, ending in ":0"."""
         return self._name
+
+    @property
+    def _shared_name(self) -> str:
+        """The name without ":0", as libraries that save Variables ask for it."""
+        return self._name.partition(":")[0]
+
+    @property
+    def _unique_id(self) -> str:
+        """A name that no other Variable of the process has, as optimizers of other libraries ask for it."""
+        return f"{self._shared_name}_{self.__fg_cell__.id}"
 
     @property
     def handle(self) -> ResourceHandle:
@@ -583,3 +595,6 @@ for _function, *_names in (
     (variable_creator_scope, "variable_creator_scope"),
 ):
     primitives.register_public(_function, *_names)
+
+
+TensorType.register(Variable)

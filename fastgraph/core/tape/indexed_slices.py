@@ -10,12 +10,13 @@ from typing import Any
 
 from fastgraph import _tape
 from fastgraph.core import registry as primitives
+from fastgraph.core.base.composite import CompositeTensor
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, float32, int64
 from fastgraph.core.base.shapes import Shape, ShapeLike, TensorShape, TensorSpec, TypeSpec, as_dims, shape_of
 from fastgraph.core.tensor import EagerTensor, as_array, bind, convert, register_slot
 
 
-class IndexedSlices:
+class IndexedSlices(CompositeTensor):
     """dense[indices[i], ...] = the sum of values[j, ...] over all j with that index; all other rows are zero.
 
     values: t[n, *s]; indices: i[n]; dense_shape: i[1 + rank of s] or None. Source: tf.IndexedSlices.

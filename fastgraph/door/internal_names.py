@@ -1,0 +1,68 @@
+"""The table of TensorFlow's internal names that libraries import: the path of each, and what of ours means the same.
+
+Rule: one row for each path, without conditions. What is not in the table is an error that names it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import operator
+from typing import Any
+
+import fastgraph
+
+
+def _below(path: str, names: str, module: str) -> dict[str, str]:
+    """Rows for names that are called the same in a module of ours."""
+    return {f"{path}.{name}": f"{module}:{name}" for name in names.split()}
+
+
+#: Path below `tensorflow` -> "module:attribute" within fastgraph.
+NAMES: dict[str, str] = {
+    "__internal__.FuncGraph": "graphdef.func_graph:FuncGraph",
+    "__internal__.CompositeTensor": "core.base.composite:CompositeTensor",
+    "__internal__.EagerTensor": "core.tensor:EagerTensor",
+    "__internal__.types.Tensor": "core.tensor_type:TensorType",
+    "__internal__.smart_cond.smart_cond": "graph.control_flow:smart_cond",
+    "__internal__.distribute.interim.maybe_merge_call": "distribute:maybe_merge_call",
+    "__internal__.distribute.strategy_supports_no_merge_call": "distribute:strategy_supports_no_merge_call",
+    **_below("__internal__.tracking", "Trackable AutoTrackable no_automatic_dependency_tracking", "state.tracking"),
+    **_below("python.trackable.data_structures", "ListWrapper _DictWrapper", "state.tracking"),
+    "compiler.tf2xla.python.xla.dynamic_update_slice": "ops.array_ops:dynamic_update_slice",
+    "python.eager.context.async_wait": "api.configuration:async_wait",
+    "python.framework.ops.EagerTensor": "core.tensor:EagerTensor",
+    "python.ops.math_ops.is_nan": "tf.math.is_nan",
+    **_below("python.framework.config", "enable_op_determinism disable_op_determinism", "api.configuration"),
+}
+
+#: Modules that libraries import as a whole, and that have no names here: each name of theirs is an error.
+WITHOUT_NAMES = ("python.ops.linalg.sparse.sparse_csr_matrix_ops",)
+
+#: The modules of those paths, and of those above them.
+MODULES = frozenset(
+    ".".join(parts[:n])
+    for parts in (path.split(".") for path in (*NAMES, *(f"{module}." for module in WITHOUT_NAMES)))
+    for n in range(1, len(parts))
+)
+
+
+def value(path: str) -> Any:
+    """Return what the table's row `path` leads to."""
+    home, _, attribute = NAMES[path].partition(":")
+    if home.startswith("tf."):  # a public name
+        return operator.attrgetter(home[3:])(fastgraph)
+    module = importlib.import_module(f"fastgraph.{home}")
+    return getattr(module, attribute) if attribute else module
+
+
+def advice(path: str) -> str:
+    """Say that a path of TensorFlow's inside is not in the table, and what comes nearest to it."""
+    from fastgraph.api import namespaces
+
+    name = path.rpartition(".")[2]
+    same = [full for full in namespaces.built_names() if full.rpartition(".")[2] == name]
+    near = f"The public name nearest to it is tf.{min(same, key=len)}." if same else "No public name is near to it."
+    return (
+        f"tensorflow.{path} is inside of TensorFlow, and not one of the inner names that fastgraph answers for "
+        f"(fastgraph/door/internal_names.py lists them). {near}"
+    )

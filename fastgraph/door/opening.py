@@ -1,0 +1,131 @@
+"""Opening the door: the finder that answers for `tensorflow`, in this process and in those that it starts.
+
+Rule: what a door changes in a process is one finder in sys.meta_path and two variables of the environment, by which
+the processes that it starts open theirs (startup/sitecustomize.py).
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import sys
+import types
+from collections.abc import Iterator, Sequence
+from importlib.machinery import ModuleSpec
+from typing import Any
+
+from fastgraph.door import modules
+from fastgraph.door.modules import API_LEVEL
+
+#: The folder of the start-up file by which processes that this one starts open their doors.
+STARTUP = os.path.join(os.path.dirname(__file__), "startup")
+#: The variable that names the interpreter for which the door is open: another one has its own TensorFlow.
+VARIABLE = "FASTGRAPH_DOOR"
+
+
+class Distribution(importlib.metadata.Distribution):
+    """What importlib.metadata says of `tensorflow` while the door is open: a name and the level of the API."""
+
+    def read_text(self, filename: str) -> str | None:
+        """Return the text of a file of the metadata, None where there is no such file."""
+        return {
+            "METADATA": f"Metadata-Version: 2.1\nName: tensorflow\nVersion: {API_LEVEL}\n"
+            "Summary: fastgraph, by the name under which programs import TensorFlow\n",
+            "top_level.txt": "tensorflow\n",
+            "INSTALLER": "fastgraph\n",
+        }.get(filename)
+
+    def locate_file(self, path: Any) -> Any:
+        """Return where a file of the distribution would lie: beside fastgraph."""
+        return os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(__file__))), path)
+
+
+class _HandOver:
+    """The loader of a module that is there already."""
+
+    def __init__(self, module: types.ModuleType) -> None:
+        self.module = module
+        self.spec = module.__spec__
+
+    def create_module(self, spec: ModuleSpec) -> types.ModuleType:
+        """Return the module."""
+        return self.module
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        """Give the module the spec back that import has replaced: it keeps the name under which it was loaded."""
+        module.__spec__ = self.spec
+
+
+class Door:
+    """The first of Python's finders: `tensorflow` and what is below it are fastgraph's modules."""
+
+    @staticmethod
+    def find_spec(full: str, path: Sequence[str] | None = None, target: Any = None) -> ModuleSpec | None:
+        """Return the spec of a module of TensorFlow's name, None for other modules and for such as nobody has.
+
+        Raises NotBuiltImportError for a module that TensorFlow has and fastgraph has not.
+        """
+        if full != "tensorflow" and not full.startswith("tensorflow."):
+            return None
+        module = modules.find(full)
+        if module is None:
+            return None
+        spec = ModuleSpec(full, _HandOver(module), is_package=hasattr(module, "__path__"))  # type: ignore[arg-type]
+        spec.origin = getattr(module, "__file__", None)
+        return spec
+
+    @staticmethod
+    def find_distributions(context: Any = None) -> Iterator[importlib.metadata.Distribution]:
+        """Yield the distribution `tensorflow` where it, or any, is asked for."""
+        name = getattr(context, "name", None)
+        if name is None or name.lower() == "tensorflow":
+            yield Distribution()
+
+    @staticmethod
+    def invalidate_caches() -> None:
+        """Do nothing: the finder keeps nothing."""
+
+
+def is_open() -> bool:
+    """Return whether `import tensorflow` gives fastgraph in this process."""
+    return any(finder is Door for finder in sys.meta_path)
+
+
+def open_here() -> None:
+    """Open the door in this process alone. Raises ImportError where another tensorflow has been imported."""
+    found = sys.modules.get("tensorflow")
+    if found is not None and not isinstance(found, modules.Front):
+        raise ImportError(
+            f"TensorFlow itself has been imported already (from {getattr(found, '__file__', None)}), and two packages "
+            "cannot share a name: nothing has been changed. Call fastgraph.install_as_tensorflow() before the first "
+            "import of tensorflow and of libraries that import it, or start the program by "
+            "`python -m fastgraph run SCRIPT.py`."
+        )
+    if not is_open():
+        sys.meta_path.insert(0, Door)  # type: ignore[arg-type]
+
+
+def environment(variables: dict[str, str]) -> dict[str, str]:
+    """Return the variables of the environment with which a process of this interpreter opens a door of its own."""
+    paths = [path for path in variables.get("PYTHONPATH", "").split(os.pathsep) if path and path != STARTUP]
+    return {**variables, "PYTHONPATH": os.pathsep.join([STARTUP, *paths]), VARIABLE: sys.prefix}
+
+
+def install_as_tensorflow() -> None:
+    """Make `import tensorflow` give fastgraph, in this process and in those that it starts.
+
+    For notebooks and conftest files; a script is run by `python -m fastgraph run SCRIPT.py`. Call it before the first
+    import of tensorflow and of libraries that import it; a second call does nothing. While the door is open,
+    `importlib.metadata` answers for the distribution `tensorflow`, and `tf.keras` is the package keras where that is
+    installed (tf_keras, if TF_USE_LEGACY_KERAS is 1).
+
+    Raises:
+        ImportError: TensorFlow itself has been imported already; nothing has been changed.
+
+    Examples:
+        >>> import fastgraph
+        >>> fastgraph.install_as_tensorflow()  # doctest: +SKIP
+        >>> import tensorflow as tf  # doctest: +SKIP
+    """
+    open_here()
+    os.environ.update(environment(dict(os.environ)))
