@@ -77,7 +77,7 @@ PRIMITIVES: dict[str, str] = {
         "unsorted_segment_prod_dynamic unsorted_segment_sum unsorted_segment_sum_dynamic"
     ),
     "slice_accumulation": "gather_add strided_slice_add",
-    "sorting": "argsort in_top_k search_sorted top_k unique",
+    "sorting": "argsort in_top_k search_sorted top_k unique unique_slices",
     "special_functions": (
         "digamma erfinv lgamma ndtri nextafter polygamma softsign truncatediv truncatemod xdivy xlog1py xlogy zeta"
     ),
@@ -208,6 +208,9 @@ PUBLIC: dict[str, str] = {
     ),
     "print_op": "print timestamp",
     "python_functions": "numpy_function py_function",
+    "quantization": (
+        "quantization.fake_quant_with_min_max_vars quantization.fake_quant_with_min_max_vars_per_channel"
+    ),
     "random_distributions": (
         "random.gamma random.poisson random.stateless_binomial random.stateless_gamma "
         "random.stateless_parameterized_truncated_normal random.stateless_poisson"
@@ -246,7 +249,10 @@ PUBLIC: dict[str, str] = {
         "signal.linear_to_mel_weight_matrix signal.mdct signal.mfccs_from_log_mel_spectrograms "
         "signal.overlap_and_add signal.stft signal.vorbis_window"
     ),
-    "sorting": "argsort math.in_top_k math.top_k nn.in_top_k nn.top_k searchsorted sort unique unique_with_counts",
+    "sorting": (
+        "argsort math.in_top_k math.top_k nn.in_top_k nn.top_k raw_ops.Bucketize raw_ops.UniqueV2 "
+        "raw_ops.UniqueWithCountsV2 searchsorted sort unique unique_with_counts"
+    ),
     "special_functions": (
         "math.angle math.digamma math.erfcinv math.erfinv math.lbeta math.lgamma math.ndtri math.nextafter "
         "math.polygamma math.reciprocal_no_nan math.softsign math.xdivy math.xlog1py math.xlogy math.zeta "

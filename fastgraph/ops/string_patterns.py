@@ -129,8 +129,21 @@ def regex_replace_p(input: Array, pattern: Array, rewrite: Array, *, replace_glo
     result = np.empty(input.shape, object)
     out = result.reshape(-1)
     for i, word in enumerate(input.reshape(-1).tolist()):
-        out[i] = word if write is None else _bytes(found.sub(write, _text(word), 0 if replace_global else 1))
+        out[i] = word if write is None else _bytes(_rewritten(_text(word), found, write, replace_global))
     return result
+
+
+def _rewritten(text: str, pattern: re.Pattern[str], write: Any, everywhere: bool) -> str:
+    """The text with its first match, or all of them, written anew; nothing matches where a match has just ended."""
+    parts, at = [], 0
+    for match in pattern.finditer(text):
+        if match.end() == at and match.start() == at and parts:
+            continue
+        parts += [text[at : match.start()], write(match)]
+        at = match.end()
+        if not everywhere:
+            break
+    return "".join(parts) + text[at:]
 
 
 @public("strings.regex_replace")
