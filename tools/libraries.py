@@ -130,7 +130,7 @@ class Run:
 
     def start(self) -> subprocess.Popen[str]:
         """Start a process that has imported the library and waits for files (tests/libraries/files.py)."""
-        paths = [str(LISTS), *([] if self.oracle else [str(ROOT)])]
+        paths = [str(LISTS), str(LISTS / "keras_root"), *([] if self.oracle else [str(ROOT)])]
         environment = {**os.environ, **SETTINGS, "PYTHONPATH": os.pathsep.join(paths)}
         command = [self.python, *([] if self.oracle else ["-m", "fastgraph", "run"]), str(LISTS / "files.py")]
         return subprocess.Popen(
