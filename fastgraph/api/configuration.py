@@ -140,10 +140,6 @@ def disable_op_determinism() -> None:
     flags.clear_flag("tier")
 
 
-def async_wait() -> None:
-    """Wait for all ops that were begun: they are complete when their calls return."""
-
-
 def get_inter_op_parallelism_threads() -> int:
     """Return how many threads run kernels."""
     return int(flags.get("threads"))

@@ -29,7 +29,7 @@ NAMES: dict[str, str] = {
     **_below("__internal__.tracking", "Trackable AutoTrackable no_automatic_dependency_tracking", "state.tracking"),
     **_below("python.trackable.data_structures", "ListWrapper _DictWrapper", "state.tracking"),
     "compiler.tf2xla.python.xla.dynamic_update_slice": "ops.array_ops:dynamic_update_slice",
-    "python.eager.context.async_wait": "api.configuration:async_wait",
+    **_below("python.eager.context", "async_wait context executing_eagerly", "api.eager_context"),
     "python.framework.ops.EagerTensor": "core.tensor:EagerTensor",
     "python.ops.math_ops.is_nan": "tf.math.is_nan",
     **_below("python.framework.config", "enable_op_determinism disable_op_determinism", "api.configuration"),

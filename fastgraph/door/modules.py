@@ -86,6 +86,8 @@ def find(full: str) -> types.ModuleType | None:
         return front(path)
     if top == "keras" or path in _OF_KERAS:
         return _import(keras_root() + (f".{rest}" if rest else "") if top == "keras" else f"{keras_root()}.{path}")
+    if path == "compat.v1.keras" or path.startswith("compat.v1.keras."):
+        return _import(keras_root().replace("_v2", "_v1") + path.removeprefix("compat.v1.keras"))
     if top in ("python", "core", "compiler", "tools", "lite") or path.startswith(("compat.v1.", "__internal__")):
         raise NotBuiltImportError(internal_names.advice(path))
     if path in namespaces.NAMESPACES or path in namespaces.FILES:
