@@ -119,7 +119,11 @@ def lookup(path: str, name: str) -> Any:
     if dotted == "compat.v2":
         return front("")
     if dotted in internal_names.MODULES or dotted in v1_names.MODULES or dotted in ("keras", "compat", *_OF_KERAS):
-        return importlib.import_module(f"tensorflow.{dotted}") if "tensorflow" in sys.modules else find(f"tensorflow.{dotted}")
+        return (
+            importlib.import_module(f"tensorflow.{dotted}")
+            if "tensorflow" in sys.modules
+            else find(f"tensorflow.{dotted}")
+        )
     if dotted in internal_names.NAMES:
         return internal_names.value(dotted)
     if path.startswith("compat.v1"):
