@@ -140,22 +140,6 @@ def disable_op_determinism() -> None:
     flags.clear_flag("tier")
 
 
-class EagerContext:
-    """What libraries ask of eager mode's state. Source: tensorflow.python.eager.context."""
-
-    def clear_kernel_cache(self) -> None:
-        """Do nothing: eager ops run from loops that were compiled before the import, and none is kept."""
-
-
-def context() -> EagerContext:
-    """Return eager mode's state."""
-    return EagerContext()
-
-
-def async_wait() -> None:
-    """Wait for all ops that were begun: they are complete when their calls return."""
-
-
 def get_inter_op_parallelism_threads() -> int:
     """Return how many threads run kernels."""
     return int(flags.get("threads"))

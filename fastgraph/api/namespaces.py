@@ -269,6 +269,10 @@ SUBSTITUTES = {
     "keras.regularizers": "a function of the weight",
     "keras.utils": "fastgraph.random.set_seed (set_random_seed), fastgraph.one_hot (to_categorical), NumPy (the rest)",
     "lite": "numpy.savez of the Variables' values",
+    "load_library": "ops made of fastgraph's public functions, or numpy_function (what is compiled against "
+    "TensorFlow's C++ cannot be loaded)",
+    "load_op_library": "ops made of fastgraph's public functions, or numpy_function (what is compiled against "
+    "TensorFlow's C++ cannot be loaded)",
     "lookup": "a Python dict",
     "losses": "a function of (y_true, y_pred)",
     "metrics": "a subclass of fastgraph.keras.metrics.Metric",

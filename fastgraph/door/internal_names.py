@@ -7,9 +7,16 @@ from __future__ import annotations
 
 import importlib
 import operator
+import os
+import sys
 from typing import Any
 
 import fastgraph
+from fastgraph.api import namespaces
+
+_PACKAGE = os.path.dirname(fastgraph.__file__) + os.sep
+#: The folders of TensorFlow's sources that are no public modules.
+FOLDERS = ("__internal__", "compiler", "core", "python", "tools")
 
 
 def _below(path: str, names: str, module: str) -> dict[str, str]:
@@ -29,7 +36,7 @@ NAMES: dict[str, str] = {
     **_below("__internal__.tracking", "Trackable AutoTrackable no_automatic_dependency_tracking", "state.tracking"),
     **_below("python.trackable.data_structures", "ListWrapper _DictWrapper", "state.tracking"),
     "compiler.tf2xla.python.xla.dynamic_update_slice": "ops.array_ops:dynamic_update_slice",
-    **_below("python.eager.context", "async_wait context", "api.configuration"),
+    **_below("python.eager.context", "async_wait context executing_eagerly", "api.eager_context"),
     "python.framework.ops.EagerTensor": "core.tensor:EagerTensor",
     "python.ops.math_ops.is_nan": "tf.math.is_nan",
     **_below("python.framework.config", "enable_op_determinism disable_op_determinism", "api.configuration"),
@@ -56,13 +63,22 @@ def value(path: str) -> Any:
 
 
 def advice(path: str) -> str:
-    """Say that a path of TensorFlow's inside is not in the table, and what comes nearest to it."""
-    from fastgraph.api import namespaces
-
+    """Say that a path of TensorFlow's inside is not in the table, who asks for it, and what comes nearest to it."""
     name = path.rpartition(".")[2]
-    same = [full for full in namespaces.built_names() if full.rpartition(".")[2] == name]
+    same = [full for full in namespaces.built_names() if full.rpartition(".")[2].strip("_") == name.strip("_")]
     near = f"The public name nearest to it is tf.{min(same, key=len)}." if same else "No public name is near to it."
     return (
-        f"tensorflow.{path} is inside of TensorFlow, and not one of the inner names that fastgraph answers for "
-        f"(fastgraph/door/internal_names.py lists them). {near}"
+        f"tensorflow.{path}, which {_asking()} asks for, is inside of TensorFlow, and not one of the inner names that "
+        f"fastgraph answers for (fastgraph/door/internal_names.py lists them). {near}"
     )
+
+
+def _asking() -> str:
+    """Return the file and line that is asking for a name: the innermost one that is neither ours nor Python's."""
+    frame: Any = sys._getframe(2)
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if not file.startswith((_PACKAGE, "<frozen")) and not file.endswith(f"importlib{os.sep}__init__.py"):
+            return f"{file}:{frame.f_lineno}"
+        frame = frame.f_back
+    return "the program"

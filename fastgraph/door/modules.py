@@ -86,7 +86,9 @@ def find(full: str) -> types.ModuleType | None:
         return front(path)
     if top == "keras" or path in _OF_KERAS:
         return _import(keras_root() + (f".{rest}" if rest else "") if top == "keras" else f"{keras_root()}.{path}")
-    if top in ("python", "core", "compiler", "tools", "lite") or path.startswith(("compat.v1.", "__internal__")):
+    if path == "compat.v1.keras" or path.startswith("compat.v1.keras."):
+        return _import(keras_root().replace("_v2", "_v1") + path.removeprefix("compat.v1.keras"))
+    if top in internal_names.FOLDERS or path.startswith("compat.v1."):
         raise NotBuiltImportError(internal_names.advice(path))
     if path in namespaces.NAMESPACES or path in namespaces.FILES:
         return importlib.import_module(f"fastgraph.{path}")
@@ -126,7 +128,7 @@ def lookup(path: str, name: str) -> Any:
         return internal_names.value(dotted)
     if path.startswith("compat.v1"):
         return v1_names.value(path.removeprefix("compat.v1").lstrip("."), name)
-    if path.startswith(("python", "__internal__", "compiler", "core")):
+    if path.partition(".")[0] in internal_names.FOLDERS:
         raise NotBuiltError(internal_names.advice(dotted))
     if path == "compat":
         return getattr(fastgraph.compat, name)

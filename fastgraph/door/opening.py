@@ -14,13 +14,14 @@ from collections.abc import Iterator, Sequence
 from importlib.machinery import ModuleSpec
 from typing import Any
 
+from fastgraph.core.base import flags
 from fastgraph.door import modules
 from fastgraph.door.modules import API_LEVEL
 
 #: The folder of the start-up file by which processes that this one starts open their doors.
 STARTUP = os.path.join(os.path.dirname(__file__), "startup")
 #: The variable that names the interpreter for which the door is open: another one has its own TensorFlow.
-VARIABLE = "FASTGRAPH_DOOR"
+VARIABLE = flags.FLAGS["door"].variable
 
 
 class Distribution(importlib.metadata.Distribution):
@@ -107,7 +108,8 @@ def open_here() -> None:
 
 def environment(variables: dict[str, str]) -> dict[str, str]:
     """Return the variables of the environment with which a process of this interpreter opens a door of its own."""
-    paths = [path for path in variables.get("PYTHONPATH", "").split(os.pathsep) if path and path != STARTUP]
+    given = variables.get("PYTHONPATH", "")
+    paths = [path for path in given.split(os.pathsep) if path != STARTUP] if given else []
     return {**variables, "PYTHONPATH": os.pathsep.join([STARTUP, *paths]), VARIABLE: sys.prefix}
 
 
