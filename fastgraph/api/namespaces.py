@@ -36,6 +36,7 @@ NAMESPACES: dict[str, str] = {
     "dtypes": "the element types of tensors",
     "experimental": "what may still change",
     "experimental.dtensor": "tensors spread over devices: its names are not built",
+    "experimental.numpy": "functions of arrays by NumPy's names",
     "experimental.dlpack": "tensors shared with other libraries",
     "linalg": "linear algebra",
     "graph_util": "GraphDefs as graphs",

@@ -37,13 +37,18 @@ NAMES: dict[str, str] = {
     **_below("python.trackable.data_structures", "ListWrapper _DictWrapper", "state.tracking"),
     "compiler.tf2xla.python.xla.dynamic_update_slice": "ops.array_ops:dynamic_update_slice",
     **_below("python.eager.context", "async_wait context executing_eagerly", "api.eager_context"),
+    **_below(
+        "python.ops.linalg.sparse.sparse_csr_matrix_ops",
+        "csr_sparse_matrix_to_sparse_tensor sparse_matrix_sparse_mat_mul sparse_tensor_to_csr_sparse_matrix",
+        "composites.sparse_matrices",
+    ),
     "python.framework.ops.EagerTensor": "core.tensor:EagerTensor",
     "python.ops.math_ops.is_nan": "tf.math.is_nan",
     **_below("python.framework.config", "enable_op_determinism disable_op_determinism", "api.configuration"),
 }
 
 #: Modules that libraries import as a whole, and that have no names here: each name of theirs is an error.
-WITHOUT_NAMES = ("python.ops.linalg.sparse.sparse_csr_matrix_ops",)
+WITHOUT_NAMES = ()
 
 #: The modules of those paths, and of those above them.
 MODULES = frozenset(
