@@ -132,21 +132,17 @@ ARGUMENTS: dict[str, str] = {
     "transpose": "a perm name conjugate",
     "tuple": "tensors name control_inputs",
     **{
-        f"{space}assert_{what}": "x y data= summarize message name"
-        for what in "equal greater greater_equal less less_equal none_equal".split()
+        f"{space}assert_{what}": f"debugging.assert_{what}: {parameters} message name"
+        for parameters, names_ in (
+            ("x y data= summarize", "equal greater greater_equal less less_equal none_equal"),
+            ("x data= summarize", "negative non_negative non_positive positive"),
+            ("x y rtol atol data= summarize", "near"),
+            ("x rank data= summarize=", "rank rank_at_least"),
+        )
+        for what in names_.split()
         for space in ("", "debugging.")
     },
-    **{
-        f"{space}assert_{what}": "x data= summarize message name"
-        for what in "negative non_negative non_positive positive".split()
-        for space in ("", "debugging.")
-    },
-    "debugging.assert_near": "x y rtol atol data= summarize message name",
-    **dict.fromkeys(
-        [f"{space}assert_rank{what}" for what in ("", "_at_least") for space in ("", "debugging.")],
-        "x rank data= summarize= message name",
-    ),
-    "debugging.assert_scalar": "tensor name message",
+    **dict.fromkeys(("assert_scalar", "debugging.assert_scalar"), "debugging.assert_scalar: tensor name message"),
     "sparse_concat": "sparse.concat: axis sp_inputs name expand_nonconcat_dim=expand_nonconcat_dims concat_dim=axis "
     "expand_nonconcat_dims",
     "substr": "strings.substr: input pos len name unit",
