@@ -19,7 +19,41 @@ from fastgraph.errors import NotBuiltError
 #: v1 name -> name of TensorFlow 2 with the same meaning.
 RENAMED: dict[str, str] = dict(
     pair.split(":")
-    for pair in ["OpError:errors.OpError", "betainc:math.betainc", "check_numerics:debugging.check_numerics", "cholesky:linalg.cholesky", "cross:linalg.cross", "data.experimental.DatasetStructure:data.DatasetSpec", "data.experimental.Structure:TypeSpec", "data.experimental.OptionalStructure:OptionalSpec", "debugging.is_finite:math.is_finite", "lgamma:math.lgamma", "debugging.is_inf:math.is_inf", "debugging.is_nan:math.is_nan", "diag:linalg.tensor_diag", "digamma:math.digamma", "dimension_at_index:compat.dimension_at_index", "dimension_value:compat.dimension_value", "log:math.log", "dtypes.as_string:strings.as_string", "erf:math.erf", "erfc:math.erfc", "expm1:math.expm1", "fft:signal.fft", "fft2d:signal.fft2d", "fft3d:signal.fft3d", "floormod:math.floormod", "ifft:signal.ifft", "ifft2d:signal.ifft2d", "ifft3d:signal.ifft3d", "igamma:math.igamma", "igammac:math.igammac", "invert_permutation:math.invert_permutation", "is_finite:math.is_finite", "is_inf:math.is_inf", "is_nan:math.is_nan", "log1p:math.log1p", "manip.reverse:reverse", "is_numeric_tensor:debugging.is_numeric_tensor", "matrix_band_part:linalg.band_part", "qr:linalg.qr", "matrix_determinant:linalg.det", "matrix_inverse:linalg.inv", "matrix_solve:linalg.solve", "mod:math.floormod", "polygamma:math.polygamma", "reciprocal:math.reciprocal", "reverse_v2:reverse", "rint:math.rint", "zeta:math.zeta", "segment_max:math.segment_max", "segment_mean:math.segment_mean", "segment_min:math.segment_min", "segment_prod:math.segment_prod", "segment_sum:math.segment_sum", "sparse.matmul:sparse.sparse_dense_matmul", "set_random_seed:random.set_seed", "random.set_random_seed:random.set_seed", "spectral.fft:signal.fft", "sparse_fill_empty_rows:sparse.fill_empty_rows", "sparse_mask:sparse.mask", "sparse_maximum:sparse.maximum", "sparse_minimum:sparse.minimum", "sparse_reorder:sparse.reorder", "sparse_reset_shape:sparse.reset_shape", "sparse_retain:sparse.retain", "sparse_slice:sparse.slice", "sparse_softmax:sparse.softmax", "sparse_tensor_dense_matmul:sparse.sparse_dense_matmul", "sparse_tensor_to_dense:sparse.to_dense", "sparse_to_indicator:sparse.to_indicator", "sparse_transpose:sparse.transpose", "string_strip:strings.strip", "squared_difference:math.squared_difference", "tensor_scatter_add:tensor_scatter_nd_add", "ceil:math.ceil", "tensor_scatter_sub:tensor_scatter_nd_sub", "unsorted_segment_max:math.unsorted_segment_max", "imag:math.imag", "unsorted_segment_min:math.unsorted_segment_min", "unsorted_segment_prod:math.unsorted_segment_prod", "unsorted_segment_sum:math.unsorted_segment_sum", "cumprod:math.cumprod", "log_sigmoid:math.log_sigmoid", "real:math.real", "conj:math.conj", "angle:math.angle", "div_no_nan:math.divide_no_nan", "lbeta:math.lbeta", "accumulate_n:math.accumulate_n", "logical_xor:math.logical_xor", "diag_part:linalg.tensor_diag_part", "matrix_diag:linalg.diag", "matrix_diag_part:linalg.diag_part", "matrix_set_diag:linalg.set_diag", "svd:linalg.svd", "matrix_transpose:linalg.matrix_transpose", "matrix_triangular_solve:linalg.triangular_solve", "self_adjoint_eig:linalg.eigh", "self_adjoint_eigvals:linalg.eigvalsh", "global_norm:linalg.global_norm", "random_uniform:random.uniform", "random_normal:random.normal", "random_shuffle:random.shuffle", "truncated_normal:random.truncated_normal", "random_gamma:random.gamma", "nn.softmax_cross_entropy_with_logits_v2:nn.softmax_cross_entropy_with_logits", "depth_to_space:nn.depth_to_space", "space_to_depth:nn.space_to_depth", "nn.max_pool_v2:nn.max_pool", "nn.avg_pool_v2:nn.avg_pool", "nn.ctc_loss_v2:nn.ctc_loss"]
+    for pair in (
+        "OpError:errors.OpError betainc:math.betainc check_numerics:debugging.check_numerics cholesky:linalg.cholesky "
+        "cross:linalg.cross data.experimental.DatasetStructure:data.DatasetSpec data.experimental.Structure:TypeSpec "
+        "data.experimental.OptionalStructure:OptionalSpec debugging.is_finite:math.is_finite lgamma:math.lgamma "
+        "debugging.is_inf:math.is_inf debugging.is_nan:math.is_nan diag:linalg.tensor_diag digamma:math.digamma "
+        "dimension_at_index:compat.dimension_at_index dimension_value:compat.dimension_value log:math.log "
+        "dtypes.as_string:strings.as_string erf:math.erf erfc:math.erfc expm1:math.expm1 fft:signal.fft "
+        "fft2d:signal.fft2d fft3d:signal.fft3d floormod:math.floormod ifft:signal.ifft ifft2d:signal.ifft2d "
+        "ifft3d:signal.ifft3d igamma:math.igamma igammac:math.igammac invert_permutation:math.invert_permutation "
+        "is_finite:math.is_finite is_inf:math.is_inf is_nan:math.is_nan log1p:math.log1p manip.reverse:reverse "
+        "is_numeric_tensor:debugging.is_numeric_tensor matrix_band_part:linalg.band_part qr:linalg.qr "
+        "matrix_determinant:linalg.det matrix_inverse:linalg.inv matrix_solve:linalg.solve mod:math.floormod "
+        "polygamma:math.polygamma reciprocal:math.reciprocal reverse_v2:reverse rint:math.rint zeta:math.zeta "
+        "segment_max:math.segment_max segment_mean:math.segment_mean segment_min:math.segment_min "
+        "segment_prod:math.segment_prod segment_sum:math.segment_sum sparse.matmul:sparse.sparse_dense_matmul "
+        "set_random_seed:random.set_seed random.set_random_seed:random.set_seed spectral.fft:signal.fft "
+        "sparse_fill_empty_rows:sparse.fill_empty_rows sparse_mask:sparse.mask sparse_maximum:sparse.maximum "
+        "sparse_minimum:sparse.minimum sparse_reorder:sparse.reorder sparse_reset_shape:sparse.reset_shape "
+        "sparse_retain:sparse.retain sparse_slice:sparse.slice sparse_softmax:sparse.softmax "
+        "sparse_tensor_dense_matmul:sparse.sparse_dense_matmul sparse_tensor_to_dense:sparse.to_dense "
+        "sparse_to_indicator:sparse.to_indicator sparse_transpose:sparse.transpose string_strip:strings.strip "
+        "squared_difference:math.squared_difference tensor_scatter_add:tensor_scatter_nd_add ceil:math.ceil "
+        "tensor_scatter_sub:tensor_scatter_nd_sub unsorted_segment_max:math.unsorted_segment_max imag:math.imag "
+        "unsorted_segment_min:math.unsorted_segment_min unsorted_segment_prod:math.unsorted_segment_prod "
+        "unsorted_segment_sum:math.unsorted_segment_sum cumprod:math.cumprod log_sigmoid:math.log_sigmoid "
+        "real:math.real conj:math.conj angle:math.angle div_no_nan:math.divide_no_nan lbeta:math.lbeta "
+        "accumulate_n:math.accumulate_n logical_xor:math.logical_xor diag_part:linalg.tensor_diag_part "
+        "matrix_diag:linalg.diag matrix_diag_part:linalg.diag_part matrix_set_diag:linalg.set_diag svd:linalg.svd "
+        "matrix_transpose:linalg.matrix_transpose matrix_triangular_solve:linalg.triangular_solve "
+        "self_adjoint_eig:linalg.eigh self_adjoint_eigvals:linalg.eigvalsh global_norm:linalg.global_norm "
+        "random_uniform:random.uniform random_normal:random.normal random_shuffle:random.shuffle "
+        "truncated_normal:random.truncated_normal random_gamma:random.gamma nn.softmax_cross_entropy_with_logits_v2:"
+        "nn.softmax_cross_entropy_with_logits depth_to_space:nn.depth_to_space space_to_depth:nn.space_to_depth "
+        "nn.max_pool_v2:nn.max_pool nn.avg_pool_v2:nn.avg_pool nn.ctc_loss_v2:nn.ctc_loss"
+    ).split()
 )
 
 #: v1 name -> [name in TensorFlow 2 and ":"] the parameters in v1's order, "old=new" where the name is another one and
@@ -55,7 +89,7 @@ ARGUMENTS: dict[str, str] = {
         ("math.log_softmax", "nn.log_softmax", "math.softmax", "nn.softmax"), "logits axis name dim=axis"
     ),
     **dict.fromkeys(
-        [f"{space}reduce_{what}" for what in ["all", "any", "logsumexp", "max", "mean", "min", "prod", "sum"] for space in ("", "math.")],
+        [f"{space}reduce_{what}" for what in "all any logsumexp max mean min prod sum".split() for space in ("", "math.")],
         "input_tensor axis keepdims name reduction_indices=axis keep_dims=keepdims",
     ),
     **dict.fromkeys(("nn.avg_pool", "nn.avg_pool2d", "nn.max_pool"), "value=input ksize strides padding data_format name input"),
@@ -98,21 +132,17 @@ ARGUMENTS: dict[str, str] = {
     "transpose": "a perm name conjugate",
     "tuple": "tensors name control_inputs",
     **{
-        f"{space}assert_{what}": "x y data= summarize message name"
-        for what in ["equal", "greater", "greater_equal", "less", "less_equal", "none_equal"]
+        f"{space}assert_{what}": f"debugging.assert_{what}: {parameters} message name"
+        for parameters, names_ in (
+            ("x y data= summarize", "equal greater greater_equal less less_equal none_equal"),
+            ("x data= summarize", "negative non_negative non_positive positive"),
+            ("x y rtol atol data= summarize", "near"),
+            ("x rank data= summarize=", "rank rank_at_least"),
+        )
+        for what in names_.split()
         for space in ("", "debugging.")
     },
-    **{
-        f"{space}assert_{what}": "x data= summarize message name"
-        for what in ["negative", "non_negative", "non_positive", "positive"]
-        for space in ("", "debugging.")
-    },
-    "debugging.assert_near": "x y rtol atol data= summarize message name",
-    **dict.fromkeys(
-        [f"{space}assert_rank{what}" for what in ("", "_at_least") for space in ("", "debugging.")],
-        "x rank data= summarize= message name",
-    ),
-    "debugging.assert_scalar": "tensor name message",
+    **dict.fromkeys(("assert_scalar", "debugging.assert_scalar"), "debugging.assert_scalar: tensor name message"),
     "sparse_concat": "sparse.concat: axis sp_inputs name expand_nonconcat_dim=expand_nonconcat_dims concat_dim=axis "
     "expand_nonconcat_dims",
     "substr": "strings.substr: input pos len name unit",
@@ -121,12 +151,27 @@ ARGUMENTS: dict[str, str] = {
 
 #: What v1_functions.py defines, by the names there ("." is "_").
 FUNCTIONS = frozenset(
-    ["Dimension", "assign", "assign_add", "assign_sub", "data.get_output_classes", "data.get_output_shapes", "data.get_output_types", "data.make_one_shot_iterator", "disable_eager_execution", "disable_resource_variables", "disable_tensor_equality", "disable_v2_behavior", "disable_v2_tensorshape", "disable_control_flow_v2", "enable_control_flow_v2", "enable_eager_execution", "enable_resource_variables", "enable_tensor_equality", "enable_v2_behavior", "enable_v2_tensorshape", "executing_eagerly_outside_functions", "get_default_graph", "name_scope", "nn.dropout", "nn.softmax_cross_entropy_with_logits", "placeholder", "placeholder_with_default", "reset_default_graph", "resource_variables_enabled", "sparse_placeholder", "control_flow_v2_enabled", "while_loop", "logging.set_verbosity", "logging.get_verbosity"]
+    "Dimension assign assign_add assign_sub data.get_output_classes data.get_output_shapes data.get_output_types "
+    "data.make_one_shot_iterator disable_eager_execution disable_resource_variables disable_tensor_equality "
+    "disable_v2_behavior disable_v2_tensorshape disable_control_flow_v2 enable_control_flow_v2 enable_eager_execution "
+    "enable_resource_variables enable_tensor_equality enable_v2_behavior enable_v2_tensorshape "
+    "executing_eagerly_outside_functions get_default_graph name_scope nn.dropout nn.softmax_cross_entropy_with_logits "
+    "placeholder placeholder_with_default reset_default_graph resource_variables_enabled sparse_placeholder "
+    "control_flow_v2_enabled while_loop logging.set_verbosity logging.get_verbosity".split()
 )
 
 #: Names that mean something else in TensorFlow 2, and are not built as TensorFlow 1 has them: what to use.
 DIFFERENT = frozenset(
-    ["Variable", "VariableAggregation", "constant_initializer", "ones_initializer", "zeros_initializer", "random_normal_initializer", "random_uniform_initializer", "nn.embedding_lookup", "nn.embedding_lookup_sparse", "nn.safe_embedding_lookup_sparse", "nn.ctc_loss", "nn.ctc_beam_search_decoder", "nn.dilation2d", "nn.erosion2d", "nn.fractional_avg_pool", "nn.fractional_max_pool", "nn.max_pool_with_argmax", "nn.nce_loss", "nn.sampled_softmax_loss", "nn.batch_norm_with_global_normalization", "nn.space_to_batch", "image.resize", "image.crop_and_resize", "image.draw_bounding_boxes", "image.extract_glimpse", "image.sample_distorted_bounding_box", "io.decode_csv", "io.decode_raw", "io.parse_example", "io.parse_single_example", "io.serialize_many_sparse", "io.serialize_sparse", "saved_model.load", "sparse.segment_mean", "sparse.segment_sqrt_n", "sparse.segment_sum", "sparse.split", "strings.split", "strings.to_hash_bucket", "summary.audio", "summary.histogram", "summary.image", "summary.scalar", "summary.text", "summary.SummaryWriter", "train.Checkpoint", "test.compute_gradient", "autograph.to_code", "autograph.to_graph", "debugging.assert_all_finite", "debugging.assert_rank_in"]
+    "Variable VariableAggregation constant_initializer ones_initializer zeros_initializer random_normal_initializer "
+    "random_uniform_initializer nn.embedding_lookup nn.embedding_lookup_sparse nn.safe_embedding_lookup_sparse "
+    "nn.ctc_loss nn.ctc_beam_search_decoder nn.dilation2d nn.erosion2d nn.fractional_avg_pool nn.fractional_max_pool "
+    "nn.max_pool_with_argmax nn.nce_loss nn.sampled_softmax_loss nn.batch_norm_with_global_normalization "
+    "nn.space_to_batch image.resize image.crop_and_resize image.draw_bounding_boxes image.extract_glimpse "
+    "image.sample_distorted_bounding_box io.decode_csv io.decode_raw io.parse_example io.parse_single_example "
+    "io.serialize_many_sparse io.serialize_sparse saved_model.load sparse.segment_mean sparse.segment_sqrt_n "
+    "sparse.segment_sum sparse.split strings.split strings.to_hash_bucket summary.audio summary.histogram "
+    "summary.image summary.scalar summary.text summary.SummaryWriter train.Checkpoint test.compute_gradient "
+    "autograph.to_code autograph.to_graph debugging.assert_all_finite debugging.assert_rank_in".split()
 )
 
 MODULES = frozenset(
