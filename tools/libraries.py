@@ -88,12 +88,13 @@ def versions(python: str, oracle: bool) -> str:
 class Run:
     """One side's run over the files: where its results lie, and how a file is run."""
 
-    def __init__(self, python: str, oracle: bool) -> None:
+    def __init__(self, python: str, oracle: bool, results: Path | None = None) -> None:
         self.python = python
         self.oracle = oracle
         self.name = versions(python, oracle)
         self.site = packages(python)
-        self.results = ROOT / "build" / "libraries" / (self.name if oracle else f"{self.name}-fastgraph")
+        side = self.name if oracle else f"{self.name}-fastgraph"
+        self.results = results or ROOT / "build" / "libraries" / side
         self.results.mkdir(parents=True, exist_ok=True)
         self.servers: list[subprocess.Popen[str]] = []
 

@@ -145,6 +145,7 @@ PUBLIC: dict[str, str] = {
     "sparse.bincount": "composites.sparse_lookups:bincount",
     "sparse.cross_hashed": "composites.sparse_sets:cross_hashed",
     **_same("composites.sparse_sets", "difference intersection size union", ("sets",)),
+    **_same("composites.ctc_decoders", "ctc_beam_search_decoder ctc_greedy_decoder", ("nn",)),
     **_same("composites.sparse_lookups", "embedding_lookup_sparse safe_embedding_lookup_sparse", ("nn",)),
     **_same("composites.ragged_tensor", "RaggedTensor RaggedTensorSpec"),
     **_same(
@@ -155,11 +156,11 @@ PUBLIC: dict[str, str] = {
     ),
     **_same("composites.ragged_strings", "bytes_split ngrams split unicode_split", ("strings",)),
     **_same(
-        "state.lookup_tables",
+        "composites.lookup_tables",
         "KeyValueTensorInitializer StaticHashTable StaticVocabularyTable TextFileIndex TextFileInitializer",
         ("lookup",),
     ),
-    **_same("state.lookup_tables", "DenseHashTable MutableHashTable", ("lookup.experimental",)),
+    **_same("composites.lookup_tables", "DenseHashTable MutableHashTable", ("lookup.experimental",)),
     "function": "staging.function:function",
     "install_as_tensorflow": "door.opening:install_as_tensorflow",
     "autograph.experimental.do_not_convert": "staging.autograph:do_not_convert",

@@ -37,6 +37,7 @@ NAMES: dict[str, str] = {
     **_below("python.trackable.data_structures", "ListWrapper _DictWrapper", "state.tracking"),
     "compiler.tf2xla.python.xla.dynamic_update_slice": "ops.array_ops:dynamic_update_slice",
     **_below("python.eager.context", "async_wait context executing_eagerly", "api.eager_context"),
+    "python.data.experimental.ops.distribute.compute_batch_size": "data.dataset:compute_batch_size",
     **_below(
         "python.ops.linalg.sparse.sparse_csr_matrix_ops",
         "csr_sparse_matrix_to_sparse_tensor sparse_matrix_sparse_mat_mul sparse_tensor_to_csr_sparse_matrix",
