@@ -36,7 +36,7 @@ LISTS = ROOT / "tests" / "libraries"
 TEST_SECONDS, FILE_SECONDS = 300, 3000
 
 #: Files that take longest: the last.
-LONG = re.compile(r"applications/|sklearn_test")
+LONG = re.compile(r"applications/|sklearn_test|trainers/trainer_test")
 
 #: What both sides are run with.
 SETTINGS = {
