@@ -13,6 +13,7 @@ from typing import Any
 
 import fastgraph
 from fastgraph.api import namespaces
+from fastgraph.door import class_names
 
 _PACKAGE = os.path.dirname(fastgraph.__file__) + os.sep
 #: The folders of TensorFlow's sources that are no public modules.
@@ -28,6 +29,7 @@ def _below(path: str, names: str, module: str) -> dict[str, str]:
 NAMES: dict[str, str] = {
     "__internal__.FuncGraph": "graphdef.func_graph:FuncGraph",
     "__internal__.CompositeTensor": "core.base.composite:CompositeTensor",
+    **{full.partition(".")[2]: path for path, full in class_names.CLASSES.items()},
     "__internal__.EagerTensor": "core.tensor:EagerTensor",
     "__internal__.types.Tensor": "core.tensor_type:TensorType",
     "__internal__.smart_cond.smart_cond": "graph.control_flow:smart_cond",
@@ -43,20 +45,13 @@ NAMES: dict[str, str] = {
         "csr_sparse_matrix_to_sparse_tensor sparse_matrix_sparse_mat_mul sparse_tensor_to_csr_sparse_matrix",
         "composites.sparse_matrices",
     ),
-    "python.framework.ops.EagerTensor": "core.tensor:EagerTensor",
     "python.ops.math_ops.is_nan": "tf.math.is_nan",
     **_below("python.framework.config", "enable_op_determinism disable_op_determinism", "api.configuration"),
+    "python.framework.config.is_op_determinism_enabled": "api.configuration:is_op_determinism_enabled",
 }
 
-#: Modules that libraries import as a whole, and that have no names here: each name of theirs is an error.
-WITHOUT_NAMES = ()
-
 #: The modules of those paths, and of those above them.
-MODULES = frozenset(
-    ".".join(parts[:n])
-    for parts in (path.split(".") for path in (*NAMES, *(f"{module}." for module in WITHOUT_NAMES)))
-    for n in range(1, len(parts))
-)
+MODULES = frozenset(".".join(parts[:n]) for parts in (path.split(".") for path in NAMES) for n in range(1, len(parts)))
 
 
 def value(path: str) -> Any:

@@ -15,7 +15,7 @@ from importlib.machinery import ModuleSpec
 from typing import Any
 
 from fastgraph.core.base import flags
-from fastgraph.door import modules
+from fastgraph.door import class_names, modules
 from fastgraph.door.modules import API_LEVEL
 
 #: The folder of the start-up file by which processes that this one starts open their doors.
@@ -67,7 +67,7 @@ class Door:
         Raises NotBuiltImportError for a module that TensorFlow has and fastgraph has not.
         """
         if full != "tensorflow" and not full.startswith("tensorflow."):
-            return None
+            return class_names.find_spec(full, path) if full.startswith("fastgraph.") else None
         module = modules.find(full)
         if module is None:
             return None
@@ -103,6 +103,7 @@ def open_here() -> None:
             "`python -m fastgraph run SCRIPT.py`."
         )
     if not is_open():
+        class_names.apply_to_imported()
         sys.meta_path.insert(0, Door)  # type: ignore[arg-type]
 
 

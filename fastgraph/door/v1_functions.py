@@ -153,7 +153,9 @@ def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -
     else:
         dense_shape = placeholder(tf.int64, [rank], f"{base}/shape")
     result = tf.SparseTensor(
-        placeholder(tf.int64, [None, rank], f"{base}/indices"), placeholder(dtype, [None], f"{base}/values"), dense_shape
+        placeholder(tf.int64, [None, rank], f"{base}/indices"),
+        placeholder(dtype, [None], f"{base}/values"),
+        dense_shape,
     )
     if rank is not None:
         result.set_shape(shape)

@@ -85,14 +85,18 @@ ARGUMENTS: dict[str, str] = {
         "input",
     ),
     **dict.fromkeys(("math.in_top_k", "nn.in_top_k"), "predictions targets k name"),
+    **dict.fromkeys(("math.log_softmax", "nn.log_softmax", "math.softmax", "nn.softmax"), "logits axis name dim=axis"),
     **dict.fromkeys(
-        ("math.log_softmax", "nn.log_softmax", "math.softmax", "nn.softmax"), "logits axis name dim=axis"
-    ),
-    **dict.fromkeys(
-        [f"{space}reduce_{what}" for what in "all any logsumexp max mean min prod sum".split() for space in ("", "math.")],
+        [
+            f"{space}reduce_{what}"
+            for what in "all any logsumexp max mean min prod sum".split()
+            for space in ("", "math.")
+        ],
         "input_tensor axis keepdims name reduction_indices=axis keep_dims=keepdims",
     ),
-    **dict.fromkeys(("nn.avg_pool", "nn.avg_pool2d", "nn.max_pool"), "value=input ksize strides padding data_format name input"),
+    **dict.fromkeys(
+        ("nn.avg_pool", "nn.avg_pool2d", "nn.max_pool"), "value=input ksize strides padding data_format name input"
+    ),
     "nn.conv1d": "value=input filters stride padding use_cudnn_on_gpu= data_format name input dilations",
     "nn.conv2d": "input filter=filters strides padding use_cudnn_on_gpu= data_format dilations name filters",
     "nn.conv3d": "input filter=filters strides padding data_format dilations name filters",

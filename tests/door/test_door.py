@@ -138,7 +138,9 @@ def test_an_interrupt_ends_a_script_as_with_python(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text("import time\nimport tensorflow\nprint('ready', flush=True)\ntime.sleep(60)\n")
     command = [sys.executable, "-m", "fastgraph", "run", str(script)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment()) as child:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment()
+    ) as child:
         assert child.stdout is not None and child.stderr is not None
         assert child.stdout.readline() == "ready\n"
         time.sleep(0.05)
@@ -149,7 +151,9 @@ def test_an_interrupt_ends_a_script_as_with_python(tmp_path: Path) -> None:
 
 
 def test_modules_and_code_are_run_as_by_python(tmp_path: Path) -> None:
-    (tmp_path / "program.py").write_text("import sys, tensorflow\nprint(__name__, sys.argv[1:], tensorflow.__version__)\n")
+    (tmp_path / "program.py").write_text(
+        "import sys, tensorflow\nprint(__name__, sys.argv[1:], tensorflow.__version__)\n"
+    )
     done = run("-m", "program", "-x", PYTHONPATH=os.pathsep.join([str(ROOT), str(tmp_path)]))
     assert done.stdout == "__main__ ['-x'] 2.21.0\n", done.stderr
     assert run("-c", "import sys; print(sys.argv)", "a", "-b").stdout == "['-c', 'a', '-b']\n"
@@ -168,7 +172,18 @@ def test_usage() -> None:
 
 
 def test_options_of_the_interpreter_are_kept() -> None:
-    done = plain("-O", "-W", "error", "-X", "dev", "-m", "fastgraph", "run", "-c", "import sys; print(sys.flags.optimize, sys.flags.dev_mode, sys.warnoptions[-1])")
+    done = plain(
+        "-O",
+        "-W",
+        "error",
+        "-X",
+        "dev",
+        "-m",
+        "fastgraph",
+        "run",
+        "-c",
+        "import sys; print(sys.flags.optimize, sys.flags.dev_mode, sys.warnoptions[-1])",
+    )
     assert done.stdout == "1 True error\n", done.stderr
 
 
@@ -192,7 +207,9 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize("opening_", ["", "import fastgraph; fastgraph.install_as_tensorflow()"], ids=["run", "install"])
+@pytest.mark.parametrize(
+    "opening_", ["", "import fastgraph; fastgraph.install_as_tensorflow()"], ids=["run", "install"]
+)
 def test_children_keep_the_door_open(tmp_path: Path, opening_: str) -> None:
     script = tmp_path / "script.py"
     script.write_text(CHILDREN.format(opening=opening_))
@@ -211,7 +228,11 @@ def test_another_interpreter_gets_no_door(tmp_path: Path) -> None:
 
 def test_a_sitecustomize_of_the_users_has_its_turn(tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text("import sys\nsys.users_own = __file__\n")
-    done = run("-c", "import sys, sitecustomize; print(sys.users_own == sitecustomize.__file__)", PYTHONPATH=os.pathsep.join([str(ROOT), str(tmp_path)]))
+    done = run(
+        "-c",
+        "import sys, sitecustomize; print(sys.users_own == sitecustomize.__file__)",
+        PYTHONPATH=os.pathsep.join([str(ROOT), str(tmp_path)]),
+    )
     assert done.stdout == "True\n", done.stderr
 
 
@@ -226,7 +247,13 @@ def test_the_metadata_answers_while_the_door_is_open() -> None:
         found["spec"] = importlib.util.find_spec("tensorflow") is not None
         """
     )
-    assert found == {"version": "2.21.0", "name": "tensorflow", "listed": ["2.21.0"], "top": ["tensorflow"], "spec": True}
+    assert found == {
+        "version": "2.21.0",
+        "name": "tensorflow",
+        "listed": ["2.21.0"],
+        "top": ["tensorflow"],
+        "spec": True,
+    }
     shut = plain("-c", "import fastgraph, importlib.metadata, sys; print('tensorflow' in sys.modules)")
     assert shut.stdout == "False\n"
 
