@@ -15,6 +15,7 @@ from fastgraph import image as image
 from fastgraph import initializers as initializers
 from fastgraph import keras as keras
 from fastgraph import linalg as linalg
+from fastgraph import lookup as lookup
 from fastgraph import losses as losses
 from fastgraph import math as math
 from fastgraph import metrics as metrics

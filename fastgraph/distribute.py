@@ -102,7 +102,7 @@ class ReplicaContext:
         _scopes.stack.append((self.strategy, self))
         return self
 
-    def __exit__(self, *exc: Any) -> None:
+    def __exit__(self, *exc: object) -> None:
         _scopes.stack.pop()
 
     def merge_call(self, merge_fn: Callable[..., Any], args: Any = (), kwargs: Any = None) -> Any:

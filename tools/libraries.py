@@ -36,7 +36,7 @@ LISTS = ROOT / "tests" / "libraries"
 TEST_SECONDS, FILE_SECONDS = 300, 3000
 
 #: Files that take longest: the last.
-LONG = re.compile(r"applications/|sklearn_test")
+LONG = re.compile(r"applications/|sklearn_test|trainers/trainer_test")
 
 #: What both sides are run with.
 SETTINGS = {
@@ -88,12 +88,13 @@ def versions(python: str, oracle: bool) -> str:
 class Run:
     """One side's run over the files: where its results lie, and how a file is run."""
 
-    def __init__(self, python: str, oracle: bool) -> None:
+    def __init__(self, python: str, oracle: bool, results: Path | None = None) -> None:
         self.python = python
         self.oracle = oracle
         self.name = versions(python, oracle)
         self.site = packages(python)
-        self.results = ROOT / "build" / "libraries" / (self.name if oracle else f"{self.name}-fastgraph")
+        side = self.name if oracle else f"{self.name}-fastgraph"
+        self.results = results or ROOT / "build" / "libraries" / side
         self.results.mkdir(parents=True, exist_ok=True)
         self.servers: list[subprocess.Popen[str]] = []
 
@@ -130,7 +131,7 @@ class Run:
 
     def start(self) -> subprocess.Popen[str]:
         """Start a process that has imported the library and waits for files (tests/libraries/files.py)."""
-        paths = [str(LISTS), *([] if self.oracle else [str(ROOT)])]
+        paths = [str(LISTS), str(LISTS / "keras_root"), *([] if self.oracle else [str(ROOT)])]
         environment = {**os.environ, **SETTINGS, "PYTHONPATH": os.pathsep.join(paths)}
         command = [self.python, *([] if self.oracle else ["-m", "fastgraph", "run"]), str(LISTS / "files.py")]
         return subprocess.Popen(

@@ -26,11 +26,10 @@ PRIMITIVES: dict[str, str] = {
     ),
     "counting": "countable interval invert_permutation numbers unravel_index",
     "creation": "eye eye_dynamic fill fill_dynamic range",
-    "ctc_decoders": "ctc_beam_search ctc_greedy",
     "ctc_loss": "ctc",
     "elementwise": (
-        "abs add apart cast ceil complex complex_abs conj floor floordiv floormod identity imag maximum minimum "
-        "multiply multiply_no_nan negative ones_like real realdiv reciprocal rint round select sign square "
+        "abs add apart cast cast_stored ceil complex complex_abs conj floor floordiv floormod identity imag maximum "
+        "minimum multiply multiply_no_nan negative ones_like real realdiv reciprocal rint round select sign square "
         "squared_difference stop_gradient subtract zeros_like"
     ),
     "exponentials": (
@@ -132,7 +131,6 @@ PUBLIC: dict[str, str] = {
     ),
     "counting": "histogram_fixed_width math.bincount math.confusion_matrix math.invert_permutation unravel_index",
     "creation": "eye fill linalg.eye linspace ones range zeros",
-    "ctc_decoders": "nn.ctc_beam_search_decoder nn.ctc_greedy_decoder",
     "ctc_loss": "nn.ctc_loss nn.ctc_unique_labels",
     "custom_gradients": (
         "GradientTape UnconnectedGradients autodiff.GradientTape custom_gradient grad_pass_through recompute_grad"
@@ -196,6 +194,7 @@ PUBLIC: dict[str, str] = {
         "nn.batch_normalization nn.crelu nn.log_poisson_loss nn.moments nn.normalize_moments "
         "nn.sufficient_statistics nn.weighted_cross_entropy_with_logits nn.weighted_moments"
     ),
+    "numpy_names": "experimental.numpy.finfo experimental.numpy.select",
     "padding": "meshgrid pad repeat reverse roll tile",
     "partitions": (
         "dynamic_partition dynamic_stitch histogram_fixed_width_bins math.approx_max_k math.approx_min_k "

@@ -251,6 +251,17 @@ class Dataset:
         """Return what lies along the first axis of each element."""
         return made(transformations.Unbatch, self)
 
+    def rebatch(self, batch_size: Any, drop_remainder: bool = False, name: str | None = None) -> Dataset:
+        """Return batches of another size of what lies along the first axis. Source: tf.data.Dataset.rebatch."""
+        return self.unbatch().batch(batch_size, drop_remainder)
+
+    def shard(self, num_shards: Any, index: Any, name: str | None = None) -> Dataset:
+        """Return every `num_shards`-th element, from number `index` on.
+
+        Raises: InvalidArgumentError for an index that is none of a shard. Source: tf.data.Dataset.shard.
+        """
+        return made(transformations.Shard, self, _count(num_shards), _count(index))
+
     def take(self, count: Any, name: str | None = None) -> Dataset:
         """Return the first `count` elements; all if it is -1."""
         return made(transformations.Take, self, _count(count))
@@ -357,6 +368,11 @@ def _element(value: Any) -> Any:
         return normalized(value)
     with init_scope():
         return normalized(value)
+
+
+def compute_batch_size(dataset: Dataset) -> Any:
+    """Return how many elements the last `batch` of a dataset puts together, -1 where nobody knows. -> i64[]."""
+    return convert(-1 if dataset.source is None else transformations.batch_size_of(dataset.source), int64)
 
 
 def made(kind: type[Source], *operands: Any, **options: Any) -> Dataset:

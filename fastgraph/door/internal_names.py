@@ -39,20 +39,19 @@ NAMES: dict[str, str] = {
     **_below("python.trackable.data_structures", "ListWrapper _DictWrapper", "state.tracking"),
     "compiler.tf2xla.python.xla.dynamic_update_slice": "ops.array_ops:dynamic_update_slice",
     **_below("python.eager.context", "async_wait context executing_eagerly", "api.eager_context"),
+    "python.data.experimental.ops.distribute.compute_batch_size": "data.dataset:compute_batch_size",
+    **_below(
+        "python.ops.linalg.sparse.sparse_csr_matrix_ops",
+        "csr_sparse_matrix_to_sparse_tensor sparse_matrix_sparse_mat_mul sparse_tensor_to_csr_sparse_matrix",
+        "composites.sparse_matrices",
+    ),
     "python.ops.math_ops.is_nan": "tf.math.is_nan",
     **_below("python.framework.config", "enable_op_determinism disable_op_determinism", "api.configuration"),
     "python.framework.config.is_op_determinism_enabled": "api.configuration:is_op_determinism_enabled",
 }
 
-#: Modules that libraries import as a whole, and that have no names here: each name of theirs is an error.
-WITHOUT_NAMES = ("python.ops.linalg.sparse.sparse_csr_matrix_ops",)
-
 #: The modules of those paths, and of those above them.
-MODULES = frozenset(
-    ".".join(parts[:n])
-    for parts in (path.split(".") for path in (*NAMES, *(f"{module}." for module in WITHOUT_NAMES)))
-    for n in range(1, len(parts))
-)
+MODULES = frozenset(".".join(parts[:n]) for parts in (path.split(".") for path in NAMES) for n in range(1, len(parts)))
 
 
 def value(path: str) -> Any:

@@ -108,7 +108,7 @@ def reset_default_graph() -> None:
     _default_graph.clear()
 
 
-class name_scope(tf.name_scope):  # noqa: N801
+class name_scope(tf.name_scope):
     """A context in which names begin with `name`, or with `default_name` where that is None."""
 
     def __init__(self, name: str | None, default_name: str | None = None, values: Any = None) -> None:

@@ -2,4 +2,5 @@
 from fastgraph.data.optionals import Optional as Optional
 from fastgraph.experimental import dlpack as dlpack
 from fastgraph.experimental import dtensor as dtensor
+from fastgraph.experimental import numpy as numpy
 

@@ -24,8 +24,8 @@ from fastgraph.graph import control_flow_gradients as control_flow_gradients  # 
 from fastgraph.graph.ir import OperationView, Value
 from fastgraph.graph.recursive_calls import Unknown
 from fastgraph.graph.subgraphs import as_tensor, converted, make_cond, make_while, packed, subgraph_name, traced
-from fastgraph.ops.arguments import known_value
 from fastgraph.graph.trace import GraphTrace, SymbolicTensor, reserved
+from fastgraph.ops.arguments import known_value
 
 # ---------------------------------------------------------------------------------------------------------------------
 # cond

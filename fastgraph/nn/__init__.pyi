@@ -3,6 +3,8 @@ from collections.abc import Callable
 from fastgraph import sigmoid as sigmoid
 from fastgraph import space_to_batch as space_to_batch
 from fastgraph import tanh as tanh
+from fastgraph.composites.ctc_decoders import ctc_beam_search_decoder as ctc_beam_search_decoder
+from fastgraph.composites.ctc_decoders import ctc_greedy_decoder as ctc_greedy_decoder
 from fastgraph.composites.sparse_lookups import embedding_lookup_sparse as embedding_lookup_sparse
 from fastgraph.composites.sparse_lookups import safe_embedding_lookup_sparse as safe_embedding_lookup_sparse
 from fastgraph.core.tensor import Tensor
@@ -104,17 +106,6 @@ def convolution(input: Any, filters: Any, strides: Any = None, padding: Any = 'V
     that do not fit."""
 def crelu(features: Any, axis: Any = -1, name: builtins.str | None = None) -> Tensor:
     """relu of features and of minus features, joined along `axis`. f[*s, n] -> f[*s, 2n]. Source: tf.nn.crelu."""
-def ctc_beam_search_decoder(inputs: Any, sequence_length: Any, beam_width: Any = 100, top_paths: Any = 1, name: builtins.str | None = None) -> Any:
-    """The likeliest rows of labels: ([SparseTensor i64[b, n] for each path], f[b, top_paths] their log probabilities).
-
-    f[t, b, classes], i32[b]; the last class is the blank. Raises: InvalidArgumentError for lengths beyond the frames
-    and more paths than the beam is wide. Source: tf.nn.ctc_beam_search_decoder."""
-def ctc_greedy_decoder(inputs: Any, sequence_length: Any, merge_repeated: builtins.bool = True, blank_index: Any = None, name: builtins.str | None = None) -> Any:
-    """The likeliest label of each frame, without blanks: ([SparseTensor i64[b, n]], f[b, 1] minus the sum of scores).
-
-    f[t, b, classes], i32[b]. merge_repeated: equal labels that follow each other are one. blank_index: the class that
-    is none (None: the last; below 0: from the end). Raises: InvalidArgumentError for lengths beyond the frames or a
-    blank that is no class. Source: tf.nn.ctc_greedy_decoder."""
 def ctc_loss(labels: Any, logits: Any, label_length: Any, logit_length: Any, logits_time_major: builtins.bool = True, unique: Any = None, blank_index: Any = None, name: builtins.str | None = None) -> Tensor:
     """Minus the logarithm of the probability of each row of labels, over all alignments with blanks between.
 

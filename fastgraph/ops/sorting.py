@@ -5,6 +5,7 @@ Rule: of equal elements the first comes first; NaN counts as greater than any nu
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -439,7 +440,7 @@ def _infer_unique_slices(x: Aval, *, axis: int, out_idx: DType) -> tuple[Aval, A
 def unique_slices_p(x: Array, *, axis: int, out_idx: DType) -> Any:
     """The different slices along an axis in order of appearance, where each is among them, and how many there are."""
     rows = np.moveaxis(x, axis, 0)
-    flat = np.ascontiguousarray(rows).reshape(len(rows), -1)
+    flat = np.ascontiguousarray(rows).reshape(len(rows), math.prod(rows.shape[1:]))
     if flat.dtype.kind == "f":
         flat = flat + np.zeros((), flat.dtype)  # -0.0 is 0.0
     table: dict[bytes, int] = {}

@@ -24,7 +24,6 @@ from fastgraph.core.name_scopes import current_scope
 from fastgraph.core.native.buffer import Cell
 from fastgraph.core.op_errors import misfit
 from fastgraph.core.registry import Primitive
-from fastgraph.core.tensor_type import TensorType
 from fastgraph.core.tensor import (
     EagerTensor,
     Reference,
@@ -38,9 +37,10 @@ from fastgraph.core.tensor import (
     from_array,
     init_scope,
 )
+from fastgraph.core.tensor_type import TensorType
 from fastgraph.state.resource_handles import ResourceHandle
-from fastgraph.state.variable_ops import ASSIGN, ASSIGN_ADD, ASSIGN_SUB, READ
 from fastgraph.state.tracking import Trackable
+from fastgraph.state.variable_ops import ASSIGN, ASSIGN_ADD, ASSIGN_SUB, READ
 from fastgraph.state.variable_slices import Parts
 
 

@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from fastgraph.composites.sparse_tensor import SparseTensor
 from fastgraph.core.base.dtype import int32, int64
 from fastgraph.core.base.shapes import Aval
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, named, of_dtypes, whole
 from fastgraph.ops.elementwise import cast
-from fastgraph.ops.families import Array, custom, invalid, public, shape_text
+from fastgraph.ops.families import Array, custom, invalid, shape_text
 
 _REASON = "a search whose results' sizes are data"
 
@@ -159,13 +160,6 @@ def _given(inputs: Any, sequence_length: Any) -> tuple[Any, Any]:
     return x, lengths
 
 
-def _as_sparse(parts: Any) -> Any:
-    from fastgraph.composites.sparse_tensor import SparseTensor
-
-    return SparseTensor(*parts)
-
-
-@public("nn.ctc_greedy_decoder")
 def ctc_greedy_decoder(
     inputs: Any, sequence_length: Any, merge_repeated: bool = True, blank_index: Any = None, name: str | None = None
 ) -> Any:
@@ -185,10 +179,9 @@ def ctc_greedy_decoder(
     if classes is not None and not 0 <= blank < classes:
         raise invalid(f"blank_index expected to be between 0 and {classes - 1}, received {blank_index}")
     *parts, sums = named(name, ctc_greedy_p, x, lengths, merge=bool(merge_repeated), blank=blank)
-    return [_as_sparse(parts)], sums
+    return [SparseTensor(*parts)], sums
 
 
-@public("nn.ctc_beam_search_decoder")
 def ctc_beam_search_decoder(
     inputs: Any, sequence_length: Any, beam_width: Any = 100, top_paths: Any = 1, name: str | None = None
 ) -> Any:
@@ -200,4 +193,4 @@ def ctc_beam_search_decoder(
     x, lengths = _given(inputs, sequence_length)
     width, count = whole(beam_width, "beam_width", 32), whole(top_paths, "top_paths", 32)
     *parts, scores = named(name, ctc_beam_search_p, x, lengths, beam_width=width, top_paths=count)
-    return [_as_sparse(parts[3 * k : 3 * k + 3]) for k in range(count)], scores
+    return [SparseTensor(*parts[3 * k : 3 * k + 3]) for k in range(count)], scores
