@@ -1,4 +1,5 @@
 # Written by tools/stubs.py from the ops' definitions; do not edit.
+from fastgraph import audio as audio
 from fastgraph import autodiff as autodiff
 from fastgraph import autograph as autograph
 from fastgraph import bitwise as bitwise
@@ -13,6 +14,7 @@ from fastgraph import experimental as experimental
 from fastgraph import graph_util as graph_util
 from fastgraph import image as image
 from fastgraph import initializers as initializers
+from fastgraph import io as io
 from fastgraph import keras as keras
 from fastgraph import linalg as linalg
 from fastgraph import lookup as lookup
@@ -34,6 +36,7 @@ from fastgraph import sparse as sparse
 from fastgraph import strings as strings
 from fastgraph import summary as summary
 from fastgraph import sysconfig as sysconfig
+from fastgraph import test as test
 from fastgraph import testing as testing
 from fastgraph import types as types
 from fastgraph import version as version

@@ -1,5 +1,10 @@
 # Written by tools/stubs.py from the ops' definitions; do not edit.
 from fastgraph.core.tensor import Tensor
+from fastgraph.data.decoding import decode_bmp as decode_bmp
+from fastgraph.data.decoding import decode_gif as decode_gif
+from fastgraph.data.decoding import decode_image as decode_image
+from fastgraph.data.decoding import decode_jpeg as decode_jpeg
+from fastgraph.data.decoding import decode_png as decode_png
 from fastgraph.ops.image_resizing import ResizeMethod as ResizeMethod
 from typing import Any
 import builtins

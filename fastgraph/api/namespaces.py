@@ -22,6 +22,7 @@ ROOT = "fastgraph"
 
 #: Public modules that no file stands for, and what is found in each.
 NAMESPACES: dict[str, str] = {
+    "audio": "sounds from the bytes of files",
     "autodiff": "automatic differentiation by its other name",
     "autograph": "Python control flow on tensors",
     "autograph.experimental": "how AutoGraph treats single functions",
@@ -41,6 +42,8 @@ NAMESPACES: dict[str, str] = {
     "linalg": "linear algebra",
     "graph_util": "GraphDefs as graphs",
     "image": "images of other sizes, colours and places",
+    "io": "files, and what their bytes say",
+    "io.gfile": "files and directories by paths",
     "initializers": "tf.keras.initializers by its short name",
     "lookup": "tables from keys to values",
     "lookup.experimental": "tables that change",
@@ -64,6 +67,7 @@ NAMESPACES: dict[str, str] = {
     "summary": "graphs and scalars for TensorBoard",
     "summary.experimental": "the step of summaries",
     "sysconfig": "how this fastgraph was built",
+    "test": "which devices tests may ask for",
     "types": "what may stand where",
     "types.experimental": "how arguments of traced functions are told apart",
     "version": "the version of the API and of fastgraph",
@@ -161,6 +165,20 @@ PUBLIC: dict[str, str] = {
         ("lookup",),
     ),
     **_same("composites.lookup_tables", "DenseHashTable MutableHashTable", ("lookup.experimental",)),
+    **_same(
+        "data.files",
+        "GFile copy exists glob isdir join listdir makedirs mkdir remove rename rmtree stat walk",
+        ("io.gfile",),
+    ),
+    **_same("data.files", "read_file write_file", ("io",)),
+    **_same("data.decoding", "decode_bmp decode_gif decode_image decode_jpeg decode_png", ("image", "io")),
+    **_same("data.decoding", "decode_wav encode_wav", ("audio",)),
+    **_same(
+        "core.devices",
+        "gpu_device_name is_built_with_cuda is_built_with_gpu_support is_built_with_rocm is_built_with_xla "
+        "is_gpu_available",
+        ("test",),
+    ),
     "function": "staging.function:function",
     "install_as_tensorflow": "door.opening:install_as_tensorflow",
     "autograph.experimental.do_not_convert": "staging.autograph:do_not_convert",
@@ -250,7 +268,6 @@ FILES = (
 
 #: What to use for names that are often asked for and not built yet.
 SUBSTITUTES = {
-    "audio": "Python's wave module and NumPy",
     "data": "Dataset.from_generator with a Python generator",
     "compat.v1": "the names of TensorFlow 2",
     "compat.v2": "fastgraph itself",

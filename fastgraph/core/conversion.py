@@ -15,6 +15,7 @@ import numpy as np
 
 import fastgraph.core.base.dtype as dtypes
 import fastgraph.core.op_errors as op_errors
+from fastgraph.core.base.composite import CompositeTensor
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype
 from fastgraph.core.base.shapes import TensorShape, TypeSpec
 from fastgraph.core.registry import public_function
@@ -64,8 +65,13 @@ def register_tensor_conversion_function(
 
 
 def is_tensor(x: Any) -> bool:
-    """Whether `x` is a tensor, a Variable or a composite of tensors. Source: tf.is_tensor."""
-    return isinstance(x, Tensor) or hasattr(x, "__fg_tensor__") or isinstance(getattr(x, "_type_spec", None), TypeSpec)
+    """Whether `x` is a tensor, a Variable or a composite of tensors; datasets are none. Source: tf.is_tensor."""
+    return isinstance(x, Tensor | CompositeTensor) or hasattr(x, "__fg_tensor__")
+
+
+def of_tensors(x: Any) -> bool:
+    """Whether `x` is a tensor, or an object that tensors make up: also a TensorArray, a dataset, an iterator."""
+    return is_tensor(x) or isinstance(getattr(x, "_type_spec", None), TypeSpec)
 
 
 def convert_value(value: Any, dtype: DType | None = None) -> Tensor:

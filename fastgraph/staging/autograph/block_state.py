@@ -230,7 +230,7 @@ def is_variable(leaf: Any) -> bool:
     return hasattr(leaf, "__fg_cell__")
 
 
-def is_tensor(leaf: Any) -> bool:
+def of_tensors(leaf: Any) -> bool:
     """Say whether `leaf` can be a tensor of the graph: a tensor, a number, a Variable's value."""
     return isinstance(leaf, (Tensor, *_NUMBERS)) or (hasattr(leaf, "__fg_tensor__") and not is_staged_list(leaf))
 
@@ -299,7 +299,7 @@ def like_zeros(leaf: Any) -> Any:
 
 def stand_in(value: Any) -> Any:
     """Return zeros of the structure, dtypes and shapes of `value`; what is no tensor in it stays."""
-    return packed(value, [like_zeros(leaf) if is_tensor(leaf) and not is_variable(leaf) else leaf
+    return packed(value, [like_zeros(leaf) if of_tensors(leaf) and not is_variable(leaf) else leaf
                           for leaf in leaves_of(value)])  # fmt: skip
 
 
@@ -445,13 +445,13 @@ class Join:
         """Return the leaf where both branches have the same that is no tensor, else note the pair."""
         if a is _SAME or b is _SAME:
             known = b if a is _SAME else a
-            if not is_tensor(known) or is_variable(known):
+            if not of_tensors(known) or is_variable(known):
                 return known
             self.pairs.append((_Zeros(known), known) if a is _SAME else (known, _Zeros(known)))
             return _HOLE
-        if (is_text(a) or is_text(b)) and all(is_text(x) or is_tensor(x) for x in (a, b)) and not same_leaf(a, b):
+        if (is_text(a) or is_text(b)) and all(is_text(x) or of_tensors(x) for x in (a, b)) and not same_leaf(a, b):
             a, b = (convert(x) if is_text(x) else x for x in (a, b))
-        if is_tensor(a) and is_tensor(b):
+        if of_tensors(a) and of_tensors(b):
             if a is b and is_variable(a):
                 return a
             dtype_a, dtype_b = (_dtype_of(x) for x in (a, b))

@@ -33,10 +33,10 @@ from fastgraph.staging.autograph.block_state import (
     check_not_left,
     condition,
     in_state,
-    is_tensor,
     is_undefined,
     leaves_of,
     named,
+    of_tensors,
     results_instead,
     user_place,
 )
@@ -116,7 +116,7 @@ def _no_tensor(expression: str, values: dict[str, Any], error: Exception) -> Exc
             f"tensor decides ({user_place()}). Give a tensor in both"
         )
     leaves = [leaf for value in values.values() for leaf in leaves_of(value)]
-    if "Failed to convert elements of" not in str(error) or all(is_tensor(leaf) for leaf in leaves):
+    if "Failed to convert elements of" not in str(error) or all(of_tensors(leaf) for leaf in leaves):
         return None
     found = " or ".join(named(value) for value in values.values())
     return TypeError(
@@ -452,7 +452,7 @@ def item(owner: Any, index: Any) -> Any:
 
 def _is_mutable(element: Any) -> bool:
     """Say whether what is done to an element could change the list that it is from."""
-    return any(map(_is_mutable, element)) if isinstance(element, tuple) else not is_tensor(element)
+    return any(map(_is_mutable, element)) if isinstance(element, tuple) else not of_tensors(element)
 
 
 def slots(owner: Any) -> Any:

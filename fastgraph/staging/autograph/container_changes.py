@@ -24,9 +24,9 @@ from fastgraph.ops import elementwise
 from fastgraph.staging import autograph
 from fastgraph.staging.autograph.block_state import (
     at_line,
-    is_tensor,
     is_variable,
     leaves_of,
+    of_tensors,
     packed,
     same_structure,
     was_made_here,
@@ -79,7 +79,7 @@ def _is_data(item: Any) -> bool:
 
 
 def _holds_tensor(item: Any) -> bool:
-    return is_tensor(item) and not is_variable(item)
+    return of_tensors(item) and not is_variable(item)
 
 
 def _is_carried(item: Any) -> bool:
@@ -448,7 +448,7 @@ def _leaked(leaf: Any, trace: GraphTrace, own: bool) -> Any:
     """Return a tensor of `trace` for one of a trace round it; of what is `own` for a number, too."""
     if isinstance(leaf, SymbolicTensor):
         return elementwise.identity(leaf) if leaf.trace is not trace and trace.reaches(leaf) else leaf
-    return elementwise.identity(convert(leaf)) if own and is_tensor(leaf) and not is_variable(leaf) else leaf
+    return elementwise.identity(convert(leaf)) if own and of_tensors(leaf) and not is_variable(leaf) else leaf
 
 
 def _go_together(one: Any, two: Any, traces: Sequence[GraphTrace]) -> bool:
@@ -457,7 +457,7 @@ def _go_together(one: Any, two: Any, traces: Sequence[GraphTrace]) -> bool:
         return False
     pairs = list(zip(leaves_of(one), leaves_of(two), strict=True))
     return all(
-        is_tensor(a) and is_tensor(b) and convert(a).dtype == convert(b).dtype for a, b in pairs
+        of_tensors(a) and of_tensors(b) and convert(a).dtype == convert(b).dtype for a, b in pairs
     ) and all(
         trace.reaches(leaf) for pair in pairs for leaf, trace in zip(pair, traces, strict=True)
         if isinstance(leaf, SymbolicTensor)

@@ -16,7 +16,7 @@ from fastgraph.core.tensor import Tensor, convert
 from fastgraph.graph.trace import SymbolicTensor
 from fastgraph.ops import elementwise, gathering, joining, movement
 from fastgraph.staging import autograph
-from fastgraph.staging.autograph.block_state import is_tensor
+from fastgraph.staging.autograph.block_state import of_tensors
 from fastgraph.staging.autograph.staged_lists import StagedList
 
 
@@ -298,7 +298,7 @@ def _sequence_of_tensors(value: Any) -> bool:
         return True
     if not isinstance(value, (list, tuple, range)) or not len(value):
         return False
-    if not all(is_tensor(leaf) for element in value for leaf in nesting.flatten(element)):
+    if not all(of_tensors(leaf) for element in value for leaf in nesting.flatten(element)):
         return False
     try:
         kinds = {

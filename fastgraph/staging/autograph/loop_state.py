@@ -20,7 +20,6 @@ from fastgraph.staging.autograph.block_state import (
     inner,
     is_part,
     is_staged_list,
-    is_tensor,
     is_text,
     is_undefined,
     is_variable,
@@ -28,6 +27,7 @@ from fastgraph.staging.autograph.block_state import (
     longer,
     named,
     not_begun,
+    of_tensors,
     packed,
     results_instead,
     same_leaf,
@@ -89,7 +89,7 @@ class Carried:
         held = inner(value)
         self.undefined = is_undefined(held)
         self.leaves = [] if self.undefined else leaves_of(held)
-        self.dynamic = [is_tensor(leaf) and not is_variable(leaf) for leaf in self.leaves]
+        self.dynamic = [of_tensors(leaf) and not is_variable(leaf) for leaf in self.leaves]
         self.shapes = self._shapes_of_lists(held) if shapes is None else shapes
         self._tensors: list[Any] | None = None
 
@@ -103,7 +103,7 @@ class Carried:
             if is_staged_list(leaf):
                 leaf.full = False  # there may be room in its rows in a later iteration
                 shapes += leaf.shapes()
-            elif is_tensor(leaf) and not is_variable(leaf):
+            elif of_tensors(leaf) and not is_variable(leaf):
                 shapes.append(convert(leaf).aval.shape)
         return shapes
 
@@ -158,7 +158,7 @@ class Carried:
             raise ValueError(f"{told(self.name)} is defined before the loop and deleted in it")
         start = self.value.value if isinstance(self.value, Perhaps) else self.value
         if start is None and value is not None:
-            if is_part(self.name) and all(map(is_tensor, leaves_of(inner(value)))) and not is_variable(value):
+            if is_part(self.name) and all(map(of_tensors, leaves_of(inner(value)))) and not is_variable(value):
                 self._define(value)
             raise Peel
         if start is not None and value is None:
@@ -178,7 +178,9 @@ class Carried:
         held = inner(value)
         shapes = self._shapes_of_lists(held)
         if shapes is None:
-            shapes = [convert(leaf).aval.shape for leaf in leaves_of(held) if is_tensor(leaf) and not is_variable(leaf)]
+            shapes = [
+                convert(leaf).aval.shape for leaf in leaves_of(held) if of_tensors(leaf) and not is_variable(leaf)
+            ]
         self._pending = (held, why, shapes)
         raise Define(self)
 
@@ -193,7 +195,7 @@ class Carried:
         shapes = iter(avals)
         for k, (leaf, value, dynamic) in enumerate(zip(self.leaves, values, self.dynamic, strict=True)):
             if not dynamic:
-                changes = is_tensor(value) or (is_text(leaf) and is_text(value) and value != leaf)
+                changes = of_tensors(value) or (is_text(leaf) and is_text(value) and value != leaf)
                 if (is_variable(leaf) or is_text(leaf)) and value is not leaf and changes:
                     if self.shapes is not None:
                         self.shapes.insert(sum(self.dynamic[:k]), convert(leaf).aval.shape)
@@ -219,7 +221,7 @@ class Carried:
         if not hasattr(value, "dtype"):
             with contextlib.suppress(TypeError, ValueError):
                 value = convert(value, aval.dtype)
-        if not is_tensor(value):
+        if not of_tensors(value):
             raise TypeError(f"{told(self.name)} is a tensor before the loop and {reprlib.repr(value)} after one "
                             "iteration")  # fmt: skip
         tensor = convert(value)

@@ -14,7 +14,7 @@ from fastgraph.core.base.shapes import compatible, dims_text
 from fastgraph.core.tensor import convert
 from fastgraph.ops import creation, joining
 from fastgraph.ops.tensor_lists import list_blank
-from fastgraph.staging.autograph.block_state import at_line, is_tensor, same_structure
+from fastgraph.staging.autograph.block_state import at_line, of_tensors, same_structure
 
 
 def as_rows(elements: Sequence[Any], sample: Any = None) -> tuple[Any, list[Any]] | None:
@@ -74,7 +74,7 @@ def _columns(known: Sequence[Any]) -> list[tuple[list[Any], Any, tuple[Any, ...]
     columns: list[tuple[list[Any], Any, tuple[Any, ...]]] = []
     for k in range(len(nesting.flatten(known[0]))):
         column = [nesting.flatten(each)[k] for each in known]
-        if not all(map(is_tensor, column)):
+        if not all(map(of_tensors, column)):
             return None
         kinds = [leaf.dtype for leaf in column if hasattr(leaf, "dtype")]
         dtype = dtypes.as_dtype(kinds[0]) if kinds else convert(column[-1]).dtype

@@ -30,11 +30,11 @@ from fastgraph.staging.autograph.block_state import (
     condition,
     inner,
     is_part,
-    is_tensor,
     is_undefined,
     leaves_of,
     not_begun,
     of_states,
+    of_tensors,
     told,
     user_place,
     without,
@@ -362,7 +362,7 @@ class Loop:
                 "unknown while tracing: stack its elements, if they are as many in every iteration, tf.stack(element)"
             )
         check_elements([*found.before, *new], found.name)
-        if not all(is_tensor(leaf) for element in [*found.before, *new] for leaf in nesting.flatten(element)):
+        if not all(of_tensors(leaf) for element in [*found.before, *new] for leaf in nesting.flatten(element)):
             raise refused
         if found.name in self.names or owned[0] is not self.owner:
             grow(found, new[0], refused)
