@@ -146,6 +146,11 @@ class StrategyExtended:
         """Return `fn(var, *args)`: each replica's copy of a Variable is updated."""
         return fn(var, *args, **(kwargs or {}))
 
+    def call_for_each_replica(self, fn: Callable[..., Any], args: Any = (), kwargs: Any = None) -> Any:
+        """Return `fn(*args, **kwargs)` of the one replica."""
+        with ReplicaContext(self._strategy):
+            return fn(*args, **(kwargs or {}))
+
     def reduce_to(self, reduce_op: Any, value: Any, destinations: Any, options: Any = None) -> Any:
         """Return the sum or mean of a value over the replicas: the value."""
         return value

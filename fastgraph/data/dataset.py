@@ -89,9 +89,6 @@ class Dataset:
             return self
         return Dataset(self.source, None, from_array(owned(self.source), None, False))
 
-    def __array__(self, *_: Any, **__: Any) -> Any:
-        raise unsupported(self)
-
     # -- iteration
 
     def __iter__(self) -> OwnedIterator:

@@ -485,6 +485,8 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
         if found is not None:
             return found
     target = as_dtype(dtype)
+    if isinstance(x, IndexedSlices):  # stays one: the rest of its rows are 0 in any dtype
+        return x if x.dtype is target else IndexedSlices(cast(x.values, target, name), x.indices, x.dense_shape)
     if not isinstance(x, Tensor):
         x = as_tensor(x)
     if x.dtype is target:

@@ -391,6 +391,7 @@ class TypeSpec:
 
     __slots__ = ("__weakref__",)
     _is_composite = True
+    _is_open = False  # of a value whose parts a loop that carries it finds out
     _parts_in_list = False  # how outputs are listed that are such values: in a list, or as the parts are
 
     @property
