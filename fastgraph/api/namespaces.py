@@ -152,6 +152,7 @@ PUBLIC: dict[str, str] = {
     **_same("composites.ctc_decoders", "ctc_beam_search_decoder ctc_greedy_decoder", ("nn",)),
     **_same("composites.sparse_lookups", "embedding_lookup_sparse safe_embedding_lookup_sparse", ("nn",)),
     **_same("composites.ragged_tensor", "RaggedTensor RaggedTensorSpec"),
+    **_same("composites.ragged_shape", "DynamicRaggedShape", ("experimental",)),
     **_same(
         "composites.ragged_functions",
         "boolean_mask constant map_flat_values range row_splits_to_segment_ids segment_ids_to_row_splits stack "

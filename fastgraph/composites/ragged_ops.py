@@ -14,6 +14,7 @@ from fastgraph.composites.ragged_along import bits, running_sum, softmax_along
 from fastgraph.composites.ragged_gathering import gather_nd_ragged, gather_ragged
 from fastgraph.composites.ragged_matmul import matmul
 from fastgraph.composites.ragged_rows import broadcasted, coordinates, expand_axis, join, pile, squeeze, tile
+from fastgraph.composites.ragged_shape import DynamicRaggedShape
 from fastgraph.composites.ragged_tensor import RaggedTensor, along, levels, made, positions, splits_of
 from fastgraph.composites.sparse_tensor import SparseTensor, with_shape
 from fastgraph.core.base.dtype import DType, as_dtype, float64, int32, int64
@@ -386,6 +387,8 @@ def _one(prim: Primitive, rt: RaggedTensor, attrs: dict[str, Any]) -> Any:
         return bits(prim, rt, attrs["type"])
     if prim.name == "reshape":
         return reshape(rt.flat_values, attrs["shape"])
+    if prim.name == "shape":
+        return DynamicRaggedShape(rt, attrs["out_type"])
     raise unsupported(rt)
 
 

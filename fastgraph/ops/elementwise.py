@@ -397,12 +397,11 @@ def _stored_samples() -> list[Any]:
     op="Cast",
     groups=("-",),
     out="dtype",
-    vjp=dict(x=_cast_back),
     samples=_stored_samples,
     reason="floats of 8 bits: kernels have no such elements",
 )
 def cast_stored_p(x: Array, *, dtype: DType) -> Any:
-    """`cast_p` to or from floats of 8 bits, by way of float32. t[*s] -> dtype[*s]."""
+    """`cast_p` to or from floats of 8 bits, by way of float32; no gradient goes through it. t[*s] -> dtype[*s]."""
     target = dtype.numpy_dtype
     if x.dtype.kind == "O":
         raise UnimplementedError(None, None, f"Cast string to {message_name(dtype)} is not supported")
