@@ -15,8 +15,9 @@ import numpy as np
 from fastgraph.composites.ragged_tensor import RaggedTensor
 from fastgraph.composites.sparse_tensor import SparseTensor
 from fastgraph.core.base.dtype import DType, as_dtype, int64, string
-from fastgraph.core.base.shapes import Aval, TensorShape
+from fastgraph.core.base.shapes import Aval
 from fastgraph.core.name_scopes import name_scope
+from fastgraph.core.registry import get
 from fastgraph.core.tensor import init_scope
 from fastgraph.errors import FailedPreconditionError
 from fastgraph.ops.arguments import as_tensor, known_value
@@ -313,12 +314,13 @@ class LookupInterface(AutoTrackable):
 
     def _keys(self, keys: Any) -> tuple[Any, Callable[[Any], Any]]:
         """(keys as a tensor, what puts values in their place) of tensors and composites. Raises TypeError."""
+        put: Callable[[Any], Any] = lambda found: found
         if isinstance(keys, SparseTensor):
             flat, put = keys.values, lambda found: SparseTensor(keys.indices, found, keys.dense_shape)
         elif isinstance(keys, RaggedTensor):
             flat, put = keys.flat_values, keys.with_flat_values
         else:
-            flat, put = as_tensor(keys, None if hasattr(keys, "dtype") else self._key_dtype), lambda found: found
+            flat = as_tensor(keys, None if hasattr(keys, "dtype") else self._key_dtype)
         if flat.dtype != self._key_dtype:
             raise TypeError(f"Dtype of argument `keys` must be {self._key_dtype}, received: {flat.dtype}")
         return flat, put
@@ -448,10 +450,12 @@ class MutableHashTable(LookupInterface):
         super().__init__(key_dtype, value_dtype, name)
         with init_scope():
             self._default_value = as_tensor(default_value, self._value_dtype)
-        self._value_shape = TensorShape(self._default_value.shape)
-        self._table = _new_table(self._value_dtype, tuple(self._value_shape.as_list()))
+        extents = [int(n) for n in self._default_value.shape.as_list() if n is not None]
+        self._table = _new_table(self._value_dtype, tuple(extents))
 
-    def lookup(self, keys: Any, dynamic_default_values: Any = None, name: str | None = None) -> Any:
+    def lookup(  # type: ignore[override]  # as TensorFlow has it
+        self, keys: Any, dynamic_default_values: Any = None, name: str | None = None
+    ) -> Any:
         """Return the value of each key. k[*s] -> v[*s, *t].
 
         dynamic_default_values: v[*s, *t], what each key gets if it is not there. Raises: TypeError for another dtype.
@@ -466,13 +470,13 @@ class MutableHashTable(LookupInterface):
         """Put values v[*s, *t] under keys k[*s], in place of what is there. Raises TypeError for other dtypes."""
         flat, _ = self._keys(keys)
         return bind_effect(
-            name, table_insert_p.primitive, (flat, as_tensor(values, self._value_dtype)), {"table": self._table}
+            name, get("table_insert"), (flat, as_tensor(values, self._value_dtype)), {"table": self._table}
         )
 
     def remove(self, keys: Any, name: str | None = None) -> Any:
         """Take keys away; those that are not there are passed over. Raises TypeError for another dtype."""
         flat, _ = self._keys(keys)
-        return bind_effect(name, table_remove_p.primitive, (flat,), {"table": self._table})
+        return bind_effect(name, get("table_remove"), (flat,), {"table": self._table})
 
     erase = remove
 

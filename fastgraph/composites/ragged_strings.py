@@ -140,7 +140,7 @@ def ngrams(
         return _rows_of(data, attrs)
 
 
-def _rows_of(data: RaggedTensor, attrs: dict[str, Any]) -> RaggedTensor:
+def _rows_of(data: RaggedTensor, attrs: dict[str, Any]) -> Any:
     if isinstance(data.values, RaggedTensor):
         return data.with_values(_rows_of(data.values, attrs))
     values, splits = ngrams_p(data.values, data.row_splits, **attrs)

@@ -24,7 +24,7 @@ def finfo(dtype: Any) -> Any:
     if kind.name == "bfloat16":
         import ml_dtypes
 
-        return ml_dtypes.finfo(kind.as_numpy_dtype)
+        return ml_dtypes.finfo(kind.as_numpy_dtype)  # type: ignore[no-untyped-call]
     return np.finfo(kind.numpy_dtype)
 
 

@@ -135,7 +135,8 @@ def regex_replace_p(input: Array, pattern: Array, rewrite: Array, *, replace_glo
 
 def _rewritten(text: str, pattern: re.Pattern[str], write: Any, everywhere: bool) -> str:
     """The text with its first match, or all of them, written anew; nothing matches where a match has just ended."""
-    parts, at = [], 0
+    parts: list[str] = []
+    at = 0
     for match in pattern.finditer(text):
         if match.end() == at and match.start() == at and parts:
             continue

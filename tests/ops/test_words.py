@@ -261,3 +261,24 @@ def test_datasets_are_no_tensors() -> None:
     assert not any(map(tf.is_tensor, (dataset, iter(dataset), tf.TensorArray(tf.float32, 1))))
     rows = tf.IndexedSlices(tf.constant([1.0]), tf.constant([0]))
     assert all(map(tf.is_tensor, (rows, tf.ragged.constant([[1]]), tf.Variable(1.0), tf.constant(1))))
+
+
+def test_custom_gradients_of_what_stands_for_variables() -> None:
+    """As Keras's Variables: the gradients that grad_fn gives go to the Variable that was read for the argument."""
+    variable = tf.Variable(3.0)
+
+    @tf.custom_gradient
+    def doubled(x: Any, v: Any) -> Any:
+        def gradients(dy: Any, variables: Any = None) -> Any:
+            assert variables is None
+            return dy, dy * 10.0
+
+        return x * v, gradients
+
+    @tf.function
+    def step(x: Any) -> Any:
+        with tf.GradientTape() as tape:
+            y = doubled(x, variable)
+        return tape.gradient(y, variable)
+
+    assert float(step(tf.constant(2.0))) == 10.0
