@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Self
 
 from fastgraph.api.namespaces import lookup
 from fastgraph.core.devices import CPU
@@ -98,7 +98,7 @@ class ReplicaContext:
         self.num_replicas_in_sync = 1
         self.devices = (CPU,)
 
-    def __enter__(self) -> ReplicaContext:
+    def __enter__(self) -> Self:
         _scopes.stack.append((self.strategy, self))
         return self
 

@@ -261,8 +261,8 @@ ALIASES = {
 
 #: Public modules and packages that are files.
 FILES = (
-    "compat", "data", "data.experimental", "distribute", "errors", "keras", "keras.activations", "keras.backend", "keras.constraints",
-    "keras.initializers", "keras.layers",
+    "compat", "data", "data.experimental", "distribute", "errors", "keras", "keras.activations", "keras.backend",
+    "keras.constraints", "keras.initializers", "keras.layers",
     "keras.losses", "keras.metrics", "keras.models", "keras.optimizers", "keras.optimizers.schedules",
     "keras.regularizers", "profiler", "profiler.experimental", "testing",
 )  # fmt: skip

@@ -7,7 +7,7 @@ Rule: options are kept, merged and given back as TensorFlow does it; how element
 from __future__ import annotations
 
 import enum
-from typing import Any
+from typing import Any, ClassVar
 
 
 class AutotuneAlgorithm(enum.Enum):
@@ -42,7 +42,7 @@ class _Fields:
     """Fields of given types and defaults, in a dict: setting another one, or a wrong type, is an error."""
 
     #: name -> (type or types, default); a class of options as default stands for a new object of it.
-    FIELDS: dict[str, tuple[Any, Any]] = {}
+    FIELDS: ClassVar[dict[str, tuple[Any, Any]]] = {}
 
     def __init__(self) -> None:
         object.__setattr__(self, "_options", {})
@@ -108,7 +108,7 @@ class _Fields:
 class AutotuneOptions(_Fields):
     """How buffers and threads are tuned. Source: tf.data.experimental.AutotuneOptions."""
 
-    FIELDS = {
+    FIELDS: ClassVar[dict[str, tuple[Any, Any]]] = {
         **dict.fromkeys(("enabled",), (bool, None)),
         **dict.fromkeys(("cpu_budget", "ram_budget", "initial_parallelism", "min_parallelism"), (int, None)),
         "autotune_algorithm": (AutotuneAlgorithm, None),
@@ -118,13 +118,16 @@ class AutotuneOptions(_Fields):
 class DistributeOptions(_Fields):
     """How a dataset is shared out. Source: tf.data.experimental.DistributeOptions."""
 
-    FIELDS = {"auto_shard_policy": (AutoShardPolicy, AutoShardPolicy.AUTO), "num_devices": (int, None)}
+    FIELDS: ClassVar[dict[str, tuple[Any, Any]]] = {
+        "auto_shard_policy": (AutoShardPolicy, AutoShardPolicy.AUTO),
+        "num_devices": (int, None),
+    }
 
 
 class OptimizationOptions(_Fields):
     """Which rewrites of a pipeline are on. Source: tf.data.experimental.OptimizationOptions."""
 
-    FIELDS = dict.fromkeys(
+    FIELDS: ClassVar[dict[str, tuple[Any, Any]]] = dict.fromkeys(
         (
             *("apply_default_optimizations", "filter_fusion", "filter_parallelization", "inject_prefetch"),
             *("map_and_batch_fusion", "map_and_filter_fusion", "map_fusion", "map_parallelization"),
@@ -137,19 +140,21 @@ class OptimizationOptions(_Fields):
 class ServiceOptions(_Fields):
     """Options of the data service. Source: tf.data.experimental.ServiceOptions."""
 
-    FIELDS = {"pinned": (bool, None)}
+    FIELDS: ClassVar[dict[str, tuple[Any, Any]]] = {"pinned": (bool, None)}
 
 
 class ThreadingOptions(_Fields):
     """How many threads make elements. Source: tf.data.ThreadingOptions."""
 
-    FIELDS = dict.fromkeys(("max_intra_op_parallelism", "private_threadpool_size"), (int, None))
+    FIELDS: ClassVar[dict[str, tuple[Any, Any]]] = dict.fromkeys(
+        ("max_intra_op_parallelism", "private_threadpool_size"), (int, None)
+    )
 
 
 class Options(_Fields):
     """Options of a dataset: `dataset.with_options(options)`. Source: tf.data.Options."""
 
-    FIELDS = {
+    FIELDS: ClassVar[dict[str, tuple[Any, Any]]] = {
         "autotune": (AutotuneOptions, AutotuneOptions),
         "dataset_name": (str, None),
         "deterministic": (bool, None),
@@ -163,7 +168,10 @@ class Options(_Fields):
         "threading": (ThreadingOptions, ThreadingOptions),
     }
     #: Older names of fields.
-    OLDER = {"experimental_deterministic": "deterministic", "experimental_threading": "threading"}
+    OLDER: ClassVar[dict[str, str]] = {
+        "experimental_deterministic": "deterministic",
+        "experimental_threading": "threading",
+    }
 
     def __getattr__(self, name: str) -> Any:
         return super().__getattr__(self.OLDER.get(name, name))

@@ -16,10 +16,15 @@ import fastgraph
 from fastgraph.api import namespaces
 from fastgraph.errors import NotBuiltError
 
+
+def _words(text: str) -> list[str]:
+    return text.split()
+
+
 #: v1 name -> name of TensorFlow 2 with the same meaning.
 RENAMED: dict[str, str] = dict(
     pair.split(":")
-    for pair in (
+    for pair in _words(
         "OpError:errors.OpError betainc:math.betainc check_numerics:debugging.check_numerics cholesky:linalg.cholesky "
         "cross:linalg.cross data.experimental.DatasetStructure:data.DatasetSpec data.experimental.Structure:TypeSpec "
         "data.experimental.OptionalStructure:OptionalSpec debugging.is_finite:math.is_finite lgamma:math.lgamma "
@@ -53,7 +58,7 @@ RENAMED: dict[str, str] = dict(
         "truncated_normal:random.truncated_normal random_gamma:random.gamma nn.softmax_cross_entropy_with_logits_v2:"
         "nn.softmax_cross_entropy_with_logits depth_to_space:nn.depth_to_space space_to_depth:nn.space_to_depth "
         "nn.max_pool_v2:nn.max_pool nn.avg_pool_v2:nn.avg_pool nn.ctc_loss_v2:nn.ctc_loss"
-    ).split()
+    )
 )
 
 #: v1 name -> [name in TensorFlow 2 and ":"] the parameters in v1's order, "old=new" where the name is another one and
@@ -89,7 +94,7 @@ ARGUMENTS: dict[str, str] = {
     **dict.fromkeys(
         [
             f"{space}reduce_{what}"
-            for what in "all any logsumexp max mean min prod sum".split()
+            for what in _words("all any logsumexp max mean min prod sum")
             for space in ("", "math.")
         ],
         "input_tensor axis keepdims name reduction_indices=axis keep_dims=keepdims",
@@ -155,27 +160,33 @@ ARGUMENTS: dict[str, str] = {
 
 #: What v1_functions.py defines, by the names there ("." is "_").
 FUNCTIONS = frozenset(
-    "Dimension assign assign_add assign_sub data.get_output_classes data.get_output_shapes data.get_output_types "
-    "data.make_one_shot_iterator disable_eager_execution disable_resource_variables disable_tensor_equality "
-    "disable_v2_behavior disable_v2_tensorshape disable_control_flow_v2 enable_control_flow_v2 enable_eager_execution "
-    "enable_resource_variables enable_tensor_equality enable_v2_behavior enable_v2_tensorshape "
-    "executing_eagerly_outside_functions get_default_graph name_scope nn.dropout nn.softmax_cross_entropy_with_logits "
-    "placeholder placeholder_with_default reset_default_graph resource_variables_enabled sparse_placeholder "
-    "control_flow_v2_enabled while_loop logging.set_verbosity logging.get_verbosity".split()
+    _words(
+        "Dimension assign assign_add assign_sub data.get_output_classes data.get_output_shapes data.get_output_types "
+        "data.make_one_shot_iterator disable_eager_execution disable_resource_variables disable_tensor_equality "
+        "disable_v2_behavior disable_v2_tensorshape disable_control_flow_v2 enable_control_flow_v2 "
+        "enable_eager_execution enable_resource_variables enable_tensor_equality enable_v2_behavior "
+        "enable_v2_tensorshape executing_eagerly_outside_functions get_default_graph name_scope nn.dropout "
+        "nn.softmax_cross_entropy_with_logits placeholder placeholder_with_default reset_default_graph "
+        "resource_variables_enabled sparse_placeholder control_flow_v2_enabled while_loop logging.set_verbosity "
+        "logging.get_verbosity"
+    )
 )
 
 #: Names that mean something else in TensorFlow 2, and are not built as TensorFlow 1 has them: what to use.
 DIFFERENT = frozenset(
-    "Variable VariableAggregation constant_initializer ones_initializer zeros_initializer random_normal_initializer "
-    "random_uniform_initializer nn.embedding_lookup nn.embedding_lookup_sparse nn.safe_embedding_lookup_sparse "
-    "nn.ctc_loss nn.ctc_beam_search_decoder nn.dilation2d nn.erosion2d nn.fractional_avg_pool nn.fractional_max_pool "
-    "nn.max_pool_with_argmax nn.nce_loss nn.sampled_softmax_loss nn.batch_norm_with_global_normalization "
-    "nn.space_to_batch image.resize image.crop_and_resize image.draw_bounding_boxes image.extract_glimpse "
-    "image.sample_distorted_bounding_box io.decode_csv io.decode_raw io.parse_example io.parse_single_example "
-    "io.serialize_many_sparse io.serialize_sparse saved_model.load sparse.segment_mean sparse.segment_sqrt_n "
-    "sparse.segment_sum sparse.split strings.split strings.to_hash_bucket summary.audio summary.histogram "
-    "summary.image summary.scalar summary.text summary.SummaryWriter train.Checkpoint test.compute_gradient "
-    "autograph.to_code autograph.to_graph debugging.assert_all_finite debugging.assert_rank_in".split()
+    _words(
+        "Variable VariableAggregation constant_initializer ones_initializer zeros_initializer "
+        "random_normal_initializer random_uniform_initializer nn.embedding_lookup nn.embedding_lookup_sparse "
+        "nn.safe_embedding_lookup_sparse nn.ctc_loss nn.ctc_beam_search_decoder nn.dilation2d nn.erosion2d "
+        "nn.fractional_avg_pool nn.fractional_max_pool nn.max_pool_with_argmax nn.nce_loss nn.sampled_softmax_loss "
+        "nn.batch_norm_with_global_normalization nn.space_to_batch image.resize image.crop_and_resize "
+        "image.draw_bounding_boxes image.extract_glimpse image.sample_distorted_bounding_box io.decode_csv "
+        "io.decode_raw io.parse_example io.parse_single_example io.serialize_many_sparse io.serialize_sparse "
+        "saved_model.load sparse.segment_mean sparse.segment_sqrt_n sparse.segment_sum sparse.split strings.split "
+        "strings.to_hash_bucket summary.audio summary.histogram summary.image summary.scalar summary.text "
+        "summary.SummaryWriter train.Checkpoint test.compute_gradient autograph.to_code autograph.to_graph "
+        "debugging.assert_all_finite debugging.assert_rank_in"
+    )
 )
 
 MODULES = frozenset(
@@ -226,7 +237,7 @@ def value(path: str, name: str) -> Any:
 
 def _reordered(dotted: str) -> Callable[..., Any]:
     """Return TensorFlow 2's function for arguments as TensorFlow 1 has them."""
-    target, colon, rest = ARGUMENTS[dotted].rpartition(":")
+    target, _, rest = ARGUMENTS[dotted].rpartition(":")
     function = operator.attrgetter(target or dotted)(fastgraph)
     parameters = [(old, new if equals else old) for old, equals, new in (w.partition("=") for w in rest.split())]
     names_of = dict(parameters)

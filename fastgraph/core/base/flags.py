@@ -134,7 +134,7 @@ FLAGS: dict[str, Flag] = {
         "FASTGRAPH_DOOR",
         str,
         lambda: None,
-        "set by `python -m fastgraph run`: the interpreter (its sys.prefix) whose processes get fastgraph as tensorflow",
+        "set by `python -m fastgraph run`: the interpreter (sys.prefix) whose processes get fastgraph as tensorflow",
     ),
     "worker": Flag("FASTGRAPH_WORKER", _switch, lambda: True, "compile in another process (0: in this one)"),
     "fuel": Flag("FASTGRAPH_FUEL", _count(0), lambda: None, "stop rewriting graphs after n rules, to bisect a fault"),
