@@ -65,8 +65,8 @@ def test_what_passes_on_tensorflow_passes_behind_the_door(tmp_path: Path) -> Non
     [
         ({"outcome": "skipped", "why": "no GPU"}, "skipped"),
         (
-            {"outcome": "failed", "why": "NotBuiltError: tf.lite is not built yet"},
-            "a name of TensorFlow's that is not built",
+            {"outcome": "failed", "why": "NotBuiltError: tf.tpu is not built yet"},
+            "another name of TensorFlow's that is not built",
         ),
         ({"outcome": "failed", "why": "AssertionError: Not equal to tolerance rtol=1e-06"}, "A DIFFERENT VALUE"),
         ({"outcome": "not run", "why": "timeout of the file"}, "out of time"),
