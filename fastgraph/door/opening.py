@@ -104,7 +104,7 @@ def open_here() -> None:
         )
     if not is_open():
         class_names.apply_to_imported()
-        sys.meta_path.insert(0, Door)  # type: ignore[arg-type]
+        sys.meta_path.insert(0, Door)
 
 
 def environment(variables: dict[str, str]) -> dict[str, str]:

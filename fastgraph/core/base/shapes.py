@@ -391,8 +391,12 @@ class TypeSpec:
 
     __slots__ = ("__weakref__",)
     _is_composite = True
-    _is_open = False  # of a value whose parts a loop that carries it finds out
     _parts_in_list = False  # how outputs are listed that are such values: in a list, or as the parts are
+
+    @property
+    def _is_open(self) -> bool:
+        """Whether the value's parts are not known yet: a loop that carries it finds them out."""
+        return False
 
     @property
     def value_type(self) -> type:

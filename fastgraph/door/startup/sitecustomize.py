@@ -14,10 +14,10 @@ class Threshold:
     """A finder that opens the door when `tensorflow`, or what is installed under that name, is first asked for."""
 
     @classmethod
-    def open(cls):
+    def open(cls) -> None:
         """Put the door itself in this finder's place."""
         if cls in sys.meta_path:
-            sys.meta_path.remove(cls)
+            sys.meta_path.remove(cls)  # type: ignore[arg-type]
             try:
                 import fastgraph  # noqa: F401
             except ModuleNotFoundError as error:
@@ -30,17 +30,17 @@ class Threshold:
             open_here()
 
     @classmethod
-    def find_spec(cls, full, path=None, target=None):
+    def find_spec(cls, full: str, path: object = None, target: object = None) -> object:
         """Open the door for `tensorflow`; find nothing else."""
         if full == "tensorflow":
             cls.open()
             from fastgraph.door.opening import Door
 
-            return Door.find_spec(full, path, target)
+            return Door.find_spec(full, path, target)  # type: ignore[arg-type]
         return None
 
     @classmethod
-    def find_distributions(cls, context=None):
+    def find_distributions(cls, context: object = None) -> object:
         """Open the door for what importlib.metadata asks for."""
         name = getattr(context, "name", None)
         if name is not None and name.lower() != "tensorflow":
@@ -51,11 +51,11 @@ class Threshold:
         return Door.find_distributions(context)
 
 
-def _next_in_line():
+def _next_in_line() -> None:
     """Run the sitecustomize that this one hides, if there is one."""
     this = sys.modules.pop("sitecustomize", None)
     try:
-        import sitecustomize  # noqa: F401
+        import sitecustomize  # type: ignore[import-not-found]  # noqa: F401
     except ModuleNotFoundError as error:
         if error.name != "sitecustomize":
             raise
@@ -66,5 +66,5 @@ def _next_in_line():
 
 sys.path[:] = [path for path in sys.path if os.path.abspath(path) != _FOLDER]
 if os.environ.get("FASTGRAPH_DOOR") == sys.prefix:
-    sys.meta_path.insert(0, Threshold)
+    sys.meta_path.insert(0, Threshold)  # type: ignore[arg-type]
 _next_in_line()
