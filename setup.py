@@ -9,6 +9,7 @@ compile n files at once (default: one per CPU).
 from __future__ import annotations
 
 import os
+import re
 import runpy
 import shlex
 import shutil
@@ -77,8 +78,8 @@ def check_tools() -> None:
         )
 
 
-def generate_loops() -> list[str]:
-    """Write the eager C loops (headers in fastgraph/_generated) and return their paths.
+def generate_loops() -> None:
+    """Write the eager C loops: headers in fastgraph/_generated.
 
     The generator is run by path: it reads the ops' definitions by `ast` and imports nothing of fastgraph.
     """
@@ -86,7 +87,21 @@ def generate_loops() -> list[str]:
     if script.exists():
         GENERATED.mkdir(exist_ok=True)
         runpy.run_path(str(script))["generate"](PACKAGE, GENERATED)
-    return sorted(str(path.relative_to(ROOT)) for path in GENERATED.glob("*.h"))
+
+
+def headers_of(source: Path) -> list[str]:
+    """Return the headers that a .pyx file includes, by way of others too: a change of others does not build it anew."""
+    found: set[Path] = set()
+    new = {source, source.with_suffix(".pxd")}
+    while new:
+        path = new.pop()
+        found.add(path)
+        text = path.read_text(encoding="utf-8") if path.exists() else ""
+        named = re.findall(r'(?:include|from) "([\w./]+\.(?:h|pxi))"', text)
+        named += [f"{module.replace('.', '/')}.pxd" for module in re.findall(r"from fastgraph\.([\w.]+) cimport", text)]
+        places = [folder / name for name in named for folder in (path.parent, PACKAGE, GENERATED)]
+        new |= {place.resolve() for place in places if place.exists()} - found
+    return sorted(str(path.relative_to(ROOT)) for path in found if path.suffix == ".h")
 
 
 def extensions() -> list[Extension]:
@@ -94,7 +109,7 @@ def extensions() -> list[Extension]:
     import numpy
     from Cython.Build import cythonize
 
-    headers = generate_loops() + sorted(str(path.relative_to(ROOT)) for path in PACKAGE.glob("**/*.h"))
+    generate_loops()
     found = []
     for path in sorted(PACKAGE.glob("**/*.pyx")):
         source = path.relative_to(ROOT)
@@ -106,7 +121,7 @@ def extensions() -> list[Extension]:
                 define_macros=[("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION")],
                 extra_compile_args=COMPILE_ARGS,
                 extra_link_args=LINK_ARGS,
-                depends=headers,
+                depends=headers_of(path),
             )
         )
     if not found:

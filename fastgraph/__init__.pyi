@@ -45,8 +45,8 @@ from fastgraph.composites.ragged_tensor import RaggedTensor as RaggedTensor
 from fastgraph.composites.ragged_tensor import RaggedTensorSpec as RaggedTensorSpec
 from fastgraph.composites.sparse_tensor import SparseTensor as SparseTensor
 from fastgraph.composites.sparse_tensor import SparseTensorSpec as SparseTensorSpec
-from fastgraph.composites.symbolic_tensor_array import TensorArraySpec as TensorArraySpec
 from fastgraph.composites.tensor_array import TensorArray as TensorArray
+from fastgraph.composites.tensor_array import TensorArraySpec as TensorArraySpec
 from fastgraph.core.base.dtype import DType as DType
 from fastgraph.core.base.dtype import as_dtype as as_dtype
 from fastgraph.core.base.dtype import bfloat16 as bfloat16
@@ -137,21 +137,72 @@ def Assert(condition: Any, data: Any, summarize: Any = None, name: builtins.str 
 
     Raises: InvalidArgumentError. Source: tf.debugging.Assert."""
 def abs(x: Any, name: builtins.str | None = None) -> Tensor:
-    """Absolute value; modulus of complex numbers. t[*s] -> t[*s], c64[*s] -> f32[*s]. Source: tf.abs."""
+    """Absolute value; modulus of complex numbers. t[*s] -> t[*s], c64[*s] -> f32[*s]. Source: tf.abs.
+
+    Args:
+        x: A tensor of signed numbers.
+
+    Raises:
+        InvalidArgumentError: x is no number, or unsigned.
+
+    Examples:
+        >>> tf.abs([-1.5, 2.0])
+        <tf.Tensor: shape=(2,), dtype=float32, numpy=array([1.5, 2. ], dtype=float32)>
+        >>> tf.abs(tf.constant(3 + 4j))
+        <tf.Tensor: shape=(), dtype=float64, numpy=5.0>"""
 def acos(x: Any, name: str | None = None) -> Tensor:
     """Angle whose cosine is x. f[*s] -> f[*s]. Source: tf.acos."""
 def acosh(x: Any, name: str | None = None) -> Tensor:
     """Number, not negative, whose hyperbolic cosine is x. f[*s] -> f[*s]. Source: tf.acosh."""
 def add(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Sum of x and y; strings are joined. t[*s], t[*s] -> t[*s], broadcasting. Source: tf.add."""
+    """Sum of x and y; strings are joined. t[*s], t[*s] -> t[*s], broadcasting. Source: tf.add.
+
+    Args:
+        x: A tensor of numbers or strings.
+        y: A tensor of the same dtype.
+
+    Raises:
+        InvalidArgumentError: The dtypes differ, or the shapes do not broadcast.
+
+    Examples:
+        >>> tf.add([[1], [2]], [10, 20])
+        <tf.Tensor: shape=(2, 2), dtype=int32, numpy=
+        array([[11, 21],
+               [12, 22]], dtype=int32)>
+        >>> tf.add("ab", "c")
+        <tf.Tensor: shape=(), dtype=string, numpy=b'abc'>"""
 def add_n(inputs: Any, name: builtins.str | None = None) -> Tensor:
     """Sum of tensors of one shape, of anything that gives them one by one. t[*s]... -> t[*s].
 
-    Raises: ValueError for an empty list; InvalidArgumentError if shapes differ. Source: tf.add_n."""
+    Args:
+        inputs: Tensors of numbers of one shape and dtype, or IndexedSlices; at least one.
+
+    Raises:
+        ValueError: There is none.
+        InvalidArgumentError: Shapes or dtypes differ.
+
+    Examples:
+        >>> tf.add_n([[1, 2], [10, 20], [100, 200]])
+        <tf.Tensor: shape=(2,), dtype=int32, numpy=array([111, 222], dtype=int32)>
+
+    Source: tf.add_n."""
 def argmax(input: Any, axis: Any = None, output_type: Any = ..., name: builtins.str | None = None) -> Tensor:
     """Position of the greatest element along `axis` (None: 0), the first of several. t[*s] -> i64[*r].
 
-    Raises: InvalidArgumentError for an axis out of range, or no elements. Source: tf.argmax."""
+    Args:
+        input: A tensor of numbers or bools.
+        axis: An int, or a tensor that holds one.
+        output_type: int64, int32, int16 or uint16.
+
+    Raises:
+        InvalidArgumentError: There is no such axis, or there are no elements along it.
+
+    Examples:
+        >>> scores = tf.constant([[0.1, 0.7, 0.2], [0.5, 0.2, 0.3]])
+        >>> tf.argmax(scores, axis=-1)
+        <tf.Tensor: shape=(2,), dtype=int64, numpy=array([1, 0])>
+
+    Source: tf.argmax."""
 def argmin(input: Any, axis: Any = None, output_type: Any = ..., name: builtins.str | None = None) -> Tensor:
     """Position of the least element along `axis` (None: 0), the first of several. t[*s] -> i64[*r].
 
@@ -210,11 +261,37 @@ def broadcast_static_shape(shape_x: Any, shape_y: Any) -> Any:
 def broadcast_to(input: Any, shape: Any, name: builtins.str | None = None) -> Tensor:
     """input repeated along axes of size 1 and new leading axes to `shape`. t[*s] -> t[*shape].
 
-    Raises: InvalidArgumentError if it cannot be. Source: tf.broadcast_to."""
+    Args:
+        input: The tensor.
+        shape: The extents of the result: a list of ints or an integer tensor.
+
+    Raises:
+        InvalidArgumentError: An extent of the input is neither 1 nor that of the result.
+
+    Examples:
+        >>> tf.broadcast_to([[1], [2]], [2, 3])
+        <tf.Tensor: shape=(2, 3), dtype=int32, numpy=
+        array([[1, 1, 1],
+               [2, 2, 2]], dtype=int32)>
+
+    Source: tf.broadcast_to."""
 def cast(x: Any, dtype: Any, name: builtins.str | None = None) -> Tensor:
     """x with elements of `dtype`: floats are cut off to integers, anything but 0 is True. t[*s] -> dtype[*s].
 
-    Raises: UnimplementedError between strings and numbers. Source: tf.cast."""
+    Args:
+        x: A tensor, or sparse or indexed parts of one, whose values are cast.
+        dtype: The dtype wanted; one that x has already costs nothing.
+
+    Raises:
+        UnimplementedError: One dtype is a string's, the other is not.
+
+    Examples:
+        >>> tf.cast([1.9, -1.9, 0.0], tf.int32)
+        <tf.Tensor: shape=(3,), dtype=int32, numpy=array([ 1, -1,  0], dtype=int32)>
+        >>> tf.cast([0, 3], tf.bool)
+        <tf.Tensor: shape=(2,), dtype=bool, numpy=array([False,  True])>
+
+    Source: tf.cast."""
 def clip_by_global_norm(t_list: Any, clip_norm: Any, use_norm: Any = None, name: builtins.str | None = None) -> Any:
     """A list of tensors, scaled down together where their common norm is above clip_norm; and that norm.
 
@@ -226,7 +303,20 @@ def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: builtins.str | 
 def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: builtins.str | None = None) -> Tensor:
     """t limited to [clip_value_min, clip_value_max]; NaN stays. t[*s] -> t[*s].
 
-    Raises: ValueError for limits that would make it larger. Source: tf.clip_by_value."""
+    Args:
+        t: A tensor of real numbers, or IndexedSlices.
+        clip_value_min: The least that stays as it is, of t's dtype; it broadcasts.
+        clip_value_max: The greatest.
+
+    Raises:
+        ValueError: The limits would make it larger.
+        InvalidArgumentError: Dtypes differ, or shapes do not broadcast.
+
+    Examples:
+        >>> tf.clip_by_value([-3.0, 0.5, 7.0], -1.0, 1.0)
+        <tf.Tensor: shape=(3,), dtype=float32, numpy=array([-1. ,  0.5,  1. ], dtype=float32)>
+
+    Source: tf.clip_by_value."""
 def complex(real: Any, imag: Any, name: builtins.str | None = None) -> Tensor:
     """real + i * imag. f32[*s], f32[*s] -> c64[*s]; f64 -> c128.
 
@@ -234,7 +324,23 @@ def complex(real: Any, imag: Any, name: builtins.str | None = None) -> Tensor:
 def concat(values: Any, axis: Any, name: builtins.str | None = 'concat') -> Tensor:
     """values one after the other along `axis`. t[*s]... -> t[*r].
 
-    Raises: InvalidArgumentError if the other extents differ. Source: tf.concat."""
+    Args:
+        values: A list of tensors of one dtype and rank, equal in all extents but that of `axis`.
+        axis: The axis that grows, from -rank to rank - 1.
+
+    Raises:
+        InvalidArgumentError: The ranks, dtypes or other extents differ, or there is no such axis.
+
+    Examples:
+        >>> tf.concat([[[1, 2]], [[3, 4], [5, 6]]], axis=0)
+        <tf.Tensor: shape=(3, 2), dtype=int32, numpy=
+        array([[1, 2],
+               [3, 4],
+               [5, 6]], dtype=int32)>
+        >>> tf.concat([[[1, 2]], [[3]]], axis=1)
+        <tf.Tensor: shape=(1, 3), dtype=int32, numpy=array([[1, 2, 3]], dtype=int32)>
+
+    Source: tf.concat."""
 def cos(x: Any, name: str | None = None) -> Tensor:
     """Cosine of x, in radians. f[*s] -> f[*s]. Source: tf.cos."""
 def cosh(x: Any, name: str | None = None) -> Tensor:
@@ -275,13 +381,50 @@ def ensure_shape(x: Any, shape: Any, name: builtins.str | None = None) -> Tensor
 
     Raises: InvalidArgumentError at run time, ValueError while tracing, if it is another. Source: tf.ensure_shape."""
 def equal(x: Any, y: Any, name: builtins.str | None = None) -> Tensor:
-    """Whether x == y. t[*s], t[*s] -> bool[*s], broadcasting. Source: tf.equal."""
+    """Whether x == y. t[*s], t[*s] -> bool[*s], broadcasting. Source: tf.equal.
+
+    Args:
+        x: A tensor of any dtype.
+        y: A tensor of the same dtype.
+
+    Raises:
+        InvalidArgumentError: The dtypes differ, or the shapes do not broadcast.
+
+    Examples:
+        >>> tf.equal([1, 2, 3], 2)
+        <tf.Tensor: shape=(3,), dtype=bool, numpy=array([False,  True, False])>
+        >>> tf.equal([1, 2], [1, 2, 3])
+        Traceback (most recent call last):
+            ...
+        fastgraph.errors.InvalidArgumentError: ...Incompatible shapes: [2] vs. [3]..."""
 def exp(x: Any, name: str | None = None) -> Tensor:
-    """e to the power of x. f[*s] -> f[*s]. Source: tf.exp."""
+    """e to the power of x. f[*s] -> f[*s]. Source: tf.exp.
+
+    Args:
+        x: A tensor of floating or complex numbers.
+
+    Raises:
+        InvalidArgumentError: x is of another dtype: `tf.cast` it first.
+
+    Examples:
+        >>> tf.exp([0.0, float("-inf"), 100.0])
+        <tf.Tensor: shape=(3,), dtype=float32, numpy=array([ 1.,  0., inf], dtype=float32)>"""
 def expand_dims(input: Any, axis: Any, name: builtins.str | None = None) -> Tensor:
     """input with a new axis of size 1 at position `axis`. t[*s] -> t[*s with a one].
 
-    Raises: InvalidArgumentError if there is no such position. Source: tf.expand_dims."""
+    Args:
+        input: The tensor.
+        axis: Where the new axis stands in the result; -1: behind all others.
+
+    Raises:
+        InvalidArgumentError: There is no such position.
+
+    Examples:
+        >>> image = tf.zeros([28, 28])
+        >>> tf.expand_dims(image, 0).shape, tf.expand_dims(image, -1).shape
+        (TensorShape([1, 28, 28]), TensorShape([28, 28, 1]))
+
+    Source: tf.expand_dims."""
 def extract_volume_patches(input: Any, ksizes: Any, strides: Any, padding: builtins.str, name: builtins.str | None = None) -> Tensor:
     """The elements of each window of a volume as channels, 0 outside. t[n, d, h, w, c] -> t[n, *o, prod(k) * c].
 
@@ -290,7 +433,24 @@ def extract_volume_patches(input: Any, ksizes: Any, strides: Any, padding: built
 def eye(num_rows: Any, num_columns: Any = None, batch_shape: Any = None, dtype: Any = ..., name: builtins.str | None = None) -> Tensor:
     """Ones on the diagonal of zeros, as often as batch_shape says. -> dtype[*batch_shape, rows, columns].
 
-    Raises: InvalidArgumentError for a negative size. Source: tf.eye."""
+    Args:
+        num_rows: How many rows.
+        num_columns: How many columns; None: as many as rows.
+        batch_shape: The leading extents; None: there are none.
+        dtype: A dtype of numbers, or bool.
+
+    Raises:
+        InvalidArgumentError: A size is negative.
+
+    Examples:
+        >>> tf.eye(2)
+        <tf.Tensor: shape=(2, 2), dtype=float32, numpy=
+        array([[1., 0.],
+               [0., 1.]], dtype=float32)>
+        >>> tf.eye(2, 3, batch_shape=[5]).shape
+        TensorShape([5, 2, 3])
+
+    Source: tf.eye."""
 def fftnd(input_tensor: Any, fft_length: Any = None, axes: Any = None, norm: builtins.str | None = None, name: builtins.str | None = None) -> Tensor:
     """The Fourier transform over `axes` (the last ones), brought to fft_length and scaled as `norm` says. t[*s] -> t[*r]. Raises: InvalidArgumentError for axes out of range.
 
@@ -298,13 +458,53 @@ def fftnd(input_tensor: Any, fft_length: Any = None, axes: Any = None, norm: bui
 def fill(dims: Any, value: Any, name: builtins.str | None = None) -> Tensor:
     """A tensor of shape `dims` with the scalar `value` everywhere. t[] -> t[*dims].
 
-    Raises: InvalidArgumentError for a negative extent or too many elements. Source: tf.fill."""
+    Args:
+        dims: The extents: a list of ints or an integer tensor.
+        value: A scalar of any dtype.
+
+    Raises:
+        InvalidArgumentError: An extent is negative, there are too many elements, or the value is no scalar.
+
+    Examples:
+        >>> tf.fill([2, 2], 7)
+        <tf.Tensor: shape=(2, 2), dtype=int32, numpy=
+        array([[7, 7],
+               [7, 7]], dtype=int32)>
+
+    Source: tf.fill."""
 def floor(x: Any, name: str | None = None) -> Tensor:
-    """The greatest whole number not above x. f[*s] -> f[*s]. Source: tf.floor."""
+    """The greatest whole number not above x. f[*s] -> f[*s]. Source: tf.floor.
+
+    Args:
+        x: A floating tensor.
+
+    Raises:
+        InvalidArgumentError: x is of another dtype.
+
+    Examples:
+        >>> tf.floor([1.7, -1.2])
+        <tf.Tensor: shape=(2,), dtype=float32, numpy=array([ 1., -2.], dtype=float32)>"""
 def gather(params: Any, indices: Any, validate_indices: Any = None, axis: Any = None, batch_dims: builtins.int = 0, name: builtins.str | None = None) -> Tensor:
     """Slices of params along `axis` at indices. t[*p], i[*q] -> t[*p before axis, *q, *p after axis].
 
-    Raises: InvalidArgumentError for an index out of range. Source: tf.gather."""
+    Args:
+        params: The tensor that slices are taken of.
+        indices: int32 or int64, from 0 to the extent of `axis` - 1.
+        validate_indices: Taken and without effect: they always are.
+        axis: The axis of params; None: `batch_dims`.
+        batch_dims: How many leading axes params and indices share: one choice for each of their elements.
+
+    Raises:
+        InvalidArgumentError: An index is out of range, or the leading axes differ.
+
+    Examples:
+        >>> tf.gather([10, 20, 30], [2, 0])
+        <tf.Tensor: shape=(2,), dtype=int32, numpy=array([30, 10], dtype=int32)>
+        >>> scores = tf.constant([[0.1, 0.9], [0.8, 0.2]])
+        >>> tf.gather(scores, [1, 0], batch_dims=1)
+        <tf.Tensor: shape=(2,), dtype=float32, numpy=array([0.9, 0.8], dtype=float32)>
+
+    Source: tf.gather."""
 def gather_nd(params: Any, indices: Any, batch_dims: Any = 0, name: builtins.str | None = None, bad_indices_policy: builtins.str = '') -> Tensor:
     """The slices of params at the index vectors in the last axis of indices. t[*b, *p], i[*b, *q, d] -> t[*b, *q, *r].
 
@@ -330,7 +530,16 @@ def histogram_fixed_width_bins(values: Any, value_range: Any, nbins: Any = 100, 
     Raises: InvalidArgumentError for a range that does not rise, no bins, or values that are not real. Source:
     tf.histogram_fixed_width_bins."""
 def identity(input: Any, name: str | None = None) -> Tensor:
-    """The input itself. t[*s] -> t[*s]. Source: tf.identity."""
+    """The input itself. t[*s] -> t[*s]. Source: tf.identity.
+
+    Args:
+        input: A tensor; of a Variable, what it holds now.
+
+    Examples:
+        >>> v = tf.Variable(1.0)
+        >>> before = tf.identity(v)
+        >>> v.assign(2.0).numpy(), before.numpy()
+        (np.float32(2.0), np.float32(1.0))"""
 def identity_n(input: Any, name: builtins.str | None = None) -> builtins.list[Tensor]:
     """The tensors of a list themselves. t[*s]... -> [t[*s], ...].
 
@@ -350,8 +559,25 @@ def less_equal(x: Any, y: Any, name: str | None = None) -> Tensor:
 def linspace(start: Any, stop: Any, num: Any, name: builtins.str | None = None, axis: Any = 0) -> Tensor:
     """num numbers from start to stop, evenly spaced, along a new axis. t[*s], t[*s] -> t[*s with num].
 
-    Integers of up to 16 bits give float32, wider ones float64. start and stop broadcast.
-    Raises: ValueError if they differ in dtype. Source: tf.linspace."""
+    Args:
+        start: The first. Integers of up to 16 bits give float32, wider ones float64.
+        stop: The last; start and stop broadcast.
+        num: How many.
+        axis: Where the new axis stands.
+
+    Raises:
+        ValueError: start and stop differ in dtype.
+
+    Examples:
+        >>> tf.linspace(0.0, 1.0, 5)
+        <tf.Tensor: shape=(5,), dtype=float32, numpy=array([0.  , 0.25, 0.5 , 0.75, 1.  ], dtype=float32)>
+        >>> tf.linspace([0.0, 10.0], [1.0, 20.0], 3)
+        <tf.Tensor: shape=(3, 2), dtype=float32, numpy=
+        array([[ 0. , 10. ],
+               [ 0.5, 15. ],
+               [ 1. , 20. ]], dtype=float32)>
+
+    Source: tf.linspace."""
 def logical_and(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Whether both hold. bool[*s], bool[*s] -> bool[*s], broadcasting. Source: tf.logical_and."""
 def logical_not(x: Any, name: str | None = None) -> Tensor:
@@ -361,19 +587,67 @@ def logical_or(x: Any, y: Any, name: str | None = None) -> Tensor:
 def matmul(a: Any, b: Any, transpose_a: builtins.bool = False, transpose_b: builtins.bool = False, adjoint_a: builtins.bool = False, adjoint_b: builtins.bool = False, a_is_sparse: builtins.bool = False, b_is_sparse: builtins.bool = False, output_type: Any = None, grad_a: Any = False, grad_b: Any = False, name: builtins.str | None = None) -> Tensor:
     """Product of the matrices in the last two axes; the others are batches and broadcast.
 
-    t[*b, m, k], t[*b, k, n] -> t[*b, m, n]. Operands can be transposed or, with `adjoint`, conjugated as well. bfloat16
-    and float32 give float32; with `output_type` int8 and uint8 give int32, these and bfloat16 bfloat16, and halves what
-    is wider. Raises: InvalidArgumentError for shapes that do not fit. Source: tf.matmul."""
+    t[*b, m, k], t[*b, k, n] -> t[*b, m, n].
+
+    Args:
+        a: Matrices of numbers, of rank 2 or more.
+        b: Matrices of the same dtype; bfloat16 beside float32 gives float32.
+        transpose_a, transpose_b: Whether an operand is transposed first.
+        adjoint_a, adjoint_b: Whether it is transposed and conjugated.
+        a_is_sparse, b_is_sparse: Hints for matrices with many zeros.
+        output_type: int32 for int8 and uint8; bfloat16 for these and bfloat16; halves for what is wider. None: a's.
+        grad_a, grad_b: Taken, as TensorFlow does.
+
+    Raises:
+        InvalidArgumentError: The shapes or dtypes do not fit.
+        ValueError: One operand is to be both transposed and adjoint.
+
+    Examples:
+        >>> tf.matmul([[1.0, 2.0]], [[3.0], [4.0]])
+        <tf.Tensor: shape=(1, 1), dtype=float32, numpy=array([[11.]], dtype=float32)>
+        >>> batch = tf.ones([10, 2, 3])
+        >>> tf.matmul(batch, batch, transpose_b=True).shape
+        TensorShape([10, 2, 2])
+        >>> tf.matmul([[1.0, 2.0]], [[3.0, 4.0]])
+        Traceback (most recent call last):
+            ...
+        fastgraph.errors.InvalidArgumentError: ...Matrix size-incompatible: In[0]: [1,2], In[1]: [1,2]...
+
+    Source: tf.matmul."""
 def matrix_square_root(input: Any, name: str | None = None) -> Tensor:
     """R with R R = input, of whose eigenvalues none has a negative real part; NaN where there is none of this dtype.
 
     t[*b, n, n] -> t[*b, n, n]. Raises: InvalidArgumentError for what is not square. Source: tf.linalg.sqrtm."""
 def maximum(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """The larger of x and y; NaN if either is. t[*s], t[*s] -> t[*s], broadcasting. Source: tf.maximum."""
+    """The larger of x and y; NaN if either is. t[*s], t[*s] -> t[*s], broadcasting. Source: tf.maximum.
+
+    Args:
+        x: A tensor of real numbers.
+        y: A tensor of the same dtype.
+
+    Raises:
+        InvalidArgumentError: The dtypes differ, or the shapes do not broadcast.
+
+    Examples:
+        >>> tf.maximum([1, 5, 3], 2)
+        <tf.Tensor: shape=(3,), dtype=int32, numpy=array([2, 5, 3], dtype=int32)>"""
 def meshgrid(*args: Any, **kwargs: Any) -> Any:
     """Vectors repeated to grids of coordinates; indexing "xy" (first two swapped) or "ij". Source: tf.meshgrid."""
 def minimum(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """The smaller of x and y; NaN if either is. t[*s], t[*s] -> t[*s], broadcasting. Source: tf.minimum."""
+    """The smaller of x and y; NaN if either is. t[*s], t[*s] -> t[*s], broadcasting. Source: tf.minimum.
+
+    Args:
+        x: A tensor of real numbers.
+        y: A tensor of the same dtype.
+
+    Raises:
+        InvalidArgumentError: The dtypes differ, or the shapes do not broadcast.
+
+    Examples:
+        >>> tf.minimum([[1], [5]], [2, 4])
+        <tf.Tensor: shape=(2, 2), dtype=int32, numpy=
+        array([[1, 1],
+               [2, 4]], dtype=int32)>"""
 def multiply(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Product of x and y, element by element. t[*s], t[*s] -> t[*s], broadcasting. Source: tf.multiply."""
 def negative(x: Any, name: str | None = None) -> Tensor:
@@ -384,7 +658,7 @@ def norm(tensor: Any, ord: Any = 'euclidean', axis: Any = None, keepdims: builti
     """Norm of vectors along `axis` (None: of all elements): "euclidean", 1, 2, inf or another p. f[*s] -> f[*r].
 
     With two axes, of matrices: "fro", 1, 2 (the greatest singular value) or inf. Raises: ValueError for other norms or
-    axes; NotImplementedError for the norm 2 of a tensor of unknown rank. Source: tf.norm."""
+    axes. Source: tf.norm."""
 def not_equal(x: Any, y: Any, name: builtins.str | None = None) -> Tensor:
     """Whether x != y; NaN differs from all. t[*s], t[*s] -> bool[*s], broadcasting. Source: tf.not_equal."""
 def numpy_function(func: Any = None, inp: Any = None, Tout: Any = None, stateful: builtins.bool = True, name: builtins.str | None = None) -> Any:
@@ -397,20 +671,85 @@ def numpy_function(func: Any = None, inp: Any = None, Tout: Any = None, stateful
 def one_hot(indices: Any, depth: Any, on_value: Any = None, off_value: Any = None, axis: Any = None, dtype: Any = None, name: builtins.str | None = None) -> Tensor:
     """on_value (1) at the index, off_value (0) elsewhere, along a new axis of size depth. i[*s] -> t[*s with depth].
 
-    An index out of range gives off_value everywhere.
-    Raises: InvalidArgumentError for a negative depth; TypeError if the values' dtypes differ. Source: tf.one_hot."""
+    Args:
+        indices: Integers; one that is out of range gives off_value everywhere.
+        depth: The size of the new axis.
+        on_value: None: 1.
+        off_value: None: 0.
+        axis: Where the new axis stands; None: last.
+        dtype: The result's; None: that of the values, or float32.
+
+    Raises:
+        InvalidArgumentError: depth is negative.
+        TypeError: The values' dtypes differ.
+
+    Examples:
+        >>> tf.one_hot([0, 2, 5], depth=3)
+        <tf.Tensor: shape=(3, 3), dtype=float32, numpy=
+        array([[1., 0., 0.],
+               [0., 0., 1.],
+               [0., 0., 0.]], dtype=float32)>
+
+    Source: tf.one_hot."""
 def ones(shape: Any, dtype: Any = ..., name: builtins.str | None = None, layout: Any = None) -> Tensor:
     """Ones of `shape`. -> dtype[*shape].
 
-    Raises: TypeError for strings; InvalidArgumentError for a negative extent. Source: tf.ones."""
+    Args:
+        shape: The extents: a list of ints, a TensorShape, or an integer tensor.
+        dtype: A dtype of numbers, or bool.
+        layout: None; others are refused.
+
+    Raises:
+        TypeError: The dtype is a string's.
+        InvalidArgumentError: An extent is negative.
+
+    Examples:
+        >>> tf.ones([2, 3])
+        <tf.Tensor: shape=(2, 3), dtype=float32, numpy=
+        array([[1., 1., 1.],
+               [1., 1., 1.]], dtype=float32)>
+        >>> tf.ones([], tf.int64)
+        <tf.Tensor: shape=(), dtype=int64, numpy=1>
+
+    Source: tf.ones."""
 def ones_like(input: Any, dtype: Any = None, name: builtins.str | None = None, layout: Any = None) -> Tensor:
     """Ones of the shape of input. t[*s] -> t[*s] or dtype[*s].
 
-    Raises: ValueError for a layout. Source: tf.ones_like."""
+    Args:
+        input: Whose shape the result has.
+        dtype: The result's dtype; None: the input's.
+        layout: None.
+
+    Raises:
+        ValueError: There is a layout.
+
+    Examples:
+        >>> tf.ones_like([0.5, 1.5])
+        <tf.Tensor: shape=(2,), dtype=float32, numpy=array([1., 1.], dtype=float32)>
+
+    Source: tf.ones_like."""
 def pad(tensor: Any, paddings: Any, mode: builtins.str = 'CONSTANT', constant_values: Any = 0, name: builtins.str | None = None) -> Tensor:
     """tensor with paddings[i] elements before and after along axis i: a constant, or itself mirrored. t[*s] -> t[*r].
 
-    Raises: InvalidArgumentError for paddings that do not fit; ValueError for an unknown mode. Source: tf.pad."""
+    Args:
+        tensor: The tensor.
+        paddings: i[rank, 2]: for each axis how many before, how many after.
+        mode: "CONSTANT"; "REFLECT": mirrored without the element at the border; "SYMMETRIC": with it.
+        constant_values: The constant, of the tensor's dtype.
+
+    Raises:
+        InvalidArgumentError: The paddings do not fit.
+        ValueError: There is no such mode.
+
+    Examples:
+        >>> tf.pad([1, 2, 3], [[1, 2]])
+        <tf.Tensor: shape=(6,), dtype=int32, numpy=array([0, 1, 2, 3, 0, 0], dtype=int32)>
+        >>> tf.pad([1, 2, 3], [[2, 0]], mode="REFLECT")
+        <tf.Tensor: shape=(5,), dtype=int32, numpy=array([3, 2, 1, 2, 3], dtype=int32)>
+        >>> tf.pad([1, 2, 3], [[2, 0]], mode="SYMMETRIC")
+        <tf.Tensor: shape=(5,), dtype=int32, numpy=array([2, 1, 1, 2, 3], dtype=int32)>
+
+    Source: tf.pad."""
 def parallel_stack(values: Any, name: builtins.str | None = 'parallel_stack') -> Tensor:
     """Tensors of one shape along a new first axis, in graphs only. t[*s]... -> t[n, *s].
 
@@ -435,49 +774,162 @@ def py_function(func: Any = None, inp: Any = None, Tout: Any = None, name: built
 def range(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: builtins.str | None = 'range') -> Tensor:
     """start (0), start + delta, ... up to but without limit. t[], t[], t[] -> t[n].
 
-    The dtype is the widest of the arguments', in the order int32, int64, float32, float64.
-    Raises: InvalidArgumentError for a delta of 0 or of the wrong sign. Source: tf.range."""
+    Args:
+        start: The first number; of one argument alone: the limit.
+        limit: What the numbers stay below, or above if delta is negative.
+        delta: From each number to the next.
+        dtype: The result's; None: the widest of the arguments', in the order int32, int64, float32, float64.
+
+    Raises:
+        InvalidArgumentError: delta is 0 or of the wrong sign.
+
+    Examples:
+        >>> tf.range(4)
+        <tf.Tensor: shape=(4,), dtype=int32, numpy=array([0, 1, 2, 3], dtype=int32)>
+        >>> tf.range(10, 4, -2)
+        <tf.Tensor: shape=(3,), dtype=int32, numpy=array([10,  8,  6], dtype=int32)>
+        >>> tf.range(0, 1, 0.25)
+        <tf.Tensor: shape=(4,), dtype=float32, numpy=array([0.  , 0.25, 0.5 , 0.75], dtype=float32)>
+
+    Source: tf.range."""
 def rank(input: Any, name: str | None = None) -> Tensor:
-    """The number of axes of input. t[*s] -> i32[]. Source: tf.rank."""
+    """The number of axes of input. t[*s] -> i32[]. Source: tf.rank.
+
+    Args:
+        input: A tensor.
+
+    Examples:
+        >>> tf.rank([[1, 2, 3]])
+        <tf.Tensor: shape=(), dtype=int32, numpy=2>"""
 def realdiv(x: Any, y: Any, name: builtins.str | None = None) -> Tensor:
     """Quotient x / y of floats or complex numbers. f[*s], f[*s] -> f[*s], broadcasting. Source: tf.realdiv."""
 def reduce_all(input_tensor: Any, axis: Any = None, keepdims: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
-    """Whether all elements hold along `axis` (an int, a list of them, or None: all axes). t[*s] -> t[*r].
+    """Whether all elements hold along `axis`. t[*s] -> t[*r].
 
-    Axes reduced away are dropped, or kept with size 1 with `keepdims`.
-    Raises: InvalidArgumentError for an axis out of range or named twice. Source: tf.reduce_all."""
+    Args:
+        input_tensor: A tensor of bools.
+        axis: An int, a list of them, or None: all axes.
+        keepdims: Whether axes reduced away stay, with size 1; else they are dropped.
+
+    Raises:
+        InvalidArgumentError: An axis is out of range or named twice, or the dtype is another.
+
+    Examples:
+        >>> x = tf.constant([[0.5, -1.0], [2.0, 3.0]])
+        >>> tf.reduce_all(x > 0, axis=1)
+        <tf.Tensor: shape=(2,), dtype=bool, numpy=array([False,  True])>
+        >>> bool(tf.reduce_all(x > -2))
+        True
+
+    Source: tf.reduce_all."""
 def reduce_any(input_tensor: Any, axis: Any = None, keepdims: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
-    """Whether any element holds along `axis` (an int, a list of them, or None: all axes). t[*s] -> t[*r].
+    """Whether any element holds along `axis`. t[*s] -> t[*r].
 
-    Axes reduced away are dropped, or kept with size 1 with `keepdims`.
-    Raises: InvalidArgumentError for an axis out of range or named twice. Source: tf.reduce_any."""
+    Args:
+        input_tensor: A tensor of bools.
+        axis: An int, a list of them, or None: all axes.
+        keepdims: Whether axes reduced away stay, with size 1; else they are dropped.
+
+    Raises:
+        InvalidArgumentError: An axis is out of range or named twice, or the dtype is another.
+
+    Examples:
+        >>> x = tf.constant([[0.5, -1.0], [2.0, 3.0]])
+        >>> tf.reduce_any(x < 0, axis=1)
+        <tf.Tensor: shape=(2,), dtype=bool, numpy=array([ True, False])>
+
+    Source: tf.reduce_any."""
 def reduce_logsumexp(input_tensor: Any, axis: Any = None, keepdims: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
     """log(sum(exp(x))) along `axis`, without overflow. f[*s] -> f[*r]. Source: tf.reduce_logsumexp."""
 def reduce_max(input_tensor: Any, axis: Any = None, keepdims: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
-    """Greatest element along `axis` (an int, a list of them, or None: all axes). t[*s] -> t[*r].
+    """Greatest element along `axis`. t[*s] -> t[*r].
 
-    Axes reduced away are dropped, or kept with size 1 with `keepdims`.
-    Raises: InvalidArgumentError for an axis out of range or named twice. Source: tf.reduce_max."""
+    Args:
+        input_tensor: A tensor of real numbers.
+        axis: An int, a list of them, or None: all axes.
+        keepdims: Whether axes reduced away stay, with size 1; else they are dropped.
+
+    Raises:
+        InvalidArgumentError: An axis is out of range or named twice, or the dtype is another.
+
+    Examples:
+        >>> tf.reduce_max([[1, 7], [5, 3]], axis=1)
+        <tf.Tensor: shape=(2,), dtype=int32, numpy=array([7, 5], dtype=int32)>
+        >>> float(tf.reduce_max(tf.zeros([0])))
+        -inf
+
+    Source: tf.reduce_max."""
 def reduce_mean(input_tensor: Any, axis: Any = None, keepdims: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
-    """Mean of the elements (of integers cut off towards zero) along `axis` (an int, a list of them, or None: all axes). t[*s] -> t[*r].
+    """Mean of the elements (of integers cut off towards zero) along `axis`. t[*s] -> t[*r].
 
-    Axes reduced away are dropped, or kept with size 1 with `keepdims`.
-    Raises: InvalidArgumentError for an axis out of range or named twice. Source: tf.reduce_mean."""
+    Args:
+        input_tensor: A tensor of numbers.
+        axis: An int, a list of them, or None: all axes.
+        keepdims: Whether axes reduced away stay, with size 1; else they are dropped.
+
+    Raises:
+        InvalidArgumentError: An axis is out of range or named twice, or the dtype is another.
+
+    Examples:
+        >>> tf.reduce_mean([[1.0, 2.0], [5.0, 8.0]], axis=0)
+        <tf.Tensor: shape=(2,), dtype=float32, numpy=array([3., 5.], dtype=float32)>
+        >>> int(tf.reduce_mean([1, 2])), float(tf.reduce_mean([1.0, 2.0]))
+        (1, 1.5)
+
+    Source: tf.reduce_mean."""
 def reduce_min(input_tensor: Any, axis: Any = None, keepdims: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
-    """Least element along `axis` (an int, a list of them, or None: all axes). t[*s] -> t[*r].
+    """Least element along `axis`. t[*s] -> t[*r].
 
-    Axes reduced away are dropped, or kept with size 1 with `keepdims`.
-    Raises: InvalidArgumentError for an axis out of range or named twice. Source: tf.reduce_min."""
+    Args:
+        input_tensor: A tensor of real numbers.
+        axis: An int, a list of them, or None: all axes.
+        keepdims: Whether axes reduced away stay, with size 1; else they are dropped.
+
+    Raises:
+        InvalidArgumentError: An axis is out of range or named twice, or the dtype is another.
+
+    Examples:
+        >>> tf.reduce_min([[1, 7], [5, 3]], axis=0)
+        <tf.Tensor: shape=(2,), dtype=int32, numpy=array([1, 3], dtype=int32)>
+
+    Source: tf.reduce_min."""
 def reduce_prod(input_tensor: Any, axis: Any = None, keepdims: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
-    """Product of the elements along `axis` (an int, a list of them, or None: all axes). t[*s] -> t[*r].
+    """Product of the elements along `axis`. t[*s] -> t[*r].
 
-    Axes reduced away are dropped, or kept with size 1 with `keepdims`.
-    Raises: InvalidArgumentError for an axis out of range or named twice. Source: tf.reduce_prod."""
+    Args:
+        input_tensor: A tensor of numbers.
+        axis: An int, a list of them, or None: all axes.
+        keepdims: Whether axes reduced away stay, with size 1; else they are dropped.
+
+    Raises:
+        InvalidArgumentError: An axis is out of range or named twice, or the dtype is another.
+
+    Examples:
+        >>> tf.reduce_prod([[1, 2, 3], [4, 5, 6]], axis=1)
+        <tf.Tensor: shape=(2,), dtype=int32, numpy=array([  6, 120], dtype=int32)>
+        >>> int(tf.reduce_prod(tf.zeros([0], tf.int32)))
+        1
+
+    Source: tf.reduce_prod."""
 def reduce_sum(input_tensor: Any, axis: Any = None, keepdims: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
-    """Sum of the elements along `axis` (an int, a list of them, or None: all axes). t[*s] -> t[*r].
+    """Sum of the elements along `axis`. t[*s] -> t[*r].
 
-    Axes reduced away are dropped, or kept with size 1 with `keepdims`.
-    Raises: InvalidArgumentError for an axis out of range or named twice. Source: tf.reduce_sum."""
+    Args:
+        input_tensor: A tensor of numbers.
+        axis: An int, a list of them, or None: all axes.
+        keepdims: Whether axes reduced away stay, with size 1; else they are dropped.
+
+    Raises:
+        InvalidArgumentError: An axis is out of range or named twice, or the dtype is another.
+
+    Examples:
+        >>> x = tf.constant([[1, 2, 3], [4, 5, 6]])
+        >>> tf.reduce_sum(x, axis=1)
+        <tf.Tensor: shape=(2,), dtype=int32, numpy=array([ 6, 15], dtype=int32)>
+        >>> int(tf.reduce_sum(x)), tf.reduce_sum(x, 0, keepdims=True).shape
+        (21, TensorShape([1, 3]))
+
+    Source: tf.reduce_sum."""
 def repeat(input: Any, repeats: Any, axis: Any = None, name: builtins.str | None = None) -> Tensor:
     """Each element (or slice along `axis`) `repeats` times. t[*s] -> t[*r].
 
@@ -490,8 +942,26 @@ def required_space_to_batch_paddings(input_shape: Any, block_shape: Any, base_pa
 def reshape(tensor: Any, shape: Any, name: builtins.str | None = None) -> Tensor:
     """The elements in row-major order in another shape. t[*s] -> t[*shape].
 
-    One extent may be -1: it takes what is left. The shape may be a tensor, or a list with tensors in it.
-    Raises: InvalidArgumentError if the numbers of elements differ. Source: tf.reshape."""
+    Args:
+        tensor: Anything with as many elements as `shape` has.
+        shape: A list of ints, which may have tensors in it, or an integer tensor. One extent may be -1: what is left.
+
+    Raises:
+        InvalidArgumentError: The numbers of elements differ.
+
+    Examples:
+        >>> tf.reshape([1, 2, 3, 4, 5, 6], [2, -1])
+        <tf.Tensor: shape=(2, 3), dtype=int32, numpy=
+        array([[1, 2, 3],
+               [4, 5, 6]], dtype=int32)>
+        >>> tf.reshape([[1, 2], [3, 4]], [-1])
+        <tf.Tensor: shape=(4,), dtype=int32, numpy=array([1, 2, 3, 4], dtype=int32)>
+        >>> tf.reshape([1, 2, 3], [2, 2])
+        Traceback (most recent call last):
+            ...
+        fastgraph.errors.InvalidArgumentError: ...Input to reshape is a tensor with 3 values...
+
+    Source: tf.reshape."""
 def reverse(tensor: Any, axis: Any, name: builtins.str | None = None) -> Tensor:
     """tensor read backwards along the axes `axis`. t[*s] -> t[*s].
 
@@ -534,21 +1004,74 @@ def sequence_mask(lengths: Any, maxlen: Any = None, dtype: Any = ..., name: buil
 
     Raises: ValueError if maxlen is no scalar. Source: tf.sequence_mask."""
 def shape(input: Any, out_type: Any = None, name: builtins.str | None = None) -> Tensor:
-    """The extents of input at run time. t[*s] -> i32[rank]. Source: tf.shape."""
+    """The extents of input at run time. t[*s] -> i32[rank]. Source: tf.shape.
+
+    `x.shape` is what is known while a graph is made, where an extent may be None; this is what there will be.
+
+    Args:
+        input: A tensor or RaggedTensor.
+        out_type: int32 (None) or int64.
+
+    Examples:
+        >>> @tf.function(input_signature=[tf.TensorSpec([None, 3])])
+        ... def rows(x):
+        ...     print("known:", x.shape)
+        ...     return tf.shape(x)[0]
+        >>> rows(tf.ones([4, 3]))
+        known: (None, 3)
+        <tf.Tensor: shape=(), dtype=int32, numpy=4>"""
 def shape_n(input: Any, out_type: Any = ..., name: builtins.str | None = None) -> builtins.list[Tensor]:
     """The extents of each tensor of a list at run time. t[*s]... -> [i[rank], ...].
 
     Raises: in a graph TypeError for what is no list. Source: tf.shape_n."""
 def sigmoid(x: Any, name: str | None = None) -> Tensor:
-    """1 / (1 + exp(-x)). f[*s] -> f[*s]. Source: tf.sigmoid."""
+    """1 / (1 + exp(-x)). f[*s] -> f[*s]. Source: tf.sigmoid.
+
+    Args:
+        x: A tensor of floating or complex numbers.
+
+    Raises:
+        InvalidArgumentError: x is of another dtype.
+
+    Examples:
+        >>> tf.sigmoid([0.0, 100.0, -200.0])
+        <tf.Tensor: shape=(3,), dtype=float32, numpy=array([0.5, 1. , 0. ], dtype=float32)>"""
 def sign(x: Any, name: str | None = None) -> Tensor:
-    """-1, 0 or 1 with the sign of x; NaN of NaN; x / |x| of complex numbers. t[*s] -> t[*s]. Source: tf.sign."""
+    """-1, 0 or 1 with the sign of x; NaN of NaN; x / |x| of complex numbers. t[*s] -> t[*s]. Source: tf.sign.
+
+    Args:
+        x: A tensor of signed or complex numbers.
+
+    Raises:
+        InvalidArgumentError: x is of another dtype.
+
+    Examples:
+        >>> tf.sign([-3, 0, 5])
+        <tf.Tensor: shape=(3,), dtype=int32, numpy=array([-1,  0,  1], dtype=int32)>"""
 def sin(x: Any, name: str | None = None) -> Tensor:
-    """Sine of x, in radians. f[*s] -> f[*s]. Source: tf.sin."""
+    """Sine of x, in radians. f[*s] -> f[*s]. Source: tf.sin.
+
+    Args:
+        x: A tensor of floating or complex numbers.
+
+    Raises:
+        InvalidArgumentError: x is of another dtype.
+
+    Examples:
+        >>> tf.sin([0.0, np.pi / 2])
+        <tf.Tensor: shape=(2,), dtype=float32, numpy=array([0., 1.], dtype=float32)>"""
 def sinh(x: Any, name: str | None = None) -> Tensor:
     """Hyperbolic sine. f[*s] -> f[*s]. Source: tf.sinh."""
 def size(input: Any, out_type: Any = ..., name: builtins.str | None = None) -> Tensor:
-    """The number of elements of input at run time. t[*s] -> i32[]. Source: tf.size."""
+    """The number of elements of input at run time. t[*s] -> i32[]. Source: tf.size.
+
+    Args:
+        input: A tensor.
+        out_type: int32 or int64.
+
+    Examples:
+        >>> tf.size(tf.zeros([2, 3, 4]))
+        <tf.Tensor: shape=(), dtype=int32, numpy=24>"""
 def slice(input_: Any, begin: Any, size: Any, name: builtins.str | None = None) -> Tensor:
     """The block of `size` at `begin`; a size of -1 reaches to the end. t[*s] -> t[*size].
 
@@ -560,23 +1083,98 @@ def space_to_batch(input: Any, block_shape: Any, paddings: Any, name: builtins.s
 
     Raises: InvalidArgumentError for extents that the block does not divide. Source: tf.space_to_batch."""
 def split(value: Any, num_or_size_splits: Any, axis: Any = 0, num: Any = None, name: builtins.str | None = 'split') -> builtins.list[Tensor]:
-    """value in pieces along `axis`: so many equal ones, or of the sizes given (one may be -1). t[*s] -> list of t[*r].
+    """value in pieces along `axis`: so many equal ones, or of the sizes given. t[*s] -> list of t[*r].
 
-    Raises: InvalidArgumentError (ValueError where a graph is made) if the sizes do not fit. Source: tf.split."""
+    Args:
+        value: The tensor.
+        num_or_size_splits: How many pieces, an int; or their sizes, of which one may be -1: what is left.
+        axis: The axis that is cut.
+        num: How many sizes there are, where they are a tensor of unknown length.
+
+    Raises:
+        InvalidArgumentError: The sizes do not fit; ValueError where a graph is made.
+
+    Examples:
+        >>> [piece.numpy() for piece in tf.split([1, 2, 3, 4, 5, 6], 3)]
+        [array([1, 2], dtype=int32), array([3, 4], dtype=int32), array([5, 6], dtype=int32)]
+        >>> left, right = tf.split(tf.zeros([2, 10]), [3, -1], axis=1)
+        >>> left.shape, right.shape
+        (TensorShape([2, 3]), TensorShape([2, 7]))
+
+    Source: tf.split."""
 def sqrt(x: Any, name: str | None = None) -> Tensor:
-    """Square root; NaN of negative numbers. f[*s] -> f[*s]. Source: tf.sqrt."""
+    """Square root; NaN of negative numbers. f[*s] -> f[*s]. Source: tf.sqrt.
+
+    Args:
+        x: A tensor of floating or complex numbers.
+
+    Raises:
+        InvalidArgumentError: x is of another dtype: `tf.cast` it first.
+
+    Examples:
+        >>> tf.sqrt([4.0, 0.25])
+        <tf.Tensor: shape=(2,), dtype=float32, numpy=array([2. , 0.5], dtype=float32)>"""
 def square(x: Any, name: str | None = None) -> Tensor:
-    """x * x. t[*s] -> t[*s]. Source: tf.square."""
+    """x * x. t[*s] -> t[*s]. Source: tf.square.
+
+    Args:
+        x: A tensor of numbers.
+
+    Raises:
+        InvalidArgumentError: x is no number.
+
+    Examples:
+        >>> tf.square([-2, 3])
+        <tf.Tensor: shape=(2,), dtype=int32, numpy=array([4, 9], dtype=int32)>"""
 def squeeze(input: Any, axis: Any = None, name: builtins.str | None = None) -> Tensor:
     """input without axes of size 1: all of them, or those of `axis`. t[*s] -> t[*s without ones].
 
-    Raises: InvalidArgumentError if such an axis has another size. Source: tf.squeeze."""
+    Args:
+        input: The tensor.
+        axis: An int or a list of them; None: all axes of size 1.
+
+    Raises:
+        InvalidArgumentError: Such an axis has another size.
+
+    Examples:
+        >>> x = tf.zeros([1, 5, 1])
+        >>> tf.squeeze(x).shape, tf.squeeze(x, axis=0).shape
+        (TensorShape([5]), TensorShape([5, 1]))
+
+    Source: tf.squeeze."""
 def stack(values: Any, axis: Any = 0, name: builtins.str | None = 'stack') -> Tensor:
     """values along a new axis. t[*s]... -> t[*r].
 
-    Raises: InvalidArgumentError if shapes differ; ValueError for an axis out of range. Source: tf.stack."""
+    Args:
+        values: A list of tensors of one shape and dtype.
+        axis: Where the new axis stands in the result, negative from its end.
+
+    Raises:
+        InvalidArgumentError: Shapes or dtypes differ.
+        ValueError: The axis is out of range.
+
+    Examples:
+        >>> x, y = tf.constant([1, 2, 3]), tf.constant([4, 5, 6])
+        >>> tf.stack([x, y])
+        <tf.Tensor: shape=(2, 3), dtype=int32, numpy=
+        array([[1, 2, 3],
+               [4, 5, 6]], dtype=int32)>
+        >>> tf.stack([x, y], axis=-1).shape
+        TensorShape([3, 2])
+
+    Source: tf.stack."""
 def stop_gradient(input: Any, name: str | None = None) -> Tensor:
-    """The input, through which no gradient flows. t[*s] -> t[*s]. Source: tf.stop_gradient."""
+    """The input, through which no gradient flows. t[*s] -> t[*s]. Source: tf.stop_gradient.
+
+    Args:
+        input: A tensor.
+
+    Examples:
+        >>> x = tf.Variable(3.0)
+        >>> with tf.GradientTape() as tape:
+        ...     y = x * tf.stop_gradient(x)
+        >>> float(tape.gradient(y, x))
+        3.0"""
 def strided_slice(input_: Any, begin: Any, end: Any, strides: Any = None, begin_mask: builtins.int = 0, end_mask: builtins.int = 0, ellipsis_mask: builtins.int = 0, new_axis_mask: builtins.int = 0, shrink_axis_mask: builtins.int = 0, var: Any = None, name: builtins.str | None = None) -> Tensor:
     """input_[begin:end:strides], one number per axis; bit i of a mask says what entry i is instead. t[*s] -> t[*r].
 
@@ -614,10 +1212,25 @@ def tensor_scatter_nd_update(tensor: Any, indices: Any, updates: Any, name: buil
 
     Raises: InvalidArgumentError for an index out of range or shapes that do not fit.
     Source: tf.tensor_scatter_nd_update."""
-def tensordot(a: Any, b: Any, axes: Any, name: builtins.str | None = None) -> Any:
-    """Sum of products over pairs of axes: the last n of a with the first n of b, or the lists given.
+def tensordot(a: Any, b: Any, axes: Any, name: builtins.str | None = None) -> Tensor:
+    """Sum of products over pairs of axes. t[*s], t[*q] -> t[*s without axes, *q without axes].
 
-    Raises: ValueError for axes that do not fit. Ranks must be known. Source: tf.tensordot."""
+    Args:
+        a: A tensor of numbers.
+        b: A tensor of the same dtype.
+        axes: An int n: the last n of a with the first n of b; or two lists, of a's axes and of b's.
+
+    Raises:
+        ValueError: The axes do not fit.
+        InvalidArgumentError: The extents or dtypes do not.
+
+    Examples:
+        >>> tf.tensordot([1, 2, 3], [4, 5, 6], axes=1)
+        <tf.Tensor: shape=(), dtype=int32, numpy=32>
+        >>> tf.tensordot(tf.ones([2, 3, 4]), tf.ones([4, 3, 5]), axes=[[1, 2], [1, 0]]).shape
+        TensorShape([2, 5])
+
+    Source: tf.tensordot."""
 def tile(input: Any, multiples: Any, name: builtins.str | None = None) -> Tensor:
     """input repeated multiples[i] times along axis i. t[*s] -> t[*r].
 
@@ -627,7 +1240,25 @@ def timestamp(name: builtins.str | None = None) -> Tensor:
 def transpose(a: Any, perm: Any = None, conjugate: builtins.bool = False, name: builtins.str | None = 'transpose') -> Tensor:
     """a with its axes in the order `perm` (None: reversed), complex-conjugated if asked. t[*s] -> t[*permuted].
 
-    Raises: InvalidArgumentError if `perm` is no permutation of the axes. Source: tf.transpose."""
+    Args:
+        a: The tensor.
+        perm: For each axis of the result, the axis of a that it is.
+        conjugate: Whether complex numbers are conjugated as well.
+
+    Raises:
+        InvalidArgumentError: `perm` is no permutation of the axes.
+
+    Examples:
+        >>> tf.transpose([[1, 2, 3], [4, 5, 6]])
+        <tf.Tensor: shape=(3, 2), dtype=int32, numpy=
+        array([[1, 4],
+               [2, 5],
+               [3, 6]], dtype=int32)>
+        >>> images = tf.zeros([8, 28, 32, 3])
+        >>> tf.transpose(images, [0, 3, 1, 2]).shape
+        TensorShape([8, 3, 28, 32])
+
+    Source: tf.transpose."""
 def truediv(x: Any, y: Any, name: builtins.str | None = None) -> Tensor:
     """Quotient as Python's `/`: integers of up to 16 bits divide as float32, wider ones as float64.
 
@@ -662,14 +1293,67 @@ def where(condition: Any, x: Any = None, y: Any = None, name: builtins.str | Non
     """x where condition holds, else y; without x and y: the indices where it holds.
 
     bool[*s], t[*s], t[*s] -> t[*s], broadcasting; t[*s] -> i64[n, rank].
-    Raises: ValueError if only one of x and y is given; InvalidArgumentError for shapes that do not fit.
+
+    Args:
+        condition: bool; without x and y a number is as good: what is not 0 holds.
+        x: What is taken where condition holds.
+        y: What is taken elsewhere, of the same dtype.
+
+    Raises:
+        ValueError: Only one of x and y is given.
+        InvalidArgumentError: The shapes do not broadcast, or the dtypes differ.
+
+    Examples:
+        >>> x = tf.constant([-1.0, 4.0, 9.0])
+        >>> tf.where(x > 0, x, 0.0)
+        <tf.Tensor: shape=(3,), dtype=float32, numpy=array([0., 4., 9.], dtype=float32)>
+        >>> tf.where([[True, False], [False, True]])
+        <tf.Tensor: shape=(2, 2), dtype=int64, numpy=
+        array([[0, 0],
+               [1, 1]])>
+
+        Both branches count in a gradient, so a NaN in the one not taken spoils it: make what is computed safe, too.
+
+        >>> safe = tf.where(x > 0, x, 1.0)
+        >>> tf.where(x > 0, tf.sqrt(safe), 0.0)
+        <tf.Tensor: shape=(3,), dtype=float32, numpy=array([0., 2., 3.], dtype=float32)>
+
     Source: tf.where."""
 def zeros(shape: Any, dtype: Any = ..., name: builtins.str | None = None, layout: Any = None) -> Tensor:
     """Zeros of `shape` ("" for strings). -> dtype[*shape].
 
-    Raises: InvalidArgumentError for a negative extent or too many elements. Source: tf.zeros."""
+    Args:
+        shape: The extents: a list of ints, a TensorShape, or an integer tensor.
+        dtype: Any dtype.
+        layout: None; others are refused.
+
+    Raises:
+        InvalidArgumentError: An extent is negative, or there are too many elements.
+
+    Examples:
+        >>> tf.zeros([3], tf.int32)
+        <tf.Tensor: shape=(3,), dtype=int32, numpy=array([0, 0, 0], dtype=int32)>
+        >>> x = tf.ones([2, 5])
+        >>> tf.zeros(tf.shape(x)[:1])
+        <tf.Tensor: shape=(2,), dtype=float32, numpy=array([0., 0.], dtype=float32)>
+
+    Source: tf.zeros."""
 def zeros_like(input: Any, dtype: Any = None, name: builtins.str | None = None, layout: Any = None) -> Tensor:
     """Zeros of the shape of input. t[*s] -> t[*s] or dtype[*s].
 
-    Raises: ValueError for a layout. Source: tf.zeros_like."""
+    Args:
+        input: Whose shape the result has.
+        dtype: The result's dtype; None: the input's.
+        layout: None.
+
+    Raises:
+        ValueError: There is a layout.
+
+    Examples:
+        >>> tf.zeros_like([[1, 2], [3, 4]], tf.float32)
+        <tf.Tensor: shape=(2, 2), dtype=float32, numpy=
+        array([[0., 0.],
+               [0., 0.]], dtype=float32)>
+
+    Source: tf.zeros_like."""
 def __dir__() -> list[str]: ...

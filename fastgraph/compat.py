@@ -38,7 +38,7 @@ real_types = (numbers.Real, np.integer, np.floating)
 complex_types = (numbers.Complex, np.number)
 
 
-def as_bytes(bytes_or_text: Any, encoding: str = "utf-8") -> bytes:
+def as_bytes(bytes_or_text: object, encoding: str = "utf-8") -> bytes:
     """Return text, bytes or a bytearray as bytes. Raises TypeError for anything else."""
     if isinstance(bytes_or_text, (bytes, bytearray)):
         return bytes(bytes_or_text)
@@ -47,7 +47,7 @@ def as_bytes(bytes_or_text: Any, encoding: str = "utf-8") -> bytes:
     raise TypeError(f"Expected binary or unicode string, got {bytes_or_text!r}")
 
 
-def as_text(bytes_or_text: Any, encoding: str = "utf-8") -> str:
+def as_text(bytes_or_text: object, encoding: str = "utf-8") -> str:
     """Return text or bytes as text. Raises TypeError for anything else."""
     if isinstance(bytes_or_text, str):
         return bytes_or_text
@@ -59,12 +59,12 @@ def as_text(bytes_or_text: Any, encoding: str = "utf-8") -> str:
 as_str = as_text
 
 
-def as_str_any(value: Any, encoding: str = "utf-8") -> str:
+def as_str_any(value: object, encoding: str = "utf-8") -> str:
     """Return bytes as text, anything else as str() has it."""
     return as_text(value, encoding) if isinstance(value, bytes) else str(value)
 
 
-def path_to_str(path: Any) -> Any:
+def path_to_str(path: object) -> Any:
     """Return the text of a path object; anything else as it is."""
     return os.fspath(path) if hasattr(path, "__fspath__") else path
 

@@ -5,7 +5,7 @@ Rule: every message names the op, what it wanted and what it got. Inside: `Inval
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 OK = 0
 CANCELLED = 1
@@ -76,116 +76,123 @@ class OpError(Exception):
         return type(self), (None, None, self._message)
 
 
-class CancelledError(OpError):
+class _CodedError(OpError):
+    """The base of the errors of one code each."""
+
+    _code: ClassVar[int]
+
+    def __init__(self, node_def: Any, op: Any, message: str, *args: Any) -> None:
+        super().__init__(node_def, op, message, self._code, *args)
+
+
+class CancelledError(_CodedError):
     """The operation was cancelled."""
 
-    def __init__(self, node_def: Any, op: Any, message: str, *args: Any) -> None:
-        super().__init__(node_def, op, message, CANCELLED, *args)
+    _code = CANCELLED
 
 
-class UnknownError(OpError):
+class UnknownError(_CodedError):
     """An error of no known kind."""
 
-    def __init__(self, node_def: Any, op: Any, message: str, *args: Any) -> None:
-        super().__init__(node_def, op, message, UNKNOWN, *args)
+    _code = UNKNOWN
 
 
-class InvalidArgumentError(OpError):
-    """An op was given an argument that it can never take."""
+class InvalidArgumentError(_CodedError):
+    """An op was given an argument that it can never take.
 
-    def __init__(self, node_def: Any, op: Any, message: str, *args: Any) -> None:
-        super().__init__(node_def, op, message, INVALID_ARGUMENT, *args)
+    Args:
+        node_def: The NodeDef of the op, or None.
+        op: The op of the graph, or None.
+        message: What was wrong.
+        args: Further parts of the error.
+
+    Examples:
+        >>> try:
+        ...     tf.reshape([1, 2, 3], [2, 2])
+        ... except tf.errors.InvalidArgumentError as error:
+        ...     print(error.error_code == tf.errors.INVALID_ARGUMENT, "3 values" in error.message)
+        True True
+    """
+
+    _code = INVALID_ARGUMENT
 
 
-class DeadlineExceededError(OpError):
+class DeadlineExceededError(_CodedError):
     """A deadline passed before the operation was complete."""
 
-    def __init__(self, node_def: Any, op: Any, message: str, *args: Any) -> None:
-        super().__init__(node_def, op, message, DEADLINE_EXCEEDED, *args)
+    _code = DEADLINE_EXCEEDED
 
 
-class NotFoundError(OpError):
+class NotFoundError(_CodedError):
     """A file, a variable or another thing that was asked for does not exist."""
 
-    def __init__(self, node_def: Any, op: Any, message: str, *args: Any) -> None:
-        super().__init__(node_def, op, message, NOT_FOUND, *args)
+    _code = NOT_FOUND
 
 
-class AlreadyExistsError(OpError):
-    """What was to be made exists."""
+class AlreadyExistsError(_CodedError):
+    """Something that was to be made exists already."""
 
-    def __init__(self, node_def: Any, op: Any, message: str, *args: Any) -> None:
-        super().__init__(node_def, op, message, ALREADY_EXISTS, *args)
+    _code = ALREADY_EXISTS
 
 
-class PermissionDeniedError(OpError):
+class PermissionDeniedError(_CodedError):
     """The caller may not do this."""
 
-    def __init__(self, node_def: Any, op: Any, message: str, *args: Any) -> None:
-        super().__init__(node_def, op, message, PERMISSION_DENIED, *args)
+    _code = PERMISSION_DENIED
 
 
-class ResourceExhaustedError(OpError):
+class ResourceExhaustedError(_CodedError):
     """Memory, or another resource, is used up."""
 
-    def __init__(self, node_def: Any, op: Any, message: str, *args: Any) -> None:
-        super().__init__(node_def, op, message, RESOURCE_EXHAUSTED, *args)
+    _code = RESOURCE_EXHAUSTED
 
 
-class FailedPreconditionError(OpError):
+class FailedPreconditionError(_CodedError):
     """The system is not in the state that the operation needs: a Variable read after it is gone."""
 
-    def __init__(self, node_def: Any, op: Any, message: str, *args: Any) -> None:
-        super().__init__(node_def, op, message, FAILED_PRECONDITION, *args)
+    _code = FAILED_PRECONDITION
 
 
-class AbortedError(OpError):
+class AbortedError(_CodedError):
     """The operation was given up, and may be tried again."""
 
-    def __init__(self, node_def: Any, op: Any, message: str, *args: Any) -> None:
-        super().__init__(node_def, op, message, ABORTED, *args)
+    _code = ABORTED
 
 
-class OutOfRangeError(OpError):
+class OutOfRangeError(_CodedError):
     """An iterator or a file has come to its end."""
 
-    def __init__(self, node_def: Any, op: Any, message: str, *args: Any) -> None:
-        super().__init__(node_def, op, message, OUT_OF_RANGE, *args)
+    _code = OUT_OF_RANGE
 
 
-class UnimplementedError(OpError):
+class UnimplementedError(_CodedError):
     """The op exists, but not for this device, dtype or form."""
 
-    def __init__(self, node_def: Any, op: Any, message: str, *args: Any) -> None:
-        super().__init__(node_def, op, message, UNIMPLEMENTED, *args)
+    _code = UNIMPLEMENTED
 
 
-class InternalError(OpError):
+class InternalError(_CodedError):
     """Something that must hold inside fastgraph does not: a defect of fastgraph."""
 
-    def __init__(self, node_def: Any, op: Any, message: str, *args: Any) -> None:
-        super().__init__(node_def, op, message, INTERNAL, *args)
+    _code = INTERNAL
 
 
-class UnavailableError(OpError):
+class UnavailableError(_CodedError):
     """A part of the runtime cannot be reached at this time."""
 
-    def __init__(self, node_def: Any, op: Any, message: str, *args: Any) -> None:
-        super().__init__(node_def, op, message, UNAVAILABLE, *args)
+    _code = UNAVAILABLE
 
 
-class DataLossError(OpError):
+class DataLossError(_CodedError):
     """Data on disk is damaged or cut short."""
 
-    def __init__(self, node_def: Any, op: Any, message: str, *args: Any) -> None:
-        super().__init__(node_def, op, message, DATA_LOSS, *args)
+    _code = DATA_LOSS
 
 
-class UnauthenticatedError(OpError):
+class UnauthenticatedError(_CodedError):
     """The request carries no valid credentials."""
 
-    def __init__(self, node_def: Any, op: Any, message: str, *args: Any) -> None:
-        super().__init__(node_def, op, message, UNAUTHENTICATED, *args)
+    _code = UNAUTHENTICATED
 
 
 class OperatorNotAllowedInGraphError(TypeError):
@@ -233,24 +240,7 @@ class NotBuiltImportError(NotImplementedError, ImportError):
     """A public module of TensorFlow that fastgraph does not have yet, asked for by an import statement."""
 
 
-_CLASS_OF_CODE = {
-    CANCELLED: CancelledError,
-    UNKNOWN: UnknownError,
-    INVALID_ARGUMENT: InvalidArgumentError,
-    DEADLINE_EXCEEDED: DeadlineExceededError,
-    NOT_FOUND: NotFoundError,
-    ALREADY_EXISTS: AlreadyExistsError,
-    PERMISSION_DENIED: PermissionDeniedError,
-    RESOURCE_EXHAUSTED: ResourceExhaustedError,
-    FAILED_PRECONDITION: FailedPreconditionError,
-    ABORTED: AbortedError,
-    OUT_OF_RANGE: OutOfRangeError,
-    UNIMPLEMENTED: UnimplementedError,
-    INTERNAL: InternalError,
-    UNAVAILABLE: UnavailableError,
-    DATA_LOSS: DataLossError,
-    UNAUTHENTICATED: UnauthenticatedError,
-}
+_CLASS_OF_CODE = {cls._code: cls for cls in _CodedError.__subclasses__()}
 
 
 def exception_type_from_error_code(error_code: int) -> type[OpError]:

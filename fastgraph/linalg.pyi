@@ -27,8 +27,23 @@ def banded_triangular_solve(bands: Any, rhs: Any, lower: builtins.bool = True, a
 def cholesky(input: Any, name: str | None = None) -> Tensor:
     """L with L L^H = input, lower triangular; the input's lower triangle is read. t[*b, n, n] -> t[*b, n, n].
 
-    Of a matrix that is not positive definite the lower triangle is NaN. Raises: InvalidArgumentError for what is not
-    square. Source: tf.linalg.cholesky."""
+    Of a matrix that is not positive definite the lower triangle is NaN.
+
+    Args:
+        input: Symmetric (Hermitian) positive definite matrices of floating or complex numbers.
+
+    Raises:
+        InvalidArgumentError: They are not square.
+
+    Examples:
+        >>> tf.linalg.cholesky([[4.0, 2.0], [2.0, 5.0]])
+        <tf.Tensor: shape=(2, 2), dtype=float32, numpy=
+        array([[2., 0.],
+               [1., 2.]], dtype=float32)>
+        >>> bool(tf.math.is_nan(tf.linalg.cholesky([[-1.0]]))[0, 0])
+        True
+
+    Source: tf.linalg.cholesky."""
 def cholesky_solve(chol: Any, rhs: Any, name: builtins.str | None = None) -> Tensor:
     """x with A x = rhs, given Cholesky's factor of A. t[*b, n, n], t[*b, n, k] -> t[*b, n, k].
 
@@ -49,7 +64,25 @@ def diag(diagonal: Any, name: builtins.str | None = 'diag', k: Any = 0, num_rows
 def diag_part(input: Any, name: builtins.str | None = 'diag_part', k: Any = 0, padding_value: Any = 0, align: builtins.str = 'RIGHT_LEFT') -> Tensor:
     """The diagonal k of matrices, or the diagonals of a pair k, padded. t[*s, m, n] -> t[*s, (n,) length].
 
-    Raises: InvalidArgumentError for a diagonal that is not there. Source: tf.linalg.diag_part."""
+    Args:
+        input: Matrices, of rank 2 or more.
+        k: 0: the main diagonal; above it > 0, below < 0. A pair: all from the lower to the upper.
+        padding_value: What fills diagonals shorter than the longest.
+        align: Where they are filled: the superdiagonals and the subdiagonals at the "RIGHT" or "LEFT".
+
+    Raises:
+        InvalidArgumentError: There is no such diagonal.
+
+    Examples:
+        >>> x = tf.constant([[1, 2, 3], [4, 5, 6], [7, 8, 9]])
+        >>> tf.linalg.diag_part(x)
+        <tf.Tensor: shape=(3,), dtype=int32, numpy=array([1, 5, 9], dtype=int32)>
+        >>> tf.linalg.diag_part(x, k=(0, 1))
+        <tf.Tensor: shape=(2, 3), dtype=int32, numpy=
+        array([[0, 2, 6],
+               [1, 5, 9]], dtype=int32)>
+
+    Source: tf.linalg.diag_part."""
 def eigh(tensor: Any, name: builtins.str | None = None) -> Any:
     """Eigenvalues, rising, and eigenvectors of Hermitian matrices, whose lower triangle is read.
 
@@ -157,8 +190,7 @@ def tensor_diag(diagonal: Any, name: builtins.str | None = None) -> Tensor:
 def tensor_diag_part(input: Any, name: builtins.str | None = None) -> Tensor:
     """The elements whose first and second half of the index agree. t[*s, *s] -> t[*s].
 
-    Raises: InvalidArgumentError for an odd rank or halves that differ; NotImplementedError in a Function for a rank
-    that is not known. Source: tf.linalg.tensor_diag_part."""
+    Raises: InvalidArgumentError for an odd rank or halves that differ. Source: tf.linalg.tensor_diag_part."""
 def trace(x: Any, name: builtins.str | None = None) -> Tensor:
     """The sum of the main diagonal of matrices. t[*s, m, n] -> t[*s]. Source: tf.linalg.trace."""
 def triangular_solve(matrix: Any, rhs: Any, lower: builtins.bool = True, adjoint: builtins.bool = False, name: builtins.str | None = None) -> Tensor:

@@ -32,7 +32,7 @@ _TOLERANCES = {
 
 
 def assert_close(
-    actual: Any, expected: Any, rtol: float | None = None, atol: float | None = None, message: str = ""
+    actual: object, expected: object, rtol: float | None = None, atol: float | None = None, message: str = ""
 ) -> None:
     """Check that two structures of tensors, arrays or numbers hold the same values.
 
@@ -46,7 +46,7 @@ def assert_close(
         _leaf_close(_array(ours), _array(theirs), rtol, atol, f"{message + ': ' if message else ''}leaf {i}")
 
 
-def _array(leaf: Any) -> Any:
+def _array(leaf: object) -> Any:
     """A leaf as an ndarray, or None."""
     if leaf is None or isinstance(leaf, np.ndarray):
         return leaf
@@ -91,7 +91,7 @@ def _leaf_close(ours: Any, theirs: Any, rtol: float | None, atol: float | None, 
 
 def check_gradients(
     f: Callable[..., Any],
-    *inputs: Any,
+    *inputs: object,
     order: int = 2,
     step: float = 1e-5,
     rtol: float = 1e-5,
@@ -123,7 +123,7 @@ def _check_order(
     reduce_sum, zeros_like = primitives.public_function("reduce_sum"), primitives.public_function("zeros_like")
     weights: list[Any] = []
 
-    def weighed(*xs: Any) -> Any:
+    def weighed(*xs: object) -> Any:
         """<w, f(xs)> with the same random w at every call."""
         outputs = [y for y in nesting.flatten(f(*xs)) if y is not None and convert(y).dtype.is_floating]
         if not outputs:
@@ -136,7 +136,7 @@ def _check_order(
             total = term if total is None else total + term
         return total
 
-    def gradient(*xs: Any) -> list[Any]:
+    def gradient(*xs: object) -> list[Any]:
         with GradientTape() as tape:
             tape.watch(list(xs))
             y = weighed(*xs)

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import hung
+import numpy as np
 import pytest
 import selection
 
@@ -63,6 +64,12 @@ def kernel_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     os.environ.setdefault("FASTGRAPH_STORE_KEY", str(tmp_path_factory.mktemp("key") / "store.key"))
     os.environ.setdefault("FASTGRAPH_LINGER", "0")  # what a test does not wait for is not to slow others down
     yield
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    """Return a generator that is the test's own: what it draws depends on no other test."""
+    return np.random.default_rng(0)
 
 
 def feature_rows() -> Iterator[tuple[str, str, list[str]]]:

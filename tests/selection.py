@@ -15,8 +15,9 @@ from pathlib import Path
 
 import pytest
 
-#: Cases of each test function that `make quick` runs.
+#: Cases of each test function that `make quick` runs, and folders where one is enough: each compiles kernels of its own.
 QUICK_CASES = 2
+ONE_CASE = ("tests/backend/", "tests/differential/", "tests/fuzz/")
 #: What `make smoke` is to show, and the files that show it: one case of each test function.
 SMOKE = {
     "eager": ("api/test_tensors_operators.py", "api/test_tensors_indexing.py"),
@@ -52,6 +53,7 @@ def chosen(items: Sequence[pytest.Item], how: str) -> list[pytest.Item]:
             continue
         function = item.nodeid.partition("[")[0]
         cases[function] += 1
-        if cases[function] <= (QUICK_CASES if how == "quick" else 1) or _is_one_of(item.path, WHOLE):
+        most = 1 if how == "smoke" or function.startswith(ONE_CASE) else QUICK_CASES
+        if cases[function] <= most or _is_one_of(item.path, WHOLE):
             found.add(item)
     return [item for item in items if item in found]

@@ -1,4 +1,4 @@
-"""What tf.config, tf.version and tf.sysconfig tell and set: devices, threads, versions.
+"""The functions of tf.config, tf.version and tf.sysconfig: devices, threads, versions.
 
 Rule: nothing here computes; it reads and writes flags, and describes the machine.
 """

@@ -55,6 +55,8 @@ NAMESPACES: dict[str, str] = {
     "nn": "functions for neural networks",
     "nn.experimental": "functions for neural networks that may still change",
     "optimizers": "tf.keras.optimizers by its short name",
+    "profiler": "where the time of compiled calls goes",
+    "profiler.experimental": "recordings that are written below a log directory",
     "quantization": "numbers as few bits would hold them",
     "ragged": "rows of different lengths",
     "random": "random numbers",
@@ -129,8 +131,10 @@ PUBLIC: dict[str, str] = {
     "types.experimental.GenericFunction": "staging.function:Function",
     "types.experimental.PolymorphicFunction": "staging.function:Function",
     **_same("state.module", "Module"),
-    **_same("composites.tensor_array", "TensorArray"),
-    **_same("composites.symbolic_tensor_array", "TensorArraySpec"),
+    **_same("composites.tensor_array", "TensorArray TensorArraySpec"),
+    **_same("profiling.machine_peaks", "Ceilings ceilings", ("profiler",)),
+    **_same("profiling.recording", "KernelRow Recording StepEvent record", ("profiler",)),
+    **_same("profiling.sessions", "Profile ProfilerOptions Trace start stop", ("profiler.experimental",)),
     **_same("core.tape.indexed_slices", "IndexedSlices IndexedSlicesSpec"),
     **_same("composites.sparse_tensor", "SparseTensor", ("", "sparse")),
     **_same("composites.sparse_tensor", "SparseTensorSpec"),
@@ -183,7 +187,7 @@ PUBLIC: dict[str, str] = {
     "function": "staging.function:function",
     "install_as_tensorflow": "door.opening:install_as_tensorflow",
     "autograph.experimental.do_not_convert": "staging.autograph:do_not_convert",
-    "autograph.experimental.Feature": "staging.autograph.inspection:Feature",
+    "autograph.experimental.Feature": "staging.autograph.loop_options:Feature",
     "autograph.experimental.set_loop_options": "staging.autograph.loop_options:set_loop_options",
     "autograph.to_code": "staging.autograph:to_code",
     **_same("staging.autograph.inspection", "to_graph set_verbosity trace", ("autograph",)),
@@ -264,7 +268,7 @@ FILES = (
     "compat", "data", "data.experimental", "distribute", "errors", "keras", "keras.activations", "keras.backend",
     "keras.constraints", "keras.initializers", "keras.layers",
     "keras.losses", "keras.metrics", "keras.models", "keras.optimizers", "keras.optimizers.schedules",
-    "keras.regularizers", "profiler", "profiler.experimental", "testing",
+    "keras.regularizers", "testing",
 )  # fmt: skip
 
 #: What to use for names that are often asked for and not built yet.
@@ -459,7 +463,7 @@ def _advice(dotted: str, name: str) -> str:
 
 
 def _kind(full: str) -> tuple[bool, bool]:
-    """What a kindred name must have in common: whether it is Keras's, whether it is a class.
+    """Return what a kindred name must have in common: whether it is Keras's, whether it is a class.
 
     A loss called Poisson is no distribution, and a metric no function.
     """
@@ -485,7 +489,6 @@ def _names_in(namespace: str) -> list[str]:
 
 def lookup(namespace: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return the `__getattr__`, for names that it does not define, and `__dir__` of a public module that is a file."""
-
     folder = os.path.join(_FOLDER, *namespace.split("."))
 
     def __getattr__(name: str) -> Any:
@@ -529,7 +532,7 @@ class _UnknownModules:
     """
 
     @staticmethod
-    def find_spec(full: str, path: Any = None, target: Any = None) -> None:
+    def find_spec(full: str, path: object = None, target: object = None) -> None:
         """Return None: there is no such module. Raises NotBuiltImportError if TensorFlow has it."""
         if full.startswith(f"{ROOT}."):
             namespace, _, name = full.removeprefix(f"{ROOT}.").rpartition(".")

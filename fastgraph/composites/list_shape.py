@@ -1,4 +1,4 @@
-"""What is known of the shape of a list in a graph under construction, and the tensors that it is told.
+"""The shape of a list in a graph under construction, as far as it is known, and the tensors that it is told.
 
 Rule: what is learnt of the elements from one write holds for all tensors that stand for the list, those of loops and
 branches too, and what has reserved the list's entries gets to know it.
@@ -20,14 +20,14 @@ def reaches(trace: Any, outer: Any) -> bool:
 
 
 def merge(known: Shape, more: Shape) -> Shape:
-    """What two shapes say together: what is known, where they contradict one another."""
+    """Return a shape of all that two shapes say; where they contradict one another, what the first says."""
     if known is None or more is None or len(known) != len(more):
         return more if known is None else known
     return tuple([b if a is None else a for a, b in zip(known, more, strict=True)])
 
 
 class ListShape:
-    """What is known of a list's shape, and the tensors of the graphs under construction that stand for the list."""
+    """A list's shape as far as it is known, and the tensors of graphs under construction that stand for the list."""
 
     def __init__(self, rows: int | None, element: Shape, trace: Any) -> None:
         self.rows = rows  # None: known only when the graph runs, or it changes
@@ -50,7 +50,7 @@ class ListShape:
         """Whether all its tensors have the shape that is known, before anything is written too."""
         return self.whole and not self.given
 
-    def serves(self, trace: Any) -> bool:
+    def serves(self, trace: object) -> bool:
         """Whether `trace` is the one this was made in, or inside of it."""
         return reaches(trace, self.trace)
 
@@ -93,6 +93,3 @@ class ListShape:
             tensor.set_shape((self.rows, *self.element))
             if node.op.name == "placeholder":
                 node.attrs = {**node.attrs, "shape": tensor.aval.shape}
-
-
-__all__ = ["ListShape", "merge", "reaches"]

@@ -14,7 +14,7 @@ from fastgraph.composites.sparse_ops import reshape
 from fastgraph.composites.sparse_ops import slice as sparse_slice
 from fastgraph.composites.sparse_tensor import SparseTensor
 from fastgraph.core.base import nesting
-from fastgraph.core.tensor import convert, current_trace
+from fastgraph.core.tensor import Tensor, convert, current_trace
 from fastgraph.ops.comparison import equal
 from fastgraph.ops.elementwise import cast
 from fastgraph.ops.gathering import gather, where
@@ -56,7 +56,7 @@ class CompositeElements:
         """Element `i`."""
         return nesting.pack_sequence_as(self.structure, [rows[i] for rows in self._rows])
 
-    def at(self, i: Any) -> Any:
+    def at(self, i: object) -> Any:
         """Element `i` (i32[]) in a trace."""
         rows = [_row(leaf, i) for leaf in self._leaves]
         return nesting.pack_sequence_as(self.structure, rows)
@@ -86,7 +86,7 @@ def row_spec(composite: Any) -> Any:
     return RaggedTensorSpec(spec.shape[1:], spec.dtype, spec.ragged_rank - 1, spec.row_splits_dtype)
 
 
-def _with_rows(tensor: Any) -> Any:
+def _with_rows(tensor: Tensor) -> Any:
     if tensor.shape.rank == 0:
         raise ValueError("map_fn: Elements in elems must be 1+ dimensional Tensors, not scalars")
     return tensor

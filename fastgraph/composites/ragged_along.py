@@ -1,4 +1,4 @@
-"""What goes along one axis of a RaggedTensor: softmax, running sums, pieces; and bits, which may change the last axis.
+"""Ops along one axis of a RaggedTensor: softmax, running sums, pieces; and bits, which may change the last axis.
 
 Rule: an axis of the innermost values is theirs; along the last ragged one rows are segments; along another, elements at
 the same place of rows belong together, and the tensor is padded with what changes nothing.
@@ -6,6 +6,7 @@ the same place of rows belong together, and the tensor is padded with what chang
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,7 @@ def softmax_along(rt: Any, axis: int) -> Any:
     return _padded(rt, -np.inf, lambda x: softmax(x, axis))
 
 
-def _softmax_of_rows(rt: Any, axis: int) -> Any:
+def _softmax_of_rows(rt: RaggedTensor, axis: int) -> Any:
     if axis > 1:
         return rt.with_values(_softmax_of_rows(rt.values, axis - 1))
     rows, n = rt.value_rowids(), rt.nrows()
@@ -46,7 +47,7 @@ def _softmax_of_rows(rt: Any, axis: int) -> Any:
     return rt.with_values(powers / gather(unsorted_segment_sum(powers, rows, n), rows))
 
 
-def _padded(rt: Any, padding: Any, function: Any) -> Any:
+def _padded(rt: RaggedTensor, padding: Any, function: Callable[..., Any]) -> Any:
     """The function of rt as a dense tensor, at the places where rt has elements."""
     dense = function(rt.to_tensor(as_tensor(padding, rt.dtype)))
     return rt.with_flat_values(gather_nd(dense, stack([cast(column, int64) for column in coordinates(rt)], 1)))
@@ -100,7 +101,7 @@ def split_ragged(value: Any, num_or_size_splits: Any, axis: Any, num: Any) -> li
     return found
 
 
-def _length(value: Any, axis: int) -> Any:
+def _length(value: RaggedTensor, axis: int) -> Any:
     """How long an axis after the first is. Raises: ValueError for one whose rows may be of several lengths."""
     level, at = value, axis
     while isinstance(level, RaggedTensor) and at > 1:

@@ -89,7 +89,7 @@ def constant(
     return flat
 
 
-def _is_list(x: Any) -> bool:
+def _is_list(x: object) -> bool:
     return isinstance(x, (list, tuple)) or (isinstance(x, np.ndarray) and x.ndim > 0)
 
 
@@ -110,8 +110,8 @@ def _list_depth(x: Any) -> int:
 
 def range(
     starts: Any,
-    limits: Any = None,
-    deltas: Any = 1,
+    limits: object = None,
+    deltas: object = 1,
     dtype: DTypeLike | None = None,
     name: str | None = None,
     row_splits_dtype: DTypeLike = int64,
@@ -168,7 +168,7 @@ def map_flat_values(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     return merged(ragged).with_flat_values(result)
 
 
-def stack(values: Any, axis: int = 0, name: str | None = None) -> Any:
+def stack(values: object, axis: int = 0, name: str | None = None) -> Any:
     """Tensors or RaggedTensors of one rank along a new axis, rows of any lengths. Raises: ValueError without any.
     Source: tf.ragged.stack.
     """
@@ -196,14 +196,14 @@ def _of_one_rank(tensors: list[Any]) -> None:
         tensor.shape.assert_has_rank(rank)
 
 
-def boolean_mask(data: Any, mask: Any, name: str | None = None) -> Any:
+def boolean_mask(data: object, mask: object, name: str | None = None) -> Any:
     """The elements of data for which mask holds, in their rows. Raises: ValueError for a scalar mask;
     InvalidArgumentError if rows differ. Source: tf.ragged.boolean_mask.
     """
     return boolean_mask_ragged(data, mask)
 
 
-def row_splits_to_segment_ids(splits: Any, name: str | None = None, out_type: DTypeLike | None = None) -> Any:
+def row_splits_to_segment_ids(splits: object, name: str | None = None, out_type: DTypeLike | None = None) -> Any:
     """The row of each value. i[n + 1] -> i[nvals]. Raises: ValueError for none. Source: tf."""
     vector = as_tensor(splits, int64)
     vector.shape.assert_has_rank(1)
@@ -214,7 +214,7 @@ def row_splits_to_segment_ids(splits: Any, name: str | None = None, out_type: DT
 
 
 def segment_ids_to_row_splits(
-    segment_ids: Any, num_segments: Any = None, out_type: DTypeLike | None = None, name: str | None = None
+    segment_ids: object, num_segments: object = None, out_type: DTypeLike | None = None, name: str | None = None
 ) -> Any:
     """The row splits of values whose rows these are. i[nvals] -> i[n + 1]. Source: tf."""
     plain = not isinstance(segment_ids, (Tensor, np.ndarray))
@@ -223,7 +223,9 @@ def segment_ids_to_row_splits(
     return splits if out_type is None else cast(splits, out_type)
 
 
-def stack_dynamic_partitions(data: Any, partitions: Any, num_partitions: Any, name: str | None = None) -> RaggedTensor:
+def stack_dynamic_partitions(
+    data: Any, partitions: Any, num_partitions: object, name: str | None = None
+) -> RaggedTensor:
     """Row i: the elements of data whose partition is i. Raises: InvalidArgumentError for a partition out of range.
     Source: tf.ragged.stack_dynamic_partitions.
     """

@@ -23,7 +23,7 @@ from fastgraph.ops.runtime_assertions import assert_equal, assert_less, assert_n
 from fastgraph.ops.scatter import gather_nd
 
 
-def gather_ragged(params: Any, indices: Any, axis: int | None, batch_dims: int) -> Any:
+def gather_ragged(params: object, indices: object, axis: int | None, batch_dims: int) -> Any:
     """tf.gather where params, indices or both are ragged; the axis None is that after the batches.
 
     Raises: ValueError for axes and batches that there are not; InvalidArgumentError for an index out of its row.
@@ -46,14 +46,13 @@ def gather_ragged(params: Any, indices: Any, axis: int | None, batch_dims: int) 
     return _gathered(params, indices, axis, batch_dims)
 
 
-def _rank(indices: Any) -> int:
+def _rank(indices: Tensor | RaggedTensor) -> int:
     if indices.shape.rank is None:
         raise ValueError("rank(indices) must be known statically")
-    rank: int = indices.shape.rank
-    return rank
+    return indices.shape.rank
 
 
-def _gathered(params: Any, indices: Any, axis: int, batches: int) -> Any:
+def _gathered(params: object, indices: Any, axis: int, batches: int) -> Any:
     """As gather_ragged, axes counted from the front."""
     if not isinstance(params, RaggedTensor) and not isinstance(indices, RaggedTensor):
         return gather(params, indices, axis=axis, batch_dims=batches)
@@ -86,7 +85,7 @@ def _gathered(params: Any, indices: Any, axis: int, batches: int) -> Any:
     return rows.with_values(_gathered(rows.values, inner.values, axis - 1, batches - 1))
 
 
-def _check_batches(given: Any, other: Any, what: str, others: str) -> None:
+def _check_batches(given: object, other: object, what: str, others: str) -> None:
     """Raise ValueError where batches of one of the two are known to have rows of several lengths, and of one not."""
     if isinstance(given, RaggedTensor) and given.uniform_row_length is None and not isinstance(other, RaggedTensor):
         raise ValueError(
@@ -124,14 +123,14 @@ def _rows_at(params: Any, indices: Any) -> Any:
     return rows
 
 
-def _extents(x: Any) -> list[Any]:
+def _extents(x: Tensor | RaggedTensor) -> list[Any]:
     """The extents of a Tensor, of a RaggedTensor the number of rows: ints, and tensors where only a call knows."""
     if isinstance(x, RaggedTensor):
         return [x.nrows()]
     return [n if n is not None else shape(x, int64)[i] for i, n in enumerate(x.shape)]
 
 
-def gather_nd_ragged(params: Any, indices: Any) -> Any:
+def gather_nd_ragged(params: object, indices: object) -> Any:
     """tf.gather_nd where params, indices or both are ragged.
 
     Raises: ValueError for indices of unknown or ragged length; InvalidArgumentError out of range.
@@ -171,7 +170,7 @@ def _at(params: Any, indices: Any) -> Any:
     return _rows_at(params, place)
 
 
-def _checked(index: Any, n: Any) -> Any:
+def _checked(index: Tensor, n: Tensor) -> Any:
     """Index, each element less than that of n. Raises: InvalidArgumentError for others."""
     assert_non_negative(index, message="indices must not be negative")
     assert_less(cast(index, n.dtype), n + cast(index, n.dtype) * 0, message="indices are out of range of their row")

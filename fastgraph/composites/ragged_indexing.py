@@ -1,4 +1,4 @@
-"""What [] does to a RaggedTensor: rows and slices of rows; no single elements of ragged axes, which rows may lack."""
+"""[] of RaggedTensors: rows and slices of rows; no single elements of ragged axes, which rows may lack."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from fastgraph.ops.padding import repeat
 _WHOLE = slice(None)
 
 
-def getitem(rt: RaggedTensor, key: Any) -> Any:
+def getitem(rt: RaggedTensor, key: object) -> Any:
     """rt[key]. Raises: ValueError for an element of a ragged axis, TypeError for what is no index, IndexError for a row
     that is not there.
     """
@@ -40,7 +40,7 @@ def getitem(rt: RaggedTensor, key: Any) -> Any:
     return _rows(rt, keys)
 
 
-def _check(key: Any) -> None:
+def _check(key: object) -> None:
     index = isinstance(key, (int, np.integer)) and not isinstance(key, bool)
     scalar = isinstance(key, Tensor) and key.shape.rank == 0 and key.dtype.is_integer
     if not (key is None or key is ... or index or scalar or isinstance(key, slice)):
@@ -50,7 +50,7 @@ def _check(key: Any) -> None:
         )
 
 
-def _rows(rt: Any, keys: list[Any]) -> Any:
+def _rows(rt: Tensor | RaggedTensor, keys: list[Any]) -> Any:
     """rt[keys], the first of which is for its rows."""
     if not isinstance(rt, RaggedTensor):
         return rt[tuple(keys)] if keys else rt
@@ -107,7 +107,7 @@ def _cut(rt: RaggedTensor, part: slice) -> RaggedTensor:
     lengths = rt.row_lengths()
     low, high = (lengths * 0, lengths) if step > 0 else (lengths * 0 - 1, lengths - 1)
 
-    def bound(given: Any, default: Any) -> Any:
+    def bound(given: Tensor | int | None, default: object) -> Any:
         if given is None:
             return default
         given = cast(convert(given), lengths.dtype)

@@ -64,7 +64,7 @@ class RaggedLeaf:
         outermost = (parts[1] if self.n > 1 else (None, shapes))[1][:, 0]
         return self._made(values, [outermost, *[lengths for lengths, _ in parts[1:]]])
 
-    def _made(self, values: Any, lengths: Sequence[Any]) -> Any:
+    def _made(self, values: object, lengths: Sequence[Any]) -> Any:
         lengths = [cast(n, self.spec.row_splits_dtype) for n in lengths]
         return RaggedTensor.from_nested_row_lengths(values, lengths, validate=False)
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from fastgraph.composites.ragged_tensor import RaggedTensor, made, splits_of
 from fastgraph.core.base.dtype import int64
+from fastgraph.core.primitive import Primitive
 from fastgraph.core.tensor import bind
 from fastgraph.ops.arguments import as_tensor
 from fastgraph.ops.array_ops import sequence_mask
@@ -46,7 +47,7 @@ def matmul(prim: Any, a: Any, b: Any, attrs: dict[str, Any]) -> Any:
     return _of_batch(prim, a, b, attrs)
 
 
-def _matrix(x: Any) -> Any:
+def _matrix(x: object) -> Any:
     """A matrix that may be called ragged as a dense one."""
     if not isinstance(x, RaggedTensor):
         return x
@@ -55,7 +56,7 @@ def _matrix(x: Any) -> Any:
     return x.to_tensor()
 
 
-def _sizes(x: Any) -> tuple[Any, Any]:
+def _sizes(x: RaggedTensor) -> tuple[Any, Any]:
     """How many rows and columns each matrix has. i64[n], i64[n]"""
     rows = cast(x.row_lengths(), int64)
     if not isinstance(x.values, RaggedTensor):
@@ -66,7 +67,7 @@ def _sizes(x: Any) -> tuple[Any, Any]:
     return rows, columns
 
 
-def _of_batch(prim: Any, a: Any, b: Any, attrs: dict[str, Any]) -> Any:
+def _of_batch(prim: Primitive, a: RaggedTensor, b: RaggedTensor, attrs: dict[str, Any]) -> Any:
     """The products of matrices, one of a and one of b each."""
     (rows, inner), (theirs, columns) = _sizes(a), _sizes(b)
     if attrs["transpose_a"]:
@@ -86,6 +87,6 @@ def _of_batch(prim: Any, a: Any, b: Any, attrs: dict[str, Any]) -> Any:
     return made(made(boolean_mask(dense, cells), lengths), splits, _uniform(a, attrs))
 
 
-def _uniform(a: Any, attrs: dict[str, Any]) -> Any:
+def _uniform(a: RaggedTensor, attrs: dict[str, Any]) -> Any:
     """How many rows all products have, where that is known."""
     return None if attrs["transpose_a"] else a.shape[1]

@@ -1,4 +1,4 @@
-"""What ops do to RaggedTensors, and how they become dense and sparse.
+"""Ops on RaggedTensors, and how these become dense and sparse.
 
 Rule: an op reaches `apply` because `bind` met a RaggedTensor among its inputs; what is not said there is an error.
 """
@@ -45,7 +45,7 @@ from fastgraph.ops.segments import (
 # ---- dense and sparse -----------------------------------------------------------------------------------------------
 
 
-def from_dense(tensor: Any, lengths: Any, padding: Any, ragged_rank: int, splits_dtype: DType) -> Any:
+def from_dense(tensor: object, lengths: object, padding: object, ragged_rank: int, splits_dtype: DType) -> Any:
     """RaggedTensor.from_tensor."""
     if lengths is not None and padding is not None:
         raise ValueError("Specify argument `lengths` or `padding`, but not both.")
@@ -92,20 +92,19 @@ def _extent(x: Any, axis: int) -> Any:
     return x.shape[axis] if x.shape[axis] is not None else shape(x, int64)[axis]
 
 
-def _kept(lengths: Any, tensor: Any, axis: int) -> Any:
+def _kept(lengths: object, tensor: object, axis: int) -> Any:
     lengths = as_tensor(lengths, int64)
     lengths.shape.assert_has_rank(1)
     return sequence_mask(lengths, as_tensor(_extent(tensor, axis), int64))  # in whose dtype it compares
 
 
-def _cut(tensor: Any, mask: Any, splits_dtype: DType) -> RaggedTensor:
+def _cut(tensor: object, mask: object, splits_dtype: DType) -> RaggedTensor:
     lengths = reduce_sum(cast(mask, int64), 1)
     return made(boolean_mask(tensor, mask), cast(splits_of(lengths), splits_dtype))
 
 
 def from_sparse(st_input: Any, splits_dtype: DType) -> RaggedTensor:
     """RaggedTensor.from_sparse."""
-
     if not isinstance(st_input, SparseTensor):
         raise TypeError(f"Argument `st_input` must be of type SparseTensor, but is of type {type(st_input).__name__}.")
     if st_input.shape.rank != 2:
@@ -118,7 +117,7 @@ def from_sparse(st_input: Any, splits_dtype: DType) -> RaggedTensor:
     return made(st_input.values, cast(splits_of(lengths), splits_dtype))
 
 
-def to_dense(rt: RaggedTensor, default_value: Any, wanted: Any) -> Any:
+def to_dense(rt: RaggedTensor, default_value: object, wanted: object) -> Any:
     """RaggedTensor.to_tensor."""
     flat, rank = rt.flat_values, rt.shape.rank
     own = rt.bounding_shape(out_type=int64)
@@ -147,7 +146,7 @@ def to_dense(rt: RaggedTensor, default_value: Any, wanted: Any) -> Any:
         )
     extents = known if None not in known else own
     dense = tensor_scatter_update_p(_filled(extents, default), index, flat)
-    return dense if dense.shape.is_fully_defined() else _with_shape(dense, known)
+    return dense if dense.shape.is_fully_defined() else ensure_shape(dense, known)
 
 
 def _limits(wanted: Any, rank: int | None) -> list[Any]:
@@ -165,23 +164,17 @@ def _limits(wanted: Any, rank: int | None) -> list[Any]:
     return found
 
 
-def _limit(wanted: Any, own: Any) -> Any:
+def _limit(wanted: object, own: object) -> Any:
     """An extent in int64; one that only a call knows may be below 0, which is the tensor's own."""
     return select(wanted < 0, own, wanted) if isinstance(wanted, Tensor) else convert(wanted, int64)
 
 
-def _filled(extents: Any, default: Any) -> Any:
+def _filled(extents: Any, default: Tensor) -> Any:
     return fill(extents, default) if default.shape.rank == 0 else broadcast_to(default, extents)
-
-
-def _with_shape(x: Any, known: Sequence[int | None]) -> Any:
-
-    return ensure_shape(x, known)
 
 
 def to_sparse(rt: RaggedTensor) -> Any:
     """RaggedTensor.to_sparse."""
-
     index, flat = stack([cast(column, int64) for column in coordinates(rt)], 1), rt.flat_values
     if flat.shape.rank != 1:
         inner = where(ones(shape(flat), "bool"))
@@ -206,7 +199,7 @@ def merge_dims(rt: Any, outer_axis: int, inner_axis: int) -> Any:
     return rt.values if outer == 0 else rt
 
 
-def _without_axis_2(rt: Any) -> Any:
+def _without_axis_2(rt: RaggedTensor) -> Any:
     """Axes 1 and 2 as one."""
     inner = rt.values
     if isinstance(inner, RaggedTensor):
@@ -314,14 +307,14 @@ def _reduce(prim: Primitive, inputs: tuple[Any, ...], attrs: dict[str, Any]) -> 
     return _along(rt, chosen, prim.name, keepdims)
 
 
-def _along(rt: Any, axes: Sequence[int], kind: str, keepdims: bool) -> Any:
+def _along(rt: object, axes: Sequence[int], kind: str, keepdims: bool) -> Any:
     for axis in reversed(axes):  # an axis that is named twice is reduced twice
         rt = _along_one(rt, axis, kind)
         rt = expand_axis(rt, axis) if keepdims else rt
     return rt
 
 
-def _along_one(rt: Any, axis: int, kind: str) -> Any:
+def _along_one(rt: object, axis: int, kind: str) -> Any:
     if not isinstance(rt, RaggedTensor):
         return getattr(reduction, f"reduce_{kind}")(rt, axis)
     if axis > 1:
@@ -333,7 +326,7 @@ def _along_one(rt: Any, axis: int, kind: str) -> Any:
     return _segments(rt.values, positions(lengths), longest, kind)
 
 
-def _segments(rows: Any, ids: Any, n: Any, kind: str) -> Any:
+def _segments(rows: object, ids: object, n: object, kind: str) -> Any:
     """The rows that belong to each of n segments as one, element by element; as long as the longest of them."""
     if not isinstance(rows, RaggedTensor):
         return _BY_SEGMENT[kind](rows, ids, n)
@@ -370,6 +363,8 @@ def _one(prim: Primitive, rt: RaggedTensor, attrs: dict[str, Any]) -> Any:
         return cast(shape(reshape(rt.flat_values, [-1]), int64)[0], attrs["out_type"])
     if prim.name == "rank":
         return convert(rank, int32)
+    if prim.name == "shape":
+        return DynamicRaggedShape(rt, attrs["out_type"])
     if prim.name == "where_index":
         return _where_index(_map(lambda x: x if x.dtype.is_bool else x != 0, rt))
     if prim.name == "tile":
@@ -387,12 +382,10 @@ def _one(prim: Primitive, rt: RaggedTensor, attrs: dict[str, Any]) -> Any:
         return bits(prim, rt, attrs["type"])
     if prim.name == "reshape":
         return reshape(rt.flat_values, attrs["shape"])
-    if prim.name == "shape":
-        return DynamicRaggedShape(rt, attrs["out_type"])
     raise unsupported(rt)
 
 
-def _one_hot_axis(indices: Any, axis: int) -> int:
+def _one_hot_axis(indices: object, axis: int) -> int:
     """The axis of the innermost values' one_hot. Raises: ValueError for one that is ragged, or outside of these."""
     if not isinstance(indices, RaggedTensor) or axis < 0:
         return axis
@@ -402,7 +395,7 @@ def _one_hot_axis(indices: Any, axis: int) -> int:
 
 
 def apply(prim: Primitive, inputs: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
-    """What the op gives where one of its inputs is a RaggedTensor. Raises: ValueError for ops that take none."""
+    """Apply an op one of whose inputs is a RaggedTensor. Raises: ValueError for ops that take none."""
     name = prim.name
     if prim.family == "reduction":
         return _reduce(prim, inputs, attrs)

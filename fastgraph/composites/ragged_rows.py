@@ -20,7 +20,7 @@ from fastgraph.ops.runtime_assertions import assert_equal
 from fastgraph.ops.scans import cumsum
 
 
-def gather_rows(rows: Any, index: Any) -> Any:
+def gather_rows(rows: object, index: object) -> Any:
     """The rows, of a Tensor or RaggedTensor, that index i[n] names. Raises: InvalidArgumentError out of range."""
     if not isinstance(rows, RaggedTensor):
         return gather(rows, index, axis=0)
@@ -30,7 +30,7 @@ def gather_rows(rows: Any, index: Any) -> Any:
     return made(gather_rows(rows.values, places), splits_of(lengths), rows._uniform)
 
 
-def expand_axis(x: Any, axis: int) -> Any:
+def expand_axis(x: object, axis: int) -> Any:
     """x with an axis of size 1 before `axis`, counted from the front."""
     if not isinstance(x, RaggedTensor):
         return expand_dims(x, axis)
@@ -54,7 +54,7 @@ def squeeze(x: Any, axes: Sequence[int]) -> Any:
     return x
 
 
-def _squeezed(x: Any, axis: int, named: int) -> Any:
+def _squeezed(x: object, axis: int, named: int) -> Any:
     """x without the axis of size 1 that its caller has called `named`."""
     if not isinstance(x, RaggedTensor):
         return squeeze_dense(x, axis)
@@ -87,7 +87,7 @@ def alike(values: Sequence[Any]) -> list[Any]:
     return [_deepened(v, deepest, ragged[0].row_splits.dtype) for v in tensors]
 
 
-def _deepened(x: Any, ragged_rank: int, splits_dtype: Any) -> Any:
+def _deepened(x: object, ragged_rank: int, splits_dtype: object) -> Any:
     if not isinstance(x, RaggedTensor):
         return as_ragged(x, ragged_rank, splits_dtype)
     if x.ragged_rank < ragged_rank:
@@ -200,7 +200,7 @@ def boolean_mask_ragged(data: Any, mask: Any) -> Any:
     return _masked(data, mask)
 
 
-def _masked(data: Any, mask: Any) -> Any:
+def _masked(data: RaggedTensor, mask: RaggedTensor) -> Any:
     if isinstance(mask.values, RaggedTensor):
         return made(_masked(data.values, mask.values), mask.row_splits)
     kept = concat([[0], cumsum(cast(mask.values, int64))], 0)

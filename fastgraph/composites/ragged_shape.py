@@ -44,7 +44,7 @@ class DynamicRaggedShape:
     @property
     def inner_rank(self) -> int:
         """How many axes the values have, rows of all of them counted as one."""
-        return int(self._value.flat_values.shape.rank)
+        return int(self._value.flat_values.shape.rank or 0)
 
     def _partition(self, axis: int) -> Any:
         """The RaggedTensor whose rows are those of an axis from 1 to num_row_partitions."""

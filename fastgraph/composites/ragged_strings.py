@@ -18,7 +18,7 @@ from fastgraph.ops.string_patterns import characters_p, ngrams_p
 from fastgraph.ops.strings import string_split_p, string_split_v2_p
 
 
-def bytes_split(input: Any, name: str | None = None) -> Any:
+def bytes_split(input: object, name: str | None = None) -> Any:
     """The bytes of each string, a string each. string[*s] -> string[*s, None], ragged where s is not empty.
 
     Raises: ValueError for an unknown rank. Source: tf.strings.bytes_split.
@@ -27,7 +27,7 @@ def bytes_split(input: Any, name: str | None = None) -> Any:
         return _split(input, lambda words: string_split_p(words, "", skip_empty=False))
 
 
-def split(input: Any, sep: Any = None, maxsplit: int = -1, name: str | None = None) -> Any:
+def split(input: object, sep: object = None, maxsplit: int = -1, name: str | None = None) -> Any:
     """The parts of each string between separators. string[*s] -> string[*s, None], ragged where s is not empty.
 
     sep: a string; None or "": white space, however much. maxsplit: after so many separators the rest stays whole (-1:
@@ -38,7 +38,7 @@ def split(input: Any, sep: Any = None, maxsplit: int = -1, name: str | None = No
         return _split(input, lambda words: string_split_v2_p(words, "" if sep is None else sep, maxsplit=most))
 
 
-def _split(input: Any, op: Callable[[Any], Any]) -> Any:
+def _split(input: object, op: Callable[[Any], Any]) -> Any:
     if isinstance(input, RaggedTensor):
         return input.with_flat_values(_split(input.flat_values, op))
     words = as_tensor(input, string)

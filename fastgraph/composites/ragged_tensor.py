@@ -113,14 +113,14 @@ class RaggedTensor(CompositeTensor):
         return cls.from_row_splits(values, concat([starts, [cast(nvals(values), starts.dtype)]], 0), validate=validate)
 
     @classmethod
-    def from_row_limits(cls, values: Any, row_limits: Any, name: str | None = None, validate: bool = True) -> Any:
+    def from_row_limits(cls, values: object, row_limits: object, name: str | None = None, validate: bool = True) -> Any:
         """Rows that end where row_limits i[n] says. Source: tf.RaggedTensor.from_row_limits."""
         limits = _partition(row_limits, "row_limits")
         return cls.from_row_splits(values, concat([zeros([1], limits.dtype), limits], 0), validate=validate)
 
     @classmethod
     def from_uniform_row_length(
-        cls, values: Any, uniform_row_length: Any, nrows: Any = None, validate: bool = True, name: str | None = None
+        cls, values: Any, uniform_row_length: Any, nrows: object = None, validate: bool = True, name: str | None = None
     ) -> Any:
         """Rows that are all of one length. Raises: ValueError unless they make up all values.
         Source: tf.RaggedTensor.from_uniform_row_length.
@@ -181,9 +181,9 @@ class RaggedTensor(CompositeTensor):
     @classmethod
     def from_tensor(
         cls,
-        tensor: Any,
-        lengths: Any = None,
-        padding: Any = None,
+        tensor: object,
+        lengths: object = None,
+        padding: object = None,
         ragged_rank: int = 1,
         name: str | None = None,
         row_splits_dtype: DTypeLike = int64,
@@ -197,7 +197,7 @@ class RaggedTensor(CompositeTensor):
         return from_dense(tensor, lengths, padding, ragged_rank, as_dtype(row_splits_dtype))
 
     @classmethod
-    def from_sparse(cls, st_input: Any, name: str | None = None, row_splits_dtype: DTypeLike = int64) -> Any:
+    def from_sparse(cls, st_input: object, name: str | None = None, row_splits_dtype: DTypeLike = int64) -> Any:
         """The rows of a SparseTensor of rank 2 whose values stand at the rows' beginnings, without gaps. Raises:
         InvalidArgumentError if they do not. Source: tf.RaggedTensor.from_sparse.
         """
@@ -243,7 +243,7 @@ class RaggedTensor(CompositeTensor):
 
     @property
     def shape(self) -> TensorShape:
-        """What is known of the shape; ragged dimensions are None."""
+        """The shape as far as it is known; ragged dimensions are None."""
         n = self._row_splits.shape[0]
         length = self._uniform if isinstance(self._uniform, int) else None
         return shape_of((None if n is None else n - 1, length)).concatenate(self._values.shape[1:])
@@ -300,7 +300,7 @@ class RaggedTensor(CompositeTensor):
         """The value_rowids of all ragged dimensions, the outermost first."""
         return tuple(level.value_rowids() for level in levels(self))
 
-    def bounding_shape(self, axis: Any = None, name: str | None = None, out_type: DTypeLike | None = None) -> Any:
+    def bounding_shape(self, axis: object = None, name: str | None = None, out_type: DTypeLike | None = None) -> Any:
         """The smallest shape that holds it: i[rank], or what `axis` takes of it."""
         dtype = self._row_splits.dtype if out_type is None else as_dtype(out_type)
         longest = [reduce_max(concat([n, zeros([1], n.dtype)], 0)) for n in self.nested_row_lengths()]
@@ -318,7 +318,7 @@ class RaggedTensor(CompositeTensor):
             raise ValueError(f"Shapes {old} and {new} are incompatible")
         return made(new_values, self._row_splits, self._uniform)
 
-    def with_flat_values(self, new_values: Any) -> RaggedTensor:
+    def with_flat_values(self, new_values: object) -> RaggedTensor:
         """The same rows of rows of other innermost values. Raises: ValueError for another number of them."""
         inner = self._values
         return self.with_values(inner.with_flat_values(new_values) if isinstance(inner, RaggedTensor) else new_values)
@@ -336,7 +336,7 @@ class RaggedTensor(CompositeTensor):
 
         return merge_dims(self, outer_axis, inner_axis)
 
-    def to_tensor(self, default_value: Any = None, name: str | None = None, shape: Any = None) -> Any:
+    def to_tensor(self, default_value: object = None, name: str | None = None, shape: object = None) -> Any:
         """A dense tensor, its rows filled up with default_value, cut or filled to `shape` where that is given."""
         from fastgraph.composites.ragged_ops import to_dense
 
@@ -376,7 +376,7 @@ class RaggedTensor(CompositeTensor):
 
     # -- how it takes part
 
-    def _split(self, num_or_size_splits: Any, axis: int, num: Any) -> list[Any]:
+    def _split(self, num_or_size_splits: object, axis: int, num: object) -> list[Any]:
         """Pieces along an axis, for tf.split."""
         from fastgraph.composites.ragged_along import split_ragged
 
@@ -388,7 +388,7 @@ class RaggedTensor(CompositeTensor):
 
         return softmax_along(self, axis)
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: object) -> Any:
         from fastgraph.composites.ragged_indexing import getitem
 
         return getitem(self, key)
@@ -418,7 +418,7 @@ class RaggedTensor(CompositeTensor):
         return self
 
     def __fg_shown__(self) -> tuple[Any, ...]:
-        """What tf.print shows."""
+        """Return the parts that tf.print shows."""
         return ((self.flat_values, *self.nested_row_splits),)
 
     def __fg_bind__(self, prim: Primitive, inputs: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
@@ -437,7 +437,7 @@ RaggedTensor.__fg_builtins__ = {len: _length}  # type: ignore[attr-defined]
 
 
 class RaggedTensorSpec(TypeSpec):
-    """What is known of a RaggedTensor. Source: tf.RaggedTensorSpec."""
+    """The type of a RaggedTensor: shape, dtype, ragged rank. Source: tf.RaggedTensorSpec."""
 
     __slots__ = ("_dtype", "_ragged_rank", "_row_splits_dtype", "_shape")
     _parts_in_list = True
@@ -464,7 +464,7 @@ class RaggedTensorSpec(TypeSpec):
         self._row_splits_dtype = as_dtype(row_splits_dtype)
 
     @classmethod
-    def from_value(cls, value: Any) -> RaggedTensorSpec:
+    def from_value(cls, value: object) -> RaggedTensorSpec:
         """Return the spec of a RaggedTensor. Raises TypeError for anything else."""
         if not isinstance(value, RaggedTensor):
             raise TypeError(f"Expected a RaggedTensor, not {value!r}")
@@ -513,10 +513,10 @@ class RaggedTensorSpec(TypeSpec):
         splits = [TensorSpec([outer if i == 0 else None], self._row_splits_dtype) for i in range(r)]
         return TensorSpec(flat, self._dtype), *splits
 
-    def _to_components(self, value: Any) -> tuple[Any, ...]:
+    def _to_components(self, value: object) -> tuple[Any, ...]:
         return (value.flat_values, *value.nested_row_splits) if isinstance(value, RaggedTensor) else (value,)
 
-    def _from_components(self, components: Any) -> Any:
+    def _from_components(self, components: tuple[Any, ...]) -> Any:
         result, *splits = components
         for level in reversed(range(len(splits))):
             length = self._shape[level + 1] if self._shape.rank is not None else None
@@ -527,12 +527,12 @@ class RaggedTensorSpec(TypeSpec):
 # ---- what partitions are made of ------------------------------------------------------------------------------------
 
 
-def made(values: Any, row_splits: Any, uniform: Any = None) -> RaggedTensor:
+def made(values: object, row_splits: object, uniform: object = None) -> RaggedTensor:
     """The RaggedTensor of parts that are known to fit; `uniform` is the length of all rows, or None."""
     return RaggedTensor(values, (row_splits, uniform), internal=True)
 
 
-def as_values(values: Any) -> Any:
+def as_values(values: object) -> Any:
     """Values as a RaggedTensor or a Tensor. Raises ValueError for a scalar."""
     values = values if isinstance(values, RaggedTensor) else convert(values)
     values.shape.with_rank_at_least(1)
@@ -547,7 +547,7 @@ def levels(rt: RaggedTensor) -> list[RaggedTensor]:
     return found
 
 
-def nvals(values: Any) -> Any:
+def nvals(values: object) -> Any:
     """How many rows a Tensor or RaggedTensor has."""
     return values.nrows() if isinstance(values, RaggedTensor) else shape(values, int64)[0]
 
@@ -557,7 +557,7 @@ def splits_of(lengths: Any) -> Any:
     return concat([zeros([1], lengths.dtype), cumsum(lengths)], 0)
 
 
-def positions(lengths: Any) -> Any:
+def positions(lengths: object) -> Any:
     """0, 1, ... for each row of the given length. i[n] -> i[sum]."""
     splits = splits_of(lengths)
     return range_(splits[-1]) - repeat(splits[:-1], lengths)
@@ -583,17 +583,17 @@ def _partition(given: Any, what: str) -> Any:
     return tensor
 
 
-def _assert_all_used(values: Any, last: Any) -> None:
+def _assert_all_used(values: Tensor | RaggedTensor, last: Tensor) -> None:
     what = "Arguments to _from_row_partition do not form a valid RaggedTensor"
     assert_equal(last, cast(nvals(values), last.dtype), what)
 
 
-def _assert_list(given: Any, label: str) -> None:
+def _assert_list(given: object, label: str) -> None:
     if not isinstance(given, (list, tuple)):
         raise TypeError(f"Argument `{label}` must be a list of Tensors. Received {given}.")
 
 
-def _nested(make: Any, flat_values: Any, parts: Sequence[Any], label: str, validate: bool) -> Any:
+def _nested(make: Any, flat_values: object, parts: Sequence[Any], label: str, validate: bool) -> Any:
     _assert_list(parts, label)
     result = flat_values
     for part in reversed(parts):
@@ -606,7 +606,7 @@ def _assert_eager(rt: RaggedTensor) -> None:
         raise ValueError("RaggedTensor.numpy() is only supported in eager mode.")
 
 
-def _text(x: Any) -> str:
+def _text(x: object) -> str:
     if isinstance(x, np.ndarray):
         return np.array2string(x, separator=", ") if x.size else repr(x.tolist())
     return str(x)
@@ -618,7 +618,7 @@ def _text(x: Any) -> str:
 def _operator(name: str, reflected: bool = False) -> Any:
     """The method that applies the public function `name`."""
 
-    def operate(self: RaggedTensor, other: Any) -> Any:
+    def operate(self: RaggedTensor, other: object) -> Any:
         function = primitives.public_function(name)
         return function(other, self) if reflected else function(self, other)
 
@@ -632,7 +632,7 @@ def _unary(name: str) -> Any:
 def _logical(name: str, reflected: bool = False) -> Any:
     """Of bools the logical operator, of integers that of their bits."""
 
-    def operate(self: RaggedTensor, other: Any) -> Any:
+    def operate(self: RaggedTensor, other: object) -> Any:
         full = f"math.logical_{name}" if self.dtype.is_bool else f"bitwise.bitwise_{name}"
         function = primitives.public_function(full)
         return function(other, self) if reflected else function(self, other)
@@ -643,7 +643,7 @@ def _logical(name: str, reflected: bool = False) -> Any:
 def _equality(name: str, unlike: bool) -> Any:
     """Element by element; of what no rows can be matched with, as a whole."""
 
-    def operate(self: RaggedTensor, other: Any) -> Any:
+    def operate(self: RaggedTensor, other: object) -> Any:
         if other is None:
             return unlike
         try:

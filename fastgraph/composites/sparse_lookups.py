@@ -31,8 +31,8 @@ def bincount(
     values: Any,
     weights: Any = None,
     axis: Any = 0,
-    minlength: Any = None,
-    maxlength: Any = None,
+    minlength: object = None,
+    maxlength: object = None,
     binary_output: bool = False,
     name: str | None = None,
 ) -> SparseTensor:
@@ -116,11 +116,11 @@ _COMBINERS = {"sum": sum_of_rows, "mean": segment_mean, "sqrtn": segment_sqrt_n}
 
 
 def embedding_lookup_sparse(
-    params: Any,
+    params: object,
     sp_ids: Any,
-    sp_weights: Any,
+    sp_weights: object,
     combiner: str | None = None,
-    max_norm: Any = None,
+    max_norm: object = None,
     name: str | None = None,
     allow_fast_lookup: bool = False,
 ) -> Any:

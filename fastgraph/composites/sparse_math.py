@@ -16,19 +16,13 @@ from fastgraph.composites.sparse_tensor import SparseTensor, as_sparse, known_ra
 from fastgraph.core.base.dtype import float32, int32, int64
 from fastgraph.core.conversion import convert_to_tensor
 from fastgraph.core.op_errors import message_name
-from fastgraph.errors import InvalidArgumentError
+from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import as_tensor, known_value, static_axes
 from fastgraph.ops.comparison import greater_equal
 from fastgraph.ops.elementwise import abs, cast, conj, ones_like, stop_gradient
-from fastgraph.ops.elementwise import (
-    add as add_dense,
-)
-from fastgraph.ops.elementwise import (
-    maximum as maximum_dense,
-)
-from fastgraph.ops.elementwise import (
-    minimum as minimum_dense,
-)
+from fastgraph.ops.elementwise import add as add_dense
+from fastgraph.ops.elementwise import maximum as maximum_dense
+from fastgraph.ops.elementwise import minimum as minimum_dense
 from fastgraph.ops.exponentials import exp, sqrt
 from fastgraph.ops.families import invalid, shape_text
 from fastgraph.ops.gathering import dim, gather, where
@@ -41,12 +35,8 @@ from fastgraph.ops.reduction import reduce_sum as reduce_sum_dense
 from fastgraph.ops.runtime_assertions import assert_equal, check_indices
 from fastgraph.ops.scans import cumprod
 from fastgraph.ops.scatter import gather_nd, scatter_nd
-from fastgraph.ops.segments import (
-    segment_mean as mean_by_segment,
-)
-from fastgraph.ops.segments import (
-    segment_sum as sum_by_segment,
-)
+from fastgraph.ops.segments import segment_mean as mean_by_segment
+from fastgraph.ops.segments import segment_sum as sum_by_segment
 from fastgraph.ops.segments import (
     unsorted_segment_max,
     unsorted_segment_mean,
@@ -58,7 +48,7 @@ from fastgraph.ops.sorting import argsort
 # ---- two of them ----------------------------------------------------------------------------------------------------
 
 
-def add(a: Any, b: Any, threshold: Any = 0) -> Any:
+def add(a: Any, b: Any, threshold: object = 0) -> Any:
     """The sum of two SparseTensors, sparse, without values below `threshold` in size; of one and a dense tensor, dense.
 
     Raises: InvalidArgumentError if the shapes differ; TypeError if neither is sparse. Source: tf.sparse.add.
@@ -78,7 +68,7 @@ def add(a: Any, b: Any, threshold: Any = 0) -> Any:
     return retain(result, greater_equal(abs(values), threshold))
 
 
-def _add_dense(sparse: SparseTensor, dense: Any) -> Any:
+def _add_dense(sparse: SparseTensor, dense: object) -> Any:
     dense = as_tensor(dense, sparse.dtype)
     ranks = sparse.shape.rank, dense.shape.rank
     if None not in ranks and ranks[0] != ranks[1]:
@@ -92,7 +82,7 @@ def _add_dense(sparse: SparseTensor, dense: Any) -> Any:
     return add_dense(dense, fitted(scatter_nd(sparse.indices, sparse.values, shape(dense, int64)), dense.shape))
 
 
-def maximum(sp_a: Any, sp_b: Any, name: str | None = None) -> SparseTensor:
+def maximum(sp_a: object, sp_b: object, name: str | None = None) -> SparseTensor:
     """The greater of each two elements, where one of the two SparseTensors has one. Source: tf.sparse.maximum.
 
     Raises: InvalidArgumentError if the shapes differ.
@@ -100,7 +90,7 @@ def maximum(sp_a: Any, sp_b: Any, name: str | None = None) -> SparseTensor:
     return _extreme(sp_a, sp_b, maximum_dense)
 
 
-def minimum(sp_a: Any, sp_b: Any, name: str | None = None) -> SparseTensor:
+def minimum(sp_a: object, sp_b: object, name: str | None = None) -> SparseTensor:
     """The lesser of each two elements, where one of the two SparseTensors has one. Source: tf.sparse.minimum.
 
     Raises: InvalidArgumentError if the shapes differ.
@@ -117,7 +107,7 @@ def _extreme(sp_a: Any, sp_b: Any, choose: Callable[..., Any]) -> SparseTensor:
     _check_alike(a, b, "SparseSparseMaximum")
     n_a = shape(a.values)[0]
 
-    def both(groups: Any, n: Any) -> list[Any]:
+    def both(groups: Tensor, n: Tensor) -> list[Any]:
         return [unsorted_segment_sum(a.values, groups[:n_a], n), unsorted_segment_sum(b.values, groups[n_a:], n)]
 
     indices, sides = _merged(a, b, both)
@@ -127,11 +117,9 @@ def _extreme(sp_a: Any, sp_b: Any, choose: Callable[..., Any]) -> SparseTensor:
 def _check_alike(a: SparseTensor, b: SparseTensor, what: str) -> None:
     """Raise InvalidArgumentError unless the two have the same dtype and dense shape."""
     if a.dtype is not b.dtype:
-        raise InvalidArgumentError(
-            None,
-            None,
+        raise invalid(
             f"cannot compute {what} as input #4(zero-based) was expected to be a {message_name(a.dtype)} tensor but is "
-            f"a {message_name(b.dtype)} tensor",
+            f"a {message_name(b.dtype)} tensor"
         )
     if known_rank(a, what) != known_rank(b, what):
         raise invalid(f"Ranks of input tensors must match, but saw ranks: {a.shape.rank} and {b.shape.rank}")
@@ -155,7 +143,11 @@ def _merged(a: SparseTensor, b: SparseTensor, combine: Callable[..., Any]) -> tu
 
 
 def reduce_sum(
-    sp_input: Any, axis: Any = None, keepdims: Any = None, output_is_sparse: bool = False, name: str | None = None
+    sp_input: object,
+    axis: object = None,
+    keepdims: object = None,
+    output_is_sparse: bool = False,
+    name: str | None = None,
 ) -> Any:
     """Sum of the elements along `axis` (None: all), dense or sparse.
 
@@ -165,7 +157,11 @@ def reduce_sum(
 
 
 def reduce_max(
-    sp_input: Any, axis: Any = None, keepdims: Any = None, output_is_sparse: bool = False, name: str | None = None
+    sp_input: object,
+    axis: object = None,
+    keepdims: object = None,
+    output_is_sparse: bool = False,
+    name: str | None = None,
 ) -> Any:
     """Greatest of the values along `axis` (None: all), dense, with 0 where there is none, or sparse.
 
@@ -174,7 +170,7 @@ def reduce_max(
     return _reduce(sp_input, axis, keepdims, output_is_sparse, unsorted_segment_max)
 
 
-def _reduce(sp_input: Any, axis: Any, keepdims: Any, sparse: bool, combine: Callable[..., Any]) -> Any:
+def _reduce(sp_input: object, axis: object, keepdims: object, sparse: bool, combine: Callable[..., Any]) -> Any:
     sp = as_sparse(sp_input)
     rank = known_rank(sp, "A reduction")
     axes = static_axes(axis)
@@ -208,7 +204,7 @@ def _reduce(sp_input: Any, axis: Any, keepdims: Any, sparse: bool, combine: Call
     return reshape(totals, lengths)
 
 
-def softmax(sp_input: Any, name: str | None = None) -> SparseTensor:
+def softmax(sp_input: object, name: str | None = None) -> SparseTensor:
     """Softmax along the last axis over the values there are. f -> f. Source: tf.sparse.softmax.
 
     Raises: InvalidArgumentError for fewer than two axes, or values that are not floating.
@@ -232,7 +228,7 @@ def softmax(sp_input: Any, name: str | None = None) -> SparseTensor:
 
 
 def sparse_dense_matmul(
-    sp_a: Any, b: Any, adjoint_a: bool = False, adjoint_b: bool = False, name: str | None = None
+    sp_a: object, b: Any, adjoint_a: bool = False, adjoint_b: bool = False, name: str | None = None
 ) -> Any:
     """The matrix product of a SparseTensor and a dense matrix (or the other way round), either of them adjoint first.
 
@@ -269,7 +265,7 @@ def sparse_dense_matmul(
     return scatter_nd(sp.indices[:, rows : rows + 1], products, stack([cast(n, int64), shape(b, int64)[1]]))
 
 
-def _adjoint(x: Any) -> Any:
+def _adjoint(x: object) -> Any:
     return conj(transpose(x, [1, 0]))
 
 
@@ -279,8 +275,8 @@ def sampled_addmm(
     dense_shape: Any,
     mat1: Any,
     mat2: Any,
-    beta: Any = 1.0,
-    alpha: Any = 1.0,
+    beta: object = 1.0,
+    alpha: object = 1.0,
     output_type: Any = float32,
 ) -> tuple[Any, Any, Any]:
     """(indices, beta * values + alpha * (mat1 @ mat2)[indices], dense_shape), matrix by matrix.
@@ -310,10 +306,10 @@ def sampled_addmm(
 
 
 def segment_sum(
-    data: Any,
-    indices: Any,
-    segment_ids: Any,
-    num_segments: Any = None,
+    data: object,
+    indices: object,
+    segment_ids: object,
+    num_segments: object = None,
     name: str | None = None,
     sparse_gradient: bool = False,
 ) -> Any:
@@ -325,10 +321,10 @@ def segment_sum(
 
 
 def segment_mean(
-    data: Any,
-    indices: Any,
-    segment_ids: Any,
-    num_segments: Any = None,
+    data: object,
+    indices: object,
+    segment_ids: object,
+    num_segments: object = None,
     name: str | None = None,
     sparse_gradient: bool = False,
 ) -> Any:
@@ -355,7 +351,12 @@ def segment_sqrt_n(
 
 
 def _by_segment(
-    data: Any, indices: Any, segment_ids: Any, number: Any, ordered: Callable[..., Any], counted: Callable[..., Any]
+    data: object,
+    indices: Any,
+    segment_ids: Any,
+    number: object,
+    ordered: Callable[..., Any],
+    counted: Callable[..., Any],
 ) -> Any:
     indices, ids = as_tensor(indices, int32), as_tensor(segment_ids, int32)
     if not indices.shape.is_compatible_with(ids.shape):

@@ -15,7 +15,6 @@ from fastgraph.core.base.dtype import as_dtype, float32, int64, string
 from fastgraph.core.op_errors import message_name
 from fastgraph.core.tape.indexed_slices import IndexedSlices, known_extents
 from fastgraph.core.tensor import convert
-from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, known_axes, static_int
 from fastgraph.ops.comparison import logical_not, not_equal
 from fastgraph.ops.creation import fill, ones, range_, zeros
@@ -46,7 +45,7 @@ def sort_order(indices: Any) -> Any:
     return cast(order, int64)
 
 
-def take(rows: Any, places: Any) -> Any:
+def take(rows: object, places: object) -> Any:
     """gather along the first axis; but its gradient is dense, as that of TensorFlow's sparse operations."""
     return gather_nd(rows, reshape_dense(places, [-1, 1]))
 
@@ -58,7 +57,7 @@ def groups_of_equal(rows: Any) -> tuple[Any, Any]:
     return boolean_mask(rows, starts), cumsum(cast(starts, int64)) - 1
 
 
-def reorder(sp_input: Any, name: str | None = None) -> SparseTensor:
+def reorder(sp_input: object, name: str | None = None) -> SparseTensor:
     """The SparseTensor with its indices in row-major order. Source: tf.sparse.reorder."""
     sp = as_sparse(sp_input)
     known_rank(sp, "reorder")
@@ -69,7 +68,7 @@ def reorder(sp_input: Any, name: str | None = None) -> SparseTensor:
 # ---- dense tensors --------------------------------------------------------------------------------------------------
 
 
-def from_dense(tensor: Any, name: str | None = None) -> SparseTensor:
+def from_dense(tensor: object, name: str | None = None) -> SparseTensor:
     """The elements of a dense tensor that are not zero (not empty, not False). Source: tf.sparse.from_dense."""
     tensor = as_tensor(tensor)
     if tensor.shape.rank == 0:
@@ -80,11 +79,13 @@ def from_dense(tensor: Any, name: str | None = None) -> SparseTensor:
 
 
 def zero_of(dtype: Any) -> Any:
-    """What the elements that a SparseTensor does not hold are."""
+    """Return the element that a SparseTensor has where it holds none."""
     return convert(b"", string) if dtype is string else convert(False if dtype.is_bool else 0, dtype)
 
 
-def to_dense(sp_input: Any, default_value: Any = None, validate_indices: bool = True, name: str | None = None) -> Any:
+def to_dense(
+    sp_input: object, default_value: object = None, validate_indices: bool = True, name: str | None = None
+) -> Any:
     """The dense tensor: the values where the indices say, `default_value` elsewhere. t[*dense_shape].
 
     Raises: InvalidArgumentError for indices out of range and, with `validate_indices`, out of order or repeated.
@@ -104,7 +105,7 @@ def fitted(tensor: Any, known: Any) -> Any:
     return tensor if known.rank is None or tensor.shape.is_fully_defined() else ensure_shape(tensor, known)
 
 
-def to_indicator(sp_input: Any, vocab_size: Any, name: str | None = None) -> Any:
+def to_indicator(sp_input: object, vocab_size: object, name: str | None = None) -> Any:
     """Which of vocab_size numbers the last axis of sp_input holds as values. bool[*s, vocab_size].
 
     Raises: InvalidArgumentError for a number out of range. Source: tf.sparse.to_indicator.
@@ -119,7 +120,7 @@ def to_indicator(sp_input: Any, vocab_size: Any, name: str | None = None) -> Any
     return to_dense(with_shape(indices, present, dense_shape, [*sp.shape[: rank - 1], last]), validate_indices=False)
 
 
-def eye(num_rows: Any, num_columns: Any = None, dtype: Any = float32, name: str | None = None) -> SparseTensor:
+def eye(num_rows: object, num_columns: object = None, dtype: Any = float32, name: str | None = None) -> SparseTensor:
     """The matrix with ones on its diagonal. Raises: TypeError for sizes that are no integers. Source: tf.sparse.eye."""
     sizes = {"num_rows": num_rows, "num_columns": num_rows if num_columns is None else num_columns}
     tensors = []
@@ -136,7 +137,7 @@ def eye(num_rows: Any, num_columns: Any = None, dtype: Any = float32, name: str 
 # ---- shapes ---------------------------------------------------------------------------------------------------------
 
 
-def reset_shape(sp_input: Any, new_shape: Any = None) -> SparseTensor:
+def reset_shape(sp_input: object, new_shape: object = None) -> SparseTensor:
     """The SparseTensor with a larger dense shape, or with the smallest that holds its values.
 
     Raises: ValueError if new_shape is smaller. Source: tf.sparse.reset_shape.
@@ -162,7 +163,7 @@ def reset_shape(sp_input: Any, new_shape: Any = None) -> SparseTensor:
     return SparseTensor(sp.indices, sp.values, target)
 
 
-def reshape(sp_input: Any, shape: Any, name: str | None = None) -> SparseTensor:
+def reshape(sp_input: object, shape: object, name: str | None = None) -> SparseTensor:
     """The SparseTensor in another dense shape, one of whose extents may be -1: what is left.
 
     Raises: InvalidArgumentError if the number of elements differs. Source: tf.sparse.reshape.
@@ -217,7 +218,7 @@ def _filled(target: Any, holes: list[int], total: int, before: Any) -> tuple[int
     return tuple(target)
 
 
-def transpose(sp_input: Any, perm: Any = None, name: str | None = None) -> SparseTensor:
+def transpose(sp_input: object, perm: object = None, name: str | None = None) -> SparseTensor:
     """The SparseTensor with its axes in the order `perm`, by default reversed. Source: tf.sparse.transpose."""
     sp = as_sparse(sp_input)
     rank = known_rank(sp, "transpose")
@@ -229,7 +230,7 @@ def transpose(sp_input: Any, perm: Any = None, name: str | None = None) -> Spars
     return reorder(with_shape(indices, sp.values, gather(sp.dense_shape, list(order)), known))
 
 
-def expand_dims(sp_input: Any, axis: Any = None, name: str | None = None) -> SparseTensor:
+def expand_dims(sp_input: object, axis: object = None, name: str | None = None) -> SparseTensor:
     """The SparseTensor with an axis of size 1 before axis `axis`, by default at the end.
 
     Raises: InvalidArgumentError if there is no such place. Source: tf.sparse.expand_dims.
@@ -251,7 +252,7 @@ def expand_dims(sp_input: Any, axis: Any = None, name: str | None = None) -> Spa
 # ---- parts ----------------------------------------------------------------------------------------------------------
 
 
-def retain(sp_input: Any, to_retain: Any) -> SparseTensor:
+def retain(sp_input: object, to_retain: object) -> SparseTensor:
     """The values for which to_retain holds, at their places. Source: tf.sparse.retain.
 
     Raises: ValueError if there is not one of them per value.
@@ -264,11 +265,11 @@ def retain(sp_input: Any, to_retain: Any) -> SparseTensor:
     return _only(sp, convert(to_retain))
 
 
-def _only(sp: SparseTensor, kept: Any) -> SparseTensor:
+def _only(sp: SparseTensor, kept: object) -> SparseTensor:
     return with_shape(boolean_mask(sp.indices, kept), boolean_mask(sp.values, kept), sp.dense_shape, sp.shape)
 
 
-def slice(sp_input: Any, start: Any, size: Any, name: str | None = None) -> SparseTensor:
+def slice(sp_input: object, start: Any, size: Any, name: str | None = None) -> SparseTensor:
     """The block that begins at `start` and has at most the extents `size`.
 
     Raises: InvalidArgumentError if these are not of its rank. Source: tf.sparse.slice.
@@ -286,7 +287,9 @@ def slice(sp_input: Any, start: Any, size: Any, name: str | None = None) -> Spar
     return SparseTensor(block.indices - start, block.values, extents)
 
 
-def split(sp_input: Any = None, num_split: Any = None, axis: Any = None, name: str | None = None) -> list[SparseTensor]:
+def split(
+    sp_input: object = None, num_split: Any = None, axis: Any = None, name: str | None = None
+) -> list[SparseTensor]:
     """num_split parts along `axis`, the first of them longer by one where they cannot be equal.
 
     Raises: ValueError for an argument that is missing; InvalidArgumentError for an axis or a number out of range.
@@ -315,7 +318,9 @@ def split(sp_input: Any = None, num_split: Any = None, axis: Any = None, name: s
     return parts
 
 
-def concat(axis: Any, sp_inputs: Any, expand_nonconcat_dims: bool = False, name: str | None = None) -> SparseTensor:
+def concat(
+    axis: object, sp_inputs: object, expand_nonconcat_dims: bool = False, name: str | None = None
+) -> SparseTensor:
     """SparseTensors one after the other along `axis`; with expand_nonconcat_dims the other extents may differ.
 
     Raises: InvalidArgumentError if ranks or extents differ. Source: tf.sparse.concat.
@@ -337,11 +342,9 @@ def concat(axis: Any, sp_inputs: Any, expand_nonconcat_dims: bool = False, name:
                 f"Ranks of all input tensors must match: expected {rank} but got {one.shape.rank} at position {i}"
             )
         if one.dtype is not inputs[0].dtype:
-            raise InvalidArgumentError(
-                None,
-                None,
+            raise invalid(
                 f"cannot compute SparseConcat as input #{len(inputs) + i}(zero-based) was expected to be a "
-                f"{message_name(inputs[0].dtype)} tensor but is a {message_name(one.dtype)} tensor",
+                f"{message_name(inputs[0].dtype)} tensor but is a {message_name(one.dtype)} tensor"
             )
     if not -rank <= along < rank:
         raise invalid(f"Concat dimension must be in range [{-rank}, {rank}), got {along}")
@@ -383,7 +386,7 @@ def _joined_extent(extents: Sequence[int | None], added: bool) -> int | None:
     return sum(known) if added else max(known)
 
 
-def mask(a: Any, mask_indices: Any, name: str | None = None) -> IndexedSlices:
+def mask(a: object, mask_indices: object, name: str | None = None) -> IndexedSlices:
     """The IndexedSlices `a` without the rows that mask_indices names. Source: tf.sparse.mask."""
     if not isinstance(a, IndexedSlices):
         raise TypeError(f"Argument `a` must be IndexedSlices, not {a!r}")
@@ -392,7 +395,7 @@ def mask(a: Any, mask_indices: Any, name: str | None = None) -> IndexedSlices:
     return IndexedSlices(boolean_mask(a.values, kept), boolean_mask(a.indices, kept), a.dense_shape)
 
 
-def map_values(op: Callable[..., Any], *args: Any, **kwargs: Any) -> SparseTensor:
+def map_values(op: Callable[..., Any], *args: object, **kwargs: object) -> SparseTensor:
     """op of the values of the SparseTensors among the arguments, which must have the same indices, at their places.
 
     Raises: ValueError without a SparseTensor, or if the result is of other length; InvalidArgumentError if the indices
@@ -411,7 +414,7 @@ def map_values(op: Callable[..., Any], *args: Any, **kwargs: Any) -> SparseTenso
     return sparse[0].with_values(op(*values, **named))
 
 
-def fill_empty_rows(sp_input: Any, default_value: Any, name: str | None = None) -> tuple[SparseTensor, Any]:
+def fill_empty_rows(sp_input: object, default_value: object, name: str | None = None) -> tuple[SparseTensor, Any]:
     """(sp_input with default_value at the start of each row that was empty, which rows those were: bool[rows]).
 
     Raises: InvalidArgumentError for a default_value that is no scalar, or a row out of range.

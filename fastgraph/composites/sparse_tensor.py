@@ -45,8 +45,21 @@ def _check_extents(dims: Any) -> Any:
 class SparseTensor(CompositeTensor):
     """dense[indices[i]] = values[i], all else is zero. Source: tf.SparseTensor.
 
-    indices: i64[n, rank], in row-major order for most operations; values: t[n]; dense_shape: i64[rank].
-    Raises: ValueError if the three do not fit one another.
+    Args:
+        indices: i64[n, rank], in row-major order for most operations: `tf.sparse.reorder` gives it.
+        values: t[n].
+        dense_shape: i64[rank].
+
+    Raises:
+        ValueError: The three do not fit one another.
+
+    Examples:
+        >>> sparse = tf.SparseTensor(indices=[[0, 1], [2, 0]], values=[5.0, 7.0], dense_shape=[3, 2])
+        >>> tf.sparse.to_dense(sparse)
+        <tf.Tensor: shape=(3, 2), dtype=float32, numpy=
+        array([[0., 5.],
+               [0., 0.],
+               [7., 0.]], dtype=float32)>
     """
 
     def __init__(self, indices: Any, values: Any, dense_shape: Any) -> None:
@@ -62,7 +75,7 @@ class SparseTensor(CompositeTensor):
         _check_extents(known_extents(self._dense_shape))
 
     @classmethod
-    def from_value(cls, sparse_tensor_value: Any) -> SparseTensor:
+    def from_value(cls, sparse_tensor_value: object) -> SparseTensor:
         """Return a SparseTensor with the fields of one, or of a named tuple like it. TypeError for anything else."""
         fields = ("indices", "values", "dense_shape")
         named = isinstance(sparse_tensor_value, tuple) and getattr(sparse_tensor_value, "_fields", None) == fields
@@ -119,7 +132,7 @@ class SparseTensor(CompositeTensor):
 
     @property
     def op(self) -> Any:
-        """What made `values`."""
+        """The operation that made `values`."""
         return self._values.op
 
     @property
@@ -135,27 +148,27 @@ class SparseTensor(CompositeTensor):
             found += [one for one in made if one not in found]
         return found
 
-    def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
+    def eval(self, feed_dict: object = None, session: object = None) -> Any:
         """Sessions do not exist here: raises as reading `graph` does, else NotImplementedError."""
         raise NotImplementedError(f"There is no session to evaluate {self.graph} in; call a fastgraph.function")
 
-    def with_values(self, new_values: Any) -> SparseTensor:
+    def with_values(self, new_values: object) -> SparseTensor:
         """Return a SparseTensor with other values at the same places. Raises ValueError for another number of them."""
         made = SparseTensor(self._indices, new_values, self._dense_shape)
         made._known = self._known
         return made
 
-    def __mul__(self, y: Any) -> SparseTensor:
+    def __mul__(self, y: object) -> SparseTensor:
         return self._times(y)
 
-    def __truediv__(self, y: Any) -> SparseTensor:
+    def __truediv__(self, y: object) -> SparseTensor:
         return self.with_values(truediv(self._values, broadcast_values(self, y)))
 
-    def __div__(self, y: Any) -> SparseTensor:
+    def __div__(self, y: object) -> SparseTensor:
         divide = truncatediv if self.dtype.is_integer else truediv
         return self.with_values(divide(self._values, broadcast_values(self, y)))
 
-    def _times(self, y: Any) -> SparseTensor:
+    def _times(self, y: object) -> SparseTensor:
         return self.with_values(self._values * broadcast_values(self, y))
 
     def __repr__(self) -> str:
@@ -179,7 +192,7 @@ class SparseTensor(CompositeTensor):
         return self
 
     def __fg_shown__(self) -> tuple[Any, ...]:
-        """What tf.print shows."""
+        """Return the parts that tf.print shows."""
         return "'SparseTensor(indices=", self._indices, ", values=", self._values, ", shape=", self._dense_shape, ")'"
 
     def __fg_bind__(self, prim: Primitive, inputs: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
@@ -209,7 +222,7 @@ SparseTensor.__fg_builtins__ = {len: _length}  # type: ignore[attr-defined]
 
 
 class SparseTensorSpec(TypeSpec):
-    """What is known of a SparseTensor. Source: tf.SparseTensorSpec."""
+    """The type of a SparseTensor: shape and dtype. Source: tf.SparseTensorSpec."""
 
     __slots__ = ("_dtype", "_shape")
     _parts_in_list = True
@@ -219,7 +232,7 @@ class SparseTensorSpec(TypeSpec):
         self._dtype = as_dtype(dtype)
 
     @classmethod
-    def from_value(cls, value: Any) -> SparseTensorSpec:
+    def from_value(cls, value: object) -> SparseTensorSpec:
         """Return the spec of a SparseTensor. Raises TypeError for anything else."""
         if not isinstance(value, SparseTensor):
             raise TypeError("Expected SparseTensor or SparseTensorValue.")
@@ -247,10 +260,10 @@ class SparseTensorSpec(TypeSpec):
         rank = self._shape.rank
         return TensorSpec([None, rank], int64), TensorSpec([None], self._dtype), TensorSpec([rank], int64)
 
-    def _to_components(self, value: Any) -> tuple[Any, ...]:
+    def _to_components(self, value: SparseTensor) -> tuple[Any, ...]:
         return value.indices, value.values, value.dense_shape
 
-    def _from_components(self, components: Any) -> SparseTensor:
+    def _from_components(self, components: tuple[Any, ...]) -> SparseTensor:
         if all(isinstance(part, Tensor) for part in components):
             made = SparseTensor(*components)
         else:  # parts of another kind: arrays, specs, a gradient that is None
@@ -261,7 +274,7 @@ class SparseTensorSpec(TypeSpec):
         return made
 
 
-def as_sparse(value: Any) -> SparseTensor:
+def as_sparse(value: object) -> SparseTensor:
     """`value`, if it is a SparseTensor or a named tuple like one. Raises TypeError."""
     if isinstance(value, SparseTensor):
         return value
@@ -270,7 +283,7 @@ def as_sparse(value: Any) -> SparseTensor:
     raise TypeError("Input must be a SparseTensor.")
 
 
-def with_shape(indices: Any, values: Any, dense_shape: Any, known: Any) -> SparseTensor:
+def with_shape(indices: object, values: object, dense_shape: object, known: Any) -> SparseTensor:
     """A SparseTensor of whose dense shape `known` is known besides."""
     made = SparseTensor(indices, values, dense_shape)
     made._known = TensorShape(known)

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import sys
 import warnings
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from fastgraph._tape import user_place
+from fastgraph.composites.eager_tensor_array import TensorArray
 from fastgraph.composites.list_shape import ListShape, reaches
-from fastgraph.composites.tensor_array import TensorArray
+from fastgraph.composites.uneven_entries import WIDTH, entries_of
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, bool_, int32
 from fastgraph.core.base.nesting import flatten
 from fastgraph.core.base.shapes import (
@@ -33,11 +34,11 @@ from fastgraph.core.base.shapes import (
 )
 from fastgraph.core.conversion import convert_to_tensor
 from fastgraph.core.tensor import Tensor, convert, current_trace
-from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, known_value
 from fastgraph.ops.comparison import equal, greater, invert, logical_or
 from fastgraph.ops.creation import zeros
 from fastgraph.ops.elementwise import cast, maximum
+from fastgraph.ops.families import invalid
 from fastgraph.ops.gathering import gather, where
 from fastgraph.ops.joining import concat, stack, unstack
 from fastgraph.ops.movement import reshape
@@ -87,14 +88,14 @@ def unify(a: TensorArray, b: TensorArray) -> None:
                 two.note_rank(rank)
 
 
-def unify_all(first: Any, second: Any) -> None:
+def unify_all(first: object, second: object) -> None:
     """`unify` the TensorArrays in the same places of two structures."""
     for a, b in zip(flatten(first), flatten(second), strict=False):
         if isinstance(a, TensorArray) and isinstance(b, TensorArray):
             unify(a, b)
 
 
-def follow(result: Any, leaves: list[Any], outputs: list[Any]) -> None:
+def follow(result: object, leaves: list[Any], outputs: list[Any]) -> None:
     """Let the outputs of a graph know what becomes known of the TensorArrays in its `result`."""
     for array in flatten(result):
         if isinstance(array, TracedTensorArray):
@@ -105,7 +106,7 @@ def follow(result: Any, leaves: list[Any], outputs: list[Any]) -> None:
 
 
 class TensorArraySpec(TypeSpec):
-    """What is known of a TensorArray before it exists. Source: tf.TensorArraySpec."""
+    """The type of a TensorArray, as it is known before there is one. Source: tf.TensorArraySpec."""
 
     __slots__ = ("_dtype", "_dynamic_size", "_element_shape", "_infer_shape", "_shape")
 
@@ -134,8 +135,6 @@ class TensorArraySpec(TypeSpec):
     def _component_specs(self) -> tuple[TensorSpec, ...]:
         dims = as_dims(self._element_shape)
         if _is_uneven(self._infer_shape, dims):
-            from fastgraph.composites.uneven_tensor_array import WIDTH
-
             pieces = (TensorSpec((None,), self._dtype), TensorSpec((None, WIDTH), int32), TensorSpec((), int32))
             return (*pieces, TensorSpec((), int32)) if self._dynamic_size else pieces
         buffer, begun = TensorSpec(None if dims is None else (None, *dims), self._dtype), TensorSpec((), bool_)
@@ -183,19 +182,17 @@ def _is_uneven(infer_shape: bool, element: Shape) -> bool:
 
 def _of_pieces(spec: TensorArraySpec, pieces: Any, count: Any) -> TensorArray:
     """The TensorArray of these numbers and places (see uneven_tensor_array)."""
-    from fastgraph.composites.uneven_tensor_array import UnevenTensorArray, entries_of
-
     if current_trace() is None and not hasattr(pieces[0], "trace"):
         n = int(pieces[1].shape[0]) if count is None else int(count)
         array = TensorArray(spec._dtype, n, spec._dynamic_size, infer_shape=False, element_shape=spec._element_shape)
         array._entries[:] = entries_of(*pieces[:2])[:n]
         return array
-    made: TracedTensorArray = UnevenTensorArray.__new__(UnevenTensorArray)
+    made: TracedTensorArray = TracedTensorArray.uneven.__new__(TracedTensorArray.uneven)
     made._become(spec, pieces, count)
     return made
 
 
-def _eager(spec: TensorArraySpec, buffer: Any, count: Any, begun: Any) -> TensorArray:
+def _eager(spec: TensorArraySpec, buffer: Tensor, count: Tensor | None, begun: Tensor) -> TensorArray:
     """The TensorArray whose entries are the rows of a buffer that a graph gave, if something was written to it."""
     n = int(buffer.shape[0]) if count is None else int(count)
     made = TensorArray(
@@ -207,9 +204,10 @@ def _eager(spec: TensorArraySpec, buffer: Any, count: Any, begun: Any) -> Tensor
 class TracedTensorArray(TensorArray):
     """A TensorArray of a graph under construction. See TensorArray, whose methods it has."""
 
+    uneven: ClassVar[type[TracedTensorArray]]  # those whose entries may differ in shape
     _unused: tuple[Any, str] | None = None  # of what `write` gave and nobody has looked at: in which trace, and where
 
-    def _begin(self, size: Any, element: Shape) -> None:
+    def _begin(self, size: object, element: Shape) -> None:
         self._count: Any = None  # the number of entries of one that can grow, once it has a buffer
         self._buffer: Any = None
         self._begun: Any = False  # of what has a buffer: whether an entry was written, which says the shape of all
@@ -222,7 +220,7 @@ class TracedTensorArray(TensorArray):
         known = n if type(n) is int else known_value(n)
         rows = None if known is None else int(known)
         if rows is not None and rows < 0:
-            raise InvalidArgumentError(None, None, f"The size of a TensorArray must be 0 or more, got {rows}")
+            raise invalid(f"The size of a TensorArray must be 0 or more, got {rows}")
         self._shape = ListShape(None if self._dynamic_size else rows, element, current_trace())
         if _is_uneven(self._infer_shape, element):
             self._be_uneven()
@@ -233,9 +231,7 @@ class TracedTensorArray(TensorArray):
 
     def _be_uneven(self) -> None:
         """Let entries differ in shape."""
-        from fastgraph.composites.uneven_tensor_array import UnevenTensorArray
-
-        self.__class__ = UnevenTensorArray
+        self.__class__ = TracedTensorArray.uneven
 
     def _set_unknown_size(self, n: Any) -> None:
         """Have `n` entries, a number that only the graph knows."""
@@ -261,7 +257,7 @@ class TracedTensorArray(TensorArray):
                     made._shape.note_rank(entry.shape.rank)
         return made
 
-    def _become(self, spec: TensorArraySpec, buffer: Any, count: Any) -> None:
+    def _become(self, spec: TensorArraySpec, buffer: Tensor, count: Tensor | None) -> None:
         """Be what a spec describes, with this buffer."""
         trace = getattr(buffer, "trace", None) or current_trace()
         self._dtype, self._dynamic_size, self._infer_shape = spec._dtype, spec._dynamic_size, spec._infer_shape
@@ -313,7 +309,7 @@ class TracedTensorArray(TensorArray):
 
     # One entry.
 
-    def write(self, index: Any, value: Any, name: str | None = None) -> TensorArray:
+    def write(self, index: object, value: object, name: str | None = None) -> TensorArray:
         """Return the TensorArray with `value` as the entry `index`.
 
         Raises ValueError for another shape, InvalidArgumentError for another dtype than that of the entries and, when
@@ -322,10 +318,8 @@ class TracedTensorArray(TensorArray):
         at = _integer(index, "index")
         entry = value if isinstance(value, Tensor) else convert_to_tensor(value, self._dtype)
         if entry.dtype is not self._dtype:
-            raise InvalidArgumentError(
-                None,
-                None,
-                f"TensorArray dtype is {self._dtype.name} but Op is trying to write dtype {entry.dtype.name} ",
+            raise invalid(
+                f"TensorArray dtype is {self._dtype.name} but Op is trying to write dtype {entry.dtype.name} "
             )
         self._expect(entry.aval.shape)
         made = self._copy()
@@ -342,7 +336,7 @@ class TracedTensorArray(TensorArray):
         made._unused = unused
         return made
 
-    def _written(self, at: Any, entry: Any) -> TracedTensorArray:
+    def _written(self, at: Tensor, entry: object) -> TracedTensorArray:
         """Write to a place that only the graph knows, and return this one."""
         buffer = self._buffer_here()
         if self._dynamic_size:
@@ -355,7 +349,7 @@ class TracedTensorArray(TensorArray):
         self._begun = True
         return self
 
-    def read(self, index: Any, name: str | None = None) -> Any:
+    def read(self, index: object, name: str | None = None) -> Any:
         """Return the entry `index`; zeros of the others' shape for one that was never written.
 
         Raises InvalidArgumentError when the graph runs for an index that is not there, and where no entry was written
@@ -396,7 +390,7 @@ class TracedTensorArray(TensorArray):
             )
         return self._rows("stack")
 
-    def gather(self, indices: Any, name: str | None = None) -> Any:
+    def gather(self, indices: object, name: str | None = None) -> Any:
         """Return the entries that `indices` names along a new first axis. i[n] -> t[n, *element]."""
         if isinstance(indices, (list, tuple)) and not indices:
             indices = zeros([0], int32)
@@ -412,9 +406,7 @@ class TracedTensorArray(TensorArray):
         Raises InvalidArgumentError for scalars.
         """
         if self._shape.element is not None and not self._shape.element:
-            raise InvalidArgumentError(
-                None, None, "Concat requires elements to be at least vectors, found scalars instead."
-            )
+            raise invalid("Concat requires elements to be at least vectors, found scalars instead.")
         if self._entries and not self._has_blanks():
             return concat([self._entry(i) for i in range(len(self._entries))], 0, name=name)
         rest = (None,) if self._shape.element is None else self._shape.element[1:]
@@ -426,7 +418,7 @@ class TracedTensorArray(TensorArray):
             joined.set_shape((None if n is None or first is None else n * first, *self._shape.element[1:]))
         return joined
 
-    def unstack(self, value: Any, name: str | None = None) -> TensorArray:
+    def unstack(self, value: object, name: str | None = None) -> TensorArray:
         """Return a TensorArray whose entries are the parts of `value` along its first axis. t[n, *element].
 
         Raises ValueError for more parts than entries where the size is not dynamic.
@@ -514,7 +506,7 @@ class TracedTensorArray(TensorArray):
         made.__dict__.update(self.__dict__)
         return made
 
-    def _known(self, index: Any) -> int | None:
+    def _known(self, index: object) -> int | None:
         """The index as an int, where entries are in Python and it is known and not negative."""
         if self._entries is None:
             return None
@@ -551,13 +543,13 @@ class TracedTensorArray(TensorArray):
             entry = zeros(self._shape.element, self._dtype)
         return entry
 
-    def _reserve(self, n: Any) -> Any:
+    def _reserve(self, n: object) -> Any:
         name = self._dtype.name
         if self._shape.whole:
             return list_reserve(n, dtype=name, element=self._shape.element)
         return list_blank(n, dtype=name, element=self._shape.element)
 
-    def _set_buffer(self, buffer: Any) -> None:
+    def _set_buffer(self, buffer: Tensor) -> None:
         self._buffer = buffer
         if hasattr(buffer, "value"):
             self._shape.add(buffer)
@@ -649,7 +641,7 @@ def _is_scratch(trace: Any) -> bool:
     return trace is not None
 
 
-def _integer(value: Any, what: str) -> Any:
+def _integer(value: object, what: str) -> Any:
     """An index or size as an integer tensor."""
     tensor = as_tensor(value, int32) if type(value) is int else as_tensor(value)
     if not tensor.dtype.is_integer:
@@ -657,7 +649,5 @@ def _integer(value: Any, what: str) -> Any:
     return tensor if tensor.dtype.name in ("int32", "int64") else cast(tensor, int32)
 
 
-__all__ = ["TensorArraySpec", "TracedTensorArray", "follow", "unify", "unify_all"]
-
-
+TensorArray.traced = TracedTensorArray
 TensorArray.__fg_unify__ = staticmethod(unify)  # type: ignore[attr-defined]  # where two values of a name come together

@@ -1,18 +1,13 @@
-"""TensorArrays of a graph whose entries may differ in shape (infer_shape=False): all numbers in one row, and places.
-
-Rule: the first `used` numbers of `flat` are those of everything written so far, and row i of `places` says where those
-of entry i begin (counted from 1; 0: not written), how many dimensions it has, and its extents, filled up by ones. A
-write adds to both; `flat` has room for more, so that n writes take time in proportion to what they write.
-"""
+"""TensorArrays of a graph whose entries may differ in shape (infer_shape=False), held as `uneven_entries` says."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
+from fastgraph.composites.eager_tensor_array import TensorArray
 from fastgraph.composites.list_shape import ListShape
 from fastgraph.composites.symbolic_tensor_array import TracedTensorArray
-from fastgraph.composites.tensor_array import TensorArray
+from fastgraph.composites.uneven_entries import MOST_DIMENSIONS, WIDTH, nothing, parts_of, row_of
 from fastgraph.core.base.dtype import int32
 from fastgraph.core.base.shapes import Shape, dims_text
 from fastgraph.core.tensor import Tensor, convert, current_trace
@@ -29,54 +24,7 @@ from fastgraph.ops.reduction import reduce_all, reduce_max, reduce_prod, reduce_
 from fastgraph.ops.runtime_assertions import Assert
 from fastgraph.ops.scans import cumsum
 from fastgraph.ops.scatter import tensor_scatter_update_p
-from fastgraph.ops.tensor_lists import (
-    list_extend,
-    list_get,
-    list_grow,
-    list_push,
-    list_reserve,
-    list_set,
-    list_trim,
-)
-
-MOST_DIMENSIONS = 8
-WIDTH = 2 + MOST_DIMENSIONS  # of a row of places
-
-
-def _nothing(dtype: Any) -> Any:
-    """No numbers, of which there may be more."""
-    return list_grow(zeros((0,), dtype), -1)
-
-
-def _row(start: Any, dims: Any) -> Any:
-    """Where an entry is, as a row of places."""
-    rank = shape_of_tensor(dims)[0]
-    return concat(
-        [reshape(start + 1, [1]), reshape(rank, [1]), dims, ones(reshape(MOST_DIMENSIONS - rank, [1]), int32)], 0
-    )
-
-
-def parts_of(entries: Sequence[Any], dtype: Any) -> tuple[Any, Any, Any]:
-    """Return the numbers and places of entries, of which None were not written, and how many numbers there are."""
-    used, places = convert(0, int32), list_reserve(convert(len(entries), int32), dtype="int32", element=(WIDTH,))
-    numbers = [_nothing(dtype)]
-    for i, entry in enumerate(entries):
-        if entry is not None:
-            places = list_set(places, convert(i, int32), _row(used, shape_of_tensor(entry)))
-            numbers.append(reshape(entry, [-1]))
-            used = used + size(entry)
-    return concat(numbers, 0), places, used
-
-
-def entries_of(flat: Any, places: Any) -> list[Any]:
-    """Return the entries, tensors or None, that eager numbers and places stand for."""
-    found: list[Any] = []
-    for start, rank, *dims in places.numpy().tolist():
-        n = 1
-        for extent in dims:
-            n *= extent
-        found.append(reshape(flat[start - 1 : start - 1 + n], dims[:rank]) if start else None)
-    return found
+from fastgraph.ops.tensor_lists import list_extend, list_get, list_grow, list_push, list_reserve, list_set, list_trim
 
 
 class UnevenTensorArray(TracedTensorArray):
@@ -103,7 +51,7 @@ class UnevenTensorArray(TracedTensorArray):
 
     def _set_unknown_size(self, n: Any) -> None:
         self._entries = None
-        self._flat, self._used = _nothing(self._dtype), convert(0, int32)
+        self._flat, self._used = nothing(self._dtype), convert(0, int32)
         self._places = list_reserve(cast(n, int32), dtype="int32", element=(WIDTH,))
         if self._dynamic_size:
             self._count = cast(n, int32)
@@ -143,20 +91,20 @@ class UnevenTensorArray(TracedTensorArray):
         if self._shape.element is not None:
             super()._expect(dims)
 
-    def _changed(self, flat: Any, places: Any, used: Any, count: Any) -> UnevenTensorArray:
+    def _changed(self, flat: Tensor, places: Tensor, used: Tensor, count: Tensor | None) -> UnevenTensorArray:
         made: Any = self._copy()
         made._entries, made._flat, made._places, made._used, made._count = None, flat, places, used, count
         return made  # type: ignore[no-any-return]
 
-    def _written(self, at: Any, entry: Any) -> UnevenTensorArray:
+    def _written(self, at: object, entry: object) -> UnevenTensorArray:
         flat, places, used, *count = self.pieces()
-        row = _row(used, shape_of_tensor(entry))
+        row = row_of(used, shape_of_tensor(entry))
         row.set_shape((WIDTH,))
         places = (list_push if count else list_set)(places, at, row)
         last = maximum(count[0], cast(at, int32) + 1) if count else None
         return self._changed(list_extend(flat, used, reshape(entry, [-1])), places, used + size(entry), last)
 
-    def read(self, index: Any, name: str | None = None) -> Any:
+    def read(self, index: object, name: str | None = None) -> Any:
         """Return the entry `index`.
 
         Raises InvalidArgumentError when the graph runs for one that is not there or was never written.
@@ -178,7 +126,7 @@ class UnevenTensorArray(TracedTensorArray):
             found.set_shape(self._shape.element)
         return found
 
-    def _rank(self, found: Any) -> Any:
+    def _rank(self, found: object) -> Any:
         """How many dimensions an entry has: as far as that is known while tracing, else as `found` says."""
         if self._shape.element is not None:
             return len(self._shape.element)
@@ -188,7 +136,7 @@ class UnevenTensorArray(TracedTensorArray):
         (rank,) = ranks if len(ranks) == 1 and trace.kind == "function" else (None,)
         return found if rank is None else rank
 
-    def _alike(self, flat: Any, places: Any, name: str | None) -> Any:
+    def _alike(self, flat: Tensor, places: Tensor, name: str | None) -> Any:
         """The entries at these places along a new first axis; zeros for those that were not written."""
         written = greater(places[:, 0], 0)
         whole = reduce_max(concat([places[:, 1:], zeros([1, WIDTH - 1], int32)], 0), 0)
@@ -215,7 +163,7 @@ class UnevenTensorArray(TracedTensorArray):
             return super().stack(name)
         return self._alike(*self._held(), name)
 
-    def gather(self, indices: Any, name: str | None = None) -> Any:
+    def gather(self, indices: object, name: str | None = None) -> Any:
         """Return the entries that `indices` names along a new first axis. i[n] -> t[n, *element]."""
         flat, places = self._held()
         return self._alike(flat, gather(places, indices), name)
@@ -244,7 +192,7 @@ class UnevenTensorArray(TracedTensorArray):
             found.set_shape((None, *self._shape.element[1:]))
         return found
 
-    def _rows_of(self, starts: Any, lengths: Any, rest: Any) -> Any:
+    def _rows_of(self, starts: Tensor, lengths: object, rest: Tensor) -> Any:
         """Places of entries that begin at `starts` and have the extents [length, *rest]. i32[k, WIDTH]."""
         n = shape_of_tensor(starts)[0]
         rank = shape_of_tensor(rest)[0] + (lengths is not None)
@@ -258,7 +206,7 @@ class UnevenTensorArray(TracedTensorArray):
         found.set_shape((found.aval.shape and found.aval.shape[0], WIDTH))
         return found
 
-    def unstack(self, value: Any, name: str | None = None) -> TensorArray:
+    def unstack(self, value: object, name: str | None = None) -> TensorArray:
         """Return a TensorArray whose entries are the parts of `value` along its first axis. t[n, *element]."""
         whole = as_tensor(value, self._dtype)
         known = whole.aval.shape[0] if whole.aval.shape else None
@@ -267,7 +215,7 @@ class UnevenTensorArray(TracedTensorArray):
             made._entries = (*unstack(whole, axis=0), *self._entries[known:])
             return made  # type: ignore[no-any-return]
         dims = shape_of_tensor(whole)
-        flat = concat([_nothing(self._dtype), reshape(whole, [-1])], 0)
+        flat = concat([nothing(self._dtype), reshape(whole, [-1])], 0)
         places = self._rows_of(range_(dims[0]) * reduce_prod(dims[1:]), None, dims[1:])
         if not self._dynamic_size:
             return self._changed(flat, places, size(whole), None)
@@ -301,9 +249,12 @@ class UnevenTensorArray(TracedTensorArray):
         Assert(equal(reduce_sum(given), dims[0]),
                ["Expected sum of lengths to be equal to values.shape[0], but sum of lengths is", reduce_sum(given),
                 "and value's shape is", dims])  # fmt: skip
-        flat = concat([_nothing(self._dtype), reshape(whole, [-1])], 0)
+        flat = concat([nothing(self._dtype), reshape(whole, [-1])], 0)
         places = self._rows_of(cumsum(given, exclusive=True) * reduce_prod(dims[1:]), given, dims[1:])
         if not self._dynamic_size:
             return self._changed(flat, places, size(whole), None)
         n = shape_of_tensor(places)[0]
         return self._changed(flat, list_grow(places, n - 1), size(whole), n)
+
+
+TracedTensorArray.uneven = UnevenTensorArray

@@ -17,7 +17,7 @@ import fastgraph.core.base.dtype as dtypes
 import fastgraph.core.op_errors as op_errors
 from fastgraph.core.base.composite import CompositeTensor
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype
-from fastgraph.core.base.shapes import TensorShape, TypeSpec
+from fastgraph.core.base.shapes import TensorShape
 from fastgraph.core.registry import public_function
 from fastgraph.core.tensor import (
     EagerTensor,
@@ -67,11 +67,6 @@ def register_tensor_conversion_function(
 def is_tensor(x: Any) -> bool:
     """Whether `x` is a tensor, a Variable or a composite of tensors; datasets are none. Source: tf.is_tensor."""
     return isinstance(x, Tensor | CompositeTensor) or hasattr(x, "__fg_tensor__")
-
-
-def of_tensors(x: Any) -> bool:
-    """Whether `x` is a tensor, or an object that tensors make up: also a TensorArray, a dataset, an iterator."""
-    return is_tensor(x) or isinstance(getattr(x, "_type_spec", None), TypeSpec)
 
 
 def convert_value(value: Any, dtype: DType | None = None) -> Tensor:
@@ -388,8 +383,28 @@ def convert_to_tensor(
 ) -> Tensor:
     """A Tensor of `value`: Tensors as they are, Variables read, arrays and Python values copied.
 
-    `dtype` is required of the result; `dtype_hint` is used where `value` can be of it. ValueError for a Tensor of
-    another dtype and for what cannot be a tensor, TypeError for Python values of another kind.
+    Args:
+        value: A Tensor, a Variable, or what `tf.constant` takes.
+        dtype: The dtype that the result must have; None: any.
+        dtype_hint, preferred_dtype: A dtype that is used where the value can be of it.
+
+    Returns:
+        A Tensor of the value's shape.
+
+    Raises:
+        ValueError: A Tensor has another dtype than `dtype`, or the value cannot be a tensor.
+        TypeError: Python values are of another kind than `dtype`.
+
+    Examples:
+        >>> tf.convert_to_tensor(np.array([1.5, 2.5]))
+        <tf.Tensor: shape=(2,), dtype=float64, numpy=array([1.5, 2.5])>
+        >>> tf.convert_to_tensor([1, 2], dtype_hint=tf.float32)
+        <tf.Tensor: shape=(2,), dtype=float32, numpy=array([1., 2.], dtype=float32)>
+        >>> tf.convert_to_tensor([1.5], tf.int32)
+        Traceback (most recent call last):
+            ...
+        TypeError: Cannot convert [1.5] to EagerTensor of dtype int32
+
     Source: tf.convert_to_tensor.
     """
     found = _converted(value, dtype, dtype_hint if dtype_hint is not None else preferred_dtype)
@@ -412,10 +427,30 @@ _CONSTANTS = (float, int, list, tuple, np.ndarray, str, Tensor)
 
 
 def constant(value: Any, dtype: DTypeLike | None = None, shape: Any = None, name: str = "Const") -> Tensor:
-    """A tensor of `value`, copied: an int is int32 (else int64), a float float32, a str string; nested lists are N-d.
+    """A tensor of `value`, copied. Source: tf.constant.
 
-    With `shape` a single number fills it, and as many numbers as it has elements are laid out in it row by row.
-    TypeError if `value` cannot be of `dtype` or does not fit `shape`. Source: tf.constant.
+    Args:
+        value: A number, string, array or nested list of them; an int is int32 (else int64), a float float32.
+        dtype: What the elements are to be; None: what follows from the value.
+        shape: The result's shape. One number fills it, as many as it has elements are laid out in it row by row.
+
+    Returns:
+        A Tensor of `dtype` and of the value's shape or `shape`.
+
+    Raises:
+        TypeError: `value` cannot be of `dtype` or does not fit `shape`.
+
+    Examples:
+        >>> tf.constant([[1, 2], [3, 4]])
+        <tf.Tensor: shape=(2, 2), dtype=int32, numpy=
+        array([[1, 2],
+               [3, 4]], dtype=int32)>
+        >>> tf.constant(0.5, shape=[2])
+        <tf.Tensor: shape=(2,), dtype=float32, numpy=array([0.5, 0.5], dtype=float32)>
+        >>> tf.constant("half", tf.float16)
+        Traceback (most recent call last):
+            ...
+        TypeError: Cannot convert 'half' to EagerTensor of dtype half
     """
     wanted = as_dtype(dtype) if dtype is not None else None
     if not isinstance(value, _CONSTANTS) and hasattr(type(value), "__tf_tensor__"):

@@ -81,7 +81,20 @@ def _known(device: Any) -> None:
 
 
 def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice]:
-    """The devices of this machine, of one type or all. Source: tf.config.list_physical_devices."""
+    """The devices of this machine, of one type or all. Source: tf.config.list_physical_devices.
+
+    Args:
+        device_type: "CPU", "GPU" or another type; None: all.
+
+    Returns:
+        A list of PhysicalDevices, which is empty for a type that is not there.
+
+    Examples:
+        >>> tf.config.list_physical_devices("CPU")
+        [PhysicalDevice(name='/physical_device:CPU:0', device_type='CPU')]
+        >>> tf.config.list_physical_devices("TPU")
+        []
+    """
     found = [PhysicalDevice("/physical_device:CPU:0", "CPU")]
     return [device for device in found if device_type in (None, device.device_type)]
 
@@ -154,11 +167,24 @@ def _within(outer: str | None, name: str) -> str | None:
 
 
 class device:
-    """Context manager: ops inside run on the device named (None: where they would anyway). Source: tf.device.
+    """Context manager: ops inside run on the device named. Source: tf.device.
 
-    A callable gives the name. Within another device it says what is to differ: the rest is the other's.
-    InvalidArgumentError on entering if the device is not there, unless `set_soft_device_placement` lets the CPU stand
-    for it. RuntimeError on leaving if another one was entered since.
+    Within another device it says what is to differ: the rest is the other's.
+
+    Args:
+        device_name: Such as "CPU:0" or "/job:localhost/device:CPU:0", or a callable that gives it; None: where they
+            would run anyway.
+
+    Raises:
+        InvalidArgumentError: On entering: the device is not there, and `set_soft_device_placement` does not let the CPU
+            stand for it.
+        RuntimeError: On leaving: another one was entered since.
+
+    Examples:
+        >>> with tf.device("CPU:0"):
+        ...     x = tf.add(1.0, 2.0)
+        >>> x.device
+        '/job:localhost/replica:0/task:0/device:CPU:0'
     """
 
     def __init__(self, device_name: str | Callable[..., Any] | None) -> None:

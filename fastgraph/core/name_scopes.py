@@ -56,8 +56,21 @@ def check_node(scope: str, name: str | None = None) -> None:
 class name_scope:
     """A context in which names get the prefix `name` + "/". Source: tf.name_scope.
 
-    A name that ends in "/" is taken as a whole scope, whatever scope it is entered in; "" is the outermost one. `with`
-    gives the scope's text. Raises ValueError if `name` is not a string or, in a graph, if it cannot be a scope's there.
+    Args:
+        name: The scope's name. One that ends in "/" is taken as a whole scope, whatever scope it is entered in; "" is
+            the outermost one.
+
+    Raises:
+        ValueError: `name` is not a string or, in a graph, cannot be a scope's there.
+
+    Examples:
+        `with` gives the scope's text.
+
+        >>> with tf.name_scope("encoder"):
+        ...     with tf.name_scope("first") as scope:
+        ...         weight = tf.Variable(0.0, name="weight")
+        >>> scope, weight.name
+        ('encoder/first/', 'encoder/first/weight:0')
     """
 
     def __init__(self, name: str) -> None:

@@ -45,6 +45,7 @@ PRIMITIVES: dict[str, str] = {
     "incomplete_gamma": "betainc igamma igamma_grad_a igammac",
     "indexing": "strided_slice strided_slice_dynamic strided_slice_grad",
     "joining": "concat split stack unstack whole_split",
+    "late_calls": "late_call",
     "linear_solvers": "det inv slogdet solve triangular_solve",
     "matmul": "matmul",
     "matrix_diagonals": "matrix_band_part matrix_diag matrix_diag_part matrix_set_diag swap_last",

@@ -281,7 +281,17 @@ cdef class init_scope:
 
 
 def executing_eagerly() -> bool:
-    """Whether ops run at once in this thread (no trace is active). Source: tf.executing_eagerly."""
+    """Whether ops run at once in this thread (no trace is active). Source: tf.executing_eagerly.
+
+    Returns:
+        A bool: False in what `tf.function` traces and in a `tf.Graph`.
+
+    Examples:
+        >>> tf.executing_eagerly()
+        True
+        >>> bool(tf.function(lambda: tf.executing_eagerly())())
+        False
+    """
     return thread_state().trace is None
 
 

@@ -9,7 +9,16 @@ cdef class Tensor:
     """Tensor()\n--\n
     A value with a dtype and a shape: an EagerTensor holds its elements, a symbolic one is an edge of a graph.
 
-    Source: tf.Tensor.
+    Tensors do not change. Programs make them with `tf.constant` and ops, never by this class. Source: tf.Tensor.
+
+    Examples:
+        >>> x = tf.constant([[1.0, 2.0], [3.0, 4.0]])
+        >>> x.shape, x.dtype, x.device
+        (TensorShape([2, 2]), tf.float32, '/job:localhost/replica:0/task:0/device:CPU:0')
+        >>> (x @ x + 1.0)[0].numpy()
+        array([ 8., 11.], dtype=float32)
+        >>> float(x[1, 0]), [int(row[1]) for row in x], isinstance(x, tf.Tensor)
+        (3.0, [2, 4], True)
     """
 
     __array_priority__ = 100
@@ -80,6 +89,18 @@ cdef class Tensor:
         raise NotImplementedError(f"Cannot convert the symbolic {self!r} to a NumPy array")
 
     def numpy(self):
+        """Return the elements as a writable copy; of a 0-d tensor a NumPy scalar (bytes of a string).
+
+        Raises:
+            NotImplementedError: The tensor is symbolic: it stands for a value that there is not yet.
+
+        Examples:
+            >>> x = tf.constant([1.0, 2.0])
+            >>> copy = x.numpy()
+            >>> copy[0] = 9.0
+            >>> copy, x[0].numpy()
+            (array([9., 2.], dtype=float32), np.float32(1.0))
+        """
         raise NotImplementedError(f"numpy() is only available when eager execution is enabled, not on {self!r}")
 
     def __getitem__(self, key):

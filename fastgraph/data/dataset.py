@@ -20,11 +20,11 @@ from fastgraph.core.base.shapes import NoneTensorSpec, TensorShape, TensorSpec
 from fastgraph.core.conversion import unsupported
 from fastgraph.core.tensor import Tensor, convert, current_trace, from_array, init_scope
 from fastgraph.data import dataset_ops, element_functions, sources, transformations
-from fastgraph.data.element_specs import OfElements, flat, normalized, spec_of
+from fastgraph.data.element_specs import InElements, OfElements, flat, normalized, spec_of
 from fastgraph.data.handles import HANDLE, owned, resolve
-from fastgraph.data.iterators import Cursor, NumpyIterator, OwnedIterator, found
+from fastgraph.data.iterators import NumpyIterator, OwnedIterator, found
 from fastgraph.data.options import Options
-from fastgraph.data.sources import INFINITE, UNKNOWN, Described, Source
+from fastgraph.data.sources import INFINITE, UNKNOWN, Cursor, Described, Source
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.graph import control_flow
 from fastgraph.graph.trace import SymbolicTensor
@@ -37,7 +37,7 @@ INFINITE_CARDINALITY = INFINITE
 UNKNOWN_CARDINALITY = UNKNOWN
 
 
-class Dataset:
+class Dataset(InElements):
     """Elements one after the other, each a structure of tensors. Source: tf.data.Dataset."""
 
     def __init__(self, source: Source | None, spec: Any = None, symbolic: Any = None) -> None:
@@ -50,7 +50,7 @@ class Dataset:
 
     @property
     def element_spec(self) -> Any:
-        """What an element is like: a structure of specs."""
+        """The spec of an element: a structure of specs."""
         return self._spec
 
     @property
@@ -83,7 +83,7 @@ class Dataset:
     def __repr__(self) -> str:
         return f"<{'Dataset' if self.source is None else self.source.name} element_spec={self._spec}>"
 
-    def __fg_element__(self) -> Dataset:
+    def _as_element(self) -> Dataset:
         """As what an element of another dataset holds it: by a number that keeps it."""
         if self.source is None or current_trace() is not None:
             return self
@@ -112,7 +112,7 @@ class Dataset:
                 )
         return NumpyIterator(iter(self))
 
-    def reduce(self, initial_state: Any, reduce_func: Callable[..., Any], name: str | None = None) -> Any:
+    def reduce(self, initial_state: object, reduce_func: Callable[..., Any], name: str | None = None) -> Any:
         """Return the last state of `state = reduce_func(state, element)`. Source: tf.data.Dataset.reduce."""
         if current_trace() is None and self.source is not None:
             with init_scope():
@@ -126,16 +126,30 @@ class Dataset:
     # -- where elements come from
 
     @staticmethod
-    def from_tensors(tensors: Any, name: str | None = None) -> Dataset:
+    def from_tensors(tensors: object, name: str | None = None) -> Dataset:
         """Return the dataset of one element. Source: tf.data.Dataset.from_tensors."""
         element = _element(tensors)
         return made(sources.Tensors, *flat(element), spec=spec_of(element))
 
     @staticmethod
-    def from_tensor_slices(tensors: Any, name: str | None = None) -> Dataset:
+    def from_tensor_slices(tensors: object, name: str | None = None) -> Dataset:
         """Return the dataset of what lies along the first axis of each tensor. t[n,*s]... -> n elements t[*s]...
 
-        Raises: ValueError for scalars and for first axes of different sizes. Source: tf.data.Dataset.
+        Args:
+            tensors: A tensor or a structure of them, with first axes of one size.
+
+        Raises:
+            ValueError: There is a scalar, or the first axes differ in size.
+
+        Examples:
+            >>> images, labels = tf.zeros([4, 28, 28]), tf.constant([7, 2, 1, 0])
+            >>> dataset = tf.data.Dataset.from_tensor_slices((images, labels))
+            >>> [int(label) for _, label in dataset]
+            [7, 2, 1, 0]
+            >>> dataset.element_spec[0]
+            TensorSpec(shape=(28, 28), dtype=tf.float32, name=None)
+
+        Source: tf.data.Dataset.
         """
         if isinstance(tensors, list) and tensors and all(item is None for item in tensors):
             raise ValueError("Invalid `element`. `element` should not be empty.")
@@ -145,10 +159,10 @@ class Dataset:
     @staticmethod
     def from_generator(
         generator: Callable[..., Any],
-        output_types: Any = None,
-        output_shapes: Any = None,
+        output_types: object = None,
+        output_shapes: object = None,
         args: Any = None,
-        output_signature: Any = None,
+        output_signature: object = None,
         name: str | None = None,
     ) -> Dataset:
         """Return the dataset of what `generator(*args)` yields, called anew by every pass.
@@ -177,7 +191,7 @@ class Dataset:
         return made(sources.Range, *map(count, (start, stop, step)), dtype=as_dtype(output_type))
 
     @staticmethod
-    def zip(*args: Any, datasets: Any = None, name: str | None = None) -> Dataset:
+    def zip(*args: object, datasets: object = None, name: str | None = None) -> Dataset:
         """Return structures of elements, one of each dataset, until one of them has no more.
 
         Raises: TypeError for what is no structure of datasets. Source: tf.data.Dataset.zip.
@@ -205,7 +219,7 @@ class Dataset:
     def map(
         self,
         map_func: Callable[..., Any],
-        num_parallel_calls: Any = None,
+        num_parallel_calls: object = None,
         deterministic: bool | None = None,
         synchronous: bool | None = None,
         use_unbounded_threadpool: bool = False,
@@ -213,8 +227,21 @@ class Dataset:
     ) -> Dataset:
         """Return `map_func` of each element; it is converted by AutoGraph and traced once, now.
 
-        An element that is a tuple is spread over the parameters. `num_parallel_calls` changes no result, nor the order.
-        Raises: what tracing raises, TypeError for results that are no tensors. Source: tf.data.Dataset.map.
+        Args:
+            map_func: A function of an element that gives a structure of tensors. A tuple is spread over its parameters.
+            num_parallel_calls, deterministic, synchronous, use_unbounded_threadpool: They change no result or order.
+
+        Raises:
+            TypeError: A result is no tensor. And what tracing raises.
+
+        Examples:
+            >>> pairs = tf.data.Dataset.from_tensor_slices(([1, 2, 3], [10, 20, 30]))
+            >>> [int(total) for total in pairs.map(lambda x, y: x + y)]
+            [11, 22, 33]
+            >>> pairs.map(lambda x, y: {"double": 2 * x, "half": y / 2}).element_spec["half"].dtype
+            tf.float64
+
+        Source: tf.data.Dataset.map.
         """
         function = element_functions.Mapped(map_func, self._spec, "Dataset.map()")
         return made(
@@ -233,15 +260,27 @@ class Dataset:
 
     def batch(
         self,
-        batch_size: Any,
+        batch_size: object,
         drop_remainder: bool = False,
-        num_parallel_calls: Any = None,
+        num_parallel_calls: object = None,
         deterministic: bool | None = None,
         name: str | None = None,
     ) -> Dataset:
-        """Return `batch_size` elements at a time along a new first axis; the last may be smaller, or is dropped.
+        """Return `batch_size` elements at a time along a new first axis.
 
-        Raises: InvalidArgumentError for a size below 1, and on iteration for elements of different shapes.
+        Args:
+            batch_size: How many, an integer of at least 1.
+            drop_remainder: Whether the last batch is left out if it is smaller; then the size is known in graphs.
+            num_parallel_calls, deterministic: Taken and without effect.
+
+        Raises:
+            InvalidArgumentError: The size is below 1, or on iteration: elements have different shapes.
+
+        Examples:
+            >>> [batch.numpy().tolist() for batch in tf.data.Dataset.range(5).batch(2)]
+            [[0, 1], [2, 3], [4]]
+            >>> tf.data.Dataset.range(5).batch(2, drop_remainder=True).element_spec
+            TensorSpec(shape=(2,), dtype=tf.int64, name=None)
         """
         parallel = num_parallel_calls is not None
         drop = bool(drop_remainder)
@@ -251,41 +290,67 @@ class Dataset:
         """Return what lies along the first axis of each element."""
         return made(transformations.Unbatch, self)
 
-    def rebatch(self, batch_size: Any, drop_remainder: bool = False, name: str | None = None) -> Dataset:
+    def rebatch(self, batch_size: object, drop_remainder: bool = False, name: str | None = None) -> Dataset:
         """Return batches of another size of what lies along the first axis. Source: tf.data.Dataset.rebatch."""
         return self.unbatch().batch(batch_size, drop_remainder)
 
-    def shard(self, num_shards: Any, index: Any, name: str | None = None) -> Dataset:
+    def shard(self, num_shards: object, index: object, name: str | None = None) -> Dataset:
         """Return every `num_shards`-th element, from number `index` on.
 
         Raises: InvalidArgumentError for an index that is none of a shard. Source: tf.data.Dataset.shard.
         """
         return made(transformations.Shard, self, _count(num_shards), _count(index))
 
-    def take(self, count: Any, name: str | None = None) -> Dataset:
-        """Return the first `count` elements; all if it is -1."""
+    def take(self, count: object, name: str | None = None) -> Dataset:
+        """Return the first `count` elements.
+
+        Args:
+            count: How many; -1: all.
+
+        Examples:
+            >>> [int(x) for x in tf.data.Dataset.range(10).repeat().take(3)]
+            [0, 1, 2]
+        """
         return made(transformations.Take, self, _count(count))
 
-    def skip(self, count: Any, name: str | None = None) -> Dataset:
+    def skip(self, count: object, name: str | None = None) -> Dataset:
         """Return the elements after the first `count`; none if it is -1."""
         return made(transformations.Skip, self, _count(count))
 
-    def repeat(self, count: Any = None, name: str | None = None) -> Dataset:
-        """Return all elements `count` times; for ever if it is None or -1."""
+    def repeat(self, count: object = None, name: str | None = None) -> Dataset:
+        """Return all elements `count` times.
+
+        Args:
+            count: How often; None or -1: for ever.
+
+        Examples:
+            >>> [int(x) for x in tf.data.Dataset.range(3).repeat(2)]
+            [0, 1, 2, 0, 1, 2]
+        """
         return made(transformations.Repeat, self, -1 if count is None else _count(count))
 
     def shuffle(
         self,
-        buffer_size: Any,
-        seed: Any = None,
+        buffer_size: object,
+        seed: object = None,
         reshuffle_each_iteration: bool | None = None,
         name: str | None = None,
     ) -> Dataset:
         """Return the elements in random order: each is chosen from the next `buffer_size`.
 
-        seed: an integer from which the orders follow, together with that of tf.random.set_seed, as in TensorFlow. Every
-        pass has its own order unless `reshuffle_each_iteration` is False. Raises: InvalidArgumentError for a
-        buffer_size below 1.
+        Args:
+            buffer_size: From how many; as many as there are elements: every order is as likely.
+            seed: An integer from which the orders follow, together with that of tf.random.set_seed, as in TensorFlow.
+            reshuffle_each_iteration: Whether every pass has its own order (None: yes).
+
+        Raises:
+            InvalidArgumentError: buffer_size is below 1.
+
+        Examples:
+            >>> dataset = tf.data.Dataset.range(100).shuffle(100, seed=1)
+            >>> first, second = ([int(x) for x in dataset] for _ in range(2))
+            >>> first == second, sorted(first) == sorted(second) == list(range(100))
+            (False, True)
         """
         if seed is not None:
             seeds: tuple[int, int] | None = generators.seeds(_count(seed))
@@ -294,10 +359,18 @@ class Dataset:
         reshuffle = reshuffle_each_iteration is not False
         return made(transformations.Shuffle, self, _count(buffer_size), seed=seeds, reshuffle=reshuffle)
 
-    def prefetch(self, buffer_size: Any, name: str | None = None) -> Dataset:
+    def prefetch(self, buffer_size: object, name: str | None = None) -> Dataset:
         """Return the same elements. `buffer_size` changes nothing yet: each is made when it is asked for.
 
-        Raises: InvalidArgumentError for a size below -1, which like None means AUTOTUNE.
+        Args:
+            buffer_size: How many would be made ahead, such as tf.data.AUTOTUNE.
+
+        Raises:
+            InvalidArgumentError: The size is below -1, which like None means AUTOTUNE.
+
+        Examples:
+            >>> [int(x) for x in tf.data.Dataset.range(3).prefetch(tf.data.AUTOTUNE)]
+            [0, 1, 2]
         """
         size = AUTOTUNE if buffer_size is None else _count(buffer_size)
         if isinstance(size, int) and size < AUTOTUNE:
@@ -308,13 +381,22 @@ class Dataset:
     def cache(self, filename: str = "", name: str | None = None) -> Dataset:
         """Return the same elements, kept in memory by the first pass that comes to the end.
 
-        Raises: NotImplementedError for a file.
+        Args:
+            filename: "": memory; files are not built.
+
+        Raises:
+            NotImplementedError: A file is named.
+
+        Examples:
+            >>> drawn = tf.data.Dataset.range(3).map(lambda x: tf.random.uniform([])).cache()
+            >>> [float(x) for x in drawn] == [float(x) for x in drawn]
+            True
         """
         if not isinstance(filename, str) or filename:
             raise NotImplementedError("Dataset.cache keeps elements in memory: caching in a file is not built yet.")
         return made(transformations.Cache, self)
 
-    def enumerate(self, start: Any = 0, name: str | None = None) -> Dataset:
+    def enumerate(self, start: object = 0, name: str | None = None) -> Dataset:
         """Return pairs of a number i64[], from `start` on, and an element."""
         return made(transformations.Enumerate, self, _count(start))
 
@@ -362,7 +444,7 @@ def count(value: Any) -> Any:
 _count = count
 
 
-def _element(value: Any) -> Any:
+def _element(value: object) -> Any:
     """Return a structure of tensors, eager ones unless some are symbolic."""
     if any(isinstance(leaf, SymbolicTensor) for leaf in nesting.flatten(value, expand_composites=True)):
         return normalized(value)
@@ -375,7 +457,7 @@ def compute_batch_size(dataset: Dataset) -> Any:
     return convert(-1 if dataset.source is None else transformations.batch_size_of(dataset.source), int64)
 
 
-def made(kind: type[Source], *operands: Any, **options: Any) -> Dataset:
+def made(kind: type[Source], *operands: object, **options: object) -> Dataset:
     """Return the dataset of `kind(*operands, **options)`; operands are datasets, tensors and Python values.
 
     What the operands' tf.data.Options say, the last one wins, holds for it as well.
@@ -387,9 +469,9 @@ def made(kind: type[Source], *operands: Any, **options: Any) -> Dataset:
     return result
 
 
-def _made(kind: type[Source], *operands: Any, **options: Any) -> Dataset:
+def _made(kind: type[Source], *operands: object, **options: object) -> Dataset:
 
-    def is_symbolic(operand: Any) -> bool:
+    def is_symbolic(operand: object) -> bool:
         return isinstance(operand, SymbolicTensor) or (isinstance(operand, Dataset) and operand.source is None)
 
     if not any(map(is_symbolic, operands)):
@@ -418,7 +500,7 @@ def _made(kind: type[Source], *operands: Any, **options: Any) -> Dataset:
 
 
 class DatasetSpec(OfElements):
-    """What a dataset's elements are like: all that counts when one is an argument. Source: tf.data.DatasetSpec."""
+    """The type of a dataset, which the spec of its elements says. Source: tf.data.DatasetSpec."""
 
     __slots__ = ("_dataset_shape",)
 
@@ -450,7 +532,7 @@ class DatasetSpec(OfElements):
     def _to_components(self, value: Any) -> Any:
         return value.handle
 
-    def _from_components(self, components: Any) -> Dataset:
+    def _from_components(self, components: object) -> Dataset:
         one = self._dataset_shape.rank == 0
         return Dataset(found(components) if one else None, self._element_spec, components)
 
@@ -477,7 +559,7 @@ def _any_or_all(name: str, deciding: bool, dataset: Any) -> Any:
     if not isinstance(spec, TensorSpec) or spec.shape.rank != 0:
         raise ValueError(f'in a graph, the "{name}" builtin only works with datasets of scalars; got {spec}')
 
-    def decides(value: Any) -> Any:
+    def decides(value: object) -> Any:
         return comparison.equal(elementwise.cast(value, bool_), deciding)
 
     return dataset.map(decides).filter(lambda found: found).take(1).reduce(not deciding, lambda _, found: deciding)
@@ -493,5 +575,3 @@ Dataset.__fg_builtins__ = {  # type: ignore[attr-defined]
     any: functools.partial(_any_or_all, "any", True),
     all: functools.partial(_any_or_all, "all", False),
 }
-
-__all__ = ["AUTOTUNE", "INFINITE_CARDINALITY", "UNKNOWN_CARDINALITY", "Dataset", "DatasetSpec"]

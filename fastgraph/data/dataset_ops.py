@@ -17,6 +17,7 @@ from fastgraph.core.registry import get
 from fastgraph.core.tensor import as_array, bind, current_state, init_scope
 from fastgraph.data.element_specs import tensor_specs
 from fastgraph.data.handles import Handled, owned, resolve
+from fastgraph.data.sources import Cursor
 from fastgraph.errors import OutOfRangeError
 from fastgraph.ops.families import Array, custom
 
@@ -77,8 +78,6 @@ def iterator_has_next(iterator: Array) -> Any:
 @custom(op="MakeIterator", infer=lambda dataset: _HANDLE, groups=("int64",), effect="host", reason=_REASON)
 def make_iterator(dataset: Array) -> Any:
     """A new iterator over a dataset. i64[] -> i64[]."""
-    from fastgraph.data.iterators import Cursor
-
     return owned(Cursor(resolve(dataset)))
 
 
@@ -96,24 +95,24 @@ class Recipe(Handled):
         self.build = build
 
 
-def get_next(handle: Any, spec: Any) -> Any:
+def get_next(handle: object, spec: object) -> Any:
     """Return the tensors of the next element, when the graph runs."""
     types = tuple([(leaf.dtype.code, leaf.aval.shape) for leaf in tensor_specs(spec)])
     return bind(get("iterator_get_next"), (handle,), {"types": types})
 
 
-def get_next_as_optional(handle: Any, spec: Any) -> Any:
+def get_next_as_optional(handle: object, spec: object) -> Any:
     """Return, when the graph runs, whether there is another element, and its tensors or zeros."""
     types = tuple([(leaf.dtype.code, leaf.aval.shape) for leaf in tensor_specs(spec)])
     return bind(get("iterator_get_next_as_optional"), (handle,), {"types": types})
 
 
-def has_next(handle: Any) -> Any:
+def has_next(handle: object) -> Any:
     """Return whether there is another element, when the graph runs."""
     return bind(get("iterator_has_next"), (handle,), {})
 
 
-def iterator_of(handle: Any) -> Any:
+def iterator_of(handle: object) -> Any:
     """Return the handle of a new iterator over a dataset, when the graph runs."""
     return bind(get("make_iterator"), (handle,), {})
 
@@ -130,6 +129,6 @@ def dataset_cardinality(dataset: Array) -> Any:
     return np.int64(resolve(dataset).cardinality())
 
 
-def cardinality_of(handle: Any) -> Any:
+def cardinality_of(handle: object) -> Any:
     """Return how many elements a dataset has, when the graph runs."""
     return bind(get("dataset_cardinality"), (handle,), {})

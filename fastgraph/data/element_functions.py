@@ -15,7 +15,7 @@ from fastgraph.core.base.locks import Lock
 from fastgraph.core.base.shapes import TensorSpec
 from fastgraph.core.tensor import current_trace
 from fastgraph.data.element_specs import Element, flat, normalized, packed, spec_of, tensor_specs
-from fastgraph.data.sources import UNKNOWN, OfTensors, Run, Source
+from fastgraph.data.sources import OfTensors, Run, Source
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.graph.subgraphs import subgraph_name, traced
 from fastgraph.graph.trace import SymbolicTensor
@@ -36,7 +36,7 @@ class Mapped:
             raise ValueError(f"Argument `func` must be a callable. Received func={function} (of type {type(function)})")
         arguments = spec if type(spec) is tuple else (spec,)
 
-        def of_tensors(*element: Any) -> Element:
+        def of_tensors(*element: object) -> Element:
             result = autograph.convert(function)(*packed(arguments, element))
             if isinstance(result, list):  # as many results, not one tensor of them
                 result = tuple(result)
@@ -105,8 +105,6 @@ class _OfFunction(OfTensors):
 class Map(_OfFunction):
     """A function of each element. Source: tf.data.Dataset.map."""
 
-    name = "_MapDataset"
-
     def __init__(self, source: Source, *captured: Any, mapped: Mapped, parallel: bool = False) -> None:
         super().__init__(source, captured, mapped)
         self.spec = mapped.spec
@@ -140,9 +138,6 @@ class Filter(_OfFunction):
         function = self.function(run)
         return filter(lambda element: bool(function(element)[0]), self.source.elements(run))
 
-    def cardinality(self) -> int:
-        return UNKNOWN
-
 
 class FlatMap(_OfFunction):
     """The elements of the datasets that a function of each element gives. Source: tf.data.Dataset.flat_map."""
@@ -166,7 +161,7 @@ class FlatMap(_OfFunction):
         return itertools.chain.from_iterable(map(inner, self.source.elements(run)))
 
 
-def reduced(source: Source, initial_state: Any, function: Callable[..., Any]) -> Any:
+def reduced(source: Source, initial_state: object, function: Callable[..., Any]) -> Any:
     """Return the last state of `state = function(state, element)`. Source: tf.data.Dataset.reduce."""
     state = normalized(initial_state)
     spec = spec_of(state)

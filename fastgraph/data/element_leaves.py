@@ -1,4 +1,4 @@
-"""What the leaves of elements' structures do under batch and unbatch: tensors, ragged and sparse ones, datasets, None.
+"""Batches and slices of the leaves of elements' structures: tensors, ragged and sparse ones, datasets, None.
 
 Rule: a leaf is here the tuple of its eager tensors, as `flat` takes composites apart; its kind knows how many they are.
 """
@@ -15,9 +15,9 @@ from fastgraph.composites.ragged_tensor import RaggedTensorSpec
 from fastgraph.composites.sparse_tensor import SparseTensorSpec
 from fastgraph.core.base import nesting
 from fastgraph.core.base.shapes import NoneTensorSpec, TensorSpec, shape_of
-from fastgraph.core.tensor import as_array, from_array
+from fastgraph.core.tensor import Tensor, as_array, from_array
 from fastgraph.data.handles import together
-from fastgraph.errors import InvalidArgumentError
+from fastgraph.ops.families import invalid
 
 Parts = tuple[Any, ...]
 
@@ -46,9 +46,7 @@ class Dense:
         """Return the extent of the first axis, as far as it is known. Raises InvalidArgumentError for scalars."""
         (tensor,) = parts
         if tensor.shape.rank == 0:
-            raise InvalidArgumentError(
-                None, None, "Input element must have a non-scalar value in each component. [Op:IteratorGetNext]"
-            )
+            raise invalid("Input element must have a non-scalar value in each component. [Op:IteratorGetNext]")
         return None if tensor.shape.rank is None else tensor.shape[0]
 
     def slices(self, parts: Parts) -> Iterator[Parts]:
@@ -61,11 +59,9 @@ class Dense:
         for i, array in enumerate(arrays):
             if array.shape != arrays[0].shape:
                 first, other = (str(list(a.shape)).replace(" ", "") for a in (arrays[0], array))
-                raise InvalidArgumentError(
-                    None,
-                    None,
+                raise invalid(
                     f"Cannot batch tensors with different shapes in component {component}. First element had shape "
-                    f"{first} and element {i} had shape {other}. [Op:IteratorGetNext]",
+                    f"{first} and element {i} had shape {other}. [Op:IteratorGetNext]"
                 )
         return (from_array(np.stack(arrays), self.spec.dtype, False),)
 
@@ -77,7 +73,7 @@ class Ragged(Dense):
         super().__init__(spec)
         self.n = 1 + max(spec.ragged_rank, 0)
 
-    def _like(self, shape: Any, ragged_rank: int) -> RaggedTensorSpec:
+    def _like(self, shape: object, ragged_rank: int) -> RaggedTensorSpec:
         return RaggedTensorSpec(shape, self.spec.dtype, ragged_rank, self.spec.row_splits_dtype)
 
     def batched(self, size: int | None) -> Any:
@@ -104,7 +100,7 @@ class Ragged(Dense):
         levels = [as_array(level) for level in splits[1:]]
         return (self._row(flat, levels, *ends) for ends in itertools.pairwise(rows))
 
-    def _row(self, flat: Any, levels: list[Any], start: int, stop: int) -> Parts:
+    def _row(self, flat: Tensor, levels: list[Any], start: int, stop: int) -> Parts:
         inner = []
         for level in levels:
             own = level[start : stop + 1]
@@ -154,9 +150,7 @@ class Sparse(Dense):
             return None
         dims = as_array(dense_shape)
         if dims.size < 2:
-            raise InvalidArgumentError(
-                None, None, f"Rank of input SparseTensor should be > 1, but saw rank: {dims.size} [Op:IteratorGetNext]"
-            )
+            raise invalid(f"Rank of input SparseTensor should be > 1, but saw rank: {dims.size} [Op:IteratorGetNext]")
         return int(dims[0])
 
     def slices(self, parts: Parts) -> Iterator[Parts]:
@@ -172,9 +166,7 @@ class Sparse(Dense):
     def together(self, rows: Sequence[Parts], component: int) -> Parts:
         indices, values, dims = zip(*[tuple(map(as_array, row)) for row in rows], strict=True)
         if len({d.size for d in dims}) > 1:
-            raise InvalidArgumentError(
-                None, None, f"Sparse tensors of ranks {[d.size for d in dims]} make no batch [Op:IteratorGetNext]"
-            )
+            raise invalid(f"Sparse tensors of ranks {[d.size for d in dims]} make no batch [Op:IteratorGetNext]")
         numbers = np.repeat(np.arange(len(rows)), [len(own) for own in values])
         placed = np.concatenate([numbers[:, None], np.concatenate(indices)], 1)
         shape = np.array([len(rows), *np.max(dims, 0)], np.int64)
@@ -203,7 +195,7 @@ class Nothing(Dense):
 class Datasets(Dense):
     """The number of a dataset, or a tensor of several; its memory keeps them."""
 
-    def _of(self, shape: Any) -> Any:
+    def _of(self, shape: object) -> Any:
         return type(self.spec)(self.spec.element_spec, shape)
 
     def batched(self, size: int | None) -> Any:
@@ -218,7 +210,7 @@ class Datasets(Dense):
         return (from_array(together([as_array(row[0]) for row in rows]), None, False),)
 
 
-def kind_of(spec: Any) -> Dense:
+def kind_of(spec: object) -> Dense:
     """Return what a leaf with this spec does. Raises NotImplementedError for leaves that have no batches yet."""
     if isinstance(spec, TensorSpec):
         return Dense(spec)
@@ -233,17 +225,17 @@ def kind_of(spec: Any) -> Dense:
     raise NotImplementedError(f"Batches and slices of {type(spec).__name__} are not built yet.")
 
 
-def kinds_of(spec: Any) -> list[Dense]:
+def kinds_of(spec: object) -> list[Dense]:
     """Return what each leaf of an element's structure does."""
     return [kind_of(leaf) for leaf in nesting.flatten(spec)]
 
 
-def batched(spec: Any, size: int | None) -> Any:
+def batched(spec: object, size: int | None) -> Any:
     """Return the spec of `size` elements put together."""
     return nesting.map_structure(lambda leaf: kind_of(leaf).batched(size), spec)
 
 
-def unbatched(spec: Any) -> Any:
+def unbatched(spec: object) -> Any:
     """Return the spec of what lies along the first axis. Raises ValueError for scalars."""
     return nesting.map_structure(lambda leaf: kind_of(leaf).unbatched(), spec)
 
@@ -260,11 +252,9 @@ def sliced(kinds: Sequence[Dense], element: Parts) -> Iterator[Parts]:
     sizes = [kind.size(parts) for kind, parts in leaves]
     for i, size in enumerate(sizes):
         if size != sizes[0]:
-            raise InvalidArgumentError(
-                None,
-                None,
+            raise invalid(
                 "Input element must have the same batch size in each component. Component 0 had size "
-                f"{sizes[0]} but component {i} had size, {size}. [Op:IteratorGetNext]",
+                f"{sizes[0]} but component {i} had size, {size}. [Op:IteratorGetNext]"
             )
     return map(_joined, zip(*[kind.slices(parts) for kind, parts in leaves], strict=True))
 

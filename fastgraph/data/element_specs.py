@@ -29,7 +29,7 @@ class OfElements(TypeSpec):
 
     @property
     def element_spec(self) -> Any:
-        """What an element is like."""
+        """The spec of an element."""
         return self._element_spec
 
     def _serialize(self) -> tuple[Any, ...]:
@@ -42,14 +42,22 @@ class OfElements(TypeSpec):
         return f"{type(self).__name__}{self._serialize()!r}"
 
 
-def normalized(value: Any) -> Any:
+class InElements:
+    """The base of datasets: what stands for one in an element of another keeps it."""
+
+    def _as_element(self) -> Any:
+        """Return what an element holds."""
+        raise NotImplementedError
+
+
+def normalized(value: object) -> Any:
     """Return the structure with a tensor for each leaf (lists are leaves, None stays). Raises ValueError for others."""
     if is_structure(value):
         return _map(normalized, value)
     if value is None:
         return None
-    if hasattr(value, "__fg_element__"):  # a dataset: what stands for it in an element keeps it
-        return value.__fg_element__()
+    if isinstance(value, InElements):
+        return value._as_element()
     if isinstance(value, Tensor) or isinstance(getattr(value, "_type_spec", None), TypeSpec):
         return convert(value) if hasattr(value, "__fg_cell__") else value
     return convert(value, _dtype_of_arrays(value)) if isinstance(value, list) else convert(value)
@@ -69,12 +77,12 @@ def _dtype_of_arrays(values: list[Any]) -> Any:
     return None if found is None else as_dtype(found)
 
 
-def is_structure(value: Any) -> bool:
+def is_structure(value: object) -> bool:
     """Whether `value` is a container of components: a tuple, a dict, a named tuple or an attrs class."""
     return nesting.is_nested(value) and not isinstance(value, list | range)
 
 
-def _map(function: Callable[[Any], Any], value: Any) -> Any:
+def _map(function: Callable[[Any], Any], value: object) -> Any:
     if isinstance(value, dict):
         items = {key: function(item) for key, item in value.items()}
         return items if type(value) is dict else nesting.pack_sequence_as(value, nesting.flatten(items))
@@ -84,33 +92,33 @@ def _map(function: Callable[[Any], Any], value: Any) -> Any:
     return nesting.map_structure(function, value)
 
 
-def spec_of(value: Any) -> Any:
+def spec_of(value: object) -> Any:
     """Return the specs of a structure of tensors."""
     return nesting.map_structure(_leaf_spec, value)
 
 
-def _leaf_spec(value: Any) -> Any:
+def _leaf_spec(value: object) -> Any:
     return NoneTensorSpec() if value is None else type_spec_from_value(value)
 
 
-def flat(value: Any) -> Element:
+def flat(value: object) -> Element:
     """Return the tensors of an element."""
     return tuple([tensor for tensor in nesting.flatten(value, expand_composites=True) if tensor is not None])
 
 
-def packed(spec: Any, tensors: Sequence[Any]) -> Any:
+def packed(spec: object, tensors: Sequence[Any]) -> Any:
     """Return the element whose tensors these are."""
     if isinstance(spec, TensorSpec):
         return tensors[0]
     return nesting.pack_sequence_as(spec, list(tensors), expand_composites=True)
 
 
-def tensor_specs(spec: Any) -> list[TensorSpec]:
+def tensor_specs(spec: object) -> list[TensorSpec]:
     """Return the specs of an element's tensors."""
     return nesting.flatten(spec, expand_composites=True)
 
 
-def common(a: Any, b: Any) -> Any:
+def common(a: object, b: object) -> Any:
     """Return the spec that fits the elements of both. Raises TypeError if there is none."""
     try:
         nesting.assert_same_structure(a, b)

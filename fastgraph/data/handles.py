@@ -25,7 +25,7 @@ _objects: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
 
 
 class Handled:
-    """What a graph can reach by a number."""
+    """The base of objects that a graph can reach by a number."""
 
     _number: int | None = None
     _handle: Any = None

@@ -12,67 +12,26 @@ from typing import Any
 from fastgraph.composites.sparse_ops import to_dense
 from fastgraph.composites.sparse_tensor import SparseTensor
 from fastgraph.core.base import nesting
-from fastgraph.core.base.locks import Lock
-from fastgraph.core.tensor import Tensor, convert, current_trace, init_scope
+from fastgraph.core.tensor import Tensor, convert, current_trace
 from fastgraph.data import dataset_ops
-from fastgraph.data.element_specs import Element, OfElements, packed
-from fastgraph.data.handles import HANDLE, Handled, resolve
+from fastgraph.data.element_specs import OfElements, packed
+from fastgraph.data.handles import HANDLE, resolve
 from fastgraph.data.optionals import Optional
-from fastgraph.data.sources import Run, Source
+from fastgraph.data.sources import Cursor
 from fastgraph.errors import OutOfRangeError
 
 _MOST_IN_A_GRAPH = 10_000
 
 
-class Cursor(Handled):
-    """Where a pass is. It may have looked some elements ahead."""
+class IteratorBase(Iterator[Any]):
+    """The base of all iterators of tf.data. Source: tf.data.Iterator."""
 
-    def __init__(self, source: Source) -> None:
-        self.source = source
-        self.spec = source.spec
-        self._elements: Iterator[Element] | None = None
-        self._run = Run()
-        self._ahead: list[Element] = []  # the next one last
-        self._lock = Lock()
-
-    def take(self) -> Element:
-        """Return the next element. Raises StopIteration after the last."""
-        with self._lock:
-            return self._ahead.pop() if self._ahead else self._advance()
-
-    def give_back(self, element: Element) -> None:
-        """Make an element that was taken the next one again."""
-        with self._lock:
-            self._ahead.append(element)
-
-    def has_next(self) -> bool:
-        """Whether there is another element."""
-        with self._lock:
-            if not self._ahead:
-                try:
-                    self._ahead.append(self._advance())
-                except StopIteration:
-                    return False
-            return True
-
-    def _advance(self) -> Element:
-        with init_scope():
-            if self._elements is None:
-                self._elements = self.source.elements(self._run)
-            element = next(self._elements, None)
-        if element is None:
-            self._elements = iter(())  # ended is ended
-            raise StopIteration
-        return element
-
-
-class IteratorBase:
-    """What all iterators of tf.data are. Source: tf.data.Iterator."""
+    _spec: Any
 
     @property
     def element_spec(self) -> Any:
-        """What an element is like."""
-        raise NotImplementedError
+        """The spec of an element."""
+        return self._spec
 
 
 class OwnedIterator(IteratorBase):
@@ -83,11 +42,6 @@ class OwnedIterator(IteratorBase):
         self._n_in_graphs = 0
 
     @property
-    def element_spec(self) -> Any:
-        """What an element is like."""
-        return self._spec
-
-    @property
     def _type_spec(self) -> IteratorSpec:
         return IteratorSpec(self._spec)
 
@@ -96,9 +50,6 @@ class OwnedIterator(IteratorBase):
         """The tensor by which graphs know it."""
         own = None if self._cursor is None else self._cursor.handle()  # asked in any case: a trace then keeps the pass
         return own if self._symbolic is None else self._symbolic
-
-    def __iter__(self) -> OwnedIterator:
-        return self
 
     def __next__(self) -> Any:
         if current_trace() is None and self._cursor is not None:
@@ -142,7 +93,7 @@ class OwnedIterator(IteratorBase):
 
 
 class IteratorSpec(OfElements):
-    """What an iterator's elements are like: all that counts when one is an argument. Source: tf.data.IteratorSpec."""
+    """The type of an iterator, which the spec of its elements says. Source: tf.data.IteratorSpec."""
 
     __slots__ = ()
 
@@ -157,24 +108,21 @@ class IteratorSpec(OfElements):
     def _to_components(self, value: Any) -> Any:
         return value.handle
 
-    def _from_components(self, components: Any) -> OwnedIterator:
+    def _from_components(self, components: object) -> OwnedIterator:
         cursor = found(components)
         return OwnedIterator(cursor, self._element_spec, components)
 
 
-def found(handle: Any) -> Any:
+def found(handle: object) -> Any:
     """Return the object of an eager handle; None for one that exists only when the graph runs, or a spec."""
     return resolve(handle) if isinstance(handle, Tensor) and hasattr(handle, "numpy") else None
 
 
-class NumpyIterator:
+class NumpyIterator(Iterator[Any]):
     """The elements as NumPy arrays. Source: tf.data.NumpyIterator."""
 
     def __init__(self, iterator: OwnedIterator) -> None:
         self._iterator = iterator
-
-    def __iter__(self) -> NumpyIterator:
-        return self
 
     def __next__(self) -> Any:
         return nesting.map_structure(_as_numpy, next(self._iterator))
@@ -183,7 +131,7 @@ class NumpyIterator:
         return f"NumpyIterator(iterator={self._iterator!r})"
 
 
-def _as_numpy(leaf: Any) -> Any:
+def _as_numpy(leaf: object) -> Any:
     if isinstance(leaf, SparseTensor):
         return to_dense(leaf).numpy()
     return leaf.numpy() if hasattr(leaf, "numpy") else leaf

@@ -34,7 +34,7 @@ class Optional:
         return tuple([] if self._element_spec is None else [_nothing(s) for s in tensor_specs(self._element_spec)])
 
     @staticmethod
-    def from_value(value: Any) -> Optional:
+    def from_value(value: object) -> Optional:
         """Return the Optional that holds a nest of tensors. Source: tf.experimental.Optional.from_value."""
         value = normalized(value)
         return Optional(spec_of(value), convert(True), flat(value))
@@ -60,7 +60,7 @@ class Optional:
 
     @property
     def element_spec(self) -> Any:
-        """What the value is like, if there is one."""
+        """The spec of the value, if there is one."""
         return self._element_spec
 
     @property
@@ -72,7 +72,7 @@ class Optional:
 
 
 class OptionalSpec(OfElements):
-    """What is known of an Optional. Source: tf.OptionalSpec."""
+    """The type of an Optional. Source: tf.OptionalSpec."""
 
     __slots__ = ()
 
@@ -99,7 +99,7 @@ class OptionalSpec(OfElements):
     def _to_components(self, value: Any) -> tuple[Any, ...]:
         return (value._has_value, *value._components)
 
-    def _from_components(self, components: Any) -> Optional:
+    def _from_components(self, components: tuple[Any, ...]) -> Optional:
         return Optional(self._element_spec, components[0], None if self._is_open else components[1:])
 
 

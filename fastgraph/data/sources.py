@@ -16,17 +16,19 @@ from fastgraph import errors
 from fastgraph.composites.ragged_tensor import RaggedTensorSpec
 from fastgraph.core.base import nesting
 from fastgraph.core.base.dtype import DType, as_dtype, int64
+from fastgraph.core.base.locks import Lock
 from fastgraph.core.base.shapes import TensorShape, TensorSpec, TypeSpec
-from fastgraph.core.tensor import convert, from_array
+from fastgraph.core.tensor import convert, from_array, init_scope
 from fastgraph.data.element_leaves import apart, kinds_of, sliced, unbatched
-from fastgraph.data.element_specs import Element, flat, normalized, spec_of, tensor_specs
+from fastgraph.data.element_specs import Element, flat, tensor_specs
 from fastgraph.data.handles import Handled
+from fastgraph.ops.families import invalid
 
 INFINITE, UNKNOWN = -1, -2
 
 
 class Run:
-    """What one iterator keeps as long as it lives, through all passes over a source: the states of random ops."""
+    """The state that one iterator keeps through all passes over a source: that of random ops."""
 
     def __init__(self) -> None:
         self.states: dict[Any, list[Any]] = {}
@@ -61,7 +63,7 @@ class OfTensors(Source):
     """A source whose operands are tensors, not counts."""
 
     @staticmethod
-    def operand(array: Any) -> Any:
+    def operand(array: object) -> Any:
         return from_array(array, None, False)
 
 
@@ -79,9 +81,7 @@ class Tensors(OfTensors):
 
     def __init__(self, *tensors: Any, spec: Any) -> None:
         if not tensors:
-            raise errors.InvalidArgumentError(
-                None, None, "Length for attr 'Toutput_types' of 0 must be at least minimum 1 [Op:TensorDataset]"
-            )
+            raise invalid("Length for attr 'Toutput_types' of 0 must be at least minimum 1 [Op:TensorDataset]")
         self.tensors, self.spec = tensors, spec
 
     def elements(self, run: Run) -> Iterator[Element]:
@@ -92,7 +92,7 @@ class Tensors(OfTensors):
 
 
 class Slices(OfTensors):
-    """What lies along the first axis of tensors. Source: tf.data.Dataset.from_tensor_slices."""
+    """The slices along the first axis of tensors. Source: tf.data.Dataset.from_tensor_slices."""
 
     name = "_TensorSliceDataset"
 
@@ -125,7 +125,7 @@ class Range(Source):
         self.spec = TensorSpec((), dtype)
         self.limits = start, stop, step
         if isinstance(step, int) and step == 0:
-            raise errors.InvalidArgumentError(None, None, "step must be a non-zero integer. [Op:RangeDataset]")
+            raise invalid("step must be a non-zero integer. [Op:RangeDataset]")
 
     def elements(self, run: Run) -> Iterator[Element]:
         kind = self.spec.dtype.as_numpy_dtype
@@ -136,7 +136,7 @@ class Range(Source):
 
 
 class Generated(OfTensors):
-    """What a Python generator yields. Source: tf.data.Dataset.from_generator."""
+    """The values that a Python generator yields. Source: tf.data.Dataset.from_generator."""
 
     name = "_FlatMapDataset"
 
@@ -147,7 +147,7 @@ class Generated(OfTensors):
         return _Generation(self)
 
 
-class _Generation:
+class _Generation(Iterator[Element]):
     """One pass of a generator, which begins when the first element is asked for."""
 
     def __init__(self, source: Generated) -> None:
@@ -155,9 +155,6 @@ class _Generation:
         self.values: Iterator[Any] | None = None
         self.types = tensor_specs(source.spec)
         self.structured = nesting.is_nested(source.spec)
-
-    def __iter__(self) -> _Generation:
-        return self
 
     def __next__(self) -> Element:
         try:
@@ -172,25 +169,21 @@ class _Generation:
             raise python_error(error) from error
         return self._checked(value)
 
-    def _checked(self, value: Any) -> Element:
+    def _checked(self, value: object) -> Element:
         spec = self.source.spec
         try:
             tensors = _components(spec, value)
         except (TypeError, ValueError) as error:
             wanted = nesting.map_structure(lambda leaf: getattr(leaf, "dtype", leaf), spec) if self.structured else spec
-            raise errors.InvalidArgumentError(
-                None,
-                None,
+            raise invalid(
                 "TypeError: `generator` yielded an element that did not match the expected structure. The expected "
-                f"structure was {wanted}, but the yielded element was {value}.",
+                f"structure was {wanted}, but the yielded element was {value}."
             ) from error
         for tensor, known in zip(tensors, self.types, strict=True):
             if not known.shape.is_compatible_with(tensor.shape):
-                raise errors.InvalidArgumentError(
-                    None,
-                    None,
+                raise invalid(
                     f"TypeError: `generator` yielded an element of shape {tuple(tensor.shape)} where an element of "
-                    f"shape {known.shape} was expected.",
+                    f"shape {known.shape} was expected."
                 )
         return tensors
 
@@ -216,7 +209,7 @@ def _components(spec: Any, value: Any) -> Element:
     return tuple(itertools.chain.from_iterable([_components(*pair) for pair in zip(spec, value, strict=True)]))
 
 
-def _as_dtype(value: Any, dtype: DType) -> Any:
+def _as_dtype(value: object, dtype: DType) -> Any:
     tensor = convert(value)
     if tensor.dtype is dtype:
         return tensor
@@ -225,7 +218,7 @@ def _as_dtype(value: Any, dtype: DType) -> Any:
     return from_array(np.asarray(tensor), dtype)
 
 
-def _as_numpy(value: Any) -> Any:
+def _as_numpy(value: object) -> Any:
     return value.numpy() if hasattr(value, "numpy") else value
 
 
@@ -245,7 +238,7 @@ def python_error(error: Exception) -> errors.OpError:
     return kind(None, None, f"{type(error).__name__}: {error}")
 
 
-def generator_spec(output_types: Any, output_shapes: Any, output_signature: Any) -> Any:
+def generator_spec(output_types: object, output_shapes: object, output_signature: object) -> Any:
     """Return the spec that the arguments of `from_generator` say. Raises TypeError where they contradict each other."""
     if output_signature is not None:
         for given, what in ((output_types, "output_types"), (output_shapes, "output_shapes")):
@@ -285,5 +278,43 @@ def _shapes_like(types: Any, shapes: Any) -> Any:
     return _Shape(shapes)
 
 
-__all__ = ["INFINITE", "UNKNOWN", "Described", "Generated", "Range", "Slices", "Source", "Tensors", "generator_spec",
-           "normalized", "python_error", "spec_of"]  # fmt: skip
+class Cursor(Handled):
+    """Where a pass is. It may have looked some elements ahead."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.spec = source.spec
+        self._elements: Iterator[Element] | None = None
+        self._run = Run()
+        self._ahead: list[Element] = []  # the next one last
+        self._lock = Lock()
+
+    def take(self) -> Element:
+        """Return the next element. Raises StopIteration after the last."""
+        with self._lock:
+            return self._ahead.pop() if self._ahead else self._advance()
+
+    def give_back(self, element: Element) -> None:
+        """Make an element that was taken the next one again."""
+        with self._lock:
+            self._ahead.append(element)
+
+    def has_next(self) -> bool:
+        """Whether there is another element."""
+        with self._lock:
+            if not self._ahead:
+                try:
+                    self._ahead.append(self._advance())
+                except StopIteration:
+                    return False
+            return True
+
+    def _advance(self) -> Element:
+        with init_scope():
+            if self._elements is None:
+                self._elements = self.source.elements(self._run)
+            element = next(self._elements, None)
+        if element is None:
+            self._elements = iter(())  # ended is ended
+            raise StopIteration
+        return element

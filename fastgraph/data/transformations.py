@@ -38,14 +38,18 @@ class _Same(Source):
         return self.source.cardinality()
 
 
-class Take(_Same):
-    """The first `count` elements; all if it is -1. Source: tf.data.Dataset.take."""
-
-    name = "_TakeDataset"
+class _Counted(_Same):
+    """Of elements like those of its one source, `count` of them in some way."""
 
     def __init__(self, source: Source, count: Any) -> None:
         super().__init__(source)
         self.count = count
+
+
+class Take(_Counted):
+    """The first `count` elements; all if it is -1. Source: tf.data.Dataset.take."""
+
+    name = "_TakeDataset"
 
     def elements(self, run: Run) -> Iterator[Element]:
         return itertools.islice(self.source.elements(run), None if self.count < 0 else self.count)
@@ -79,14 +83,10 @@ class Shard(_Same):
         return n if n < 0 else max(0, -(-(n - self.index) // self.shards))
 
 
-class Skip(_Same):
+class Skip(_Counted):
     """The elements after the first `count`; none if it is -1. Source: tf.data.Dataset.skip."""
 
     name = "_SkipDataset"
-
-    def __init__(self, source: Source, count: Any) -> None:
-        super().__init__(source)
-        self.count = count
 
     def elements(self, run: Run) -> Iterator[Element]:
         return iter(()) if self.count < 0 else itertools.islice(self.source.elements(run), self.count, None)
@@ -96,14 +96,10 @@ class Skip(_Same):
         return 0 if self.count < 0 else n if n < 0 else max(n - self.count, 0)
 
 
-class Repeat(_Same):
+class Repeat(_Counted):
     """All elements `count` times, for ever if it is -1. Source: tf.data.Dataset.repeat."""
 
     name = "_RepeatDataset"
-
-    def __init__(self, source: Source, count: Any) -> None:
-        super().__init__(source)
-        self.count = count
 
     def elements(self, run: Run) -> Iterator[Element]:
         if self.source.cardinality() == 0:
@@ -119,14 +115,11 @@ class Repeat(_Same):
         return n if n < 0 else n * self.count
 
 
-class _Passes:
+class _Passes(Iterator[Iterator[Element]]):
     """Passes over a source, `count`; where that is -1, until one of them is empty."""
 
     def __init__(self, source: Source, count: int, run: Run) -> None:
         self.source, self.left, self.run, self.empty = source, count, run, False
-
-    def __iter__(self) -> _Passes:
-        return self
 
     def __next__(self) -> Iterator[Element]:
         if self.left == 0 or (self.left < 0 and self.empty):
@@ -159,14 +152,11 @@ class Cache(_Same):
         return _Caching(self, run) if self.kept is None else iter(self.kept)
 
 
-class _Caching:
+class _Caching(Iterator[Element]):
     """A pass that keeps what it gives; once it is through, the cache has it."""
 
     def __init__(self, cache: Cache, run: Run) -> None:
         self.cache, self.found, self.left = cache, list[Element](), cache.source.elements(run)
-
-    def __iter__(self) -> _Caching:
-        return self
 
     def __next__(self) -> Element:
         try:
@@ -204,15 +194,12 @@ class Shuffle(_Same):
         return _Shuffled(self.source.elements(run), self.buffer_size, _Words(state))
 
 
-class _Words:
+class _Words(Iterator[int]):
     """The words of a stream, one after another. The state of one is i64[3]."""
 
-    def __init__(self, state: Any) -> None:
+    def __init__(self, state: np.ndarray) -> None:
         self.state = state
         self.drawn: list[int] = []
-
-    def __iter__(self) -> _Words:
-        return self
 
     def __next__(self) -> int:
         if not self.drawn:  # one at a time costs more than all that is done with it
@@ -221,7 +208,7 @@ class _Words:
         return self.drawn.pop()
 
 
-class _Shuffled:
+class _Shuffled(Iterator[Element]):
     """One pass in random order. The buffer is a ring: the place of the element taken gets the one at its beginning."""
 
     def __init__(self, elements: Iterator[Element], size: int, numbers: _Words) -> None:
@@ -229,9 +216,6 @@ class _Shuffled:
         self.ring: list[Element | None] = []
         self.begin = self.n = 0  # the first of the n elements
         self.ended = False
-
-    def __iter__(self) -> _Shuffled:
-        return self
 
     def __next__(self) -> Element:
         while not self.ended and (self.n < self.size or self.size < 0):
@@ -261,8 +245,6 @@ class _Shuffled:
 class Batch(Source):
     """`batch_size` elements at a time, put together. Source: tf.data.Dataset.batch."""
 
-    name = "_BatchDataset"
-
     def __init__(self, source: Source, batch_size: Any, *, drop_remainder: bool, parallel: bool = False) -> None:
         if isinstance(batch_size, int) and batch_size < 1:
             raise InvalidArgumentError(None, None, "Batch size must be greater than zero. [Op:BatchDatasetV2]")
@@ -279,15 +261,12 @@ class Batch(Source):
         return n if n < 0 else n // self.size if self.drop else -(-n // self.size)
 
 
-class _Batches:
+class _Batches(Iterator[Element]):
     """One pass, batch by batch. The elements before one that failed are lost with it, as in TensorFlow."""
 
     def __init__(self, batch: Batch, run: Run) -> None:
         self.batch, self.left = batch, batch.source.elements(run)
         self.kinds = kinds_of(batch.source.spec)
-
-    def __iter__(self) -> _Batches:
-        return self
 
     def __next__(self) -> Element:
         rows = list(itertools.islice(self.left, self.batch.size))
@@ -297,7 +276,7 @@ class _Batches:
 
 
 class Unbatch(Source):
-    """What lies along the first axis of each element. Source: tf.data.Dataset.unbatch."""
+    """The slices along the first axis of each element. Source: tf.data.Dataset.unbatch."""
 
     name = "_UnbatchDataset"
 

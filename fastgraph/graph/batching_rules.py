@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from fastgraph.core.base.shapes import Aval
-from fastgraph.core.tensor import bind
+from fastgraph.core.tensor import Tensor, bind
 from fastgraph.graph.ir import Node
 from fastgraph.ops.arguments import as_tensor
 from fastgraph.ops.creation import range_
@@ -20,14 +20,12 @@ from fastgraph.ops.joining import concat
 from fastgraph.ops.movement import broadcast_to, expand_dims, reshape, shape, transpose
 from fastgraph.ops.reduction import reduce_all, reduce_prod, reduce_sum
 
-__all__ = ["Application", "NoRule", "moved", "rules", "spread"]
-
 
 class NoRule(Exception):
     """There is no batching rule for this op, or none for these arguments."""
 
 
-def sizes(aval: Aval, tensor: Any, *, batched: bool) -> list[Any]:
+def sizes(aval: Aval, tensor: object, *, batched: bool) -> list[Any]:
     """The sizes of one element of `tensor`: ints, and where they are not known i32[]. Raises NoRule for no rank."""
     if aval.shape is None:
         raise NoRule
@@ -37,7 +35,7 @@ def sizes(aval: Aval, tensor: Any, *, batched: bool) -> list[Any]:
     return [held[i + batched] if n is None else n for i, n in enumerate(aval.shape)]
 
 
-def spread(tensor: Any, aval: Aval, n: Any) -> Any:
+def spread(tensor: object, aval: Aval, n: object) -> Any:
     """n times the same element, along a new first axis. Raises NoRule for a tensor of unknown rank."""
     return broadcast_to(expand_dims(tensor, 0), [n, *sizes(aval, tensor, batched=False)])
 
@@ -80,7 +78,7 @@ class Application:
         if any(self.batched[i] for i in positions):
             raise NoRule
 
-    def apply(self, *args: Any, **attrs: Any) -> Any:
+    def apply(self, *args: object, **attrs: object) -> Any:
         """The op itself, on other arguments and attributes."""
         return bind(self.node.op, args, {**self.attrs, **attrs} if attrs else self.attrs)
 
@@ -96,13 +94,13 @@ class Application:
         first, *rest = self.sizes(i)
         return reshape(self.full(i), [_times(self.n, first), *rest])
 
-    def parted(self, tensor: Any, first: Any) -> Any:
+    def parted(self, tensor: Any, first: object) -> Any:
         """Undo `merged` for a result whose elements have `first` rows."""
         rest = [n if n is not None else shape(tensor)[i + 1] for i, n in enumerate(tensor.shape.as_list()[1:])]
         return reshape(tensor, [self.n, first, *rest])
 
 
-def _times(a: Any, b: Any) -> Any:
+def _times(a: object, b: object) -> Any:
     return a * b if isinstance(a, int) and isinstance(b, int) else multiply(a, b)
 
 
@@ -147,22 +145,17 @@ FAMILIES: dict[str, Rule] = {"elementwise": elementwise, "reduction": reduction}
 @rule(
     "softmax", "log_softmax", "pick_labels", "sparse_cross_entropy", "cross_entropy", "argsort", "top_k",
     "matrix_band_part", "matrix_set_diag", "string_lower", "string_upper", "string_strip", "string_length",
-    "as_string", "to_number", "hash_bucket_fast", "hash_bucket_strong", "add_n", "bitcast", "check_numerics", "check_numerics_v2", "swap_last",
-    "inv", "det", "slogdet", "solve", "tridiagonal_solve", "cholesky",
-    "lu",
-    "qr",
-    "svd", "singular_values", "eigh", "eigvalsh", "eig", "eigvals", "pinv", "expm", "sqrtm",
-    "logm", "dct", "isotonic", "isotonic_grad",
+    "as_string", "to_number", "hash_bucket_fast", "hash_bucket_strong", "add_n", "bitcast", "check_numerics",
+    "check_numerics_v2", "swap_last", "inv", "det", "slogdet", "solve", "tridiagonal_solve", "cholesky", "lu", "qr",
+    "svd", "singular_values", "eigh", "eigvalsh", "eig", "eigvals", "pinv", "expm", "sqrtm", "logm", "dct",
+    "isotonic", "isotonic_grad",
 )  # fmt: skip
 def _leading(a: Application) -> Any:
     """Ops whose leading axes are batches already."""
     return a.apply(*[a.full(i) for i in range(len(a.args))])
 
 
-@rule("triangular_solve", "banded_triangular_solve")
-def _broadcasting(a: Application) -> Any:
-    """Ops that broadcast what is before their matrices."""
-    return elementwise(a)
+rule("triangular_solve", "banded_triangular_solve")(elementwise)  # which broadcast what is before their matrices
 
 
 @rule("fft", "rfft", "irfft")
@@ -195,7 +188,7 @@ def _vector(dims: Sequence[Any]) -> Any:
     return as_tensor(list(dims), "int32")
 
 
-def _with_n(a: Application, vector: Any) -> Any:
+def _with_n(a: Application, vector: Tensor) -> Any:
     """A vector of sizes with n before it."""
     return concat([cast(reshape(a.n, [1]), vector.dtype), vector], 0)
 
@@ -297,14 +290,8 @@ def _strided_slice(a: Application) -> Any:
     return a.apply(*a.args, spec=(_WHOLE, *a.attrs["spec"]))
 
 
-@rule("strided_slice_grad")
+@rule("strided_slice_grad", "strided_slice_add")
 def _strided_slice_grad(a: Application) -> Any:
-    a.fixed(*range(2, len(a.args)))
-    return a.apply(a.full(0), a.full(1), *a.args[2:], spec=(_WHOLE, *a.attrs["spec"]))
-
-
-@rule("strided_slice_add")
-def _strided_slice_add(a: Application) -> Any:
     a.fixed(*range(2, len(a.args)))
     return a.apply(a.full(0), a.full(1), *a.args[2:], spec=(_WHOLE, *a.attrs["spec"]))
 

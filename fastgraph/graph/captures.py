@@ -1,4 +1,4 @@
-"""What a concrete function captures, as its users see it and as its graph holds it.
+"""The captures of a concrete function, as its users see them and as its graph holds them.
 
 Rule: the graph holds eager tensors, weakly the cells of Variables, and what gives either of them; users see tensors.
 """
@@ -41,7 +41,7 @@ class Deferred:
         return tensor
 
 
-def place_of(captures: Sequence[tuple[Any, Value]], tensor: Any, placeholder: Any) -> int:
+def place_of(captures: Sequence[tuple[Any, Value]], tensor: object, placeholder: object) -> int:
     """Return which capture a tensor or Variable is, or a placeholder stands for. Raises ValueError for another."""
     cell = tensor.cell if isinstance(tensor, ResourceHandle) else getattr(tensor, "__fg_cell__", None)
     for i, (held, value) in enumerate(captures):
@@ -55,7 +55,7 @@ def place_of(captures: Sequence[tuple[Any, Value]], tensor: Any, placeholder: An
     )
 
 
-def shown(held: Any) -> Any:
+def shown(held: object) -> Any:
     """Return a capture as a tensor: of a Cell its Variable's handle, of a deferred one what it gives now."""
     if isinstance(held, Deferred):
         given = held.value()
@@ -87,6 +87,6 @@ def held_like(capture: Any, old: Any) -> Any:
     return tensor
 
 
-def cell_name(held: Any) -> str | None:
+def cell_name(held: object) -> str | None:
     cell = held() if isinstance(held, weakref.ref) else None
     return None if cell is None else (cell.name or f"_AnonymousVar{cell.id}")

@@ -19,13 +19,13 @@ from fastgraph.core.name_scopes import name_scope
 from fastgraph.core.op_errors import message_name
 from fastgraph.core.registry import get, public_function
 from fastgraph.core.tensor import EagerTensor, Tensor, bind, convert, current_trace
-from fastgraph.errors import InvalidArgumentError
 from fastgraph.graph import control_flow_gradients as control_flow_gradients  # fills in the gradients of cond and while
 from fastgraph.graph.ir import OperationView, Value
 from fastgraph.graph.recursive_calls import Unknown
 from fastgraph.graph.subgraphs import as_tensor, converted, make_cond, make_while, packed, subgraph_name, traced
 from fastgraph.graph.trace import GraphTrace, SymbolicTensor, reserved
 from fastgraph.ops.arguments import known_value
+from fastgraph.ops.families import invalid
 
 # ---------------------------------------------------------------------------------------------------------------------
 # cond
@@ -34,8 +34,22 @@ from fastgraph.ops.arguments import known_value
 def cond(pred: Any, true_fn: Any = None, false_fn: Any = None, name: str | None = None) -> Any:
     """Return true_fn() if the scalar `pred` is true, else false_fn().
 
-    In a trace both functions are traced and must give the same structure and dtypes. Raises TypeError if they do not,
-    if one is not callable, or for a Python bool in a trace. Source: tf.cond.
+    Args:
+        pred: A bool scalar.
+        true_fn: A function without arguments.
+        false_fn: Another. In a trace both are traced and must give the same structure and dtypes.
+
+    Raises:
+        TypeError: They do not, one cannot be called, or pred is a Python bool in a trace.
+
+    Examples:
+        >>> @tf.function
+        ... def safe_inverse(x):
+        ...     return tf.cond(tf.equal(x, 0.0), lambda: 0.0, lambda: 1.0 / x)
+        >>> float(safe_inverse(tf.constant(4.0))), float(safe_inverse(tf.constant(0.0)))
+        (0.25, 0.0)
+
+    Source: tf.cond.
     """
     for function, what in ((true_fn, "true_fn"), (false_fn, "false_fn")):
         if not callable(function):
@@ -64,7 +78,9 @@ def smart_cond(pred: Any, true_fn: Any, false_fn: Any, name: str | None = None) 
     return true_fn() if known else false_fn()
 
 
-def _branching(pred: Any, functions: tuple[Any, Any], scope: str, names: tuple[str, str], *, index: Any = None) -> Any:
+def _branching(
+    pred: object, functions: tuple[Any, Any], scope: str, names: tuple[str, str], *, index: object = None
+) -> Any:
     """Trace the two functions as the branches of a node of this name, and return its result.
 
     `index` is the number that decides, of a switch_case.
@@ -89,7 +105,7 @@ def _is_index(index: Any) -> bool:
     return index is not None and index.dtype == dtypes.int32  # as TensorFlow's operation for it has it
 
 
-def _without_operations(function: Any, decides: Any) -> Any:
+def _without_operations(function: Any, decides: object) -> Any:
     """Return the function with, as in TensorFlow, the tensor that decides for an Operation among its results."""
 
     def branch() -> Any:
@@ -104,9 +120,7 @@ def _without_operations(function: Any, decides: Any) -> Any:
 def _predicate(pred: Any) -> Any:
     """Return the predicate if it is a bool scalar. Raises InvalidArgumentError or ValueError as TensorFlow would."""
     if pred.dtype != dtypes.bool_:
-        raise InvalidArgumentError(
-            None, None, f"Input 'pred' passed {message_name(pred.dtype)} expected bool: compare it first ({pred!r})"
-        )
+        raise invalid(f"Input 'pred' passed {message_name(pred.dtype)} expected bool: compare it first ({pred!r})")
     if pred.shape.rank not in (None, 0) and pred.shape.num_elements() != 1:
         raise ValueError(f"pred must be a scalar, and {pred!r} has shape {pred.shape}")
     return pred
@@ -176,11 +190,11 @@ def case(
         names = ", ".join(pred.name if isinstance(pred, SymbolicTensor) else "?" for pred, _ in pairs)
         _demand(
             [pred for pred, _ in pairs],
-            lambda flags: bind_cast(flags, dtypes.int32),
             f"Input error: exclusive=True: more than 1 conditions ({names}) evaluated as True:",
+            exclusive=True,
         )
     if default is None:
-        _demand([pred for pred, _ in pairs], None, "Input error: None of conditions evaluated as True:")
+        _demand([pred for pred, _ in pairs], "Input error: None of conditions evaluated as True:")
     if current_trace() is None:
         asked = pairs if default is not None else pairs[:-1]
         chosen = next((i for i, (pred, _) in enumerate(asked) if pred), None)
@@ -198,17 +212,17 @@ def case(
     return function()
 
 
-def _demand(preds: list[Any], numbers: Callable[[Any], Any] | None, text: str) -> None:
-    """Stop unless one of the predicates holds or, with `numbers`, at most one. In a graph, when it runs."""
+def _demand(preds: list[Any], text: str, *, exclusive: bool = False) -> None:
+    """Stop unless one of the predicates holds or, if `exclusive`, at most one. In a graph, when it runs."""
     flags = public_function("stack")([_predicate(convert(pred)) for pred in preds])
-    if numbers is None:
-        holds = public_function("reduce_any")(flags)
+    if exclusive:
+        holds = public_function("reduce_sum")(bind_cast(flags, dtypes.int32)) < 2
     else:
-        holds = public_function("reduce_sum")(numbers(flags)) < 2
+        holds = public_function("reduce_any")(flags)
     public_function("debugging.Assert")(holds, [text, flags], summarize=len(preds))
 
 
-def _either(pred: Any, action: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
+def _either(pred: object, action: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
     if isinstance(pred, bool):
         return action() if pred else otherwise()
     return cond(pred, action, otherwise)
@@ -249,7 +263,7 @@ def switch_case(branch_index: Any, branch_fns: Any, default: Any = None, name: s
         return indexed_case(index, functions)
 
 
-def indexed_case(index: Any, functions: Sequence[Callable[[], Any]], name: str = "indexed_case") -> Any:
+def indexed_case(index: object, functions: Sequence[Callable[[], Any]], name: str = "indexed_case") -> Any:
     """Return in a trace the result of the function at `index`, of the last one if there is none."""
     trace: Any = current_trace()
     return _numbered(index, functions, reserved(trace, name), 0)
@@ -273,21 +287,44 @@ def _numbered(index: Any, functions: Sequence[Callable[[], Any]], scope: str, k:
 
 
 def while_loop(
-    cond: Any,
-    body: Any,
-    loop_vars: Any,
-    shape_invariants: Any = None,
+    cond: object,
+    body: object,
+    loop_vars: object,
+    shape_invariants: object = None,
     parallel_iterations: int = 10,
     back_prop: bool = True,
     swap_memory: bool = False,
-    maximum_iterations: Any = None,
+    maximum_iterations: object = None,
     name: str | None = None,
 ) -> Any:
     """Return `loop_vars` after `body` has been applied to them as long as `cond` of them is true.
 
-    The loop variables keep their dtypes, and in a trace their shapes, unless `shape_invariants` allows more. Raises
-    TypeError or ValueError otherwise. `parallel_iterations` and `swap_memory` change no result here; in a trace no
-    gradient goes through a loop with back_prop=False. Source: tf.while_loop.
+    Args:
+        cond: A function of the loop variables that gives a bool scalar.
+        body: A function of the loop variables that gives their next values, in the same structure.
+        loop_vars: A tuple or list of tensors or structures of them. In a trace they keep their dtypes and shapes.
+        shape_invariants: What the shapes keep to instead: TensorShapes in the structure of loop_vars.
+        parallel_iterations, swap_memory: Taken; they change no result here.
+        back_prop: Whether, in a trace, gradients go through the loop.
+        maximum_iterations: A bound on the iterations, an integer scalar.
+
+    Raises:
+        TypeError: A dtype or the structure changes, or cond or body cannot be called.
+        ValueError: A shape changes that must not.
+
+    Examples:
+        >>> tf.while_loop(lambda i, total: i < 5, lambda i, total: (i + 1, total + i), (0, 0))
+        (<tf.Tensor: shape=(), dtype=int32, numpy=5>, <tf.Tensor: shape=(), dtype=int32, numpy=10>)
+        >>> grown = tf.while_loop(
+        ...     lambda x: tf.size(x) < 8,
+        ...     lambda x: (tf.concat([x, x], 0),),
+        ...     (tf.constant([1, 2, 3]),),
+        ...     shape_invariants=(tf.TensorShape([None]),),
+        ... )
+        >>> grown[0].shape
+        TensorShape([12])
+
+    Source: tf.while_loop.
     """
     if not callable(cond):
         raise TypeError("'cond' must be callable.")
@@ -316,14 +353,14 @@ def while_loop(
     def unpack(tensors: Sequence[Any]) -> Any:
         return nesting.pack_sequence_as(start, list(tensors[counted:]), expand_composites=True)
 
-    def test(*tensors: Any) -> Any:
+    def test(*tensors: object) -> Any:
         goes_on = cond(*unpack(tensors))
         if isinstance(goes_on, bool) and limit is None:
             return convert(goes_on)
         goes_on = _predicate(convert(goes_on))
         return _and(tensors[0] < limit, goes_on) if counted else goes_on
 
-    def step(*tensors: Any) -> Any:
+    def step(*tensors: object) -> Any:
         result = body(*unpack(tensors))
         if not isinstance(result, list | tuple):
             result = [result]
@@ -369,7 +406,7 @@ def _close(loop_vars: Any, result: Any) -> None:
             value._type_spec._close(leaf)
 
 
-def _and(a: Any, b: Any) -> Any:
+def _and(a: object, b: object) -> Any:
     return bind(get("logical_and"), (a, b), {})
 
 
@@ -394,13 +431,11 @@ def _eager_while(cond: Any, body: Any, loop_vars: Any, maximum_iterations: Any) 
     return nesting.map_structure(as_tensor, loop_vars)
 
 
-def _declared_shapes(flat: Sequence[Any], loop_vars: Any, shape_invariants: Any) -> list[Any]:
+def _declared_shapes(flat: Sequence[Any], loop_vars: object, shape_invariants: object) -> list[Any]:
     """Return the static shape each flat loop variable has in the loop."""
     if shape_invariants is None:
         return [tensor.aval.shape for tensor in flat]
-    shapes = nesting.flatten(
-        nesting.map_structure(lambda item: item, _as_shapes(shape_invariants)), expand_composites=False
-    )
+    shapes = nesting.flatten(_as_shapes(shape_invariants))
     if any(isinstance(leaf, TensorArray) for leaf in nesting.flatten(loop_vars)):
         shapes = _by_part(shapes, loop_vars)
     if len(shapes) != len(flat):
@@ -425,7 +460,7 @@ def _declared_shapes(flat: Sequence[Any], loop_vars: Any, shape_invariants: Any)
     return declared
 
 
-def _by_part(shapes: list[Any], loop_vars: Any) -> list[Any]:
+def _by_part(shapes: list[Any], loop_vars: object) -> list[Any]:
     """The shapes with None for each part of a TensorArray, whose shape is its own affair, in the place of the one."""
     given, found = list(shapes), []
     for leaf in nesting.flatten(loop_vars):
@@ -445,7 +480,7 @@ class _Shape:
         self.dims_tuple = shape if isinstance(shape, TensorShape) else TensorShape(getattr(shape, "shape", shape))
 
 
-def _as_shapes(structure: Any) -> Any:
+def _as_shapes(structure: object) -> Any:
     if isinstance(structure, TensorShape) or hasattr(structure, "dtype"):
         return _Shape(structure)
     if isinstance(structure, list | tuple):
@@ -458,7 +493,7 @@ def _as_shapes(structure: Any) -> Any:
     return _Shape(structure)
 
 
-def _name(tensor: Any) -> str:
+def _name(tensor: object) -> str:
     return (
         tensor.name if isinstance(tensor, SymbolicTensor) else "a constant" if isinstance(tensor, EagerTensor) else "?"
     )

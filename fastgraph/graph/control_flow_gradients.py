@@ -17,8 +17,8 @@ from fastgraph.core.base.shapes import Aval
 from fastgraph.core.native.buffer import Cell
 from fastgraph.core.registry import get
 from fastgraph.core.tape.indexed_slices import IndexedSlices
-from fastgraph.core.tensor import Tensor, bind, convert, current_trace, from_array, get_slot
-from fastgraph.graph.differentiate import Derivative, add_outputs, derive, differentiable, entering, extended
+from fastgraph.core.tensor import Tensor, convert, current_trace, from_array, get_slot
+from fastgraph.graph.differentiate import Derivative, add_outputs, derive, differentiable, entering, extended, zeros_of
 from fastgraph.graph.ir import Graph, Node, Value, infer
 from fastgraph.graph.structural_ops import CONST, known_trips, rules
 from fastgraph.graph.subgraphs import make_cond, make_while, subgraph_name, traced
@@ -37,20 +37,12 @@ def _dense(grad: Any) -> Any:
     return grad if isinstance(grad, Tensor) else grad.__fg_tensor__()
 
 
-def _zeros_like(operand: Any) -> Any:
-    """Zeros for an operand that a branch or body does not use: a tensor, or a Variable's cell."""
-    if isinstance(operand, Cell):
-        read = get("read_variable")
-        operand = bind(read, (operand,), {"dtype": operand.aval.dtype, "shape": operand.aval.shape})
-    return get_slot("zeros_like")(operand)
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # cond
 
 
 def _cond_gradient(
-    needs: tuple[bool, ...], dys: list[Any], pred: Any, operands: list[Any], outs: list[Any]
+    needs: tuple[bool, ...], dys: list[Any], pred: object, operands: list[Any], outs: list[Any]
 ) -> dict[str, Any]:
     node, trace = outs[0].value.node, outs[0].trace
     sources = tuple([i for i, operand in enumerate(operands) if needs[i + 1] and _is_source(operand)])
@@ -71,7 +63,7 @@ def _cond_gradient(
         def run() -> list[Any]:
             grads = derivative.apply(given, residual)
             return [
-                _zeros_like(operands[i]) if grad is None else _dense(grad)
+                zeros_of(operands[i]) if grad is None else _dense(grad)
                 for i, grad, used in zip(sources, grads, connected, strict=True)
                 if used
             ]
@@ -146,15 +138,15 @@ def _while_gradient(
     joined = node.attrs.get("joined", ())
     lengths = {k: rows.lengths(body.outputs[k]) for k in stacked if k in joined}
 
-    start = [dys[i] if dys[i] is not None else _zeros_like(outs[i]) for i in floating]
+    start = [dys[i] if dys[i] is not None else zeros_of(outs[i]) for i in floating]
     carried_avals = [body.inputs[i].aval for i in floating]
     # A gradient of an invariant that no iteration uses is None, not zeros.
     made = dict(zip(invariants, derivative.structure[len(floating) :], strict=True))
     sparse = [i for i in invariants if _is_sparse(made[i])]
     used = [i for i in invariants if made[i] is not None and i not in sparse]
-    sums = [_zeros_like(operands[i]) for i in used]
+    sums = [zeros_of(operands[i]) for i in used]
 
-    def test(i: Any, *_: Any) -> Any:
+    def test(i: Tensor, *_: object) -> Any:
         return i > 0
 
     def step(i: Any, *values: Any) -> list[Any]:
@@ -194,12 +186,12 @@ def _while_gradient(
     return {"operands": grads}
 
 
-def _is_sparse(grad: Any) -> bool:
+def _is_sparse(grad: object) -> bool:
     """Whether a gradient of each iteration is so many rows of a tensor: these are stacked, and nothing is summed."""
     return isinstance(grad, IndexedSlices) and bool(grad.values.shape.rank) and grad.values.shape[0] is not None
 
 
-def _joined_slices(values: Any, indices: Any, operand: Any) -> Any:
+def _joined_slices(values: Tensor, indices: object, operand: object) -> Any:
     """The gradient of `operand` from the rows of all iterations, stacked by iteration: added up once, not each time."""
     if isinstance(operand, Cell):
         dense_shape = convert(operand.aval.shape, dtypes.int32)
@@ -212,7 +204,7 @@ def _joined_slices(values: Any, indices: Any, operand: Any) -> Any:
 
 
 class _Rows:
-    """What a loop saves of each iteration for its gradient, and how an iteration's part is found again.
+    """The values that a loop saves of each iteration for its gradient, and how an iteration's part is found again.
 
     A residual with the same shape in every iteration is stacked. One whose size changes (it comes from an inner loop,
     or grows) is saved as a vector, end to end with those of the other iterations, and its shapes are stacked beside it.
@@ -266,7 +258,7 @@ class _Rows:
         # What the rows without elements tell asks for no others.
         return get_slot("shape")(self._tensor(next(value for value in found if _is_empty(value))))[0]
 
-    def row(self, value: Value, at: Any) -> Any:
+    def row(self, value: Value, at: object) -> Any:
         """The value in iteration `at`."""
         if value in self.position:
             return gathering.gather(self._tensor(value), at)
@@ -369,7 +361,7 @@ def _steady(graph: Graph, n_carried: int) -> set[Value]:
 
 
 def _counted(rows: Aval, known: Aval) -> Aval:
-    """What is inferred of a loop's result, with its first extent as it is known."""
+    """Return what is inferred of a loop's result, with its first extent as it is known."""
     if rows.shape and rows.shape[0] is None and known.shape:
         return Aval(rows.dtype, (known.shape[0], *rows.shape[1:]))
     return rows

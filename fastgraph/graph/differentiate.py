@@ -16,7 +16,8 @@ from typing import Any
 from fastgraph._tape import ForwardRecorder, Tape
 from fastgraph.core.base import nesting
 from fastgraph.core.base.shapes import Aval
-from fastgraph.core.registry import public_function, register_public
+from fastgraph.core.native.buffer import Cell
+from fastgraph.core.registry import get, public_function, register_public
 from fastgraph.core.tape.gradient_tape import UnconnectedGradients
 from fastgraph.core.tensor import bind, convert, current_state, current_trace, get_slot
 from fastgraph.graph.ir import Graph, Node, Value
@@ -51,6 +52,13 @@ def entering(trace: GraphTrace | None) -> Any:
 def differentiable(aval: Aval) -> bool:
     """Whether cotangents flow through values of this type."""
     return aval.dtype.is_floating or aval.dtype.is_complex
+
+
+def zeros_of(operand: object) -> Any:
+    """Return zeros for an operand that nothing differentiated uses: a tensor, or a Variable's cell."""
+    if isinstance(operand, Cell):
+        operand = bind(get("read_variable"), (operand,), {"dtype": operand.aval.dtype, "shape": operand.aval.shape})
+    return get_slot("zeros_like")(operand)
 
 
 class Derivative:
@@ -136,16 +144,24 @@ def _handle(trace: GraphTrace, value: Value) -> Any:
 
 def replay(forward: GraphTrace, sources: Sequence[Any]) -> Any:
     """Return a tape that has seen the forward graph's nodes."""
+    return _replayed([(forward, lambda value: _handle(forward, value))], sources)
+
+
+def _replayed(
+    traces: Sequence[tuple[GraphTrace, Callable[[Value], Any]]], sources: Sequence[Any], stopped: Collection[Value] = ()
+) -> Any:
+    """Return a tape that watches `sources` and has seen the nodes of traces, as `_note` tells them."""
     tape = Tape(False, False)
     tape.of_graph = True
     with entering(None), tape:
         for source in sources:
             tape.watch_one(source)
-        _note(tape, forward, lambda value: _handle(forward, value))
+        for trace, handle in traces:
+            _note(tape, trace, handle, stopped)
     return tape
 
 
-def _note(tape: Any, trace: GraphTrace, handle: Callable[[Value], Any], stopped: Collection[Value] = ()) -> None:
+def _note(tape: Any, trace: GraphTrace, handle: Callable[[Value], Any], stopped: Collection[Value]) -> None:
     """Tell a tape of the nodes of a trace, their inputs being what `handle` gives; `stopped` outputs are constants."""
     for node in trace.graph.nodes:
         if not node.inputs or not node.outputs:
@@ -296,14 +312,14 @@ class AggregationMethod:
 
 
 def gradients(
-    ys: Any,
-    xs: Any,
-    grad_ys: Any = None,
+    ys: object,
+    xs: object,
+    grad_ys: object = None,
     name: str = "gradients",
     gate_gradients: bool = False,
-    aggregation_method: Any = None,
-    stop_gradients: Any = None,
-    unconnected_gradients: Any = UnconnectedGradients.NONE,
+    aggregation_method: object = None,
+    stop_gradients: object = None,
+    unconnected_gradients: object = UnconnectedGradients.NONE,
 ) -> list[Any]:
     """The gradients of the sum of `ys` with respect to each of `xs`, in a Function. Source: tf.gradients.
 
@@ -329,44 +345,32 @@ def gradients(
     seeds = [None if dy is None else convert(dy, y.dtype) for dy, y in zip(seeds, targets, strict=True)]
     stopped = {x.value for x in map(_origin, nesting.flatten(stop_gradients or [])) if isinstance(x, SymbolicTensor)}
     unconnected = UnconnectedGradients(unconnected_gradients)
-    found = _replay_all(trace, sources, stopped).finish(targets, sources, seeds, False)
+    around: GraphTrace | None = trace
+    traces: list[tuple[GraphTrace, Callable[[Value], Any]]] = []
+    while around is not None:
+        traces.insert(0, (around, around.origin))
+        around = around.outer
+    found = _replayed(traces, sources, stopped).finish(targets, sources, seeds, False)
     if unconnected is UnconnectedGradients.ZERO:
         zeros_like = get_slot("zeros_like")
         found = [zeros_like(convert(x)) if made is None else made for x, made in zip(leaves, found, strict=True)]
     return list(found)
 
 
-def _origin(item: Any) -> Any:
-    """What stands for a tensor or Variable on the tape of `gradients`: that from which it was captured, or the Cell."""
+def _origin(item: object) -> Any:
+    """Return what stands for a tensor or Variable on the tape of `gradients`: its origin outside, or the Cell."""
     if isinstance(item, SymbolicTensor):
         return item.trace.origin(item.value)
     return item.cell if isinstance(item, ResourceHandle) else getattr(item, "__fg_cell__", item)
 
 
-def _replay_all(trace: GraphTrace, sources: Sequence[Any], stopped: Collection[Value]) -> Any:
-    """Return a tape that has seen the nodes of a trace and, before them, those of the traces around it."""
-    traces: list[GraphTrace] = []
-    around: GraphTrace | None = trace
-    while around is not None:
-        traces.insert(0, around)
-        around = around.outer
-    tape = Tape(False, False)
-    tape.of_graph = True
-    with entering(None), tape:
-        for source in sources:
-            tape.watch_one(source)
-        for each in traces:
-            _note(tape, each, each.origin, stopped)
-    return tape
-
-
 def hessians(
-    ys: Any,
-    xs: Any,
+    ys: object,
+    xs: object,
     name: str = "hessians",
     colocate_gradients_with_ops: bool = False,
     gate_gradients: bool = False,
-    aggregation_method: Any = None,
+    aggregation_method: object = None,
 ) -> list[Any]:
     """The second derivatives of the sum of `ys` for each of `xs`, in a Function: f[*s] -> f[*s, *s].
 
@@ -391,5 +395,3 @@ def hessians(
 for _function in (gradients, hessians):
     register_public(_function, _function.__name__)
 register_public(AggregationMethod, "AggregationMethod")
-
-__all__ = ["Derivative", "add_outputs", "closed", "derive", "differentiable", "entering", "extended", "replay"]

@@ -279,6 +279,3 @@ _SPECIAL = {
 def deref(captures: Sequence[Any]) -> list[Any]:
     """Return the captured tensors and Cells; a freed Cell is None."""
     return [held() if isinstance(held, weakref.ref) else held for held in captures]
-
-
-__all__ = ["Interpreter", "deref", "interpret", "interpret_unless", "located", "run_node"]

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from fastgraph import errors
 from fastgraph.core.base.dtype import DType
 from fastgraph.core.base.shapes import Aval, compatible
+from fastgraph.core.primitive import Primitive
 from fastgraph.core.tensor import EagerTensor
 
 if TYPE_CHECKING:
@@ -35,13 +36,13 @@ class SourceLine:
 
 
 class OperationView:
-    """What users see of a node (graphdef.graph_view.Operation): here, so that a result can be told to be one."""
+    """The base of nodes as users see them (graph_view.Operation): here, so that a result can be told to be one."""
 
     __slots__ = ()
 
 
 class Effect(NamedTuple):
-    """What a node does besides computing: "read" or "write" of a resource (None: of any), or "host" (print, assert)."""
+    """An act of a node besides computing: "read" or "write" of a resource (None: of any), or "host" (print, assert)."""
 
     kind: str
     resource: Value | None
@@ -75,7 +76,7 @@ class Node:
 
     def __init__(
         self,
-        op: Any,
+        op: Primitive,
         inputs: tuple[Value, ...],
         attrs: dict[str, Any],
         avals: tuple[Aval, ...],
@@ -153,7 +154,7 @@ class Graph:
 
     def add(
         self,
-        op: Any,
+        op: Primitive,
         inputs: tuple[Value, ...],
         attrs: dict[str, Any],
         *,
@@ -195,9 +196,9 @@ class Graph:
         return format_graph(self)
 
 
-def infer(op: Any, avals: Sequence[Aval], attrs: Mapping[str, Any]) -> tuple[Aval, ...]:
+def infer(op: Primitive, avals: Sequence[Aval], attrs: Mapping[str, Any]) -> tuple[Aval, ...]:
     """Return the types of the results of `op` applied to arguments of these types."""
-    result = op.infer(*avals, **attrs)
+    result = op.infer(*avals, **attrs)  # type: ignore[misc]  # what graphs have says it
     return result if type(result) is tuple else (result,)
 
 
@@ -213,7 +214,6 @@ _OPERATOR_NAMES = {
     "StridedSlice": "strided_slice",
     "ConcatV2": "concat",
     "Transpose": "transpose",
-    "ExpandDims": "ExpandDims",
     "OneHot": "one_hot",
     "Range": "range",
     "If": "cond",
@@ -237,7 +237,7 @@ _OPERATOR_NAMES = {
 
 
 @functools.cache
-def node_name(op: Any) -> str:
+def node_name(op: Primitive) -> str:
     """Return the name TensorFlow would give a node of this op, before it is made unique."""
     op_type: str = op.op_type or op.name
     return _OPERATOR_NAMES.get(op_type, op_type).lstrip("_")
@@ -354,15 +354,9 @@ def copy(graph: Graph, name: str | None = None) -> tuple[Graph, dict[Value, Valu
     result._names = dict(graph._names)
     mapping: dict[Value, Value] = {}
     for node in graph.nodes:
-        new = Node(
-            node.op,
-            tuple([mapping[value] for value in node.inputs]),
-            node.attrs,
-            tuple([value.aval for value in node.outputs]),
-            node.name,
-            node.source,
-            node.device,
-        )
+        inputs = tuple([mapping[value] for value in node.inputs])
+        avals = tuple([value.aval for value in node.outputs])
+        new = Node(node.op, inputs, node.attrs, avals, node.name, node.source, node.device)
         result.nodes.append(new)
         mapping.update(zip(node.outputs, new.outputs, strict=True))
     result.inputs = [mapping[value] for value in graph.inputs]
@@ -433,7 +427,7 @@ def verify(graph: Graph, *, devices: Callable[[str], bool] | None = None) -> Gra
 
 
 class _Flaw(Exception):
-    """What is wrong with one node."""
+    """One node is malformed: the text says how."""
 
 
 def _verify_node(graph: Graph, node: Node, defined: set[Value], devices: Callable[[str], bool] | None) -> None:
@@ -474,18 +468,13 @@ def _verify_node(graph: Graph, node: Node, defined: set[Value], devices: Callabl
             raise _Flaw(f"its result {value.index} is noted as {format_aval(value.aval)}, inferred {format_aval(aval)}")
 
 
-def is_serialisable(attr: Any) -> bool:
+def is_serialisable(attr: object) -> bool:
     """Whether an attribute is a number, string, bytes, bool, None, DType, tensor, graph, or a tuple of such."""
     if attr is None or isinstance(attr, bool | int | float | complex | str | bytes | DType | Graph):
         return True
     if isinstance(attr, tuple):
         return all(is_serialisable(item) for item in attr)
-    return _is_eager_tensor(attr)
-
-
-def _is_eager_tensor(value: Any) -> bool:
-
-    return isinstance(value, EagerTensor)
+    return isinstance(attr, EagerTensor)
 
 
 def _explain(graph: Graph, position: int, flaw: str) -> str:
@@ -558,7 +547,7 @@ def _format_node(node: Node, identifiers: dict[Value, str]) -> str:
     return f"{results} = {call}  # {types}{device}{where}" if results else f"{call}  #{device}{where}"
 
 
-def _format_attr(node: Node, name: str, attr: Any) -> str:
+def _format_attr(node: Node, name: str, attr: object) -> str:
     if isinstance(attr, Graph):
         return _identifier(f"{node.name}_{name}")
     if isinstance(attr, DType):
@@ -566,13 +555,9 @@ def _format_attr(node: Node, name: str, attr: Any) -> str:
     if isinstance(attr, tuple):
         items = [_format_attr(node, name, item) for item in attr]
         return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
-    if _is_eager_tensor(attr):
+    if isinstance(attr, EagerTensor):
         array = attr.numpy()
-        return (
-            repr(array.tolist()) if getattr(array, "size", 1) <= 8 and not isinstance(array, bytes) else _brief(array)
-        )
+        if isinstance(array, bytes):
+            return repr(array)
+        return repr(array.tolist()) if array.size <= 8 else "..."
     return repr(attr)
-
-
-def _brief(array: Any) -> str:
-    return repr(array) if isinstance(array, bytes) else "..."

@@ -18,9 +18,9 @@ from fastgraph.core.base.shapes import Aval, TensorShape, TensorSpec, TypeSpec, 
 from fastgraph.core.conversion import unsupported
 from fastgraph.core.registry import public_function, register_public
 from fastgraph.core.tensor import Tensor, convert, current_trace
-from fastgraph.errors import InvalidArgumentError
 from fastgraph.graph import control_flow_gradients as control_flow_gradients  # fills in the gradient of while
 from fastgraph.graph.subgraphs import as_tensor, make_while, subgraph_name, traced
+from fastgraph.ops.families import invalid
 from fastgraph.ops.gathering import gather
 from fastgraph.ops.joining import stack, unstack
 from fastgraph.ops.movement import shape
@@ -62,7 +62,7 @@ class _Elements:
         """Return tensors in the structure of the elements."""
         return nesting.pack_sequence_as(self.structure, list(leaves), expand_composites=True)
 
-    def at(self, i: Any) -> Any:
+    def at(self, i: object) -> Any:
         """Element `i` (i32[]) in a trace: a gather, whose gradient has the rows that it took and no others."""
         return self.packed([gather(tensor, i) for tensor in self.flat])
 
@@ -74,7 +74,7 @@ class _Elements:
 
 
 def stacked_loop(
-    n: Any,
+    n: object,
     step: Callable[..., tuple[Sequence[Any], Sequence[Any]]],
     start: Sequence[Any],
     what: str,
@@ -91,7 +91,7 @@ def stacked_loop(
     limit = convert(n, dtypes.int32)
     shapes = [tensor.aval.shape for tensor in begin]
 
-    def test(i: Any, *_: Any) -> Any:
+    def test(i: object, *_: object) -> Any:
         return i < limit
 
     def body(i: Any, *carried: Any) -> Any:
@@ -127,7 +127,7 @@ def stacked_loop(
     return list(outputs[1 : len(begin)]), stacks
 
 
-def _checked(fn: Any, caller: str) -> None:
+def _checked(fn: object, caller: str) -> None:
     if not callable(fn):
         raise TypeError(f"{caller}: fn should be a callable object, got {fn!r}")
 
@@ -136,7 +136,7 @@ def _checked(fn: Any, caller: str) -> None:
 
 
 class _Signature:
-    """What map_fn's function gives: a structure of dtypes, and shapes where they are known."""
+    """The type of what map_fn's function gives: a structure of dtypes, and shapes where they are known."""
 
     def __init__(self, signature: Any, shown: Any) -> None:
         self.structure = nesting.map_structure(_leaf, signature)
@@ -149,7 +149,7 @@ class _Signature:
                 self.ragged += range(n, n + leaf.n)
             n += leaf.n
 
-    def flat(self, result: Any) -> list[Any]:
+    def flat(self, result: object) -> list[Any]:
         """Return the tensors of one result. Raises ValueError or TypeError where they do not fit."""
         nesting.assert_same_structure(self.shown, result)
         leaves = zip(self.leaves, nesting.flatten(result), strict=True)
@@ -180,7 +180,7 @@ class _Signature:
         return nesting.pack_sequence_as(self.structure, found)
 
 
-def _leaf(given: Any) -> _Leaf | RaggedLeaf:
+def _leaf(given: object) -> _Leaf | RaggedLeaf:
     return RaggedLeaf(given) if isinstance(given, RaggedTensorSpec) else _Leaf(given)
 
 
@@ -189,7 +189,7 @@ class _Leaf:
 
     n = 1
 
-    def parts(self, value: Any) -> list[Any]:
+    def parts(self, value: object) -> list[Any]:
         """Return the tensor of one result, as `take` does."""
         return [self.take(value)]
 
@@ -203,15 +203,13 @@ class _Leaf:
             self.dtype = as_dtype(given)
             self.shape = shape_of(None)
 
-    def take(self, value: Any) -> Any:
+    def take(self, value: object) -> Any:
         """Return `value` as a tensor. Raises InvalidArgumentError for another dtype, ValueError for another shape."""
         tensor = value if isinstance(value, Tensor) else convert(value, None if hasattr(value, "dtype") else self.dtype)
         if tensor.dtype is not self.dtype:
-            raise InvalidArgumentError(
-                None,
-                None,
+            raise invalid(
                 f"map_fn: the result was to be {self.dtype.name} (fn_output_signature), and fn gave a tensor of dtype "
-                f"{tensor.dtype.name}",
+                f"{tensor.dtype.name}"
             )
         if not self.shape.is_compatible_with(tensor.shape):
             raise ValueError(f"Incompatible shape for value ({tensor.shape}), expected ({self.shape})")
@@ -233,14 +231,14 @@ class _Leaf:
 
 def map_fn(
     fn: Callable[[Any], Any],
-    elems: Any,
-    dtype: Any = None,
+    elems: object,
+    dtype: object = None,
     parallel_iterations: int | None = None,
     back_prop: bool = True,
     swap_memory: bool = False,
     infer_shape: bool = True,
     name: str | None = None,
-    fn_output_signature: Any = None,
+    fn_output_signature: object = None,
 ) -> Any:
     """Apply `fn` to each element of `elems` along the first axis, and stack the results. t[n, *s] -> u[n, *r].
 
@@ -260,7 +258,7 @@ def map_fn(
         nesting.map_structure(_row_spec, elems) if wanted is None else wanted, elems if wanted is None else wanted
     )
 
-    def applied(element: Any) -> list[Any]:
+    def applied(element: object) -> list[Any]:
         flat = signature.flat(fn(element))
         return flat if back_prop else [public_function("stop_gradient")(tensor) for tensor in flat]
 
@@ -270,12 +268,12 @@ def map_fn(
     return signature.of_loop(stacks)
 
 
-def _is_composite(leaf: Any) -> bool:
+def _is_composite(leaf: object) -> bool:
     """Whether no one tensor can stand for `leaf`: a RaggedTensor or SparseTensor."""
     return hasattr(type(leaf), "__fg_bind__")
 
 
-def _elements(elems: Any) -> Any:
+def _elements(elems: object) -> Any:
     if not any(_is_composite(leaf) for leaf in nesting.flatten(elems)):
         return _Elements(elems, "map_fn")
     from fastgraph.composites.map_over_rows import CompositeElements
@@ -283,8 +281,8 @@ def _elements(elems: Any) -> Any:
     return CompositeElements(elems, "map_fn")
 
 
-def _row_spec(leaf: Any) -> Any:
-    """What fn gives where nothing is said: what it gets."""
+def _row_spec(leaf: object) -> Any:
+    """Return the type that fn gives where nothing is said: that of what it gets."""
     if not _is_composite(leaf):
         return as_tensor(leaf).dtype
     from fastgraph.composites.map_over_rows import row_spec
@@ -296,7 +294,7 @@ def _row_spec(leaf: Any) -> Any:
 
 
 class _Fold:
-    """What scan and the folds share: the elements, where to begin, and the accumulator's structure."""
+    """One scan or fold: the elements, where to begin, and the accumulator's structure."""
 
     def __init__(self, caller: str, fn: Any, elems: Any, initializer: Any, reverse: bool) -> None:
         _checked(fn, caller)
@@ -306,11 +304,11 @@ class _Fold:
         self.reverse = reverse
         self.given = initializer is not None
         if not self.given and self.elements.static == 0:
-            raise InvalidArgumentError(None, None, f"{caller}: there are no elements, and no initializer to begin with")
+            raise invalid(f"{caller}: there are no elements, and no initializer to begin with")
         self.structure = initializer if self.given else self.elements.structure
         self.start = [as_tensor(leaf) for leaf in nesting.flatten(initializer)] if self.given else []
 
-    def step(self, accumulator: Sequence[Any], element: Any) -> list[Any]:
+    def step(self, accumulator: Sequence[Any], element: object) -> list[Any]:
         """The next accumulator. Raises TypeError or ValueError for another structure or dtype."""
         result = self.fn(nesting.pack_sequence_as(self.structure, list(accumulator)), element)
         nesting.assert_same_structure(self.structure, result)
@@ -319,11 +317,7 @@ class _Fold:
             known = before.dtype if not hasattr(leaf, "dtype") else None
             tensor = leaf if isinstance(leaf, Tensor) else convert(leaf, known)
             if tensor.dtype is not before.dtype:
-                raise InvalidArgumentError(
-                    None,
-                    None,
-                    f"{self.caller}: the accumulator is {before.dtype.name}, and fn gave {tensor.dtype.name}",
-                )
+                raise invalid(f"{self.caller}: the accumulator is {before.dtype.name}, and fn gave {tensor.dtype.name}")
             flat.append(tensor)
         return flat
 
@@ -351,7 +345,7 @@ class _Fold:
         if not self.given:
             start = nesting.flatten(self.elements.at(n - 1 if self.reverse else 0))
 
-        def step(i: Any, *accumulator: Any) -> tuple[Sequence[Any], Sequence[Any]]:
+        def step(i: Tensor, *accumulator: object) -> tuple[Sequence[Any], Sequence[Any]]:
             at = n - 1 - first - i if self.reverse else i + first
             after = self.step(accumulator, self.elements.at(at))
             return after, [public_function("identity")(tensor) for tensor in after] if rows else ()
@@ -367,8 +361,8 @@ class _Fold:
 
 def scan(
     fn: Callable[[Any, Any], Any],
-    elems: Any,
-    initializer: Any = None,
+    elems: object,
+    initializer: object = None,
     parallel_iterations: int = 10,
     back_prop: bool = True,
     swap_memory: bool = False,
@@ -402,7 +396,7 @@ def scan(
     return fold.packed(stacks if back_prop else [stop(tensor) for tensor in stacks])
 
 
-def _folded(caller: str, fn: Any, elems: Any, initializer: Any, back_prop: bool, reverse: bool) -> Any:
+def _folded(caller: str, fn: object, elems: object, initializer: object, back_prop: bool, reverse: bool) -> Any:
     fold = _Fold(caller, fn, elems, initializer, reverse)
     if current_trace() is not None:
         last = fold.traced(rows=False)[0]
@@ -414,8 +408,8 @@ def _folded(caller: str, fn: Any, elems: Any, initializer: Any, back_prop: bool,
 
 def foldl(
     fn: Callable[[Any, Any], Any],
-    elems: Any,
-    initializer: Any = None,
+    elems: object,
+    initializer: object = None,
     parallel_iterations: int = 10,
     back_prop: bool = True,
     swap_memory: bool = False,
@@ -430,8 +424,8 @@ def foldl(
 
 def foldr(
     fn: Callable[[Any, Any], Any],
-    elems: Any,
-    initializer: Any = None,
+    elems: object,
+    initializer: object = None,
     parallel_iterations: int = 10,
     back_prop: bool = True,
     swap_memory: bool = False,
@@ -446,5 +440,3 @@ def foldr(
 
 for _function in (map_fn, scan, foldl, foldr):
     register_public(_function, _function.__name__)
-
-__all__ = ["foldl", "foldr", "map_fn", "scan", "stacked_loop"]

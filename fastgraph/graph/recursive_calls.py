@@ -17,11 +17,10 @@ from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.base.locks import Lock
 from fastgraph.core.base.shapes import Aval, Shape
 from fastgraph.core.native.buffer import Cell
-from fastgraph.core.registry import get
-from fastgraph.core.tensor import bind, convert, from_array, get_slot
+from fastgraph.core.tensor import bind, convert, from_array
 from fastgraph.errors import CancelledError, FailedPreconditionError, ResourceExhaustedError
 from fastgraph.graph import ir
-from fastgraph.graph.differentiate import differentiable, entering, replay
+from fastgraph.graph.differentiate import differentiable, entering, replay, zeros_of
 from fastgraph.graph.ir import Graph, SourceLine
 from fastgraph.graph.structural_ops import CALL, RECURSIVE_CALL, rules
 from fastgraph.graph.trace import GraphTrace
@@ -55,7 +54,7 @@ class Unknown(BaseException):
 
 
 class Callee(str):
-    """What a recursive call calls: a graph, once it is there. As a string its name: an attribute of nodes.
+    """The target of a recursive call: a graph, once it is there. As a string its name: an attribute of nodes.
 
     `run` makes the executable of the graph.
     """
@@ -166,9 +165,7 @@ def _within(called: Callee, operands: list[Any]) -> Sequence[Any]:
     depth = _thread.depth
     if depth.all >= MOST_DEPTH:
         raise ResourceExhaustedError(
-            None,
-            None,
-            f"{called} calls itself more than {MOST_DEPTH} calls deep: its base case may never be reached",
+            None, None, f"{called} calls itself more than {MOST_DEPTH} calls deep: its base case may never be reached"
         )
     if depth.chain is not None and depth.chain.cancelled:
         raise CancelledError(None, None, f"the call of {called} was interrupted")
@@ -335,18 +332,12 @@ def _derivative_graph(called: Callee, sources: tuple[int, ...], flowing: tuple[i
     tape = replay(trace, wanted)
     with entering(trace):
         grads = tape.finish([results[i] for i in flowing], wanted, dys, False)
-        made = [_zeros_like(x) if grad is None else convert(grad) for x, grad in zip(wanted, grads, strict=True)]
+        made = [zeros_of(x) if grad is None else convert(grad) for x, grad in zip(wanted, grads, strict=True)]
         trace.finish([trace.identity(grad) for grad in made])
     more = [capture for capture, _ in trace.graph.captures[len(cells) :]]
     if any(isinstance(capture, weakref.ref) for capture in more):
         raise NotImplementedError(f"The gradient of {called}, which calls itself, reads Variables that it does not")
     return trace.graph, more
-
-
-def _zeros_like(operand: Any) -> Any:
-    if isinstance(operand, Cell):
-        operand = bind(get("read_variable"), (operand,), {"dtype": operand.aval.dtype, "shape": operand.aval.shape})
-    return get_slot("zeros_like")(operand)
 
 
 rules["recursive_call"] = _gradient

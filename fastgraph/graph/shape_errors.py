@@ -1,4 +1,4 @@
-"""What TensorFlow says of shapes that do not fit an op while a graph is made, where its kernels say it otherwise.
+"""TensorFlow's texts for shapes that do not fit an op while a graph is made, where its kernels say it otherwise.
 
 Rule: only words; whether something fits is the op's `infer`. A table from a primitive's name to a function of shapes
 and attributes, which gives None where the kernel's words stand.

@@ -22,7 +22,7 @@ from fastgraph.graph.ir import Graph, Node, Value, infer
 KNOWN_ELEMENTS = 1024
 
 
-def _no_body(*_: Any, **__: Any) -> Any:
+def _no_body(*_: object, **__: object) -> Any:
     raise InternalError(None, None, "a structural op has no kernel: the interpreter or the executor runs it")
 
 
@@ -44,7 +44,7 @@ def _infer_call(*operands: Aval, graph: Graph) -> tuple[Aval, ...]:
 
 
 def _outputs(graph: Graph, operands: Sequence[Aval]) -> list[Aval]:
-    """What is known of a graph's results for operands of which more is known than it was traced for: their shapes."""
+    """Return the types of a graph's results for operands of whose shapes more is known than it was traced for."""
     more: dict[Value, Aval] = {}
     is_open = any(value.aval.shape is None or None in value.aval.shape for value in graph.outputs)
     for parameter, operand in zip(graph.parameters, operands, strict=False):
@@ -128,12 +128,12 @@ def _itself(value: Value) -> Value:
     return value
 
 
-def _run_recursive(*operands: Any, callee: Any, specs: Any, effects: Any) -> tuple[Any, ...]:
+def _run_recursive(*operands: object, callee: Any, specs: object, effects: object) -> tuple[Any, ...]:
     tensors = [from_array(x, None, x.dtype == object) if isinstance(x, np.ndarray) else x for x in operands]
     return tuple(callee(tensors))
 
 
-def _infer_recursive(*operands: Aval, callee: str, specs: Any, effects: Any) -> tuple[Aval, ...]:
+def _infer_recursive(*operands: Aval, callee: str, specs: tuple[Any, ...], effects: object) -> tuple[Aval, ...]:
     return tuple([Aval(dtype, shape) for dtype, shape in specs])
 
 
@@ -176,12 +176,18 @@ def _call_vjp(needs: tuple[bool, ...], dys: list[Any], operands: list[Any], outs
     return rules["call"](needs, dys, operands, outs)
 
 
-def _cond_vjp(needs: tuple[bool, ...], dys: list[Any], pred: Any, operands: list[Any], outs: list[Any]) -> Any:
+def _cond_vjp(needs: tuple[bool, ...], dys: list[Any], pred: object, operands: list[Any], outs: list[Any]) -> Any:
     return rules["cond"](needs, dys, pred, operands, outs)
 
 
 def _recursive_vjp(
-    needs: tuple[bool, ...], dys: list[Any], operands: list[Any], outs: list[Any], callee: str, specs: Any, effects: Any
+    needs: tuple[bool, ...],
+    dys: list[Any],
+    operands: list[Any],
+    outs: list[Any],
+    callee: str,
+    specs: object,
+    effects: object,
 ) -> Any:
     return rules["recursive_call"](needs, dys, operands, outs, {"callee": callee, "effects": effects})
 
@@ -190,93 +196,48 @@ def _while_vjp(needs: tuple[bool, ...], dys: list[Any], operands: list[Any], out
     return rules["while"](needs, dys, operands, outs)
 
 
+def _of_any_number(
+    name: str, op_type: str, *inputs: str, body: Callable[..., Any] = _no_body, **more: Any
+) -> Primitive:
+    """Register a primitive that takes and gives any number of tensors as they are."""
+    groups = ("-",) * len(inputs)
+    return register(Primitive(name, op_type=op_type, body=body, n_outputs=None, inputs=inputs, groups=groups, **more))
+
+
 PLACEHOLDER = register(
     Primitive(
-        "placeholder",
-        op_type="Placeholder",
-        body=_no_body,
-        infer=_infer_placeholder,
-        inputs=(),
+        "placeholder", op_type="Placeholder", body=_no_body, infer=_infer_placeholder, inputs=(),
         attrs=("dtype", "shape", "name"),
     )
-)
+)  # fmt: skip
 CONST = register(
     Primitive(
         "const", op_type="Const", body=lambda *, value: value.numpy(), infer=_infer_const, inputs=(), attrs=("value",)
     )
 )
 #: Nothing: what others wait for, and what waits for others.
-NO_OP = register(
+register(
     Primitive("no_op", op_type="NoOp", body=lambda: (), infer=lambda: (), inputs=(), groups=(), attrs=(), n_outputs=0)
 )
-CALL = register(
-    Primitive(
-        "call",
-        op_type="PartitionedCall",
-        body=_no_body,
-        infer=_infer_call,
-        n_outputs=None,
-        inputs=("*operands",),
-        groups=("-",),
-        attrs=("graph",),
-        vjp_all=_call_vjp,
-        step="call",
-    )
+CALL = _of_any_number(
+    "call", "PartitionedCall", "*operands", infer=_infer_call, attrs=("graph",), vjp_all=_call_vjp, step="call"
 )
-COND = register(
-    Primitive(
-        "cond",
-        op_type="If",
-        body=_no_body,
-        infer=_infer_cond,
-        n_outputs=None,
-        inputs=("pred", "*operands"),
-        groups=("-", "-"),
-        attrs=("then_graph", "else_graph", "indexed"),  # whether it stands for one of the numbers of a switch_case
-        vjp_all=_cond_vjp,
-        step="cond",
-    )
-)
-WHILE = register(
-    Primitive(
-        "while",
-        op_type="While",
-        body=_no_body,
-        infer=_infer_while,
-        n_outputs=None,
-        inputs=("*operands",),
-        groups=("-",),
-        attrs=("cond_graph", "body_graph", "n_carried", "joined"),
-        vjp_all=_while_vjp,
-        step="while",
-    )
-)
+#: `indexed`: whether it stands for one of the numbers of a switch_case.
+COND = _of_any_number(
+    "cond", "If", "pred", "*operands", infer=_infer_cond, attrs=("then_graph", "else_graph", "indexed"),
+    vjp_all=_cond_vjp, step="cond",
+)  # fmt: skip
+WHILE = _of_any_number(
+    "while", "While", "*operands", infer=_infer_while, attrs=("cond_graph", "body_graph", "n_carried", "joined"),
+    vjp_all=_while_vjp, step="while",
+)  # fmt: skip
 #: A call of a graph that is named, not held: by itself, or by one that it calls. `effects` says what it does besides
 #: computing, by the positions of its operands; the rest is in `recursion`.
-RECURSIVE_CALL = register(
-    Primitive(
-        "recursive_call",
-        op_type="PartitionedCall",
-        body=_run_recursive,
-        infer=_infer_recursive,
-        n_outputs=None,
-        inputs=("*operands",),
-        groups=("-",),
-        attrs=("callee", "specs", "effects"),
-        vjp_all=_recursive_vjp,
-        step="recursive_call",
-    )
-)
-CUSTOM = register(
-    Primitive(
-        "custom_gradient_identity",
-        op_type="IdentityN",
-        body=lambda *values, n_outputs, key: values[:n_outputs],
-        infer=_infer_custom,
-        n_outputs=None,
-        inputs=("*values",),
-        groups=("-",),
-        attrs=("n_outputs", "key"),
-        vjp_all=_custom_vjp,
-    )
-)
+RECURSIVE_CALL = _of_any_number(
+    "recursive_call", "PartitionedCall", "*operands", body=_run_recursive, infer=_infer_recursive,
+    attrs=("callee", "specs", "effects"), vjp_all=_recursive_vjp, step="recursive_call",
+)  # fmt: skip
+CUSTOM = _of_any_number(
+    "custom_gradient_identity", "IdentityN", "*values", body=lambda *values, n_outputs, key: values[:n_outputs],
+    infer=_infer_custom, attrs=("n_outputs", "key"), vjp_all=_custom_vjp,
+)  # fmt: skip

@@ -41,7 +41,7 @@ def traced(
     outputs: list[Value] = []
     leaves: list[Any] = []
 
-    def returned(leaf: Any) -> Any:  # each leaf is converted, then given out: the order of the nodes is TensorFlow's
+    def returned(leaf: object) -> Any:  # each leaf is converted, then given out: the order of the nodes is TensorFlow's
         tensor = as_tensor(leaf)
         parts = [part for part in nesting.flatten(tensor, expand_composites=True) if part is not None]
         outputs.extend([trace.identity(part) for part in parts])
@@ -74,23 +74,23 @@ def closed(trace: GraphTrace, leaves: Callable[[], Iterable[Any]]) -> None:
     trace.finish(outputs)
 
 
-def converted(result: Any) -> Any:
+def converted(result: object) -> Any:
     """Return a structure with its leaves as tensors; None stays."""
     return nesting.map_structure(as_tensor, result)
 
 
-def as_tensor(leaf: Any) -> Any:
+def as_tensor(leaf: object) -> Any:
     if leaf is None or isinstance(leaf, Tensor) or _is_composite(leaf):
         return leaf
     return convert(leaf)
 
 
-def _is_composite(value: Any) -> bool:
+def _is_composite(value: object) -> bool:
     spec = getattr(value, "_type_spec", None)
     return isinstance(spec, TypeSpec) and spec._is_composite
 
 
-def packed(structure: Any, outputs: Sequence[Any]) -> Any:
+def packed(structure: object, outputs: Sequence[Any]) -> Any:
     """Return the outputs in the structure of a branch's result; where that has None, None."""
     leaves = iter(outputs)
     flat = [None if leaf is None else next(leaves) for leaf in nesting.flatten(structure, expand_composites=True)]
@@ -131,7 +131,7 @@ def _key(operand: Any) -> Any:
 
 
 def make_cond(
-    then_trace: GraphTrace, else_trace: GraphTrace, pred: Any, *, name: str | None = None, indexed: bool = False
+    then_trace: GraphTrace, else_trace: GraphTrace, pred: object, *, name: str | None = None, indexed: bool = False
 ) -> tuple[Any, ...]:
     """Bind the cond node of two traced branches to the trace around them; return its results.
 
@@ -166,11 +166,7 @@ def make_while(
     outer = cond_trace.parent
     assert outer is not None
     outer.node_name = name
-    attrs: dict[str, Any] = {
-        "cond_graph": cond_trace.graph,
-        "body_graph": body_trace.graph,
-        "n_carried": len(carried),
-    }
+    attrs: dict[str, Any] = {"cond_graph": cond_trace.graph, "body_graph": body_trace.graph, "n_carried": len(carried)}
     if joined:
         attrs["joined"] = joined
     results: tuple[Any, ...] = bind(WHILE, (*carried, *invariants), attrs)

@@ -16,17 +16,19 @@ from typing import TYPE_CHECKING, Any
 from fastgraph.composites.list_shape import reaches
 from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.base.dtype import DType
-from fastgraph.core.base.shapes import Aval, Shape, TensorShape, shape_of
+from fastgraph.core.base.shapes import Aval, TensorShape, shape_of
 from fastgraph.core.name_scopes import check_node
 from fastgraph.core.native.buffer import Cell
 from fastgraph.core.op_errors import enum_name
+from fastgraph.core.primitive import Primitive
 from fastgraph.core.registry import get
-from fastgraph.core.tensor import EagerTensor, Tensor, Trace, current_state, current_trace
+from fastgraph.core.tensor import EagerTensor, Tensor, ThreadState, Trace, bind, current_state, current_trace
 from fastgraph.errors import InaccessibleTensorError, InternalError, OperatorNotAllowedInGraphError
 from fastgraph.graph import shape_errors
 from fastgraph.graph.ir import Graph, Node, SourceLine, Value, node_name
 from fastgraph.graph.node_names import UNNAMED, Reserved, argument_name, tensor_place
 from fastgraph.graph.structural_ops import CONST, CUSTOM, PLACEHOLDER, register_backward
+from fastgraph.ops.families import shape_text
 
 if TYPE_CHECKING:
     from fastgraph.graphdef import graph_view
@@ -108,7 +110,7 @@ def user_line(code: CodeType, number: int) -> SourceLine | None:
 
 
 class _Code:
-    """What source_lines remembers of a code object: whether it is ours, and the user's line of each instruction met.
+    """A code object as source_lines remembers it: whether it is ours, and the user's line of each instruction met.
 
     A code's hash goes through its constants and a frame's line number through its line table, so that both would make
     a function cost the square of its length: codes are found by identity, lines by the instruction.
@@ -186,18 +188,13 @@ class SymbolicTensor(Tensor):
 
     @property
     def aval(self) -> Aval:
-        """What is known: dtype, shape, and the value where it follows from shapes."""
+        """The dtype, the shape as far as it is known, and the value where it follows from shapes."""
         return self.value.aval
 
     @property
     def shape(self) -> TensorShape:
         """The shape; a dimension that is known only when the graph runs is None."""
         return shape_of(self.value.aval.shape)
-
-    @property
-    def ndim(self) -> int:
-        """The rank. Raises ValueError if it is unknown."""
-        return len(self.shape)
 
     @property
     def name(self) -> str:
@@ -235,10 +232,6 @@ class SymbolicTensor(Tensor):
         """There is no value: AttributeError says what to do instead."""
         return self.__getattr__("numpy")
 
-    def get_shape(self) -> TensorShape:
-        """Return `shape`."""
-        return self.shape
-
     def set_shape(self, shape: Any) -> None:
         """Note what is known besides about the shape. Raises ValueError if it contradicts what is known."""
         merged = self.shape.merge_with(shape)
@@ -267,7 +260,7 @@ class SymbolicTensor(Tensor):
             "Please call `x.shape` rather than `len(x)` for shape information."
         )
 
-    def __array__(self, *_: Any, **__: Any) -> Any:
+    def __array__(self, *_: object, **__: object) -> Any:
         raise NotImplementedError(
             f"Cannot convert a symbolic tf.Tensor ({self.name}) to a numpy array. This error may indicate that you're "
             f"trying to pass a Tensor to a NumPy call, which is not supported. The tensor ({self.made_at}) has no "
@@ -308,19 +301,15 @@ class SymbolicTensor(Tensor):
         raise AttributeError(f"'SymbolicTensor' object has no attribute {name!r}")
 
     def __repr__(self) -> str:
-        return f"<tf.Tensor {self.name!r} shape={_shape_text(self.aval.shape)} dtype={self.dtype.name}>"
+        return f"<tf.Tensor {self.name!r} shape={self.shape} dtype={self.dtype.name}>"
 
     def __str__(self) -> str:
-        return f'Tensor("{self.name}", shape={_shape_text(self.aval.shape)}, dtype={self.dtype.name})'
+        return f'Tensor("{self.name}", shape={self.shape}, dtype={self.dtype.name})'
 
     def __format__(self, spec: str) -> str:
         if spec:
             raise TypeError(f"unsupported format string passed to SymbolicTensor.__format__: {self.name} has no value")
         return str(self)
-
-
-def _shape_text(shape: Shape) -> str:
-    return str(shape_of(shape))
 
 
 def base_name(node: Node) -> str:
@@ -330,7 +319,7 @@ def base_name(node: Node) -> str:
     return str(node.attrs["name"]) if node.op is PLACEHOLDER else "ReadVariableOp"
 
 
-def _misfit(graph: Graph, prim: Any, name: str, values: tuple[Value, ...]) -> str:
+def _misfit(graph: Graph, prim: Primitive, name: str, values: tuple[Value, ...]) -> str:
     """Return the end of the text for inputs that do not fit an op: the node as TensorFlow prints it, and the shapes."""
     what = name if type(name) is Reserved else graph.unique_name(name, mark_as_used=False)
     arguments = ", ".join(
@@ -341,15 +330,8 @@ def _misfit(graph: Graph, prim: Any, name: str, values: tuple[Value, ...]) -> st
     types = {
         letter: value.aval.dtype for letter, value in zip(prim.groups, values, strict=False) if letter[:1].isupper()
     }
-    shapes = ", ".join(
-        "?"
-        if value.aval.shape is None
-        else "[" + ",".join("?" if d is None else str(d) for d in value.aval.shape) + "]"
-        for value in values
-    )
-    attrs = "".join(
-        f"[{', '.join(f'{letter}={enum_name(dtype)}' for letter, dtype in types.items())}]" if types else ""
-    )
+    shapes = ", ".join("?" if value.aval.shape is None else shape_text(value.aval.shape) for value in values)
+    attrs = f"[{', '.join(f'{letter}={enum_name(dtype)}' for letter, dtype in types.items())}]" if types else ""
     node = f"{{{{node {what}}}}} = {prim.op_type}{attrs}({arguments})"
     return f" for '{node}' with input shapes: {shapes}."
 
@@ -410,7 +392,7 @@ class GraphTrace(Trace):
 
     # -- making nodes
 
-    def bind(self, prim: Any, inputs: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
+    def bind(self, prim: Primitive, inputs: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
         """Append the application of `prim` and return its symbolic result, or the tuple of them.
 
         Raises ValueError, in TensorFlow's words, where the inputs' types do not fit the op.
@@ -433,7 +415,7 @@ class GraphTrace(Trace):
         checked = state.extra.get("check_numerics")
         return self.results(node) if checked is None else checked(self, node)
 
-    def _name(self, prim: Any, name: str | None, state: Any) -> str:
+    def _name(self, prim: Primitive, name: str | None, state: ThreadState) -> str:
         """Return what a node is to be called before it is made unique; "" for a read: what takes it names it."""
         if name is None:
             if prim.effect == "read" and prim.name == "read_variable":
@@ -462,7 +444,7 @@ class GraphTrace(Trace):
         self.settle(node)
         return self.graph.public.operation(node)
 
-    def constant(self, tensor: Any) -> Any:
+    def constant(self, tensor: object) -> Any:
         """Return the const node that stands for an eager tensor made from a Python value."""
         if type(tensor) is SymbolicTensor or isinstance(tensor, SymbolicTensor):
             return tensor
@@ -512,7 +494,7 @@ class GraphTrace(Trace):
                 node.name = self.graph.unique_name(scope + (base or "Const"))
             self._name_inputs(node)
 
-    def name_constant(self, tensor: Any, name: str | None) -> None:
+    def name_constant(self, tensor: object, name: str | None) -> None:
         """Name a constant that nothing has taken yet."""
         if isinstance(tensor, SymbolicTensor) and tensor.trace is self:
             self.settle(tensor.value.node, name)
@@ -565,8 +547,6 @@ class GraphTrace(Trace):
 
     def custom_gradient(self, outputs: list[Any], inputs: list[Any], backward: Any) -> list[Any]:
         """Return `outputs` passed through one op whose gradient is `backward(*dys)`, one gradient per input."""
-        from fastgraph.core.tensor import bind
-
         attrs = {"n_outputs": len(outputs), "key": register_backward(backward)}
         handles = [getattr(item, "__fg_cell__", item) for item in inputs]
         return list(bind(CUSTOM, (*outputs, *handles), attrs))
@@ -607,7 +587,7 @@ class GraphTrace(Trace):
         """Say whether a tensor of a trace may be used here."""
         return reaches(self, tensor.trace)
 
-    def _capture(self, tensor: Any, key: Any, aval: Aval) -> Value:
+    def _capture(self, tensor: Any, key: object, aval: Aval) -> Value:
         if self.sealed:
             raise InternalError(None, None, f"graph {self.graph.name!r} is finished and cannot capture {tensor!r}")
         is_cell = isinstance(tensor, Cell)
@@ -653,7 +633,7 @@ class GraphTrace(Trace):
             self.kind == "backward" and tensor.trace is self.parent  # of a graph that is finished
         )
 
-    def _residual(self, tensor: Any) -> Value | None:
+    def _residual(self, tensor: object) -> Value | None:
         """Return the value of the forward graph that a backward graph gets for `tensor`, None if it has none there."""
         assert self.parent is not None
         if isinstance(tensor, SymbolicTensor):
@@ -688,9 +668,8 @@ class GraphTrace(Trace):
         self.sealed = True
         return self.graph
 
-    def identity(self, tensor: Any, name: str = "Identity") -> Value:
+    def identity(self, tensor: object, name: str = "Identity") -> Value:
         """Append an Identity of a tensor: what a function returns is a node of its own."""
-
         value = self.value_of(tensor)
         if value.node.op is not PLACEHOLDER:
             self.settle(value.node)
@@ -720,8 +699,3 @@ def out_of_reach(tensor: SymbolicTensor, where: GraphTrace | None) -> str:
             "which is out of scope."
         )
     return "\n".join(lines)
-
-
-def name_of(prim: Any) -> str:
-    """Return the name that a node of `prim` would get."""
-    return node_name(prim)

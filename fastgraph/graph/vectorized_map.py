@@ -130,7 +130,7 @@ class Run:
     # -- one element after the other
 
     def _looped(self, node: Node, parts: Sequence[Part]) -> list[Part]:
-        def one(i: Any) -> list[Any]:
+        def one(i: object) -> list[Any]:
             taken = [Part(gather(p.tensor, i), False) if p.batched else p for p in parts]
             return [part.tensor for part in Run(1).node(node, taken)]
 
@@ -159,7 +159,7 @@ class Run:
         self.draws[id(states)] = (states, first)
         return Part(states, True)
 
-    def _numbers(self, node: Node, states: Any) -> Part:
+    def _numbers(self, node: Node, states: Tensor) -> Part:
         """The numbers of all elements in one go, from the first state: it has blocks enough for all."""
         _, first = self.draws.get(id(states), (None, None))
         if first is None or not isinstance(self.n, int):
@@ -211,11 +211,11 @@ class Run:
             for part, flag, value in zip(parts[:n_carried], flags, body.inputs, strict=False)
         ]
 
-        def goes_on(*carried: Any) -> Any:
+        def goes_on(*carried: object) -> Any:
             given = [*map(Part, carried, flags[:n_carried]), *parts[n_carried:]]
             return self.graph(test, given)[0].tensor
 
-        def step(*carried: Any) -> list[Any]:
+        def step(*carried: object) -> list[Any]:
             made = self.graph(body, [*map(Part, carried, flags[:n_carried]), *parts[n_carried:]])
             wanted = [*flags[:n_carried], *row_flags]
             return [
@@ -270,7 +270,7 @@ class Run:
         outputs = [self.full(parts[i], node.inputs[i].aval) for i in range(n_outputs)]
         inputs = parts[n_outputs:]
 
-        def backward(*dys: Any) -> list[Any]:
+        def backward(*dys: object) -> list[Any]:
             trace = GraphTrace(f"{forward.graph.name}_backward", parent=forward, kind="backward")
             given = [trace.add_input(value.aval.without_value(), "grad") for value in node.outputs]
             with entering(trace):
@@ -308,7 +308,7 @@ _STRUCTURAL: dict[str, Callable[[Run, Node, Sequence[Part]], list[Part]]] = {
 }
 
 
-def _dense(grad: Any) -> Any:
+def _dense(grad: object) -> Any:
     return grad if grad is None or isinstance(grad, Tensor) else convert(grad)
 
 
@@ -338,7 +338,7 @@ def _begin(name: str) -> GraphTrace:
 
 
 def _outside(trace: GraphTrace) -> list[Part]:
-    """What a finished trace uses from outside, for its parameters after its own inputs."""
+    """Return what a finished trace uses from outside, for its parameters after its own inputs."""
     if trace.kind == "branch":
         return [Part(tensor, False) for tensor in trace.operands]
     return [Part(tensor, False) for tensor in deref([held for held, _ in trace.graph.captures])]
@@ -350,7 +350,9 @@ def _let_go(trace: GraphTrace) -> None:
         trace.graph.captures.clear()
 
 
-def vectorized_map(fn: Callable[[Any], Any], elems: Any, fallback_to_while_loop: bool = True, warn: bool = True) -> Any:
+def vectorized_map(
+    fn: Callable[[Any], Any], elems: object, fallback_to_while_loop: bool = True, warn: bool = True
+) -> Any:
     """Apply `fn` to each element of `elems` along the first axis, all at once: t[n, *s] -> u[n, *r].
 
     `fn` is traced for one element, and each op in it becomes one op on all elements; one that cannot (it is said once
@@ -436,7 +438,7 @@ def _warn(graph: Graph) -> None:
 # A tape's walk for many cotangents
 
 
-def walk(cotangents: Callable[[Any], list[Any]], target: Any, seeds: Any, n: Any) -> list[Any]:
+def walk(cotangents: Callable[[Any], list[Any]], target: Any, seeds: object, n: object) -> list[Any]:
     """The gradients for each of n cotangents of `target`, in one walk: seeds t[n, *target] -> g[n, *source] or None."""
     trace = _begin("jacobian")
     with entering(trace):
@@ -453,5 +455,3 @@ def walk(cotangents: Callable[[Any], list[Any]], target: Any, seeds: Any, n: Any
 
 register_slot("vectorized_walk", walk)
 register_public(vectorized_map, "vectorized_map")
-
-__all__ = ["Run", "vectorized_map", "walk"]

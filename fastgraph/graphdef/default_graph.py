@@ -9,6 +9,7 @@ from typing import Any
 
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.native.buffer import Cell
+from fastgraph.core.primitive import Primitive
 from fastgraph.graph.ir import Graph, Value
 from fastgraph.graph.trace import GraphTrace, SymbolicTensor
 
@@ -22,12 +23,12 @@ class DefaultGraphTrace(GraphTrace):
     def __repr__(self) -> str:
         return repr(self.graph.public)
 
-    def bind(self, prim: Any, inputs: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
+    def bind(self, prim: Primitive, inputs: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
         """Append the application of `prim`. Raises RuntimeError if the graph is finalized."""
         self._check_open()
         return super().bind(prim, inputs, attrs)
 
-    def constant(self, tensor: Any) -> Any:
+    def constant(self, tensor: object) -> Any:
         """Return the const node of a Python value. Raises RuntimeError if the graph is finalized."""
         self._check_open()
         return super().constant(tensor)
@@ -42,7 +43,7 @@ class DefaultGraphTrace(GraphTrace):
             f"{self.graph.public!r})."
         )
 
-    def _capture(self, tensor: Any, key: Any, aval: Aval) -> Value:
+    def _capture(self, tensor: object, key: object, aval: Aval) -> Value:
         if isinstance(tensor, Cell):
             return super()._capture(tensor, key, aval)
         raise RuntimeError("Attempting to capture an EagerTensor without building a function.")

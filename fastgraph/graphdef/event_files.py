@@ -69,7 +69,6 @@ def crc32c(content: bytes) -> int:
 
 def record(content: bytes) -> bytes:
     """Return a record: the length and the content, each with its checksum (turned, as the format wants)."""
-
     return _checked(struct.pack("<Q", len(content))) + _checked(content)
 
 
@@ -118,7 +117,7 @@ class SummaryWriter:
             file.write(record(_event(number, content, step)))
 
     @contextmanager
-    def as_default(self, step: Any = None) -> Iterator[SummaryWriter]:
+    def as_default(self, step: object = None) -> Iterator[SummaryWriter]:
         """A context in which this thread's summaries go to this writer."""
         state = current_state()
         before = {key: state.extra.get(key) for key in (_KEY, _STEP)}
@@ -128,7 +127,7 @@ class SummaryWriter:
         finally:
             state.extra.update(before)
 
-    def set_as_default(self, step: Any = None) -> None:
+    def set_as_default(self, step: object = None) -> None:
         """Let this thread's summaries go to this writer, of `step` if that is given."""
         if self._closed:
             raise RuntimeError("SummaryWriter is already closed")
@@ -148,7 +147,7 @@ _numbers = iter(range(1 << 62))
 
 
 def create_file_writer(
-    logdir: Any, max_queue: Any = None, flush_millis: Any = None, filename_suffix: str | None = None,
+    logdir: object, max_queue: object = None, flush_millis: object = None, filename_suffix: str | None = None,
     name: str | None = None, experimental_trackable: bool = False,
 ) -> SummaryWriter:  # fmt: skip
     """Return a writer of events to a new file in the folder `logdir`. Source: tf.summary.create_file_writer."""
@@ -157,11 +156,10 @@ def create_file_writer(
 
 def default_writer() -> SummaryWriter | None:
     """Return the writer that this thread's summaries go to, if there is one."""
-    writer: SummaryWriter | None = current_state().extra.get(_KEY)
-    return writer
+    return current_state().extra.get(_KEY)
 
 
-def set_step(step: Any) -> None:
+def set_step(step: object) -> None:
     """Let `step`, an int or a Variable, be that of summaries. Source: tf.summary.experimental.set_step."""
     current_state().extra[_STEP] = step
 
@@ -171,7 +169,7 @@ def get_step() -> Any:
     return current_state().extra.get(_STEP)
 
 
-def step_of(step: Any) -> Any:
+def step_of(step: object) -> Any:
     """Return the step that is given, or this thread's. Raises ValueError if there is none."""
     found = get_step() if step is None else step
     if found is None:
@@ -181,7 +179,7 @@ def step_of(step: Any) -> Any:
 
 
 def summary(
-    tag: str, plugin: str, tensor: Any, *, content: bytes = b"", description: str = "", data_class: int = 0
+    tag: str, plugin: str, tensor: object, *, content: bytes = b"", description: str = "", data_class: int = 0
 ) -> bytes:
     """Return a Summary of one tensor, which the plugin of TensorBoard so named shows; `content` is for the plugin."""
     metadata = field(1, field(1, plugin.encode()) + (field(2, content) if content else b""))
@@ -216,7 +214,7 @@ def scalar(name: str, data: Any, step: Any = None, description: str | None = Non
     return convert(bool(write(number.numpy(), int(when))))
 
 
-def graph(graph_data: Any) -> bool:
+def graph(graph_data: object) -> bool:
     """Write a graph, or a GraphDef, for TensorBoard's graph tab; return False if no writer is the default.
 
     Raises ValueError inside of a Function, and for what is no graph. Source: tf.summary.graph.
@@ -243,7 +241,7 @@ _HEAD = 12  # bytes: the length and its checksum
 _PART = 1 << 20  # read at once: what a damaged length asks for is not there
 
 
-class SummaryIterator:
+class SummaryIterator(Iterator[Message]):
     """The events of a file, one after the other. Where the file has grown since its end, `next` goes on."""
 
     def __init__(self, path: str) -> None:
@@ -251,9 +249,6 @@ class SummaryIterator:
         with _opening(path):
             self._file = open(path, "rb")  # noqa: SIM115  it is closed with the iterator
         self._at = 0  # where the next record begins
-
-    def __iter__(self) -> SummaryIterator:
-        return self
 
     def __next__(self) -> Message:
         begin = self._at

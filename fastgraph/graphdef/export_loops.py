@@ -6,14 +6,14 @@ what does not change the body gives back.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.base.shapes import Aval
 from fastgraph.graph.ir import Graph, Node, Value
-from fastgraph.graphdef.op_table import Definition, Dims, const_definition, constant, types_of
+from fastgraph.graphdef.op_table import Definition, Dims, const_definition, constant, defined, types_of
 
 VARIANT = Aval(dtypes.variant, ())
 _COUNT = Aval(dtypes.int32, ())
@@ -113,18 +113,14 @@ def _widened(node: Node, graph: Graph) -> Widened:
         return Widened(parameters, list(graph.outputs), frozenset(), [])
     add = Node(node.op, (), {}, (_COUNT,), graph.unique_name(f"{scope}/add"), node.source)
     one = constant(np.array(1, np.int32), add, "y")
-    more = [
-        const_definition(one),
-        _definition(add, "AddV2", (counter, one.outputs[0]), "z", {"T": dtypes.int32}),
-    ]
+    more = [const_definition(one), defined(add, "AddV2", (counter, one.outputs[0]))]
     for value in (add.outputs[0], bound):
         identity = Node(node.op, (), {}, (_COUNT,), graph.unique_name(f"{scope}/Identity"), node.source)
-        more.append(_definition(identity, "Identity", (value,), "output", {"T": dtypes.int32}))
+        more.append(defined(identity, "Identity", (value,)))
     first = [definition.outputs[0] for definition in more[-2:]]
     for held, row in zip(lists, graph.outputs[n:], strict=True):
         push = Node(node.op, (), {}, (VARIANT,), graph.unique_name(f"{scope}/TensorListPushBack"), node.source)
-        attrs = {"element_dtype": row.aval.dtype}
-        more.append(_definition(push, "TensorListPushBack", (held, row), "output_handle", attrs))
+        more.append(defined(push, "TensorListPushBack", (held, row)))
     pushed = [definition.outputs[0] for definition in more[4:]]
     return Widened(parameters, [*first, *graph.outputs[:n], *pushed, *own[n:]], frozenset(own[n:]), more)
 
@@ -149,15 +145,9 @@ def in_order(graph: Graph, found: list[Definition], more: list[Definition]) -> l
 
 
 def _number(name: str) -> tuple[int, str]:
-    """What names that count are ordered by."""
+    """Return the key by which names that count are ordered."""
     return len(name), name
 
 
 def _value(node: Node, aval: Aval, name: str) -> Value:
     return Node(node.op, (), {}, (aval,), name, node.source).outputs[0]
-
-
-def _definition(node: Node, op: str, inputs: tuple[Value, ...], slot: str, attrs: dict[str, Any]) -> Definition:
-    found = Definition(node, op, inputs, attrs)
-    found.slots = [f"{slot}:0"]
-    return found

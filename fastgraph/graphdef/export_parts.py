@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from fastgraph.core.base import dtype as dtypes
+from fastgraph.core.base.dtype import DType
 from fastgraph.core.base.shapes import Aval
 from fastgraph.graph.ir import Node, Value
-from fastgraph.graphdef.op_table import Definition, Unwritable, const_definition, constant
+from fastgraph.graphdef.op_table import Definition, Unwritable, const_definition, constant, defined
 
 
 class Parts:
@@ -34,37 +35,27 @@ class Parts:
         self._taken.add(found)
         return found
 
-    def const(self, array: Any, name: str, dtype: Any = None) -> Value:
+    def const(self, array: Any, name: str, dtype: DType | None = None) -> Value:
         """A constant."""
         node = constant(array, self.node, self._free(name), dtype)
         self.made.append(const_definition(node))
         return node.outputs[0]
 
-    def op(self, kind: str, inputs: Sequence[Value], aval: Aval, slot: str, **attrs: Any) -> Value:
-        """One operation with one result, whose name in the signature is `slot`."""
+    def op(self, kind: str, inputs: Sequence[Value], aval: Aval, **attrs: object) -> Value:
+        """One operation with one result."""
         node = Node(self.node.op, (), {}, (aval,), f"{self.node.name}/{self._free(kind)}", self.node.source)
-        self.made.append(_definition(node, kind, inputs, slot, attrs))
+        self.made.append(defined(node, kind, inputs, **attrs))
         return node.outputs[0]
 
-    def several(
-        self, kind: str, inputs: Sequence[Value], avals: tuple[Aval, ...], slots: Sequence[str], **attrs: Any
-    ) -> Sequence[Value]:
+    def several(self, kind: str, inputs: Sequence[Value], avals: tuple[Aval, ...]) -> Sequence[Value]:
         """One operation with several results."""
         node = Node(self.node.op, (), {}, avals, f"{self.node.name}/{self._free(kind)}", self.node.source)
-        definition = _definition(node, kind, inputs, slots[0], attrs)
-        definition.slots = [f"{slot}:0" for slot in slots]
-        self.made.append(definition)
+        self.made.append(defined(node, kind, inputs))
         return node.outputs
 
-    def last(self, kind: str, inputs: Sequence[Value], slot: str, **attrs: Any) -> list[Definition]:
+    def last(self, kind: str, inputs: Sequence[Value], **attrs: object) -> list[Definition]:
         """The operation that the node itself is; return all."""
-        return [*self.made, _definition(self.node, kind, inputs, slot, attrs)]
-
-
-def _definition(node: Node, kind: str, inputs: Sequence[Value], slot: str, attrs: dict[str, Any]) -> Definition:
-    found = Definition(node, kind, inputs, attrs)
-    found.slots = [f"{slot}:0"]
-    return found
+        return [*self.made, defined(self.node, kind, inputs, **attrs)]
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -79,25 +70,21 @@ def sum_to_like(node: Node) -> list[Definition]:
     if None not in (dy.aval.shape or (None,)) and to is not None and None not in to:
         axes: Any = _summed(dy.aval.shape or (), to)
         if not axes:
-            return parts.last("Identity", (dy,), "output", T=dy.aval.dtype)
+            return parts.last("Identity", (dy,))
         axes = parts.const(np.array(axes, np.int32), "Sum/reduction_indices")
         shape = parts.const(np.array(to, np.int32), "Shape")
     else:
-        sizes = parts.op("Shape", (dy,), Aval(dtypes.int32, (None,)), "output", T=dy.aval.dtype, out_type=dtypes.int32)
+        sizes = parts.op("Shape", (dy,), Aval(dtypes.int32, (None,)))
         if node.op.name == "sum_to_shape":
             shape = like
             if like.aval.dtype != dtypes.int32:
-                shape = parts.op("Cast", (like,), Aval(dtypes.int32, (None,)), "y", SrcT=like.aval.dtype,
-                                 DstT=dtypes.int32, Truncate=False)  # fmt: skip
+                shape = parts.op("Cast", (like,), Aval(dtypes.int32, (None,)))
         else:
-            shape = parts.op(
-                "Shape", (like,), Aval(dtypes.int32, (None,)), "output", T=like.aval.dtype, out_type=dtypes.int32
-            )
+            shape = parts.op("Shape", (like,), Aval(dtypes.int32, (None,)))
         vector = Aval(dtypes.int32, (None,))
-        axes = parts.op("BroadcastGradientArgs", (shape, sizes), vector, "r0", T=dtypes.int32)
-    total = parts.op("Sum", (dy, axes), dy.aval.without_value(), "output", T=dy.aval.dtype, Tidx=dtypes.int32,
-                     keep_dims=False)  # fmt: skip
-    return parts.last("Reshape", (total, shape), "output", T=dy.aval.dtype, Tshape=dtypes.int32)
+        axes = parts.op("BroadcastGradientArgs", (shape, sizes), vector)
+    total = parts.op("Sum", (dy, axes), dy.aval.without_value())
+    return parts.last("Reshape", (total, shape))
 
 
 def _summed(shape: Sequence[Any], to: Sequence[Any]) -> list[int]:
@@ -118,9 +105,9 @@ def list_reserve(node: Node) -> list[Definition]:
     (size,) = node.inputs
     dtype, kind = node.outputs[0].aval.dtype, size.aval.dtype
     sizes = [size, *[parts.const(n, "element_shape", kind) for n in element]]
-    dims = parts.op("Pack", sizes, Aval(kind, (len(sizes),)), "output", N=len(sizes), T=kind, axis=0)
+    dims = parts.op("Pack", sizes, Aval(kind, (len(sizes),)))
     zero = parts.const(b"" if dtype == dtypes.string else 0, "value", dtype)
-    return parts.last("Fill", (dims, zero), "output", T=dtype, index_type=kind)
+    return parts.last("Fill", (dims, zero))
 
 
 def list_set(node: Node) -> list[Definition]:
@@ -141,13 +128,11 @@ def _updated(parts: Parts, buffer: Value, index: Value, value: Value) -> list[De
     shape = buffer.aval.shape
     kind, dtype = index.aval.dtype, value.aval.dtype
     one = parts.const(np.array([1, 1], np.int32), "indices/shape")
-    at = parts.op("Reshape", (index, one), Aval(kind, (1, 1)), "output", T=kind, Tshape=dtypes.int32)
+    at = parts.op("Reshape", (index, one), Aval(kind, (1, 1)))
     zero = parts.const(0, "ExpandDims/dim", dtypes.int32)
     row = Aval(dtype, None if shape is None else (1, *shape[1:]))
-    update = parts.op("ExpandDims", (value, zero), row, "output", T=dtype, Tdim=dtypes.int32)
-    return parts.last(
-        "TensorScatterUpdate", (buffer, at, update), "output", T=dtype, Tindices=kind, bad_indices_policy=""
-    )
+    update = parts.op("ExpandDims", (value, zero), row)
+    return parts.last("TensorScatterUpdate", (buffer, at, update))
 
 
 def list_get(node: Node) -> list[Definition]:
@@ -155,24 +140,22 @@ def list_get(node: Node) -> list[Definition]:
     buffer, index, _ = node.inputs
     parts = Parts(node)
     zero = parts.const(0, "axis", dtypes.int32)
-    attrs = {"Tparams": buffer.aval.dtype, "Tindices": index.aval.dtype, "Taxis": dtypes.int32, "batch_dims": 0}
-    return parts.last("GatherV2", (buffer, index, zero), "output", **attrs)
+    return parts.last("GatherV2", (buffer, index, zero))
 
 
 def list_grow(node: Node) -> list[Definition]:
     """The list with as many zeros after it as it is too short."""
     parts = Parts(node)
-    operands, attrs = _padded(parts, *node.inputs)
-    return parts.last("PadV2", operands, "output", **attrs)
+    return parts.last("PadV2", _padded(parts, *node.inputs))
 
 
 def list_push(node: Node) -> list[Definition]:
     """The list, longer where it is too short, one element updated."""
     buffer, index, value = node.inputs
     parts = Parts(node)
-    operands, attrs = _padded(parts, buffer, index)
+    operands = _padded(parts, buffer, index)
     longer = Aval(buffer.aval.dtype, (None, *(buffer.aval.shape or ())[1:]))
-    return _updated(parts, parts.op("PadV2", operands, longer, "output", **attrs), index, value)
+    return _updated(parts, parts.op("PadV2", operands, longer), index, value)
 
 
 def list_extend(node: Node) -> list[Definition]:
@@ -181,24 +164,20 @@ def list_extend(node: Node) -> list[Definition]:
     shape = values.aval.shape
     if shape is None:
         raise Unwritable("a list of elements of unknown rank that grows")
-    parts, i32 = Parts(node), {"T": dtypes.int32}
+    parts = Parts(node)
     number, vector = Aval(dtypes.int32, ()), Aval(dtypes.int32, (None,))
     if index.aval.dtype != dtypes.int32:
-        index = parts.op("Cast", (index,), number, "y", SrcT=index.aval.dtype, DstT=dtypes.int32, Truncate=False)
+        index = parts.op("Cast", (index,), number)
     zero, one = parts.const(0, "zero", dtypes.int32), parts.const(1, "one", dtypes.int32)
     kind = values.aval.dtype
-    sizes = parts.op("Shape", (values,), Aval(dtypes.int32, (len(shape),)), "output", T=kind, out_type=dtypes.int32)
-    attrs = {"Tparams": dtypes.int32, "Tindices": dtypes.int32, "Taxis": dtypes.int32, "batch_dims": 0}
-    more = parts.op("GatherV2", (sizes, zero, zero), number, "output", **attrs)
-    stop = parts.op("AddV2", (index, more), number, "z", **i32)
-    last = parts.op("Sub", (stop, one), number, "z", **i32)
-    operands, padding = _padded(parts, buffer, last)
-    longer = parts.op("PadV2", operands, Aval(kind, (None, *shape[1:])), "output", **padding)
-    places = parts.op("Range", (index, stop, one), vector, "output", Tidx=dtypes.int32)
-    at = parts.op("ExpandDims", (places, one), Aval(dtypes.int32, (None, 1)), "output", Tdim=dtypes.int32, **i32)
-    return parts.last(
-        "TensorScatterUpdate", (longer, at, values), "output", T=kind, Tindices=dtypes.int32, bad_indices_policy=""
-    )
+    sizes = parts.op("Shape", (values,), Aval(dtypes.int32, (len(shape),)))
+    more = parts.op("GatherV2", (sizes, zero, zero), number)
+    stop = parts.op("AddV2", (index, more), number)
+    last = parts.op("Sub", (stop, one), number)
+    longer = parts.op("PadV2", _padded(parts, buffer, last), Aval(kind, (None, *shape[1:])))
+    places = parts.op("Range", (index, stop, one), vector)
+    at = parts.op("ExpandDims", (places, one), Aval(dtypes.int32, (None, 1)))
+    return parts.last("TensorScatterUpdate", (longer, at, values))
 
 
 def list_trim(node: Node) -> list[Definition]:
@@ -209,38 +188,32 @@ def list_trim(node: Node) -> list[Definition]:
         raise Unwritable("a list of elements of unknown rank that is cut")
     parts = Parts(node)
     begin = parts.const(np.zeros(len(shape), kind.numpy_dtype), "begin")
-    first = parts.op("Pack", (size,), Aval(kind, (1,)), "output", N=1, T=kind, axis=0)
+    first = parts.op("Pack", (size,), Aval(kind, (1,)))
     rest = parts.const(np.full(len(shape) - 1, -1, kind.numpy_dtype), "rest")
     zero = parts.const(0, "axis", dtypes.int32)
-    sizes = parts.op(
-        "ConcatV2", (first, rest, zero), Aval(kind, (len(shape),)), "output", N=2, T=kind, Tidx=dtypes.int32
-    )
-    return parts.last("Slice", (buffer, begin, sizes), "output", T=buffer.aval.dtype, Index=kind)
+    sizes = parts.op("ConcatV2", (first, rest, zero), Aval(kind, (len(shape),)))
+    return parts.last("Slice", (buffer, begin, sizes))
 
 
-def _padded(parts: Parts, buffer: Value, index: Value) -> tuple[tuple[Value, ...], dict[str, Any]]:
-    """The operands and attributes of a PadV2 that makes a list long enough for an element at `index`."""
+def _padded(parts: Parts, buffer: Value, index: Value) -> tuple[Value, ...]:
+    """The operands of a PadV2 that makes a list long enough for an element at `index`."""
     shape, dtype = buffer.aval.shape, buffer.aval.dtype
     if shape is None or dtype == dtypes.string:
         raise Unwritable("a list of elements of unknown rank that grows")
     number = Aval(dtypes.int32, ())
-    i32 = {"T": dtypes.int32}
-    sizes = parts.op("Shape", (buffer,), Aval(dtypes.int32, (len(shape),)), "output", T=dtype, out_type=dtypes.int32)
+    sizes = parts.op("Shape", (buffer,), Aval(dtypes.int32, (len(shape),)))
     zero, one = parts.const(0, "zero", dtypes.int32), parts.const(1, "one", dtypes.int32)
-    attrs = {"Tparams": dtypes.int32, "Tindices": dtypes.int32, "Taxis": dtypes.int32, "batch_dims": 0}
-    long = parts.op("GatherV2", (sizes, zero, zero), number, "output", **attrs)
+    long = parts.op("GatherV2", (sizes, zero, zero), number)
     if index.aval.dtype != dtypes.int32:
-        index = parts.op("Cast", (index,), number, "y", SrcT=index.aval.dtype, DstT=dtypes.int32, Truncate=False)
-    needed = parts.op("AddV2", (index, one), number, "z", **i32)
-    missing = parts.op("Sub", (needed, long), number, "z", **i32)
-    more = parts.op("Maximum", (missing, zero), number, "z", **i32)
-    first = parts.op("Pack", (zero, more), Aval(dtypes.int32, (2,)), "output", N=2, T=dtypes.int32, axis=0)
-    row = parts.op("ExpandDims", (first, zero), Aval(dtypes.int32, (1, 2)), "output", Tdim=dtypes.int32, **i32)
+        index = parts.op("Cast", (index,), number)
+    needed = parts.op("AddV2", (index, one), number)
+    missing = parts.op("Sub", (needed, long), number)
+    more = parts.op("Maximum", (missing, zero), number)
+    first = parts.op("Pack", (zero, more), Aval(dtypes.int32, (2,)))
+    row = parts.op("ExpandDims", (first, zero), Aval(dtypes.int32, (1, 2)))
     rest = parts.const(np.zeros((len(shape) - 1, 2), np.int32), "paddings")
-    paddings = parts.op(
-        "ConcatV2", (row, rest, zero), Aval(dtypes.int32, (len(shape), 2)), "output", N=2, Tidx=dtypes.int32, **i32
-    )
-    return (buffer, paddings, parts.const(0, "value", dtype)), {"T": dtype, "Tpaddings": dtypes.int32}
+    paddings = parts.op("ConcatV2", (row, rest, zero), Aval(dtypes.int32, (len(shape), 2)))
+    return buffer, paddings, parts.const(0, "value", dtype)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -250,8 +223,7 @@ def _padded(parts: Parts, buffer: Value, index: Value) -> tuple[tuple[Value, ...
 def search_sorted(node: Node) -> list[Definition]:
     """Where values go in sorted rows."""
     kind = "UpperBound" if node.attrs["right"] else "LowerBound"
-    dtype = node.inputs[0].aval.dtype
-    return Parts(node).last(kind, node.inputs, "output", T=dtype, out_type=node.attrs["out_type"])
+    return Parts(node).last(kind, node.inputs)
 
 
 def argsort(node: Node) -> list[Definition]:
@@ -265,13 +237,11 @@ def argsort(node: Node) -> list[Definition]:
         if dtype.is_unsigned or dtype.is_bool:
             raise Unwritable(f"sorting {dtype.name} from the least on")
         # Not 0 - x, for of equal elements the first must stay the first.
-        values = parts.op("Neg", (values,), values.aval.without_value(), "y", T=dtype)
+        values = parts.op("Neg", (values,), values.aval.without_value())
     k = parts.const(shape[-1], "k", dtypes.int32)
     kind = node.outputs[0].aval.dtype
-    attrs = {"T": dtype, "sorted": True, "Tk": dtypes.int32, "index_type": kind}
-    avals = (values.aval.without_value(), Aval(kind, shape))
-    _, places = parts.several("TopKV2", (values, k), avals, ("values", "indices"), **attrs)
-    return parts.last("Identity", (places,), "output", T=kind)
+    _, places = parts.several("TopKV2", (values, k), (values.aval.without_value(), Aval(kind, shape)))
+    return parts.last("Identity", (places,))
 
 
 def gather_grad(node: Node) -> list[Definition]:
@@ -287,27 +257,24 @@ def gather_grad(node: Node) -> list[Definition]:
         perm = parts.const(np.array(order, np.int32), f"{name}/perm")
         dims = x.aval.shape
         turned = Aval(x.aval.dtype, None if dims is None else tuple([dims[i] for i in order]))
-        return parts.op("Transpose", (x, perm), turned, "y", T=x.aval.dtype, Tperm=dtypes.int32)
+        return parts.op("Transpose", (x, perm), turned)
 
     if indices.aval.dtype != kind:
-        attrs = {"SrcT": indices.aval.dtype, "DstT": kind, "Truncate": False}
-        indices = parts.op("Cast", (indices,), Aval(kind, own), "y", **attrs)
+        indices = parts.op("Cast", (indices,), Aval(kind, own))
     last = parts.const(-1, "ExpandDims/dim", dtypes.int32)
-    at = parts.op("ExpandDims", (indices, last), Aval(kind, (*own, 1)), "output", T=kind, Tdim=dtypes.int32)
-    attrs = {"T": dtype, "Tindices": kind, "bad_indices_policy": ""}
+    at = parts.op("ExpandDims", (indices, last), Aval(kind, (*own, 1)))
     if axis == 0:
-        return parts.last("ScatterNd", (at, dy, shape), "output", **attrs)
+        return parts.last("ScatterNd", (at, dy, shape))
     n = len(own)
     before, of_rows = list(range(axis)), list(range(axis, axis + n))
     rows = turned(dy, [*of_rows, *before, *range(axis + n, rank - 1 + n)], "rows")
     first = [axis, *before, *range(axis + 1, rank)]
     zero, order = parts.const(0, "axis", dtypes.int32), parts.const(np.array(first, np.int32), "order")
-    taken = {"Tparams": kind, "Tindices": dtypes.int32, "Taxis": dtypes.int32, "batch_dims": 0}
-    dims = parts.op("GatherV2", (shape, order, zero), Aval(kind, (rank,)), "output", **taken)
+    dims = parts.op("GatherV2", (shape, order, zero), Aval(kind, (rank,)))
     known = node.outputs[0].aval.shape or ()
-    whole = parts.op("ScatterNd", (at, rows, dims), Aval(dtype, tuple([known[i] for i in first])), "output", **attrs)
+    whole = parts.op("ScatterNd", (at, rows, dims), Aval(dtype, tuple([known[i] for i in first])))
     back = parts.const(np.argsort(first).astype(np.int32), "perm")
-    return parts.last("Transpose", (whole, back), "y", T=dtype, Tperm=dtypes.int32)
+    return parts.last("Transpose", (whole, back))
 
 
 def eye(node: Node) -> list[Definition]:
@@ -315,7 +282,7 @@ def eye(node: Node) -> list[Definition]:
     dtype = node.attrs["dtype"]
     parts = Parts(node)
     ones = parts.const(np.eye(node.attrs["rows"], node.attrs["columns"]).astype(dtype.numpy_dtype), "ones")
-    return parts.last("Identity", (ones,), "output", T=dtype)
+    return parts.last("Identity", (ones,))
 
 
 #: What is written as several operations.

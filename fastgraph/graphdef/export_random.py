@@ -1,4 +1,4 @@
-"""What random operations are written as: those that draw by themselves from their seeds, those of a seed that is given,
+"""Random operations as they are written: those that draw by themselves from their seeds, those of a seed that is given,
 and those of a generator that is a Variable, whose state is read and goes on.
 
 Rule: as in `export_parts`: the last operation has the node's name and gives its results.
@@ -15,7 +15,7 @@ from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.base.shapes import Aval
 from fastgraph.graph.ir import Graph, Node, Value
 from fastgraph.graphdef.export_parts import Parts
-from fastgraph.graphdef.op_table import Definition, Unwritable, const_definition, constant
+from fastgraph.graphdef.op_table import Definition, Unwritable, const_definition, constant, defined
 from fastgraph.ops.random_states import RESERVED, generators
 
 PHILOX = 1  # the algorithm's number
@@ -59,30 +59,26 @@ _STATELESS = {
 
 def random_numbers(node: Node, graph: Graph) -> list[Definition]:
     """Numbers of a distribution: drawn, or of a seed that the program gives."""
-    dtype, kind = node.attrs["dtype"], node.attrs["kind"]
+    kind = node.attrs["kind"]
     parts = Parts(node)
     state = node.inputs[0].node
     shape = _shape_input(parts, node)
     if state.op.name != "state_of_seed" and _own(state, graph) is None:
-        return _stateless(parts, shape, key_and_counter(parts, node.inputs[0]), dtype, kind)
+        return _stateless(parts, shape, key_and_counter(parts, node.inputs[0]), kind)
     if kind not in _STATEFUL:
         raise Unwritable("random words")
     if state.op.name != "state_of_seed":
-        return parts.last(
-            _STATEFUL[kind], (shape,), "output", **_seeds(node, graph), dtype=dtype, T=shape.aval.dtype
-        )  # fmt: skip
+        return parts.last(_STATEFUL[kind], (shape,), **_seeds(node, graph))
     seed = state.inputs[0]
     both = Node(state.op, (), {}, (Aval(dtypes.uint64, (1,)), Aval(dtypes.uint64, (2,))), f"{node.name}/{_KEYS}")
-    keys = Definition(both, _KEYS, (seed,), {"Tseed": seed.aval.dtype})
-    keys.slots = ["key:0", "counter:0"]
-    parts.made.append(keys)
-    return _stateless(parts, shape, both.outputs, dtype, kind)
+    parts.made.append(defined(both, _KEYS, (seed,)))
+    return _stateless(parts, shape, both.outputs, kind)
 
 
-def _stateless(parts: Parts, shape: Value, keys: Sequence[Value], dtype: Any, kind: str) -> list[Definition]:
+def _stateless(parts: Parts, shape: Value, keys: Sequence[Value], kind: str) -> list[Definition]:
     """The last operation of a node: numbers of a key and a counter."""
     alg = parts.const(PHILOX, "alg", dtypes.int32)
-    return parts.last(_STATELESS[kind], (shape, *keys, alg), "output", dtype=dtype, Tshape=shape.aval.dtype)
+    return parts.last(_STATELESS[kind], (shape, *keys, alg))
 
 
 _KEYS = "StatelessRandomGetKeyCounter"
@@ -90,9 +86,7 @@ _KEYS = "StatelessRandomGetKeyCounter"
 
 def truncated_numbers(node: Node, graph: Graph) -> list[Definition]:
     """Numbers of the normal distribution, none further than two deviations out."""
-    shape = node.inputs[1]
-    attrs = {"dtype": node.attrs["dtype"], "T": shape.aval.dtype}
-    return Parts(node).last("TruncatedNormal", (shape,), "output", **_seeds(node, graph), **attrs)
+    return Parts(node).last("TruncatedNormal", node.inputs[1:2], **_seeds(node, graph))
 
 
 def permutation(node: Node, graph: Graph) -> list[Definition]:
@@ -102,8 +96,8 @@ def permutation(node: Node, graph: Graph) -> list[Definition]:
     n = node.inputs[1]
     kind = n.aval.dtype
     zero, one = parts.const(0, "range/start", kind), parts.const(1, "range/delta", kind)
-    numbers = parts.op("Range", (zero, n, one), node.outputs[0].aval.without_value(), "output", Tidx=kind)
-    return parts.last("RandomShuffle", (numbers,), "output", **seeds, T=kind)
+    numbers = parts.op("Range", (zero, n, one), node.outputs[0].aval.without_value())
+    return parts.last("RandomShuffle", (numbers,), **seeds)
 
 
 def skipped(node: Node, graph: Graph) -> list[Definition]:
@@ -121,10 +115,9 @@ def skipped(node: Node, graph: Graph) -> list[Definition]:
     else:
         number = Aval(dtypes.int64, ())
         by = parts.const(RESERVED, "FloorDiv/y", dtypes.int64)
-        count = parts.op("FloorDiv", (blocks, by), number, "z", T=dtypes.int64)
-        attrs = {"SrcT": dtypes.int64, "DstT": dtypes.uint64, "Truncate": False}
-        delta = parts.op("Cast", (count,), Aval(dtypes.uint64, ()), "y", **attrs)
-    return parts.last("RngReadAndSkip", (resource, alg, delta), "value")
+        count = parts.op("FloorDiv", (blocks, by), number)
+        delta = parts.op("Cast", (count,), Aval(dtypes.uint64, ()))
+    return parts.last("RngReadAndSkip", (resource, alg, delta))
 
 
 def key_and_counter(parts: Parts, state: Value) -> tuple[Value, Value]:
@@ -133,9 +126,8 @@ def key_and_counter(parts: Parts, state: Value) -> tuple[Value, Value]:
     for begin, size in ((2, 1), (0, 2)):
         where = parts.const(np.array([begin], np.int32), "begin"), parts.const(np.array([size], np.int32), "size")
         part = Aval(dtypes.int64, (size,))
-        words = parts.op("Slice", (state, *where), part, "output", T=dtypes.int64, Index=dtypes.int32)
-        attrs = {"T": dtypes.int64, "type": dtypes.uint64}
-        found.append(parts.op("Bitcast", (words,), Aval(dtypes.uint64, (size,)), "output", **attrs))
+        words = parts.op("Slice", (state, *where), part)
+        found.append(parts.op("Bitcast", (words,), Aval(dtypes.uint64, (size,))))
     return found[0], found[1]
 
 

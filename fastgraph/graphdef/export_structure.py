@@ -1,4 +1,4 @@
-"""What the nodes that no row of `op_table` describes are written as: structure, products, slices, prints, effects.
+"""Nodes that no row of `op_table` describes, as they are written: structure, products, slices, prints, effects.
 
 Rule: the names of what is added are TensorFlow's (`cond/Identity`, `NoOp`); the graph itself stays as it was traced.
 """
@@ -29,6 +29,7 @@ from fastgraph.graphdef.op_table import (
     Unwritable,
     const_definition,
     constant,
+    defined,
     scoped,
     shapes_of,
     types_of,
@@ -40,10 +41,6 @@ def _placeholder(node: Node) -> list[Definition]:
     name = node.attrs.get("name") or node.name
     attrs = {"_user_specified_name": name, "dtype": node.attrs["dtype"], "shape": Dims(node.attrs["shape"])}
     return [Definition(node, "Placeholder", (), attrs)]
-
-
-def _const(node: Node) -> list[Definition]:
-    return [const_definition(node)]
 
 
 def writes(graph: Graph) -> bool:
@@ -205,7 +202,7 @@ def _call(node: Node) -> list[Definition]:
 CONFIG = b"\n\x07\n\x03CPU\x10\x01\n\x07\n\x03GPU\x10\x002\x02J\x008\x01\x82\x01\x00\x92\x01\x02J\x00"
 
 
-def _called(node: Node, graph: Graph, results: Any, op: str) -> Definition:
+def _called(node: Node, graph: Graph, results: object, op: str) -> Definition:
     attrs = {
         "Tin": types_of(node.inputs),
         "Tout": results,
@@ -248,10 +245,7 @@ def _swap_last(node: Node) -> list[Definition]:
         raise Unwritable("a transposition of a tensor of unknown rank")
     order = [*range(len(shape) - 2), len(shape) - 1, len(shape) - 2]
     perm = constant(np.array(order, np.int32), node, "perm")
-    attrs = {"T": node.inputs[0].aval.dtype, "Tperm": perm.outputs[0].aval.dtype}
-    definition = Definition(node, "Transpose", (node.inputs[0], perm.outputs[0]), attrs)
-    definition.slots = ["y:0"]
-    return [const_definition(perm), definition]
+    return [const_definition(perm), defined(node, "Transpose", (node.inputs[0], perm.outputs[0]))]
 
 
 def _split(node: Node) -> list[Definition]:
@@ -272,8 +266,7 @@ def _strided_slice(node: Node) -> list[Definition]:
             raise Unwritable("positions as one vector")
         positions = list(pack.inputs)
     made, stacks, masks = _stacks(node, positions)
-    attrs = {"T": node.inputs[0].aval.dtype, "Index": stacks[0].aval.dtype, **masks}
-    return [*made, Definition(node, "StridedSlice", (node.inputs[0], *stacks), attrs)]
+    return [*made, defined(node, "StridedSlice", (node.inputs[0], *stacks), **masks)]
 
 
 def _strided_slice_grad(node: Node) -> list[Definition]:
@@ -281,9 +274,8 @@ def _strided_slice_grad(node: Node) -> list[Definition]:
     made, stacks, masks = _stacks(node, positions)
     index, rank = stacks[0].aval.dtype, None if x.aval.shape is None else len(x.aval.shape)
     sizes = Node(node.op, (), {}, (Aval(index, (rank,)),), f"{node.name}/Shape", node.source)
-    made.append(Definition(sizes, "Shape", (x,), {"T": x.aval.dtype, "out_type": index}))
-    attrs = {"T": dy.aval.dtype, "Index": index, **masks}
-    return [*made, Definition(node, "StridedSliceGrad", (sizes.outputs[0], *stacks, dy), attrs)]
+    made.append(defined(sizes, "Shape", (x,)))
+    return [*made, defined(node, "StridedSliceGrad", (sizes.outputs[0], *stacks, dy), **masks)]
 
 
 def _stacks(node: Node, positions: list[Value]) -> tuple[list[Definition], list[Value], dict[str, int]]:
@@ -328,9 +320,7 @@ def _stacks(node: Node, positions: list[Value]) -> tuple[list[Definition], list[
 
 def _sum(node: Node, x: Value, y: Value, name: str) -> Definition:
     made = Node(node.op, (), {}, (x.aval.without_value(),), name, node.source)
-    definition = Definition(made, "AddV2", (x, y), {"T": x.aval.dtype})
-    definition.slots = ["z:0"]
-    return definition
+    return defined(made, "AddV2", (x, y))
 
 
 def _stack(node: Node, row: list[Any], name: str, dtype: Any, made: list[Definition]) -> Value:
@@ -347,7 +337,7 @@ def _stack(node: Node, row: list[Any], name: str, dtype: Any, made: list[Definit
             part = one.outputs[0]
         parts.append(part)
     pack = Node(node.op, (), {}, (Aval(dtype, (len(row),)),), f"{node.name}/{name}", node.source)
-    made.append(Definition(pack, "Pack", parts, {"N": len(parts), "T": dtype, "axis": 0}))
+    made.append(defined(pack, "Pack", parts))
     return pack.outputs[0]
 
 
@@ -357,7 +347,7 @@ def _print(node: Node) -> list[Definition]:
         return [Definition(node, "PrintV2", node.inputs, {"output_stream": node.attrs["stream"], "end": pieces[-1]})]
     end = "\n" if pieces[-1].endswith("\n") else ""
     template = "{}".join([*pieces[:-1], pieces[-1][: len(pieces[-1]) - len(end)]])
-    text = Node(node.op, (), {}, (Aval(_string(), ()),), scoped(node, "StringFormat"), node.source)
+    text = Node(node.op, (), {}, (Aval(dtypes.string, ()),), scoped(node, "StringFormat"), node.source)
     attrs = {
         "T": types_of(node.inputs),
         "template": template,
@@ -377,8 +367,7 @@ def _pad(node: Node) -> list[Definition]:
         return written(node)
     x = node.inputs[0]
     paddings = constant(np.reshape(np.array(node.attrs["paddings"], np.int32), (-1, 2)), node, "paddings")
-    attrs = {"T": x.aval.dtype, "Tpaddings": paddings.outputs[0].aval.dtype}
-    return [const_definition(paddings), Definition(node, "Pad", (x, paddings.outputs[0]), attrs)]
+    return [const_definition(paddings), defined(node, "Pad", (x, paddings.outputs[0]))]
 
 
 def _alike(node: Node) -> list[Definition]:
@@ -390,7 +379,7 @@ def _alike(node: Node) -> list[Definition]:
     return _filled(node, number)
 
 
-def _filled(node: Node, value: Any) -> list[Definition]:
+def _filled(node: Node, value: object) -> list[Definition]:
     """One number everywhere, as a constant if it is small."""
     aval = node.outputs[0].aval
     dtype = aval.dtype
@@ -400,7 +389,7 @@ def _filled(node: Node, value: Any) -> list[Definition]:
     parts = Parts(node)
     dims = parts.const(np.array(aval.shape, np.int32), "shape_as_tensor")
     number = parts.const(np.asarray(value).astype(dtype.numpy_dtype), "Const", dtype)
-    return parts.last("Fill", (dims, number), "output", T=dtype, index_type=dims.aval.dtype)
+    return parts.last("Fill", (dims, number))
 
 
 def _shape(node: Node) -> list[Definition]:
@@ -437,11 +426,6 @@ def _fill(node: Node) -> list[Definition]:
     return _filled(node, value.attrs["value"].numpy())
 
 
-def _string() -> Any:
-
-    return dtypes.string
-
-
 def _assign(node: Node) -> list[Definition]:
     value = node.inputs[1]
     attrs = {"dtype": value.aval.dtype, "validate_shape": False}
@@ -452,7 +436,7 @@ STRUCTURE: dict[str, Callable[[Node], list[Definition]]] = {
     "add": _add,
     "placeholder": _placeholder,
     "no_op": lambda node: [Definition(node, "NoOp", (), {})],
-    "const": _const,
+    "const": lambda node: [const_definition(node)],
     "cond": _cond,
     "while": _while,
     "call": _call,

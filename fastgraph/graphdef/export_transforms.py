@@ -1,4 +1,4 @@
-"""What Fourier transforms and masks are written as: TensorFlow's operations, several each.
+"""Fourier transforms and masks as they are written: TensorFlow's operations, several each.
 
 Rule: as in `export_parts`: the last operation has the node's name and gives its results.
 """
@@ -6,7 +6,6 @@ Rule: as in `export_parts`: the last operation has the node's name and gives its
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -37,11 +36,11 @@ def _elements(value: Value, node: Node) -> int:
     return math.prod([size or 0 for size in sizes])
 
 
-def _times(parts: Parts, kind: str, value: Value, factor: Any) -> tuple[str, tuple[Value, Value], dict[str, Any]]:
-    """An operation's type, inputs and attributes: a value times (Mul) or over (RealDiv) constants."""
+def _times(parts: Parts, kind: str, value: Value, factor: object) -> tuple[str, tuple[Value, Value]]:
+    """An operation's type and inputs: a value times (Mul) or over (RealDiv) constants."""
     dtype = value.aval.dtype
     made = parts.const(np.asarray(factor).astype(dtype.numpy_dtype), kind.lower() + "/y")
-    return kind, (value, made), {"T": dtype}
+    return kind, (value, made)
 
 
 def _lengths(parts: Parts, value: Value, count: int, last: Value | None = None) -> Value:
@@ -56,17 +55,15 @@ def _lengths(parts: Parts, value: Value, count: int, last: Value | None = None) 
     if shape is None:
         raise Unwritable("a transform of a tensor of unknown rank")
     number, vector = Aval(dtypes.int32, ()), Aval(dtypes.int32, (len(shape),))
-    dtype = value.aval.dtype
-    every = parts.op("Shape", (value,), vector, "output", T=dtype, out_type=dtypes.int32)
-    attrs = {"Tparams": dtypes.int32, "Tindices": dtypes.int32, "Taxis": dtypes.int32, "batch_dims": 0}
+    every = parts.op("Shape", (value,), vector)
     each = []
     for axis in range(len(shape) - count, len(shape)):
         if last is not None and axis == len(shape) - 1:
             each.append(last)
         else:
             place, zero = parts.const(axis, "dim", dtypes.int32), parts.const(0, "axis", dtypes.int32)
-            each.append(parts.op("GatherV2", (every, place, zero), number, "output", **attrs))
-    return parts.op("Pack", each, Aval(dtypes.int32, (count,)), "output", N=count, T=dtypes.int32, axis=0)
+            each.append(parts.op("GatherV2", (every, place, zero), number))
+    return parts.op("Pack", each, Aval(dtypes.int32, (count,)))
 
 
 def fft(node: Node) -> list[Definition]:
@@ -76,10 +73,9 @@ def fft(node: Node) -> list[Definition]:
     kind = _name(node, "IFFT" if inverse else "FFT")
     parts, aval = Parts(node), x.aval.without_value()
     if inverse is scaled:
-        return parts.last(kind, (x,), "output", Tcomplex=x.aval.dtype)
-    made = parts.op(kind, (x,), aval, "output", Tcomplex=x.aval.dtype)
-    op, inputs, attrs = _times(parts, "Mul" if inverse else "RealDiv", made, _elements(x, node))
-    return parts.last(op, inputs, "z", **attrs)
+        return parts.last(kind, (x,))
+    made = parts.op(kind, (x,), aval)
+    return parts.last(*_times(parts, "Mul" if inverse else "RealDiv", made, _elements(x, node)))
 
 
 def rfft(node: Node) -> list[Definition]:
@@ -87,18 +83,14 @@ def rfft(node: Node) -> list[Definition]:
     (x,) = node.inputs
     parts, count = Parts(node), len(node.attrs["axes"])
     kind, aval = _name(node, "RFFT"), node.outputs[0].aval.without_value()
-    attrs: dict[str, Any] = {"Treal": x.aval.dtype, "Tcomplex": aval.dtype}
     inputs: tuple[Value, ...] = (x, _lengths(parts, x, count))
-    slot = "output"
     if node.attrs["scaled"]:
         n = _elements(x, node)
-        kind, inputs, attrs = _times(parts, "RealDiv", parts.op(kind, inputs, aval, slot, **attrs), n)
-        slot = "z"
+        kind, inputs = _times(parts, "RealDiv", parts.op(kind, inputs, aval), n)
     if node.attrs["doubled"]:
         weight = _weight(None if x.aval.shape is None else x.aval.shape[-1])
-        kind, inputs, attrs = _times(parts, "Mul", parts.op(kind, inputs, aval, slot, **attrs), weight)
-        slot = "z"
-    return parts.last(kind, inputs, slot, **attrs)
+        kind, inputs = _times(parts, "Mul", parts.op(kind, inputs, aval), weight)
+    return parts.last(kind, inputs)
 
 
 def irfft(node: Node) -> list[Definition]:
@@ -108,16 +100,11 @@ def irfft(node: Node) -> list[Definition]:
     kind, aval = _name(node, "IRFFT"), node.outputs[0].aval.without_value()
     if not node.attrs["doubled"]:
         weight = _weight(None if aval.shape is None else aval.shape[-1])
-        op, given, said = _times(parts, "RealDiv", x, weight)
-        x = parts.op(op, given, x.aval.without_value(), "z", **said)
-    attrs: dict[str, Any] = {"Treal": aval.dtype, "Tcomplex": x.aval.dtype}
+        x = parts.op(*_times(parts, "RealDiv", x, weight), x.aval.without_value())
     inputs: tuple[Value, ...] = (x, _lengths(parts, x, count, length))
     if node.attrs["scaled"]:
-        return parts.last(kind, inputs, "output", **attrs)
-    op, inputs, said = _times(
-        parts, "Mul", parts.op(kind, inputs, aval, "output", **attrs), _elements(node.outputs[0], node)
-    )
-    return parts.last(op, inputs, "z", **said)
+        return parts.last(kind, inputs)
+    return parts.last(*_times(parts, "Mul", parts.op(kind, inputs, aval), _elements(node.outputs[0], node)))
 
 
 def _weight(n: int | None) -> np.ndarray:
@@ -138,14 +125,14 @@ def fitted(node: Node) -> list[Definition]:
     if shape is None:
         raise Unwritable("a tensor of unknown rank, fitted")
     parts, vector = Parts(node), Aval(sizes.aval.dtype, (len(shape),))
-    before = parts.op("Shape", (x,), vector, "output", T=dtype, out_type=kind)
-    kept = parts.op("Minimum", (before, sizes), vector, "z", T=kind)
+    before = parts.op("Shape", (x,), vector)
+    kept = parts.op("Minimum", (before, sizes), vector)
     zeros = parts.const(np.zeros(len(shape), kind.numpy_dtype), "begin")
-    part = parts.op("Slice", (x, zeros, kept), Aval(dtype, (None,) * len(shape)), "output", T=dtype, Index=kind)
-    missing = parts.op("Sub", (sizes, kept), vector, "z", T=kind)
+    part = parts.op("Slice", (x, zeros, kept), Aval(dtype, (None,) * len(shape)))
+    missing = parts.op("Sub", (sizes, kept), vector)
     pairs = Aval(kind, (len(shape), 2))
-    paddings = parts.op("Pack", (zeros, missing), pairs, "output", N=2, T=kind, axis=1)
-    return parts.last("Pad", (part, paddings), "output", T=dtype, Tpaddings=kind)
+    paddings = parts.op("Pack", (zeros, missing), pairs, axis=1)
+    return parts.last("Pad", (part, paddings))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -154,15 +141,14 @@ def fitted(node: Node) -> list[Definition]:
 
 def _places(parts: Parts, mask: Value) -> Value:
     rank = None if mask.aval.shape is None else len(mask.aval.shape)
-    return parts.op("Where", (mask,), Aval(dtypes.int64, (None, rank)), "index", T=dtypes.bool_)
+    return parts.op("Where", (mask,), Aval(dtypes.int64, (None, rank)))
 
 
 def masked(node: Node) -> list[Definition]:
-    """What a mask lets through: the slices at the places where it holds."""
+    """Return the slices at the places where a mask holds, as they are written."""
     tensor, mask = node.inputs
     parts = Parts(node)
-    attrs = {"Tparams": tensor.aval.dtype, "Tindices": dtypes.int64, "bad_indices_policy": ""}
-    return parts.last("GatherNd", (tensor, _places(parts, mask)), "output", **attrs)
+    return parts.last("GatherNd", (tensor, _places(parts, mask)))
 
 
 def mask_scattered(node: Node) -> list[Definition]:
@@ -171,17 +157,9 @@ def mask_scattered(node: Node) -> list[Definition]:
     parts = Parts(node)
     if shape.aval.dtype != dtypes.int64:
         wide = Aval(dtypes.int64, shape.aval.shape)
-        shape = parts.op("Cast", (shape,), wide, "y", SrcT=shape.aval.dtype, DstT=dtypes.int64, Truncate=False)
-    attrs = {"T": values.aval.dtype, "Tindices": dtypes.int64, "bad_indices_policy": ""}
-    return parts.last("ScatterNd", (_places(parts, mask), values, shape), "output", **attrs)
+        shape = parts.op("Cast", (shape,), wide)
+    return parts.last("ScatterNd", (_places(parts, mask), values, shape))
 
 
 #: What is written as several operations.
-TRANSFORMS = {
-    "fft": fft,
-    "fit": fitted,
-    "rfft": rfft,
-    "irfft": irfft,
-    "mask": masked,
-    "mask_scatter": mask_scattered,
-}
+TRANSFORMS = {"fft": fft, "fit": fitted, "rfft": rfft, "irfft": irfft, "mask": masked, "mask_scatter": mask_scattered}

@@ -19,18 +19,18 @@ from fastgraph.core.tensor import EagerTensor
 from fastgraph.graph.ir import Graph, Node, Value
 from fastgraph.graph.node_names import tensor_place
 from fastgraph.graph.subgraphs import subgraph_name
+from fastgraph.graphdef.definitions import SMALL, definitions
 from fastgraph.graphdef.export_loops import in_order, widened
 from fastgraph.graphdef.import_values import attribute as attribute_of
+from fastgraph.graphdef.message_types import Enum, Later
 from fastgraph.graphdef.messages import (
     ArgAttrs,
     ArgDef,
     AttrValue,
     Dim,
-    Enum,
     FunctionDef,
     FunctionDefLibrary,
     GraphDef,
-    Later,
     ListValue,
     Message,
     MessageMap,
@@ -41,8 +41,9 @@ from fastgraph.graphdef.messages import (
     TensorShapeProto,
     VersionDef,
 )
-from fastgraph.graphdef.op_table import SMALL, Definition, Dims, One, definitions
-from fastgraph.graphdef.wire_format import as_protocol_buffer, field, has_protocol_buffers, serialized
+from fastgraph.graphdef.op_table import Definition, Dims, One
+from fastgraph.graphdef.protocol_buffers import as_protocol_buffer, has_protocol_buffers
+from fastgraph.graphdef.wire_format import field, serialized
 
 PRODUCER, MIN_CONSUMER = 898, 12  # the versions of the format
 
@@ -181,8 +182,8 @@ _WITH_FUNCTIONS = frozenset(
 )
 
 
-def _read_again(value: Any) -> Any:
-    """What an attribute is once it was written and read."""
+def _read_again(value: object) -> Any:
+    """Return an attribute as it is once it was written and read."""
     if isinstance(value, DType | str | bool | int | Dims | EagerTensor):
         return value
     if isinstance(value, list):
@@ -234,7 +235,7 @@ def _attributes_in_bytes(attrs: dict[str, Any]) -> bytes:
     return b"".join(parts)
 
 
-def _entry_key(name: str, value: Any) -> Any:
+def _entry_key(name: str, value: object) -> Any:
     """Return what tells an attribute from others, None for one that few nodes have."""
     if isinstance(value, _FEW):
         return name, type(value), value
@@ -257,7 +258,7 @@ def _attr(attr: Any, library: Library) -> Message:
     return AttrValue(**{field: value})
 
 
-def _single(attr: Any, library: Library) -> tuple[str, Any]:
+def _single(attr: object, library: Library) -> tuple[str, Any]:
     """The field of an AttrValue and what stands in it."""
     if isinstance(attr, Graph):
         return "func", NameAttrList(name=library.name_of(attr))
@@ -287,7 +288,7 @@ def _list(items: list[Any], library: Library) -> Message:
     return ListValue(**{pairs[0][0]: [value for _, value in pairs]})
 
 
-def attribute(attr: Any) -> Any:
+def attribute(attr: object) -> Any:
     """Return an attribute as an operation gives it: text as bytes, a shape or tensor as its message."""
     if isinstance(attr, str):
         return attr.encode()
@@ -367,7 +368,7 @@ def _function(graph: Graph, name: str, library: Library) -> Message:
 
 
 def _names_of_users(graph: Graph, parameters: list[Value], library: Library) -> list[str]:
-    """What the user calls each parameter, or the graph around a loop does; "" where that is not said.
+    """Return the name that the user, or the graph around a loop, gives each parameter; "" where there is none.
 
     Newer versions of TensorFlow say it of branches too, the guide's does not.
     """

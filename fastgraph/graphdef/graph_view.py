@@ -14,7 +14,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from fastgraph.core.base import nesting
-from fastgraph.core.name_scopes import current_scope
+from fastgraph.core.devices import device
+from fastgraph.core.name_scopes import current_scope, name_scope
 from fastgraph.graph import captures, ir
 from fastgraph.graph.differentiate import entering
 from fastgraph.state.resource_handles import ResourceHandle
@@ -110,7 +111,7 @@ class Operation(ir.OperationView):
         """Return the groups of operations placed together: its own."""
         return [b"loc:@" + self.name.encode()]
 
-    def run(self, feed_dict: Any = None, session: Any = None) -> None:
+    def run(self, feed_dict: object = None, session: object = None) -> None:
         """Raise ValueError: there are no sessions. Call a Function instead."""
         raise ValueError(
             "Cannot execute operation using `run()`: No default session is registered. Use `with sess.as_default():` "
@@ -128,7 +129,7 @@ class Elements:
     """The operations of a graph, as far as it goes, by their names, and who makes which value."""
 
     def __init__(self, graph: Graph, before: Elements | None) -> None:
-        from fastgraph.graphdef.op_table import definitions
+        from fastgraph.graphdef.definitions import definitions
 
         self.n_nodes = len(graph.ir.nodes)
         self.operations: dict[str, Operation] = {}
@@ -192,7 +193,7 @@ class Graph:
 
     @property
     def trace(self) -> GraphTrace:
-        """What builds the graph; of a graph that has nothing of that kind, a new trace."""
+        """The trace that builds the graph; of a graph that has none, a new one."""
         if self.ir.trace is None:
             from fastgraph.graphdef.default_graph import DefaultGraphTrace
 
@@ -428,22 +429,22 @@ class Graph:
         """Return the names of the collections that are text."""
         return [name for name in self._collections if isinstance(name, str)]
 
-    def add_to_collection(self, name: Any, value: Any) -> None:
+    def add_to_collection(self, name: object, value: object) -> None:
         """Append to the collection of this name."""
         self._collections.setdefault(name, []).append(value)
 
-    def get_collection(self, name: Any, scope: str | None = None) -> list[Any]:
+    def get_collection(self, name: object, scope: str | None = None) -> list[Any]:
         """Return what is in a collection; with a scope, what has a name that this regular expression begins."""
         found = self._collections.get(name, [])
         if scope is None:
             return list(found)
         return [item for item in found if hasattr(item, "name") and re.match(scope, item.name)]
 
-    def get_collection_ref(self, name: Any) -> list[Any]:
+    def get_collection_ref(self, name: object) -> list[Any]:
         """Return the list that is the collection."""
         return self._collections.setdefault(name, [])
 
-    def clear_collection(self, name: Any) -> None:
+    def clear_collection(self, name: object) -> None:
         """Forget a collection."""
         self._collections.pop(name, None)
 
@@ -452,29 +453,24 @@ class Graph:
     @contextmanager
     def as_default(self) -> Iterator[Any]:
         """A context in which ops are added to this graph. Source: tf.Graph.as_default."""
-
         with entering(self.trace):
             yield self
 
     @contextmanager
     def name_scope(self, name: str | None) -> Iterator[str]:
         """A context in which names begin with `name` + "/". Source: tf.Graph.name_scope."""
-        from fastgraph.core.name_scopes import name_scope
-
         with name_scope(name or "") as scope:
             yield scope
 
     def unique_name(self, name: str, mark_as_used: bool = True) -> str:
         """Return the name, in the current scope, with what makes it another than all names in the graph."""
-
         return self.ir.unique_name(current_scope() + name, mark_as_used)
 
     def get_name_scope(self) -> str:
         """Return the current name scope without the last "/"."""
-
         return current_scope().removesuffix("/")
 
-    def control_dependencies(self, control_inputs: Any) -> Any:
+    def control_dependencies(self, control_inputs: object) -> Any:
         """Return a context whose operations wait for those given (None: for none).
 
         Raises TypeError for what is neither tensor nor operation. Source: tf.Graph.control_dependencies.
@@ -486,8 +482,6 @@ class Graph:
     @contextmanager
     def device(self, device_name_or_function: Any) -> Iterator[None]:
         """A context whose operations ask for a device. Source: tf.Graph.device."""
-        from fastgraph.core.devices import device
-
         with device(device_name_or_function):
             yield
 
@@ -510,7 +504,7 @@ class Graph:
         """None: seeds are of the process (tf.random.set_seed)."""
         return None
 
-    def is_feedable(self, tensor: Any) -> bool:
+    def is_feedable(self, tensor: object) -> bool:
         """Whether `tensor` is one of this graph."""
         return getattr(tensor, "graph", None) is self
 

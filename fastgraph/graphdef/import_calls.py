@@ -27,7 +27,7 @@ _MOST_PASSES = 20
 
 
 class _Key(NamedTuple):
-    """What a graph is made for: a function and the Variables that it is called with, by position."""
+    """The call that a graph is made for: a function and the Variables that it is called with, by position."""
 
     name: str
     cells: tuple[tuple[int, int], ...]

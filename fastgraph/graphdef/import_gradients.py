@@ -19,7 +19,7 @@ Make = Callable[[Any, list[Any], dict[str, Any]], Any]
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 
 
-def slopes_of(forward: Callable[..., Any], sources: list[Any], dy: Any) -> list[Any]:
+def slopes_of(forward: Callable[..., Any], sources: list[Any], dy: object) -> list[Any]:
     """The gradients of forward(*sources), where `dy` is that of its result."""
     tape = GradientTape()
     with tape:
@@ -39,11 +39,11 @@ def _of_output(slope: Callable[[Any], Any]) -> Make:
     return lambda name, inputs, attrs: inputs[0] * slope(inputs[1])
 
 
-def _where(condition: Any, x: Any, y: Any) -> Any:
+def _where(condition: object, x: object, y: object) -> Any:
     return public_function("where")(condition, x, y)
 
 
-def _ones(like: Any) -> Any:
+def _ones(like: object) -> Any:
     return public_function("ones_like")(like)
 
 
@@ -127,7 +127,7 @@ def _batch_norm_grad(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any
     dy, x, scale, mean, variance = inputs[:5]
     zeros = public_function("zeros_like")(scale)
 
-    def forward(x: Any, scale: Any, offset: Any) -> Any:
+    def forward(x: object, scale: object, offset: object) -> Any:
         return batch_norm(None, [x, scale, offset, mean, variance], attrs)[0]
 
     nothing = public_function("zeros")([0], scale.dtype)
@@ -179,7 +179,7 @@ def _cross_entropy(forward: str) -> Make:
     def make(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
         logits, labels = inputs
 
-        def loss(x: Any) -> Any:
+        def loss(x: object) -> Any:
             return public_function(forward)(labels=labels, logits=x)
 
         found = public_function(forward)(labels=labels, logits=logits, name=name)

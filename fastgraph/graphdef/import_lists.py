@@ -30,7 +30,7 @@ class TensorList(NamedTuple):
     size: Any
 
 
-def _element(tensor: Any) -> Shape:
+def _element(tensor: object) -> Shape:
     """The shape of the elements, as an argument: -1 for what is not known."""
     found = fixed(tensor, "the shape of a list's elements")
     return None if found.ndim == 0 else tuple([None if n < 0 else int(n) for n in found])
@@ -58,7 +58,7 @@ def _set_item(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     return TensorList(_put(name, "list_set", elements, index, item), size)
 
 
-def _put(name: str, op: str, elements: Any, index: Any, item: Any) -> Any:
+def _put(name: str, op: str, elements: Any, index: object, item: object) -> Any:
     """The elements with another one; where their shape is not known, that of the first one that has numbers."""
     if elements.aval.shape is not None and None not in elements.aval.shape[1:]:
         return bind_named(name, get(op), (elements, index, item), {})

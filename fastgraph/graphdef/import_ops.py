@@ -14,7 +14,7 @@ from fastgraph.core.base.dtype import as_dtype
 from fastgraph.core.conversion import constant
 from fastgraph.core.registry import get, public_function
 from fastgraph.core.tape.gradient_tape import GradientTape
-from fastgraph.core.tensor import convert, current_trace
+from fastgraph.core.tensor import Tensor, convert, current_trace
 from fastgraph.errors import NotFoundError
 from fastgraph.graphdef.import_gradients import (
     AVG_POOL,
@@ -64,7 +64,7 @@ def _slice_grad(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
 
 
 def _key(name: str, inputs: list[Any], attrs: dict[str, Any]) -> tuple[Any, ...]:
-    """What stood in the brackets of x[...]: from begin, end, strides and the masks."""
+    """Return the key in the brackets of x[...], from begin, end, strides and the masks."""
     begin, end, strides = inputs
     masks = {key: attrs.get(f"{key}_mask", 0) for key in ("begin", "end", "ellipsis", "new_axis", "shrink_axis")}
     steps = fixed(strides, f"Node '{name}': the strides")
@@ -85,7 +85,7 @@ def _key(name: str, inputs: list[Any], attrs: dict[str, Any]) -> tuple[Any, ...]
     return tuple(key)
 
 
-def _entries(vector: Any, n: int) -> list[Any]:
+def _entries(vector: Tensor, n: int) -> list[Any]:
     """The numbers of a vector: ints where they are known, else tensors."""
     known = known_value(vector)
     if known is not None:
@@ -122,7 +122,7 @@ def _pad(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
 
 
 def _list_diff(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    """What is in the first vector and not in the second, and where. t[n], t[m] -> t[k], i[k]."""
+    """Return the elements of the first vector that the second has not, and where. t[n], t[m] -> t[k], i[k]."""
     known = [known_value(each) for each in inputs]
     kind = as_dtype(attrs.get("out_idx", "int32"))
     if all(each is not None for each in known):
@@ -180,6 +180,7 @@ def _concat_offset(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     return found
 
 
+_TRANSFORMS = [kind + n for kind in ("FFT", "IFFT", "RFFT", "IRFFT") for n in ("", "2D", "3D")]
 #: Types that no row has.
 COMPOSITES: dict[str, Callable[[str, list[Any], dict[str, Any]], Any]] = {
     "AvgPool3D": AVG_POOL_3D,
@@ -195,15 +196,6 @@ COMPOSITES: dict[str, Callable[[str, list[Any], dict[str, Any]], Any]] = {
     "Einsum": lambda name, inputs, attrs: einsum(attrs["equation"], *inputs, name=name),
     "FusedBatchNorm": batch_norm,
     "FusedBatchNormV3": batch_norm,
-    "FFT": _public("signal.fft"),
-    "FFT2D": _public("signal.fft2d"),
-    "FFT3D": _public("signal.fft3d"),
-    "IFFT": _public("signal.ifft"),
-    "IFFT2D": _public("signal.ifft2d"),
-    "IFFT3D": _public("signal.ifft3d"),
-    "IRFFT": _public("signal.irfft"),
-    "IRFFT2D": _public("signal.irfft2d"),
-    "IRFFT3D": _public("signal.irfft3d"),
     "IdentityN": lambda name, inputs, attrs: [bind_named(None, get("identity"), (each,), {}) for each in inputs],
     "LRN": local_response,
     "ListDiff": _list_diff,
@@ -213,9 +205,6 @@ COMPOSITES: dict[str, Callable[[str, list[Any], dict[str, Any]], Any]] = {
     "Pad": _pad,
     "PrintV2": lambda name, inputs, attrs: print_(inputs[0], end=attrs.get("end", "\n")),
     "PreventGradient": lambda name, inputs, attrs: bind_named(name, get("identity"), tuple(inputs), {}),
-    "RFFT": _public("signal.rfft"),
-    "RFFT2D": _public("signal.rfft2d"),
-    "RFFT3D": _public("signal.rfft3d"),
     "ReciprocalGrad": _slope(lambda y: -(y * y)),
     "RsqrtGrad": _slope(lambda y: y * y * y * -0.5),
     "Select": lambda name, inputs, attrs: bind_named(name, get("select"), tuple(inputs), {}),
@@ -234,6 +223,7 @@ COMPOSITES: dict[str, Callable[[str, list[Any], dict[str, Any]], Any]] = {
     "UniqueWithCounts": _public("unique_with_counts", "out_idx"),
     "UpperBound": _search("right"),
     "StridedSliceGrad": _slice_grad,
+    **{name: _public(f"signal.{name.lower()}") for name in _TRANSFORMS},
     **GRADIENTS,
     **LISTS,
     **RANDOM,

@@ -7,6 +7,7 @@ from typing import Any
 
 from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.registry import public_function
+from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import extents
 from fastgraph.ops.creation import ones
 from fastgraph.ops.elementwise import cast
@@ -16,13 +17,13 @@ from fastgraph.ops.random_states import RESERVED, Source, draw, generators, numb
 
 
 class _Keyed(Source):
-    """What follows from a key and a counter, u64[1] and u64[2]."""
+    """A random operation of a key and a counter, u64[1] and u64[2]."""
 
-    def __init__(self, key: Any, counter: Any) -> None:
+    def __init__(self, key: Tensor, counter: Tensor) -> None:
         bitcast = public_function("bitcast")
         self.begin = concat([bitcast(counter, dtypes.int64), bitcast(key, dtypes.int64)], 0)
 
-    def blocks(self, n: Any) -> Any:
+    def blocks(self, n: object) -> Any:
         """The state."""
         return self.begin
 

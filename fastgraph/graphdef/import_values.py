@@ -11,7 +11,8 @@ from fastgraph.core.base.dtype import DType, as_dtype
 from fastgraph.core.op_errors import enum_name
 from fastgraph.core.tensor import EagerTensor, from_array
 from fastgraph.errors import NotFoundError
-from fastgraph.graphdef.messages import Enum, Later, Message, TensorProto, TensorShapeProto
+from fastgraph.graphdef.message_types import Enum, Later
+from fastgraph.graphdef.messages import Message, TensorProto, TensorShapeProto
 from fastgraph.graphdef.op_table import Dims
 from fastgraph.ops.arguments import known_value
 
@@ -32,7 +33,7 @@ def dtype_of(enum: int) -> DType:
     return found
 
 
-def field_of(message: Message, name: str, default: Any = None) -> Any:
+def field_of(message: Message, name: str, default: object = None) -> Any:
     """Return a field, or what is there where it was not written."""
     return message.__dict__.get(name, default)
 
@@ -107,7 +108,7 @@ def tensor_of(message: Message) -> EagerTensor:
     return from_array(array.reshape(dims), dtype)
 
 
-def fixed(tensor: Any, what: str) -> Any:
+def fixed(tensor: object, what: str) -> Any:
     """Return the elements of an argument that must be known. Raises NotFoundError if they are not."""
     found = known_value(tensor)
     if found is None:

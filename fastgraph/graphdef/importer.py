@@ -21,7 +21,7 @@ from fastgraph.core.name_scopes import current_scope, name_scope
 from fastgraph.core.native.buffer import Cell
 from fastgraph.core.registry import get
 from fastgraph.core.tensor import EagerTensor, Tensor, convert, current_trace
-from fastgraph.errors import InvalidArgumentError, NotFoundError, OpError
+from fastgraph.errors import NotFoundError, OpError
 from fastgraph.graph import control_flow
 from fastgraph.graph.ir import Node
 from fastgraph.graphdef.graph_view import Graph
@@ -29,22 +29,23 @@ from fastgraph.graphdef.import_calls import Library
 from fastgraph.graphdef.import_lists import TensorList
 from fastgraph.graphdef.import_ops import COMPOSITES, VARIANTS, Broadcast, sum_over_broadcast
 from fastgraph.graphdef.import_values import attribute, attributes, field_of
-from fastgraph.graphdef.messages import Enum, GraphDef, Later, Message
+from fastgraph.graphdef.message_types import Enum, Later
+from fastgraph.graphdef.messages import GraphDef, Message
 from fastgraph.graphdef.op_table import Dims, Unreadable, read, signatures
 from fastgraph.graphdef.wire_format import parsed
-from fastgraph.ops.families import bind_named
+from fastgraph.ops.families import bind_named, invalid
 
 # ---------------------------------------------------------------------------------------------------------------------
 # The public function
 
 
 def import_graph_def(
-    graph_def: Any,
+    graph_def: object,
     input_map: Mapping[str, Any] | None = None,
     return_elements: Sequence[str] | None = None,
     name: str | None = None,
-    op_dict: Any = None,
-    producer_op_list: Any = None,
+    op_dict: object = None,
+    producer_op_list: object = None,
 ) -> list[Any] | None:
     """Add the operations of a GraphDef to the graph that is built now, their names after `name` ("import") + "/".
 
@@ -57,7 +58,7 @@ def import_graph_def(
 
 
 def _import(
-    graph_def: Any, input_map: Mapping[str, Any] | None, return_elements: Sequence[str] | None, name: str | None
+    graph_def: object, input_map: Mapping[str, Any] | None, return_elements: Sequence[str] | None, name: str | None
 ) -> list[Any] | None:
     serialize = getattr(graph_def, "SerializeToString", None)
     if isinstance(graph_def, GraphDef):
@@ -267,11 +268,9 @@ class Body:
             self._enter(name, self._results(node, self._given(node), attributes(node)))
         if key not in self.values and name in self.unfed:
             dtype = attribute(self.unfed[name].attr["dtype"])
-            raise InvalidArgumentError(
-                None,
-                None,
+            raise invalid(
                 f"You must feed a value for placeholder tensor '{name}' with dtype {dtype.name}: give it in "
-                "input_map, since a Function's arguments are its own",
+                "input_map, since a Function's arguments are its own"
             )
         if key not in self.values:
             raise ValueError(f"Tensor '{key}' is not made by its operation, or has no equal here")
@@ -321,7 +320,7 @@ class Body:
                 raise
             what = f"{type(error).__name__}: {error}"
             text = f"Node '{node.name}' ({node.op}) is not as an operation of this type is written: {what}"
-            raise InvalidArgumentError(None, None, text) from error
+            raise invalid(text) from error
         finally:
             trace.control = self.control
         if len(trace.graph.nodes) > n:
@@ -438,15 +437,14 @@ class Body:
         return [body.tensor(function.ret[result.name]) for result in results]
 
 
-def _aval(tensor: Any) -> Aval:
-    """What is known of a tensor, its value too."""
+def _aval(tensor: Tensor) -> Aval:
+    """Return what is known of a tensor, its value too."""
     if isinstance(tensor, Cell):
         return Aval(dtypes.resource, ())
     if isinstance(tensor, TensorList):
         return Aval(dtypes.variant, ())
     if tensor.aval.value is not None or not isinstance(tensor, EagerTensor):
-        aval: Aval = tensor.aval
-        return aval
+        return tensor.aval
     return Aval(tensor.aval.dtype, tensor.aval.shape, np.asarray(tensor.numpy()))
 
 
@@ -492,22 +490,18 @@ def _while(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> A
         for tensor, shape in zip(inputs, shapes, strict=True)
     ]
 
-    def step(*values: Any) -> list[Any]:
+    def step(*values: object) -> list[Any]:
         made = body.function(attrs["body"], values)
         return [
             each if isinstance(each, TensorList) else _fitted(each, to) for each, to in zip(made, shapes, strict=True)
         ]
 
     return control_flow.while_loop(
-        lambda *values: body.function(attrs["cond"], values)[0],
-        step,
-        inputs,
-        shape_invariants=shapes,
-        name=name,
+        lambda *values: body.function(attrs["cond"], values)[0], step, inputs, shape_invariants=shapes, name=name
     )
 
 
-def _fitted(tensor: Any, shape: TensorShape) -> Any:
+def _fitted(tensor: Tensor, shape: TensorShape) -> Any:
     """The tensor with the shape that the loop declares, if it may have another."""
     dims = None if shape.rank is None else tuple(shape)
     if generalises(dims, tensor.aval.shape):

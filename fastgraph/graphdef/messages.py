@@ -7,115 +7,15 @@ serialized are the fields that are set, in the order of their numbers. Source: t
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
 from fastgraph.core.base.gc_pause import resting
+from fastgraph.graphdef.message_types import FIELDS, KINDS, Descriptor, Enum, Field, Later
+from fastgraph.graphdef.wire_format import parsed, serialized
 
-_TYPES = [
-    f"DT_{name}"
-    for name in (
-        *("INVALID", "FLOAT", "DOUBLE", "INT32", "UINT8", "INT16", "INT8", "STRING", "COMPLEX64", "INT64", "BOOL"),
-        *("QINT8", "QUINT8", "QINT32", "BFLOAT16", "QINT16", "QUINT16", "UINT16", "COMPLEX128", "HALF", "RESOURCE"),
-        *("VARIANT", "UINT32", "UINT64"),
-    )
-]
-_NUMBERS = {name: number for number, name in enumerate(_TYPES)}
-
-
-class Enum(int):
-    """A value of the enum DataType: a number that prints its name in messages."""
-
-    def __new__(cls, value: str | int) -> Self:
-        return super().__new__(cls, _NUMBERS[value] if isinstance(value, str) else value)
-
-    @property
-    def name(self) -> str:
-        """The name, "DT_FLOAT"; the number of a type that has none."""
-        return _TYPES[self] if 0 <= self < len(_TYPES) else str(int(self))
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# What messages consist of
-
-
-class Field(NamedTuple):
-    """A field: `kind` is a number's, text, bytes, or a message; `key` the kind of a map's keys."""
-
-    name: str
-    number: int
-    kind: str
-    repeated: bool
-    key: str | None
-    oneof: str  # the group of those of which at most one is set, or ""
-
-
-class Descriptor(NamedTuple):
-    """What a type of message is called, and its fields."""
-
-    name: str
-    full_name: str
-    fields: tuple[Field, ...]
-
-
-#: Message -> "name=number:kind", "*" for many, "key>kind" for a map, "group|name" for one of which at most one is set.
-_TABLE = {
-    "GraphDef": "node=1:NodeDef* library=2:FunctionDefLibrary version=3:int versions=4:VersionDef",
-    "VersionDef": "producer=1:int min_consumer=2:int bad_consumers=3:int*",
-    "NodeDef": "name=1:text op=2:text input=3:text* device=4:text attr=5:text>AttrValue "
-    "experimental_debug_info=6:ExperimentalDebugInfo",
-    "ExperimentalDebugInfo": "original_node_names=1:text* original_func_names=2:text*",
-    "AttrValue": "value|list=1:ListValue value|s=2:bytes value|i=3:int value|f=4:float value|b=5:bool "
-    "value|type=6:type "
-    "value|shape=7:TensorShapeProto value|tensor=8:TensorProto value|placeholder=9:text value|func=10:NameAttrList",
-    "ListValue": "s=2:bytes* i=3:int* f=4:float* b=5:bool* type=6:type* shape=7:TensorShapeProto* "
-    "tensor=8:TensorProto* func=9:NameAttrList*",
-    "NameAttrList": "name=1:text attr=2:text>AttrValue",
-    "TensorShapeProto": "dim=2:Dim* unknown_rank=3:bool",
-    "Dim": "size=1:int name=2:text",
-    "TensorProto": "dtype=1:type tensor_shape=2:TensorShapeProto version_number=3:int tensor_content=4:bytes "
-    "float_val=5:float* double_val=6:double* int_val=7:int* string_val=8:bytes* scomplex_val=9:float* "
-    "int64_val=10:int* bool_val=11:bool* dcomplex_val=12:double* half_val=13:int* uint32_val=16:int* "
-    "uint64_val=17:int*",
-    "FunctionDefLibrary": "function=1:FunctionDef* gradient=2:GradientDef*",
-    "GradientDef": "function_name=1:text gradient_func=2:text",
-    "FunctionDef": "signature=1:OpDef node_def=3:NodeDef* ret=4:text>text attr=5:text>AttrValue "
-    "control_ret=6:text>text arg_attr=7:int>ArgAttrs",
-    "ArgAttrs": "attr=1:text>AttrValue",
-    "OpDef": "name=1:text input_arg=2:ArgDef* output_arg=3:ArgDef* summary=5:text description=6:text "
-    "is_stateful=17:bool control_output=20:text*",
-    "ArgDef": "name=1:text description=2:text type=3:type type_attr=4:text number_attr=5:text type_list_attr=6:text",
-    # Event files
-    "Event": "wall_time=1:double step=2:int what|file_version=3:text what|graph_def=4:bytes what|summary=5:Summary "
-    "what|log_message=6:LogMessage what|session_log=7:SessionLog what|tagged_run_metadata=8:TaggedRunMetadata "
-    "what|meta_graph_def=9:bytes source_metadata=10:SourceMetadata",
-    "Summary": "value=1:Value*",
-    "Value": "tag=1:text value|simple_value=2:float value|obsolete_old_style_histogram=3:bytes value|image=4:Image "
-    "value|histo=5:HistogramProto value|audio=6:Audio node_name=7:text value|tensor=8:TensorProto "
-    "metadata=9:SummaryMetadata",
-    "SummaryMetadata": "plugin_data=1:PluginData display_name=2:text summary_description=3:text data_class=4:int",
-    "PluginData": "plugin_name=1:text content=2:bytes",
-    "Image": "height=1:int width=2:int colorspace=3:int encoded_image_string=4:bytes",
-    "Audio": "sample_rate=1:float num_channels=2:int length_frames=3:int encoded_audio_string=4:bytes "
-    "content_type=5:text",
-    "HistogramProto": "min=1:double max=2:double num=3:double sum=4:double sum_squares=5:double bucket_limit=6:double* "
-    "bucket=7:double*",
-    "LogMessage": "level=1:int message=2:text",
-    "SessionLog": "status=1:int checkpoint_path=2:text msg=3:text",
-    "TaggedRunMetadata": "tag=1:text run_metadata=2:bytes",
-    "SourceMetadata": "writer=1:text",
-}
 _DEFAULTS = {"text": "", "bytes": b"", "int": 0, "float": 0.0, "double": 0.0, "bool": False, "type": Enum(0)}
-
-
-def _field(text: str) -> Field:
-    group, _, rest = text.rpartition("|")
-    name, _, rest = rest.partition("=")
-    number, _, kind = rest.partition(":")
-    key, arrow, value = kind.partition(">")
-    return Field(name, int(number), (value if arrow else kind).rstrip("*"), kind.endswith("*"),
-                 key if arrow else None, group)  # fmt: skip
 
 
 class Messages(list[Any]):
@@ -127,7 +27,7 @@ class Messages(list[Any]):
         super().__init__(items)
         self.kind = kind
 
-    def add(self, **fields: Any) -> Any:
+    def add(self, **fields: object) -> Any:
         """Append a new message of these fields and return it."""
         made = self.kind(**fields)
         self.append(made)
@@ -143,31 +43,13 @@ class MessageMap(dict[Any, Any]):
         super().__init__(items)
         self.kind = kind
 
-    def __missing__(self, key: Any) -> Any:
+    def __missing__(self, key: object) -> Any:
         made = self[key] = self.kind()
         return made
 
-    def get_or_create(self, key: Any) -> Any:
+    def get_or_create(self, key: object) -> Any:
         """Return the message of a key, which is made if it is not there."""
         return self[key]
-
-
-class Later:
-    """A field of a message that is made when it is first asked for."""
-
-    __slots__ = ()
-
-    def made(self) -> Any:
-        """Return the field."""
-        raise NotImplementedError
-
-    def serialized(self) -> bytes:
-        """Return the field, with its number, in the wire format."""
-        raise NotImplementedError
-
-    def values(self) -> dict[str, Any]:
-        """Return what the entries of a map stand for, as `import_values` reads them."""
-        raise NotImplementedError
 
 
 class Message:
@@ -216,7 +98,7 @@ class Message:
             made = _DEFAULTS[field.kind]
         return made
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         field = self._fields.get(name)
         if field is None:
             raise AttributeError(f'Assignment not allowed (no field "{name}" in protocol message object).')
@@ -303,7 +185,7 @@ class Message:
         """Let the message be set in what holds it, though it may be empty."""
         object.__setattr__(self, "_touched", True)
 
-    def CopyFrom(self, other: Any) -> None:
+    def CopyFrom(self, other: object) -> None:
         """Become a copy of a message of the same type. Raises TypeError for another."""
         if other is self:
             return
@@ -343,8 +225,6 @@ class Message:
 
     def SerializeToString(self, deterministic: bool | None = None) -> bytes:
         """Return the message in the wire format."""
-        from fastgraph.graphdef.wire_format import serialized
-
         with resting:
             return serialized(self)
 
@@ -352,8 +232,6 @@ class Message:
 
     def ParseFromString(self, content: bytes) -> int:
         """Take the fields from the wire format; return the number of bytes. Raises ValueError for other bytes."""
-        from fastgraph.graphdef.wire_format import parsed
-
         found = parsed(content, type(self).__name__)
         self.Clear()
         self.__dict__.update(found.__dict__)
@@ -381,7 +259,7 @@ class Message:
             raise ValueError(f'Protocol message {type(self).__name__} has no "{name}" field.')
         return field
 
-    def _check(self, other: Any) -> None:
+    def _check(self, other: object) -> None:
         if type(other) is not type(self):
             raise TypeError(
                 f"Parameter to MergeFrom() must be instance of same class: expected {type(self).__name__} got "
@@ -395,7 +273,7 @@ class Message:
 
     __hash__ = None  # type: ignore[assignment]
 
-    def __deepcopy__(self, memo: Any = None) -> Any:
+    def __deepcopy__(self, memo: object = None) -> Any:
         made = type(self)()
         made.MergeFrom(self)
         return made
@@ -411,7 +289,7 @@ class Message:
     __repr__ = __str__
 
 
-def _is_empty(field: Field, value: Any) -> bool:
+def _is_empty(field: Field, value: object) -> bool:
     """Say whether a value that is false is none: not a message, and no field of those that exclude each other."""
     return field.repeated or field.key is not None or not (field.oneof or isinstance(value, Message))
 
@@ -430,7 +308,7 @@ _WANTED: dict[str, Any] = {
 }  # fmt: skip
 
 
-def _checked(field: Field, value: Any) -> Any:
+def _checked(field: Field, value: object) -> Any:
     """The value of a single field. Raises TypeError if it is of another type."""
     if not isinstance(value, _WANTED[field.kind]):
         raise TypeError(f"{value!r} has type {type(value).__name__}, but expected {field.kind} for {field.name}")
@@ -442,9 +320,8 @@ def _checked(field: Field, value: Any) -> Any:
 
 
 def _kind(name: str) -> type[Message]:
-    fields = [_field(text) for text in _TABLE[name].split()]
-    fields.sort(key=lambda field: field.number)
-    held = [(f.name, f) for f in fields if f.kind in _TABLE and (f.repeated or f.key is not None)]
+    fields = FIELDS[name]
+    held = [(f.name, f) for f in fields if f.kind in FIELDS and (f.repeated or f.key is not None)]
     words = ", ".join([f"`{field.name}`" for field in fields])
     return type(
         name,
@@ -452,13 +329,12 @@ def _kind(name: str) -> type[Message]:
         {
             "__slots__": (), "__doc__": f"A message: {words}.", "__module__": __name__, "_held": tuple(held),
             "_fields": {field.name: field for field in fields},
-            "DESCRIPTOR": Descriptor(name, f"tensorflow.{name}", tuple(fields)),
+            "DESCRIPTOR": Descriptor(name, f"tensorflow.{name}", fields),
         },
     )  # fmt: skip
 
 
-#: The types of messages by name.
-KINDS: dict[str, type[Message]] = {name: _kind(name) for name in _TABLE}
+KINDS.update({name: _kind(name) for name in FIELDS})
 (ArgAttrs, ArgDef, AttrValue, Dim, FunctionDef, FunctionDefLibrary, GraphDef, ListValue, NameAttrList, NodeDef, OpDef,
  TensorProto, TensorShapeProto, VersionDef) = [KINDS[name] for name in (
     "ArgAttrs", "ArgDef", "AttrValue", "Dim", "FunctionDef", "FunctionDefLibrary", "GraphDef", "ListValue",
@@ -481,7 +357,7 @@ def _lines(message: Message, indent: str) -> Iterator[str]:
                 yield from _one(field.name, field.kind, item, indent)
 
 
-def _one(name: str, kind: str, value: Any, indent: str) -> Iterator[str]:
+def _one(name: str, kind: str, value: object, indent: str) -> Iterator[str]:
     if isinstance(value, Message):
         yield f"{indent}{name} {{\n"
         yield from _lines(value, indent + "  ")

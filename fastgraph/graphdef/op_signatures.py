@@ -2,65 +2,45 @@
 
 Rule: facts of the format and nothing else; `tests/oracle/graph_defs.py` compares them with TensorFlow.
 
-A line is `Type argument:type ... -> result:type ... | attribute:kind=default ...`. A type is a dtype or the attribute
-that holds it; `*T` is a list of types, `N*T` N times one type.
+A line is `Type argument:type ... -> result:type ... | attribute:kind=default ...`; types of one signature share it. The
+type of an argument is a dtype or the attribute that holds it; `*T` is a list of types, `N*T` N times one type.
 """
 
 TEXT = r"""
-Abs x:T -> y:T | T:type
-Acos x:T -> y:T | T:type
-Acosh x:T -> y:T | T:type
-Add x:T y:T -> z:T | T:type
+Abs Acos Acosh Asin Asinh Atan Atanh BesselI0 BesselI0e BesselI1 BesselI1e BesselJ0 BesselJ1 BesselK0 BesselK0e
+  BesselK1 BesselK1e BesselY0 BesselY1 Ceil Cos Cosh Dawsn Digamma Erf Erfc Erfinv Exp Expint Expm1 Floor FresnelCos
+  FresnelSin Invert Lgamma Log Log1p Ndtri Neg OnesLike Reciprocal Rint Round Rsqrt Sigmoid Sign Sin Sinh Spence Sqrt
+  Square Tan Tanh ZerosLike x:T -> y:T | T:type
+Add AddV2 BitwiseAnd BitwiseOr BitwiseXor DivNoNan FloorDiv FloorMod LeftShift Maximum Minimum Mul MulNoNan Pow
+  RealDiv RightShift SquaredDifference Sub TruncateDiv TruncateMod Xdivy Xlog1py Xlogy x:T y:T -> z:T | T:type
 AddN inputs:N*T -> sum:T | N:int T:type
-AddV2 x:T y:T -> z:T | T:type
-All input:bool reduction_indices:Tidx -> output:bool | keep_dims:bool=False Tidx:type=int32
-Any input:bool reduction_indices:Tidx -> output:bool | keep_dims:bool=False Tidx:type=int32
-ArgMax input:T dimension:Tidx -> output:output_type | T:type Tidx:type=int32 output_type:type=int64
-ArgMin input:T dimension:Tidx -> output:output_type | T:type Tidx:type=int32 output_type:type=int64
+All Any input:bool reduction_indices:Tidx -> output:bool | keep_dims:bool=False Tidx:type=int32
+ArgMax ArgMin input:T dimension:Tidx -> output:output_type | T:type Tidx:type=int32 output_type:type=int64
 AsString input:T -> output:string | T:type precision:int=-1 scientific:bool=False shortest:bool=False width:int=-1
   fill:string=
-Asin x:T -> y:T | T:type
-Asinh x:T -> y:T | T:type
 Assert condition:bool data:*T -> | T:types summarize:int=3
-AssignAddVariableOp resource:resource value:dtype -> | dtype:type
-AssignSubVariableOp resource:resource value:dtype -> | dtype:type
+AssignAddVariableOp AssignSubVariableOp resource:resource value:dtype -> | dtype:type
 AssignVariableOp resource:resource value:dtype -> | dtype:type validate_shape:bool=False
-Atan x:T -> y:T | T:type
 Atan2 y:T x:T -> z:T | T:type
-Atanh x:T -> y:T | T:type
 AvgPool value:T -> output:T | ksize:ints strides:ints padding:string data_format:string=NHWC T:type
 AvgPoolGrad orig_input_shape:int32 grad:T -> output:T | ksize:ints strides:ints padding:string data_format:string=NHWC
   T:type
-BatchMatMul x:T y:T -> output:T | T:type adj_x:bool=False adj_y:bool=False grad_x:bool=False grad_y:bool=False
-BatchMatMulV2 x:T y:T -> output:T | T:type adj_x:bool=False adj_y:bool=False grad_x:bool=False grad_y:bool=False
+BatchMatMul BatchMatMulV2 x:T y:T -> output:T | T:type adj_x:bool=False adj_y:bool=False grad_x:bool=False
+  grad_y:bool=False
 BatchToSpaceND input:T block_shape:Tblock_shape crops:Tcrops -> output:T | T:type Tblock_shape:type=int32
   Tcrops:type=int32
-BesselI0 x:T -> y:T | T:type
-BesselI0e x:T -> y:T | T:type
-BesselI1 x:T -> y:T | T:type
-BesselI1e x:T -> y:T | T:type
-BesselJ0 x:T -> y:T | T:type
-BesselJ1 x:T -> y:T | T:type
-BesselK0 x:T -> y:T | T:type
-BesselK0e x:T -> y:T | T:type
-BesselK1 x:T -> y:T | T:type
-BesselK1e x:T -> y:T | T:type
-BesselY0 x:T -> y:T | T:type
-BesselY1 x:T -> y:T | T:type
 Betainc a:T b:T x:T -> z:T | T:type
 BiasAdd value:T bias:T -> output:T | T:type data_format:string=NHWC
 Bitcast input:T -> output:type | T:type type:type
-BitwiseAnd x:T y:T -> z:T | T:type
-BitwiseOr x:T y:T -> z:T | T:type
-BitwiseXor x:T y:T -> z:T | T:type
 BroadcastArgs s0:T s1:T -> r0:T | T:type=int32
 BroadcastGradientArgs s0:T s1:T -> r0:T r1:T | T:type=int32
 BroadcastTo input:T shape:Tidx -> output:T | T:type Tidx:type=int32
-Case branch_index:int32 input:*Tin -> output:*Tout | Tin:types Tout:types branches:funcs output_shapes:shapes=[]
+Case StatelessCase branch_index:int32 input:*Tin -> output:*Tout | Tin:types Tout:types branches:funcs
+  output_shapes:shapes=[]
 Cast x:SrcT -> y:DstT | SrcT:type DstT:type Truncate:bool=False
-Ceil x:T -> y:T | T:type
 CheckNumerics tensor:T -> output:T | T:type message:string
-Cholesky input:T -> output:T | T:type
+Cholesky Identity MatrixDeterminant MatrixExponential MatrixLogarithm MatrixSquareRoot StopGradient input:T ->
+  output:T | T:type
 Complex real:T imag:T -> out:Tout | T:type=float32 Tout:type=complex64
 ComplexAbs x:T -> y:Tout | T:type=complex64 Tout:type=float32
 ConcatV2 values:N*T axis:Tidx -> output:T | N:int T:type Tidx:type=int32
@@ -78,41 +58,22 @@ Conv3DBackpropFilterV2 input:T filter_sizes:int32 out_backprop:T -> output:T | T
   data_format:string=NDHWC dilations:ints=[1,1,1,1,1]
 Conv3DBackpropInputV2 input_sizes:Tshape filter:T out_backprop:T -> output:T | T:type strides:ints padding:string
   data_format:string=NDHWC dilations:ints=[1,1,1,1,1] Tshape:type=int32
-Cos x:T -> y:T | T:type
-Cosh x:T -> y:T | T:type
-Cumprod x:T axis:Tidx -> out:T | exclusive:bool=False reverse:bool=False T:type Tidx:type=int32
-Cumsum x:T axis:Tidx -> out:T | exclusive:bool=False reverse:bool=False T:type Tidx:type=int32
-CumulativeLogsumexp x:T axis:Tidx -> out:T | exclusive:bool=False reverse:bool=False T:type Tidx:type=int32
-Dawsn x:T -> y:T | T:type
-DepthToSpace input:T -> output:T | T:type block_size:int data_format:string=NHWC
+Cumprod Cumsum CumulativeLogsumexp x:T axis:Tidx -> out:T | exclusive:bool=False reverse:bool=False T:type
+  Tidx:type=int32
+DepthToSpace SpaceToDepth input:T -> output:T | T:type block_size:int data_format:string=NHWC
 DepthwiseConv2dNative input:T filter:T -> output:T | T:type strides:ints padding:string explicit_paddings:ints=[]
   data_format:string=NHWC dilations:ints=[1,1,1,1]
-Digamma x:T -> y:T | T:type
-DivNoNan x:T y:T -> z:T | T:type
 DynamicPartition data:T partitions:int32 -> outputs:num_partitions*T | num_partitions:int T:type
 Eig input:T -> e:Tout v:Tout | compute_v:bool=True T:type Tout:type
 Einsum inputs:N*T -> output:T | equation:string N:int T:type
 EagerPyFunc input:*Tin -> output:*Tout | token:string is_async:bool=False Tin:types Tout:types
-Elu features:T -> activations:T | T:type
+Elu Relu Relu6 Selu Softplus Softsign features:T -> activations:T | T:type
 EmptyTensorList element_shape:shape_type max_num_elements:int32 -> handle:variant | element_dtype:type shape_type:type
 EnsureShape input:T -> output:T | shape:shape T:type
-Equal x:T y:T -> z:bool | T:type incompatible_shape_error:bool=True
-Erf x:T -> y:T | T:type
-Erfc x:T -> y:T | T:type
-Erfinv x:T -> y:T | T:type
-Exp x:T -> y:T | T:type
+Equal NotEqual x:T y:T -> z:bool | T:type incompatible_shape_error:bool=True
 ExpandDims input:T dim:Tdim -> output:T | T:type Tdim:type=int32
-Expint x:T -> y:T | T:type
-Expm1 x:T -> y:T | T:type
-FFT input:Tcomplex -> output:Tcomplex | Tcomplex:type=complex64
-FFT2D input:Tcomplex -> output:Tcomplex | Tcomplex:type=complex64
-FFT3D input:Tcomplex -> output:Tcomplex | Tcomplex:type=complex64
+FFT FFT2D FFT3D IFFT IFFT2D IFFT3D input:Tcomplex -> output:Tcomplex | Tcomplex:type=complex64
 Fill dims:index_type value:T -> output:T | T:type index_type:type=int32
-Floor x:T -> y:T | T:type
-FloorDiv x:T y:T -> z:T | T:type
-FloorMod x:T y:T -> z:T | T:type
-FresnelCos x:T -> y:T | T:type
-FresnelSin x:T -> y:T | T:type
 FusedBatchNormV3 x:T scale:U offset:U mean:U variance:U -> y:T batch_mean:U batch_variance:U reserve_space_1:U
   reserve_space_2:U reserve_space_3:U | T:type U:type epsilon:float=0.0001 exponential_avg_factor:float=1.0
   data_format:string=NHWC is_training:bool=True
@@ -120,181 +81,102 @@ Gather params:Tparams indices:Tindices -> output:Tparams | validate_indices:bool
 GatherNd params:Tparams indices:Tindices -> output:Tparams | Tparams:type Tindices:type bad_indices_policy:string=
 GatherV2 params:Tparams indices:Tindices axis:Taxis -> output:Tparams | batch_dims:int=0 Tparams:type Tindices:type
   Taxis:type
-Greater x:T y:T -> z:bool | T:type
-GreaterEqual x:T y:T -> z:bool | T:type
-IFFT input:Tcomplex -> output:Tcomplex | Tcomplex:type=complex64
-IFFT2D input:Tcomplex -> output:Tcomplex | Tcomplex:type=complex64
-IFFT3D input:Tcomplex -> output:Tcomplex | Tcomplex:type=complex64
-IRFFT input:Tcomplex fft_length:int32 -> output:Treal | Treal:type=float32 Tcomplex:type=complex64
-IRFFT2D input:Tcomplex fft_length:int32 -> output:Treal | Treal:type=float32 Tcomplex:type=complex64
-IRFFT3D input:Tcomplex fft_length:int32 -> output:Treal | Treal:type=float32 Tcomplex:type=complex64
-Identity input:T -> output:T | T:type
+Greater GreaterEqual Less LessEqual x:T y:T -> z:bool | T:type
+IRFFT IRFFT2D IRFFT3D input:Tcomplex fft_length:int32 -> output:Treal | Treal:type=float32 Tcomplex:type=complex64
 IdentityN input:*T -> output:*T | T:types
-If cond:Tcond input:*Tin -> output:*Tout | Tcond:type Tin:types Tout:types then_branch:func else_branch:func
-  output_shapes:shapes=[]
-Igamma a:T x:T -> z:T | T:type
-Igammac a:T x:T -> z:T | T:type
-Imag input:T -> output:Tout | T:type=complex64 Tout:type=float32
-Invert x:T -> y:T | T:type
+If StatelessIf cond:Tcond input:*Tin -> output:*Tout | Tcond:type Tin:types Tout:types then_branch:func
+  else_branch:func output_shapes:shapes=[]
+Igamma Igammac Polygamma a:T x:T -> z:T | T:type
+Imag Real input:T -> output:Tout | T:type=complex64 Tout:type=float32
 InvertPermutation x:T -> y:T | T:type=int32
-IsFinite x:T -> y:bool | T:type
-IsInf x:T -> y:bool | T:type
-IsNan x:T -> y:bool | T:type
+IsFinite IsInf IsNan x:T -> y:bool | T:type
 LeakyRelu features:T -> activations:T | alpha:float=0.2 T:type=float32
 LeakyReluGrad gradients:T features:T -> backprops:T | alpha:float=0.2 T:type=float32
-LeftShift x:T y:T -> z:T | T:type
-Less x:T y:T -> z:bool | T:type
-LessEqual x:T y:T -> z:bool | T:type
-Lgamma x:T -> y:T | T:type
 LinSpace start:T stop:T num:Tidx -> output:T | T:type Tidx:type=int32
-Log x:T -> y:T | T:type
-Log1p x:T -> y:T | T:type
 LogMatrixDeterminant input:T -> sign:T log_abs_determinant:T | T:type
 LogSoftmax logits:T -> logsoftmax:T | T:type
-LogicalAnd x:bool y:bool -> z:bool
+LogicalAnd LogicalOr x:bool y:bool -> z:bool
 LogicalNot x:bool -> y:bool
-LogicalOr x:bool y:bool -> z:bool
+LowerBound UpperBound sorted_inputs:T values:T -> output:out_type | T:type out_type:type=int32
 Lu input:T -> lu:T p:output_idx_type | T:type output_idx_type:type=int32
 MatMul a:T b:T -> product:T | transpose_a:bool=False transpose_b:bool=False T:type grad_a:bool=False grad_b:bool=False
 MatrixBandPart input:T num_lower:Tindex num_upper:Tindex -> band:T | T:type Tindex:type=int64
-MatrixDeterminant input:T -> output:T | T:type
 MatrixDiagPartV3 input:T k:int32 padding_value:T -> diagonal:T | T:type align:string=RIGHT_LEFT
 MatrixDiagV3 diagonal:T k:int32 num_rows:int32 num_cols:int32 padding_value:T -> output:T | T:type
   align:string=RIGHT_LEFT
-MatrixExponential input:T -> output:T | T:type
 MatrixInverse input:T -> output:T | adjoint:bool=False T:type
-MatrixLogarithm input:T -> output:T | T:type
 MatrixSetDiagV3 input:T diagonal:T k:int32 -> output:T | T:type align:string=RIGHT_LEFT
 MatrixSolve matrix:T rhs:T -> output:T | adjoint:bool=False T:type
-MatrixSquareRoot input:T -> output:T | T:type
 MatrixTriangularSolve matrix:T rhs:T -> output:T | lower:bool=True adjoint:bool=False T:type
-Max input:T reduction_indices:Tidx -> output:T | keep_dims:bool=False T:type Tidx:type=int32
+Max Mean Min Prod Sum input:T reduction_indices:Tidx -> output:T | keep_dims:bool=False T:type Tidx:type=int32
 MaxPool input:T -> output:T | T:type=float32 ksize:ints strides:ints padding:string explicit_paddings:ints=[]
   data_format:string=NHWC
-Maximum x:T y:T -> z:T | T:type
-Mean input:T reduction_indices:Tidx -> output:T | keep_dims:bool=False T:type Tidx:type=int32
-Min input:T reduction_indices:Tidx -> output:T | keep_dims:bool=False T:type Tidx:type=int32
-Minimum x:T y:T -> z:T | T:type
 MirrorPad input:T paddings:Tpaddings -> output:T | T:type Tpaddings:type=int32 mode:string
-Mul x:T y:T -> z:T | T:type
-MulNoNan x:T y:T -> z:T | T:type
 Multinomial logits:T num_samples:int32 -> output:output_dtype | seed:int=0 seed2:int=0 T:type output_dtype:type=int64
-Ndtri x:T -> y:T | T:type
-Neg x:T -> y:T | T:type
 NextAfter x1:T x2:T -> output:T | T:type=float32
 NoOp ->
-NotEqual x:T y:T -> z:bool | T:type incompatible_shape_error:bool=True
 OneHot indices:TI depth:int32 on_value:T off_value:T -> output:T | axis:int=-1 T:type TI:type=int64
-OnesLike x:T -> y:T | T:type
 Pack values:N*T -> output:T | N:int T:type axis:int=0
 Pad input:T paddings:Tpaddings -> output:T | T:type Tpaddings:type=int32
 PadV2 input:T paddings:Tpaddings constant_values:T -> output:T | T:type Tpaddings:type=int32
-PartitionedCall args:*Tin -> output:*Tout | Tin:types Tout:types f:func config:string= config_proto:string=
-  executor_type:string=
+PartitionedCall StatefulPartitionedCall args:*Tin -> output:*Tout | Tin:types Tout:types f:func config:string=
+  config_proto:string= executor_type:string=
 Placeholder -> output:dtype | dtype:type shape:shape=unknown
 PlaceholderV2 -> output:dtype | dtype:type shape:shape
 PlaceholderWithDefault input:dtype -> output:dtype | dtype:type shape:shape
-Polygamma a:T x:T -> z:T | T:type
-Pow x:T y:T -> z:T | T:type
 PrintV2 input:string -> | output_stream:string=stderr end:string=\n
-Prod input:T reduction_indices:Tidx -> output:T | keep_dims:bool=False T:type Tidx:type=int32
 Qr input:T -> q:T r:T | full_matrices:bool=False T:type
 RandomShuffle value:T -> output:T | seed:int=0 seed2:int=0 T:type
-RandomStandardNormal shape:T -> output:dtype | seed:int=0 seed2:int=0 dtype:type T:type
-RFFT input:Treal fft_length:int32 -> output:Tcomplex | Treal:type=float32 Tcomplex:type=complex64
-RFFT2D input:Treal fft_length:int32 -> output:Tcomplex | Treal:type=float32 Tcomplex:type=complex64
-RFFT3D input:Treal fft_length:int32 -> output:Tcomplex | Treal:type=float32 Tcomplex:type=complex64
-RandomUniform shape:T -> output:dtype | seed:int=0 seed2:int=0 dtype:type T:type
+RandomStandardNormal RandomUniform TruncatedNormal shape:T -> output:dtype | seed:int=0 seed2:int=0 dtype:type T:type
+RFFT RFFT2D RFFT3D input:Treal fft_length:int32 -> output:Tcomplex | Treal:type=float32 Tcomplex:type=complex64
 RandomUniformInt shape:T minval:Tout maxval:Tout -> output:Tout | seed:int=0 seed2:int=0 Tout:type T:type
 Range start:Tidx limit:Tidx delta:Tidx -> output:Tidx | Tidx:type=int32
 Rank input:T -> output:int32 | T:type
 ReadVariableOp resource:resource -> value:dtype | dtype:type
-Real input:T -> output:Tout | T:type=complex64 Tout:type=float32
-RealDiv x:T y:T -> z:T | T:type
-Reciprocal x:T -> y:T | T:type
 ReduceJoin inputs:string reduction_indices:int32 -> output:string | keep_dims:bool=False separator:string=
-Relu features:T -> activations:T | T:type
-Relu6 features:T -> activations:T | T:type
-Relu6Grad gradients:T features:T -> backprops:T | T:type
-ReluGrad gradients:T features:T -> backprops:T | T:type
+Relu6Grad ReluGrad gradients:T features:T -> backprops:T | T:type
 Reshape tensor:T shape:Tshape -> output:T | T:type Tshape:type=int32
 ReverseV2 tensor:T axis:Tidx -> output:T | Tidx:type=int32 T:type
-RightShift x:T y:T -> z:T | T:type
-Rint x:T -> y:T | T:type
 RngReadAndSkip resource:resource alg:int32 delta:uint64 -> value:int64 |
 Roll input:T shift:Tshift axis:Taxis -> output:T | T:type Tshift:type Taxis:type
-Round x:T -> y:T | T:type
-Rsqrt x:T -> y:T | T:type
 ScatterNd indices:Tindices updates:T shape:Tindices -> output:T | T:type Tindices:type bad_indices_policy:string=
-SegmentMax data:T segment_ids:Tindices -> output:T | T:type Tindices:type
-SegmentMean data:T segment_ids:Tindices -> output:T | T:type Tindices:type
-SegmentMin data:T segment_ids:Tindices -> output:T | T:type Tindices:type
-SegmentProd data:T segment_ids:Tindices -> output:T | T:type Tindices:type
-SegmentSum data:T segment_ids:Tindices -> output:T | T:type Tindices:type
-Select condition:bool t:T e:T -> output:T | T:type
-SelectV2 condition:bool t:T e:T -> output:T | T:type
+SegmentMax SegmentMean SegmentMin SegmentProd SegmentSum data:T segment_ids:Tindices -> output:T | T:type
+  Tindices:type
+Select SelectV2 condition:bool t:T e:T -> output:T | T:type
 SelfAdjointEigV2 input:T -> e:T v:T | compute_v:bool=True T:type
-Selu features:T -> activations:T | T:type
-Shape input:T -> output:out_type | T:type out_type:type=int32
-Sigmoid x:T -> y:T | T:type
-Sign x:T -> y:T | T:type
-Sin x:T -> y:T | T:type
-Sinh x:T -> y:T | T:type
-Size input:T -> output:out_type | T:type out_type:type=int32
+Shape Size input:T -> output:out_type | T:type out_type:type=int32
 Slice input:T begin:Index size:Index -> output:T | T:type Index:type
 Softmax logits:T -> softmax:T | T:type
 SoftmaxCrossEntropyWithLogits features:T labels:T -> loss:T backprop:T | T:type
-Softplus features:T -> activations:T | T:type
-Softsign features:T -> activations:T | T:type
 SpaceToBatchND input:T block_shape:Tblock_shape paddings:Tpaddings -> output:T | T:type Tblock_shape:type=int32
   Tpaddings:type=int32
-SpaceToDepth input:T -> output:T | T:type block_size:int data_format:string=NHWC
 SparseSoftmaxCrossEntropyWithLogits features:T labels:Tlabels -> loss:T backprop:T | T:type Tlabels:type=int64
-Spence x:T -> y:T | T:type
 Split split_dim:int32 value:T -> output:num_split*T | num_split:int T:type
 SplitV value:T size_splits:Tlen split_dim:int32 -> output:num_split*T | num_split:int T:type Tlen:type=int64
-Sqrt x:T -> y:T | T:type
-Square x:T -> y:T | T:type
-SquaredDifference x:T y:T -> z:T | T:type
 Squeeze input:T -> output:T | T:type squeeze_dims:ints=[]
-StatefulPartitionedCall args:*Tin -> output:*Tout | Tin:types Tout:types f:func config:string= config_proto:string=
-  executor_type:string=
-StatelessCase branch_index:int32 input:*Tin -> output:*Tout | Tin:types Tout:types branches:funcs
-  output_shapes:shapes=[]
-StatelessIf cond:Tcond input:*Tin -> output:*Tout | Tcond:type Tin:types Tout:types then_branch:func else_branch:func
-  output_shapes:shapes=[]
 StatelessRandomGetKeyCounter seed:Tseed -> key:uint64 counter:uint64 | Tseed:type=int64
-StatelessRandomNormalV2 shape:Tshape key:uint64 counter:uint64 alg:int32 -> output:dtype | dtype:type=float32
+StatelessRandomNormalV2 StatelessRandomUniformV2 shape:Tshape key:uint64 counter:uint64 alg:int32 -> output:dtype |
+  dtype:type=float32 Tshape:type=int32
+StatelessRandomUniformFullIntV2 shape:Tshape key:uint64 counter:uint64 alg:int32 -> output:dtype | dtype:type=uint64
   Tshape:type=int32
-StatelessRandomUniformFullIntV2 shape:Tshape key:uint64 counter:uint64 alg:int32 -> output:dtype
-  | dtype:type=uint64 Tshape:type=int32
 StatelessRandomUniformIntV2 shape:Tshape key:uint64 counter:uint64 alg:int32 minval:dtype maxval:dtype -> output:dtype
   | dtype:type Tshape:type=int32
-StatelessRandomUniformV2 shape:Tshape key:uint64 counter:uint64 alg:int32 -> output:dtype | dtype:type=float32
-  Tshape:type=int32
-StatelessWhile input:*T -> output:*T | T:types cond:func body:func output_shapes:shapes=[] parallel_iterations:int=10
-StopGradient input:T -> output:T | T:type
+StatelessWhile While input:*T -> output:*T | T:types cond:func body:func output_shapes:shapes=[]
+  parallel_iterations:int=10
 StridedSlice input:T begin:Index end:Index strides:Index -> output:T | T:type Index:type begin_mask:int=0
-  end_mask:int=0 ellipsis_mask:int=0 new_axis_mask:int=0 shrink_axis_mask:int=0
-StridedSliceGrad shape:Index begin:Index end:Index strides:Index dy:T -> output:T | T:type Index:type begin_mask:int=0
   end_mask:int=0 ellipsis_mask:int=0 new_axis_mask:int=0 shrink_axis_mask:int=0
 StridedSliceGrad shape:Index begin:Index end:Index strides:Index dy:T -> output:T | T:type Index:type begin_mask:int=0
   end_mask:int=0 ellipsis_mask:int=0 new_axis_mask:int=0 shrink_axis_mask:int=0
 StringFormat inputs:*T -> output:string | T:types template:string=%s placeholder:string=%s summarize:int=3
 StringJoin inputs:N*string -> output:string | N:int separator:string=
 StringLength input:string -> output:int32 | unit:string=BYTE
-StringLower input:string -> output:string | encoding:string=
+StringLower StringUpper input:string -> output:string | encoding:string=
 StringSplit input:string delimiter:string -> indices:int64 values:string shape:int64 | skip_empty:bool=True
 StringSplitV2 input:string sep:string -> indices:int64 values:string shape:int64 | maxsplit:int=-1
 StringStrip input:string -> output:string
 StringToNumber string_tensor:string -> output:out_type | out_type:type=float32
-StringUpper input:string -> output:string | encoding:string=
-Sub x:T y:T -> z:T | T:type
 Substr input:string pos:T len:T -> output:string | T:type unit:string=BYTE
-Sum input:T reduction_indices:Tidx -> output:T | keep_dims:bool=False T:type Tidx:type=int32
 Svd input:T -> s:T u:T v:T | compute_uv:bool=True full_matrices:bool=False T:type
-Tan x:T -> y:T | T:type
-Tanh x:T -> y:T | T:type
 TensorListConcatV2 input_handle:variant element_shape:shape_type leading_dims:int64 -> tensor:element_dtype
   lengths:int64 | element_dtype:type shape_type:type
 TensorListFromTensor tensor:element_dtype element_shape:shape_type -> output_handle:variant | element_dtype:type
@@ -314,35 +196,18 @@ TensorListSetItem input_handle:variant index:int32 item:element_dtype -> output_
   resize_if_index_out_of_bounds:bool=False
 TensorListStack input_handle:variant element_shape:int32 -> tensor:element_dtype | element_dtype:type
   num_elements:int=-1
-TensorScatterAdd tensor:T indices:Tindices updates:T -> output:T | T:type Tindices:type bad_indices_policy:string=
-TensorScatterMax tensor:T indices:Tindices updates:T -> output:T | T:type Tindices:type bad_indices_policy:string=
-TensorScatterMin tensor:T indices:Tindices updates:T -> output:T | T:type Tindices:type bad_indices_policy:string=
-TensorScatterSub tensor:T indices:Tindices updates:T -> output:T | T:type Tindices:type bad_indices_policy:string=
-TensorScatterUpdate tensor:T indices:Tindices updates:T -> output:T | T:type Tindices:type bad_indices_policy:string=
+TensorScatterAdd TensorScatterMax TensorScatterMin TensorScatterSub TensorScatterUpdate tensor:T indices:Tindices
+  updates:T -> output:T | T:type Tindices:type bad_indices_policy:string=
 Tile input:T multiples:Tmultiples -> output:T | T:type Tmultiples:type=int32
 TopKV2 input:T k:Tk -> values:T indices:index_type | sorted:bool=True T:type Tk:type=int32 index_type:type=int32
 Transpose x:T perm:Tperm -> y:T | T:type Tperm:type=int32
 TridiagonalSolve diagonals:T rhs:T -> output:T | partial_pivoting:bool=True perturb_singular:bool=False T:type
-TruncateDiv x:T y:T -> z:T | T:type
-TruncateMod x:T y:T -> z:T | T:type
-TruncatedNormal shape:T -> output:dtype | seed:int=0 seed2:int=0 dtype:type T:type
 Unpack value:T -> output:num*T | num:int T:type axis:int=0
 UnravelIndex indices:Tidx dims:Tidx -> output:Tidx | Tidx:type=int32
-UnsortedSegmentMax data:T segment_ids:Tindices num_segments:Tnumsegments -> output:T | T:type Tindices:type
-  Tnumsegments:type=int32
-UnsortedSegmentMin data:T segment_ids:Tindices num_segments:Tnumsegments -> output:T | T:type Tindices:type
-  Tnumsegments:type=int32
-UnsortedSegmentProd data:T segment_ids:Tindices num_segments:Tnumsegments -> output:T | T:type Tindices:type
-  Tnumsegments:type=int32
-UnsortedSegmentSum data:T segment_ids:Tindices num_segments:Tnumsegments -> output:T | T:type Tindices:type
-  Tnumsegments:type=int32
+UnsortedSegmentMax UnsortedSegmentMin UnsortedSegmentProd UnsortedSegmentSum data:T segment_ids:Tindices
+  num_segments:Tnumsegments -> output:T | T:type Tindices:type Tnumsegments:type=int32
 VarHandleOp -> resource:resource | container:string= shared_name:string= debug_name:string= dtype:type shape:shape
   allowed_devices:strings=[]
 Where input:T -> index:int64 | T:type=bool
-While input:*T -> output:*T | T:types cond:func body:func output_shapes:shapes=[] parallel_iterations:int=10
-Xdivy x:T y:T -> z:T | T:type
-Xlog1py x:T y:T -> z:T | T:type
-Xlogy x:T y:T -> z:T | T:type
-ZerosLike x:T -> y:T | T:type
 Zeta x:T q:T -> z:T | T:type
 """

@@ -1,4 +1,4 @@
-"""What each primitive is as an operation of TensorFlow: one table, read in one direction to write a graph, in the other
+"""The primitives as operations of TensorFlow: one table, read in one direction to write a graph, in the other
 to import one.
 
 Rule: a row says only what is not so by itself: inputs in order, types from tensors and defaults from the signature need
@@ -21,9 +21,6 @@ from fastgraph.core.tensor import EagerTensor, from_array
 from fastgraph.graph.ir import Graph, Node, Value
 from fastgraph.graph.structural_ops import CONST
 from fastgraph.graphdef.op_signatures import TEXT
-
-#: Eager tensors that a function uses are written as constants up to this many elements, as TensorFlow does.
-SMALL = 128
 
 
 class Unwritable(ValueError):
@@ -92,19 +89,16 @@ def signatures() -> dict[str, Signature]:
     """Return the signatures by type of operation."""
     found = {}
     for line in TEXT.strip().replace("\n  ", " ").split("\n"):
-        op, _, rest = line.partition(" ")
-        rest, _, attrs = f" {rest} ".partition(" | ")
-        inputs, _, outputs = rest.partition("->")
+        types, _, attrs = f"{line} ".partition(" | ")
+        arguments, _, outputs = types.partition("->")
         table: dict[str, tuple[str, Any]] = {}
         for item in attrs.split():
             name, _, kind = item.partition(":")
             kind, given, default = kind.partition("=")
             table[name] = (kind, _default(kind, default) if given else None)
-        found[op] = Signature(
-            tuple([_argument(item) for item in inputs.split()]),
-            tuple([_argument(item) for item in outputs.split()]),
-            table,
-        )
+        inputs = tuple([_argument(item) for item in arguments.split() if ":" in item])
+        signature = Signature(inputs, tuple([_argument(item) for item in outputs.split()]), table)
+        found.update({op: signature for op in arguments.split() if ":" not in op})
     return found
 
 
@@ -112,7 +106,7 @@ def signatures() -> dict[str, Signature]:
 # Codecs: our attribute as a constant or attribute there, and back
 
 
-def _axes(axes: Any, node: Node) -> Any:
+def _axes(axes: tuple[Any, ...] | None, node: Node) -> Any:
     if axes is None:
         shape = node.inputs[0].aval.shape
         if shape is None:
@@ -127,7 +121,7 @@ def _one(items: Any, node: Node) -> Any:
     return np.array(items[0], np.int32)
 
 
-def _numbers(value: Any) -> tuple[int, ...]:
+def _numbers(value: np.ndarray) -> tuple[int, ...]:
     return tuple([int(item) for item in np.reshape(value, -1)])
 
 
@@ -135,11 +129,11 @@ def _pairs(value: Any) -> tuple[tuple[int, int], ...]:
     return tuple([(int(a), int(b)) for a, b in np.reshape(value, (-1, 2))])
 
 
-def _window(value: Any, node: Node) -> list[int]:
+def _window(value: tuple[Any, ...], node: Node) -> list[int]:
     return [1, *value, 1]
 
 
-def _same_padding(value: Any, node: Node) -> Any:
+def _same_padding(value: object, node: Node) -> Any:
     if not isinstance(value, str):
         raise Unwritable("explicit paddings")
     return value
@@ -242,6 +236,10 @@ ROWS: dict[str, str] = {
 }  # fmt: skip
 
 
+#: Primitives that have a type of operation and no attributes, and are written as several (see definitions.py).
+OTHERWISE = frozenset({"draw", "permutation", "list_begin", "list_get", "list_grow", "list_push", "list_push_begin"})
+
+
 class Row(NamedTuple):
     """One row, read: what is said of arguments and attributes (name -> (attribute, codec)), and of our inputs."""
 
@@ -269,13 +267,10 @@ def _parsed(text: str) -> Row:
 @functools.cache
 def row_of(name: str) -> Row | None:
     """Return the row of the primitive `name`; None if its attributes have no equal there."""
-    from fastgraph.graphdef.export_parts import SEVERAL
-    from fastgraph.graphdef.export_random import RANDOM
-
     if name in ROWS:
         return _parsed(ROWS[name])
     primitive = get(name)
-    if primitive.attrs or primitive.op_type not in signatures() or name in SEVERAL or name in RANDOM:
+    if primitive.attrs or primitive.op_type not in signatures() or name in OTHERWISE:
         return None
     return Row(primitive.op_type, {}, {}, ())
 
@@ -287,7 +282,6 @@ WRITTEN_ONLY = frozenset({"ensure_extents"})
 @functools.cache
 def rows_for(op: str) -> tuple[tuple[str, Row], ...]:
     """Return the primitives that are written as the type `op`, with their rows."""
-
     read = [primitive.name for primitive in all_primitives() if primitive.name not in WRITTEN_ONLY]
     found = [(name, row) for name in read if (row := row_of(name)) is not None and row.type == op]
     return tuple(sorted(found, key=lambda pair: pair[0].endswith("_dynamic")))
@@ -321,89 +315,13 @@ class Definition:
         self.slots = [f"output:{i}" for i in range(len(node.outputs))]
 
 
-def definitions(graph: Graph) -> list[Definition]:
-    """Return what the nodes of the graph are written as, in program order."""
-    from fastgraph.graphdef.export_random import RANDOM, without_states
-    from fastgraph.graphdef.export_structure import STRUCTURE, control_of
-
-    if graph.trace is not None:
-        graph.trace.settle_names()
-    state = (len(graph.nodes), len(graph.captures), list(graph.outputs), dict(graph.control))
-    before = graph.__dict__.get("_definitions")
-    if before is not None and before[0] == state:
-        whole: list[Definition] = before[1]
-        return whole
-    cache: dict[Node, list[Definition]] = graph.__dict__.setdefault("_written", {})
-    held = {value.node: tensor for tensor, value in graph.captures if isinstance(tensor, EagerTensor)}
-    found: list[Definition] = []
-    for node in graph.nodes:
-        known = cache.get(node)
-        if known is not None and node.outputs and not any(node.outputs[-1] in each.outputs for each in known):
-            known = None  # a gradient has made a loop or branch give more
-        if known is None and node in held and (held[node].aval.size or 0) <= SMALL:
-            known = cache[node] = [Definition(node, "Const", (), {"dtype": held[node].dtype, "value": held[node]})]
-        if known is None:
-            special, random = STRUCTURE.get(node.op.name), RANDOM.get(node.op.name)
-            try:
-                if random is not None:
-                    known = random(node, graph)
-                else:
-                    known = special(node) if special is not None else written(node)
-            except Unwritable:
-                known = [as_is(node)]
-            cache[node] = known
-            if node in graph.listed and len(known) == 2:
-                value = known[0].attrs["value"]
-                known[0].attrs["value"] = from_array(np.reshape(value.numpy(), 1), value.dtype)
-            for definition in known:  # a name that the user took already
-                if definition.free:
-                    definition.name = graph.unique_name(definition.name)
-                    continue
-                taken = definition.name != node.name and definition.name.lower() in graph._names
-                definition.name += "_of_graph" if taken else ""
-            for definition in known:
-                if definition.node is not node:  # of what is written besides, its tensors are called so as well
-                    definition.node.name = definition.name
-        found += _after_constants(graph, found, known)
-    found = control_of(graph, without_states(graph, _without_implied(graph, found)))
-    graph.__dict__["_definitions"] = state, found
-    return found
-
-
-def _after_constants(graph: Graph, found: list[Definition], known: list[Definition]) -> list[Definition]:
-    """Return what a node is written as, after it took the constants that it implies, in the order of its arguments."""
-    last = known[-1]
-    order = {value.node: i for i, value in enumerate(last.inputs)}
-    if not found or found[-1].node not in graph.implied or found[-1].node not in order or last.type == "OneHot":
-        return known
-    before = known[:-1]
-    if not all(each.node in order for each in before):
-        return known
-    while found and found[-1].node in graph.implied and found[-1].node in order:
-        before.append(found.pop())
-    return [*sorted(before, key=lambda each: order[each.node]), last]
-
-
-def _without_implied(graph: Graph, found: list[Definition]) -> list[Definition]:
-    """Leave out constants of Python values, and conditions, that no operation takes as it is written."""
-    if not graph.implied:
-        return found
-    taken = {value.node for value in graph.outputs}
-    kept = []
-    for each in reversed(found):
-        if each.node not in graph.implied or each.node in taken:
-            kept.append(each)
-            taken.update([value.node for value in each.inputs])
-    return kept[::-1]
-
-
 def scoped(node: Node, name: str) -> str:
     """Return a name beside the node's."""
     scope, slash, _ = node.name.rpartition("/")
     return f"{scope}{slash}{name}"
 
 
-def constant(array: Any, node: Node, argument: str, dtype: DType | None = None) -> Node:
+def constant(array: object, node: Node, argument: str, dtype: DType | None = None) -> Node:
     """Return a const node, of no graph, for an argument that is an attribute of `node`."""
     tensor = from_array(np.asarray(array), dtype)
     return Node(CONST, (), {"value": tensor}, (tensor.aval,), f"{node.name}/{argument}", node.source)
@@ -475,6 +393,23 @@ def written(node: Node, row: Row | None = None) -> list[Definition]:
     return [*before, definition]
 
 
+def defined(node: Node, kind: str, inputs: Sequence[Value], **attrs: object) -> Definition:
+    """Return an operation of a type; attributes that are not given follow from the tensors or are the defaults."""
+    signature = signatures()[kind]
+    types: dict[str, Any] = {}
+    given, made = list(inputs), list(node.outputs)
+    for arguments, values in ((signature.inputs, given), (signature.outputs, made)):
+        n_rest = len(values) - sum(argument.number is None for argument in arguments)
+        for argument in arguments:
+            n = 1 if argument.number is None else n_rest
+            _note_types(types, argument, values[:n])
+            del values[:n]
+    found = {name: attrs.get(name, types.get(name, default)) for name, (_, default) in signature.attrs.items()}
+    definition = Definition(node, kind, inputs, found)
+    definition.slots = [f"{result.name}:0" for result in signature.outputs[: len(node.outputs)]]
+    return definition
+
+
 def _note_types(types: dict[str, Any], argument: Argument, values: Sequence[Value]) -> None:
     if argument.number == "*":
         types[argument.kind] = [value.aval.dtype for value in values]
@@ -523,7 +458,6 @@ def read(
 def _read(
     op: str, row: Row, name: str, inputs: Sequence[Aval], attrs: Mapping[str, Any]
 ) -> tuple[tuple[int, ...], dict[str, Any]]:
-
     signature = signatures()[op]
     taken: list[int] = []
     placed: dict[int, int] = {}

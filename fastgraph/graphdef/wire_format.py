@@ -1,16 +1,17 @@
 """The wire format of messages, written and read.
 
-Rule: a Message serializes as the protocol buffer of the same fields does; where the tensorboard package is there, it is
-made into one.
+Rule: a Message serializes as the protocol buffer of the same fields does.
 """
 
 from __future__ import annotations
 
-import functools
 import struct
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from fastgraph.graphdef.messages import KINDS, Enum, Field, Later, Message
+from fastgraph.graphdef.message_types import FIELDS, KINDS, Enum, Field, Later
+
+if TYPE_CHECKING:
+    from fastgraph.graphdef.messages import Message
 
 _ONE_BYTE = [bytes([number]) for number in range(128)]
 
@@ -48,7 +49,7 @@ _WIRE = {"float": 5, "double": 1}
 
 
 def _written(number: int, kind: str, value: Any) -> bytes:
-    if kind in KINDS:
+    if kind in FIELDS:
         return field(number, value if type(value) is bytes else serialized(value))
     if kind in ("text", "bytes"):
         return field(number, value.encode() if isinstance(value, str) else bytes(value))
@@ -71,7 +72,7 @@ def serialized(message: Message) -> bytes:
             parts += [field(number, _written(1, key, each) + _written(2, kind, value[each])) for each in sorted(value)]
         elif not repeated:
             parts.append(_written(number, kind, value))
-        elif kind in KINDS or kind in ("text", "bytes"):
+        elif kind in FIELDS or kind in ("text", "bytes"):
             parts += [_written(number, kind, item) for item in value]
         else:
             parts.append(field(number, b"".join([_scalar_bytes(kind, item) for item in value])))
@@ -110,8 +111,8 @@ def _number(kind: str, wire: int, content: bytes, at: int) -> tuple[Any, int]:
 
 
 _UINT64 = (1 << 64) - 1
-_BY_LENGTH = {"text", "bytes", *KINDS}
-_BY_NUMBER = {kind: {each.number: each for each in made._fields.values()} for kind, made in KINDS.items()}
+_BY_LENGTH = {"text", "bytes", *FIELDS}
+_BY_NUMBER = {kind: {each.number: each for each in fields} for kind, fields in FIELDS.items()}
 
 
 def parsed(content: bytes, kind: str = "GraphDef") -> Message:
@@ -162,7 +163,7 @@ def _take(fields: dict[str, Any], found: Field, part: bytes) -> None:
         value = part.decode()
     elif kind == "bytes":
         value = part
-    elif kind in KINDS:
+    elif kind in FIELDS:
         value = parsed(part, kind)
     elif not repeated:
         raise ValueError(f"the number {name} has wire type 2")
@@ -175,7 +176,7 @@ def _take(fields: dict[str, Any], found: Field, part: bytes) -> None:
         return
     if repeated:
         fields.setdefault(name, []).append(value)
-    elif kind in KINDS and name in fields:  # a message may come in pieces
+    elif kind in FIELDS and name in fields:  # a message may come in pieces
         fields[name].MergeFrom(value)
     else:
         fields[name] = value
@@ -207,73 +208,3 @@ def _entry(part: bytes, key_kind: str, value_kind: str) -> tuple[Any, Any]:
     if value is None:
         value = "" if value_kind == "text" else KINDS[value_kind]()
     return key, value
-
-
-def _text(buffer: Any) -> str:
-    """The text of a protocol buffer: a Message's, if a Message has all of its fields."""
-    kind = type(buffer).__name__
-    content = buffer.SerializeToString()
-    message = parsed(content, kind)
-    if len(serialized(message)) == len(content):
-        return str(message)
-    from google.protobuf import text_format
-
-    return str(text_format.MessageToString(buffer))
-
-
-def _pickled(buffer: Any) -> Any:
-    return _unpickled, (type(buffer).__name__, buffer.SerializeToString())
-
-
-def _unpickled(kind: str, content: bytes) -> Any:
-    classes = _protocol_buffers()
-    return parsed(content, kind) if classes is None else classes[kind].FromString(content)
-
-
-@functools.cache
-def _protocol_buffers() -> dict[str, Any] | None:
-    """Protocol buffers by name, made from the descriptors of the tensorboard package; None if it is not there.
-
-    Their text is a Message's: maps by key, where protobuf's `upb` turns them round. They are classes in a pool of their
-    own, for those of the package print as it likes.
-    """
-    try:
-        from google.protobuf import descriptor_pool, message_factory
-        from tensorboard.compat.proto import function_pb2, graph_pb2, node_def_pb2, tensor_pb2, tensor_shape_pb2
-    except ImportError:
-        return None
-    pool = descriptor_pool.DescriptorPool()
-    known: set[str] = set()
-
-    def add(file: Any) -> None:
-        if file.name not in known:
-            known.add(file.name)
-            for each in file.dependencies:
-                add(each)
-            pool.AddSerializedFile(file.serialized_pb)
-
-    found = {}
-    for given in (
-        function_pb2.FunctionDef,
-        graph_pb2.GraphDef,
-        node_def_pb2.NodeDef,
-        tensor_pb2.TensorProto,
-        tensor_shape_pb2.TensorShapeProto,
-    ):
-        add(given.DESCRIPTOR.file)
-        kind: Any = message_factory.GetMessageClass(pool.FindMessageTypeByName(given.DESCRIPTOR.full_name))
-        kind.__str__ = kind.__repr__ = _text
-        kind.__reduce__ = _pickled
-        found[given.__name__] = kind
-    return found
-
-
-def has_protocol_buffers() -> bool:
-    """Whether messages are made into protocol buffers: the tensorboard package is there."""
-    return _protocol_buffers() is not None
-
-
-def as_protocol_buffer(message: Message) -> Any:
-    """Return a message as a protocol buffer if the tensorboard package is there, else as it is."""
-    classes = _protocol_buffers()
-    return message if classes is None else classes[type(message).__name__].FromString(serialized(message))

@@ -96,7 +96,16 @@ def _part(shape: Any, given: dict[str, Any], whole: str = "") -> Any:
 
 
 class Zeros(Initializer):
-    """All 0. Raises ValueError for strings. Source: tf.keras.initializers.Zeros."""
+    """Zeros as what a weight begins with. Source: tf.keras.initializers.Zeros.
+
+    A call takes a shape and a dtype (float32), and raises ValueError for strings.
+
+    Examples:
+        >>> tf.zeros_initializer()([2, 2], tf.int32)
+        <tf.Tensor: shape=(2, 2), dtype=int32, numpy=
+        array([[0, 0],
+               [0, 0]], dtype=int32)>
+    """
 
     def __call__(self, shape: Any, dtype: DTypeLike | None = None, **kwargs: Any) -> Tensor:
         """Return zeros."""

@@ -121,8 +121,24 @@ class Loss:
 class SparseCategoricalCrossentropy(Loss):
     """Cross-entropy of integer labels and scores of the classes. Source: tf.keras.losses.SparseCategoricalCrossentropy.
 
-    `y_true` i[*s] (or [*s, 1]), `y_pred` f[*s, classes]: logits if `from_logits`, else probabilities. Examples labelled
-    `ignore_class` count for nothing.
+    A call takes `y_true` i[*s] (or [*s, 1]) and `y_pred` f[*s, classes].
+
+    Args:
+        from_logits: Whether the scores are logits; else they are probabilities.
+        ignore_class: Examples with this label count for nothing; None: all count.
+        reduction: "none": the examples' losses f[*s]; "sum"; "sum_over_batch_size" or "auto": their mean.
+
+    Raises:
+        ValueError: There is no such reduction.
+        InvalidArgumentError: On a call: a label is no class.
+
+    Examples:
+        >>> logits = tf.constant([[2.0, 2.0], [0.0, 50.0]])
+        >>> loss = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+        >>> round(float(loss([0, 1], logits)), 4)
+        0.3466
+        >>> tf.keras.losses.SparseCategoricalCrossentropy(True, reduction="none")([0, 0], logits).numpy().round(4)
+        array([ 0.6931, 50.    ], dtype=float32)
     """
 
     def __init__(
@@ -261,7 +277,22 @@ def sparse_categorical_crossentropy(
 ) -> Tensor:
     """Return the cross-entropy of each example. i[*s] or [*s, 1], f[*s, classes] -> f[*s].
 
-    Raises: InvalidArgumentError for a label that is no class. Source: tf.keras.losses.sparse_categorical_crossentropy.
+    Args:
+        y_true: The classes: integers, or floats that are whole.
+        y_pred: Probabilities, or with `from_logits` any numbers.
+        from_logits: Whether `tf.nn.softmax` has still to make probabilities of y_pred.
+        axis: Where the classes are.
+        ignore_class: Examples with this label give 0; None: there are none.
+
+    Raises:
+        InvalidArgumentError: A label is no class.
+
+    Examples:
+        >>> loss = tf.keras.losses.sparse_categorical_crossentropy([0, 1], [[1.0, 0.0], [0.5, 0.5]])
+        >>> loss.numpy().round(4)
+        array([0.    , 0.6931], dtype=float32)
+
+    Source: tf.keras.losses.sparse_categorical_crossentropy.
     """
     scores = convert_to_tensor(y_pred)
     if axis not in (-1, (scores.shape.rank or 0) - 1):

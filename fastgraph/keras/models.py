@@ -41,7 +41,24 @@ _LATER = {
 class Model(Layer):
     """A layer made of layers: state them in `__init__`, what they do in `call`. Source: tf.keras.Model.
 
-    Raises NotImplementedError for `inputs` and `outputs`: the functional form is not built yet.
+    Args:
+        args: None: the functional form is not built yet.
+        kwargs: What `tf.keras.layers.Layer` takes: name, trainable, dtype.
+
+    Raises:
+        NotImplementedError: `inputs` and `outputs` are given.
+
+    Examples:
+        >>> class Twice(tf.keras.Model):
+        ...     def __init__(self):
+        ...         super().__init__()
+        ...         self.dense = tf.keras.layers.Dense(3, kernel_initializer="ones")
+        ...
+        ...     def call(self, x):
+        ...         return self.dense(self.dense(x))
+        >>> model = Twice()
+        >>> model(tf.ones([1, 3])).numpy(), len(model.weights)
+        (array([[9., 9., 9.]], dtype=float32), 2)
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -179,7 +196,23 @@ class Sequential(Model):
     """Layers one after another. f[*s] -> f[*t]. Source: tf.keras.Sequential.
 
     With tf.keras.Input, an InputLayer or a layer with an `input_shape` at its head it is built as it is added to, else
-    by its first call. Raises TypeError for what is no layer, ValueError for two layers with one name.
+    by its first call.
+
+    Args:
+        layers: The layers, in order; more can be added with `add`.
+
+    Raises:
+        TypeError: One of them is no layer.
+        ValueError: Two layers have one name.
+
+    Examples:
+        >>> model = tf.keras.Sequential([
+        ...     tf.keras.Input((8,)),
+        ...     tf.keras.layers.Dense(4, activation="relu"),
+        ...     tf.keras.layers.Dense(1),
+        ... ])
+        >>> model(tf.ones([2, 8])).shape, len(model.trainable_variables)
+        (TensorShape([2, 1]), 4)
     """
 
     def __init__(self, layers: Iterable[Any] | Any = None, name: str | None = None) -> None:

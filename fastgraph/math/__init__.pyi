@@ -156,7 +156,17 @@ def is_finite(x: Any, name: str | None = None) -> Tensor:
 def is_inf(x: Any, name: str | None = None) -> Tensor:
     """Whether x is infinite. f[*s] -> bool[*s]. Source: tf.math.is_inf."""
 def is_nan(x: Any, name: str | None = None) -> Tensor:
-    """Whether x is not a number. f[*s] -> bool[*s]. Source: tf.math.is_nan."""
+    """Whether x is not a number. f[*s] -> bool[*s]. Source: tf.math.is_nan.
+
+    Args:
+        x: A floating tensor.
+
+    Raises:
+        InvalidArgumentError: x is of another dtype.
+
+    Examples:
+        >>> tf.math.is_nan([1.0, float("nan"), float("inf")])
+        <tf.Tensor: shape=(3,), dtype=bool, numpy=array([False,  True, False])>"""
 def is_non_decreasing(x: Any, name: builtins.str | None = None) -> Tensor:
     """Whether no element is less than the one before, in row-major order. t[*s] -> bool[].
 
@@ -168,11 +178,45 @@ def is_strictly_increasing(x: Any, name: builtins.str | None = None) -> Tensor:
 def lbeta(x: Any, name: builtins.str | None = None) -> Tensor:
     """log(|Beta|) of the last axis: sum(lgamma(x)) - lgamma(sum(x)). f[*s, n] -> f[*s]. Source: tf.math.lbeta."""
 def lgamma(x: Any, name: str | None = None) -> Tensor:
-    """log(|gamma(x)|); infinite at 0, -1, -2, ... f[*s] -> f[*s]. Source: tf.math.lgamma."""
+    """log(|gamma(x)|); infinite at 0, -1, -2, ... f[*s] -> f[*s]. Source: tf.math.lgamma.
+
+    Args:
+        x: A floating tensor.
+
+    Raises:
+        InvalidArgumentError: x is of another dtype.
+
+    Examples:
+        The gamma function of n is the factorial of n - 1:
+
+        >>> tf.round(tf.exp(tf.math.lgamma([1.0, 4.0, 6.0])))
+        <tf.Tensor: shape=(3,), dtype=float32, numpy=array([  1.,   6., 120.], dtype=float32)>"""
 def log(x: Any, name: str | None = None) -> Tensor:
-    """Natural logarithm; -inf of 0, NaN of negative numbers. f[*s] -> f[*s]. Source: tf.math.log."""
+    """Natural logarithm; -inf of 0, NaN of negative numbers. f[*s] -> f[*s]. Source: tf.math.log.
+
+    Args:
+        x: A tensor of floating or complex numbers.
+
+    Raises:
+        InvalidArgumentError: x is of another dtype: `tf.cast` it first.
+
+    Examples:
+        >>> tf.math.log([1.0, 0.0, -1.0])
+        <tf.Tensor: shape=(3,), dtype=float32, numpy=array([  0., -inf,  nan], dtype=float32)>"""
 def log1p(x: Any, name: str | None = None) -> Tensor:
-    """log(1 + x), precise near 0. f[*s] -> f[*s]. Source: tf.math.log1p."""
+    """log(1 + x), precise near 0. f[*s] -> f[*s]. Source: tf.math.log1p.
+
+    Args:
+        x: A tensor of floating or complex numbers.
+
+    Raises:
+        InvalidArgumentError: x is of another dtype.
+
+    Examples:
+        >>> float(tf.math.log(1.0 + tf.constant(1e-10)))
+        0.0
+        >>> bool(tf.math.log1p(1e-10) == 1e-10)
+        True"""
 def log_sigmoid(x: Any, name: builtins.str | None = None) -> Tensor:
     """log(sigmoid(x)), without overflow. f[*s] -> f[*s]. Source: tf.math.log_sigmoid."""
 def logical_xor(x: Any, y: Any, name: builtins.str | None = 'LogicalXor') -> Tensor:
@@ -200,7 +244,17 @@ def polyval(coeffs: Any, x: Any, name: builtins.str | None = None) -> Tensor:
 def real(input: Any, name: builtins.str | None = None) -> Tensor:
     """Real part; real numbers as they are. c64[*s] -> f32[*s]. Raises: TypeError for others. Source: tf.math.real."""
 def reciprocal(x: Any, name: str | None = None) -> Tensor:
-    """1 / x. f[*s] -> f[*s]. Source: tf.math.reciprocal."""
+    """1 / x. f[*s] -> f[*s]. Source: tf.math.reciprocal.
+
+    Args:
+        x: A tensor of floating or complex numbers.
+
+    Raises:
+        InvalidArgumentError: x is of another dtype.
+
+    Examples:
+        >>> tf.math.reciprocal([4.0, 0.0])
+        <tf.Tensor: shape=(2,), dtype=float32, numpy=array([0.25,  inf], dtype=float32)>"""
 def reciprocal_no_nan(x: Any, name: builtins.str | None = None) -> Tensor:
     """1 / x, and 0 where x is 0. f[*s] -> f[*s]. Source: tf.math.reciprocal_no_nan."""
 def reduce_euclidean_norm(input_tensor: Any, axis: Any = None, keepdims: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
@@ -241,7 +295,18 @@ def sobol_sample(dim: Any, num_results: Any, skip: Any = 0, dtype: Any = ..., na
     Raises: InvalidArgumentError for no dimension, or more than there are direction numbers for. Source: Joe and Kuo
     2008; tf.math.sobol_sample."""
 def squared_difference(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """(x - y) * conj(x - y). t[*s], t[*s] -> t[*s], broadcasting. Source: tf.math.squared_difference."""
+    """(x - y) * conj(x - y). t[*s], t[*s] -> t[*s], broadcasting. Source: tf.math.squared_difference.
+
+    Args:
+        x: A tensor of numbers.
+        y: A tensor of the same dtype.
+
+    Raises:
+        InvalidArgumentError: The dtypes differ, or the shapes do not broadcast.
+
+    Examples:
+        >>> tf.math.squared_difference([1.0, 5.0], 2.0)
+        <tf.Tensor: shape=(2,), dtype=float32, numpy=array([1., 9.], dtype=float32)>"""
 def unsorted_segment_max(data: Any, segment_ids: Any, num_segments: Any, name: builtins.str | None = None) -> Tensor:
     """Greatest of the slices of data with the same id. t[*q, *r], i[*q] -> t[num_segments, *r].
 

@@ -228,10 +228,36 @@ def normalize_moments(counts: Any, mean_ss: Any, variance_ss: Any, shift: Any, n
 def pool(input: Any, window_shape: Any, pooling_type: builtins.str, strides: Any = None, padding: Any = 'VALID', data_format: Any = None, dilations: Any = None, name: builtins.str | None = None) -> Tensor:
     """The maximum ("MAX") or mean ("AVG") of windows over len(window_shape) axes. t[n, *s, c] -> t[n, *o, c].
 
-    With dilations a window takes every d-th element (padding "VALID" only). Raises: ValueError for what does not go
-    together. Source: tf.nn.pool."""
+    Args:
+        input: A tensor with the spatial axes *s between the batch's and the channels'.
+        window_shape: The window's extents, one for each spatial axis.
+        pooling_type: "MAX" or "AVG".
+        strides: How far the window moves along each; None: 1.
+        padding: "VALID": windows inside only; "SAME": as many as there are positions; or explicit pairs.
+        data_format: "NWC", "NHWC", "NDHWC" (None), or with the channels second, "NCHW".
+        dilations: A window takes every d-th element (padding "VALID" only); None: 1.
+
+    Raises:
+        ValueError: These do not go together.
+
+    Examples:
+        >>> signal = tf.constant([1.0, 3.0, 2.0, 5.0])[None, :, None]
+        >>> tf.nn.pool(signal, [2], "MAX", strides=[2])[0, :, 0]
+        <tf.Tensor: shape=(2,), dtype=float32, numpy=array([3., 5.], dtype=float32)>
+
+    Source: tf.nn.pool."""
 def relu(features: Any, name: str | None = None) -> Tensor:
-    """features where positive, else 0; NaN stays. t[*s] -> t[*s]. Source: tf.nn.relu."""
+    """features where positive, else 0; NaN stays. t[*s] -> t[*s]. Source: tf.nn.relu.
+
+    Args:
+        features: A tensor of real numbers.
+
+    Raises:
+        InvalidArgumentError: features are no real numbers.
+
+    Examples:
+        >>> tf.nn.relu([-1.5, 0.0, 2.0])
+        <tf.Tensor: shape=(3,), dtype=float32, numpy=array([0., 0., 2.], dtype=float32)>"""
 def relu6(features: Any, name: str | None = None) -> Tensor:
     """features limited to [0, 6]. t[*s] -> t[*s]. Source: tf.nn.relu6."""
 def scale_regularization_loss(regularization_loss: Any) -> Tensor:
@@ -253,13 +279,36 @@ def silu(features: Any, beta: Any = 1.0) -> Tensor:
 def softmax(logits: Any, axis: Any = None, name: builtins.str | None = None) -> Tensor:
     """exp(logits) / sum(exp(logits)) along `axis` (-1). f[*s] -> f[*s].
 
-    Raises: InvalidArgumentError for integers or an axis out of range. Source: tf.nn.softmax."""
+    Args:
+        logits: Floating, of rank 1 or more.
+        axis: The axis along which the results sum to 1; None: the last.
+
+    Raises:
+        InvalidArgumentError: The dtype is no floating one, or the axis is out of range.
+
+    Examples:
+        >>> tf.nn.softmax([[0.0, 0.0], [0.0, 1000.0]])
+        <tf.Tensor: shape=(2, 2), dtype=float32, numpy=
+        array([[0.5, 0.5],
+               [0. , 1. ]], dtype=float32)>
+
+    Source: tf.nn.softmax."""
 def softmax_cross_entropy_with_logits(labels: Any, logits: Any, axis: Any = -1, name: builtins.str | None = None) -> Tensor:
     """-sum(labels * log(softmax(logits))) along `axis`. f[*s], f[*s] -> f[*r].
 
     Raises: InvalidArgumentError for shapes that do not broadcast. Source: tf.nn.softmax_cross_entropy_with_logits."""
 def softplus(features: Any, name: str | None = None) -> Tensor:
-    """log(1 + exp(features)), without overflow. f[*s] -> f[*s]. Source: tf.math.softplus."""
+    """log(1 + exp(features)), without overflow. f[*s] -> f[*s]. Source: tf.math.softplus.
+
+    Args:
+        features: A floating tensor.
+
+    Raises:
+        InvalidArgumentError: features are of another dtype.
+
+    Examples:
+        >>> tf.math.softplus([-1000.0, 1000.0])
+        <tf.Tensor: shape=(2,), dtype=float32, numpy=array([   0., 1000.], dtype=float32)>"""
 def softsign(features: Any, name: str | None = None) -> Tensor:
     """features / (1 + |features|). f[*s] -> f[*s]. Source: tf.nn.softsign."""
 def space_to_depth(input: Any, block_size: builtins.int, data_format: builtins.str = 'NHWC', name: builtins.str | None = None) -> Tensor:

@@ -36,7 +36,18 @@ from fastgraph.ops.families import Array, elementwise, public
     vjp=dict(features=lambda dy, out: relu_grad(dy, out)),
 )
 def relu(features: Array) -> Any:
-    """features where positive, else 0; NaN stays. t[*s] -> t[*s]. Source: tf.nn.relu."""
+    """features where positive, else 0; NaN stays. t[*s] -> t[*s]. Source: tf.nn.relu.
+
+    Args:
+        features: A tensor of real numbers.
+
+    Raises:
+        InvalidArgumentError: features are no real numbers.
+
+    Examples:
+        >>> tf.nn.relu([-1.5, 0.0, 2.0])
+        <tf.Tensor: shape=(3,), dtype=float32, numpy=array([0., 0., 2.], dtype=float32)>
+    """
     return np.maximum(features, np.zeros((), features.dtype))
 
 
@@ -162,7 +173,18 @@ def selu(features: Array) -> Any:
     vjp=dict(features=lambda dy, features: dy * sigmoid(features)),
 )
 def softplus(features: Array) -> Any:
-    """log(1 + exp(features)), without overflow. f[*s] -> f[*s]. Source: tf.math.softplus."""
+    """log(1 + exp(features)), without overflow. f[*s] -> f[*s]. Source: tf.math.softplus.
+
+    Args:
+        features: A floating tensor.
+
+    Raises:
+        InvalidArgumentError: features are of another dtype.
+
+    Examples:
+        >>> tf.math.softplus([-1000.0, 1000.0])
+        <tf.Tensor: shape=(2,), dtype=float32, numpy=array([   0., 1000.], dtype=float32)>
+    """
     wide = widened(features)
     return (np.log1p(np.exp(-np.abs(wide))) + np.maximum(wide, 0)).astype(features.dtype)
 

@@ -184,8 +184,15 @@ def _integers(value: Tensor, letter: str = "Tidx") -> Tensor:
     return value
 
 
+class UnknownAxis(NotImplementedError):
+    """An axis that only a run knows, given where it must be known while a function is traced."""
+
+    def __init__(self) -> None:
+        super().__init__("An axis must be known while a function is traced; give it as a Python int.")
+
+
 def static_axes(axis: Any, letter: str = "Tidx", hint: bool = True) -> tuple[int, ...] | None:
-    """Axes given as an int, a list of ints or a tensor, as a tuple. NotImplementedError if they are not known now."""
+    """Axes given as an int, a list of ints or a tensor, as a tuple. UnknownAxis if they are not known now."""
     if axis is None:
         return None
     if type(axis) is int:
@@ -193,7 +200,7 @@ def static_axes(axis: Any, letter: str = "Tidx", hint: bool = True) -> tuple[int
     if isinstance(axis, Tensor):
         found = known_value(_integers(axis, letter))
         if found is None:
-            raise NotImplementedError(_UNKNOWN_AXIS)
+            raise UnknownAxis()
         return tuple(_held(int(a)) for a in np.ravel(found))
     if isinstance(axis, np.ndarray) and axis.ndim:
         return static_axes(preferred(axis, int32) if axis.dtype.kind == "f" else as_tensor(axis), letter)
@@ -211,9 +218,6 @@ def _listed(numbers: Any) -> Any:
     return as_tensor(numbers, None if len(numbers) else "int32")
 
 
-_UNKNOWN_AXIS = "An axis must be known while a function is traced; give it as a Python int."
-
-
 def known_axes(axis: Any, letter: str = "Tidx", hint: bool = True) -> tuple[int, ...]:
     """`static_axes` of an argument that must be given."""
     found = static_axes(axis, letter, hint)
@@ -223,12 +227,12 @@ def known_axes(axis: Any, letter: str = "Tidx", hint: bool = True) -> tuple[int,
 
 
 def known_axis(axis: Any, no_scalar: str = "", letter: str = "Tidx", hint: bool = True) -> int:
-    """`static_int` of an axis, which must be given. Raises: NotImplementedError if it is not known now."""
+    """`static_int` of an axis, which must be given. Raises: UnknownAxis if it is not known now."""
     if axis is None:
         raise unsupported(None)
     found = static_int(axis, no_scalar, letter, hint)
     if found is None:
-        raise NotImplementedError(_UNKNOWN_AXIS)
+        raise UnknownAxis()
     return found
 
 
@@ -328,11 +332,11 @@ def stack_scalars(values: Any, dtype: DType) -> Any:
 
 def index_vector(shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
     """A static shape as the array that stands for it as an input."""
+    narrow = not len(shape) or (max(shape) < 2**31 and min(shape) >= -(2**31))
     try:
-        array = np.array(shape, np.int64)
+        return np.array(shape, np.int32 if narrow else np.int64)
     except OverflowError:
         raise ValueError(INT_RANGE) from None
-    return array.astype(np.int32) if not len(shape) or (array.max() < 2**31 and array.min() >= -(2**31)) else array
 
 
 def named(name: str | None, function: Callable[..., Any], *inputs: Any, **attrs: Any) -> Any:

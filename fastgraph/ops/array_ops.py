@@ -14,7 +14,7 @@ import numpy as np
 
 from fastgraph.core.base.dtype import DType, as_dtype, bool_, int32, int64
 from fastgraph.core.base.shapes import Aval, TensorShape
-from fastgraph.core.conversion import convert_to_tensor
+from fastgraph.core.conversion import convert_to_tensor, has_tensor
 from fastgraph.core.op_errors import message_name, misfit
 from fastgraph.core.tape.indexed_slices import IndexedSlices
 from fastgraph.core.tensor import Tensor, convert, current_trace
@@ -37,6 +37,7 @@ from fastgraph.ops.elementwise import (
 )
 from fastgraph.ops.families import Array, Dims, custom, invalid, movement, public, shape_text
 from fastgraph.ops.gathering import gather_p, slice_grad
+from fastgraph.ops.late_calls import late
 from fastgraph.ops.matmul import extents_of, product_of
 from fastgraph.ops.movement import expand_dims, reshape, shape, size, transpose_p
 from fastgraph.ops.nn_ops import add_n
@@ -388,10 +389,9 @@ def depth_to_space(input: Any, block_size: int, data_format: str = "NHWC", name:
     return reshape(moved, [e[0], e[1] // square, e[2] * block_size, e[3] * block_size], name=name)
 
 
-def _rank(x: Any) -> int:
-    if x.shape.rank is None:
-        raise NotImplementedError("this op needs a tensor of known rank")
-    return int(x.shape.rank)
+def _known(*values: Any) -> bool:
+    """Whether arguments of integers are known now, as all are that are no tensors."""
+    return not any(has_tensor(v) and known_value(preferred(v, int32)) is None for v in values)
 
 
 def _numbers(values: Any, what: str) -> Array:
@@ -417,8 +417,8 @@ def _sides(values: Any, k: int, x: Any, what: str) -> list[list[int]]:
     pairs = _numbers(values, what)
     if pairs.shape != (k, 2):
         raise invalid(f"{what} should have shape [{k}, 2] instead of {shape_text(pairs.shape)}")
-    if _rank(x) < k + 1:
-        raise invalid(f"input rank should be >= {k + 1} instead of {_rank(x)}")
+    if len(x.shape) < k + 1:
+        raise invalid(f"input rank should be >= {k + 1} instead of {len(x.shape)}")
     sides = [[whole(n, what) for n in pair] for pair in pairs.tolist()]
     if any(n < 0 for pair in sides for n in pair):
         raise invalid(f"{what} must be non-negative, got {sides}")
@@ -431,8 +431,11 @@ def space_to_batch(input: Any, block_shape: Any, paddings: Any, name: str | None
 
     Raises: InvalidArgumentError for extents that the block does not divide. Source: tf.space_to_batch.
     """
-    x, block = as_tensor(input), _block(block_shape)
-    k, rank = len(block), _rank(x)
+    x = as_tensor(input)
+    if x.shape.rank is None or not _known(block_shape, paddings):
+        return late(space_to_batch, [x, preferred(block_shape, int32), preferred(paddings, int32)], x.dtype, name=name)
+    block = _block(block_shape)
+    k, rank = len(block), len(x.shape)
     sides = _sides(paddings, k, x, "paddings")
     x = pad(x, [[0, 0], *sides, *[[0, 0]] * (rank - k - 1)])
     e = extents_of(x)
@@ -452,8 +455,11 @@ def batch_to_space(input: Any, block_shape: Any, crops: Any, name: str | None = 
     t[n * prod(block), *m, *r] -> t[n, *m * block - crops, *r]. A Python number is the block of two axes.
     Raises: InvalidArgumentError for a batch that the block does not divide. Source: tf.batch_to_space.
     """
-    x, block = as_tensor(input), _block([block_shape] * 2 if isinstance(block_shape, int) else block_shape)
-    k, rank = len(block), _rank(x)
+    x, block_shape = as_tensor(input), [block_shape] * 2 if isinstance(block_shape, int) else block_shape
+    if x.shape.rank is None or not _known(block_shape, crops):
+        return late(batch_to_space, [x, preferred(block_shape, int32), preferred(crops, int32)], x.dtype, name=name)
+    block = _block(block_shape)
+    k, rank = len(block), len(x.shape)
     sides = _sides(crops, k, x, "crops")
     e, total = extents_of(x), math.prod(block)
     if isinstance(e[0], int) and e[0] % total:
@@ -497,7 +503,9 @@ def reverse_sequence(
     lengths = cast(lengths, int32)
     if lengths.shape.rank not in (None, 1):
         raise invalid(f"seq_lens input must be 1-dim, not {lengths.shape.rank}")
-    rank = _rank(x)
+    if x.shape.rank is None:
+        return late(lambda t, n: reverse_sequence(t, n, seq_axis, batch_axis), [x, lengths], x.dtype, name=name)
+    rank = len(x.shape)
     seq, batch = (_axis_of(axis, rank, what) for axis, what in ((seq_axis, "seq_dim"), (batch_axis, "batch_dim")))
     if seq == batch:
         raise invalid(f"batch_dim == seq_dim == {seq}")

@@ -70,7 +70,18 @@ def logical_not(x: Array) -> Any:
 
 @elementwise("math.is_nan", op="IsNan", expr="isnan(x)", dtypes="floating", out="bool")
 def is_nan(x: Array) -> Any:
-    """Whether x is not a number. f[*s] -> bool[*s]. Source: tf.math.is_nan."""
+    """Whether x is not a number. f[*s] -> bool[*s]. Source: tf.math.is_nan.
+
+    Args:
+        x: A floating tensor.
+
+    Raises:
+        InvalidArgumentError: x is of another dtype.
+
+    Examples:
+        >>> tf.math.is_nan([1.0, float("nan"), float("inf")])
+        <tf.Tensor: shape=(3,), dtype=bool, numpy=array([False,  True, False])>
+    """
     return np.isnan(x)
 
 
@@ -135,7 +146,23 @@ _EQUAL = equal_p.primitive  # type: ignore[attr-defined]
 
 @public("equal", "math.equal")
 def equal(x: Any, y: Any, name: str | None = None) -> Any:
-    """Whether x == y. t[*s], t[*s] -> bool[*s], broadcasting. Source: tf.equal."""
+    """Whether x == y. t[*s], t[*s] -> bool[*s], broadcasting. Source: tf.equal.
+
+    Args:
+        x: A tensor of any dtype.
+        y: A tensor of the same dtype.
+
+    Raises:
+        InvalidArgumentError: The dtypes differ, or the shapes do not broadcast.
+
+    Examples:
+        >>> tf.equal([1, 2, 3], 2)
+        <tf.Tensor: shape=(3,), dtype=bool, numpy=array([False,  True, False])>
+        >>> tf.equal([1, 2], [1, 2, 3])
+        Traceback (most recent call last):
+            ...
+        fastgraph.errors.InvalidArgumentError: ...Incompatible shapes: [2] vs. [3]...
+    """
     return bind(_EQUAL, (x, y), {}) if name is None else named(name, equal_p, x, y)
 
 

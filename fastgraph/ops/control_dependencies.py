@@ -59,8 +59,22 @@ class control_dependencies:
     """A context in which ops run after those given. Source: tf.control_dependencies.
 
     Ops with effects run in program order in any case, and what has no effect cannot be seen to run; so the context
-    checks what it is given and notes it in the graph. Raises TypeError for what is no tensor, operation, Variable or
-    callable.
+    checks what it is given and notes it in the graph.
+
+    Args:
+        control_inputs: A list of tensors, operations, Variables or, run when it is entered, callables; None: no more.
+
+    Raises:
+        TypeError: One of them is something else.
+
+    Examples:
+        >>> count = tf.Variable(0)
+        >>> @tf.function
+        ... def next_number():
+        ...     with tf.control_dependencies([count.assign_add(1)]):
+        ...         return tf.identity(count)
+        >>> [int(next_number()) for _ in range(3)]
+        [1, 2, 3]
     """
 
     def __init__(self, control_inputs: Any) -> None:

@@ -18,7 +18,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from fastgraph.core.native import convolutions as blocks
 from fastgraph.ops.families import Array
 from fastgraph.ops.precise_sums import is_half
-from fastgraph.ops.window_arguments import Padding, along, inner, out_extents, pad_extents, padded, taps
+from fastgraph.ops.window_arguments import Padding, extents_and_pads, inner, out_extents, padded, taps
 
 #: Numbers of a slab: a few hundred rows of most windows, which the second cache holds.
 SLAB = 1 << 18
@@ -26,34 +26,23 @@ SLAB = 1 << 18
 
 def forward(x: Array, filter: Array, strides: Any, padding: Padding, dilations: Any) -> Any:
     """The convolution [batch, *out, f]."""
-    out, pads = _out_and_pads(x.shape, filter.shape, strides, padding, dilations)
+    out, pads = extents_and_pads(x.shape, filter.shape, strides, padding, dilations)
     found = blocks.forward(x, filter, out, strides, pads, dilations) if filter.size else None  # of no features
     return found if found is not None else forward_by_numpy(x, filter, strides, padding, dilations)
 
 
 def input_gradient(dims: tuple[int, ...], filter: Array, dy: Array, strides: Any, padding: Any, dilations: Any) -> Any:
     """What the elements of an input of shape `dims` get of dy, which lies like the result."""
-    _, pads = _out_and_pads(dims, filter.shape, strides, padding, dilations)
+    _, pads = extents_and_pads(dims, filter.shape, strides, padding, dilations)
     found = blocks.input_gradient(dims, filter, dy, strides, pads, dilations) if filter.size else None
     return found if found is not None else input_gradient_by_numpy(dims, filter, dy, strides, padding, dilations)
 
 
 def filter_gradient(x: Array, dims: tuple[int, ...], dy: Array, strides: Any, padding: Any, dilations: Any) -> Any:
     """What the elements of a filter of shape `dims` get of dy, which lies like the result."""
-    _, pads = _out_and_pads(x.shape, dims, strides, padding, dilations)
+    _, pads = extents_and_pads(x.shape, dims, strides, padding, dilations)
     found = blocks.filter_gradient(x, dims, dy, strides, pads, dilations) if 0 not in dims else None
     return found if found is not None else filter_gradient_by_numpy(x, dims, dy, strides, padding, dilations)
-
-
-def _out_and_pads(x: Sequence[int], filter: Sequence[int], strides: Any, padding: Padding, dilations: Any) -> Any:
-    """The extents of a result, and how far windows reach over each axis, before and after it."""
-    window = filter[:-2]
-    out = out_extents(x[1:-1], window, strides, padding, dilations)
-    pads = [
-        pad_extents(n, m, k, s, d, along(padding, i))
-        for i, (n, m, k, s, d) in enumerate(zip(x[1:-1], out, window, strides, dilations, strict=True))
-    ]
-    return out, pads
 
 
 def forward_by_numpy(x: Array, filter: Array, strides: Any, padding: Padding, dilations: Any) -> Any:
@@ -71,10 +60,7 @@ def input_gradient_by_numpy(
     window, c = filter.shape[:-2], dims[-1]
     groups = c // filter.shape[-2]
     w, g = _wide(filter, dy)
-    pads = [
-        pad_extents(n, m, k, s, d, along(padding, i))
-        for i, (n, m, k, s, d) in enumerate(zip(dims[1:-1], dy.shape[1:-1], window, strides, dilations, strict=True))
-    ]
+    _, pads = extents_and_pads(dims, filter.shape, strides, padding, dilations)
     ends = [((k - 1) * d - a, (k - 1) * d - b) for k, d, (a, b) in zip(window, dilations, pads, strict=True)]
     if groups == 1 and set(strides) == {1} and filter.shape[-1] <= 2 * c and min(map(min, ends)) >= 0 and dy.size:
         # Every element is in as many windows as a window has elements: the same sum with the window turned round.

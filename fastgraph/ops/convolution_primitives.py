@@ -20,7 +20,16 @@ from fastgraph.ops.arguments import index_vector
 from fastgraph.ops.convolution_numpy import filter_gradient, forward, input_gradient
 from fastgraph.ops.families import Array, Dims, accumulator, contraction, invalid, is_one, shape_text
 from fastgraph.ops.movement import shape_of_value
-from fastgraph.ops.window_arguments import Padding, along, before, clamped, conjunction, infer_extents, out_extents
+from fastgraph.ops.window_arguments import (
+    Padding,
+    along,
+    before,
+    clamped,
+    conjunction,
+    extents_and_pads,
+    infer_extents,
+    out_extents,
+)
 
 # ---- inference ------------------------------------------------------------------------------------------------------
 
@@ -132,7 +141,7 @@ def _checked_gradient(
     if filter[-2] == 0 or x[-1] % filter[-2]:
         raise invalid("input depth must be evenly divisible by filter depth")
     _check("", x, filter, rank)
-    out = out_extents(x[1:-1], filter[:-2], strides, padding, dilations)
+    out, _ = extents_and_pads(x, filter, strides, padding, dilations)
     for i, (wanted, found) in enumerate(zip(out, dy.shape[1:-1], strict=True)):
         if wanted != found:
             raise invalid(

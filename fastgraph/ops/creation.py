@@ -21,6 +21,7 @@ from fastgraph.errors import InvalidArgumentError, ResourceExhaustedError
 from fastgraph.ops.arguments import as_tensor, extents, index_vector, named, no_layout, static_int, whole
 from fastgraph.ops.elementwise import cast, identity, maximum, select
 from fastgraph.ops.families import Array, body_of, canonical_axis, custom, invalid, movement, public, shape_text
+from fastgraph.ops.late_calls import late
 from fastgraph.ops.movement import broadcast_to, reshape, shape, shape_of_value, transpose_p
 from fastgraph.ops.precise_sums import is_half
 from fastgraph.ops.reduction import reduce_sum
@@ -116,7 +117,20 @@ def fill_dynamic(value: Array, shape: Array) -> Any:
 def fill(dims: Any, value: Any, name: str | None = None) -> Any:
     """A tensor of shape `dims` with the scalar `value` everywhere. t[] -> t[*dims].
 
-    Raises: InvalidArgumentError for a negative extent or too many elements. Source: tf.fill.
+    Args:
+        dims: The extents: a list of ints or an integer tensor.
+        value: A scalar of any dtype.
+
+    Raises:
+        InvalidArgumentError: An extent is negative, there are too many elements, or the value is no scalar.
+
+    Examples:
+        >>> tf.fill([2, 2], 7)
+        <tf.Tensor: shape=(2, 2), dtype=int32, numpy=
+        array([[7, 7],
+               [7, 7]], dtype=int32)>
+
+    Source: tf.fill.
     """
     size = extents(dims, "Fill.index_type")
     if size.static is not None:
@@ -165,7 +179,22 @@ def _filled_or_raise(dims: tuple[int, ...]) -> tuple[int, ...]:
 def zeros(shape: Any, dtype: Any = float32, name: str | None = None, layout: Any = None) -> Any:
     """Zeros of `shape` ("" for strings). -> dtype[*shape].
 
-    Raises: InvalidArgumentError for a negative extent or too many elements. Source: tf.zeros.
+    Args:
+        shape: The extents: a list of ints, a TensorShape, or an integer tensor.
+        dtype: Any dtype.
+        layout: None; others are refused.
+
+    Raises:
+        InvalidArgumentError: An extent is negative, or there are too many elements.
+
+    Examples:
+        >>> tf.zeros([3], tf.int32)
+        <tf.Tensor: shape=(3,), dtype=int32, numpy=array([0, 0, 0], dtype=int32)>
+        >>> x = tf.ones([2, 5])
+        >>> tf.zeros(tf.shape(x)[:1])
+        <tf.Tensor: shape=(2,), dtype=float32, numpy=array([0., 0.], dtype=float32)>
+
+    Source: tf.zeros.
     """
     if layout is not None:
         raise no_layout(layout)
@@ -177,7 +206,24 @@ def zeros(shape: Any, dtype: Any = float32, name: str | None = None, layout: Any
 def ones(shape: Any, dtype: Any = float32, name: str | None = None, layout: Any = None) -> Any:
     """Ones of `shape`. -> dtype[*shape].
 
-    Raises: TypeError for strings; InvalidArgumentError for a negative extent. Source: tf.ones.
+    Args:
+        shape: The extents: a list of ints, a TensorShape, or an integer tensor.
+        dtype: A dtype of numbers, or bool.
+        layout: None; others are refused.
+
+    Raises:
+        TypeError: The dtype is a string's.
+        InvalidArgumentError: An extent is negative.
+
+    Examples:
+        >>> tf.ones([2, 3])
+        <tf.Tensor: shape=(2, 3), dtype=float32, numpy=
+        array([[1., 1., 1.],
+               [1., 1., 1.]], dtype=float32)>
+        >>> tf.ones([], tf.int64)
+        <tf.Tensor: shape=(), dtype=int64, numpy=1>
+
+    Source: tf.ones.
     """
     if dtype is not float32 and as_dtype(dtype) is string:
         raise TypeError("Cannot convert 1 to EagerTensor of dtype string")
@@ -286,8 +332,24 @@ _RANGE_ORDER = ("int32", "int64", "float32", "float64")
 def range_(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str | None = "range") -> Any:
     """start (0), start + delta, ... up to but without limit. t[], t[], t[] -> t[n].
 
-    The dtype is the widest of the arguments', in the order int32, int64, float32, float64.
-    Raises: InvalidArgumentError for a delta of 0 or of the wrong sign. Source: tf.range.
+    Args:
+        start: The first number; of one argument alone: the limit.
+        limit: What the numbers stay below, or above if delta is negative.
+        delta: From each number to the next.
+        dtype: The result's; None: the widest of the arguments', in the order int32, int64, float32, float64.
+
+    Raises:
+        InvalidArgumentError: delta is 0 or of the wrong sign.
+
+    Examples:
+        >>> tf.range(4)
+        <tf.Tensor: shape=(4,), dtype=int32, numpy=array([0, 1, 2, 3], dtype=int32)>
+        >>> tf.range(10, 4, -2)
+        <tf.Tensor: shape=(3,), dtype=int32, numpy=array([10,  8,  6], dtype=int32)>
+        >>> tf.range(0, 1, 0.25)
+        <tf.Tensor: shape=(4,), dtype=float32, numpy=array([0.  , 0.25, 0.5 , 0.75], dtype=float32)>
+
+    Source: tf.range.
     """
     if limit is None:
         start, limit = 0, start
@@ -332,8 +394,25 @@ def _scalar(x: Any, dtype: DType | None) -> Tensor:
 def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: Any = 0) -> Any:
     """num numbers from start to stop, evenly spaced, along a new axis. t[*s], t[*s] -> t[*s with num].
 
-    Integers of up to 16 bits give float32, wider ones float64. start and stop broadcast.
-    Raises: ValueError if they differ in dtype. Source: tf.linspace.
+    Args:
+        start: The first. Integers of up to 16 bits give float32, wider ones float64.
+        stop: The last; start and stop broadcast.
+        num: How many.
+        axis: Where the new axis stands.
+
+    Raises:
+        ValueError: start and stop differ in dtype.
+
+    Examples:
+        >>> tf.linspace(0.0, 1.0, 5)
+        <tf.Tensor: shape=(5,), dtype=float32, numpy=array([0.  , 0.25, 0.5 , 0.75, 1.  ], dtype=float32)>
+        >>> tf.linspace([0.0, 10.0], [1.0, 20.0], 3)
+        <tf.Tensor: shape=(3, 2), dtype=float32, numpy=
+        array([[ 0. , 10. ],
+               [ 0.5, 15. ],
+               [ 1. , 20. ]], dtype=float32)>
+
+    Source: tf.linspace.
     """
     start = as_tensor(start)
     stop = convert(stop, start.dtype)
@@ -345,7 +424,8 @@ def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: Any
     known = number is not None
     number = number if known else num
     if start.shape.rank is None or stop.shape.rank is None:
-        raise NotImplementedError("linspace needs bounds of known rank")
+        many = as_tensor(number)
+        return late(lambda a, b, n: linspace(a, b, n, axis=axis), [start, stop, many], start.dtype, name=name)
     rank = max(start.shape.rank, stop.shape.rank)
     steps = reshape(range_(number), (number, *(1,) * rank))
     gaps = max(number - 1, 1) if known else cast(maximum(number - 1, 1), start.dtype)
@@ -415,7 +495,24 @@ def eye(
 ) -> Any:
     """Ones on the diagonal of zeros, as often as batch_shape says. -> dtype[*batch_shape, rows, columns].
 
-    Raises: InvalidArgumentError for a negative size. Source: tf.eye.
+    Args:
+        num_rows: How many rows.
+        num_columns: How many columns; None: as many as rows.
+        batch_shape: The leading extents; None: there are none.
+        dtype: A dtype of numbers, or bool.
+
+    Raises:
+        InvalidArgumentError: A size is negative.
+
+    Examples:
+        >>> tf.eye(2)
+        <tf.Tensor: shape=(2, 2), dtype=float32, numpy=
+        array([[1., 0.],
+               [0., 1.]], dtype=float32)>
+        >>> tf.eye(2, 3, batch_shape=[5]).shape
+        TensorShape([5, 2, 3])
+
+    Source: tf.eye.
     """
     for n in (num_rows, num_columns):
         if isinstance(n, (float, str)) and not isinstance(n, np.generic):

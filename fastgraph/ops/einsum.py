@@ -18,6 +18,7 @@ from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor
 from fastgraph.ops.elementwise import identity, multiply
 from fastgraph.ops.families import public, shape_text
+from fastgraph.ops.late_calls import late
 from fastgraph.ops.matmul import extents_of, matmul_p, product_of
 from fastgraph.ops.movement import reshape, squeeze_p, transpose_p
 from fastgraph.ops.reduction import sum_p
@@ -308,7 +309,11 @@ def einsum(equation: str, *inputs: Any, **kwargs: Any) -> Any:
     for x in given:
         tensors.append(as_tensor(x, tensors[0].dtype if tensors else None))
     if any(t.shape.rank is None for t in tensors):
-        raise NotImplementedError("einsum needs operands of known rank")
+        made = late(lambda *operands: einsum(equation, *operands), tensors, tensors[0].dtype, name=name)
+        labels = equation.rpartition("->")[2].strip() if isinstance(equation, str) and "->" in equation else "..."
+        if "..." not in labels:
+            made.set_shape([None] * len(labels))
+        return made
     if not isinstance(equation, str):
         raise TypeError(f"An equation must be a string, not {equation!r}")
     operands, result = _parsed(equation, tuple(t.shape.rank for t in tensors))

@@ -39,7 +39,23 @@ def widened(x: Any) -> Any:
     vjp=dict(x=lambda dy: dy, y=lambda dy: dy),
 )
 def add(x: Array, y: Array) -> Any:
-    """Sum of x and y; strings are joined. t[*s], t[*s] -> t[*s], broadcasting. Source: tf.add."""
+    """Sum of x and y; strings are joined. t[*s], t[*s] -> t[*s], broadcasting. Source: tf.add.
+
+    Args:
+        x: A tensor of numbers or strings.
+        y: A tensor of the same dtype.
+
+    Raises:
+        InvalidArgumentError: The dtypes differ, or the shapes do not broadcast.
+
+    Examples:
+        >>> tf.add([[1], [2]], [10, 20])
+        <tf.Tensor: shape=(2, 2), dtype=int32, numpy=
+        array([[11, 21],
+               [12, 22]], dtype=int32)>
+        >>> tf.add("ab", "c")
+        <tf.Tensor: shape=(), dtype=string, numpy=b'abc'>
+    """
     return np.add(x, y)
 
 
@@ -164,7 +180,18 @@ def complex_abs(x: Array) -> Any:
     vjp=dict(x=lambda dy, x: _turned(dy, x) if x.dtype.is_complex else zeros_like_p(x)),
 )
 def sign(x: Array) -> Any:
-    """-1, 0 or 1 with the sign of x; NaN of NaN; x / |x| of complex numbers. t[*s] -> t[*s]. Source: tf.sign."""
+    """-1, 0 or 1 with the sign of x; NaN of NaN; x / |x| of complex numbers. t[*s] -> t[*s]. Source: tf.sign.
+
+    Args:
+        x: A tensor of signed or complex numbers.
+
+    Raises:
+        InvalidArgumentError: x is of another dtype.
+
+    Examples:
+        >>> tf.sign([-3, 0, 5])
+        <tf.Tensor: shape=(3,), dtype=int32, numpy=array([-1,  0,  1], dtype=int32)>
+    """
     return np.sign(x)
 
 
@@ -187,7 +214,18 @@ def _turned(dy: Any, x: Any) -> Any:
     vjp=dict(x=lambda dy, x: dy * (conj(x) * 2)),
 )
 def square(x: Array) -> Any:
-    """x * x. t[*s] -> t[*s]. Source: tf.square."""
+    """x * x. t[*s] -> t[*s]. Source: tf.square.
+
+    Args:
+        x: A tensor of numbers.
+
+    Raises:
+        InvalidArgumentError: x is no number.
+
+    Examples:
+        >>> tf.square([-2, 3])
+        <tf.Tensor: shape=(2,), dtype=int32, numpy=array([4, 9], dtype=int32)>
+    """
     return np.square(x)
 
 
@@ -199,7 +237,19 @@ def square(x: Array) -> Any:
     vjp=dict(x=lambda dy, x, y: dy * (x - y) * 2, y=lambda dy, x, y: dy * (y - x) * 2),
 )
 def squared_difference(x: Array, y: Array) -> Any:
-    """(x - y) * conj(x - y). t[*s], t[*s] -> t[*s], broadcasting. Source: tf.math.squared_difference."""
+    """(x - y) * conj(x - y). t[*s], t[*s] -> t[*s], broadcasting. Source: tf.math.squared_difference.
+
+    Args:
+        x: A tensor of numbers.
+        y: A tensor of the same dtype.
+
+    Raises:
+        InvalidArgumentError: The dtypes differ, or the shapes do not broadcast.
+
+    Examples:
+        >>> tf.math.squared_difference([1.0, 5.0], 2.0)
+        <tf.Tensor: shape=(2,), dtype=float32, numpy=array([1., 9.], dtype=float32)>
+    """
     difference = np.subtract(x, y)
     return difference * np.conj(difference)
 
@@ -224,7 +274,18 @@ def multiply_no_nan_p(x: Array, y: Array) -> Any:
     domain=(0.3, 3),
 )
 def reciprocal(x: Array) -> Any:
-    """1 / x. f[*s] -> f[*s]. Source: tf.math.reciprocal."""
+    """1 / x. f[*s] -> f[*s]. Source: tf.math.reciprocal.
+
+    Args:
+        x: A tensor of floating or complex numbers.
+
+    Raises:
+        InvalidArgumentError: x is of another dtype.
+
+    Examples:
+        >>> tf.math.reciprocal([4.0, 0.0])
+        <tf.Tensor: shape=(2,), dtype=float32, numpy=array([0.25,  inf], dtype=float32)>
+    """
     return np.divide(np.ones((), x.dtype), x)
 
 
@@ -240,7 +301,19 @@ def reciprocal(x: Array) -> Any:
     ),
 )
 def maximum(x: Array, y: Array) -> Any:
-    """The larger of x and y; NaN if either is. t[*s], t[*s] -> t[*s], broadcasting. Source: tf.maximum."""
+    """The larger of x and y; NaN if either is. t[*s], t[*s] -> t[*s], broadcasting. Source: tf.maximum.
+
+    Args:
+        x: A tensor of real numbers.
+        y: A tensor of the same dtype.
+
+    Raises:
+        InvalidArgumentError: The dtypes differ, or the shapes do not broadcast.
+
+    Examples:
+        >>> tf.maximum([1, 5, 3], 2)
+        <tf.Tensor: shape=(3,), dtype=int32, numpy=array([2, 5, 3], dtype=int32)>
+    """
     return np.maximum(x, y)
 
 
@@ -256,7 +329,21 @@ def maximum(x: Array, y: Array) -> Any:
     ),
 )
 def minimum(x: Array, y: Array) -> Any:
-    """The smaller of x and y; NaN if either is. t[*s], t[*s] -> t[*s], broadcasting. Source: tf.minimum."""
+    """The smaller of x and y; NaN if either is. t[*s], t[*s] -> t[*s], broadcasting. Source: tf.minimum.
+
+    Args:
+        x: A tensor of real numbers.
+        y: A tensor of the same dtype.
+
+    Raises:
+        InvalidArgumentError: The dtypes differ, or the shapes do not broadcast.
+
+    Examples:
+        >>> tf.minimum([[1], [5]], [2, 4])
+        <tf.Tensor: shape=(2, 2), dtype=int32, numpy=
+        array([[1, 1],
+               [2, 4]], dtype=int32)>
+    """
     return np.minimum(x, y)
 
 
@@ -285,7 +372,18 @@ def select(condition: Array, x: Array, y: Array) -> Any:
 
 @elementwise("floor", "math.floor", op="Floor", expr="floor(x)", dtypes="floating")
 def floor(x: Array) -> Any:
-    """The greatest whole number not above x. f[*s] -> f[*s]. Source: tf.floor."""
+    """The greatest whole number not above x. f[*s] -> f[*s]. Source: tf.floor.
+
+    Args:
+        x: A floating tensor.
+
+    Raises:
+        InvalidArgumentError: x is of another dtype.
+
+    Examples:
+        >>> tf.floor([1.7, -1.2])
+        <tf.Tensor: shape=(2,), dtype=float32, numpy=array([ 1., -2.], dtype=float32)>
+    """
     return np.floor(x)
 
 
@@ -333,13 +431,34 @@ def ones_like_p(x: Array) -> Any:
 
 @elementwise("identity", op="Identity", expr="input", dtypes="any", vjp=dict(input=lambda dy: dy))
 def identity(input: Array) -> Any:
-    """The input itself. t[*s] -> t[*s]. Source: tf.identity."""
+    """The input itself. t[*s] -> t[*s]. Source: tf.identity.
+
+    Args:
+        input: A tensor; of a Variable, what it holds now.
+
+    Examples:
+        >>> v = tf.Variable(1.0)
+        >>> before = tf.identity(v)
+        >>> v.assign(2.0).numpy(), before.numpy()
+        (np.float32(2.0), np.float32(1.0))
+    """
     return input
 
 
 @elementwise("stop_gradient", op="StopGradient", expr="input", dtypes="any")
 def stop_gradient(input: Array) -> Any:
-    """The input, through which no gradient flows. t[*s] -> t[*s]. Source: tf.stop_gradient."""
+    """The input, through which no gradient flows. t[*s] -> t[*s]. Source: tf.stop_gradient.
+
+    Args:
+        input: A tensor.
+
+    Examples:
+        >>> x = tf.Variable(3.0)
+        >>> with tf.GradientTape() as tape:
+        ...     y = x * tf.stop_gradient(x)
+        >>> float(tape.gradient(y, x))
+        3.0
+    """
     return input
 
 
@@ -477,7 +596,20 @@ _ABS = abs_p.primitive  # type: ignore[attr-defined]
 def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
     """x with elements of `dtype`: floats are cut off to integers, anything but 0 is True. t[*s] -> dtype[*s].
 
-    Raises: UnimplementedError between strings and numbers. Source: tf.cast.
+    Args:
+        x: A tensor, or sparse or indexed parts of one, whose values are cast.
+        dtype: The dtype wanted; one that x has already costs nothing.
+
+    Raises:
+        UnimplementedError: One dtype is a string's, the other is not.
+
+    Examples:
+        >>> tf.cast([1.9, -1.9, 0.0], tf.int32)
+        <tf.Tensor: shape=(3,), dtype=int32, numpy=array([ 1, -1,  0], dtype=int32)>
+        >>> tf.cast([0, 3], tf.bool)
+        <tf.Tensor: shape=(2,), dtype=bool, numpy=array([False,  True])>
+
+    Source: tf.cast.
     """
     if name is None:
         found = quick_cast(x, dtype)
@@ -496,7 +628,20 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
 
 @public("abs", "math.abs")
 def abs(x: Any, name: str | None = None) -> Any:
-    """Absolute value; modulus of complex numbers. t[*s] -> t[*s], c64[*s] -> f32[*s]. Source: tf.abs."""
+    """Absolute value; modulus of complex numbers. t[*s] -> t[*s], c64[*s] -> f32[*s]. Source: tf.abs.
+
+    Args:
+        x: A tensor of signed numbers.
+
+    Raises:
+        InvalidArgumentError: x is no number, or unsigned.
+
+    Examples:
+        >>> tf.abs([-1.5, 2.0])
+        <tf.Tensor: shape=(2,), dtype=float32, numpy=array([1.5, 2. ], dtype=float32)>
+        >>> tf.abs(tf.constant(3 + 4j))
+        <tf.Tensor: shape=(), dtype=float64, numpy=5.0>
+    """
     if not isinstance(x, Tensor):
         x = as_tensor(x)
     if name is None and not x.dtype.is_complex:
@@ -611,7 +756,21 @@ def divide(x: Any, y: Any, name: str | None = None) -> Any:
 def zeros_like(input: Any, dtype: Any = None, name: str | None = None, layout: Any = None) -> Any:
     """Zeros of the shape of input. t[*s] -> t[*s] or dtype[*s].
 
-    Raises: ValueError for a layout. Source: tf.zeros_like.
+    Args:
+        input: Whose shape the result has.
+        dtype: The result's dtype; None: the input's.
+        layout: None.
+
+    Raises:
+        ValueError: There is a layout.
+
+    Examples:
+        >>> tf.zeros_like([[1, 2], [3, 4]], tf.float32)
+        <tf.Tensor: shape=(2, 2), dtype=float32, numpy=
+        array([[0., 0.],
+               [0., 0.]], dtype=float32)>
+
+    Source: tf.zeros_like.
     """
     if layout is not None:
         raise no_layout(layout)
@@ -624,7 +783,19 @@ def zeros_like(input: Any, dtype: Any = None, name: str | None = None, layout: A
 def ones_like(input: Any, dtype: Any = None, name: str | None = None, layout: Any = None) -> Any:
     """Ones of the shape of input. t[*s] -> t[*s] or dtype[*s].
 
-    Raises: ValueError for a layout. Source: tf.ones_like.
+    Args:
+        input: Whose shape the result has.
+        dtype: The result's dtype; None: the input's.
+        layout: None.
+
+    Raises:
+        ValueError: There is a layout.
+
+    Examples:
+        >>> tf.ones_like([0.5, 1.5])
+        <tf.Tensor: shape=(2,), dtype=float32, numpy=array([1., 1.], dtype=float32)>
+
+    Source: tf.ones_like.
     """
     if layout is not None:
         raise no_layout(layout)
@@ -639,7 +810,20 @@ def _cast_constant(x: Any, dtype: Any) -> Any:
 def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Any:
     """t limited to [clip_value_min, clip_value_max]; NaN stays. t[*s] -> t[*s].
 
-    Raises: ValueError for limits that would make it larger. Source: tf.clip_by_value.
+    Args:
+        t: A tensor of real numbers, or IndexedSlices.
+        clip_value_min: The least that stays as it is, of t's dtype; it broadcasts.
+        clip_value_max: The greatest.
+
+    Raises:
+        ValueError: The limits would make it larger.
+        InvalidArgumentError: Dtypes differ, or shapes do not broadcast.
+
+    Examples:
+        >>> tf.clip_by_value([-3.0, 0.5, 7.0], -1.0, 1.0)
+        <tf.Tensor: shape=(3,), dtype=float32, numpy=array([-1. ,  0.5,  1. ], dtype=float32)>
+
+    Source: tf.clip_by_value.
     """
     if isinstance(t, IndexedSlices):
         return t.with_values(clip_by_value(t.values, clip_value_min, clip_value_max, name))

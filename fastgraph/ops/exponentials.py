@@ -27,7 +27,18 @@ from fastgraph.ops.families import Array, elementwise
     domain=(0.1, 4),
 )
 def sqrt(x: Array) -> Any:
-    """Square root; NaN of negative numbers. f[*s] -> f[*s]. Source: tf.sqrt."""
+    """Square root; NaN of negative numbers. f[*s] -> f[*s]. Source: tf.sqrt.
+
+    Args:
+        x: A tensor of floating or complex numbers.
+
+    Raises:
+        InvalidArgumentError: x is of another dtype: `tf.cast` it first.
+
+    Examples:
+        >>> tf.sqrt([4.0, 0.25])
+        <tf.Tensor: shape=(2,), dtype=float32, numpy=array([2. , 0.5], dtype=float32)>
+    """
     return np.sqrt(x)
 
 
@@ -88,7 +99,18 @@ def pow(x: Array, y: Array) -> Any:
     "exp", "math.exp", op="Exp", expr="exp(x)", dtypes="fractional", vjp=dict(x=lambda dy, out: dy * conj(out))
 )
 def exp(x: Array) -> Any:
-    """e to the power of x. f[*s] -> f[*s]. Source: tf.exp."""
+    """e to the power of x. f[*s] -> f[*s]. Source: tf.exp.
+
+    Args:
+        x: A tensor of floating or complex numbers.
+
+    Raises:
+        InvalidArgumentError: x is of another dtype: `tf.cast` it first.
+
+    Examples:
+        >>> tf.exp([0.0, float("-inf"), 100.0])
+        <tf.Tensor: shape=(3,), dtype=float32, numpy=array([ 1.,  0., inf], dtype=float32)>
+    """
     return np.exp(x)
 
 
@@ -96,7 +118,18 @@ def exp(x: Array) -> Any:
     "math.log", op="Log", expr="log(x)", dtypes="fractional", vjp=dict(x=lambda dy, x: dy / conj(x)), domain=(0.2, 4)
 )
 def log(x: Array) -> Any:
-    """Natural logarithm; -inf of 0, NaN of negative numbers. f[*s] -> f[*s]. Source: tf.math.log."""
+    """Natural logarithm; -inf of 0, NaN of negative numbers. f[*s] -> f[*s]. Source: tf.math.log.
+
+    Args:
+        x: A tensor of floating or complex numbers.
+
+    Raises:
+        InvalidArgumentError: x is of another dtype: `tf.cast` it first.
+
+    Examples:
+        >>> tf.math.log([1.0, 0.0, -1.0])
+        <tf.Tensor: shape=(3,), dtype=float32, numpy=array([  0., -inf,  nan], dtype=float32)>
+    """
     return np.log(x)
 
 
@@ -109,7 +142,20 @@ def log(x: Array) -> Any:
     domain=(-0.7, 3),
 )
 def log1p(x: Array) -> Any:
-    """log(1 + x), precise near 0. f[*s] -> f[*s]. Source: tf.math.log1p."""
+    """log(1 + x), precise near 0. f[*s] -> f[*s]. Source: tf.math.log1p.
+
+    Args:
+        x: A tensor of floating or complex numbers.
+
+    Raises:
+        InvalidArgumentError: x is of another dtype.
+
+    Examples:
+        >>> float(tf.math.log(1.0 + tf.constant(1e-10)))
+        0.0
+        >>> bool(tf.math.log1p(1e-10) == 1e-10)
+        True
+    """
     return np.log1p(x)
 
 
@@ -145,7 +191,18 @@ def tanh(x: Array) -> Any:
     vjp=dict(x=lambda dy, out: dy * conj(out * (1 - out))),
 )
 def sigmoid(x: Array) -> Any:
-    """1 / (1 + exp(-x)). f[*s] -> f[*s]. Source: tf.sigmoid."""
+    """1 / (1 + exp(-x)). f[*s] -> f[*s]. Source: tf.sigmoid.
+
+    Args:
+        x: A tensor of floating or complex numbers.
+
+    Raises:
+        InvalidArgumentError: x is of another dtype.
+
+    Examples:
+        >>> tf.sigmoid([0.0, 100.0, -200.0])
+        <tf.Tensor: shape=(3,), dtype=float32, numpy=array([0.5, 1. , 0. ], dtype=float32)>
+    """
     wide = widened(x)
     one = np.ones((), wide.dtype)
     if wide.dtype.kind == "c":
@@ -158,7 +215,18 @@ def sigmoid(x: Array) -> Any:
     "sin", "math.sin", op="Sin", expr="sin(x)", dtypes="fractional", vjp=dict(x=lambda dy, x: dy * conj(cos(x)))
 )
 def sin(x: Array) -> Any:
-    """Sine of x, in radians. f[*s] -> f[*s]. Source: tf.sin."""
+    """Sine of x, in radians. f[*s] -> f[*s]. Source: tf.sin.
+
+    Args:
+        x: A tensor of floating or complex numbers.
+
+    Raises:
+        InvalidArgumentError: x is of another dtype.
+
+    Examples:
+        >>> tf.sin([0.0, np.pi / 2])
+        <tf.Tensor: shape=(2,), dtype=float32, numpy=array([0., 1.], dtype=float32)>
+    """
     return np.sin(x)
 
 

@@ -70,8 +70,23 @@ def _cholesky_grad(dy: Any, out: Any) -> Any:
 def cholesky(input: Array) -> Any:
     """L with L L^H = input, lower triangular; the input's lower triangle is read. t[*b, n, n] -> t[*b, n, n].
 
-    Of a matrix that is not positive definite the lower triangle is NaN. Raises: InvalidArgumentError for what is not
-    square. Source: tf.linalg.cholesky.
+    Of a matrix that is not positive definite the lower triangle is NaN.
+
+    Args:
+        input: Symmetric (Hermitian) positive definite matrices of floating or complex numbers.
+
+    Raises:
+        InvalidArgumentError: They are not square.
+
+    Examples:
+        >>> tf.linalg.cholesky([[4.0, 2.0], [2.0, 5.0]])
+        <tf.Tensor: shape=(2, 2), dtype=float32, numpy=
+        array([[2., 0.],
+               [1., 2.]], dtype=float32)>
+        >>> bool(tf.math.is_nan(tf.linalg.cholesky([[-1.0]]))[0, 0])
+        True
+
+    Source: tf.linalg.cholesky.
     """
     checked(square_shape, input.shape)
     wide = widened(input)

@@ -20,6 +20,7 @@ from fastgraph.ops.arguments import as_tensor, has_dtype, index_vector, known_ax
 from fastgraph.ops.elementwise import cast, maximum, minimum
 from fastgraph.ops.families import Array, canonical_axis, custom, invalid, movement, public
 from fastgraph.ops.joining import stack
+from fastgraph.ops.late_calls import late
 from fastgraph.ops.matmul import extents_of, product_of
 from fastgraph.ops.movement import shape_of_value, transpose_p
 from fastgraph.ops.padding import roll
@@ -420,9 +421,18 @@ def _to_real(x: Any, sizes: list[Any] | None, axes: tuple[int, ...], name: str |
     return named(name, irfft_p, x, length, axes=axes, scaled=True, doubled=True)
 
 
+def _late(transform: Callable[..., Any], x: Any, lengths: Any, dtype: str, name: str | None) -> Any:
+    """A transform of a tensor of unknown rank."""
+    given = [] if lengths is None else [as_tensor(lengths, "int32")]
+    return late(transform, [x, *given], as_dtype(dtype), name=name)
+
+
 def _forward_real(names: tuple[str, ...], count: int, words: str) -> Callable[..., Any]:
     def transform(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Any:
-        return _from_real(_real(input_tensor), _sizes(fft_length, count), tuple(range(-count, 0)), name)
+        x = _real(input_tensor)
+        if x.shape.rank is None:
+            return _late(transform, x, fft_length, "complex64" if x.dtype.name == "float32" else "complex128", name)
+        return _from_real(x, _sizes(fft_length, count), tuple(range(-count, 0)), name)
 
     return _publish(transform, names, words)
 
@@ -432,6 +442,8 @@ def _inverse_real(names: tuple[str, ...], count: int, words: str) -> Callable[..
         x = _preferring(input_tensor, "complex64")
         if not x.dtype.is_complex:
             raise ValueError(f"IRFFT requires tf.complex64 or tf.complex128 inputs, got: {x}")
+        if x.shape.rank is None:
+            return _late(transform, x, fft_length, x.dtype.real_dtype.name, name)
         return _to_real(x, _sizes(fft_length, count), tuple(range(-count, 0)), name)
 
     return _publish(transform, names, words)
@@ -543,6 +555,8 @@ def _axis(axis: int, rank: int) -> int:
 
 def _shift(x: Any, axes: Any, sign: int, name: str | None) -> Any:
     x = as_tensor(x)
+    if x.shape.rank is None:
+        return late(lambda t: _shift(t, axes, sign, None), [x], x.dtype, name=name)
     rank, extents = _rank_of(x), extents_of(x)
     found = tuple(range(rank)) if axes is None else tuple(_axis(a, rank) for a in known_axes(axes))
     for a in found:

@@ -21,6 +21,7 @@ from fastgraph.errors import InvalidArgumentError, ResourceExhaustedError
 from fastgraph.ops.arguments import as_tensor, extents, index_vector, known_axis, named, static_int, whole
 from fastgraph.ops.elementwise import cast, select
 from fastgraph.ops.families import Array, Dims, body_of, canonical_axis, custom, invalid, movement, public, shape_text
+from fastgraph.ops.late_calls import late
 from fastgraph.ops.movement import reshape, shape, shape_of_value, size, transpose_p
 from fastgraph.ops.precise_sums import HALF, is_half
 from fastgraph.ops.runtime_checks import MOST, narrow
@@ -443,7 +444,24 @@ def gather(
 ) -> Any:
     """Slices of params along `axis` at indices. t[*p], i[*q] -> t[*p before axis, *q, *p after axis].
 
-    Raises: InvalidArgumentError for an index out of range. Source: tf.gather.
+    Args:
+        params: The tensor that slices are taken of.
+        indices: int32 or int64, from 0 to the extent of `axis` - 1.
+        validate_indices: Taken and without effect: they always are.
+        axis: The axis of params; None: `batch_dims`.
+        batch_dims: How many leading axes params and indices share: one choice for each of their elements.
+
+    Raises:
+        InvalidArgumentError: An index is out of range, or the leading axes differ.
+
+    Examples:
+        >>> tf.gather([10, 20, 30], [2, 0])
+        <tf.Tensor: shape=(2,), dtype=int32, numpy=array([30, 10], dtype=int32)>
+        >>> scores = tf.constant([[0.1, 0.9], [0.8, 0.2]])
+        >>> tf.gather(scores, [1, 0], batch_dims=1)
+        <tf.Tensor: shape=(2,), dtype=float32, numpy=array([0.9, 0.8], dtype=float32)>
+
+    Source: tf.gather.
     """
     batch_dims = batch_dims if type(batch_dims) is int else whole(batch_dims, "batch_dims")
     if axis is None and batch_dims < 0 and (hasattr(params, "row_splits") or hasattr(indices, "row_splits")):
@@ -580,8 +598,26 @@ def one_hot(
 ) -> Any:
     """on_value (1) at the index, off_value (0) elsewhere, along a new axis of size depth. i[*s] -> t[*s with depth].
 
-    An index out of range gives off_value everywhere.
-    Raises: InvalidArgumentError for a negative depth; TypeError if the values' dtypes differ. Source: tf.one_hot.
+    Args:
+        indices: Integers; one that is out of range gives off_value everywhere.
+        depth: The size of the new axis.
+        on_value: None: 1.
+        off_value: None: 0.
+        axis: Where the new axis stands; None: last.
+        dtype: The result's; None: that of the values, or float32.
+
+    Raises:
+        InvalidArgumentError: depth is negative.
+        TypeError: The values' dtypes differ.
+
+    Examples:
+        >>> tf.one_hot([0, 2, 5], depth=3)
+        <tf.Tensor: shape=(3, 3), dtype=float32, numpy=
+        array([[1., 0., 0.],
+               [0., 0., 1.],
+               [0., 0., 0.]], dtype=float32)>
+
+    Source: tf.one_hot.
     """
     if on_value is None and off_value is None and type(depth) is int and name is None and current_trace() is None:
         on, off = _one_and_zero("float32" if dtype is None else as_dtype(dtype).name)
@@ -714,7 +750,7 @@ def boolean_mask(tensor: Any, mask: Any, axis: Any = None, name: str | None = "b
     if start == 0:
         return named(label, mask_p, tensor, mask)
     if rank is None:
-        raise NotImplementedError("boolean_mask along an axis needs a tensor of known rank")
+        return late(lambda t, m: boolean_mask(t, m, start), [tensor, mask], tensor.dtype, name=label)
     covering = tuple(range(start, start + covered))
     order = covering + tuple(i for i in range(rank) if i not in covering)
     chosen = named(label, mask_p, transpose_p(tensor, perm=order), mask)
@@ -730,7 +766,31 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
     """x where condition holds, else y; without x and y: the indices where it holds.
 
     bool[*s], t[*s], t[*s] -> t[*s], broadcasting; t[*s] -> i64[n, rank].
-    Raises: ValueError if only one of x and y is given; InvalidArgumentError for shapes that do not fit.
+
+    Args:
+        condition: bool; without x and y a number is as good: what is not 0 holds.
+        x: What is taken where condition holds.
+        y: What is taken elsewhere, of the same dtype.
+
+    Raises:
+        ValueError: Only one of x and y is given.
+        InvalidArgumentError: The shapes do not broadcast, or the dtypes differ.
+
+    Examples:
+        >>> x = tf.constant([-1.0, 4.0, 9.0])
+        >>> tf.where(x > 0, x, 0.0)
+        <tf.Tensor: shape=(3,), dtype=float32, numpy=array([0., 4., 9.], dtype=float32)>
+        >>> tf.where([[True, False], [False, True]])
+        <tf.Tensor: shape=(2, 2), dtype=int64, numpy=
+        array([[0, 0],
+               [1, 1]])>
+
+        Both branches count in a gradient, so a NaN in the one not taken spoils it: make what is computed safe, too.
+
+        >>> safe = tf.where(x > 0, x, 1.0)
+        >>> tf.where(x > 0, tf.sqrt(safe), 0.0)
+        <tf.Tensor: shape=(3,), dtype=float32, numpy=array([0., 2., 3.], dtype=float32)>
+
     Source: tf.where.
     """
     if x is None and y is None:

@@ -15,7 +15,7 @@ from fastgraph.core.base.shapes import Aval
 from fastgraph.core.op_errors import misfit
 from fastgraph.core.tensor import EagerTensor, Tensor, bind, current_trace, equal_parts
 from fastgraph.errors import InvalidArgumentError
-from fastgraph.ops.arguments import as_tensor, extents, named, static_int, whole
+from fastgraph.ops.arguments import as_tensor, extents, named, preferred, static_int, whole
 from fastgraph.ops.comparison import equal_p
 from fastgraph.ops.creation import range_
 from fastgraph.ops.elementwise import cast, identity, select, zeros_like_p
@@ -31,6 +31,7 @@ from fastgraph.ops.families import (
     shape_text,
 )
 from fastgraph.ops.gathering import dim, slice_tensor
+from fastgraph.ops.late_calls import late
 from fastgraph.ops.movement import reshape, shape
 from fastgraph.ops.reduction import reduce_sum
 from fastgraph.ops.runtime_checks import checked, wide
@@ -162,6 +163,8 @@ def _only(axis: int, rank: Any) -> Any:
 def concat_p(*values: Array, axis: int) -> Any:
     """values one after the other along `axis`. t[*s]... -> t[*r]."""
     try:
+        if axis == -(2**31):  # by which NumPy means all elements of all, in a row
+            raise ValueError
         return np.concatenate(values, axis=axis)
     except ValueError:
         problem = _concat_problem([v.shape for v in values], axis)
@@ -175,7 +178,23 @@ _CONCAT = concat_p.primitive  # type: ignore[attr-defined]
 def concat(values: Any, axis: Any, name: str | None = "concat") -> Any:
     """values one after the other along `axis`. t[*s]... -> t[*r].
 
-    Raises: InvalidArgumentError if the other extents differ. Source: tf.concat.
+    Args:
+        values: A list of tensors of one dtype and rank, equal in all extents but that of `axis`.
+        axis: The axis that grows, from -rank to rank - 1.
+
+    Raises:
+        InvalidArgumentError: The ranks, dtypes or other extents differ, or there is no such axis.
+
+    Examples:
+        >>> tf.concat([[[1, 2]], [[3, 4], [5, 6]]], axis=0)
+        <tf.Tensor: shape=(3, 2), dtype=int32, numpy=
+        array([[1, 2],
+               [3, 4],
+               [5, 6]], dtype=int32)>
+        >>> tf.concat([[[1, 2]], [[3]]], axis=1)
+        <tf.Tensor: shape=(1, 3), dtype=int32, numpy=array([[1, 2, 3]], dtype=int32)>
+
+    Source: tf.concat.
     """
     if not isinstance(values, (list, tuple)):
         if hasattr(values, "__fg_joined__"):  # a list whose length a tensor decides
@@ -184,10 +203,12 @@ def concat(values: Any, axis: Any, name: str | None = "concat") -> Any:
     along = axis
     if type(axis) is not int:
         along = static_int(axis, letter="ConcatV2.Tidx")
-        if np.ndim(axis) > 1:
+        if (isinstance(axis, Tensor) and (axis.shape.rank or 0) > 1) or (
+            not isinstance(axis, Tensor) and np.ndim(axis) > 1
+        ):
             raise invalid(f"axis must be a scalar or a vector of one, not {axis}", "ConcatV2")
     if along is None:
-        raise NotImplementedError("concat needs an axis that is known while a function is traced")
+        return _concat_late(values, axis, name if name != "concat" else None)
     if not values:
         raise ValueError("concat needs at least one tensor")
     if len(values) == 1:
@@ -197,6 +218,16 @@ def concat(values: Any, axis: Any, name: str | None = "concat") -> Any:
     if name == "concat":
         return bind(_CONCAT, tuple(values), {"axis": along})
     return named(name, concat_p, *values, axis=along)
+
+
+def _concat_late(values: Sequence[Any], axis: Any, name: str | None) -> Any:
+    """`concat` along an axis that only a run knows."""
+    dtype = next((x.dtype for x in values if isinstance(x, Tensor)), None)
+    tensors = [as_tensor(x, dtype) for x in values]
+    made = late(lambda at, *rows: concat(rows, at), [axis, *tensors], tensors[0].dtype, name=name)
+    rank = next((x.shape.rank for x in tensors if x.shape.rank is not None), None)
+    made.set_shape(None if rank is None else [None] * rank)
+    return made
 
 
 def _infer_stack(*values: Aval, axis: int) -> Aval:
@@ -274,7 +305,24 @@ _STACK = stack_p.primitive  # type: ignore[attr-defined]
 def stack(values: Any, axis: Any = 0, name: str | None = "stack") -> Any:
     """values along a new axis. t[*s]... -> t[*r].
 
-    Raises: InvalidArgumentError if shapes differ; ValueError for an axis out of range. Source: tf.stack.
+    Args:
+        values: A list of tensors of one shape and dtype.
+        axis: Where the new axis stands in the result, negative from its end.
+
+    Raises:
+        InvalidArgumentError: Shapes or dtypes differ.
+        ValueError: The axis is out of range.
+
+    Examples:
+        >>> x, y = tf.constant([1, 2, 3]), tf.constant([4, 5, 6])
+        >>> tf.stack([x, y])
+        <tf.Tensor: shape=(2, 3), dtype=int32, numpy=
+        array([[1, 2, 3],
+               [4, 5, 6]], dtype=int32)>
+        >>> tf.stack([x, y], axis=-1).shape
+        TensorShape([3, 2])
+
+    Source: tf.stack.
     """
     if isinstance(axis, (EagerTensor, np.ndarray)) and np.size(axis) == 1:
         axis = np.asarray(axis).item()
@@ -379,9 +427,25 @@ def _unsplit(text: str, op: str = "", *shapes: Any) -> Exception:
 
 @public("split")
 def split(value: Any, num_or_size_splits: Any, axis: Any = 0, num: Any = None, name: str | None = "split") -> Any:
-    """value in pieces along `axis`: so many equal ones, or of the sizes given (one may be -1). t[*s] -> list of t[*r].
+    """value in pieces along `axis`: so many equal ones, or of the sizes given. t[*s] -> list of t[*r].
 
-    Raises: InvalidArgumentError (ValueError where a graph is made) if the sizes do not fit. Source: tf.split.
+    Args:
+        value: The tensor.
+        num_or_size_splits: How many pieces, an int; or their sizes, of which one may be -1: what is left.
+        axis: The axis that is cut.
+        num: How many sizes there are, where they are a tensor of unknown length.
+
+    Raises:
+        InvalidArgumentError: The sizes do not fit; ValueError where a graph is made.
+
+    Examples:
+        >>> [piece.numpy() for piece in tf.split([1, 2, 3, 4, 5, 6], 3)]
+        [array([1, 2], dtype=int32), array([3, 4], dtype=int32), array([5, 6], dtype=int32)]
+        >>> left, right = tf.split(tf.zeros([2, 10]), [3, -1], axis=1)
+        >>> left.shape, right.shape
+        (TensorShape([2, 3]), TensorShape([2, 7]))
+
+    Source: tf.split.
     """
     value = as_tensor(value)
     if hasattr(value, "row_splits"):
@@ -401,7 +465,7 @@ def split(value: Any, num_or_size_splits: Any, axis: Any = 0, num: Any = None, n
             return parts
     rank = value.shape.rank
     if rank is None or along is None:
-        raise NotImplementedError("split needs a tensor of known rank and a known axis")
+        return _split_late(value, num_or_size_splits, axis, num, name if name != "split" else None)
     if not -rank <= along < rank:
         raise _unsplit(f"-input rank({-rank}) <= split_dim < input rank ({rank}), but got {along}")
     n = value.shape[along]
@@ -452,6 +516,28 @@ def split(value: Any, num_or_size_splits: Any, axis: Any = 0, num: Any = None, n
                 raise _unsplit(f"Sizes {list(found)} do not fit a dimension of {n}", "SplitV", value.shape)
         sizes = found
     return list(named(name if name != "split" else None, split_p, value, sizes=sizes, axis=along))
+
+
+def _split_late(value: Any, given: Any, axis: Any, num: Any, name: str | None) -> Any:
+    """Pieces of a tensor of unknown rank, or along an axis that is a tensor; their number must be known."""
+    count = given if isinstance(given, int) else num
+    if count is None:
+        given = preferred(given, int32)
+        count = given.shape.num_elements()
+        if count is None:
+            raise ValueError(f"Cannot infer argument `num` from shape {given.shape}")
+    where = [x for x in (given, axis) if isinstance(x, Tensor)]
+
+    def parts(x: Any, *known: Any) -> Any:
+        rest = iter(known)
+        sizes, along = [next(rest) if isinstance(x, Tensor) else x for x in (given, axis)]
+        return split(x, sizes, along, num)
+
+    pieces = late(parts, [value, *where], *[value.dtype] * count, name=name)
+    pieces = pieces if count != 1 else [pieces]
+    for piece in pieces:
+        piece.set_shape(None if value.shape.rank is None else [None] * value.shape.rank)
+    return pieces
 
 
 def _equal_parts(value: Any, n: int, axis: int) -> list[Any]:

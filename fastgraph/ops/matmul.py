@@ -19,6 +19,7 @@ from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, named, static_axes
 from fastgraph.ops.elementwise import cast, conj
 from fastgraph.ops.families import Array, accumulator, broadcast, contraction, invalid, is_one, public, shape_text
+from fastgraph.ops.late_calls import late
 from fastgraph.ops.movement import expand_dims, reshape, shape, squeeze, transpose
 from fastgraph.ops.precise_sums import is_half
 
@@ -169,9 +170,33 @@ def matmul(
 ) -> Any:
     """Product of the matrices in the last two axes; the others are batches and broadcast.
 
-    t[*b, m, k], t[*b, k, n] -> t[*b, m, n]. Operands can be transposed or, with `adjoint`, conjugated as well. bfloat16
-    and float32 give float32; with `output_type` int8 and uint8 give int32, these and bfloat16 bfloat16, and halves what
-    is wider. Raises: InvalidArgumentError for shapes that do not fit. Source: tf.matmul.
+    t[*b, m, k], t[*b, k, n] -> t[*b, m, n].
+
+    Args:
+        a: Matrices of numbers, of rank 2 or more.
+        b: Matrices of the same dtype; bfloat16 beside float32 gives float32.
+        transpose_a, transpose_b: Whether an operand is transposed first.
+        adjoint_a, adjoint_b: Whether it is transposed and conjugated.
+        a_is_sparse, b_is_sparse: Hints for matrices with many zeros.
+        output_type: int32 for int8 and uint8; bfloat16 for these and bfloat16; halves for what is wider. None: a's.
+        grad_a, grad_b: Taken, as TensorFlow does.
+
+    Raises:
+        InvalidArgumentError: The shapes or dtypes do not fit.
+        ValueError: One operand is to be both transposed and adjoint.
+
+    Examples:
+        >>> tf.matmul([[1.0, 2.0]], [[3.0], [4.0]])
+        <tf.Tensor: shape=(1, 1), dtype=float32, numpy=array([[11.]], dtype=float32)>
+        >>> batch = tf.ones([10, 2, 3])
+        >>> tf.matmul(batch, batch, transpose_b=True).shape
+        TensorShape([10, 2, 2])
+        >>> tf.matmul([[1.0, 2.0]], [[3.0, 4.0]])
+        Traceback (most recent call last):
+            ...
+        fastgraph.errors.InvalidArgumentError: ...Matrix size-incompatible: In[0]: [1,2], In[1]: [1,2]...
+
+    Source: tf.matmul.
     """
     if (transpose_a and adjoint_a) or (transpose_b and adjoint_b):
         which = "a" if transpose_a and adjoint_a else "b"
@@ -222,14 +247,30 @@ def matvec(
 
 @public("tensordot", "linalg.tensordot")
 def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Any:
-    """Sum of products over pairs of axes: the last n of a with the first n of b, or the lists given.
+    """Sum of products over pairs of axes. t[*s], t[*q] -> t[*s without axes, *q without axes].
 
-    Raises: ValueError for axes that do not fit. Ranks must be known. Source: tf.tensordot.
+    Args:
+        a: A tensor of numbers.
+        b: A tensor of the same dtype.
+        axes: An int n: the last n of a with the first n of b; or two lists, of a's axes and of b's.
+
+    Raises:
+        ValueError: The axes do not fit.
+        InvalidArgumentError: The extents or dtypes do not.
+
+    Examples:
+        >>> tf.tensordot([1, 2, 3], [4, 5, 6], axes=1)
+        <tf.Tensor: shape=(), dtype=int32, numpy=32>
+        >>> tf.tensordot(tf.ones([2, 3, 4]), tf.ones([4, 3, 5]), axes=[[1, 2], [1, 0]]).shape
+        TensorShape([2, 5])
+
+    Source: tf.tensordot.
     """
     a, b = as_tensor(a), as_tensor(b)
     rank_a, rank_b = a.shape.rank, b.shape.rank
     if rank_a is None or rank_b is None:
-        raise NotImplementedError("tensordot needs tensors of known rank")
+        tensors = [a, b, *([axes] if isinstance(axes, Tensor) else [])]
+        return late(lambda x, y, pairs=axes: tensordot(x, y, pairs), tensors, a.dtype, name=name)
     if isinstance(axes, (int, np.integer)):
         if not 0 <= axes <= builtins.min(rank_a, rank_b):
             if axes < 0:

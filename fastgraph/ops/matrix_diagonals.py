@@ -22,6 +22,7 @@ from fastgraph.ops.creation import range_, zeros
 from fastgraph.ops.elementwise import conj, select, zeros_like
 from fastgraph.ops.families import Array, Dims, invalid, movement, public, shape_text
 from fastgraph.ops.joining import stack, unstack
+from fastgraph.ops.late_calls import late
 from fastgraph.ops.matmul import extents_of, product_of
 from fastgraph.ops.movement import expand_dims_p, reshape, transpose_p
 from fastgraph.ops.reduction import norm, reduce_sum
@@ -475,7 +476,25 @@ def diag_part(
 ) -> Any:
     """The diagonal k of matrices, or the diagonals of a pair k, padded. t[*s, m, n] -> t[*s, (n,) length].
 
-    Raises: InvalidArgumentError for a diagonal that is not there. Source: tf.linalg.diag_part.
+    Args:
+        input: Matrices, of rank 2 or more.
+        k: 0: the main diagonal; above it > 0, below < 0. A pair: all from the lower to the upper.
+        padding_value: What fills diagonals shorter than the longest.
+        align: Where they are filled: the superdiagonals and the subdiagonals at the "RIGHT" or "LEFT".
+
+    Raises:
+        InvalidArgumentError: There is no such diagonal.
+
+    Examples:
+        >>> x = tf.constant([[1, 2, 3], [4, 5, 6], [7, 8, 9]])
+        >>> tf.linalg.diag_part(x)
+        <tf.Tensor: shape=(3,), dtype=int32, numpy=array([1, 5, 9], dtype=int32)>
+        >>> tf.linalg.diag_part(x, k=(0, 1))
+        <tf.Tensor: shape=(2, 3), dtype=int32, numpy=
+        array([[0, 2, 6],
+               [1, 5, 9]], dtype=int32)>
+
+    Source: tf.linalg.diag_part.
     """
     x = as_tensor(input)
     padding = as_tensor(padding_value if not x.dtype.is_bool else bool(padding_value), x.dtype)
@@ -514,12 +533,11 @@ def tensor_diag(diagonal: Any, name: str | None = None) -> Any:
 def tensor_diag_part(input: Any, name: str | None = None) -> Any:
     """The elements whose first and second half of the index agree. t[*s, *s] -> t[*s].
 
-    Raises: InvalidArgumentError for an odd rank or halves that differ; NotImplementedError in a Function for a rank
-    that is not known. Source: tf.linalg.tensor_diag_part.
+    Raises: InvalidArgumentError for an odd rank or halves that differ. Source: tf.linalg.tensor_diag_part.
     """
     x = of_dtypes(as_tensor(input), _TENSOR_DIAGONALS)
     if x.shape.rank is None:
-        raise NotImplementedError("tensor_diag_part must know the rank of its input while a function is traced.")
+        return late(tensor_diag_part, [x], x.dtype, name=name)
     dims = x.shape.as_list()
     half = len(dims) // 2
     if len(dims) % 2 or not dims:

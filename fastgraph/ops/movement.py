@@ -15,7 +15,17 @@ from fastgraph.core.base.dtype import DType, as_dtype, int32, int64
 from fastgraph.core.base.shapes import UNKNOWN, Aval, broadcast_shapes
 from fastgraph.core.tensor import EagerTensor, Tensor, bind, current_trace
 from fastgraph.errors import InvalidArgumentError
-from fastgraph.ops.arguments import as_tensor, extents, index_vector, known_axes, named, static_axes, whole
+from fastgraph.ops.arguments import (
+    UnknownAxis,
+    as_tensor,
+    extents,
+    index_vector,
+    known_axes,
+    named,
+    preferred,
+    static_axes,
+    whole,
+)
 from fastgraph.ops.elementwise import conj
 from fastgraph.ops.families import (
     Array,
@@ -29,6 +39,7 @@ from fastgraph.ops.families import (
     public,
     shape_text,
 )
+from fastgraph.ops.late_calls import late
 from fastgraph.ops.precise_sums import block_sum
 from fastgraph.ops.value_inference import of_elements
 
@@ -189,8 +200,26 @@ _RESHAPE = reshape_p.primitive  # type: ignore[attr-defined]
 def reshape(tensor: Any, shape: Any, name: str | None = None) -> Any:
     """The elements in row-major order in another shape. t[*s] -> t[*shape].
 
-    One extent may be -1: it takes what is left. The shape may be a tensor, or a list with tensors in it.
-    Raises: InvalidArgumentError if the numbers of elements differ. Source: tf.reshape.
+    Args:
+        tensor: Anything with as many elements as `shape` has.
+        shape: A list of ints, which may have tensors in it, or an integer tensor. One extent may be -1: what is left.
+
+    Raises:
+        InvalidArgumentError: The numbers of elements differ.
+
+    Examples:
+        >>> tf.reshape([1, 2, 3, 4, 5, 6], [2, -1])
+        <tf.Tensor: shape=(2, 3), dtype=int32, numpy=
+        array([[1, 2, 3],
+               [4, 5, 6]], dtype=int32)>
+        >>> tf.reshape([[1, 2], [3, 4]], [-1])
+        <tf.Tensor: shape=(4,), dtype=int32, numpy=array([1, 2, 3, 4], dtype=int32)>
+        >>> tf.reshape([1, 2, 3], [2, 2])
+        Traceback (most recent call last):
+            ...
+        fastgraph.errors.InvalidArgumentError: ...Input to reshape is a tensor with 3 values...
+
+    Source: tf.reshape.
     """
     if type(shape) is tuple and name is None and current_trace() is None:
         for n in shape:
@@ -272,16 +301,41 @@ _REVERSED = tuple([tuple(range(rank - 1, -1, -1)) for rank in range(5)])
 def transpose(a: Any, perm: Any = None, conjugate: bool = False, name: str | None = "transpose") -> Any:
     """a with its axes in the order `perm` (None: reversed), complex-conjugated if asked. t[*s] -> t[*permuted].
 
-    Raises: InvalidArgumentError if `perm` is no permutation of the axes. Source: tf.transpose.
+    Args:
+        a: The tensor.
+        perm: For each axis of the result, the axis of a that it is.
+        conjugate: Whether complex numbers are conjugated as well.
+
+    Raises:
+        InvalidArgumentError: `perm` is no permutation of the axes.
+
+    Examples:
+        >>> tf.transpose([[1, 2, 3], [4, 5, 6]])
+        <tf.Tensor: shape=(3, 2), dtype=int32, numpy=
+        array([[1, 4],
+               [2, 5],
+               [3, 6]], dtype=int32)>
+        >>> images = tf.zeros([8, 28, 32, 3])
+        >>> tf.transpose(images, [0, 3, 1, 2]).shape
+        TensorShape([8, 3, 28, 32])
+
+    Source: tf.transpose.
     """
     a = as_tensor(a)
     if perm is None:
         rank = a.ndim if type(a) is EagerTensor else a.shape.rank
         if rank is None:
-            raise NotImplementedError("transpose without perm needs a tensor of known rank")
+            return late(lambda x: transpose(x, conjugate=conjugate), [a], a.dtype, name=name)
         axes = _REVERSED[rank] if rank < len(_REVERSED) else tuple(range(rank - 1, -1, -1))
     else:
-        axes = static_axes(perm, "Tperm")  # type: ignore[assignment]
+        try:
+            axes = static_axes(perm, "Tperm")  # type: ignore[assignment]
+        except UnknownAxis:
+            perm = preferred(perm, int32)
+            made = late(lambda x, order: transpose(x, order, conjugate), [a, perm], a.dtype, name=name)
+            rank = a.shape.rank if perm.shape.rank is None else perm.shape[0]
+            made.set_shape(None if rank is None else [None] * rank)
+            return made
     result = bind(_TRANSPOSE, (a,), {"perm": axes}) if name == "transpose" else named(name, transpose_p, a, perm=axes)
     return conj(result) if conjugate else result
 
@@ -343,9 +397,27 @@ _EXPAND_DIMS = expand_dims_p.primitive  # type: ignore[attr-defined]
 def expand_dims(input: Any, axis: Any, name: str | None = None) -> Any:
     """input with a new axis of size 1 at position `axis`. t[*s] -> t[*s with a one].
 
-    Raises: InvalidArgumentError if there is no such position. Source: tf.expand_dims.
+    Args:
+        input: The tensor.
+        axis: Where the new axis stands in the result; -1: behind all others.
+
+    Raises:
+        InvalidArgumentError: There is no such position.
+
+    Examples:
+        >>> image = tf.zeros([28, 28])
+        >>> tf.expand_dims(image, 0).shape, tf.expand_dims(image, -1).shape
+        (TensorShape([1, 28, 28]), TensorShape([28, 28, 1]))
+
+    Source: tf.expand_dims.
     """
-    axes = (axis,) if type(axis) is int else known_axes(axis, "Tdim")
+    try:
+        axes = (axis,) if type(axis) is int else known_axes(axis, "Tdim")
+    except UnknownAxis:
+        x = as_tensor(input)
+        made = late(expand_dims, [x, axis], x.dtype, name=name)
+        made.set_shape(None if x.shape.rank is None else [None] * (x.shape.rank + 1))
+        return made
     if len(axes) != 1:
         raise invalid("'dim' must be a tensor with a single value", "ExpandDims")
     return (
@@ -422,7 +494,19 @@ def _attr_axes(axis: Any) -> tuple[int, ...]:
 def squeeze(input: Any, axis: Any = None, name: str | None = None) -> Any:
     """input without axes of size 1: all of them, or those of `axis`. t[*s] -> t[*s without ones].
 
-    Raises: InvalidArgumentError if such an axis has another size. Source: tf.squeeze.
+    Args:
+        input: The tensor.
+        axis: An int or a list of them; None: all axes of size 1.
+
+    Raises:
+        InvalidArgumentError: Such an axis has another size.
+
+    Examples:
+        >>> x = tf.zeros([1, 5, 1])
+        >>> tf.squeeze(x).shape, tf.squeeze(x, axis=0).shape
+        (TensorShape([5]), TensorShape([5, 1]))
+
+    Source: tf.squeeze.
     """
     if axis is None and hasattr(type(input), "__fg_bind__") and hasattr(input, "row_splits"):
         raise ValueError("Ragged.squeeze must have an axis argument.")
@@ -521,7 +605,20 @@ def broadcast_to_dynamic(input: Array, shape: Array) -> Any:
 def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Any:
     """input repeated along axes of size 1 and new leading axes to `shape`. t[*s] -> t[*shape].
 
-    Raises: InvalidArgumentError if it cannot be. Source: tf.broadcast_to.
+    Args:
+        input: The tensor.
+        shape: The extents of the result: a list of ints or an integer tensor.
+
+    Raises:
+        InvalidArgumentError: An extent of the input is neither 1 nor that of the result.
+
+    Examples:
+        >>> tf.broadcast_to([[1], [2]], [2, 3])
+        <tf.Tensor: shape=(2, 3), dtype=int32, numpy=
+        array([[1, 1, 1],
+               [2, 2, 2]], dtype=int32)>
+
+    Source: tf.broadcast_to.
     """
     size = extents(shape, "BroadcastTo.Tidx")
     if size.static is not None:
@@ -702,17 +799,50 @@ def size_p(input: Array, *, out_type: DType) -> Any:
     samples=lambda: [((np.zeros(s, np.float32),), {}) for s in ((), (3,), (2, 0, 3))],
 )
 def rank(input: Array) -> Any:
-    """The number of axes of input. t[*s] -> i32[]. Source: tf.rank."""
+    """The number of axes of input. t[*s] -> i32[]. Source: tf.rank.
+
+    Args:
+        input: A tensor.
+
+    Examples:
+        >>> tf.rank([[1, 2, 3]])
+        <tf.Tensor: shape=(), dtype=int32, numpy=2>
+    """
     return np.array(input.ndim, np.int32)
 
 
 @public("shape")
 def shape(input: Any, out_type: Any = None, name: str | None = None) -> Any:
-    """The extents of input at run time. t[*s] -> i32[rank]. Source: tf.shape."""
+    """The extents of input at run time. t[*s] -> i32[rank]. Source: tf.shape.
+
+    `x.shape` is what is known while a graph is made, where an extent may be None; this is what there will be.
+
+    Args:
+        input: A tensor or RaggedTensor.
+        out_type: int32 (None) or int64.
+
+    Examples:
+        >>> @tf.function(input_signature=[tf.TensorSpec([None, 3])])
+        ... def rows(x):
+        ...     print("known:", x.shape)
+        ...     return tf.shape(x)[0]
+        >>> rows(tf.ones([4, 3]))
+        known: (None, 3)
+        <tf.Tensor: shape=(), dtype=int32, numpy=4>
+    """
     return named(name, shape_p, input, out_type=int32 if out_type is None else as_dtype(out_type))
 
 
 @public("size")
 def size(input: Any, out_type: Any = int32, name: str | None = None) -> Any:
-    """The number of elements of input at run time. t[*s] -> i32[]. Source: tf.size."""
+    """The number of elements of input at run time. t[*s] -> i32[]. Source: tf.size.
+
+    Args:
+        input: A tensor.
+        out_type: int32 or int64.
+
+    Examples:
+        >>> tf.size(tf.zeros([2, 3, 4]))
+        <tf.Tensor: shape=(), dtype=int32, numpy=24>
+    """
     return named(name, size_p, input, out_type=as_dtype(out_type))

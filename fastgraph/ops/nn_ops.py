@@ -16,7 +16,7 @@ from fastgraph.core.op_errors import misfit
 from fastgraph.core.tape.indexed_slices import IndexedSlices
 from fastgraph.core.tensor import current_trace
 from fastgraph.errors import InvalidArgumentError
-from fastgraph.ops.arguments import as_tensor, known_axis, named, of_dtypes, word
+from fastgraph.ops.arguments import UnknownAxis, as_tensor, known_axis, named, of_dtypes, word
 from fastgraph.ops.comparison import greater_equal, is_finite
 from fastgraph.ops.elementwise import (
     add,
@@ -36,6 +36,7 @@ from fastgraph.ops.exponentials import exp, log, log1p, sqrt
 from fastgraph.ops.families import Array, broadcast, canonical_axis, custom, invalid, public, shape_text
 from fastgraph.ops.gathering import dim, gather, one_hot_dynamic, one_hot_p
 from fastgraph.ops.joining import concat
+from fastgraph.ops.late_calls import late
 from fastgraph.ops.movement import expand_dims_p, reshape, shape, squeeze_p, transpose_p
 from fastgraph.ops.precise_sums import HALF, block_sum, is_half
 from fastgraph.ops.reduction import max_p, reduce_sum, sum_p
@@ -133,13 +134,20 @@ def _along(primitive: Any, logits: Any, axis: Any, name: str | None) -> Any:
     x = as_tensor(logits)
     if isinstance(axis, (list, tuple)):
         raise TypeError(f"An axis must be one integer. Received: axis={axis}")
-    axis = -1 if axis is None else known_axis(axis, "axis must be a scalar, not")
+    try:
+        axis = -1 if axis is None else known_axis(axis, "axis must be a scalar, not")
+    except UnknownAxis:
+        made = late(lambda rows, at: _along(primitive, rows, at, None), [x, axis], x.dtype, name=name)
+        made.set_shape(x.shape)
+        return made
     rank = x.shape.rank
     if primitive is softmax_p and hasattr(x, "row_splits"):
         rows: Any = x
         return rows._softmax(axis)
-    if axis == -1 or rank is None or axis == rank - 1:
+    if axis == -1 or (rank is not None and axis == rank - 1):
         return named(name, primitive, x)
+    if rank is None:
+        return late(lambda rows: _along(primitive, rows, axis, None), [x], x.dtype, name=name)
     if not -rank <= axis < rank:
         raise invalid(
             f"`dim` must be in the range [{-rank}, {rank}) where {rank} is the number of dimensions in the input. "
@@ -154,7 +162,20 @@ def _along(primitive: Any, logits: Any, axis: Any, name: str | None) -> Any:
 def softmax(logits: Any, axis: Any = None, name: str | None = None) -> Any:
     """exp(logits) / sum(exp(logits)) along `axis` (-1). f[*s] -> f[*s].
 
-    Raises: InvalidArgumentError for integers or an axis out of range. Source: tf.nn.softmax.
+    Args:
+        logits: Floating, of rank 1 or more.
+        axis: The axis along which the results sum to 1; None: the last.
+
+    Raises:
+        InvalidArgumentError: The dtype is no floating one, or the axis is out of range.
+
+    Examples:
+        >>> tf.nn.softmax([[0.0, 0.0], [0.0, 1000.0]])
+        <tf.Tensor: shape=(2, 2), dtype=float32, numpy=
+        array([[0.5, 0.5],
+               [0. , 1. ]], dtype=float32)>
+
+    Source: tf.nn.softmax.
     """
     return _along(softmax_p, logits, axis, name)
 
@@ -364,6 +385,9 @@ def softmax_cross_entropy_with_logits(labels: Any, logits: Any, axis: Any = -1, 
         labels = cast(labels, logits.dtype)
     rank = logits.shape.rank
     axis = known_axis(axis, "axis must be a scalar, not", hint=False)
+    if rank is None and axis != -1:
+        again = lambda x, y: softmax_cross_entropy_with_logits(y, x, axis)
+        return late(again, [logits, labels], logits.dtype, name=name)
     if rank is not None and axis not in (-1, rank - 1):
         at = canonical_axis(axis, rank)
         perm = tuple(i for i in range(rank) if i != at) + (at,)
@@ -454,7 +478,18 @@ def add_n_p(*inputs: Array) -> Any:
 def add_n(inputs: Any, name: str | None = None) -> Any:
     """Sum of tensors of one shape, of anything that gives them one by one. t[*s]... -> t[*s].
 
-    Raises: ValueError for an empty list; InvalidArgumentError if shapes differ. Source: tf.add_n.
+    Args:
+        inputs: Tensors of numbers of one shape and dtype, or IndexedSlices; at least one.
+
+    Raises:
+        ValueError: There is none.
+        InvalidArgumentError: Shapes or dtypes differ.
+
+    Examples:
+        >>> tf.add_n([[1, 2], [10, 20], [100, 200]])
+        <tf.Tensor: shape=(2,), dtype=int32, numpy=array([111, 222], dtype=int32)>
+
+    Source: tf.add_n.
     """
     if not isinstance(inputs, (list, tuple)):
         if hasattr(inputs, "__fg_summed__"):  # a list whose length a tensor decides

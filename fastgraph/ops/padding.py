@@ -16,12 +16,23 @@ from fastgraph.core.base.shapes import Aval
 from fastgraph.core.op_errors import MAX_RANK
 from fastgraph.core.tensor import Tensor, current_trace
 from fastgraph.errors import InvalidArgumentError, ResourceExhaustedError
-from fastgraph.ops.arguments import as_tensor, extents, known_axes, known_value, named, of_dtypes, preferred, word
+from fastgraph.ops.arguments import (
+    UnknownAxis,
+    as_tensor,
+    extents,
+    known_axes,
+    known_value,
+    named,
+    of_dtypes,
+    preferred,
+    word,
+)
 from fastgraph.ops.creation import fill, range_
 from fastgraph.ops.elementwise import cast, maximum, minimum, select
 from fastgraph.ops.families import Array, canonical_axis, invalid, movement, public, shape_text
 from fastgraph.ops.gathering import dim, gather, slice_tensor
 from fastgraph.ops.joining import concat, stack, unstack
+from fastgraph.ops.late_calls import late
 from fastgraph.ops.movement import broadcast_to, expand_dims_p, reshape, shape, squeeze_p
 from fastgraph.ops.reduction import reduce_prod, reduce_sum
 from fastgraph.ops.runtime_assertions import ensure_shape_p
@@ -217,7 +228,25 @@ def mirror_pad_p(input: Array, *, paddings: Paddings, mode: str) -> Any:
 def pad(tensor: Any, paddings: Any, mode: str = "CONSTANT", constant_values: Any = 0, name: str | None = None) -> Any:
     """tensor with paddings[i] elements before and after along axis i: a constant, or itself mirrored. t[*s] -> t[*r].
 
-    Raises: InvalidArgumentError for paddings that do not fit; ValueError for an unknown mode. Source: tf.pad.
+    Args:
+        tensor: The tensor.
+        paddings: i[rank, 2]: for each axis how many before, how many after.
+        mode: "CONSTANT"; "REFLECT": mirrored without the element at the border; "SYMMETRIC": with it.
+        constant_values: The constant, of the tensor's dtype.
+
+    Raises:
+        InvalidArgumentError: The paddings do not fit.
+        ValueError: There is no such mode.
+
+    Examples:
+        >>> tf.pad([1, 2, 3], [[1, 2]])
+        <tf.Tensor: shape=(6,), dtype=int32, numpy=array([0, 1, 2, 3, 0, 0], dtype=int32)>
+        >>> tf.pad([1, 2, 3], [[2, 0]], mode="REFLECT")
+        <tf.Tensor: shape=(5,), dtype=int32, numpy=array([3, 2, 1, 2, 3], dtype=int32)>
+        >>> tf.pad([1, 2, 3], [[2, 0]], mode="SYMMETRIC")
+        <tf.Tensor: shape=(5,), dtype=int32, numpy=array([2, 1, 1, 2, 3], dtype=int32)>
+
+    Source: tf.pad.
     """
     kind = word(mode, "mode").upper()
     if kind not in ("CONSTANT", "REFLECT", "SYMMETRIC"):
@@ -254,7 +283,7 @@ def _padded_by(paddings: Any, x: Any, kind: str, value: Any) -> Any:
     """x padded by amounts that are known only when this runs: axis by axis, by what each place is taken from."""
     rank = x.shape.rank
     if rank is None:
-        raise NotImplementedError("pad with paddings that are a tensor needs a tensor of known rank")
+        return late(lambda t, by, v: pad(t, by, kind, v), [x, paddings, as_tensor(value, x.dtype)], x.dtype)
     paddings, value = ensure_shape_p(paddings, shape=(rank, 2)), as_tensor(value, x.dtype)
     paddings = checked(paddings, 0, 2**63 - 1, "Paddings must be non-negative: {}")
     for axis in range(rank):
@@ -346,7 +375,7 @@ def tile(input: Any, multiples: Any, name: str | None = None) -> Any:
     input = as_tensor(input)
     rank = input.shape.rank
     if rank is None:
-        raise NotImplementedError("tile with multiples known only at run time needs a tensor of known rank")
+        return late(tile, [input, times.tensor], input.dtype, name=name)
     # [n, m] -> [1, n, 1, m] -> [a, n, b, m] -> [a * n, b * m]
     spread = expand_dims_p(input, axes=tuple(range(0, 2 * rank, 2)))
     wide: list[Any] = []
@@ -411,7 +440,13 @@ def reverse(tensor: Any, axis: Any, name: str | None = None) -> Any:
 
     Raises: InvalidArgumentError for an axis out of range or named twice. Source: tf.reverse.
     """
-    axes = known_axes(axis)
+    try:
+        axes = known_axes(axis)
+    except UnknownAxis:
+        x = as_tensor(tensor)
+        made = late(reverse, [x, preferred(axis, int32)], x.dtype, name=name)
+        made.set_shape(x.shape)
+        return made
     rank = 0 if isinstance(axis, (int, np.generic)) else np.ndim(axis) if isinstance(axis, np.ndarray) else _rank(axis)
     if rank != 1:
         raise invalid(f"'dims' must be 1-dimension, not {rank}", "ReverseV2")
@@ -506,6 +541,8 @@ def repeat(input: Any, repeats: Any, axis: Any = None, name: str | None = None) 
         before, after = dims[:axis], dims[axis + 1 :]
         y = repeat(reshape(x, stack([reduce_prod(before), dim(x, axis), reduce_prod(after)])), repeats, 1)
         return reshape(y, concat([before, shape(y)[1:2], after], 0), name=name)
+    if x.shape.rank is None:
+        return late(lambda t, n: repeat(t, n, axis), [x, repeats], x.dtype, name=name)
     if not repeats.dtype.is_integer and repeats.shape != (0,):
         raise TypeError(f"Argument `tensor` (name: repeats) must be of type integer. Received `tensor` = {repeats}")
     if (repeats.shape.rank or 0) > 1:

@@ -24,6 +24,7 @@ from fastgraph.ops.elementwise import cast, clip_by_value, floor, ones_like, zer
 from fastgraph.ops.families import Array, canonical_axis, custom, invalid, public, shape_text
 from fastgraph.ops.gathering import boolean_mask
 from fastgraph.ops.joining import concat, stack, unstack
+from fastgraph.ops.late_calls import late
 from fastgraph.ops.matmul import extents_of
 from fastgraph.ops.movement import reshape, shape, size, transpose_p
 from fastgraph.ops.reduction import reduce_max, reduce_sum
@@ -136,6 +137,9 @@ def dynamic_stitch(indices: Any, data: Any, name: str | None = None) -> Any:
         )
     places = [as_tensor(i, "int32") for i in indices]
     values = [as_tensor(d) for d in data]
+    if any(t.shape.rank is None for t in (*places, *values)):
+        n = len(places)
+        return late(lambda *t: dynamic_stitch(list(t[:n]), list(t[n:])), [*places, *values], values[0].dtype, name=name)
     rank = places[0].shape.rank
     rest = values[0].shape[rank:].as_list() if values[0].shape.rank is not None else None
     for i, (place, value) in enumerate(zip(places, values, strict=True)):
@@ -244,7 +248,7 @@ def isotonic_regression(inputs: Any, decreasing: bool = True, axis: Any = -1) ->
         x = cast(x, "float64" if x.dtype.name in ("int32", "int64", "uint32", "uint64") else "float32")
     rank = x.shape.rank
     if rank is None:
-        raise NotImplementedError("isotonic_regression needs a tensor of known rank")
+        return tuple(late(lambda t: isotonic_regression(t, decreasing, axis), [x], x.dtype, int32))
     if rank == 0:
         return IsotonicRegression(x, cast(zeros_like(x), "int32"))
     at = canonical_axis(whole(axis, "axis"), rank)
@@ -356,7 +360,8 @@ def _extreme(operand: Any, k: Any, axis: Any, sign: int, name: str | None) -> An
     x = as_tensor(operand)
     rank = x.shape.rank
     if rank is None:
-        raise NotImplementedError("approx_max_k needs a tensor of known rank")
+        again = lambda t, n: _extreme(t, n, axis, sign, None)
+        return ApproxTopK(*late(again, [x, as_tensor(k)], x.dtype, int32, name=name))
     if rank == 0:
         raise invalid("input must be >= 1-D, got shape []")
     at = canonical_axis(whole(axis, "axis"), rank)

@@ -201,8 +201,24 @@ def pool(
 ) -> Any:
     """The maximum ("MAX") or mean ("AVG") of windows over len(window_shape) axes. t[n, *s, c] -> t[n, *o, c].
 
-    With dilations a window takes every d-th element (padding "VALID" only). Raises: ValueError for what does not go
-    together. Source: tf.nn.pool.
+    Args:
+        input: A tensor with the spatial axes *s between the batch's and the channels'.
+        window_shape: The window's extents, one for each spatial axis.
+        pooling_type: "MAX" or "AVG".
+        strides: How far the window moves along each; None: 1.
+        padding: "VALID": windows inside only; "SAME": as many as there are positions; or explicit pairs.
+        data_format: "NWC", "NHWC", "NDHWC" (None), or with the channels second, "NCHW".
+        dilations: A window takes every d-th element (padding "VALID" only); None: 1.
+
+    Raises:
+        ValueError: These do not go together.
+
+    Examples:
+        >>> signal = tf.constant([1.0, 3.0, 2.0, 5.0])[None, :, None]
+        >>> tf.nn.pool(signal, [2], "MAX", strides=[2])[0, :, 0]
+        <tf.Tensor: shape=(2,), dtype=float32, numpy=array([3., 5.], dtype=float32)>
+
+    Source: tf.nn.pool.
     """
     rank = len(window_shape)
     if not 1 <= rank <= 3:

@@ -32,9 +32,23 @@ from fastgraph.ops.sorting import search_sorted
 
 @public("random.set_seed")
 def set_seed(seed: Any) -> Any:
-    """Begin the sequences of all random ops anew, from `seed` (None: from an unforeseeable one).
+    """Begin the sequences of all random ops anew, from `seed`. Source: tf.random.set_seed.
 
-    Source: tf.random.set_seed, whose examples of global and op seeds hold here.
+    An op without a seed of its own takes one from it and from the number of ops before it; one with a `seed` has the
+    sequence that the pair says.
+
+    Args:
+        seed: An int; None: one that nobody can foresee.
+
+    Returns:
+        Nothing.
+
+    Examples:
+        >>> tf.random.set_seed(3)
+        >>> first, second = tf.random.uniform([]), tf.random.uniform([])
+        >>> tf.random.set_seed(3)
+        >>> bool(tf.random.uniform([]) == first), bool(first == second)
+        (True, False)
     """
     generators.reset(None if seed is None else int(seed))
 
@@ -85,9 +99,24 @@ def uniform(
 ) -> Any:
     """Numbers spread evenly over [minval, maxval). -> dtype[*shape].
 
-    maxval is 1 for floats and must be given for integers.
+    Args:
+        shape: The extents: a list of ints or an integer tensor.
+        minval: The least number that can occur.
+        maxval: What all numbers are below; None is 1 for floats and must be given for integers.
+        dtype: A floating dtype, int32 or int64.
+        seed: An int: this op's own sequence, see `tf.random.set_seed`.
 
-    Raises: ValueError for other dtypes or integers without maxval; InvalidArgumentError if minval >= maxval.
+    Raises:
+        ValueError: Another dtype, or integers without maxval.
+        InvalidArgumentError: minval >= maxval, for integers.
+
+    Examples:
+        >>> x = tf.random.uniform([1000], -1.0, 1.0)
+        >>> bool(tf.reduce_all((x >= -1.0) & (x < 1.0)))
+        True
+        >>> tf.random.uniform([2, 3], maxval=6, dtype=tf.int32).shape
+        TensorShape([2, 3])
+
     Source: tf.random.uniform.
     """
     target = as_dtype(dtype)
@@ -129,7 +158,22 @@ def normal(
 ) -> Any:
     """Numbers of the normal distribution. -> dtype[*shape].
 
-    Raises: TypeError for integers. Source: tf.random.normal.
+    Args:
+        shape: The extents: a list of ints or an integer tensor.
+        mean: The distribution's mean; it and stddev broadcast with the shape.
+        stddev: Its standard deviation.
+        dtype: A floating dtype.
+        seed: An int: this op's own sequence, see `tf.random.set_seed`.
+
+    Raises:
+        TypeError: The dtype is an integer's.
+
+    Examples:
+        >>> x = tf.random.normal([10000, 2], mean=[0.0, 5.0], seed=1)
+        >>> x.shape, np.round(np.abs(tf.reduce_mean(x, 0))).tolist()
+        (TensorShape([10000, 2]), [0.0, 5.0])
+
+    Source: tf.random.normal.
     """
     target = as_dtype(dtype)
     mean_, stddev_ = tensor_of(mean, target), tensor_of(stddev, target)

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.core.base.dtype import DType, as_dtype, float64, int64
+from fastgraph.core.base.dtype import DType, as_dtype, float64, int32, int64
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.op_errors import message_name
 from fastgraph.core.tensor import Tensor, current_trace
 from fastgraph.errors import InvalidArgumentError
-from fastgraph.ops.arguments import as_tensor, known_axis, named, static_axes
+from fastgraph.ops.arguments import UnknownAxis, as_tensor, known_axis, named, preferred, static_axes
 from fastgraph.ops.comparison import equal_p, is_finite, not_equal_p
 from fastgraph.ops.elementwise import abs, add, cast, conj, maximum, select, square, stop_gradient, zeros_like
 from fastgraph.ops.exponentials import exp, log, sqrt
@@ -30,6 +30,7 @@ from fastgraph.ops.families import (
     public,
     reduction,
 )
+from fastgraph.ops.late_calls import late
 from fastgraph.ops.movement import broadcast_to, expand_dims_p, reshape, shape, transpose
 from fastgraph.ops.precise_sums import block_sum, is_half
 from fastgraph.ops.scans import cumprod_p
@@ -156,7 +157,7 @@ def _prod_grad(dy: Any, x: Any, axes: tuple[int, ...] | None, keepdims: bool) ->
     """dy times the product of all other elements, from the left and from the right: zeros are no problem."""
     rank = x.shape.rank
     if rank is None:
-        raise NotImplementedError("The gradient of reduce_prod needs a tensor of known rank.")
+        return late(lambda d, t: _prod_grad(d, t, axes, keepdims), [dy, x], x.dtype)
     axes = canonical_axes(axes, rank)
     others = tuple(i for i in range(rank) if i not in axes)
     if not keepdims:
@@ -306,11 +307,17 @@ def argmin_p(input: Array, *, axis: int, output_type: DType) -> Any:
 # ---- public functions -----------------------------------------------------------------------------------------------
 
 
-def _reducer(primitive: Callable[..., Any], name: str, what: str) -> Callable[..., Any]:
+def _reducer(primitive: Callable[..., Any], name: str, what: str, kind: str, examples: str) -> Callable[..., Any]:
     """The public reduction `reduce_<name>(input_tensor, axis=None, keepdims=False, name=None)`."""
 
     def reduce_(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Any:
-        axes = axis if axis is None else static_axes(axis)
+        try:
+            axes = axis if axis is None else static_axes(axis)
+        except UnknownAxis:
+            x, along = as_tensor(input_tensor), preferred(axis, int32)
+            made = late(lambda rows, at: reduce_(rows, at, keepdims), [x, along], x.dtype, name=name)
+            made.set_shape([None] * x.shape.rank if keepdims and x.shape.rank is not None else None)
+            return made
         if name is not None:
             made = named(name, primitive, input_tensor, axes=axes, keepdims=bool(keepdims))
         else:
@@ -323,21 +330,106 @@ def _reducer(primitive: Callable[..., Any], name: str, what: str) -> Callable[..
         return made
 
     reduce_.__name__ = reduce_.__qualname__ = f"reduce_{name}"
-    reduce_.__doc__ = f"""{what} along `axis` (an int, a list of them, or None: all axes). t[*s] -> t[*r].
+    reduce_.__doc__ = f"""{what} along `axis`. t[*s] -> t[*r].
 
-    Axes reduced away are dropped, or kept with size 1 with `keepdims`.
-    Raises: InvalidArgumentError for an axis out of range or named twice. Source: tf.reduce_{name}.
+    Args:
+        input_tensor: A tensor of {kind}.
+        axis: An int, a list of them, or None: all axes.
+        keepdims: Whether axes reduced away stay, with size 1; else they are dropped.
+
+    Raises:
+        InvalidArgumentError: An axis is out of range or named twice, or the dtype is another.
+
+    Examples:
+{examples}
+    Source: tf.reduce_{name}.
     """
     return public(f"reduce_{name}", f"math.reduce_{name}")(reduce_)
 
 
-reduce_sum = _reducer(sum_p, "sum", "Sum of the elements")
-reduce_mean = _reducer(mean_p, "mean", "Mean of the elements (of integers cut off towards zero)")
-reduce_max = _reducer(max_p, "max", "Greatest element")
-reduce_min = _reducer(min_p, "min", "Least element")
-reduce_prod = _reducer(prod_p, "prod", "Product of the elements")
-reduce_any = _reducer(any_p, "any", "Whether any element holds")
-reduce_all = _reducer(all_p, "all", "Whether all elements hold")
+reduce_sum = _reducer(
+    sum_p,
+    "sum",
+    "Sum of the elements",
+    "numbers",
+    """\
+        >>> x = tf.constant([[1, 2, 3], [4, 5, 6]])
+        >>> tf.reduce_sum(x, axis=1)
+        <tf.Tensor: shape=(2,), dtype=int32, numpy=array([ 6, 15], dtype=int32)>
+        >>> int(tf.reduce_sum(x)), tf.reduce_sum(x, 0, keepdims=True).shape
+        (21, TensorShape([1, 3]))
+""",
+)
+reduce_mean = _reducer(
+    mean_p,
+    "mean",
+    "Mean of the elements (of integers cut off towards zero)",
+    "numbers",
+    """\
+        >>> tf.reduce_mean([[1.0, 2.0], [5.0, 8.0]], axis=0)
+        <tf.Tensor: shape=(2,), dtype=float32, numpy=array([3., 5.], dtype=float32)>
+        >>> int(tf.reduce_mean([1, 2])), float(tf.reduce_mean([1.0, 2.0]))
+        (1, 1.5)
+""",
+)
+reduce_max = _reducer(
+    max_p,
+    "max",
+    "Greatest element",
+    "real numbers",
+    """\
+        >>> tf.reduce_max([[1, 7], [5, 3]], axis=1)
+        <tf.Tensor: shape=(2,), dtype=int32, numpy=array([7, 5], dtype=int32)>
+        >>> float(tf.reduce_max(tf.zeros([0])))
+        -inf
+""",
+)
+reduce_min = _reducer(
+    min_p,
+    "min",
+    "Least element",
+    "real numbers",
+    """\
+        >>> tf.reduce_min([[1, 7], [5, 3]], axis=0)
+        <tf.Tensor: shape=(2,), dtype=int32, numpy=array([1, 3], dtype=int32)>
+""",
+)
+reduce_prod = _reducer(
+    prod_p,
+    "prod",
+    "Product of the elements",
+    "numbers",
+    """\
+        >>> tf.reduce_prod([[1, 2, 3], [4, 5, 6]], axis=1)
+        <tf.Tensor: shape=(2,), dtype=int32, numpy=array([  6, 120], dtype=int32)>
+        >>> int(tf.reduce_prod(tf.zeros([0], tf.int32)))
+        1
+""",
+)
+reduce_any = _reducer(
+    any_p,
+    "any",
+    "Whether any element holds",
+    "bools",
+    """\
+        >>> x = tf.constant([[0.5, -1.0], [2.0, 3.0]])
+        >>> tf.reduce_any(x < 0, axis=1)
+        <tf.Tensor: shape=(2,), dtype=bool, numpy=array([ True, False])>
+""",
+)
+reduce_all = _reducer(
+    all_p,
+    "all",
+    "Whether all elements hold",
+    "bools",
+    """\
+        >>> x = tf.constant([[0.5, -1.0], [2.0, 3.0]])
+        >>> tf.reduce_all(x > 0, axis=1)
+        <tf.Tensor: shape=(2,), dtype=bool, numpy=array([False,  True])>
+        >>> bool(tf.reduce_all(x > -2))
+        True
+""",
+)
 
 
 def _position_dtype(output_type: Any) -> DType:
@@ -363,14 +455,34 @@ def _position_axis(axis: Any, strict: bool = False) -> int:
     return known_axis(axis, "dim must be a scalar, but received tensor of shape:", letter)
 
 
+def _extreme_position(primitive: Any, x: Any, axis: Any, strict: bool, dtype: DType, name: str | None) -> Any:
+    try:
+        along = 0 if axis is None else _position_axis(axis, strict)
+    except UnknownAxis:
+        return late(lambda rows, at: primitive(rows, axis=int(at), output_type=dtype), [x, axis], dtype, name=name)
+    return named(name, primitive, x, axis=along, output_type=dtype)
+
+
 @public("argmax", "math.argmax")
 def argmax(input: Any, axis: Any = None, output_type: Any = int64, name: str | None = None) -> Any:
     """Position of the greatest element along `axis` (None: 0), the first of several. t[*s] -> i64[*r].
 
-    Raises: InvalidArgumentError for an axis out of range, or no elements. Source: tf.argmax.
+    Args:
+        input: A tensor of numbers or bools.
+        axis: An int, or a tensor that holds one.
+        output_type: int64, int32, int16 or uint16.
+
+    Raises:
+        InvalidArgumentError: There is no such axis, or there are no elements along it.
+
+    Examples:
+        >>> scores = tf.constant([[0.1, 0.7, 0.2], [0.5, 0.2, 0.3]])
+        >>> tf.argmax(scores, axis=-1)
+        <tf.Tensor: shape=(2,), dtype=int64, numpy=array([1, 0])>
+
+    Source: tf.argmax.
     """
-    axis = 0 if axis is None else _position_axis(axis, strict=True)
-    return named(name, argmax_p, input, axis=axis, output_type=_position_dtype(output_type))
+    return _extreme_position(argmax_p, input, axis, True, _position_dtype(output_type), name)
 
 
 @public("argmin", "math.argmin")
@@ -379,8 +491,7 @@ def argmin(input: Any, axis: Any = None, output_type: Any = int64, name: str | N
 
     Raises: InvalidArgumentError for an axis out of range, or no elements. Source: tf.argmin.
     """
-    axis = 0 if axis is None else _position_axis(axis)
-    return named(name, argmin_p, input, axis=axis, output_type=_position_dtype(output_type))
+    return _extreme_position(argmin_p, input, axis, False, _position_dtype(output_type), name)
 
 
 @public("math.reduce_variance")
@@ -455,7 +566,7 @@ def _spectral_norm(x: Any, axis: Any, keep: bool, name: str | None) -> Any:
     from fastgraph.ops.svd_and_eigen import svd  # which is built on this module
 
     if x.shape.rank is None:
-        raise NotImplementedError("norm: the matrix norm 2 needs a tensor of known rank")
+        return late(lambda t: _spectral_norm(t, axis, keep, None), [x], x.dtype.real_dtype, name=name)
     at = canonical_axes(axis, x.shape.rank)
     others = [i for i in range(x.shape.rank) if i not in at]
     greatest = reduce_max(svd(transpose(x, [*others, *at]), compute_uv=False), -1, name=name)
@@ -471,7 +582,7 @@ def norm(
     """Norm of vectors along `axis` (None: of all elements): "euclidean", 1, 2, inf or another p. f[*s] -> f[*r].
 
     With two axes, of matrices: "fro", 1, 2 (the greatest singular value) or inf. Raises: ValueError for other norms or
-    axes; NotImplementedError for the norm 2 of a tensor of unknown rank. Source: tf.norm.
+    axes. Source: tf.norm.
     """
     x = as_tensor(tensor)
     keep = bool(keepdims)

@@ -13,10 +13,11 @@ from fastgraph.core.base.dtype import as_dtype
 from fastgraph.core.base.shapes import Aval
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.activations import divide_no_nan
-from fastgraph.ops.arguments import as_tensor, known_axis, named
+from fastgraph.ops.arguments import UnknownAxis, as_tensor, known_axis, named
 from fastgraph.ops.elementwise import conj, select, subtract
 from fastgraph.ops.exponentials import exp, log
 from fastgraph.ops.families import Array, custom, invalid, public
+from fastgraph.ops.late_calls import late
 from fastgraph.ops.precise_sums import is_half
 
 
@@ -136,7 +137,15 @@ def cumulative_logsumexp_p(x: Array, *, axis: int, exclusive: bool, reverse: boo
 
 
 def _along(primitive: Any, name: str | None, x: Any, axis: Any, exclusive: bool, reverse: bool) -> Any:
-    along = known_axis(axis, "ScanOp: axis must be a scalar, not")
+    try:
+        along = known_axis(axis, "ScanOp: axis must be a scalar, not")
+    except UnknownAxis:
+        x = as_tensor(x)
+        made = late(
+            lambda rows, at: _along(primitive, None, rows, at, exclusive, reverse), [x, axis], x.dtype, name=name
+        )
+        made.set_shape(x.shape)
+        return made
     return named(name, primitive, x, axis=along, exclusive=bool(exclusive), reverse=bool(reverse))
 
 

@@ -22,6 +22,7 @@ from fastgraph.ops.families import Array, Dims, custom, invalid, movement, publi
 from fastgraph.ops.gathering import combine_at, dim
 from fastgraph.ops.index_policies import gathered, ignored, within
 from fastgraph.ops.joining import concat
+from fastgraph.ops.late_calls import late
 from fastgraph.ops.movement import broadcast_to, reshape, shape, shape_of_value
 from fastgraph.ops.precise_sums import HALF, is_half
 
@@ -170,7 +171,8 @@ def gather_nd(
         return gather(indices)
     rank = indices.shape.rank
     if rank is None or params.shape.rank is None:
-        raise NotImplementedError("gather_nd with batch_dims needs tensors of known rank")
+        again = lambda p, i: gather_nd(p, i, batch_dims, bad_indices_policy=bad_indices_policy)
+        return late(again, [params, indices], params.dtype, name=name)
     if batch_dims >= rank:
         raise ValueError(f"`batch_dims` ({batch_dims}) must be < rank of `indices` ({rank})")
     if batch_dims >= params.shape.rank:

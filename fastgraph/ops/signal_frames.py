@@ -26,6 +26,7 @@ from fastgraph.ops.families import canonical_axis, invalid, public
 from fastgraph.ops.fourier import dct, irfft, rfft
 from fastgraph.ops.gathering import gather
 from fastgraph.ops.joining import concat, split
+from fastgraph.ops.late_calls import late
 from fastgraph.ops.matmul import extents_of
 from fastgraph.ops.movement import expand_dims, reshape, squeeze_p, transpose_p
 from fastgraph.ops.padding import pad, reverse, tile
@@ -167,7 +168,8 @@ def frame(
     length, step = _scalar(frame_length, "frame_length"), _scalar(frame_step, "frame_step")
     rank = x.shape.rank
     if rank is None:
-        raise NotImplementedError("frame needs a signal of known rank")
+        filler = as_tensor(pad_value, x.dtype)
+        return late(lambda t, v: frame(t, length, step, pad_end, v, axis), [x, filler], x.dtype, name=name)
     if rank < 1:
         raise ValueError(f"Shape {x.shape} must have rank at least 1")
     if step < 1 or length < 0:
@@ -202,15 +204,15 @@ def overlap_and_add(signal: Any, frame_step: Any, name: str | None = None) -> An
     """
     x = as_tensor(signal)
     rank = x.shape.rank
-    if rank is None:
-        raise NotImplementedError("overlap_and_add needs a signal of known rank")
-    if rank < 2:
+    if rank is not None and rank < 2:
         raise ValueError(f"Shape {x.shape} must have rank at least 2")
     if not as_tensor(frame_step).dtype.is_integer:
         raise ValueError(f"frame_step must be an integer. Got {as_tensor(frame_step).dtype!r}")
     step = _scalar(frame_step, "frame_step")
     if step < 1:
         raise invalid(f"frame_step must be positive, got {step}")
+    if rank is None:
+        return late(lambda t: overlap_and_add(t, step), [x], x.dtype, name=name)
     *outer, frames, length = extents_of(x)
     if not isinstance(length, int):
         raise NotImplementedError("overlap_and_add needs frames of a known length")

@@ -21,6 +21,7 @@ from fastgraph.ops.elementwise import cast, floordiv, maximum
 from fastgraph.ops.families import Array, Dims, custom, invalid, public
 from fastgraph.ops.gathering import dim, gather_grad, gather_p, slice_tensor
 from fastgraph.ops.joining import stack
+from fastgraph.ops.late_calls import late
 from fastgraph.ops.matmul import extents_of, product_of
 from fastgraph.ops.movement import expand_dims_p, reshape, shape, size, squeeze_p, transpose_p
 from fastgraph.ops.precise_sums import HALF
@@ -144,7 +145,9 @@ def top_k(input: Any, k: Any = 1, sorted: bool = True, index_type: Any = int32, 
         if x.shape.rank == 0:
             raise ValueError("input must be >= 1-D, got shape []")
         if x.shape.rank is None or x.shape[-1] is None:
-            raise NotImplementedError("top_k with a k that is a tensor needs a last dimension that is known")
+            as_index = as_dtype(index_type)
+            again = lambda t, n: top_k(t, n, sorted, as_index)
+            return TopKV2(*late(again, [x, k], x.dtype, as_index, name=name))
         n = x.shape[-1]
         every = top_k_p(x, k=n, index_type=as_dtype(index_type))
         k = checked(reshape(k, ()), 0, n, "Need 0 <= k <= {most}, the last dimension of input, got {}")
@@ -285,8 +288,6 @@ def _constant_axis(axis: Any) -> int:
 
 def _to_last(x: Any, axis: Any) -> tuple[Any, tuple[int, ...] | None]:
     rank = x.shape.rank
-    if rank is None:
-        raise NotImplementedError("sorting needs a tensor of known rank")
     if rank == 0:
         raise InvalidArgumentError(None, None, "slice index -1 of dimension 0 out of bounds. [Op:StridedSlice]")
     at = _constant_axis(axis)
@@ -317,7 +318,11 @@ def argsort(
     Raises: ValueError for another direction. Source: tf.argsort.
     """
     descending = _is_descending(direction)
-    x, swap = _to_last(as_tensor(values), axis)
+    x = as_tensor(values)
+    if x.shape.rank is None:
+        axis = _constant_axis(axis)
+        return late(lambda rows: argsort(rows, axis, direction), [x], int32, name=name)
+    x, swap = _to_last(x, axis)
     places = named(name, argsort_p, x, descending=descending)
     return places if swap is None else transpose_p(places, perm=swap)
 
@@ -326,7 +331,11 @@ def argsort(
 def sort(values: Any, axis: Any = -1, direction: str = "ASCENDING", name: str | None = None) -> Any:
     """The elements along `axis` in order. t[*s] -> t[*s]. Raises: ValueError for another direction. Source: tf.sort."""
     descending = _is_descending(direction)
-    x, swap = _to_last(as_tensor(values), axis)
+    x = as_tensor(values)
+    if x.shape.rank is None:
+        axis = _constant_axis(axis)
+        return late(lambda rows: sort(rows, axis, direction), [x], x.dtype, name=name)
+    x, swap = _to_last(x, axis)
     last = x.shape.rank - 1
     if last == 0:  # as the one row of a matrix: its gradient is dense, as TensorFlow's
         row = expand_dims_p(x, axes=(0,))

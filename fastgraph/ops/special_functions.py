@@ -76,7 +76,20 @@ def erfcinv(x: Any, name: str | None = None) -> Any:
     domain=(0.3, 4),
 )
 def lgamma(x: Array) -> Any:
-    """log(|gamma(x)|); infinite at 0, -1, -2, ... f[*s] -> f[*s]. Source: tf.math.lgamma."""
+    """log(|gamma(x)|); infinite at 0, -1, -2, ... f[*s] -> f[*s]. Source: tf.math.lgamma.
+
+    Args:
+        x: A floating tensor.
+
+    Raises:
+        InvalidArgumentError: x is of another dtype.
+
+    Examples:
+        The gamma function of n is the factorial of n - 1:
+
+        >>> tf.round(tf.exp(tf.math.lgamma([1.0, 4.0, 6.0])))
+        <tf.Tensor: shape=(3,), dtype=float32, numpy=array([  1.,   6., 120.], dtype=float32)>
+    """
     wide = widened(x)  # SciPy's is -inf at -inf, and inf at denormals, dividing 1 by them
     size = np.abs(wide)
     near = np.where(size < np.finfo(wide.dtype).tiny, -np.log(size), _special().gammaln(wide))
@@ -153,7 +166,7 @@ def lbeta(x: Any, name: str | None = None) -> Any:
     "math.xdivy",
     op="Xdivy",
     expr="select(x == 0, x, x / y)",
-    dtypes="floating",
+    dtypes="fractional",
     vjp=dict(
         x=lambda dy, x, y: dy * xdivy(_there(x), y),
         y=lambda dy, x, y: dy * xdivy(-x, y * y),
@@ -170,7 +183,7 @@ def xdivy(x: Array, y: Array) -> Any:
     "math.xlogy",
     op="Xlogy",
     expr="select(x == 0, 0, x * log(y))",
-    dtypes="floating",
+    dtypes="fractional",
     vjp=dict(
         x=lambda dy, x, y: dy * xlogy(_there(x), y),
         y=lambda dy, x, y: dy * xdivy(x, y),
@@ -188,7 +201,7 @@ def xlogy(x: Array, y: Array) -> Any:
     "math.xlog1py",
     op="Xlog1py",
     expr="select(x == 0, x, x * log1p(y))",
-    dtypes="floating",
+    dtypes="fractional",
     vjp=dict(
         x=lambda dy, x, y: dy * xlog1py(_there(x), y),
         y=lambda dy, x, y: dy * xdivy(x, y + 1),

@@ -7,6 +7,7 @@ Rule: strides, dilations and window extents are tuples over the spatial axes; pa
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -90,6 +91,20 @@ def out_extents(
             )
         found.append(out)
     return tuple(found)
+
+
+@lru_cache(1024)
+def extents_and_pads(
+    x: tuple[int, ...], filter: tuple[int, ...], strides: Any, padding: Padding, dilations: Any
+) -> tuple[tuple[int, ...], tuple[Any, ...]]:
+    """The spatial extents of a convolution's result, and how far windows reach over each axis, before and after it.
+
+    Called op by op with the sizes of a few layers: found again, not computed again. Raises: as out_extents.
+    """
+    dims, window = x[1:-1], filter[:-2]
+    out = out_extents(dims, window, strides, padding, dilations)
+    sizes = enumerate(zip(dims, out, window, strides, dilations, strict=True))
+    return out, tuple(pad_extents(n, m, k, s, d, along(padding, i)) for i, (n, m, k, s, d) in sizes)
 
 
 def _check_steps(strides: Sequence[int], dilations: Sequence[int], error: Callable[[str], Exception]) -> None:

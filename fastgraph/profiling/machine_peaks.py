@@ -1,4 +1,4 @@
-"""What this machine can do at most, measured: the figures that kernels' rates are compared with.
+"""The most that this machine can do, measured: the figures that kernels' rates are compared with.
 
 Rule: measured once per process and number of threads, by the best of a few runs.
 """

@@ -75,7 +75,7 @@ class KernelRow:
 
 
 class Recording:
-    """What ran between `record()`'s begin and end. Filled when the recording ends."""
+    """The steps that ran between `record()`'s begin and end. Filled when the recording ends."""
 
     def __init__(self) -> None:
         self.events: list[StepEvent] = []
@@ -85,7 +85,7 @@ class Recording:
         self._begin = executor.clock()
         self._marks: list[StepEvent] = []
 
-    def mark(self, name: str, begin: int, end: int, **arguments: Any) -> None:
+    def mark(self, name: str, begin: int, end: int, **arguments: object) -> None:
         """Add a stretch of the user's own program, by `fastgraph.runtime.executor.clock()`, on the current thread."""
         thread = executor.thread_id()
         self.threads.setdefault(thread, threading.current_thread().name)
@@ -196,8 +196,8 @@ def write_whole(target: Path, data: bytes) -> None:
         part.unlink(missing_ok=True)
 
 
-def _plain(value: Any) -> Any:
-    """What JSON has for a value that a user gives a stretch; its text for everything else."""
+def _plain(value: object) -> Any:
+    """Return a value that a user gives a stretch as JSON has it; the text of one that it has not."""
     if isinstance(value, (str, bool, int)) or value is None or (isinstance(value, float) and math.isfinite(value)):
         return value
     return str(value)

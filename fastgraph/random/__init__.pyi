@@ -23,15 +23,44 @@ def gamma(shape: Any, alpha: Any, beta: Any = None, dtype: Any = ..., seed: Any 
 def normal(shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = ..., seed: Any = None, name: builtins.str | None = None) -> Tensor:
     """Numbers of the normal distribution. -> dtype[*shape].
 
-    Raises: TypeError for integers. Source: tf.random.normal."""
+    Args:
+        shape: The extents: a list of ints or an integer tensor.
+        mean: The distribution's mean; it and stddev broadcast with the shape.
+        stddev: Its standard deviation.
+        dtype: A floating dtype.
+        seed: An int: this op's own sequence, see `tf.random.set_seed`.
+
+    Raises:
+        TypeError: The dtype is an integer's.
+
+    Examples:
+        >>> x = tf.random.normal([10000, 2], mean=[0.0, 5.0], seed=1)
+        >>> x.shape, np.round(np.abs(tf.reduce_mean(x, 0))).tolist()
+        (TensorShape([10000, 2]), [0.0, 5.0])
+
+    Source: tf.random.normal."""
 def poisson(shape: Any, lam: Any, dtype: Any = ..., seed: Any = None, name: builtins.str | None = None) -> Tensor:
     """Poisson variates of mean lam. t[*s] -> dtype[*shape, *s].
 
     Raises: InvalidArgumentError for other dtypes. Source: tf.random.poisson; Knuth 1969, Hormann 1993."""
 def set_seed(seed: Any) -> Any:
-    """Begin the sequences of all random ops anew, from `seed` (None: from an unforeseeable one).
+    """Begin the sequences of all random ops anew, from `seed`. Source: tf.random.set_seed.
 
-    Source: tf.random.set_seed, whose examples of global and op seeds hold here."""
+    An op without a seed of its own takes one from it and from the number of ops before it; one with a `seed` has the
+    sequence that the pair says.
+
+    Args:
+        seed: An int; None: one that nobody can foresee.
+
+    Returns:
+        Nothing.
+
+    Examples:
+        >>> tf.random.set_seed(3)
+        >>> first, second = tf.random.uniform([]), tf.random.uniform([])
+        >>> tf.random.set_seed(3)
+        >>> bool(tf.random.uniform([]) == first), bool(first == second)
+        (True, False)"""
 def shuffle(value: Any, seed: Any = None, name: builtins.str | None = None) -> Tensor:
     """The slices of value along its first axis in random order. t[n, *s] -> t[n, *s]. Source: tf.random.shuffle."""
 def split(seed: Any, num: Any = 2, alg: Any = 'auto_select') -> Tensor:
@@ -79,7 +108,22 @@ def truncated_normal(shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any 
 def uniform(shape: Any, minval: Any = 0, maxval: Any = None, dtype: Any = ..., seed: Any = None, name: builtins.str | None = None) -> Tensor:
     """Numbers spread evenly over [minval, maxval). -> dtype[*shape].
 
-    maxval is 1 for floats and must be given for integers.
+    Args:
+        shape: The extents: a list of ints or an integer tensor.
+        minval: The least number that can occur.
+        maxval: What all numbers are below; None is 1 for floats and must be given for integers.
+        dtype: A floating dtype, int32 or int64.
+        seed: An int: this op's own sequence, see `tf.random.set_seed`.
 
-    Raises: ValueError for other dtypes or integers without maxval; InvalidArgumentError if minval >= maxval.
+    Raises:
+        ValueError: Another dtype, or integers without maxval.
+        InvalidArgumentError: minval >= maxval, for integers.
+
+    Examples:
+        >>> x = tf.random.uniform([1000], -1.0, 1.0)
+        >>> bool(tf.reduce_all((x >= -1.0) & (x < 1.0)))
+        True
+        >>> tf.random.uniform([2, 3], maxval=6, dtype=tf.int32).shape
+        TensorShape([2, 3])
+
     Source: tf.random.uniform."""

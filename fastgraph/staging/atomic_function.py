@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class AtomicFunction:
-    """What a concrete function calls, as `ConcreteFunction.inference_fn` gives it.
+    """The flat function that a concrete function calls, as `ConcreteFunction.inference_fn` gives it.
 
     `name` is bytes, as in TensorFlow; `children` are none: every function that is called is in its GraphDef.
     """
@@ -62,7 +62,7 @@ class AtomicFunction:
         """The graph as a FunctionDef."""
         return self._concrete.function_def
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         """Call the graph. Raises ValueError if it captures anything: give that to call_with_captures."""
         if self.graph.ir.captures:
             raise ValueError("The FunctionType defines captured inputs. Use call_with_captures instead.")
@@ -76,7 +76,7 @@ class AtomicFunction:
         leaves = self._concrete.leaves_of_call(tuple(args), dict(kwargs))
         return self._concrete.pack(self._run([*leaves, *captures]))
 
-    def call_flat(self, *args: Any) -> list[Any]:
+    def call_flat(self, *args: object) -> list[Any]:
         """Call the graph on all its parameters, tensors and handles of Variables; return its flat results.
 
         Raises ValueError for another number of them.

@@ -13,14 +13,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from fastgraph.core.base import nesting
+from fastgraph.core.base.dtype import DType
 from fastgraph.core.base.shapes import TensorShape, TensorSpec, compatible, generalises
 from fastgraph.core.op_errors import message_name
 from fastgraph.core.tensor import EagerTensor, Tensor, convert, current_state
-from fastgraph.errors import FailedPreconditionError, InaccessibleTensorError, InvalidArgumentError
+from fastgraph.errors import FailedPreconditionError, InaccessibleTensorError
 from fastgraph.graph.captures import Deferred, cell_name, held_like, place_of, shown
 from fastgraph.graph.ir import Value
 from fastgraph.graph.trace import GraphTrace, SymbolicTensor, out_of_reach
 from fastgraph.graphdef.graph_view import Graph
+from fastgraph.ops.families import invalid
 from fastgraph.staging.atomic_function import AtomicFunction
 from fastgraph.staging.fast_call import FastCall, forget_all
 from fastgraph.staging.graph_runner import Runner
@@ -38,7 +40,7 @@ GRAPHS = "graphs_that_run"
 
 
 class Signature:
-    """What a trace was made for: its parameters in order with the specs or values they had (see keys.described)."""
+    """The kind of call a trace was made for: its parameters in order with their specs or values (see described)."""
 
     def __init__(self, name: str, parameters: list[inspect.Parameter], structure: dict[str, Any]) -> None:
         self.name = name
@@ -139,7 +141,7 @@ class ConcreteFunction(FastCall):
 
     @property
     def captured_inputs(self) -> list[Any]:
-        """What the graph uses from outside: eager tensors, and handles of Variables (None where one is gone)."""
+        """The eager tensors and handles of Variables (None where one is gone) that the graph uses from outside."""
         return [shown(held) for held, _ in self._trace.graph.captures]
 
     def enclosing(self) -> GraphTrace | None:
@@ -163,7 +165,7 @@ class ConcreteFunction(FastCall):
         self._capture([held_like(capture, old) for capture, (old, _) in zip(captures, now, strict=True)])
 
     def replace_capture_with_deferred_capture(
-        self, tensor: Any, closure: Any, spec: Any, placeholder: Any = None, default_value: Any = None
+        self, tensor: object, closure: Any, spec: object, placeholder: object = None, default_value: object = None
     ) -> None:
         """Let `closure()` give, for every call, what stands in the place of a tensor or Variable from outside.
 
@@ -210,10 +212,12 @@ class ConcreteFunction(FastCall):
     @property
     def function_type(self) -> FunctionType:
         """The signature of the trace, with the specs of tensors and the values of the others."""
-        result = nesting.map_structure(
+        return of_trace(self.signature.parameters, self.signature.structure, self._result_types())
+
+    def _result_types(self) -> Any:
+        return nesting.map_structure(
             lambda leaf: leaf if leaf is None else type_of_result(leaf), self.structured_outputs
         )
-        return of_trace(self.signature.parameters, self.signature.structure, result)
 
     @property
     def variables(self) -> tuple[Any, ...]:
@@ -425,7 +429,7 @@ class ConcreteFunction(FastCall):
             given[name] = value
         return given
 
-    def _check(self, name: str, traced: Any, value: Any, leaves: list[Any]) -> None:
+    def _check(self, name: str, traced: object, value: object, leaves: list[Any]) -> None:
         """Compare an argument with what was traced, and collect its tensors."""
         if isinstance(traced, Held):
             if not traced.stands_for(value):
@@ -445,7 +449,7 @@ class ConcreteFunction(FastCall):
                 nesting.assert_same_structure(traced, value, expand_composites=True)
             except (TypeError, ValueError) as error:
                 raise TypeError(
-                    f"{self._summary()} was traced with the structure {_show(traced)} in {name}, and called with "
+                    f"{self._summary()} was traced with the structure {traced!r} in {name}, and called with "
                     f"{value!r}: {error}"
                 ) from None
             flat = zip(
@@ -459,7 +463,7 @@ class ConcreteFunction(FastCall):
         if value is not traced and not _same(value, traced):
             raise self._other_value(name, traced, value)
 
-    def _other_value(self, name: str, traced: Any, value: Any) -> TypeError:
+    def _other_value(self, name: str, traced: object, value: object) -> TypeError:
         names = ", ".join(parameter.name for parameter in self.signature.parameters)
         return TypeError(
             f"ConcreteFunction {self.signature.name}({names}) was constructed with {_kind(traced)} value "
@@ -483,20 +487,16 @@ class ConcreteFunction(FastCall):
                     f"{type(given).__name__} ({given!s}), which is no {message_name(aval.dtype)} tensor"
                 )
         if leaf.dtype != aval.dtype:
-            raise InvalidArgumentError(
-                None,
-                None,
+            raise invalid(
                 f"cannot compute {self.label} as input #{i}(zero-based) was expected to be a "
-                f"{message_name(aval.dtype)} tensor but is a {message_name(leaf.dtype)} tensor [Op:{self.label}]",
+                f"{message_name(aval.dtype)} tensor but is a {message_name(leaf.dtype)} tensor [Op:{self.label}]"
             )
         if not generalises(aval.shape, leaf.aval.shape):
             if compatible(aval.shape, leaf.aval.shape):
                 return with_shape(leaf, aval.shape)
-            raise InvalidArgumentError(
-                None,
-                None,
+            raise invalid(
                 f"cannot compute {self.label} as input #{i}(zero-based) was traced with shape {spec_of(value).shape} "
-                f"and called with shape {leaf.shape} [Op:{self.label}]",
+                f"and called with shape {leaf.shape} [Op:{self.label}]"
             )
         return leaf
 
@@ -522,10 +522,7 @@ class ConcreteFunction(FastCall):
         shown = [f"    {name}: {pretty(spec)}" for name, spec in details if has_spec(spec)]
         if shown:
             lines += ["  Args:", *shown]
-        specs = nesting.map_structure(
-            lambda leaf: leaf if leaf is None else type_of_result(leaf), self.structured_outputs
-        )
-        lines += ["  Returns:", f"    {pretty(specs)}"]
+        lines += ["  Returns:", f"    {pretty(self._result_types())}"]
         return "\n".join(lines)
 
     def __reduce__(self) -> Any:
@@ -541,7 +538,7 @@ class ConcreteFunction(FastCall):
 
     @property
     def executable(self) -> Any:
-        """What runs the graph."""
+        """The object that runs the graph."""
         return self._runner.executable()
 
     @property
@@ -569,7 +566,7 @@ class ConcreteFunction(FastCall):
         return text + (explain() if explain is not None else f"\n# optimised\n{self.executable.graph}\n")
 
 
-def is_computed(leaf: Any) -> bool:
+def is_computed(leaf: object) -> bool:
     """Whether a leaf of a result is one of the graph's: None and the handles of Variables are what they are."""
     return leaf is not None and not isinstance(leaf, ResourceHandle)
 
@@ -583,19 +580,19 @@ def _is_plain(structure: Any) -> bool:
     return structure is None or isinstance(structure, Tensor)
 
 
-def _kind(traced: Any) -> str:
+def _kind(traced: object) -> str:
     return traced.type_name if isinstance(traced, Held) else type(traced).__name__
 
 
-def _parts(value: Any) -> bool:
+def _parts(value: object) -> bool:
     return nesting.is_nested(value) or nesting.flatten(value, expand_composites=True) != [value]
 
 
-def _only_variables(value: Any) -> bool:
+def _only_variables(value: object) -> bool:
     return all(not isinstance(leaf, TensorSpec) for leaf in nesting.flatten(value, expand_composites=True))
 
 
-def _same(a: Any, b: Any) -> bool:
+def _same(a: object, b: object) -> bool:
     if type(a) is not type(b):
         return False
     try:
@@ -604,15 +601,8 @@ def _same(a: Any, b: Any) -> bool:
         return False
 
 
-def _convert(leaf: Any, dtype: Any) -> Any:
+def _convert(leaf: Any, dtype: DType) -> Any:
     try:
         return convert(leaf, dtype)
     except (TypeError, ValueError):
         return convert(leaf)
-
-
-def _show(value: Any) -> str:
-    return repr(value)
-
-
-__all__ = ["ConcreteFunction", "Signature"]

@@ -71,7 +71,7 @@ def functions_run_eagerly() -> bool:
 
 
 class Function(MethodCall):
-    """What `tf.function` makes of a Python function. Source: tf.types.experimental.PolymorphicFunction.
+    """A Python function that is traced into graphs. Source: tf.types.experimental.PolymorphicFunction.
 
     Calling it looks for a graph that was traced for arguments of this kind, and traces one if there is none.
     """
@@ -176,7 +176,7 @@ class Function(MethodCall):
         """The Python signature, of a method without the instance."""
         return of_function(self._python_function, self._target is not None)
 
-    def experimental_get_compiler_ir(self, *args: Any, **kwargs: Any) -> Callable[..., str]:
+    def experimental_get_compiler_ir(self, *args: object, **kwargs: object) -> Callable[..., str]:
         """Return a function that gives what the compiler makes of the trace for these arguments, as text.
 
         It takes `stage`: "hlo" is the optimised graph, "optimized_hlo" all that `explain` tells. The text is
@@ -257,7 +257,7 @@ class Function(MethodCall):
         return self._python_function(*args, **kwargs)
 
     @with_user_frames
-    def get_concrete_function(self, *args: Any, **kwargs: Any) -> ConcreteFunction:
+    def get_concrete_function(self, *args: object, **kwargs: object) -> ConcreteFunction:
         """Return the ConcreteFunction for arguments of this kind (TensorSpecs stand for tensors); runs nothing."""
         if self._parameters.input_signature is not None and not args and not kwargs:
             args = self._parameters.input_signature
@@ -321,10 +321,9 @@ class Function(MethodCall):
         )
         general = general and key is not _SIGNATURE
         exact = not general or bool(specs)  # a composite's shape may be known and yet not those of its tensors
-        concrete = self._traces.add(key, concrete, exact, general, self._owners())
-        return concrete
+        return self._traces.add(key, concrete, exact, general, self._owners())
 
-    def _find_within(self, key: Any) -> ConcreteFunction | None:
+    def _find_within(self, key: object) -> ConcreteFunction | None:
         """Return the trace for this key that takes tensors of what is being traced around the call."""
         trace = current_state().trace
         around = trace if isinstance(trace, GraphTrace) else None
@@ -397,7 +396,7 @@ class Function(MethodCall):
         }
         before, named = named, {name: together(cache_keys.copied(value)) for name, value in named.items()}
 
-        def creator(next_creator: Callable[..., Any], **kwargs: Any) -> Any:
+        def creator(next_creator: Callable[..., Any], **kwargs: object) -> Any:
             if made is None:
                 raise ValueError(not_first_call(kwargs))
             kwargs["initial_value"] = initial_values.lifted(kwargs.get("initial_value"))
@@ -441,7 +440,7 @@ class Function(MethodCall):
         trace.graph.function_name = concrete.label
         traces, made_for = weakref.ref(self._traces), weakref.ref(concrete)
 
-        def gone(_: Any) -> None:
+        def gone(_: object) -> None:
             if (table := traces()) is not None:
                 table.void(made_for)
 
@@ -457,7 +456,7 @@ class Function(MethodCall):
                 f"allowed. The following parameter(s) were modified: {', '.join(changed)}"
             )
 
-    def _as_output(self, leaf: Any) -> Any:
+    def _as_output(self, leaf: object) -> Any:
         """Return what a traced function returns as a tensor (or None). Raises TypeError for other objects."""
         if leaf is None or isinstance(leaf, Tensor):
             return leaf
@@ -481,7 +480,7 @@ class Function(MethodCall):
 
     # -- methods
 
-    def _for_instance(self, instance: Any) -> Function:
+    def _for_instance(self, instance: object) -> Function:
         """As a method: return the Function of an instance, which is held weakly."""
         key = id(instance)
         entry = self._instances.get(key)
@@ -552,14 +551,14 @@ Function._bound_class = BoundFunction
 # Parts
 
 
-def _no_value(leaf: Any) -> Exception:
+def _no_value(leaf: object) -> Exception:
     """Return the error for an argument without a value, outside of every trace."""
     if isinstance(leaf, SymbolicTensor):
         return InaccessibleTensorError(out_of_reach(leaf, None))
     return TypeError(f"A call needs values: {leaf!r} only describes one. Use get_concrete_function with it.")
 
 
-def _shapes_in(key: Any, specs: list[Any]) -> list[Any]:
+def _shapes_in(key: object, specs: list[Any]) -> list[Any]:
     """Return the shapes of the tensors in a key, in order; append the specs of its composites to `specs`."""
     if type(key) is not tuple:
         return []
@@ -600,14 +599,14 @@ def _plain(name: str) -> str:
 
 
 def function(
-    func: Any = None,
-    input_signature: Any = None,
+    func: object = None,
+    input_signature: object = None,
     autograph: bool = True,
     jit_compile: bool | None = None,
     reduce_retracing: bool = False,
     experimental_implements: str | None = None,
-    experimental_autograph_options: Any = None,
-    experimental_attributes: Any = None,
+    experimental_autograph_options: object = None,
+    experimental_attributes: object = None,
     experimental_relax_shapes: bool | None = None,
     experimental_compile: bool | None = None,
     experimental_follow_type_hints: bool | None = None,
@@ -617,13 +616,41 @@ def function(
 ) -> Any:
     """Return `func` as a Function: traced into graphs, which are compiled. A decorator, with or without arguments.
 
-    input_signature: the only kind of arguments it takes, a sequence of TensorSpecs; None dimensions take any size.
-    reduce_retracing: relax shapes that turn out to differ between calls. `jit_compile` and the experimental options are
-    taken and change nothing: every graph is compiled. Source: tf.function.
+    A call traces for what it has not met yet: another dtype, shape, structure or Python value among the arguments.
+    Python's `if`, `for` and `while` on tensors become control flow of the graph. Source: tf.function.
 
-    Beyond TensorFlow, experimental_box_numbers: Python numbers (but no bools) among the arguments are taken as tensors,
-    so that a new value traces nothing. experimental_lift_variables: every trace, not only the first, may make
-    Variables, as long as tracing again makes no others.
+    Args:
+        func: What is traced; None: a decorator is given back.
+        input_signature: The only kind of arguments it takes, a sequence of TensorSpecs; None dimensions take any size.
+        autograph: Whether control flow on tensors is converted.
+        reduce_retracing, experimental_relax_shapes: Relax shapes that turn out to differ between calls.
+        jit_compile, experimental_compile, experimental_implements, experimental_autograph_options,
+            experimental_attributes, experimental_follow_type_hints: Taken and without effect: every graph is compiled.
+        experimental_box_numbers: Beyond TensorFlow: Python numbers (but no bools) among the arguments are taken as
+            tensors, so that a new value traces nothing.
+        experimental_lift_variables: Beyond TensorFlow: every trace, not only the first, may make Variables, as long as
+            tracing again makes no others.
+
+    Raises:
+        TypeError: `input_signature` is no sequence of specs, or on a call: the arguments do not fit it.
+
+    Examples:
+        >>> @tf.function
+        ... def power(x, n):
+        ...     print("traced for", x.dtype.name, "and", n)
+        ...     return x ** n
+        >>> float(power(tf.constant(3.0), 2)), float(power(tf.constant(4.0), 2))
+        traced for float32 and 2
+        (9.0, 16.0)
+        >>> @tf.function(input_signature=[tf.TensorSpec([None], tf.float32)])
+        ... def halvings(x):
+        ...     steps = 0
+        ...     while tf.reduce_max(x) > 1.0:
+        ...         x /= 2.0
+        ...         steps += 1
+        ...     return steps
+        >>> int(halvings(tf.constant([3.0, 9.0])))
+        4
     """
     if experimental_relax_shapes is not None:
         reduce_retracing = experimental_relax_shapes
@@ -647,6 +674,3 @@ def function(
         )
 
     return decorate if func is None else decorate(func)
-
-
-__all__ = ["BoundFunction", "Function", "function", "functions_run_eagerly", "run_functions_eagerly"]

@@ -147,7 +147,7 @@ class Runner:
     def _backward_of(self, derivative: Derivative, known: dict[Value, Any]) -> Callable[..., list[Any]]:
         """Return the record's backward: it runs the backward graph for the cotangents that come."""
 
-        def backward(*dys: Any) -> list[Any]:
+        def backward(*dys: object) -> list[Any]:
             given = [dy for dy in dys if dy is not None]
             used = derivative
             if len(given) < len(dys):

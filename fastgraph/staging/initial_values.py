@@ -23,6 +23,7 @@ from fastgraph.graph.differentiate import entering
 from fastgraph.graph.interpreter import run_node
 from fastgraph.graph.structural_ops import CONST
 from fastgraph.graph.trace import GraphTrace, SymbolicTensor, source_lines
+from fastgraph.state.variable_ops import ASSIGN
 
 _NOT_FIRST_CALL = (
     "tf.function-decorated function tried to create variables on non-first call. tf.function only supports singleton "
@@ -86,7 +87,7 @@ def _takes_elements(node: ir.Node) -> bool:
 
 
 class InitialValues:
-    """What the Variables made in one trace start from, computed from the arguments of the first call (`leaves`).
+    """The values from which the Variables made in one trace start, computed from the first call's arguments (`leaves`).
 
     What has been computed is kept until the trace is over: the next Variable goes on from there.
     """
@@ -97,12 +98,13 @@ class InitialValues:
         self._known: dict[ir.Value, Any] = {}
         self._nodes: dict[GraphTrace, _Nodes] = {}
         self._done: set[ir.Node] = set()
+        self._assigned: dict[ir.Node, list[tuple[ir.Value, Tensor]]] = {}  # of nodes that are run once, to what
         self._copies: dict[tuple[GraphTrace, int], Cell] = {}
         self._undo: list[Callable[[], None]] = []
         self.are_of_the_call = False  # whether one depends on arguments, or on what there is outside
         trace.initial_values = self
 
-    def lifted(self, initial: Any) -> Any:
+    def lifted(self, initial: object) -> Any:
         """Return the initial value of a Variable as it is outside the trace: symbolic ones are computed.
 
         Raises ValueError where one depends on what has no value: what a loop carries, the arguments of a trace that no
@@ -133,32 +135,46 @@ class InitialValues:
     def write_results(self) -> None:
         """Let the graph hold what Python and random ops gave when they were run: its one call does not run them again.
 
-        Variables and iterators are as they were, so that what touches these is run by the call in its turn.
+        Variables and iterators are as they were, so that what touches these alone is run by the call in its turn; a
+        node that does both (a condition, say) leaves assignments of what it has assigned.
         """
         nodes: list[ir.Node] = []
-        touched = self._of(self._trace).touched
         for node in self._trace.graph.nodes:
-            if (
-                node in self._done
-                and node.outputs
-                and node in touched
-                and not any(map(self._is_as_it_was, touched[node]))
-            ):
-                first, *others = node.outputs
-                node.op, node.inputs, node.attrs, node.outputs = CONST, (), {"value": self._known[first]}, (first,)
-                for value in others:
-                    name = self._trace.graph.unique_name(node.name)
-                    attrs = {"value": self._known[value]}
-                    value.node = ir.Node(CONST, (), attrs, (value.aval,), name, node.source, node.device)
-                    value.node.outputs, value.index = (value,), 0
-                    nodes.append(value.node)
-            nodes.append(node)
+            if node not in self._assigned:
+                nodes.append(node)
+                continue
+            for value in node.outputs:
+                nodes.append(self._constant(self._known[value], node, value))
+            for resource, tensor in self._assigned[node]:
+                constant = self._constant(tensor, node)
+                name = self._trace.graph.unique_name(node.name)
+                inputs = (resource, constant.outputs[0])
+                nodes += [constant, ir.Node(ASSIGN, inputs, {}, (), name, node.source, node.device)]
         self._trace.graph.nodes = nodes
 
-    def _is_as_it_was(self, resource: Any) -> bool:
-        return resource is _ELEMENTS or _variable_of(self._known[resource]) is not None
+    def _constant(self, tensor: Tensor, like: ir.Node, output: ir.Value | None = None) -> ir.Node:
+        """Return a node that gives a tensor, in the place of a node, and perhaps of that node's output."""
+        name = like.name if output is not None and output.index == 0 else self._trace.graph.unique_name(like.name)
+        aval = tensor.aval if output is None else output.aval
+        node = ir.Node(CONST, (), {"value": tensor}, (aval,), name, like.source, like.device)
+        if output is not None:
+            output.node, output.index, node.outputs = node, 0, (output,)
+        return node
 
-    def _called(self, initial: Any, trace: Any) -> Any:
+    def _note_assigned(self, node: ir.Node) -> None:
+        """Note what a node that has run has assigned, if it must not run again: where it calls Python, or draws."""
+        effects = ir.effects(node)
+        resources = [effect.resource for effect in effects if effect.resource is not None]
+        once = any(effect.kind == "host" for effect in effects) or not all(map(self._is_variable, resources))
+        if effects and once and _ELEMENTS not in self._of(self._trace).touched.get(node, ()):
+            written = [effect.resource for effect in effects if effect.kind == "write" and effect.resource is not None]
+            changed = [resource for resource in dict.fromkeys(written) if self._is_variable(resource)]
+            self._assigned[node] = [(resource, cell_read(self._known[resource])) for resource in changed]
+
+    def _is_variable(self, resource: ir.Value) -> bool:
+        return _variable_of(self._known[resource]) is not None
+
+    def _called(self, initial: Callable[..., Any], trace: Any) -> Any:
         """Return `initial` as it can be called outside the trace, though it may use what only that has.
 
         That is its tensors, and what it has assigned to Variables.
@@ -177,7 +193,7 @@ class InitialValues:
 
         return value
 
-    def _value(self, tensor: Any) -> Any:
+    def _value(self, tensor: object) -> Any:
         """Compute a tensor of the trace, of a branch in it, or of a trace around it; what has a value is that."""
         if not isinstance(tensor, SymbolicTensor):
             return tensor
@@ -200,6 +216,8 @@ class InitialValues:
                 results = run_node(node, tuple([known[value] for value in node.inputs]))
                 known.update(zip(node.outputs, results, strict=True))
                 self._done.add(node)
+                if trace is self._trace:
+                    self._note_assigned(node)
         finally:
             extra["taken"] = before
 

@@ -60,7 +60,7 @@ class Traces:
         with self._lock:
             return [kept.concrete for kept in sorted(self._kept.values(), key=lambda kept: kept.number)]
 
-    def find(self, key: Any) -> ConcreteFunction | None:
+    def find(self, key: object) -> ConcreteFunction | None:
         """Return the trace that serves calls with this key, None if there is none."""
         if self._void:
             with self._lock:
@@ -73,7 +73,7 @@ class Traces:
             found.latest_use = next(self._uses)
         return found
 
-    def _find_general(self, key: Any) -> ConcreteFunction | None:
+    def _find_general(self, key: object) -> ConcreteFunction | None:
         shapes: list[Any] = []
         types: list[Any] = []
         for mask, by_sizes in self._general.get(skeleton(key, shapes, types), {}).items():
@@ -83,13 +83,13 @@ class Traces:
                     return kept.concrete
         return None
 
-    def alike(self, key: Any) -> Any:
+    def alike(self, key: object) -> Any:
         """Return the latest key that a trace was made for and that differs from `key` in sizes only; None if none."""
         with self._lock:
             return self._alike.get(skeleton(key, [], []))
 
     def add(
-        self, key: Any, concrete: ConcreteFunction, exact: bool, general: bool, in_use: Collection[Any]
+        self, key: object, concrete: ConcreteFunction, exact: bool, general: bool, in_use: Collection[Any]
     ) -> ConcreteFunction:
         """Keep a trace; let others go where there are too many, but none that is in use. Return what serves the key."""
         with self._lock:

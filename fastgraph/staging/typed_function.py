@@ -27,7 +27,7 @@ class TypedFunction(staged.Function, Generic[P, R]):
     def __get__(
         self: TypedFunction[Concatenate[Any, Q], R], instance: object, owner: type | None = None
     ) -> TypedFunction[Q, R]: ...
-    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
         raise NotImplementedError
 
 
@@ -40,13 +40,13 @@ class Decorator(Protocol):
 @overload
 def function(
     func: Callable[P, R],
-    input_signature: Any = None,
+    input_signature: object = None,
     autograph: bool = True,
     jit_compile: bool | None = None,
     reduce_retracing: bool = False,
     experimental_implements: str | None = None,
-    experimental_autograph_options: Any = None,
-    experimental_attributes: Any = None,
+    experimental_autograph_options: object = None,
+    experimental_attributes: object = None,
     experimental_relax_shapes: bool | None = None,
     experimental_compile: bool | None = None,
     experimental_follow_type_hints: bool | None = None,
@@ -57,13 +57,13 @@ def function(
 @overload
 def function(
     func: None = None,
-    input_signature: Any = None,
+    input_signature: object = None,
     autograph: bool = True,
     jit_compile: bool | None = None,
     reduce_retracing: bool = False,
     experimental_implements: str | None = None,
-    experimental_autograph_options: Any = None,
-    experimental_attributes: Any = None,
+    experimental_autograph_options: object = None,
+    experimental_attributes: object = None,
     experimental_relax_shapes: bool | None = None,
     experimental_compile: bool | None = None,
     experimental_follow_type_hints: bool | None = None,

@@ -139,7 +139,7 @@ def with_user_frames(call: _Callable) -> _Callable:
     """
 
     @functools.wraps(call)
-    def called(*args: Any, **kwargs: Any) -> Any:
+    def called(*args: object, **kwargs: object) -> Any:
         try:
             return call(*args, **kwargs)
         except Exception as error:

@@ -22,6 +22,25 @@ class Module(Trackable):
 
     `variables`, `trainable_variables` and `submodules` look through attributes (in the order of their names), lists,
     tuples and dicts in them, and Modules found there. A subclass need not call super().__init__ for that.
+
+    Raises:
+        ValueError: The name is no identifier.
+
+    Examples:
+        >>> class Affine(tf.Module):
+        ...     def __init__(self, n, name=None):
+        ...         super().__init__(name)
+        ...         with self.name_scope:
+        ...             self.weight = tf.Variable(tf.ones([n]), name="weight")
+        ...             self.shift = tf.Variable(0.0, name="shift", trainable=False)
+        ...
+        ...     def __call__(self, x):
+        ...         return self.weight * x + self.shift
+        >>> module = Affine(2, name="affine")
+        >>> [variable.name for variable in module.variables], len(module.trainable_variables)
+        (['affine/shift:0', 'affine/weight:0'], 1)
+        >>> module(tf.constant([3.0, 4.0]))
+        <tf.Tensor: shape=(2,), dtype=float32, numpy=array([3., 4.], dtype=float32)>
     """
 
     _TF_MODULE_IGNORED_PROPERTIES: frozenset[str] = frozenset()
@@ -97,14 +116,14 @@ class Module(Trackable):
         """Decorate a method so that it runs inside the Module's name scope."""
 
         @functools.wraps(method)
-        def inside_scope(self: Module, *args: Any, **kwargs: Any) -> Any:
+        def inside_scope(self: Module, *args: object, **kwargs: object) -> Any:
             with self.name_scope:
                 return method(self, *args, **kwargs)
 
         return inside_scope
 
 
-def _is_variable(leaf: Any) -> bool:
+def _is_variable(leaf: object) -> bool:
     return isinstance(leaf, Variable)
 
 
@@ -148,7 +167,7 @@ def _walk(
         yield from _walk(leaf, recursive, predicate, key, with_path, expand, leaf_path, seen, (*above, id(module)))
 
 
-def _leaves(value: Any, path: tuple[Any, ...], expand: bool) -> Iterator[tuple[tuple[Any, ...], Any]]:
+def _leaves(value: object, path: tuple[Any, ...], expand: bool) -> Iterator[tuple[tuple[Any, ...], Any]]:
     """Paths and leaves of a structure."""
     if isinstance(value, Module) or not nesting.is_nested(value):
         if expand and not isinstance(value, Variable) and getattr(value, "_type_spec", None) is not None:

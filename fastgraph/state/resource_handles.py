@@ -16,7 +16,7 @@ from fastgraph.core.tensor import Tensor
 
 
 class ResourceHandle(Tensor):
-    """What a graph captures of a Variable. Source: tf.Variable.handle."""
+    """The handle of a Variable, as a graph captures it. Source: tf.Variable.handle."""
 
     __slots__ = ("_cell", "_name")
 

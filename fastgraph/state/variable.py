@@ -81,23 +81,6 @@ def variable_creator_scope(variable_creator: Callable[..., Any]) -> Iterator[Non
         extra["variable_creators"] = before
 
 
-_PARAMETERS = (
-    "initial_value",
-    "trainable",
-    "validate_shape",
-    "caching_device",
-    "name",
-    "variable_def",
-    "dtype",
-    "import_scope",
-    "constraint",
-    "synchronization",
-    "aggregation",
-    "shape",
-    "experimental_enable_variable_lifting",
-)
-
-
 class _VariableType(type):
     """Lets the thread's creators make the Variable that a call of the class asks for."""
 
@@ -106,18 +89,19 @@ class _VariableType(type):
         signature = inspect.signature(cls.__init__)  # type: ignore[misc]
         return signature.replace(parameters=list(signature.parameters.values())[1:])
 
-    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+    def __call__(cls, *args: object, **kwargs: object) -> Any:
         creators = current_state().extra.get("variable_creators") if cls is Variable else None
         if not creators:
             return super().__call__(*args, **kwargs)
-        if len(args) > len(_PARAMETERS):
-            raise TypeError(f"Variable() takes at most {len(_PARAMETERS)} arguments ({len(args)} given)")
-        for name, value in zip(_PARAMETERS, args, strict=False):
+        parameters = list(cls.__signature__.parameters)
+        if len(args) > len(parameters):
+            raise TypeError(f"Variable() takes at most {len(parameters)} arguments ({len(args)} given)")
+        for name, value in zip(parameters, args, strict=False):
             if name in kwargs:
                 raise TypeError(f"Variable() got multiple values for argument {name!r}")
             kwargs[name] = value
 
-        def create(**given: Any) -> Any:
+        def create(**given: object) -> Any:
             return type.__call__(Variable, **given)
 
         for creator in creators:
@@ -128,9 +112,32 @@ class _VariableType(type):
 class Variable(Parts, Trackable, metaclass=_VariableType):
     """A tensor that can be assigned to. Source: tf.Variable.
 
-    initial_value: anything convert_to_tensor takes, or a callable that gives it. trainable: whether tapes follow it by
-    themselves (True). shape: what may be assigned; None dimensions admit any size (the initial value's shape). It lives
-    as long as Python refers to it: graphs refer to it weakly. Raises ValueError where shape, dtype and value disagree.
+    It lives as long as Python refers to it: graphs refer to it weakly.
+
+    Args:
+        initial_value: Anything convert_to_tensor takes, or a callable that gives it.
+        trainable: Whether tapes follow it by themselves; None: yes, unless `synchronization` is ON_READ.
+        dtype: What the value is converted to; None: the value's.
+        constraint: A function that optimizers apply to it once they have changed it.
+        synchronization, aggregation: How copies on several devices would be kept together; there is one.
+        shape: What may be assigned: None dimensions admit any size; None: the initial value's shape.
+        validate_shape, caching_device, variable_def, import_scope,
+            experimental_enable_variable_lifting: Taken and without effect.
+
+    Raises:
+        ValueError: Shape, dtype and value disagree, or there is no value.
+
+    Examples:
+        >>> v = tf.Variable([1.0, 2.0], name="v")
+        >>> v.assign_add([10.0, 10.0])
+        <tf.Variable 'UnreadVariable' shape=(2,) dtype=float32, numpy=array([11., 12.], dtype=float32)>
+        >>> v * 2.0
+        <tf.Tensor: shape=(2,), dtype=float32, numpy=array([22., 24.], dtype=float32)>
+        >>> v[0].assign(0.0).numpy()
+        array([ 0., 12.], dtype=float32)
+        >>> grows = tf.Variable([1, 2], shape=[None])
+        >>> grows.assign([1, 2, 3]).shape, grows.numpy()
+        (TensorShape([None]), array([1, 2, 3], dtype=int32))
     """
 
     __array_priority__ = 100
@@ -185,24 +192,23 @@ class Variable(Parts, Trackable, metaclass=_VariableType):
                     f"In this `tf.Variable` creation, the initial value's shape ({value.shape}) is not compatible with "
                     f"the explicitly supplied `shape` argument ({shape})."
                 )
-        plain = current_scope() + (name or "Variable")
-        cell = Cell(Aval(value.dtype, dims), plain)
-        self._take(cell, plain + ":0", bool(trainable), constraint, synchronization, aggregation)
-        cell.variable = weakref.ref(self)
-        cell.trainable = bool(trainable)
-        cell_assign(cell, value)
+        self._begin(Aval(value.dtype, dims), name, bool(trainable), constraint, synchronization, aggregation)
+        cell_assign(self.__fg_cell__, value)
 
-    def _take(
+    def _begin(
         self,
-        cell: Cell,
-        name: str,
+        aval: Aval,
+        name: str | None,
         trainable: bool,
         constraint: Callable[[Any], Any] | None,
         synchronization: VariableSynchronization,
         aggregation: VariableAggregation,
     ) -> None:
-        self.__fg_cell__ = cell
-        self._name = name
+        """Have a Cell that holds no value yet."""
+        plain = current_scope() + (name or "Variable")
+        self.__fg_cell__ = cell = Cell(aval, plain)
+        cell.variable, cell.trainable = weakref.ref(self), trainable
+        self._name = plain + ":0"
         self._trainable = trainable
         self._constraint = constraint
         self._synchronization = synchronization
@@ -222,11 +228,8 @@ class Variable(Parts, Trackable, metaclass=_VariableType):
     ) -> Variable:
         """Return a Variable that holds no value yet: for creators that assign it later."""
         variable: Variable = cls.__new__(cls)
-        plain = current_scope() + (name or "Variable")
-        cell = Cell(Aval(as_dtype(dtype), as_dims(shape)), plain)
-        variable._take(cell, plain + ":0", trainable, constraint, synchronization, aggregation)
-        cell.variable = weakref.ref(variable)
-        cell.trainable = trainable
+        aval = Aval(as_dtype(dtype), as_dims(shape))
+        variable._begin(aval, name, trainable, constraint, synchronization, aggregation)
         return variable
 
     # What it is.
@@ -255,8 +258,7 @@ class Variable(Parts, Trackable, metaclass=_VariableType):
     @property
     def dtype(self) -> DType:
         """The dtype of its elements."""
-        dtype: DType = self.__fg_cell__.aval.dtype
-        return dtype
+        return self.__fg_cell__.aval.dtype
 
     @property
     def shape(self) -> TensorShape:
@@ -270,8 +272,7 @@ class Variable(Parts, Trackable, metaclass=_VariableType):
     @property
     def aval(self) -> Aval:
         """Dtype and shape of what may be assigned."""
-        aval: Aval = self.__fg_cell__.aval
-        return aval
+        return self.__fg_cell__.aval
 
     @property
     def trainable(self) -> bool:
@@ -280,7 +281,7 @@ class Variable(Parts, Trackable, metaclass=_VariableType):
 
     @property
     def constraint(self) -> Callable[[Any], Any] | None:
-        """What optimisers apply to the value after an update, or None."""
+        """The function that optimisers apply to the value after an update, or None."""
         return self._constraint
 
     @property
@@ -342,12 +343,27 @@ class Variable(Parts, Trackable, metaclass=_VariableType):
 
     # Assignment.
 
-    def assign(self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
-        """Replace the value. Returns something that reads as the Variable does.
+    def assign(self, value: object, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
+        """Replace the value.
 
-        Without `read_value` it returns None, in a graph the Operation that assigns.
+        Args:
+            value: What convert_to_tensor makes a Tensor of the Variable's dtype and shape of.
+            use_locking: Taken and without effect: all assignments are atomic.
+            read_value: Whether the Variable's new value is given back.
 
-        Raises ValueError or TypeError if the dtype or shape does not fit.
+        Returns:
+            What reads as the Variable does; without `read_value` None, in a graph the Operation that assigns.
+
+        Raises:
+            ValueError: The shape does not fit.
+            TypeError: The dtype does not.
+
+        Examples:
+            >>> v = tf.Variable([1.0, 2.0])
+            >>> v.assign(v * 3.0).numpy()
+            array([3., 6.], dtype=float32)
+            >>> v[1].assign(0.0).numpy()
+            array([3., 0.], dtype=float32)
         """
         given = convert(value, self.dtype)
         if not self._takes(given):
@@ -360,18 +376,54 @@ class Variable(Parts, Trackable, metaclass=_VariableType):
         return self._after_assign(read_value)
 
     def assign_add(
-        self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+        self, delta: object, use_locking: bool = False, name: str | None = None, read_value: bool = True
     ) -> Any:
-        """Add `delta`, of the Variable's shape, to the value, atomically. Returns as `assign` does."""
+        """Add `delta` to the value, atomically.
+
+        Args:
+            delta: What convert_to_tensor makes a Tensor of the Variable's dtype and shape of.
+            use_locking, read_value: As of `assign`.
+
+        Returns:
+            As `assign` does.
+
+        Raises:
+            ValueError: The shape does not fit.
+            TypeError: The dtype does not.
+
+        Examples:
+            >>> count = tf.Variable(0)
+            >>> for _ in range(3):
+            ...     now = count.assign_add(2)
+            >>> int(count)
+            6
+        """
         return self._change(ASSIGN_ADD, delta, read_value)
 
     def assign_sub(
-        self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+        self, delta: object, use_locking: bool = False, name: str | None = None, read_value: bool = True
     ) -> Any:
-        """Subtract `delta`, of the Variable's shape, from the value, atomically. Returns as `assign` does."""
+        """Subtract `delta` from the value, atomically.
+
+        Args:
+            delta: What convert_to_tensor makes a Tensor of the Variable's dtype and shape of.
+            use_locking, read_value: As of `assign`.
+
+        Returns:
+            As `assign` does.
+
+        Raises:
+            ValueError: The shape does not fit.
+            TypeError: The dtype does not.
+
+        Examples:
+            >>> w, rate, gradient = tf.Variable([1.0, 2.0]), 0.5, tf.constant([1.0, -1.0])
+            >>> w.assign_sub(rate * gradient).numpy()
+            array([0.5, 2.5], dtype=float32)
+        """
         return self._change(ASSIGN_SUB, delta, read_value)
 
-    def _change(self, primitive: Primitive, delta: Any, read_value: bool) -> Any:
+    def _change(self, primitive: Primitive, delta: object, read_value: bool) -> Any:
         given = convert(delta, self.dtype)
         if not self._takes(given) and current_trace() is not None:
             what = (
@@ -398,13 +450,13 @@ class Variable(Parts, Trackable, metaclass=_VariableType):
             after.op = made
         return after
 
-    def _takes(self, given: Any) -> bool:
+    def _takes(self, given: Tensor) -> bool:
         """Whether a tensor has a shape that may be assigned."""
         dims = given.dims if type(given) is EagerTensor else given.aval.shape
         wanted = self.__fg_cell__.aval.shape
         return bool(dims == wanted) or compatible(wanted, dims)
 
-    def load(self, value: Any, session: Any = None) -> None:
+    def load(self, value: object, session: object = None) -> None:
         """Replace the value, as `assign` does."""
         self.assign(value)
 
@@ -418,32 +470,32 @@ class Variable(Parts, Trackable, metaclass=_VariableType):
 
     if TYPE_CHECKING:  # set below, one by one: what the value's operators do
 
-        def __add__(self, other: Any) -> Tensor: ...
-        def __radd__(self, other: Any) -> Tensor: ...
-        def __sub__(self, other: Any) -> Tensor: ...
-        def __rsub__(self, other: Any) -> Tensor: ...
-        def __mul__(self, other: Any) -> Tensor: ...
-        def __rmul__(self, other: Any) -> Tensor: ...
-        def __truediv__(self, other: Any) -> Tensor: ...
-        def __rtruediv__(self, other: Any) -> Tensor: ...
-        def __floordiv__(self, other: Any) -> Tensor: ...
-        def __rfloordiv__(self, other: Any) -> Tensor: ...
-        def __mod__(self, other: Any) -> Tensor: ...
-        def __rmod__(self, other: Any) -> Tensor: ...
-        def __pow__(self, other: Any) -> Tensor: ...
-        def __rpow__(self, other: Any) -> Tensor: ...
-        def __matmul__(self, other: Any) -> Tensor: ...
-        def __rmatmul__(self, other: Any) -> Tensor: ...
-        def __and__(self, other: Any) -> Tensor: ...
-        def __rand__(self, other: Any) -> Tensor: ...
-        def __or__(self, other: Any) -> Tensor: ...
-        def __ror__(self, other: Any) -> Tensor: ...
-        def __xor__(self, other: Any) -> Tensor: ...
-        def __rxor__(self, other: Any) -> Tensor: ...
-        def __lt__(self, other: Any) -> Tensor: ...
-        def __le__(self, other: Any) -> Tensor: ...
-        def __gt__(self, other: Any) -> Tensor: ...
-        def __ge__(self, other: Any) -> Tensor: ...
+        def __add__(self, other: object) -> Tensor: ...
+        def __radd__(self, other: object) -> Tensor: ...
+        def __sub__(self, other: object) -> Tensor: ...
+        def __rsub__(self, other: object) -> Tensor: ...
+        def __mul__(self, other: object) -> Tensor: ...
+        def __rmul__(self, other: object) -> Tensor: ...
+        def __truediv__(self, other: object) -> Tensor: ...
+        def __rtruediv__(self, other: object) -> Tensor: ...
+        def __floordiv__(self, other: object) -> Tensor: ...
+        def __rfloordiv__(self, other: object) -> Tensor: ...
+        def __mod__(self, other: object) -> Tensor: ...
+        def __rmod__(self, other: object) -> Tensor: ...
+        def __pow__(self, other: object) -> Tensor: ...
+        def __rpow__(self, other: object) -> Tensor: ...
+        def __matmul__(self, other: object) -> Tensor: ...
+        def __rmatmul__(self, other: object) -> Tensor: ...
+        def __and__(self, other: object) -> Tensor: ...
+        def __rand__(self, other: object) -> Tensor: ...
+        def __or__(self, other: object) -> Tensor: ...
+        def __ror__(self, other: object) -> Tensor: ...
+        def __xor__(self, other: object) -> Tensor: ...
+        def __rxor__(self, other: object) -> Tensor: ...
+        def __lt__(self, other: object) -> Tensor: ...
+        def __le__(self, other: object) -> Tensor: ...
+        def __gt__(self, other: object) -> Tensor: ...
+        def __ge__(self, other: object) -> Tensor: ...
         def __eq__(self, other: object) -> Any: ...
         def __ne__(self, other: object) -> Any: ...
         def __neg__(self) -> Tensor: ...
@@ -491,7 +543,7 @@ class Variable(Parts, Trackable, metaclass=_VariableType):
         memo[id(self)] = copied
         return copied
 
-    def _copied(self, value: Any) -> Variable:
+    def _copied(self, value: object) -> Variable:
         plain = self._name.removesuffix(":0")
         copied: Variable = Variable._uninitialized(
             self.dtype,
@@ -513,7 +565,7 @@ class Variable(Parts, Trackable, metaclass=_VariableType):
 
 
 class _UnreadVariable(Variable):
-    """What an assign returns: reads as the Variable does, at the time of its use; for the rest it asks the Variable."""
+    """The result of an assign: reads as the Variable does when it is used; for the rest it asks the Variable."""
 
     _name = "UnreadVariable"
     _owner: Variable  # which must outlive what stands for it
@@ -525,7 +577,7 @@ class _UnreadVariable(Variable):
         return getattr(self._owner, name)
 
 
-def _initial(initial_value: Any, dtype: DType | None) -> EagerTensor:
+def _initial(initial_value: object, dtype: DType | None) -> EagerTensor:
     """The value a Variable begins with, computed outside any trace. Raises ValueError for a tensor of a trace."""
     with init_scope():
         if callable(initial_value) and not isinstance(initial_value, (Tensor, Variable)):
@@ -549,7 +601,7 @@ def _forward(name: str) -> Callable[..., Any]:
     """A method that does with the value what Tensor's method `name` does."""
     method = getattr(Tensor, name)
 
-    def operator(self: Variable, *args: Any) -> Any:
+    def operator(self: Variable, *args: object) -> Any:
         return method(self.value(), *args)
 
     operator.__name__ = name
@@ -560,7 +612,7 @@ def _refuse(symbol: str, method: str | None) -> Callable[..., Any]:
     """An in-place operator: refused, with what to write instead."""
     instead = f"{method}(value)" if method else f"assign(variable {symbol} value)"
 
-    def operator(self: Variable, value: Any) -> Any:
+    def operator(self: Variable, value: object) -> Any:
         raise RuntimeError(
             f"`variable {symbol}= value` with `tf.Variable`s is not supported. Use `variable.{instead}` to modify the "
             f"variable, or `out = variable {symbol} value` if you need to get a new output Tensor."
@@ -588,13 +640,8 @@ for _name, _symbol, _method in (
 
 nesting.register_leaf(Variable)
 nesting.register_leaf(_UnreadVariable)
-for _function, *_names in (
-    (Variable, "Variable"),
-    (VariableSynchronization, "VariableSynchronization"),
-    (VariableAggregation, "VariableAggregation"),
-    (variable_creator_scope, "variable_creator_scope"),
-):
-    primitives.register_public(_function, *_names)
+for _public in (Variable, VariableSynchronization, VariableAggregation, variable_creator_scope):
+    primitives.register_public(_public, _public.__name__)
 
 
 TensorType.register(Variable)

@@ -18,8 +18,8 @@ from fastgraph.core.base.dtype import DType
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.native.buffer import Cell
 from fastgraph.core.registry import Primitive
-from fastgraph.core.tensor import EagerTensor, as_array, bind, cell_assign, cell_read, from_array, run
-from fastgraph.errors import InvalidArgumentError
+from fastgraph.core.tensor import EagerTensor, Tensor, as_array, bind, cell_assign, cell_read, from_array, run
+from fastgraph.ops.families import invalid, shape_text
 from fastgraph.ops.runtime_checks import ensure_extents
 
 # Their first input is the Cell itself, which is never converted.
@@ -40,11 +40,9 @@ def _update_body(slot: str) -> Callable[..., tuple[()]]:
         while True:  # until nobody assigned in between
             before = cell_read(cell)
             if before.dims != change.dims:
-                raise InvalidArgumentError(
-                    None,
-                    None,
-                    f"Cannot update variable with shape {_kernel_dims(before.dims)} using a Tensor with shape "
-                    f"{_kernel_dims(change.dims)}, shapes must be equal.",
+                raise invalid(
+                    f"Cannot update variable with shape {shape_text(before.dims)} using a Tensor with shape "
+                    f"{shape_text(change.dims)}, shapes must be equal."
                 )
             if cells.replace(cell, before, run(primitives.get(slot), (before, change), {})):
                 return ()
@@ -71,61 +69,41 @@ def _take_body(cell: Cell, value: np.ndarray, before: np.ndarray) -> tuple[()]:
             return ()
 
 
-def _kernel_dims(dims: tuple[int, ...]) -> str:
-    return "[" + ",".join(map(str, dims)) + "]"
-
-
 def _infer_read(resource: Aval, *, dtype: DType, shape: tuple[int | None, ...] | None) -> Aval:
     return Aval(dtype, shape)
 
 
-def _infer_nothing(*avals: Aval, **attrs: Any) -> tuple[()]:
+def _infer_nothing(*avals: Aval, **attrs: object) -> tuple[()]:
     return ()
 
 
 READ = primitives.register(
     Primitive(
-        "read_variable",
-        op_type="ReadVariableOp",
-        body=_read_body,
-        infer=_infer_read,
-        inputs=("resource",),
-        attrs=("dtype", "shape"),
-        groups=("resource",),
-        vjp={"resource": lambda dy: dy},
-        effect="read",
+        "read_variable", op_type="ReadVariableOp", body=_read_body, infer=_infer_read, inputs=("resource",),
+        attrs=("dtype", "shape"), groups=("resource",), vjp={"resource": lambda dy: dy}, effect="read",
     )
-)
-ASSIGN = primitives.register(
-    Primitive(
-        "assign_variable",
-        op_type="AssignVariableOp",
-        body=_assign_body,
-        infer=_infer_nothing,
-        n_outputs=0,
-        inputs=("resource", "value"),
-        groups=("resource", "-"),
-        effect="write",
-    )
-)
+)  # fmt: skip
+
+
+def _write(name: str, op_type: str, body: Callable[..., tuple[()]], *values: str, **more: Any) -> Primitive:
+    """Register a primitive that gives the Cell, its first input, another value."""
+    inputs, groups = ("resource", *values), ("resource", *["-"] * len(values))
+    return primitives.register(
+        Primitive(
+            name, op_type=op_type, body=body, infer=_infer_nothing, n_outputs=0, inputs=inputs, groups=groups,
+            effect="write", **more,
+        )
+    )  # fmt: skip
+
+
+ASSIGN = _write("assign_variable", "AssignVariableOp", _assign_body, "value")
 #: What an update in a graph comes to. The Cell takes `value`, which was computed from its value `before`; where it no
 #: longer holds `before`, because another thread has assigned meanwhile, it takes what it holds + (value - before).
-TAKE = primitives.register(
-    Primitive(
-        "take_variable",
-        op_type="AssignVariableOp",
-        body=_take_body,
-        infer=_infer_nothing,
-        n_outputs=0,
-        inputs=("resource", "value", "before"),
-        groups=("resource", "-", "-"),
-        effect="write",
-    )
-)
+TAKE = _write("take_variable", "AssignVariableOp", _take_body, "value", "before")
 
 
 def _update(name: str, op_type: str, slot: str) -> Primitive:
-    def decompose(resource: Any, value: Any, *, dtype: DType, shape: tuple[int | None, ...] | None) -> tuple[()]:
+    def decompose(resource: object, value: Tensor, *, dtype: DType, shape: tuple[int | None, ...] | None) -> tuple[()]:
         before = bind(READ, (resource,), {"dtype": dtype, "shape": shape})
         # What the body checks: the sum would broadcast.
         if shape is None or None in shape:
@@ -135,20 +113,7 @@ def _update(name: str, op_type: str, slot: str) -> Primitive:
         bind(TAKE, (resource, bind(primitives.get(slot), (before, value), {}), before), {})
         return ()
 
-    return primitives.register(
-        Primitive(
-            name,
-            op_type=op_type,
-            body=_update_body(slot),
-            infer=_infer_nothing,
-            n_outputs=0,
-            inputs=("resource", "value"),
-            attrs=("dtype", "shape"),
-            groups=("resource", "-"),
-            effect="write",
-            decompose=decompose,
-        )
-    )
+    return _write(name, op_type, _update_body(slot), "value", attrs=("dtype", "shape"), decompose=decompose)
 
 
 ASSIGN_ADD = _update("assign_add_variable", "AssignAddVariableOp", "add")

@@ -18,22 +18,14 @@ from fastgraph.core.base.shapes import dims_text
 from fastgraph.core.native.buffer import Cell
 from fastgraph.core.registry import Primitive
 from fastgraph.core.tensor import as_array, bind, cell_read, convert, from_array
-from fastgraph.errors import InvalidArgumentError, OutOfRangeError
+from fastgraph.errors import OutOfRangeError
+from fastgraph.ops.families import invalid
 
 #: What is done with a row, in the order of the numbers that `cells.scatter_rows` takes.
 KINDS = ("update", "add", "sub", "mul", "div", "min", "max")
-_UFUNCS: dict[str, Any] = {
-    "add": np.add,
-    "sub": np.subtract,
-    "mul": np.multiply,
-    "div": np.divide,
-    "min": np.minimum,
-    "max": np.maximum,
-}
-
-
-def _invalid(text: str) -> InvalidArgumentError:
-    return InvalidArgumentError(None, None, text)
+_UFUNCS: dict[str, np.ufunc] = {
+    "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "min": np.minimum, "max": np.maximum,
+}  # fmt: skip
 
 
 def _change(how: str, array: np.ndarray, rows: np.ndarray, updates: np.ndarray) -> None:
@@ -44,7 +36,7 @@ def _change(how: str, array: np.ndarray, rows: np.ndarray, updates: np.ndarray) 
     with np.errstate(all="ignore"):
         if how == "div" and array.dtype.kind in "iu":
             if not np.all(updates):
-                raise _invalid("Integer division by zero")
+                raise invalid("Integer division by zero")
             for row, update in zip(rows, updates, strict=True):  # towards zero, as C divides
                 array[row] = np.trunc(array[row] / update).astype(array.dtype)
         else:
@@ -54,10 +46,10 @@ def _change(how: str, array: np.ndarray, rows: np.ndarray, updates: np.ndarray) 
 def _checked(dims: tuple[int, ...], indices: np.ndarray, updates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The rows as int64, and an update for each. InvalidArgumentError where they do not fit the value."""
     if not dims:
-        raise _invalid("a scalar has no rows to scatter to")
+        raise invalid("a scalar has no rows to scatter to")
     wanted = (*indices.shape, *dims[1:])
     if updates.shape not in ((), wanted):
-        raise _invalid(
+        raise invalid(
             f"Must have updates.shape = indices.shape + params.shape[1:] or updates.shape = [], got "
             f"updates.shape {dims_text(updates.shape)}, indices.shape {dims_text(indices.shape)}, params.shape "
             f"{dims_text(dims)}"
@@ -66,7 +58,7 @@ def _checked(dims: tuple[int, ...], indices: np.ndarray, updates: np.ndarray) ->
     if bad.any():
         first = np.unravel_index(int(np.argmax(bad)), indices.shape)
         place = ",".join(str(int(i)) for i in first)
-        raise _invalid(f"indices[{place}] = {int(indices[first])} is not in [0, {dims[0]})")
+        raise invalid(f"indices[{place}] = {int(indices[first])} is not in [0, {dims[0]})")
     return indices.reshape(-1).astype(np.int64), np.broadcast_to(updates, wanted).reshape(indices.size, *dims[1:])
 
 
@@ -114,7 +106,7 @@ SCATTER = {how: _primitive(how) for how in KINDS}
 
 
 class Parts:
-    """What a Variable offers for its parts. Each returns as `assign` does."""
+    """The methods of a Variable for its parts. Each returns as `assign` does."""
 
     if TYPE_CHECKING:
         __fg_cell__: Cell
@@ -126,31 +118,31 @@ class Parts:
         assign_add: Callable[..., Any]
         _after_assign: Callable[[], Any]
 
-    def scatter_update(self, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> Any:
+    def scatter_update(self, sparse_delta: object, use_locking: bool = False, name: str | None = None) -> Any:
         """Replace the rows that an IndexedSlices names by its own; of one row named twice the last counts."""
         return self._scatter("update", sparse_delta)
 
-    def scatter_add(self, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> Any:
+    def scatter_add(self, sparse_delta: object, use_locking: bool = False, name: str | None = None) -> Any:
         """Add the rows of an IndexedSlices to those they name."""
         return self._scatter("add", sparse_delta)
 
-    def scatter_sub(self, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> Any:
+    def scatter_sub(self, sparse_delta: object, use_locking: bool = False, name: str | None = None) -> Any:
         """Subtract the rows of an IndexedSlices from those they name."""
         return self._scatter("sub", sparse_delta)
 
-    def scatter_mul(self, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> Any:
+    def scatter_mul(self, sparse_delta: object, use_locking: bool = False, name: str | None = None) -> Any:
         """Multiply the rows that an IndexedSlices names by its own."""
         return self._scatter("mul", sparse_delta)
 
-    def scatter_div(self, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> Any:
+    def scatter_div(self, sparse_delta: object, use_locking: bool = False, name: str | None = None) -> Any:
         """Divide the rows that an IndexedSlices names by its own."""
         return self._scatter("div", sparse_delta)
 
-    def scatter_min(self, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> Any:
+    def scatter_min(self, sparse_delta: object, use_locking: bool = False, name: str | None = None) -> Any:
         """Replace elements of the rows that an IndexedSlices names where its own are smaller."""
         return self._scatter("min", sparse_delta)
 
-    def scatter_max(self, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> Any:
+    def scatter_max(self, sparse_delta: object, use_locking: bool = False, name: str | None = None) -> Any:
         """Replace elements of the rows that an IndexedSlices names where its own are larger."""
         return self._scatter("max", sparse_delta)
 
@@ -170,31 +162,31 @@ class Parts:
             fold([*[convert(g, indices.dtype) for g in grid], indices], -1), sparse_delta.values
         )
 
-    def scatter_nd_update(self, indices: Any, updates: Any, name: str | None = None) -> Any:
+    def scatter_nd_update(self, indices: object, updates: object, name: str | None = None) -> Any:
         """Replace the elements or slices that index vectors name. indices: i[*b, depth], updates: t[*b, *rest]."""
         return self._scatter_nd("update", indices, updates)
 
-    def scatter_nd_add(self, indices: Any, updates: Any, name: str | None = None) -> Any:
+    def scatter_nd_add(self, indices: object, updates: object, name: str | None = None) -> Any:
         """Add to the elements or slices that index vectors name. indices: i[*b, depth], updates: t[*b, *rest]."""
         return self._scatter_nd("add", indices, updates)
 
-    def scatter_nd_sub(self, indices: Any, updates: Any, name: str | None = None) -> Any:
+    def scatter_nd_sub(self, indices: object, updates: object, name: str | None = None) -> Any:
         """Subtract from the elements or slices that index vectors name: i[*b, depth], t[*b, *rest]."""
         return self._scatter_nd("sub", indices, updates)
 
-    def scatter_nd_min(self, indices: Any, updates: Any, name: str | None = None) -> Any:
+    def scatter_nd_min(self, indices: object, updates: object, name: str | None = None) -> Any:
         """Keep the smaller of elements and updates. indices: i[*b, depth], updates: t[*b, *rest]."""
         return self._scatter_nd("min", indices, updates)
 
-    def scatter_nd_max(self, indices: Any, updates: Any, name: str | None = None) -> Any:
+    def scatter_nd_max(self, indices: object, updates: object, name: str | None = None) -> Any:
         """Keep the larger of elements and updates. indices: i[*b, depth], updates: t[*b, *rest]."""
         return self._scatter_nd("max", indices, updates)
 
-    def _scatter_nd(self, how: str, indices: Any, updates: Any) -> Any:
+    def _scatter_nd(self, how: str, indices: object, updates: object) -> Any:
         scatter = primitives.public_function(f"tensor_scatter_nd_{how}")
         return self.assign(scatter(self.value(), indices, convert(updates, self.dtype)))
 
-    def _assign_part(self, key: Any, value: Any, name: str | None = None) -> Any:
+    def _assign_part(self, key: object, value: object, name: str | None = None) -> Any:
         """Replace what self[key] is. Returns as `assign` does. Raises ValueError where the shape does not fit."""
         whole = self.value()
         given = convert(value, self.dtype)
@@ -207,24 +199,20 @@ class Parts:
         )
         return self.assign(function("reshape")(changed, function("shape")(whole)))
 
-    def gather_nd(self, indices: Any, name: str | None = None) -> Any:
+    def gather_nd(self, indices: object, name: str | None = None) -> Any:
         """Return the elements or slices that index vectors name. i[*b, depth] -> t[*b, *rest]."""
         return primitives.public_function("gather_nd")(self.value(), indices, name=name)
 
-    def sparse_read(self, indices: Any, name: str | None = None) -> Any:
+    def sparse_read(self, indices: object, name: str | None = None) -> Any:
         """Return the rows that `indices` name. i[*s] -> t[*s, *rest]."""
         return primitives.public_function("gather")(self.value(), indices, name=name)
 
     def count_up_to(self, limit: int) -> Any:
         """Add 1 to an integer scalar and return what it was before. OutOfRangeError once it has reached `limit`."""
         if not self.dtype.is_integer or self.dtype.size < 4:
-            raise InvalidArgumentError(
-                None,
-                None,
-                f"Value for attr 'T' of {self.dtype.name} is not in the list of allowed values: int32, int64",
-            )
+            raise invalid(f"Value for attr 'T' of {self.dtype.name} is not in the list of allowed values: int32, int64")
         if self.shape.rank != 0:
-            raise _invalid(f"input is not a scalar: {self.shape}")
+            raise invalid(f"input is not a scalar: {self.shape}")
         before = self.value()
         if int(before) >= limit:
             raise OutOfRangeError(None, None, f"Reached limit of {limit}")

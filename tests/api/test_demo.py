@@ -64,6 +64,7 @@ def test_eager_and_compiled_steps_agree_for_100_steps(digits: Any) -> None:
     assert differences.shape == (10,) and differences.max() < 1e-4
 
 
+@pytest.mark.slow
 def test_it_reports_and_draws(
     digits: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

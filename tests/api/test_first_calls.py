@@ -291,3 +291,27 @@ def test_what_python_and_random_ops_gave_is_what_the_call_goes_on_with(draws: bo
 
     first, second = f(fg.constant(1.0)), f(fg.constant(1.0))
     assert len(calls) == 2 and float(first[0]) == 0.0 and (draws or float(second[0]) == 0.0)
+
+
+@pytest.mark.parametrize("writes", [False, True])
+def test_a_branch_that_calls_python_and_touches_a_variable_is_run_once(writes: bool) -> None:
+    made, calls = [], []  # type: ignore[var-annotated]
+    state = fg.Variable(1.0)
+
+    @fg.function
+    def f(x: Any) -> Any:
+        def branch() -> Any:
+            y = fg.numpy_function(lambda x: (calls.append(1), x * 2)[1], [x], fg.float32)
+            if writes:
+                state.assign_add(1.0)
+            return fg.reshape(y, []) + state
+
+        y = fg.cond(x > 0, branch, lambda: x)
+        if not made:
+            made.append(fg.Variable(y))
+        return made[0] + y, state.read_value()
+
+    for n in (1, 2):
+        now = 1.0 + n * writes
+        total, read = f(fg.constant(2.0))
+        assert (float(total), float(read), float(state), len(calls)) == (10.0 + writes + n * writes, now, now, n)

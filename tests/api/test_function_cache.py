@@ -189,6 +189,7 @@ def resident() -> int:
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is read from /proc")
 def test_memory_does_not_grow_with_the_shapes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trace_cache, "MOST_TRACES", 64)

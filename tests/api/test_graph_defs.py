@@ -17,6 +17,8 @@ import fastgraph as tf
 from fastgraph.core.registry import all_primitives, get
 from fastgraph.graph import node_names
 from fastgraph.graphdef import exporter, messages, op_table, wire_format
+from fastgraph.graphdef.export_parts import SEVERAL
+from fastgraph.graphdef.export_random import RANDOM
 from fastgraph.graphdef.import_ops import COMPOSITES
 
 
@@ -506,6 +508,11 @@ def test_every_row_names_what_is_there() -> None:
         assert set(row.said) | set(row.places) <= there, name
         ours = {attr for attr, _ in row.said.values()} | set(row.silent)
         assert ours == set(get(name).attrs), name
+
+
+def test_what_is_written_as_several_operations_has_no_row() -> None:
+    several = {name for name in (*SEVERAL, *RANDOM) if op_table.row_of(name) is not None}
+    assert not several - set(op_table.ROWS)
 
 
 def test_attributes_are_tensorflows() -> None:

@@ -12,10 +12,9 @@ from fastgraph.graphdef import exporter, messages
 
 V = np.array([-3, -1.5, -0.7, -0.2, 0.3, 0.9, 2.5, 6.5], np.float32)
 POSITIVE = abs(V) + np.float32(0.1)
-RANDOM = np.random.default_rng(1)
-IMAGE = RANDOM.uniform(-2, 2, (1, 4, 4, 2)).astype(np.float32)
-ROWS_OF_TWO = RANDOM.uniform(-2, 2, (3, 2)).astype(np.float32)
-FILTER = RANDOM.uniform(-1, 1, (2, 2, 2, 1)).astype(np.float32)
+IMAGE = np.random.default_rng(1).uniform(-2, 2, (1, 4, 4, 2)).astype(np.float32)
+ROWS_OF_TWO = np.random.default_rng(2).uniform(-2, 2, (3, 2)).astype(np.float32)
+FILTER = np.random.default_rng(3).uniform(-1, 1, (2, 2, 2, 1)).astype(np.float32)
 PLANE = {"ksize": [1, 2, 2, 1], "strides": [1, 2, 2, 1], "padding": "VALID"}
 ONE = {"strides": [1, 1, 1, 1], "padding": "SAME"}
 

@@ -189,7 +189,12 @@ def test_bits_do_not_depend_on_the_number_of_threads(threads: int) -> None:
 # ---- what is refused ------------------------------------------------------------------------------------------------
 
 Invalid = fg.errors.InvalidArgumentError
-PHILOX = R.Generator.from_seed(1)
+
+
+def philox() -> R.Generator:
+    return R.Generator.from_seed(1)
+
+
 REFUSED: dict[str, tuple[Callable[[], Any], type[BaseException], str]] = {
     "algorithm": (
         lambda: R.Generator.from_seed(1, alg="foo"),
@@ -209,19 +214,19 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[BaseException], str]] = {
         ValueError,
         r"Shapes \(2,\) and \[3\] are incompatible",
     ),
-    "reset": (lambda: PHILOX.reset([1, 2]), ValueError, r"Shapes \(2,\) and \[3\] are incompatible"),
+    "reset": (lambda: philox().reset([1, 2]), ValueError, r"Shapes \(2,\) and \[3\] are incompatible"),
     "counter": (lambda: R.Generator.from_key_counter(1, [1], "philox"), ValueError, r"Shapes \(1,\) and \[2\]"),
     "float state": (lambda: R.create_rng_state(1.5, "philox"), TypeError, "is integers, not float32"),
     "nothing": (lambda: R.Generator(), AssertionError, "copy_from"),
-    "one bound": (lambda: PHILOX.uniform([2], dtype=fg.int32), ValueError, "must be both `None` or both non-`None`"),
-    "empty range": (lambda: PHILOX.uniform([2], 5, 3, fg.int32), Invalid, "Need minval < maxval, got 5 >= 3"),
-    "small int": (lambda: PHILOX.uniform_full_int([2], fg.int8), Invalid, "Value for attr 'dtype' of int8 is not in"),
+    "one bound": (lambda: philox().uniform([2], dtype=fg.int32), ValueError, "must be both `None` or both non-`None`"),
+    "empty range": (lambda: philox().uniform([2], 5, 3, fg.int32), Invalid, "Need minval < maxval, got 5 >= 3"),
+    "small int": (lambda: philox().uniform_full_int([2], fg.int8), Invalid, "Value for attr 'dtype' of int8 is not in"),
     "integers": (
-        lambda: PHILOX.normal([2], dtype=fg.int32),
+        lambda: philox().normal([2], dtype=fg.int32),
         TypeError,
         "Cannot convert 0.0 to EagerTensor of dtype int32",
     ),
-    "size": (lambda: PHILOX.normal([-1]), Invalid, "Dimension -1 must be >= 0"),
+    "size": (lambda: philox().normal([-1]), Invalid, "Dimension -1 must be >= 0"),
     "uniform size": (lambda: R.uniform([-2]), Invalid, "Dimension -2 must be >= 0"),
     "gamma size": (lambda: R.gamma([-2], [1.0]), Invalid, "Dimension -2 must be >= 0"),
     "truncated size": (lambda: R.truncated_normal([-2]), Invalid, "Dimension -2 must be >= 0"),

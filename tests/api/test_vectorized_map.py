@@ -14,10 +14,9 @@ import pytest
 
 import fastgraph as fg
 
-random = np.random.default_rng(3)
-A = fg.constant(random.uniform(0.1, 1.0, (3, 4, 5)).astype(np.float32))
-B = fg.constant(random.uniform(0.1, 1.0, (3, 5, 2)).astype(np.float32))
-W = fg.Variable(random.uniform(0.1, 1.0, (5, 2)).astype(np.float32))
+A = fg.constant(np.random.default_rng(3).uniform(0.1, 1.0, (3, 4, 5)).astype(np.float32))
+B = fg.constant(np.random.default_rng(4).uniform(0.1, 1.0, (3, 5, 2)).astype(np.float32))
+W = fg.Variable(np.random.default_rng(5).uniform(0.1, 1.0, (5, 2)).astype(np.float32))
 V = fg.Variable([1.0, 2.0, 3.0, 4.0, 5.0])
 ROWS = fg.constant([[0, 2], [1, 1], [3, 0]])
 

@@ -15,11 +15,9 @@ from fastgraph.compiler.cuda.device_program import DeviceProgram, Transfer
 from fastgraph.compiler.program.program import KernelStep
 from fastgraph.runtime.executable import compile_graph
 
-RNG = np.random.default_rng(5)
-X = RNG.normal(size=(5, 6)).astype("float32")
-Y = RNG.normal(size=(5, 6)).astype("float32")
-W = RNG.normal(size=(6, 3)).astype("float32")
-D = RNG.normal(size=(2, 3, 4))
+X, Y = np.random.default_rng(5).normal(size=(2, 5, 6)).astype("float32")
+W = np.random.default_rng(6).normal(size=(6, 3)).astype("float32")
+D = np.random.default_rng(7).normal(size=(2, 3, 4))
 IDS = np.array([3, 0, 4, 4], "int32")
 
 CASES: dict[str, tuple[Callable[..., Any], tuple[np.ndarray, ...]]] = {

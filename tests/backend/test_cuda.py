@@ -22,12 +22,14 @@ def outcome(simulated: bool) -> tuple[int, dict[str, int], str]:
     return done.returncode, {word: int(n) for n, word in re.findall(r"(\d+) (\w+)", last)}, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_in_the_simulator() -> None:
     status, counts, text = outcome(simulated=True)
     assert status == 0, text
     assert counts["passed"] >= 25
 
 
+@pytest.mark.slow
 def test_as_ptx_or_on_a_gpu() -> None:
     status, counts, text = outcome(simulated=False)
     assert status == 0, text

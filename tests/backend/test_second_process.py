@@ -15,10 +15,9 @@ import numpy as np
 import fastgraph as fg
 from fastgraph.compiler.store import kernel_service
 
-random = np.random.default_rng(0)
-x = fg.constant(random.normal(size=(64, 20)).astype("float32"))
-y = fg.constant(random.integers(0, 5, 64).astype("int32"))
-w = fg.Variable(random.normal(size=(20, 5)).astype("float32"))
+x = fg.constant(np.random.default_rng(0).normal(size=(64, 20)).astype("float32"))
+y = fg.constant(np.random.default_rng(1).integers(0, 5, 64).astype("int32"))
+w = fg.Variable(np.random.default_rng(2).normal(size=(20, 5)).astype("float32"))
 optimizer = fg.keras.optimizers.Adam(0.01)
 
 @fg.function

@@ -52,6 +52,16 @@ def test_error_in_units_of_the_last_place(name: str, dtype: type) -> None:
     )
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", ["exp", "sigmoid", "softplus"])
+def test_results_that_are_no_normal_numbers(name: str, dtype: type) -> None:
+    least = np.log(np.finfo(dtype).tiny)
+    x = np.linspace(least - 45, least + 1, 20_000, dtype=dtype)
+    reference, *allowed = FUNCTIONS[name]
+    wide = reference(x.astype(np.float64 if dtype is np.float32 else L))
+    assert errors(evaluate(f"{name}_{np.dtype(dtype)}(a)", x), wide).max() <= allowed[dtype is np.float64]
+
+
 def test_erfc_is_as_precise_in_its_tail() -> None:
     from scipy import special
 
@@ -119,6 +129,9 @@ def powers(kind: str, dtype: type) -> tuple[np.ndarray, np.ndarray]:
         a, b = rng.standard_normal(50_000) * 10, np.rint(rng.standard_normal(50_000) * 10)
     elif kind == "large exponents":
         a, b = 1 + rng.standard_normal(50_000) * 1e-4, rng.standard_normal(50_000) * 1e5
+    elif kind == "no normal results":
+        a = rng.uniform(0.1, 20, 50_000)
+        b = (np.log(np.finfo(dtype).tiny) + rng.uniform(-20, 1, 50_000)) / np.log(a)
     else:
         bits = np.uint32 if dtype is np.float32 else np.uint64
         a, b = rng.integers(0, np.iinfo(bits).max, (2, 50_000), dtype=bits, endpoint=True).view(dtype)
@@ -133,7 +146,7 @@ def check_powers(got: np.ndarray, a: np.ndarray, b: np.ndarray) -> None:
     assert wrong[worst] <= 1.1, f"{a[worst]!r} ** {b[worst]!r} = {got[worst]!r}: {wrong[worst]} ulp"
 
 
-KINDS_OF_POWERS = ["special", "random", "negative", "large exponents", "bits"]
+KINDS_OF_POWERS = ["special", "random", "negative", "large exponents", "no normal results", "bits"]
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

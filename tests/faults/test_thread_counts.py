@@ -13,17 +13,15 @@ import fastgraph as fg
 from fastgraph.core.base import flags
 from fastgraph.core.native import thread_pool
 
-rng = np.random.default_rng(0)
-
 
 def normal(*shape: int) -> Any:
-    return fg.constant(rng.normal(size=shape).astype(np.float32))
+    return fg.constant(np.random.default_rng(shape[0]).normal(size=shape).astype(np.float32))
 
 
 X, W, LONG = normal(700, 513), normal(513, 300), normal(3000, 513)
 IMAGES, FILTERS = normal(4, 40, 40, 16), normal(3, 3, 16, 32)
-ROWS = fg.constant(rng.integers(0, 50, 700).astype(np.int32))
-PLACES = fg.constant(rng.integers(0, 700, (3000, 1)).astype(np.int32))
+ROWS = fg.constant(np.random.default_rng(0).integers(0, 50, 700).astype(np.int32))
+PLACES = fg.constant(np.random.default_rng(1).integers(0, 700, (3000, 1)).astype(np.int32))
 
 
 def gradient(function: Callable[..., Any], *arguments: Any) -> Any:

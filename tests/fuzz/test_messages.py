@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 import fastgraph as fg
-from fastgraph.graphdef.wire_format import parsed
+from fastgraph.graphdef.messages import GraphDef
 from tests.fuzz import messages
 
 
@@ -38,4 +38,4 @@ def test_the_error_names_the_node() -> None:
 )
 def test_bytes_that_are_no_message(content: bytes, says: str) -> None:
     with pytest.raises(ValueError, match=f"these bytes are no .*{says}"):
-        parsed(content)
+        GraphDef.FromString(content)

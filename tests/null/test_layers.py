@@ -114,7 +114,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ),
     (
         "profiling: timelines",
-        ("profiling.", "profiler.",),
+        ("profiling.",),
     ),
     (
         "keras: tf.keras",
@@ -168,6 +168,8 @@ LATE_MODULES = {
     "compiler.vecmath.trigonometry",
     "compiler.vecmath.functions",
     "staging.autograph.builtins",
+    "staging.autograph.conditionals",
+    "staging.autograph.expressions",
     "staging.autograph.loop_state",
     "staging.autograph.container_changes",
     "staging.autograph.iterables",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from tests import selection
@@ -28,5 +29,16 @@ def test_every_test_function_takes_part_but_the_slow_ones() -> None:
     quick = [item.nodeid for item in selection.chosen(items, "quick")]  # type: ignore[arg-type]
     assert [sum(f"test_{k}[" in name for name in quick) for k in range(5)] == [1, 2, 2, 2, 2]
     assert "tests/ops/test_x.py::test_4[2]" not in quick
+    costly = [Item("backend/test_x.py", name) for name in names]
+    assert len(selection.chosen(costly, "quick")) == 5  # type: ignore[arg-type]
     assert sorted(quick, key=[item.nodeid for item in items].index) == quick
     assert len(selection.chosen([*items, *smoke], "smoke")) == 5  # type: ignore[list-item]
+
+
+def test_no_test_draws_from_a_stream_that_others_draw_from() -> None:
+    stream = re.compile(
+        r"^\w+(?:: [\w.]+)? = [\w.]*(?:default_rng|RandomState|Random|Generator|from_seed)\([^()]*\)$", re.M
+    )
+    assert stream.search("x = 1\nRNG = np.random.default_rng(3)\n") and not stream.search("X = default_rng(3).normal()")
+    shared = [str(path) for path in TESTS.rglob("*.py") if stream.search(path.read_text(encoding="utf-8"))]
+    assert shared == [], "a module's stream gives a test what the tests before it have left: use the fixture `rng`"

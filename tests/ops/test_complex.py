@@ -47,3 +47,24 @@ def test_gradient_of_a_real_function_of_complex_numbers(name: str) -> None:
         slope_x = float(f(fg.constant(Z + e)) - f(fg.constant(Z - e))) / (2 * STEP)
         slope_y = float(f(fg.constant(Z + 1j * e)) - f(fg.constant(Z - 1j * e))) / (2 * STEP)
         assert got[k] == pytest.approx(slope_x + 1j * slope_y, rel=1e-6, abs=1e-7), name
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize(
+    ("name", "values", "slopes"),
+    [  # TensorFlow's, whose rules conjugate nothing here
+        ("xlogy", [0, 3.150304 - 2.1589352j], [(0, 0), (0.723459 + 0.2449787j, 0.9411765 - 2.2352941j)]),
+        ("xdivy", [0, 0.9411765 - 2.2352941j], [(0, 0), (0.4705882 - 0.1176471j, -0.1799308 + 1.1626298j)]),
+        ("xlog1py", [0, 3.99753004 - 3.95380107j], [(0, 0), (1.1123118 + 0.1651487j, 0.7567568 - 1.4594595j)]),
+    ],
+)
+@pytest.mark.parametrize("traced", [False, True])
+def test_products_and_quotients_that_stay_0(name: str, values: Any, slopes: Any, dtype: str, traced: bool) -> None:
+    x, y = fg.constant([0, 3 - 4j], dtype), fg.constant([0, 2 + 0.5j], dtype)
+    function = getattr(fg.math, name)
+    with fg.GradientTape() as tape:
+        tape.watch([x, y])
+        z = (fg.function(function) if traced else function)(x, y)
+    np.testing.assert_allclose(z, values, rtol=1e-5)
+    by_x, by_y = tape.gradient(z, [x, y])
+    np.testing.assert_allclose(np.stack([by_x, by_y], 1), slopes, rtol=1e-5, atol=1e-6)

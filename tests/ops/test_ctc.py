@@ -11,8 +11,7 @@ import pytest
 
 import fastgraph as tf
 
-RNG = np.random.default_rng(2)
-LOGITS = RNG.standard_normal((5, 3, 3))
+LOGITS = np.random.default_rng(2).standard_normal((5, 3, 3))
 LABELS = np.array([[1, 1], [2, 0], [2, 1]])
 LABEL_LENGTH, LOGIT_LENGTH = np.array([2, 1, 2]), np.array([5, 3, 4])
 

@@ -14,7 +14,7 @@ import fastgraph as tf
 from fastgraph.core.native import convolutions as blocks
 from fastgraph.core.native.thread_pool import num_threads, set_num_threads
 from fastgraph.ops import convolution_numpy
-from fastgraph.ops.window_arguments import along, out_extents, pad_extents
+from fastgraph.ops.window_arguments import along, extents_and_pads, out_extents, pad_extents
 from tests import native
 
 DTYPES = ("float32", "float64", "bfloat16", "float16")
@@ -219,6 +219,19 @@ def test_sizes_that_do_not_fit_are_refused() -> None:
             bad()
     assert blocks.forward(x.astype(np.complex64), w.astype(np.complex64), (3, 3), *steps) is None
     assert blocks.forward(x, w.astype(np.float64), (3, 3), *steps) is None
+
+
+def test_sizes_are_computed_once_and_refused_each_time() -> None:
+    x, w = tf.ones([1, 5, 5, 2]), tf.ones([3, 3, 2, 4])
+    extents_and_pads.cache_clear()
+    for _ in range(3):
+        with tf.GradientTape() as tape:
+            tape.watch([x, w])
+            y = tf.nn.conv2d(x, w, 2, "SAME")
+        assert [each.shape for each in tape.gradient(y, [x, w])] == [x.shape, w.shape]
+        with pytest.raises(tf.errors.InvalidArgumentError, match="strides should be larger than 0"):
+            tf.nn.conv2d(x, w, 0, "SAME")
+    assert extents_and_pads.cache_info().misses == 1 + 3  # those refused are found nowhere
 
 
 def test_windows_beyond_the_input_read_zeros() -> None:

@@ -36,6 +36,7 @@ def test_the_memory_of_hostile_calls_is_bounded() -> None:
     assert tf.ones([2**26]).shape == [2**26]
 
 
+@pytest.mark.slow
 def test_no_call_ends_the_process() -> None:
     report, n_faults = hammer(15, seed=1)
     assert n_faults == 0, report

@@ -10,8 +10,7 @@ import pytest
 
 import fastgraph as tf
 
-RNG = np.random.default_rng(11)
-X = RNG.standard_normal((2, 5, 6, 4))
+X = np.random.default_rng(11).standard_normal((2, 5, 6, 4))
 
 
 def unknown(function: Callable[..., Any], *like: Any) -> Callable[..., Any]:
@@ -42,7 +41,7 @@ def slopes(function: Callable[..., Any], x: Any) -> tuple[Any, Any]:
 
 def check_slopes(function: Callable[..., Any], x: Any, step: float = 1e-6) -> None:
     """Gradients of both orders against differences along a random direction, and the same with unknown sizes."""
-    v = RNG.standard_normal(x.shape)
+    v = np.random.default_rng(0).standard_normal(x.shape)
     first, second = slopes(function, x)
 
     def along(f: Callable[[Any], float]) -> float:
@@ -82,8 +81,8 @@ MORPHOLOGY = [((1, 1), "SAME", (1, 1)), ((2, 1), "VALID", (1, 2)), ((2, 2), "SAM
 
 
 @pytest.mark.parametrize(("strides", "padding", "rates"), MORPHOLOGY)
-def test_dilation_and_erosion(strides: Any, padding: str, rates: Any) -> None:
-    kernel = RNG.standard_normal((2, 3, 4))
+def test_dilation_and_erosion(strides: Any, padding: str, rates: Any, rng: np.random.Generator) -> None:
+    kernel = rng.standard_normal((2, 3, 4))
     steps, gaps = [1, *strides, 1], [1, *rates, 1]
     parts = windows(X, (2, 3), strides, padding, rates)
     wanted = np.moveaxis(np.nanmax(parts + kernel[:, :, None], axis=(2, 3)), 2, 0)
@@ -120,8 +119,8 @@ def test_dilation_of_integers() -> None:
 @pytest.mark.parametrize(
     ("window", "strides", "padding"), [((2, 2, 2), (1, 2, 1), "VALID"), ((3, 2, 1), (2, 2, 1), "SAME")]
 )
-def test_extract_volume_patches(window: Any, strides: Any, padding: str) -> None:
-    x = RNG.standard_normal((2, 4, 5, 3, 2))
+def test_extract_volume_patches(window: Any, strides: Any, padding: str, rng: np.random.Generator) -> None:
+    x = rng.standard_normal((2, 4, 5, 3, 2))
     parts = np.nan_to_num(windows(x, window, strides, padding, (1, 1, 1)))
     wanted = np.moveaxis(parts, 6, 0).reshape(2, *parts.shape[:3], -1)
 
@@ -157,8 +156,8 @@ def test_max_pool_with_argmax(padding: str, with_batch: bool) -> None:
 # ---- convolutions ---------------------------------------------------------------------------------------------------
 
 
-def test_gaps_by_dilation_and_by_blocks_are_the_same() -> None:
-    x, kernel = RNG.standard_normal((2, 9, 8, 3)), RNG.standard_normal((3, 3, 3, 2))
+def test_gaps_by_dilation_and_by_blocks_are_the_same(rng: np.random.Generator) -> None:
+    x, kernel = rng.standard_normal((2, 9, 8, 3)), rng.standard_normal((3, 3, 3, 2))
     for rate in (1, 2, 3):
         for padding in ("SAME", "VALID"):
             wanted = tf.nn.conv2d(x, kernel, 1, padding, dilations=rate)
@@ -173,16 +172,16 @@ def test_gaps_by_dilation_and_by_blocks_are_the_same() -> None:
             np.testing.assert_allclose(by_blocks, wanted, rtol=1e-10, atol=1e-10)
 
 
-def test_transposed_and_depthwise_gradients_are_those_of_the_tape() -> None:
-    x, kernel = tf.constant(RNG.standard_normal((2, 6, 7, 3))), tf.constant(RNG.standard_normal((3, 2, 3, 2)))
+def test_transposed_and_depthwise_gradients_are_those_of_the_tape(rng: np.random.Generator) -> None:
+    x, kernel = tf.constant(rng.standard_normal((2, 6, 7, 3))), tf.constant(rng.standard_normal((3, 2, 3, 2)))
     with tf.GradientTape(persistent=True) as tape:
         tape.watch([x, kernel])
         atrous = tf.nn.atrous_conv2d(x, kernel, 2, "SAME")
         deep = tf.nn.depthwise_conv2d(x, kernel, [1, 2, 2, 1], "SAME")
-    g = tf.constant(RNG.standard_normal(atrous.shape))
+    g = tf.constant(rng.standard_normal(atrous.shape))
     transposed = tf.nn.atrous_conv2d_transpose(g, kernel, [2, 6, 7, 3], 2, "SAME")
     np.testing.assert_allclose(transposed, tape.gradient(atrous, x, g), rtol=1e-10)
-    g = tf.constant(RNG.standard_normal(deep.shape))
+    g = tf.constant(rng.standard_normal(deep.shape))
     by_x, by_filter = tape.gradient(deep, [x, kernel], g)
     found = tf.nn.depthwise_conv2d_backprop_input([2, 6, 7, 3], kernel, g, [1, 2, 2, 1], "SAME")
     np.testing.assert_allclose(found, by_x, rtol=1e-10)
@@ -242,8 +241,8 @@ def test_required_paddings_and_names_of_space_to_batch() -> None:
 # ---- partitions -----------------------------------------------------------------------------------------------------
 
 
-def test_dynamic_partition_and_stitch() -> None:
-    x, ids = RNG.standard_normal((6, 3)), np.array([0, 2, 0, 1, 2, 2], np.int32)
+def test_dynamic_partition_and_stitch(rng: np.random.Generator) -> None:
+    x, ids = rng.standard_normal((6, 3)), np.array([0, 2, 0, 1, 2, 2], np.int32)
 
     def there_and_back(x: Any) -> Any:
         parts = tf.dynamic_partition(x, ids, 4)
@@ -322,14 +321,16 @@ def test_errors(call: Callable[[], Any], error: type[Exception], text: str) -> N
 
 
 @pytest.mark.parametrize(("radius", "bias", "alpha", "beta"), [(5, 1, 1, 0.5), (1, 2.0, 0.3, 0.75), (0, 1, 1, 1.5)])
-def test_local_response_normalization(radius: int, bias: float, alpha: float, beta: float) -> None:
-    x = RNG.standard_normal((2, 2, 3, 6)).astype(np.float32)
+def test_local_response_normalization(
+    radius: int, bias: float, alpha: float, beta: float, rng: np.random.Generator
+) -> None:
+    x = rng.standard_normal((2, 2, 3, 6)).astype(np.float32)
     total = np.stack([np.sum(x[..., max(c - radius, 0) : c + radius + 1] ** 2, -1) for c in range(6)], -1)
     wanted = x / (bias + alpha * total) ** beta
     assert tf.nn.lrn is tf.nn.local_response_normalization
     check(lambda x: tf.nn.lrn(x, radius, bias, alpha, beta), x, wanted, 1e-5)
     first, second = slopes(lambda x: tf.nn.lrn(x, radius, bias, alpha, beta), x)
-    v, step = RNG.standard_normal(x.shape), 1e-2
+    v, step = rng.standard_normal(x.shape), 1e-2
 
     def energy(at: Any) -> float:
         return float(
@@ -351,18 +352,18 @@ def test_average_losses() -> None:
     assert float(tf.nn.scale_regularization_loss(loss)) == 10.0
 
 
-def test_batch_norm_with_global_normalization() -> None:
-    mean, variance, beta, gamma = RNG.uniform(0.5, 1, (4, 4))
+def test_batch_norm_with_global_normalization(rng: np.random.Generator) -> None:
+    mean, variance, beta, gamma = rng.uniform(0.5, 1, (4, 4))
     for scaled in (False, True):
         wanted = (X - mean) / np.sqrt(variance + 0.01) * (gamma if scaled else 1) + beta
         found = tf.nn.batch_norm_with_global_normalization(X, mean, variance, beta, gamma, 0.01, scaled)
         np.testing.assert_allclose(found, wanted, rtol=1e-12)
 
 
-def test_isotonic_regression() -> None:
+def test_isotonic_regression(rng: np.random.Generator) -> None:
     from scipy.optimize import isotonic_regression
 
-    x = RNG.standard_normal((3, 8))
+    x = rng.standard_normal((3, 8))
     for falling in (True, False):
         wanted = np.stack([isotonic_regression(row, increasing=not falling).x for row in x])
 
@@ -383,13 +384,13 @@ def test_collapse_repeated() -> None:
         assert count.numpy().tolist() == [3, 1]
 
 
-def test_bins_points_and_ranks() -> None:
+def test_bins_points_and_ranks(rng: np.random.Generator) -> None:
     values = np.array([-1.0, 0.0, 1.5, 2.0, 5.0, 15.0])
     check(lambda x: tf.histogram_fixed_width_bins(x, [0.0, 5.0], 5), values, [0, 0, 1, 2, 4, 4])
     points = tf.math.sobol_sample(2, 4, dtype=tf.float64).numpy()
     assert points.tolist() == [[0.5, 0.5], [0.75, 0.25], [0.25, 0.75], [0.375, 0.375]]
     assert tf.math.sobol_sample(2, 3, skip=1).numpy().tolist() == points[1:].tolist()
-    x = RNG.standard_normal((3, 7))
+    x = rng.standard_normal((3, 7))
     for function, order in ((tf.nn.approx_max_k, -1), (tf.nn.approx_min_k, 1)):
         values, places = function(tf.constant(x), 2)
         np.testing.assert_array_equal(values, order * np.sort(order * x, -1)[:, :2])
@@ -420,3 +421,9 @@ def test_paddings_wrap_alike_whether_known_or_not() -> None:
         for ours, theirs in zip(tf.required_space_to_batch_paddings(*vectors), traced(*vectors), strict=True):
             assert ours.numpy().tolist() == theirs.numpy().tolist()
     assert tf.required_space_to_batch_paddings([most], [3], [[most, most]])[0].numpy().tolist() == [[most, -(2**31)]]
+
+
+def test_a_range_known_while_tracing_that_does_not_rise_is_refused() -> None:
+    x = tf.constant([1.0, 2.0])
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"value_range\[0\] < value_range\[1\]"):
+        tf.function(lambda x: tf.histogram_fixed_width(x, [0.0, -1.0], nbins=4))(x)

@@ -25,13 +25,12 @@ def _threads_and_level_as_before() -> Iterator[None]:
     set_num_threads(threads)
 
 
-rng = np.random.default_rng(3)
-x = tf.constant(rng.standard_normal(N).astype(np.float32))
-wide = tf.constant(rng.standard_normal((700, 433)))
-whole = tf.constant(rng.integers(-9, 9, N).astype(np.int32))
+x = tf.constant(np.random.default_rng(3).standard_normal(N).astype(np.float32))
+wide = tf.constant(np.random.default_rng(4).standard_normal((700, 433)))
+whole = tf.constant(np.random.default_rng(5).integers(-9, 9, N).astype(np.int32))
 rows = tf.reshape(x[: N // 1000 * 1000], (-1, 1000))
 three = tf.reshape(x[: 66 * 65 * 67], (66, 65, 67))
-indices = tf.constant(rng.integers(0, N, N))
+indices = tf.constant(np.random.default_rng(6).integers(0, N, N))
 
 SHARED: dict[str, Callable[[], Any]] = {
     "add": lambda: x + x,
@@ -102,7 +101,9 @@ def near(got: np.ndarray[Any, Any], wanted: np.ndarray[Any, Any], ulps: float) -
 @pytest.mark.parametrize("level", [0, 1, 2])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", UNARY)
-def test_mathematics_are_right_at_every_special_value(name: str, dtype: str, level: int) -> None:
+def test_mathematics_are_right_at_every_special_value(
+    name: str, dtype: str, level: int, rng: np.random.Generator
+) -> None:
     native.LEVEL.value = min(level, native.most_level())
     op = registry.get(name)
     scale = np.array([1e-3, 1, 10, 60], dtype)
@@ -162,7 +163,9 @@ def test_loops_of_numpy_are_called_as_numpy_does(name: str) -> None:
 
 
 @pytest.mark.parametrize("shapes", [((40, 1, 30), (1, 25, 1)), ((7, 1, 300, 1), (5, 1, 40)), ((3, 1), (3, 70000))])
-def test_broadcasting_in_parts_is_broadcasting(shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
+def test_broadcasting_in_parts_is_broadcasting(
+    shapes: tuple[tuple[int, ...], tuple[int, ...]], rng: np.random.Generator
+) -> None:
     a, b = (rng.standard_normal(shape).astype(np.float32) for shape in shapes)
     for threads in (1, 3):
         set_num_threads(threads)
@@ -184,8 +187,7 @@ def test_vectors_of_any_width_give_the_same_bits() -> None:
 @pytest.mark.parametrize(
     "dtype", ["float32", "float64", "int8", "uint8", "int16", "uint16", "int32", "int64", "uint64"]
 )
-def test_clipping_in_one_pass_is_a_minimum_and_a_maximum(dtype: str) -> None:
-    rng = np.random.default_rng(0)
+def test_clipping_in_one_pass_is_a_minimum_and_a_maximum(dtype: str, rng: np.random.Generator) -> None:
     values = rng.integers(0, 100, 70001).astype(dtype)
     limits: list[tuple[float, float]] = [(10, 50), (50, 10), (0, 0)]
     if dtype.startswith("float"):

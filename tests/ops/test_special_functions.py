@@ -12,7 +12,6 @@ from scipy import special
 import fastgraph as tf
 
 nan, inf = np.nan, np.inf
-RNG = np.random.default_rng(7)
 
 #: name -> (SciPy's function, an interval)
 OF_ONE: dict[str, tuple[Callable[[Any], Any], tuple[float, float]]] = {
@@ -47,9 +46,9 @@ def of_one(name: str) -> Callable[[Any], Any]:
 
 
 @pytest.mark.parametrize("name", OF_ONE)
-def test_values_are_scipys(name: str) -> None:
+def test_values_are_scipys(name: str, rng: np.random.Generator) -> None:
     reference, (low, high) = OF_ONE[name]
-    x = RNG.uniform(low, high, 300)
+    x = rng.uniform(low, high, 300)
     np.testing.assert_allclose(getattr(tf.math.special, name)(x), reference(x), rtol=1e-13, atol=1e-15)
     np.testing.assert_allclose(compiled(of_one(name))(x), reference(x), rtol=1e-12, atol=1e-14)
     half = getattr(tf.math.special, name)(tf.cast(x[:20], tf.float16))
@@ -247,8 +246,8 @@ def test_incomplete_gamma_keeps_no_host_step() -> None:
 # ---- incomplete beta ------------------------------------------------------------------------------------------------
 
 
-def test_incomplete_beta() -> None:
-    a, b, x = (RNG.uniform(low, high, 50) for low, high in ((0.1, 9), (0.1, 9), (0, 1)))
+def test_incomplete_beta(rng: np.random.Generator) -> None:
+    a, b, x = (rng.uniform(low, high, 50) for low, high in ((0.1, 9), (0.1, 9), (0, 1)))
     wanted = special.betainc(a, b, x)
     np.testing.assert_allclose(tf.math.betainc(a, b, x), wanted, rtol=1e-13)
     np.testing.assert_allclose(tf.function(tf.math.betainc)(a, b, x), wanted, rtol=1e-13)

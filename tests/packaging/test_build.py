@@ -36,6 +36,20 @@ def test_missing_headers_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         module["check_tools"]()
 
 
+def test_an_extension_depends_on_the_headers_that_it_includes_and_on_no_others() -> None:
+    headers_of = runpy.run_path(str(SETUP), run_name="setup")["headers_of"]
+    core = ROOT / "fastgraph" / "core"
+    found = {
+        name: set(headers_of(core / f"{name}.pyx")) for name in ("primitive", "tensor", "native/poolings", "cells")
+    }
+    assert {"fastgraph/core/native/movement.h", "fastgraph/core/native/matmul_blocks_of_width.h"} <= found["tensor"]
+    assert "fastgraph/core/native/convolutions_of_width.h" in found["native/poolings"] and found["cells"] == set()
+    if (ROOT / "fastgraph" / "_generated" / "eager_loops.h").exists():  # else it is installed, and not built here
+        assert [name for name, headers in found.items() if "fastgraph/_generated/eager_loops.h" in headers] == [
+            "primitive"
+        ]
+
+
 @pytest.mark.parametrize("debug", ["0", "1"])
 def test_no_flag_ties_the_build_to_this_cpu(monkeypatch: pytest.MonkeyPatch, debug: str) -> None:
     monkeypatch.setenv("FASTGRAPH_CYTHON_DEBUG", debug)

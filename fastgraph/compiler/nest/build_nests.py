@@ -83,7 +83,7 @@ class Lowering:
         if found is None:
             inputs = [self.operand(v) for v in node.inputs]
             outputs = [Operand(v.aval.dtype.name, self.shape(v), None) for v in node.outputs]
-            found = self._functions[node] = node.op.lower(Builder(self.table, inputs, outputs, node), node)
+            found = self._functions[node] = node.op.lower(Builder(self.table, inputs, outputs, node), node)  # type: ignore[misc]  # asked before
         return found
 
     def operand(self, value: Value) -> Operand:

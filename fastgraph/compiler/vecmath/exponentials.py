@@ -8,7 +8,16 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from fastgraph.compiler.vecmath.float_formats import LAYOUTS, LOG2_E, max_, polynomial, split, two_to
+from fastgraph.compiler.vecmath.float_formats import (
+    LAYOUTS,
+    LOG2_E,
+    max_,
+    normal_of_denormal,
+    or_below_normal,
+    polynomial,
+    split,
+    two_to,
+)
 
 Lane = Any  # lane.Lane; not imported, so that this file is only mathematics
 
@@ -33,11 +42,11 @@ def exp(x: Lane) -> Lane:
     clamped = (x > layout.exp_max).select(layout.exp_max, x)
     clamped = (clamped < layout.exp_min).select(layout.exp_min, clamped)
     n, p = _exp_reduced(clamped)
-    half = n >> 1  # in two steps, so that results below the normal range are rounded once and overflow is inf
-    # 0 is not left to the product: one that is too small for a denormal takes a processor ten times as long, and
-    # what a softmax is to leave out is masked by numbers like -1e9.
-    second = (x < layout.exp_min).select(0.0, two_to(n - half, layout))
-    return (p + 1.0) * two_to(half, layout) * second
+    below = x < layout.exp_tiny
+    half = n >> 1  # in two steps, so that overflow is inf
+    value = p + 1.0
+    normal = value * two_to(half, layout) * below.select(0.0, two_to(n - half, layout))
+    return or_below_normal(normal, below, value, n, layout)
 
 
 def expm1(x: Lane) -> Lane:
@@ -81,8 +90,8 @@ def log(x: Lane) -> Lane:
     """Natural logarithm; -inf at 0, NaN below."""
     layout = LAYOUTS[x.dtype]
     denormal = x < layout.tiny
-    e, m = split(denormal.select(x * 2.0**layout.mantissa, x))
-    e = e - denormal.select(e.constant(layout.mantissa), 0)
+    e, m = split(denormal.select(normal_of_denormal(x, layout), x))
+    e = e - denormal.select(e.constant(layout.bias - 1 + layout.mantissa), 0)
     result = _log_of_one_plus(m - 1.0, e.to(x.dtype))
     result = (x > 0.0).select(result, x.equals(0.0).select(x.constant(-INF), NAN))
     return (x < INF).select(result, x)
@@ -91,6 +100,8 @@ def log(x: Lane) -> Lane:
 def log1p(x: Lane) -> Lane:
     """log(1 + x) without cancellation near 0; -inf at -1, NaN below."""
     layout = LAYOUTS[x.dtype]
+    small = x.abs() < 2.0 ** -(layout.mantissa + 2)  # x itself, whose square may be too small for a normal number
+    given, x = x, small.select(0.0, x)
     u = x + 1.0
     rounded = u - 1.0
     lost = (x - rounded) + (1.0 - (u - rounded))  # 1 + x = u + lost, exactly
@@ -98,7 +109,7 @@ def log1p(x: Lane) -> Lane:
     scale = two_to((e > 64).select(e.constant(-64), 0 - e), layout)
     result = _log_of_one_plus(lost.muladd(scale, m - 1.0), e.to(x.dtype))
     result = (u > 0.0).select(result, u.equals(0.0).select(x.constant(-INF), NAN))
-    return (x < INF).select(result, x).copysign(x)
+    return small.select(given, (x < INF).select(result, x).copysign(x))
 
 
 #: (tanh(x) - x) / x**3 of x**2, up to 0.6
@@ -144,14 +155,15 @@ def sigmoid(x: Lane) -> Lane:
     """1 / (1 + e**-x), right down to the smallest denormal."""
     layout = LAYOUTS[x.dtype]
     size = x.abs()
-    beyond = size > -layout.exp_min
-    n, p = _exp_reduced(beyond.select(-layout.exp_min, size))
-    half = n >> 1  # e**|x| = (1 + p) 2**n, and 2**-n in two steps; 0 beyond, as in exp
+    beyond = size > -layout.exp_tiny
+    n, p = _exp_reduced((size > -layout.exp_min).select(-layout.exp_min, size))
+    half = n >> 1  # e**|x| = (1 + p) 2**n, and 2**-n in two steps; 0 where the result is no normal number
     first, second = two_to(0 - half, layout), beyond.select(0.0, two_to(half - n, layout))
     inverse = first * second
     # Large ones are added to 1 first, exactly; the others would be rounded by as much as they are.
     whole = (n < 16).select((inverse + 1.0) + p, (inverse + p) + 1.0)
-    below = first / whole * second
+    quotient = first / whole
+    below = or_below_normal(quotient * second, beyond, quotient, half - n, layout)
     return (x < 0.0).select(below, 1.0 - below)
 
 
@@ -196,7 +208,9 @@ def erfc(x: Lane) -> Lane:
     if x.dtype == "float64":
         return x.call("erfc")
     size = x.abs()
-    size = (size > 10.1).select(10.1, size)  # where erfc is below half the least denormal
+    # Where erfc rounds to 0 or 2, its difference from these is not computed: it is no normal number.
+    beyond = (x > 10.1) | (x < -5.0)
+    size = beyond.select(5.0, size)
     square = size * size
     rest = size.rest_of_product(size, square)  # an error of x**2 would be one of its size in the exponential
     u = 1.0 / (size + 2.0)
@@ -206,4 +220,5 @@ def erfc(x: Lane) -> Lane:
                        -34.19467544555664))  # fmt: skip
     scaled = u * p
     tail = exp(-square) * scaled.muladd(-rest, scaled)
+    tail = beyond.select(0.0, tail)
     return (size < 0.48).select(1.0 - _erf_near(x, square), (x < 0.0).select(2.0 - tail, tail))

@@ -23,6 +23,7 @@ class Layout:
     ln2_low: float
     exp_min: float  # exp is 0 below and inf above
     exp_max: float
+    exp_tiny: float  # exp is no normal number below
     sqrt_half: int  # bits of sqrt(1/2), rounded
     tiny: float  # smallest normal number
     exp_poly: tuple[float, ...]  # (e**r - 1 - r) / r**2 on |r| <= ln(2) / 2
@@ -31,12 +32,13 @@ class Layout:
 
 LAYOUTS = {
     "float32": Layout(
-        23, 127, 355 / 512, -2.12194440054690583e-4, -104.0, 89.0, 0x3F3504F3, 2.0**-126,
+        23, 127, 355 / 512, -2.12194440054690583e-4, -104.0, 89.0, -87.33654475055310, 0x3F3504F3, 2.0**-126,
         (0.4999999403953552, 0.1666652113199234, 0.04166838899254799, 0.008368710987269878, 0.0013814610429108143),
         "int32",
     ),
     "float64": Layout(
-        52, 1023, 6.93147180369123816490e-01, 1.90821492927058770002e-10, -746.0, 710.0, 0x3FE6A09E667F3BCD, 2.0**-1022,
+        52, 1023, 6.93147180369123816490e-01, 1.90821492927058770002e-10, -746.0, 710.0,
+        -708.3964185322641, 0x3FE6A09E667F3BCD, 2.0**-1022,
         (0.5, 0.16666666666666682, 0.04166666666666614, 0.008333333333317417, 0.0013888888889104327,
          0.0001984126989558522, 2.4801586940939128e-05, 2.75572355551665e-06, 2.755757349399387e-07,
          2.511182218275177e-08, 2.082845072962251e-09),
@@ -70,6 +72,25 @@ def by_pairs(x: Lane, coefficients: tuple[float, ...]) -> Lane:
 def two_to(n: Lane, layout: Layout) -> Lane:
     """2.0**n for an integer lane n within the normal exponents."""
     return ((n + layout.bias) << layout.mantissa).from_bits()
+
+
+def or_below_normal(normal: Lane, below: Lane, value: Lane, n: Lane, layout: Layout) -> Lane:
+    """`normal`, which is 0 where `below` holds; there value 2**n, up to the least normal number, rounded once.
+
+    By a sum of normal numbers in whose low digits the result stands: a product that is no normal number takes a
+    processor ten times as long. The two are joined by "or": of a choice LLVM would know that the 0 does not matter,
+    and compute the product for all lanes.
+    """
+    magic = value.constant(2.0**layout.mantissa)
+    scale = two_to(n + (layout.bias - 1 + layout.mantissa), layout)
+    least = value.muladd(scale, magic).bits() - magic.bits()
+    return (normal.bits() | below.select(least, 0)).from_bits()
+
+
+def normal_of_denormal(x: Lane, layout: Layout) -> Lane:
+    """x 2**(bias - 1 + mantissa) for a denormal x, as a normal number; garbage for others."""
+    magic = x.constant(2.0**layout.mantissa)
+    return (x.bits() + magic.bits()).from_bits() - magic
 
 
 def split(x: Lane) -> tuple[Lane, Lane]:

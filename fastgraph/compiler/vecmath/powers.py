@@ -9,7 +9,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from fastgraph.compiler.vecmath.float_formats import LAYOUTS, LOG2_E, by_pairs, split, two_to
+from fastgraph.compiler.vecmath.float_formats import (
+    LAYOUTS,
+    LOG2_E,
+    by_pairs,
+    normal_of_denormal,
+    or_below_normal,
+    split,
+    two_to,
+)
 
 Lane = Any  # lane.Lane; not imported, so that this file is only mathematics
 
@@ -48,8 +56,8 @@ def _general(x: Lane, y: Lane) -> Lane:
     layout, limit = LAYOUTS[x.dtype], _LIMITS[x.dtype][1]
     size = x.abs()
     denormal = size < layout.tiny
-    e, m = split(denormal.select(size * 2.0**layout.mantissa, size))
-    product, low = _product(e - denormal.select(e.constant(layout.mantissa), 0), m, y)
+    e, m = split(denormal.select(normal_of_denormal(size, layout), size))
+    product, low = _product(e - denormal.select(e.constant(layout.bias - 1 + layout.mantissa), 0), m, y)
     log = size.equals(0.0).select(-INF, size)  # or what stands for it
     product = ((size > 0.0) & (size < INF)).select(product, log * y)
     low = (product.abs() < limit).select(low, 0.0)
@@ -58,8 +66,10 @@ def _general(x: Lane, y: Lane) -> Lane:
     # The result is 1, whatever the other operand is: infinite, or NaN.
     product = (size.equals(1.0) | y.equals(0.0)).select(0.0, product)
     n, value = _exponential(product, low)
-    part = n >> 1  # in two steps, so that results below the normal range are rounded once and overflow is inf
-    value = value * two_to(part, layout) * two_to(n - part, layout)
+    below = product + low < layout.exp_tiny  # the second is no small part: the bits of ln 2 that the first has not
+    part = n >> 1  # in two steps, so that overflow is inf
+    normal = value * two_to(part, layout) * below.select(0.0, two_to(n - part, layout))
+    value = or_below_normal(normal, below, value, n, layout)
     half = y * 0.5
     whole = y.floor().equals(y)
     odd = whole & half.floor().differs(half)

@@ -136,7 +136,18 @@ def _field_names(kind: int, cls: Any) -> list[str]:
 def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
     """Return the leaves of `structure` in order; a leaf alone gives a list of one. Source: tf.nest.flatten.
 
-    With `expand_composites`, composites (IndexedSlices, ...) are taken apart into their tensors.
+    Args:
+        structure: Lists, tuples, dicts (in the order of their keys), attrs classes, and leaves.
+        expand_composites: Whether composites (IndexedSlices, ...) are taken apart into their tensors.
+
+    Raises:
+        TypeError: The keys of a dict cannot be sorted.
+
+    Examples:
+        >>> tf.nest.flatten({"b": 1, "a": [2, (3, None)]})
+        [2, 3, None, 1]
+        >>> tf.nest.flatten("leaf")
+        ['leaf']
     """
     kind = _kind(type(structure))
     if kind == _LEAF and not expand_composites:
@@ -162,7 +173,18 @@ def _flatten_into(leaves: list[Any], value: Any, expand: bool) -> None:
 def pack_sequence_as(structure: Any, flat_sequence: Any, expand_composites: bool = False) -> Any:
     """Return the values of `flat_sequence` in the form of `structure`. Source: tf.nest.pack_sequence_as.
 
-    Raises ValueError if their number does not fit, TypeError if `flat_sequence` is not a sequence.
+    Args:
+        structure: A structure, whose leaves are not looked at.
+        flat_sequence: As many values, in the order in which `tf.nest.flatten` gives leaves.
+        expand_composites: Whether composites are put together of their tensors.
+
+    Raises:
+        ValueError: There are more or fewer values than leaves.
+        TypeError: `flat_sequence` is not a sequence.
+
+    Examples:
+        >>> tf.nest.pack_sequence_as({"b": 0, "a": [0, (0,)]}, ["first", "second", "third"])
+        {'b': 'third', 'a': ['first', ('second',)]}
     """
     if not is_nested(flat_sequence):
         raise TypeError(
@@ -227,8 +249,22 @@ def _like(original: Any, kind: int, children: list[Any]) -> Any:
 def map_structure(func: Callable[..., Any], *structure: Any, **kwargs: Any) -> Any:
     """Return the structure of `func(leaf, ...)` over the leaves of one or more like structures.
 
-    `check_types=False` lets lists stand beside tuples; `expand_composites=True` goes into composites. Raises TypeError
-    or ValueError if the structures differ. Source: tf.nest.map_structure.
+    Args:
+        func: A function of as many leaves as there are structures.
+        structure: Structures of lists, tuples, dicts and the like, alike in form.
+        kwargs: `check_types=False` lets lists stand beside tuples; `expand_composites=True` goes into composites.
+
+    Raises:
+        TypeError: The structures differ in their types, or func cannot be called.
+        ValueError: They differ in their lengths or keys, or there is none.
+
+    Examples:
+        >>> tf.nest.map_structure(lambda x, y: x + y, {"a": 1, "b": [2, 3]}, {"a": 10, "b": [20, 30]})
+        {'a': 11, 'b': [22, 33]}
+        >>> tf.nest.map_structure(lambda x: x.shape, (tf.ones([2]), [tf.ones([3, 4])]))
+        (TensorShape([2]), [TensorShape([3, 4])])
+
+    Source: tf.nest.map_structure.
     """
     check_types = kwargs.pop("check_types", True)
     expand = kwargs.pop("expand_composites", False)

@@ -211,7 +211,22 @@ class Aval:
 class TensorShape:
     """The shape of a tensor, wholly or partly known. Source: tf.TensorShape.
 
-    `TensorShape(None)` has unknown rank; a dimension may be None. Indexing gives ints (or None), slicing TensorShapes.
+    Indexing gives ints (or None), slicing TensorShapes.
+
+    Args:
+        dims: The extents, None for each that is unknown; None instead of all: the rank is unknown.
+
+    Raises:
+        ValueError: An extent is negative.
+
+    Examples:
+        >>> shape = tf.TensorShape([None, 28, 28])
+        >>> shape.rank, shape[1], shape[1:]
+        (3, 28, TensorShape([28, 28]))
+        >>> shape.is_compatible_with([32, 28, 28]), shape.is_fully_defined()
+        (True, False)
+        >>> shape.merge_with([32, None, None])
+        TensorShape([32, 28, 28])
     """
 
     __slots__ = ("_dims",)
@@ -538,7 +553,22 @@ class NoneTensorSpec(TypeSpec):
 
 
 class TensorSpec(TypeSpec):
-    """Shape, dtype and name of a tensor that a Function takes or gives. Source: tf.TensorSpec."""
+    """Shape, dtype and name of a tensor that a Function takes or gives. Source: tf.TensorSpec.
+
+    Args:
+        shape: The extents; None for each that may be of any size, or for all: any shape.
+        dtype: The dtype.
+
+    Raises:
+        TypeError: `dtype` names no dtype.
+
+    Examples:
+        >>> spec = tf.TensorSpec([None, 3], tf.float32, name="rows")
+        >>> spec.is_compatible_with(tf.ones([5, 3])), spec.is_compatible_with(tf.ones([5, 4]))
+        (True, False)
+        >>> tf.TensorSpec.from_tensor(tf.constant([1, 2]))
+        TensorSpec(shape=(2,), dtype=tf.int32, name=None)
+    """
 
     __slots__ = ("_dtype", "_name", "_shape")
     _is_composite = False

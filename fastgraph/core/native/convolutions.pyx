@@ -81,6 +81,8 @@ cdef struct Sizes:         # of a convolution over three axes
     int64_t batch, c, f, groups, c_each, f_each
     int64_t[3] n, k, m, s, d, low
 
+cdef int _brain = -1  # the number that NumPy gave bfloat16, as soon as it is known
+
 _bits = fg_convolution_bits()
 _tiles = fg_has_tiles()
 _tiled = TILED
@@ -122,7 +124,13 @@ cdef int kind_of(cnp.dtype descr, int* is_double) except -2:
         return FG_NATIVE
     if descr.num == cnp.NPY_FLOAT16:
         return FG_HALF
-    return FG_BRAIN if descr.itemsize == 2 and descr.name == "bfloat16" else -1
+    global _brain
+    if descr.num == _brain:
+        return FG_BRAIN
+    if descr.itemsize != 2 or descr.name != "bfloat16":  # Python makes that name anew each time
+        return -1
+    _brain = descr.num
+    return FG_BRAIN
 
 
 cdef Sizes _sizes(tuple x, tuple filter, tuple y, object strides, object pads, object dilations) except *:

@@ -3,6 +3,9 @@
 #define INLINE FG_INLINE __attribute__((target(TARGET)))
 #define LOCAL static __attribute__((target(TARGET)))
 #define WIDE (2 * LANES)
+/* Rows of two vectors of sums that leave registers for three taps; fewer than LINES_LEAST are not worth it. */
+#define LINES_MOST (MOST - 2)
+#define LINES_LEAST (MOST > 6 ? 9 : MOST)
 
 /* What N vectors y of one step add to R rows of sums: row r sees a number at `at` in a's row r. */
 #define STEP(y, at)                                                                                                    \
@@ -45,12 +48,12 @@ INLINE void NAME(sums)(const int R, const int N, const int part, const int how, 
 #pragma GCC unroll 16
         for (int r = 0; r < R; r += 3) q[r / 3] = a + run->a + r * a_row;
         if (how == NEAR)
-            for (; p >= 4; p -= 4) {
-#pragma GCC unroll 4
-                for (int i = 0; i < 4; i++) STEP(y + i * WIDE, i);
+            for (; p >= 2; p -= 2) { /* with four, fewer of them are done in a cycle */
+#pragma GCC unroll 2
+                for (int i = 0; i < 2; i++) STEP(y + i * WIDE, i);
 #pragma GCC unroll 16
-                for (int r = 0; r < R; r += 3) q[r / 3] += 4;
-                y += 4 * WIDE;
+                for (int r = 0; r < R; r += 3) q[r / 3] += 2;
+                y += 2 * WIDE;
             }
         for (; p > 0; p--) {
             STEP(y, 0);
@@ -74,32 +77,38 @@ INLINE void NAME(sums)(const int R, const int N, const int part, const int how, 
     }
 }
 
-/* What K taps of a line, n channels of each, add to R rows of sums that stand as far from each other as taps do: a number
- * serves all of them. */
+/* What K taps of a line, n channels of each, add to R rows of N vectors of sums that stand as far from each other as taps
+ * do: a number serves all of them. */
 #define LINE(K)                                                                                                        \
     do {                                                                                                               \
         const T *y = b + run->b + tap * s->b_tap;                                                                      \
         _Pragma("GCC unroll 16") for (int j = 0; j < R + K - 1; j += 3) q[j / 3] = a + run->a + (tap + j) * a_row;     \
         for (int64_t p = run->n; p > 0; p--, y += WIDE) {                                                              \
-            V taps[K];                                                                                                 \
-            _Pragma("GCC unroll 4") for (int k = 0; k < K; k++) taps[k] = LOAD(y + k * b_tap);                         \
+            V taps[K][2];                                                                                              \
+            _Pragma("GCC unroll 4") for (int k = 0; k < K; k++) {                                                      \
+                taps[k][0] = LOAD(y + k * b_tap);                                                                      \
+                if (N == 2) taps[k][1] = LOAD(y + k * b_tap + LANES);                                                  \
+            }                                                                                                          \
             _Pragma("GCC unroll 20") for (int j = 0; j < R + K - 1; j++) {                                             \
                 V x = SET1(FG_ROW(j)[0]);                                                                              \
                 _Pragma("GCC unroll 4") for (int k = 0; k < K; k++)                                                    \
-                    if (j >= k && j - k < R) sums[j - k] = FMA(x, taps[k], sums[j - k]);                               \
+                    if (j >= k && j - k < R) {                                                                         \
+                        sums[j - k][0] = FMA(x, taps[k][0], sums[j - k][0]);                                           \
+                        if (N == 2) sums[j - k][1] = FMA(x, taps[k][1], sums[j - k][1]);                               \
+                    }                                                                                                  \
             }                                                                                                          \
             _Pragma("GCC unroll 16") for (int j = 0; j < R + K - 1; j += 3) q[j / 3]++;                                \
         }                                                                                                              \
         tap += K;                                                                                                      \
     } while (0)
 
-/* R rows of at most one vector of sums, of which a part if n < LANES: runs are lines of taps, b lies in panels. */
-INLINE void NAME(sums_of_lines)(const int R, const fg_sums *s, const T *a, const T *b, T *c, int64_t n) {
-    V sums[MOST];
+/* R rows of n sums, at most N vectors, of which the last is a part if n says so: runs are lines of taps, b lies in panels. */
+INLINE void NAME(sums_of_lines)(const int R, const int N, const fg_sums *s, const T *a, const T *b, T *c, int64_t n) {
+    V sums[MOST][2];
     const T *q[6];
     const int64_t a_row = s->a_row, b_tap = s->b_tap;
 #pragma GCC unroll 16
-    for (int r = 0; r < R; r++) sums[r] = ZERO;
+    for (int r = 0; r < R; r++) sums[r][0] = sums[r][1] = ZERO;
     for (const fg_run *run = s->runs; run < s->end; run++)
         for (int64_t tap = 0; tap < s->taps;)
             if (s->taps - tap >= 3)
@@ -108,13 +117,15 @@ INLINE void NAME(sums_of_lines)(const int R, const fg_sums *s, const T *a, const
                 LINE(2);
             else
                 LINE(1);
-    const M mask = MASK_OF(n < LANES ? n : 0);
+    const M mask = MASK_OF(n < N * LANES ? n - (N - 1) * LANES : 0);
 #pragma GCC unroll 16
-    for (int r = 0; r < R; r++, c += s->c_row)
-        if (n < LANES)
-            STORE_PART(c, mask, sums[r]);
+    for (int r = 0; r < R; r++, c += s->c_row) {
+        if (N == 2) STORE(c, sums[r][0]);
+        if (n < N * LANES)
+            STORE_PART(c + (N - 1) * LANES, mask, sums[r][N - 1]);
         else
-            STORE(c, sums[r]);
+            STORE(c + (N - 1) * LANES, sums[r][N - 1]);
+    }
 }
 
 /* What K steps add to R rows of sums apart that stand as far from each other as steps do: a vector serves all of them. */
@@ -203,7 +214,10 @@ INLINE void NAME(sums_apart)(const int R, const int part, const int near, M mask
     }                                                                                                                  \
     static __attribute__((noinline, target(TARGET))) void NAME(lines##R)(const fg_sums *s, const T *a, const T *b,     \
                                                                          T *c, int64_t n, int add) {                   \
-        NAME(sums_of_lines)(R, s, a, b, c, n);                                                                         \
+        if (n <= LANES)                                                                                                \
+            NAME(sums_of_lines)(R, 1, s, a, b, c, n);                                                                  \
+        else if (R <= LINES_MOST) /* no other is asked for */                                                          \
+            NAME(sums_of_lines)(R, 2, s, a, b, c, n);                                                                  \
     }
 ROWS(1) ROWS(2) ROWS(3) ROWS(4) ROWS(5) ROWS(6)
 #if MOST > 6
@@ -439,6 +453,22 @@ LOCAL const T *NAME(strip_seen)(const fg_sweep *w, NAME(strip) *p, int64_t line,
     return inside ? (const T *)w->source : p->room;
 }
 
+/* Fetch `lines` lines from `line` on, and columns from `low` on, that a block of dense sums sees next. */
+LOCAL void NAME(strip_fetched)(const fg_sweep *w, const NAME(strip) *p, int64_t line, int64_t lines, int64_t low) {
+    const fg_axis *x = w->axis;
+    int64_t size = w->kind == FG_NATIVE ? sizeof(T) : 2, joined = x[2].source == p->n, column = x[2].source * size;
+    int64_t each = (joined ? p->wide * p->n : p->n) * size;
+    for (int64_t t0 = 0; t0 < x[0].taps; t0++)
+        for (int64_t i = line; i < line + lines; i++) {
+            int64_t plane = p->low[0] + t0 * x[0].gap, of = p->low[1] + i;
+            if (!FG_WITHIN(plane, x[0].n) || !FG_WITHIN(of, x[1].n)) continue;
+            const char *from = (const char *)w->source;
+            from += (p->image + plane * x[0].source + of * x[1].source + low * x[2].source + p->c0) * size;
+            for (int64_t j = 0; j < (joined ? 1 : p->wide); j++, from += column)
+                for (int64_t at = 0; at < each; at += 64) __builtin_prefetch(from + at);
+        }
+}
+
 LOCAL void NAME(sweep_tile)(const fg_sweep *w, int64_t unit, T *room, T *out, fg_run *runs) {
     const fg_axis *x = w->axis;
     NAME(tile) t = NAME(tile_of)(w, unit / (w->groups * w->parts));
@@ -446,12 +476,12 @@ LOCAL void NAME(sweep_tile)(const fg_sweep *w, int64_t unit, T *room, T *out, fg
     int64_t f0 = part * w->part, f1 = fg_least(f0 + w->part, w->f);
     int through = w->kind != FG_NATIVE || w->fold > 1;
     int64_t some = w->fold > 1 ? WIDE / w->fold * w->fold : WIDE; /* panels */
-    int64_t blocks = fg_pieces(t.wide, MOST);                     /* as even as can be */
     const T *filter = (const T *)w->filter + group * w->group_panels;
     int64_t corner = t.image * w->target_image + t.at[0] * x[0].target + t.at[1] * x[1].target + t.at[2] * x[2].target;
     fg_sums s;
     NAME(strip) p;
     int how = w->apart ? 1 : w->filter_row == WIDE ? 2 : 0;
+    int ahead = !w->apart && w->groups == 1; /* else it would cost as much as it saves */
     s.b_row = w->filter_row;
     s.c_row = through ? WIDE : x[2].target;
     s.b_tap = w->c * WIDE;
@@ -463,7 +493,10 @@ LOCAL void NAME(sweep_tile)(const fg_sweep *w, int64_t unit, T *room, T *out, fg
         const T *b = filter + (w->apart ? f : f / WIDE * w->panel);
         p.c0 = w->apart ? f : group * w->c;
         p.n = w->apart ? n : w->c;
-        int lines = how == 2 && n <= LANES && x[2].taps > 1 && x[2].step == x[2].gap; /* few sums for each number */
+        int64_t blocks = fg_pieces(t.wide, MOST), narrow = fg_pieces(t.wide, LINES_MOST); /* as even as can be */
+        int lines = how == 2 && x[2].taps > 1 && x[2].step == x[2].gap; /* a number serves all taps of its line */
+        lines = lines && (n <= LANES || t.wide / narrow >= LINES_LEAST);
+        if (lines && n > LANES) blocks = narrow;
         s.taps = lines ? x[2].taps : 0;
         /* Down the lines, then to the next columns: most of what a block sees is what the one above it saw. */
         for (int64_t block = 0, i = 0, rows; block < blocks; block++, i += rows) {
@@ -475,6 +508,10 @@ LOCAL void NAME(sweep_tile)(const fg_sweep *w, int64_t unit, T *room, T *out, fg
                 int64_t at = to + j * x[1].target + i * x[2].target;
                 const T *a = NAME(strip_seen)(w, &p, j * x[1].step, &s, runs);
                 T *c = through ? out : (T *)w->target + at;
+                if (ahead && j + 1 < t.high)
+                    NAME(strip_fetched)(w, &p, j * x[1].step + p.ring, x[1].step, p.low[2]);
+                else if (ahead && block + 1 < blocks)
+                    NAME(strip_fetched)(w, &p, 0, p.ring, p.low[2] + rows * x[2].step);
                 NAME(all_sums)[lines ? 3 : how][rows](&s, a, b, c, n, 0);
                 if (through)
                     for (int64_t k = 0; k < rows; k++) NAME(put)(w, out + k * WIDE, at + k * x[2].target, n);
@@ -581,3 +618,5 @@ LOCAL void NAME(fg_filter_units)(fg_sweep *w, int64_t begin, int64_t end) {
 #undef INLINE
 #undef LOCAL
 #undef WIDE
+#undef LINES_MOST
+#undef LINES_LEAST

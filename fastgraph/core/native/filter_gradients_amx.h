@@ -9,6 +9,8 @@
 #define FG_TOGETHER 512    /* places that are summed without the sums being stored */
 #define FG_LAID 1000000    /* bytes that what a tile sees takes at most, laid out */
 #define FG_STORED 1000000  /* those of the sums of a unit */
+#define FG_BOTH 120000     /* those with the results' beside them, if 8 lines and FG_SOME places are left: far ones are slow */
+#define FG_SOME 256
 
 /* Blocks of columns of a line of taps that sees n channels. */
 static int64_t fg_line_blocks(const fg_sweep *w, int64_t n) {
@@ -49,6 +51,10 @@ static int64_t fg_laid_bytes(const fg_sweep *w, int64_t high, int64_t wide) {
     return w->axis[0].taps * fg_line_blocks(w, w->tile_c) * fg_block_pairs(w, high, (wide + 1) / 2 * 2) * 4;
 }
 
+static int64_t fg_both_bytes(const fg_sweep *w, int64_t high, int64_t wide) {
+    return fg_laid_bytes(w, high, wide) + fg_pieces(w->f, 16) * high * ((wide + 1) / 2 * 2) * 32;
+}
+
 /* Cut places into tiles, tiles into those that are summed together, and channels into pieces, for at least `units`
  * units of a chunk if that can be. False for windows too large to be laid out. */
 static int fg_cut_to_filter(fg_sweep *w, int64_t units) {
@@ -62,7 +68,10 @@ static int fg_cut_to_filter(fg_sweep *w, int64_t units) {
     while (wide > 64 && fg_laid_bytes(w, 1, wide) > FG_LAID) wide = (wide + 1) / 2;
     wide = fg_pieces(columns->m, fg_pieces(columns->m, wide));
     while (high < rows->m && (high + 1) * wide <= FG_TOGETHER && fg_laid_bytes(w, high + 1, wide) <= FG_LAID) high++;
-    high = fg_pieces(rows->m, fg_pieces(rows->m, high));
+    int64_t pieces = fg_pieces(rows->m, high), next = fg_pieces(rows->m, pieces + 1);
+    for (high = fg_pieces(rows->m, pieces); next >= 8 && next * wide >= FG_SOME && fg_both_bytes(w, high, wide) > FG_BOTH;
+         next = fg_pieces(rows->m, ++pieces + 1))
+        high = next;
     w->axis[0].tile = 1;
     w->axis[0].tiles = w->axis[0].m;
     rows->tile = high;

@@ -35,13 +35,32 @@ class UnconnectedGradients(enum.Enum):
 class GradientTape(Tape):
     """Records ops for automatic differentiation. Source: tf.GradientTape.
 
-        with fg.GradientTape() as tape:
-            loss = f(v)
-        dv = tape.gradient(loss, v)
+    Ops are recorded while the context lasts, if one of their inputs is followed: trainable Variables are, tensors are
+    after `watch`, and so is what was computed from them. Each thread records on its own tapes.
 
-    Ops are recorded while the context lasts, if one of their inputs is followed: trainable Variables are (unless
-    watch_accessed_variables is False), tensors are after `watch`, and so is what was computed from them. A tape serves
-    one call of `gradient`, a persistent one any number. Each thread records on its own tapes.
+    Args:
+        persistent: Whether `gradient` can be called any number of times; else once.
+        watch_accessed_variables: Whether trainable Variables are followed by themselves.
+
+    Raises:
+        RuntimeError: A tape that is not persistent is asked a second time.
+        ValueError: One is entered that records already.
+
+    Examples:
+        >>> w = tf.Variable([1.0, 2.0])
+        >>> with tf.GradientTape() as tape:
+        ...     loss = tf.reduce_sum(w ** 3)
+        >>> tape.gradient(loss, w)
+        <tf.Tensor: shape=(2,), dtype=float32, numpy=array([ 3., 12.], dtype=float32)>
+        >>> x = tf.constant(3.0)
+        >>> with tf.GradientTape() as outer:
+        ...     outer.watch(x)
+        ...     with tf.GradientTape() as inner:
+        ...         inner.watch(x)
+        ...         y = x ** 3
+        ...     slope = inner.gradient(y, x)
+        >>> float(slope), float(outer.gradient(slope, x))
+        (27.0, 18.0)
     """
 
     def watch_nested(self, tensor: Any) -> None:
@@ -125,9 +144,29 @@ class GradientTape(Tape):
     ) -> Any:
         """d target / d source for each source, in the structure of the sources: f[*t], f[*s] -> f[*t, *s].
 
-        One walk over the records for all elements of `target` at once; without `experimental_use_pfor` one for each, in
-        less memory (of a target whose shape is known). `parallel_iterations` changes nothing. Raises RuntimeError for a
-        tape that is used up, TypeError for a target that is no Tensor. Source: tf.GradientTape.jacobian.
+        Args:
+            target: The Tensor that is differentiated.
+            sources: Tensors and Variables that the tape has followed, in any structure.
+            unconnected_gradients: "none": None where target does not depend on the source; "zero": zeros.
+            parallel_iterations: Taken and without effect.
+            experimental_use_pfor: Whether one walk over the records serves all elements of `target` at once; else one
+                for each, in less memory (of a target whose shape is known).
+
+        Raises:
+            RuntimeError: The tape was asked before and is not persistent.
+            TypeError: The target is no Tensor.
+
+        Examples:
+            >>> x = tf.Variable([1.0, 2.0])
+            >>> with tf.GradientTape() as tape:
+            ...     y = tf.stack([x[0] * x[1], x[0] ** 2, x[1]])
+            >>> tape.jacobian(y, x)
+            <tf.Tensor: shape=(3, 2), dtype=float32, numpy=
+            array([[2., 1.],
+                   [2., 0.],
+                   [0., 1.]], dtype=float32)>
+
+        Source: tf.GradientTape.jacobian.
         """
         self._prepare("jacobian")
         target = _single(target, "jacobian", "target")
@@ -163,9 +202,27 @@ class GradientTape(Tape):
     ) -> Any:
         """d target[i] / d source[i] for each i: f[b, *t], f[b, *s] -> f[b, *t, *s].
 
-        Right only where target[i] does not depend on source[j] for j != i. One walk for all elements of target[0] at
-        once; without `experimental_use_pfor` one for each. Zeros where the target does not depend on the source. Raises
-        as `jacobian`, and ValueError where the first sizes differ. Source: tf.GradientTape.batch_jacobian.
+        Right only where target[i] does not depend on source[j] for j != i. Zeros where target and source are not
+        connected.
+
+        Args:
+            target: A Tensor, along whose first axis are the examples.
+            source: A Tensor that the tape has followed, with a first axis of the same size.
+            unconnected_gradients, parallel_iterations, experimental_use_pfor: As of `jacobian`.
+
+        Raises:
+            RuntimeError: The tape was asked before and is not persistent.
+            ValueError: The first sizes differ.
+
+        Examples:
+            >>> x = tf.constant([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+            >>> with tf.GradientTape() as tape:
+            ...     tape.watch(x)
+            ...     y = tf.reduce_sum(x ** 2, axis=1, keepdims=True)
+            >>> tape.batch_jacobian(y, x)[:, 0].numpy().tolist()
+            [[2.0, 4.0], [6.0, 8.0], [10.0, 12.0]]
+
+        Source: tf.GradientTape.batch_jacobian.
         """
         self._prepare("batch_jacobian")
         target, source = _single(target, "batch_jacobian", "target"), _single(source, "batch_jacobian", "source")

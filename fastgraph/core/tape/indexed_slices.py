@@ -19,7 +19,25 @@ from fastgraph.core.tensor import EagerTensor, as_array, bind, convert, register
 class IndexedSlices(CompositeTensor):
     """dense[indices[i], ...] = the sum of values[j, ...] over all j with that index; all other rows are zero.
 
-    values: t[n, *s]; indices: i[n]; dense_shape: i[1 + rank of s] or None. Source: tf.IndexedSlices.
+    It is what the gradient of `tf.gather` is. Source: tf.IndexedSlices.
+
+    Args:
+        values: t[n, *s].
+        indices: i[n].
+        dense_shape: i[1 + rank of s], or None: unknown.
+
+    Examples:
+        >>> table = tf.Variable(tf.zeros([4, 2]))
+        >>> with tf.GradientTape() as tape:
+        ...     loss = tf.reduce_sum(tf.gather(table, [3, 1, 3]))
+        >>> gradient = tape.gradient(loss, table)
+        >>> gradient.indices.numpy(), gradient.values.shape
+        (array([3, 1, 3], dtype=int32), TensorShape([3, 2]))
+        >>> tf.convert_to_tensor(gradient).numpy()
+        array([[0., 0.],
+               [1., 1.],
+               [0., 0.],
+               [2., 2.]], dtype=float32)
     """
 
     def __init__(self, values: Any, indices: Any, dense_shape: Any = None) -> None:

@@ -346,7 +346,25 @@ cdef class Tape(Records):
         return arguments
 
     def watch(self, tensor):
-        """Follow a Tensor or Variable, or every one in a structure, from here on; see GradientTape."""
+        """Follow a Tensor or Variable, or every one in a structure, from here on; see GradientTape.
+
+        Args:
+            tensor: A Tensor or Variable of floating or complex numbers, or a structure of them.
+
+        Returns:
+            Nothing.
+
+        Raises:
+            ValueError: There is something else in it. (Of integers there is a warning: they have no gradient.)
+
+        Examples:
+            >>> x = tf.constant(3.0)
+            >>> with tf.GradientTape() as tape:
+            ...     tape.watch(x)
+            ...     y = x * x
+            >>> float(tape.gradient(y, x))
+            6.0
+        """
         if type(tensor) is EagerTensor and self.recording and _is_differentiable(tensor):
             if self.find((<Tensor>tensor).id) < 0:
                 self.follow((<Tensor>tensor).id)
@@ -356,7 +374,28 @@ cdef class Tape(Records):
     # The gradient.
 
     def gradient(self, target, sources, output_gradients=None, unconnected_gradients="none"):
-        """The gradient of target with respect to sources: the plain case here, structures in differentiate_nested."""
+        """Return the gradient of the sum of target with respect to each source, in the structure of the sources.
+
+        Args:
+            target: A Tensor or Variable, or a structure of them, whose gradients are added up.
+            sources: Tensors and Variables that the tape has followed, in any structure.
+            output_gradients: In the structure of the target: what its elements are multiplied with; None: ones.
+            unconnected_gradients: "none": None where target does not depend on the source; "zero": zeros.
+
+        Raises:
+            RuntimeError: The tape was asked before and is not persistent.
+            LookupError: An op on the way has no gradient.
+
+        Examples:
+            >>> a, b = tf.Variable(2.0), tf.Variable(5.0)
+            >>> with tf.GradientTape(persistent=True) as tape:
+            ...     y = a * a
+            >>> tape.gradient(y, [a, b])
+            [<tf.Tensor: shape=(), dtype=float32, numpy=4.0>, None]
+            >>> float(tape.gradient(y, b, unconnected_gradients="zero"))
+            0.0
+        """
+        # The plain case is here, structures are in differentiate_nested.
         cdef list flat
         cdef bint single
         if self.fresh or self.recording or output_gradients is not None or not isinstance(target, Tensor) or (

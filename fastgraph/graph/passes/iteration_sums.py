@@ -151,6 +151,3 @@ def shape_of_rows(build: Rebuild, applied: Application) -> Value | None:
         return n
     rest = build.constant(np.array(row, dtype.as_numpy_dtype))
     return build.emit("concat", (n, rest), {"axis": 0}, applied.avals)[0]
-
-
-__all__ = ["BODY", "shape_of_rows", "sum_at_once"]

@@ -74,7 +74,7 @@ class _Sum:
         self.uses = Counter([v for node in graph.nodes for v in node.inputs] + graph.outputs)
 
     def rewritten(self) -> Callable[[], Value] | None:
-        """What rewrites the sum and gives its new value; None where nothing would be gained."""
+        """Return what rewrites the sum and gives its new value; None where nothing would be gained."""
         if self.result.node.op.name != "add" or self.uses[self.total] != 1 or self.uses[self.result] != 1:
             return None
         terms = self.terms(self.result)
@@ -111,7 +111,7 @@ class _Sum:
         return self.emit(_PLACED[node.op.name], (value, *given), node, **node.attrs)
 
     def terms(self, value: Value) -> list[Value]:
-        """What is added up."""
+        """Return the terms that are added up."""
         node = value.node
         if node.op.name != "add" or self.uses[value] != 1 or not all(self.is_like(v) for v in node.inputs):
             return [value]
@@ -265,6 +265,3 @@ def _hands_on(node: Node, value: Value) -> bool:
                 return False
             at = at.node.inputs[0]
     return True
-
-
-__all__ = ["accumulate"]

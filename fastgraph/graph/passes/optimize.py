@@ -13,7 +13,6 @@ import numpy as np
 
 from fastgraph.core.base import flags
 from fastgraph.core.base.dtype import DType
-from fastgraph.core.base.shapes import Aval
 from fastgraph.core.tensor import EagerTensor, run
 from fastgraph.errors import OpError
 from fastgraph.graph import ir
@@ -22,7 +21,7 @@ from fastgraph.graph.passes import prune as pruning
 from fastgraph.graph.passes.iteration_sums import shape_of_rows, sum_at_once
 from fastgraph.graph.passes.loop_accumulators import accumulate
 from fastgraph.graph.passes.loop_duplicates import merge_duplicates
-from fastgraph.graph.passes.rewriter import Application, Rebuild, Row, Rule, compile_row
+from fastgraph.graph.passes.rewriter import Application, Rebuild, Row, Rule, compile_row, exactly
 from fastgraph.graph.structural_ops import CONST
 
 Pass = Callable[[Graph], Graph]
@@ -90,15 +89,10 @@ ALGEBRA = (
 # Rules that look at attributes
 
 
-def _is(aval: Aval, other: Aval) -> bool:
-    """Whether two values certainly have the same type: every dimension known and equal."""
-    return aval.dtype == other.dtype and aval.is_static and aval.shape == other.shape
-
-
 def _unchanged(build: Rebuild, applied: Application) -> Value | None:
     """A movement or cast that changes neither type nor order gives its input."""
     value = applied.inputs[0]
-    if _is(value.aval, applied.avals[0]) and build.spend(f"{applied.op.name} of the same type"):
+    if exactly(value.aval, applied.avals[0]) and build.spend(f"{applied.op.name} of the same type"):
         return value
     return None
 
@@ -166,7 +160,7 @@ def _reshape_reshape(build: Rebuild, applied: Application) -> Value | None:
 
 
 def _unchecked(build: Rebuild, applied: Application) -> Value | None:
-    """What is checked, without the check."""
+    """check_numerics(x) gives x, without the check."""
     return applied.inputs[0] if build.spend("check_numerics(x) -> x") else None
 
 
@@ -247,11 +241,6 @@ def _cond_known(build: Rebuild, applied: Application) -> tuple[Value, ...] | Non
     return splice(build, branch, applied.inputs[1:])
 
 
-def _inline(build: Rebuild, applied: Application) -> tuple[Value, ...] | None:
-    """A call is the nodes of what it calls. (Not a matter of fuel: what follows knows no calls.)"""
-    return inlined(build, applied.attrs["graph"], applied.inputs)
-
-
 #: Lines of calls round a node that are remembered: of Functions that call Functions, the innermost.
 _MOST_CALLERS = 12
 
@@ -290,7 +279,7 @@ _UNFOLDED = frozenset({"const", "placeholder", "cond", "while", "call", "recursi
 
 
 def _fold(build: Rebuild, applied: Application) -> tuple[Value, ...] | None:
-    """What follows from constants or from static shapes is a constant."""
+    """An application of constants, or one that static shapes decide, is a constant."""
     op = applied.op
     if op.name in _UNFOLDED or op.effect is not None or not applied.avals:
         return None
@@ -345,20 +334,11 @@ def algebra_rules() -> dict[str, list[Rule]]:
             ("cast", _cast_cast),
             ("transpose", _transpose),
             ("reshape", _reshape_reshape),
-            ("reshape", _unchanged),
-            ("broadcast_to", _unchanged),
-            ("sum_to_like", _unchanged),
-            ("slice", _unchanged),
-            ("tile", _unchanged),
-            ("pad", _unchanged),
+            *[(name, _unchanged) for name in ("reshape", "broadcast_to", "sum_to_like", "slice", "tile", "pad")],
             ("concat", _single),
             ("matmul", _transposed_operand),
             ("matmul", _complex_product),
-            ("sum", _sum_nothing),
-            ("mean", _sum_nothing),
-            ("max", _sum_nothing),
-            ("min", _sum_nothing),
-            ("prod", _sum_nothing),
+            *[(name, _sum_nothing) for name in ("sum", "mean", "max", "min", "prod")],
             ("custom_gradient_identity", _custom_identity),
             ("cond", _cond_known),
             ("shape", shape_of_rows),
@@ -405,7 +385,10 @@ def inline(graph: Graph, callers: tuple[SourceLine, ...] = ()) -> Graph:
 
 
 def _inline_by(flat: dict[Graph, Graph]) -> Rule:
-    """Return the rule that inlines calls, of what `flat` says where it says something."""
+    """Return the rule that a call is the nodes of what it calls, or of what `flat` says in the place of that.
+
+    It is no matter of fuel: what follows knows no calls.
+    """
 
     def rule(build: Rebuild, applied: Application) -> tuple[Value, ...] | None:
         graph = applied.attrs["graph"]
@@ -461,7 +444,7 @@ def simplify(graph: Graph) -> Graph:
     Of these, those that the flag `passes` names.
     """
     enabled = flags.get("passes")
-    rules: dict[str, list[Rule]] = {"call": [_inline], "custom_gradient_identity": [_custom_identity]}
+    rules: dict[str, list[Rule]] = {"call": [_inline_by({})], "custom_gradient_identity": [_custom_identity]}
     if "algebra" in enabled:
         rules |= algebra_rules()
     if "fold" in enabled:
@@ -474,7 +457,6 @@ def simplify(graph: Graph) -> Graph:
 
 def _bind_captures(graph: Graph) -> Graph:
     """Replace the uses of captured eager tensors, which never change, by constants."""
-
     return _bound(graph, {value: tensor for tensor, value in graph.captures if isinstance(tensor, EagerTensor)})
 
 
@@ -493,7 +475,7 @@ def _bound(graph: Graph, held: dict[Value, Any]) -> Graph:
         result.nodes.append(new)
         mapping.update(zip(node.outputs, new.outputs, strict=True))
         if node.outputs and node.outputs[0] in held:
-            const = result.add(ir_const(), (), {"value": held[node.outputs[0]]}, source=node.source)
+            const = result.add(CONST, (), {"value": held[node.outputs[0]]}, source=node.source)
             constants.append((node.outputs[0], new.outputs[0]))
             mapping[node.outputs[0]] = const.outputs[0]
     result.outputs = [mapping[value] for value in graph.outputs]
@@ -527,13 +509,7 @@ def _constant_places(node: Node) -> dict[int, Any]:
     first = 1 if node.op.name == "cond" else 0
     own: int = node.attrs.get("n_carried", 0)
     given = enumerate(node.inputs[first + own :], start=own)
-    return {i: value.node.attrs["value"] for i, value in given if value.node.op is ir_const()}
-
-
-def ir_const() -> Any:
-    """Return the const primitive."""
-
-    return CONST
+    return {i: value.node.attrs["value"] for i, value in given if value.node.op is CONST}
 
 
 def accumulated(graph: Graph) -> Graph:

@@ -19,7 +19,7 @@ CHECKING = frozenset({"check_numerics"})
 
 
 class _Trimmed(NamedTuple):
-    """What is left of a node with subgraphs: its attributes, and which inputs and outputs it keeps."""
+    """The rest of a node with subgraphs: its attributes, and which inputs and outputs it keeps."""
 
     attrs: dict[str, Any]
     inputs: list[int]

@@ -21,6 +21,7 @@ from fastgraph.core.base import flags
 from fastgraph.core.base.dtype import DType
 from fastgraph.core.base.locks import parsing
 from fastgraph.core.base.shapes import Aval
+from fastgraph.core.primitive import Primitive
 from fastgraph.core.registry import get
 from fastgraph.core.tensor import as_array, from_array
 from fastgraph.graph import ir
@@ -74,7 +75,7 @@ def fuel() -> Fuel:
 class Application:
     """A primitive about to be applied to values of the new graph: what rules look at."""
 
-    op: Any
+    op: Primitive
     inputs: tuple[Value, ...]
     attrs: dict[str, Any]
     avals: tuple[Aval, ...]
@@ -143,7 +144,11 @@ class Rebuild:
             mapping[old] = new
 
     def emit(
-        self, op: Any, inputs: tuple[Value, ...], attrs: dict[str, Any], avals: tuple[Aval, ...] | None = None
+        self,
+        op: Primitive | str,
+        inputs: tuple[Value, ...],
+        attrs: dict[str, Any],
+        avals: tuple[Aval, ...] | None = None,
     ) -> tuple[Value, ...]:
         """Apply `op` in the new graph, by the rules, and return its results.
 
@@ -161,7 +166,7 @@ class Rebuild:
                 stored = self._stored.get(inputs[0])
                 if (
                     stored is not None
-                    and _exactly(stored.aval, avals[0])
+                    and exactly(stored.aval, avals[0])
                     and self.fuel.spend("read of what was assigned")
                 ):
                     return (stored,)
@@ -214,13 +219,12 @@ class Rebuild:
         if node.op.name in ("assign_variable", "take_variable"):
             self._stored[node.inputs[0]] = node.inputs[1]
 
-    def emit1(self, op: Any, *inputs: Value, **attrs: Any) -> Value:
+    def emit1(self, op: Primitive | str, *inputs: Value, **attrs: object) -> Value:
         """Apply `op` and return its first result."""
         return self.emit(op, inputs, attrs)[0]
 
     def constant(self, array: np.ndarray[Any, Any]) -> Value:
         """Return a constant of the new graph."""
-
         return self.emit("const", (), {"value": from_array(array)})[0]
 
     def spend(self, what: str) -> bool:
@@ -228,11 +232,12 @@ class Rebuild:
         return self.fuel.spend(what)
 
 
-def _exactly(aval: Aval, other: Aval) -> bool:
+def exactly(aval: Aval, other: Aval) -> bool:
+    """Whether two values certainly have the same type: every dimension known and equal."""
     return aval.dtype == other.dtype and aval.is_static and aval.shape == other.shape
 
 
-def is_pure(op: Any, attrs: dict[str, Any]) -> bool:
+def is_pure(op: Primitive, attrs: dict[str, Any]) -> bool:
     """Whether an application only computes."""
     if op.effect is not None:
         return False
@@ -297,21 +302,10 @@ class Row:
         return f"{self.lhs} -> {self.rhs}"
 
 
-_COMMUTATIVE = frozenset(
-    {
-        "add",
-        "multiply",
-        "maximum",
-        "minimum",
-        "logical_and",
-        "logical_or",
-        "bitwise_and",
-        "bitwise_or",
-        "bitwise_xor",
-        "equal",
-        "not_equal",
-    }
-)
+_COMMUTATIVE = frozenset({
+    "add", "multiply", "maximum", "minimum", "logical_and", "logical_or", "bitwise_and", "bitwise_or", "bitwise_xor",
+    "equal", "not_equal",
+})  # fmt: skip
 
 
 def compile_row(row: Row) -> tuple[str, Rule]:

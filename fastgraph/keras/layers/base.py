@@ -57,9 +57,28 @@ class _Losses:
 class Layer(Module):
     """The base of layers: state the weights in `build(input_shape)`, the function in `call(inputs, ...)`.
 
-    trainable: whether its weights are. dtype: of its weights and results (float32); inputs of other floating dtypes are
-    cast to it. A call builds the layer if need be, and hands `training` on to the layers inside. Raises ValueError for
-    inputs that do not fit `input_spec`. Source: tf.keras.layers.Layer.
+    A call builds the layer if need be, and hands `training` on to the layers inside. Source: tf.keras.layers.Layer.
+
+    Args:
+        trainable: Whether its weights are.
+        dtype: Of its weights and results (None: float32); inputs of other floating dtypes are cast to it.
+        dynamic: Taken and without effect.
+        kwargs: `input_shape`, `batch_size` and the like, which say what a Sequential model is to be given.
+
+    Raises:
+        ValueError: Inputs do not fit `input_spec`.
+        TypeError: There is another keyword argument.
+
+    Examples:
+        >>> class Scale(tf.keras.layers.Layer):
+        ...     def build(self, input_shape):
+        ...         self.factor = self.add_weight("factor", (input_shape[-1],), initializer="ones")
+        ...
+        ...     def call(self, inputs):
+        ...         return inputs * self.factor
+        >>> layer = Scale()
+        >>> layer(tf.constant([[1.0, 2.0]])).numpy(), layer.factor.shape
+        (array([[1., 2.]], dtype=float32), TensorShape([2]))
     """
 
     _TF_MODULE_IGNORED_PROPERTIES = frozenset({"_own_weights", "_regularized", "_losses"})

@@ -194,8 +194,34 @@ class Conv1D(_Convolution):
 class Conv2D(_Convolution):
     """activation(convolution + bias) over images. f[n, h, w, c] -> f[n, h', w', filters].
 
-    Weights: kernel [*window, c / groups, filters], bias [filters]. Raises ValueError for inputs of another rank or
-    number of channels than it was built for. Source: tf.keras.layers.Conv2D.
+    Weights: kernel [*window, c / groups, filters], bias [filters]. Source: tf.keras.layers.Conv2D.
+
+    Args:
+        filters: How many channels come out of it.
+        kernel_size: The window's extents, an int or two.
+        strides: How far the window moves, an int or two.
+        padding: "valid": windows inside the image only; "same": zeros around it, so that h' = h / stride, rounded up.
+        data_format: "channels_last" (None) or "channels_first": f[n, c, h, w].
+        dilation_rate: How far apart the elements of a window are, an int or two; not together with strides.
+        groups: In how many parts of its channels an image is convolved by itself.
+        activation: A function of a tensor, or the name of one in `tf.keras.activations`; None: linear.
+        use_bias: Whether there is a bias.
+        kernel_initializer, bias_initializer: What the weights begin with: an initializer or its name.
+        kernel_regularizer, bias_regularizer: What a weight adds to `losses`.
+        activity_regularizer: What the result adds to `losses`.
+        kernel_constraint, bias_constraint: Functions that optimizers apply to a weight they have changed.
+        kwargs: What `tf.keras.layers.Layer` takes: name, dtype, trainable, input_shape.
+
+    Raises:
+        ValueError: Inputs are of another rank or number of channels than the layer was built for.
+
+    Examples:
+        >>> images = tf.ones([8, 28, 28, 3])
+        >>> tf.keras.layers.Conv2D(16, 3)(images).shape
+        TensorShape([8, 26, 26, 16])
+        >>> layer = tf.keras.layers.Conv2D(16, 3, strides=2, padding="same")
+        >>> layer(images).shape, layer.kernel.shape
+        (TensorShape([8, 14, 14, 16]), TensorShape([3, 3, 3, 16]))
     """
 
 

@@ -31,7 +31,29 @@ from fastgraph.ops.reduction import reduce_logsumexp
 class Dense(Layer):
     """activation(x @ kernel + bias). f[*s, n] -> f[*s, units]. Source: tf.keras.layers.Dense.
 
-    Weights: kernel [n, units], bias [units]. Raises ValueError for units < 1, or inputs whose last length is unknown.
+    Weights: kernel [n, units], bias [units].
+
+    Args:
+        units: How many numbers come out of it, at least 1.
+        activation: A function of a tensor, or the name of one in `tf.keras.activations`; None: linear.
+        use_bias: Whether there is a bias.
+        kernel_initializer, bias_initializer: What the weights begin with: an initializer or its name.
+        kernel_regularizer, bias_regularizer: What a weight adds to `losses`.
+        activity_regularizer: What the result adds to `losses`.
+        kernel_constraint, bias_constraint: Functions that optimizers apply to a weight they have changed.
+        kwargs: What `tf.keras.layers.Layer` takes: name, dtype, trainable, input_shape.
+
+    Raises:
+        ValueError: units < 1, or the last extent of the inputs is unknown or not what the layer was built for.
+
+    Examples:
+        >>> layer = tf.keras.layers.Dense(2, activation="relu", kernel_initializer="ones")
+        >>> layer(tf.constant([[1.0, 2.0, 3.0], [-4.0, 0.0, 0.0]]))
+        <tf.Tensor: shape=(2, 2), dtype=float32, numpy=
+        array([[6., 6.],
+               [0., 0.]], dtype=float32)>
+        >>> [weight.shape for weight in layer.weights]
+        [TensorShape([3, 2]), TensorShape([2])]
     """
 
     def __init__(
@@ -180,7 +202,16 @@ class Embedding(Layer):
 
 
 class Flatten(Layer):
-    """All axes after the first as one. f[n, *s] -> f[n, m], f[n] -> f[n, 1]. Source: tf.keras.layers.Flatten."""
+    """All axes after the first as one. f[n, *s] -> f[n, m], f[n] -> f[n, 1]. Source: tf.keras.layers.Flatten.
+
+    Args:
+        data_format: "channels_last" (None); "channels_first": the channels, axis 1, change fastest.
+        kwargs: What `tf.keras.layers.Layer` takes: name, dtype, trainable, input_shape.
+
+    Examples:
+        >>> tf.keras.layers.Flatten()(tf.zeros([8, 28, 28])).shape
+        TensorShape([8, 784])
+    """
 
     def __init__(self, data_format: str | None = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -402,7 +433,19 @@ def Input(
 ) -> InputTensor:
     """Return the description of what a Sequential model is given; to be its first item. Source: tf.keras.Input.
 
-    Raises ValueError without a shape.
+    Args:
+        shape: The extents without the batch's.
+        batch_size: The batch's extent; None: any.
+        dtype: What it is cast to; None: float32.
+        batch_shape: The extents with the batch's, instead of shape and batch_size.
+
+    Raises:
+        ValueError: No shape is given.
+
+    Examples:
+        >>> model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(2)])
+        >>> model.built, [weight.shape for weight in model.weights]
+        (True, [TensorShape([4, 2]), TensorShape([2])])
     """
     if shape is None and batch_shape is None:
         raise ValueError("Please provide to Input a `shape` or a `tensor` or a `type_spec` argument.")

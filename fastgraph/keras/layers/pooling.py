@@ -58,7 +58,22 @@ class MaxPooling1D(_Pooling):
 class MaxPooling2D(_Pooling):
     """The greatest of each window. f[n, h, w, c] -> f[n, h', w', c]. Source: tf.keras.layers.MaxPooling2D.
 
-    strides: `pool_size` if not given. Raises ValueError for inputs of another rank.
+    Args:
+        pool_size: The window's extents, an int or two.
+        strides: How far the window moves, an int or two; None: pool_size.
+        padding: "valid": windows inside the image only; "same": those over its border, too.
+        data_format: "channels_last" (None) or "channels_first".
+        kwargs: What `tf.keras.layers.Layer` takes: name, dtype, trainable, input_shape.
+
+    Raises:
+        ValueError: The inputs are of another rank.
+
+    Examples:
+        >>> image = tf.reshape(tf.range(16.0), [1, 4, 4, 1])
+        >>> tf.keras.layers.MaxPool2D()(image)[0, :, :, 0]
+        <tf.Tensor: shape=(2, 2), dtype=float32, numpy=
+        array([[ 5.,  7.],
+               [13., 15.]], dtype=float32)>
     """
 
 

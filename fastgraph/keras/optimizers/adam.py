@@ -17,6 +17,33 @@ class Adam(Optimizer):
 
     At step t: m += (g - m)(1 - beta_1); v += (g² - v)(1 - beta_2);
     w -= rate * sqrt(1 - beta_2^t) / (1 - beta_1^t) * m / (sqrt(v) + epsilon).
+
+    Args:
+        learning_rate: A number, a schedule, or a callable without arguments.
+        beta_1: How much of the mean m of the gradients each step keeps.
+        beta_2: How much of the mean v of their squares each step keeps.
+        epsilon: What keeps the quotient finite.
+        amsgrad: Whether the greatest v so far stands for v.
+        weight_decay: The share of each weight that a step takes away, times the rate.
+        clipnorm, clipvalue, global_clipnorm: A bound on each gradient's norm, on its elements, or on the norm of all.
+        use_ema, ema_momentum, ema_overwrite_frequency: A running mean of the weights, which is not built yet.
+        jit_compile: Taken and without effect.
+        kwargs: None.
+
+    Raises:
+        ValueError: clipnorm and global_clipnorm are both given.
+        NotImplementedError: `use_ema` is true.
+        TypeError: There is another keyword argument.
+
+    Examples:
+        >>> w = tf.Variable([5.0, -3.0])
+        >>> optimizer = tf.keras.optimizers.Adam(learning_rate=0.1)
+        >>> for _ in range(3):
+        ...     with tf.GradientTape() as tape:
+        ...         loss = tf.reduce_sum(w ** 2)
+        ...     step = optimizer.apply_gradients([(tape.gradient(loss, w), w)])
+        >>> w.numpy().round(2), int(optimizer.iterations)
+        (array([ 4.7, -2.7], dtype=float32), 3)
     """
 
     def __init__(

@@ -168,8 +168,26 @@ class Optimizer:
     ) -> Variable:
         """Take one step: change each Variable by its gradient; return the count of steps.
 
-        Gradients that are None are left out, with a warning. Raises ValueError if all are, KeyError for a Variable
-        that the optimizer was not built for.
+        Args:
+            grads_and_vars: Pairs of a gradient and a Variable. Gradients that are None are left out, with a warning.
+            skip_gradients_aggregation: Taken and without effect.
+            kwargs: None of them has an effect.
+
+        Returns:
+            The Variable `iterations`, an int64 scalar.
+
+        Raises:
+            ValueError: All gradients are None, or there are none.
+            KeyError: The optimizer was not built for one of the Variables.
+
+        Examples:
+            >>> w, b = tf.Variable([1.0, 2.0]), tf.Variable(0.0)
+            >>> optimizer = tf.keras.optimizers.SGD(learning_rate=0.5)
+            >>> with tf.GradientTape() as tape:
+            ...     loss = tf.reduce_sum(w * [3.0, 4.0]) + b
+            >>> steps = optimizer.apply_gradients(zip(tape.gradient(loss, [w, b]), [w, b]))
+            >>> int(steps), w.numpy(), float(b)
+            (1, array([-0.5,  0. ], dtype=float32), -0.5)
         """
         pairs = _without_empty(tuple(grads_and_vars))
         if not pairs:

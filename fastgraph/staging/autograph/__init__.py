@@ -30,33 +30,10 @@ _LIBRARIES = frozenset({
     "unittest", "abc", "contextlib", "dataclasses", "enum", "warnings",
 })  # fmt: skip
 #: Builtins whose meaning on tensors differs, or that call what they are given.
-_OVERLOADED = frozenset(
-    {
-        "print",
-        "range",
-        "len",
-        "int",
-        "float",
-        "enumerate",
-        "map",
-        "filter",
-        "any",
-        "all",
-        "next",
-        "sorted",
-        "abs",
-        "bool",
-        "list",
-        "max",
-        "min",
-        "reversed",
-        "round",
-        "sum",
-        "super",
-        "tuple",
-        "zip",
-    }
-)
+_OVERLOADED = frozenset({
+    "print", "range", "len", "int", "float", "enumerate", "map", "filter", "any", "all", "next", "sorted", "abs",
+    "bool", "list", "max", "min", "reversed", "round", "sum", "super", "tuple", "zip",
+})  # fmt: skip
 _OPERATORS: dict[type[ast.AST], str] = {
     ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.MatMult: "matmul", ast.Div: "truediv", ast.Mod: "mod",
     ast.FloorDiv: "floordiv", ast.Pow: "pow", ast.LShift: "lshift", ast.RShift: "rshift", ast.BitAnd: "and_",
@@ -110,14 +87,14 @@ def do_not_convert(function: Callable[..., Any] | None = None) -> Any:
         return function
 
     @functools.wraps(function)
-    def unconverted(*args: Any, **kwargs: Any) -> Any:
+    def unconverted(*args: object, **kwargs: object) -> Any:
         return function(*args, **kwargs)
 
     setattr(unconverted, _NO_CONVERSION, True)
     return unconverted
 
 
-def underlying(function: Any) -> tuple[types.FunctionType | None, Any]:
+def underlying(function: object) -> tuple[types.FunctionType | None, Any]:
     """Return (the plain Python function behind a callable or None, the instance it is bound to or None)."""
     if isinstance(function, types.MethodType):
         inner = function.__func__
@@ -130,13 +107,13 @@ def underlying(function: Any) -> tuple[types.FunctionType | None, Any]:
     return (call, function) if isinstance(call, types.FunctionType) else (None, None)
 
 
-def is_library(value: Any) -> bool:
+def is_library(value: object) -> bool:
     """Say whether a callable belongs to a library that is never converted."""
     module = getattr(value, "__module__", None) or getattr(type(value), "__module__", None) or ""
     return str(module).partition(".")[0] in _LIBRARIES
 
 
-def leave(function: Any, reason: str) -> None:
+def leave(function: Callable[..., Any], reason: str) -> None:
     """Note why a function runs as it is, for errors in it."""
     target, _ = underlying(function)
     if target is not None:
@@ -162,7 +139,7 @@ def scope_of(code: types.CodeType) -> Any:
 # Does it need conversion?
 
 
-def needs_conversion(function: types.FunctionType, instance: Any = None, seen: set[Any] | None = None) -> bool:
+def needs_conversion(function: types.FunctionType, instance: object = None, seen: set[Any] | None = None) -> bool:
     """Say whether `function`, or a function it may call, has control flow that a tensor could decide."""
     code = function.__code__
     known = _needs.get(code)
@@ -209,11 +186,11 @@ def _is_staged(node: ast.AST) -> bool:
 
 @functools.cache
 def _calls() -> Any:
-    """What is known of single functions and classes; its module needs this one."""
+    """Return the module that knows of single functions and classes, which needs this one."""
     return imported(f"{__name__}.calls")
 
 
-def special_names(function: types.FunctionType, instance: Any = None) -> tuple[set[str], set[str]]:
+def special_names(function: types.FunctionType, instance: object = None) -> tuple[set[str], set[str]]:
     """Return the names of properties, and the operators, for which a class that the function shows needs conversion."""
     calls = _calls()
     names = {name for cls in calls.visible(function, instance) for name in calls.special(cls)}
@@ -409,7 +386,7 @@ def get_converter() -> Any:
     return _converter
 
 
-def to_code(entity: Any, recursive: bool = True, experimental_optional_features: Any = None) -> str:
+def to_code(entity: object, recursive: bool = True, experimental_optional_features: object = None) -> str:
     """Return the source of what AutoGraph makes of `entity`, a function or a Function.
 
     It says whether what the function calls is converted too, as `recursive` asks. Raises ConversionError for what is no

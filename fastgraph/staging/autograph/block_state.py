@@ -22,7 +22,6 @@ from fastgraph.errors import InaccessibleTensorError
 from fastgraph.graph.ir import SourceLine
 from fastgraph.graph.trace import GraphTrace, SymbolicTensor, source_lines
 from fastgraph.ops import comparison, creation, runtime_assertions
-from fastgraph.staging.autograph.loop_options import prints_in_graphs
 
 _NUMBERS = (bool, int, float, complex, np.ndarray, np.generic)
 RETURN_VALUE = "retval_"
@@ -55,7 +54,7 @@ def at_line() -> str:
 
 
 class Undefined:
-    """What a name holds that no path has set, in converted code."""
+    """The value of a name that no path has set, in converted code."""
 
     __slots__ = ("symbol_name",)
 
@@ -72,18 +71,18 @@ class Undefined:
     def __getattr__(self, name: str) -> Undefined:
         return self
 
-    def __getitem__(self, index: Any) -> Undefined:
+    def __getitem__(self, index: object) -> Undefined:
         return self
 
 
 class Hidden(Undefined):
-    """What stands, in the state of a block, for an element of what is carried whole: it is neither read nor set."""
+    """The stand-in, in the state of a block, for an element of what is carried whole: it is neither read nor set."""
 
     __slots__ = ()
 
 
 class UndefinedReturnValue:
-    """What a function returns on a path without a `return`."""
+    """The value that a function returns on a path without a `return`."""
 
 
 def ldu(load: Callable[[], Any], name: str) -> Any:
@@ -94,7 +93,7 @@ def ldu(load: Callable[[], Any], name: str) -> Any:
         return Undefined(name)
 
 
-def is_undefined(value: Any) -> bool:
+def is_undefined(value: object) -> bool:
     """Say whether `value` stands for a name that no path has set."""
     return type(value) in (Undefined, Hidden, UndefinedReturnValue)
 
@@ -121,7 +120,7 @@ class Perhaps:
             self._checked = trace
         return self.value
 
-    def __fg_tensor__(self, dtype: Any = None) -> Any:
+    def __fg_tensor__(self, dtype: object = None) -> Any:
         raise ValueError(self._unread())
 
     def __getattr__(self, name: str) -> Any:
@@ -136,7 +135,7 @@ class Perhaps:
         return f"{self.why}. It is read where only some paths have set it: set it before them"
 
 
-def inner(value: Any) -> Any:
+def inner(value: object) -> Any:
     """Return what a name holds if it is defined."""
     return value.value if type(value) is Perhaps else value
 
@@ -152,7 +151,7 @@ def in_state() -> bool:
 def of_state(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return the function that gets or sets the state of a block as one during which `in_state` holds."""
 
-    def run(*values: Any) -> Any:
+    def run(*values: object) -> Any:
         before, _local.state = in_state(), True
         try:
             return function(*values)
@@ -189,26 +188,11 @@ def without(get_state: Callable[[], Any], hidden: frozenset[int], names: Sequenc
     return lambda: tuple([Hidden(names[k]) if k in hidden else value for k, value in enumerate(get_state())])
 
 
-def ld(value: Any) -> Any:
-    """Return what a name holds where the user's code reads it. Raises UnboundLocalError for one that is not defined."""
-    if type(value) is Perhaps and in_state():
-        return value.value
-    if type(value) in (Perhaps, Undefined):
-        return value.read()
-    if value is print and prints_in_graphs():
-        from fastgraph.staging.autograph.builtins import print_in_graphs  # which imports this module
-
-        return print_in_graphs
-    if type(value) is list and value and not in_state():
-        check_not_left(value)
-    return value
-
-
 #: What the traces of tensors are called that stand in lists for what has been appended.
 STAND_IN = "append to "
 
 
-def check_not_left(value: Any) -> None:
+def check_not_left(value: object) -> None:
     """Raise InaccessibleTensorError for a list of which only the name that was appended to knows the elements."""
     last = value[-1] if type(value) is list and value else None
     trace = current_trace()
@@ -225,29 +209,29 @@ def check_not_left(value: Any) -> None:
 # Leaves
 
 
-def is_variable(leaf: Any) -> bool:
+def is_variable(leaf: object) -> bool:
     """Say whether `leaf` is a Variable: it stays one as long as no path puts another value in its place."""
     return hasattr(leaf, "__fg_cell__")
 
 
-def of_tensors(leaf: Any) -> bool:
+def is_tensor(leaf: object) -> bool:
     """Say whether `leaf` can be a tensor of the graph: a tensor, a number, a Variable's value."""
     return isinstance(leaf, (Tensor, *_NUMBERS)) or (hasattr(leaf, "__fg_tensor__") and not is_staged_list(leaf))
 
 
-def is_text(leaf: Any) -> bool:
+def is_text(leaf: object) -> bool:
     """Say whether `leaf` is text of Python's: it stays that until a path puts a tensor in its place."""
     return isinstance(leaf, (str, bytes))
 
 
-def named(value: Any) -> str:
+def named(value: object) -> str:
     """Return how an error calls a value: a function or class by its name."""
     name = getattr(value, "__name__", None)
     kind = "class" if isinstance(value, type) else type(value).__name__
     return f"{kind} {name!r}" if callable(value) and isinstance(name, str) else reprlib.repr(value)
 
 
-def results_instead(*values: Any) -> str:
+def results_instead(*values: object) -> str:
     """Return what to do where a tensor chooses between functions, "" where there is none among these."""
     if not any(callable(value) and not isinstance(value, Tensor) for value in values):
         return ""
@@ -257,7 +241,7 @@ def results_instead(*values: Any) -> str:
     )
 
 
-def leaves_of(value: Any) -> list[Any]:
+def leaves_of(value: object) -> list[Any]:
     """Return the leaves of a value, composites and lists that are rows taken apart."""
     leaves = nesting.flatten(value, expand_composites=True)
     if not any(map(is_staged_list, leaves)):
@@ -265,12 +249,12 @@ def leaves_of(value: Any) -> list[Any]:
     return [part for leaf in leaves for part in (leaf.parts() if is_staged_list(leaf) else (leaf,))]
 
 
-def is_staged_list(leaf: Any) -> bool:
+def is_staged_list(leaf: object) -> bool:
     """Say whether a value is a list whose elements are rows."""
     return hasattr(type(leaf), "__fg_staged_list__")
 
 
-def packed(structure: Any, leaves: Sequence[Any]) -> Any:
+def packed(structure: object, leaves: Sequence[Any]) -> Any:
     """Return `leaves` in the place of those of `structure`."""
     flat = nesting.flatten(structure, expand_composites=True)
     if any(map(is_staged_list, flat)):
@@ -281,14 +265,14 @@ def packed(structure: Any, leaves: Sequence[Any]) -> Any:
     return nesting.pack_sequence_as(structure, list(leaves), expand_composites=True)
 
 
-def begun(value: Any) -> Any:
+def begun(value: object) -> Any:
     """Return `value` with its TensorArrays as tensors of the graph under construction."""
     if not any(isinstance(leaf, TensorArray) for leaf in nesting.flatten(value)):
         return value
     return packed(value, leaves_of(value))
 
 
-def like_zeros(leaf: Any) -> Any:
+def like_zeros(leaf: object) -> Any:
     """Return zeros of the dtype and, as far as it is known, the shape of a tensor."""
     tensor = leaf if isinstance(leaf, Tensor) else convert(leaf)
     rank = tensor.shape.rank
@@ -297,13 +281,13 @@ def like_zeros(leaf: Any) -> Any:
     return creation.zeros([size or 0 for size in tensor.shape.as_list()] if rank else [], tensor.dtype)
 
 
-def stand_in(value: Any) -> Any:
+def stand_in(value: object) -> Any:
     """Return zeros of the structure, dtypes and shapes of `value`; what is no tensor in it stays."""
-    return packed(value, [like_zeros(leaf) if of_tensors(leaf) and not is_variable(leaf) else leaf
+    return packed(value, [like_zeros(leaf) if is_tensor(leaf) and not is_variable(leaf) else leaf
                           for leaf in leaves_of(value)])  # fmt: skip
 
 
-def same_structure(a: Any, b: Any) -> str | None:
+def same_structure(a: object, b: object) -> str | None:
     """Return None if two values nest alike, else the text of what differs.
 
     What a class says in `__fg_unify__(a, b)` of two of its values that are to be one is done before.
@@ -329,7 +313,7 @@ def longer(a: Any, b: Any) -> str:
     return " A list gets longer where it is appended to, values.append(value); else use a tf.TensorArray."
 
 
-def same_leaf(a: Any, b: Any) -> bool:
+def same_leaf(a: object, b: object) -> bool:
     """Say whether two leaves that are no tensors are the same."""
     if a is b:
         return True
@@ -346,7 +330,7 @@ def same_leaf(a: Any, b: Any) -> bool:
 
 
 class Join:
-    """What a name holds after a conditional: pairs of leaves, one of either branch, and how to put results together.
+    """The value of a name after a conditional: pairs of leaves, one of either branch, and how to put results together.
 
     Raises ValueError or TypeError, naming the variable and the branches, where the two do not go together. `lenient`
     says that a name that one branch alone sets becomes a Perhaps.
@@ -413,7 +397,7 @@ class Join:
 
         self._rebuild = rebuild
 
-    def _plain(self, main: Any, other: Any) -> None:
+    def _plain(self, main: object, other: object) -> None:
         if main is _SAME or other is _SAME:
             model = other if main is _SAME else main
             flat = leaves_of(model)
@@ -445,13 +429,13 @@ class Join:
         """Return the leaf where both branches have the same that is no tensor, else note the pair."""
         if a is _SAME or b is _SAME:
             known = b if a is _SAME else a
-            if not of_tensors(known) or is_variable(known):
+            if not is_tensor(known) or is_variable(known):
                 return known
             self.pairs.append((_Zeros(known), known) if a is _SAME else (known, _Zeros(known)))
             return _HOLE
-        if (is_text(a) or is_text(b)) and all(is_text(x) or of_tensors(x) for x in (a, b)) and not same_leaf(a, b):
+        if (is_text(a) or is_text(b)) and all(is_text(x) or is_tensor(x) for x in (a, b)) and not same_leaf(a, b):
             a, b = (convert(x) if is_text(x) else x for x in (a, b))
-        if of_tensors(a) and of_tensors(b):
+        if is_tensor(a) and is_tensor(b):
             if a is b and is_variable(a):
                 return a
             dtype_a, dtype_b = (_dtype_of(x) for x in (a, b))
@@ -471,7 +455,7 @@ class Join:
         return a
 
 
-def _dtype_of(value: Any) -> Any:
+def _dtype_of(value: object) -> Any:
     """Return the dtype that a number or tensor has in a graph, without putting it there."""
     if hasattr(value, "dtype"):
         return dtypes.as_dtype(value.dtype)
@@ -479,7 +463,7 @@ def _dtype_of(value: Any) -> Any:
     return convert(value).dtype if known is None else known
 
 
-def _as_constants(*values: Any) -> str:
+def _as_constants(*values: object) -> str:
     numbers = [repr(value) for value in values if not hasattr(value, "dtype")]
     return f" (from {' and '.join(numbers)})" if numbers else ""
 
@@ -487,29 +471,27 @@ def _as_constants(*values: Any) -> str:
 class _Zeros:
     """Zeros like a tensor of the other branch."""
 
-    def __init__(self, like: Any) -> None:
+    def __init__(self, like: Tensor | int) -> None:
         self.like = like
 
 
-def output_of(leaf: Any) -> Any:
+def output_of(leaf: object) -> Any:
     """Return the tensor that a branch gives for one of a pair's leaves."""
     return like_zeros(leaf.like) if isinstance(leaf, _Zeros) else convert(leaf)
 
 
 def unset(name: str, branch: str) -> str:
     """Return the text for a name that was read where the path taken had not set it; no branch: where it was None."""
-    place = user_place()
     if not branch:
         return (
-            f"'{name}' is None where no path that ran sets it{f' ({place})' if place else ''}, and a graph has no "
-            "None: begin with a tensor"
+            f"'{name}' is None where no path that ran sets it{at_line()}, and a graph has no None: begin with a tensor"
         )
     if name.startswith(RETURN_VALUE):
         return (
-            f"A value must also be returned from the {branch} branch{f' ({place})' if place else ''}. If a value is "
+            f"A value must also be returned from the {branch} branch{at_line()}. If a value is "
             "returned from one branch of a conditional a value must be returned from all branches."
         )
-    return f"'{name}' is used before it is assigned: no path that ran sets it{f' ({place})' if place else ''}"
+    return f"'{name}' is used before it is assigned: no path that ran sets it{at_line()}"
 
 
 def not_begun(name: str) -> str:
@@ -517,8 +499,8 @@ def not_begun(name: str) -> str:
     place = user_place()
     if name.startswith(RETURN_VALUE):
         return (
-            f"A value must also be returned after the loop{f' ({place})' if place else ''}: it may end, or not begin, "
-            "without reaching a return."
+            f"A value must also be returned after the loop{at_line()}: it may end, or not begin, without reaching a "
+            "return."
         )
     return f"loop must iterate at least once to initialize {name}{f' (the loop of {place})' if place else ''}"
 
@@ -531,7 +513,7 @@ _HOLE = type("_Hole", (), {"__repr__": lambda _: "tensor"})()
 # Conditions
 
 
-def condition(value: Any, statement: str) -> Any:
+def condition(value: object, statement: str) -> Any:
     """Return what decides a statement as a bool scalar. Raises ValueError for another dtype or rank."""
     tensor = value if isinstance(value, SymbolicTensor) else convert(value)
     if tensor.dtype != dtypes.bool_:
@@ -548,7 +530,7 @@ def condition(value: Any, statement: str) -> Any:
     return tensor
 
 
-def both(a: Any, b: Any) -> Any:
+def both(a: object, b: object) -> Any:
     """Return a and b of two bool scalars."""
     return comparison.logical_and(a, b)
 
@@ -557,7 +539,7 @@ def both(a: Any, b: Any) -> Any:
 _made: weakref.WeakKeyDictionary[GraphTrace, dict[int, weakref.ref[Any]]] = weakref.WeakKeyDictionary()
 
 
-def note_made(value: Any) -> None:
+def note_made(value: object) -> None:
     """Remember that what is being traced has made an object: the lists that it holds are no other function's."""
     trace = current_trace()
     if isinstance(trace, GraphTrace):
@@ -565,7 +547,7 @@ def note_made(value: Any) -> None:
             _made.setdefault(trace.root, {})[id(value)] = weakref.ref(value)
 
 
-def was_made_here(value: Any) -> bool:
+def was_made_here(value: object) -> bool:
     """Say whether `note_made` was told of an object in this trace."""
     trace = current_trace()
     known = _made.get(trace.root, {}).get(id(value)) if isinstance(trace, GraphTrace) else None

@@ -1,4 +1,4 @@
-"""What converted code calls where the user's code calls something: constructors, callbacks, properties, operators too.
+"""Calls in converted code: of functions, constructors and callbacks, of properties and operators too.
 
 Rule: only functions of the user's are converted, and of those only the ones that need it; what cannot be converted is
 called as Python calls it.
@@ -53,9 +53,9 @@ def callee(function: Any) -> Any:
     return autograph.convert(function)
 
 
-def overloaded(function: Any) -> Any:
+def overloaded(function: object) -> Any:
     """Return what a builtin means in converted code; any other callable as it is."""
-    from fastgraph.staging.autograph.builtins import BUILTINS
+    from fastgraph.staging.autograph.expressions import BUILTINS
 
     try:
         overload = BUILTINS.get(function, function)
@@ -64,7 +64,7 @@ def overloaded(function: Any) -> Any:
     return functools.partial(_of_arguments, function, overload) if function in _OF_ARGUMENTS else overload
 
 
-def _of_arguments(function: Any, overload: Any, /, *args: Any, **kwargs: Any) -> Any:
+def _of_arguments(function: object, overload: Any, /, *args: Any, **kwargs: Any) -> Any:
     """A builtin as the class of one of its arguments has it (enumerate of a Dataset), or as `overload`."""
     for own in (getattr(type(argument), "__fg_builtins__", None) for argument in args):
         if own is not None and function in own:
@@ -72,7 +72,7 @@ def _of_arguments(function: Any, overload: Any, /, *args: Any, **kwargs: Any) ->
     return overload(*args, **kwargs)
 
 
-def is_higher_order(function: Any) -> bool:
+def is_higher_order(function: object) -> bool:
     """Say whether a builtin or a function of a library calls the functions it is given."""
     name = getattr(function, "__name__", None)
     if name not in _HIGHER_ORDER:
@@ -193,13 +193,13 @@ def _found_in(cls: type) -> frozenset[str]:
     return frozenset(found)
 
 
-def _getter(value: Any) -> Any:
+def _getter(value: object) -> Any:
     if isinstance(value, property):
         return value.fget
     return value.func if isinstance(value, functools.cached_property) else None
 
 
-def visible(function: types.FunctionType, instance: Any = None) -> Iterator[type]:
+def visible(function: types.FunctionType, instance: object = None) -> Iterator[type]:
     """The user's classes that a function's globals, cells and instance show: what it may meet without calling it."""
     values = [*function.__globals__.values(), instance]
     for cell in function.__closure__ or ():
@@ -221,7 +221,7 @@ def _is_installed(module: str) -> bool:
     return "site-packages" in file or "dist-packages" in file
 
 
-def attribute(owner: Any, name: str) -> Any:
+def attribute(owner: object, name: str) -> Any:
     """owner.name, where a class shows a property of this name that needs conversion."""
     if type(owner) is super:
         return _attribute_of_super(owner, name)
@@ -246,7 +246,7 @@ def _attribute_of_super(owner: Any, name: str) -> Any:
     return getattr(owner, name)
 
 
-def operate(name: str, left: Any, *right: Any) -> Any:
+def operate(name: str, left: object, *right: object) -> Any:
     """An operator of Python, where a class shows a method for it that needs conversion."""
     plain: Callable[..., Any] = getattr(operator, name)
     methods = METHODS[name]
@@ -267,8 +267,8 @@ def operate(name: str, left: Any, *right: Any) -> Any:
     return plain(left, *right)  # which says what is wrong
 
 
-def context(manager: Any) -> Any:
-    """What a with statement enters: `manager`, or it with those of its class's functions converted that need it."""
+def context(manager: object) -> Any:
+    """Return what a with statement enters: `manager`, its class's functions converted where they need it."""
     return _Context(manager) if not special(type(manager)).isdisjoint(METHODS["with"]) else manager
 
 
@@ -292,7 +292,7 @@ class _Context:
         return autograph.convert(type(self._manager).__exit__)(self._manager, *error)
 
 
-def augment(name: str, left: Any, right: Any) -> Any:
+def augment(name: str, left: object, right: object) -> Any:
     """An augmented assignment's operator: the left operand's own, or the plain one."""
     if hasattr(type(left), f"__i{name.rstrip('_')}__"):
         return getattr(operator, f"i{name.rstrip('_')}")(left, right)

@@ -15,19 +15,13 @@ from typing import Any
 
 from malt.converters import control_flow
 from malt.pyct import anno, cfg, qual_names
-from malt.pyct.static_analysis import (
-    activity,
-    annos,
-    liveness,
-    reaching_definitions,
-    reaching_fndefs,
-)
+from malt.pyct.static_analysis import activity, annos, liveness, reaching_definitions, reaching_fndefs
 
 #: Methods that keep what they are given.
 _KEEPING = frozenset({"add", "append", "appendleft", "extend", "insert", "setdefault"})
 
 
-def stage(node: Any, ctx: Any) -> Any:
+def stage(node: object, ctx: object) -> Any:
     """Return a function with its `if`, `while` and `for` as calls of the operators: malt's pass, with our liveness."""
     graphs = cfg.build(node)
     node = activity.resolve(qual_names.resolve(node), ctx, None)
@@ -39,13 +33,13 @@ def stage(node: Any, ctx: Any) -> Any:
 class _Ordered(control_flow.ControlFlowTransformer):  # type: ignore[misc]
     """malt's pass, with names in alphabetical order where it has sets of them: one source gives one text."""
 
-    def _create_nonlocal_declarations(self, vars_: Any) -> Any:
+    def _create_nonlocal_declarations(self, vars_: object) -> Any:
         found = super()._create_nonlocal_declarations(vars_)
         for declaration in found:
             declaration.names.sort()
         return found
 
-    def _create_undefined_assigns(self, undefined_symbols: Any) -> Any:
+    def _create_undefined_assigns(self, undefined_symbols: tuple[Any, ...]) -> Any:
         return super()._create_undefined_assigns(sorted(undefined_symbols, key=str))
 
 

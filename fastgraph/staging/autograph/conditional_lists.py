@@ -1,4 +1,4 @@
-"""What a name holds where a tensor has decided which of two lists or dicts that is: a new one, as in TensorFlow.
+"""Lists and dicts of which a tensor has decided which of two a name holds: a new one, as in TensorFlow.
 
 Rule: a change of it would be lost to the two, and to their other names; it is refused where it is made.
 """
@@ -22,7 +22,7 @@ def lost(kind: str) -> NotImplementedError:
 
 def _class(base: type, methods: str) -> type:
     def refusing(name: str) -> Callable[..., Any]:
-        def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        def method(self: object, *args: object, **kwargs: object) -> Any:
             if in_state():
                 return getattr(base, name)(self, *args, **kwargs)
             raise lost(base.__name__)

@@ -24,9 +24,9 @@ from fastgraph.ops import elementwise
 from fastgraph.staging import autograph
 from fastgraph.staging.autograph.block_state import (
     at_line,
+    is_tensor,
     is_variable,
     leaves_of,
-    of_tensors,
     packed,
     same_structure,
     was_made_here,
@@ -38,14 +38,14 @@ _MOST_ELEMENTS = 4096
 _DEPTH = 3
 
 
-def in_reach(leaf: Any) -> bool:
+def in_reach(leaf: object) -> bool:
     """Say whether a tensor may be used here: a statement may have left one of a graph that is out of scope."""
     trace = current_trace()
     return not isinstance(leaf, SymbolicTensor) or (isinstance(trace, GraphTrace) and trace.reaches(leaf))
 
 
 class Attributes:
-    """What an object's attributes hold, as a container, but for tensors that were out of scope and what is no data.
+    """An object's attributes as a container, but for tensors that were out of scope and what is no data.
 
     An object or a function is there if it has taken the place of something else.
     """
@@ -59,7 +59,7 @@ class Attributes:
         now = vars(self.owner)
         return {key: item for key, item in now.items() if _is_carried(item) or self._is_in_place(key, item)}
 
-    def _is_in_place(self, key: str, item: Any) -> bool:
+    def _is_in_place(self, key: str, item: object) -> bool:
         """Say whether an attribute has another value than one that is not carried."""
         return item is not self.others.get(key) and (_is_data(item) or key in self.others)
 
@@ -74,15 +74,15 @@ class Attributes:
         now.update(held)
 
 
-def _is_data(item: Any) -> bool:
+def _is_data(item: object) -> bool:
     return item is None or isinstance(item, (str, bytes, list, tuple, dict, StagedList)) or _holds_tensor(item)
 
 
-def _holds_tensor(item: Any) -> bool:
-    return of_tensors(item) and not is_variable(item)
+def _holds_tensor(item: object) -> bool:
+    return is_tensor(item) and not is_variable(item)
 
 
-def _is_carried(item: Any) -> bool:
+def _is_carried(item: object) -> bool:
     return _is_data(item) and (not isinstance(item, SymbolicTensor) or in_reach(item))
 
 
@@ -121,7 +121,7 @@ def _stored(code: types.CodeType) -> frozenset[str]:
     return known
 
 
-def _is_object(value: Any) -> bool:
+def _is_object(value: object) -> bool:
     """Say whether `value` is an object of a class of the user's, which may hold lists."""
     cls = type(value)
     return isinstance(getattr(value, "__dict__", None), dict) and not (
@@ -176,11 +176,11 @@ class Item:
 
     @property
     def cell_contents(self) -> Any:
-        """What is there."""
+        """The container that is there."""
         return self._owner[self._key]
 
     @cell_contents.setter
-    def cell_contents(self, value: Any) -> None:
+    def cell_contents(self, value: object) -> None:
         if not isinstance(self._owner, list) or self._key < len(self._owner):
             self._owner[self._key] = value
 
@@ -254,7 +254,7 @@ class Containers:
                 own = scope is not None and name not in scope.outer
                 self._found[id(cell)] = Found(name, Variable(name, cell), direct=True, own=own, place=None)
 
-    def _note(self, name: str, value: Any, depth: int, *, direct: bool, own: bool, place: Any) -> None:
+    def _note(self, name: str, value: Any, depth: int, *, direct: bool, own: bool, place: object) -> None:
         if isinstance(value, _KINDS):
             known = self._found.get(id(value))
             # By its end a block may have given the name to another one, which its elements' names would then mean.
@@ -332,7 +332,7 @@ class Containers:
         """Say whether a name is one of an element of what may move: the state has none of its parts (see `hidden`)."""
         return any(name[:at] in self._moving for at, letter in enumerate(name) if letter == "[")
 
-    def of(self, container: Any, places: Sequence[Any] = ()) -> Found | None:
+    def of(self, container: object, places: Sequence[Any] = ()) -> Found | None:
         """Return what is known of a container, or of that which a variable holds, if the blocks can reach it."""
         found = self._found.get(id(container))
         if found is None and places:
@@ -340,7 +340,7 @@ class Containers:
                         None)  # fmt: skip
         return found
 
-    def has_other_names(self, value: Any, name: str) -> bool:
+    def has_other_names(self, value: object, name: str) -> bool:
         """Say whether a list or dict was there before, and is reached otherwise than by `name`, too."""
         found = self._found.get(id(value))
         if found is None or found.container is not value or not isinstance(value, (list, dict, StagedList)):
@@ -396,7 +396,7 @@ def _by_place(held: Any) -> dict[Any, Any]:
 
 
 class Left:
-    """What a statement leaves on an object, or in a variable, as tracing has left it: a graph cannot carry it."""
+    """The values that tracing a statement leaves on an object, or in a variable: a graph cannot carry them."""
 
     def __init__(self, found: Found, held: dict[str, Any]) -> None:
         self.found = found
@@ -444,20 +444,20 @@ def divided(
     return kept, Left(found, held)
 
 
-def _leaked(leaf: Any, trace: GraphTrace, own: bool) -> Any:
+def _leaked(leaf: object, trace: GraphTrace, own: bool) -> Any:
     """Return a tensor of `trace` for one of a trace round it; of what is `own` for a number, too."""
     if isinstance(leaf, SymbolicTensor):
         return elementwise.identity(leaf) if leaf.trace is not trace and trace.reaches(leaf) else leaf
-    return elementwise.identity(convert(leaf)) if own and of_tensors(leaf) and not is_variable(leaf) else leaf
+    return elementwise.identity(convert(leaf)) if own and is_tensor(leaf) and not is_variable(leaf) else leaf
 
 
-def _go_together(one: Any, two: Any, traces: Sequence[GraphTrace]) -> bool:
+def _go_together(one: object, two: object, traces: Sequence[GraphTrace]) -> bool:
     """Say whether two values can be those of one name, and can be used."""
     if one is None or two is None or same_structure(one, two) is not None:
         return False
     pairs = list(zip(leaves_of(one), leaves_of(two), strict=True))
     return all(
-        of_tensors(a) and of_tensors(b) and convert(a).dtype == convert(b).dtype for a, b in pairs
+        is_tensor(a) and is_tensor(b) and convert(a).dtype == convert(b).dtype for a, b in pairs
     ) and all(
         trace.reaches(leaf) for pair in pairs for leaf, trace in zip(pair, traces, strict=True)
         if isinstance(leaf, SymbolicTensor)
@@ -485,7 +485,7 @@ def alike(a: Any, b: Any) -> bool:
     return list(a) == list(b) if isinstance(a, dict) else len(a) == len(b)
 
 
-def unlike_branches(found: Found, main: Any, other: Any) -> ValueError:
+def unlike_branches(found: Found, main: object, other: object) -> ValueError:
     """The error for a container that the branches leave with different numbers of elements."""
     kind = _kind(found)
     return ValueError(
@@ -496,7 +496,7 @@ def unlike_branches(found: Found, main: Any, other: Any) -> ValueError:
     )
 
 
-def changed_in_loop(found: Found, after: Any) -> ValueError:
+def changed_in_loop(found: Found, after: object) -> ValueError:
     """The error for a container that an iteration of a staged loop leaves with another number of elements."""
     kind = _kind(found)
     remedy = (

@@ -12,23 +12,20 @@ from typing import Any, NamedTuple
 from fastgraph.core.base.locks import importing, parsing
 from fastgraph.graph.trace import is_block, is_internal
 from fastgraph.staging.autograph import calls, conversion_cache, pattern_matching, source_code
-from fastgraph.staging.autograph.block_state import Undefined, UndefinedReturnValue, ld, ldu
-from fastgraph.staging.autograph.builtins import (
+from fastgraph.staging.autograph.block_state import Undefined, UndefinedReturnValue, ldu
+from fastgraph.staging.autograph.builtins import float_, int_, len_, print_, range_
+from fastgraph.staging.autograph.expressions import (
     Attributes,
     and_,
     assert_stmt,
-    float_,
     if_exp,
-    int_,
     item,
-    len_,
+    ld,
     not_,
     not_eq,
     or_,
-    print_,
-    range_,
     slots,
-)  # fmt: skip
+)
 from fastgraph.staging.autograph.iterables import known_rows, rows_of, unpacked, unpacked_around
 from fastgraph.staging.autograph.statements import for_stmt, if_stmt, ret, while_stmt
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import enum
 import functools
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from fastgraph.core.base.locks import parsing
@@ -14,34 +13,9 @@ from fastgraph.staging import autograph
 from fastgraph.staging.autograph.loop_options import with_features
 
 
-class Feature(enum.Enum):
-    """Parts of AutoGraph that are optional in TensorFlow; here all but BUILTIN_FUNCTIONS are always on.
-
-    With BUILTIN_FUNCTIONS (or ALL) print(...) writes tensors at every run of a graph; without, while it is traced.
-    Source: tf.autograph.experimental.Feature.
-    """
-
-    ALL = "ALL"
-    AUTO_CONTROL_DEPS = "AUTO_CONTROL_DEPS"
-    ASSERT_STATEMENTS = "ASSERT_STATEMENTS"
-    BUILTIN_FUNCTIONS = "BUILTIN_FUNCTIONS"
-    EQUALITY_OPERATORS = "EQUALITY_OPERATORS"
-    LISTS = "LISTS"
-    NAME_SCOPES = "NAME_SCOPES"
-
-    @classmethod
-    def all(cls) -> tuple[Feature, ...]:
-        """Return all features."""
-        return tuple(cls)
-
-    @classmethod
-    def all_but(cls, exclude: Feature | Iterable[Feature]) -> tuple[Feature, ...]:
-        """Return all features but some."""
-        excluded = {exclude} if isinstance(exclude, Feature) else set(exclude)
-        return tuple(feature for feature in cls if feature not in {*excluded, cls.ALL})
-
-
-def to_graph(entity: Any, recursive: bool = True, experimental_optional_features: Any = None) -> Callable[..., Any]:
+def to_graph(
+    entity: object, recursive: bool = True, experimental_optional_features: object = None
+) -> Callable[..., Any]:
     """Return the converted function of `entity`, a Python function or method, which takes self as an argument.
 
     What it calls is converted too, unless `recursive` is False. The features are a Feature or several; they have an
@@ -55,7 +29,7 @@ def to_graph(entity: Any, recursive: bool = True, experimental_optional_features
         return converted
 
     @functools.wraps(converted)
-    def with_its_features(*args: Any, **kwargs: Any) -> Any:
+    def with_its_features(*args: object, **kwargs: object) -> Any:
         with with_features(experimental_optional_features):
             return converted(*args, **kwargs)
 
@@ -91,6 +65,6 @@ def _observer(level: int, to_stdout: bool) -> Callable[[types.FunctionType], Non
     return observe
 
 
-def trace(*args: Any) -> None:
+def trace(*args: object) -> None:
     """Print `args` when the function is traced, not when its graph runs. Source: tf.autograph.trace."""
     print(*args)

@@ -1,4 +1,4 @@
-"""What a for loop can iterate in a graph besides a tensor: enumerate, zip, map, filter and reversed of tensors.
+"""Iterables of staged for loops besides tensors: enumerate, zip, map, filter and reversed of tensors.
 
 Rule: an iterable here is a number of rows and a function from a row's index to the row, so that a loop over it is
 staged; Python code that iterates it itself gets the rows one by one, if their number is known while tracing.
@@ -12,11 +12,13 @@ from typing import Any
 
 from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.base import nesting
+from fastgraph.core.name_scopes import name_scope
 from fastgraph.core.tensor import Tensor, convert
 from fastgraph.graph.trace import SymbolicTensor
 from fastgraph.ops import elementwise, gathering, joining, movement
-from fastgraph.staging import autograph
-from fastgraph.staging.autograph.block_state import of_tensors
+from fastgraph.ops.arguments import known_value
+from fastgraph.staging.autograph.block_state import is_tensor
+from fastgraph.staging.autograph.expressions import and_, bool_, converted, decides, decisive
 from fastgraph.staging.autograph.staged_lists import StagedList
 
 
@@ -30,11 +32,11 @@ class StagedIterable:
         """Return the number of rows: an int where it is known while tracing, else a tensor."""
         raise NotImplementedError
 
-    def row(self, i: Any) -> Any:
+    def row(self, i: object) -> Any:
         """Return the i-th row."""
         raise NotImplementedError
 
-    def value(self, row: Any) -> Any:
+    def value(self, row: object) -> Any:
         """Return what the loop's target gets for a row."""
         return row
 
@@ -47,27 +49,21 @@ class StagedIterable:
             )
         for i in range(n):
             row = self.row(i)
-            if self.holds is not None and _unknown(self.holds(row)):
+            if self.holds is not None and decides(self.holds(row)):
                 raise ValueError("filter by a tensor gives a number of elements that only the graph knows: loop over it"
                                  " with a for statement, or use tf.boolean_mask.")  # fmt: skip
             if self.holds is None or self.holds(row):
                 yield self.value(row)
 
 
-def _unknown(value: Any) -> bool:
-    return isinstance(value, SymbolicTensor)
-
-
 class _Rows(StagedIterable):
     """The rows of a tensor."""
 
-    def __init__(self, tensor: Any) -> None:
+    def __init__(self, tensor: Tensor) -> None:
         if tensor.shape.rank == 0:
             raise TypeError("cannot iterate over a scalar tensor")
         self.tensor = tensor
         self._rows: list[Any] | None = None
-        from fastgraph.staging.autograph.statements import counted
-
         self._counted = counted(tensor) if isinstance(tensor, SymbolicTensor) else None
 
     def count(self) -> Any:
@@ -76,7 +72,7 @@ class _Rows(StagedIterable):
             return known
         return self._counted[0] if self._counted else movement.shape(self.tensor)[0]
 
-    def row(self, i: Any) -> Any:
+    def row(self, i: object) -> Any:
         return self._counted[1](i) if self._counted else gathering.gather(self.tensor, i)
 
     def __iter__(self) -> Iterator[Any]:
@@ -94,7 +90,7 @@ class _Filled(StagedIterable):
     def count(self) -> Any:
         return self.filled.length()
 
-    def row(self, i: Any) -> Any:
+    def row(self, i: object) -> Any:
         return self.filled.row(i)
 
 
@@ -108,7 +104,7 @@ class _Elements(StagedIterable):
     def count(self) -> Any:
         return len(self.elements)
 
-    def row(self, i: Any) -> Any:
+    def row(self, i: object) -> Any:
         if isinstance(i, int):
             return self.elements[i]
         columns = zip(*(nesting.flatten(element) for element in self.elements), strict=True)
@@ -118,14 +114,14 @@ class _Elements(StagedIterable):
 
 
 class _Enumerated(StagedIterable):
-    def __init__(self, source: StagedIterable, start: Any) -> None:
+    def __init__(self, source: StagedIterable, start: int) -> None:
         self.source = _whole(source, "enumerate")
         self.start = start
 
     def count(self) -> Any:
         return self.source.count()
 
-    def row(self, i: Any) -> Any:
+    def row(self, i: object) -> Any:
         number = i if isinstance(i, int) else elementwise.cast(i, dtypes.int32)
         return number + self.start, self.source.value(self.source.row(i))
 
@@ -144,7 +140,7 @@ class _Zipped(StagedIterable):
                 least = n if least is None else elementwise.minimum(n, convert(least, dtypes.int64))
         return least
 
-    def row(self, i: Any) -> Any:
+    def row(self, i: object) -> Any:
         return tuple(source.value(source.row(i)) for source in self.sources)
 
 
@@ -158,10 +154,10 @@ class _Mapped(StagedIterable):
     def count(self) -> Any:
         return self.source.count()
 
-    def row(self, i: Any) -> Any:
+    def row(self, i: object) -> Any:
         return self.source.row(i)
 
-    def value(self, row: Any) -> Any:
+    def value(self, row: object) -> Any:
         inner = self.source.value(row)
         return self.function(*inner) if self.several else self.function(inner)
 
@@ -171,9 +167,7 @@ class _Filtered(StagedIterable):
         self.source = source
         inner = source.holds
 
-        def holds(row: Any) -> Any:
-            from fastgraph.staging.autograph.builtins import and_, bool_
-
+        def holds(row: object) -> Any:
             value = source.value(row)
             own = bool_(value) if function is None else function(value)
             return own if inner is None else and_(lambda: inner(row), lambda: own)
@@ -183,10 +177,10 @@ class _Filtered(StagedIterable):
     def count(self) -> Any:
         return self.source.count()
 
-    def row(self, i: Any) -> Any:
+    def row(self, i: object) -> Any:
         return self.source.row(i)
 
-    def value(self, row: Any) -> Any:
+    def value(self, row: object) -> Any:
         return self.source.value(row)
 
 
@@ -204,6 +198,25 @@ class _Reversed(StagedIterable):
         return self.source.value(self.source.row(last - i))
 
 
+def counted(iter_: Any) -> tuple[Any, Callable[[Any], Any]] | None:
+    """(how many, the i-th) of a tf.range of integers with a known step: its numbers need no memory. Else None."""
+    node = iter_.value.node
+    if node.op.name != "range" or not iter_.dtype.is_integer or not node.inputs[2].aval.value:
+        return None
+    step = int(node.inputs[2].aval.value)
+    start, limit = (elementwise.cast(SymbolicTensor(x, iter_.trace), dtypes.int64) for x in node.inputs[:2])
+    n = elementwise.subtract(limit, start)
+    if step != 1:  # in int64, so that what is added does not overflow
+        n = elementwise.floordiv(elementwise.add(n, step - (1 if step > 0 else -1)), step)
+
+    def row(i: object) -> Any:
+        with name_scope("iterate"):  # the body's own operations have the names that they would have without these
+            steps = i if step == 1 else elementwise.multiply(i, step)
+            return elementwise.cast(steps if known_value(start) == 0 else elementwise.add(start, steps), iter_.dtype)
+
+    return n, row
+
+
 def _whole(source: StagedIterable, what: str) -> StagedIterable:
     if source.holds is not None:
         raise ValueError(
@@ -213,7 +226,7 @@ def _whole(source: StagedIterable, what: str) -> StagedIterable:
     return source
 
 
-def staged(value: Any) -> bool:
+def staged(value: object) -> bool:
     """Say whether a loop over `value` is staged."""
     return isinstance(value, (SymbolicTensor, StagedIterable, StagedList))
 
@@ -229,30 +242,28 @@ def source_of(value: Any) -> StagedIterable:
     return _Elements(list(value))
 
 
-def rows_of(value: Any) -> Any:
+def rows_of(value: object) -> Any:
     """Return what a comprehension runs over: the rows of a tensor, if their number is known; else `value` itself."""
-    from fastgraph.staging.autograph.builtins import decisive
-
     if isinstance(value, StagedList):
         return iter(source_of(value))
     value = decisive(value)
     return iter(source_of(value)) if isinstance(value, SymbolicTensor) else value
 
 
-def known_rows(value: Any) -> Any:
+def known_rows(value: object) -> Any:
     """Return the rows of a tensor as a list, if their number is known; else `value` itself, to be looped over."""
     value = unpacked(value)
     return source_of(value) if isinstance(value, SymbolicTensor) else value
 
 
-def unpacked(value: Any) -> Any:
+def unpacked(value: object) -> Any:
     """Return the rows of a tensor as a list, if their number is known; else `value` itself."""
     if isinstance(value, SymbolicTensor) and value.shape.rank and value.shape[0] is not None:
         return joining.unstack(value)
     return value
 
 
-def unpacked_around(value: Any, before: int, after: int) -> tuple[Any, ...]:
+def unpacked_around(value: object, before: int, after: int) -> tuple[Any, ...]:
     """Return the first values, a list of those between, and the last ones. Raises ValueError for too few."""
     items = list(unpacked(value))
     if len(items) < before + after:
@@ -265,21 +276,12 @@ def unpacked_around(value: Any, before: int, after: int) -> tuple[Any, ...]:
 # The builtins
 
 
-def _converted(function: Any) -> Any:
-    from fastgraph.staging.autograph.builtins import BUILTINS
-
-    if function is None:
-        return None
-    return BUILTINS[function] if isinstance(function, type(len) | type) and function in BUILTINS else (
-        autograph.convert(function))  # fmt: skip
-
-
 def enumerate_(iterable: Any, start: Any = 0) -> Any:
     """enumerate(iterable, start)."""
     return _Enumerated(source_of(iterable), start) if staged(iterable) else builtins.enumerate(iterable, start)
 
 
-def zip_(*iterables: Any, strict: bool = False) -> Any:
+def zip_(*iterables: object, strict: bool = False) -> Any:
     """zip(*iterables): with tensors as many rows as the shortest has. Raises ValueError where strict forbids it."""
     if not any(map(staged, iterables)):
         return builtins.zip(*iterables, strict=strict)
@@ -292,13 +294,13 @@ def zip_(*iterables: Any, strict: bool = False) -> Any:
     return result
 
 
-def _sequence_of_tensors(value: Any) -> bool:
+def _sequence_of_tensors(value: object) -> bool:
     """Say whether the elements of a sequence can be the rows of tensors: alike in structure, dtype and shape."""
     if isinstance(value, Tensor):
         return True
     if not isinstance(value, (list, tuple, range)) or not len(value):
         return False
-    if not all(of_tensors(leaf) for element in value for leaf in nesting.flatten(element)):
+    if not all(is_tensor(leaf) for element in value for leaf in nesting.flatten(element)):
         return False
     try:
         kinds = {
@@ -310,9 +312,9 @@ def _sequence_of_tensors(value: Any) -> bool:
         return False
 
 
-def map_(function: Any, *iterables: Any) -> Any:
+def map_(function: Callable[..., Any], *iterables: Any) -> Any:
     """map(function, *iterables); the function is converted like one that is called by name."""
-    function = _converted(function)
+    function = converted(function)
     if not any(map(staged, iterables)):
         return builtins.map(function, *iterables)
     if len(iterables) == 1:
@@ -323,27 +325,24 @@ def map_(function: Any, *iterables: Any) -> Any:
     return _Mapped(function, zipped, several=True)
 
 
-def filter_(function: Any, iterable: Any) -> Any:
+def filter_(function: object, iterable: object) -> Any:
     """filter(function, iterable): where a tensor decides, the body of the loop over it runs under a condition."""
     if staged(iterable):
-        return _Filtered(_converted(function), source_of(iterable))
-    return FilteredElements(_converted(function), iterable)
+        return _Filtered(converted(function), source_of(iterable))
+    return FilteredElements(converted(function), iterable)
 
 
-class FilteredElements:
+class FilteredElements(Iterator[Any]):
     """filter(function, iterable) of Python elements: a tensor may decide for each whether the loop's body runs."""
 
     def __init__(self, function: Callable[..., Any] | None, iterable: Any) -> None:
         self.function = bool if function is None else function
         self.elements = iter(iterable)
 
-    def __iter__(self) -> FilteredElements:
-        return self
-
     def __next__(self) -> Any:
         for element in self.elements:
             holds = self.function(element)
-            if _unknown(holds):
+            if decides(holds):
                 raise ValueError("filter by a tensor gives a number of elements that only the graph knows: loop over it"
                                  " with a for statement, or use tf.boolean_mask.")  # fmt: skip
             if holds:

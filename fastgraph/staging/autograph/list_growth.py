@@ -80,7 +80,7 @@ def owner_of(changed: Found) -> tuple[Owner, Found] | None:
     return None
 
 
-def grow(changed: Found, sample: Any, refused: Exception) -> NoReturn:
+def grow(changed: Found, sample: object, refused: Exception) -> NoReturn:
     """Have a list's length be a tensor; raises `refused` where no statement can do that.
 
     `sample` is an element that is added to the list, or None.
@@ -91,7 +91,7 @@ def grow(changed: Found, sample: Any, refused: Exception) -> NoReturn:
     raise Grow(*owned, sample, refused)
 
 
-def elements_added(found: Found, end: Any) -> Any:
+def elements_added(found: Found, end: object) -> Any:
     """Return what a block has appended to a list, None where it has changed the list otherwise."""
     if not isinstance(found.container, (list, StagedList)) or not isinstance(end, list):
         return None
@@ -145,7 +145,7 @@ def check_elements(elements: list[Any], name: str) -> None:
     check_shapes(elements, name)
 
 
-def _within(value: Any) -> Iterator[Any]:
+def _within(value: object) -> Iterator[Any]:
     yield value
     if isinstance(value, tuple):
         for each in value:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import enum
 import threading
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -11,12 +12,39 @@ _loops = threading.local()
 
 
 class LoopOptions:
-    """What set_loop_options says of a loop; `given` is false where nothing was said."""
+    """The options that set_loop_options gives a loop; `given` is false where nothing was said."""
 
     def __init__(self, maximum_iterations: Any = None, shape_invariants: Any = (), *, given: bool = False) -> None:
         self.maximum_iterations = maximum_iterations
         self.shape_invariants = list(shape_invariants or ())
         self.given = given
+
+
+class Feature(enum.Enum):
+    """Parts of AutoGraph that are optional in TensorFlow; here all but BUILTIN_FUNCTIONS are always on.
+
+    With BUILTIN_FUNCTIONS (or ALL) print(...) writes tensors at every run of a graph; without, while it is traced.
+    Source: tf.autograph.experimental.Feature.
+    """
+
+    ALL = "ALL"
+    AUTO_CONTROL_DEPS = "AUTO_CONTROL_DEPS"
+    ASSERT_STATEMENTS = "ASSERT_STATEMENTS"
+    BUILTIN_FUNCTIONS = "BUILTIN_FUNCTIONS"
+    EQUALITY_OPERATORS = "EQUALITY_OPERATORS"
+    LISTS = "LISTS"
+    NAME_SCOPES = "NAME_SCOPES"
+
+    @classmethod
+    def all(cls) -> tuple[Feature, ...]:
+        """Return all features."""
+        return tuple(cls)
+
+    @classmethod
+    def all_but(cls, exclude: Feature | Iterable[Feature]) -> tuple[Feature, ...]:
+        """Return all features but some."""
+        excluded = {exclude} if isinstance(exclude, Feature) else set(exclude)
+        return tuple(feature for feature in cls if feature not in {*excluded, cls.ALL})
 
 
 _features = threading.local()
@@ -37,8 +65,6 @@ def with_features(features: Any) -> Iterator[None]:
 
 
 def _prints(features: Any) -> bool:
-    from fastgraph.staging.autograph.inspection import Feature  # which imports this module
-
     listed = isinstance(features, Iterable) and not isinstance(features, (Feature, str))
     each = list(features) if listed else [features]
     for feature in each:
@@ -65,7 +91,7 @@ def in_loop() -> bool:
 
 
 @contextlib.contextmanager
-def staged_loop(loop: Any) -> Iterator[None]:
+def staged_loop(loop: object) -> Iterator[None]:
     """While active, options that are set are those of `loop`."""
     _stack().append(loop)
     try:
@@ -85,11 +111,11 @@ def unstaged_loop() -> Iterator[None]:
 
 
 def set_loop_options(
-    parallel_iterations: Any = None,
-    swap_memory: Any = None,
-    maximum_iterations: Any = None,
-    shape_invariants: Any = None,
-    back_prop: Any = None,
+    parallel_iterations: object = None,
+    swap_memory: object = None,
+    maximum_iterations: object = None,
+    shape_invariants: object = None,
+    back_prop: object = None,
 ) -> None:
     """Set options of the loop whose body calls this: they have an effect where a tensor decides the loop.
 

@@ -1,4 +1,4 @@
-"""What a staged loop carries: a value of a name, its tensors in the graph, and what an iteration must leave.
+"""The state of a staged loop: a value of a name, its tensors in the graph, and what an iteration must leave.
 
 Rule: where an iteration shows that the loop must enter with something else, that is raised as a Revise, and the body is
 traced again.
@@ -20,6 +20,7 @@ from fastgraph.staging.autograph.block_state import (
     inner,
     is_part,
     is_staged_list,
+    is_tensor,
     is_text,
     is_undefined,
     is_variable,
@@ -27,7 +28,6 @@ from fastgraph.staging.autograph.block_state import (
     longer,
     named,
     not_begun,
-    of_tensors,
     packed,
     results_instead,
     same_leaf,
@@ -89,11 +89,11 @@ class Carried:
         held = inner(value)
         self.undefined = is_undefined(held)
         self.leaves = [] if self.undefined else leaves_of(held)
-        self.dynamic = [of_tensors(leaf) and not is_variable(leaf) for leaf in self.leaves]
+        self.dynamic = [is_tensor(leaf) and not is_variable(leaf) for leaf in self.leaves]
         self.shapes = self._shapes_of_lists(held) if shapes is None else shapes
         self._tensors: list[Any] | None = None
 
-    def _shapes_of_lists(self, value: Any) -> list[Any] | None:
+    def _shapes_of_lists(self, value: object) -> list[Any] | None:
         """Return the shapes of the tensors of a value in which there are lists whose length may change, else None."""
         flat = nesting.flatten(value, expand_composites=True)
         if not any(map(is_staged_list, flat)):
@@ -103,7 +103,7 @@ class Carried:
             if is_staged_list(leaf):
                 leaf.full = False  # there may be room in its rows in a later iteration
                 shapes += leaf.shapes()
-            elif of_tensors(leaf) and not is_variable(leaf):
+            elif is_tensor(leaf) and not is_variable(leaf):
                 shapes.append(convert(leaf).aval.shape)
         return shapes
 
@@ -158,7 +158,7 @@ class Carried:
             raise ValueError(f"{told(self.name)} is defined before the loop and deleted in it")
         start = self.value.value if isinstance(self.value, Perhaps) else self.value
         if start is None and value is not None:
-            if is_part(self.name) and all(map(of_tensors, leaves_of(inner(value)))) and not is_variable(value):
+            if is_part(self.name) and all(map(is_tensor, leaves_of(inner(value)))) and not is_variable(value):
                 self._define(value)
             raise Peel
         if start is not None and value is None:
@@ -172,14 +172,14 @@ class Carried:
             )
         return defined + self._leaves(leaves_of(value), relax)
 
-    def _define(self, value: Any) -> None:
+    def _define(self, value: object) -> None:
         """Enter with zeros that count as not defined, like what the first iteration leaves."""
         why = value.why if isinstance(value, Perhaps) else not_begun(self.name)
         held = inner(value)
         shapes = self._shapes_of_lists(held)
         if shapes is None:
             shapes = [
-                convert(leaf).aval.shape for leaf in leaves_of(held) if of_tensors(leaf) and not is_variable(leaf)
+                convert(leaf).aval.shape for leaf in leaves_of(held) if is_tensor(leaf) and not is_variable(leaf)
             ]
         self._pending = (held, why, shapes)
         raise Define(self)
@@ -195,7 +195,7 @@ class Carried:
         shapes = iter(avals)
         for k, (leaf, value, dynamic) in enumerate(zip(self.leaves, values, self.dynamic, strict=True)):
             if not dynamic:
-                changes = of_tensors(value) or (is_text(leaf) and is_text(value) and value != leaf)
+                changes = is_tensor(value) or (is_text(leaf) and is_text(value) and value != leaf)
                 if (is_variable(leaf) or is_text(leaf)) and value is not leaf and changes:
                     if self.shapes is not None:
                         self.shapes.insert(sum(self.dynamic[:k]), convert(leaf).aval.shape)
@@ -217,11 +217,11 @@ class Carried:
                 raise Revise
         return found
 
-    def _checked(self, value: Any, aval: Aval, relax: bool) -> Any:
+    def _checked(self, value: object, aval: Aval, relax: bool) -> Any:
         if not hasattr(value, "dtype"):
             with contextlib.suppress(TypeError, ValueError):
                 value = convert(value, aval.dtype)
-        if not of_tensors(value):
+        if not is_tensor(value):
             raise TypeError(f"{told(self.name)} is a tensor before the loop and {reprlib.repr(value)} after one "
                             "iteration")  # fmt: skip
         tensor = convert(value)

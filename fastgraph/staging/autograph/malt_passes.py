@@ -1,4 +1,4 @@
-"""What malt's passes make of a function's text, with the operators of statements.py and builtins.py.
+"""Malt's passes over a function's text, which then uses the operators of statements.py and builtins.py.
 
 Rule: what comes out depends on the function's code and text, and on which names are taken where it stands.
 """
@@ -42,7 +42,7 @@ class _ExceptionName(str):
 class _Logical(logical_expressions.LogicalExpressionTransformer):  # type: ignore[misc]
     """and, or, not, and `in` as well."""
 
-    def _overload_of(self, operator: Any) -> str | None:
+    def _overload_of(self, operator: object) -> str | None:
         if isinstance(operator, ast.In):
             return "ag__.in_"
         if isinstance(operator, ast.NotIn):
@@ -157,7 +157,7 @@ class Translator(api.PyToPy):  # type: ignore[misc]
                 each.iter = ast.copy_location(ast.Call(owner, [each.iter], []), each.iter)
         return node
 
-    def initial_analysis(self, node: Any, ctx: Any) -> Any:
+    def initial_analysis(self, node: Any, ctx: object) -> Any:
         for each in ast.walk(node):
             if isinstance(each, (ast.Yield, ast.YieldFrom)):
                 raise ConversionError("generators inside of a function are not converted")

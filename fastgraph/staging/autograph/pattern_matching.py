@@ -1,4 +1,4 @@
-"""What `in` and the patterns of `match` mean in converted code.
+"""The meaning of `in` and of the patterns of `match` in converted code.
 
 Rule: Python's own meaning unless a tensor decides.
 """
@@ -45,20 +45,20 @@ def in_(value: Any, container: Any) -> Any:
     return found
 
 
-def not_in(value: Any, container: Any) -> Any:
+def not_in(value: object, container: object) -> Any:
     """value not in container."""
     found = in_(value, container)
     return comparison.logical_not(found) if isinstance(found, SymbolicTensor) else not found
 
 
-def matches_sequence(subject: Any, n: int, exactly: bool) -> bool:
+def matches_sequence(subject: object, n: int, exactly: bool) -> bool:
     """Say whether `subject` is a sequence of `n` items, or of at least as many."""
     if not isinstance(subject, collections.abc.Sequence) or isinstance(subject, (str, bytes, bytearray)):
         return False
     return len(subject) == n if exactly else len(subject) >= n
 
 
-def matches_mapping(subject: Any, keys: tuple[Any, ...]) -> bool:
+def matches_mapping(subject: object, keys: tuple[Any, ...]) -> bool:
     """Say whether `subject` is a mapping with these keys."""
     return isinstance(subject, collections.abc.Mapping) and all(key in subject for key in keys)
 

@@ -5,8 +5,6 @@ Rule: three values, true, false and unknown; a flag that one cannot tell is unkn
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from fastgraph.graph.ir import Value
@@ -15,7 +13,7 @@ from fastgraph.graph.trace import SymbolicTensor
 _DEEPEST = 200
 
 
-def surely_true(flag: Any) -> bool:
+def surely_true(flag: object) -> bool:
     """Say whether a bool, or the bool tensor of a graph, is true whatever the graph's inputs are."""
     if not isinstance(flag, SymbolicTensor):
         return bool(flag)

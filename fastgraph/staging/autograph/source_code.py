@@ -167,7 +167,7 @@ def _end(node: ast.expr) -> tuple[int, int]:
     return node.end_lineno or node.lineno, node.end_col_offset or 0
 
 
-def _copied(node: Any) -> Any:
+def _copied(node: object) -> Any:
     """Return a copy of a tree: the one of the module is kept."""
     if isinstance(node, list):
         return [_copied(each) for each in node]

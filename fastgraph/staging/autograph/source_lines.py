@@ -18,6 +18,7 @@ from malt.pyct import anno, origin_info
 from fastgraph.graph.trace import block_name
 from fastgraph.staging import autograph
 from fastgraph.staging.autograph import source_code
+from fastgraph.staging.autograph.syntax_rewrites import operator
 
 _INTERNAL = "<fastgraph autograph>"  # what the user did not write
 _BLOCK = "ag__block"  # the parameter of a lambda that stands for a part of an expression
@@ -132,13 +133,7 @@ def _place(node: Any, around: _Origin) -> None:
 class _Run(ast.NodeTransformer):
     """Leaves out what malt's own runtime needs, and calls from where the user calls."""
 
-    def __init__(
-        self,
-        attributes: set[str],
-        operators: set[str],
-        blocks: set[str],
-        variables: Sequence[str],
-    ) -> None:
+    def __init__(self, attributes: set[str], operators: set[str], blocks: set[str], variables: Sequence[str]) -> None:
         self.scopes: set[str] = set()
         self.blocks = blocks
         self.variables = variables
@@ -185,17 +180,17 @@ class _Run(ast.NodeTransformer):
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store) and (
             self.sets_state or _is_indexed(node)
         ):  # fmt: skip
-            node.value = _like(_operation("slots", node.value), node)
+            node.value = _like(operator("slots", node.value), node)
             return node
         if name not in self.operators:
             # What may be a tensor, which a list takes for an index by its rows alone.
             is_read = _is_indexed(node) and isinstance(node.ctx, ast.Load)
-            return _like(_operation("item", node.value, node.slice), node) if is_read else node
+            return _like(operator("item", node.value, node.slice), node) if is_read else node
         if isinstance(node, ast.AugAssign):
             if not isinstance(node.target, ast.Name):
                 return node
             left = ast.Name(node.target.id, ast.Load())
-            call = _operation("augment", ast.Constant(name), left, node.value)
+            call = operator("augment", ast.Constant(name), left, node.value)
             return _like(ast.Assign([node.target], _like(call, node)), node)
         if isinstance(node, ast.Subscript):
             operands = [node.value, _index(node.slice)]
@@ -203,17 +198,17 @@ class _Run(ast.NodeTransformer):
             operands = [node.operand]
         else:
             operands = [node.left, node.comparators[0] if isinstance(node, ast.Compare) else node.right]
-        return _like(_operation("operate", ast.Constant(name), *operands), node)
+        return _like(operator("operate", ast.Constant(name), *operands), node)
 
     visit_BinOp = visit_UnaryOp = visit_Compare = visit_Subscript = visit_AugAssign = _operator
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:
         self.generic_visit(node)
         if self.sets_state and isinstance(node.ctx, ast.Store):
-            node.value = _like(_operation("Attributes", node.value), node)
+            node.value = _like(operator("Attributes", node.value), node)
         if node.attr not in self.attributes or not isinstance(node.ctx, ast.Load) or _is_name(node, node.attr):
             return node
-        return _like(_operation("attribute", node.value, ast.Constant(node.attr)), node)
+        return _like(operator("attribute", node.value, ast.Constant(node.attr)), node)
 
     def visit_Call(self, node: ast.Call) -> Any:
         self.generic_visit(node)
@@ -231,10 +226,6 @@ class _Run(ast.NodeTransformer):
         elif function.attr == "converted_call":
             return _called(node)
         return node
-
-
-def _operation(name: str, *arguments: ast.expr) -> ast.Call:
-    return ast.Call(ast.Attribute(ast.Name("ag__", ast.Load()), name, ast.Load()), list(arguments), [])
 
 
 def _is_indexed(node: ast.AST) -> bool:
@@ -263,7 +254,7 @@ def _index(node: ast.expr) -> ast.expr:
 def _called(node: ast.Call) -> ast.Call:
     """ag__.converted_call(f, (a,), dict(b=b), scope) as ag__.callee(f)(a, b=b)."""
     function, arguments, keywords = node.args[:3]
-    callee = _operation("callee", function)
+    callee = operator("callee", function)
     _note(callee, _origin(function))
     plain: list[ast.expr] = (
         [ast.Starred(arguments, ast.Load())] if not isinstance(arguments, ast.Tuple) else list(arguments.elts)

@@ -10,14 +10,15 @@ from typing import Any
 
 from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.base import nesting
+from fastgraph.core.base.dtype import DType
 from fastgraph.core.base.shapes import compatible, dims_text
 from fastgraph.core.tensor import convert
 from fastgraph.ops import creation, joining
 from fastgraph.ops.tensor_lists import list_blank
-from fastgraph.staging.autograph.block_state import at_line, of_tensors, same_structure
+from fastgraph.staging.autograph.block_state import at_line, is_tensor, same_structure
 
 
-def as_rows(elements: Sequence[Any], sample: Any = None) -> tuple[Any, list[Any]] | None:
+def as_rows(elements: Sequence[Any], sample: object = None) -> tuple[Any, list[Any]] | None:
     """Return the structure of the elements of a list and these as rows; None where they are not alike.
 
     `sample` is an element that is to be added, which tells of what there are none yet, or None.
@@ -74,7 +75,7 @@ def _columns(known: Sequence[Any]) -> list[tuple[list[Any], Any, tuple[Any, ...]
     columns: list[tuple[list[Any], Any, tuple[Any, ...]]] = []
     for k in range(len(nesting.flatten(known[0]))):
         column = [nesting.flatten(each)[k] for each in known]
-        if not all(map(of_tensors, column)):
+        if not all(map(is_tensor, column)):
             return None
         kinds = [leaf.dtype for leaf in column if hasattr(leaf, "dtype")]
         dtype = dtypes.as_dtype(kinds[0]) if kinds else convert(column[-1]).dtype
@@ -88,7 +89,7 @@ def _columns(known: Sequence[Any]) -> list[tuple[list[Any], Any, tuple[Any, ...]
     return columns
 
 
-def empty_rows(dtype: Any, shape: Sequence[Any]) -> Any:
+def empty_rows(dtype: DType, shape: Sequence[Any]) -> Any:
     """Return no rows, of elements of this shape."""
     if None in shape:  # the first element says it
         return list_blank(convert(0, dtypes.int32), dtype=dtype.name, element=tuple(shape))

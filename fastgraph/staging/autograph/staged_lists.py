@@ -12,7 +12,7 @@ from typing import Any, NoReturn, Self
 from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.base import nesting
 from fastgraph.core.base.shapes import Shape, compatible, shape_of
-from fastgraph.core.tensor import convert, current_trace
+from fastgraph.core.tensor import Tensor, convert, current_trace
 from fastgraph.errors import InaccessibleTensorError
 from fastgraph.ops import comparison, elementwise, gathering, joining, movement, reduction
 from fastgraph.ops.tensor_lists import list_get, list_grow, list_set
@@ -36,11 +36,11 @@ class StagedList:
         name: str,
         structure: Any = None,
         rows: Sequence[Any] | None = None,
-        n_elements: Any = None,
+        n_elements: Tensor | None = None,
         *,
         full: bool = False,
         on_read: Callable[[], NoReturn] | None = None,
-        origin: Any = None,
+        origin: list[Any] | None = None,
     ) -> None:
         self.name = name
         self.structure = structure
@@ -121,7 +121,7 @@ class StagedList:
                 )
             trace = trace.outer
 
-    def _leaves(self, value: Any) -> list[Any]:
+    def _leaves(self, value: object) -> list[Any]:
         """Return the tensors of an element. Raises TypeError or ValueError where it is not like the others."""
         rows = self._rows()
         difference = same_structure(self.structure, value)
@@ -147,7 +147,7 @@ class StagedList:
 
     # -- as a list of Python's
 
-    def append(self, value: Any) -> None:
+    def append(self, value: object) -> None:
         """Add an element at the end."""
         if self.is_chosen:
             raise lost("list")
@@ -159,14 +159,14 @@ class StagedList:
                      for row, leaf in zip(self.rows, leaves, strict=True)]  # fmt: skip
         self.n_elements, self.full = elementwise.add(self.n_elements, 1), False
 
-    def extend(self, values: Any) -> None:
+    def extend(self, values: object) -> None:
         """Add the elements of a list of Python's at the end."""
         if not isinstance(values, (list, tuple)):
             raise self.unsupported("extend() by what is no list or tuple of Python's")
         for value in values:
             self.append(value)
 
-    def __iadd__(self, values: Any) -> Self:
+    def __iadd__(self, values: object) -> Self:
         self.extend(values)
         return self
 
@@ -186,7 +186,7 @@ class StagedList:
         leaves = [gathering.gather(row, at) if self.full else list_get(row, at, self.n_elements) for row in rows]
         return nesting.pack_sequence_as(self.structure, leaves)
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: object) -> Any:
         if in_state():
             return None  # the list is carried as a whole
         if isinstance(index, slice):
@@ -197,7 +197,7 @@ class StagedList:
             at = elementwise.add(at, elementwise.multiply(self.n_elements, elementwise.cast(at < 0, dtypes.int32)))
         return self.row(elementwise.add(self.n_elements, at) if isinstance(index, int) and index < 0 else at)
 
-    def __setitem__(self, index: Any, value: Any) -> None:
+    def __setitem__(self, index: object, value: object) -> None:
         if not in_state():
             raise self.unsupported("setting an element")
 
@@ -244,7 +244,7 @@ class StagedList:
             raise ValueError(f"Argument `axis` = {axis} not in range [{-rank}, {rank})")
         return _first_axis_to(rows, axis % rank)
 
-    def __fg_joined__(self, axis: Any) -> Any:
+    def __fg_joined__(self, axis: object) -> Any:
         """Return tf.concat of the elements."""
         rows = convert(self)
         rank = int(rows.shape.rank or 1) - 1  # of an element
@@ -282,7 +282,7 @@ class StagedList:
 
 
 def _refusing(what: str) -> Callable[..., NoReturn]:
-    def refuse(self: StagedList, *_: Any) -> NoReturn:
+    def refuse(self: StagedList, *_: object) -> NoReturn:
         raise self.unsupported(what)
 
     return refuse
@@ -298,6 +298,6 @@ for _names, _what in (
         setattr(StagedList, f"__{_name}__", _refusing(_what))
 
 
-def _first_axis_to(rows: Any, axis: int) -> Any:
+def _first_axis_to(rows: Tensor, axis: int) -> Any:
     order = [*range(1, axis + 1), 0, *range(axis + 1, int(rows.shape.rank or 0))]
     return movement.transpose(rows, order) if axis else rows

@@ -30,17 +30,17 @@ from fastgraph.staging.autograph.block_state import (
     condition,
     inner,
     is_part,
+    is_tensor,
     is_undefined,
     leaves_of,
     not_begun,
     of_states,
-    of_tensors,
     told,
     user_place,
     without,
 )
-from fastgraph.staging.autograph.builtins import and_, decisive
 from fastgraph.staging.autograph.conditional_lists import chosen
+from fastgraph.staging.autograph.conditionals import staged_if
 from fastgraph.staging.autograph.container_changes import (
     Containers,
     Found,
@@ -51,6 +51,7 @@ from fastgraph.staging.autograph.container_changes import (
     divided,
     replace,
 )
+from fastgraph.staging.autograph.expressions import and_, decisive
 from fastgraph.staging.autograph.list_growth import (
     MOST_LISTS,
     Grow,
@@ -96,8 +97,8 @@ class Loop:
         test: Callable[[Any], Any],
         body: Callable[[Any], Any],
         blocks: Sequence[Callable[..., Any]],
-        get_state: Any,
-        set_state: Any,
+        get_state: Callable[..., Any],
+        set_state: Callable[..., Any],
         names: Sequence[str],
         kind: str,
     ) -> None:
@@ -116,7 +117,7 @@ class Loop:
         """Return how many staged loops this thread is tracing the body of."""
         return getattr(cls._local, "depth", 0)
 
-    def stage(self, counter: Any, *, at_least_once: bool = False, relax: bool = False) -> None:
+    def stage(self, counter: object, *, at_least_once: bool = False, relax: bool = False) -> None:
         """Trace the loop as a while node and give the names what it leaves; `counter` is where a for begins.
 
         `relax` lets shapes vary from one iteration to the next as they do.
@@ -151,7 +152,7 @@ class Loop:
     def _carried(self, k: int) -> Carried:
         return Carried(self.names[k], self.start[k], lambda: self.get_state()[k], lambda _: None)
 
-    def _revised(self, counter: Any) -> None:
+    def _revised(self, counter: object) -> None:
         """Trace the loop until it is as an iteration leaves it."""
         for _ in range(_MOST_REVISIONS + len(self.names)):
             self.containers = Containers(self.blocks, self.names)
@@ -255,7 +256,7 @@ class Loop:
                 for value, carried in zip(self.get_state(), self.carried, strict=False)
             ))  # fmt: skip
 
-    def _goes_on(self, inputs: list[Any], n_own: int, limit: Any) -> Any:
+    def _goes_on(self, inputs: list[Any], n_own: int, limit: object) -> Any:
         """Return what the test gives, as long as there are iterations left."""
         for appended in self.appended:  # a test that reads the list needs its length
             self._append_to(appended)
@@ -266,7 +267,7 @@ class Loop:
                 appended.taken_back()
         return goes_on if limit is None else both(comparison.less(inputs[n_own - 1], limit), goes_on)
 
-    def _run(self, counter: Any) -> list[StagedList]:
+    def _run(self, counter: object) -> list[StagedList]:
         """Run the body; return what it has appended to."""
         recorders = [self._append_to(appended) for appended in self.appended]
         local = self._local
@@ -333,7 +334,7 @@ class Loop:
             held = contents(container)
             return {key: held[key] for key in before} if isinstance(before, dict) else held
 
-        def put(held: Any) -> None:
+        def put(held: object) -> None:
             replace(container, {**found.before, **held} if isinstance(held, dict) else held)
 
         carried = Carried(found.name, before, get, put)
@@ -343,7 +344,7 @@ class Loop:
         self.carried.append(carried)
         raise Revise
 
-    def _append(self, found: Found, after: Any) -> None:
+    def _append(self, found: Found, after: object) -> None:
         """Stack what an iteration appends to a list. Raises ValueError where it changes a container otherwise."""
         refused = changed_in_loop(found, after)
         new = elements_added(found, after)
@@ -362,7 +363,7 @@ class Loop:
                 "unknown while tracing: stack its elements, if they are as many in every iteration, tf.stack(element)"
             )
         check_elements([*found.before, *new], found.name)
-        if not all(of_tensors(leaf) for element in [*found.before, *new] for leaf in nesting.flatten(element)):
+        if not all(is_tensor(leaf) for element in [*found.before, *new] for leaf in nesting.flatten(element)):
             raise refused
         if found.name in self.names or owned[0] is not self.owner:
             grow(found, new[0], refused)
@@ -372,7 +373,7 @@ class Loop:
         raise Revise
 
     @staticmethod
-    def _changed_in(found: Found, after: Any, known: Carried | None) -> dict[str, Any]:
+    def _changed_in(found: Found, after: dict[Any, Any], known: Carried | None) -> dict[str, Any]:
         """Return what of a container by name is to be carried, as it is before the loop."""
         return {
             key: item for key, item in found.before.items()
@@ -395,7 +396,6 @@ class Loop:
 
     def _fill(self, stacks: list[Any]) -> None:
         """Give the names of the lists that were appended to what the loop has appended."""
-
         for appended in self.appended:
             rows = []
             for k, _ in enumerate(nesting.flatten(appended.structure)):
@@ -415,10 +415,8 @@ class Loop:
 
     # -- the first iteration before the loop
 
-    def _peel(self, counter: Any) -> None:
+    def _peel(self, counter: object) -> None:
         """Run the first iteration under a condition, and the loop after it if it ran."""
-        from fastgraph.staging.autograph.statements import staged_if
-
         goes_on = condition(decisive(self.test(counter)), f"{self.kind} statement")
         limit = self._limit()
         if limit is not None:
@@ -449,8 +447,7 @@ class Loop:
         self.set_state(tuple(values))
         test = self.test
 
-        def next_test(i: Any) -> Any:
-
+        def next_test(i: object) -> Any:
             return and_(lambda: goes_on, lambda: test(i))
 
         rest = Loop(next_test, self.body, self.blocks, self.get_state, self.set_state, self.names, self.kind)
@@ -485,7 +482,7 @@ class Loop:
             self._invariant(value, shape)
         raise Revise
 
-    def _invariant(self, value: Any, shape: Any) -> None:
+    def _invariant(self, value: object, shape: TensorShape) -> None:
         current = self.get_state()
         for carried, held in zip(self.carried, current, strict=False):
             if held is value or (isinstance(held, Perhaps) and held.value is value):
@@ -516,7 +513,6 @@ def _dims(shape: TensorShape) -> Any:
 
 def _rows(appended: _Appended, recorder: StagedList) -> list[Any]:
     """Return what an iteration appends, one tensor per leaf of an element. Raises ValueError for another number."""
-
     if len(recorder.new) != appended.per_iteration:
         refused = changed_in_loop(appended.found, [*appended.start, *recorder.new])
         grow(appended.found, appended.structure, refused)

@@ -36,6 +36,10 @@ def _assign(name: str, value: ast.expr) -> ast.Assign:
     return ast.Assign([ast.Name(name, ast.Store())], value)
 
 
+def _parameters(*names: str) -> ast.arguments:
+    return ast.arguments(posonlyargs=[], args=[*map(ast.arg, names)], kwonlyargs=[], kw_defaults=[], defaults=[])
+
+
 def _placed(new: Any, old: ast.AST) -> Any:
     """Give `new` nodes that have no place yet that of `old`."""
     for each in new if isinstance(new, list) else [new]:
@@ -136,7 +140,7 @@ class _Statements(ast.NodeTransformer):
                 body = [_placed(ast.If(test, body, []), test)]
             body = [_placed(ast.For(each.target, operator("known_rows", each.iter), body, []), each.iter)]
         returned = ast.Return(_load(result))
-        given = ast.arguments(posonlyargs=[], args=[ast.arg(source)], kwonlyargs=[], kw_defaults=[], defaults=[])
+        given = _parameters(source)
         more: dict[str, Any] = {"type_params": []} if "type_params" in ast.FunctionDef._fields else {}
         body = [_assign(result, ast.List([], ast.Load())), *body, returned]
         function = ast.FunctionDef(name=name, args=given, decorator_list=[], body=body, **more)
@@ -167,10 +171,9 @@ class _Statements(ast.NodeTransformer):
         left, value = self.new_name("left"), self.new_name("middle")
         rest = self._once(_placed(ast.Compare(_load(value), node.ops[1:], node.comparators[1:]), node))
         first = ast.Compare(_load(left), node.ops[:1], [_load(value)])
-        names = ast.arguments(
-            posonlyargs=[], args=[ast.arg(left), ast.arg(value)], kwonlyargs=[], kw_defaults=[], defaults=[]
+        return ast.Call(
+            ast.Lambda(_parameters(left, value), ast.BoolOp(ast.And(), [first, rest])), [node.left, middle], []
         )
-        return ast.Call(ast.Lambda(names, ast.BoolOp(ast.And(), [first, rest])), [node.left, middle], [])
 
     def visit_Starred(self, node: ast.Starred) -> Any:
         self.generic_visit(node)
@@ -182,19 +185,18 @@ class _Statements(ast.NodeTransformer):
         """assert is an operator; without a message the text of the test is the message."""
         message = node.msg or ast.Constant(f"assert {ast.unparse(node.test)}")
         self.generic_visit(node)
-        nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
-        told = ast.Lambda(nothing, node.msg or message)
+        told = ast.Lambda(_parameters(), node.msg or message)
         told.of_a_statement = True  # type: ignore[attr-defined]
         call = operator("assert_stmt", node.test, told)
         return _placed(ast.Expr(call), node)
 
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> Any:
-        """What cannot be staged is no exception of the program: no handler of it may hide that."""
+        """Let no handler of the program hide that something cannot be staged: it is no exception of the program."""
         self.generic_visit(node)
         node.body.insert(0, _placed(ast.Expr(operator("raise_if_of_staging")), node.body[0]))
         return node
 
-    def _loop(self, node: Any) -> Any:
+    def _loop(self, node: object) -> Any:
         most = self._most(node)
         made = self._without_else(node)
         return made if most is None else [most, *(made if isinstance(made, list) else [made])]
@@ -320,7 +322,7 @@ class _Statements(ast.NodeTransformer):
         return node
 
     def visit_With(self, node: ast.With) -> Any:
-        """What it enters may end an exception, and what is after it then runs: malt takes a raise for an end."""
+        """Make raises calls: malt takes a raise for an end, and what it enters may end an exception."""
         self.generic_visit(node)
         _Raises().visit_body(node)
         for item in node.items:
@@ -392,7 +394,7 @@ class _Reads(ast.NodeTransformer):
 class _Raises(ast.NodeTransformer):
     """Raises by a call."""
 
-    def _other(self, node: Any) -> Any:
+    def _other(self, node: object) -> Any:
         return node
 
     visit_FunctionDef = visit_ClassDef = visit_Lambda = visit_Try = _other
@@ -416,7 +418,7 @@ class _Breaks(ast.NodeTransformer):
         self.flag = flag
         self.found = False
 
-    def _other(self, node: Any) -> Any:
+    def _other(self, node: object) -> Any:
         return node
 
     visit_While = visit_For = visit_FunctionDef = visit_ClassDef = visit_Lambda = _other
@@ -440,7 +442,7 @@ class _Bound(ast.NodeTransformer):
 # Patterns of match
 
 
-def _again(node: Any) -> Any:
+def _again(node: object) -> Any:
     """Return a tree like `node`: a tree has no node twice."""
     if isinstance(node, list):
         return [_again(each) for each in node]

@@ -16,7 +16,7 @@ import numpy as np
 
 from fastgraph.core.base import nesting
 from fastgraph.core.base.dtype import DType, as_dtype
-from fastgraph.core.base.shapes import TensorShape, TensorSpec, TypeSpec
+from fastgraph.core.base.shapes import Shape, TensorShape, TensorSpec, TypeSpec
 from fastgraph.core.native.buffer import Cell
 from fastgraph.core.tensor import EagerTensor, Reference, Tensor, convert
 from fastgraph.staging.signature.dataclass_arguments import Fields, counts_by_fields, fields_of, is_frozen
@@ -60,13 +60,20 @@ class Arguments:
     objects: list[Any] = field(default_factory=list)
     key: Any = None
 
+    def note(self, leaf: object, shape: Shape, name: str, path: str) -> None:
+        """Append a tensor or TensorSpec."""
+        self.leaves.append(leaf)
+        self.shapes.append(shape)
+        self.names.append(name)
+        self.paths.append(path)
 
-def is_variable(value: Any) -> bool:
+
+def is_variable(value: object) -> bool:
     """Whether `value` is a Variable: something with a cell."""
     return isinstance(getattr(value, "__fg_cell__", None), Cell)
 
 
-def is_array(value: Any) -> bool:
+def is_array(value: object) -> bool:
     """Whether a leaf is NumPy's and is taken as a tensor."""
     return isinstance(value, np.ndarray | np.generic)
 
@@ -113,7 +120,7 @@ def pattern(value: Any, parts: list[Part], tensors: list[Any]) -> bool:
     return True
 
 
-def _has_more_to_it(value: Any) -> bool:
+def _has_more_to_it(value: object) -> bool:
     if isinstance(value, Tensor | TypeSpec | types.MethodType) or is_array(value) or nesting.is_nested(value):
         return True
     if getattr(value, "_type_spec", None) is not None or has_type(value):
@@ -121,7 +128,7 @@ def _has_more_to_it(value: Any) -> bool:
     return counts_by_fields(value) and not _is_constant(value)
 
 
-def _is_constant(value: Any) -> bool:
+def _is_constant(value: object) -> bool:
     """Whether a dataclass never changes."""
     try:
         hash(value)
@@ -150,7 +157,7 @@ def analyse(named: Mapping[str, Any]) -> Arguments:
     return found
 
 
-def _taken(value: Any) -> Any:
+def _taken(value: object) -> Any:
     """Return an argument with tensors for arrays, and taken apart what says how, or is a dataclass."""
     if isinstance(value, EagerTensor):
         return value
@@ -169,7 +176,7 @@ def _taken(value: Any) -> Any:
     return value
 
 
-def _mapped(container: Any, function: Callable[[Any], Any]) -> Any:
+def _mapped(container: object, function: Callable[[Any], Any]) -> Any:
     """Return a container with `function` of what is directly inside, called in the order of the leaves."""
     if isinstance(container, Mapping):
         items = {key: function(container[key]) for key in _sorted(container)}
@@ -182,18 +189,13 @@ def _encode(value: Any, name: str, path: str, found: Arguments) -> Any:
     kind = type(value)
     if isinstance(value, Tensor):
         aval = value.aval
-        found.leaves.append(value)
-        found.shapes.append(aval.shape)
-        found.names.append(name)
-        found.paths.append(path)
+        found.note(value, aval.shape, name, path)
         return (TENSOR, aval.dtype.code, aval.shape)
     if kind in _PRIMITIVES:
         return (kind, value.hex() if kind is float else value)
     if isinstance(value, TensorSpec):
-        found.leaves.append(value)
-        found.shapes.append(value.aval.shape)
-        found.names.append(value.name or name)
-        found.paths.append(path if value.name in (None, name) else value.name)  # a name of the argument's is none
+        own = path if value.name in (None, name) else value.name  # a name of the argument's is none
+        found.note(value, value.aval.shape, value.name or name, own)
         return (TENSOR, value.dtype.code, value.aval.shape)
     if is_variable(value):
         found.objects.append(value)
@@ -219,7 +221,7 @@ def _encode(value: Any, name: str, path: str, found: Arguments) -> Any:
     return (_OBJECT, id(value))
 
 
-def _check_hash(value: Any) -> None:
+def _check_hash(value: object) -> None:
     """Raise TypeError for an object that has no hash, as it may be another one when its trace is used again.
 
     Dataclasses count by their fields or, where these are not all, by identity.
@@ -260,20 +262,17 @@ def _value_text(value: Any) -> Any:
 
 
 def _encode_parts(
-    type_: Any, tensors: list[Any], specs: list[TensorSpec], name: str, path: str, found: Arguments
+    type_: object, tensors: list[Any], specs: list[TensorSpec], name: str, path: str, found: Arguments
 ) -> Any:
     """Return the key of a value that has a type, noting the tensors in it."""
     found.specs.append(type_)
     for tensor, spec in zip(tensors, specs, strict=True):
-        found.leaves.append(tensor)
-        found.shapes.append(spec.aval.shape)
-        found.names.append(name)
-        found.paths.append(path)
+        found.note(tensor, spec.aval.shape, name, path)
     return (TYPE, type_)
 
 
-def _encode_nested(value: Any, name: str, path: str, found: Arguments) -> Any:
-    def at(step: Any) -> str:
+def _encode_nested(value: object, name: str, path: str, found: Arguments) -> Any:
+    def at(step: object) -> str:
         return f"{path}_{step}" if path else str(step)
 
     if isinstance(value, Mapping):
@@ -302,14 +301,14 @@ def _encode_nested(value: Any, name: str, path: str, found: Arguments) -> Any:
     return (type(value), tuple(children))
 
 
-def substitute(structure: Any, replace: Callable[[Any], Any], specs: Iterable[Any] | None = None) -> Any:
+def substitute(structure: object, replace: Callable[[Any], Any], specs: Iterable[Any] | None = None) -> Any:
     """Return the structure with `replace(leaf)` for each of its tensors and specs, in the order of the leaves.
 
     `specs` are those of the composites that are to be in it, in order; without them its specs of composites stay.
     """
     remaining = None if specs is None else iter(specs)
 
-    def each(value: Any) -> Any:
+    def each(value: object) -> Any:
         if isinstance(value, Tensor | TensorSpec):
             return replace(value)
         if nesting.is_nested(value):
@@ -326,7 +325,7 @@ def substitute(structure: Any, replace: Callable[[Any], Any], specs: Iterable[An
     return each(structure)
 
 
-def boxed(value: Any) -> Any:
+def boxed(value: object) -> Any:
     """Return an argument with tensors for its Python numbers."""
     if type(value) in (int, float, complex):
         return convert(value)
@@ -335,7 +334,7 @@ def boxed(value: Any) -> Any:
     return _mapped(value, boxed)
 
 
-def copied(value: Any) -> Any:
+def copied(value: object) -> Any:
     """Return a copy of the containers; what is in them is the same."""
     return _mapped(value, copied) if nesting.is_nested(value) else value
 
@@ -361,7 +360,7 @@ def _sorted(value: Mapping[Any, Any]) -> list[Any]:
         return list(value)
 
 
-def _has_parts(value: Any) -> bool:
+def _has_parts(value: object) -> bool:
     spec = value if isinstance(value, TypeSpec) else getattr(value, "_type_spec", None)
     return isinstance(spec, TypeSpec) and not is_variable(value)
 
@@ -389,7 +388,7 @@ class Held:
         """Return the object, None once it is gone."""
         return self._reference()
 
-    def stands_for(self, value: Any) -> bool:
+    def stands_for(self, value: object) -> bool:
         """Whether `value` is the object."""
         return value is self or (
             value is not None and (value is self.get() or (_is_method(value) and value == self.get()))
@@ -402,7 +401,7 @@ class Held:
         return self.text
 
 
-def _is_method(value: Any) -> bool:
+def _is_method(value: object) -> bool:
     return isinstance(value, types.MethodType)
 
 
@@ -411,7 +410,7 @@ def described(arguments: Arguments, shapes: list[Any], specs: Iterable[Any]) -> 
     remaining = iter(zip(shapes, arguments.paths, strict=True))
     composites = iter(specs)
 
-    def each(value: Any) -> Any:
+    def each(value: object) -> Any:
         if isinstance(value, Tensor | TensorSpec):
             shape, name = next(remaining)
             return TensorSpec(shape, value.dtype, _plain(name))

@@ -28,7 +28,7 @@ class Fields(dict[str, Any]):
 _classes: weakref.WeakKeyDictionary[type, type[Fields]] = weakref.WeakKeyDictionary()
 
 
-def counts_by_fields(value: Any) -> bool:
+def counts_by_fields(value: object) -> bool:
     """Whether a leaf is such a dataclass."""
     cls = type(value)
     if not hasattr(cls, "__dataclass_fields__") or isinstance(value, Tensor | TypeSpec) or callable(value):
@@ -38,7 +38,7 @@ def counts_by_fields(value: Any) -> bool:
     return is_frozen(value) or _holds_tensors(value)
 
 
-def is_frozen(value: Any) -> bool:
+def is_frozen(value: object) -> bool:
     """Whether it is a frozen dataclass."""
     parameters = getattr(type(value), "__dataclass_params__", None)
     return parameters is not None and bool(parameters.frozen)
@@ -64,19 +64,19 @@ def fields_of(value: Any) -> Fields:
     return found({**items, **getattr(value, "__dict__", {})})
 
 
-def apart(structure: Any) -> Any:
+def apart(structure: object) -> Any:
     """Return the structure with its dataclasses that count by their fields taken apart."""
     if nesting.is_nested(structure):
         return nesting.map_structure(apart, structure)
     return _apart(structure) if counts_by_fields(structure) else structure
 
 
-def _apart(value: Any) -> Fields:
+def _apart(value: object) -> Fields:
     found = fields_of(value)
     return type(found)({name: apart(item) for name, item in found.items()})
 
 
-def together(structure: Any) -> Any:
+def together(structure: object) -> Any:
     """Return the structure with its dataclasses put together again: as copies, without a call of `__init__`."""
     if isinstance(structure, Fields):
         made: Any = object.__new__(structure.of)
@@ -88,7 +88,7 @@ def together(structure: Any) -> Any:
     return structure
 
 
-def _has_fields(structure: Any) -> bool:
+def _has_fields(structure: object) -> bool:
     return isinstance(structure, Fields) or (
         nesting.is_nested(structure) and any(_has_fields(child) for child in nesting.children(structure))
     )

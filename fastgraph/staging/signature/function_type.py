@@ -23,7 +23,7 @@ def of_function(python_function: Any, skip_first: bool) -> FunctionType:
     return FunctionType(parameters, return_annotation=signature.return_annotation)
 
 
-def of_trace(parameters: list[inspect.Parameter], structure: dict[str, Any], result: Any) -> FunctionType:
+def of_trace(parameters: list[inspect.Parameter], structure: dict[str, Any], result: object) -> FunctionType:
     """Return the signature of a trace: parameters with the specs and values that they had, and the specs of results."""
     typed = [
         inspect.Parameter(parameter.name, parameter.kind, annotation=_annotation(structure[parameter.name]))
@@ -32,7 +32,7 @@ def of_trace(parameters: list[inspect.Parameter], structure: dict[str, Any], res
     return FunctionType(typed, return_annotation=_annotation(result))
 
 
-def _annotation(value: Any) -> Any:
+def _annotation(value: object) -> Any:
     if isinstance(value, TypeSpec) or nesting.is_nested(value):
         return value
     if value is None or isinstance(value, int | str | bytes):

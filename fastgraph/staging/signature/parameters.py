@@ -6,7 +6,7 @@ Rule: whichever way an argument is given (by position, by name, by default), it 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from fastgraph.core.base import nesting
@@ -136,10 +136,10 @@ class Parameters:
             {p.name: p.default for p in self._unspecified}
         )  # they stand before what *args takes
 
-        def shapes(part: Any) -> list[Any]:
+        def shapes(part: object) -> list[Any]:
             return [spec.aval.shape for spec in nesting.flatten(part, True)]
 
-        def composites(part: Any) -> list[Any]:
+        def composites(part: object) -> list[Any]:
             return [spec for spec in nesting.flatten(part) if not isinstance(spec, TensorSpec)]
 
         return (
@@ -175,7 +175,7 @@ class Parameters:
         )
 
     def _misfit(self, args: tuple[Any, ...], kwargs: dict[str, Any], reason: str) -> InputSignatureError:
-        def listed(items: Any) -> str:
+        def listed(items: Sequence[Any]) -> str:
             return ",\n    ".join(str(item) for item in items)
 
         inputs = listed([*args, *kwargs.values()])
@@ -257,7 +257,7 @@ def _is_default(value: Any, default: Any) -> bool:
     return isinstance(value, bool | int | float | complex | str | bytes) and value == default
 
 
-def _input_signature(signature: Any, name: str) -> Any:
+def _input_signature(signature: object, name: str) -> Any:
     """Check an input_signature and return it as a tuple."""
     if signature is None:
         return None
@@ -272,7 +272,7 @@ def _input_signature(signature: Any, name: str) -> Any:
     return tuple(signature)
 
 
-def with_shape(tensor: Any, shape: Shape) -> Any:
+def with_shape(tensor: object, shape: Shape) -> Any:
     """Return a tensor of a graph, which may have `shape`, as one that has it: when it runs, it must."""
     return bind(get("ensure_shape"), (tensor,), {"shape": shape})
 

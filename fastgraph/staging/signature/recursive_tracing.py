@@ -117,7 +117,7 @@ def _note(depth: int) -> None:
         pending.outermost = min(pending.outermost, depth)
 
 
-def find(function: Any, key: Any) -> Any:
+def find(function: object, key: object) -> Any:
     """Return what this thread is tracing, or has traced in this pass, that serves such calls of a Function, or None."""
     if not _tracing.all or current_trace() is None:
         return None
@@ -136,7 +136,7 @@ def leaves_out() -> bool:
     return any(pending.left_out for pending in _tracing.all)
 
 
-def alike(function: Any, key: Any) -> Any:
+def alike(function: object, key: object) -> Any:
     """Return the key of what this thread is tracing of a Function, if it differs from `key` in sizes only, or None."""
     for pending in reversed(_tracing.all):
         if pending.function is function and general_key(key, pending.key) is not None:
@@ -175,7 +175,11 @@ def _tell_why(error: RecursionError) -> None:
 
 
 def settled(
-    function: Any, key: Any, name: str, make: Callable[[], ConcreteFunction], described: Callable[[], dict[str, Any]]
+    function: object,
+    key: object,
+    name: str,
+    make: Callable[[], ConcreteFunction],
+    described: Callable[[], dict[str, Any]],
 ) -> tuple[ConcreteFunction, bool, int]:
     """Return what `make` traces, made until its calls of itself are known; whether others may use it; and the passes.
 

@@ -54,7 +54,7 @@ class Masked:
     types: list[Any]
 
 
-def masked(key: Any) -> Masked:
+def masked(key: object) -> Masked:
     """Take a key apart."""
     shapes: list[Any] = []
     types_: list[Any] = []
@@ -63,7 +63,7 @@ def masked(key: Any) -> Masked:
     return Masked(without, mask, hidden(shapes, mask), types_)
 
 
-def skeleton(key: Any, shapes: list[Any], types_: list[Any]) -> Any:
+def skeleton(key: object, shapes: list[Any], types_: list[Any]) -> Any:
     """Return a key without the shapes of its tensors and the parts of its types, which are appended to the lists."""
     if type(key) is not tuple or not key:
         return key

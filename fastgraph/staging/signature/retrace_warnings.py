@@ -51,7 +51,7 @@ def labels(structure: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a trace was made for (see keys.described) leaf by leaf, each by the expression that reaches it."""
     found: dict[str, Any] = {}
 
-    def walk(path: str, value: Any) -> None:
+    def walk(path: str, value: object) -> None:
         if nesting.is_nested(value):
             found[path] = _Container(value)
             for step, child in nesting.steps(value):
@@ -84,7 +84,7 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     return found
 
 
-def _alike(a: Any, b: Any) -> bool:
+def _alike(a: object, b: object) -> bool:
     if isinstance(a, Held) and isinstance(b, Held):
         return a is b or (a.get() is not None and a.stands_for(b.get()))
     if isinstance(a, TensorSpec) and isinstance(b, TensorSpec):
@@ -95,7 +95,7 @@ def _alike(a: Any, b: Any) -> bool:
         return False
 
 
-def _described(value: Any) -> str:
+def _described(value: object) -> str:
     if isinstance(value, TensorSpec):
         return f"{value.dtype.name} tensor of shape {value.shape}"
     if isinstance(value, Held):
@@ -211,7 +211,7 @@ class Detector:
             self._reason(code, why),
         )
 
-    def _counted(self, function: Any) -> tuple[int, int]:
+    def _counted(self, function: object) -> tuple[int, int]:
         """Count this trace; return how many there were among the latest calls, and these."""
         if all(reference() is not function for reference in list(self._functions)):
             self._functions.append(weakref.ref(function))
@@ -248,7 +248,7 @@ class Detector:
 _detectors: weakref.WeakKeyDictionary[types.CodeType, Detector] = weakref.WeakKeyDictionary()
 
 
-def code_of(python_function: Any) -> types.CodeType | None:
+def code_of(python_function: object) -> types.CodeType | None:
     """Return the code behind a callable, None for one without."""
     while hasattr(python_function, "__wrapped__"):
         python_function = python_function.__wrapped__

@@ -20,7 +20,7 @@ def type_of_result(leaf: Any) -> Any:
     return spec if isinstance(spec, TypeSpec) else TensorSpec(leaf.aval.shape, leaf.dtype)
 
 
-def has_spec(value: Any) -> bool:
+def has_spec(value: object) -> bool:
     return any(
         isinstance(leaf, TypeSpec) or (isinstance(leaf, Held) and leaf.is_variable) for leaf in nesting.flatten(value)
     )
@@ -34,7 +34,7 @@ class _Marker:
         return self.text
 
 
-def pretty(spec: Any) -> str:
+def pretty(spec: object) -> str:
     if isinstance(spec, TensorSpec):
         return f"{spec.dtype.name} Tensor, shape={spec.shape}"
     if nesting.is_nested(spec):

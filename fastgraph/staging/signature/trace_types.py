@@ -13,7 +13,7 @@ from fastgraph.core.tensor import Tensor
 
 
 class TraceType(abc.ABC):
-    """What a trace knows of an argument. Source: tf.types.experimental.TraceType.
+    """The type of an argument, as a trace knows it. Source: tf.types.experimental.TraceType.
 
     A trace that was made for one serves arguments whose types are equal to it, or subtypes of it.
     """
@@ -27,7 +27,7 @@ class TraceType(abc.ABC):
         """Return the most special type that this one and all `others` are subtypes of, None if there is none."""
 
     @abc.abstractmethod
-    def placeholder_value(self, placeholder_context: Any) -> Any:
+    def placeholder_value(self, placeholder_context: object) -> Any:
         """Return what stands for the argument in the trace; the TensorSpecs in it make its tensors from the context."""
 
     @abc.abstractmethod
@@ -36,7 +36,7 @@ class TraceType(abc.ABC):
     @abc.abstractmethod
     def __eq__(self, other: object) -> bool: ...
 
-    def to_tensors(self, value: Any) -> list[Tensor]:
+    def to_tensors(self, value: object) -> list[Tensor]:
         """Return the tensors in an argument of this type, in the order of `flatten`."""
         return []
 
@@ -48,7 +48,7 @@ class TraceType(abc.ABC):
         """Return the TensorSpecs of the tensors in it."""
         return []
 
-    def cast(self, value: Any, cast_context: Any) -> Any:
+    def cast(self, value: object, cast_context: object) -> Any:
         """Return an argument as one of this type."""
         return value
 
@@ -57,17 +57,17 @@ class TraceType(abc.ABC):
 class SupportsTracingProtocol(Protocol):
     """An object with a TraceType of its own. Source: tf.types.experimental.SupportsTracingProtocol."""
 
-    def __tf_tracing_type__(self, context: Any) -> TraceType:
+    def __tf_tracing_type__(self, context: object) -> TraceType:
         """Return its type."""
         ...
 
 
 class TracingContext:
-    """What `__tf_tracing_type__` is given."""
+    """The argument of `__tf_tracing_type__`."""
 
 
 class PlaceholderContext:
-    """What `placeholder_value` is given: the tensors of the trace, in the order of `flatten`."""
+    """The argument of `placeholder_value`: the tensors of the trace, in the order of `flatten`."""
 
     def __init__(self, tensors: Iterator[Any]) -> None:
         self.tensors = tensors
@@ -83,7 +83,7 @@ class Typed:
         self.value = value
 
 
-def has_type(value: Any) -> bool:
+def has_type(value: object) -> bool:
     """Whether an object says its TraceType."""
     return hasattr(type(value), "__tf_tracing_type__")
 

@@ -16,13 +16,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from fastgraph import errors
-from fastgraph.api.namespaces import lookup
 from fastgraph.profiling.recording import Recording, record, write_whole
 from fastgraph.runtime import executor
-
-__all__ = ["Profile", "ProfilerOptions", "Trace", "start", "stop"]
-
-__getattr__, __dir__ = lookup("profiler.experimental")
 
 
 @dataclass(frozen=True)
@@ -109,7 +104,7 @@ class Trace:
         self._begin = executor.clock()
         return self
 
-    def set_metadata(self, **kwargs: Any) -> None:
+    def set_metadata(self, **kwargs: object) -> None:
         """Add values to show with the stretch."""
         self._arguments.update(kwargs)
 

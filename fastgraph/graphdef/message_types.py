@@ -1,0 +1,137 @@
+"""The types of messages: their fields by name, number and kind, and the enum DataType.
+
+Rule: facts of the format and nothing else. Source: tensorflow/core/framework/*.proto.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+if TYPE_CHECKING:
+    from fastgraph.graphdef.messages import Message
+
+_TYPES = [
+    f"DT_{name}"
+    for name in (
+        *("INVALID", "FLOAT", "DOUBLE", "INT32", "UINT8", "INT16", "INT8", "STRING", "COMPLEX64", "INT64", "BOOL"),
+        *("QINT8", "QUINT8", "QINT32", "BFLOAT16", "QINT16", "QUINT16", "UINT16", "COMPLEX128", "HALF", "RESOURCE"),
+        *("VARIANT", "UINT32", "UINT64"),
+    )
+]
+_NUMBERS = {name: number for number, name in enumerate(_TYPES)}
+
+
+class Enum(int):
+    """A value of the enum DataType: a number that prints its name in messages."""
+
+    def __new__(cls, value: str | int) -> Self:
+        return super().__new__(cls, _NUMBERS[value] if isinstance(value, str) else value)
+
+    @property
+    def name(self) -> str:
+        """The name, "DT_FLOAT"; the number of a type that has none."""
+        return _TYPES[self] if 0 <= self < len(_TYPES) else str(int(self))
+
+
+class Field(NamedTuple):
+    """A field: `kind` is a number's, text, bytes, or a message; `key` the kind of a map's keys."""
+
+    name: str
+    number: int
+    kind: str
+    repeated: bool
+    key: str | None
+    oneof: str  # the group of those of which at most one is set, or ""
+
+
+class Descriptor(NamedTuple):
+    """The name of a type of message, and its fields."""
+
+    name: str
+    full_name: str
+    fields: tuple[Field, ...]
+
+
+#: Message -> "name=number:kind", "*" for many, "key>kind" for a map, "group|name" for one of which at most one is set.
+_TABLE = {
+    "GraphDef": "node=1:NodeDef* library=2:FunctionDefLibrary version=3:int versions=4:VersionDef",
+    "VersionDef": "producer=1:int min_consumer=2:int bad_consumers=3:int*",
+    "NodeDef": "name=1:text op=2:text input=3:text* device=4:text attr=5:text>AttrValue "
+    "experimental_debug_info=6:ExperimentalDebugInfo",
+    "ExperimentalDebugInfo": "original_node_names=1:text* original_func_names=2:text*",
+    "AttrValue": "value|list=1:ListValue value|s=2:bytes value|i=3:int value|f=4:float value|b=5:bool "
+    "value|type=6:type "
+    "value|shape=7:TensorShapeProto value|tensor=8:TensorProto value|placeholder=9:text value|func=10:NameAttrList",
+    "ListValue": "s=2:bytes* i=3:int* f=4:float* b=5:bool* type=6:type* shape=7:TensorShapeProto* "
+    "tensor=8:TensorProto* func=9:NameAttrList*",
+    "NameAttrList": "name=1:text attr=2:text>AttrValue",
+    "TensorShapeProto": "dim=2:Dim* unknown_rank=3:bool",
+    "Dim": "size=1:int name=2:text",
+    "TensorProto": "dtype=1:type tensor_shape=2:TensorShapeProto version_number=3:int tensor_content=4:bytes "
+    "float_val=5:float* double_val=6:double* int_val=7:int* string_val=8:bytes* scomplex_val=9:float* "
+    "int64_val=10:int* bool_val=11:bool* dcomplex_val=12:double* half_val=13:int* uint32_val=16:int* "
+    "uint64_val=17:int*",
+    "FunctionDefLibrary": "function=1:FunctionDef* gradient=2:GradientDef*",
+    "GradientDef": "function_name=1:text gradient_func=2:text",
+    "FunctionDef": "signature=1:OpDef node_def=3:NodeDef* ret=4:text>text attr=5:text>AttrValue "
+    "control_ret=6:text>text arg_attr=7:int>ArgAttrs",
+    "ArgAttrs": "attr=1:text>AttrValue",
+    "OpDef": "name=1:text input_arg=2:ArgDef* output_arg=3:ArgDef* summary=5:text description=6:text "
+    "is_stateful=17:bool control_output=20:text*",
+    "ArgDef": "name=1:text description=2:text type=3:type type_attr=4:text number_attr=5:text type_list_attr=6:text",
+    # Event files
+    "Event": "wall_time=1:double step=2:int what|file_version=3:text what|graph_def=4:bytes what|summary=5:Summary "
+    "what|log_message=6:LogMessage what|session_log=7:SessionLog what|tagged_run_metadata=8:TaggedRunMetadata "
+    "what|meta_graph_def=9:bytes source_metadata=10:SourceMetadata",
+    "Summary": "value=1:Value*",
+    "Value": "tag=1:text value|simple_value=2:float value|obsolete_old_style_histogram=3:bytes value|image=4:Image "
+    "value|histo=5:HistogramProto value|audio=6:Audio node_name=7:text value|tensor=8:TensorProto "
+    "metadata=9:SummaryMetadata",
+    "SummaryMetadata": "plugin_data=1:PluginData display_name=2:text summary_description=3:text data_class=4:int",
+    "PluginData": "plugin_name=1:text content=2:bytes",
+    "Image": "height=1:int width=2:int colorspace=3:int encoded_image_string=4:bytes",
+    "Audio": "sample_rate=1:float num_channels=2:int length_frames=3:int encoded_audio_string=4:bytes "
+    "content_type=5:text",
+    "HistogramProto": "min=1:double max=2:double num=3:double sum=4:double sum_squares=5:double bucket_limit=6:double* "
+    "bucket=7:double*",
+    "LogMessage": "level=1:int message=2:text",
+    "SessionLog": "status=1:int checkpoint_path=2:text msg=3:text",
+    "TaggedRunMetadata": "tag=1:text run_metadata=2:bytes",
+    "SourceMetadata": "writer=1:text",
+}
+
+
+def _field(text: str) -> Field:
+    group, _, rest = text.rpartition("|")
+    name, _, rest = rest.partition("=")
+    number, _, kind = rest.partition(":")
+    key, arrow, value = kind.partition(">")
+    return Field(name, int(number), (value if arrow else kind).rstrip("*"), kind.endswith("*"),
+                 key if arrow else None, group)  # fmt: skip
+
+
+#: The fields of each type of message, in the order of their numbers.
+FIELDS: dict[str, tuple[Field, ...]] = {
+    name: tuple(sorted([_field(each) for each in text.split()], key=lambda field: field.number))
+    for name, text in _TABLE.items()
+}
+#: The classes of messages by name; messages.py makes them.
+KINDS: dict[str, type[Message]] = {}
+
+
+class Later:
+    """A field of a message that is made when it is first asked for."""
+
+    __slots__ = ()
+
+    def made(self) -> Any:
+        """Return the field."""
+        raise NotImplementedError
+
+    def serialized(self) -> bytes:
+        """Return the field, with its number, in the wire format."""
+        raise NotImplementedError
+
+    def values(self) -> dict[str, Any]:
+        """Return what the entries of a map stand for, as `import_values` reads them."""
+        raise NotImplementedError

@@ -1,0 +1,99 @@
+"""Calls that wait for what only a run knows: the rank of a tensor, or axes that are a tensor.
+
+Rule: what is called is a public op without effects, of tensors alone; where all is known while tracing, nothing waits.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from fastgraph._tape import Tape
+from fastgraph.core.base.dtype import DType, as_dtype
+from fastgraph.core.base.shapes import Aval
+from fastgraph.core.registry import get
+from fastgraph.core.tensor import Tensor, bind, convert, from_array, get_slot, init_scope
+from fastgraph.ops.families import Array, bind_named, custom
+
+_names = itertools.count()
+
+
+class _Call(str):
+    """The name of a function among a node's attributes, and the function: of tensors, for a list of tensors."""
+
+    __slots__ = ("function",)
+
+    function: Callable[..., Sequence[Tensor]]
+
+
+def _named_call(function: Callable[..., Sequence[Tensor]]) -> _Call:
+    call = _Call(f"late_call_{next(_names)}")
+    call.function = function
+    return call
+
+
+def late(function: Callable[..., Any], inputs: Sequence[Any], *dtypes: DType, name: str | None = None) -> Any:
+    """What `function` makes of tensors, called when the graph runs: a list of tensors of `dtypes`, or the one.
+
+    Shapes are not known. Gradients flow, to any order, through what it computes.
+    """
+
+    def several(*tensors: Any) -> list[Tensor]:
+        made = function(*tensors)
+        return list(made) if isinstance(made, (list, tuple)) else [made]
+
+    attrs = {"call": _named_call(several), "dtypes": tuple([dtype.name for dtype in dtypes])}
+    results = list(bind_named(name, get("late_call"), tuple([convert(x) for x in inputs]), attrs))
+    return results[0] if len(dtypes) == 1 else results
+
+
+def _flows(tensor: Any) -> bool:
+    return bool(tensor.dtype.is_floating or tensor.dtype.is_complex)
+
+
+def _vjp(
+    needs: Any, dys: list[Any], values: list[Any], outs: list[Any], call: _Call, dtypes: tuple[str, ...]
+) -> dict[str, Any]:
+    """One more call that waits: for the cotangents of all inputs of floats."""
+    sources = [i for i, value in enumerate(values) if needs[i] and _flows(value)]
+    flowing = [k for k, dy in enumerate(dys) if dy is not None and _flows(outs[k])]
+    grads: list[Any] = [None] * len(values)
+    if not sources or not flowing:
+        return {"values": grads}
+
+    def backward(*operands: Any) -> list[Tensor]:
+        inputs, cotangents = operands[: len(values)], list(operands[len(values) :])
+        asked = [inputs[i] for i in sources]
+        with Tape() as tape:
+            for x in asked:
+                tape.watch(x)
+            made = call.function(*inputs)
+        found = tape.finish([made[k] for k in flowing], asked, cotangents, report=False)
+        zeros_like = get_slot("zeros_like")
+        return [zeros_like(x) if grad is None else convert(grad) for x, grad in zip(asked, found, strict=True)]
+
+    attrs = {"call": _named_call(backward), "dtypes": tuple([values[i].dtype.name for i in sources])}
+    results = bind(get("late_call"), (*values, *[dys[k] for k in flowing]), attrs)
+    for i, grad in zip(sources, results, strict=True):
+        if hasattr(grad, "set_shape"):
+            grad.set_shape(values[i].shape)
+        grads[i] = grad
+    return {"values": grads}
+
+
+@custom(
+    op="LateCall",
+    infer=lambda *values, call, dtypes: tuple([Aval(as_dtype(name), None) for name in dtypes]),
+    groups=("-",),
+    n_outputs=None,
+    vjp_all=_vjp,
+    reason="it calls an op whose rank or axes only a run knows",
+)
+def late_call_p(*values: Array, call: str, dtypes: tuple[str, ...]) -> Any:
+    """What a function makes of tensors."""
+    with init_scope():
+        inputs = [from_array(value, None, value.dtype == object) for value in values]
+        return tuple([np.asarray(tensor) for tensor in call.function(*inputs)])  # type: ignore[attr-defined]
