@@ -662,7 +662,7 @@ def norm(tensor: Any, ord: Any = 'euclidean', axis: Any = None, keepdims: builti
 def not_equal(x: Any, y: Any, name: builtins.str | None = None) -> Tensor:
     """Whether x != y; NaN differs from all. t[*s], t[*s] -> bool[*s], broadcasting. Source: tf.not_equal."""
 def numpy_function(func: Any = None, inp: Any = None, Tout: Any = None, stateful: builtins.bool = True, name: builtins.str | None = None) -> Any:
-    """What the Python function `func` makes of NumPy arrays, called anew whenever a graph comes to this place.
+    """Results of the Python function `func` for NumPy arrays, called anew whenever a graph comes to this place.
 
     `Tout` is the dtype of the result, or a list of them. There is no gradient; `stateful` changes nothing. Outside a
     graph what func raises is raised as it is, and results keep their dtypes.
@@ -764,7 +764,7 @@ def print(*inputs: Any, **kwargs: Any) -> Any:
     Keywords: output_stream (sys.stderr, sys.stdout, an open file, "file://path"), summarize (elements shown at each end
     of an axis, -1: all), sep, end, name. Source: tf.print."""
 def py_function(func: Any = None, inp: Any = None, Tout: Any = None, name: builtins.str | None = None) -> Any:
-    """What the Python function `func` makes of eager tensors, called anew whenever a graph comes to this place.
+    """Results of the Python function `func` for eager tensors, called anew whenever a graph comes to this place.
 
     `Tout` is the dtype or spec of the result, or a list of them (empty: func is called for its effects). Tensors,
     ragged and sparse ones too, may go in and out; gradients flow, to any order, through what func computes.

@@ -32,15 +32,15 @@ def assert_near(x: Any, y: Any, rtol: Any = None, atol: Any = None, message: Any
     """Stop unless |x - y| <= atol + rtol * |y| for all elements (both 10 eps by default). t[*s], t[*s] -> nothing.
 
     Raises: InvalidArgumentError. Source: tf.debugging.assert_near."""
-def assert_negative(x: Any, message: Any = None, summarize: Any = None, name: builtins.str | None = None) -> Any:
+def assert_negative(x: Any, message: builtins.str | None = None, summarize: Any = None, name: builtins.str | None = None) -> Any:
     """Stop unless x < 0 for all elements. t[*s] -> nothing.
 
     Raises: InvalidArgumentError, which begins with `message`. Source: tf.debugging.assert_negative."""
-def assert_non_negative(x: Any, message: Any = None, summarize: Any = None, name: builtins.str | None = None) -> Any:
+def assert_non_negative(x: Any, message: builtins.str | None = None, summarize: Any = None, name: builtins.str | None = None) -> Any:
     """Stop unless x >= 0 for all elements. t[*s] -> nothing.
 
     Raises: InvalidArgumentError, which begins with `message`. Source: tf.debugging.assert_non_negative."""
-def assert_non_positive(x: Any, message: Any = None, summarize: Any = None, name: builtins.str | None = None) -> Any:
+def assert_non_positive(x: Any, message: builtins.str | None = None, summarize: Any = None, name: builtins.str | None = None) -> Any:
     """Stop unless x <= 0 for all elements. t[*s] -> nothing.
 
     Raises: InvalidArgumentError, which begins with `message`. Source: tf.debugging.assert_non_positive."""
@@ -48,7 +48,7 @@ def assert_none_equal(x: Any, y: Any, message: Any = None, summarize: Any = None
     """Stop unless x != y for all elements. t[*s], t[*s] -> nothing, broadcasting.
 
     Raises: InvalidArgumentError, which begins with `message`. Source: tf.debugging.assert_none_equal."""
-def assert_positive(x: Any, message: Any = None, summarize: Any = None, name: builtins.str | None = None) -> Any:
+def assert_positive(x: Any, message: builtins.str | None = None, summarize: Any = None, name: builtins.str | None = None) -> Any:
     """Stop unless x > 0 for all elements. t[*s] -> nothing.
 
     Raises: InvalidArgumentError, which begins with `message`. Source: tf.debugging.assert_positive."""

@@ -117,7 +117,7 @@ class Assembler:
         return n >= LEAST_COLUMNS and m * n * k >= LEAST_INTEGERS
 
     def blocks(self, node: Node) -> Geometry | None:
-        """What is known of a convolution that has a kernel of its own, else None."""
+        """Facts about a convolution that has a kernel of its own, else None."""
         if node.op.step != "convolution" or node in self.opaque or node in self.refused or self.is_dynamic(node):
             return None
         return convolution.geometry(node, lambda value: self.avals[value].shape)
@@ -197,11 +197,11 @@ class Assembler:
         return position[unit.last if isinstance(unit, Cluster) else unit]
 
     def waits_for(self, unit: Cluster | Node) -> list[Cluster | Node]:
-        """What must come before a unit, by data and by effects."""
+        """The units that must come before a unit, by data and by effects."""
         return [*self.fusion._waits_for(unit), *self.effects_before(unit)]
 
     def effects_before(self, unit: Cluster | Node) -> list[Cluster | Node]:
-        """What must come before a unit by effects alone."""
+        """The units that must come before a unit by effects alone."""
         return [] if isinstance(unit, Cluster) else [self.fusion.unit(n) for n in self.fusion.before.get(unit, ())]
 
     def read_first(self, waits: dict[Cluster | Node, set[Cluster | Node]], place: Mapping[Any, int]) -> bool:

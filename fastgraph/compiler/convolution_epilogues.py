@@ -1,4 +1,4 @@
-"""What follows a convolution element by element, done where its sums still are in registers: a bias, then relu.
+"""Work that follows a convolution element by element, done where its sums still are in registers: a bias, then relu.
 
 Rule: a graph in, a graph out; only a result that nothing else takes is fused, so no value is computed twice. Without
 this the result is written to memory, read, and written again.

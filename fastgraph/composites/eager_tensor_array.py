@@ -14,7 +14,7 @@ import numpy as np
 from fastgraph.composites.uneven_entries import parts_of
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, int32
 from fastgraph.core.base.shapes import Shape, ShapeLike, TensorShape, as_dims, compatible, dims_text
-from fastgraph.core.conversion import convert_to_tensor
+from fastgraph.core.conversion import Data, convert_to_tensor
 from fastgraph.core.tensor import Tensor, current_trace
 from fastgraph.errors import OutOfRangeError, ResourceExhaustedError
 from fastgraph.ops.arguments import as_tensor, known_value
@@ -152,7 +152,7 @@ class TensorArray:
 
     # One entry.
 
-    def write(self, index: object, value: object, name: str | None = None) -> TensorArray:
+    def write(self, index: object, value: Data, name: str | None = None) -> TensorArray:
         """Make `value` the entry `index`.
 
         Args:

@@ -12,6 +12,7 @@ import numpy as np
 
 from fastgraph.composites.sparse_tensor import SparseTensor, as_sparse, known_rank, with_shape
 from fastgraph.core.base.dtype import as_dtype, float32, int64, string
+from fastgraph.core.conversion import Data
 from fastgraph.core.op_errors import message_name
 from fastgraph.core.tape.indexed_slices import IndexedSlices, known_extents
 from fastgraph.core.tensor import convert
@@ -218,7 +219,7 @@ def _filled(target: Any, holes: list[int], total: int, before: Any) -> tuple[int
     return tuple(target)
 
 
-def transpose(sp_input: object, perm: object = None, name: str | None = None) -> SparseTensor:
+def transpose(sp_input: object, perm: Data | None = None, name: str | None = None) -> SparseTensor:
     """The SparseTensor with its axes in the order `perm`, by default reversed. Source: tf.sparse.transpose."""
     sp = as_sparse(sp_input)
     rank = known_rank(sp, "transpose")

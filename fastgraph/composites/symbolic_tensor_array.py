@@ -32,7 +32,7 @@ from fastgraph.core.base.shapes import (
     compatible,
     dims_text,
 )
-from fastgraph.core.conversion import convert_to_tensor
+from fastgraph.core.conversion import Data, convert_to_tensor
 from fastgraph.core.tensor import Tensor, convert, current_trace
 from fastgraph.ops.arguments import as_tensor, known_value
 from fastgraph.ops.comparison import equal, greater, invert, logical_or
@@ -309,7 +309,7 @@ class TracedTensorArray(TensorArray):
 
     # One entry.
 
-    def write(self, index: object, value: object, name: str | None = None) -> TensorArray:
+    def write(self, index: object, value: Data, name: str | None = None) -> TensorArray:
         """Return the TensorArray with `value` as the entry `index`.
 
         Raises ValueError for another shape, InvalidArgumentError for another dtype than that of the entries and, when

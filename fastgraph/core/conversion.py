@@ -1,4 +1,4 @@
-"""What becomes a tensor, and of which dtype: TensorFlow's rules for Python values, sequences and arrays.
+"""Conversion to tensors, and the dtypes that they get: TensorFlow's rules for Python values, sequences and arrays.
 
 Rule: conversion is strict about a dtype it is given; what a value may become because of its neighbours is bind's
 business. While a trace is active, TensorFlow converts with NumPy: numbers of several kinds become the widest, and what
@@ -8,8 +8,8 @@ is no tensor is a TypeError instead of a ValueError.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -31,6 +31,25 @@ from fastgraph.core.tensor import (
     take_apart,
 )
 from fastgraph.errors import InvalidArgumentError
+
+
+class HasTensor(Protocol):
+    """A value that always stands for the same tensor, as a Variable does."""
+
+    def __fg_tensor__(self, dtype: DType | None = None) -> Any:
+        """Return the tensor."""
+
+
+class HasSpec(Protocol):
+    """A composite: a value of several tensors."""
+
+    @property
+    def _type_spec(self) -> Any: ...
+
+
+_Arrays = np.ndarray[Any, Any] | np.generic
+#: Values that are taken for a tensor; where none can be made of one, the call raises TypeError or ValueError.
+Data = Tensor | HasTensor | HasSpec | TensorShape | _Arrays | complex | str | bytes | Sequence[Any]
 
 BOOL, INT, FLOAT, COMPLEX, STR, TENSOR, OTHER, ARRAY = 1, 2, 4, 8, 16, 32, 64, 128
 
@@ -96,7 +115,7 @@ def convert_value(value: Any, dtype: DType | None = None) -> Tensor:
     return tensor
 
 
-def _convert(value: Any, dtype: DType | None) -> Tensor:
+def _convert(value: Data, dtype: DType | None) -> Tensor:
     if isinstance(value, np.ndarray):
         return _from_array(value, dtype)
     if isinstance(value, TensorShape):
@@ -157,7 +176,7 @@ def unsupported(value: Any, dtype: DType | None = None) -> Exception:
 
 
 def _inconvertible(value: Any, dtype: DType | None = None) -> TypeError:
-    """What is said while tracing of a value that no tensor can be made of, or of an element that is not of `dtype`."""
+    """The error, while tracing, for a value that no tensor can be made of, or an element that is not of `dtype`."""
     if dtype is not None:
         return TypeError(f"Expected {dtype.name}, but got {value} of type {type(value).__name__!r}.")
     return TypeError(
@@ -341,7 +360,7 @@ def cast_items(value: Any, dtype: DType) -> Any:
     if not isinstance(value, (list, tuple)) or _first_tensor_dtype(value) in (None, dtype):
         return value
 
-    def cast(item: Any) -> Any:
+    def cast(item: Data) -> Any:
         if isinstance(item, (list, tuple)):
             return [cast(each) for each in item]
         return public_function("cast")(item, dtype) if has_tensor(item) else item
@@ -362,7 +381,7 @@ def has_tensor(value: Any) -> bool:
     return isinstance(value, Tensor) or hasattr(type(value), "__fg_tensor__")
 
 
-def _first_tensor_dtype(value: Any) -> Any:
+def _first_tensor_dtype(value: Sequence[Any]) -> Any:
     for item in value:
         if isinstance(item, (list, tuple)):
             found = _first_tensor_dtype(item)
@@ -374,7 +393,7 @@ def _first_tensor_dtype(value: Any) -> Any:
 
 
 def convert_to_tensor(
-    value: Any,
+    value: Data,
     dtype: DTypeLike | None = None,
     dtype_hint: DTypeLike | None = None,
     name: str | None = None,
@@ -411,7 +430,7 @@ def convert_to_tensor(
     return found if name is None or is_tensor(value) else _named(found, name)
 
 
-def _converted(value: Any, dtype: DTypeLike | None, hint: DTypeLike | None) -> Tensor:
+def _converted(value: Data, dtype: DTypeLike | None, hint: DTypeLike | None) -> Tensor:
     if dtype is not None:
         return convert(cast_items(value, as_dtype(dtype)), as_dtype(dtype))
     if hint is not None and not isinstance(value, Tensor):
@@ -479,7 +498,7 @@ def constant(value: Any, dtype: DTypeLike | None = None, shape: Any = None, name
     return _named(made, name)
 
 
-def _named(tensor: Any, name: str) -> Tensor:
+def _named(tensor: Tensor, name: str) -> Tensor:
     """The tensor; a new constant of a trace is called `name`."""
     trace: Any = current_trace()
     if trace is not None:
@@ -488,7 +507,7 @@ def _named(tensor: Any, name: str) -> Tensor:
     return found
 
 
-def filled(dims: tuple[int, ...], value: Any, dtype: DType) -> EagerTensor:
+def filled(dims: tuple[int, ...], value: Data, dtype: DType) -> EagerTensor:
     """An eager tensor of shape `dims` with every element `value`."""
     check_size(dims)
     return from_array(np.broadcast_to(np.asarray(value, dtype.numpy_dtype), dims), dtype)
@@ -504,7 +523,7 @@ def whole_numbers(shape: Any) -> Any:
     return [int(n) for n in shape] if numbers else shape
 
 
-def shape_dims(shape: Any) -> tuple[int, ...]:
+def shape_dims(shape: Sequence[int]) -> tuple[int, ...]:
     """`shape` (a sequence of ints, an int, a TensorShape, a 1-D integer tensor) as a tuple of sizes.
 
     ValueError for a negative or unknown size, InvalidArgumentError if the number of elements does not fit an int64.

@@ -20,6 +20,7 @@ from fastgraph.errors import (
 
 if TYPE_CHECKING:
     from fastgraph.core.primitive import Primitive
+    from fastgraph.core.tensor import Tensor
 
 #: Whether an op's error keeps the Python exception inside its body as its cause.
 TRACEBACKS = False
@@ -123,7 +124,7 @@ def dtype_not_allowed(prim: Primitive, letter: str, found: DType, trace: Any) ->
 
 
 def failed(prim: Primitive, inputs: tuple[Any, ...], attrs: dict[str, Any], error: BaseException) -> Exception:
-    """What to raise when the body of `prim` raised `error`: TensorFlow's class and text, with the op's name."""
+    """The error to raise when the body of `prim` raised `error`: TensorFlow's class and text, with the op's name."""
     if isinstance(error, OpError):
         if "[Op:" in error.message:
             return error
@@ -218,7 +219,7 @@ def unsupported_array(dtype: np.dtype[Any]) -> str:
     return f"Failed to convert a NumPy array to a Tensor (Unsupported numpy type: {names.get(dtype.char, dtype.name)})."
 
 
-def not_strings(source: Any, dtype: DType | None, item: Any = None) -> Exception:
+def not_strings(source: np.ndarray[Any, Any], dtype: DType | None, item: Any = None) -> Exception:
     """An array was to become a string tensor, or a string array another tensor, and cannot."""
     if item is not None or source.dtype == object:
         culprit = item
@@ -232,14 +233,14 @@ def not_strings(source: Any, dtype: DType | None, item: Any = None) -> Exception
     return TypeError(f"Cannot convert {source.tolist()!r} to EagerTensor of dtype {wanted}")
 
 
-def wrong_dtype(value: Any, dtype: DType) -> Exception:
+def wrong_dtype(value: Tensor, dtype: DType) -> Exception:
     """A Tensor was given where one of another dtype is wanted."""
     return ValueError(
         f"Tensor conversion requested dtype {dtype.name} for Tensor with dtype {value.dtype.name}: {value!r}"
     )
 
 
-def out_of_scope(value: Any) -> Exception:
+def out_of_scope(value: Tensor) -> Exception:
     """A symbolic tensor was used where its trace is over or another one runs."""
     origin = getattr(value, "made_at", "")
     return InaccessibleTensorError(
@@ -316,7 +317,7 @@ UNDEFINED = ("name", "op", "graph", "consumers", "value_index")
 ABSENT = (*UNDEFINED, "eval", *sorted(_NUMPY_NAMES))
 
 
-def no_attribute(value: Any, name: str) -> str:
+def no_attribute(value: Tensor, name: str) -> str:
     """The text of the AttributeError for an attribute that tensors do not have."""
     text = f"'{type(value).__name__}' object has no attribute '{name}'"
     if name in UNDEFINED:

@@ -222,14 +222,5 @@ cdef class Primitive:
     def is_variadic(self) -> bool:
         return self.variadic
 
-    def __reduce__(self):
-        return _registered, (self.name,)
-
     def __repr__(self) -> str:
         return f"<Primitive {self.name}>"
-
-
-def _registered(str name) -> Primitive:
-    from fastgraph.core import registry as primitive
-
-    return primitive.get(name)

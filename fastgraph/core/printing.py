@@ -5,9 +5,7 @@ Rule: the text of the elements is NumPy's own, so np.set_printoptions works.
 
 from __future__ import annotations
 
-from typing import Any
-
-from fastgraph.core.tensor import EagerTensor, as_array, register_slot
+from fastgraph.core.tensor import EagerTensor, Tensor, as_array, register_slot
 
 
 def _elements(tensor: EagerTensor, *, as_repr: bool) -> str:
@@ -29,8 +27,8 @@ def tensor_repr(tensor: EagerTensor) -> str:
     return f"<tf.Tensor: shape={tensor.shape}, dtype={tensor.dtype.name}, numpy={_elements(tensor, as_repr=True)}>"
 
 
-def tensor_format(tensor: Any, spec: str) -> str:
-    """What format() gives: that of the NumPy value."""
+def tensor_format(tensor: Tensor, spec: str) -> str:
+    """The result of format(): that of the NumPy value."""
     return format(tensor.numpy(), spec)
 
 

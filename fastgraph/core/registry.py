@@ -6,6 +6,7 @@ their names is asked for, and all of them when names are enumerated.
 
 from __future__ import annotations
 
+import copyreg
 import functools
 import sys
 import threading
@@ -90,6 +91,9 @@ def get(name: str) -> Primitive:
         except KeyError:
             raise KeyError(f"No primitive is named {name!r}; is the module that defines it imported?") from None
     return found
+
+
+copyreg.pickle(Primitive, lambda primitive: (get, (primitive.name,)))  # a copy of a primitive is the primitive
 
 
 def all_primitives() -> Iterator[Primitive]:

@@ -171,7 +171,7 @@ cdef _load_ops(str name):
 
 
 def get_slot(str name):
-    """What fills the slot `name`. Raises NotImplementedError if nothing does."""
+    """The object that fills the slot `name`. Raises NotImplementedError if nothing does."""
     if name not in slots:
         _load_ops(name)
     try:
@@ -184,7 +184,7 @@ def get_slot(str name):
 
 @cython.binding(False)
 cdef class ThreadState:
-    """What this Python thread does now: the trace its ops are bound to, the tapes that record them, its device."""
+    """The state of this Python thread: the trace its ops are bound to, the tapes that record them, its device."""
 
     def __cinit__(self):
         self.trace = None
@@ -297,7 +297,7 @@ def executing_eagerly() -> bool:
 
 @cython.binding(False)
 cdef class TapeBase:
-    """What bind tells of every op. Subclass: _tape.Recorder."""
+    """A listener that bind tells of every op. Subclass: _tape.Recorder."""
 
     cdef int note(self, Primitive prim, PyObject** inputs, Py_ssize_t n_inputs, dict attrs,
                   PyObject** outputs, Py_ssize_t n_outputs) except -1:
@@ -305,7 +305,7 @@ cdef class TapeBase:
 
 
 class Trace:
-    """What ops are bound to while Python code is traced. Subclass: graph.trace.
+    """The object that ops are bound to while Python code is traced. Subclass: graph.trace.
 
     `bind` gets inputs that are Tensors (or Cells), after conversion; `constant` gets each eager tensor that conversion
     made from a Python value and gives what stands for it in the trace.

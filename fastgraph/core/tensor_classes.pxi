@@ -250,7 +250,7 @@ class Reference:
 
 
 def _referred(other):
-    """What another Reference refers to. TypeError for anything else: a tensor is not its reference."""
+    """The object that another Reference refers to. TypeError for anything else: a tensor is not its reference."""
     if not isinstance(other, Reference):
         raise TypeError("Cannot compare wrapped object with unwrapped object")
     return (<object>other)._target

@@ -29,7 +29,7 @@ def _infer_next(iterator: Aval, *, types: tuple[tuple[int, Any], ...]) -> tuple[
     return tuple([Aval(from_code(code), shape) for code, shape in types])
 
 
-@custom(op="IteratorGetNext", infer=_infer_next, groups=("int64",), n_outputs=None, effect="host", reason=_REASON)
+@custom(infer=_infer_next, groups=("int64",), n_outputs=None, effect="host", reason=_REASON)
 def iterator_get_next(iterator: Array, *, types: tuple[tuple[int, Any], ...]) -> Any:
     """The next element of an iterator. Raises OutOfRangeError after the last. i64[] -> tensors of the given types."""
     try:
@@ -52,14 +52,7 @@ def _infer_next_as_optional(iterator: Aval, *, types: tuple[tuple[int, Any], ...
     return (Aval(bool_, ()), *_infer_next(iterator, types=types))
 
 
-@custom(
-    op="IteratorGetNextAsOptional",
-    infer=_infer_next_as_optional,
-    groups=("int64",),
-    n_outputs=None,
-    effect="host",
-    reason=_REASON,
-)
+@custom(infer=_infer_next_as_optional, groups=("int64",), n_outputs=None, effect="host", reason=_REASON)
 def iterator_get_next_as_optional(iterator: Array, *, types: tuple[tuple[int, Any], ...]) -> Any:
     """Whether an iterator has another element, and this or zeros. i64[] -> bool[], tensors of the given types."""
     try:
@@ -69,19 +62,19 @@ def iterator_get_next_as_optional(iterator: Array, *, types: tuple[tuple[int, An
         return (np.bool_(False), *empty)
 
 
-@custom(op="IteratorHasNext", infer=lambda iterator: Aval(bool_, ()), groups=("int64",), effect="host", reason=_REASON)
+@custom(infer=lambda iterator: Aval(bool_, ()), groups=("int64",), effect="host", reason=_REASON)
 def iterator_has_next(iterator: Array) -> Any:
     """Whether an iterator has another element. i64[] -> bool[]."""
     return resolve(iterator).has_next()
 
 
-@custom(op="MakeIterator", infer=lambda dataset: _HANDLE, groups=("int64",), effect="host", reason=_REASON)
+@custom(infer=lambda dataset: _HANDLE, groups=("int64",), effect="host", reason=_REASON)
 def make_iterator(dataset: Array) -> Any:
     """A new iterator over a dataset. i64[] -> i64[]."""
     return owned(Cursor(resolve(dataset)))
 
 
-@custom(op="MakeDataset", infer=lambda *_, recipe: _HANDLE, groups=("-",), effect="host", reason=_REASON)
+@custom(infer=lambda *_, recipe: _HANDLE, groups=("-",), effect="host", reason=_REASON)
 def make_dataset(*operands: Array, recipe: int) -> Any:
     """A dataset made of others and of numbers. t[*s]... -> i64[]."""
     with init_scope():
@@ -123,7 +116,7 @@ def dataset_of(operands: tuple[Any, ...], recipe: Recipe) -> Any:
     return bind(get("make_dataset"), operands, {"recipe": recipe.number})
 
 
-@custom(op="DatasetCardinality", infer=lambda dataset: _HANDLE, groups=("int64",), effect="host", reason=_REASON)
+@custom(infer=lambda dataset: _HANDLE, groups=("int64",), effect="host", reason=_REASON)
 def dataset_cardinality(dataset: Array) -> Any:
     """How many elements a dataset has, -1: infinitely many, -2: unknown. i64[] -> i64[]."""
     return np.int64(resolve(dataset).cardinality())

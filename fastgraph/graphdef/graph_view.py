@@ -470,7 +470,7 @@ class Graph:
         """Return the current name scope without the last "/"."""
         return current_scope().removesuffix("/")
 
-    def control_dependencies(self, control_inputs: object) -> Any:
+    def control_dependencies(self, control_inputs: list[Any] | None) -> Any:
         """Return a context whose operations wait for those given (None: for none).
 
         Raises TypeError for what is neither tensor nor operation. Source: tf.Graph.control_dependencies.

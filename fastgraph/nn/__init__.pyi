@@ -99,7 +99,7 @@ def conv_transpose(input: Any, filters: Any, output_shape: Any, strides: Any, pa
     """convNd_transpose for as many spatial axes as output_shape has. Source: tf.nn.conv_transpose.
 
     t[n, *s, f], t[*k, c, f] -> t[*output_shape]. Raises: ValueError for another rank."""
-def convolution(input: Any, filters: Any, strides: Any = None, padding: Any = 'VALID', data_format: Any = None, dilations: Any = None, name: builtins.str | None = None) -> Tensor:
+def convolution(input: Any, filters: Any, strides: Any = None, padding: Any = 'VALID', data_format: builtins.str | None = None, dilations: Any = None, name: builtins.str | None = None) -> Tensor:
     """Correlation over one, two or three spatial axes, as many as the filter has. Source: tf.nn.convolution.
 
     t[*b, *s, c], t[*k, c/groups, f] -> t[*b, *o, f]. Raises: ValueError for strides and dilations together, or ranks

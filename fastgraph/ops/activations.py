@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from fastgraph.core.base.dtype import as_dtype, float32
+from fastgraph.core.conversion import Data
 from fastgraph.core.tensor import convert
 from fastgraph.ops.arguments import as_tensor, named
 from fastgraph.ops.elementwise import (
@@ -30,7 +31,6 @@ from fastgraph.ops.families import Array, elementwise, public
 
 @elementwise(
     "nn.relu",
-    op="Relu",
     expr="select(features < 0, 0, features)",
     dtypes="ordered",
     vjp=dict(features=lambda dy, out: relu_grad(dy, out)),
@@ -52,7 +52,6 @@ def relu(features: Array) -> Any:
 
 
 @elementwise(
-    op="ReluGrad",
     expr="select(features > 0, gradients, 0)",
     dtypes="ordered",
     vjp=dict(
@@ -66,7 +65,6 @@ def relu_grad(gradients: Array, features: Array) -> Any:
 
 @elementwise(
     "nn.relu6",
-    op="Relu6",
     expr="min(max(features, 0), 6)",
     dtypes="ordered",
     vjp=dict(features=lambda dy, out: relu6_grad(dy, out)),
@@ -77,7 +75,6 @@ def relu6(features: Array) -> Any:
 
 
 @elementwise(
-    op="Relu6Grad",
     expr="select((features > 0) & (features < 6), gradients, 0)",
     dtypes="ordered",
     vjp=dict(
@@ -90,9 +87,7 @@ def relu6_grad(gradients: Array, features: Array) -> Any:
 
 
 @elementwise(
-    op="LeakyRelu",
     expr="select(features > 0, features, features * alpha)",
-    dtypes="floating",
     vjp=dict(features=lambda dy, features, alpha: leaky_relu_grad(dy, features, alpha=alpha)),
 )
 def leaky_relu_p(features: Array, *, alpha: float = 0.2) -> Any:
@@ -101,9 +96,7 @@ def leaky_relu_p(features: Array, *, alpha: float = 0.2) -> Any:
 
 
 @elementwise(
-    op="LeakyReluGrad",
     expr="select(features > 0, gradients, gradients * alpha)",
-    dtypes="floating",
     vjp=dict(
         gradients=lambda dy, features, alpha: leaky_relu_grad(dy, features, alpha=alpha),
         features=lambda dy, features: zeros_like_p(features),
@@ -114,7 +107,7 @@ def leaky_relu_grad(gradients: Array, features: Array, *, alpha: float = 0.2) ->
     return np.where(features > 0, gradients, gradients * np.asarray(alpha, features.dtype))
 
 
-def _real(alpha: Any) -> float:
+def _real(alpha: float) -> float:
     """A slope. Raises: TypeError for what is no real number, as TensorFlow's ops do for an attribute."""
     try:
         dtype = getattr(alpha, "dtype", None)
@@ -126,7 +119,7 @@ def _real(alpha: Any) -> float:
 
 
 @public("nn.leaky_relu")
-def leaky_relu(features: Any, alpha: float = 0.2, name: str | None = None) -> Any:
+def leaky_relu(features: Data, alpha: float = 0.2, name: str | None = None) -> Any:
     """features where positive, else alpha * features; integers as float32. t[*s] -> f[*s]. Source: tf.nn.leaky_relu."""
     features = as_tensor(features)
     if features.dtype.is_integer:
@@ -136,9 +129,7 @@ def leaky_relu(features: Any, alpha: float = 0.2, name: str | None = None) -> An
 
 @elementwise(
     "nn.elu",
-    op="Elu",
     expr="select(features < 0, expm1(features), features)",
-    dtypes="floating",
     vjp=dict(features=lambda dy, features, out: select(features < 0, dy * (out + 1), dy)),
 )
 def elu(features: Array) -> Any:
@@ -148,9 +139,7 @@ def elu(features: Array) -> Any:
 
 @elementwise(
     "nn.selu",
-    op="Selu",
     expr="select(features < 0, expm1(features) * 1.7580993408473768, features * 1.0507009873554805)",
-    dtypes="floating",
     vjp=dict(
         features=lambda dy, features, out: select(
             features < 0, dy * (out + 1.7580993408473768), dy * 1.0507009873554805
@@ -167,9 +156,7 @@ def selu(features: Array) -> Any:
 @elementwise(
     "math.softplus",
     "nn.softplus",
-    op="Softplus",
     expr="softplus(features)",
-    dtypes="floating",
     vjp=dict(features=lambda dy, features: dy * sigmoid(features)),
 )
 def softplus(features: Array) -> Any:
@@ -190,20 +177,20 @@ def softplus(features: Array) -> Any:
 
 
 @public("math.log_sigmoid")
-def log_sigmoid(x: Any, name: str | None = None) -> Any:
+def log_sigmoid(x: Data, name: str | None = None) -> Any:
     """log(sigmoid(x)), without overflow. f[*s] -> f[*s]. Source: tf.math.log_sigmoid."""
     return negative(softplus(negative(x)), name=name)
 
 
 @public("nn.silu", "nn.swish")
-def silu(features: Any, beta: Any = 1.0) -> Any:
+def silu(features: Data, beta: Any = 1.0) -> Any:
     """features * sigmoid(beta * features). f[*s] -> f[*s]. Source: tf.nn.silu."""
     features = as_tensor(features)
     return features * sigmoid(features if beta == 1.0 else features * beta)
 
 
 @public("nn.gelu")
-def gelu(features: Any, approximate: bool = False, name: str | None = None) -> Any:
+def gelu(features: Data, approximate: bool = False, name: str | None = None) -> Any:
     """Gaussian error linear unit, or its tanh form. f[*s] -> f[*s].
 
     Raises: ValueError for other dtypes. Source: Hendrycks and Gimpel 2016; tf.nn.gelu.
@@ -224,7 +211,7 @@ def gelu(features: Any, approximate: bool = False, name: str | None = None) -> A
 
 
 @public("math.multiply_no_nan")
-def multiply_no_nan(x: Any, y: Any, name: str | None = None) -> Any:
+def multiply_no_nan(x: Data, y: Data, name: str | None = None) -> Any:
     """x * y, and 0 where y is 0 whatever x is. f[*s], f[*s] -> f[*s], broadcasting.
 
     Raises: ValueError if y is a tensor of another dtype. Source: tf.math.multiply_no_nan.
@@ -249,7 +236,7 @@ def divide_no_nan_p(x: Array, y: Array) -> Any:
 
 
 @public("math.divide_no_nan")
-def divide_no_nan(x: Any, y: Any, name: str | None = None) -> Any:
+def divide_no_nan(x: Data, y: Data, name: str | None = None) -> Any:
     """x / y as `truediv` divides, and 0 where y is 0. t[*s], t[*s] -> f[*s], broadcasting.
 
     Raises: TypeError if the dtypes differ or are no numbers. Source: tf.math.divide_no_nan.

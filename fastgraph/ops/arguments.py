@@ -1,18 +1,18 @@
-"""What public functions do with their arguments: numbers that decide shapes and axes, known now or only at run time.
+"""Arguments of public functions made ready for ops: numbers that decide shapes and axes, known now or only at run time.
 
 Rule: what is known while the op is called becomes an attribute; only what is not becomes a tensor input.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from fastgraph.core.base.dtype import DType, as_dtype, int32
+from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, int32
 from fastgraph.core.base.shapes import TensorShape
-from fastgraph.core.conversion import INT_RANGE, cast_items, convert_to_tensor, has_tensor, unsupported
+from fastgraph.core.conversion import INT_RANGE, Data, cast_items, convert_to_tensor, has_tensor, unsupported
 from fastgraph.core.op_errors import message_name
 from fastgraph.core.registry import get
 from fastgraph.core.tensor import EagerTensor, Tensor, as_array, bind, convert, current_trace
@@ -25,7 +25,7 @@ def no_layout(layout: Any) -> ValueError:
     return ValueError(f"Tensors are of one device: a layout of DTensor is not built, got layout={layout!r}")
 
 
-def as_tensor(value: Any, dtype: Any = None) -> Tensor:
+def as_tensor(value: Any, dtype: DTypeLike | None = None) -> Tensor:
     """`value` as a Tensor, of `dtype` if it has none of its own. TypeError or ValueError as TensorFlow raises them.
 
     A composite that no one tensor can stand for stays what it is: the op, once applied, asks it.
@@ -37,12 +37,12 @@ def as_tensor(value: Any, dtype: Any = None) -> Tensor:
     return convert(value, None if dtype is None or has_dtype(value) else as_dtype(dtype))
 
 
-def tensor_of(value: Any, dtype: DType) -> Tensor:
+def tensor_of(value: Data, dtype: DType) -> Tensor:
     """`value` as a Tensor of `dtype` and no other. Raises: ValueError for a tensor or a Variable of another dtype."""
     return convert_to_tensor(value, dtype) if has_dtype(value) else as_tensor(value, dtype)
 
 
-def has_dtype(value: Any) -> bool:
+def has_dtype(value: Data) -> bool:
     """Whether a value is a tensor, or like a Variable always the same one: its dtype is nobody's to choose."""
     return isinstance(value, Tensor) or hasattr(type(value), "__fg_tensor__")
 
@@ -218,7 +218,7 @@ def _listed(numbers: Any) -> Any:
     return as_tensor(numbers, None if len(numbers) else "int32")
 
 
-def known_axes(axis: Any, letter: str = "Tidx", hint: bool = True) -> tuple[int, ...]:
+def known_axes(axis: Data, letter: str = "Tidx", hint: bool = True) -> tuple[int, ...]:
     """`static_axes` of an argument that must be given."""
     found = static_axes(axis, letter, hint)
     if found is None:
@@ -287,7 +287,7 @@ def extents(shape: Any, letter: str = "Tshape", no_vector: str = "") -> Extents:
     return Extents(None, tensor)
 
 
-def _mixed_extents(shape: Any, letter: str) -> Extents:
+def _mixed_extents(shape: Sequence[Any], letter: str) -> Extents:
     if any(n is None for n in shape):
         if current_trace() is not None:
             raise unsupported(shape)
@@ -306,7 +306,7 @@ def _mixed_extents(shape: Any, letter: str) -> Extents:
     return Extents(None, stack_scalars(shape, dtype))
 
 
-def holds_int64(values: Any) -> bool:
+def holds_int64(values: Data) -> bool:
     """Whether a list has a tensor of int64 in it."""
     return isinstance(values, list | tuple) and any(isinstance(v, Tensor) and v.dtype.name == "int64" for v in values)
 

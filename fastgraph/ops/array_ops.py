@@ -1,4 +1,4 @@
-"""What belongs to no other family: shapes of several tensors, masks of lengths, bits seen as other types, blocks of
+"""Ops that belong to no other family: shapes of several tensors, masks of lengths, bits seen as other types, blocks of
 pixels moved into channels.
 
 Rule: what can be written in other ops is.
@@ -12,13 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.core.base.dtype import DType, as_dtype, bool_, int32, int64
+from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, bool_, int32, int64
 from fastgraph.core.base.shapes import Aval, TensorShape
-from fastgraph.core.conversion import convert_to_tensor, has_tensor
+from fastgraph.core.conversion import Data, convert_to_tensor, has_tensor
 from fastgraph.core.op_errors import message_name, misfit
 from fastgraph.core.tape.indexed_slices import IndexedSlices
 from fastgraph.core.tensor import Tensor, convert, current_trace
-from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, holds_int64, known_value, named, of_dtypes, preferred, static_int, whole
 from fastgraph.ops.comparison import less
 from fastgraph.ops.creation import range_
@@ -35,7 +34,19 @@ from fastgraph.ops.elementwise import (
     select,
     zeros_like,
 )
-from fastgraph.ops.families import Array, Dims, custom, invalid, movement, public, shape_text
+from fastgraph.ops.families import (
+    Array,
+    Builder,
+    Dims,
+    Node,
+    custom,
+    invalid,
+    misuse,
+    movement,
+    public,
+    shape_text,
+    validated,
+)
 from fastgraph.ops.gathering import gather_p, slice_grad
 from fastgraph.ops.late_calls import late
 from fastgraph.ops.matmul import extents_of, product_of
@@ -48,7 +59,7 @@ from fastgraph.ops.reduction import count_nonzero, reduce_all, reduce_max
 
 
 @public("identity_n")
-def identity_n(input: Any, name: str | None = None) -> Any:
+def identity_n(input: Data, name: str | None = None) -> Any:
     """The tensors of a list themselves. t[*s]... -> [t[*s], ...].
 
     Raises: InvalidArgumentError for an empty list; in a graph TypeError for what is none. Source: tf.identity_n.
@@ -66,7 +77,7 @@ def _listed(value: Any, op: str) -> Any:
 
 
 @public("shape_n")
-def shape_n(input: Any, out_type: Any = int32, name: str | None = None) -> Any:
+def shape_n(input: Data, out_type: DTypeLike = int32, name: str | None = None) -> Any:
     """The extents of each tensor of a list at run time. t[*s]... -> [i[rank], ...].
 
     Raises: in a graph TypeError for what is no list. Source: tf.shape_n.
@@ -139,7 +150,7 @@ def _infer_broadcast_args(s0: Aval, s1: Aval) -> Aval:
     return Aval(s0.dtype, (max(lengths, default=0) if known else None,))
 
 
-def _lower_broadcast_args(b: Any, node: Any) -> list[Any]:
+def _lower_broadcast_args(b: Builder, node: Node) -> list[Any]:
     out = b.output(0)
 
     def element(index: Sequence[Any]) -> Any:
@@ -157,7 +168,6 @@ def _lower_broadcast_args(b: Any, node: Any) -> list[Any]:
 
 
 @custom(
-    op="BroadcastArgs",
     infer=_infer_broadcast_args,
     dtypes="index",
     lower=_lower_broadcast_args,
@@ -166,9 +176,7 @@ def _lower_broadcast_args(b: Any, node: Any) -> list[Any]:
         for t in ("int32", "int64")
         for a, b in (([1, 3], [2, 1]), ([4], [2, 3, 1]), ([], [5]), ([2, 0], [1, 0]))
     ],
-    error_samples=lambda: [
-        ((np.array([2]), np.array([3])), {}, InvalidArgumentError, r"Incompatible shapes: \[2\] vs. \[3\]")
-    ],
+    error_samples=lambda: [misuse(r"Incompatible shapes: \[2\] vs. \[3\]", np.array([2]), np.array([3]))],
 )
 def broadcast_args(s0: Array, s1: Array) -> Any:
     """The extents to which two shapes broadcast. i[m], i[n] -> i[max(m, n)]."""
@@ -180,7 +188,7 @@ def broadcast_args(s0: Array, s1: Array) -> Any:
 
 
 @public("broadcast_dynamic_shape")
-def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Any:
+def broadcast_dynamic_shape(shape_x: Data, shape_y: Data) -> Any:
     """The extents to which two shapes broadcast, at run time. i[m], i[n] -> i[max(m, n)].
 
     Raises: InvalidArgumentError if they do not. Source: tf.broadcast_dynamic_shape.
@@ -194,7 +202,7 @@ def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Any:
 
 
 @public("sequence_mask")
-def sequence_mask(lengths: Any, maxlen: Any = None, dtype: Any = bool_, name: str | None = None) -> Any:
+def sequence_mask(lengths: Data, maxlen: Data | None = None, dtype: DTypeLike = bool_, name: str | None = None) -> Any:
     """Rows that hold up to each length, then not. i[*s] -> dtype[*s, maxlen].
 
     Raises: ValueError if maxlen is no scalar. Source: tf.sequence_mask.
@@ -252,31 +260,22 @@ def _bitcast_samples() -> list[Any]:
 
 
 @movement(
-    op="Bitcast",
     infer=lambda input, *, type: Aval(type, _cast_shape(input.shape, input.dtype, type)),
     dtypes=_BITS,
     step="alias",
     samples=_bitcast_samples,
     error_samples=lambda: [
-        (
-            (np.array([0, 0, 1], np.uint8),),
-            {"type": as_dtype("float32")},
-            InvalidArgumentError,
-            "Cannot bitcast from 4 to 1",
-        )
+        misuse("Cannot bitcast from 4 to 1", np.array([0, 0, 1], np.uint8), type=as_dtype("float32"))
     ],
 )
 def bitcast_p(input: Array, *, type: DType) -> Any:
     """The same bytes as elements of another dtype; narrower ones add a last axis, wider ones take it."""
-    try:
-        dims = _cast_shape(input.shape, as_dtype(input.dtype), type)
-    except ValueError as error:
-        raise invalid(str(error)) from None
+    dims = validated(_cast_shape, input.shape, as_dtype(input.dtype), type)
     return np.frombuffer(np.ascontiguousarray(input).tobytes(), type.numpy_dtype).reshape(dims)
 
 
 @public("bitcast")
-def bitcast(input: Any, type: Any, name: str | None = None) -> Any:
+def bitcast(input: Data, type: DTypeLike, name: str | None = None) -> Any:
     """The same bytes as elements of another dtype; narrower ones add a last axis, wider ones take it. t[*s] -> u[*r].
 
     Raises: InvalidArgumentError where the last axis does not make up one element. Source: tf.bitcast.
@@ -295,7 +294,7 @@ def _limits(dtype: DType) -> tuple[Any, Any]:
 
 
 @public("saturate_cast", "dtypes.saturate_cast")
-def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Any:
+def saturate_cast(value: Data, dtype: DTypeLike, name: str | None = None) -> Any:
     """value with elements of `dtype`, limited to what that holds; of complex ones each part. t[*s] -> dtype[*s].
 
     Source: tf.saturate_cast.
@@ -317,7 +316,7 @@ def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Any:
 
 
 @public("math.zero_fraction", "nn.zero_fraction")
-def zero_fraction(value: Any, name: str | None = None) -> Any:
+def zero_fraction(value: Data, name: str | None = None) -> Any:
     """The share of elements that are 0; NaN of none. t[*s] -> f32[]. Source: tf.math.zero_fraction."""
     x = as_tensor(value)
     total = size(x, int64)
@@ -327,7 +326,7 @@ def zero_fraction(value: Any, name: str | None = None) -> Any:
 # ---- blocks of pixels -----------------------------------------------------------------------------------------------
 
 
-def _checked_block(x: Any, block_size: int, data_format: str, op: str) -> tuple[Any, bool]:
+def _checked_block(x: Data, block_size: int, data_format: str, op: str) -> tuple[Any, bool]:
     if block_size < 2:
         raise invalid(f"Value for attr 'block_size' of {block_size} must be at least minimum 2 [Op:{op}]")
     if data_format not in ("NHWC", "NCHW"):
@@ -369,7 +368,7 @@ def space_to_depth(input: Any, block_size: int, data_format: str = "NHWC", name:
 
 
 @public("nn.depth_to_space")
-def depth_to_space(input: Any, block_size: int, data_format: str = "NHWC", name: str | None = None) -> Any:
+def depth_to_space(input: Data, block_size: int, data_format: str = "NHWC", name: str | None = None) -> Any:
     """Channels as blocks of block_size x block_size pixels. t[n, h, w, b * b * c] -> t[n, h * b, w * b, c].
 
     Raises: InvalidArgumentError for channels that b * b does not divide. Source: tf.nn.depth_to_space.
@@ -412,7 +411,7 @@ def _block(block_shape: Any) -> list[int]:
     return block
 
 
-def _sides(values: Any, k: int, x: Any, what: str) -> list[list[int]]:
+def _sides(values: Data, k: int, x: Tensor, what: str) -> list[list[int]]:
     """An argument of two numbers for each axis of a block; x has these axes, and one of batches before them."""
     pairs = _numbers(values, what)
     if pairs.shape != (k, 2):
@@ -426,7 +425,7 @@ def _sides(values: Any, k: int, x: Any, what: str) -> list[list[int]]:
 
 
 @public("space_to_batch")
-def space_to_batch(input: Any, block_shape: Any, paddings: Any, name: str | None = None) -> Any:
+def space_to_batch(input: Data, block_shape: Data, paddings: Data, name: str | None = None) -> Any:
     """Blocks of the padded axes after the first as batches. t[n, *m, *r] -> t[n * prod(block), *m / block, *r].
 
     Raises: InvalidArgumentError for extents that the block does not divide. Source: tf.space_to_batch.
@@ -449,7 +448,7 @@ def space_to_batch(input: Any, block_shape: Any, paddings: Any, name: str | None
 
 
 @public("batch_to_space")
-def batch_to_space(input: Any, block_shape: Any, crops: Any, name: str | None = None) -> Any:
+def batch_to_space(input: Data, block_shape: Any, crops: Data, name: str | None = None) -> Any:
     """Batches as blocks of the axes after the first, which are then cropped: the inverse of space_to_batch.
 
     t[n * prod(block), *m, *r] -> t[n, *m * block - crops, *r]. A Python number is the block of two axes.
@@ -522,7 +521,7 @@ def reverse_sequence(
 # ---- order and polynomials ------------------------------------------------------------------------------------------
 
 
-def _in_order(x: Any) -> Any:
+def _in_order(x: Data) -> Any:
     """The elements in row-major order. Raises: TypeError for what is no number."""
     x = as_tensor(x)
     if x.dtype.is_bool or x.dtype.name == "string":
@@ -531,7 +530,7 @@ def _in_order(x: Any) -> Any:
 
 
 @public("math.is_non_decreasing")
-def is_non_decreasing(x: Any, name: str | None = None) -> Any:
+def is_non_decreasing(x: Data, name: str | None = None) -> Any:
     """Whether no element is less than the one before, in row-major order. t[*s] -> bool[].
 
     Source: tf.math.is_non_decreasing.
@@ -541,7 +540,7 @@ def is_non_decreasing(x: Any, name: str | None = None) -> Any:
 
 
 @public("math.is_strictly_increasing")
-def is_strictly_increasing(x: Any, name: str | None = None) -> Any:
+def is_strictly_increasing(x: Data, name: str | None = None) -> Any:
     """Whether every element is greater than the one before, in row-major order. t[*s] -> bool[].
 
     Source: tf.math.is_strictly_increasing.
@@ -551,7 +550,7 @@ def is_strictly_increasing(x: Any, name: str | None = None) -> Any:
 
 
 @public("math.polyval")
-def polyval(coeffs: Any, x: Any, name: str | None = None) -> Any:
+def polyval(coeffs: Data, x: Any, name: str | None = None) -> Any:
     """The polynomial of these coefficients, the highest power first, at x. [t[*s], ...], t[*s] -> t[*s].
 
     By Horner's rule. Raises: ValueError if coeffs is no list. Source: tf.math.polyval.
@@ -568,7 +567,7 @@ def polyval(coeffs: Any, x: Any, name: str | None = None) -> Any:
 
 
 @public("math.scalar_mul")
-def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Any:
+def scalar_mul(scalar: Data, x: Data, name: str | None = None) -> Any:
     """A scalar times a tensor. t[], t[*s] -> t[*s]. Raises: ValueError for no scalar, or another dtype.
 
     Source: tf.math.scalar_mul.

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from fastgraph.core.base.dtype import int32
+from fastgraph.core.base.shapes import ShapeLike
+from fastgraph.core.conversion import Data
 from fastgraph.core.tensor import Tensor
 from fastgraph.errors import UnimplementedError
 from fastgraph.ops.arguments import as_tensor, extents, index_list, index_vector, known_value, named, whole, word
@@ -36,7 +38,7 @@ def _rate(rate: Any) -> int:
 
 
 @public("nn.atrous_conv2d")
-def atrous_conv2d(value: Any, filters: Any, rate: Any, padding: Any, name: str | None = None) -> Any:
+def atrous_conv2d(value: Data, filters: Data, rate: Data, padding: Any, name: str | None = None) -> Any:
     """Correlation with a filter whose elements are `rate` places apart. t[n, h, w, c], t[kh, kw, c, f] -> t[n, *o, f].
 
     Raises: ValueError for a rate below 1 and shapes that do not fit. Source: tf.nn.atrous_conv2d; Chen et al. 2016.
@@ -60,7 +62,7 @@ def atrous_conv2d(value: Any, filters: Any, rate: Any, padding: Any, name: str |
 
 @public("nn.atrous_conv2d_transpose")
 def atrous_conv2d_transpose(
-    value: Any, filters: Any, output_shape: Any, rate: Any, padding: Any, name: str | None = None
+    value: Data, filters: Data, output_shape: Data | ShapeLike, rate: Data, padding: Any, name: str | None = None
 ) -> Any:
     """The gradient of atrous_conv2d to its input, as an op of its own. t[n, h, w, f], t[kh, kw, c, f] -> t[*shape].
 
@@ -90,7 +92,7 @@ def atrous_conv2d_transpose(
 # ---- depthwise ------------------------------------------------------------------------------------------------------
 
 
-def _depthwise(strides: Any, padding: Any, data_format: Any, dilations: Any) -> tuple[bool, dict[str, Any]]:
+def _depthwise(strides: Data, padding: Any, data_format: Any, dilations: Any) -> tuple[bool, dict[str, Any]]:
     first = is_channels_first(data_format, 2)
     stride = steps(strides, 2, "strides", first, depthwise=True)
     if stride[0] != stride[1]:
@@ -99,7 +101,7 @@ def _depthwise(strides: Any, padding: Any, data_format: Any, dilations: Any) -> 
     return first, {"strides": stride, "padding": paddings(padding, 2, first), "dilations": rate}
 
 
-def _known_sizes(sizes: Any, what: str) -> tuple[int, ...]:
+def _known_sizes(sizes: Data, what: str) -> tuple[int, ...]:
     """Four extents. NotImplementedError if they are known only at run time."""
     found = extents(sizes)
     if found.static is None:
@@ -113,7 +115,7 @@ def _known_sizes(sizes: Any, what: str) -> tuple[int, ...]:
 _DEPTH = "input and filter must have the same depth: {} vs {least}"
 
 
-def _with_depth(sizes: Any, depth: Any) -> Any:
+def _with_depth(sizes: Data, depth: Tensor | int) -> Any:
     """Sizes i[4] of which the last must be `depth`, checked now or when this runs. Raises: InvalidArgumentError."""
     if isinstance(depth, int) and isinstance(sizes, np.ndarray):
         if sizes[3] != depth:
@@ -125,13 +127,13 @@ def _with_depth(sizes: Any, depth: Any) -> Any:
 
 @public("nn.depthwise_conv2d_backprop_input")
 def depthwise_conv2d_backprop_input(
-    input_sizes: Any,
-    filter: Any,
-    out_backprop: Any,
-    strides: Any,
+    input_sizes: Data,
+    filter: Data,
+    out_backprop: Data,
+    strides: Data,
     padding: Any,
     data_format: str = "NHWC",
-    dilations: Any = (1, 1, 1, 1),
+    dilations: Data = (1, 1, 1, 1),
     name: str | None = None,
 ) -> Any:
     """depthwise_conv2d's gradient to its input. i[4], t[kh, kw, c, m], t[n, oh, ow, c * m] -> t[n, h, w, c].
@@ -159,13 +161,13 @@ def depthwise_conv2d_backprop_input(
 
 @public("nn.depthwise_conv2d_backprop_filter")
 def depthwise_conv2d_backprop_filter(
-    input: Any,
-    filter_sizes: Any,
-    out_backprop: Any,
-    strides: Any,
+    input: Data,
+    filter_sizes: Data,
+    out_backprop: Data,
+    strides: Data,
     padding: Any,
     data_format: str = "NHWC",
-    dilations: Any = (1, 1, 1, 1),
+    dilations: Data = (1, 1, 1, 1),
     name: str | None = None,
 ) -> Any:
     """depthwise_conv2d's gradient to its filter. t[n, h, w, c], i[4], t[n, oh, ow, c * m] -> t[kh, kw, c, m].
@@ -189,7 +191,7 @@ def depthwise_conv2d_backprop_filter(
 # ---- blocks ---------------------------------------------------------------------------------------------------------
 
 
-def _int32(value: Any, what: str) -> Any:
+def _int32(value: Data, what: str) -> Any:
     """Integers as int32, which they must fit."""
     given = as_tensor(value)
     return given if given.dtype is int32 else narrow(given, -(2**31), what + " must be of int32's range, got {}")
@@ -197,7 +199,7 @@ def _int32(value: Any, what: str) -> Any:
 
 @public("required_space_to_batch_paddings")
 def required_space_to_batch_paddings(
-    input_shape: Any, block_shape: Any, base_paddings: Any = None, name: str | None = None
+    input_shape: Data, block_shape: Data, base_paddings: Data | None = None, name: str | None = None
 ) -> Any:
     """The paddings that make each extent a multiple of its block, and the crops that undo what they add. -> i[n, 2] x2.
 
@@ -234,11 +236,11 @@ def required_space_to_batch_paddings(
 
 @public("nn.with_space_to_batch")
 def with_space_to_batch(
-    input: Any,
-    dilation_rate: Any,
+    input: Data,
+    dilation_rate: Data,
     padding: str,
     op: Callable[..., Any],
-    filter_shape: Any = None,
+    filter_shape: Data | None = None,
     spatial_dims: Any = None,
     data_format: str | None = None,
 ) -> Any:

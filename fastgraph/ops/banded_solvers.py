@@ -11,16 +11,17 @@ from typing import Any
 import numpy as np
 
 from fastgraph.core.base.shapes import Aval
+from fastgraph.core.conversion import Data
 from fastgraph.core.native.matmul import scipy_functions
-from fastgraph.errors import InvalidArgumentError
+from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import named
 from fastgraph.ops.comparison import logical_and
 from fastgraph.ops.creation import range_
 from fastgraph.ops.elementwise import conj, select, zeros_like
-from fastgraph.ops.families import Array, Dims, custom, invalid, public, shape_text
+from fastgraph.ops.families import Array, Dims, custom, invalid, misuse, public, shape_text, validated
 from fastgraph.ops.gathering import dim, gather_p
 from fastgraph.ops.linear_solvers import summed_like
-from fastgraph.ops.matrix_checks import checked, spread_to, triangular_shape
+from fastgraph.ops.matrix_checks import spread_to, triangular_shape
 from fastgraph.ops.movement import expand_dims
 from fastgraph.ops.padding import pad
 from fastgraph.ops.reduction import reduce_sum
@@ -31,7 +32,7 @@ RECURRENCE = "a recurrence, each row after those before it: LAPACK's is as fast 
 # ---- shifts ---------------------------------------------------------------------------------------------------------
 
 
-def shifted(x: Any, by: int, axis: int = -1) -> Any:
+def shifted(x: Tensor, by: int, axis: int = -1) -> Any:
     """x[i + by] at i along an axis counted from the end, 0 from outside. t[*s] -> t[*s]."""
     rank = x.shape.rank
     if rank is None:
@@ -63,7 +64,7 @@ def _banded_grad(dys: Any, bands: Any, rhs: Any, outs: Any, lower: bool, adjoint
     return found
 
 
-def _near(x: Any, number: Any, lower: bool) -> Any:
+def _near(x: Tensor, number: int, lower: bool) -> Any:
     """The rows that each band joins to row i, 0 outside. t[*b, n, k] -> t[*b, number, n, k]."""
     if x.shape.rank is None:
         raise NotImplementedError("The gradient of banded_triangular_solve needs tensors of known rank")
@@ -102,11 +103,10 @@ def _banded_errors() -> list[Any]:
         (np.ones([2, 2, 3]), np.ones([3, 3, 2]), r"In\[0\] and In\[1\] must have compatible batch dimensions"),
         (np.zeros([2, 3]), np.ones([3, 2]), "Input matrix is not invertible."),
     )
-    return [((a, b), {"lower": True, "adjoint": False}, InvalidArgumentError, text) for a, b, text in cases]
+    return [misuse(text, a, b, lower=True, adjoint=False) for a, b, text in cases]
 
 
 @custom(
-    op="BandedTriangularSolve",
     infer=lambda bands, rhs, *, lower, adjoint: Aval(
         bands.dtype, _banded_shape(bands.shape, rhs.shape, lower, adjoint)
     ),
@@ -118,7 +118,7 @@ def _banded_errors() -> list[Any]:
 )
 def banded_triangular_solve_p(bands: Array, rhs: Array, *, lower: bool, adjoint: bool) -> Any:
     """x with A x = rhs, A[i, i - k] in bands[k, i], or A[i, i + k] in bands[-1 - k, i]. t[*b, m, n], t[*b, n, k]."""
-    dims = checked(_banded_shape, bands.shape, rhs.shape, lower, adjoint)
+    dims = validated(_banded_shape, bands.shape, rhs.shape, lower, adjoint)
     if not (bands[..., 0 if lower else -1, :] != 0).all():
         raise invalid("Input matrix is not invertible.")
     number, n = bands.shape[-2:]
@@ -159,7 +159,7 @@ def together(every: Any, act: Callable[[Any], None]) -> None:
 
 @public("linalg.banded_triangular_solve")
 def banded_triangular_solve(
-    bands: Any, rhs: Any, lower: bool = True, adjoint: bool = False, name: str | None = None
+    bands: Data, rhs: Data, lower: bool = True, adjoint: bool = False, name: str | None = None
 ) -> Any:
     """x with A x = rhs for a triangular A of few diagonals. t[*b, m, n], t[*b, n, k] -> t[*b, n, k], broadcasting.
 

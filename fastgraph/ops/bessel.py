@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from fastgraph.core.tensor import Tensor
 from fastgraph.ops.comparison import equal
 from fastgraph.ops.elementwise import ones_like, reciprocal, select, sign, widened
 from fastgraph.ops.exponentials import cos, exp, log, sin
 from fastgraph.ops.families import Array, elementwise
 
-_FLOATS = "bfloat16 float16 float32 float64"
 _RARE = "rarely used, and SciPy's is as fast as a kernel of ours would be"
 
 
@@ -33,7 +33,7 @@ def _unless(bad: Array, value: float, found: Array, x: Array) -> Any:
     return np.where(bad, np.asarray(value, found.dtype), found).astype(x.dtype)
 
 
-def _except_at(x: Any, point: float, value: float, otherwise: Callable[[Any], Any]) -> Any:
+def _except_at(x: Tensor, point: float, value: float, otherwise: Callable[[Any], Any]) -> Any:
     """A formula of x that divides by nought at `point`, where it is `value`."""
     there = equal(x, point)
     safe = select(there, ones_like(x) * (point + 1), x)
@@ -46,9 +46,7 @@ def _except_at(x: Any, point: float, value: float, otherwise: Callable[[Any], An
 @elementwise(
     "math.bessel_i0e",
     "math.special.bessel_i0e",
-    op="BesselI0e",
     expr="bessel_i0e(x)",
-    dtypes=_FLOATS,
     vjp=dict(x=lambda dy, x, out: dy * (bessel_i1e(x) - sign(x) * out)),
 )
 def bessel_i0e(x: Array) -> Any:
@@ -56,17 +54,12 @@ def bessel_i0e(x: Array) -> Any:
     return _by_scipy("i0e", x).astype(x.dtype)
 
 
-def _by_i1e(x: Any) -> Any:
+def _by_i1e(x: Tensor) -> Any:
     return _except_at(x, 0.0, 0.5, lambda x: bessel_i0e(x) - bessel_i1e(x) * (sign(x) + reciprocal(x)))
 
 
 @elementwise(
-    "math.bessel_i1e",
-    "math.special.bessel_i1e",
-    op="BesselI1e",
-    expr="bessel_i1e(x)",
-    dtypes=_FLOATS,
-    vjp=dict(x=lambda dy, x: dy * _by_i1e(x)),
+    "math.bessel_i1e", "math.special.bessel_i1e", expr="bessel_i1e(x)", vjp=dict(x=lambda dy, x: dy * _by_i1e(x))
 )
 def bessel_i1e(x: Array) -> Any:
     """The modified Bessel function I1 over e**|x|. f[*s] -> f[*s]. Source: tf.math.bessel_i1e."""
@@ -76,9 +69,7 @@ def bessel_i1e(x: Array) -> Any:
 @elementwise(
     "math.bessel_i0",
     "math.special.bessel_i0",
-    op="BesselI0",
     expr="exp(abs(x)) * bessel_i0e(x)",
-    dtypes=_FLOATS,
     vjp=dict(x=lambda dy, x: dy * bessel_i1(x)),
 )
 def bessel_i0(x: Array) -> Any:
@@ -89,9 +80,7 @@ def bessel_i0(x: Array) -> Any:
 @elementwise(
     "math.bessel_i1",
     "math.special.bessel_i1",
-    op="BesselI1",
     expr="exp(abs(x)) * bessel_i1e(x)",
-    dtypes=_FLOATS,
     vjp=dict(x=lambda dy, x: dy * _except_at(x, 0.0, 0.5, lambda x: bessel_i0(x) - bessel_i1(x) / x)),
 )
 def bessel_i1(x: Array) -> Any:
@@ -107,26 +96,14 @@ def _of_positive(name: str, x: Array, below: float) -> Any:
     return _unless(x <= 0, below, _by_scipy(name, x), x)
 
 
-@elementwise(
-    "math.special.bessel_k0",
-    op="BesselK0",
-    dtypes=_FLOATS,
-    vjp=dict(x=lambda dy, x: -dy * bessel_k1(x)),
-    domain=(0.3, 4),
-    reason=_RARE,
-)
+@elementwise("math.special.bessel_k0", vjp=dict(x=lambda dy, x: -dy * bessel_k1(x)), domain=(0.3, 4), reason=_RARE)
 def bessel_k0(x: Array) -> Any:
     """The modified Bessel function K0, x > 0. f[*s] -> f[*s]. Source: tf.math.special.bessel_k0."""
     return _of_positive("k0", x, math.inf)
 
 
 @elementwise(
-    "math.special.bessel_k0e",
-    op="BesselK0e",
-    dtypes=_FLOATS,
-    vjp=dict(x=lambda dy, x, out: dy * (out - bessel_k1e(x))),
-    domain=(0.3, 4),
-    reason=_RARE,
+    "math.special.bessel_k0e", vjp=dict(x=lambda dy, x, out: dy * (out - bessel_k1e(x))), domain=(0.3, 4), reason=_RARE
 )
 def bessel_k0e(x: Array) -> Any:
     """e**x times the modified Bessel function K0, x > 0. f[*s] -> f[*s]. Source: tf.math.special.bessel_k0e."""
@@ -135,8 +112,6 @@ def bessel_k0e(x: Array) -> Any:
 
 @elementwise(
     "math.special.bessel_k1",
-    op="BesselK1",
-    dtypes=_FLOATS,
     vjp=dict(x=lambda dy, x, out: dy * (-bessel_k0(x) - out / x)),
     domain=(0.3, 4),
     reason=_RARE,
@@ -148,8 +123,6 @@ def bessel_k1(x: Array) -> Any:
 
 @elementwise(
     "math.special.bessel_k1e",
-    op="BesselK1e",
-    dtypes=_FLOATS,
     vjp=dict(x=lambda dy, x, out: dy * (out * (1 - reciprocal(x)) - bessel_k0e(x))),
     domain=(0.3, 4),
     reason=_RARE,
@@ -162,9 +135,7 @@ def bessel_k1e(x: Array) -> Any:
 # ---- of the first and second kind -----------------------------------------------------------------------------------
 
 
-@elementwise(
-    "math.special.bessel_j0", op="BesselJ0", dtypes=_FLOATS, vjp=dict(x=lambda dy, x: -dy * bessel_j1(x)), reason=_RARE
-)
+@elementwise("math.special.bessel_j0", vjp=dict(x=lambda dy, x: -dy * bessel_j1(x)), reason=_RARE)
 def bessel_j0(x: Array) -> Any:
     """The Bessel function J0; NaN at infinity. f[*s] -> f[*s]. Source: tf.math.special.bessel_j0."""
     return _unless(np.isinf(x), math.nan, _by_scipy("j0", x), x)
@@ -172,8 +143,6 @@ def bessel_j0(x: Array) -> Any:
 
 @elementwise(
     "math.special.bessel_j1",
-    op="BesselJ1",
-    dtypes=_FLOATS,
     vjp=dict(x=lambda dy, x: dy * _except_at(x, 0.0, 0.5, lambda x: bessel_j0(x) - bessel_j1(x) / x)),
     reason=_RARE,
 )
@@ -182,14 +151,7 @@ def bessel_j1(x: Array) -> Any:
     return _unless(np.isinf(x), math.nan, _by_scipy("j1", x), x)
 
 
-@elementwise(
-    "math.special.bessel_y0",
-    op="BesselY0",
-    dtypes=_FLOATS,
-    vjp=dict(x=lambda dy, x: -dy * bessel_y1(x)),
-    domain=(0.3, 4),
-    reason=_RARE,
-)
+@elementwise("math.special.bessel_y0", vjp=dict(x=lambda dy, x: -dy * bessel_y1(x)), domain=(0.3, 4), reason=_RARE)
 def bessel_y0(x: Array) -> Any:
     """The Bessel function Y0, x > 0; NaN at infinity. f[*s] -> f[*s]. Source: tf.math.special.bessel_y0."""
     return np.where(x == np.inf, np.asarray(np.nan, x.dtype), _of_positive("y0", x, -math.inf))
@@ -197,8 +159,6 @@ def bessel_y0(x: Array) -> Any:
 
 @elementwise(
     "math.special.bessel_y1",
-    op="BesselY1",
-    dtypes=_FLOATS,
     vjp=dict(x=lambda dy, x, out: dy * (bessel_y0(x) - out / x)),
     domain=(0.3, 4),
     reason=_RARE,
@@ -211,13 +171,7 @@ def bessel_y1(x: Array) -> Any:
 # ---- integrals ------------------------------------------------------------------------------------------------------
 
 
-@elementwise(
-    "math.special.dawsn",
-    op="Dawsn",
-    dtypes=_FLOATS,
-    vjp=dict(x=lambda dy, x, out: dy * (1 - 2 * x * out)),
-    reason=_RARE,
-)
+@elementwise("math.special.dawsn", vjp=dict(x=lambda dy, x, out: dy * (1 - 2 * x * out)), reason=_RARE)
 def dawsn(x: Array) -> Any:
     """Dawson's integral e**-x**2 times the integral of e**t**2 from 0. f[*s] -> f[*s].
 
@@ -226,38 +180,19 @@ def dawsn(x: Array) -> Any:
     return _by_scipy("dawsn", x).astype(x.dtype)
 
 
-@elementwise(
-    "math.special.expint",
-    op="Expint",
-    dtypes=_FLOATS,
-    vjp=dict(x=lambda dy, x: dy * exp(x) / x),
-    domain=(0.3, 4),
-    reason=_RARE,
-)
+@elementwise("math.special.expint", vjp=dict(x=lambda dy, x: dy * exp(x) / x), domain=(0.3, 4), reason=_RARE)
 def expint(x: Array) -> Any:
     """The exponential integral Ei, x > 0; NaN below. f[*s] -> f[*s]. Source: tf.math.special.expint."""
     return _unless((x < 0) | np.isinf(x), math.nan, _by_scipy("expi", x), x)
 
 
-@elementwise(
-    "math.special.fresnel_cos",
-    op="FresnelCos",
-    dtypes=_FLOATS,
-    vjp=dict(x=lambda dy, x: dy * cos((math.pi / 2) * (x * x))),
-    reason=_RARE,
-)
+@elementwise("math.special.fresnel_cos", vjp=dict(x=lambda dy, x: dy * cos((math.pi / 2) * (x * x))), reason=_RARE)
 def fresnel_cos(x: Array) -> Any:
     """Fresnel's integral of cos(pi t**2 / 2) from 0. f[*s] -> f[*s]. Source: tf.math.special.fresnel_cos."""
     return _by_scipy("fresnel", x)[1].astype(x.dtype)
 
 
-@elementwise(
-    "math.special.fresnel_sin",
-    op="FresnelSin",
-    dtypes=_FLOATS,
-    vjp=dict(x=lambda dy, x: dy * sin((math.pi / 2) * (x * x))),
-    reason=_RARE,
-)
+@elementwise("math.special.fresnel_sin", vjp=dict(x=lambda dy, x: dy * sin((math.pi / 2) * (x * x))), reason=_RARE)
 def fresnel_sin(x: Array) -> Any:
     """Fresnel's integral of sin(pi t**2 / 2) from 0. f[*s] -> f[*s]. Source: tf.math.special.fresnel_sin."""
     return _by_scipy("fresnel", x)[0].astype(x.dtype)
@@ -265,8 +200,6 @@ def fresnel_sin(x: Array) -> Any:
 
 @elementwise(
     "math.special.spence",
-    op="Spence",
-    dtypes=_FLOATS,
     vjp=dict(x=lambda dy, x: dy * _except_at(x, 1.0, -1.0, lambda x: log(x) / (1 - x))),
     domain=(0.2, 4),
     reason=_RARE,

@@ -14,10 +14,10 @@ import numpy as np
 
 from fastgraph._tape import OpListener, user_place
 from fastgraph.core.base.shapes import Aval
+from fastgraph.core.primitive import Primitive
 from fastgraph.core.registry import get
-from fastgraph.core.tensor import EagerTensor, bind, current_state
-from fastgraph.errors import InvalidArgumentError
-from fastgraph.ops.families import Array, invalid, movement, public
+from fastgraph.core.tensor import EagerTensor, Tensor, bind, current_state
+from fastgraph.ops.families import Array, Builder, Node, invalid, misuse, movement, public
 
 _KEY = "check_numerics"
 _LISTENER = "check_numerics_listener"
@@ -65,7 +65,7 @@ _PASSED_ON = frozenset(
 )
 
 
-def _lower(b: Any, node: Any) -> list[Any]:
+def _lower(b: Builder, node: Node) -> list[Any]:
     x = b.input(0)
 
     def element(index: Sequence[Any]) -> Any:
@@ -76,7 +76,7 @@ def _lower(b: Any, node: Any) -> list[Any]:
 
 
 def _found(array: Array) -> str:
-    """What there is of infinities and NaN, in words; "" if there is nothing."""
+    """Name the infinities and NaN there are, in words; "" if there is nothing."""
     kinds = [
         word
         for word, mask in (
@@ -90,16 +90,15 @@ def _found(array: Array) -> str:
 
 
 @movement(
-    op="CheckNumericsV2",
     infer=lambda tensor, *, message: Aval(tensor.dtype, tensor.shape),
     dtypes="bfloat16 float16 float32 float64",
     lower=_lower,
     vjp=dict(tensor=lambda dy, message: check_numerics_v2(dy, message=message)),
     samples=lambda: [((np.array([1.0, 2.0], t),), {"message": "m"}) for t in ("float32", "float64", "float16")],
     error_samples=lambda: [
-        ((np.array([1.0, np.nan]),), {"message": "m"}, InvalidArgumentError, "m : Tensor had NaN values"),
-        ((np.array([np.inf, np.nan]),), {"message": "m"}, InvalidArgumentError, r"m : Tensor had \+Inf and NaN values"),
-        ((np.array([-np.inf]),), {"message": "m"}, InvalidArgumentError, "m : Tensor had -Inf values"),
+        misuse("m : Tensor had NaN values", np.array([1.0, np.nan]), message="m"),
+        misuse(r"m : Tensor had \+Inf and NaN values", np.array([np.inf, np.nan]), message="m"),
+        misuse("m : Tensor had -Inf values", np.array([-np.inf]), message="m"),
     ],
 )
 def check_numerics_v2(tensor: Array, *, message: str) -> Any:
@@ -120,7 +119,7 @@ def _inputs_text(inputs: Sequence[Any]) -> str:
     return f"  Input tensors ({len(inputs)}):\n" + "".join(f"         {i}: {x!s}\n" for i, x in enumerate(inputs))
 
 
-def _eager(primitive: Any, inputs: list[Any], outputs: list[Any]) -> None:
+def _eager(primitive: Primitive, inputs: list[Any], outputs: list[Any]) -> None:
     """Look at what an op gave that ran just now."""
     if primitive.name in _PASSED_ON:
         return
@@ -140,7 +139,7 @@ def _eager(primitive: Any, inputs: list[Any], outputs: list[Any]) -> None:
         )
 
 
-def _traced(trace: Any, node: Any) -> Any:
+def _traced(trace: Any, node: Node) -> Any:
     """The results of a node that was just made, checked where they are floats."""
     results = trace.results(node)
     if node.op.name in _PASSED_ON or node.op.effect == "read":
@@ -150,7 +149,7 @@ def _traced(trace: Any, node: Any) -> Any:
     return tuple(made) if many else made[0]
 
 
-def _checked(trace: Any, node: Any, k: int, tensor: Any) -> Any:
+def _checked(trace: Any, node: Node, k: int, tensor: Tensor) -> Any:
     if not tensor.dtype.is_floating:
         return tensor
     inputs = [trace.tensor(value) for value in node.inputs]

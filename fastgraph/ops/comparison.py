@@ -9,66 +9,67 @@ from typing import Any
 
 import numpy as np
 
+from fastgraph.core.conversion import Data
 from fastgraph.core.tensor import bind
 from fastgraph.ops.arguments import named
 from fastgraph.ops.families import Array, elementwise, public
 
 
-@elementwise(op="Equal", expr="x == y", dtypes="any", out="bool")
+@elementwise(expr="x == y", dtypes="any", out="bool")
 def equal_p(x: Array, y: Array) -> Any:
     """Whether x == y. t[*s], t[*s] -> bool[*s], broadcasting."""
     return np.equal(x, y)
 
 
-@elementwise(op="NotEqual", expr="x != y", dtypes="any", out="bool")
+@elementwise(expr="x != y", dtypes="any", out="bool")
 def not_equal_p(x: Array, y: Array) -> Any:
     """Whether x != y; NaN differs from all. t[*s], t[*s] -> bool[*s], broadcasting."""
     return np.not_equal(x, y)
 
 
-@elementwise("less", "math.less", op="Less", expr="x < y", dtypes="ordered", out="bool")
+@elementwise("less", "math.less", expr="x < y", dtypes="ordered", out="bool")
 def less(x: Array, y: Array) -> Any:
     """Whether x < y. t[*s], t[*s] -> bool[*s], broadcasting. Source: tf.less."""
     return np.less(x, y)
 
 
-@elementwise("less_equal", "math.less_equal", op="LessEqual", expr="x <= y", dtypes="ordered", out="bool")
+@elementwise("less_equal", "math.less_equal", expr="x <= y", dtypes="ordered", out="bool")
 def less_equal(x: Array, y: Array) -> Any:
     """Whether x <= y. t[*s], t[*s] -> bool[*s], broadcasting. Source: tf.less_equal."""
     return np.less_equal(x, y)
 
 
-@elementwise("greater", "math.greater", op="Greater", expr="x > y", dtypes="ordered", out="bool")
+@elementwise("greater", "math.greater", expr="x > y", dtypes="ordered", out="bool")
 def greater(x: Array, y: Array) -> Any:
     """Whether x > y. t[*s], t[*s] -> bool[*s], broadcasting. Source: tf.greater."""
     return np.greater(x, y)
 
 
-@elementwise("greater_equal", "math.greater_equal", op="GreaterEqual", expr="x >= y", dtypes="ordered", out="bool")
+@elementwise("greater_equal", "math.greater_equal", expr="x >= y", dtypes="ordered", out="bool")
 def greater_equal(x: Array, y: Array) -> Any:
     """Whether x >= y. t[*s], t[*s] -> bool[*s], broadcasting. Source: tf.greater_equal."""
     return np.greater_equal(x, y)
 
 
-@elementwise("logical_and", "math.logical_and", op="LogicalAnd", expr="x & y", groups=("bool", "bool"), out="bool")
+@elementwise("logical_and", "math.logical_and", expr="x & y", groups=("bool", "bool"), out="bool")
 def logical_and(x: Array, y: Array) -> Any:
     """Whether both hold. bool[*s], bool[*s] -> bool[*s], broadcasting. Source: tf.logical_and."""
     return np.logical_and(x, y)
 
 
-@elementwise("logical_or", "math.logical_or", op="LogicalOr", expr="x | y", groups=("bool", "bool"), out="bool")
+@elementwise("logical_or", "math.logical_or", expr="x | y", groups=("bool", "bool"), out="bool")
 def logical_or(x: Array, y: Array) -> Any:
     """Whether at least one holds. bool[*s], bool[*s] -> bool[*s], broadcasting. Source: tf.logical_or."""
     return np.logical_or(x, y)
 
 
-@elementwise("logical_not", "math.logical_not", op="LogicalNot", expr="~x", groups=("bool",), out="bool")
+@elementwise("logical_not", "math.logical_not", expr="~x", groups=("bool",), out="bool")
 def logical_not(x: Array) -> Any:
     """Whether x does not hold. bool[*s] -> bool[*s]. Source: tf.logical_not."""
     return np.logical_not(x)
 
 
-@elementwise("math.is_nan", op="IsNan", expr="isnan(x)", dtypes="floating", out="bool")
+@elementwise("math.is_nan", expr="isnan(x)", out="bool")
 def is_nan(x: Array) -> Any:
     """Whether x is not a number. f[*s] -> bool[*s]. Source: tf.math.is_nan.
 
@@ -85,37 +86,37 @@ def is_nan(x: Array) -> Any:
     return np.isnan(x)
 
 
-@elementwise("math.is_inf", op="IsInf", expr="isinf(x)", dtypes="floating", out="bool")
+@elementwise("math.is_inf", expr="isinf(x)", out="bool")
 def is_inf(x: Array) -> Any:
     """Whether x is infinite. f[*s] -> bool[*s]. Source: tf.math.is_inf."""
     return np.isinf(x)
 
 
-@elementwise("math.is_finite", op="IsFinite", expr="isfinite(x)", dtypes="floating", out="bool")
+@elementwise("math.is_finite", expr="isfinite(x)", out="bool")
 def is_finite(x: Array) -> Any:
     """Whether x is neither infinite nor NaN. f[*s] -> bool[*s]. Source: tf.math.is_finite."""
     return np.isfinite(x)
 
 
-@elementwise("bitwise.bitwise_and", op="BitwiseAnd", expr="x & y", dtypes="integer")
+@elementwise("bitwise.bitwise_and", expr="x & y", dtypes="integer")
 def bitwise_and(x: Array, y: Array) -> Any:
     """Bits set in both. i[*s], i[*s] -> i[*s], broadcasting. Source: tf.bitwise.bitwise_and."""
     return np.bitwise_and(x, y)
 
 
-@elementwise("bitwise.bitwise_or", op="BitwiseOr", expr="x | y", dtypes="integer")
+@elementwise("bitwise.bitwise_or", expr="x | y", dtypes="integer")
 def bitwise_or(x: Array, y: Array) -> Any:
     """Bits set in either. i[*s], i[*s] -> i[*s], broadcasting. Source: tf.bitwise.bitwise_or."""
     return np.bitwise_or(x, y)
 
 
-@elementwise("bitwise.bitwise_xor", op="BitwiseXor", expr="x ^ y", dtypes="integer")
+@elementwise("bitwise.bitwise_xor", expr="x ^ y", dtypes="integer")
 def bitwise_xor(x: Array, y: Array) -> Any:
     """Bits set in one of the two. i[*s], i[*s] -> i[*s], broadcasting. Source: tf.bitwise.bitwise_xor."""
     return np.bitwise_xor(x, y)
 
 
-@elementwise("bitwise.invert", op="Invert", expr="~x", dtypes="integer")
+@elementwise("bitwise.invert", expr="~x", dtypes="integer")
 def invert(x: Array) -> Any:
     """Every bit flipped. i[*s] -> i[*s]. Source: tf.bitwise.invert."""
     return np.invert(x)
@@ -126,13 +127,13 @@ def _shift_limit(x: Any, y: Any) -> Any:
     return np.clip(y, 0, x.dtype.itemsize * 8 - 1)
 
 
-@elementwise("bitwise.left_shift", op="LeftShift", expr="x << y", dtypes="integer")
+@elementwise("bitwise.left_shift", expr="x << y", dtypes="integer")
 def left_shift(x: Array, y: Array) -> Any:
     """x moved left by y bits, from 0 to its width less one. i[*s], i[*s] -> i[*s], broadcasting."""
     return np.left_shift(x, _shift_limit(x, y))
 
 
-@elementwise("bitwise.right_shift", op="RightShift", expr="x >> y", dtypes="integer")
+@elementwise("bitwise.right_shift", expr="x >> y", dtypes="integer")
 def right_shift(x: Array, y: Array) -> Any:
     """x moved right by y bits, from 0 to its width less one, keeping its sign. i[*s], i[*s] -> i[*s], broadcasting."""
     return np.right_shift(x, _shift_limit(x, y))
@@ -145,7 +146,7 @@ _EQUAL = equal_p.primitive  # type: ignore[attr-defined]
 
 
 @public("equal", "math.equal")
-def equal(x: Any, y: Any, name: str | None = None) -> Any:
+def equal(x: Data, y: Data, name: str | None = None) -> Any:
     """Whether x == y. t[*s], t[*s] -> bool[*s], broadcasting. Source: tf.equal.
 
     Args:
@@ -167,12 +168,12 @@ def equal(x: Any, y: Any, name: str | None = None) -> Any:
 
 
 @public("not_equal", "math.not_equal")
-def not_equal(x: Any, y: Any, name: str | None = None) -> Any:
+def not_equal(x: Data, y: Data, name: str | None = None) -> Any:
     """Whether x != y; NaN differs from all. t[*s], t[*s] -> bool[*s], broadcasting. Source: tf.not_equal."""
     return named(name, not_equal_p, x, y)
 
 
 @public("math.logical_xor")
-def logical_xor(x: Any, y: Any, name: str | None = "LogicalXor") -> Any:
+def logical_xor(x: Data, y: Any, name: str | None = "LogicalXor") -> Any:
     """Whether exactly one holds. bool[*s], bool[*s] -> bool[*s], broadcasting. Source: tf.math.logical_xor."""
     return logical_and(logical_or(x, y), logical_not(logical_and(x, y)))

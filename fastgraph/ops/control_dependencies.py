@@ -1,4 +1,4 @@
-"""What is going on around an op: whether a function is traced, what waits for what, what is known now.
+"""The context of an op: whether a function is traced, what waits for what, what is known now.
 
 Rule: nothing here makes a node. Effects keep program order by themselves, so waiting costs nothing.
 """
@@ -12,7 +12,7 @@ import numpy as np
 
 from fastgraph.core.base import nesting
 from fastgraph.core.base.locks import Lock
-from fastgraph.core.conversion import convert_to_tensor
+from fastgraph.core.conversion import Data, convert_to_tensor
 from fastgraph.core.name_scopes import current_scope
 from fastgraph.core.tensor import Tensor, current_trace, executing_eagerly
 from fastgraph.ops.arguments import known_value
@@ -24,12 +24,12 @@ def inside_function() -> bool:
     return trace is not None and trace.kind != "graph"
 
 
-def is_symbolic_tensor(tensor: Any) -> bool:
+def is_symbolic_tensor(tensor: Tensor) -> bool:
     """Return whether `tensor` is one of a graph. Source: tf.is_symbolic_tensor."""
     return isinstance(tensor, Tensor) and not hasattr(type(tensor), "backing_device")
 
 
-def get_static_value(tensor: Any, partial: bool = False) -> Any:
+def get_static_value(tensor: Data, partial: bool = False) -> Any:
     """Return the elements of a tensor as an array if they are known now, else None. Source: tf.get_static_value.
 
     With `partial`, integers of which some are known give those, and None for the others.
@@ -77,7 +77,7 @@ class control_dependencies:
         [1, 2, 3]
     """
 
-    def __init__(self, control_inputs: Any) -> None:
+    def __init__(self, control_inputs: list[Any] | None) -> None:
         self._nodes: list[Any] = []
         self._before: Any = None
         self._none = control_inputs is None
@@ -109,13 +109,13 @@ def _operation(given: Any) -> bool:
 
 
 class CriticalSection:
-    """What runs in it runs alone: of all calls of `execute`, in any thread, one at a time. Source: tf.CriticalSection.
+    """A section that runs alone: of all calls of `execute`, in any thread, one at a time. Source: tf.CriticalSection.
 
     In a Function the body runs in program order, as all effects do.
     """
 
     def __init__(
-        self, name: str | None = None, shared_name: str | None = None, critical_section_def: Any = None,
+        self, name: str | None = None, shared_name: str | None = None, critical_section_def: int | None = None,
         import_scope: Any = None,
     ) -> None:  # fmt: skip
         if critical_section_def is not None:

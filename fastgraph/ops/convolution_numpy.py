@@ -24,7 +24,7 @@ from fastgraph.ops.window_arguments import Padding, extents_and_pads, inner, out
 SLAB = 1 << 18
 
 
-def forward(x: Array, filter: Array, strides: Any, padding: Padding, dilations: Any) -> Any:
+def forward(x: Array, filter: Array, strides: tuple[int, ...], padding: Padding, dilations: tuple[int, ...]) -> Any:
     """The convolution [batch, *out, f]."""
     out, pads = extents_and_pads(x.shape, filter.shape, strides, padding, dilations)
     found = blocks.forward(x, filter, out, strides, pads, dilations) if filter.size else None  # of no features
@@ -32,14 +32,14 @@ def forward(x: Array, filter: Array, strides: Any, padding: Padding, dilations: 
 
 
 def input_gradient(dims: tuple[int, ...], filter: Array, dy: Array, strides: Any, padding: Any, dilations: Any) -> Any:
-    """What the elements of an input of shape `dims` get of dy, which lies like the result."""
+    """The gradient to an input of shape `dims` from dy, which lies like the result."""
     _, pads = extents_and_pads(dims, filter.shape, strides, padding, dilations)
     found = blocks.input_gradient(dims, filter, dy, strides, pads, dilations) if filter.size else None
     return found if found is not None else input_gradient_by_numpy(dims, filter, dy, strides, padding, dilations)
 
 
 def filter_gradient(x: Array, dims: tuple[int, ...], dy: Array, strides: Any, padding: Any, dilations: Any) -> Any:
-    """What the elements of a filter of shape `dims` get of dy, which lies like the result."""
+    """The gradient to a filter of shape `dims` from dy, which lies like the result."""
     _, pads = extents_and_pads(x.shape, dims, strides, padding, dilations)
     found = blocks.filter_gradient(x, dims, dy, strides, pads, dilations) if 0 not in dims else None
     return found if found is not None else filter_gradient_by_numpy(x, dims, dy, strides, padding, dilations)
@@ -54,7 +54,7 @@ def forward_by_numpy(x: Array, filter: Array, strides: Any, padding: Padding, di
 
 
 def input_gradient_by_numpy(
-    dims: tuple[int, ...], filter: Array, dy: Array, strides: Any, padding: Any, dilations: Any
+    dims: tuple[int, ...], filter: Array, dy: Array, strides: tuple[int, ...], padding: Any, dilations: tuple[int, ...]
 ) -> Any:
     """`input_gradient` as products of NumPy's."""
     window, c = filter.shape[:-2], dims[-1]
@@ -81,7 +81,7 @@ def input_gradient_by_numpy(
 
 
 def filter_gradient_by_numpy(
-    x: Array, dims: tuple[int, ...], dy: Array, strides: Any, padding: Any, dilations: Any
+    x: Array, dims: tuple[int, ...], dy: Array, strides: tuple[int, ...], padding: Any, dilations: tuple[int, ...]
 ) -> Any:
     """`filter_gradient` as products of NumPy's."""
     window, out = dims[:-2], dy.shape[1:-1]
@@ -101,7 +101,7 @@ def filter_gradient_by_numpy(
     return result.astype(dy.dtype, copy=False)
 
 
-def _product(x: Array, w: Array, out: Sequence[int], strides: Any, dilations: Any) -> Any:
+def _product(x: Array, w: Array, out: Sequence[int], strides: tuple[int, ...], dilations: tuple[int, ...]) -> Any:
     """The convolution of an x that holds every element of every window."""
     window, f = w.shape[:-2], w.shape[-1]
     groups = x.shape[-1] // w.shape[-2]

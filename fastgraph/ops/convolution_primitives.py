@@ -13,12 +13,24 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.core.base.dtype import as_dtype
+from fastgraph.core.base.dtype import DType, as_dtype
 from fastgraph.core.base.shapes import Aval
-from fastgraph.errors import InvalidArgumentError
+from fastgraph.core.conversion import Data
 from fastgraph.ops.arguments import index_vector
 from fastgraph.ops.convolution_numpy import filter_gradient, forward, input_gradient
-from fastgraph.ops.families import Array, Dims, accumulator, contraction, invalid, is_one, shape_text
+from fastgraph.ops.families import (
+    Array,
+    Builder,
+    Dims,
+    Node,
+    Scalar,
+    accumulator,
+    contraction,
+    invalid,
+    is_one,
+    misuse,
+    shape_text,
+)
 from fastgraph.ops.movement import shape_of_value
 from fastgraph.ops.window_arguments import (
     Padding,
@@ -41,7 +53,7 @@ def _of_rank(aval: Aval, rank: int) -> Dims:
 
 
 def _infer(rank: int) -> Callable[..., Aval]:
-    def infer(x: Aval, filter: Aval, *, strides: Any, padding: Padding, dilations: Any) -> Aval:
+    def infer(x: Aval, filter: Aval, *, strides: tuple[int, ...], padding: Padding, dilations: tuple[int, ...]) -> Aval:
         if x.shape is not None and len(x.shape) != rank + 2:
             raise ValueError(f"Shape must be rank {rank + 2} but is rank {len(x.shape)}")
         own, window = _of_rank(x, rank + 2), _of_rank(filter, rank + 2)
@@ -221,13 +233,13 @@ class _Geometry:
         return at, conjunction(self.b, conditions)
 
 
-def _product(b: Any, inside: Any, x: Any, y: Any, dtype: Any) -> Any:
+def _product(b: Builder, inside: Scalar, x: Scalar, y: Scalar, dtype: DType) -> Any:
     wide = accumulator(dtype)
     value = x * y if wide is dtype else b.cast(x, wide) * b.cast(y, wide)
     return b.select(inside, value, b.const(0, wide))
 
 
-def _lower(b: Any, node: Any) -> list[Any]:
+def _lower(b: Builder, node: Node) -> list[Any]:
     x, w, dtype = b.input(0), b.input(1), node.inputs[0].aval.dtype
     g = _Geometry(b, x.shape, w.shape, b.output(0).shape, node.attrs)
 
@@ -245,7 +257,7 @@ def _lower(b: Any, node: Any) -> list[Any]:
     return [element]
 
 
-def _lower_input_grad(b: Any, node: Any) -> list[Any]:
+def _lower_input_grad(b: Builder, node: Node) -> list[Any]:
     w, dy, dtype = b.input(1), b.input(2), node.inputs[2].aval.dtype
     g = _Geometry(b, b.output(0).shape, w.shape, dy.shape, node.attrs)
 
@@ -266,7 +278,7 @@ def _lower_input_grad(b: Any, node: Any) -> list[Any]:
     return [element]
 
 
-def _lower_filter_grad(b: Any, node: Any) -> list[Any]:
+def _lower_filter_grad(b: Builder, node: Node) -> list[Any]:
     x, dy, dtype = b.input(0), b.input(2), node.inputs[0].aval.dtype
     g = _Geometry(b, x.shape, b.output(0).shape, dy.shape, node.attrs)
 
@@ -338,7 +350,7 @@ def _errors(rank: int) -> Callable[[], list[Any]]:
     x, w = np.ones((1, *(4,) * rank, 4)), np.ones((*(3,) * rank, 4, 2))
 
     def bad(x: Any, w: Any, text: str, **attrs: Any) -> Any:
-        return (x, w), {**plain, **attrs}, InvalidArgumentError, text
+        return misuse(text, x, w, **{**plain, **attrs})
 
     return lambda: [
         bad(x[0], w, rf"convolution input must be {rank + 2}-dimensional"),
@@ -355,7 +367,7 @@ def _errors(rank: int) -> Callable[[], list[Any]]:
 # ---- the primitives -------------------------------------------------------------------------------------------------
 
 
-def _vector(extents_: Any) -> Any:
+def _vector(extents_: Data) -> Any:
     """A residual shape as the input of an op."""
     return index_vector(extents_) if isinstance(extents_, tuple) else extents_
 
@@ -363,7 +375,7 @@ def _vector(extents_: Any) -> Any:
 def _vjps(primitives: Callable[[], tuple[Any, Any, Any]], kind: str) -> dict[str, Callable[..., Any]]:
     """The gradient rules of one of (result, to input, to filter), each in terms of the others."""
 
-    def attrs(strides: Any, padding: Any, dilations: Any) -> dict[str, Any]:
+    def attrs(strides: tuple[int, ...], padding: Any, dilations: tuple[int, ...]) -> dict[str, Any]:
         return {"strides": strides, "padding": padding, "dilations": dilations}
 
     if kind == "result":
@@ -410,7 +422,7 @@ def _conv3d() -> tuple[Any, Any, Any]:
     samples=_samples(2, "result", (*_DTYPES, "int32")),
     error_samples=_errors(2),
 )
-def conv2d_p(x: Array, filter: Array, *, strides: Any, padding: Padding, dilations: Any) -> Any:
+def conv2d_p(x: Array, filter: Array, *, strides: tuple[int, ...], padding: Padding, dilations: tuple[int, ...]) -> Any:
     """Correlation of x with a filter. t[n, h, w, c], t[kh, kw, c/groups, f] -> t[n, oh, ow, f]."""
     return _checked_forward(2, x, filter, strides, padding, dilations)
 
@@ -427,7 +439,7 @@ def conv2d_p(x: Array, filter: Array, *, strides: Any, padding: Padding, dilatio
     samples=_samples(2, "input", (*_DTYPES, "int32")),
 )
 def conv2d_input_grad_p(
-    sizes: Array, filter: Array, g: Array, *, strides: Any, padding: Padding, dilations: Any
+    sizes: Array, filter: Array, g: Array, *, strides: tuple[int, ...], padding: Padding, dilations: tuple[int, ...]
 ) -> Any:
     """conv2d's gradient to an x of these sizes. i[4], t[kh, kw, c/groups, f], t[n, oh, ow, f] -> t[*sizes]."""
     dims = tuple(sizes.tolist())
@@ -463,7 +475,7 @@ def conv2d_filter_grad_p(x: Array, sizes: Array, g: Array, *, strides: Any, padd
     samples=_samples(3, "result", _DTYPES),
     error_samples=_errors(3),
 )
-def conv3d_p(x: Array, filter: Array, *, strides: Any, padding: Padding, dilations: Any) -> Any:
+def conv3d_p(x: Array, filter: Array, *, strides: tuple[int, ...], padding: Padding, dilations: tuple[int, ...]) -> Any:
     """Correlation of x with a filter. t[n, d, h, w, c], t[kd, kh, kw, c/groups, f] -> t[n, od, oh, ow, f]."""
     return _checked_forward(3, x, filter, strides, padding, dilations)
 
@@ -480,7 +492,7 @@ def conv3d_p(x: Array, filter: Array, *, strides: Any, padding: Padding, dilatio
     samples=_samples(3, "input", _DTYPES),
 )
 def conv3d_input_grad_p(
-    sizes: Array, filter: Array, g: Array, *, strides: Any, padding: Padding, dilations: Any
+    sizes: Array, filter: Array, g: Array, *, strides: tuple[int, ...], padding: Padding, dilations: tuple[int, ...]
 ) -> Any:
     """conv3d's gradient to an x of these sizes. i[5], t[kd, kh, kw, c/groups, f], t[n, od, oh, ow, f] -> t[*sizes]."""
     dims = tuple(sizes.tolist())
@@ -525,7 +537,7 @@ def _with_bias(rank: int, x: Array, filter: Array, bias: Array, relu: bool, step
     return np.maximum(total, np.zeros((), total.dtype)) if relu else total
 
 
-def _lower_bias(b: Any, node: Any) -> list[Any]:
+def _lower_bias(b: Builder, node: Node) -> list[Any]:
     (plain,) = _lower(b, node)
     zero = b.const(0, node.outputs[0].aval.dtype)
 

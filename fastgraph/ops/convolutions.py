@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.core.base.shapes import TensorShape
+from fastgraph.core.base.shapes import ShapeLike, TensorShape
+from fastgraph.core.conversion import Data
 from fastgraph.core.op_errors import misfit
-from fastgraph.core.tensor import current_trace
+from fastgraph.core.tensor import Tensor, current_trace
 from fastgraph.ops.arguments import as_tensor, extents, index_vector, named
 from fastgraph.ops.convolution_primitives import conv2d_input_grad_p, conv2d_p, conv3d_input_grad_p, conv3d_p
 from fastgraph.ops.families import invalid, public, shape_text
@@ -34,12 +35,12 @@ from fastgraph.ops.window_arguments import (
 
 def _apply(
     rank: int,
-    x: Any,
-    filters: Any,
-    strides: Any,
-    padding: Any,
-    data_format: Any,
-    dilations: Any,
+    x: Data,
+    filters: Data,
+    strides: Data | None,
+    padding: Data,
+    data_format: str | None,
+    dilations: Data | None,
     name: str | None,
     step_name: str = "strides",
 ) -> Any:
@@ -79,7 +80,7 @@ def _primitive_apply(rank: int, name: str | None, x: Any, filters: Any, stride: 
     return named(name, primitive, x, filters, strides=stride, padding=pads, dilations=dilation)
 
 
-def _leading(x: Any, rank: int) -> list[Any] | None:
+def _leading(x: Tensor, rank: int) -> list[Any] | None:
     """The batch axes of a tensor that has several of them, else None."""
     own = x.shape.rank
     return None if own is None or own <= rank + 2 else sizes_of(x)[: own - rank - 1]
@@ -87,12 +88,12 @@ def _leading(x: Any, rank: int) -> list[Any] | None:
 
 @public("nn.conv2d")
 def conv2d(
-    input: Any,
-    filters: Any,
-    strides: Any,
-    padding: Any,
+    input: Data,
+    filters: Data,
+    strides: Data | None,
+    padding: Data,
     data_format: Any = "NHWC",
-    dilations: Any = None,
+    dilations: Data | None = None,
     name: str | None = None,
 ) -> Any:
     """Correlation over two spatial axes. t[*b, h, w, c], t[kh, kw, c/groups, f] -> t[*b, oh, ow, f].
@@ -105,12 +106,12 @@ def conv2d(
 
 @public("nn.conv1d")
 def conv1d(
-    input: Any,
-    filters: Any,
-    stride: Any,
+    input: Data,
+    filters: Data,
+    stride: Data,
     padding: Any,
     data_format: Any = "NWC",
-    dilations: Any = None,
+    dilations: Data | None = None,
     name: str | None = None,
 ) -> Any:
     """Correlation over one spatial axis. t[*b, w, c], t[k, c/groups, f] -> t[*b, ow, f].
@@ -144,12 +145,12 @@ def conv3d(
 
 @public("nn.convolution")
 def convolution(
-    input: Any,
-    filters: Any,
-    strides: Any = None,
+    input: Data,
+    filters: Data,
+    strides: Data | None = None,
     padding: Any = "VALID",
-    data_format: Any = None,
-    dilations: Any = None,
+    data_format: str | None = None,
+    dilations: Data | None = None,
     name: str | None = None,
 ) -> Any:
     """Correlation over one, two or three spatial axes, as many as the filter has. Source: tf.nn.convolution.
@@ -218,13 +219,13 @@ def depthwise_conv2d(
 
 @public("nn.separable_conv2d")
 def separable_conv2d(
-    input: Any,
-    depthwise_filter: Any,
-    pointwise_filter: Any,
-    strides: Any,
-    padding: Any,
-    data_format: Any = None,
-    dilations: Any = None,
+    input: Data,
+    depthwise_filter: Data,
+    pointwise_filter: Data,
+    strides: Data,
+    padding: Data,
+    data_format: Data | None = None,
+    dilations: Data | None = None,
     name: str | None = None,
 ) -> Any:
     """depthwise_conv2d, then conv2d of window 1x1. t[n, h, w, c], t[kh, kw, c, m], t[1, 1, c*m, f] -> t[n, oh, ow, f].
@@ -246,12 +247,12 @@ def separable_conv2d(
 
 def _transposed(
     rank: int,
-    x: Any,
-    filters: Any,
+    x: Data,
+    filters: Data,
     output_shape: Any,
-    strides: Any,
-    padding: Any,
-    data_format: Any,
+    strides: Data,
+    padding: Data,
+    data_format: str | None,
     dilations: Any,
     name: str | None,
 ) -> Any:
@@ -296,13 +297,13 @@ def _transposed(
 
 @public("nn.conv2d_transpose")
 def conv2d_transpose(
-    input: Any,
-    filters: Any,
-    output_shape: Any,
-    strides: Any,
+    input: Data,
+    filters: Data,
+    output_shape: Data | ShapeLike,
+    strides: Data,
     padding: Any = "SAME",
     data_format: Any = "NHWC",
-    dilations: Any = None,
+    dilations: ShapeLike = None,
     name: str | None = None,
 ) -> Any:
     """conv2d's gradient to its input, as an op. t[n, h, w, f], t[kh, kw, c, f] -> t[*output_shape].
@@ -315,10 +316,10 @@ def conv2d_transpose(
 
 @public("nn.conv1d_transpose")
 def conv1d_transpose(
-    input: Any,
-    filters: Any,
+    input: Data,
+    filters: Data,
     output_shape: Any,
-    strides: Any,
+    strides: Data,
     padding: Any = "SAME",
     data_format: Any = "NWC",
     dilations: Any = None,
@@ -334,10 +335,10 @@ def conv1d_transpose(
 
 @public("nn.conv3d_transpose")
 def conv3d_transpose(
-    input: Any,
-    filters: Any,
-    output_shape: Any,
-    strides: Any,
+    input: Data,
+    filters: Data,
+    output_shape: Data | ShapeLike,
+    strides: Data,
     padding: Any = "SAME",
     data_format: Any = "NDHWC",
     dilations: Any = None,

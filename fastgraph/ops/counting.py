@@ -11,15 +11,29 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.core.base.dtype import int32
+from fastgraph.core.base.dtype import DTypeLike, int32
 from fastgraph.core.base.shapes import Aval
+from fastgraph.core.conversion import Data
 from fastgraph.core.tensor import Tensor, convert, current_trace
-from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, of_dtypes, static_int
 from fastgraph.ops.comparison import greater, greater_equal, less
 from fastgraph.ops.creation import range_
 from fastgraph.ops.elementwise import cast, clip_by_value, floor, identity, maximum, minimum, ones_like, select
-from fastgraph.ops.families import Array, Dims, custom, elementwise, invalid, lower_elementwise, public, shape_text
+from fastgraph.ops.families import (
+    Array,
+    Builder,
+    Dims,
+    Node,
+    Scalar,
+    custom,
+    elementwise,
+    invalid,
+    lower_elementwise,
+    misuse,
+    public,
+    shape_text,
+    validated,
+)
 from fastgraph.ops.joining import stack
 from fastgraph.ops.movement import expand_dims_p, reshape, shape
 from fastgraph.ops.reduction import reduce_max
@@ -35,7 +49,7 @@ from fastgraph.ops.segments import unsorted_segment_sum
     dtypes="index",
     lower=lower_elementwise("arr", ("arr",), (), "arr >= 0"),
     samples=lambda: [((np.array([3, 0, 2], t),), {}) for t in ("int32", "int64")],
-    error_samples=lambda: [((np.array([1, -1]),), {}, InvalidArgumentError, "Input arr must be non-negative!")],
+    error_samples=lambda: [misuse("Input arr must be non-negative!", np.array([1, -1]))],
 )
 def countable(arr: Array) -> Any:
     """arr as it is, if nothing in it is negative. i[*s] -> i[*s]."""
@@ -102,7 +116,7 @@ def bincount(
     return reshape(counts, stack([n_rows, size]), name=name)
 
 
-def _lower_numbers(b: Any, node: Any) -> list[Any]:
+def _lower_numbers(b: Builder, node: Node) -> list[Any]:
     values = b.input(0)
 
     def element(index: Sequence[Any]) -> Any:
@@ -117,9 +131,7 @@ def _lower_numbers(b: Any, node: Any) -> list[Any]:
     dtypes="float32 float64",
     lower=_lower_numbers,
     samples=lambda: [((np.array([3.0, -np.inf, 2.0], t),), {}) for t in ("float32", "float64")],
-    error_samples=lambda: [
-        ((np.array([1.0, np.nan]),), {}, InvalidArgumentError, "Histogram values must not contain NaN")
-    ],
+    error_samples=lambda: [misuse("Histogram values must not contain NaN", np.array([1.0, np.nan]))],
 )
 def numbers(values: Array) -> Array:
     """The values as they are, if none is NaN. f[*s] -> f[*s]."""
@@ -128,7 +140,7 @@ def numbers(values: Array) -> Array:
     return values
 
 
-def _lower_interval(b: Any, node: Any) -> list[Any]:
+def _lower_interval(b: Builder, node: Node) -> list[Any]:
     given = b.input(0)
 
     def element(index: Sequence[Any]) -> Any:
@@ -144,13 +156,8 @@ def _lower_interval(b: Any, node: Any) -> list[Any]:
     lower=_lower_interval,
     samples=lambda: [((np.array([-1, 2], t),), {}) for t in ("float32", "float64", "int32", "int64")],
     error_samples=lambda: [
-        (
-            (np.array([1.0, 1.0]),),
-            {},
-            InvalidArgumentError,
-            r"value_range\[0\] < value_range\[1\], but got '\[1.0, 1.0\]'",
-        ),
-        ((np.array([np.nan, 1.0]),), {}, InvalidArgumentError, r"value_range\[0\] < value_range\[1\]"),
+        misuse(r"value_range\[0\] < value_range\[1\], but got '\[1.0, 1.0\]'", np.array([1.0, 1.0])),
+        misuse(r"value_range\[0\] < value_range\[1\]", np.array([np.nan, 1.0])),
     ],
 )
 def interval(value_range: Array) -> Array:
@@ -162,7 +169,7 @@ def interval(value_range: Array) -> Array:
 
 @public("histogram_fixed_width")
 def histogram_fixed_width(
-    values: Any, value_range: Any, nbins: Any = 100, dtype: Any = int32, name: str | None = None
+    values: Data, value_range: Data, nbins: Data = 100, dtype: DTypeLike = int32, name: str | None = None
 ) -> Any:
     """How many values fall into each of nbins equal parts of value_range; those outside count at its ends.
 
@@ -223,15 +230,14 @@ def _check_permutation(dims: Dims) -> Dims:
 
 @custom(
     "math.invert_permutation",
-    op="InvertPermutation",
     infer=lambda x: Aval(x.dtype, _check_permutation(x.shape)),
     dtypes="index",
     step="permutation",
     samples=lambda: [((np.array(p, t),), {}) for t in ("int32", "int64") for p in ([2, 0, 1], [0], [], [3, 2, 1, 0])],
     error_samples=lambda: [
-        ((np.array([2, 0, 0]),), {}, InvalidArgumentError, "0 is duplicated in the input."),
-        ((np.array([3, 0, 1]),), {}, InvalidArgumentError, "3 is not between 0 and 3"),
-        ((np.array([[0]]),), {}, InvalidArgumentError, "invert_permutation expects a 1D vector."),
+        misuse("0 is duplicated in the input.", np.array([2, 0, 0])),
+        misuse("3 is not between 0 and 3", np.array([3, 0, 1])),
+        misuse("invert_permutation expects a 1D vector.", np.array([[0]])),
     ],
 )
 def invert_permutation(x: Array) -> Any:
@@ -259,16 +265,16 @@ def _unravelled(indices: Dims, dims: Dims) -> Dims:
     return (dims[0], *indices)
 
 
-def _lower_unravel(b: Any, node: Any) -> list[Any]:
+def _lower_unravel(b: Builder, node: Node) -> list[Any]:
     indices, dims = b.input(0), b.input(1)
     n: Any = (node.inputs[1].aval.shape or (None,))[0]
 
     most = np.iinfo(node.inputs[1].aval.dtype.as_numpy_dtype).max
 
-    def size(d: Any) -> Any:
+    def size(d: Scalar) -> Any:
         return b.cast(dims.at((d,)), "int64")
 
-    def fit(total: Any, doubles: Any, least: Any) -> Any:
+    def fit(total: Scalar, doubles: Scalar, least: Scalar) -> Any:
         """Whether all sizes are positive and their product, which may have wrapped, is no more than their dtype has."""
         wrapped = b.cast(total, "float64") - doubles
         return (least > 0) & (total <= most) & (wrapped > -(2.0**62)) & (wrapped < 2.0**62)
@@ -304,7 +310,6 @@ def _lower_unravel(b: Any, node: Any) -> list[Any]:
 
 @custom(
     "unravel_index",
-    op="UnravelIndex",
     infer=lambda indices, dims: Aval(indices.dtype, _unravelled(indices.shape, dims.shape)),
     groups=("Tidx", "Tidx"),
     dtypes={"Tidx": "index"},
@@ -313,17 +318,16 @@ def _lower_unravel(b: Any, node: Any) -> list[Any]:
         ((np.array(i, t), np.array([3, 4], t)), {}) for t in ("int32", "int64") for i in ([5, 7], 5, [0, 11, 3])
     ],
     error_samples=lambda: [
-        ((np.array([12]), np.array([3, 4])), {}, InvalidArgumentError, "index is out of bound as with dims"),
-        (
-            (np.array([1]), np.array([3, 0])),
-            {},
-            InvalidArgumentError,
+        misuse("index is out of bound as with dims", np.array([12]), np.array([3, 4])),
+        misuse(
             "Input dims cannot contain a dim of zero, but dims contains zero at index 1",
+            np.array([1]),
+            np.array([3, 0]),
         ),
-        ((np.array([1]), np.array([-3, -4])), {}, InvalidArgumentError, "negative. Got dim = -3 at index 0"),
-        ((np.array([1]), np.array([3, 2**63 - 1])), {}, InvalidArgumentError, r"integer overflow: \(3 9223372"),
-        ((np.array([1]), np.array([2**32, 2**32])), {}, InvalidArgumentError, r"integer overflow: \(4294967296 4"),
-        ((np.array([1], "i"), np.array([65536, 65536], "i")), {}, InvalidArgumentError, r"overflow: \(65536 65536"),
+        misuse("negative. Got dim = -3 at index 0", np.array([1]), np.array([-3, -4])),
+        misuse(r"integer overflow: \(3 9223372", np.array([1]), np.array([3, 2**63 - 1])),
+        misuse(r"integer overflow: \(4294967296 4", np.array([1]), np.array([2**32, 2**32])),
+        misuse(r"overflow: \(65536 65536", np.array([1], "i"), np.array([65536, 65536], "i")),
     ],
 )
 def unravel_index(indices: Array, dims: Array) -> Any:
@@ -332,10 +336,7 @@ def unravel_index(indices: Array, dims: Array) -> Any:
     Raises: InvalidArgumentError for a position outside, sizes below 1, and more elements than the dtype counts.
     Source: tf.unravel_index.
     """
-    try:
-        _unravelled(indices.shape, dims.shape)
-    except ValueError as error:
-        raise invalid(str(error)) from None
+    validated(_unravelled, indices.shape, dims.shape)
     if (dims == 0).any():
         at = int(np.argmax(dims == 0))
         raise invalid(f"Input dims cannot contain a dim of zero, but dims contains zero at index {at}")

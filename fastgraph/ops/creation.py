@@ -11,16 +11,29 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.core.base.dtype import DType, as_dtype, float32, int32, string
-from fastgraph.core.base.shapes import Aval
-from fastgraph.core.conversion import filled, whole_numbers
+from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, float32, int32, string
+from fastgraph.core.base.shapes import Aval, ShapeLike
+from fastgraph.core.conversion import Data, filled, whole_numbers
 from fastgraph.core.op_errors import DEVICE, MAX_RANK, out_of_memory, rank_too_large
 from fastgraph.core.registry import get
 from fastgraph.core.tensor import Tensor, bind, convert, current_trace, from_array, zeros_or_ones
 from fastgraph.errors import InvalidArgumentError, ResourceExhaustedError
 from fastgraph.ops.arguments import as_tensor, extents, index_vector, named, no_layout, static_int, whole
 from fastgraph.ops.elementwise import cast, identity, maximum, select
-from fastgraph.ops.families import Array, body_of, canonical_axis, custom, invalid, movement, public, shape_text
+from fastgraph.ops.families import (
+    Array,
+    Builder,
+    Node,
+    body_of,
+    canonical_axis,
+    custom,
+    invalid,
+    misuse,
+    movement,
+    public,
+    shape_text,
+    validated,
+)
 from fastgraph.ops.late_calls import late
 from fastgraph.ops.movement import broadcast_to, reshape, shape, shape_of_value, transpose_p
 from fastgraph.ops.precise_sums import is_half
@@ -41,11 +54,8 @@ def check_dims(dims: Sequence[int | None]) -> None:
         raise ValueError(f"Shape [{','.join(map(str, dims))}] would have more than 2**63 - 1 elements")
 
 
-def _filled_shape(dims: Any) -> tuple[int, ...]:
-    try:
-        check_dims(dims)
-    except ValueError as error:
-        raise invalid(str(error)) from None
+def _filled_shape(dims: tuple[int, ...]) -> tuple[int, ...]:
+    validated(check_dims, dims)
     return tuple(dims)
 
 
@@ -59,13 +69,12 @@ def _infer_fill(value: Aval, *, shape: tuple[int, ...]) -> Aval:
     return Aval(value.dtype, shape)
 
 
-def _lower_fill(b: Any, node: Any) -> list[Any]:
+def _lower_fill(b: Builder, node: Node) -> list[Any]:
     value = b.input(0)
     return [lambda index: value.at(() if value.rank == 0 else (b.const(0, "int64"),) * value.rank)]
 
 
 @movement(
-    op="Fill",
     infer=_infer_fill,
     lower=_lower_fill,
     vjp=dict(value=lambda dy, value_shape: reshape(reduce_sum(dy), value_shape)),
@@ -75,14 +84,13 @@ def _lower_fill(b: Any, node: Any) -> list[Any]:
         for s in ((), (3,), (2, 0), (2, 3))
     ],
     error_samples=lambda: [
-        ((np.array(1.0),), {"shape": (2, -1)}, InvalidArgumentError, "Dimension -1 must be >= 0"),
-        (
-            (np.array(1.0),),
-            {"shape": (2**40, 2**40)},
-            InvalidArgumentError,
+        misuse("Dimension -1 must be >= 0", np.array(1.0), shape=(2, -1)),
+        misuse(
             r"Shape \[1099511627776,1099511627776\] would have more than 2\*\*63 - 1 elements",
+            np.array(1.0),
+            shape=(2**40, 2**40),
         ),
-        ((np.array([1.0, 2.0]),), {"shape": (2,)}, InvalidArgumentError, r"value must be a scalar, got shape \[2\]"),
+        misuse(r"value must be a scalar, got shape \[2\]", np.array([1.0, 2.0]), shape=(2,)),
     ],
 )
 def fill_p(value: Array, *, shape: tuple[int, ...]) -> Any:
@@ -114,7 +122,7 @@ def fill_dynamic(value: Array, shape: Array) -> Any:
 
 
 @public("fill")
-def fill(dims: Any, value: Any, name: str | None = None) -> Any:
+def fill(dims: Data | ShapeLike, value: Data, name: str | None = None) -> Any:
     """A tensor of shape `dims` with the scalar `value` everywhere. t[] -> t[*dims].
 
     Args:
@@ -138,7 +146,7 @@ def fill(dims: Any, value: Any, name: str | None = None) -> Any:
     return named(name, fill_dynamic, value, size.tensor)
 
 
-def _constant(shape: Any, number: Any, dtype: Any, name: str | None) -> Any:
+def _constant(shape: Any, number: int, dtype: DTypeLike, name: str | None) -> Any:
     target = dtype if type(dtype) is DType else as_dtype(dtype)
     if current_trace() is not None:
         shape = whole_numbers(shape)
@@ -239,7 +247,7 @@ def ones(shape: Any, dtype: Any = float32, name: str | None = None, layout: Any 
 _MOST_STEPS = 2**46  # bytes, of the smallest dtype: no machine has as many
 
 
-def _range_size(start: Any, limit: Any, delta: Any) -> int:
+def _range_size(start: Array, limit: Array, delta: Array) -> int:
     if delta == 0:
         raise ValueError(f"Requires delta != 0: {_number(delta)}")
     if delta > 0 and start > limit:
@@ -265,7 +273,7 @@ def _infer_range(start: Aval, limit: Aval, delta: Aval) -> Aval:
     return Aval(start.dtype, (_range_size(start.value, limit.value, delta.value),))
 
 
-def _lower_range(b: Any, node: Any) -> list[Any]:
+def _lower_range(b: Builder, node: Node) -> list[Any]:
     dtype = node.outputs[0].aval.dtype
     wide = "float32" if dtype.name in ("float16", "bfloat16") else dtype.name
 
@@ -277,7 +285,6 @@ def _lower_range(b: Any, node: Any) -> list[Any]:
 
 
 @custom(
-    op="Range",
     infer=_infer_range,
     groups=("Tidx", "Tidx", "Tidx"),
     dtypes={"Tidx": "bfloat16 float16 float32 float64 int8 int16 int32 int64 uint16 uint32 uint64"},
@@ -309,10 +316,7 @@ def _lower_range(b: Any, node: Any) -> list[Any]:
 )
 def range_p(start: Array, limit: Array, delta: Array) -> Any:
     """start, start + delta, ... up to but without limit. t[], t[], t[] -> t[n]."""
-    try:
-        n = _range_size(start, limit, delta)
-    except ValueError as error:
-        raise invalid(str(error)) from None
+    n = validated(_range_size, start, limit, delta)
     wide = np.float32 if is_half(start.dtype) else start.dtype
     if n > _MOST_STEPS:  # from 2**63 - 1 on, NumPy's arange is empty
         raise ResourceExhaustedError(None, None, out_of_memory((n,), as_dtype(start.dtype)))
@@ -365,7 +369,7 @@ def range_(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, nam
     return named(name if name != "range" else None, range_p, *found)
 
 
-def bounds(start: Any, limit: Any, delta: Any, target: DType | None = None) -> list[Tensor]:
+def bounds(start: Any, limit: Data, delta: Any, target: DType | None = None) -> list[Tensor]:
     """The three of a range as scalars of one dtype: `target`, or the widest of theirs."""
     given = [_scalar(x, target) for x in (start, limit, delta)]
     if target is None:
@@ -444,7 +448,7 @@ def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: Any
 # ---- eye ------------------------------------------------------------------------------------------------------------
 
 
-def _lower_eye(b: Any, node: Any) -> list[Any]:
+def _lower_eye(b: Builder, node: Node) -> list[Any]:
     dtype = node.outputs[0].aval.dtype
     one, zero = (True, False) if dtype.is_bool else (1, 0)
     return [lambda index: b.select(index[-2].eq(index[-1]), b.const(one, dtype.name), b.const(zero, dtype.name))]
@@ -456,7 +460,6 @@ def _infer_eye(*, rows: int, columns: int, dtype: DType) -> Aval:
 
 
 @custom(
-    op="Eye",
     infer=_infer_eye,
     lower=_lower_eye,
     samples=lambda: [
@@ -465,7 +468,7 @@ def _infer_eye(*, rows: int, columns: int, dtype: DType) -> Aval:
         for r, c in ((2, 3), (3, 3), (0, 2))
     ],
     error_samples=lambda: [
-        ((), {"rows": -1, "columns": 2, "dtype": float32}, InvalidArgumentError, "Dimension -1 must be >= 0"),
+        misuse("Dimension -1 must be >= 0", rows=-1, columns=2, dtype=float32),
     ],
 )
 def eye_p(*, rows: int, columns: int, dtype: DType) -> Any:

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from fastgraph.core.base.dtype import as_dtype
-from fastgraph.core.base.shapes import Aval
+from fastgraph.core.base.shapes import Aval, ShapeLike
+from fastgraph.core.conversion import Data
 from fastgraph.core.registry import public_function
-from fastgraph.core.tensor import current_trace
-from fastgraph.errors import InvalidArgumentError
+from fastgraph.core.tensor import Tensor, current_trace
 from fastgraph.ops.arguments import as_tensor, named, of_dtypes, static_int
 from fastgraph.ops.elementwise import cast, identity
-from fastgraph.ops.families import Array, custom, invalid, public, shape_text
+from fastgraph.ops.families import Array, custom, invalid, misuse, public, shape_text
 from fastgraph.ops.movement import expand_dims_p, transpose_p
 
 #: The logarithm of beginning or ending where one cannot.
@@ -33,7 +33,7 @@ def _infer(logits: Aval, labels: Aval, label_length: Aval, logit_length: Aval, *
     return Aval(logits.dtype, (None,) if dims is None else dims), Aval(logits.dtype, logits.shape)
 
 
-def _grad(dys: Any, outs: Any) -> Any:
+def _grad(dys: list[Any], outs: list[Any]) -> Any:
     if dys[1] is not None:
         raise LookupError("ctc_loss has no second gradient")
     return None if dys[0] is None else outs[1] * expand_dims_p(dys[0], axes=(0, 2))
@@ -76,20 +76,10 @@ def _samples() -> list[Any]:
 def _errors() -> list[Any]:
     logits, one = np.ones([4, 2, 3]), np.ones(2, np.int32)
     return [
-        (
-            (logits, np.ones([3, 2], np.int32), one, one),
-            {"blank": 0},
-            InvalidArgumentError,
-            r"labels must have shape \[2,.*\], got \[3,2\]",
-        ),
-        (
-            (logits, np.full([2, 1], 7, np.int32), one, one),
-            {"blank": 0},
-            InvalidArgumentError,
-            r"label 7 is not in \[0, 3\)",
-        ),
-        ((logits, np.ones([2, 1], np.int32), one, one + 4), {"blank": 0}, InvalidArgumentError, "logit_length 5"),
-        ((logits, np.ones([2, 1], np.int32), one + 1, one), {"blank": 0}, InvalidArgumentError, "label_length 2"),
+        misuse(r"labels must have shape \[2,.*\], got \[3,2\]", logits, np.ones([3, 2], np.int32), one, one, blank=0),
+        misuse(r"label 7 is not in \[0, 3\)", logits, np.full([2, 1], 7, np.int32), one, one, blank=0),
+        misuse("logit_length 5", logits, np.ones([2, 1], np.int32), one, one + 4, blank=0),
+        misuse("label_length 2", logits, np.ones([2, 1], np.int32), one + 1, one, blank=0),
     ]
 
 
@@ -167,13 +157,13 @@ def ctc_p(logits: Array, labels: Array, label_length: Array, logit_length: Array
 
 @public("nn.ctc_loss")
 def ctc_loss(
-    labels: Any,
-    logits: Any,
-    label_length: Any,
-    logit_length: Any,
+    labels: Data,
+    logits: Data,
+    label_length: Data | ShapeLike,
+    logit_length: Data | None,
     logits_time_major: bool = True,
-    unique: Any = None,
-    blank_index: Any = None,
+    unique: Data | None = None,
+    blank_index: Data | None = None,
     name: str | None = None,
 ) -> Any:
     """Minus the logarithm of the probability of each row of labels, over all alignments with blanks between.
@@ -205,7 +195,7 @@ def ctc_loss(
     return named(name, ctc_p, x, numbers, *lengths, blank=blank)[0]
 
 
-def _check_unique(unique: Any, labels: Any) -> None:
+def _check_unique(unique: Any, labels: Tensor) -> None:
     """Raise TypeError, ValueError or InvalidArgumentError for what `ctc_unique_labels` cannot give of the labels."""
     try:
         ids, places = unique
@@ -220,7 +210,7 @@ def _check_unique(unique: Any, labels: Any) -> None:
 
 
 @public("nn.ctc_unique_labels")
-def ctc_unique_labels(labels: Any, name: str | None = None) -> list[Any]:
+def ctc_unique_labels(labels: Data, name: str | None = None) -> list[Any]:
     """The different labels of each row in the order in which they come, 0 after them; and which each label is.
 
     t[n, l] -> i64[n, l], i32[n, l]. Raises: InvalidArgumentError, in a graph ValueError, for another rank.

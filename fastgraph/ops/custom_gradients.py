@@ -8,12 +8,13 @@ from __future__ import annotations
 import functools
 import inspect
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, TypeVar, overload
 
 from fastgraph._tape import VariableWatcher, record_operation, stop_recording, watch_accessed
 from fastgraph.core import registry as primitives
 from fastgraph.core.base import nesting
+from fastgraph.core.conversion import Data
 from fastgraph.core.tape.gradient_tape import GradientTape, is_trainable, is_variable
 from fastgraph.core.tensor import Tensor, convert, current_trace
 from fastgraph.ops.elementwise import apart
@@ -120,22 +121,23 @@ def _apply_custom(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
 
 def _read(given: Any) -> Any:
     """Return the tensor of a Variable, or of an object that stands for one; anything else as it is."""
-    return convert(given) if hasattr(given, "__fg_tensor__") and not isinstance(given, Tensor) else given
+    stands = hasattr(given, "__fg_tensor__") and not isinstance(given, Tensor) and not is_composite(given)
+    return convert(given) if stands else given
 
 
-def is_composite(value: Any) -> bool:
+def is_composite(value: Data | None) -> bool:
     """Whether no one tensor can stand for `value`: a RaggedTensor or SparseTensor."""
     return hasattr(type(value), "__fg_bind__")
 
 
-def _parts(value: Any) -> list[Any]:
+def _parts(value: Data | None) -> list[Any]:
     """The tensors of a composite that have gradients; anything else is its own."""
     if not is_composite(value):
         return [value]
     return [part for part in nesting.flatten(value, expand_composites=True) if is_trainable(part.dtype)]
 
 
-def _with_parts(value: Any, parts: list[Any]) -> Any:
+def _with_parts(value: Data, parts: list[Any]) -> Any:
     """The composite with other tensors for those that have gradients; of anything else the one part."""
     if not is_composite(value):
         return parts[0]
@@ -145,7 +147,7 @@ def _with_parts(value: Any, parts: list[Any]) -> Any:
     return nesting.pack_sequence_as(value, flat, expand_composites=True)
 
 
-def _of(gradient: Any, given: Any) -> list[Any]:
+def _of(gradient: Data | None, given: Data) -> list[Any]:
     """The gradients of the parts of `given`, from what grad_fn gave for it: a composite like it, or a tensor."""
     if is_composite(given) and gradient is None:
         return [None for _ in _parts(given)]
@@ -215,7 +217,7 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
                 watch_accessed(variable)
             return result, backward
 
-        def backward(*dys: Any, variables: Any = ()) -> Any:
+        def backward(*dys: Any, variables: Sequence[Any] = ()) -> Any:
             again = [value if is_variable(value) else _apart(value) for value in given]
             sources = [value for value in again if is_trainable(value.dtype)]
             with GradientTape(watch_accessed_variables=False) as tape:
@@ -237,7 +239,7 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
     return recomputed
 
 
-def _apart(value: Any) -> Any:
+def _apart(value: Tensor) -> Any:
     """The tensor as one of its own, which in a graph no pass takes for the other: or nothing would be run again."""
     if current_trace() is None or not (value.dtype.is_numeric or value.dtype.is_bool):
         return primitives.public_function("identity")(value)

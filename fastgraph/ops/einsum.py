@@ -13,7 +13,7 @@ from itertools import combinations
 from typing import Any
 
 from fastgraph.core.op_errors import misfit
-from fastgraph.core.tensor import current_trace
+from fastgraph.core.tensor import Tensor, current_trace
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor
 from fastgraph.ops.elementwise import identity, multiply
@@ -36,7 +36,7 @@ Labels = tuple[str, ...]
 class _Term:
     """An operand on its way: a tensor and the label of each of its axes."""
 
-    def __init__(self, tensor: Any, labels: Labels) -> None:
+    def __init__(self, tensor: Tensor, labels: Labels) -> None:
         self.tensor = tensor
         self.labels = labels
 

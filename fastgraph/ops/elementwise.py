@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.core.base.dtype import STORED, DType, as_dtype
+from fastgraph.core.base.dtype import STORED, DType, DTypeLike, as_dtype
 from fastgraph.core.base.shapes import broadcast_shapes
+from fastgraph.core.conversion import Data
 from fastgraph.core.name_scopes import name_scope
 from fastgraph.core.op_errors import message_name
 from fastgraph.core.tape.indexed_slices import IndexedSlices
@@ -18,11 +19,11 @@ from fastgraph.core.tensor import Tensor, bind, current_trace, quick_cast, quick
 from fastgraph.errors import InvalidArgumentError, UnimplementedError
 from fastgraph.ops.arguments import as_tensor, named, no_layout
 from fastgraph.ops.comparison import greater_equal, less_equal, not_equal_p
-from fastgraph.ops.families import Array, elementwise, public, shape_text
+from fastgraph.ops.families import Array, Builder, Node, elementwise, public, shape_text
 from fastgraph.ops.precise_sums import is_half
 
 
-def widened(x: Any) -> Any:
+def widened(x: Array) -> Any:
     """`x`, as float32 if it is a 16-bit float: bodies of several steps round once, at the end."""
     return x.astype(np.float32) if is_half(x.dtype) else x
 
@@ -99,7 +100,7 @@ def realdiv(x: Array, y: Array) -> Any:
     return np.divide(x, y)
 
 
-def _check_divisor(y: Any) -> None:
+def _check_divisor(y: Array) -> None:
     if y.dtype.kind in "iu" and not np.all(y):
         raise InvalidArgumentError(None, None, "Integer division by zero")
 
@@ -153,14 +154,13 @@ def negative(x: Array) -> Any:
     return np.negative(x)
 
 
-@elementwise(op="Abs", expr="abs(x)", dtypes="signed", vjp=dict(x=lambda dy, x: dy * sign(x)))
+@elementwise(expr="abs(x)", dtypes="signed", vjp=dict(x=lambda dy, x: dy * sign(x)))
 def abs_p(x: Array) -> Any:
     """Absolute value of real numbers; of the least integer it is that integer again. t[*s] -> t[*s]."""
     return np.abs(x)
 
 
 @elementwise(
-    op="ComplexAbs",
     expr="abs(x)",
     dtypes="complex64 complex128",
     out="real",
@@ -174,7 +174,6 @@ def complex_abs(x: Array) -> Any:
 @elementwise(
     "sign",
     "math.sign",
-    op="Sign",
     expr="sign(x)",
     dtypes="signed_complex",
     vjp=dict(x=lambda dy, x: _turned(dy, x) if x.dtype.is_complex else zeros_like_p(x)),
@@ -195,7 +194,7 @@ def sign(x: Array) -> Any:
     return np.sign(x)
 
 
-def _turned(dy: Any, x: Any) -> Any:
+def _turned(dy: Tensor, x: Tensor) -> Any:
     """dy's part across the direction of x, over |x|: what changes x / |x|. c[*s], c[*s] -> c[*s]."""
     way, size = sign(x), complex_abs(x)
     along = real_p(conj_p(way) * dy)
@@ -208,7 +207,6 @@ def _turned(dy: Any, x: Any) -> Any:
 @elementwise(
     "square",
     "math.square",
-    op="Square",
     expr="x * x",
     dtypes="signed uint8 uint16 uint32 uint64 complex64 complex128",
     vjp=dict(x=lambda dy, x: dy * (conj(x) * 2)),
@@ -231,7 +229,6 @@ def square(x: Array) -> Any:
 
 @elementwise(
     "math.squared_difference",
-    op="SquaredDifference",
     expr="(x - y) * conj(x - y)",
     dtypes="bfloat16 float16 float32 float64 int32 int64 complex64 complex128",
     vjp=dict(x=lambda dy, x, y: dy * (x - y) * 2, y=lambda dy, x, y: dy * (y - x) * 2),
@@ -267,7 +264,6 @@ def multiply_no_nan_p(x: Array, y: Array) -> Any:
 
 @elementwise(
     "math.reciprocal",
-    op="Reciprocal",
     expr="1 / x",
     dtypes="fractional",
     vjp=dict(x=lambda dy, out: multiply_no_nan_p(-conj(out * out), dy)),  # 0 where dy is, as in TensorFlow
@@ -292,7 +288,6 @@ def reciprocal(x: Array) -> Any:
 @elementwise(
     "maximum",
     "math.maximum",
-    op="Maximum",
     expr="max(x, y)",
     dtypes="real",
     vjp=dict(
@@ -320,7 +315,6 @@ def maximum(x: Array, y: Array) -> Any:
 @elementwise(
     "minimum",
     "math.minimum",
-    op="Minimum",
     expr="min(x, y)",
     dtypes="real",
     vjp=dict(
@@ -370,7 +364,7 @@ def select(condition: Array, x: Array, y: Array) -> Any:
 # ---- rounding -------------------------------------------------------------------------------------------------------
 
 
-@elementwise("floor", "math.floor", op="Floor", expr="floor(x)", dtypes="floating")
+@elementwise("floor", "math.floor", expr="floor(x)")
 def floor(x: Array) -> Any:
     """The greatest whole number not above x. f[*s] -> f[*s]. Source: tf.floor.
 
@@ -387,19 +381,19 @@ def floor(x: Array) -> Any:
     return np.floor(x)
 
 
-@elementwise("math.ceil", op="Ceil", expr="ceil(x)", dtypes="floating")
+@elementwise("math.ceil", expr="ceil(x)")
 def ceil(x: Array) -> Any:
     """The least whole number not below x. f[*s] -> f[*s]. Source: tf.math.ceil."""
     return np.ceil(x)
 
 
-@elementwise("round", "math.round", op="Round", expr="round(x)", dtypes="real")
+@elementwise("round", "math.round", expr="round(x)", dtypes="real")
 def round(x: Array) -> Any:
     """The nearest whole number, halves to even. t[*s] -> t[*s]. Source: tf.round."""
     return x if x.dtype.kind in "iu" else np.rint(x)
 
 
-@elementwise("math.rint", op="Rint", expr="round(x)", dtypes="floating")
+@elementwise("math.rint", expr="round(x)")
 def rint(x: Array) -> Any:
     """The nearest whole number, halves to even. f[*s] -> f[*s]. Source: tf.math.rint."""
     return np.rint(x)
@@ -408,7 +402,7 @@ def rint(x: Array) -> Any:
 # ---- constants of a tensor's shape ----------------------------------------------------------------------------------
 
 
-@elementwise(op="ZerosLike", expr="0", dtypes="any")
+@elementwise(expr="0", dtypes="any")
 def zeros_like_p(x: Array) -> Any:
     """Zeros of x's shape and dtype; "" for strings. t[*s] -> t[*s]."""
     if x.dtype == object:
@@ -416,11 +410,7 @@ def zeros_like_p(x: Array) -> Any:
     return np.zeros(x.shape, x.dtype)
 
 
-@elementwise(
-    op="OnesLike",
-    expr="1",
-    dtypes="real complex64 complex128 bool",
-)
+@elementwise(expr="1", dtypes="real complex64 complex128 bool")
 def ones_like_p(x: Array) -> Any:
     """Ones of x's shape and dtype. t[*s] -> t[*s]."""
     return np.ones(x.shape, x.dtype)
@@ -429,7 +419,7 @@ def ones_like_p(x: Array) -> Any:
 # ---- identity, casts, complex numbers -------------------------------------------------------------------------------
 
 
-@elementwise("identity", op="Identity", expr="input", dtypes="any", vjp=dict(input=lambda dy: dy))
+@elementwise("identity", expr="input", dtypes="any", vjp=dict(input=lambda dy: dy))
 def identity(input: Array) -> Any:
     """The input itself. t[*s] -> t[*s]. Source: tf.identity.
 
@@ -445,7 +435,7 @@ def identity(input: Array) -> Any:
     return input
 
 
-@elementwise("stop_gradient", op="StopGradient", expr="input", dtypes="any")
+@elementwise("stop_gradient", expr="input", dtypes="any")
 def stop_gradient(input: Array) -> Any:
     """The input, through which no gradient flows. t[*s] -> t[*s]. Source: tf.stop_gradient.
 
@@ -474,7 +464,7 @@ def apart(input: Array, *, number: int) -> Any:
     return input
 
 
-def _lower_cast(b: Any, node: Any) -> list[Any]:
+def _lower_cast(b: Builder, node: Node) -> list[Any]:
     return [lambda index: b.cast(b.input(0).at(index), node.attrs["dtype"])]
 
 
@@ -485,11 +475,11 @@ def _cast_samples() -> list[Any]:
     return [((numbers.astype(as_dtype(a).numpy_dtype),), {"dtype": as_dtype(b)}) for a, b in pairs]
 
 
-def _cast_back(dy: Any, x_dtype: DType) -> Any:
+def _cast_back(dy: Tensor, x_dtype: DType) -> Any:
     return cast(dy, x_dtype) if x_dtype.is_floating or x_dtype.is_complex else None
 
 
-@elementwise(op="Cast", groups=("-",), out="dtype", lower=_lower_cast, vjp=dict(x=_cast_back), samples=_cast_samples)
+@elementwise(groups=("-",), out="dtype", lower=_lower_cast, vjp=dict(x=_cast_back), samples=_cast_samples)
 def cast_p(x: Array, *, dtype: DType) -> Any:
     """x with elements of `dtype`: floats are cut off to integers, anything but 0 is True. t[*s] -> dtype[*s]."""
     target = dtype.numpy_dtype
@@ -528,19 +518,13 @@ def cast_stored_p(x: Array, *, dtype: DType) -> Any:
     return wide != 0 if target.kind == "b" else wide.astype(target)
 
 
-@elementwise(
-    op="Conj",
-    expr="conj(input)",
-    dtypes="complex64 complex128",
-    vjp=dict(input=lambda dy: conj(dy)),
-)
+@elementwise(expr="conj(input)", dtypes="complex64 complex128", vjp=dict(input=lambda dy: conj(dy)))
 def conj_p(input: Array) -> Any:
     """Complex conjugate. c[*s] -> c[*s]."""
     return np.conj(input)
 
 
 @elementwise(
-    op="Real",
     expr="real(input)",
     dtypes="complex64 complex128",
     out="real",
@@ -552,7 +536,6 @@ def real_p(input: Array) -> Any:
 
 
 @elementwise(
-    op="Imag",
     expr="imag(input)",
     dtypes="complex64 complex128",
     out="real",
@@ -563,12 +546,11 @@ def imag_p(input: Array) -> Any:
     return np.imag(input)
 
 
-def _lower_complex(b: Any, node: Any) -> list[Any]:
+def _lower_complex(b: Builder, node: Node) -> list[Any]:
     return [lambda index: b.op("complex", *[b.input(i).broadcast_at(index) for i in range(2)])]
 
 
 @elementwise(
-    op="Complex",
     dtypes="float32 float64",
     out="dtype",
     lower=_lower_complex,
@@ -593,7 +575,7 @@ _ABS = abs_p.primitive  # type: ignore[attr-defined]
 
 
 @public("cast", "dtypes.cast")
-def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
+def cast(x: Data, dtype: DTypeLike, name: str | None = None) -> Any:
     """x with elements of `dtype`: floats are cut off to integers, anything but 0 is True. t[*s] -> dtype[*s].
 
     Args:
@@ -656,7 +638,7 @@ def conj(x: Any, name: str | None = None) -> Any:
 
 
 @public("math.conj")
-def conj_(x: Any, name: str | None = None) -> Any:
+def conj_(x: Data, name: str | None = None) -> Any:
     """Complex conjugate; real numbers as they are. t[*s] -> t[*s]. Raises: TypeError for others.
 
     Source: tf.math.conj.
@@ -677,14 +659,14 @@ def real(input: Any, name: str | None = None) -> Any:
 
 
 @public("math.imag")
-def imag(input: Any, name: str | None = None) -> Any:
+def imag(input: Data, name: str | None = None) -> Any:
     """Imaginary part; 0 of real numbers. c64[*s] -> f32[*s]. Source: tf.math.imag."""
     input = as_tensor(input)
     return named(name, imag_p, input) if input.dtype.is_complex else zeros_like_p(input)
 
 
 @public("complex", "dtypes.complex")
-def complex_of(real: Any, imag: Any, name: str | None = None) -> Any:
+def complex_of(real: Data, imag: Data, name: str | None = None) -> Any:
     """real + i * imag. f32[*s], f32[*s] -> c64[*s]; f64 -> c128.
 
     Raises: TypeError for parts that are not both float32 or both float64. Source: tf.complex.
@@ -705,7 +687,7 @@ _TRUE_DIVISION = {"uint8": "float32", "int8": "float32", "uint16": "float32", "i
 
 
 @public("truediv", "math.truediv")
-def truediv(x: Any, y: Any, name: str | None = None) -> Any:
+def truediv(x: Data | None, y: Data, name: str | None = None) -> Any:
     """Quotient as Python's `/`: integers of up to 16 bits divide as float32, wider ones as float64.
 
     t[*s], t[*s] -> f[*s], broadcasting. Raises: TypeError if the dtypes differ or are no numbers. Source: tf.truediv.
@@ -736,7 +718,7 @@ def fractions(x: Any, y: Any) -> tuple[Any, Any]:
     return x, y
 
 
-def _converted_like(value: Any, other: Any) -> Any:
+def _converted_like(value: Tensor | int | None, other: Tensor) -> Any:
     """`value` as a tensor, of `other`'s dtype if it has none of its own and can be that."""
     if isinstance(value, Tensor):
         return value
@@ -747,13 +729,13 @@ def _converted_like(value: Any, other: Any) -> Any:
 
 
 @public("divide", "math.divide")
-def divide(x: Any, y: Any, name: str | None = None) -> Any:
+def divide(x: Data | None, y: Data, name: str | None = None) -> Any:
     """Quotient as Python's `/`. t[*s], t[*s] -> f[*s], broadcasting. Source: tf.divide."""
     return truediv(x, y, name)
 
 
 @public("zeros_like")
-def zeros_like(input: Any, dtype: Any = None, name: str | None = None, layout: Any = None) -> Any:
+def zeros_like(input: Data, dtype: Any = None, name: str | None = None, layout: Data | None = None) -> Any:
     """Zeros of the shape of input. t[*s] -> t[*s] or dtype[*s].
 
     Args:
@@ -780,7 +762,7 @@ def zeros_like(input: Any, dtype: Any = None, name: str | None = None, layout: A
 
 
 @public("ones_like")
-def ones_like(input: Any, dtype: Any = None, name: str | None = None, layout: Any = None) -> Any:
+def ones_like(input: Data, dtype: DTypeLike | None = None, name: str | None = None, layout: Data | None = None) -> Any:
     """Ones of the shape of input. t[*s] -> t[*s] or dtype[*s].
 
     Args:
@@ -802,12 +784,12 @@ def ones_like(input: Any, dtype: Any = None, name: str | None = None, layout: An
     return _cast_constant(named(name, ones_like_p, input), dtype)
 
 
-def _cast_constant(x: Any, dtype: Any) -> Any:
+def _cast_constant(x: Tensor, dtype: Any) -> Any:
     return x if dtype is None else cast(x, dtype)
 
 
 @public("clip_by_value")
-def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Any:
+def clip_by_value(t: Data, clip_value_min: Data, clip_value_max: Data, name: str | None = None) -> Any:
     """t limited to [clip_value_min, clip_value_max]; NaN stays. t[*s] -> t[*s].
 
     Args:
@@ -838,7 +820,7 @@ def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | 
         return _as_large(t, maximum(_as_large(t, minimum(t, clip_value_max)), clip_value_min, name=scope))
 
 
-def _as_large(t: Any, result: Any) -> Any:
+def _as_large(t: Tensor, result: Tensor) -> Any:
     """`result`, which must have the shape of t. Raises: ValueError if it has not."""
     t.shape.assert_is_compatible_with(result.shape)
     return result

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from fastgraph.core.tensor import Tensor
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.comparison import greater, not_equal
 from fastgraph.ops.elementwise import conj, multiply_no_nan_p, ones_like_p, select, widened, zeros_like_p
@@ -20,7 +21,6 @@ from fastgraph.ops.families import Array, elementwise
 @elementwise(
     "sqrt",
     "math.sqrt",
-    op="Sqrt",
     expr="sqrt(x)",
     dtypes="fractional",
     vjp=dict(x=lambda dy, out: multiply_no_nan_p(0.5 / conj(out), dy)),  # 0 where dy is, as in TensorFlow
@@ -44,7 +44,6 @@ def sqrt(x: Array) -> Any:
 
 @elementwise(
     "math.rsqrt",
-    op="Rsqrt",
     expr="rsqrt(x)",
     dtypes="fractional",
     # One by one: the cube of a small or a large root alone is 0 or infinite where the gradient is neither.
@@ -61,7 +60,7 @@ def rsqrt(x: Array) -> Any:
     return (np.ones((), wide.dtype) / np.sqrt(wide)).astype(x.dtype)
 
 
-def _pow_y(dy: Any, x: Any, y: Any, out: Any) -> Any:
+def _pow_y(dy: Tensor, x: Tensor, y: Tensor, out: Tensor) -> Any:
     """d(x ** y)/dy; where x <= 0 (complex: x == 0) the logarithm counts as 0, as in TensorFlow."""
     usable = not_equal(x, 0) if x.dtype.is_complex else greater(x, 0)
     safe = select(usable, x, ones_like_p(x))
@@ -71,7 +70,6 @@ def _pow_y(dy: Any, x: Any, y: Any, out: Any) -> Any:
 @elementwise(
     "pow",
     "math.pow",
-    op="Pow",
     expr="x ** y",
     check="y >= 0",
     dtypes="bfloat16 float32 float16 float64 int8 int16 int32 int64 complex64 complex128",
@@ -95,9 +93,7 @@ def pow(x: Array, y: Array) -> Any:
 # ---- exponentials and trigonometry ----------------------------------------------------------------------------------
 
 
-@elementwise(
-    "exp", "math.exp", op="Exp", expr="exp(x)", dtypes="fractional", vjp=dict(x=lambda dy, out: dy * conj(out))
-)
+@elementwise("exp", "math.exp", expr="exp(x)", dtypes="fractional", vjp=dict(x=lambda dy, out: dy * conj(out)))
 def exp(x: Array) -> Any:
     """e to the power of x. f[*s] -> f[*s]. Source: tf.exp.
 
@@ -114,9 +110,7 @@ def exp(x: Array) -> Any:
     return np.exp(x)
 
 
-@elementwise(
-    "math.log", op="Log", expr="log(x)", dtypes="fractional", vjp=dict(x=lambda dy, x: dy / conj(x)), domain=(0.2, 4)
-)
+@elementwise("math.log", expr="log(x)", dtypes="fractional", vjp=dict(x=lambda dy, x: dy / conj(x)), domain=(0.2, 4))
 def log(x: Array) -> Any:
     """Natural logarithm; -inf of 0, NaN of negative numbers. f[*s] -> f[*s]. Source: tf.math.log.
 
@@ -134,12 +128,7 @@ def log(x: Array) -> Any:
 
 
 @elementwise(
-    "math.log1p",
-    op="Log1p",
-    expr="log1p(x)",
-    dtypes="fractional",
-    vjp=dict(x=lambda dy, x: dy / conj(x + 1)),
-    domain=(-0.7, 3),
+    "math.log1p", expr="log1p(x)", dtypes="fractional", vjp=dict(x=lambda dy, x: dy / conj(x + 1)), domain=(-0.7, 3)
 )
 def log1p(x: Array) -> Any:
     """log(1 + x), precise near 0. f[*s] -> f[*s]. Source: tf.math.log1p.
@@ -159,9 +148,7 @@ def log1p(x: Array) -> Any:
     return np.log1p(x)
 
 
-@elementwise(
-    "math.expm1", op="Expm1", expr="expm1(x)", dtypes="fractional", vjp=dict(x=lambda dy, x: dy * conj(exp(x)))
-)
+@elementwise("math.expm1", expr="expm1(x)", dtypes="fractional", vjp=dict(x=lambda dy, x: dy * conj(exp(x))))
 def expm1(x: Array) -> Any:
     """exp(x) - 1, precise near 0. f[*s] -> f[*s]. Source: tf.math.expm1."""
     return np.expm1(x)
@@ -171,7 +158,6 @@ def expm1(x: Array) -> Any:
     "tanh",
     "math.tanh",
     "nn.tanh",
-    op="Tanh",
     expr="tanh(x)",
     dtypes="fractional",
     vjp=dict(x=lambda dy, out: dy * conj(1 - out * out)),
@@ -185,7 +171,6 @@ def tanh(x: Array) -> Any:
     "sigmoid",
     "math.sigmoid",
     "nn.sigmoid",
-    op="Sigmoid",
     expr="sigmoid(x)",
     dtypes="fractional",
     vjp=dict(x=lambda dy, out: dy * conj(out * (1 - out))),
@@ -211,9 +196,7 @@ def sigmoid(x: Array) -> Any:
     return (np.where(wide >= 0, one, small) / (one + small)).astype(x.dtype)
 
 
-@elementwise(
-    "sin", "math.sin", op="Sin", expr="sin(x)", dtypes="fractional", vjp=dict(x=lambda dy, x: dy * conj(cos(x)))
-)
+@elementwise("sin", "math.sin", expr="sin(x)", dtypes="fractional", vjp=dict(x=lambda dy, x: dy * conj(cos(x))))
 def sin(x: Array) -> Any:
     """Sine of x, in radians. f[*s] -> f[*s]. Source: tf.sin.
 
@@ -230,9 +213,7 @@ def sin(x: Array) -> Any:
     return np.sin(x)
 
 
-@elementwise(
-    "cos", "math.cos", op="Cos", expr="cos(x)", dtypes="fractional", vjp=dict(x=lambda dy, x: -dy * conj(sin(x)))
-)
+@elementwise("cos", "math.cos", expr="cos(x)", dtypes="fractional", vjp=dict(x=lambda dy, x: -dy * conj(sin(x))))
 def cos(x: Array) -> Any:
     """Cosine of x, in radians. f[*s] -> f[*s]. Source: tf.cos."""
     return np.cos(x)
@@ -241,7 +222,6 @@ def cos(x: Array) -> Any:
 @elementwise(
     "tan",
     "math.tan",
-    op="Tan",
     expr="tan(x)",
     dtypes="fractional",
     vjp=dict(x=lambda dy, out: dy * conj(out * out + 1)),
@@ -252,17 +232,13 @@ def tan(x: Array) -> Any:
     return np.tan(x)
 
 
-@elementwise(
-    "sinh", "math.sinh", op="Sinh", expr="sinh(x)", dtypes="fractional", vjp=dict(x=lambda dy, x: dy * conj(cosh(x)))
-)
+@elementwise("sinh", "math.sinh", expr="sinh(x)", dtypes="fractional", vjp=dict(x=lambda dy, x: dy * conj(cosh(x))))
 def sinh(x: Array) -> Any:
     """Hyperbolic sine. f[*s] -> f[*s]. Source: tf.sinh."""
     return np.sinh(x)
 
 
-@elementwise(
-    "cosh", "math.cosh", op="Cosh", expr="cosh(x)", dtypes="fractional", vjp=dict(x=lambda dy, x: dy * conj(sinh(x)))
-)
+@elementwise("cosh", "math.cosh", expr="cosh(x)", dtypes="fractional", vjp=dict(x=lambda dy, x: dy * conj(sinh(x))))
 def cosh(x: Array) -> Any:
     """Hyperbolic cosine. f[*s] -> f[*s]. Source: tf.cosh."""
     return np.cosh(x)
@@ -271,7 +247,6 @@ def cosh(x: Array) -> Any:
 @elementwise(
     "asin",
     "math.asin",
-    op="Asin",
     expr="asin(x)",
     dtypes="fractional",
     vjp=dict(x=lambda dy, x: dy * conj(rsqrt(1 - x * x))),
@@ -285,7 +260,6 @@ def asin(x: Array) -> Any:
 @elementwise(
     "acos",
     "math.acos",
-    op="Acos",
     expr="acos(x)",
     dtypes="fractional",
     vjp=dict(x=lambda dy, x: -dy * conj(rsqrt(1 - x * x))),
@@ -296,26 +270,14 @@ def acos(x: Array) -> Any:
     return np.arccos(x)
 
 
-@elementwise(
-    "atan",
-    "math.atan",
-    op="Atan",
-    expr="atan(x)",
-    dtypes="fractional",
-    vjp=dict(x=lambda dy, x: dy / conj(x * x + 1)),
-)
+@elementwise("atan", "math.atan", expr="atan(x)", dtypes="fractional", vjp=dict(x=lambda dy, x: dy / conj(x * x + 1)))
 def atan(x: Array) -> Any:
     """Angle whose tangent is x. f[*s] -> f[*s]. Source: tf.atan."""
     return np.arctan(x)
 
 
 @elementwise(
-    "asinh",
-    "math.asinh",
-    op="Asinh",
-    expr="asinh(x)",
-    dtypes="fractional",
-    vjp=dict(x=lambda dy, out: dy / conj(cosh(out))),
+    "asinh", "math.asinh", expr="asinh(x)", dtypes="fractional", vjp=dict(x=lambda dy, out: dy / conj(cosh(out)))
 )
 def asinh(x: Array) -> Any:
     """Number whose hyperbolic sine is x. f[*s] -> f[*s]. Source: tf.asinh."""
@@ -325,7 +287,6 @@ def asinh(x: Array) -> Any:
 @elementwise(
     "acosh",
     "math.acosh",
-    op="Acosh",
     expr="acosh(x)",
     dtypes="fractional",
     vjp=dict(x=lambda dy, out: dy / conj(sinh(out))),
@@ -339,7 +300,6 @@ def acosh(x: Array) -> Any:
 @elementwise(
     "atanh",
     "math.atanh",
-    op="Atanh",
     expr="atanh(x)",
     dtypes="fractional",
     vjp=dict(x=lambda dy, x: dy / conj(1 - x * x)),
@@ -353,9 +313,7 @@ def atanh(x: Array) -> Any:
 @elementwise(
     "math.atan2",
     "atan2",
-    op="Atan2",
     expr="atan2(y, x)",
-    dtypes="floating",
     vjp=dict(y=lambda dy, y, x: dy * x / (x * x + y * y), x=lambda dy, y, x: -dy * y / (x * x + y * y)),
     domain=(0.3, 2),
 )
@@ -364,13 +322,7 @@ def atan2(y: Array, x: Array) -> Any:
     return np.arctan2(y, x)
 
 
-@elementwise(
-    "math.erf",
-    op="Erf",
-    expr="erf(x)",
-    dtypes="floating",
-    vjp=dict(x=lambda dy, x: dy * exp(-(x * x)) * 1.1283791670955126),
-)
+@elementwise("math.erf", expr="erf(x)", vjp=dict(x=lambda dy, x: dy * exp(-(x * x)) * 1.1283791670955126))
 def erf(x: Array) -> Any:
     """Gauss's error function. f[*s] -> f[*s]. Source: tf.math.erf."""
     from scipy import special  # 30 ms, and only for this op in eager mode
@@ -378,13 +330,7 @@ def erf(x: Array) -> Any:
     return special.erf(widened(x)).astype(x.dtype)
 
 
-@elementwise(
-    "math.erfc",
-    op="Erfc",
-    expr="erfc(x)",
-    dtypes="floating",
-    vjp=dict(x=lambda dy, x: dy * exp(-(x * x)) * -1.1283791670955126),
-)
+@elementwise("math.erfc", expr="erfc(x)", vjp=dict(x=lambda dy, x: dy * exp(-(x * x)) * -1.1283791670955126))
 def erfc(x: Array) -> Any:
     """1 - erf(x), precise for large x. f[*s] -> f[*s]. Source: tf.math.erfc."""
     from scipy import special

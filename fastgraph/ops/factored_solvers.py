@@ -1,4 +1,4 @@
-"""What follows from factors: solutions from Cholesky's and LU, least squares, pseudoinverses, ranks, log-determinants.
+"""Ops on factors: solutions from Cholesky's and LU, least squares, pseudoinverses, ranks, log-determinants.
 
 Rule: written in other ops; only the pseudoinverse is one of its own, whose gradient is simpler than that of the SVD.
 """
@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from fastgraph.core.base.shapes import Aval
+from fastgraph.core.conversion import Data
+from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import as_tensor, named
 from fastgraph.ops.comparison import greater
 from fastgraph.ops.counting import invert_permutation
@@ -17,7 +19,7 @@ from fastgraph.ops.creation import eye, range_
 from fastgraph.ops.elementwise import cast, ones_like, real, widened, zeros_like
 from fastgraph.ops.exponentials import log, sqrt
 from fastgraph.ops.factorizations import cholesky, inverse_permutation, rows_at
-from fastgraph.ops.families import Array, custom, public
+from fastgraph.ops.families import Array, custom, public, validated
 from fastgraph.ops.gathering import dim, gather_p
 from fastgraph.ops.joining import concat
 from fastgraph.ops.linear_solvers import triangular_solve, triangular_solve_p
@@ -26,7 +28,6 @@ from fastgraph.ops.matrix_checks import (
     FLOATS,
     LAPACK,
     adjoint,
-    checked,
     drawn,
     lower_triangle,
     matrix_shape,
@@ -44,7 +45,7 @@ from fastgraph.ops.svd_and_eigen import factors_svd, svd
 
 
 @public("linalg.cholesky_solve")
-def cholesky_solve(chol: Any, rhs: Any, name: str | None = None) -> Any:
+def cholesky_solve(chol: Data, rhs: Data, name: str | None = None) -> Any:
     """x with A x = rhs, given Cholesky's factor of A. t[*b, n, n], t[*b, n, k] -> t[*b, n, k].
 
     Raises: InvalidArgumentError for shapes that do not fit. Source: tf.linalg.cholesky_solve.
@@ -54,7 +55,7 @@ def cholesky_solve(chol: Any, rhs: Any, name: str | None = None) -> Any:
 
 
 @public("linalg.logdet")
-def logdet(matrix: Any, name: str | None = None) -> Any:
+def logdet(matrix: Data, name: str | None = None) -> Any:
     """Log-determinants of Hermitian positive definite matrices, as real numbers. t[*b, n, n] -> f[*b].
 
     NaN where `cholesky` is. Raises: InvalidArgumentError as `cholesky` does. Source: tf.linalg.logdet.
@@ -62,7 +63,7 @@ def logdet(matrix: Any, name: str | None = None) -> Any:
     return reduce_sum(log(real(diag_part(cholesky(matrix)))), -1, name=name) * 2
 
 
-def _packed(lower_upper: Any, perm: Any, rhs: Any = None) -> tuple[Any, ...]:
+def _packed(lower_upper: Any, perm: Any, rhs: Data | None = None) -> tuple[Any, ...]:
     """Checked tensors of `lu_*`'s arguments."""
     packed, order = as_tensor(lower_upper), as_tensor(perm)
     rank = packed.shape.rank
@@ -82,12 +83,12 @@ def _packed(lower_upper: Any, perm: Any, rhs: Any = None) -> tuple[Any, ...]:
     return packed, order, b
 
 
-def _unit_lower(packed: Any) -> Any:
+def _unit_lower(packed: Tensor) -> Any:
     return with_diagonal(lower_triangle(packed), ones_like)
 
 
 @public("linalg.lu_solve")
-def lu_solve(lower_upper: Any, perm: Any, rhs: Any, validate_args: bool = False, name: str | None = None) -> Any:
+def lu_solve(lower_upper: Data, perm: Data, rhs: Data, validate_args: bool = False, name: str | None = None) -> Any:
     """x with A x = rhs, given `lu` of A. t[*b, n, n], i[*b, n], t[*b, n, k] -> t[*b, n, k].
 
     Raises: ValueError for shapes that do not fit. Source: tf.linalg.lu_solve.
@@ -112,7 +113,7 @@ def rows_of(x: Any, indices: Any) -> Any:
 
 
 @public("linalg.lu_reconstruct")
-def lu_reconstruct(lower_upper: Any, perm: Any, validate_args: bool = False, name: str | None = None) -> Any:
+def lu_reconstruct(lower_upper: Data, perm: Data, validate_args: bool = False, name: str | None = None) -> Any:
     """The matrix whose `lu` is given. t[*b, n, n], i[*b, n] -> t[*b, n, n].
 
     Raises: ValueError for shapes that do not fit, InvalidArgumentError for a `perm` that is no permutation. Source:
@@ -132,7 +133,7 @@ def lu_reconstruct(lower_upper: Any, perm: Any, validate_args: bool = False, nam
 
 
 @public("linalg.lu_matrix_inverse")
-def lu_matrix_inverse(lower_upper: Any, perm: Any, validate_args: bool = False, name: str | None = None) -> Any:
+def lu_matrix_inverse(lower_upper: Data, perm: Data, validate_args: bool = False, name: str | None = None) -> Any:
     """The inverse of the matrix whose `lu` is given. t[*b, n, n], i[*b, n] -> t[*b, n, n].
 
     Raises: ValueError for shapes that do not fit. Source: tf.linalg.lu_matrix_inverse.
@@ -145,7 +146,7 @@ def lu_matrix_inverse(lower_upper: Any, perm: Any, validate_args: bool = False, 
 # ---- pseudoinverse and rank -----------------------------------------------------------------------------------------
 
 
-def _pinv_grad(dy: Any, a: Any, out: Any) -> Any:
+def _pinv_grad(dy: Tensor, a: Tensor, out: Tensor) -> Any:
     """Of matrices whose rank stays: Golub and Pereyra 1973."""
     left = times(out, adjoint(out))  # P P^H
     right = times(adjoint(out), out)  # P^H P
@@ -163,7 +164,6 @@ def _infer_pinv(a: Aval, rcond: Aval) -> Aval:
 
 
 @custom(
-    op="Pinv",
     infer=_infer_pinv,
     groups=("T", "-"),
     dtypes=FLOATS,
@@ -177,7 +177,7 @@ def _infer_pinv(a: Aval, rcond: Aval) -> Aval:
 )
 def pinv_p(a: Array, rcond: Array) -> Any:
     """Pseudoinverses; singular values up to rcond times the greatest count as 0. t[*b, m, n], f[*b] -> t[*b, n, m]."""
-    checked(matrix_shape, a.shape)
+    validated(matrix_shape, a.shape)
     u, s, vh = factors_svd(widened(a), full_matrices=False)
     limit = rcond[..., None] * (s.max(-1, keepdims=True) if s.shape[-1] else np.zeros((*s.shape[:-1], 1), s.dtype))
     kept = np.where(s <= limit, np.zeros((), s.dtype), 1 / s)
@@ -185,7 +185,7 @@ def pinv_p(a: Array, rcond: Array) -> Any:
     return product.astype(a.dtype, copy=False)
 
 
-def _number_matrix(a: Any, complex_too: bool = False) -> Any:
+def _number_matrix(a: Data, complex_too: bool = False) -> Any:
     x = as_tensor(a)
     if not (x.dtype.is_floating or (complex_too and x.dtype.is_complex)):
         raise TypeError(f"Input `a` must have `float`-like `dtype` (saw {x.dtype.name}).")
@@ -194,7 +194,7 @@ def _number_matrix(a: Any, complex_too: bool = False) -> Any:
     return x
 
 
-def _precision(x: Any) -> Any:
+def _precision(x: Tensor) -> Any:
     """eps of x's dtype times the longer side of its matrices: f[]."""
     real_type = x.dtype.real_dtype
     eps = float(np.finfo(real_type.numpy_dtype).eps) if real_type.name != "bfloat16" else 2.0**-7
@@ -204,7 +204,7 @@ def _precision(x: Any) -> Any:
 
 
 @public("linalg.pinv")
-def pinv(a: Any, rcond: Any = None, validate_args: bool = False, name: str | None = None) -> Any:
+def pinv(a: Data, rcond: Data | None = None, validate_args: bool = False, name: str | None = None) -> Any:
     """Pseudoinverses; singular values up to rcond (10 eps max(m, n)) times the greatest count as 0.
 
     f[*b, m, n] -> f[*b, n, m]; rcond is f[*b]. Raises: TypeError for other dtypes; ValueError for ranks below 2.
@@ -216,7 +216,7 @@ def pinv(a: Any, rcond: Any = None, validate_args: bool = False, name: str | Non
 
 
 @public("linalg.matrix_rank")
-def matrix_rank(a: Any, tol: Any = None, validate_args: bool = False, name: str | None = None) -> Any:
+def matrix_rank(a: Data, tol: Data | None = None, validate_args: bool = False, name: str | None = None) -> Any:
     """How many singular values are above tol (eps max(m, n) times the greatest). f[*b, m, n] -> i32[*b].
 
     Raises: TypeError for other dtypes; ValueError for ranks below 2. Source: tf.linalg.matrix_rank.
@@ -231,7 +231,7 @@ def matrix_rank(a: Any, tol: Any = None, validate_args: bool = False, name: str 
 
 
 @public("linalg.lstsq")
-def lstsq(matrix: Any, rhs: Any, l2_regularizer: Any = 0.0, fast: bool = True, name: str | None = None) -> Any:
+def lstsq(matrix: Data, rhs: Data, l2_regularizer: Data = 0.0, fast: bool = True, name: str | None = None) -> Any:
     """x with the least |matrix x - rhs|^2 + l2_regularizer |x|^2. t[*b, m, n], t[*b, m, k] -> t[*b, n, k].
 
     By Cholesky's factor of the normal equations, for full rank; with fast=False by singular values, for any rank and
@@ -239,7 +239,7 @@ def lstsq(matrix: Any, rhs: Any, l2_regularizer: Any = 0.0, fast: bool = True, n
     """
     a = as_tensor(matrix)
     b = as_tensor(rhs, a.dtype)
-    checked(matrix_shape, None if a.shape.rank is None else tuple(a.shape.as_list()))
+    validated(matrix_shape, None if a.shape.rank is None else tuple(a.shape.as_list()))
     if not fast:
         return matmul(pinv_p(a, _precision(a)), b, name=name)
     rows, columns = dim(a, -2), dim(a, -1)

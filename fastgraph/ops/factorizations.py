@@ -10,13 +10,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastgraph.core.base.dtype import DType, as_dtype, int32
+from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, int32
 from fastgraph.core.base.shapes import Aval
+from fastgraph.core.conversion import Data
 from fastgraph.core.native.matmul import scipy_functions
+from fastgraph.core.tensor import Tensor
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import named
 from fastgraph.ops.elementwise import complex_of, imag, widened, zeros_like
-from fastgraph.ops.families import Array, custom, invalid, public
+from fastgraph.ops.families import Array, custom, invalid, misuse, public, validated
 from fastgraph.ops.gathering import dim, gather_p, one_hot
 from fastgraph.ops.joining import concat
 from fastgraph.ops.linear_solvers import triangular_solve_p
@@ -26,7 +28,6 @@ from fastgraph.ops.matrix_checks import (
     LAPACK,
     adjoint,
     all_finite,
-    checked,
     drawn,
     eliminated,
     exchange_rows,
@@ -49,7 +50,7 @@ from fastgraph.ops.sorting import argsort_p
 # ---- cholesky -------------------------------------------------------------------------------------------------------
 
 
-def _cholesky_grad(dy: Any, out: Any) -> Any:
+def _cholesky_grad(dy: Tensor, out: Tensor) -> Any:
     """Of the lower triangle of L^H dy, halved on the diagonal, L^-H (...) L^-1; made equal to its adjoint."""
     inner = with_diagonal(lower_triangle(matmul(out, dy, adjoint_a=True)), lambda d: d * 0.5)
     half = triangular_solve_p(out, inner, lower=True, adjoint=True)
@@ -59,7 +60,6 @@ def _cholesky_grad(dy: Any, out: Any) -> Any:
 
 @custom(
     "linalg.cholesky",
-    op="Cholesky",
     infer=lambda input: Aval(input.dtype, square_shape(input.shape)),
     dtypes=FLOATS,
     vjp=dict(input=_cholesky_grad),
@@ -88,7 +88,7 @@ def cholesky(input: Array) -> Any:
 
     Source: tf.linalg.cholesky.
     """
-    checked(square_shape, input.shape)
+    validated(square_shape, input.shape)
     wide = widened(input)
     try:
         found = np.linalg.cholesky(wide)
@@ -105,7 +105,7 @@ def cholesky(input: Array) -> Any:
     return found.astype(input.dtype, copy=False)
 
 
-def _divide_by_infinity(a: Any, found: Any) -> None:
+def _divide_by_infinity(a: Array, found: Array) -> None:
     """Rewrite, in the factors `found` of `a` that have an infinite pivot, the columns from it on.
 
     LAPACK multiplies by 1 / pivot, or by 0 where that is 0 without a look at what it multiplies, so that inf / inf
@@ -136,7 +136,7 @@ def _infer_lu(input: Aval, *, output_idx_type: DType) -> tuple[Aval, Aval]:
     return Aval(input.dtype, shape), Aval(output_idx_type, None if shape is None else shape[:-1])
 
 
-def _lu_grad(dys: Any, outs: Any) -> dict[str, Any]:
+def _lu_grad(dys: list[Any], outs: list[Any]) -> dict[str, Any]:
     dy, (packed, perm) = dys[0], outs
     if dy is None:
         return {}
@@ -149,12 +149,12 @@ def _lu_grad(dys: Any, outs: Any) -> dict[str, Any]:
     return {"input": rows_at(found, inverse_permutation(perm))}
 
 
-def inverse_permutation(perm: Any) -> Any:
+def inverse_permutation(perm: Tensor) -> Any:
     """Where each number stands in permutations. i[*b, n] -> i32[*b, n]."""
     return argsort_p(perm, descending=False)
 
 
-def rows_at(x: Any, indices: Any) -> Any:
+def rows_at(x: Tensor, indices: Tensor) -> Any:
     """Rows of matrices, taken batch by batch. t[*b, m, n], i[*b, k] -> t[*b, k, n]."""
     if indices.shape.rank is None:  # whose batches are not known: a product with a permutation matrix
         return matmul(one_hot(indices, dim(x, -2), dtype=x.dtype), x)
@@ -186,7 +186,6 @@ def _eliminated(matrices: Array) -> tuple[Array, Array]:
 
 
 @custom(
-    op="Lu",
     infer=_infer_lu,
     n_outputs=2,
     dtypes=FLOATS,
@@ -197,13 +196,13 @@ def _eliminated(matrices: Array) -> tuple[Array, Array]:
             (x, a, error, text.replace("tensor 0", "tensor"))
             for x, a, error, text in square_errors(InvalidArgumentError, output_idx_type=int32)
         ],
-        ((np.ones([2, 2]),), {"output_idx_type": int32}, InvalidArgumentError, "Input is not invertible."),
+        misuse("Input is not invertible.", np.ones([2, 2]), output_idx_type=int32),
     ],
     reason=LAPACK,
 )
 def lu_p(input: Array, *, output_idx_type: DType) -> Any:
     """L below the diagonal and U above it, with input[p] = L U, and p. t[*b, n, n] -> t[*b, n, n], i[*b, n]."""
-    checked(_lu_shape, input.shape)
+    validated(_lu_shape, input.shape)
     matrices = stacked(widened(input))
     p, n = matrices.shape[:2]
     packed, perm = (_eliminated if p > 2 * n or n == 0 or not all_finite(matrices).all() else _factored)(matrices)
@@ -221,7 +220,7 @@ class Lu(NamedTuple):
 
 
 @public("linalg.lu")
-def lu(input: Any, output_idx_type: Any = int32, name: str | None = None) -> Any:
+def lu(input: Data, output_idx_type: DTypeLike = int32, name: str | None = None) -> Any:
     """L (unit) below the diagonal and U on and above it, with input[p] = L U, and p. t[*b, n, n] -> same, i[*b, n].
 
     Raises: InvalidArgumentError for what is not square or not invertible. Source: tf.linalg.lu.
@@ -248,7 +247,7 @@ def least(m: int | None, n: int | None) -> int | None:
     return min(m, n)
 
 
-def _qr_grad(dys: Any, input: Any, outs: Any, full_matrices: bool) -> dict[str, Any]:
+def _qr_grad(dys: list[Any], input: Tensor, outs: list[Any], full_matrices: bool) -> dict[str, Any]:
     q, r = outs
     dq, dr = [zeros_like(out) if dy is None else dy for dy, out in zip(dys, outs, strict=True)]
     m, n = input.shape[-2:] if input.shape.rank is not None else (None, None)
@@ -265,7 +264,7 @@ def _qr_grad(dys: Any, input: Any, outs: Any, full_matrices: bool) -> dict[str, 
     return {"input": concat([first, matmul(q, d_rest)], -1)}
 
 
-def _tall_qr_grad(dq: Any, dr: Any, q: Any, r: Any) -> Any:
+def _tall_qr_grad(dq: Tensor, dr: Tensor, q: Tensor, r: Tensor) -> Any:
     """Q dR + (Q W + (1 - Q Q^H) dQ) R^-H, W of the parts of dQ^H Q - R dR^H that turn Q."""
     turns = matmul(dq, q, adjoint_a=True) - matmul(r, dr, adjoint_b=True)
     inner = strictly_lower(adjoint(turns) - turns)
@@ -291,12 +290,11 @@ def rectangle_samples(without_tall: bool = False, **attrs: Any) -> list[Any]:
 
 
 def rectangle_errors(**attrs: Any) -> list[Any]:
-    """What is no matrix."""
+    """Rows of errors for what is no matrix."""
     return [((np.ones([3]),), attrs, InvalidArgumentError, "Input tensor 0 must have rank >= 2, got 1")]
 
 
 @custom(
-    op="Qr",
     infer=_infer_qr,
     n_outputs=2,
     dtypes=FLOATS,
@@ -307,7 +305,7 @@ def rectangle_errors(**attrs: Any) -> list[Any]:
 )
 def qr_p(input: Array, *, full_matrices: bool) -> Any:
     """Q with orthonormal columns and R upper triangular, Q R = input. t[*b, m, n] -> t[*b, m, k], t[*b, k, n]."""
-    checked(matrix_shape, input.shape)
+    validated(matrix_shape, input.shape)
     q, r = np.linalg.qr(widened(input), "complete" if full_matrices else "reduced")
     return q.astype(input.dtype, copy=False), r.astype(input.dtype, copy=False)
 
@@ -320,7 +318,7 @@ class Qr(NamedTuple):
 
 
 @public("linalg.qr")
-def qr(input: Any, full_matrices: bool = False, name: str | None = None) -> Any:
+def qr(input: Data, full_matrices: bool = False, name: str | None = None) -> Any:
     """Q with orthonormal columns and R upper triangular, Q R = input. t[*b, m, n] -> t[*b, m, k], t[*b, k, n].
 
     k is min(m, n), or m with full_matrices. Raises: InvalidArgumentError for ranks below 2. Source: tf.linalg.qr.

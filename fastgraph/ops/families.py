@@ -12,7 +12,7 @@ import functools
 import inspect
 from collections.abc import Callable, Sequence
 from types import CodeType
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -23,6 +23,14 @@ from fastgraph.core.registry import Primitive, register, register_public
 from fastgraph.core.tensor import bind, current_trace
 from fastgraph.errors import InvalidArgumentError, OpError
 from fastgraph.ops.value_inference import following
+
+if TYPE_CHECKING:
+    from fastgraph.compiler.nest.loop_nest import Builder as Builder
+    from fastgraph.compiler.nest.loop_nest import Operand as Operand
+    from fastgraph.compiler.nest.scalar_ir import Scalar as Scalar
+    from fastgraph.graph.ir import Node as Node
+else:  # what lowerings receive comes from above
+    Builder = Node = Operand = Scalar = Any
 
 #: Sets of dtypes in the order in which TensorFlow's messages list them. A literal: setup.py reads it.
 DTYPE_SETS = {
@@ -144,6 +152,19 @@ def invalid(text: str, op: str = "") -> InvalidArgumentError:
     return InvalidArgumentError(None, None, f"{text} [Op:{op}]" if op else text)
 
 
+def validated(check: Callable[..., Any], *args: Any) -> Any:
+    """The result of a check of shapes, its ValueError as an op raises it. Raises: InvalidArgumentError."""
+    try:
+        return check(*args)
+    except ValueError as error:
+        raise invalid(str(error)) from None
+
+
+def misuse(text: str, /, *inputs: Any, **attrs: Any) -> tuple[Any, ...]:
+    """A row of `error_samples`: inputs and attributes that the op refuses, with a text that matches this pattern."""
+    return inputs, attrs, InvalidArgumentError, text
+
+
 def known(aval: Aval) -> bool:
     """Whether every dimension is known."""
     return aval.shape is not None and None not in aval.shape
@@ -155,7 +176,7 @@ def known(aval: Aval) -> bool:
 def define(
     body: Callable[..., Any],
     *,
-    op: str,
+    op: str | None = None,
     infer: Callable[..., Any],
     public: tuple[str, ...] = (),
     groups: tuple[str, ...] | None = None,
@@ -179,20 +200,22 @@ def define(
     """Register `body` as a primitive and return the function that applies it.
 
     The body's positional parameters are the inputs (`*values`: any number), its keyword-only ones the attributes. The
-    primitive is called as the function, without a trailing `_p`. With `public` names the function returned also takes
-    `name=None`. `node_name` is what errors call an op that was given no name.
+    primitive is called as the function, without a trailing `_p`; `op` is what TensorFlow calls it, if not the same in
+    CamelCase. With `public` names the function returned also takes `name=None`. `node_name` is what errors call an op
+    that was given no name.
     """
     names, attrs, variadic = _parameters(body)
     if isinstance(dtypes, str):
         dtypes = {"T": dtypes}
     if groups is None:
         groups = ("T",) * len(names)
+    name = primitive_name(body)
     primitive = Primitive(
-        name=primitive_name(body),
+        name=name,
         op_type=op,
         public=public,
         body=body,
-        infer=infer if effect is not None else following(infer, body, primitive_name(body), family),
+        infer=infer if effect is not None else following(infer, body, name, family),
         n_outputs=n_outputs,
         inputs=tuple("*" + n if variadic and n == names[-1] else n for n in names),
         attrs=tuple(attrs),
@@ -238,14 +261,14 @@ def _parameters(body: Callable[..., Any]) -> tuple[list[str], list[str], bool]:
     return [*names[:n], *names[end : end + variadic]], list(names[n:end]), variadic
 
 
-def _written(body: Any) -> Any:
+def _written(body: Callable[..., Any]) -> Any:
     """The function that has the parameters of `body`, which may be one around it."""
     return getattr(body, "__wrapped__", body)
 
 
 @functools.cache
 def _compiled(source: str) -> CodeType:
-    """What defines a wrapper: many ops have the same parameters, and compiling it for each is most of their import."""
+    """Compile a wrapper's text: many ops have the same parameters, and to compile for each is most of their import."""
     return compile(source, "<fastgraph op>", "exec")
 
 
@@ -291,20 +314,15 @@ def _wrapper(primitive: Primitive, body: Callable[..., Any], named: bool) -> Cal
 
 def elementwise(
     *public: str,
-    op: str,
     expr: str | None = None,
     check: str | None = None,
     dtypes: str = "floating",
     groups: tuple[str, ...] | None = None,
     out: str | None = None,
-    vjp: dict[str, Callable[..., Any]] | None = None,
     lower: Callable[..., Any] | None = None,
-    domain: tuple[float, float] | None = None,
-    samples: Callable[[], list[Any]] | None = None,
-    error_samples: Callable[[], list[Any]] | None = None,
-    reason: str | None = None,
+    **rest: Any,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """An op on elements at the same index of inputs that broadcast.
+    """An op on elements at the same index of inputs that broadcast; `rest` is what `define` takes.
 
     `expr` is one element in the language of `expr.py`; `check`, in the same language, must hold for integer elements or
     the op fails. `out` is the result's dtype where it is not that of the inputs of letter T: a dtype's name, "real"
@@ -329,19 +347,14 @@ def elementwise(
 
         return define(
             _fitting(body) if len(names) == 2 else body,
-            op=op,
             infer=infer,
             public=public,
             groups=letters,
             dtypes=dtypes,
-            vjp=vjp,
             lower=lower or (lower_elementwise(expr, names, attrs, check) if expr is not None else None),
             expr=expr,
-            domain=domain,
-            samples=samples,
-            error_samples=error_samples,
-            reason=reason,
             family="elementwise",
+            **rest,
         )
 
     return decorate
@@ -350,7 +363,7 @@ def elementwise(
 def _fitting(body: Callable[..., Any]) -> Callable[..., Any]:
     """`body` of two inputs, failing with TensorFlow's text where their shapes do not broadcast."""
 
-    def checked(x: Any, y: Any, **attrs: Any) -> Any:
+    def checked(x: Array, y: Array, **attrs: Any) -> Any:
         try:
             return body(x, y, **attrs)
         except ValueError:
@@ -370,7 +383,7 @@ def lower_elementwise(
 ) -> Callable[..., Any]:
     """The lowering of an op that is `expr` of its inputs' elements; `check` must hold for integers."""
 
-    def lower(b: Any, node: Any) -> list[Callable[..., Any]]:
+    def lower(b: Builder, node: Node) -> list[Callable[..., Any]]:
         dtype = node.inputs[0].aval.dtype
 
         def element(index: Sequence[Any]) -> Any:
@@ -414,22 +427,15 @@ def reduced_shape(shape: Dims, axes: tuple[int, ...] | None, keepdims: bool) -> 
 
 
 def reduction(
-    *public: str,
-    op: str,
-    kind: str,
-    dtypes: str,
-    groups: tuple[str, ...] = ("T",),
-    lower: Callable[..., Any] | None = None,
-    vjp: dict[str, Callable[..., Any]] | None = None,
-    vjp_all: Callable[..., Any] | None = None,
-    samples: Callable[[], list[Any]] | None = None,
-    error_samples: Callable[[], list[Any]] | None = None,
-    domain: tuple[float, float] | None = None,
+    *public: str, kind: str, lower: Callable[..., Any] | None = None, **rest: Any
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """An op `f(x, *, axes, keepdims)` that combines the elements along `axes` (None: all); `kind` says how."""
+    """An op `f(x, *, axes, keepdims)` that combines the elements along `axes` (None: all); `kind` says how.
+
+    `rest` is what `define` takes.
+    """
 
     def decorate(body: Callable[..., Any]) -> Callable[..., Any]:
-        def checked(x: Any, *, axes: tuple[int, ...] | None, keepdims: bool) -> Any:
+        def checked(x: Array, *, axes: tuple[int, ...] | None, keepdims: bool) -> Any:
             if axes is not None:
                 _check_axes(axes, x.ndim)
             return body(x, axes=axes, keepdims=keepdims)
@@ -437,18 +443,11 @@ def reduction(
         checked.__name__, checked.__doc__, checked.__module__ = body.__name__, body.__doc__, body.__module__
         return define(
             checked,
-            op=op,
             infer=lambda x, *, axes, keepdims: Aval(x.dtype, reduced_shape(x.shape, axes, keepdims)),
             public=public,
-            dtypes=dtypes,
-            groups=groups,
             lower=lower or lower_reduction(kind),
-            vjp=vjp,
-            vjp_all=vjp_all,
-            samples=samples,
-            error_samples=error_samples,
-            domain=domain,
             family="reduction",
+            **rest,
         )
 
     return decorate
@@ -479,7 +478,7 @@ def lower_reduction(
     integers accumulate in 64 bits.
     """
 
-    def lower(b: Any, node: Any) -> list[Callable[..., Any]]:
+    def lower(b: Builder, node: Node) -> list[Callable[..., Any]]:
         x = b.input(0)
         dtype = node.inputs[0].aval.dtype
         rank = x.rank
@@ -514,7 +513,7 @@ def lower_reduction(
     return lower
 
 
-def is_one(extent: Any) -> bool:
+def is_one(extent: Scalar) -> bool:
     """Whether an extent, in a lowering, is 1 whatever the run-time sizes are."""
     return bool(extent.op == "const" and extent.attr == 1)
 
@@ -527,16 +526,16 @@ def accumulator(dtype: DType) -> DType:
 # ---- the other families ---------------------------------------------------------------------------------------------
 
 
-def movement(*public: str, op: str, infer: Callable[..., Any], **rest: Any) -> Callable[..., Callable[..., Any]]:
+def movement(*public: str, **rest: Any) -> Callable[..., Callable[..., Any]]:
     """An op whose results are elements of its inputs at other places: it states `infer` and `lower`."""
-    return lambda body: define(body, op=op, infer=infer, public=public, family="movement", **rest)
+    return lambda body: define(body, public=public, family="movement", **rest)
 
 
-def contraction(*public: str, op: str, infer: Callable[..., Any], **rest: Any) -> Callable[..., Callable[..., Any]]:
+def contraction(*public: str, **rest: Any) -> Callable[..., Callable[..., Any]]:
     """A sum of products over shared axes: `step="gemm"` for float32 and float64, `lower` for the rest."""
-    return lambda body: define(body, op=op, infer=infer, public=public, family="contraction", **rest)
+    return lambda body: define(body, public=public, family="contraction", **rest)
 
 
-def custom(*public: str, op: str, infer: Callable[..., Any], **rest: Any) -> Callable[..., Callable[..., Any]]:
+def custom(*public: str, **rest: Any) -> Callable[..., Callable[..., Any]]:
     """An op of no family: it states everything itself, and a `reason` if it has no lowering."""
-    return lambda body: define(body, op=op, infer=infer, public=public, family="custom", **rest)
+    return lambda body: define(body, public=public, family="custom", **rest)

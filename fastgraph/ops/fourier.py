@@ -14,11 +14,22 @@ import numpy as np
 
 from fastgraph.core.base.dtype import as_dtype
 from fastgraph.core.base.shapes import Aval
+from fastgraph.core.conversion import Data
 from fastgraph.core.tensor import Tensor, current_trace
-from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, has_dtype, index_vector, known_axes, known_value, named, static_int
 from fastgraph.ops.elementwise import cast, maximum, minimum
-from fastgraph.ops.families import Array, canonical_axis, custom, invalid, movement, public
+from fastgraph.ops.families import (
+    Array,
+    Builder,
+    Node,
+    canonical_axis,
+    custom,
+    invalid,
+    misuse,
+    movement,
+    public,
+    validated,
+)
 from fastgraph.ops.joining import stack
 from fastgraph.ops.late_calls import late
 from fastgraph.ops.matmul import extents_of, product_of
@@ -33,7 +44,7 @@ _REASON = "a Fourier transform: complex numbers, which kernels have not, and Num
 # ---- an array brought to a size -------------------------------------------------------------------------------------
 
 
-def _lower_fit(b: Any, node: Any) -> list[Any]:
+def _lower_fit(b: Builder, node: Node) -> list[Any]:
     x = b.input(0)
 
     def element(index: Sequence[Any]) -> Any:
@@ -48,7 +59,6 @@ def _lower_fit(b: Any, node: Any) -> list[Any]:
 
 
 @movement(
-    op="Fit",
     infer=lambda x, shape: Aval(x.dtype, shape_of_value(shape)),
     groups=("T", "Tshape"),
     dtypes={"Tshape": "index"},
@@ -67,12 +77,12 @@ def fit(x: Array, shape: Array) -> Any:
     return result
 
 
-def _vector(extents_: Any) -> Any:
+def _vector(extents_: Data) -> Any:
     """A residual shape as the input of an op."""
     return index_vector(extents_) if isinstance(extents_, tuple) else extents_
 
 
-def _fitted(x: Any, sizes: Sequence[Any]) -> Any:
+def _fitted(x: Tensor, sizes: Sequence[Any]) -> Any:
     """x with its last axes brought to `sizes`, ints or scalar tensors."""
     extents = extents_of(x)
     wanted = [*extents[: len(extents) - len(sizes)], *sizes]
@@ -115,11 +125,12 @@ def _infer_same(x: Aval, *, axes: tuple[int, ...], **_: Any) -> Aval:
         for s, a in (((6,), (-1,)), ((2, 3, 5), (-2, -1)), ((0, 3), (-1,)), ((3, 0), (-1,)), ((4, 3), (0,)))
     ],
     error_samples=lambda: [
-        (
-            (np.ones(3, complex),),
-            {"axes": (-2, -1), "inverse": False, "scaled": False},
-            InvalidArgumentError,
+        misuse(
             "Input must have rank of at least 2 but got: 1",
+            np.ones(3, complex),
+            axes=(-2, -1),
+            inverse=False,
+            scaled=False,
         )
     ],
     reason=_REASON,
@@ -152,7 +163,7 @@ def _weight(n: int) -> Array:
     return weight
 
 
-def _frequencies(n: Any) -> Any:
+def _frequencies(n: Tensor | int) -> Any:
     """How many frequencies n real numbers have: n // 2 + 1, none of none. An int or a scalar tensor, as n is."""
     return n // 2 + (min(n, 1) if isinstance(n, int) else minimum(n, 1))
 
@@ -189,12 +200,7 @@ def _last_of(dims: Any, axes: tuple[int, ...]) -> Any:
         for s, a in (((6,), (-1,)), ((2, 3, 5), (-2, -1)), ((0, 3), (-1,)), ((2, 1), (-1,)), ((4, 3), (0,)))
     ],
     error_samples=lambda: [
-        (
-            (np.ones(3),),
-            {"axes": (-2, -1), "scaled": False, "doubled": False},
-            InvalidArgumentError,
-            "Input must have rank of at least 2 but got: 1",
-        )
+        misuse("Input must have rank of at least 2 but got: 1", np.ones(3), axes=(-2, -1), scaled=False, doubled=False)
     ],
     reason=_REASON,
 )
@@ -244,11 +250,13 @@ def _infer_irfft(x: Aval, length: Aval, *, axes: tuple[int, ...], **_: Any) -> A
         for s, n, a in (((4,), 6, (-1,)), ((2, 3, 3), 5, (-2, -1)), ((0, 2), 3, (-1,)), ((2, 3), 2, (0,)))
     ],
     error_samples=lambda: [
-        (
-            (np.ones(4, complex), np.array(5, np.int32)),
-            {"axes": (-1,), "scaled": True, "doubled": True},
-            InvalidArgumentError,
+        misuse(
             "5 real numbers have 3 frequencies, got 4",
+            np.ones(4, complex),
+            np.array(5, np.int32),
+            axes=(-1,),
+            scaled=True,
+            doubled=True,
         )
     ],
     reason=_REASON,
@@ -301,9 +309,7 @@ def _check_dct(n: int | None, kind: int, error: Callable[[str], Exception]) -> N
         for turned in (False, True)
         for s in ((5,), (2, 3, 4), (0, 3))
     ],
-    error_samples=lambda: [
-        ((np.ones([2, 1]),), {"kind": 1, "ortho": False, "turned": False}, InvalidArgumentError, "Type-I DCT requires")
-    ],
+    error_samples=lambda: [misuse("Type-I DCT requires", np.ones([2, 1]), kind=1, ortho=False, turned=False)],
     reason=_REASON,
 )
 def dct_p(x: Array, *, kind: int, ortho: bool, turned: bool) -> Any:
@@ -346,14 +352,14 @@ def _preferring(value: Any, dtype: str) -> Any:
     return cast(found, dtype) if isinstance(found, Tensor) and (kind.is_floating or wide) else found
 
 
-def _rank_of(x: Any) -> int:
+def _rank_of(x: Tensor) -> int:
     if x.shape.rank is None:
         raise NotImplementedError("A transform needs a tensor of known rank.")
     return int(x.shape.rank)
 
 
 def _direct(names: tuple[str, ...], count: int, inverse: bool, words: str) -> Callable[..., Any]:
-    def transform(input: Any, name: str | None = None) -> Any:
+    def transform(input: Data, name: str | None = None) -> Any:
         x = _preferring(input, "complex64")
         return named(name, fft_p, x, axes=tuple(range(-count, 0)), inverse=inverse, scaled=inverse)
 
@@ -366,7 +372,7 @@ def _publish(function: Callable[..., Any], names: tuple[str, ...], words: str) -
     return public(*names)(function)
 
 
-def _sizes(given: Any, count: int) -> list[Any] | None:
+def _sizes(given: Data | None, count: int) -> list[Any] | None:
     """An argument fft_length as ints, or scalar tensors where they are known only at run time; None as given."""
     if given is None:
         return None
@@ -394,18 +400,18 @@ def _is_whole(value: Any) -> bool:
     return not has_dtype(value) and as_tensor(value).dtype.is_integer
 
 
-def _from_real(x: Any, sizes: list[Any] | None, axes: tuple[int, ...], name: str | None) -> Any:
+def _from_real(x: Tensor, sizes: list[Any] | None, axes: tuple[int, ...], name: str | None) -> Any:
     _shape_of_rank(x, len(axes))
     x = x if sizes is None else _fitted(x, sizes)
     return named(name, rfft_p, x, axes=axes, scaled=False, doubled=False)
 
 
-def _shape_of_rank(x: Any, least: int) -> None:
+def _shape_of_rank(x: Tensor, least: int) -> None:
     if _rank_of(x) < least:
         raise ValueError(f"Shape {x.shape} must have rank at least {least}")
 
 
-def _to_real(x: Any, sizes: list[Any] | None, axes: tuple[int, ...], name: str | None) -> Any:
+def _to_real(x: Tensor, sizes: list[Any] | None, axes: tuple[int, ...], name: str | None) -> Any:
     _shape_of_rank(x, len(axes))
     if sizes is None:
         extents = extents_of(x)[-len(axes) :]
@@ -428,7 +434,7 @@ def _late(transform: Callable[..., Any], x: Any, lengths: Any, dtype: str, name:
 
 
 def _forward_real(names: tuple[str, ...], count: int, words: str) -> Callable[..., Any]:
-    def transform(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Any:
+    def transform(input_tensor: Data, fft_length: Data | None = None, name: str | None = None) -> Any:
         x = _real(input_tensor)
         if x.shape.rank is None:
             return _late(transform, x, fft_length, "complex64" if x.dtype.name == "float32" else "complex128", name)
@@ -438,7 +444,7 @@ def _forward_real(names: tuple[str, ...], count: int, words: str) -> Callable[..
 
 
 def _inverse_real(names: tuple[str, ...], count: int, words: str) -> Callable[..., Any]:
-    def transform(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Any:
+    def transform(input_tensor: Data, fft_length: Any = None, name: str | None = None) -> Any:
         x = _preferring(input_tensor, "complex64")
         if not x.dtype.is_complex:
             raise ValueError(f"IRFFT requires tf.complex64 or tf.complex128 inputs, got: {x}")
@@ -474,7 +480,7 @@ irfft2d = _inverse_real(("signal.irfft2d",), 2, "The inverse transform " + _HALF
 irfft3d = _inverse_real(("signal.irfft3d",), 3, "The inverse transform " + _HALF.format(_OVER[3]) + _WRONG)
 
 
-def _chosen(x: Any, fft_length: Any, axes: Any) -> tuple[list[Any] | None, tuple[int, ...]]:
+def _chosen(x: Tensor, fft_length: Data | None, axes: Any) -> tuple[list[Any] | None, tuple[int, ...]]:
     """The sizes and the axes, counted from the front, of a transform over axes of one's choice."""
     rank = _rank_of(x)
     if axes is None:
@@ -488,16 +494,13 @@ def _chosen(x: Any, fft_length: Any, axes: Any) -> tuple[list[Any] | None, tuple
             raise invalid(f"Input must have rank of at least {count} but got: {rank}")
         found = tuple(range(rank - count, rank))
     else:
-        try:
-            found = tuple(canonical_axis(a, rank) for a in known_axes(axes))
-        except ValueError as error:
-            raise invalid(str(error)) from None
+        found = validated(lambda: tuple(canonical_axis(a, rank) for a in known_axes(axes)))
     if len(set(found)) < len(found) or not found:
         raise invalid(f"axes must be distinct and at least one, got {list(found)}")
     return _sizes(fft_length, len(found)), found
 
 
-def _moved(x: Any, axes: tuple[int, ...], back: bool = False) -> Any:
+def _moved(x: Tensor, axes: tuple[int, ...], back: bool = False) -> Any:
     """x with `axes` last, or back to where they were."""
     rank = _rank_of(x)
     perm = (*[i for i in range(rank) if i not in axes], *axes)
@@ -506,7 +509,7 @@ def _moved(x: Any, axes: tuple[int, ...], back: bool = False) -> Any:
     return transpose_p(x, perm=tuple(int(i) for i in np.argsort(perm)) if back else perm)
 
 
-def _scaled(y: Any, norm: str | None, inverse: bool, extents: Callable[[], list[Any]]) -> Any:
+def _scaled(y: Tensor, norm: str | None, inverse: bool, extents: Callable[[], list[Any]]) -> Any:
     """y, scaled as if by "backward", by the factor of another `norm`."""
     if norm in (None, "backward"):
         return y
@@ -553,7 +556,7 @@ def _axis(axis: int, rank: int) -> int:
         raise error if current_trace() is not None else invalid(str(error)) from None
 
 
-def _shift(x: Any, axes: Any, sign: int, name: str | None) -> Any:
+def _shift(x: Data, axes: Data | None, sign: int, name: str | None) -> Any:
     x = as_tensor(x)
     if x.shape.rank is None:
         return late(lambda t: _shift(t, axes, sign, None), [x], x.dtype, name=name)
@@ -566,13 +569,13 @@ def _shift(x: Any, axes: Any, sign: int, name: str | None) -> Any:
 
 
 @public("signal.fftshift")
-def fftshift(x: Any, axes: Any = None, name: str | None = None) -> Any:
+def fftshift(x: Data, axes: Data | None = None, name: str | None = None) -> Any:
     """x with frequency 0 in the middle of `axes` (all). t[*s] -> t[*s]. Source: tf.signal.fftshift."""
     return _shift(x, axes, 1, name)
 
 
 @public("signal.ifftshift")
-def ifftshift(x: Any, axes: Any = None, name: str | None = None) -> Any:
+def ifftshift(x: Data, axes: Data | None = None, name: str | None = None) -> Any:
     """x with frequency 0 moved from the middle of `axes` (all) to the front. t[*s] -> t[*s].
 
     Source: tf.signal.ifftshift.
@@ -580,7 +583,7 @@ def ifftshift(x: Any, axes: Any = None, name: str | None = None) -> Any:
     return _shift(x, axes, -1, name)
 
 
-def _check_cosine(kind: int, n: Any, axis: int, norm: str | None) -> None:
+def _check_cosine(kind: int, n: int | None, axis: int, norm: str | None) -> None:
     if axis != -1:
         raise NotImplementedError(f"axis must be -1. Got: {axis}")
     if n is not None and n < 1:
@@ -595,7 +598,7 @@ def _check_cosine(kind: int, n: Any, axis: int, norm: str | None) -> None:
 
 @public("signal.dct")
 def dct(
-    input: Any, type: int = 2, n: Any = None, axis: int = -1, norm: str | None = None, name: str | None = None
+    input: Data, type: int = 2, n: Data | None = None, axis: int = -1, norm: str | None = None, name: str | None = None
 ) -> Any:
     """The discrete cosine transform of type 1 to 4 of the last axis, brought to n elements. f[*s, m] -> f[*s, n].
 
@@ -611,7 +614,7 @@ def dct(
 
 @public("signal.idct")
 def idct(
-    input: Any, type: int = 2, n: Any = None, axis: int = -1, norm: str | None = None, name: str | None = None
+    input: Data, type: int = 2, n: Any = None, axis: int = -1, norm: str | None = None, name: str | None = None
 ) -> Any:
     """The inverse of `dct` of the last axis, times 2 n unless norm is "ortho". f[*s, m] -> f[*s, n].
 

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fastgraph.core.conversion import Data
+from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import as_tensor, of_dtypes
 from fastgraph.ops.comparison import less_equal
 from fastgraph.ops.elementwise import cast, floor, minimum, select, zeros_like_p
@@ -23,7 +25,7 @@ from fastgraph.ops.scans import cumsum
 
 
 class FractionalMaxPool(NamedTuple):
-    """What fractional_max_pool gives."""
+    """Results of fractional_max_pool."""
 
     output: Any
     row_pooling_sequence: Any
@@ -31,7 +33,7 @@ class FractionalMaxPool(NamedTuple):
 
 
 class FractionalAvgPool(NamedTuple):
-    """What fractional_avg_pool gives."""
+    """Results of fractional_avg_pool."""
 
     output: Any
     row_pooling_sequence: Any
@@ -71,7 +73,7 @@ def _bounds(n: int, count: int, pseudo_random: bool, seed: Any) -> Any:
     return concat([cast(inner, "int64"), np.array([n], np.int64)], 0)
 
 
-def _regions(x: Any, axis: int, bounds: Any, most: int, overlapping: bool) -> tuple[Any, Any]:
+def _regions(x: Tensor, axis: int, bounds: Tensor, most: int, overlapping: bool) -> tuple[Any, Any]:
     """x with `axis` as regions and places in them, and which of these are inside: places after the end repeat it."""
     n = x.shape[axis]
     first = expand_dims(bounds[:-1], 1)
@@ -81,7 +83,7 @@ def _regions(x: Any, axis: int, bounds: Any, most: int, overlapping: bool) -> tu
 
 
 def _pool(
-    value: Any, pooling_ratio: Any, pseudo_random: bool, overlapping: bool, seed: Any
+    value: Data, pooling_ratio: Any, pseudo_random: bool, overlapping: bool, seed: Any
 ) -> tuple[Any, Any, tuple[Any, Any]]:
     x = of_dtypes(as_tensor(value), "float32 float64 int32 int64")
     if x.shape.rank != 4:
@@ -109,11 +111,11 @@ def _pool(
 
 @public("nn.fractional_max_pool")
 def fractional_max_pool(
-    value: Any,
+    value: Data,
     pooling_ratio: Any,
     pseudo_random: bool = False,
     overlapping: bool = False,
-    seed: Any = 0,
+    seed: Data = 0,
     name: str | None = None,
 ) -> Any:
     """The largest element of each of extent / pooling_ratio random regions.
@@ -128,11 +130,11 @@ def fractional_max_pool(
 
 @public("nn.fractional_avg_pool")
 def fractional_avg_pool(
-    value: Any,
-    pooling_ratio: Any,
+    value: Data,
+    pooling_ratio: Data,
     pseudo_random: bool = False,
     overlapping: bool = False,
-    seed: Any = 0,
+    seed: Data | None = 0,
     name: str | None = None,
 ) -> Any:
     """The mean of each of extent / pooling_ratio random regions. t[n, h, w, c] -> t[n, *o, c], i64[o + 1] x2.

@@ -13,14 +13,29 @@ from typing import Any
 import numpy as np
 
 import fastgraph.core.op_errors as op_errors
-from fastgraph.core.base.dtype import as_dtype, bool_, int32, int64
+from fastgraph.core.base.dtype import DType, as_dtype, bool_, int32, int64
 from fastgraph.core.base.shapes import Aval
+from fastgraph.core.conversion import Data
 from fastgraph.core.op_errors import MAX_RANK, rank_too_large
 from fastgraph.core.tensor import Tensor, bind, current_trace, get_slot, init_scope
 from fastgraph.errors import InvalidArgumentError, ResourceExhaustedError
 from fastgraph.ops.arguments import as_tensor, extents, index_vector, known_axis, named, static_int, whole
 from fastgraph.ops.elementwise import cast, select
-from fastgraph.ops.families import Array, Dims, body_of, canonical_axis, custom, invalid, movement, public, shape_text
+from fastgraph.ops.families import (
+    Array,
+    Builder,
+    Dims,
+    Node,
+    body_of,
+    canonical_axis,
+    custom,
+    invalid,
+    misuse,
+    movement,
+    public,
+    shape_text,
+    validated,
+)
 from fastgraph.ops.late_calls import late
 from fastgraph.ops.movement import reshape, shape, shape_of_value, size, transpose_p
 from fastgraph.ops.precise_sums import HALF, is_half
@@ -60,7 +75,7 @@ def _infer_slice(input: Aval, begin: Aval, *, size: tuple[int | None, ...]) -> A
     return Aval(input.dtype, _check_slice(input.shape, starts, size))
 
 
-def _lower_slice(b: Any, node: Any) -> list[Any]:
+def _lower_slice(b: Builder, node: Node) -> list[Any]:
     x, begin, out = b.input(0), b.input(1), b.output(0)
 
     def element(index: Sequence[Any]) -> Any:
@@ -77,7 +92,6 @@ def _lower_slice(b: Any, node: Any) -> list[Any]:
 
 
 @movement(
-    op="Slice",
     infer=_infer_slice,
     groups=("T", "Index"),
     dtypes={"Index": "index"},
@@ -89,32 +103,16 @@ def _lower_slice(b: Any, node: Any) -> list[Any]:
         for b, s in (((0, 0, 0), (2, 3, 4)), ((1, 1, 2), (1, 2, 1)), ((0, 3, 1), (2, 0, 3)))
     ],
     error_samples=lambda: [
-        (
-            (np.ones([2, 3]), np.array([0, 1])),
-            {"size": (2, 3)},
-            InvalidArgumentError,
-            r"Expected size\[1\] in \[0, 2\], but got 3",
-        ),
-        (
-            (np.ones([2, 3]), np.array([0, 4])),
-            {"size": (2, 0)},
-            InvalidArgumentError,
-            r"Expected begin\[1\] in \[0, 3\], but got 4",
-        ),
-        (
-            (np.ones([2, 3]), np.array([0])),
-            {"size": (2,)},
-            InvalidArgumentError,
-            "Expected begin and size arguments to be 1-D tensors of size 2",
+        misuse(r"Expected size\[1\] in \[0, 2\], but got 3", np.ones([2, 3]), np.array([0, 1]), size=(2, 3)),
+        misuse(r"Expected begin\[1\] in \[0, 3\], but got 4", np.ones([2, 3]), np.array([0, 4]), size=(2, 0)),
+        misuse(
+            "Expected begin and size arguments to be 1-D tensors of size 2", np.ones([2, 3]), np.array([0]), size=(2,)
         ),
     ],
 )
 def slice_p(input: Array, begin: Array, *, size: tuple[int, ...]) -> Any:
     """The block of `size` at `begin`; a size of -1 reaches to the end. t[*s], i[rank] -> t[*size]."""
-    try:
-        result = _check_slice(input.shape, begin.tolist(), size)
-    except ValueError as error:
-        raise invalid(str(error)) from None
+    result = validated(_check_slice, input.shape, begin.tolist(), size)
     return input[tuple(slice(b, b + n) for b, n in zip(begin.tolist(), result, strict=True))]
 
 
@@ -140,12 +138,12 @@ def slice_dynamic(input: Array, begin: Array, size: Array) -> Any:
     return body_of(slice_p)(input, begin, size=tuple(size.tolist()))
 
 
-def _vector(extents_: Any) -> Any:
+def _vector(extents_: Data) -> Any:
     """A residual shape as the input of an op."""
     return index_vector(extents_) if isinstance(extents_, tuple) else extents_
 
 
-def _lower_slice_grad(b: Any, node: Any) -> list[Any]:
+def _lower_slice_grad(b: Builder, node: Node) -> list[Any]:
     dy, begin = b.input(0), b.input(1)
 
     def element(index: Sequence[Any]) -> Any:
@@ -162,7 +160,6 @@ def _lower_slice_grad(b: Any, node: Any) -> list[Any]:
 
 
 @movement(
-    op="SliceGrad",
     infer=lambda dy, begin, shape: Aval(dy.dtype, shape_of_value(shape)),
     groups=("T", "Index", "Tshape"),
     dtypes={"Index": "index", "Tshape": "index"},
@@ -181,7 +178,7 @@ def slice_grad(dy: Array, begin: Array, shape: Array) -> Any:
     return result
 
 
-def _same_integers(begin: Any, size: Any) -> None:
+def _same_integers(begin: Data, size: Data) -> None:
     """Refuse a slice whose tensors are of two integer types."""
     types = [x.dtype for x in (begin, size) if isinstance(x, Tensor)]
     if len(types) == 2 and types[0] is not types[1]:
@@ -203,13 +200,13 @@ def slice_tensor(input: Any, begin: Any, size: Any, name: str | None = None) -> 
     return named(name, slice_dynamic, input, first, amount.tensor)
 
 
-def _numbers(values: tuple[int, ...], dtype: Any) -> Any:
+def _numbers(values: tuple[int, ...], dtype: DType) -> Any:
     """Numbers that are known, of the dtype of those that are not."""
     return as_tensor(np.array(values, dtype.numpy_dtype))
 
 
 @public("slice")
-def slice_(input_: Any, begin: Any, size: Any, name: str | None = None) -> Any:
+def slice_(input_: Data, begin: Data, size: Data, name: str | None = None) -> Any:
     """The block of `size` at `begin`; a size of -1 reaches to the end. t[*s] -> t[*size].
 
     Raises: InvalidArgumentError if it does not lie inside, TypeError for mixed integer types. Source: tf.slice.
@@ -218,7 +215,7 @@ def slice_(input_: Any, begin: Any, size: Any, name: str | None = None) -> Any:
     return slice_tensor(input_, begin, size, name)
 
 
-def dim(x: Any, axis: int) -> Any:
+def dim(x: Tensor, axis: int) -> Any:
     """The extent of x along `axis`: an int if it is known, else a scalar tensor."""
     n = x.shape[axis] if x.shape.rank is not None else None
     return shape(x)[axis] if n is None else n
@@ -254,7 +251,7 @@ def _infer_gather(params: Aval, indices: Aval, *, axis: int, batch_dims: int) ->
     return Aval(params.dtype, _gathered(params.shape, indices.shape, axis, batch_dims))
 
 
-def _lower_gather(b: Any, node: Any) -> list[Any]:
+def _lower_gather(b: Builder, node: Node) -> list[Any]:
     params, indices = b.input(0), b.input(1)
     axis = canonical_axis(node.attrs["axis"], params.rank)
     batch = (
@@ -272,7 +269,7 @@ def _lower_gather(b: Any, node: Any) -> list[Any]:
     return [element]
 
 
-def _gather_params(dy: Any, indices: Any, params_shape: Any, axis: int, batch_dims: int) -> Any:
+def _gather_params(dy: Tensor, indices: Tensor, params_shape: Data, axis: int, batch_dims: int) -> Any:
     if batch_dims == 0 and isinstance(params_shape, tuple):
         axis = canonical_axis(axis, len(params_shape))
         if axis == 0:
@@ -321,44 +318,18 @@ def _gather_samples() -> list[Any]:
     ),
     samples=_gather_samples,
     error_samples=lambda: [
-        (
-            (np.ones([2, 3]), np.array([2])),
-            {"axis": 0, "batch_dims": 0},
-            InvalidArgumentError,
-            r"indices\[0\] = 2 is not in \[0, 2\)",
+        misuse(r"indices\[0\] = 2 is not in \[0, 2\)", np.ones([2, 3]), np.array([2]), axis=0, batch_dims=0),
+        misuse(
+            r"indices\[1,0\] = 5 is not in \[0, 3\)", np.ones([2, 3]), np.array([[0, 1], [5, 0]]), axis=1, batch_dims=0
         ),
-        (
-            (np.ones([2, 3]), np.array([[0, 1], [5, 0]])),
-            {"axis": 1, "batch_dims": 0},
-            InvalidArgumentError,
-            r"indices\[1,0\] = 5 is not in \[0, 3\)",
-        ),
-        (
-            (np.ones([2, 3]), np.array([-1])),
-            {"axis": 0, "batch_dims": 0},
-            InvalidArgumentError,
-            r"indices\[0\] = -1 is not in \[0, 2\)",
-        ),
-        (
-            (np.ones([]), np.array([0])),
-            {"axis": 0, "batch_dims": 0},
-            InvalidArgumentError,
-            "params must be at least 1 dimensional",
-        ),
-        (
-            (np.ones([2, 3]), np.array([0])),
-            {"axis": 2, "batch_dims": 0},
-            InvalidArgumentError,
-            "Shape must be at least rank 3 but is rank 2",
-        ),
+        misuse(r"indices\[0\] = -1 is not in \[0, 2\)", np.ones([2, 3]), np.array([-1]), axis=0, batch_dims=0),
+        misuse("params must be at least 1 dimensional", np.ones([]), np.array([0]), axis=0, batch_dims=0),
+        misuse("Shape must be at least rank 3 but is rank 2", np.ones([2, 3]), np.array([0]), axis=2, batch_dims=0),
     ],
 )
 def gather_p(params: Array, indices: Array, *, axis: int, batch_dims: int) -> Any:
     """Slices of params along `axis` at indices. t[*p], i[*q] -> t[*p before axis, *q, *p after axis]."""
-    try:
-        _gathered(params.shape, indices.shape, axis, batch_dims)
-    except ValueError as error:
-        raise invalid(str(error)) from None
+    validated(_gathered, params.shape, indices.shape, axis, batch_dims)
     axis %= params.ndim
     n = params.shape[axis]
     if indices.size and (np.minimum.reduce(indices, axis=None) < 0 or np.maximum.reduce(indices, axis=None) >= n):
@@ -380,7 +351,7 @@ def gather_p(params: Array, indices: Array, *, axis: int, batch_dims: int) -> An
 
 
 def _four_axes(params: tuple[int, ...], indices: Array, axis: int, batch_dims: int) -> tuple[Any, Any]:
-    """What is gathered from as [batch, before the axis, axis, after it], and the three indices that take from it.
+    """The tensor gathered from as [batch, before the axis, axis, after it], and the three indices that take from it.
 
     NumPy allows fewer indices than axes, and its `ufunc.at` crashes above 32 of them (2.4).
     """
@@ -404,7 +375,6 @@ def combine_at(combine: np.ufunc, result: Array, where: Sequence[Array], updates
 
 
 @custom(
-    op="GatherGrad",
     infer=lambda dy, indices, shape, *, axis, batch_dims: Aval(dy.dtype, shape_of_value(shape)),
     groups=("T", "Tindices", "Tshape"),
     dtypes={"T": "summable", "Tindices": "int16 int32 int64", "Tshape": "index"},
@@ -435,10 +405,10 @@ def gather_grad(dy: Array, indices: Array, shape: Array, *, axis: int, batch_dim
 
 @public("gather")
 def gather(
-    params: Any,
-    indices: Any,
+    params: Data,
+    indices: Data,
     validate_indices: Any = None,
-    axis: Any = None,
+    axis: Data | None = None,
     batch_dims: int = 0,
     name: str | None = None,
 ) -> Any:
@@ -492,7 +462,7 @@ def _infer_one_hot(indices: Aval, on_value: Aval, off_value: Aval, *, depth: int
     return Aval(on_value.dtype, _one_hot_shape(indices.shape, depth, axis))
 
 
-def _lower_one_hot(b: Any, node: Any) -> list[Any]:
+def _lower_one_hot(b: Builder, node: Node) -> list[Any]:
     indices = b.input(0)
     axis = b.output(0).rank - 1 if node.attrs["axis"] == -1 else node.attrs["axis"]
 
@@ -513,24 +483,20 @@ def _one_hot_samples() -> list[Any]:
 
 
 @movement(
-    op="OneHot",
     infer=_infer_one_hot,
     groups=("TI", "T", "T"),
     dtypes={"TI": "uint8 int8 int32 int64"},
     lower=_lower_one_hot,
     samples=_one_hot_samples,
     error_samples=lambda: [
-        (
-            (np.array([0]), np.array(1.0), np.array(0.0)),
-            {"depth": -1, "axis": -1},
-            InvalidArgumentError,
-            "depth must be non-negative, got: -1",
-        ),
-        (
-            (np.array([0]), np.array(1.0), np.array(0.0)),
-            {"depth": 3, "axis": 3},
-            InvalidArgumentError,
+        misuse("depth must be non-negative, got: -1", np.array([0]), np.array(1.0), np.array(0.0), depth=-1, axis=-1),
+        misuse(
             r"Expected axis to be -1 or between \[0, 2\).  But received: 3",
+            np.array([0]),
+            np.array(1.0),
+            np.array(0.0),
+            depth=3,
+            axis=3,
         ),
     ],
 )
@@ -540,10 +506,7 @@ def one_hot_p(indices: Array, on_value: Array, off_value: Array, *, depth: int, 
         raise invalid(f"depth must be non-negative, got: {depth}")
     if depth > MOST:  # NumPy's range of the largest numbers is empty
         raise ResourceExhaustedError(None, None, f"OOM when allocating tensor of depth {depth}")
-    try:
-        _one_hot_shape(indices.shape, depth, axis)
-    except ValueError as error:
-        raise invalid(str(error)) from None
+    validated(_one_hot_shape, indices.shape, depth, axis)
     at = indices.ndim if axis == -1 else axis
     chosen = indices.reshape((*indices.shape[:at], 1, *indices.shape[at:]))
     line = np.arange(depth)
@@ -680,12 +643,7 @@ def _infer_mask(tensor: Aval, mask: Aval) -> Aval:
         for m in ([True, False], [[True, False, True], [False, False, True]], [False, False])
     ],
     error_samples=lambda: [
-        (
-            (np.ones([2, 3]), np.array([True, False, True])),
-            {},
-            InvalidArgumentError,
-            r"Shapes \(2,\) and \(3,\) are incompatible",
-        ),
+        misuse(r"Shapes \(2,\) and \(3,\) are incompatible", np.ones([2, 3]), np.array([True, False, True])),
     ],
 )
 def mask_p(tensor: Array, mask: Array) -> Any:
@@ -696,7 +654,6 @@ def mask_p(tensor: Array, mask: Array) -> Any:
 
 
 @custom(
-    op="MaskScatter",
     infer=lambda values, mask, shape: Aval(values.dtype, shape_of_value(shape)),
     groups=("T", "bool", "Tshape"),
     dtypes={"Tshape": "index"},
@@ -715,7 +672,7 @@ def mask_scatter(values: Array, mask: Array, shape: Array) -> Any:
     return result
 
 
-def mask_axis(axis: Any) -> int:
+def mask_axis(axis: Data) -> int:
     """The axis of boolean_mask. Raises: TypeError for a list."""
     if isinstance(axis, (list, tuple)):
         raise TypeError(f"boolean_mask: axis must be a scalar, not {axis!r}")
@@ -762,7 +719,7 @@ _SELECT = select.primitive  # type: ignore[attr-defined]
 
 
 @public("where")
-def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Any:
+def where(condition: Data, x: Data | None = None, y: Data | None = None, name: str | None = None) -> Any:
     """x where condition holds, else y; without x and y: the indices where it holds.
 
     bool[*s], t[*s], t[*s] -> t[*s], broadcasting; t[*s] -> i64[n, rank].

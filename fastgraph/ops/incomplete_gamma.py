@@ -12,9 +12,9 @@ import numpy as np
 
 from fastgraph.core.base import gamma_expansion
 from fastgraph.core.base.shapes import Aval
-from fastgraph.errors import InvalidArgumentError
+from fastgraph.core.tensor import Tensor
 from fastgraph.ops.exponentials import exp, log
-from fastgraph.ops.families import Array, custom, elementwise, invalid, shape_text
+from fastgraph.ops.families import Array, custom, elementwise, invalid, misuse, shape_text
 from fastgraph.ops.special_functions import digamma, lgamma, xlog1py, xlogy
 
 _EPS = 2.0**-53
@@ -28,8 +28,8 @@ def _special() -> Any:
     return special
 
 
-def _density(a: Any, x: Any) -> Any:
-    """What igamma(a, x) grows by with x."""
+def _density(a: Tensor, x: Tensor) -> Any:
+    """The derivative of igamma(a, x) with respect to x."""
     return exp(-x + (a - 1) * log(x) - lgamma(a))
 
 
@@ -42,14 +42,12 @@ def _pairs() -> list[Any]:
 
 
 def _unlike() -> list[Any]:
-    return [((np.ones(2), np.ones(3)), {}, InvalidArgumentError, r"Incompatible shapes: \[2\] vs. \[3\]")]
+    return [misuse(r"Incompatible shapes: \[2\] vs. \[3\]", np.ones(2), np.ones(3))]
 
 
 @elementwise(
     "math.igamma",
-    op="Igamma",
     expr="igamma(a, x)",
-    dtypes="bfloat16 float16 float32 float64",
     vjp=dict(a=lambda dy, a, x: dy * igamma_grad_a(a, x), x=lambda dy, a, x: dy * _density(a, x)),
     samples=_pairs,
     error_samples=_unlike,
@@ -82,9 +80,7 @@ def _is_near(a: Array, x: Array) -> Any:
 
 @elementwise(
     "math.igammac",
-    op="Igammac",
     expr="igammac(a, x)",
-    dtypes="bfloat16 float16 float32 float64",
     vjp=dict(a=lambda dy, a, x: -dy * igamma_grad_a(a, x), x=lambda dy, a, x: -dy * _density(a, x)),
     samples=_pairs,
     error_samples=_unlike,
@@ -99,14 +95,12 @@ def igammac(a: Array, x: Array) -> Any:
     return np.where((wide == np.inf) & (shape > 0), 0.0, found).astype(a.dtype)
 
 
-def _no_second_order(dy: Any) -> Any:
+def _no_second_order(dy: Tensor) -> Any:
     raise LookupError("gradient registry has no entry for: IgammaGradA")
 
 
 @elementwise(
-    op="IgammaGradA",
     expr="igamma_grad_a(a, x)",
-    dtypes="bfloat16 float16 float32 float64",
     vjp=dict(
         a=lambda dy: _no_second_order(dy),
         x=lambda dy, a, x: dy * _density(a, x) * (log(x) - digamma(a)),
@@ -235,7 +229,7 @@ def _infer_beta(a: Aval, b: Aval, x: Aval) -> Aval:
 
 
 def _unlike_shapes(a: Any, b: Any, x: Any) -> str | None:
-    """What is wrong with shapes that are not one shape, scalars apart; None if nothing is."""
+    """Tell what is wrong with shapes that are not one shape, scalars apart; None if nothing is."""
     for name, one, other_name, other in (("a", a, "b", b), ("a", a, "x", x), ("b", b, "x", x)):
         if not one or not other:  # a scalar, or unknown
             continue
@@ -244,7 +238,7 @@ def _unlike_shapes(a: Any, b: Any, x: Any) -> str | None:
     return None
 
 
-def _betainc_x(dy: Any, a: Any, b: Any, x: Any) -> Any:
+def _betainc_x(dy: Tensor, a: Tensor, b: Tensor, x: Tensor) -> Any:
     log_beta = lgamma(a) + lgamma(b) - lgamma(a + b)
     return dy * exp(xlog1py(b - 1, -x) + xlogy(a - 1, x) - log_beta)
 
@@ -257,15 +251,14 @@ def _triples() -> list[Any]:
 
 @custom(
     "math.betainc",
-    op="Betainc",
     infer=_infer_beta,
     groups=("T", "T", "T"),
     dtypes="float32 float64",
     vjp=dict(x=_betainc_x),
     samples=_triples,
     error_samples=lambda: [
-        ((np.ones(2), np.ones(2), np.ones([1, 2])), {}, InvalidArgumentError, "Shapes of a and x are inconsistent"),
-        ((np.ones(2), np.ones(1), np.ones(2)), {}, InvalidArgumentError, "Shapes of a and b are inconsistent"),
+        misuse("Shapes of a and x are inconsistent", np.ones(2), np.ones(2), np.ones([1, 2])),
+        misuse("Shapes of a and b are inconsistent", np.ones(2), np.ones(1), np.ones(2)),
     ],
     reason="rarely used, and SciPy's is as fast as a kernel of ours would be",
 )

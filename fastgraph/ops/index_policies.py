@@ -9,6 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 from fastgraph.core.base.dtype import int64
+from fastgraph.core.conversion import Data
+from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import as_tensor
 from fastgraph.ops.comparison import greater_equal, less, logical_and
 from fastgraph.ops.elementwise import cast, ones_like, select, zeros_like
@@ -19,7 +21,7 @@ from fastgraph.ops.movement import broadcast_to, expand_dims, reshape, shape, si
 from fastgraph.ops.reduction import reduce_all
 
 
-def ignored(policy: Any, op: str) -> bool:
+def ignored(policy: Data | None, op: str) -> bool:
     """Whether indices out of range are ignored. Raises: TypeError, or InvalidArgumentError for an unknown policy."""
     if policy is None:
         return False
@@ -30,7 +32,7 @@ def ignored(policy: Any, op: str) -> bool:
     return policy == "IGNORE"
 
 
-def _inside(indices: Any, dims: Any) -> Any:
+def _inside(indices: Tensor, dims: Tensor) -> Any:
     """Which index vectors lie within the extents. i[*q, d], i64[rank] -> bool[*q]."""
     depth = indices.shape[-1]
     wide = cast(indices, int64)
@@ -38,8 +40,8 @@ def _inside(indices: Any, dims: Any) -> Any:
     return reduce_all(logical_and(greater_equal(wide, as_tensor(0, int64)), less(wide, limits)), -1)
 
 
-def gathered(gather: Callable[..., Any], params: Any, indices: Any) -> Any:
-    """What `gather` gives, zeros (or empty strings) where an index vector is out of range."""
+def gathered(gather: Callable[..., Any], params: Tensor, indices: Tensor) -> Any:
+    """The result of `gather`, zeros (or empty strings) where an index vector is out of range."""
     fits = _inside(indices, shape(params, int64))
     found = gather(params, select(expand_dims(fits, -1), indices, zeros_like(indices)))
     places, dims = shape(fits), shape(found)
@@ -47,7 +49,7 @@ def gathered(gather: Callable[..., Any], params: Any, indices: Any) -> Any:
     return select(broadcast_to(wide, dims), found, zeros_like(found))
 
 
-def within(indices: Any, updates: Any, dims: Any) -> tuple[Any, Any]:
+def within(indices: Tensor, updates: Tensor, dims: Tensor) -> tuple[Any, Any]:
     """The index vectors that lie within the extents i64[rank], and their updates. -> i[n, d], t[n, *r]."""
     if indices.shape[-1] == 0:
         return indices, updates

@@ -16,13 +16,25 @@ import numpy as np
 import fastgraph.core.base.dtype as dtypes
 import fastgraph.core.op_errors as op_errors
 from fastgraph.core.base.shapes import Aval
-from fastgraph.core.registry import Primitive, public_function, register
-from fastgraph.core.tensor import EagerTensor, Tensor, bind, convert, current_trace, get_slot, register_slot
+from fastgraph.core.conversion import Data
+from fastgraph.core.registry import public_function
+from fastgraph.core.tensor import EagerTensor, Tensor, convert, current_trace, get_slot, register_slot
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import whole
-from fastgraph.ops.families import public, shape_text
+from fastgraph.ops.families import (
+    Array,
+    Builder,
+    Node,
+    Operand,
+    Scalar,
+    body_of,
+    misuse,
+    movement,
+    public,
+    shape_text,
+    validated,
+)
 from fastgraph.ops.runtime_checks import checked, with_extents
-from fastgraph.ops.value_inference import following
 
 Spec = tuple[tuple[Any, ...], ...]
 Part = tuple[Any, ...]  # of one source axis: ("i", start) or ("s", start, stop, step); numbers may be None or "t"
@@ -50,7 +62,7 @@ def getitem(tensor: Tensor, key: Any) -> Any:
 
 
 def _check_dtypes(parts: Sequence[Any]) -> None:
-    """What is wrong with a key's tensors of several integer types: all starts are of one, and all ends, and all steps.
+    """Check a key's tensors for several integer types: all starts are of one, and all ends, and all steps.
 
     Of the three, those of a slice that are not given follow the slice's own tensors; int64 anywhere widens the others.
     """
@@ -87,8 +99,8 @@ def _own_dtype(number: Any) -> Any:
 
 def _apply(tensor: Tensor, spec: Spec, positions: list[Any]) -> Any:
     if any(item[0] == "s" and "t" in item for item in spec):
-        return bind(strided_slice_dynamic, (tensor, get_slot("pack")(_same_dtype(positions))), {"spec": spec})
-    return bind(strided_slice, (tensor, *_same_dtype(positions)), {"spec": spec})
+        return strided_slice_dynamic(tensor, get_slot("pack")(_same_dtype(positions)), spec=spec)
+    return strided_slice_p(tensor, *_same_dtype(positions), spec=spec)
 
 
 def _is_mask(key: Any) -> bool:
@@ -225,26 +237,12 @@ def numpy_key(spec: Spec, shape: tuple[int, ...]) -> tuple[Any, ...]:
 
     InvalidArgumentError if it does not fit.
     """
-    try:
-        sliced_shape(spec, shape)
-    except ValueError as error:
-        raise InvalidArgumentError(None, None, str(error)) from None
+    validated(sliced_shape, spec, shape)
     make: dict[str, Callable[..., Any]] = {"n": lambda: None, "e": lambda: Ellipsis, "i": lambda n: n, "s": slice}
     return tuple([make[item[0]](*item[1:]) for item in spec])
 
 
 # ---- kernels ---------------------------------------------------------------------------------------------------------
-
-
-def _slice_body(x: np.ndarray[Any, Any], *positions: Any, spec: Spec) -> np.ndarray[Any, Any]:
-    part = x[numpy_key(fill_in(spec, position_values(positions)), x.shape)]
-    return part if isinstance(part, np.ndarray) else np.asarray(part, x.dtype)
-
-
-def _grad_body(dy: np.ndarray[Any, Any], x: np.ndarray[Any, Any], *positions: Any, spec: Spec) -> np.ndarray[Any, Any]:
-    dx = np.zeros(x.shape, dy.dtype)
-    dx[numpy_key(fill_in(spec, position_values(positions)), x.shape)] = dy
-    return dx
 
 
 def position_values(positions: Sequence[np.ndarray[Any, Any]]) -> list[int]:
@@ -271,12 +269,8 @@ def _grad_infer(dy: Aval, x: Aval, *positions: Aval, spec: Spec) -> Aval:
     return Aval(dy.dtype, x.shape)
 
 
-def _slice_vjp(dy: Any, x: Any, positions: Any, spec: Spec) -> Any:
-    return bind(strided_slice_grad, (dy, x, *positions), {"spec": spec})
-
-
-def _slice_grad_vjp(dy: Any, positions: Any, spec: Spec) -> Any:
-    return bind(strided_slice, (dy, *positions), {"spec": spec})
+def _slice_vjp(dy: Tensor, x: Tensor, positions: Sequence[Any], spec: Spec) -> Any:
+    return strided_slice_grad(dy, x, *positions, spec=spec)
 
 
 # ---- lowering --------------------------------------------------------------------------------------------------------
@@ -285,7 +279,7 @@ def _slice_grad_vjp(dy: Any, positions: Any, spec: Spec) -> Any:
 class _Axis:
     """One source axis of a spec as run-time scalars: the index `start`, or `start + k * step`."""
 
-    def __init__(self, b: Any, part: Part, extent: Any, take: Callable[[], Any]) -> None:
+    def __init__(self, b: Builder, part: Part, extent: Scalar, take: Callable[[], Any]) -> None:
         def number(n: Any) -> Any:
             return take() if n == "t" else b.param(max(-_INT64_MAX, min(n, _INT64_MAX)))
 
@@ -330,7 +324,7 @@ class _Axis:
         return k if self.whole else self.start + k * self.step
 
 
-def _axes(b: Any, spec: Spec, x: Any, first: int) -> tuple[list[_Axis], list[int | None]]:
+def _axes(b: Builder, spec: Spec, x: Operand, first: int) -> tuple[list[_Axis], list[int | None]]:
     """The axes of `spec` on operand `x`; its positions are the inputs from `first` on (scalars, or one vector)."""
     parts, layout = lay_out(spec, x.rank)
     taken = 0
@@ -345,7 +339,7 @@ def _axes(b: Any, spec: Spec, x: Any, first: int) -> tuple[list[_Axis], list[int
     return [_Axis(b, part, x.shape[axis], take) for axis, part in enumerate(parts)], layout
 
 
-def _slice_lower(b: Any, node: Any) -> list[Callable[..., Any]]:
+def _slice_lower(b: Builder, node: Node) -> list[Callable[..., Any]]:
     x = b.input(0)
 
     def element(index: Sequence[Any]) -> Any:
@@ -365,7 +359,7 @@ def _slice_lower(b: Any, node: Any) -> list[Callable[..., Any]]:
     return [element]
 
 
-def _grad_lower(b: Any, node: Any) -> list[Callable[..., Any]]:
+def _grad_lower(b: Builder, node: Node) -> list[Callable[..., Any]]:
     dy, x = b.input(0), b.input(1)
 
     def element(index: Sequence[Any]) -> Any:
@@ -416,80 +410,56 @@ def _grad_samples() -> list[Any]:
 def _error_samples() -> list[Any]:
     x = np.zeros((2, 3), np.float32)
     return [
-        ((x,), {"spec": (("i", 2),)}, InvalidArgumentError, "slice index 2 of dimension 0 out of bounds."),
-        ((x,), {"spec": (("s", None, None, 0),)}, InvalidArgumentError, r"strides\[0\] must be non-zero"),
-        (
-            (x,),
-            {"spec": (("i", 0),) * 3},
-            InvalidArgumentError,
-            "Index out of range using input dim 2; input has only 2 dims",
-        ),
+        misuse("slice index 2 of dimension 0 out of bounds.", x, spec=(("i", 2),)),
+        misuse(r"strides\[0\] must be non-zero", x, spec=(("s", None, None, 0),)),
+        misuse("Index out of range using input dim 2; input has only 2 dims", x, spec=(("i", 0),) * 3),
     ]
 
 
-strided_slice = register(
-    Primitive(
-        "strided_slice",
-        op_type="StridedSlice",
-        node_name="strided_slice/",
-        body=_slice_body,
-        infer=following(_slice_infer, _slice_body, "strided_slice"),
-        inputs=("x", "*positions"),
-        attrs=("spec",),
-        groups=("T", "Index"),
-        dtypes={"Index": (dtypes.int32, dtypes.int64)},
-        vjp={"x": _slice_vjp},
-        lower=_slice_lower,
-        family="movement",
-        samples=_samples,
-        error_samples=_error_samples,
-        domain=None,
-        reason=None,
-    )
+@movement(
+    node_name="strided_slice/",
+    infer=_slice_infer,
+    groups=("T", "Index"),
+    dtypes={"Index": "index"},
+    vjp={"x": _slice_vjp},
+    lower=_slice_lower,
+    samples=_samples,
+    error_samples=_error_samples,
 )
+def strided_slice_p(x: Array, *positions: Array, spec: Spec) -> Array:
+    """The part of x that a spec says; `positions` stand where it says "t". t[*s], i[] ... -> t[*r]."""
+    part = x[numpy_key(fill_in(spec, position_values(positions)), x.shape)]
+    return part if isinstance(part, np.ndarray) else np.asarray(part, x.dtype)
 
-strided_slice_grad = register(
-    Primitive(
-        "strided_slice_grad",
-        op_type="StridedSliceGrad",
-        body=_grad_body,
-        infer=_grad_infer,
-        inputs=("dy", "x", "*positions"),
-        attrs=("spec",),
-        groups=("T", "-", "Index"),
-        dtypes={"Index": (dtypes.int32, dtypes.int64)},
-        vjp={"dy": _slice_grad_vjp},
-        lower=_grad_lower,
-        family="movement",
-        samples=_grad_samples,
-        error_samples=None,
-        domain=None,
-        reason=None,
-    )
-)
 
-# With tensors as bounds of slices the shape of the result is data; `positions` is one vector, in the spec's order.
-strided_slice_dynamic = register(
-    Primitive(
-        "strided_slice_dynamic",
-        op_type="StridedSlice",
-        node_name="strided_slice/",
-        body=_slice_body,
-        infer=following(_slice_infer, _slice_body, "strided_slice_dynamic"),
-        inputs=("x", "positions"),
-        attrs=("spec",),
-        groups=("T", "Index"),
-        dtypes={"Index": (dtypes.int32, dtypes.int64)},
-        vjp={"x": lambda dy, x, positions, spec: _slice_vjp(dy, x, (positions,), spec)},
-        lower=_slice_lower,
-        shape_inputs=(1,),
-        family="movement",
-        samples=None,
-        error_samples=None,
-        domain=None,
-        reason=None,
-    )
+@movement(
+    infer=_grad_infer,
+    groups=("T", "-", "Index"),
+    dtypes={"Index": "index"},
+    vjp={"dy": lambda dy, positions, spec: strided_slice_p(dy, *positions, spec=spec)},
+    lower=_grad_lower,
+    samples=_grad_samples,
 )
+def strided_slice_grad(dy: Array, x: Array, *positions: Array, spec: Spec) -> Array:
+    """dy where strided_slice takes it from an x of this shape, 0 elsewhere. t[*r], t[*s], i[] ... -> t[*s]."""
+    dx = np.zeros(x.shape, dy.dtype)
+    dx[numpy_key(fill_in(spec, position_values(positions)), x.shape)] = dy
+    return dx
+
+
+@movement(
+    op="StridedSlice",
+    node_name="strided_slice/",
+    infer=_slice_infer,
+    groups=("T", "Index"),
+    dtypes={"Index": "index"},
+    vjp={"x": lambda dy, x, positions, spec: _slice_vjp(dy, x, (positions,), spec)},
+    lower=_slice_lower,
+    shape_inputs=(1,),
+)
+def strided_slice_dynamic(x: Array, positions: Array, *, spec: Spec) -> Array:
+    """strided_slice with tensors as bounds of slices: the shape of the result is data. t[*s], i[n] -> t[*r]."""
+    return body_of(strided_slice_p)(x, positions, spec=spec)  # type: ignore[no-any-return]
 
 
 # ---- the public op ---------------------------------------------------------------------------------------------------
@@ -516,7 +486,7 @@ def _entries(vector: Any, n: int | None, positions: list[Any]) -> list[Any]:
     return [_number(v, positions, True) if isinstance(v, Tensor) else whole(v, "begin, end or strides") for v in tensor]
 
 
-def _count(vector: Any) -> int | None:
+def _count(vector: Data) -> int | None:
     """How many numbers a vector argument of strided_slice has, where it says."""
     if isinstance(vector, (list, tuple)):
         return len(vector)
@@ -550,7 +520,7 @@ def _refused(text: str) -> Exception:
 
 
 @public("strided_slice")
-def strided_slice_public(
+def strided_slice(
     input_: Any,
     begin: Any,
     end: Any,
@@ -621,4 +591,4 @@ def strided_slice_public(
 
 
 register_slot("getitem", getitem)
-register_slot("strided_slice", strided_slice)
+register_slot("strided_slice", strided_slice_p.primitive)  # type: ignore[attr-defined]

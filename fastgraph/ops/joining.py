@@ -12,20 +12,23 @@ import numpy as np
 
 from fastgraph.core.base.dtype import int32, int64
 from fastgraph.core.base.shapes import Aval
+from fastgraph.core.conversion import Data
 from fastgraph.core.op_errors import misfit
 from fastgraph.core.tensor import EagerTensor, Tensor, bind, current_trace, equal_parts
-from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, extents, named, preferred, static_int, whole
 from fastgraph.ops.comparison import equal_p
 from fastgraph.ops.creation import range_
 from fastgraph.ops.elementwise import cast, identity, select, zeros_like_p
 from fastgraph.ops.families import (
     Array,
+    Builder,
     Dims,
+    Node,
     canonical_axis,
     elementwise,
     invalid,
     lower_elementwise,
+    misuse,
     movement,
     public,
     shape_text,
@@ -84,7 +87,7 @@ def _infer_concat(*values: Aval, axis: int) -> Aval:
     return Aval(values[0].dtype, tuple(dims))
 
 
-def _lower_concat(b: Any, node: Any) -> list[Any]:
+def _lower_concat(b: Builder, node: Node) -> list[Any]:
     axis = canonical_axis(node.attrs["axis"], b.input(0).rank)
 
     def element(index: Sequence[Any]) -> Any:
@@ -100,7 +103,7 @@ def _lower_concat(b: Any, node: Any) -> list[Any]:
     return [element]
 
 
-def _concat_grad(dys: Any, values: Any, axis: int) -> list[Any]:
+def _concat_grad(dys: Tensor, values: list[Any], axis: int) -> list[Any]:
     shapes = [v.shape for v in values]
     rank = next((s.rank for s in shapes if s.rank is not None), None)
     if rank is None:
@@ -118,7 +121,7 @@ def _concat_grad(dys: Any, values: Any, axis: int) -> list[Any]:
     return grads
 
 
-def _only(axis: int, rank: Any) -> Any:
+def _only(axis: int, rank: Tensor) -> Any:
     """1 at `axis` and 0 at the other axes of a tensor, whose rank is known when it is computed. i[] -> i[rank]."""
 
     return cast(equal_p(range_(rank), axis if axis >= 0 else rank + axis), int32)
@@ -139,25 +142,25 @@ def _only(axis: int, rank: Any) -> Any:
         + [((np.ones([2, 1]), np.zeros([2, 2])), {"axis": a}) for a in (1, -1)]
     ),
     error_samples=lambda: [
-        (
-            (np.ones([2, 3]), np.ones([2, 4])),
-            {"axis": 0},
-            InvalidArgumentError,
+        misuse(
             r"ConcatOp : Dimension 1 in both shapes must be equal: shape\[0\] = \[2,3\] vs. shape\[1\] = \[2,4\]",
+            np.ones([2, 3]),
+            np.ones([2, 4]),
+            axis=0,
         ),
-        (
-            (np.ones([2, 3]), np.ones([2])),
-            {"axis": 0},
-            InvalidArgumentError,
+        misuse(
             "ConcatOp : Ranks of all input tensors should match: shape\\[0\\] = \\[2,3\\] vs. shape\\[1\\] = \\[2\\]",
+            np.ones([2, 3]),
+            np.ones([2]),
+            axis=0,
         ),
-        (
-            (np.ones([2, 3]), np.ones([2, 3])),
-            {"axis": 2},
-            InvalidArgumentError,
+        misuse(
             "Expected concatenating dimensions in the range \\[-2, 2\\), but got 2",
+            np.ones([2, 3]),
+            np.ones([2, 3]),
+            axis=2,
         ),
-        ((np.ones([]), np.ones([])), {"axis": 0}, InvalidArgumentError, "Can't concatenate scalars"),
+        misuse("Can't concatenate scalars", np.ones([]), np.ones([]), axis=0),
     ],
 )
 def concat_p(*values: Array, axis: int) -> Any:
@@ -250,7 +253,7 @@ def _infer_stack(*values: Aval, axis: int) -> Aval:
     return Aval(values[0].dtype, (*dims[:at], len(values), *dims[at:]))
 
 
-def _lower_stack(b: Any, node: Any) -> list[Any]:
+def _lower_stack(b: Builder, node: Node) -> list[Any]:
     axis = canonical_axis(node.attrs["axis"], b.output(0).rank)
 
     def element(index: Sequence[Any]) -> Any:
@@ -278,11 +281,11 @@ def _lower_stack(b: Any, node: Any) -> list[Any]:
         + [((np.array(1.0), np.array(2.0)), {"axis": 0})]
     ),
     error_samples=lambda: [
-        (
-            (np.ones([2, 3]), np.ones([2, 4])),
-            {"axis": 0},
-            InvalidArgumentError,
+        misuse(
             "Shapes of all inputs must match: values\\[0\\].shape = \\[2,3\\] != values\\[1\\].shape = \\[2,4\\]",
+            np.ones([2, 3]),
+            np.ones([2, 4]),
+            axis=0,
         ),
     ],
 )
@@ -302,7 +305,7 @@ _STACK = stack_p.primitive  # type: ignore[attr-defined]
 
 
 @public("stack")
-def stack(values: Any, axis: Any = 0, name: str | None = "stack") -> Any:
+def stack(values: Any, axis: Data = 0, name: str | None = "stack") -> Any:
     """values along a new axis. t[*s]... -> t[*r].
 
     Args:
@@ -373,7 +376,7 @@ def _infer_split(value: Aval, *, sizes: tuple[int, ...], axis: int) -> tuple[Ava
     return tuple(Aval(value.dtype, (*value.shape[:axis], s, *value.shape[axis + 1 :])) for s in sizes)
 
 
-def _lower_split(b: Any, node: Any) -> list[Any]:
+def _lower_split(b: Builder, node: Node) -> list[Any]:
     x = b.input(0)
     axis = canonical_axis(node.attrs["axis"], x.rank)
     starts = [sum(node.attrs["sizes"][:i]) for i in range(len(node.attrs["sizes"]))]
@@ -552,7 +555,7 @@ def _equal_parts(value: Any, n: int, axis: int) -> list[Any]:
     dtypes="index",
     lower=lower_elementwise("total", ("total", "extent"), (), "total == extent"),
     samples=lambda: [((np.array(4, t), np.array(4, t)), {}) for t in ("int32", "int64")],
-    error_samples=lambda: [((np.array(3), np.array(4)), {}, InvalidArgumentError, "along split_dim .* Got: 3")],
+    error_samples=lambda: [misuse("along split_dim .* Got: 3", np.array(3), np.array(4))],
 )
 def whole_split(total: Array, extent: Array) -> Any:
     """The sum of a split's sizes, which must be the extent of the axis. i[], i[] -> i[]."""
@@ -586,7 +589,7 @@ def _infer_unstack(value: Aval, *, num: int, axis: int) -> tuple[Aval, ...]:
     return tuple(Aval(value.dtype, rest) for _ in range(num))
 
 
-def _lower_unstack(b: Any, node: Any) -> list[Any]:
+def _lower_unstack(b: Builder, node: Node) -> list[Any]:
     x = b.input(0)
     axis = canonical_axis(node.attrs["axis"], x.rank)
 
@@ -608,12 +611,7 @@ def _lower_unstack(b: Any, node: Any) -> list[Any]:
     ),
     samples=lambda: [((np.arange(6.0).reshape(2, 3),), {"num": n, "axis": a}) for n, a in ((2, 0), (3, 1), (3, -1))],
     error_samples=lambda: [
-        (
-            (np.ones([2, 3]),),
-            {"num": 3, "axis": 0},
-            InvalidArgumentError,
-            "Input shape axis 0 must equal 3, got shape \\[2,3\\]",
-        ),
+        misuse("Input shape axis 0 must equal 3, got shape \\[2,3\\]", np.ones([2, 3]), num=3, axis=0),
     ],
 )
 def unstack_p(value: Array, *, num: int, axis: int) -> Any:
@@ -624,7 +622,7 @@ def unstack_p(value: Array, *, num: int, axis: int) -> Any:
 
 
 @public("unstack")
-def unstack(value: Any, num: Any = None, axis: Any = 0, name: str | None = "unstack") -> Any:
+def unstack(value: Data, num: Data | None = None, axis: Data = 0, name: str | None = "unstack") -> Any:
     """The slices of value along `axis`, without it. t[*s] -> list of t[*r].
 
     Raises: ValueError if their number is neither known nor given; InvalidArgumentError if it is not `num`.

@@ -11,17 +11,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastgraph.core.base.shapes import Aval
+from fastgraph.core.conversion import Data
 from fastgraph.core.native.matmul import scipy_functions
+from fastgraph.core.tensor import Tensor
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, named
 from fastgraph.ops.elementwise import cast, complex_of, conj, imag, widened, zeros_like
-from fastgraph.ops.families import Array, Dims, custom, invalid, public
+from fastgraph.ops.families import Array, Dims, custom, invalid, misuse, public, validated
 from fastgraph.ops.matmul import matmul
 from fastgraph.ops.matrix_checks import (
     FLOATS,
     LAPACK,
     all_finite,
-    checked,
     drawn,
     eliminated,
     invertible,
@@ -51,14 +52,14 @@ from fastgraph.ops.precise_sums import is_half
     samples=square_samples,
     error_samples=lambda: [
         *square_errors(InvalidArgumentError),
-        ((np.ones([2, 2]),), {}, InvalidArgumentError, "Input is not invertible."),
-        ((np.full([2, 2], np.nan),), {}, InvalidArgumentError, "Input is not invertible."),
+        misuse("Input is not invertible.", np.ones([2, 2])),
+        misuse("Input is not invertible.", np.full([2, 2], np.nan)),
     ],
     reason=LAPACK,
 )
 def inv_p(input: Array) -> Any:
     """Inverse matrices. t[*b, n, n] -> t[*b, n, n]."""
-    checked(square_shape, input.shape)
+    validated(square_shape, input.shape)
     try:
         if not all_finite(input).all():
             return _solved(input, np.broadcast_to(np.eye(input.shape[-1], dtype=input.dtype), input.shape))
@@ -68,7 +69,7 @@ def inv_p(input: Array) -> Any:
 
 
 def _solved(a: Array, b: Array) -> Array:
-    """What solves a x = b, some of a being infinite or NaN. Raises: LinAlgError if a pivot is 0, or the first NaN."""
+    """Solve a x = b, some of a being infinite or NaN. Raises: LinAlgError if a pivot is 0, or the first NaN."""
     n = a.shape[-1]
     packed, perm, _ = eliminated(widened(a).reshape(-1, n, n))
     if not invertible(packed):
@@ -78,7 +79,7 @@ def _solved(a: Array, b: Array) -> Array:
 
 
 @public("linalg.inv")
-def inv(input: Any, adjoint: bool = False, name: str | None = None) -> Any:
+def inv(input: Data, adjoint: bool = False, name: str | None = None) -> Any:
     """Inverse matrices, or those of the adjoint matrices. t[*b, n, n] -> t[*b, n, n].
 
     Raises: InvalidArgumentError for what is not square or has no inverse. Source: tf.linalg.inv.
@@ -92,7 +93,7 @@ def _det_shape(dims: Dims) -> Dims:
     return None if dims is None else dims[:-2]
 
 
-def _inverse_adjoint(input: Any, factor: Any) -> Any:
+def _inverse_adjoint(input: Tensor, factor: Tensor) -> Any:
     return over_columns(over_columns(factor, input.dtype), input.dtype) * adjoint_of(inv_p(input))
 
 
@@ -111,7 +112,7 @@ def det(input: Array) -> Any:
 
     Raises: InvalidArgumentError for what is not square. Source: tf.linalg.det.
     """
-    checked(square_shape, input.shape)
+    validated(square_shape, input.shape)
     found = np.asarray(np.linalg.det(widened(input)))
     if not (finite := all_finite(input)).all():
         packed, _, exchanges = eliminated(widened(input)[~finite])
@@ -126,7 +127,7 @@ def _infer_slogdet(input: Aval) -> tuple[Aval, Aval]:
     return Aval(input.dtype, dims), Aval(input.dtype.real_dtype, dims)
 
 
-def _slogdet_grad(dys: Any, input: Any, outs: Any) -> dict[str, Any]:
+def _slogdet_grad(dys: list[Any], input: Tensor, outs: list[Any]) -> dict[str, Any]:
     (d_sign, d_log), sign = dys, outs[0]
     total = None if d_log is None else cast(d_log, input.dtype)
     if d_sign is not None and input.dtype.is_complex:  # a phase, which turns with the imaginary part of the logarithm
@@ -148,7 +149,7 @@ def _slogdet_grad(dys: Any, input: Any, outs: Any) -> dict[str, Any]:
 )
 def slogdet_p(input: Array) -> Any:
     """Sign, or phase, and logarithm of the absolute value of determinants. t[*b, n, n] -> t[*b], f[*b]."""
-    checked(square_shape, input.shape)
+    validated(square_shape, input.shape)
     sign, logarithm = map(np.asarray, np.linalg.slogdet(widened(input)))
     if not (finite := all_finite(input)).all():
         packed, _, exchanges = eliminated(widened(input)[~finite])
@@ -169,7 +170,7 @@ class LogMatrixDeterminant(NamedTuple):
 
 
 @public("linalg.slogdet")
-def slogdet(input: Any, name: str | None = None) -> Any:
+def slogdet(input: Data, name: str | None = None) -> Any:
     """Sign (of complex matrices the phase) and log(|det|), both of the input's dtype. t[*b, n, n] -> t[*b], t[*b].
 
     Raises: InvalidArgumentError for what is not square. Source: tf.linalg.slogdet.
@@ -210,7 +211,7 @@ def _solve_errors() -> list[Any]:
         ((3, 2, 2), (2, 2, 2), "All input tensors must have the same outer dimensions."),
         ((2, 2), (2, 1), "Input matrix is not invertible."),
     )
-    return [((np.ones(a), np.ones(b)), {"adjoint": False}, InvalidArgumentError, text) for a, b, text in cases]
+    return [misuse(text, np.ones(a), np.ones(b), adjoint=False) for a, b, text in cases]
 
 
 @custom(
@@ -224,7 +225,7 @@ def _solve_errors() -> list[Any]:
 )
 def solve_p(matrix: Array, rhs: Array, *, adjoint: bool) -> Any:
     """x with matrix x = rhs, or with its adjoint. t[*b, n, n], t[*b, n, k] -> t[*b, n, k]."""
-    checked(solved_shape, matrix.shape, rhs.shape)
+    validated(solved_shape, matrix.shape, rhs.shape)
     a = np.conj(np.swapaxes(matrix, -1, -2)) if adjoint else matrix
     try:
         if not all_finite(a).all():
@@ -235,7 +236,7 @@ def solve_p(matrix: Array, rhs: Array, *, adjoint: bool) -> Any:
 
 
 @public("linalg.solve")
-def solve(matrix: Any, rhs: Any, adjoint: bool = False, name: str | None = None) -> Any:
+def solve(matrix: Data, rhs: Data, adjoint: bool = False, name: str | None = None) -> Any:
     """x with matrix x = rhs, or, with `adjoint`, with the adjoint matrix. t[*b, n, n], t[*b, n, k] -> t[*b, n, k].
 
     Raises: InvalidArgumentError for shapes that do not fit and matrices without an inverse. Source: tf.linalg.solve.
@@ -271,7 +272,7 @@ def substituted(a: Array, b: Array, lower: bool, adjoint: bool) -> Array:
 
 
 def _triangular_grad(
-    dys: Any, matrix: Any, rhs: Any, outs: Any, lower: bool, adjoint: bool, needs: Any
+    dys: list[Any], matrix: Tensor, rhs: Tensor, outs: list[Any], lower: bool, adjoint: bool, needs: tuple[Any, ...]
 ) -> dict[str, Any]:
     x = outs[0]
     d_rhs = triangular_solve_p(matrix, dys[0], lower=lower, adjoint=not adjoint)
@@ -283,7 +284,7 @@ def _triangular_grad(
     return found
 
 
-def summed_like(dy: Any, x: Any) -> Any:
+def summed_like(dy: Tensor, x: Tensor) -> Any:
     """dy, summed over the batches along which x was broadcast."""
     dims = x.shape.as_list() if x.shape.rank is not None else [None]
     if None not in dims and dims == dy.shape:
@@ -334,7 +335,7 @@ def _triangular_errors() -> list[Any]:
 )
 def triangular_solve_p(matrix: Array, rhs: Array, *, lower: bool, adjoint: bool) -> Any:
     """x with matrix x = rhs, one triangle of the matrix being read. t[*b, n, n], t[*b, n, k] -> t[*b, n, k]."""
-    dims = checked(triangular_shape, matrix.shape, rhs.shape, lower, adjoint)
+    dims = validated(triangular_shape, matrix.shape, rhs.shape, lower, adjoint)
     a, b = spread_to(widened(matrix), dims[:-2]), spread_to(widened(rhs), dims[:-2])
     return substituted(a, b, lower, adjoint).reshape(dims).astype(rhs.dtype, copy=False)
 

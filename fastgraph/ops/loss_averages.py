@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from fastgraph.core.conversion import Data
 from fastgraph.core.registry import register_public
 from fastgraph.core.tensor import Tensor, current_trace
 from fastgraph.errors import InvalidArgumentError
@@ -32,14 +33,14 @@ register_public(space_to_batch, "space_to_batch_nd", "nn.space_to_batch")
 
 
 @public("realdiv")
-def realdiv_(x: Any, y: Any, name: str | None = None) -> Any:
+def realdiv_(x: Data, y: Data, name: str | None = None) -> Any:
     """Quotient x / y of floats or complex numbers. f[*s], f[*s] -> f[*s], broadcasting. Source: tf.realdiv."""
     first = as_tensor(x)
     return realdiv(first, as_tensor(y, first.dtype))
 
 
 @public("parallel_stack")
-def parallel_stack(values: Any, name: str | None = "parallel_stack") -> Any:
+def parallel_stack(values: Data, name: str | None = "parallel_stack") -> Any:
     """Tensors of one shape along a new first axis, in graphs only. t[*s]... -> t[n, *s].
 
     Raises: RuntimeError in eager mode. Source: tf.parallel_stack.
@@ -94,7 +95,7 @@ def compute_average_loss(per_example_loss: Any, sample_weight: Any = None, globa
 
 
 @public("nn.scale_regularization_loss")
-def scale_regularization_loss(regularization_loss: Any) -> Any:
+def scale_regularization_loss(regularization_loss: Data) -> Any:
     """The sum of a regularisation loss over the number of replicas, which is one; of integers a float. f[*s] -> f[].
 
     Source: tf.nn.scale_regularization_loss.
@@ -107,12 +108,12 @@ def scale_regularization_loss(regularization_loss: Any) -> Any:
 
 @public("nn.batch_norm_with_global_normalization")
 def batch_norm_with_global_normalization(
-    input: Any,
-    mean: Any,
-    variance: Any,
-    beta: Any,
+    input: Data,
+    mean: Data,
+    variance: Data,
+    beta: Data,
     gamma: Any,
-    variance_epsilon: Any,
+    variance_epsilon: Data,
     scale_after_normalization: bool,
     name: str | None = None,
 ) -> Any:
@@ -126,7 +127,7 @@ def batch_norm_with_global_normalization(
 
 @public("nn.local_response_normalization", "nn.lrn")
 def local_response_normalization(
-    input: Any, depth_radius: int = 5, bias: Any = 1, alpha: Any = 1, beta: Any = 0.5, name: str | None = None
+    input: Data, depth_radius: int = 5, bias: Data = 1, alpha: Data = 1, beta: Data = 0.5, name: str | None = None
 ) -> Any:
     """Each element over (bias + alpha * the squares of its channel's neighbours)**beta. f[n, h, w, c] -> same.
 

@@ -14,11 +14,24 @@ import numpy as np
 
 from fastgraph.core.base.dtype import as_dtype, float32
 from fastgraph.core.base.shapes import Aval
+from fastgraph.core.conversion import Data
 from fastgraph.core.tensor import Tensor
-from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, named, static_axes
 from fastgraph.ops.elementwise import cast, conj
-from fastgraph.ops.families import Array, accumulator, broadcast, contraction, invalid, is_one, public, shape_text
+from fastgraph.ops.families import (
+    Array,
+    Builder,
+    Node,
+    Operand,
+    accumulator,
+    broadcast,
+    contraction,
+    invalid,
+    is_one,
+    misuse,
+    public,
+    shape_text,
+)
 from fastgraph.ops.late_calls import late
 from fastgraph.ops.movement import expand_dims, reshape, shape, squeeze, transpose
 from fastgraph.ops.precise_sums import is_half
@@ -39,13 +52,13 @@ def _infer_matmul(a: Aval, b: Aval, *, transpose_a: bool, transpose_b: bool) -> 
     return Aval(a.dtype, (*batch, m, n))
 
 
-def _lower_matmul(b: Any, node: Any) -> list[Any]:
+def _lower_matmul(b: Builder, node: Node) -> list[Any]:
     left, right = b.input(0), b.input(1)
     dtype = node.inputs[0].aval.dtype
     wide = accumulator(dtype)
     transpose_a, transpose_b = node.attrs["transpose_a"], node.attrs["transpose_b"]
 
-    def lead(operand: Any, index: Sequence[Any]) -> list[Any]:
+    def lead(operand: Operand, index: Sequence[Any]) -> list[Any]:
         """Where the batch axes of an operand stand: a broadcast one stays at 0."""
         own = index[:-2][len(index) - operand.rank :]
         return [0 if is_one(n) else i for n, i in zip(operand.shape[:-2], own, strict=True)]
@@ -65,14 +78,14 @@ def _lower_matmul(b: Any, node: Any) -> list[Any]:
     return [element]
 
 
-def _grad_a(dy: Any, a: Any, b: Any, transpose_a: bool, transpose_b: bool) -> Any:
+def _grad_a(dy: Tensor, a: Tensor, b: Tensor, transpose_a: bool, transpose_b: bool) -> Any:
     a, b = a, conj(b)
     if transpose_a:
         return matmul_p(b, dy, transpose_a=transpose_b, transpose_b=True)
     return matmul_p(dy, b, transpose_a=False, transpose_b=not transpose_b)
 
 
-def _grad_b(dy: Any, a: Any, b: Any, transpose_a: bool, transpose_b: bool) -> Any:
+def _grad_b(dy: Tensor, a: Tensor, b: Tensor, transpose_a: bool, transpose_b: bool) -> Any:
     a = conj(a)
     if transpose_b:
         return matmul_p(dy, a, transpose_a=True, transpose_b=transpose_a)
@@ -115,23 +128,20 @@ def _matmul_samples() -> list[Any]:
     ),
     samples=_matmul_samples,
     error_samples=lambda: [
-        (
-            (np.ones([2, 3]), np.ones([2, 3])),
-            {"transpose_a": False, "transpose_b": False},
-            InvalidArgumentError,
+        misuse(
             r"Matrix size-incompatible: In\[0\]: \[2,3\], In\[1\]: \[2,3\]",
+            np.ones([2, 3]),
+            np.ones([2, 3]),
+            transpose_a=False,
+            transpose_b=False,
         ),
-        (
-            (np.ones([3]), np.ones([3, 3])),
-            {"transpose_a": False, "transpose_b": False},
-            InvalidArgumentError,
-            r"In\[0\] ndims must be >= 2",
-        ),
-        (
-            (np.ones([2, 2, 3]), np.ones([3, 3, 4])),
-            {"transpose_a": False, "transpose_b": False},
-            InvalidArgumentError,
+        misuse(r"In\[0\] ndims must be >= 2", np.ones([3]), np.ones([3, 3]), transpose_a=False, transpose_b=False),
+        misuse(
             r"In\[0\] and In\[1\] must have compatible batch dimensions: \[2,2,3\] vs. \[3,3,4\]",
+            np.ones([2, 2, 3]),
+            np.ones([3, 3, 4]),
+            transpose_a=False,
+            transpose_b=False,
         ),
     ],
 )
@@ -155,8 +165,8 @@ def matmul_p(a: Array, b: Array, *, transpose_a: bool, transpose_b: bool) -> Any
 
 @public("matmul", "linalg.matmul")
 def matmul(
-    a: Any,
-    b: Any,
+    a: Data,
+    b: Data,
     transpose_a: bool = False,
     transpose_b: bool = False,
     adjoint_a: bool = False,
@@ -164,8 +174,8 @@ def matmul(
     a_is_sparse: bool = False,
     b_is_sparse: bool = False,
     output_type: Any = None,
-    grad_a: Any = False,
-    grad_b: Any = False,
+    grad_a: Data = False,
+    grad_b: Data = False,
     name: str | None = None,
 ) -> Any:
     """Product of the matrices in the last two axes; the others are batches and broadcast.
@@ -232,8 +242,8 @@ def _of_one_dtype(a: Any, b: Any, output_type: Any) -> tuple[Any, Any, Any]:
 
 @public("linalg.matvec")
 def matvec(
-    a: Any,
-    b: Any,
+    a: Data,
+    b: Data,
     transpose_a: bool = False,
     adjoint_a: bool = False,
     a_is_sparse: bool = False,
@@ -303,7 +313,7 @@ def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Any:
     return reshape(matmul(left, right), [*rows, *columns], name=name)
 
 
-def extents_of(x: Any) -> list[Any]:
+def extents_of(x: Tensor) -> list[Any]:
     """The extents of a tensor as ints, and as scalar tensors where they are known only at run time."""
     dims: list[Any] = x.shape.as_list()
     if None not in dims:

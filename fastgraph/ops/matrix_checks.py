@@ -1,4 +1,4 @@
-"""What the ops on whole matrices share: checks of shapes, half floats and NaN, products with adjoints, triangles.
+"""Parts that ops on whole matrices share: checks of shapes, half floats and NaN, products with adjoints, triangles.
 
 Rule: matrices stand in the last two axes; all axes before them are batches, of any number, and may be empty.
 """
@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.core.tensor import current_trace
+from fastgraph.core.base.dtype import DType
+from fastgraph.core.tensor import Tensor, current_trace
 from fastgraph.ops.elementwise import cast, ones_like, zeros_like
-from fastgraph.ops.families import Array, Dims, invalid, shape_text
+from fastgraph.ops.families import Array, Dims, shape_text
 from fastgraph.ops.matmul import matmul
 from fastgraph.ops.matrix_diagonals import diag_part, matrix_band_part, matrix_transpose, set_diag
 from fastgraph.ops.movement import expand_dims
@@ -23,14 +24,6 @@ LAPACK = "a factorization: its order of work depends on data, and LAPACK's is as
 FLOATS = "float64 float32 float16 complex64 complex128"
 
 # ---- shapes ---------------------------------------------------------------------------------------------------------
-
-
-def checked(check: Callable[..., Any], *args: Any) -> Any:
-    """What a check of shapes returns; its ValueError as an op raises it."""
-    try:
-        return check(*args)
-    except ValueError as error:
-        raise invalid(str(error)) from None
 
 
 def matrix_shape(shape: Dims, position: int | None = 0) -> Dims:
@@ -137,47 +130,47 @@ def times(*factors: Any) -> Any:
     return product
 
 
-def adjoint(x: Any) -> Any:
+def adjoint(x: Tensor) -> Any:
     """Matrices transposed and, if complex, conjugated."""
     return matrix_transpose(x, conjugate=x.dtype.is_complex)
 
 
-def lower_triangle(x: Any) -> Any:
+def lower_triangle(x: Tensor) -> Any:
     """Matrices with zeros above the diagonal."""
     return matrix_band_part(x, lower=-1, upper=0)
 
 
-def upper_triangle(x: Any) -> Any:
+def upper_triangle(x: Tensor) -> Any:
     """Matrices with zeros below the diagonal."""
     return matrix_band_part(x, lower=0, upper=-1)
 
 
-def strictly_lower(x: Any) -> Any:
+def strictly_lower(x: Tensor) -> Any:
     """Matrices with zeros on the diagonal and above it."""
     return with_diagonal(lower_triangle(x), zeros_like)
 
 
-def with_diagonal(x: Any, change: Callable[[Any], Any]) -> Any:
+def with_diagonal(x: Tensor, change: Callable[[Any], Any]) -> Any:
     """Matrices with their diagonal changed."""
     return set_diag(x, change(diag_part(x)))
 
 
-def over_rows(x: Any, dtype: Any) -> Any:
+def over_rows(x: Tensor, dtype: DType) -> Any:
     """Vectors as what scales the columns of matrices. f[*b, n] -> dtype[*b, 1, n]."""
     return expand_dims(cast(x, dtype), -2)
 
 
-def over_columns(x: Any, dtype: Any) -> Any:
+def over_columns(x: Tensor, dtype: DType) -> Any:
     """Vectors as what scales the rows of matrices. f[*b, n] -> dtype[*b, n, 1]."""
     return expand_dims(cast(x, dtype), -1)
 
 
-def safe_reciprocal(x: Any) -> Any:
+def safe_reciprocal(x: Tensor) -> Any:
     """1 / x, but 0 where x is 0: equal values have no gap to divide by, and add nothing to a gradient."""
     return x / (x * x + 1e-20)
 
 
-def reciprocal_gaps(e: Any) -> Any:
+def reciprocal_gaps(e: Tensor) -> Any:
     """1 / (e[j] - e[i]) at (i, j), 0 for equal values and on the diagonal. t[*b, n] -> t[*b, n, n]."""
     gaps = set_diag(expand_dims(e, -2) - expand_dims(e, -1), ones_like(e))
     return set_diag(safe_reciprocal(gaps), zeros_like(e))
@@ -212,7 +205,7 @@ def square_samples(
 
 
 def square_errors(error: Any, **attrs: Any) -> list[Any]:
-    """What is no square matrix."""
+    """Rows of errors for what is no square matrix."""
     return [
         ((np.ones([3]),), attrs, error, "Input tensor 0 must have rank >= 2, got 1"),
         ((np.ones([2, 3]),), attrs, error, "Input matrix must be square."),
@@ -264,7 +257,7 @@ def invertible(packed: Array) -> bool:
 
 
 def substitute_back(packed: Array, rhs: Array) -> Array:
-    """What solves L U x = rhs, every product taken. t[p, n, n], t[p, n, k] -> t[p, n, k]."""
+    """The solution of L U x = rhs, every product taken. t[p, n, n], t[p, n, k] -> t[p, n, k]."""
     x, n = np.array(rhs), packed.shape[-1]
     with np.errstate(all="ignore"):
         for i in range(n):

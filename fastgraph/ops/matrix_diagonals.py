@@ -13,14 +13,15 @@ from typing import Any
 import numpy as np
 
 from fastgraph.core.base.shapes import Aval
+from fastgraph.core.conversion import Data
 from fastgraph.core.op_errors import misfit
-from fastgraph.core.tensor import current_trace
-from fastgraph.errors import FailedPreconditionError, InvalidArgumentError
+from fastgraph.core.tensor import Tensor, current_trace
+from fastgraph.errors import FailedPreconditionError
 from fastgraph.ops.arguments import as_tensor, known_axes, known_axis, named, of_dtypes, static_int
 from fastgraph.ops.comparison import logical_and, logical_or
 from fastgraph.ops.creation import range_, zeros
 from fastgraph.ops.elementwise import conj, select, zeros_like
-from fastgraph.ops.families import Array, Dims, invalid, movement, public, shape_text
+from fastgraph.ops.families import Array, Builder, Dims, Node, invalid, misuse, movement, public, shape_text, validated
 from fastgraph.ops.joining import stack, unstack
 from fastgraph.ops.late_calls import late
 from fastgraph.ops.matmul import extents_of, product_of
@@ -59,14 +60,6 @@ def _check_span(k: Span, rows: int | None, columns: int | None) -> None:
 def _check_rank(shape: Sequence[int | None]) -> None:
     if len(shape) < 2:
         raise ValueError(f"input must be at least 2-dim, received shape: {shape_text(shape)}")
-
-
-def _valued(check: Any, *args: Any) -> Any:
-    """What a check returns; its ValueError as an op raises it."""
-    try:
-        return check(*args)
-    except ValueError as error:
-        raise invalid(str(error)) from None
 
 
 def _place(b: Any, d: Any, k: Span, align: str, rows: Any, columns: Any, longest: Any) -> tuple[Any, Any]:
@@ -118,7 +111,7 @@ def _diag_shape(shape: Dims, k: Span, rows: int, columns: int) -> Dims:
     return (*shape[: -1 - several], *size)
 
 
-def _lower_diag(b: Any, node: Any) -> list[Any]:
+def _lower_diag(b: Builder, node: Node) -> list[Any]:
     diagonal, padding, out = b.input(0), b.input(1), b.output(0)
     k, align = node.attrs["k"], node.attrs["align"]
 
@@ -164,7 +157,7 @@ def _diag_samples() -> list[Any]:
 )
 def matrix_diag(diagonal: Array, padding: Array, *, k: Span, rows: int, columns: int, align: str) -> Any:
     """Matrices of `padding` with the diagonals given. t[*s, (n,) m], t[] -> t[*s, rows, columns]."""
-    dims = _valued(_diag_shape, diagonal.shape, k, rows, columns)
+    dims = validated(_diag_shape, diagonal.shape, k, rows, columns)
     result = np.full(dims, padding, diagonal.dtype)
     for d in range(k[0], k[1] + 1):
         own = diagonal if k[0] == k[1] else diagonal[..., k[1] - d, :]
@@ -194,7 +187,7 @@ def _part_shape(shape: Dims, k: Span) -> Dims:
     return (*shape[:-2], *lines, _longest(shape[-2], shape[-1], k))
 
 
-def _lower_part(b: Any, node: Any) -> list[Any]:
+def _lower_part(b: Builder, node: Node) -> list[Any]:
     x, padding, out = b.input(0), b.input(1), b.output(0)
     k, align = node.attrs["k"], node.attrs["align"]
     several = k[0] != k[1]
@@ -224,17 +217,18 @@ def _part_samples() -> list[Any]:
 def _part_errors() -> list[Any]:
     text = r"lower_diag_index is out of bound: 5. It must be between -2 and 3"
     return [
-        ((np.ones([2, 3]), np.array(0.0)), {"k": (5, 5), "align": "RIGHT_LEFT"}, InvalidArgumentError, text),
-        (
-            (np.ones([2]), np.array(0.0)),
-            {"k": (0, 0), "align": "RIGHT_LEFT"},
-            InvalidArgumentError,
+        misuse(text, np.ones([2, 3]), np.array(0.0), k=(5, 5), align="RIGHT_LEFT"),
+        misuse(
             r"input must be at least 2-dim, received shape: \[2\]",
+            np.ones([2]),
+            np.array(0.0),
+            k=(0, 0),
+            align="RIGHT_LEFT",
         ),
     ]
 
 
-def _shaped_diag(dy: Any, x_shape: Any, k: Span, align: str) -> Any:
+def _shaped_diag(dy: Tensor, x_shape: tuple[int, ...], k: Span, align: str) -> Any:
     """The gradient of diag_part: its diagonals in zeros of the input's shape."""
     return matrix_set_diag(zeros(x_shape, dy.dtype), dy, k=k, align=align)
 
@@ -252,7 +246,7 @@ def _shaped_diag(dy: Any, x_shape: Any, k: Span, align: str) -> Any:
 )
 def matrix_diag_part(input: Array, padding: Array, *, k: Span, align: str) -> Any:
     """The diagonals k of matrices, padded to one length. t[*s, rows, columns], t[] -> t[*s, (n,) m]."""
-    dims = _valued(_part_shape, input.shape, k)
+    dims = validated(_part_shape, input.shape, k)
     result = np.full((*input.shape[:-2], k[1] - k[0] + 1, dims[-1]), padding, input.dtype)
     for d in range(k[0], k[1] + 1):
         n = _length(d, *input.shape[-2:])
@@ -285,7 +279,7 @@ def _set_shape(shape: Dims, diagonal: Dims, k: Span) -> Dims:
     return shape
 
 
-def _lower_set(b: Any, node: Any) -> list[Any]:
+def _lower_set(b: Builder, node: Node) -> list[Any]:
     x, diagonal = b.input(0), b.input(1)
     k, align = node.attrs["k"], node.attrs["align"]
 
@@ -320,17 +314,18 @@ def _set_samples() -> list[Any]:
     ),
     samples=_set_samples,
     error_samples=lambda: [
-        (
-            (np.ones([2, 3]), np.ones([3])),
-            {"k": (0, 0), "align": "RIGHT_LEFT"},
-            InvalidArgumentError,
+        misuse(
             r"Input shape: \[2,3\]\nDiagonal shape: \[3\]\nExpected diagonal shape: \[2\]",
+            np.ones([2, 3]),
+            np.ones([3]),
+            k=(0, 0),
+            align="RIGHT_LEFT",
         )
     ],
 )
 def matrix_set_diag(input: Array, diagonal: Array, *, k: Span, align: str) -> Any:
     """Matrices with their diagonals k replaced. t[*s, rows, columns], t[*s, (n,) m] -> t[*s, rows, columns]."""
-    _valued(_set_shape, input.shape, diagonal.shape, k)
+    validated(_set_shape, input.shape, diagonal.shape, k)
     result = np.array(input)
     for d in range(k[0], k[1] + 1):
         own = diagonal if k[0] == k[1] else diagonal[..., k[1] - d, :]
@@ -354,7 +349,7 @@ def _check_band(shape: Dims, lower: int, upper: int) -> Dims:
     return shape
 
 
-def _lower_band(b: Any, node: Any) -> list[Any]:
+def _lower_band(b: Builder, node: Node) -> list[Any]:
     x = b.input(0)
 
     def element(index: Sequence[Any]) -> Any:
@@ -370,7 +365,6 @@ def _lower_band(b: Any, node: Any) -> list[Any]:
 
 
 @movement(
-    op="MatrixBandPart",
     infer=lambda input, *, lower, upper: Aval(input.dtype, _check_band(input.shape, lower, upper)),
     lower=_lower_band,
     vjp=dict(input=lambda dy, lower, upper: matrix_band_part(dy, lower=lower, upper=upper)),
@@ -380,30 +374,25 @@ def _lower_band(b: Any, node: Any) -> list[Any]:
         for a, c in ((1, 0), (-1, 0), (0, -1), (0, 0), (-1, -1), (2, 1))
     ],
     error_samples=lambda: [
-        (
-            (np.ones([3, 3]),),
-            {"lower": 4, "upper": 0},
-            InvalidArgumentError,
+        misuse(
             r"num_lower must be negative or less or equal to number of rows \(3\) got: 4",
+            np.ones([3, 3]),
+            lower=4,
+            upper=0,
         ),
-        (
-            (np.ones([2]),),
-            {"lower": 1, "upper": 0},
-            InvalidArgumentError,
-            r"input must be at least 2-dim, received shape: \[2\]",
-        ),
+        misuse(r"input must be at least 2-dim, received shape: \[2\]", np.ones([2]), lower=1, upper=0),
     ],
 )
 def matrix_band_part(input: Array, *, lower: int, upper: int) -> Any:
     """Matrices with zeros outside a band of diagonals; a negative number of them means all. t[*s, m, n] -> same."""
-    _valued(_check_band, input.shape, lower, upper)
+    validated(_check_band, input.shape, lower, upper)
     below = np.arange(input.shape[-2])[:, None] - np.arange(input.shape[-1])
     inside = ((below <= lower) | (lower < 0)) & ((-below <= upper) | (upper < 0))
     return np.where(inside, input, np.zeros((), input.dtype))
 
 
 @public("linalg.band_part")
-def band_part(input: Any, num_lower: Any, num_upper: Any, name: str | None = None) -> Any:
+def band_part(input: Data, num_lower: Data, num_upper: Data, name: str | None = None) -> Any:
     """Matrices with zeros outside a band of diagonals; a negative number of them means all. t[*s, m, n] -> same.
 
     Raises: InvalidArgumentError for more diagonals than there are. Source: tf.linalg.band_part.
@@ -449,12 +438,12 @@ def _alignment(align: str) -> str:
 
 @public("linalg.diag")
 def diag(
-    diagonal: Any,
+    diagonal: Data,
     name: str | None = "diag",
-    k: Any = 0,
-    num_rows: Any = -1,
-    num_cols: Any = -1,
-    padding_value: Any = 0,
+    k: Data = 0,
+    num_rows: Data = -1,
+    num_cols: Data = -1,
+    padding_value: Data = 0,
     align: str = "RIGHT_LEFT",
 ) -> Any:
     """Matrices with the diagonals given, padding_value elsewhere; k may be a pair, the lowest and the highest diagonal.
@@ -472,7 +461,7 @@ def diag(
 
 @public("linalg.diag_part")
 def diag_part(
-    input: Any, name: str | None = "diag_part", k: Any = 0, padding_value: Any = 0, align: str = "RIGHT_LEFT"
+    input: Data, name: str | None = "diag_part", k: Data = 0, padding_value: Data = 0, align: str = "RIGHT_LEFT"
 ) -> Any:
     """The diagonal k of matrices, or the diagonals of a pair k, padded. t[*s, m, n] -> t[*s, (n,) length].
 
@@ -503,7 +492,7 @@ def diag_part(
 
 
 @public("linalg.set_diag")
-def set_diag(input: Any, diagonal: Any, name: str | None = "set_diag", k: Any = 0, align: str = "RIGHT_LEFT") -> Any:
+def set_diag(input: Data, diagonal: Data, name: str | None = "set_diag", k: Data = 0, align: str = "RIGHT_LEFT") -> Any:
     """Matrices with the diagonal k replaced, or the diagonals of a pair k. t[*s, m, n], t[*s, (n,) length] -> same.
 
     Raises: InvalidArgumentError for shapes that do not fit. Source: tf.linalg.set_diag.
@@ -513,13 +502,13 @@ def set_diag(input: Any, diagonal: Any, name: str | None = "set_diag", k: Any = 
 
 
 @public("linalg.trace")
-def trace(x: Any, name: str | None = None) -> Any:
+def trace(x: Data, name: str | None = None) -> Any:
     """The sum of the main diagonal of matrices. t[*s, m, n] -> t[*s]. Source: tf.linalg.trace."""
     return reduce_sum(diag_part(x), -1, name=name)
 
 
 @public("linalg.tensor_diag")
-def tensor_diag(diagonal: Any, name: str | None = None) -> Any:
+def tensor_diag(diagonal: Data, name: str | None = None) -> Any:
     """A tensor of zeros with `diagonal` where the first and the second half of the index agree. t[*s] -> t[*s, *s].
 
     Source: tf.linalg.tensor_diag.
@@ -530,7 +519,7 @@ def tensor_diag(diagonal: Any, name: str | None = None) -> Any:
 
 
 @public("linalg.tensor_diag_part")
-def tensor_diag_part(input: Any, name: str | None = None) -> Any:
+def tensor_diag_part(input: Data, name: str | None = None) -> Any:
     """The elements whose first and second half of the index agree. t[*s, *s] -> t[*s].
 
     Raises: InvalidArgumentError for an odd rank or halves that differ. Source: tf.linalg.tensor_diag_part.
@@ -551,7 +540,7 @@ def tensor_diag_part(input: Any, name: str | None = None) -> Any:
 
 
 @public("linalg.cross")
-def cross(a: Any, b: Any, name: str | None = None) -> Any:
+def cross(a: Data, b: Data, name: str | None = None) -> Any:
     """The cross product of vectors of three elements. t[*s, 3], t[*s, 3] -> t[*s, 3].
 
     Raises: InvalidArgumentError if shapes differ; FailedPreconditionError for other lengths. Source: tf.linalg.cross.
@@ -589,11 +578,11 @@ def _exchanged(shape: Dims) -> Dims:
     samples=lambda: [
         ((np.arange(24).reshape(s).astype(t),), {}) for t in ("float32", "int8", "bool") for s in ((4, 6), (2, 3, 4))
     ],
-    error_samples=lambda: [((np.ones([3]),), {}, InvalidArgumentError, r"at least 2-dim, received shape: \[3\]")],
+    error_samples=lambda: [misuse(r"at least 2-dim, received shape: \[3\]", np.ones([3]))],
 )
 def swap_last(a: Array) -> Any:
     """Matrices with rows and columns exchanged, for tensors of unknown rank. t[*s, m, n] -> t[*s, n, m]."""
-    _valued(_exchanged, a.shape)
+    validated(_exchanged, a.shape)
     return np.swapaxes(a, -1, -2)
 
 
@@ -620,7 +609,7 @@ def adjoint(matrix: Any, name: str | None = None) -> Any:
 
 
 @public("linalg.normalize")
-def normalize(tensor: Any, ord: Any = "euclidean", axis: Any = None, name: str | None = None) -> Any:
+def normalize(tensor: Data, ord: Any = "euclidean", axis: Data | None = None, name: str | None = None) -> Any:
     """tensor over its norm along `axis`, and that norm with its axes kept. f[*s] -> f[*s], f[*r].
 
     Source: tf.linalg.normalize.

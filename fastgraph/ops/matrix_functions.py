@@ -13,12 +13,14 @@ from typing import Any
 import numpy as np
 
 from fastgraph.core.base.shapes import Aval
+from fastgraph.core.conversion import Data
 from fastgraph.core.native.matmul import scipy_functions
+from fastgraph.core.tensor import Tensor
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, named, of_dtypes
 from fastgraph.ops.comparison import not_equal
 from fastgraph.ops.elementwise import abs, cast, maximum, ones_like_p, select, stop_gradient, widened, zeros_like
-from fastgraph.ops.families import Array, custom, public
+from fastgraph.ops.families import Array, custom, public, validated
 from fastgraph.ops.gathering import dim
 from fastgraph.ops.joining import concat
 from fastgraph.ops.linear_solvers import substituted
@@ -26,7 +28,6 @@ from fastgraph.ops.matrix_checks import (
     FLOATS,
     LAPACK,
     adjoint,
-    checked,
     drawn,
     is_number,
     square_errors,
@@ -37,15 +38,15 @@ from fastgraph.ops.matrix_checks import (
 from fastgraph.ops.reduction import reduce_max
 
 
-def _greatest(x: Any) -> Any:
+def _greatest(x: Tensor) -> Any:
     """The greatest absolute value of each matrix, 0 of an empty one. t[*b, n, n] -> r[*b, 1, 1]."""
     return maximum(reduce_max(abs(x), (-2, -1), True), 0)
 
 
-def _grad(function: Any) -> Callable[..., Any]:
+def _grad(function: Callable[..., Any]) -> Callable[..., Any]:
     """The gradient of a function of matrices: its derivative at the adjoint matrix in the direction dy."""
 
-    def grad(dy: Any, input: Any) -> Any:
+    def grad(dy: Tensor, input: Tensor) -> Any:
         a = adjoint(input)
         n = dim(input, -1)
         # The derivative is linear in dy, but a dy much larger than a would decide the norm by which the matrix is
@@ -110,13 +111,13 @@ def _exponentials(x: Array) -> Array:
 )
 def expm_p(input: Array) -> Any:
     """Exponentials of matrices. t[*b, n, n] -> t[*b, n, n]."""
-    checked(square_shape, input.shape)
+    validated(square_shape, input.shape)
     found = _finite(_exponentials, stacked(widened(input)))
     return found.reshape(input.shape).astype(input.dtype, copy=False)
 
 
 @public("linalg.expm")
-def expm(input: Any, name: str | None = None) -> Any:
+def expm(input: Data, name: str | None = None) -> Any:
     """Exponentials of matrices: sum of A^k / k!. t[*b, n, n] -> t[*b, n, n].
 
     Raises: ValueError for signed integers; InvalidArgumentError for other dtypes and what is not square.
@@ -207,7 +208,7 @@ def sqrtm(input: Array) -> Any:
 
     t[*b, n, n] -> t[*b, n, n]. Raises: InvalidArgumentError for what is not square. Source: tf.linalg.sqrtm.
     """
-    checked(square_shape, input.shape)
+    validated(square_shape, input.shape)
     found = _finite(_roots, stacked(widened(input)))
     return found.reshape(input.shape).astype(input.dtype, copy=False)
 
@@ -259,7 +260,7 @@ def logm(input: Array) -> Any:
     c[*b, n, n] -> c[*b, n, n]. Raises: InvalidArgumentError for what is not square or not complex.
     Source: tf.linalg.logm.
     """
-    checked(square_shape, input.shape)
+    validated(square_shape, input.shape)
     found = _finite(_logarithms, stacked(input))
     return np.where(is_number(found)[:, None, None], found, found.dtype.type(complex(np.nan, np.nan))).reshape(
         input.shape

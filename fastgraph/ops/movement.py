@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.core.base.dtype import DType, as_dtype, int32, int64
-from fastgraph.core.base.shapes import UNKNOWN, Aval, broadcast_shapes
+from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, int32, int64
+from fastgraph.core.base.shapes import UNKNOWN, Aval, ShapeLike, broadcast_shapes
+from fastgraph.core.conversion import Data
 from fastgraph.core.tensor import EagerTensor, Tensor, bind, current_trace
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import (
@@ -29,15 +30,19 @@ from fastgraph.ops.arguments import (
 from fastgraph.ops.elementwise import conj
 from fastgraph.ops.families import (
     Array,
+    Builder,
     Dims,
+    Node,
     accumulator,
     body_of,
     custom,
     invalid,
     is_one,
+    misuse,
     movement,
     public,
     shape_text,
+    validated,
 )
 from fastgraph.ops.late_calls import late
 from fastgraph.ops.precise_sums import block_sum
@@ -65,7 +70,7 @@ def shape_of_value(shape: Aval) -> Dims:
     return (None,) * shape.shape[0]
 
 
-def _ints(values: Any) -> tuple[int, ...]:
+def _ints(values: Array) -> tuple[int, ...]:
     return tuple(int(n) for n in np.ravel(values))
 
 
@@ -110,7 +115,7 @@ def _infer_reshape(tensor: Aval, *, shape: tuple[int, ...]) -> Aval:
     return Aval(tensor.dtype, dims, value)
 
 
-def _lower_reshape(b: Any, node: Any) -> list[Any]:
+def _lower_reshape(b: Builder, node: Node) -> list[Any]:
     x, out = b.input(0), b.output(0)
     return [lambda index: x.at(b.reshaped(index, out.shape, x.shape))]
 
@@ -118,15 +123,14 @@ def _lower_reshape(b: Any, node: Any) -> list[Any]:
 def _reshape_errors() -> list[Any]:
     x = np.ones([2, 3], np.float32)
     return [
-        ((x,), {"shape": (4, 2)}, InvalidArgumentError, "tensor with 6 values, but the requested shape has 8"),
-        ((x,), {"shape": (4, -1)}, InvalidArgumentError, "requested shape requires a multiple of 4"),
-        ((x,), {"shape": (-1, -1)}, InvalidArgumentError, "Only one input size may be -1, not both 0 and 1"),
-        ((x,), {"shape": (-2, 3)}, InvalidArgumentError, "Size 0 must be non-negative, not -2"),
+        misuse("tensor with 6 values, but the requested shape has 8", x, shape=(4, 2)),
+        misuse("requested shape requires a multiple of 4", x, shape=(4, -1)),
+        misuse("Only one input size may be -1, not both 0 and 1", x, shape=(-1, -1)),
+        misuse("Size 0 must be non-negative, not -2", x, shape=(-2, 3)),
     ]
 
 
 @movement(
-    op="Reshape",
     infer=_infer_reshape,
     lower=_lower_reshape,
     vjp=dict(tensor=lambda dy, tensor_shape: reshape(dy, tensor_shape)),
@@ -154,10 +158,7 @@ def reshape_p(tensor: Array, *, shape: tuple[int, ...]) -> Any:
             pass  # NumPy's rules for sizes of 0, and its words, are other ones
     if too_many(shape):
         raise invalid(f"Shape [{', '.join(map(str, shape))}] has too many elements")
-    try:
-        return tensor.reshape(_reshaped(tensor.shape, shape))
-    except ValueError as error:
-        raise invalid(str(error)) from None
+    return tensor.reshape(validated(_reshaped, tensor.shape, shape))
 
 
 def _infer_reshape_dynamic(tensor: Aval, shape: Aval) -> Aval:
@@ -197,7 +198,7 @@ _RESHAPE = reshape_p.primitive  # type: ignore[attr-defined]
 
 
 @public("reshape")
-def reshape(tensor: Any, shape: Any, name: str | None = None) -> Any:
+def reshape(tensor: Data, shape: Data | ShapeLike, name: str | None = None) -> Any:
     """The elements in row-major order in another shape. t[*s] -> t[*shape].
 
     Args:
@@ -257,14 +258,13 @@ def _infer_transpose(x: Aval, *, perm: tuple[int, ...]) -> Aval:
     return Aval(x.dtype, tuple(x.shape[p] for p in _check_permutation(perm, len(x.shape))))
 
 
-def _lower_transpose(b: Any, node: Any) -> list[Any]:
+def _lower_transpose(b: Builder, node: Node) -> list[Any]:
     x = b.input(0)
     perm = [p % x.rank for p in node.attrs["perm"]]
     return [lambda index: x.at([index[perm.index(axis)] for axis in range(x.rank)])]
 
 
 @movement(
-    op="Transpose",
     infer=_infer_transpose,
     lower=_lower_transpose,
     vjp=dict(x=lambda dy, perm: transpose_p(dy, perm=tuple(int(i) for i in np.argsort([p % len(perm) for p in perm])))),
@@ -274,14 +274,11 @@ def _lower_transpose(b: Any, node: Any) -> list[Any]:
         for p in ((0, 1, 2), (2, 1, 0), (1, 2, 0), (-1, 0, 1))
     ],
     error_samples=lambda: [
-        (
-            (np.ones([2, 3]),),
-            {"perm": (0,)},
-            InvalidArgumentError,
-            "transpose expects a vector of size 2. But input\\(1\\) is a vector of size 1",
+        misuse(
+            "transpose expects a vector of size 2. But input\\(1\\) is a vector of size 1", np.ones([2, 3]), perm=(0,)
         ),
-        ((np.ones([2, 3]),), {"perm": (0, 0)}, InvalidArgumentError, "1 is missing from {0,0}."),
-        ((np.ones([2, 3]),), {"perm": (0, 2)}, InvalidArgumentError, "2 is out of range \\[0 .. 2\\)"),
+        misuse("1 is missing from {0,0}.", np.ones([2, 3]), perm=(0, 0)),
+        misuse("2 is out of range \\[0 .. 2\\)", np.ones([2, 3]), perm=(0, 2)),
     ],
 )
 def transpose_p(x: Array, *, perm: tuple[int, ...]) -> Any:
@@ -298,7 +295,7 @@ _REVERSED = tuple([tuple(range(rank - 1, -1, -1)) for rank in range(5)])
 
 
 @public("transpose")
-def transpose(a: Any, perm: Any = None, conjugate: bool = False, name: str | None = "transpose") -> Any:
+def transpose(a: Data, perm: Data | None = None, conjugate: bool = False, name: str | None = "transpose") -> Any:
     """a with its axes in the order `perm` (None: reversed), complex-conjugated if asked. t[*s] -> t[*permuted].
 
     Args:
@@ -363,7 +360,6 @@ def _infer_expand(input: Aval, *, axes: tuple[int, ...]) -> Aval:
 
 
 @movement(
-    op="ExpandDims",
     infer=_infer_expand,
     lower=_lower_reshape,
     vjp=dict(input=lambda dy, input_shape: reshape(dy, input_shape)),
@@ -372,29 +368,21 @@ def _infer_expand(input: Aval, *, axes: tuple[int, ...]) -> Aval:
         + [((np.array(True),), {"axes": (0,)})]
     ),
     error_samples=lambda: [
-        (
-            (np.ones([2, 3]),),
-            {"axes": (3,)},
-            InvalidArgumentError,
-            "Tried to expand dim index 3 for tensor with 2 dimensions.",
-        ),
+        misuse("Tried to expand dim index 3 for tensor with 2 dimensions.", np.ones([2, 3]), axes=(3,)),
     ],
 )
 def expand_dims_p(input: Array, *, axes: tuple[int, ...]) -> Any:
     """input with new axes of size 1 at the positions `axes` of the result. t[*s] -> t[*s with ones]."""
-    try:
-        new = _expanded_rank(input.ndim, axes)
-        old = iter(input.shape)
-        return input.reshape([1 if i in new else next(old) for i in range(input.ndim + len(new))])
-    except ValueError as error:
-        raise invalid(str(error)) from None
+    new = validated(_expanded_rank, input.ndim, axes)
+    old = iter(input.shape)
+    return input.reshape([1 if i in new else next(old) for i in range(input.ndim + len(new))])
 
 
 _EXPAND_DIMS = expand_dims_p.primitive  # type: ignore[attr-defined]
 
 
 @public("expand_dims")
-def expand_dims(input: Any, axis: Any, name: str | None = None) -> Any:
+def expand_dims(input: Data, axis: Data, name: str | None = None) -> Any:
     """input with a new axis of size 1 at position `axis`. t[*s] -> t[*s with a one].
 
     Args:
@@ -447,39 +435,25 @@ def _infer_squeeze(input: Aval, *, axes: tuple[int, ...]) -> Aval:
 
 
 @movement(
-    op="Squeeze",
     infer=_infer_squeeze,
     lower=_lower_reshape,
     vjp=dict(input=lambda dy, input_shape: reshape(dy, input_shape)),
     samples=lambda: [((np.arange(6.0).reshape(1, 2, 1, 3),), {"axes": a}) for a in ((), (0,), (-2,), (0, 2))],
     error_samples=lambda: [
-        (
-            (np.ones([2, 3]),),
-            {"axes": (0,)},
-            InvalidArgumentError,
-            "Can not squeeze dim\\[0\\], expected a dimension of 1, got 2",
-        ),
-        (
-            (np.ones([2, 3]),),
-            {"axes": (5,)},
-            InvalidArgumentError,
-            "Tried to squeeze dim index 5 for tensor with 2 dimensions.",
-        ),
+        misuse("Can not squeeze dim\\[0\\], expected a dimension of 1, got 2", np.ones([2, 3]), axes=(0,)),
+        misuse("Tried to squeeze dim index 5 for tensor with 2 dimensions.", np.ones([2, 3]), axes=(5,)),
     ],
 )
 def squeeze_p(input: Array, *, axes: tuple[int, ...]) -> Any:
     """input without the axes `axes` (none given: all) of size 1. t[*s] -> t[*s without ones]."""
-    try:
-        gone = _squeezed(input.shape, axes)
-    except ValueError as error:
-        raise invalid(str(error)) from None
+    gone = validated(_squeezed, input.shape, axes)
     return input.reshape([n for i, n in enumerate(input.shape) if (i not in gone if axes else n != 1)])
 
 
 _SQUEEZE = squeeze_p.primitive  # type: ignore[attr-defined]
 
 
-def _attr_axes(axis: Any) -> tuple[int, ...]:
+def _attr_axes(axis: Data | None) -> tuple[int, ...]:
     """Axes that are an attribute of TensorFlow's op: numbers, in a list or alone."""
     if axis is None:
         return ()
@@ -491,7 +465,7 @@ def _attr_axes(axis: Any) -> tuple[int, ...]:
 
 
 @public("squeeze")
-def squeeze(input: Any, axis: Any = None, name: str | None = None) -> Any:
+def squeeze(input: Data, axis: Data | None = None, name: str | None = None) -> Any:
     """input without axes of size 1: all of them, or those of `axis`. t[*s] -> t[*s without ones].
 
     Args:
@@ -534,13 +508,12 @@ def _infer_broadcast(input: Aval, *, shape: tuple[int, ...]) -> Aval:
     return Aval(input.dtype, shape)
 
 
-def _lower_broadcast(b: Any, node: Any) -> list[Any]:
+def _lower_broadcast(b: Builder, node: Node) -> list[Any]:
     x = b.input(0)
     return [lambda index: x.broadcast_at(index)]
 
 
 @movement(
-    op="BroadcastTo",
     infer=_infer_broadcast,
     lower=_lower_broadcast,
     vjp=dict(input=lambda dy, input_shape: sum_to(dy, input_shape)),
@@ -557,22 +530,16 @@ def _lower_broadcast(b: Any, node: Any) -> list[Any]:
         )
     ],
     error_samples=lambda: [
-        ((np.ones([2, 3]),), {"shape": (3, 3)}, InvalidArgumentError, "Incompatible shapes: \\[2,3\\] vs. \\[3,3\\]"),
-        (
-            (np.ones([2, 3]),),
-            {"shape": (3,)},
-            InvalidArgumentError,
-            "Rank of input \\(2\\) must be no greater than rank of output shape \\(1\\).",
+        misuse("Incompatible shapes: \\[2,3\\] vs. \\[3,3\\]", np.ones([2, 3]), shape=(3, 3)),
+        misuse(
+            "Rank of input \\(2\\) must be no greater than rank of output shape \\(1\\).", np.ones([2, 3]), shape=(3,)
         ),
-        ((np.ones([3]),), {"shape": (-1, 3)}, InvalidArgumentError, "Dimension -1 must be >= 0"),
+        misuse("Dimension -1 must be >= 0", np.ones([3]), shape=(-1, 3)),
     ],
 )
 def broadcast_to_p(input: Array, *, shape: tuple[int, ...]) -> Any:
     """input repeated along axes of size 1 and new leading axes to `shape`. t[*s] -> t[*shape]."""
-    try:
-        _check_broadcast(input.shape, shape)
-    except ValueError as error:
-        raise invalid(str(error)) from None
+    validated(_check_broadcast, input.shape, shape)
     return np.broadcast_to(input, shape)
 
 
@@ -602,7 +569,7 @@ def broadcast_to_dynamic(input: Array, shape: Array) -> Any:
 
 
 @public("broadcast_to")
-def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Any:
+def broadcast_to(input: Any, shape: Data | ShapeLike, name: str | None = None) -> Any:
     """input repeated along axes of size 1 and new leading axes to `shape`. t[*s] -> t[*shape].
 
     Args:
@@ -628,7 +595,7 @@ def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Any:
     return named(name, broadcast_to_dynamic, input, size.tensor)
 
 
-def _check_sum(dy: Any, shape: Sequence[int]) -> None:
+def _check_sum(dy: Array, shape: Sequence[int]) -> None:
     try:
         fits = broadcast_shapes(dy.shape, tuple(shape)) == dy.shape
     except ValueError:
@@ -646,7 +613,7 @@ def sum_down(dy: np.ndarray[Any, Any], shape: Sequence[int]) -> np.ndarray[Any, 
     return block_sum(dy, axes).reshape(tuple(shape)) if axes else dy.reshape(tuple(shape))
 
 
-def _lower_sum_to(b: Any, node: Any) -> list[Any]:
+def _lower_sum_to(b: Builder, node: Node) -> list[Any]:
     dy = b.input(0)
     own, target = dy.shape, b.output(0).shape
     dtype = node.inputs[0].aval.dtype
@@ -667,7 +634,7 @@ def _lower_sum_to(b: Any, node: Any) -> list[Any]:
 
 
 def _summed(dy: Aval, shape: Dims) -> Aval:
-    """What sums to `shape`. ValueError if it could not have been broadcast to dy: whether an extent is 1 matters."""
+    """Sum dy to `shape`. ValueError if it could not have been broadcast to dy: whether an extent is 1 matters."""
     if dy.shape is not None and shape is not None:
         lead = len(dy.shape) - len(shape)
         if lead < 0 or any(
@@ -682,7 +649,6 @@ def _infer_sum_to(dy: Aval, shape: Aval) -> Aval:
 
 
 @movement(
-    op="SumToLike",
     infer=lambda dy, x: _summed(dy, x.shape),
     groups=("T", "-"),
     dtypes="summable",
@@ -720,7 +686,7 @@ def sum_to_shape(dy: Array, shape: Array) -> Any:
     return sum_down(dy, shape.tolist())
 
 
-def sum_to(dy: Any, shape: Any) -> Any:
+def sum_to(dy: Tensor, shape: Data) -> Any:
     """dy summed to `shape` (a tuple or an int tensor), from which it was broadcast. t[*s] -> t[*shape]."""
     return sum_to_shape(dy, index_vector(shape) if isinstance(shape, tuple) else shape)
 
@@ -747,7 +713,7 @@ def _constant(number: Any, dtype: DType) -> np.ndarray[Any, Any] | None:
     return value
 
 
-def _lower_shape(b: Any, node: Any) -> list[Any]:
+def _lower_shape(b: Builder, node: Node) -> list[Any]:
     def element(index: Sequence[Any]) -> Any:
         extents = b.input(0).shape or (b.const(0, "int64"),)  # a scalar's shape has no element
         result = extents[-1]
@@ -763,7 +729,7 @@ def _shape_samples() -> list[Any]:
     return [((np.zeros(s, np.float32),), {"out_type": t}) for s in shapes for t in (int32, int64)]
 
 
-@custom(op="Shape", infer=_infer_shape, lower=_lower_shape, groups=("-",), samples=_shape_samples)
+@custom(infer=_infer_shape, lower=_lower_shape, groups=("-",), samples=_shape_samples)
 def shape_p(input: Array, *, out_type: DType) -> Any:
     """The extents of input. t[*s] -> i[rank]."""
     return np.array(input.shape, out_type.numpy_dtype)
@@ -774,7 +740,7 @@ def _infer_size(input: Aval, *, out_type: DType) -> Aval:
     return Aval(out_type, (), _constant(int(np.prod(input.shape, dtype=np.int64)), out_type) if known else None)  # type: ignore[arg-type]
 
 
-def _lower_size(b: Any, node: Any) -> list[Any]:
+def _lower_size(b: Builder, node: Node) -> list[Any]:
     def element(index: Sequence[Any]) -> Any:
         total = b.const(1, "int64")
         for n in b.input(0).shape:
@@ -784,7 +750,7 @@ def _lower_size(b: Any, node: Any) -> list[Any]:
     return [element]
 
 
-@custom(op="Size", infer=_infer_size, lower=_lower_size, groups=("-",), samples=_shape_samples)
+@custom(infer=_infer_size, lower=_lower_size, groups=("-",), samples=_shape_samples)
 def size_p(input: Array, *, out_type: DType) -> Any:
     """The number of elements of input. t[*s] -> i[]."""
     return np.array(input.size, out_type.numpy_dtype)
@@ -792,7 +758,6 @@ def size_p(input: Array, *, out_type: DType) -> Any:
 
 @custom(
     "rank",
-    op="Rank",
     infer=lambda input: Aval(int32, (), None if input.shape is None else _constant(len(input.shape), int32)),
     lower=lambda b, node: [lambda index: b.const(b.input(0).rank, "int32")],
     groups=("-",),
@@ -812,7 +777,7 @@ def rank(input: Array) -> Any:
 
 
 @public("shape")
-def shape(input: Any, out_type: Any = None, name: str | None = None) -> Any:
+def shape(input: Any, out_type: DTypeLike | None = None, name: str | None = None) -> Any:
     """The extents of input at run time. t[*s] -> i32[rank]. Source: tf.shape.
 
     `x.shape` is what is known while a graph is made, where an extent may be None; this is what there will be.
@@ -834,7 +799,7 @@ def shape(input: Any, out_type: Any = None, name: str | None = None) -> Any:
 
 
 @public("size")
-def size(input: Any, out_type: Any = int32, name: str | None = None) -> Any:
+def size(input: Data, out_type: DTypeLike = int32, name: str | None = None) -> Any:
     """The number of elements of input at run time. t[*s] -> i32[]. Source: tf.size.
 
     Args:

@@ -5,17 +5,17 @@ Rule: an op that needs whole rows (softmax) states `decompose`: the compiler wri
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from fastgraph.core.base.dtype import as_dtype
 from fastgraph.core.base.shapes import Aval
+from fastgraph.core.conversion import Data
 from fastgraph.core.op_errors import misfit
 from fastgraph.core.tape.indexed_slices import IndexedSlices
-from fastgraph.core.tensor import current_trace
-from fastgraph.errors import InvalidArgumentError
+from fastgraph.core.tensor import Tensor, current_trace
 from fastgraph.ops.arguments import UnknownAxis, as_tensor, known_axis, named, of_dtypes, word
 from fastgraph.ops.comparison import greater_equal, is_finite
 from fastgraph.ops.elementwise import (
@@ -33,7 +33,18 @@ from fastgraph.ops.elementwise import (
     zeros_like_p,
 )
 from fastgraph.ops.exponentials import exp, log, log1p, sqrt
-from fastgraph.ops.families import Array, broadcast, canonical_axis, custom, invalid, public, shape_text
+from fastgraph.ops.families import (
+    Array,
+    Builder,
+    Node,
+    broadcast,
+    canonical_axis,
+    custom,
+    invalid,
+    misuse,
+    public,
+    shape_text,
+)
 from fastgraph.ops.gathering import dim, gather, one_hot_dynamic, one_hot_p
 from fastgraph.ops.joining import concat
 from fastgraph.ops.late_calls import late
@@ -61,25 +72,25 @@ def _softmax(x: Array) -> Any:
     return grown
 
 
-def _row_sum(x: Any) -> Any:
+def _row_sum(x: Tensor) -> Any:
     return sum_p(x, axes=(-1,), keepdims=True)
 
 
-def _shifted(logits: Any) -> Any:
+def _shifted(logits: Tensor) -> Any:
     return logits - max_p(logits, axes=(-1,), keepdims=True)
 
 
-def _decompose_softmax(logits: Any) -> Any:
+def _decompose_softmax(logits: Tensor) -> Any:
     grown = exp(_shifted(_single(logits)))
     return cast(grown / _row_sum(grown), logits.dtype)
 
 
-def _decompose_log_softmax(logits: Any) -> Any:
+def _decompose_log_softmax(logits: Tensor) -> Any:
     shifted = _shifted(_single(logits))
     return cast(shifted - log(_row_sum(exp(shifted))), logits.dtype)
 
 
-def _single(x: Any) -> Any:
+def _single(x: Tensor) -> Any:
     """16-bit floats as float32: several steps round once, at the end."""
     return cast(x, "float32") if x.dtype.name in HALF else x
 
@@ -93,7 +104,7 @@ def _rows() -> list[Any]:
     ]
 
 
-def _check_rows(logits: Any) -> None:
+def _check_rows(logits: Array) -> None:
     if logits.ndim == 0:
         raise invalid("Input dims must be >= 1")
 
@@ -102,7 +113,6 @@ _FLOATS = "float16 bfloat16 float32 float64"
 
 
 @custom(
-    op="Softmax",
     infer=lambda logits: Aval(logits.dtype, logits.shape),
     dtypes=_FLOATS,
     decompose=_decompose_softmax,
@@ -116,7 +126,6 @@ def softmax_p(logits: Array) -> Any:
 
 
 @custom(
-    op="LogSoftmax",
     infer=lambda logits: Aval(logits.dtype, logits.shape),
     dtypes=_FLOATS,
     decompose=_decompose_log_softmax,
@@ -129,7 +138,7 @@ def log_softmax_p(logits: Array) -> Any:
     return _log_softmax(_wide(logits)).astype(logits.dtype, copy=False)
 
 
-def _along(primitive: Any, logits: Any, axis: Any, name: str | None) -> Any:
+def _along(primitive: Callable[..., Any], logits: Data, axis: Data | None, name: str | None) -> Any:
     """Apply an op of the last axis along `axis`."""
     x = as_tensor(logits)
     if isinstance(axis, (list, tuple)):
@@ -159,7 +168,7 @@ def _along(primitive: Any, logits: Any, axis: Any, name: str | None) -> Any:
 
 
 @public("nn.softmax", "math.softmax")
-def softmax(logits: Any, axis: Any = None, name: str | None = None) -> Any:
+def softmax(logits: Data, axis: Data | None = None, name: str | None = None) -> Any:
     """exp(logits) / sum(exp(logits)) along `axis` (-1). f[*s] -> f[*s].
 
     Args:
@@ -181,7 +190,7 @@ def softmax(logits: Any, axis: Any = None, name: str | None = None) -> Any:
 
 
 @public("nn.log_softmax", "math.log_softmax")
-def log_softmax(logits: Any, axis: Any = None, name: str | None = None) -> Any:
+def log_softmax(logits: Data, axis: Data | None = None, name: str | None = None) -> Any:
     """log(softmax(logits)) along `axis` (-1), without overflow. f[*s] -> f[*s]. Source: tf.nn.log_softmax."""
     return _along(log_softmax_p, logits, axis, name)
 
@@ -189,7 +198,7 @@ def log_softmax(logits: Any, axis: Any = None, name: str | None = None) -> Any:
 # ---- cross entropies ------------------------------------------------------------------------------------------------
 
 
-def _check_labels(labels: Any, n: int) -> None:
+def _check_labels(labels: Array, n: int) -> None:
     bad = (labels < 0) | (labels >= n)
     if bad.any():
         raise invalid(
@@ -212,7 +221,7 @@ def _infer_pick(logits: Aval, labels: Aval) -> Aval:
     return Aval(logits.dtype, logits.shape[:-1])
 
 
-def _lower_pick(b: Any, node: Any) -> list[Any]:
+def _lower_pick(b: Builder, node: Node) -> list[Any]:
     logits, labels = b.input(0), b.input(1)
 
     def element(index: Sequence[Any]) -> Any:
@@ -230,7 +239,7 @@ def _lower_pick(b: Any, node: Any) -> list[Any]:
 def _label_errors() -> list[Any]:
     x = np.array([[1.0, 2.0]])
     text = r"Received a label value of {} which is outside the valid range of \[0, 2\).  Label values: {}"
-    return [((x, np.array([k])), {}, InvalidArgumentError, text.format(k, k)) for k in (5, -1)]
+    return [misuse(text.format(k, k), x, np.array([k])) for k in (5, -1)]
 
 
 def _label_samples() -> list[Any]:
@@ -243,7 +252,6 @@ def _label_samples() -> list[Any]:
 
 
 @custom(
-    op="PickLabels",
     infer=_infer_pick,
     groups=("T", "Tlabels"),
     dtypes={"T": _FLOATS, "Tlabels": "index"},
@@ -259,7 +267,7 @@ def pick_labels(logits: Array, labels: Array) -> Any:
     return np.take_along_axis(logits, labels[..., None].astype(np.int64), axis=-1)[..., 0]
 
 
-def _hot(logits: Any, labels: Any) -> Any:
+def _hot(logits: Tensor, labels: Tensor) -> Any:
     """Labels as rows with a 1."""
     one, zero = as_tensor(1, logits.dtype), as_tensor(0, logits.dtype)
     n = logits.shape[-1]
@@ -268,7 +276,7 @@ def _hot(logits: Any, labels: Any) -> Any:
     return one_hot_p(labels, one, zero, depth=n, axis=-1)
 
 
-def _decompose_sparse(logits: Any, labels: Any) -> Any:
+def _decompose_sparse(logits: Tensor, labels: Tensor) -> Any:
     shifted = _shifted(_single(logits))
     total = squeeze_p(log(_row_sum(exp(shifted))), axes=(-1,))  # the sum of the gradient's softmax as well
     return cast(total - pick_labels(shifted, labels), logits.dtype)
@@ -299,7 +307,7 @@ def sparse_cross_entropy_p(logits: Array, labels: Array) -> Any:
 
 
 @public("nn.sparse_softmax_cross_entropy_with_logits")
-def sparse_softmax_cross_entropy_with_logits(labels: Any, logits: Any, name: str | None = None) -> Any:
+def sparse_softmax_cross_entropy_with_logits(labels: Data, logits: Data, name: str | None = None) -> Any:
     """-log(softmax(logits)) at the label of each row. i[*s], f[*s, n] -> f[*s].
 
     Raises: InvalidArgumentError for a label out of range; ValueError for shapes that do not fit.
@@ -352,11 +360,10 @@ def _decompose_cross_entropy(logits: Any, labels: Any) -> Any:
         + [((np.ones([2, 3]), np.array([[0.0, 1.0, 0.0]])), {})]
     ),
     error_samples=lambda: [
-        (
-            (np.ones([1, 2]), np.ones([1, 3])),
-            {},
-            InvalidArgumentError,
+        misuse(
             r"logits and labels must be broadcastable: logits_size=\[1,2\] labels_size=\[1,3\]",
+            np.ones([1, 2]),
+            np.ones([1, 3]),
         )
     ],
 )
@@ -375,7 +382,7 @@ def cross_entropy_p(logits: Array, labels: Array) -> Any:
 
 
 @public("nn.softmax_cross_entropy_with_logits")
-def softmax_cross_entropy_with_logits(labels: Any, logits: Any, axis: Any = -1, name: str | None = None) -> Any:
+def softmax_cross_entropy_with_logits(labels: Data, logits: Data, axis: Data = -1, name: str | None = None) -> Any:
     """-sum(labels * log(softmax(logits))) along `axis`. f[*s], f[*s] -> f[*r].
 
     Raises: InvalidArgumentError for shapes that do not broadcast. Source: tf.nn.softmax_cross_entropy_with_logits.
@@ -433,7 +440,7 @@ def _infer_add_n(*inputs: Aval) -> Aval:
     return Aval(inputs[0].dtype, dims)
 
 
-def _lower_add_n(b: Any, node: Any) -> list[Any]:
+def _lower_add_n(b: Builder, node: Node) -> list[Any]:
     def element(index: Sequence[Any]) -> Any:
         total = b.input(0).at(index)
         for i in range(1, b.n_inputs):
@@ -444,7 +451,6 @@ def _lower_add_n(b: Any, node: Any) -> list[Any]:
 
 
 @custom(
-    op="AddN",
     infer=_infer_add_n,
     dtypes="summable",
     lower=_lower_add_n,
@@ -453,12 +459,7 @@ def _lower_add_n(b: Any, node: Any) -> list[Any]:
         (tuple(np.full([2, 3], i).astype(t) for i in range(n)), {}) for t in ("float32", "int32") for n in (1, 2, 4)
     ],
     error_samples=lambda: [
-        (
-            (np.ones([2, 3]), np.ones([2])),
-            {},
-            InvalidArgumentError,
-            r"must have the same size and shape.  Input 0: \[2,3\] != input 1: \[2\]",
-        )
+        misuse(r"must have the same size and shape.  Input 0: \[2,3\] != input 1: \[2\]", np.ones([2, 3]), np.ones([2]))
     ],
 )
 def add_n_p(*inputs: Array) -> Any:
@@ -539,7 +540,7 @@ def bias_add(value: Any, bias: Any, data_format: Any = None, name: str | None = 
 
 
 @public("nn.embedding_lookup")
-def embedding_lookup(params: Any, ids: Any, max_norm: Any = None, name: str | None = None) -> Any:
+def embedding_lookup(params: Data | None, ids: Data, max_norm: Data | None = None, name: str | None = None) -> Any:
     """The rows of params that ids name, shortened to norm max_norm if given. f[n, *r], i[*q] -> f[*q, *r].
 
     Raises: InvalidArgumentError for an id out of range. Source: tf.nn.embedding_lookup.
@@ -558,14 +559,14 @@ def embedding_lookup(params: Any, ids: Any, max_norm: Any = None, name: str | No
 
 
 @public("nn.l2_loss")
-def l2_loss(t: Any, name: str | None = None) -> Any:
+def l2_loss(t: Data, name: str | None = None) -> Any:
     """Half the sum of squares. f[*s] -> f[]. Source: tf.nn.l2_loss."""
     t = of_dtypes(as_tensor(t), "floating")
     return multiply(reduce_sum(t * t), 0.5, name=name)
 
 
 @public("nn.l2_normalize", "math.l2_normalize", "linalg.l2_normalize")
-def l2_normalize(x: Any, axis: Any = None, epsilon: Any = 1e-12, name: str | None = None) -> Any:
+def l2_normalize(x: Data, axis: Data | None = None, epsilon: Data = 1e-12, name: str | None = None) -> Any:
     """x over its Euclidean norm along `axis`. t[*s] -> t[*s]. Source: tf.nn.l2_normalize."""
     x = as_tensor(x)
     if x.dtype.is_complex:
@@ -575,7 +576,7 @@ def l2_normalize(x: Any, axis: Any = None, epsilon: Any = 1e-12, name: str | Non
     return multiply(x, 1.0 / sqrt(maximum(total, epsilon)), name=name)
 
 
-def _norm_of(total: Any) -> Any:
+def _norm_of(total: Tensor) -> Any:
     """The root of a sum of squares; where that is 0 its derivative is 0, not infinite."""
     positive = total > 0
     safe = select(positive, total, total * 0 + 1)
@@ -583,7 +584,7 @@ def _norm_of(total: Any) -> Any:
 
 
 @public("clip_by_norm")
-def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = None) -> Any:
+def clip_by_norm(t: Data, clip_norm: Data, axes: Data | None = None, name: str | None = None) -> Any:
     """t, scaled down where its norm along `axes` is above clip_norm. f[*s] -> f[*s].
 
     Raises: ValueError for norms that would make it larger. Source: tf.clip_by_norm.
@@ -598,7 +599,7 @@ def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = No
 
 
 @public("linalg.global_norm")
-def global_norm(t_list: Any, name: str | None = None) -> Any:
+def global_norm(t_list: Data, name: str | None = None) -> Any:
     """The norm of all elements of a list of tensors (None is passed over; of none 0). f[*s]... -> f[].
 
     Raises: TypeError for one tensor. Source: tf.linalg.global_norm.
@@ -611,7 +612,7 @@ def global_norm(t_list: Any, name: str | None = None) -> Any:
 
 
 @public("clip_by_global_norm")
-def clip_by_global_norm(t_list: Any, clip_norm: Any, use_norm: Any = None, name: str | None = None) -> Any:
+def clip_by_global_norm(t_list: Data, clip_norm: Data, use_norm: Any = None, name: str | None = None) -> Any:
     """A list of tensors, scaled down together where their common norm is above clip_norm; and that norm.
 
     A norm that is not finite makes all results NaN. Source: tf.clip_by_global_norm.
@@ -624,7 +625,7 @@ def clip_by_global_norm(t_list: Any, clip_norm: Any, use_norm: Any = None, name:
     return [_scaled(t, scale) for t in t_list], norm
 
 
-def _scaled(t: Any, scale: Any) -> Any:
+def _scaled(t: Data | None, scale: Tensor) -> Any:
     """t * scale; None and IndexedSlices stay what they are."""
     if t is None:
         return None

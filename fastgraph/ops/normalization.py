@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from fastgraph.core.conversion import Data
 from fastgraph.core.name_scopes import op_scope
+from fastgraph.core.tensor import Tensor
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.activations import divide_no_nan, relu, softplus
 from fastgraph.ops.arguments import as_tensor, known_axes
@@ -37,7 +39,7 @@ from fastgraph.ops.precise_sums import HALF
 from fastgraph.ops.reduction import reduce_mean, reduce_sum
 
 
-def _wide(x: Any) -> Any:
+def _wide(x: Tensor) -> Any:
     return cast(x, "float32") if x.dtype.name in HALF else x
 
 
@@ -45,7 +47,7 @@ def _wide(x: Any) -> Any:
 
 
 @public("nn.moments")
-def moments(x: Any, axes: Any, shift: Any = None, keepdims: bool = False, name: str | None = None) -> Any:
+def moments(x: Data, axes: Data, shift: Any = None, keepdims: bool = False, name: str | None = None) -> Any:
     """Mean and variance along `axes`. f[*s] -> f[*r], f[*r]. Source: tf.nn.moments."""
     x = as_tensor(x)
     with op_scope(name, "moments"):
@@ -126,7 +128,7 @@ def batch_normalization(
     return add(x * cast(factor, x.dtype), cast(shift, x.dtype), name=name)
 
 
-def _check_channels(x: Any, axis: int, **vectors: Any) -> None:
+def _check_channels(x: Tensor, axis: int, **vectors: Any) -> None:
     n = x.shape[axis]
     for what, vector in vectors.items():
         if vector.shape.rank not in (None, 1):
@@ -142,11 +144,11 @@ def _invalid(text: str) -> InvalidArgumentError:
 
 
 def fused_batch_norm(
-    x: Any,
-    scale: Any,
-    offset: Any,
-    mean: Any = None,
-    variance: Any = None,
+    x: Tensor,
+    scale: Data,
+    offset: Data,
+    mean: list[Any] | None = None,
+    variance: list[Any] | None = None,
     epsilon: float = 0.001,
     data_format: str = "NHWC",
     is_training: bool = True,
@@ -207,7 +209,7 @@ def fused_batch_norm(
     return y, kept_mean, kept_variance
 
 
-def _lined_up(vector: Any, shape: Sequence[int] | None) -> Any:
+def _lined_up(vector: Tensor, shape: Sequence[int] | None) -> Any:
     """A vector of the channels as it broadcasts against x."""
     return vector if shape is None else reshape(vector, shape)
 
@@ -216,14 +218,14 @@ def _lined_up(vector: Any, shape: Sequence[int] | None) -> Any:
 
 
 @public("nn.crelu")
-def crelu(features: Any, axis: Any = -1, name: str | None = None) -> Any:
+def crelu(features: Data, axis: Data | None = -1, name: str | None = None) -> Any:
     """relu of features and of minus features, joined along `axis`. f[*s, n] -> f[*s, 2n]. Source: tf.nn.crelu."""
     features = as_tensor(features)
     return relu(concat([features, -features], axis), name=name)
 
 
 @public("nn.weighted_cross_entropy_with_logits")
-def weighted_cross_entropy_with_logits(labels: Any, logits: Any, pos_weight: Any, name: str | None = None) -> Any:
+def weighted_cross_entropy_with_logits(labels: Data, logits: Data, pos_weight: Data, name: str | None = None) -> Any:
     """Cross entropy of yes/no labels z where a yes counts pos_weight times. f[*s], f[*s] -> f[*s].
 
     (1 - z) * x + (1 + (q - 1) * z) * log(1 + exp(-x)), without overflow.
@@ -240,7 +242,7 @@ def weighted_cross_entropy_with_logits(labels: Any, logits: Any, pos_weight: Any
 
 
 @public("nn.log_poisson_loss")
-def log_poisson_loss(targets: Any, log_input: Any, compute_full_loss: bool = False, name: str | None = None) -> Any:
+def log_poisson_loss(targets: Data, log_input: Data, compute_full_loss: bool = False, name: str | None = None) -> Any:
     """exp(c) - z * c for a Poisson count z and the log c of its rate. f[*s], f[*s] -> f[*s].
 
     With compute_full_loss Stirling's approximation of log(z!) is added where z > 1.

@@ -13,6 +13,7 @@ import numpy as np
 import fastgraph.core.op_errors as op_errors
 from fastgraph.core.base.dtype import int32, int64, uint64
 from fastgraph.core.base.shapes import Aval
+from fastgraph.core.conversion import Data
 from fastgraph.core.op_errors import MAX_RANK
 from fastgraph.core.tensor import Tensor, current_trace
 from fastgraph.errors import InvalidArgumentError, ResourceExhaustedError
@@ -29,7 +30,18 @@ from fastgraph.ops.arguments import (
 )
 from fastgraph.ops.creation import fill, range_
 from fastgraph.ops.elementwise import cast, maximum, minimum, select
-from fastgraph.ops.families import Array, canonical_axis, invalid, movement, public, shape_text
+from fastgraph.ops.families import (
+    Array,
+    Builder,
+    Node,
+    canonical_axis,
+    invalid,
+    misuse,
+    movement,
+    public,
+    shape_text,
+    validated,
+)
 from fastgraph.ops.gathering import dim, gather, slice_tensor
 from fastgraph.ops.joining import concat, stack, unstack
 from fastgraph.ops.late_calls import late
@@ -60,7 +72,7 @@ def _infer_pad(input: Aval, constant: Aval, *, paddings: Paddings) -> Aval:
     return Aval(input.dtype, (None,) * len(paddings) if input.shape is None else _padded(input.shape, paddings))
 
 
-def _lower_pad(b: Any, node: Any) -> list[Any]:
+def _lower_pad(b: Builder, node: Node) -> list[Any]:
     x, paddings = b.input(0), node.attrs["paddings"]
 
     def element(index: Sequence[Any]) -> Any:
@@ -76,7 +88,7 @@ def _lower_pad(b: Any, node: Any) -> list[Any]:
     return [element]
 
 
-def _pad_grad(dy: Any, input_shape: Any, paddings: Paddings) -> Any:
+def _pad_grad(dy: Tensor, input_shape: Data, paddings: Paddings) -> Any:
     return slice_tensor(dy, [before for before, _ in paddings], input_shape)
 
 
@@ -95,26 +107,18 @@ def _pad_grad(dy: Any, input_shape: Any, paddings: Paddings) -> Any:
         for p in (((1, 0), (0, 2)), ((0, 0), (0, 0)), ((2, 1), (1, 1)))
     ],
     error_samples=lambda: [
-        (
-            (np.ones([2, 3]), np.array(0.0)),
-            {"paddings": ((1, 1),)},
-            InvalidArgumentError,
+        misuse(
             r"The first dimension of paddings must be the rank of inputs\[1,2\] \[2,3\]",
+            np.ones([2, 3]),
+            np.array(0.0),
+            paddings=((1, 1),),
         ),
-        (
-            (np.ones([2, 3]), np.array(0.0)),
-            {"paddings": ((1, 1), (-1, 0))},
-            InvalidArgumentError,
-            "Paddings must be non-negative: -1 0",
-        ),
+        misuse("Paddings must be non-negative: -1 0", np.ones([2, 3]), np.array(0.0), paddings=((1, 1), (-1, 0))),
     ],
 )
 def pad_p(input: Array, constant: Array, *, paddings: Paddings) -> Any:
     """input with `constant` before and after along each axis. t[*s], t[] -> t[*r]."""
-    try:
-        dims: Any = _padded(input.shape, paddings)
-    except ValueError as error:
-        raise invalid(str(error)) from None
+    dims: Any = validated(_padded, input.shape, paddings)
     result = np.full(dims, constant, input.dtype)
     result[tuple(slice(a, a + n) for n, (a, _) in zip(input.shape, paddings, strict=True))] = input
     return result
@@ -136,7 +140,7 @@ def _mirrored(dims: Sequence[int | None], paddings: Paddings, mode: str) -> tupl
     return result
 
 
-def _lower_mirror(b: Any, node: Any) -> list[Any]:
+def _lower_mirror(b: Builder, node: Node) -> list[Any]:
     x, paddings, offset = b.input(0), node.attrs["paddings"], _mirror_offset(node.attrs["mode"])
 
     def element(index: Sequence[Any]) -> Any:
@@ -156,7 +160,7 @@ def _infer_mirror(input: Aval, *, paddings: Paddings, mode: str) -> Aval:
     return Aval(input.dtype, dims)
 
 
-def _mirror_grad(dy: Any, input_shape: Any, paddings: Paddings, mode: str) -> Any:
+def _mirror_grad(dy: Tensor, input_shape: tuple[int, ...], paddings: Paddings, mode: str) -> Any:
     """Each mirrored border is added to what it mirrors, axis by axis."""
     offset = _mirror_offset(mode)
     for axis, (before, after) in enumerate(paddings):
@@ -191,7 +195,6 @@ def _set_into(x: Any, axis: int, start: Any, n: Any) -> Any:
 
 
 @movement(
-    op="MirrorPad",
     infer=_infer_mirror,
     lower=_lower_mirror,
     vjp=dict(input=lambda dy, input_shape, paddings, mode: _mirror_grad(dy, input_shape, paddings, mode)),
@@ -201,26 +204,23 @@ def _set_into(x: Any, axis: int, start: Any, n: Any) -> Any:
         for p in (((1, 0), (0, 2)), ((2, 2), (3, 1)), ((0, 0), (0, 0)))
     ],
     error_samples=lambda: [
-        (
-            (np.ones([2, 3]),),
-            {"paddings": ((3, 0), (0, 0)), "mode": "REFLECT"},
-            InvalidArgumentError,
+        misuse(
             "paddings must be less than the dimension size: 3, 0 not less than 2",
+            np.ones([2, 3]),
+            paddings=((3, 0), (0, 0)),
+            mode="REFLECT",
         ),
-        (
-            (np.ones([2, 3]),),
-            {"paddings": ((3, 0), (0, 0)), "mode": "SYMMETRIC"},
-            InvalidArgumentError,
+        misuse(
             "paddings must be no greater than the dimension size: 3, 0 greater than 2",
+            np.ones([2, 3]),
+            paddings=((3, 0), (0, 0)),
+            mode="SYMMETRIC",
         ),
     ],
 )
 def mirror_pad_p(input: Array, *, paddings: Paddings, mode: str) -> Any:
     """input with its own elements, mirrored, before and after along each axis. t[*s] -> t[*r]."""
-    try:
-        _mirrored(input.shape, paddings, mode)
-    except ValueError as error:
-        raise invalid(str(error)) from None
+    validated(_mirrored, input.shape, paddings, mode)
     return np.pad(input, paddings, mode="reflect" if mode == "REFLECT" else "symmetric")
 
 
@@ -315,7 +315,7 @@ def _tiled(dims: Sequence[int | None], multiples: Sequence[int]) -> tuple[int | 
     return tuple(None if n is None else n * m for n, m in zip(dims, multiples, strict=True))
 
 
-def _tile_grad(dy: Any, input: Any, multiples: tuple[int, ...]) -> Any:
+def _tile_grad(dy: Tensor, input: Tensor, multiples: tuple[int, ...]) -> Any:
     split: list[Any] = []
     axes = []
     for i, m in enumerate(multiples):
@@ -327,7 +327,6 @@ def _tile_grad(dy: Any, input: Any, multiples: tuple[int, ...]) -> Any:
 
 
 @movement(
-    op="Tile",
     infer=lambda input, *, multiples: Aval(
         input.dtype, (None,) * len(multiples) if input.shape is None else _tiled(input.shape, multiples)
     ),
@@ -339,13 +338,10 @@ def _tile_grad(dy: Any, input: Any, multiples: tuple[int, ...]) -> Any:
         for m in ((2, 1), (1, 3), (0, 1), (2, 2))
     ],
     error_samples=lambda: [
-        (
-            (np.ones([2, 3]),),
-            {"multiples": (2,)},
-            InvalidArgumentError,
-            "Expected multiples argument to be a vector of length 2 but got length 1",
+        misuse(
+            "Expected multiples argument to be a vector of length 2 but got length 1", np.ones([2, 3]), multiples=(2,)
         ),
-        ((np.ones([2, 3]),), {"multiples": (2, -1)}, InvalidArgumentError, r"Expected multiples\[1\] >= 0, but got -1"),
+        misuse(r"Expected multiples\[1\] >= 0, but got -1", np.ones([2, 3]), multiples=(2, -1)),
     ],
 )
 def tile_p(input: Array, *, multiples: tuple[int, ...]) -> Any:
@@ -405,7 +401,7 @@ def _infer_reverse(tensor: Aval, *, axes: tuple[int, ...]) -> Aval:
     return Aval(tensor.dtype, tensor.shape)
 
 
-def _lower_reverse(b: Any, node: Any) -> list[Any]:
+def _lower_reverse(b: Builder, node: Node) -> list[Any]:
     x = b.input(0)
     axes = _reversed_axes(node.attrs["axes"], x.rank)
     return [lambda index: x.at([x.shape[i] - 1 - k if i in axes else k for i, k in enumerate(index)])]
@@ -422,20 +418,17 @@ def _lower_reverse(b: Any, node: Any) -> list[Any]:
         for a in ((0,), (-1,), (0, 1), ())
     ],
     error_samples=lambda: [
-        ((np.ones([2]),), {"axes": (0, 0)}, InvalidArgumentError, "axis 0 specified more than once."),
-        ((np.ones([2]),), {"axes": (1,)}, InvalidArgumentError, r"'axis'\[0\] = 1 is out of valid range \[0, 0"),
+        misuse("axis 0 specified more than once.", np.ones([2]), axes=(0, 0)),
+        misuse(r"'axis'\[0\] = 1 is out of valid range \[0, 0", np.ones([2]), axes=(1,)),
     ],
 )
 def reverse_p(tensor: Array, *, axes: tuple[int, ...]) -> Any:
     """tensor read backwards along `axes`. t[*s] -> t[*s]."""
-    try:
-        return np.flip(tensor, tuple(_reversed_axes(axes, tensor.ndim)))
-    except ValueError as error:
-        raise invalid(str(error)) from None
+    return np.flip(tensor, tuple(validated(_reversed_axes, axes, tensor.ndim)))
 
 
 @public("reverse")
-def reverse(tensor: Any, axis: Any, name: str | None = None) -> Any:
+def reverse(tensor: Data, axis: Data, name: str | None = None) -> Any:
     """tensor read backwards along the axes `axis`. t[*s] -> t[*s].
 
     Raises: InvalidArgumentError for an axis out of range or named twice. Source: tf.reverse.
@@ -453,7 +446,7 @@ def reverse(tensor: Any, axis: Any, name: str | None = None) -> Any:
     return named(name, reverse_p, tensor, axes=axes)
 
 
-def _rank(x: Any) -> int:
+def _rank(x: Data) -> int:
     return int(as_tensor(x).shape.rank or 0)
 
 
@@ -497,14 +490,14 @@ def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Any:
     return x
 
 
-def _rolled_in_the_middle(x: Any, shift: Any, axis: int) -> Any:
+def _rolled_in_the_middle(x: Tensor, shift: int, axis: int) -> Any:
     """Where the rank is not known: the same along the middle of three axes."""
     dims = shape(x)
     before, after = reduce_prod(dims[:axis]), 1 if axis == -1 else reduce_prod(dims[axis + 1 :])
     return reshape(roll(reshape(x, stack([before, dims[axis], after])), shift, 1), dims)
 
 
-def _list(x: Any, n: int) -> Any:
+def _list(x: Data, n: int) -> Any:
     """The n integers of a list, or of a tensor, whose length a graph may not know."""
     if isinstance(x, (list, tuple)):
         return x

@@ -11,17 +11,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastgraph.core.base.dtype import as_dtype, float32, int32
+from fastgraph.core.base.dtype import DTypeLike, as_dtype, float32, int32
 from fastgraph.core.base.shapes import Aval
+from fastgraph.core.conversion import Data
 from fastgraph.core.tensor import Tensor, current_trace
-from fastgraph.errors import InvalidArgumentError, ResourceExhaustedError
+from fastgraph.errors import ResourceExhaustedError
 from fastgraph.ops.arguments import as_tensor, index_vector, named, of_dtypes, static_int, whole
 from fastgraph.ops.array_ops import sequence_mask
 from fastgraph.ops.comparison import logical_and, not_equal
 from fastgraph.ops.counting import interval
 from fastgraph.ops.creation import fill, range_
 from fastgraph.ops.elementwise import cast, clip_by_value, floor, ones_like, zeros_like
-from fastgraph.ops.families import Array, canonical_axis, custom, invalid, public, shape_text
+from fastgraph.ops.families import Array, canonical_axis, custom, invalid, misuse, public, shape_text
 from fastgraph.ops.gathering import boolean_mask
 from fastgraph.ops.joining import concat, stack, unstack
 from fastgraph.ops.late_calls import late
@@ -63,7 +64,6 @@ def _partition_grad(dys: Any, partitions: Any, outs: Any, data_shape: Any, count
 
 
 @custom(
-    op="DynamicPartition",
     infer=_infer_partition,
     groups=("T", "int32"),
     n_outputs=None,
@@ -75,18 +75,8 @@ def _partition_grad(dys: Any, partitions: Any, outs: Any, data_shape: Any, count
         for p in ([0, 2, 0, 1], [1, 1, 1, 1], [[0, 1, 2], [2, 1, 0], [0, 0, 0], [2, 2, 2]])
     ],
     error_samples=lambda: [
-        (
-            (np.ones(3), np.array([0, 5, 1], np.int32)),
-            {"count": 2},
-            InvalidArgumentError,
-            r"\[1\] = 5 is not in \[0, 2\)",
-        ),
-        (
-            (np.ones(3), np.array([0, 1], np.int32)),
-            {"count": 2},
-            InvalidArgumentError,
-            "must start with partitions.shape",
-        ),
+        misuse(r"\[1\] = 5 is not in \[0, 2\)", np.ones(3), np.array([0, 5, 1], np.int32), count=2),
+        misuse("must start with partitions.shape", np.ones(3), np.array([0, 1], np.int32), count=2),
     ],
     reason=_COUNTED,
 )
@@ -103,7 +93,7 @@ def dynamic_partition_p(data: Array, partitions: Array, *, count: int) -> Any:
 
 
 @public("dynamic_partition")
-def dynamic_partition(data: Any, partitions: Any, num_partitions: int, name: str | None = None) -> Any:
+def dynamic_partition(data: Data, partitions: Data, num_partitions: int, name: str | None = None) -> Any:
     """The slices of data by the numbers in partitions, below num_partitions. t[*p, *r], i32[*p] -> list of t[n, *r].
 
     Raises: InvalidArgumentError for numbers outside, or shapes that do not fit. Source: tf.dynamic_partition.
@@ -167,7 +157,7 @@ def dynamic_stitch(indices: Any, data: Any, name: str | None = None) -> Any:
 
 
 class IsotonicRegression(NamedTuple):
-    """What isotonic_regression gives."""
+    """Results of isotonic_regression."""
 
     output: Any
     segments: Any
@@ -237,7 +227,7 @@ def isotonic_grad(dy: Array, segments: Array) -> Any:
 
 
 @public("nn.isotonic_regression")
-def isotonic_regression(inputs: Any, decreasing: bool = True, axis: Any = -1) -> Any:
+def isotonic_regression(inputs: Data, decreasing: bool = True, axis: Data = -1) -> Any:
     """The falling (or rising) numbers along `axis` nearest to inputs, and each element's level. f[*s] -> f, i32[*s].
 
     Raises: InvalidArgumentError for other dtypes than real ones.
@@ -263,7 +253,7 @@ def isotonic_regression(inputs: Any, decreasing: bool = True, axis: Any = -1) ->
 
 
 @public("nn.collapse_repeated")
-def collapse_repeated(labels: Any, seq_length: Any, name: str | None = None) -> Any:
+def collapse_repeated(labels: Data, seq_length: Data, name: str | None = None) -> Any:
     """Labels without those equal to the one before, zeros after them, and how many are left.
 
     i[n, t], i[n] -> i[n, m], i[n].
@@ -292,7 +282,7 @@ def collapse_repeated(labels: Any, seq_length: Any, name: str | None = None) -> 
 
 @public("histogram_fixed_width_bins")
 def histogram_fixed_width_bins(
-    values: Any, value_range: Any, nbins: Any = 100, dtype: Any = int32, name: str | None = None
+    values: Data, value_range: Data, nbins: Data = 100, dtype: DTypeLike = int32, name: str | None = None
 ) -> Any:
     """Which of nbins equal parts of value_range each value falls into; those outside count at its ends. t[*s] -> i[*s].
 
@@ -350,13 +340,13 @@ def sobol_sample(dim: Any, num_results: Any, skip: Any = 0, dtype: Any = float32
 
 
 class ApproxTopK(NamedTuple):
-    """What approx_max_k and approx_min_k give."""
+    """Results of approx_max_k and approx_min_k."""
 
     values: Any
     indices: Any
 
 
-def _extreme(operand: Any, k: Any, axis: Any, sign: int, name: str | None) -> Any:
+def _extreme(operand: Data, k: Any, axis: Tensor | int, sign: int, name: str | None) -> Any:
     x = as_tensor(operand)
     rank = x.shape.rank
     if rank is None:
@@ -375,8 +365,8 @@ def _extreme(operand: Any, k: Any, axis: Any, sign: int, name: str | None) -> An
 
 @public("math.approx_max_k", "nn.approx_max_k")
 def approx_max_k(
-    operand: Any,
-    k: Any,
+    operand: Data,
+    k: Data,
     reduction_dimension: int = -1,
     recall_target: float = 0.95,
     reduction_input_size_override: int = -1,
@@ -392,8 +382,8 @@ def approx_max_k(
 
 @public("math.approx_min_k", "nn.approx_min_k")
 def approx_min_k(
-    operand: Any,
-    k: Any,
+    operand: Data,
+    k: Data,
     reduction_dimension: int = -1,
     recall_target: float = 0.95,
     reduction_input_size_override: int = -1,

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastgraph.core.base.dtype import as_dtype, int64
+from fastgraph.core.base.dtype import DTypeLike, as_dtype, int64
+from fastgraph.core.conversion import Data
 from fastgraph.core.tensor import current_trace
 from fastgraph.ops.arguments import as_tensor, index_list, named, of_dtypes
 from fastgraph.ops.comparison import equal, logical_and
@@ -69,7 +70,7 @@ def windows_of(
 # ---- morphology -----------------------------------------------------------------------------------------------------
 
 
-def spatial(value: Any, rank: int, what: str) -> tuple[int, ...]:
+def spatial(value: Data, rank: int, what: str) -> tuple[int, ...]:
     """Return the numbers of [1, *spatial, 1]. Raises InvalidArgumentError for others at its ends, or other lengths."""
     given = index_list(value, what)
     if len(given) != rank + 2:
@@ -79,7 +80,7 @@ def spatial(value: Any, rank: int, what: str) -> tuple[int, ...]:
 
 @public("nn.dilation2d")
 def dilation2d(
-    input: Any, filters: Any, strides: Any, padding: str, data_format: str, dilations: Any, name: str | None = None
+    input: Data, filters: Data, strides: Data, padding: str, data_format: str, dilations: Data, name: str | None = None
 ) -> Any:
     """The largest sum of each window's elements and the filter's, per channel.
 
@@ -135,7 +136,7 @@ def erosion2d(
 
 
 @public("extract_volume_patches")
-def extract_volume_patches(input: Any, ksizes: Any, strides: Any, padding: str, name: str | None = None) -> Any:
+def extract_volume_patches(input: Data, ksizes: Data, strides: Data, padding: str, name: str | None = None) -> Any:
     """The elements of each window of a volume as channels, 0 outside. t[n, d, h, w, c] -> t[n, *o, prod(k) * c].
 
     Raises: InvalidArgumentError for another rank or dtype, or windows over batch or channels.
@@ -160,7 +161,7 @@ def extract_volume_patches(input: Any, ksizes: Any, strides: Any, padding: str, 
 
 
 class MaxPoolWithArgmax(NamedTuple):
-    """What max_pool_with_argmax gives."""
+    """Results of max_pool_with_argmax."""
 
     output: Any
     argmax: Any
@@ -168,12 +169,12 @@ class MaxPoolWithArgmax(NamedTuple):
 
 @public("nn.max_pool_with_argmax")
 def max_pool_with_argmax(
-    input: Any,
-    ksize: Any,
-    strides: Any,
+    input: Data,
+    ksize: Data,
+    strides: Data,
     padding: Any,
     data_format: str = "NHWC",
-    output_dtype: Any = int64,
+    output_dtype: DTypeLike = int64,
     include_batch_in_index: bool = False,
     name: str | None = None,
 ) -> Any:

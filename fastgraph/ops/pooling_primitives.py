@@ -12,11 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.core.base.dtype import as_dtype
+from fastgraph.core.base.dtype import DType, as_dtype
 from fastgraph.core.base.shapes import Aval
-from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import index_vector
-from fastgraph.ops.families import Array, accumulator, custom
+from fastgraph.ops.families import Array, Builder, Node, accumulator, custom, misuse
 from fastgraph.ops.movement import shape_of_value
 from fastgraph.ops.pooling_numpy import (
     avg_pool,
@@ -39,7 +38,7 @@ UNROLLED_TWICE = 81
 # ---- inference ------------------------------------------------------------------------------------------------------
 
 
-def _infer(x: Aval, *, window: Any, strides: Any, padding: Padding) -> Aval:
+def _infer(x: Aval, *, window: tuple[int, ...], strides: tuple[int, ...], padding: Padding) -> Aval:
     rank = len(window)
     if x.shape is not None and len(x.shape) != rank + 2:
         raise ValueError(f"Shape must be rank {rank + 2} but is rank {len(x.shape)}")
@@ -54,7 +53,7 @@ def _infer(x: Aval, *, window: Any, strides: Any, padding: Padding) -> Aval:
 class _Windows:
     """The windows of one pooling in a kernel."""
 
-    def __init__(self, b: Any, x: Any, out: Any, attrs: dict[str, Any]) -> None:
+    def __init__(self, b: Builder, x: tuple[Any, ...], out: tuple[Any, ...], attrs: dict[str, Any]) -> None:
         self.b = b
         self.window, self.strides = attrs["window"], attrs["strides"]
         self.n, self.m = x[1:-1], out[1:-1]
@@ -99,7 +98,7 @@ class _Windows:
         n = math.prod(self.window)
         return n if n <= UNROLLED else 1
 
-    def count(self, position: Sequence[Any], dtype: Any) -> Any:
+    def count(self, position: Sequence[Any], dtype: DType) -> Any:
         """How many elements the window at `position` has."""
         b = self.b
         total = b.const(1)
@@ -124,15 +123,15 @@ class _Windows:
         return position, tap, conjunction(self.b, conditions)
 
 
-def _larger(b: Any) -> Callable[[Any, Any], Any]:
+def _larger(b: Builder) -> Callable[[Any, Any], Any]:
     return lambda total, value: b.select(value > total, value, total)
 
 
-def _lowest(b: Any, dtype: Any) -> Any:
+def _lowest(b: Builder, dtype: DType) -> Any:
     return b.const(float(lowest(dtype.numpy_dtype)) if dtype.is_floating else int(lowest(dtype.numpy_dtype)), dtype)
 
 
-def _lower_max(b: Any, node: Any) -> list[Any]:
+def _lower_max(b: Builder, node: Node) -> list[Any]:
     x, dtype = b.input(0), node.inputs[0].aval.dtype
     windows = _Windows(b, x.shape, b.output(0).shape, node.attrs)
     low = _lowest(b, dtype)
@@ -191,7 +190,7 @@ def _is_largest(b: Any, windows: _Windows, x: Any, n: Any, c: Any, position: Any
     return b.op("and", found, value >= low)
 
 
-def _lower_max_grad(b: Any, node: Any) -> list[Any]:
+def _lower_max_grad(b: Builder, node: Node) -> list[Any]:
     x, dy, dtype = b.input(0), b.input(1), node.inputs[0].aval.dtype
     wide = accumulator(dtype)
     windows = _Windows(b, x.shape, dy.shape, node.attrs)
@@ -217,7 +216,7 @@ def _lower_max_grad(b: Any, node: Any) -> list[Any]:
     return [element]
 
 
-def _lower_pick(b: Any, node: Any) -> list[Any]:
+def _lower_pick(b: Builder, node: Node) -> list[Any]:
     x, g, dtype = b.input(0), b.input(1), node.inputs[0].aval.dtype
     windows = _Windows(b, x.shape, b.output(0).shape, node.attrs)
 
@@ -237,7 +236,7 @@ def _lower_pick(b: Any, node: Any) -> list[Any]:
     return [element]
 
 
-def _lower_avg(b: Any, node: Any) -> list[Any]:
+def _lower_avg(b: Builder, node: Node) -> list[Any]:
     x, dtype = b.input(0), node.inputs[0].aval.dtype
     wide = accumulator(dtype)
     windows = _Windows(b, x.shape, b.output(0).shape, node.attrs)
@@ -257,7 +256,7 @@ def _lower_avg(b: Any, node: Any) -> list[Any]:
     return [element]
 
 
-def _lower_avg_grad(b: Any, node: Any) -> list[Any]:
+def _lower_avg_grad(b: Builder, node: Node) -> list[Any]:
     dy, dtype = b.input(1), node.inputs[1].aval.dtype
     wide = accumulator(dtype)
     windows = _Windows(b, b.output(0).shape, dy.shape, node.attrs)
@@ -346,7 +345,7 @@ def _errors() -> list[Any]:
     plain = {"window": (2, 2), "strides": (1, 1), "padding": "VALID"}
 
     def bad(text: str, x: Any = x, **attrs: Any) -> Any:
-        return (x,), {**plain, **attrs}, InvalidArgumentError, text
+        return misuse(text, x, **{**plain, **attrs})
 
     return [
         bad("must be 4-dimensional", x[0]),
@@ -359,11 +358,11 @@ def _errors() -> list[Any]:
 # ---- the primitives -------------------------------------------------------------------------------------------------
 
 
-def _vector(extents_: Any) -> Any:
+def _vector(extents_: tuple[int, ...]) -> Any:
     return index_vector(extents_) if isinstance(extents_, tuple) else extents_
 
 
-def _attrs(window: Any, strides: Any, padding: Any) -> dict[str, Any]:
+def _attrs(window: tuple[int, ...], strides: tuple[int, ...], padding: Any) -> dict[str, Any]:
     return {"window": window, "strides": strides, "padding": padding}
 
 
@@ -371,7 +370,6 @@ _MAX_DTYPES = "float16 bfloat16 float32 float64 int32 int64 uint8 int16 int8 uin
 
 
 @custom(
-    op="MaxPool",
     infer=_infer,
     dtypes=_MAX_DTYPES,
     lower=_lower_max,
@@ -384,21 +382,21 @@ _MAX_DTYPES = "float16 bfloat16 float32 float64 int32 int64 uint8 int16 int8 uin
     ],
     error_samples=lambda: [
         *_errors(),
-        (
-            (np.ones((1, 4, 4, 2)),),
-            {"window": (2, 2), "strides": (1, 1), "padding": ((2, 0), (0, 0))},
-            InvalidArgumentError,
+        misuse(
             "Top padding 2 needs to be smaller than the window size 2",
+            np.ones((1, 4, 4, 2)),
+            window=(2, 2),
+            strides=(1, 1),
+            padding=((2, 0), (0, 0)),
         ),
     ],
 )
-def max_pool_p(x: Array, *, window: Any, strides: Any, padding: Padding) -> Any:
+def max_pool_p(x: Array, *, window: tuple[int, ...], strides: tuple[int, ...], padding: Padding) -> Any:
     """The largest element of each window. t[n, *s, c] -> t[n, *o, c]."""
     return max_pool(x, window, strides, padding)
 
 
 @custom(
-    op="MaxPoolGrad",
     infer=lambda x, dy, **attrs: Aval(x.dtype, x.shape),
     groups=("T", "T"),
     dtypes=_MAX_DTYPES,
@@ -415,7 +413,7 @@ def max_pool_p(x: Array, *, window: Any, strides: Any, padding: Padding) -> Any:
         ],
     ],
 )
-def max_pool_grad_p(x: Array, dy: Array, *, window: Any, strides: Any, padding: Padding) -> Any:
+def max_pool_grad_p(x: Array, dy: Array, *, window: tuple[int, ...], strides: tuple[int, ...], padding: Padding) -> Any:
     """max_pool's gradient: dy where each maximum came from. t[n, *s, c], t[n, *o, c] -> t[n, *s, c]."""
     return max_pool_grad(x, dy, window, strides, padding)
 
@@ -432,13 +430,12 @@ def max_pool_grad_p(x: Array, dy: Array, *, window: Any, strides: Any, padding: 
     ),
     samples=_samples("pick", _FLOATS, (_PADDED,)),
 )
-def max_pool_pick_p(x: Array, g: Array, *, window: Any, strides: Any, padding: Padding) -> Any:
+def max_pool_pick_p(x: Array, g: Array, *, window: tuple[int, ...], strides: tuple[int, ...], padding: Padding) -> Any:
     """The element of g where the maximum of each window of x stands. t[n, *s, c], t[n, *s, c] -> t[n, *o, c]."""
     return max_pool_pick(x, g, window, strides, padding)
 
 
 @custom(
-    op="AvgPool",
     infer=_infer,
     dtypes="floating",
     lower=_lower_avg,
@@ -450,7 +447,7 @@ def max_pool_pick_p(x: Array, g: Array, *, window: Any, strides: Any, padding: P
     samples=_samples("result", _FLOATS),
     error_samples=_errors,
 )
-def avg_pool_p(x: Array, *, window: Any, strides: Any, padding: Padding) -> Any:
+def avg_pool_p(x: Array, *, window: tuple[int, ...], strides: tuple[int, ...], padding: Padding) -> Any:
     """The mean of each window, of what is inside x. f[n, *s, c] -> f[n, *o, c]."""
     return avg_pool(x, window, strides, padding)
 
@@ -464,7 +461,6 @@ def _infer_avg_grad(sizes: Aval, dy: Aval, *, window: Any, strides: Any, padding
 
 
 @custom(
-    op="AvgPoolGrad",
     infer=_infer_avg_grad,
     groups=("Tshape", "T"),
     dtypes={"T": "floating", "Tshape": "index"},

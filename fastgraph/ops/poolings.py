@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from fastgraph.core.conversion import Data
 from fastgraph.core.tensor import current_trace
 from fastgraph.errors import UnimplementedError
 from fastgraph.ops.arguments import as_tensor, named, whole
@@ -31,7 +32,7 @@ from fastgraph.ops.window_arguments import (
 )
 
 
-def _window(value: Any, rank: int, first: bool) -> tuple[tuple[int, ...], int, int]:
+def _window(value: Data, rank: int, first: bool) -> tuple[tuple[int, ...], int, int]:
     """A ksize or strides argument: over the spatial axes, the batch, the channels."""
     given = (
         [whole(v, "ksize", 32) for v in value]
@@ -73,7 +74,7 @@ def _pool(
     return channels_first(result, rank, name) if first else result
 
 
-def _full(value: Any, rank: int) -> bool:
+def _full(value: Data | None, rank: int) -> bool:
     return isinstance(value, (list, tuple, np.ndarray)) and len(np.ravel(value)) == rank + 2
 
 
@@ -110,7 +111,7 @@ def _any_pool(primitive: Any, x: Any, ksize: Any, strides: Any, padding: Any, da
 
 @public("nn.max_pool")
 def max_pool(
-    input: Any, ksize: Any, strides: Any, padding: Any, data_format: Any = None, name: str | None = None
+    input: Data, ksize: Data, strides: Data, padding: Any, data_format: Any = None, name: str | None = None
 ) -> Any:
     """The largest element of each window, over one to three spatial axes. t[n, *s, c] -> t[n, *o, c].
 
@@ -122,7 +123,7 @@ def max_pool(
 
 @public("nn.avg_pool")
 def avg_pool(
-    input: Any, ksize: Any, strides: Any, padding: Any, data_format: Any = None, name: str | None = None
+    input: Data, ksize: Data, strides: Data, padding: Any, data_format: Any = None, name: str | None = None
 ) -> Any:
     """The mean of each window, of what is inside, over one to three spatial axes. f[n, *s, c] -> f[n, *o, c].
 
@@ -133,7 +134,7 @@ def avg_pool(
 
 @public("nn.max_pool1d")
 def max_pool1d(
-    input: Any, ksize: Any, strides: Any, padding: Any, data_format: Any = "NWC", name: str | None = None
+    input: Data, ksize: Data, strides: Data, padding: Any, data_format: Any = "NWC", name: str | None = None
 ) -> Any:
     """The largest element of each window of one spatial axis. t[n, w, c] -> t[n, ow, c]. Source: tf.nn.max_pool1d."""
     return _pool(1, max_pool_p, input, ksize, strides, padding, data_format, name)
@@ -152,7 +153,7 @@ def max_pool2d(
 
 @public("nn.max_pool3d")
 def max_pool3d(
-    input: Any, ksize: Any, strides: Any, padding: Any, data_format: Any = "NDHWC", name: str | None = None
+    input: Data, ksize: Data, strides: Data, padding: Any, data_format: Any = "NDHWC", name: str | None = None
 ) -> Any:
     """The largest element of each window of three spatial axes. t[n, d, h, w, c] -> t[n, od, oh, ow, c].
 
@@ -163,7 +164,7 @@ def max_pool3d(
 
 @public("nn.avg_pool1d")
 def avg_pool1d(
-    input: Any, ksize: Any, strides: Any, padding: Any, data_format: Any = "NWC", name: str | None = None
+    input: Data, ksize: Data, strides: Data, padding: Any, data_format: Any = "NWC", name: str | None = None
 ) -> Any:
     """The mean of each window of one spatial axis. f[n, w, c] -> f[n, ow, c]. Source: tf.nn.avg_pool1d."""
     return _pool(1, avg_pool_p, input, ksize, strides, padding, data_format, name)
@@ -171,7 +172,7 @@ def avg_pool1d(
 
 @public("nn.avg_pool2d")
 def avg_pool2d(
-    input: Any, ksize: Any, strides: Any, padding: Any, data_format: Any = "NHWC", name: str | None = None
+    input: Data, ksize: Data, strides: Data, padding: Any, data_format: Any = "NHWC", name: str | None = None
 ) -> Any:
     """The mean of each window of two spatial axes. f[n, h, w, c] -> f[n, oh, ow, c]. Source: tf.nn.avg_pool2d."""
     return _pool(2, avg_pool_p, input, ksize, strides, padding, data_format, name)
@@ -179,7 +180,7 @@ def avg_pool2d(
 
 @public("nn.avg_pool3d")
 def avg_pool3d(
-    input: Any, ksize: Any, strides: Any, padding: Any, data_format: Any = "NDHWC", name: str | None = None
+    input: Data | None, ksize: Data, strides: Data, padding: Any, data_format: Any = "NDHWC", name: str | None = None
 ) -> Any:
     """The mean of each window of three spatial axes. f[n, d, h, w, c] -> f[n, od, oh, ow, c].
 

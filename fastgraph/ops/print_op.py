@@ -88,7 +88,7 @@ def ragged_text(values: np.ndarray[Any, Any], splits: Sequence[np.ndarray[Any, A
     return "[" + ", ".join([*map(row, first), "...", *map(row, last)]) + "]"
 
 
-def _row_between(values: Any, splits: Sequence[Any], summarize: int, i: int) -> str:
+def _row_between(values: Array, splits: Sequence[Any], summarize: int, i: int) -> str:
     begin, end = int(splits[0][i]), int(splits[0][i + 1])
     if len(splits) == 1:
         return ragged_text(values[begin:end], (), summarize)
@@ -115,7 +115,7 @@ _streams: dict[str, Any] = {}  # open files that were given to print, by the nam
 
 
 def _stream_name(stream: Any) -> str:
-    """What stands for `output_stream` in an attribute. ValueError for what is no stream."""
+    """The word for `output_stream` in an attribute. ValueError for what is no stream."""
     if stream is sys.stderr or stream is sys.__stderr__:
         return "stderr"
     if stream is sys.stdout or stream is sys.__stdout__:
@@ -182,7 +182,7 @@ def print_p(
 
 
 class _Place:
-    """What stands for a tensor, or for a composite of tensors, while the structure around it is formatted."""
+    """A placeholder for a tensor, or for a composite of tensors, while the structure around it is formatted."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -254,7 +254,7 @@ def print_(*inputs: Any, **kwargs: Any) -> Any:
     )
 
 
-@custom(op="Timestamp", infer=lambda: Aval(float64, ()), effect="host", groups=(), reason="it reads the clock")
+@custom(infer=lambda: Aval(float64, ()), effect="host", groups=(), reason="it reads the clock")
 def timestamp_p() -> Any:
     """The seconds since 1970 began."""
     return np.float64(time.time())

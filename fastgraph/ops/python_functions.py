@@ -17,6 +17,7 @@ import numpy as np
 from fastgraph.core.base.dtype import DType, as_dtype
 from fastgraph.core.base.nesting import flatten, map_structure, pack_sequence_as
 from fastgraph.core.base.shapes import Aval, TensorSpec, TypeSpec
+from fastgraph.core.conversion import Data
 from fastgraph.core.op_errors import message_name
 from fastgraph.core.registry import get
 from fastgraph.core.tape.gradient_tape import GradientTape
@@ -105,13 +106,13 @@ class _Called:
         )
 
 
-def _array(value: Any) -> Any:
+def _array(value: Data) -> Any:
     array = np.asarray(value, order="C")
     return array.astype(object) if array.dtype.kind in "SU" else array
 
 
 class _Key(str):
-    """What names the function among a node's attributes; it holds the function as long as there is such a node."""
+    """The name of a function among a node's attributes; it holds the function as long as there is such a node."""
 
     __slots__ = ("called",)
 
@@ -160,14 +161,14 @@ def _vjp(needs: Any, dys: list[Any], values: list[Any], outs: list[Any], key: _K
     return {"values": grads}
 
 
-def _flows(tensor: Any) -> bool:
+def _flows(tensor: Tensor) -> bool:
     return bool(tensor.dtype.is_floating or tensor.dtype.is_complex)
 
 
 def _backward_of(called: _Called, sources: Sequence[int], flowing: Sequence[int], n: int) -> _Called:
     """The function of (ticket, *inputs, *cotangents of the results `flowing`) for the cotangents of `sources`."""
 
-    def backward(ticket: Any, *operands: Any) -> list[Any]:
+    def backward(ticket: Tensor, *operands: Any) -> list[Any]:
         dys = list(operands[n:])
         kept = None if made.differentiated else called.tapes.pop(int(ticket), None)
         tape, inputs, outputs = kept if kept is not None else _taped(called, operands[:n])
@@ -192,16 +193,10 @@ def _taped(called: _Called, inputs: Sequence[Any]) -> tuple[Any, Sequence[Any], 
 
 
 @custom(
-    op="EagerPyFunc",
-    infer=_infer_taped,
-    groups=("-",),
-    n_outputs=None,
-    effect="host",
-    vjp_all=_vjp,
-    reason="it calls a Python function",
+    infer=_infer_taped, groups=("-",), n_outputs=None, effect="host", vjp_all=_vjp, reason="it calls a Python function"
 )
 def eager_py_func_p(*values: Array, key: str, dtypes: tuple[str, ...]) -> Any:
-    """What a Python function makes of tensors, and the number under which the tape of this run is kept."""
+    """Call a Python function with tensors: its results, and the number under which the tape of this run is kept."""
     called: _Called = key.called  # type: ignore[attr-defined]
     called.dtypes = called.dtypes or [as_dtype(name) for name in dtypes]
     ticket = -1
@@ -219,16 +214,9 @@ def eager_py_func_p(*values: Array, key: str, dtypes: tuple[str, ...]) -> Any:
     return (*[np.asarray(tensor) for tensor in results], np.int64(ticket))
 
 
-@custom(
-    op="PyFunc",
-    infer=_infer,
-    groups=("-",),
-    n_outputs=None,
-    effect="host",
-    reason="it calls a Python function",
-)
+@custom(infer=_infer, groups=("-",), n_outputs=None, effect="host", reason="it calls a Python function")
 def py_func_p(*values: Array, key: str, dtypes: tuple[str, ...]) -> Any:
-    """What a Python function makes of arrays."""
+    """Call a Python function with arrays: its results."""
     with init_scope():
         return tuple([np.asarray(tensor) for tensor in key.called.arrays(values)])  # type: ignore[attr-defined]
 
@@ -272,7 +260,7 @@ def _callable(func: Any) -> None:
 
 @public("py_function")
 def py_function(func: Any = None, inp: Any = None, Tout: Any = None, name: str | None = None) -> Any:
-    """What the Python function `func` makes of eager tensors, called anew whenever a graph comes to this place.
+    """Results of the Python function `func` for eager tensors, called anew whenever a graph comes to this place.
 
     `Tout` is the dtype or spec of the result, or a list of them (empty: func is called for its effects). Tensors,
     ragged and sparse ones too, may go in and out; gradients flow, to any order, through what func computes.
@@ -306,7 +294,7 @@ def py_function(func: Any = None, inp: Any = None, Tout: Any = None, name: str |
     return _applied("eager_py_func", call, flat, () if Tout is None else Tout, name)
 
 
-def _is_composite(value: Any) -> bool:
+def _is_composite(value: Data | None) -> bool:
     spec = None if isinstance(value, Tensor) else getattr(value, "_type_spec", None)
     return isinstance(spec, TypeSpec) and spec._is_composite
 
@@ -327,7 +315,7 @@ def _eager_results(func: Callable[..., Any], inputs: Sequence[Any], specs: Seque
 def numpy_function(
     func: Any = None, inp: Any = None, Tout: Any = None, stateful: bool = True, name: str | None = None
 ) -> Any:
-    """What the Python function `func` makes of NumPy arrays, called anew whenever a graph comes to this place.
+    """Results of the Python function `func` for NumPy arrays, called anew whenever a graph comes to this place.
 
     `Tout` is the dtype of the result, or a list of them. There is no gradient; `stateful` changes nothing. Outside a
     graph what func raises is raised as it is, and results keep their dtypes.

@@ -5,11 +5,12 @@ Rule: where a Primitive stands here, the operator applies it without entering Py
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from fastgraph.core import conversion, devices, printing  # noqa: F401 - they fill slots of their own
 from fastgraph.core.registry import get, public_function
-from fastgraph.core.tensor import bind, current_trace, register_slot
+from fastgraph.core.tensor import Tensor, bind, current_trace, register_slot
 from fastgraph.ops import comparison as c
 from fastgraph.ops import elementwise as e
 from fastgraph.ops.arguments import named
@@ -18,13 +19,13 @@ from fastgraph.ops.matmul import matmul_p
 from fastgraph.ops.movement import shape, sum_to_like
 
 
-def _matmul(x: Any, y: Any) -> Any:
+def _matmul(x: Tensor, y: Tensor) -> Any:
     if current_trace() is None:
         return matmul_p(x, y, transpose_a=False, transpose_b=False)
     return named("matmul", matmul_p, x, y, transpose_a=False, transpose_b=False)
 
 
-def _by_kind(logical: Any, bitwise: Any) -> Any:
+def _by_kind(logical: Callable[..., Any], bitwise: Callable[..., Any]) -> Any:
     """`&`, `|`, `^`: logical on bool, bitwise on integers."""
     return lambda x, y: (logical if x.dtype.is_bool else bitwise)(x, y)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import enum
 from typing import Any
 
+from fastgraph.core.conversion import Data
 from fastgraph.errors import UnimplementedError
 
 
@@ -46,7 +47,7 @@ def algorithm_number(alg: Any) -> int:
     raise TypeError(f"Can't convert argument `alg` (of value {alg} and type {type(alg)}) to int.")
 
 
-def check_philox(alg: Any) -> None:
+def check_philox(alg: Data) -> None:
     """Raise unless `alg` (None: any) is Philox, or leaves the choice."""
     if alg is not None and algorithm_number(alg) == Algorithm.THREEFRY.value:
         raise no_threefry()

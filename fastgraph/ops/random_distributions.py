@@ -13,17 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.core.base.dtype import DType, as_dtype, float32, int32
-from fastgraph.core.base.shapes import Aval
+from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, float32, int32
+from fastgraph.core.base.shapes import Aval, ShapeLike
+from fastgraph.core.conversion import Data
 from fastgraph.core.native import philox
 from fastgraph.core.tensor import Tensor
-from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, extents, tensor_of
 from fastgraph.ops.array_ops import broadcast_dynamic_shape
 from fastgraph.ops.elementwise import abs as absolute
 from fastgraph.ops.elementwise import cast, maximum, minimum, select, zeros_like_p
 from fastgraph.ops.exponentials import erf, erfc, exp, log, log1p
-from fastgraph.ops.families import Array, Dims, broadcast, custom, elementwise, invalid, public
+from fastgraph.ops.families import Array, Dims, broadcast, custom, elementwise, invalid, misuse, public
 from fastgraph.ops.joining import concat
 from fastgraph.ops.movement import broadcast_to, shape_of_value, sum_to
 from fastgraph.ops.movement import shape as shape_of
@@ -96,7 +96,6 @@ def gamma_slope(alpha: Array, sample: Array) -> Any:
 
 
 @custom(
-    op="RandomGamma",
     infer=_infer,
     groups=("int64", "I", "T"),
     dtypes={"T": "float16 float32 float64", "I": "index"},
@@ -107,7 +106,7 @@ def gamma_slope(alpha: Array, sample: Array) -> Any:
         for d in ([3], [4, 3], [0, 3])
         for t in ("float16", "float32", "float64")
     ],
-    error_samples=lambda: [((_STATE, np.array([4]), np.ones(3)), {}, InvalidArgumentError, _ENDS)],
+    error_samples=lambda: [misuse(_ENDS, _STATE, np.array([4]), np.ones(3))],
     step="philox.gamma",
 )
 def random_gamma(state: Array, shape: Array, alpha: Array) -> Any:
@@ -117,7 +116,7 @@ def random_gamma(state: Array, shape: Array, alpha: Array) -> Any:
         return philox.gamma(state, a, samples).reshape(size).astype(alpha.dtype)
 
 
-def _whole(shape: Any, together: Any, source: Source) -> tuple[Any, Any]:
+def _whole(shape: Any, together: Tensor, source: Source) -> tuple[Any, Any]:
     """The state of `shape` samples of each distribution, and the shape of them all, i[n]."""
     if np.ndim(shape) == 0 if isinstance(shape, (int, np.ndarray, np.generic)) else _is_scalar(shape):
         raise invalid(f"shape must be a vector of {{int32,int64}}, got shape: {shape}")
@@ -126,21 +125,21 @@ def _whole(shape: Any, together: Any, source: Source) -> tuple[Any, Any]:
     return source.state(_count(whole)), whole
 
 
-def _is_scalar(shape: Any) -> bool:
+def _is_scalar(shape: list[Any]) -> bool:
     return isinstance(shape, Tensor) and shape.shape.rank == 0
 
 
-def _count(shape: Any) -> Any:
+def _count(shape: Tensor) -> Any:
     size = extents(shape)
     return reduce_prod(cast(size.tensor, "int64")) if size.static is None else count(size)
 
 
-def _rated(variates: Any, beta: Any, alpha: Any) -> Any:
+def _rated(variates: Tensor, beta: Any, alpha: Any) -> Any:
     tiny = as_tensor(float(np.finfo(alpha.dtype.numpy_dtype).tiny), alpha.dtype)
     return maximum(tiny, variates if beta is None else variates / beta)
 
 
-def _gamma_parameters(alpha: Any, beta: Any, dtype: Any) -> tuple[Any, Any, Any]:
+def _gamma_parameters(alpha: Data, beta: Data | None, dtype: DTypeLike) -> tuple[Any, Any, Any]:
     target = as_dtype(dtype)
     alpha = tensor_of(alpha, target)
     if beta is None:
@@ -192,7 +191,7 @@ def stateless_gamma(
         for to in _NUMBERS.split()
     ],
     error_samples=lambda: [
-        ((_STATE, np.array([4]), np.ones(3)), {"dtype": int32}, InvalidArgumentError, _ENDS),
+        misuse(_ENDS, _STATE, np.array([4]), np.ones(3), dtype=int32),
     ],
     reason=REJECTION,
 )
@@ -212,7 +211,7 @@ def _check_number(target: DType) -> DType:
 
 
 @public("random.poisson")
-def poisson(shape: Any, lam: Any, dtype: Any = float32, seed: Any = None, name: str | None = None) -> Any:
+def poisson(shape: ShapeLike, lam: Data, dtype: DTypeLike = float32, seed: Any = None, name: str | None = None) -> Any:
     """Poisson variates of mean lam. t[*s] -> dtype[*shape, *s].
 
     Raises: InvalidArgumentError for other dtypes. Source: tf.random.poisson; Knuth 1969, Hormann 1993.
@@ -245,7 +244,7 @@ def stateless_poisson(shape: Any, seed: Any, lam: Any, dtype: Any = int32, name:
         for to in _NUMBERS.split()
     ],
     error_samples=lambda: [
-        ((_STATE, np.array([4]), np.ones(3), np.ones(3)), {"dtype": int32}, InvalidArgumentError, _ENDS),
+        misuse(_ENDS, _STATE, np.array([4]), np.ones(3), np.ones(3), dtype=int32),
     ],
     reason=REJECTION,
 )
@@ -255,7 +254,7 @@ def random_binomial(state: Array, shape: Array, counts: Array, probs: Array, *, 
     return _fitted(philox.binomial(state, n, p, samples).reshape(size), dtype)
 
 
-def binomial_of(source: Source, shape: Any, counts: Any, probs: Any, dtype: Any) -> Any:
+def binomial_of(source: Source, shape: Any, counts: Any, probs: Data, dtype: Any) -> Any:
     """Binomial variates of a source."""
     target = _check_number(as_dtype(dtype))
     probs = as_tensor(probs)
@@ -268,7 +267,7 @@ def binomial_of(source: Source, shape: Any, counts: Any, probs: Any, dtype: Any)
 
 @public("random.stateless_binomial")
 def stateless_binomial(
-    shape: Any, seed: Any, counts: Any, probs: Any, output_dtype: Any = int32, name: str | None = None
+    shape: ShapeLike, seed: Data, counts: Data, probs: Data, output_dtype: DTypeLike = int32, name: str | None = None
 ) -> Any:
     """Successes in `counts` trials of probability `probs`, the same for the same seed i[2]. -> output_dtype[*shape].
 
@@ -281,7 +280,7 @@ def stateless_binomial(
 # ---- normal between given ends --------------------------------------------------------------------------------------
 
 
-def _distribution(x: Any) -> Any:
+def _distribution(x: Tensor) -> Any:
     """The standard normal distribution function, to the last place in both tails."""
     w = x * math.sqrt(0.5)
     size = absolute(w)
@@ -289,7 +288,7 @@ def _distribution(x: Any) -> Any:
     return 0.5 * select(size < math.sqrt(0.5), 1.0 + erf(w), select(w > 0, 2.0 - tail, tail))
 
 
-def _finite(end: Any) -> Any:
+def _finite(end: Tensor) -> Any:
     """An end, or 0 for one that is infinite: nothing follows that."""
     return select(absolute(end) < math.inf, end, zeros_like_p(end))
 
@@ -333,12 +332,7 @@ def _truncated_grads(dy: Any, means: Any, stddevs: Any, minvals: Any, maxvals: A
         for t in ("float32", "float64")
     ],
     error_samples=lambda: [
-        (
-            (_STATE, np.array([4]), np.array(0.0), np.array(1.0), np.array(3.0), np.array(2.0)),
-            {},
-            InvalidArgumentError,
-            "Invalid parameters",
-        ),
+        misuse("Invalid parameters", _STATE, np.array([4]), np.array(0.0), np.array(1.0), np.array(3.0), np.array(2.0)),
     ],
     reason=REJECTION,
 )
@@ -353,12 +347,12 @@ def random_truncated(state: Array, shape: Array, means: Array, stddevs: Array, m
 
 @public("random.stateless_parameterized_truncated_normal")
 def stateless_parameterized_truncated_normal(
-    shape: Any,
-    seed: Any,
-    means: Any = 0.0,
-    stddevs: Any = 1.0,
-    minvals: Any = -2.0,
-    maxvals: Any = 2.0,
+    shape: ShapeLike,
+    seed: Data,
+    means: Data = 0.0,
+    stddevs: Data = 1.0,
+    minvals: Data = -2.0,
+    maxvals: Data = 2.0,
     name: str | None = None,
 ) -> Any:
     """Normal variates between minvals and maxvals, the same for the same seed i[2]. -> f[*shape].

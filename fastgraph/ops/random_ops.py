@@ -13,6 +13,7 @@ import numpy as np
 
 from fastgraph.core.base.dtype import DType, as_dtype, float32, int64
 from fastgraph.core.base.shapes import Aval
+from fastgraph.core.conversion import Data
 from fastgraph.core.name_scopes import op_scope
 from fastgraph.core.native import philox
 from fastgraph.core.tensor import Tensor
@@ -56,7 +57,7 @@ def set_seed(seed: Any) -> Any:
 # ---- numbers --------------------------------------------------------------------------------------------------------
 
 
-def scalar_bounds(low: Any, high: Any, op: str) -> None:
+def scalar_bounds(low: Tensor, high: Tensor, op: str) -> None:
     """InvalidArgumentError with TensorFlow's text unless low < high, both scalars, as far as they are known."""
     for name, bound in (("minval", low), ("maxval", high)):
         if bound.shape.rank not in (None, 0):
@@ -71,7 +72,7 @@ def scalar_bounds(low: Any, high: Any, op: str) -> None:
         )
 
 
-def uniform_of(source: Source, size: Extents, low: Any, high: Any, target: DType, op: str, name: str | None) -> Any:
+def uniform_of(source: Source, size: Extents, low: Any, high: Data, target: DType, op: str, name: str | None) -> Any:
     """Numbers spread evenly over [low, high)."""
     low_, high_ = tensor_of(low, target), tensor_of(high, target)
     if target.is_integer:
@@ -231,7 +232,7 @@ def truncated_normal(
     return truncated_of(source, shape_vector(shape), mean, stddev, target, name)
 
 
-def categorical_of(source: Source, logits: Any, num_samples: Any, dtype: Any, op: str, name: str | None) -> Any:
+def categorical_of(source: Source, logits: Data, num_samples: Any, dtype: Any, op: str, name: str | None) -> Any:
     """Each sample is the first class at which the running sum of the probabilities passes an even number."""
     logits = as_tensor(logits)
     target = int64 if dtype is None else as_dtype(dtype)
@@ -261,7 +262,7 @@ def categorical_of(source: Source, logits: Any, num_samples: Any, dtype: Any, op
 
 
 @public("random.categorical")
-def categorical(logits: Any, num_samples: Any, dtype: Any = None, seed: Any = None, name: str | None = None) -> Any:
+def categorical(logits: Data, num_samples: Data, dtype: Any = None, seed: Any = None, name: str | None = None) -> Any:
     """Classes drawn with the probabilities softmax(logits) of each row. f[n, c] -> i64[n, num_samples].
 
     Raises: InvalidArgumentError for other ranks or no classes. Source: tf.random.categorical.
@@ -282,7 +283,7 @@ def permutation(state: Array, n: Array) -> Any:
     return philox.permuted(state, int(n))
 
 
-def shuffled(source: Source, value: Any, name: str | None) -> Any:
+def shuffled(source: Source, value: Data, name: str | None) -> Any:
     """The slices along the first axis in random order."""
     value = as_tensor(value)
     if value.shape.rank == 0:
@@ -302,7 +303,7 @@ def shuffle(value: Any, seed: Any = None, name: str | None = None) -> Any:
 # ---- dropout --------------------------------------------------------------------------------------------------------
 
 
-def _noise(x: Any, noise_shape: Any) -> Extents:
+def _noise(x: Tensor, noise_shape: list[Any] | None) -> Extents:
     """The shape of the random numbers of a dropout: x's, with what noise_shape says in place of it."""
     if noise_shape is None:
         return extents(x.shape) if x.shape.is_fully_defined() else Extents(None, shape(x))

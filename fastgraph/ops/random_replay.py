@@ -64,7 +64,7 @@ class _Noted(Source):
         self.replay = replay
         self.source = source
 
-    def blocks(self, n: Any) -> Any:
+    def blocks(self, n: int) -> Any:
         """The state whose next n blocks are the caller's."""
         state = self.source.blocks(n)
         self.replay.states.append(state)
@@ -79,7 +79,7 @@ class _Replayed(Source):
     def __init__(self, replay: Replay) -> None:
         self.replay = replay
 
-    def blocks(self, n: Any) -> Any:
+    def blocks(self, n: int) -> Any:
         """The state that was noted in this place."""
         assert self.replay.again is not None
         return next(self.replay.again)

@@ -25,15 +25,14 @@ import numpy as np
 from fastgraph.core import cells
 from fastgraph.core.base.dtype import DType, as_dtype, int64
 from fastgraph.core.base.shapes import Aval
-from fastgraph.core.conversion import convert_to_tensor
+from fastgraph.core.conversion import Data, convert_to_tensor
 from fastgraph.core.native import philox
 from fastgraph.core.native.buffer import Cell
-from fastgraph.core.tensor import cell_assign, cell_read, current_state, current_trace, from_array
-from fastgraph.errors import InvalidArgumentError
+from fastgraph.core.tensor import Tensor, cell_assign, cell_read, current_state, current_trace, from_array
 from fastgraph.ops.arguments import Extents, as_tensor, named, not_allowed
 from fastgraph.ops.creation import check_dims
 from fastgraph.ops.elementwise import cast
-from fastgraph.ops.families import Array, Dims, body_of, custom, invalid, shape_text
+from fastgraph.ops.families import Array, Dims, body_of, custom, invalid, misuse, shape_text, validated
 from fastgraph.ops.movement import shape_of_value
 from fastgraph.ops.reduction import reduce_prod
 
@@ -56,7 +55,7 @@ def advanced(state: Array, blocks: int) -> Array:
     return np.array([counter % 2**64, counter >> 64, words[2]], np.uint64).view(np.int64)
 
 
-def _infer_draw(generator: Any, blocks: Aval) -> Aval:
+def _infer_draw(generator: Aval, blocks: Aval) -> Aval:
     return _STATE
 
 
@@ -103,12 +102,7 @@ def _number_samples() -> list[Any]:
     step="philox.numbers",
     samples=_number_samples,
     error_samples=lambda: [
-        (
-            (np.array([0, 0, 0]),),
-            {"shape": (-1,), "dtype": as_dtype("uint32"), "kind": "bits"},
-            InvalidArgumentError,
-            "Dimension -1 must be >= 0",
-        ),
+        misuse("Dimension -1 must be >= 0", np.array([0, 0, 0]), shape=(-1,), dtype=as_dtype("uint32"), kind="bits"),
     ],
 )
 def random_numbers(state: Array, *, shape: tuple[int, ...], dtype: DType, kind: str) -> Any:
@@ -158,7 +152,7 @@ def _infer_seed(seed: Aval) -> Aval:
     step="philox.seed",
     samples=lambda: [((np.array(s).astype(t),), {}) for s in ([0, 0], [1, 2], [-5, 77]) for t in ("int32", "int64")],
     error_samples=lambda: [
-        ((np.array([1, 2, 3]),), {}, InvalidArgumentError, r"seed must have shape \[2\], not \[3\]"),
+        misuse(r"seed must have shape \[2\], not \[3\]", np.array([1, 2, 3])),
     ],
 )
 def state_of_seed(seed: Array) -> Any:
@@ -172,13 +166,13 @@ def state_of_seed(seed: Array) -> Any:
 
 
 class Source:
-    """What an op takes its state from."""
+    """A source of an op's state."""
 
     def blocks(self, n: Any) -> Any:
         """The state whose next n blocks (an int or a scalar tensor) are the caller's, i64[3]."""
         raise NotImplementedError
 
-    def state(self, n: Any) -> Any:
+    def state(self, n: Tensor | int) -> Any:
         """The state of n numbers, with what is set aside for each."""
         return self.blocks(min(n, _MOST) * RESERVED if isinstance(n, int) else cast(n, int64) * RESERVED)
 
@@ -191,7 +185,7 @@ class Fresh(Source):
     def __init__(self, begin: Array) -> None:
         self.begin = begin
 
-    def blocks(self, n: Any) -> Any:
+    def blocks(self, n: int) -> Any:
         """The state."""
         return from_array(self.begin, int64, True)
 
@@ -204,21 +198,21 @@ class Held(Source):
     def __init__(self, cell: Cell) -> None:
         self.cell = cell
 
-    def blocks(self, n: Any) -> Any:
+    def blocks(self, n: Tensor | int) -> Any:
         """The state whose next n blocks are the caller's; the cell's counter goes on when this runs."""
         return draw(self.cell, cast(n, int64) if not isinstance(n, int) else as_tensor(min(n, _MOST), int64))
 
 
 class Stateless(Source):
-    """What follows from a seed i[2] alone: the same for the same seed. Arrays are taken as int64, as are lists."""
+    """State that follows from a seed i[2] alone: the same for the same seed. Arrays and lists are taken as int64."""
 
-    def __init__(self, seed: Any) -> None:
+    def __init__(self, seed: Data) -> None:
         seed = convert_to_tensor(seed, dtype_hint=int64)
         if seed.dtype.name not in ("int32", "int64"):
             raise invalid(not_allowed(seed.dtype, "StatelessRandomGetKeyCounter.Tseed", "int32, int64"))
         self.seed = seed
 
-    def blocks(self, n: Any) -> Any:
+    def blocks(self, n: Tensor | int) -> Any:
         """The state that the seed stands for."""
         return state_of_seed(self.seed)
 
@@ -374,14 +368,11 @@ def as_vector(size: Extents) -> Any:
 def checked_size(shape: Array) -> tuple[int, ...]:
     """A shape given as an array. Raises: InvalidArgumentError for a negative extent or too many elements."""
     size = tuple(shape.tolist())
-    try:
-        check_dims(size)
-    except ValueError as error:
-        raise invalid(str(error)) from None
+    validated(check_dims, size)
     return size
 
 
-def numbers_of(state: Any, size: Extents, kind: str, dtype: DType, name: str | None = None) -> Any:
+def numbers_of(state: Tensor, size: Extents, kind: str, dtype: DType, name: str | None = None) -> Any:
     """Numbers of a kind (`KINDS`) and a shape that follow from a state."""
     if size.static is not None:
         return named(name, random_numbers, state, shape=size.static, dtype=dtype, kind=kind)

@@ -10,9 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.core.base.dtype import DType, as_dtype, float64, int32, int64
+from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, float64, int32, int64
 from fastgraph.core.base.shapes import Aval
+from fastgraph.core.conversion import Data
 from fastgraph.core.op_errors import message_name
+from fastgraph.core.registry import public_function
 from fastgraph.core.tensor import Tensor, current_trace
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import UnknownAxis, as_tensor, known_axis, named, preferred, static_axes
@@ -21,6 +23,9 @@ from fastgraph.ops.elementwise import abs, add, cast, conj, maximum, select, squ
 from fastgraph.ops.exponentials import exp, log, sqrt
 from fastgraph.ops.families import (
     Array,
+    Builder,
+    Node,
+    Scalar,
     accumulator,
     canonical_axes,
     canonical_axis,
@@ -36,7 +41,7 @@ from fastgraph.ops.precise_sums import block_sum, is_half
 from fastgraph.ops.scans import cumprod_p
 
 
-def _spread(dy: Any, x_shape: Any, axes: tuple[int, ...] | None, keepdims: bool) -> Any:
+def _spread(dy: Tensor, x_shape: Data, axes: tuple[int, ...] | None, keepdims: bool) -> Any:
     """`dy` of a reduction, repeated along the reduced axes to the shape of the input."""
     if not keepdims and axes is not None:  # of all axes: a scalar broadcasts as it is
         dy = expand_dims_p(dy, axes=axes)
@@ -62,17 +67,14 @@ def _count(x_shape: Any, axes: tuple[int, ...] | None, like: Any) -> Any:
 
 
 @reduction(
-    op="Sum",
-    kind="sum",
-    dtypes="summable",
-    vjp=dict(x=lambda dy, x_shape, axes, keepdims: _spread(dy, x_shape, axes, keepdims)),
+    kind="sum", dtypes="summable", vjp=dict(x=lambda dy, x_shape, axes, keepdims: _spread(dy, x_shape, axes, keepdims))
 )
 def sum_p(x: Array, *, axes: tuple[int, ...] | None, keepdims: bool) -> Any:
     """Sum of the elements along `axes`. t[*s] -> t[*r]."""
     return block_sum(x, canonical_axes(axes, x.ndim), keepdims)
 
 
-def _mean_finish(b: Any, total: Any, extents: Sequence[Any], dtype: Any) -> Any:
+def _mean_finish(b: Builder, total: Scalar, extents: Sequence[Any], dtype: DType) -> Any:
     count = b.const(1, "int64")
     for n in extents:
         count = count * n
@@ -83,7 +85,6 @@ def _mean_finish(b: Any, total: Any, extents: Sequence[Any], dtype: Any) -> Any:
 
 
 @reduction(
-    op="Mean",
     kind="sum",
     dtypes="summable",
     vjp=dict(x=lambda dy, x_shape, axes, keepdims: _spread(dy / _count(x_shape, axes, dy), x_shape, axes, keepdims)),
@@ -110,7 +111,7 @@ def mean_p(x: Array, *, axes: tuple[int, ...] | None, keepdims: bool) -> Any:
     return np.divide(total, np.asarray(count, total.dtype)).astype(x.dtype, copy=False)
 
 
-def _extreme_grad(dy: Any, x: Any, out: Any, axes: tuple[int, ...] | None, keepdims: bool) -> Any:
+def _extreme_grad(dy: Tensor, x: Tensor, out: Tensor, axes: tuple[int, ...] | None, keepdims: bool) -> Any:
     """The cotangent shared equally by all elements that attain the extreme."""
     if not keepdims and axes is not None:
         dy, out = expand_dims_p(dy, axes=axes), expand_dims_p(out, axes=axes)
@@ -122,38 +123,38 @@ _EXTREME_VJP = dict(x=lambda dy, x, out, axes, keepdims: _extreme_grad(dy, x, ou
 
 
 def lowest(dtype: np.dtype[Any]) -> Any:
-    """What a maximum of no elements is: -inf, or the least integer."""
+    """The maximum of no elements: -inf, or the least integer."""
     if dtype.kind in "iu":
         return np.iinfo(dtype).min
     return False if dtype.kind == "b" else np.asarray(-np.inf, dtype)
 
 
 def highest(dtype: np.dtype[Any]) -> Any:
-    """What a minimum of no elements is: inf, or the greatest integer."""
+    """The minimum of no elements: inf, or the greatest integer."""
     if dtype.kind in "iu":
         return np.iinfo(dtype).max
     return True if dtype.kind == "b" else np.asarray(np.inf, dtype)
 
 
-@reduction(op="Max", kind="max", dtypes="ordered", vjp=_EXTREME_VJP)
+@reduction(kind="max", dtypes="ordered", vjp=_EXTREME_VJP)
 def max_p(x: Array, *, axes: tuple[int, ...] | None, keepdims: bool) -> Any:
     """Greatest element along `axes`; NaN if there is one; -inf or the least integer of none. t[*s] -> t[*r]."""
     return np.maximum.reduce(x, axis=canonical_axes(axes, x.ndim), keepdims=keepdims, initial=lowest(x.dtype))  # type: ignore[call-overload]
 
 
-@reduction(op="Min", kind="min", dtypes="ordered", vjp=_EXTREME_VJP)
+@reduction(kind="min", dtypes="ordered", vjp=_EXTREME_VJP)
 def min_p(x: Array, *, axes: tuple[int, ...] | None, keepdims: bool) -> Any:
     """Least element along `axes`; NaN if there is one; inf or the greatest integer of none. t[*s] -> t[*r]."""
     return np.minimum.reduce(x, axis=canonical_axes(axes, x.ndim), keepdims=keepdims, initial=highest(x.dtype))  # type: ignore[call-overload]
 
 
-def _leading(x: Any, n: int) -> list[Any]:
+def _leading(x: Tensor, n: int) -> list[Any]:
     """The first n extents of x, as ints where they are known."""
     dims = x.shape.as_list()[:n]
     return [shape(x)[i] if d is None else d for i, d in enumerate(dims)]
 
 
-def _prod_grad(dy: Any, x: Any, axes: tuple[int, ...] | None, keepdims: bool) -> Any:
+def _prod_grad(dy: Tensor, x: Tensor, axes: tuple[int, ...] | None, keepdims: bool) -> Any:
     """dy times the product of all other elements, from the left and from the right: zeros are no problem."""
     rank = x.shape.rank
     if rank is None:
@@ -173,7 +174,6 @@ def _prod_grad(dy: Any, x: Any, axes: tuple[int, ...] | None, keepdims: bool) ->
 
 
 @reduction(
-    op="Prod",
     kind="prod",
     dtypes="summable",
     vjp=dict(x=lambda dy, x, axes, keepdims: _prod_grad(dy, x, axes, keepdims)),
@@ -185,13 +185,13 @@ def prod_p(x: Array, *, axes: tuple[int, ...] | None, keepdims: bool) -> Any:
     return np.prod(wide, axis=canonical_axes(axes, x.ndim), dtype=wide.dtype, keepdims=keepdims).astype(x.dtype)
 
 
-@reduction(op="Any", kind="any", dtypes="any", groups=("bool",))
+@reduction(kind="any", dtypes="any", groups=("bool",))
 def any_p(x: Array, *, axes: tuple[int, ...] | None, keepdims: bool) -> Any:
     """Whether any element along `axes` holds. bool[*s] -> bool[*r]."""
     return np.any(x, axis=canonical_axes(axes, x.ndim), keepdims=keepdims)
 
 
-@reduction(op="All", kind="all", dtypes="any", groups=("bool",))
+@reduction(kind="all", dtypes="any", groups=("bool",))
 def all_p(x: Array, *, axes: tuple[int, ...] | None, keepdims: bool) -> Any:
     """Whether all elements along `axes` hold. bool[*s] -> bool[*r]."""
     return np.all(x, axis=canonical_axes(axes, x.ndim), keepdims=keepdims)
@@ -202,7 +202,7 @@ def all_p(x: Array, *, axes: tuple[int, ...] | None, keepdims: bool) -> Any:
 _POSITION_DTYPES = "float32 float64 int32 uint8 int16 int8 int64 bfloat16 uint16 float16 uint32 uint64 bool"
 
 
-def _infer_position(input: Aval, *, axis: int, output_type: Any) -> Aval:
+def _infer_position(input: Aval, *, axis: int, output_type: DType) -> Aval:
     if input.shape is None:
         return Aval(output_type, None)
     rank = len(input.shape)
@@ -216,13 +216,13 @@ def _infer_position(input: Aval, *, axis: int, output_type: Any) -> Aval:
 
 
 def _lower_position(kind: str) -> Callable[..., Any]:
-    def lower(b: Any, node: Any) -> list[Any]:
+    def lower(b: Builder, node: Node) -> list[Any]:
         x = b.input(0)
         dtype = node.inputs[0].aval.dtype
         axis = canonical_axis(node.attrs["axis"], x.rank)
 
         def element(index: Sequence[Any]) -> Any:
-            def at(k: Any) -> Any:
+            def at(k: Scalar) -> Any:
                 value = x.at((*index[:axis], k, *index[axis:]))
                 if dtype.is_floating:  # NaN is never chosen
                     wide = b.cast(value, accumulator(dtype))
@@ -238,7 +238,7 @@ def _lower_position(kind: str) -> Callable[..., Any]:
     return lower
 
 
-def _position(x: Any, axis: int, output_type: Any, find: Callable[..., Any], worst: Callable[..., Any]) -> Any:
+def _position(x: Array, axis: int, output_type: DType, find: Callable[..., Any], worst: Callable[..., Any]) -> Any:
     rank = x.ndim
     if not -rank <= axis < rank:
         raise invalid(f"Expected dimension in the range [{-rank}, {rank}), but got {axis}")
@@ -310,7 +310,7 @@ def argmin_p(input: Array, *, axis: int, output_type: DType) -> Any:
 def _reducer(primitive: Callable[..., Any], name: str, what: str, kind: str, examples: str) -> Callable[..., Any]:
     """The public reduction `reduce_<name>(input_tensor, axis=None, keepdims=False, name=None)`."""
 
-    def reduce_(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Any:
+    def reduce_(input_tensor: Data, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Any:
         try:
             axes = axis if axis is None else static_axes(axis)
         except UnknownAxis:
@@ -464,7 +464,7 @@ def _extreme_position(primitive: Any, x: Any, axis: Any, strict: bool, dtype: DT
 
 
 @public("argmax", "math.argmax")
-def argmax(input: Any, axis: Any = None, output_type: Any = int64, name: str | None = None) -> Any:
+def argmax(input: Data, axis: Data | None = None, output_type: DTypeLike = int64, name: str | None = None) -> Any:
     """Position of the greatest element along `axis` (None: 0), the first of several. t[*s] -> i64[*r].
 
     Args:
@@ -486,7 +486,7 @@ def argmax(input: Any, axis: Any = None, output_type: Any = int64, name: str | N
 
 
 @public("argmin", "math.argmin")
-def argmin(input: Any, axis: Any = None, output_type: Any = int64, name: str | None = None) -> Any:
+def argmin(input: Data, axis: Data | None = None, output_type: DTypeLike = int64, name: str | None = None) -> Any:
     """Position of the least element along `axis` (None: 0), the first of several. t[*s] -> i64[*r].
 
     Raises: InvalidArgumentError for an axis out of range, or no elements. Source: tf.argmin.
@@ -524,7 +524,7 @@ def _ragged_variance(x: Any, axis: Any, keepdims: bool) -> Any:
 
 
 @public("math.reduce_std")
-def reduce_std(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Any:
+def reduce_std(input_tensor: Data, axis: Data | None = None, keepdims: bool = False, name: str | None = None) -> Any:
     """Square root of the variance along `axis`. f[*s] -> f[*r]. Source: tf.math.reduce_std."""
     return sqrt(reduce_variance(input_tensor, axis, keepdims), name=name)
 
@@ -561,14 +561,13 @@ def reduce_euclidean_norm(input_tensor: Any, axis: Any = None, keepdims: bool = 
     return sqrt(reduce_sum(x * conj(x), axis, keepdims), name=name)
 
 
-def _spectral_norm(x: Any, axis: Any, keep: bool, name: str | None) -> Any:
+def _spectral_norm(x: Tensor, axis: Any, keep: bool, name: str | None) -> Any:
     """The greatest singular values of the matrices that lie along two axes. t[*s] -> r[*r]."""
-    from fastgraph.ops.svd_and_eigen import svd  # which is built on this module
-
     if x.shape.rank is None:
         return late(lambda t: _spectral_norm(t, axis, keep, None), [x], x.dtype.real_dtype, name=name)
     at = canonical_axes(axis, x.shape.rank)
     others = [i for i in range(x.shape.rank) if i not in at]
+    svd = public_function("linalg.svd")  # whose module is built on this one
     greatest = reduce_max(svd(transpose(x, [*others, *at]), compute_uv=False), -1, name=name)
     for i in sorted(at) if keep else ():
         greatest = expand_dims_p(greatest, axes=(i,))

@@ -10,15 +10,26 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.core.base.dtype import as_dtype
+from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype
 from fastgraph.core.base.shapes import Aval, TensorShape, as_dims
+from fastgraph.core.conversion import Data
 from fastgraph.core.registry import get
 from fastgraph.core.tensor import Tensor, convert, current_trace
-from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, known_value, named, whole, word
 from fastgraph.ops.comparison import equal, greater, greater_equal, less, less_equal, not_equal
 from fastgraph.ops.elementwise import abs
-from fastgraph.ops.families import Array, bind_effect, custom, invalid, movement, public, shape_text
+from fastgraph.ops.families import (
+    Array,
+    Builder,
+    Node,
+    bind_effect,
+    custom,
+    invalid,
+    misuse,
+    movement,
+    public,
+    shape_text,
+)
 from fastgraph.ops.movement import rank as rank_of
 from fastgraph.ops.movement import shape as shape_of
 from fastgraph.ops.print_op import tensor_text
@@ -28,14 +39,11 @@ from fastgraph.ops.reduction import all_p
 
 
 @custom(
-    op="Assert",
     infer=lambda condition, *data, summarize: (),
     groups=("bool", "-"),
     n_outputs=0,
     effect="host",
-    error_samples=lambda: [
-        ((np.array(False), np.array([1, 2])), {"summarize": 3}, InvalidArgumentError, r"assertion failed: \[1 2\]")
-    ],
+    error_samples=lambda: [misuse(r"assertion failed: \[1 2\]", np.array(False), np.array([1, 2]), summarize=3)],
     reason="its message is made of whole tensors",
 )
 def assert_p(condition: Array, *data: Any, summarize: int) -> Any:
@@ -47,13 +55,13 @@ def assert_p(condition: Array, *data: Any, summarize: int) -> Any:
     return ()
 
 
-def _bracketed(x: Any, summarize: int) -> str:
+def _bracketed(x: Array, summarize: int) -> str:
     flat = x.reshape(-1)
     text = tensor_text(flat if summarize < 0 or flat.size <= summarize else flat[:summarize], -1)
     return text[:-1] + "...]" if 0 <= summarize < flat.size else text
 
 
-def _lower_numerics(b: Any, node: Any) -> list[Any]:
+def _lower_numerics(b: Builder, node: Node) -> list[Any]:
     x = b.input(0)
 
     def element(index: Sequence[Any]) -> Any:
@@ -64,16 +72,15 @@ def _lower_numerics(b: Any, node: Any) -> list[Any]:
 
 
 @movement(
-    op="CheckNumerics",
     infer=lambda tensor, *, message: Aval(tensor.dtype, tensor.shape),
     dtypes="bfloat16 float16 float32 float64",
     lower=_lower_numerics,
     vjp=dict(tensor=lambda dy, message: check_numerics_p(dy, message=message + " (gradient)")),
     samples=lambda: [((np.array([1.0, 2.0], t),), {"message": "m"}) for t in ("float32", "float64", "float16")],
     error_samples=lambda: [
-        ((np.array([1.0, np.nan]),), {"message": "m"}, InvalidArgumentError, "m : Tensor had NaN values"),
-        ((np.array([1.0, np.inf]),), {"message": "m"}, InvalidArgumentError, "m : Tensor had Inf values"),
-        ((np.array([np.nan, np.inf]),), {"message": "m"}, InvalidArgumentError, "m : Tensor had Inf and NaN values"),
+        misuse("m : Tensor had NaN values", np.array([1.0, np.nan]), message="m"),
+        misuse("m : Tensor had Inf values", np.array([1.0, np.inf]), message="m"),
+        misuse("m : Tensor had Inf and NaN values", np.array([np.nan, np.inf]), message="m"),
     ],
 )
 def check_numerics_p(tensor: Array, *, message: str) -> Any:
@@ -86,7 +93,7 @@ def check_numerics_p(tensor: Array, *, message: str) -> Any:
 
 
 @public("debugging.check_numerics")
-def check_numerics(tensor: Any, message: Any, name: str | None = None) -> Any:
+def check_numerics(tensor: Data, message: Data, name: str | None = None) -> Any:
     """The tensor itself. f[*s] -> f[*s].
 
     Raises: InvalidArgumentError for NaN or infinities. Source: tf.debugging.check_numerics.
@@ -95,27 +102,26 @@ def check_numerics(tensor: Any, message: Any, name: str | None = None) -> Any:
 
 
 def _indices_errors() -> list[Any]:
-    shape, wanted = np.array([2, 3]), {"sorted": True}
+    shape, row = np.array([2, 3]), r"indices\[1\] = \[0,1\]"
     return [
-        ((np.array([[1, 0], [0, 1]]), shape), wanted, InvalidArgumentError, r"indices\[1\] = \[0,1\] is out of order"),
-        ((np.array([[0, 1], [0, 1]]), shape), wanted, InvalidArgumentError, r"indices\[1\] = \[0,1\] is repeated"),
-        (
-            (np.array([[0, 1], [5, 0]]), shape),
-            wanted,
-            InvalidArgumentError,
+        misuse(f"{row} is out of order", np.array([[1, 0], [0, 1]]), shape, sorted=True),
+        misuse(f"{row} is repeated", np.array([[0, 1], [0, 1]]), shape, sorted=True),
+        misuse(
             r"indices\[1\] = \[5,0\] is out of bounds: need 0 <= index < \[2,3\]",
+            np.array([[0, 1], [5, 0]]),
+            shape,
+            sorted=True,
         ),
-        (
-            (np.array([[0, 1], [0, -1]]), shape),
-            {"sorted": False},
-            InvalidArgumentError,
+        misuse(
             r"Indices are not valid \(out of bounds\).  Shape: \[2,3\]",
+            np.array([[0, 1], [0, -1]]),
+            shape,
+            sorted=False,
         ),
-    ]  # fmt: skip
+    ]
 
 
 @custom(
-    op="CheckIndices",
     infer=lambda indices, dense_shape, *, sorted: Aval(indices.dtype, indices.shape),
     dtypes="int64",
     samples=lambda: [
@@ -154,7 +160,7 @@ def check_indices(indices: Array, dense_shape: Array, *, sorted: bool) -> Any:
     return indices
 
 
-def _infer_ensure(input: Aval, *, shape: Any) -> Aval:
+def _infer_ensure(input: Aval, *, shape: tuple[Any, ...]) -> Aval:
     if shape is None:
         return Aval(input.dtype, input.shape)
     if input.shape is None:
@@ -169,17 +175,15 @@ def _infer_ensure(input: Aval, *, shape: Any) -> Aval:
 
 
 @movement(
-    op="EnsureShape",
     infer=_infer_ensure,
     lower=lambda b, node: [lambda index: b.input(0).at(index)],
     vjp=dict(input=lambda dy: dy),
     samples=lambda: [((np.ones([2, 3]),), {"shape": s}) for s in ((2, 3), (None, 3), None)],
     error_samples=lambda: [
-        (
-            (np.ones([2, 3]),),
-            {"shape": (2, 4)},
-            InvalidArgumentError,
+        misuse(
             r"Shape of tensor input \[2,3\] is not compatible with expected shape \[2,4\]",
+            np.ones([2, 3]),
+            shape=(2, 4),
         )
     ],
 )
@@ -225,13 +229,13 @@ def Assert(condition: Any, data: Any, summarize: Any = None, name: str | None = 
     return _asserted(name, condition, data, number)
 
 
-def _asserted(name: str | None, condition: Any, data: Sequence[Any], summarize: int | None = None) -> Any:
+def _asserted(name: str | None, condition: Tensor, data: Sequence[Any], summarize: int | None = None) -> Any:
     """The Operation that stops the graph unless the condition holds."""
     attrs = {"summarize": 3 if summarize is None else summarize}
     return bind_effect(name, assert_p.primitive, (condition, *data), attrs)  # type: ignore[attr-defined]
 
 
-def _short(x: Any, summarize: int) -> str:
+def _short(x: Tensor, summarize: int) -> str:
     value = np.asarray(x.numpy())
     if value.ndim == 0:
         return value[()].decode(errors="backslashreplace") if isinstance(value[()], bytes) else str(value[()])
@@ -239,7 +243,7 @@ def _short(x: Any, summarize: int) -> str:
 
 
 def _called(argument: str, value: Any) -> str:
-    """What stands before the elements of an argument: its name in the graph, where it has one."""
+    """The word before the elements of an argument: its name in the graph, where it has one."""
     name = getattr(value, "name", None)
     return f"{argument} ({name}) = " if name else f"{argument} = "
 
@@ -274,7 +278,7 @@ def _binary(name: str, symbol: str, holds: Callable[..., Any]) -> Callable[..., 
     return public(*names)(check)
 
 
-def _like(value: Any, other: Any) -> Any:
+def _like(value: Data, other: Tensor) -> Any:
     if isinstance(value, Tensor):
         return value
     try:
@@ -351,7 +355,7 @@ def assert_near(
     return _asserted(name, condition, [message or "x and y not equal to tolerance", "x = ", x, "y = ", y])
 
 
-def _tolerance(given: Any, eps: float, real: Any, what: str) -> Any:
+def _tolerance(given: Any, eps: float, real: DType, what: str) -> Any:
     try:
         return convert(eps if given is None else given, real)
     except (TypeError, ValueError) as error:
@@ -361,7 +365,7 @@ def _tolerance(given: Any, eps: float, real: Any, what: str) -> Any:
 def _unary(name: str, symbol: str, holds: Callable[[Any], Any]) -> Callable[..., Any]:
     """debugging.assert_<name>(x)."""
 
-    def check(x: Any, message: Any = None, summarize: Any = None, name: str | None = None) -> Any:
+    def check(x: Data, message: str | None = None, summarize: Any = None, name: str | None = None) -> Any:
         x = as_tensor(x)
         condition = all_p(holds(x), axes=None, keepdims=False)
         if current_trace() is None:
@@ -394,7 +398,7 @@ assert_non_negative = _unary("non_negative", ">=", lambda x: x >= 0)
 assert_non_positive = _unary("non_positive", "<=", lambda x: x <= 0)
 
 
-def rank_text(message: str | None, x: Any, what: str) -> str:
+def rank_text(message: str | None, x: Tensor, what: str) -> str:
     begin = f"{message}. " if message else ""
     name = getattr(x, "name", "") if current_trace() is not None else ""
     return f"{begin}Tensor {name} must have rank {what}.  Received rank {x.shape.rank}, shape {x.shape}"
@@ -408,7 +412,7 @@ def rank_at_run_time(name: str | None, x: Any, holds: Any, message: str | None, 
 
 
 def rank_known(name: str | None, default: str) -> Any:
-    """What a check of a rank that is known, and right, gives: in a graph an Operation that does nothing."""
+    """The result of a check of a rank that is known, and right: in a graph an Operation that does nothing."""
     if current_trace() is None:
         return None
     return bind_effect(f"{name or default}/static_checks_determined_all_ok", get("no_op"), (), {})
@@ -438,7 +442,7 @@ def assert_rank(x: Any, rank: Any, message: Any = None, name: str | None = None)
 
 
 @public("debugging.assert_rank_at_least")
-def assert_rank_at_least(x: Any, rank: Any, message: Any = None, name: str | None = None) -> Any:
+def assert_rank_at_least(x: Data, rank: Data, message: Any = None, name: str | None = None) -> Any:
     """Stop unless x has at least this rank. Raises: ValueError. Source: tf.debugging.assert_rank_at_least."""
     x = as_tensor(x)
     wanted = _wanted_rank(rank)
@@ -450,7 +454,7 @@ def assert_rank_at_least(x: Any, rank: Any, message: Any = None, name: str | Non
 
 
 @public("debugging.assert_scalar")
-def assert_scalar(tensor: Any, message: Any = None, name: str | None = None) -> Any:
+def assert_scalar(tensor: Data, message: Any = None, name: str | None = None) -> Any:
     """Stop unless the tensor is a scalar. Raises: ValueError. Source: tf.debugging.assert_scalar."""
     tensor = as_tensor(tensor)
     if tensor.shape.rank != 0:
@@ -458,7 +462,7 @@ def assert_scalar(tensor: Any, message: Any = None, name: str | None = None) -> 
 
 
 @public("debugging.assert_type")
-def assert_type(tensor: Any, tf_type: Any, message: Any = None, name: str | None = None) -> Any:
+def assert_type(tensor: Data, tf_type: DTypeLike, message: Any = None, name: str | None = None) -> Any:
     """Stop unless the tensor has this dtype. Raises: TypeError. Source: tf.debugging.assert_type."""
     tensor, wanted = as_tensor(tensor), as_dtype(tf_type)
     if tensor.dtype is not wanted:
@@ -466,7 +470,7 @@ def assert_type(tensor: Any, tf_type: Any, message: Any = None, name: str | None
 
 
 @public("debugging.assert_integer")
-def assert_integer(x: Any, message: Any = None, name: str | None = None) -> Any:
+def assert_integer(x: Data, message: Any = None, name: str | None = None) -> Any:
     """Stop unless x is of integers. Raises: TypeError. Source: tf.debugging.assert_integer."""
     x = as_tensor(x)
     if not x.dtype.is_integer:

@@ -12,11 +12,21 @@ import numpy as np
 
 from fastgraph.core.base.dtype import int32, int64
 from fastgraph.core.base.shapes import Aval
+from fastgraph.core.conversion import Data
 from fastgraph.core.tensor import Tensor
-from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, extents, index_vector
 from fastgraph.ops.elementwise import cast
-from fastgraph.ops.families import Array, Dims, elementwise, invalid, lower_elementwise, movement, shape_text
+from fastgraph.ops.families import (
+    Array,
+    Dims,
+    elementwise,
+    invalid,
+    lower_elementwise,
+    misuse,
+    movement,
+    shape_text,
+    validated,
+)
 from fastgraph.ops.movement import shape, shape_of_value
 
 #: More of anything than memory holds, and few enough that sums and products of such numbers do not wrap.
@@ -24,7 +34,6 @@ MOST = 2**40
 
 
 @elementwise(
-    op="Within",
     groups=("T", "T", "T"),
     dtypes="index",
     lower=lower_elementwise("value", ("value", "least", "most"), (), "(value >= least) & (value <= most)"),
@@ -34,13 +43,8 @@ MOST = 2**40
         for t in ("int32", "int64")
     ],
     error_samples=lambda: [
-        (
-            (np.array([3, -1]), np.array(0), np.array(9)),
-            {"text": "in range: {}"},
-            InvalidArgumentError,
-            "e: -1",
-        ),
-        ((np.array(10), np.array(0), np.array(9)), {"text": "{} of {most}"}, InvalidArgumentError, "10 of 9"),
+        misuse("e: -1", np.array([3, -1]), np.array(0), np.array(9), text="in range: {}"),
+        misuse("10 of 9", np.array(10), np.array(0), np.array(9), text="{} of {most}"),
     ],
 )
 def within(value: Array, least: Array, most: Array, *, text: str) -> Any:
@@ -52,7 +56,7 @@ def within(value: Array, least: Array, most: Array, *, text: str) -> Any:
     return np.array(np.broadcast_to(value, wrong.shape))
 
 
-def checked(value: Any, least: Any, most: Any, text: str) -> Any:
+def checked(value: Data, least: Tensor | int, most: Tensor | int, text: str) -> Any:
     """`within`, with bounds that are ints or tensors of any integer dtype, in int64. i[*s] -> i64[*s]."""
     return within(wide(value), wide(least), wide(most), text=text)
 
@@ -63,7 +67,7 @@ def wide(value: Any) -> Any:
     return value if value.dtype is int64 else cast(value, int64)
 
 
-def narrow(value: Any, least: int, text: str) -> Any:
+def narrow(value: Data, least: int, text: str) -> Any:
     """Integers of an int32's range, from `least` on, as int32. i[*s] -> i32[*s]."""
     return cast(checked(value, least, 2**31 - 1, text), int32)
 
@@ -72,7 +76,7 @@ def narrow(value: Any, least: int, text: str) -> Any:
 
 
 def _agreed(own: Dims, wanted: Dims) -> Dims:
-    """What is known of a shape that must be both. Raises: ValueError where they differ."""
+    """Join what is known of a shape that must be both. Raises: ValueError where they differ."""
     if own is None or wanted is None:
         return wanted if own is None else own
     if len(own) != len(wanted):
@@ -95,8 +99,8 @@ def _agreed(own: Dims, wanted: Dims) -> Dims:
         ((np.ones(s, t), np.array(s, np.int32)), {}) for s in ((2, 3), (0, 4), ()) for t in ("float32", "int64")
     ],
     error_samples=lambda: [
-        ((np.ones([0, 3]), np.array([0, 4])), {}, InvalidArgumentError, r"dimension 4 at axis 1 .* \[0,3\] but got 3"),
-        ((np.ones([6]), np.array([2, 3])), {}, InvalidArgumentError, r"Expected rank 2 of the input shaped \[6\]"),
+        misuse(r"dimension 4 at axis 1 .* \[0,3\] but got 3", np.ones([0, 3]), np.array([0, 4])),
+        misuse(r"Expected rank 2 of the input shaped \[6\]", np.ones([6]), np.array([2, 3])),
     ],
 )
 def ensure_extents(tensor: Array, shape: Array) -> Any:
@@ -104,14 +108,11 @@ def ensure_extents(tensor: Array, shape: Array) -> Any:
 
     A reshape would compare products alone, which are 0 whatever the other extents of what is empty are.
     """
-    try:
-        _agreed(tensor.shape, tuple([int(n) for n in shape]))
-    except ValueError as error:
-        raise invalid(str(error)) from None
+    validated(_agreed, tensor.shape, tuple([int(n) for n in shape]))
     return tensor
 
 
-def with_extents(x: Any, wanted: Mapping[int, Any]) -> Any:
+def with_extents(x: Tensor, wanted: Mapping[int, Any]) -> Any:
     """x itself, whose axes must have these extents: InvalidArgumentError, when this runs, where one has not."""
     if not wanted:
         return x

@@ -5,18 +5,20 @@ Rule: each element is combined with the total before it, in order and once: eage
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from fastgraph.core.base.dtype import as_dtype
 from fastgraph.core.base.shapes import Aval
-from fastgraph.errors import InvalidArgumentError
+from fastgraph.core.conversion import Data
+from fastgraph.core.tensor import Tensor
 from fastgraph.ops.activations import divide_no_nan
 from fastgraph.ops.arguments import UnknownAxis, as_tensor, known_axis, named
 from fastgraph.ops.elementwise import conj, select, subtract
 from fastgraph.ops.exponentials import exp, log
-from fastgraph.ops.families import Array, custom, invalid, public
+from fastgraph.ops.families import Array, custom, invalid, misuse, public
 from fastgraph.ops.late_calls import late
 from fastgraph.ops.precise_sums import is_half
 
@@ -60,17 +62,17 @@ _NUMBERS = ("float32", "float64", "float16", "bfloat16", "int32", "int64", "uint
 
 def _error_samples() -> list[Any]:
     return [
-        (
-            (np.ones([3]),),
-            {"axis": 1, "exclusive": False, "reverse": False},
-            InvalidArgumentError,
+        misuse(
             r"ScanOp: Expected scan axis in the range \[-1, 1\), but got 1",
+            np.ones([3]),
+            axis=1,
+            exclusive=False,
+            reverse=False,
         )
     ]
 
 
 @custom(
-    op="Cumsum",
     infer=_infer_running,
     dtypes="summable",
     vjp=dict(x=lambda dy, axis, exclusive, reverse: cumsum_p(dy, axis=axis, exclusive=exclusive, reverse=not reverse)),
@@ -83,14 +85,13 @@ def cumsum_p(x: Array, *, axis: int, exclusive: bool, reverse: bool) -> Any:
     return _running(x, np.add, 0, axis, exclusive, reverse)
 
 
-def _cumprod_grad(dy: Any, x: Any, out: Any, axis: int, exclusive: bool, reverse: bool) -> Any:
-    """What the products after x sum to, over x; 0 where x is 0, as in TensorFlow."""
+def _cumprod_grad(dy: Tensor, x: Tensor, out: Tensor, axis: int, exclusive: bool, reverse: bool) -> Any:
+    """The sum of the products after x, over x; 0 where x is 0, as in TensorFlow."""
     total = cumsum_p(conj(out) * dy, axis=axis, exclusive=exclusive, reverse=not reverse)
     return divide_no_nan(total, conj(x))
 
 
 @custom(
-    op="Cumprod",
     infer=_infer_running,
     dtypes="summable",
     vjp=dict(x=lambda dy, x, out, axis, exclusive, reverse: _cumprod_grad(dy, x, out, axis, exclusive, reverse)),
@@ -103,12 +104,12 @@ def cumprod_p(x: Array, *, axis: int, exclusive: bool, reverse: bool) -> Any:
     return _running(x, np.multiply, 1, axis, exclusive, reverse)
 
 
-def _logsumexp_grad(dy: Any, x: Any, out: Any, axis: int, exclusive: bool, reverse: bool) -> Any:
+def _logsumexp_grad(dy: Tensor, x: Tensor, out: Tensor, axis: int, exclusive: bool, reverse: bool) -> Any:
     """sum(dy * exp(x - out)) over the totals that an element is in: by logarithms, so that nothing overflows."""
     lowest = as_tensor(x.dtype.min, x.dtype)
     some = out > lowest  # a total of nothing depends on nothing
 
-    def part(size: Any, there: Any) -> Any:
+    def part(size: Tensor, there: Tensor) -> Any:
         logs = select(there & some, subtract(log(size), out), lowest)
         ahead = cumulative_logsumexp_p(logs, axis=axis, exclusive=exclusive, reverse=not reverse)
         return exp(ahead + x)
@@ -117,7 +118,6 @@ def _logsumexp_grad(dy: Any, x: Any, out: Any, axis: int, exclusive: bool, rever
 
 
 @custom(
-    op="CumulativeLogsumexp",
     infer=_infer_running,
     dtypes="bfloat16 float16 float32 float64",
     vjp=dict(x=lambda dy, x, out, axis, exclusive, reverse: _logsumexp_grad(dy, x, out, axis, exclusive, reverse)),
@@ -136,7 +136,7 @@ def cumulative_logsumexp_p(x: Array, *, axis: int, exclusive: bool, reverse: boo
     return _running(x, np.logaddexp, -np.inf, axis, exclusive, reverse)
 
 
-def _along(primitive: Any, name: str | None, x: Any, axis: Any, exclusive: bool, reverse: bool) -> Any:
+def _along(primitive: Callable[..., Any], name: str | None, x: Data, axis: Data, exclusive: bool, reverse: bool) -> Any:
     try:
         along = known_axis(axis, "ScanOp: axis must be a scalar, not")
     except UnknownAxis:
@@ -150,7 +150,7 @@ def _along(primitive: Any, name: str | None, x: Any, axis: Any, exclusive: bool,
 
 
 @public("cumsum", "math.cumsum")
-def cumsum(x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None) -> Any:
+def cumsum(x: Data, axis: Data = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None) -> Any:
     """Running sum along `axis`; without the element itself if `exclusive`. t[*s] -> t[*s].
 
     Raises: InvalidArgumentError for an axis out of range. Source: tf.cumsum.
@@ -159,7 +159,7 @@ def cumsum(x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False
 
 
 @public("math.cumprod")
-def cumprod(x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None) -> Any:
+def cumprod(x: Data, axis: Data = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None) -> Any:
     """Running product along `axis`; without the element itself if `exclusive`. t[*s] -> t[*s].
 
     Raises: InvalidArgumentError for an axis out of range. Source: tf.math.cumprod.
@@ -169,7 +169,7 @@ def cumprod(x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = Fals
 
 @public("math.cumulative_logsumexp")
 def cumulative_logsumexp(
-    x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
+    x: Data, axis: Data = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
 ) -> Any:
     """Running log(sum(exp(x))) along `axis`, without overflow; of no elements -inf. f[*s] -> f[*s].
 

@@ -13,12 +13,25 @@ import numpy as np
 
 from fastgraph.core.base.dtype import int64
 from fastgraph.core.base.shapes import Aval
-from fastgraph.errors import InvalidArgumentError
+from fastgraph.core.conversion import Data
+from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import as_tensor, extents, index_vector, named, whole
 from fastgraph.ops.comparison import equal_p
 from fastgraph.ops.creation import range_
 from fastgraph.ops.elementwise import cast, negative, ones_like, select, zeros_like
-from fastgraph.ops.families import Array, Dims, custom, invalid, movement, public, shape_text
+from fastgraph.ops.families import (
+    Array,
+    Builder,
+    Dims,
+    Node,
+    custom,
+    invalid,
+    misuse,
+    movement,
+    public,
+    shape_text,
+    validated,
+)
 from fastgraph.ops.gathering import combine_at, dim
 from fastgraph.ops.index_policies import gathered, ignored, within
 from fastgraph.ops.joining import concat
@@ -29,7 +42,7 @@ from fastgraph.ops.precise_sums import HALF, is_half
 _INDICES = "int16 int32 int64"
 
 
-def _vector(shape_: Any) -> Any:
+def _vector(shape_: Data) -> Any:
     """A residual shape as the input of an op."""
     return index_vector(shape_) if isinstance(shape_, tuple) else shape_
 
@@ -66,7 +79,7 @@ def _gathered(params: Dims, indices: Dims) -> Dims:
     return (*indices[:-1], *params[depth:])
 
 
-def _lower_gather_nd(b: Any, node: Any) -> list[Any]:
+def _lower_gather_nd(b: Builder, node: Node) -> list[Any]:
     params, indices = b.input(0), b.input(1)
     depth = params.rank + indices.rank - 1 - b.output(0).rank  # the graph may not know it as an extent
 
@@ -98,30 +111,14 @@ def _gather_nd_samples() -> list[Any]:
 def _gather_nd_errors() -> list[Any]:
     x = np.array([[1, 2], [3, 4]])
     return [
-        (
-            (x, np.array([[0, 2]])),
-            {},
-            InvalidArgumentError,
-            r"indices\[0\] = \[0, 2\] does not index into param shape \[2,2\]",
-        ),
-        (
-            (x, np.array([[1, 0], [-1, 0]])),
-            {},
-            InvalidArgumentError,
-            r"indices\[1\] = \[-1, 0\] does not index into param shape \[2,2\]",
-        ),
-        (
-            (x, np.array([[0, 0, 0]])),
-            {},
-            InvalidArgumentError,
-            "index innermost dimension length must be <= params rank; saw: 3 vs. 2",
-        ),
-        ((x, np.array(0)), {}, InvalidArgumentError, "indices must be at least a vector"),
+        misuse(r"indices\[0\] = \[0, 2\] does not index into param shape \[2,2\]", x, np.array([[0, 2]])),
+        misuse(r"indices\[1\] = \[-1, 0\] does not index into param shape \[2,2\]", x, np.array([[1, 0], [-1, 0]])),
+        misuse("index innermost dimension length must be <= params rank; saw: 3 vs. 2", x, np.array([[0, 0, 0]])),
+        misuse("indices must be at least a vector", x, np.array(0)),
     ]
 
 
 @movement(
-    op="GatherNd",
     infer=lambda params, indices: Aval(params.dtype, _gathered(params.shape, indices.shape)),
     groups=("Tparams", "Tindices"),
     dtypes={"Tindices": _INDICES},
@@ -132,21 +129,18 @@ def _gather_nd_errors() -> list[Any]:
 )
 def gather_nd_p(params: Array, indices: Array) -> Any:
     """The slices of params at the index vectors in the last axis of indices. t[*p], i[*q, d] -> t[*q, *p[d:]]."""
-    try:
-        dims = _gathered(params.shape, indices.shape)
-    except ValueError as error:
-        raise invalid(str(error)) from None
+    dims = validated(_gathered, params.shape, indices.shape)
     if params.size == 0 and int(np.prod(indices.shape[:-1])) > 0 and 0 in params.shape[: indices.shape[-1] or None]:
         raise invalid(f"Requested more than 0 entries, but params is empty.  Params shape: {shape_text(params.shape)}")
     where = _checked(indices, params.shape, "param shape {}, node name: GatherNd")
     if not where:
-        return np.broadcast_to(params, dims)  # type: ignore[arg-type]
+        return np.broadcast_to(params, dims)
     return params[where]
 
 
 @public("gather_nd")
 def gather_nd(
-    params: Any, indices: Any, batch_dims: Any = 0, name: str | None = None, bad_indices_policy: str = ""
+    params: Data, indices: Data, batch_dims: Data = 0, name: str | None = None, bad_indices_policy: str = ""
 ) -> Any:
     """The slices of params at the index vectors in the last axis of indices. t[*b, *p], i[*b, *q, d] -> t[*b, *q, *r].
 
@@ -162,7 +156,7 @@ def gather_nd(
             raise ValueError("non-default bad_indices_policy not supported for ragged gather")
         return named(name, gather_nd_p, params, indices)
 
-    def gather(indices: Any) -> Any:
+    def gather(indices: Tensor) -> Any:
         if ignored(bad_indices_policy, "GatherNd"):
             return gathered(lambda p, i: named(name, gather_nd_p, p, i), params, indices)
         return named(name, gather_nd_p, params, indices)
@@ -194,7 +188,7 @@ def gather_nd(
 def _scatter_problem(
     indices: Sequence[int | None], updates: Sequence[int | None], dims: Sequence[int | None]
 ) -> str | None:
-    """What does not fit in a scatter_nd, as TensorFlow says it."""
+    """Tell what does not fit in a scatter_nd, as TensorFlow says it."""
     if not indices:
         return "Indices shape must have rank at least one. Found:[]"
     depth, outer = indices[-1], len(indices) - 1
@@ -258,42 +252,26 @@ def _scatter_nd_samples() -> list[Any]:
 def _scatter_nd_errors() -> list[Any]:
     one, four = np.array([1.0, 2.0]), np.array([4])
     return [
-        (
-            (np.array([[0], [4]]), one, four),
-            {},
-            InvalidArgumentError,
-            r"indices\[1\] = \[4\] does not index into shape \[4\]",
-        ),
-        (
-            (np.array([[0], [-1]]), one, four),
-            {},
-            InvalidArgumentError,
-            r"indices\[1\] = \[-1\] does not index into shape \[4\]",
-        ),
-        (
-            (np.array([[0]]), one, four),
-            {},
-            InvalidArgumentError,
-            r"Dimensions \[0,1\) of indices\[shape=\[1,1\]\] must match",
-        ),
-        (
-            (np.array([[0, 0]]), one[:1], four),
-            {},
-            InvalidArgumentError,
+        misuse(r"indices\[1\] = \[4\] does not index into shape \[4\]", np.array([[0], [4]]), one, four),
+        misuse(r"indices\[1\] = \[-1\] does not index into shape \[4\]", np.array([[0], [-1]]), one, four),
+        misuse(r"Dimensions \[0,1\) of indices\[shape=\[1,1\]\] must match", np.array([[0]]), one, four),
+        misuse(
             r"Dimensions \[2,1\) of input\[shape=\[4\]\] must match dimensions \[1,1\) of updates\[shape=\[1\]\]",
+            np.array([[0, 0]]),
+            one[:1],
+            four,
         ),
-        (
-            (np.array([[0]]), one[:1], np.array([0])),
-            {},
-            InvalidArgumentError,
+        misuse(
             r"Indices and updates specified for empty output.  indices shape: \[1,1\]",
+            np.array([[0]]),
+            one[:1],
+            np.array([0]),
         ),
-        ((np.array([[0]]), one[:1], np.array([-1])), {}, InvalidArgumentError, "Dimension -1 must be >= 0"),
+        misuse("Dimension -1 must be >= 0", np.array([[0]]), one[:1], np.array([-1])),
     ]
 
 
 @custom(
-    op="ScatterNd",
     infer=_infer_scatter_nd,
     groups=("Tindices", "T", "Tshape"),
     dtypes={"Tindices": _INDICES, "T": "summable string", "Tshape": "index"},
@@ -356,7 +334,7 @@ def scatter_nd(indices: Any, updates: Any, shape: Any, bad_indices_policy: str =
     return _scattered(indices, updates, dims, name)
 
 
-def _scattered(indices: Any, updates: Any, dims: Any, name: str | None = None) -> Any:
+def _scattered(indices: Data, updates: Any, dims: Data, name: str | None = None) -> Any:
     """`scatter_nd` to a shape that is an input. Many are added: 16-bit floats in float32, rounded once."""
     if updates.dtype.is_bool:  # whether any of them holds
         return cast(scatter_nd_p(indices, cast(updates, "int32"), dims), "bool", name)
@@ -433,34 +411,26 @@ def _tensor_scatter_samples(how: str) -> Callable[[], list[Any]]:
 def _tensor_scatter_errors() -> list[Any]:
     x = np.array([1.0, 2.0, 3.0])
     return [
-        (
-            (x, np.array([[3]]), np.array([5.0])),
-            {},
-            InvalidArgumentError,
-            r"indices\[0\] = \[3\] does not index into shape \[3\]",
+        misuse(r"indices\[0\] = \[3\] does not index into shape \[3\]", x, np.array([[3]]), np.array([5.0])),
+        misuse(
+            r"indices\[1\] = \[-1\] does not index into shape \[3\]", x, np.array([[0], [-1]]), np.array([5.0, 6.0])
         ),
-        (
-            (x, np.array([[0], [-1]]), np.array([5.0, 6.0])),
-            {},
-            InvalidArgumentError,
-            r"indices\[1\] = \[-1\] does not index into shape \[3\]",
-        ),
-        (
-            (x, np.array([[0]]), np.array([5.0, 6.0])),
-            {},
-            InvalidArgumentError,
+        misuse(
             r"Outer dimensions of indices and update must match. Indices shape: \[1,1\], updates shape:\[2\]",
+            x,
+            np.array([[0]]),
+            np.array([5.0, 6.0]),
         ),
-        (
-            (np.ones([2, 2]), np.array([[0]]), np.array([5.0])),
-            {},
-            InvalidArgumentError,
+        misuse(
             r"Inner dimensions of output shape must match inner dimensions of updates shape. Output: \[2,2\] up",
+            np.ones([2, 2]),
+            np.array([[0]]),
+            np.array([5.0]),
         ),
     ]
 
 
-def _kept(dy: Any, tensor: Any, indices: Any, updates: Any, out: Any) -> tuple[Any, Any, Any]:
+def _kept(dy: Tensor, tensor: Tensor, indices: Tensor, updates: Tensor, out: Tensor) -> tuple[Any, Any, Any]:
     """Where the tensor and where the updates attain the extreme, and dy shared by all that do."""
     mine = cast(equal_p(tensor, out), dy.dtype)
     theirs = cast(equal_p(updates, gather_nd_p(out, indices)), dy.dtype)
@@ -468,17 +438,17 @@ def _kept(dy: Any, tensor: Any, indices: Any, updates: Any, out: Any) -> tuple[A
     return mine, theirs, dy / select(equal_p(shares, zeros_like(shares)), ones_like(shares), shares)
 
 
-def _extreme_tensor(dy: Any, tensor: Any, indices: Any, updates: Any, out: Any) -> Any:
+def _extreme_tensor(dy: Tensor, tensor: Tensor, indices: Tensor, updates: Tensor, out: Tensor) -> Any:
     mine, _, share = _kept(dy, tensor, indices, updates, out)
     return mine * share
 
 
-def _extreme_updates(dy: Any, tensor: Any, indices: Any, updates: Any, out: Any) -> Any:
+def _extreme_updates(dy: Tensor, tensor: Tensor, indices: Tensor, updates: Tensor, out: Tensor) -> Any:
     _, theirs, share = _kept(dy, tensor, indices, updates, out)
     return theirs * gather_nd_p(share, indices)
 
 
-def _cleared(dy: Any, indices: Any) -> Any:
+def _cleared(dy: Tensor, indices: Tensor) -> Any:
     gone = zeros_like(gather_nd_p(dy, indices))
     return tensor_scatter_update_p(dy, indices, gone)
 
@@ -537,7 +507,7 @@ def _tensor_scatter_op(how: str) -> Callable[..., Any]:
             return cast(wide, tensor.dtype, name)
         return named(name, primitive, tensor, indices, updates)
 
-    def update(tensor: Any, indices: Any, updates: Any, name: str | None = None) -> Any:
+    def update(tensor: Data, indices: Data, updates: Data, name: str | None = None) -> Any:
         return function(tensor, indices, updates, name=name)
 
     shown: Any = update if how == "update" else function  # which takes no policy, TensorFlow's neither

@@ -12,14 +12,14 @@ import numpy as np
 
 from fastgraph.core.base.dtype import float32
 from fastgraph.core.base.shapes import Aval
+from fastgraph.core.conversion import Data
 from fastgraph.core.registry import get
-from fastgraph.core.tensor import bind
-from fastgraph.errors import InvalidArgumentError
+from fastgraph.core.tensor import Tensor, bind
 from fastgraph.ops.arguments import as_tensor, named, static_int
 from fastgraph.ops.comparison import equal_p
 from fastgraph.ops.elementwise import cast, maximum, ones_like, select, truediv, zeros_like
 from fastgraph.ops.exponentials import sqrt
-from fastgraph.ops.families import Array, Dims, custom, invalid, public, shape_text
+from fastgraph.ops.families import Array, Dims, custom, invalid, misuse, public, shape_text, validated
 from fastgraph.ops.gathering import combine_at, dim, gather_p
 from fastgraph.ops.joining import concat
 from fastgraph.ops.movement import expand_dims_p, reshape, shape
@@ -43,7 +43,7 @@ def _combine(kind: str, result: Array, ids: Array, data: Array) -> None:
 
 
 def _start(kind: str, dtype: Any) -> Any:
-    """What a segment without elements is, of unsorted ones."""
+    """The value of a segment without elements, of unsorted ones."""
     if kind in ("sum", "prod"):
         return int(kind == "prod")
     limits = np.iinfo(dtype) if dtype.kind in "iu" else np.finfo(dtype)
@@ -63,13 +63,10 @@ def _unsorted_shape(data: Dims, ids: Dims, n: int | None) -> Dims:
     return (n, *data[len(ids) :])
 
 
-def _unsorted(kind: str, data: Array, segment_ids: Array, n: int, start: Any = None) -> Any:
+def _unsorted(kind: str, data: Array, segment_ids: Array, n: int, start: float | None = None) -> Any:
     if n < 0:
         raise invalid(f"Input num_segments == {n} must not be negative.")
-    try:
-        _unsorted_shape(data.shape, segment_ids.shape, n)
-    except ValueError as error:
-        raise invalid(str(error)) from None
+    validated(_unsorted_shape, data.shape, segment_ids.shape, n)
     bad = segment_ids >= n
     if bad.any():
         first = tuple(int(i) for i in np.argwhere(bad)[0])
@@ -108,24 +105,14 @@ def _unsorted_samples(kind: str) -> Callable[[], list[Any]]:
 
 def _unsorted_errors() -> list[Any]:
     return [
-        (
-            (np.ones([3]), np.array([0, 4, 2])),
-            {"num_segments": 4},
-            InvalidArgumentError,
-            r"segment_ids\[1\] = 4 is out of range \[0, 4\)",
-        ),
-        (
-            (np.ones([3]), np.array([0, 1])),
-            {"num_segments": 4},
-            InvalidArgumentError,
+        misuse(r"segment_ids\[1\] = 4 is out of range \[0, 4\)", np.ones([3]), np.array([0, 4, 2]), num_segments=4),
+        misuse(
             r"data.shape = \[3\] does not start with segment_ids.shape = \[2\]",
+            np.ones([3]),
+            np.array([0, 1]),
+            num_segments=4,
         ),
-        (
-            (np.ones([3]), np.array([0, 1, 2])),
-            {"num_segments": -1},
-            InvalidArgumentError,
-            "Input num_segments == -1 must not be negative.",
-        ),
+        misuse("Input num_segments == -1 must not be negative.", np.ones([3]), np.array([0, 1, 2]), num_segments=-1),
     ]
 
 
@@ -140,8 +127,8 @@ def _infer_unsorted_dynamic(data: Aval, segment_ids: Aval, num_segments: Aval) -
     return Aval(data.dtype, _unsorted_shape(data.shape, segment_ids.shape, n))
 
 
-def _spread(kept: Any, like: Any) -> Any:
-    """What there is of each id, with axes of size 1 for those of a row."""
+def _spread(kept: Tensor, like: Tensor) -> Any:
+    """One value per id, with axes of size 1 for those of a row."""
     if like.shape.rank is None or kept.shape.rank is None:
         own, wanted = shape(kept), shape(like)
         return reshape(kept, concat([own, ones_like(wanted[shape(own)[0] :])], 0))
@@ -149,20 +136,20 @@ def _spread(kept: Any, like: Any) -> Any:
     return expand_dims_p(kept, axes=tuple(range(-trailing, 0))) if trailing else kept
 
 
-def _taken(x: Any, ids: Any) -> Any:
+def _taken(x: Tensor, ids: Tensor) -> Any:
     """The row of x that each id names; zeros for negative ids."""
     rows = gather_p(x, maximum(ids, zeros_like(ids)), axis=0, batch_dims=0)
     return select(_spread(ids >= 0, rows), rows, zeros_like(rows))
 
 
-def _extreme_grad(total: Callable[..., Any], dy: Any, data: Any, ids: Any, out: Any) -> Any:
+def _extreme_grad(total: Callable[..., Any], dy: Tensor, data: Tensor, ids: Tensor, out: Tensor) -> Any:
     """The cotangent shared by the elements that are their segment's extreme."""
     chosen = cast(equal_p(_taken(out, ids), data) & _spread(ids >= 0, data), dy.dtype)
     shares = total(chosen, ids, dy)
     return _taken(dy / maximum(shares, ones_like(shares)), ids) * chosen
 
 
-def _prod_grad(prod: Callable[..., Any], total: Callable[..., Any], dy: Any, data: Any, ids: Any) -> Any:
+def _prod_grad(prod: Callable[..., Any], total: Callable[..., Any], dy: Tensor, data: Tensor, ids: Tensor) -> Any:
     """dy times the product of the other elements of the segment; a zero is counted, not divided by."""
     zero = equal_p(data, zeros_like(data))
     zeros = _taken(total(cast(zero, "int32"), ids, dy), ids)
@@ -175,7 +162,7 @@ def _prod_grad(prod: Callable[..., Any], total: Callable[..., Any], dy: Any, dat
 def _combined(kind: str) -> Callable[..., Any]:
     """The unsorted segment op of a kind, with as many segments as `like` has rows."""
 
-    def apply(data: Any, ids: Any, like: Any) -> Any:
+    def apply(data: Tensor, ids: Tensor, like: Tensor) -> Any:
         n = like.shape[0]
         if n is None:
             return bind(get(f"unsorted_segment_{kind}_dynamic"), (data, ids, shape(like)[0]), {})
@@ -255,8 +242,8 @@ def _apply(static: Any, dynamic: Any, data: Any, segment_ids: Any, num_segments:
     return named(name, static, data, segment_ids, num_segments=number)
 
 
-def _public_unsorted(kind: str, static: Any, dynamic: Any) -> Callable[..., Any]:
-    def apply(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Any:
+def _public_unsorted(kind: str, static: Callable[..., Any], dynamic: Callable[..., Any]) -> Callable[..., Any]:
+    def apply(data: Data, segment_ids: Data, num_segments: Data, name: str | None = None) -> Any:
         return _apply(static, dynamic, data, segment_ids, num_segments, name)
 
     apply.__name__ = apply.__qualname__ = f"unsorted_segment_{kind}"
@@ -274,7 +261,7 @@ unsorted_segment_max = _public_unsorted("max", unsorted_segment_max_p, unsorted_
 unsorted_segment_min = _public_unsorted("min", unsorted_segment_min_p, unsorted_segment_min_dynamic)
 
 
-def _counts(segment_ids: Any, num_segments: Any, dtype: Any, like: Any) -> Any:
+def _counts(segment_ids: Tensor, num_segments: Any, dtype: Any, like: Tensor) -> Any:
     """How many rows each segment has, at least 1, to divide `like` by. i[*q], f[n, *r] -> f[n, 1, ...]."""
     ids = as_tensor(segment_ids)
     counted = unsorted_segment_sum(ones_like(ids, dtype=dtype), ids, num_segments)
@@ -285,7 +272,7 @@ def _counts(segment_ids: Any, num_segments: Any, dtype: Any, like: Any) -> Any:
 
 
 @public("math.unsorted_segment_mean")
-def unsorted_segment_mean(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Any:
+def unsorted_segment_mean(data: Data, segment_ids: Data, num_segments: Data, name: str | None = None) -> Any:
     """Mean of the slices of data with the same id; 0 of none. t[*q, *r], i[*q] -> f[num_segments, *r].
 
     Raises: InvalidArgumentError for an id out of range. Source: tf.math.unsorted_segment_mean.
@@ -296,7 +283,7 @@ def unsorted_segment_mean(data: Any, segment_ids: Any, num_segments: Any, name: 
 
 
 @public("math.unsorted_segment_sqrt_n")
-def unsorted_segment_sqrt_n(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Any:
+def unsorted_segment_sqrt_n(data: Data, segment_ids: Data, num_segments: Data, name: str | None = None) -> Any:
     """Sum of the slices of data with the same id over the root of their number. f[*q, *r], i[*q] -> f[n, *r].
 
     Raises: InvalidArgumentError for an id out of range. Source: tf.math.unsorted_segment_sqrt_n.
@@ -341,19 +328,14 @@ def _sorted_samples() -> list[Any]:
 def _sorted_errors() -> list[Any]:
     x = np.ones([3])
     return [
-        ((x, np.array([0, 2, 1])), {}, InvalidArgumentError, "segment ids are not increasing"),
-        ((x, np.array([-1, 0, 1])), {}, InvalidArgumentError, r"Segment id -1 out of range \[0, 2\)"),
-        (
-            (x, np.array([0, 1])),
-            {},
-            InvalidArgumentError,
-            "segment_ids should be the same size as dimension 0 of input.",
-        ),
-        ((x, np.array([[0, 1, 1]])), {}, InvalidArgumentError, "segment_ids should be a vector."),
+        misuse("segment ids are not increasing", x, np.array([0, 2, 1])),
+        misuse(r"Segment id -1 out of range \[0, 2\)", x, np.array([-1, 0, 1])),
+        misuse("segment_ids should be the same size as dimension 0 of input.", x, np.array([0, 1])),
+        misuse("segment_ids should be a vector.", x, np.array([[0, 1, 1]])),
     ]
 
 
-def _mean_grad(dy: Any, ids: Any) -> Any:
+def _mean_grad(dy: Tensor, ids: Tensor) -> Any:
     n = dim(dy, 0)
     counts = cast(_counts(ids, n, "float32" if dy.dtype.is_complex else dy.dtype, dy), dy.dtype)
     return _taken(dy / counts, ids)
@@ -400,7 +382,7 @@ def _truncated(total: Array, counts: Array) -> Any:
 def _public_sorted(kind: str) -> Callable[..., Any]:
     op = _sorted_op(kind)
 
-    def apply(data: Any, segment_ids: Any, name: str | None = None) -> Any:
+    def apply(data: Data | None, segment_ids: Any, name: str | None = None) -> Any:
         data = as_tensor(data)
         if data.dtype.name in HALF:  # many of them are added: in float32, rounded once
             return cast(op(cast(data, "float32"), segment_ids), data.dtype, name)

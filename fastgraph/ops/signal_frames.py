@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.core.base.dtype import as_dtype, float32
+from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, float32
+from fastgraph.core.conversion import Data
 from fastgraph.core.tensor import Tensor
 from fastgraph.errors import ResourceExhaustedError
 from fastgraph.ops.activations import divide_no_nan
@@ -51,13 +52,13 @@ def _length(window_length: Any, dtype: Any) -> tuple[Any, Any]:
     return (checked(tensor, 0, 2**63 - 1, "window_length must not be negative: {}") if known is None else known), kind
 
 
-def _places(count: Any, kind: Any) -> tuple[Any, Any]:
+def _places(count: Tensor | int, kind: DType) -> tuple[Any, Any]:
     """0, 1, ... count - 1, and the dtype in which to compute with them: 16-bit floats round once, at the end."""
     wide = kind if kind.name == "float64" else float32
     return cast(range_(count), wide), wide
 
 
-def _raised_cosine(length: Any, periodic: Any, dtype: Any, middle: float, name: str | None) -> Any:
+def _raised_cosine(length: Data, periodic: Any, dtype: Any, middle: float, name: str | None) -> Any:
     count, kind = _length(length, dtype)
     if count == 1 if isinstance(count, int) else False:
         return ones([1], kind)
@@ -72,7 +73,7 @@ def _raised_cosine(length: Any, periodic: Any, dtype: Any, middle: float, name: 
 
 
 @public("signal.hann_window")
-def hann_window(window_length: Any, periodic: Any = True, dtype: Any = float32, name: str | None = None) -> Any:
+def hann_window(window_length: Data, periodic: Data = True, dtype: DTypeLike = float32, name: str | None = None) -> Any:
     """One period of a cosine between 0 and 1. -> f[window_length].
 
     Raises: ValueError for a dtype that is no float. Source: tf.signal.hann_window.
@@ -90,7 +91,7 @@ def hamming_window(window_length: Any, periodic: Any = True, dtype: Any = float3
 
 
 @public("signal.kaiser_window")
-def kaiser_window(window_length: Any, beta: Any = 12.0, dtype: Any = float32, name: str | None = None) -> Any:
+def kaiser_window(window_length: Data, beta: Data = 12.0, dtype: DTypeLike = float32, name: str | None = None) -> Any:
     """Kaiser's window: I0(beta sqrt(1 - t**2)) over I0(beta), t from -1 to 1. -> f[window_length].
 
     Raises: ValueError for a dtype that is no float. Source: tf.signal.kaiser_window.
@@ -106,7 +107,7 @@ def kaiser_window(window_length: Any, beta: Any = 12.0, dtype: Any = float32, na
 
 @public("signal.kaiser_bessel_derived_window")
 def kaiser_bessel_derived_window(
-    window_length: Any, beta: Any = 12.0, dtype: Any = float32, name: str | None = None
+    window_length: Data, beta: Data = 12.0, dtype: DTypeLike = float32, name: str | None = None
 ) -> Any:
     """The window of `mdct` made of sums of Kaiser's: its halves' squares add up to 1. -> f[window_length // 2 * 2].
 
@@ -120,7 +121,7 @@ def kaiser_bessel_derived_window(
 
 
 @public("signal.vorbis_window")
-def vorbis_window(window_length: Any, dtype: Any = float32, name: str | None = None) -> Any:
+def vorbis_window(window_length: Data, dtype: DTypeLike = float32, name: str | None = None) -> Any:
     """sin(pi / 2 sin(t)**2), t from 0 to pi: the window of the Vorbis codec. -> f[window_length].
 
     Raises: ValueError for a dtype that is no float. Source: tf.signal.vorbis_window.
@@ -131,7 +132,7 @@ def vorbis_window(window_length: Any, dtype: Any = float32, name: str | None = N
     return cast(sin((math.pi / 2) * square(sin(t))), kind, name=name)
 
 
-def _windowed(x: Any, window_fn: Callable[..., Any] | None, length: Any) -> Any:
+def _windowed(x: Tensor, window_fn: Callable[..., Any] | None, length: int) -> Any:
     return x if window_fn is None else x * window_fn(length, dtype=x.dtype)
 
 
@@ -151,12 +152,12 @@ def _scalar(value: Any, what: str) -> int:
 
 @public("signal.frame")
 def frame(
-    signal: Any,
-    frame_length: Any,
-    frame_step: Any,
+    signal: Data,
+    frame_length: Data,
+    frame_step: Data,
     pad_end: bool = False,
-    pad_value: Any = 0,
-    axis: Any = -1,
+    pad_value: Data = 0,
+    axis: Data = -1,
     name: str | None = None,
 ) -> Any:
     """Frames of frame_length elements along `axis`, one each frame_step. t[*s, n, *r] -> t[*s, frames, length, *r].
@@ -196,7 +197,7 @@ def frame(
 
 
 @public("signal.overlap_and_add")
-def overlap_and_add(signal: Any, frame_step: Any, name: str | None = None) -> Any:
+def overlap_and_add(signal: Data, frame_step: Data, name: str | None = None) -> Any:
     """Frames laid out frame_step apart and summed. t[*s, frames, length] -> t[*s, (frames - 1) * step + length].
 
     Raises: ValueError for a rank below 2 or a step that is no integer scalar; InvalidArgumentError for one that is not
@@ -241,10 +242,10 @@ def _enclosing_power(n: int) -> int:
 
 @public("signal.stft")
 def stft(
-    signals: Any,
-    frame_length: Any,
-    frame_step: Any,
-    fft_length: Any = None,
+    signals: Data,
+    frame_length: Data,
+    frame_step: Data,
+    fft_length: Data | None = None,
     window_fn: Callable[..., Any] | None = hann_window,
     pad_end: bool = False,
     name: str | None = None,
@@ -265,14 +266,14 @@ def stft(
 
 @public("signal.inverse_stft_window_fn")
 def inverse_stft_window_fn(
-    frame_step: Any, forward_window_fn: Callable[..., Any] = hann_window, name: str | None = None
+    frame_step: Data, forward_window_fn: Callable[..., Any] = hann_window, name: str | None = None
 ) -> Callable[[Any, Any], Any]:
     """A function of (frame_length, dtype) that gives the window with which inverse_stft undoes stft.
 
     Source: tf.signal.inverse_stft_window_fn.
     """
 
-    def window(frame_length: Any, dtype: Any) -> Any:
+    def window(frame_length: int, dtype: DType) -> Any:
         length, step = _scalar(frame_length, "frame_length"), _scalar(frame_step, "frame_step")
         if step == 0:
             raise invalid("Integer division by zero: frame_step must not be 0")
@@ -288,9 +289,9 @@ def inverse_stft_window_fn(
 
 @public("signal.inverse_stft")
 def inverse_stft(
-    stfts: Any,
-    frame_length: Any,
-    frame_step: Any,
+    stfts: Data,
+    frame_length: Data,
+    frame_step: Data,
     fft_length: Any = None,
     window_fn: Callable[..., Any] | None = hann_window,
     name: str | None = None,
@@ -317,8 +318,8 @@ def inverse_stft(
 
 @public("signal.mdct")
 def mdct(
-    signals: Any,
-    frame_length: Any,
+    signals: Data,
+    frame_length: Data,
     window_fn: Callable[..., Any] | None = vorbis_window,
     pad_end: bool = False,
     norm: str | None = None,
@@ -342,7 +343,7 @@ def mdct(
 
 @public("signal.inverse_mdct")
 def inverse_mdct(
-    mdcts: Any,
+    mdcts: Data,
     window_fn: Callable[..., Any] | None = vorbis_window,
     norm: str | None = None,
     name: str | None = None,
@@ -370,7 +371,7 @@ def inverse_mdct(
 # ---- mel scale ------------------------------------------------------------------------------------------------------
 
 
-def _mel(hertz: Any) -> Any:
+def _mel(hertz: Data) -> Any:
     return 1127.0 * np.log1p(np.asarray(hertz, np.float64) / 700.0)
 
 
@@ -388,10 +389,10 @@ def _number(value: Any, what: str) -> Any:
 def linear_to_mel_weight_matrix(
     num_mel_bins: int = 20,
     num_spectrogram_bins: int = 129,
-    sample_rate: Any = 8000,
-    lower_edge_hertz: Any = 125.0,
-    upper_edge_hertz: Any = 3800.0,
-    dtype: Any = float32,
+    sample_rate: Data = 8000,
+    lower_edge_hertz: Data = 125.0,
+    upper_edge_hertz: Data = 3800.0,
+    dtype: DTypeLike = float32,
     name: str | None = None,
 ) -> Any:
     """Triangles on the mel scale over linear frequencies, in hertz. -> f[num_spectrogram_bins, num_mel_bins].
@@ -430,7 +431,7 @@ def linear_to_mel_weight_matrix(
 
 
 @public("signal.mfccs_from_log_mel_spectrograms")
-def mfccs_from_log_mel_spectrograms(log_mel_spectrograms: Any, name: str | None = None) -> Any:
+def mfccs_from_log_mel_spectrograms(log_mel_spectrograms: Data, name: str | None = None) -> Any:
     """The cepstral coefficients of log-magnitude mel spectrograms. f[*s, bins] -> f[*s, bins].
 
     Raises: ValueError for no bins. Source: tf.signal.mfccs_from_log_mel_spectrograms.

@@ -11,20 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.base.shapes import Aval
-from fastgraph.core.registry import Primitive, get, register
-from fastgraph.core.tensor import bind
-from fastgraph.ops.families import Array, body_of, custom
+from fastgraph.core.registry import get
+from fastgraph.ops.families import Array, body_of, custom, movement
 from fastgraph.ops.gathering import gather_grad, gather_p
-from fastgraph.ops.indexing import Spec, fill_in, lay_out, numpy_key, position_values, strided_slice
-
-
-def _add_body(x: Array, dy: Array, *positions: Any, spec: Spec) -> Any:
-    result = np.array(x)
-    key = numpy_key(fill_in(spec, position_values(positions)), x.shape)
-    result[key] = result[key] + dy
-    return result
+from fastgraph.ops.indexing import Spec, fill_in, lay_out, numpy_key, position_values, strided_slice_p
 
 
 def _add_infer(x: Aval, dy: Aval, *positions: Aval, spec: Spec) -> Aval:
@@ -47,32 +38,23 @@ def _add_samples() -> list[Any]:
     return found
 
 
-strided_slice_add = register(
-    Primitive(
-        "strided_slice_add",
-        op_type="StridedSliceAdd",
-        body=_add_body,
-        infer=_add_infer,
-        inputs=("x", "dy", "*positions"),
-        attrs=("spec",),
-        groups=("T", "T", "Index"),
-        dtypes={"Index": (dtypes.int32, dtypes.int64)},
-        vjp={
-            "x": lambda dy: dy,
-            "dy": lambda dy, positions, spec: bind(strided_slice, (dy, *positions), {"spec": spec}),
-        },
-        step="slice_add",
-        family="movement",
-        samples=_add_samples,
-        error_samples=None,
-        domain=None,
-        reason=None,
-    )
+@movement(
+    infer=_add_infer,
+    groups=("T", "T", "Index"),
+    dtypes={"Index": "index"},
+    vjp=dict(x=lambda dy: dy, dy=lambda dy, positions, spec: strided_slice_p(dy, *positions, spec=spec)),
+    step="slice_add",
+    samples=_add_samples,
 )
+def strided_slice_add(x: Array, dy: Array, *positions: Array, spec: Spec) -> Any:
+    """x with dy added where strided_slice takes it from. t[*s], t[*r], i[] ... -> t[*s]."""
+    result = np.array(x)
+    key = numpy_key(fill_in(spec, position_values(positions)), x.shape)
+    result[key] = result[key] + dy
+    return result
 
 
 @custom(
-    op="GatherAdd",
     infer=lambda x, dy, indices, *, axis, batch_dims: Aval(x.dtype, x.shape),
     groups=("T", "T", "Tindices"),
     dtypes={"T": "summable", "Tindices": "int16 int32 int64"},
@@ -91,6 +73,3 @@ def gather_add(x: Array, dy: Array, indices: Array, *, axis: int, batch_dims: in
     """x with dy added at the places that gather took it from. t[*s], t[*r], i[*q] -> t[*s]."""
     at = body_of(gather_grad)(dy, indices, np.array(x.shape), axis=axis, batch_dims=batch_dims)
     return np.add(x, at, dtype=x.dtype)
-
-
-__all__ = ["gather_add", "strided_slice_add"]

@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastgraph.core.base.dtype import DType, as_dtype, float64, int32
+from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, float64, int32
 from fastgraph.core.base.shapes import Aval
-from fastgraph.core.conversion import unsupported
+from fastgraph.core.conversion import Data, unsupported
 from fastgraph.core.tensor import Tensor
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, has_dtype, index_list, known_value, named, of_dtypes, static_int
 from fastgraph.ops.elementwise import cast, floordiv, maximum
-from fastgraph.ops.families import Array, Dims, custom, invalid, public
+from fastgraph.ops.families import Array, Builder, Dims, Node, custom, invalid, misuse, public, validated
 from fastgraph.ops.gathering import dim, gather_grad, gather_p, slice_tensor
 from fastgraph.ops.joining import stack
 from fastgraph.ops.late_calls import late
@@ -55,7 +55,7 @@ def _infer_top(input: Aval, *, k: int, index_type: DType) -> tuple[Aval, Aval]:
     return Aval(input.dtype, dims), Aval(index_type, dims)
 
 
-def _top_grad(dys: Any, input: Any, outs: Any) -> dict[str, Any]:
+def _top_grad(dys: list[Any], input: Tensor, outs: list[Any]) -> dict[str, Any]:
     if dys[0] is None:
         return {}
     rank, places = input.shape.rank, outs[1]
@@ -90,19 +90,9 @@ def _top_samples() -> list[Any]:
 def _top_errors() -> list[Any]:
     x = np.ones([4])
     return [
-        (
-            (x,),
-            {"k": 5, "index_type": int32},
-            InvalidArgumentError,
-            "input must have at least k columns. Had 4, needed 5",
-        ),
-        ((x,), {"k": -1, "index_type": int32}, InvalidArgumentError, "Need k >= 0, got -1"),
-        (
-            (np.array(1.0),),
-            {"k": 1, "index_type": int32},
-            InvalidArgumentError,
-            r"input must be >= 1-D, got shape \[\]",
-        ),
+        misuse("input must have at least k columns. Had 4, needed 5", x, k=5, index_type=int32),
+        misuse("Need k >= 0, got -1", x, k=-1, index_type=int32),
+        misuse(r"input must be >= 1-D, got shape \[\]", np.array(1.0), k=1, index_type=int32),
     ]
 
 
@@ -118,10 +108,7 @@ def _top_errors() -> list[Any]:
 )
 def top_k_p(input: Array, *, k: int, index_type: DType) -> Any:
     """The k greatest along the last axis, falling, and where they stand. t[*s, n] -> t[*s, k], i[*s, k]."""
-    try:
-        _top_shape(input.shape, k)
-    except ValueError as error:
-        raise invalid(str(error)) from None
+    validated(_top_shape, input.shape, k)
     places = _descending(input)[..., :k]
     return np.take_along_axis(input, places, -1), places.astype(index_type.numpy_dtype)
 
@@ -134,7 +121,7 @@ class TopKV2(NamedTuple):
 
 
 @public("math.top_k", "nn.top_k")
-def top_k(input: Any, k: Any = 1, sorted: bool = True, index_type: Any = int32, name: str | None = None) -> Any:
+def top_k(input: Data, k: Data = 1, sorted: bool = True, index_type: DTypeLike = int32, name: str | None = None) -> Any:
     """The k greatest elements along the last axis, falling, and where they stand. t[*s, n] -> t[*s, k], i[*s, k].
 
     Raises: InvalidArgumentError for more than there are. Source: tf.math.top_k.
@@ -174,7 +161,7 @@ def _check_in_top(predictions: Dims, targets: Dims) -> None:
         raise ValueError(f"First dimension of predictions {predictions[0]} must match length of targets {targets[0]}")
 
 
-def _lower_in_top(b: Any, node: Any) -> list[Any]:
+def _lower_in_top(b: Builder, node: Node) -> list[Any]:
     predictions, targets, k = b.input(0), b.input(1), b.input(2)
 
     def element(index: Sequence[Any]) -> Any:
@@ -206,32 +193,19 @@ def _lower_in_top(b: Any, node: Any) -> list[Any]:
         )
     ],
     error_samples=lambda: [
-        (
-            (np.ones([2, 2], np.float32), np.array([0]), np.array(1)),
-            {},
-            InvalidArgumentError,
+        misuse(
             "First dimension of predictions 2 must match length of targets 1",
+            np.ones([2, 2], np.float32),
+            np.array([0]),
+            np.array(1),
         ),
-        (
-            (np.ones([1, 2], np.float32), np.array([[0]]), np.array(1)),
-            {},
-            InvalidArgumentError,
-            "targets must be 1-dimensional",
-        ),
-        (
-            (np.ones([2], np.float32), np.array([0]), np.array(1)),
-            {},
-            InvalidArgumentError,
-            "predictions must be 2-dimensional",
-        ),
+        misuse("targets must be 1-dimensional", np.ones([1, 2], np.float32), np.array([[0]]), np.array(1)),
+        misuse("predictions must be 2-dimensional", np.ones([2], np.float32), np.array([0]), np.array(1)),
     ],
 )
 def in_top_k_p(predictions: Array, targets: Array, k: Array) -> Any:
     """Whether fewer than k classes have more than the target's; never where something is not finite."""
-    try:
-        _check_in_top(predictions.shape, targets.shape)
-    except ValueError as error:
-        raise invalid(str(error)) from None
+    validated(_check_in_top, predictions.shape, targets.shape)
     if k.ndim:
         raise invalid("k must be 0-D")
     inside = (targets >= 0) & (targets < predictions.shape[1])
@@ -286,8 +260,8 @@ def _constant_axis(axis: Any) -> int:
     return int(number)
 
 
-def _to_last(x: Any, axis: Any) -> tuple[Any, tuple[int, ...] | None]:
-    rank = x.shape.rank
+def _to_last(x: Tensor, axis: Any) -> tuple[Any, tuple[int, ...] | None]:
+    rank = len(x.shape)  # sorts of unknown rank wait for the call
     if rank == 0:
         raise InvalidArgumentError(None, None, "slice index -1 of dimension 0 out of bounds. [Op:StridedSlice]")
     at = _constant_axis(axis)
@@ -311,7 +285,7 @@ def _is_descending(direction: str) -> bool:
 
 @public("argsort")
 def argsort(
-    values: Any, axis: Any = -1, direction: str = "ASCENDING", stable: bool = False, name: str | None = None
+    values: Data, axis: Data = -1, direction: str = "ASCENDING", stable: bool = False, name: str | None = None
 ) -> Any:
     """The positions of the elements along `axis` in order, the first of equals first. t[*s] -> i32[*s].
 
@@ -328,7 +302,7 @@ def argsort(
 
 
 @public("sort")
-def sort(values: Any, axis: Any = -1, direction: str = "ASCENDING", name: str | None = None) -> Any:
+def sort(values: Data, axis: Data = -1, direction: str = "ASCENDING", name: str | None = None) -> Any:
     """The elements along `axis` in order. t[*s] -> t[*s]. Raises: ValueError for another direction. Source: tf.sort."""
     descending = _is_descending(direction)
     x = as_tensor(values)
@@ -362,9 +336,7 @@ def _infer_unique(x: Aval, *, out_idx: DType) -> tuple[Aval, Aval, Aval]:
     samples=lambda: [
         ((np.array(x).astype(t),), {"out_idx": int32}) for t in ("float32", "int64", "bool") for x in ([3, 1, 3, 0], [])
     ],
-    error_samples=lambda: [
-        ((np.ones([1, 1]),), {"out_idx": int32}, InvalidArgumentError, "unique expects a 1D vector.")
-    ],
+    error_samples=lambda: [misuse("unique expects a 1D vector.", np.ones([1, 1]), out_idx=int32)],
     reason=_UNIQUE,
 )
 def unique_p(x: Array, *, out_idx: DType) -> Any:
@@ -410,7 +382,7 @@ class UniqueWithCounts(NamedTuple):
 
 
 @public("unique")
-def unique(x: Any, out_idx: Any = int32, name: str | None = None) -> Any:
+def unique(x: Data, out_idx: DTypeLike = int32, name: str | None = None) -> Any:
     """The different elements in order of appearance, and where each element is among them. t[n] -> t[m], i[n].
 
     Raises: InvalidArgumentError for other ranks. Source: tf.unique.
@@ -419,7 +391,7 @@ def unique(x: Any, out_idx: Any = int32, name: str | None = None) -> Any:
 
 
 @public("unique_with_counts")
-def unique_with_counts(x: Any, out_idx: Any = int32, name: str | None = None) -> Any:
+def unique_with_counts(x: Data, out_idx: DTypeLike = int32, name: str | None = None) -> Any:
     """`unique`, and how often each element occurs. t[n] -> t[m], i[n], i[m]. Source: tf.unique_with_counts."""
     return UniqueWithCounts(*named(name, unique_p, x, out_idx=as_dtype(out_idx)))
 
@@ -509,7 +481,6 @@ def _infer_search(sequence: Aval, values: Aval, *, right: bool, out_type: DType)
 
 
 @custom(
-    op="SearchSorted",
     infer=_infer_search,
     dtypes=_ORDERED,
     step="search",
@@ -522,11 +493,8 @@ def _infer_search(sequence: Aval, values: Aval, *, right: bool, out_type: DType)
         for r in (False, True)
     ],
     error_samples=lambda: [
-        (
-            (np.ones([1, 2]), np.ones([3, 2])),
-            {"right": False, "out_type": int32},
-            InvalidArgumentError,
-            "Leading dim_size of both tensors must match",
+        misuse(
+            "Leading dim_size of both tensors must match", np.ones([1, 2]), np.ones([3, 2]), right=False, out_type=int32
         )
     ],
 )
@@ -539,7 +507,7 @@ def search_sorted(sequence: Array, values: Array, *, right: bool, out_type: DTyp
     return np.array(rows).astype(out_type.numpy_dtype).reshape(values.shape)
 
 
-def _as_rows(x: Any) -> Any:
+def _as_rows(x: Tensor) -> Any:
     """The last axis alone, below one other: t[*s, n] -> t[prod(s), n]."""
     n = dim(x, -1)
     if x.shape.rank is None:
@@ -550,7 +518,7 @@ def _as_rows(x: Any) -> Any:
 
 @public("searchsorted")
 def searchsorted(
-    sorted_sequence: Any, values: Any, side: str = "left", out_type: Any = int32, name: str | None = None
+    sorted_sequence: Data, values: Data, side: str = "left", out_type: DTypeLike = int32, name: str | None = None
 ) -> Any:
     """Where each value would go in a sorted sequence (last axis): before its equals, or after ("right").
 

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from fastgraph.core.conversion import Data
+from fastgraph.core.tensor import Tensor
 from fastgraph.errors import InternalError
 from fastgraph.ops.activations import divide_no_nan_p
 from fastgraph.ops.arguments import as_tensor, named
@@ -33,9 +35,7 @@ def _special() -> Any:
 
 @elementwise(
     "math.erfinv",
-    op="Erfinv",
     expr="erfinv(x)",
-    dtypes="bfloat16 float16 float32 float64",
     vjp=dict(x=lambda dy, out: dy * exp(out * out) * 0.8862269254527580),
     domain=(-0.9, 0.9),
 )
@@ -46,9 +46,7 @@ def erfinv(x: Array) -> Any:
 
 @elementwise(
     "math.ndtri",
-    op="Ndtri",
     expr="ndtri(x)",
-    dtypes="bfloat16 float16 float32 float64",
     vjp=dict(x=lambda dy, out: dy * exp(out * out * 0.5) * 2.5066282746310002),
     domain=(0.05, 0.95),
 )
@@ -58,7 +56,7 @@ def ndtri(x: Array) -> Any:
 
 
 @public("math.erfcinv")
-def erfcinv(x: Any, name: str | None = None) -> Any:
+def erfcinv(x: Data, name: str | None = None) -> Any:
     """The number whose erfc is x, precise for small x. f[*s] -> f[*s]. Source: tf.math.erfcinv."""
     x = as_tensor(x)
     return ndtri(x * 0.5) * -_SQRT_HALF
@@ -67,14 +65,7 @@ def erfcinv(x: Any, name: str | None = None) -> Any:
 # ---- gamma and zeta -------------------------------------------------------------------------------------------------
 
 
-@elementwise(
-    "math.lgamma",
-    op="Lgamma",
-    expr="lgamma(x)",
-    dtypes="bfloat16 float16 float32 float64",
-    vjp=dict(x=lambda dy, x: dy * digamma(x)),
-    domain=(0.3, 4),
-)
+@elementwise("math.lgamma", expr="lgamma(x)", vjp=dict(x=lambda dy, x: dy * digamma(x)), domain=(0.3, 4))
 def lgamma(x: Array) -> Any:
     """log(|gamma(x)|); infinite at 0, -1, -2, ... f[*s] -> f[*s]. Source: tf.math.lgamma.
 
@@ -97,12 +88,7 @@ def lgamma(x: Array) -> Any:
 
 
 @elementwise(
-    "math.digamma",
-    op="Digamma",
-    expr="digamma(x)",
-    dtypes="bfloat16 float16 float32 float64",
-    vjp=dict(x=lambda dy, x: dy * polygamma(ones_like(x), x)),
-    domain=(0.3, 4),
+    "math.digamma", expr="digamma(x)", vjp=dict(x=lambda dy, x: dy * polygamma(ones_like(x), x)), domain=(0.3, 4)
 )
 def digamma(x: Array) -> Any:
     """The derivative of lgamma; NaN at 0, -1, -2, ... f[*s] -> f[*s]. Source: tf.math.digamma."""
@@ -112,7 +98,6 @@ def digamma(x: Array) -> Any:
 
 @elementwise(
     "math.zeta",
-    op="Zeta",
     expr="zeta(x, q)",
     dtypes="float32 float64",
     vjp=dict(q=lambda dy, x, q: -x * zeta(x + 1, q) * dy),
@@ -130,7 +115,6 @@ def zeta(x: Array, q: Array) -> Any:
 
 @elementwise(
     "math.polygamma",
-    op="Polygamma",
     expr="polygamma(a, x)",
     dtypes="float32 float64",
     vjp=dict(x=lambda dy, a, x: polygamma(a + 1, x) * dy),
@@ -152,7 +136,7 @@ def polygamma(a: Array, x: Array) -> Any:
 
 
 @public("math.lbeta")
-def lbeta(x: Any, name: str | None = None) -> Any:
+def lbeta(x: Data, name: str | None = None) -> Any:
     """log(|Beta|) of the last axis: sum(lgamma(x)) - lgamma(sum(x)). f[*s, n] -> f[*s]. Source: tf.math.lbeta."""
 
     x = as_tensor(x)
@@ -164,7 +148,6 @@ def lbeta(x: Any, name: str | None = None) -> Any:
 
 @elementwise(
     "math.xdivy",
-    op="Xdivy",
     expr="select(x == 0, x, x / y)",
     dtypes="fractional",
     vjp=dict(
@@ -181,7 +164,6 @@ def xdivy(x: Array, y: Array) -> Any:
 
 @elementwise(
     "math.xlogy",
-    op="Xlogy",
     expr="select(x == 0, 0, x * log(y))",
     dtypes="fractional",
     vjp=dict(
@@ -199,7 +181,6 @@ def xlogy(x: Array, y: Array) -> Any:
 
 @elementwise(
     "math.xlog1py",
-    op="Xlog1py",
     expr="select(x == 0, x, x * log1p(y))",
     dtypes="fractional",
     vjp=dict(
@@ -215,13 +196,13 @@ def xlog1py(x: Array, y: Array) -> Any:
     return np.where(wide == 0, wide, wide * np.log1p(other)).astype(x.dtype)
 
 
-def _there(x: Any) -> Any:
+def _there(x: Tensor) -> Any:
     """1 where x is not 0, else 0."""
     return cast(not_equal_p(x, zeros_like_p(x)), x.dtype)
 
 
 @public("math.reciprocal_no_nan")
-def reciprocal_no_nan(x: Any, name: str | None = None) -> Any:
+def reciprocal_no_nan(x: Data, name: str | None = None) -> Any:
     """1 / x, and 0 where x is 0. f[*s] -> f[*s]. Source: tf.math.reciprocal_no_nan."""
     x = as_tensor(x)
     return named(name, divide_no_nan_p, ones_like(x), x)
@@ -230,7 +211,7 @@ def reciprocal_no_nan(x: Any, name: str | None = None) -> Any:
 # ---- division towards zero, neighbours, angles ----------------------------------------------------------------------
 
 
-def _check_divisor(y: Any) -> None:
+def _check_divisor(y: Array) -> None:
     if y.dtype.kind in "iu" and not np.all(y):
         text = "Unexpected error in binary operator (only integer div and mod should have errors)"
         raise InternalError(None, None, text)  # TensorFlow's class and words for this op
@@ -308,7 +289,7 @@ def nextafter(x1: Array, x2: Array) -> Any:
 
 
 @public("math.angle")
-def angle(input: Any, name: str | None = None) -> Any:
+def angle(input: Data, name: str | None = None) -> Any:
     """The angle of complex numbers; 0 of positive real ones, pi of negative ones. c64[*s] -> f32[*s].
 
     Source: tf.math.angle.
@@ -323,9 +304,7 @@ def angle(input: Any, name: str | None = None) -> Any:
 @elementwise(
     "nn.softsign",
     "math.softsign",
-    op="Softsign",
     expr="features / (abs(features) + 1)",
-    dtypes="floating",
     vjp=dict(features=lambda dy, features: dy / (abs(features) + 1) / (abs(features) + 1)),
 )
 def softsign(features: Array) -> Any:

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.core.base.dtype import as_dtype, float32, int64
-from fastgraph.core.base.shapes import Aval
+from fastgraph.core.base.dtype import DTypeLike, as_dtype, float32, int64
+from fastgraph.core.base.shapes import Aval, ShapeLike
+from fastgraph.core.conversion import Data
 from fastgraph.core.native import philox
-from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, tensor_of
 from fastgraph.ops.elementwise import add, cast, multiply
-from fastgraph.ops.families import Array, custom, invalid, public, shape_text
+from fastgraph.ops.families import Array, custom, invalid, misuse, public, shape_text
 from fastgraph.ops.joining import stack
 from fastgraph.ops.random_algorithms import check_philox
 from fastgraph.ops.random_ops import (
@@ -34,13 +34,13 @@ _UNIFORM = ("float16", "bfloat16", "float32", "float64", "int32", "int64", "uint
 
 @public("random.stateless_uniform")
 def stateless_uniform(
-    shape: Any,
-    seed: Any,
-    minval: Any = 0,
-    maxval: Any = None,
-    dtype: Any = float32,
+    shape: ShapeLike,
+    seed: Data,
+    minval: Data | None = 0,
+    maxval: Data | None = None,
+    dtype: DTypeLike = float32,
     name: str | None = None,
-    alg: Any = "auto_select",
+    alg: Data = "auto_select",
 ) -> Any:
     """Numbers spread evenly over [minval, maxval), the same for the same seed i[2]. -> dtype[*shape].
 
@@ -73,11 +73,11 @@ def stateless_uniform(
 
 @public("random.stateless_normal")
 def stateless_normal(
-    shape: Any,
-    seed: Any,
-    mean: Any = 0.0,
-    stddev: Any = 1.0,
-    dtype: Any = float32,
+    shape: Data | ShapeLike,
+    seed: Data,
+    mean: Data = 0.0,
+    stddev: Data = 1.0,
+    dtype: DTypeLike = float32,
     name: str | None = None,
     alg: Any = "auto_select",
 ) -> Any:
@@ -93,11 +93,11 @@ def stateless_normal(
 
 @public("random.stateless_truncated_normal")
 def stateless_truncated_normal(
-    shape: Any,
-    seed: Any,
-    mean: Any = 0.0,
-    stddev: Any = 1.0,
-    dtype: Any = float32,
+    shape: ShapeLike,
+    seed: Data,
+    mean: Data = 0.0,
+    stddev: Data = 1.0,
+    dtype: DTypeLike = float32,
     name: str | None = None,
     alg: Any = "auto_select",
 ) -> Any:
@@ -121,7 +121,7 @@ def stateless_categorical(logits: Any, num_samples: Any, seed: Any, dtype: Any =
 
 
 @public("random.experimental.stateless_shuffle")
-def stateless_shuffle(value: Any, seed: Any, alg: Any = "auto_select", name: str | None = None) -> Any:
+def stateless_shuffle(value: Data, seed: Data, alg: Any = "auto_select", name: str | None = None) -> Any:
     """The slices of value along its first axis in an order that the seed i[2] says. t[n, *s] -> t[n, *s].
 
     Source: tf.random.experimental.stateless_shuffle.
@@ -132,7 +132,7 @@ def stateless_shuffle(value: Any, seed: Any, alg: Any = "auto_select", name: str
 
 @public("nn.experimental.stateless_dropout")
 def stateless_dropout(
-    x: Any, rate: Any, seed: Any, rng_alg: Any = "auto_select", noise_shape: Any = None, name: str | None = None
+    x: Data, rate: Data, seed: Data, rng_alg: Any = "auto_select", noise_shape: Any = None, name: str | None = None
 ) -> Any:
     """`dropout` that drops the same elements for the same seed i[2]. f[*s] -> f[*s].
 
@@ -143,14 +143,14 @@ def stateless_dropout(
 
 
 @public("random.split", "random.experimental.stateless_split")
-def split(seed: Any, num: Any = 2, alg: Any = "auto_select") -> Any:
+def split(seed: Data, num: Data = 2, alg: Any = "auto_select") -> Any:
     """New seeds, independent of each other, from one. i[2] -> i[num, 2]. Source: tf.random.split."""
     seed = as_tensor(seed)
     return stateless_uniform([num, 2], seed, None, None, seed.dtype, alg=alg)
 
 
 @public("random.fold_in", "random.experimental.stateless_fold_in")
-def fold_in(seed: Any, data: Any, alg: Any = "auto_select") -> Any:
+def fold_in(seed: Data, data: Data, alg: Any = "auto_select") -> Any:
     """A new seed from one and a number, of the number's dtype. i[2], i[] -> i[2]. Source: tf.random.fold_in."""
     data = as_tensor(data)
     if not data.dtype.is_integer:
@@ -185,18 +185,13 @@ def _infer_index_shuffle(index: Aval, seed: Aval, max_index: Aval) -> Aval:
     dtypes={"T": _INDICES, "S": _INDICES},
     samples=lambda: [((np.arange(10, dtype=t), np.array([5, 8], t), np.array(9, t)), {}) for t in _INDICES.split()],
     error_samples=lambda: [
-        (
-            (np.array(5), np.array([1, 2]), np.array(3)),
-            {},
-            InvalidArgumentError,
-            "max_index must be >= index, but 3 < 5",
-        ),
-        ((np.array(-1), np.array([1, 2]), np.array(3)), {}, InvalidArgumentError, "index must be >= 0 but was -1"),
-        (
-            (np.array(1), np.array([1, 2, 3]), np.array(3)),
-            {},
-            InvalidArgumentError,
+        misuse("max_index must be >= index, but 3 < 5", np.array(5), np.array([1, 2]), np.array(3)),
+        misuse("index must be >= 0 but was -1", np.array(-1), np.array([1, 2]), np.array(3)),
+        misuse(
             r"Seed must be a vector of size \[2\] or a matrix of size \[1, 2\] but got \[3\]",
+            np.array(1),
+            np.array([1, 2, 3]),
+            np.array(3),
         ),
     ],
     reason="how often a number is encrypted is data",
@@ -230,7 +225,7 @@ def index_shuffle_p(index: Array, seed: Array, max_index: Array) -> Any:
 
 
 @public("random.experimental.index_shuffle")
-def index_shuffle(index: Any, seed: Any, max_index: Any) -> Any:
+def index_shuffle(index: Data, seed: Data, max_index: Data) -> Any:
     """Where `index` goes in the permutation of 0 ... max_index that the seed says. i[], i[2], i[] -> i[].
 
     A vector of indices or of last indices, or a matrix of seeds, gives a vector. Raises: InvalidArgumentError for an

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from fastgraph.core.base.dtype import DType, as_dtype, float32, int32
+from fastgraph.core.conversion import Data
 from fastgraph.core.tensor import Tensor, convert, current_trace
 from fastgraph.ops.arguments import as_tensor, known_value, named
 from fastgraph.ops.comparison import equal, greater_equal
@@ -26,7 +27,7 @@ from fastgraph.ops.runtime_assertions import assert_p, check_numerics, rank_at_r
 
 
 @public("debugging.assert_all_finite")
-def assert_all_finite(x: Any, message: str, name: str | None = None) -> Any:
+def assert_all_finite(x: Data, message: str, name: str | None = None) -> Any:
     """x, if none of its elements is infinite or NaN. f[*s] -> f[*s].
 
     Raises: InvalidArgumentError. Source: tf.debugging.assert_all_finite.
@@ -35,7 +36,7 @@ def assert_all_finite(x: Any, message: str, name: str | None = None) -> Any:
 
 
 @public("debugging.assert_rank_in")
-def assert_rank_in(x: Any, ranks: Sequence[Any], message: str | None = None, name: str | None = None) -> Any:
+def assert_rank_in(x: Data, ranks: Sequence[Any], message: str | None = None, name: str | None = None) -> Any:
     """Stop unless the rank of x is one of `ranks`. Raises: ValueError. Source: tf.debugging.assert_rank_in."""
     x = as_tensor(x)
     known = [as_tensor(rank) for rank in ranks]
@@ -74,7 +75,7 @@ def assert_same_float_dtype(tensors: Sequence[Any] | None = None, dtype: Any = N
 
 
 @public("debugging.assert_proper_iterable")
-def assert_proper_iterable(values: Any) -> None:
+def assert_proper_iterable(values: Data) -> None:
     """Stop unless `values` is a list, a tuple or the like: no tensor, array or text.
 
     Raises: TypeError. Source: tf.debugging.assert_proper_iterable.
@@ -86,7 +87,7 @@ def assert_proper_iterable(values: Any) -> None:
 
 
 @public("debugging.is_numeric_tensor")
-def is_numeric_tensor(tensor: Any) -> bool:
+def is_numeric_tensor(tensor: Data) -> bool:
     """Whether it is a tensor of numbers: bool and strings are none. Source: tf.debugging.is_numeric_tensor."""
     if not isinstance(tensor, Tensor):
         return False
@@ -123,18 +124,18 @@ def assert_shapes(
             _compare(begin, described, x, axis, extent, symbol, sizes)
 
 
-def _with_axis(x: Any) -> Any:
+def _with_axis(x: Tensor) -> Any:
     """x as it is, a scalar as a vector of one element."""
     if x.shape.rank:
         return x
     return reshape(x, [1] if x.shape.rank == 0 else concat([shape_of(x), ones([1 - minimum(rank_of(x), 1)], int32)], 0))
 
 
-def _name(x: Any) -> str:
+def _name(x: Tensor) -> str:
     return f"{getattr(x, 'name', '')} " if current_trace() is not None else ""
 
 
-def _matched(begin: str, x: Any, symbols: list[Any]) -> list[tuple[int, Any, Any]]:
+def _matched(begin: str, x: Tensor, symbols: list[Any]) -> list[tuple[int, Any, Any]]:
     """(axis, extent, symbol) of the axes that a shape speaks of; an extent is a tensor where only the run knows it."""
     many = [symbol in ("...", "*", Ellipsis) if not isinstance(symbol, Tensor) else False for symbol in symbols]
     if any(many[1:-1]):

@@ -11,17 +11,28 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.core.base.dtype import DType, as_dtype, float32, int32, int64, string
+from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, float32, int32, int64, string
 from fastgraph.core.base.shapes import Aval, TensorShape
+from fastgraph.core.conversion import Data
 from fastgraph.errors import InvalidArgumentError, OutOfRangeError
 from fastgraph.ops.arguments import as_tensor, named, static_axes, whole, word
-from fastgraph.ops.families import Array, broadcast, canonical_axes, custom, invalid, public, reduced_shape, shape_text
+from fastgraph.ops.families import (
+    Array,
+    broadcast,
+    canonical_axes,
+    custom,
+    invalid,
+    misuse,
+    public,
+    reduced_shape,
+    shape_text,
+)
 from fastgraph.ops.print_op import tensor_text
 
 _REASON = "strings: their bytes lie in Python objects, which kernels do not see"
 
 
-def _each(function: Callable[[Any], Any], x: Any, dtype: Any = object) -> Any:
+def _each(function: Callable[[Any], Any], x: Array, dtype: Any = object) -> Any:
     """function of every element."""
     result = np.empty(x.shape, dtype)
     flat, out = x.reshape(-1), result.reshape(-1)
@@ -54,7 +65,6 @@ def _as_text(value: Any, kind: str, precision: int, scientific: bool, shortest: 
 
 
 @custom(
-    op="AsString",
     infer=lambda input, **attrs: Aval(string, input.shape),
     dtypes="ordered complex64 complex128 bool string",
     samples=lambda: [
@@ -80,11 +90,11 @@ def as_string_p(input: Array, *, precision: int, scientific: bool, shortest: boo
 
 @public("strings.as_string", "as_string")
 def as_string(
-    input: Any,
-    precision: Any = -1,
-    scientific: Any = False,
-    shortest: Any = False,
-    width: Any = -1,
+    input: Data,
+    precision: Data = -1,
+    scientific: Data = False,
+    shortest: Data = False,
+    width: Data = -1,
     fill: Any = "",
     name: str | None = None,
 ) -> Any:
@@ -113,14 +123,7 @@ def _to_number(word: bytes, dtype: DType) -> Any:
     infer=lambda string_tensor, *, out_type: Aval(out_type, string_tensor.shape),
     groups=("string",),
     samples=lambda: [((_words(b"1.5", b"-2"),), {"out_type": as_dtype("float32")})],
-    error_samples=lambda: [
-        (
-            (_words(b"a"),),
-            {"out_type": as_dtype("float32")},
-            InvalidArgumentError,
-            "could not correctly convert string: a",
-        )
-    ],
+    error_samples=lambda: [misuse("could not correctly convert string: a", _words(b"a"), out_type=as_dtype("float32"))],
     reason=_REASON,
 )
 def to_number_p(string_tensor: Array, *, out_type: DType) -> Any:
@@ -129,7 +132,7 @@ def to_number_p(string_tensor: Array, *, out_type: DType) -> Any:
 
 
 @public("strings.to_number")
-def to_number(input: Any, out_type: Any = float32, name: str | None = None) -> Any:
+def to_number(input: Data, out_type: DTypeLike = float32, name: str | None = None) -> Any:
     """The number that each string says. string[*s] -> out_type[*s].
 
     Raises: InvalidArgumentError for a string that is no number. Source: tf.strings.to_number.
@@ -151,7 +154,6 @@ def _infer_join(*inputs: Aval, separator: str) -> Aval:
 
 
 @custom(
-    op="StringJoin",
     infer=_infer_join,
     groups=("string",),
     samples=lambda: [
@@ -159,12 +161,7 @@ def _infer_join(*inputs: Aval, separator: str) -> Aval:
         ((np.array(b"a", object), _words(b"c", b"d")), {"separator": ""}),
     ],
     error_samples=lambda: [
-        (
-            (_words(b"a"), _words(b"b", b"c")),
-            {"separator": ""},
-            InvalidArgumentError,
-            r"Input shapes do not match: \[1\] vs. \[2\]",
-        )
+        misuse(r"Input shapes do not match: \[1\] vs. \[2\]", _words(b"a"), _words(b"b", b"c"), separator="")
     ],
     reason=_REASON,
 )
@@ -193,7 +190,6 @@ def join(inputs: Any, separator: str = "", name: str | None = None) -> Any:
 
 
 @custom(
-    op="ReduceJoin",
     infer=lambda inputs, *, axes, keepdims, separator: Aval(string, reduced_shape(inputs.shape, axes, keepdims)),
     groups=("string",),
     samples=lambda: [
@@ -222,7 +218,7 @@ def reduce_join_p(inputs: Array, *, axes: tuple[int, ...] | None, keepdims: bool
 
 @public("strings.reduce_join")
 def reduce_join(
-    inputs: Any, axis: Any = None, keepdims: bool = False, separator: str = "", name: str | None = None
+    inputs: Data, axis: Data | None = None, keepdims: bool = False, separator: str = "", name: str | None = None
 ) -> Any:
     """Strings along `axis` (None: all), joined. string[*s] -> string[*r].
 
@@ -272,7 +268,6 @@ upper = _mapped("StringUpper", "strings.upper", lambda w: w.upper(), "Each strin
 
 
 @custom(
-    op="StringStrip",
     infer=lambda input: Aval(string, input.shape),
     groups=("string",),
     samples=lambda: [((_words(b"  a ", b"b\n"),), {})],
@@ -290,7 +285,6 @@ def strip(input: Any, name: str | None = None) -> Any:
 
 
 @custom(
-    op="StringLength",
     infer=lambda input, *, unit: Aval(int32, input.shape),
     groups=("string",),
     samples=lambda: [((_words(b"ab", "\u00e9".encode(), b""),), {"unit": u}) for u in ("BYTE", "UTF8_CHAR")],
@@ -327,7 +321,6 @@ def _infer_substr(input: Aval, pos: Aval, len: Aval) -> Aval:
 
 
 @custom(
-    op="Substr",
     infer=_infer_substr,
     groups=("string", "T", "T"),
     dtypes="index",
@@ -336,13 +329,8 @@ def _infer_substr(input: Aval, pos: Aval, len: Aval) -> Aval:
         + [((_words(b"hello", b"ab"), np.array([1, -2]), np.array([-1, -7])), {})]
     ),
     error_samples=lambda: [
-        ((_words(b"ab"), np.array(3), np.array(1)), {}, InvalidArgumentError, "pos 3 out of range for string b'ab'"),
-        (
-            (_words(b"ab"), np.array([0]), np.array(1)),
-            {},
-            InvalidArgumentError,
-            "should have the same shape, got: .1. vs",
-        ),
+        misuse("pos 3 out of range for string b'ab'", _words(b"ab"), np.array(3), np.array(1)),
+        misuse("should have the same shape, got: .1. vs", _words(b"ab"), np.array([0]), np.array(1)),
     ],
     reason=_REASON,
 )
@@ -361,7 +349,7 @@ def substr_p(input: Array, pos: Array, len: Array) -> Any:
 
 
 @public("strings.substr")
-def substr(input: Any, pos: Any, len: Any, unit: str = "BYTE", name: str | None = None) -> Any:
+def substr(input: Any, pos: Data, len: Data, unit: str = "BYTE", name: str | None = None) -> Any:
     """The `len` bytes of each string from `pos` on. string[*s], i[*s], i[*s] -> string[*s], broadcasting.
 
     Of a negative `len`: all that follow. Raises: InvalidArgumentError for a position outside a string.
@@ -375,8 +363,8 @@ def substr(input: Any, pos: Any, len: Any, unit: str = "BYTE", name: str | None 
 # ---- splitting ------------------------------------------------------------------------------------------------------
 
 
-def _parts(words: Any, split: Callable[[bytes], list[bytes]]) -> tuple[Any, Any, Any]:
-    """What the strings split into: as a sparse matrix of indices, values and shape, a row for each string."""
+def _parts(words: Array, split: Callable[[bytes], list[bytes]]) -> tuple[Any, Any, Any]:
+    """Split each string: as a sparse matrix of indices, values and shape, a row for each string."""
     if words.ndim != 1:
         raise invalid(f"input must be a vector, got shape: {shape_text(words.shape)}")
     rows = [split(word) for word in words.tolist()]
@@ -402,7 +390,6 @@ def _no_vector(input: Any, **attrs: Any) -> Any:
 
 
 @custom(
-    op="StringSplit",
     infer=_infer_parts,
     groups=("string", "string"),
     n_outputs=3,
@@ -433,7 +420,6 @@ def string_split_p(input: Array, delimiter: Array, *, skip_empty: bool) -> Any:
 
 
 @custom(
-    op="StringSplitV2",
     infer=_infer_parts,
     groups=("string", "string"),
     n_outputs=3,
@@ -469,7 +455,6 @@ def string_split_v2_p(input: Array, sep: Array, *, maxsplit: int) -> Any:
 
 
 @custom(
-    op="StringFormat",
     infer=lambda *inputs, **_: Aval(string, ()),
     groups=("-",),
     samples=lambda: [
@@ -486,7 +471,7 @@ def string_format_p(*inputs: Array, template: str, placeholder: str, summarize: 
 
 
 @public("strings.format")
-def format_(template: str, inputs: Any, placeholder: str = "{}", summarize: int = 3, name: str | None = None) -> Any:
+def format_(template: str, inputs: Data, placeholder: str = "{}", summarize: int = 3, name: str | None = None) -> Any:
     """The text `template` with the tensors in the places of `placeholder`, as print shows them. t[*s]... -> string[].
 
     inputs: a tensor or a list of them. summarize: elements shown at each end of an axis, -1: all.

@@ -13,11 +13,13 @@ import numpy as np
 
 from fastgraph.core.base.dtype import DType, as_dtype
 from fastgraph.core.base.shapes import Aval
+from fastgraph.core.conversion import Data
+from fastgraph.core.tensor import Tensor
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, named
 from fastgraph.ops.elementwise import cast, complex_of, conj, imag, real, widened, zeros_like
 from fastgraph.ops.factorizations import least, rectangle_errors, rectangle_samples
-from fastgraph.ops.families import Array, custom, invalid, public
+from fastgraph.ops.families import Array, custom, invalid, misuse, public, validated
 from fastgraph.ops.gathering import dim
 from fastgraph.ops.linear_solvers import solve_p
 from fastgraph.ops.matmul import matmul
@@ -25,7 +27,6 @@ from fastgraph.ops.matrix_checks import (
     FLOATS,
     LAPACK,
     adjoint,
-    checked,
     hermitian,
     is_number,
     lower_triangle,
@@ -65,7 +66,7 @@ def _infer_singular(input: Aval) -> Aval:
     return Aval(input.dtype.real_dtype, None if shape is None else (*shape[:-2], least(*shape[-2:])))
 
 
-def _svd_grad(dys: Any, input: Any, outs: Any, full_matrices: bool) -> dict[str, Any]:
+def _svd_grad(dys: list[Any], input: Tensor, outs: list[Any], full_matrices: bool) -> dict[str, Any]:
     (ds, du, dv), (s, u, v) = dys, outs
     dtype = u.dtype
     m, n = input.shape[-2:] if input.shape.rank is not None else (None, None)
@@ -121,7 +122,6 @@ def factors_svd(x: Array, **how: Any) -> Any:
 
 
 @custom(
-    op="Svd",
     infer=_infer_svd,
     n_outputs=3,
     dtypes=FLOATS,
@@ -132,14 +132,14 @@ def factors_svd(x: Array, **how: Any) -> Any:
 )
 def svd_p(input: Array, *, full_matrices: bool) -> Any:
     """s falling, u and v with orthonormal columns, u diag(s) v^H = input. t[*b, m, n] -> f[*b, k], t, t."""
-    checked(matrix_shape, input.shape)
+    validated(matrix_shape, input.shape)
     u, s, vh = factors_svd(widened(input), full_matrices=full_matrices)
     v = np.conj(np.swapaxes(vh, -1, -2))
     s = s.astype(s.dtype if not is_half(input.dtype) else input.dtype, copy=False)
     return s, u.astype(input.dtype, copy=False), v.astype(input.dtype, copy=False)
 
 
-def _singular_grad(dy: Any, input: Any) -> Any:
+def _singular_grad(dy: Tensor, input: Tensor) -> Any:
     _, u, v = svd_p(input, full_matrices=False)
     return matmul(u * over_rows(dy, u.dtype), v, adjoint_b=True)
 
@@ -155,12 +155,12 @@ def _singular_grad(dy: Any, input: Any) -> Any:
 )
 def singular_values(input: Array) -> Any:
     """The singular values, falling. t[*b, m, n] -> f[*b, min(m, n)]."""
-    checked(matrix_shape, input.shape)
+    validated(matrix_shape, input.shape)
     s = factors_svd(widened(input), compute_uv=False)
     return s.astype(s.dtype if not is_half(input.dtype) else input.dtype, copy=False)
 
 
-def wide_tensor(x: Any) -> tuple[Any, Any]:
+def wide_tensor(x: Data) -> tuple[Any, Any]:
     """A tensor, a half float as float32; and what casts results back."""
     x = as_tensor(x)
     if x.dtype.name != "float16":
@@ -169,7 +169,7 @@ def wide_tensor(x: Any) -> tuple[Any, Any]:
 
 
 @public("linalg.svd")
-def svd(tensor: Any, full_matrices: bool = False, compute_uv: bool = True, name: str | None = None) -> Any:
+def svd(tensor: Data, full_matrices: bool = False, compute_uv: bool = True, name: str | None = None) -> Any:
     """s falling, u and v with u diag(s) v^H = tensor; without compute_uv only s. t[*b, m, n] -> f[*b, k], t, t.
 
     u is [*b, m, k] and v [*b, n, k] for k = min(m, n), or square with full_matrices.
@@ -185,7 +185,7 @@ def svd(tensor: Any, full_matrices: bool = False, compute_uv: bool = True, name:
 # ---- eigenvalues ----------------------------------------------------------------------------------------------------
 
 
-def _read_part(found: Any) -> Any:
+def _read_part(found: Tensor) -> Any:
     """The gradient of what reads only the lower triangle of matrices equal to their adjoints."""
     return with_diagonal(lower_triangle(found + adjoint(found)), lambda d: d * 0.5)
 
@@ -199,7 +199,7 @@ def _infer_eigvalsh(input: Aval) -> Aval:
     return Aval(input.dtype.real_dtype, None if shape is None else shape[:-1])
 
 
-def _eigh_grad(dys: Any, outs: Any) -> dict[str, Any]:
+def _eigh_grad(dys: list[Any], outs: list[Any]) -> dict[str, Any]:
     (de, dv), (e, v) = dys, outs
     inner = zeros_like(v) if de is None else diag(cast(de, v.dtype))
     if dv is not None:
@@ -208,7 +208,7 @@ def _eigh_grad(dys: Any, outs: Any) -> dict[str, Any]:
 
 
 def _eigh(x: Array, solve: Any) -> Any:
-    checked(square_shape, x.shape)
+    validated(square_shape, x.shape)
     try:
         if not np.isfinite(x).all():
             raise np.linalg.LinAlgError
@@ -219,7 +219,7 @@ def _eigh(x: Array, solve: Any) -> Any:
 
 def _eigh_errors() -> list[Any]:
     text = "Self-adjoint eigen decomposition was not successful. The input might not be valid."
-    return [*square_errors(InvalidArgumentError), ((np.full([2, 2], np.nan),), {}, InvalidArgumentError, text)]
+    return [*square_errors(InvalidArgumentError), misuse(text, np.full([2, 2], np.nan))]
 
 
 @custom(
@@ -238,7 +238,7 @@ def eigh_p(input: Array) -> Any:
     return e.astype(np.float16) if is_half(input.dtype) else e, v.astype(input.dtype, copy=False)
 
 
-def _eigvalsh_grad(dy: Any, input: Any) -> Any:
+def _eigvalsh_grad(dy: Tensor, input: Tensor) -> Any:
     _, v = eigh_p(input)
     return _read_part(matmul(v * over_rows(dy, v.dtype), v, adjoint_b=True))
 
@@ -259,7 +259,7 @@ def eigvalsh_p(input: Array) -> Any:
 
 
 @public("linalg.eigh")
-def eigh(tensor: Any, name: str | None = None) -> Any:
+def eigh(tensor: Data, name: str | None = None) -> Any:
     """Eigenvalues, rising, and eigenvectors of Hermitian matrices, whose lower triangle is read.
 
     t[*b, n, n] -> t[*b, n], t[*b, n, n]. Raises: InvalidArgumentError for what is not square or not finite.
@@ -271,7 +271,7 @@ def eigh(tensor: Any, name: str | None = None) -> Any:
 
 
 @public("linalg.eigvalsh")
-def eigvalsh(tensor: Any, name: str | None = None) -> Any:
+def eigvalsh(tensor: Data, name: str | None = None) -> Any:
     """Eigenvalues, rising, of Hermitian matrices, whose lower triangle is read. t[*b, n, n] -> t[*b, n].
 
     Raises: InvalidArgumentError for what is not square or not finite. Source: tf.linalg.eigvalsh.
@@ -290,11 +290,11 @@ def _infer_eig(input: Aval) -> tuple[Aval, Aval]:
     return Aval(dtype, None if shape is None else shape[:-1]), Aval(dtype, shape)
 
 
-def _of_input(found: Any, dtype: DType) -> Any:
+def _of_input(found: Tensor, dtype: DType) -> Any:
     return found if dtype.is_complex else cast(real(found), dtype)
 
 
-def _eig_grad(dys: Any, input_dtype: Any, outs: Any) -> dict[str, Any]:
+def _eig_grad(dys: list[Any], input_dtype: DType, outs: list[Any]) -> dict[str, Any]:
     (de, dv), (e, v) = dys, outs
     inner = zeros_like(v) if de is None else diag(de)
     if dv is not None:
@@ -305,7 +305,7 @@ def _eig_grad(dys: Any, input_dtype: Any, outs: Any) -> dict[str, Any]:
 
 
 def _eig(x: Array, solve: Any) -> Any:
-    checked(square_shape, x.shape)
+    validated(square_shape, x.shape)
     try:
         return solve(widened(x))
     except np.linalg.LinAlgError:
@@ -314,11 +314,10 @@ def _eig(x: Array, solve: Any) -> Any:
 
 def _eig_errors() -> list[Any]:
     text = "Eigen decomposition was not successful. The input might not be valid."
-    return [*square_errors(InvalidArgumentError), ((np.full([2, 2], np.nan),), {}, InvalidArgumentError, text)]
+    return [*square_errors(InvalidArgumentError), misuse(text, np.full([2, 2], np.nan))]
 
 
 @custom(
-    op="Eig",
     infer=_infer_eig,
     n_outputs=2,
     dtypes="float32 float64 complex64 complex128",
@@ -334,7 +333,7 @@ def eig_p(input: Array) -> Any:
     return e.astype(dtype, copy=False), v.astype(dtype, copy=False)
 
 
-def _eigvals_grad(dy: Any, input: Any) -> Any:
+def _eigvals_grad(dy: Tensor, input: Tensor) -> Any:
     _, v = eig_p(input)
     return _of_input(solve_p(v, matmul(diag(dy), v, adjoint_b=True), adjoint=True), input.dtype)
 
@@ -354,7 +353,7 @@ def eigvals_p(input: Array) -> Any:
 
 
 @public("linalg.eig", "eig")
-def eig(tensor: Any, name: str | None = None) -> Any:
+def eig(tensor: Data, name: str | None = None) -> Any:
     """Eigenvalues and eigenvectors of length 1, in columns, in no particular order. t[*b, n, n] -> c[*b, n], c.
 
     Raises: InvalidArgumentError for what is not square or not finite. Source: tf.linalg.eig.
@@ -363,7 +362,7 @@ def eig(tensor: Any, name: str | None = None) -> Any:
 
 
 @public("linalg.eigvals", "eigvals")
-def eigvals(tensor: Any, name: str | None = None) -> Any:
+def eigvals(tensor: Data, name: str | None = None) -> Any:
     """Eigenvalues, in no particular order. t[*b, n, n] -> c[*b, n].
 
     Raises: InvalidArgumentError for what is not square or not finite. Source: tf.linalg.eigvals.

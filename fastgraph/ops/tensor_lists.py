@@ -15,12 +15,13 @@ import numpy as np
 
 from fastgraph.core.base.dtype import as_dtype, int32
 from fastgraph.core.base.shapes import Aval, Shape
-from fastgraph.core.tensor import convert
+from fastgraph.core.conversion import Data
+from fastgraph.core.tensor import Tensor, convert
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops import elementwise, joining
 from fastgraph.ops.creation import range_, zeros
 from fastgraph.ops.elementwise import zeros_like
-from fastgraph.ops.families import Array, body_of, custom, define, invalid, movement, shape_text
+from fastgraph.ops.families import Array, Builder, Node, body_of, custom, define, invalid, misuse, movement, shape_text
 from fastgraph.ops.gathering import _gather_params, gather
 from fastgraph.ops.movement import reshape
 from fastgraph.ops.movement import shape as shape_of_tensor
@@ -62,11 +63,11 @@ def _reserved(size: Array, dtype: str, element: tuple[int, ...]) -> Any:
 
 
 _RESERVE_ERRORS = [
-    (
-        (np.array(-1, np.int32),),
-        {"dtype": "float32", "element": (2,)},
-        InvalidArgumentError,
+    misuse(
         "The num_elements to reserve must be a non negative number, but got -1",
+        np.array(-1, np.int32),
+        dtype="float32",
+        element=(2,),
     )
 ]
 
@@ -142,29 +143,30 @@ def _infer_set(buffer: Aval, index: Aval, value: Aval, *, in_order: str = "") ->
     ),
     error_samples=lambda: (
         [
-            (
-                (np.arange(3.0), np.array(i, np.int32), np.array(5.0)),
-                {},
-                InvalidArgumentError,
+            misuse(
                 f"Trying to modify element {i} in a list with 3 elements.",
+                np.arange(3.0),
+                np.array(i, np.int32),
+                np.array(5.0),
             )
             for i in (3, -1)
         ]
         + [
-            (
-                (np.ones([3, width]), np.array(0, np.int32), np.ones([3])),
-                {},
-                InvalidArgumentError,
+            misuse(
                 r"Tried to set a tensor with incompatible shape at a list index. Item element shape: \[3\] list",
+                np.ones([3, width]),
+                np.array(0, np.int32),
+                np.ones([3]),
             )
             for width in (2, 0)
         ]
         + [
-            (
-                (np.ones([3, width]), np.array(i, np.int32), np.ones([n])),
-                {"in_order": "rows"},
-                InvalidArgumentError,
+            misuse(
                 rf"the elements of the list 'rows' have shape \[{width}\], and one that is added has shape \[{n}\]",
+                np.ones([3, width]),
+                np.array(i, np.int32),
+                np.ones([n]),
+                in_order="rows",
             )
             for width, n, i in ((0, 1, 1), (0, 2, 2), (1, 0, 1), (2, 1, 1))
         ]
@@ -241,12 +243,7 @@ def _infer_begin(buffer: Aval, index: Aval, value: Aval, begun: Aval) -> Aval:
         ("bool", "int32", 1, (2, 0, 0), False),
     ),
     error_samples=lambda: [
-        (
-            (np.ones([3, width]), np.array(i, np.int32), np.ones([n]), np.array(begun)),
-            {},
-            InvalidArgumentError,
-            text,
-        )
+        misuse(text, np.ones([3, width]), np.array(i, np.int32), np.ones([n]), np.array(begun))
         for width, i, n, begun, text in (
             (0, 3, 2, False, "Trying to modify element 3 in a list with 3 elements."),
             (0, -1, 2, True, "Trying to modify element -1 in a list with 3 elements."),
@@ -266,7 +263,7 @@ def _infer_get(buffer: Aval, index: Aval, size: Aval) -> Aval:
     return Aval(buffer.dtype, None if buffer.shape is None else buffer.shape[1:])
 
 
-def _lower_get(b: Any, node: Any) -> list[Any]:
+def _lower_get(b: Builder, node: Node) -> list[Any]:
     buffer, index, size = b.input(0), b.input(1), b.input(2)
 
     def element(where: Sequence[Any]) -> Any:
@@ -277,7 +274,7 @@ def _lower_get(b: Any, node: Any) -> list[Any]:
     return [element]
 
 
-def _buffer_of_get(dy: Any, index: Any, buffer_shape: Any) -> Any:
+def _buffer_of_get(dy: Tensor, index: Tensor, buffer_shape: Data) -> Any:
 
     return _gather_params(dy, index, buffer_shape, 0, 0)
 
@@ -295,20 +292,20 @@ def _buffer_of_get(dy: Any, index: Any, buffer_shape: Any) -> Any:
     ],
     error_samples=lambda: (
         [
-            (
-                (np.arange(3.0), np.array(i, np.int32), np.array(2, np.int32)),
-                {},
-                InvalidArgumentError,
+            misuse(
                 f"Trying to access element {i} in a list with 2 elements.",
+                np.arange(3.0),
+                np.array(i, np.int32),
+                np.array(2, np.int32),
             )
             for i in (2, -1)
         ]
         + [
-            (
-                (np.zeros([3, 1]), np.array(1, np.int32), np.array(-4, np.int32)),
-                {},
-                InvalidArgumentError,
+            misuse(
                 "Trying to read an uninitialized tensor but element_shape is not fully defined and no list element is ",
+                np.zeros([3, 1]),
+                np.array(1, np.int32),
+                np.array(-4, np.int32),
             )
         ]
     ),
@@ -386,17 +383,17 @@ _PUSHED: dict[str, Callable[..., Any]] = dict(
         for t, it, i in (("float32", "int32", 1), ("float64", "int64", 3), ("int32", "int32", 9))
     ],
     error_samples=lambda: [
-        (
-            (np.arange(3.0), np.array(-1, np.int32), np.array(5.0)),
-            {},
-            InvalidArgumentError,
+        misuse(
             "Trying to modify element -1 in a list with 3 elements.",
+            np.arange(3.0),
+            np.array(-1, np.int32),
+            np.array(5.0),
         ),
-        (
-            (np.ones([3, 2]), np.array(3, np.int32), np.ones([3])),
-            {},
-            InvalidArgumentError,
+        misuse(
             r"Tried to set a tensor with incompatible shape at a list index. Item element shape: \[3\] list",
+            np.ones([3, 2]),
+            np.array(3, np.int32),
+            np.ones([3]),
         ),
     ],
 )
@@ -429,12 +426,7 @@ def _infer_push_begin(buffer: Aval, index: Aval, value: Aval, begun: Aval) -> Av
         ("int32", "int32", 9, (0, 0), False),
     ),
     error_samples=lambda: [
-        (
-            (np.ones([3, width]), np.array(i, np.int32), np.ones([2]), np.array(begun)),
-            {},
-            InvalidArgumentError,
-            text,
-        )
+        misuse(text, np.ones([3, width]), np.array(i, np.int32), np.ones([2]), np.array(begun))
         for width, i, begun, text in (
             (0, -1, False, "Trying to modify element -1 in a list with 3 elements."),
             (0, 1, True, r"incompatible shape at a list index. Item element shape: \[2\] list shape: \[0\]"),
@@ -453,11 +445,11 @@ def _infer_extend(buffer: Aval, index: Aval, values: Aval) -> Aval:
     return Aval(values.dtype, None if values.shape is None else (None, *values.shape[1:]))
 
 
-def _nothing_at(dy: Any, index: Any, values_shape: Any) -> Any:
+def _nothing_at(dy: Tensor, index: Tensor, values_shape: Tensor) -> Any:
     return list_extend(dy, index, zeros(values_shape, dy.dtype))
 
 
-def _values_at(dy: Any, index: Any, values_shape: Any) -> Any:
+def _values_at(dy: Tensor, index: Tensor, values_shape: Tensor) -> Any:
     return gather(dy, elementwise.cast(index, int32) + range_(convert(values_shape[0], int32)))
 
 
@@ -480,17 +472,12 @@ def _values_at(dy: Any, index: Any, values_shape: Any) -> Any:
                             ("float32", "int32", 3, 0), ("float32", "int32", 2, 6))
     ],
     error_samples=lambda: [
-        (
-            (np.arange(3.0), np.array(-1, np.int32), np.ones([2])),
-            {},
-            InvalidArgumentError,
-            "Trying to modify element -1 in a list with 3 elements.",
-        ),
-        (
-            (np.ones([3, 2]), np.array(3, np.int32), np.ones([2, 3])),
-            {},
-            InvalidArgumentError,
+        misuse("Trying to modify element -1 in a list with 3", np.arange(3.0), np.array(-1, np.int32), np.ones([2])),
+        misuse(
             r"Tried to set a tensor with incompatible shape at a list index. Item element shape: \[3\] list",
+            np.ones([3, 2]),
+            np.array(3, np.int32),
+            np.ones([2, 3]),
         ),
     ],
 )  # fmt: skip
@@ -517,7 +504,7 @@ def _infer_trim(buffer: Aval, size: Aval) -> Aval:
     return Aval(buffer.dtype, None if buffer.shape is None else (rows, *buffer.shape[1:]))
 
 
-def _untrimmed(dy: Any, buffer_shape: Any) -> Any:
+def _untrimmed(dy: Tensor, buffer_shape: Tensor) -> Any:
     n = shape_of_tensor(dy)
     more = joining.concat([reshape(convert(buffer_shape[0], int32) - n[0], [1]), n[1:]], 0)
     return joining.concat([dy, zeros(more, dy.dtype)], 0)
@@ -536,13 +523,7 @@ def _untrimmed(dy: Any, buffer_shape: Any) -> Any:
         for t, n in (("float32", 1), ("float64", 3), ("int32", 0))
     ],
     error_samples=lambda: [
-        (
-            (np.arange(3.0), np.array(n, np.int32)),
-            {},
-            InvalidArgumentError,
-            f"A list of 3 elements cannot be cut to {n}",
-        )
-        for n in (4, -1)
+        misuse(f"A list of 3 elements cannot be cut to {n}", np.arange(3.0), np.array(n, np.int32)) for n in (4, -1)
     ],
 )
 def list_trim(buffer: Array, size: Array) -> Any:

@@ -10,17 +10,19 @@ from typing import Any
 import numpy as np
 
 from fastgraph.core.base.shapes import Aval
+from fastgraph.core.conversion import Data
 from fastgraph.core.native.matmul import know_scipy, scipy_functions
+from fastgraph.core.tensor import Tensor
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, known_value, named
 from fastgraph.ops.banded_solvers import RECURRENCE, shifted, together
 from fastgraph.ops.comparison import equal, greater, less_equal, logical_and
 from fastgraph.ops.elementwise import abs, add, cast, complex_of, conj, maximum, ones_like, select, zeros_like
-from fastgraph.ops.families import Array, Dims, custom, invalid, public, shape_text
+from fastgraph.ops.families import Array, Dims, custom, invalid, misuse, public, shape_text, validated
 from fastgraph.ops.gathering import boolean_mask, dim
 from fastgraph.ops.joining import concat, stack
 from fastgraph.ops.matmul import matmul
-from fastgraph.ops.matrix_checks import checked, reciprocal_gaps, stacked, times
+from fastgraph.ops.matrix_checks import reciprocal_gaps, stacked, times
 from fastgraph.ops.matrix_diagonals import diag, diag_part, matrix_transpose
 from fastgraph.ops.movement import expand_dims, squeeze
 from fastgraph.ops.padding import pad
@@ -52,7 +54,7 @@ def _tridiagonal_shape(diagonals: Dims, rhs: Dims) -> Dims:
     return (*batch, m if n is None else n, rhs[-1])
 
 
-def _tridiagonal_grad(dys: Any, diagonals: Any, outs: Any, needs: Any) -> dict[str, Any]:
+def _tridiagonal_grad(dys: list[Any], diagonals: Tensor, outs: list[Any], needs: tuple[Any, ...]) -> dict[str, Any]:
     sup, main, sub = diagonals[..., 0, :], diagonals[..., 1, :], diagonals[..., 2, :]
     d_rhs = tridiagonal_solve_p(conj(stack([shifted(sub, 1), main, shifted(sup, -1)], -2)), dys[0])
     if not needs[0]:
@@ -83,18 +85,16 @@ def _tridiagonal_samples() -> list[Any]:
 
 
 @custom(
-    op="TridiagonalSolve",
     infer=lambda diagonals, rhs: Aval(diagonals.dtype, _tridiagonal_shape(diagonals.shape, rhs.shape)),
     dtypes="float64 float32 complex64 complex128",
     vjp_all=_tridiagonal_grad,
     samples=_tridiagonal_samples,
     error_samples=lambda: [
-        ((np.ones([2, 3]), np.ones([3, 1])), {}, InvalidArgumentError, "Expected 3 diagonals got 2"),
-        (
-            (np.ones([3, 3]), np.ones([4, 1])),
-            {},
-            InvalidArgumentError,
+        misuse("Expected 3 diagonals got 2", np.ones([2, 3]), np.ones([3, 1])),
+        misuse(
             "Expected number of left-hand sided and right-hand sides to be equal, got 3 and 4",
+            np.ones([3, 3]),
+            np.ones([4, 1]),
         ),
     ],
     reason=RECURRENCE,
@@ -104,7 +104,7 @@ def tridiagonal_solve_p(diagonals: Array, rhs: Array) -> Any:
 
     With exchanges of rows; NaN where A has no inverse.
     """
-    dims = checked(_tridiagonal_shape, diagonals.shape, rhs.shape)
+    dims = validated(_tridiagonal_shape, diagonals.shape, rhs.shape)
     if not rhs.size:
         return np.empty(dims, rhs.dtype)
     a, b = stacked(diagonals).copy(), stacked(rhs)
@@ -131,7 +131,7 @@ def tridiagonal_solve_p(diagonals: Array, rhs: Array) -> Any:
     return x.reshape(dims)
 
 
-def _compact(diagonals: Any, form: str, padded: bool) -> Any:
+def _compact(diagonals: Data, form: str, padded: bool) -> Any:
     """The diagonals in one tensor, from any of the formats. t[*b, 3, n]."""
     if form == "compact":
         return as_tensor(diagonals)
@@ -173,8 +173,8 @@ def _filled(d: Any, n: int, before: int, after: int) -> Any:
 
 @public("linalg.tridiagonal_solve")
 def tridiagonal_solve(
-    diagonals: Any,
-    rhs: Any,
+    diagonals: Data,
+    rhs: Data,
     diagonals_format: str = "compact",
     transpose_rhs: bool = False,
     conjugate_rhs: bool = False,
@@ -214,7 +214,7 @@ def tridiagonal_solve(
 
 
 @public("linalg.tridiagonal_matmul")
-def tridiagonal_matmul(diagonals: Any, rhs: Any, diagonals_format: str = "compact", name: str | None = None) -> Any:
+def tridiagonal_matmul(diagonals: Data, rhs: Data, diagonals_format: str = "compact", name: str | None = None) -> Any:
     """The product of a tridiagonal matrix, in a format of `tridiagonal_solve`, and rhs.
 
     t[*b, 3, n], t[*b, n, k] -> t[*b, n, k]. Raises: InvalidArgumentError for shapes that do not fit.
@@ -270,7 +270,7 @@ def _infer_tridiagonal(alpha: Aval, beta: Aval) -> tuple[Aval, Aval]:
     return Aval(alpha.dtype, (n,)), Aval(alpha.dtype, (n, n))
 
 
-def _eigh_tridiagonal_grad(dys: Any, outs: Any) -> dict[str, Any]:
+def _eigh_tridiagonal_grad(dys: list[Any], outs: list[Any]) -> dict[str, Any]:
     (de, dv), (e, v) = dys, outs
     inner = zeros_like(v) if de is None else diag(de)
     if dv is not None:
@@ -282,7 +282,6 @@ def _eigh_tridiagonal_grad(dys: Any, outs: Any) -> dict[str, Any]:
 
 
 @custom(
-    op="EighTridiagonal",
     infer=_infer_tridiagonal,
     n_outputs=2,
     dtypes="float32 float64",
@@ -293,14 +292,14 @@ def _eigh_tridiagonal_grad(dys: Any, outs: Any) -> dict[str, Any]:
         for n in (4, 2, 1)
     ],
     error_samples=lambda: [
-        ((np.ones([3]), np.ones([3])), {}, InvalidArgumentError, "beta must have 2 elements, one less than alpha"),
-        ((np.ones([2, 3]), np.ones([2])), {}, InvalidArgumentError, r"alpha must be a vector, got shape \[2,3\]"),
+        misuse("beta must have 2 elements, one less than alpha", np.ones([3]), np.ones([3])),
+        misuse(r"alpha must be a vector, got shape \[2,3\]", np.ones([2, 3]), np.ones([2])),
     ],
     reason=RECURRENCE,
 )
 def eigh_tridiagonal_p(alpha: Array, beta: Array) -> Any:
     """Eigenvalues, rising, and eigenvectors of the matrix of alpha beside which beta stands. f[n], f[n - 1]."""
-    checked(_pair_shape, alpha.shape, beta.shape)
+    validated(_pair_shape, alpha.shape, beta.shape)
     n = len(alpha)
     if n < 2:
         return alpha.copy(), np.ones((n, n), alpha.dtype)
@@ -335,11 +334,11 @@ def _selected(e: Any, v: Any, select_: str, span: Any) -> tuple[Any, Any]:
 
 @public("linalg.eigh_tridiagonal")
 def eigh_tridiagonal(
-    alpha: Any,
-    beta: Any,
+    alpha: Data | None,
+    beta: Data,
     eigvals_only: bool = True,
     select: str = "a",
-    select_range: Any = None,
+    select_range: Data | None = None,
     tol: Any = None,
     name: str | None = None,
 ) -> Any:

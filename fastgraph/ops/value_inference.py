@@ -1,4 +1,4 @@
-"""What is known of the integers that an op gives: all that follows from its inputs' elements as far as these are known.
+"""Inference of the integers that an op gives: all that follows from its inputs' elements as far as these are known.
 
 Rule: here, and nowhere in the single ops, stands how what is known of values passes through ops (`shape`, `size` and
 `rank` begin it in their inference; whatever takes a shape reads `Aval.value` or `Aval.numbers`). An element counts as
@@ -33,7 +33,7 @@ _ONE_UNKNOWN = np.array(UNKNOWN)
 
 
 def of_elements(dtype: DType, elements: Array) -> Aval:
-    """What is known of a tensor with these elements, integers among which UNKNOWN stands for what is not."""
+    """The aval of a tensor with these elements, integers among which UNKNOWN stands for what is not."""
     numbers = elements.reshape(-1).tolist()  # few: faster than arrays are
     n_missing = numbers.count(UNKNOWN)
     if not n_missing:
@@ -163,7 +163,7 @@ def _reduced(body: Callable[..., Any], avals: Sequence[Aval], attrs: dict[str, A
 
 
 def _selected(body: Callable[..., Any], avals: Sequence[Aval], attrs: dict[str, Any]) -> Found:
-    """What a known condition chooses; where it is not known, what both would give."""
+    """The elements that a known condition chooses; where it is not known, what both would give."""
     condition, x, y = map(elements_of, avals)
     if condition is None or x is None or y is None:
         return None

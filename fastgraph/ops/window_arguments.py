@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from fastgraph.core.base.shapes import TensorShape
-from fastgraph.core.tensor import EagerTensor, current_trace
+from fastgraph.core.conversion import Data
+from fastgraph.core.tensor import EagerTensor, Tensor, current_trace
 from fastgraph.errors import InvalidArgumentError, UnimplementedError
 from fastgraph.ops.arguments import whole
-from fastgraph.ops.families import Array, invalid
+from fastgraph.ops.families import Array, Builder, invalid
 from fastgraph.ops.movement import shape, transpose
 
 Pairs = tuple[tuple[int, int], ...]
@@ -121,7 +122,7 @@ def padded(
     strides: Sequence[int],
     padding: Padding,
     dilations: Sequence[int],
-    value: Any = 0,
+    value: int = 0,
 ) -> Array:
     """`x` with `value` where windows reach over it: every element of every window is inside."""
     pads = [
@@ -170,12 +171,12 @@ def before(b: Any, n: Any, out: Any, window: Any, stride: int, dilation: int, pa
     return b.op("max", reach, b.const(0)) // 2
 
 
-def clamped(b: Any, at: Sequence[Any], extents: Sequence[Any]) -> list[Any]:
+def clamped(b: Builder, at: Sequence[Any], extents: Sequence[Any]) -> list[Any]:
     """The nearest place inside: a kernel may read there whether it is asked for or not."""
     return [b.op("max", b.op("min", i, n - 1), b.const(0)) for i, n in zip(at, extents, strict=True)]
 
 
-def conjunction(b: Any, conditions: Sequence[Any]) -> Any:
+def conjunction(b: Builder, conditions: Sequence[Any]) -> Any:
     """Whether all conditions hold."""
     found = None
     for condition in conditions:
@@ -250,7 +251,7 @@ def paddings(padding: Any, rank: int, channels_first: bool, explicit: bool = Tru
     return tuple((a, b) for a, b in (pairs[2:] if channels_first else pairs[1:-1]))
 
 
-def is_channels_first(data_format: Any, rank: int) -> bool:
+def is_channels_first(data_format: str | None, rank: int) -> bool:
     """Whether a data_format puts the channels before the spatial axes. Raises: InvalidArgumentError for another."""
     last, first = LAYOUTS[rank]
     if data_format in (None, last):
@@ -262,7 +263,7 @@ def is_channels_first(data_format: Any, rank: int) -> bool:
     )
 
 
-def _flat(values: Any) -> list[Any]:
+def _flat(values: list[Any]) -> list[Any]:
     """The numbers of one item of a list argument."""
     if isinstance(values, np.ndarray):
         return list(values.ravel())
@@ -270,7 +271,7 @@ def _flat(values: Any) -> list[Any]:
 
 
 def _bad_attribute(text: str) -> Exception:
-    """What TensorFlow raises for an attribute that an op does not have: another class while it traces."""
+    """The error that TensorFlow raises for an attribute that an op does not have: another class while it traces."""
     return InvalidArgumentError(None, None, text) if current_trace() is None else ValueError(text)
 
 
@@ -279,12 +280,12 @@ def channels_last(x: Any, rank: int) -> Any:
     return transpose(x, (0, *range(2, rank + 2), 1))
 
 
-def channels_first(x: Any, rank: int, name: str | None = None) -> Any:
+def channels_first(x: Tensor, rank: int, name: str | None = None) -> Any:
     """[batch, *spatial, channels] -> [batch, channels, *spatial]."""
     return transpose(x, (0, rank + 1, *range(1, rank + 1)), name=name)
 
 
-def both_steps(strides: Any, dilations: Any, rank: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def both_steps(strides: Data | None, dilations: Data | None, rank: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Strides and dilations over the spatial axes. ValueError if both are above 1, or, with gaps, one is below 1."""
     step = steps(1 if strides is None else strides, rank, "strides", False)
     rate = steps(1 if dilations is None else dilations, rank, "dilations", False, "dilations")
@@ -305,7 +306,7 @@ def positive(numbers: Sequence[int], what: str) -> None:
         raise ValueError(f"all values of `{what}` must be positive. Received: {what}={list(numbers)}")
 
 
-def sizes_of(x: Any) -> list[Any]:
+def sizes_of(x: Tensor) -> list[Any]:
     """The extents of a tensor as ints, and as scalar tensors where they are known only at run time."""
     dims: list[Any] = x.shape.as_list()
     if None not in dims:

@@ -1,4 +1,4 @@
-"""What a kernel's failed check means.
+"""Errors for a kernel's failed check.
 
 Rule: the message is the op's own: its body runs on the operands again, and raises.
 """

@@ -95,7 +95,7 @@ class Origin:
     values: Sequence[Value]
 
     def witnesses(self, shapes: Shapes) -> Iterator[Shapes]:
-        """What stood for the sizes there, as witnesses of arguments that now have these shapes."""
+        """The sizes that stood there, as witnesses of arguments that now have these shapes."""
         for executable in self.executables():
             for witness in list(executable._versions):
                 found = shapes_of(executable.traced, witness, self.values)
@@ -247,7 +247,7 @@ class Executable:
         return made
 
     def _witnesses(self, shapes: Shapes) -> Iterator[Shapes]:
-        """What may stand for these shapes, the best first."""
+        """Witnesses that may stand for these shapes, the best first."""
         if self.origin is not None and any(v.aval.shape is None or None in v.aval.shape for v in self.graph.parameters):
             yield from self.origin.witnesses(shapes)
         yield witness_shapes(self.graph, shapes)
@@ -388,7 +388,7 @@ class Executable:
         return [] if program is None else list(_for_people().step_rows(program))
 
     def counts(self) -> dict[str, int]:
-        """What a call costs by count, subprograms included, and the memory it takes: the arena, Blocks of their own."""
+        """Count what a call does, subprograms included, and the memory it takes: the arena, Blocks of their own."""
         plan = next(reversed(self._plans.values()), None)
         return {**_for_people().counts(self.program, plan), "host_steps": self.host_steps}
 
@@ -404,7 +404,7 @@ class Executable:
 
 
 def _for_people() -> types.ModuleType:
-    """What describes programs."""
+    """The module that describes programs."""
     with importing:
         from fastgraph.runtime import explain
     return explain

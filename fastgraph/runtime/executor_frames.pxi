@@ -155,7 +155,7 @@ cdef Dims* _dims_of(Frame* f, Value* value) noexcept nogil:
 
 
 cdef inline void _set_dims(Dims* dims, int32_t ndim, const int64_t* size) noexcept nogil:
-    """What is known of whether they are known stays. Copies the axes that there are: of 64 the most are none."""
+    """Set the extents; whether they are known stays. Copies the axes that there are: of 64 the most are none."""
     cdef int32_t k
     dims.ndim = ndim
     for k in range(ndim):

@@ -60,7 +60,7 @@ def host_steps(program: Program) -> int:
 
 
 def counts(program: Program | None, plan: Plan | None) -> dict[str, int]:
-    """What a call costs by count, subprograms included, and the memory that a plan takes."""
+    """Count what a call does, subprograms included, and the memory that a plan takes."""
     steps = [] if program is None else [s for each in programs(program) for s in each.steps]
     made = {
         "steps": len(steps),
@@ -111,7 +111,7 @@ def describe(program: Program, indent: str = "") -> str:
 
 
 def describe_plan(plan: Plan) -> str:
-    """What a plan does for its shapes: each step with its parts, its estimated time, and where it runs."""
+    """Tell what a plan does for its shapes: each step with its parts, its estimated time, and where it runs."""
     spec, shards = plan.spec, plan.shards()
     shapes = ", ".join(str(list(operand.shape)) for operand in spec.inputs if operand.shape is not None)
     how = "on several threads" if plan.parallel else "on the calling thread"

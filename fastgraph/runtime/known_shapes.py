@@ -47,7 +47,7 @@ def _partial(value: Value) -> Aval | None:
 
 
 class Settled:
-    """What a schedule knows: the avals of a program's values, and the steps that these allow to be planned."""
+    """Knowledge of a schedule: the avals of a program's values, and the steps that these allow to be planned."""
 
     def __init__(
         self,

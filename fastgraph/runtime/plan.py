@@ -51,7 +51,7 @@ class Operand:
 
 @dataclass(eq=False, repr=False, match_args=False)
 class StepSpec:
-    """What all steps have.
+    """The attributes that all steps have.
 
     `after` are the steps that must end first; `allocate` the BLOCK slots made before the step; `release` those whose
     last use it is, in program order; `copies` are (from slot, to slot, bytes) done before it. `cost` is in nanoseconds
@@ -132,7 +132,7 @@ class HostCall(StepSpec):
 
 @dataclass(eq=False, repr=False, match_args=False)
 class ListCall(HostCall):
-    """What a list step does, by `function` where the operands are not as they should be.
+    """A step on a list, done by `function` where the operands are not as they should be.
 
     The list has `rows` rows of `row_bytes` bytes. It gets longer where it has no such row (`grow`), and as many rows as
     `written` says are written (`push`), over the old list where nothing else looks at it (`over`); or it is cut.

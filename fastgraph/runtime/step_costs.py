@@ -1,4 +1,4 @@
-"""What steps cost, how they are cut into shards, and when a plan is worth more than one thread.
+"""Costs of steps, how they are cut into shards, and when a plan is worth more than one thread.
 
 Rule: estimates in nanoseconds on one thread, from shapes alone; being wrong costs time, never correctness, and the
 shards of a step are the same on every machine.

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from fastgraph.core.base.dtype import as_dtype, float32, int32, int64, uint64
+from fastgraph.core.conversion import Data
 from fastgraph.core.tensor import init_scope
 from fastgraph.ops.arguments import as_tensor, tensor_of
 from fastgraph.ops.elementwise import add, cast, multiply, zeros_like_p
@@ -192,7 +193,7 @@ class Generator:
         return truncated_of(self._source(), shape_vector(shape), mean, stddev, target, name)
 
     def uniform(
-        self, shape: object, minval: object = 0, maxval: object = None, dtype: Any = float32, name: str | None = None
+        self, shape: Data, minval: Data = 0, maxval: Data | None = None, dtype: Any = float32, name: str | None = None
     ) -> Any:
         """Numbers spread evenly over [minval, maxval); of integers, any where both are None. -> dtype[*shape].
 
@@ -203,7 +204,7 @@ class Generator:
         if target.is_integer and (minval is None) != (maxval is None):
             raise ValueError(
                 f"For integer dtype {target!r}, minval and maxval must be both `None` or both non-`None`; got "
-                f"minval={minval} and maxval={maxval}"
+                f"minval={minval!r} and maxval={maxval!r}"
             )
         if target.is_integer and minval is None:
             return self.uniform_full_int(shape, target, name)
@@ -225,9 +226,7 @@ class Generator:
             numbers(self._source(), shape_vector(shape), "bits", as_dtype(f"uint{8 * target.size}")), target, name
         )
 
-    def binomial(
-        self, shape: object, counts: object, probs: object, dtype: object = int32, name: str | None = None
-    ) -> Any:
+    def binomial(self, shape: Data, counts: Data, probs: Data, dtype: object = int32, name: str | None = None) -> Any:
         """Successes in `counts` trials of probability `probs`. -> dtype[*shape], which ends with the shape of both.
 
         Raises: InvalidArgumentError if it does not. Source: tf.random.Generator.binomial.

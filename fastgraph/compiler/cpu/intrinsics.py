@@ -1,4 +1,4 @@
-"""What kernels need of Numba beyond plain Python: typed buffer slots, and `functions` as typed intrinsics.
+"""Extensions of Numba for what plain Python cannot say: typed buffer slots, and `functions` as typed intrinsics.
 
 Rule: imported only where kernels are compiled (it imports Numba); this file's text is part of every kernel's key.
 

@@ -186,7 +186,7 @@ class Lane:
         return self._binary(other, "sdiv" if is_signed(self.dtype) else "udiv", None)
 
     def remainder(self, other: Any) -> Lane:
-        """What `quotient` leaves."""
+        """The remainder that `quotient` leaves."""
         return self._binary(other, "srem" if is_signed(self.dtype) else "urem", None)
 
     def high_of_product(self, other: Lane) -> Lane:
@@ -306,7 +306,7 @@ class Lane:
         *others: Lane,
         same: bool = False,
     ) -> Lane:
-        """What usual(self, *others) gives where the bool that it gives with it is true, else otherwise(self, *others).
+        """Lanes of usual(self, *others) where the bool it gives with them is true, else of otherwise(self, *others).
 
         A branch, taken where some lane of a vector does not fit. LLVM's vectoriser cannot branch like that. It sees the
         call of a function that it is told has forms for vectors (LLVM's "Vector Function ABI variants"), and the forms

@@ -57,7 +57,7 @@ class Library:
 
 @cache
 def _externals() -> dict[str, int]:
-    """What kernels may call: the addresses of libm's functions and of memcpy's family, and nothing else."""
+    """Names that kernels may call: the addresses of libm's functions and of memcpy's family, and nothing else."""
     found: dict[str, int] = {}
     libraries = [ctypes.CDLL(None)]
     if not hasattr(libraries[0], "sin"):

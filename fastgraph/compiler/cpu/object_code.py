@@ -56,7 +56,7 @@ class Listing:
 
     @property
     def llvm_ir(self) -> str:
-        """What LLVM made the machine code of, as text."""
+        """The LLVM IR that the machine code was made of, as text."""
         return str(self.module)
 
 

@@ -177,7 +177,7 @@ def fold(
 
 
 def edge(kind: str, dtype: str) -> str:
-    """What every value of the dtype replaces: the start of a maximum or a minimum."""
+    """The value that every other of the dtype replaces: the start of a maximum or a minimum."""
     if dtype in FLOATS:
         return number(-math.inf if kind == "max" else math.inf, dtype)
     bits = int(dtype.lstrip("uint"))

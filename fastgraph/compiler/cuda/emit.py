@@ -167,5 +167,5 @@ class Emitter(emit_cpu.Emitter):
         return spell.Fold([f"{total} = {first}"], [f"{total} = {more}"], result, after=[f"{result} = {last}"])
 
     def combined(self, kind: str, dtype: str, *held: str) -> str:
-        """What all threads of a block hold, as one."""
+        """Combine the values that all threads of a block hold."""
         return self.call(f"block_{kind}_{dtype}", *held, "t")

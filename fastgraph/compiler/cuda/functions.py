@@ -1,4 +1,4 @@
-"""What the kernels of a GPU call: each function by the name that the emitters write, as the text of a device function.
+"""Device functions that the kernels of a GPU call: their texts, by the names that the emitters write.
 
 Rule: text only, nothing of CUDA is imported here. `m` is the maths library: Python's names in device code, NumPy's in
 the simulator, where an overflow is no exception.
@@ -120,7 +120,7 @@ def _cast(name: str) -> str:
 
 
 def _block(name: str) -> str:
-    """What all threads of a block hold, combined: every thread gets the result."""
+    """Combine what all threads of a block hold: every thread gets the result."""
     _, kind, dtype = name.split("_")
     if kind in ("argmax", "argmin"):
         better = ">" if kind == "argmax" else "<"

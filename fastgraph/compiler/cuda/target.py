@@ -98,7 +98,7 @@ def matmul(dtype: str) -> Any:
 
 
 def ptx(spec: CudaKernel, capability: tuple[int, int] = (8, 0)) -> str:
-    """What NVVM makes of a kernel for GPUs of a compute capability; Numba says so where CUDA's toolkit is missing."""
+    """PTX that NVVM makes of a kernel for GPUs of a compute capability; Numba says so if CUDA's toolkit is missing."""
     types = _numba.types
     arrays = [types.Array(getattr(types, name), 1, "C") for name in ("int64", *spec.buffer_types)]
     signature = (arrays[0], types.int64, *arrays[1:], *[types.int64] * spec.n_sizes)

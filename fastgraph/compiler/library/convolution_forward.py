@@ -78,7 +78,7 @@ class Correlation:
         return [*found, 1]
 
     def _price(self, n: int) -> int:
-        """What n pixels together cost: the units add at most two vectors in a cycle, and the sums are stored."""
+        """The cost of n pixels together: the units add at most two vectors in a cycle, and the sums are stored."""
         return max(n * self.each, 8) + 2
 
     def source(self) -> str:

@@ -27,7 +27,7 @@ _FAIL = f"return {1 << 48}"
 
 @dataclass
 class _Kernel:
-    """What one of the two kernels is given besides the counts: its body, its operands, its sizes by name."""
+    """One of the two kernels, apart from the counts: its body, its operands, its sizes by name."""
 
     lines: str
     operands: tuple[Value, ...]

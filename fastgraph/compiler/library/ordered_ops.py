@@ -121,7 +121,7 @@ COMBINE: dict[str, Callable[[Text, str], str]] = {
 
 
 def identity_of(how: str, dtype: DType) -> Any:
-    """What a result is before anything has been scattered to it."""
+    """The value of a result before anything has been scattered to it."""
     if how not in ("segmax", "segmin"):
         return int(how == "mul")
     edge = dtype.min if how == "segmax" else dtype.max

@@ -36,7 +36,7 @@ def _seed(node: Node, shapes: Shapes) -> Ordered | None:
 
 
 def _values(text: Text, kind: str, dtype: str) -> list[str]:
-    """What a block's words w0 ... w3 are made into: its four numbers, or its two."""
+    """Numbers made of a block's words w0 ... w3: its four numbers, or its two."""
     words = ["w0", "w1", "w2", "w3"]
     if kind == "normal":
         pairs = [words] if dtype == "float64" else [words[:2], words[2:]]

@@ -1,4 +1,4 @@
-"""What the kernels of convolutions have in common: their geometry, this CPU's vectors, and text that calls blocks.
+"""Parts that the kernels of convolutions share: their geometry, this CPU's vectors, and text that calls blocks.
 
 Rule: knows no node and no step; `register_block_intrinsics` says what a block is.
 """
@@ -14,7 +14,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Geometry:
-    """What is known of one convolution before any run: all about the filter. `c`, `f`: channels of one group."""
+    """Facts about one convolution before any run: all about the filter. `c`, `f`: channels of one group."""
 
     window: tuple[int, ...]
     c: int

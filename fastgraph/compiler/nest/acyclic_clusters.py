@@ -33,7 +33,7 @@ class Order(Generic[Unit]):
         self._places.append(place)
 
     def between(self, first: Unit, last: Unit) -> tuple[dict[Unit, Unit], Unit | None]:
-        """What stands between two units and `last` waits for, each with the unit that it was found from; and which of
+        """The units between two units that `last` waits for, each with the unit that it was found from; and which of
         it waits for `first`, so that the two must stay apart. Where that is too far to see it is `last` itself."""
         found: dict[Unit, Unit] = {}
         low = self._place[first]

@@ -1,4 +1,4 @@
-"""What a loop nest costs: nanoseconds on one thread of a plain x86-64 machine, by counting.
+"""The cost of a loop nest: nanoseconds on one thread of a plain x86-64 machine, by counting.
 
 Rule: an estimate from the nest's structure and its extents; it decides what is fused and how work is cut, never what is
 computed.

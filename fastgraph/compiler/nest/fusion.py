@@ -53,7 +53,7 @@ _NUMERIC = frozenset(expr.DTYPES)
 
 @dataclass
 class _Facts:
-    """What is asked of each node before it is part of a kernel."""
+    """Properties of each node that are asked for before it is part of a kernel."""
 
     is_cheap: bool
     checks: bool  # each element, not only something that is the same for all of them
@@ -202,7 +202,7 @@ class Fusion:
         return self._of(node).is_cheap
 
     def _of(self, node: Node) -> _Facts:
-        """What the loop nest of a node by itself says."""
+        """Facts read off the loop nest of a node by itself."""
         found = self._facts_of.get(node)
         if found is None:
             key, _ = self._described([node], node.outputs[:1])
@@ -284,11 +284,11 @@ class Fusion:
         )
 
     def inputs(self, nodes: Collection[Node]) -> dict[Value, None]:
-        """What a cluster of these nodes loads."""
+        """The values that a cluster of these nodes loads."""
         return effective_inputs(nodes, lambda value: value.node in self.absorbed)
 
     def loads(self, cluster: Cluster) -> dict[Value, None]:
-        """What a cluster loads, kept with it: its producers are asked for again with every node that may join it."""
+        """The values that a cluster loads, kept with it: every node that may join it asks for its producers again."""
         if cluster.loads is None:
             cluster.loads = self.inputs(cluster.nodes)
         return cluster.loads
@@ -314,7 +314,7 @@ class Fusion:
         return build(self._lowering, lambda v: v.node in nodes or v.node in self.absorbed, roots)
 
     def _stored(self, cluster: Cluster) -> Sequence[Value]:
-        """What a cluster's kernel writes."""
+        """The values that a cluster's kernel writes."""
         return self.roots(cluster.nodes) or [next(iter(cluster.nodes)).outputs[0]]
 
     def nest(self, cluster: Cluster) -> LoopNest:

@@ -46,7 +46,7 @@ class Operand:
 
 @dataclass
 class Builder:
-    """What `lower(b, node)` builds with: returns one function per output, from an index to the element's scalar."""
+    """Builder for `lower(b, node)`, which returns one function per output, from an index to the element's scalar."""
 
     table: Table
     inputs: Sequence[Operand]

@@ -135,7 +135,7 @@ def _candidates(body: Scalar, variables: Index) -> Iterator[Scalar]:
 
 
 def _price(term: Scalar, variables: Index, loads: bool = False) -> float:
-    """What one element of a term costs, what it takes from memory included or not."""
+    """The cost of one element of a term, what it takes from memory included or not."""
     own = frozenset(variables)
     return sum([weight(t) for t in walk([term]) if t.free & own and (loads or t.op != "load")])
 

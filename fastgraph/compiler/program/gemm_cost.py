@@ -1,4 +1,4 @@
-"""What a matrix product costs, and how it is cut into pieces for threads.
+"""The cost of a matrix product, and how it is cut into pieces for threads.
 
 Rule: from its sizes alone, in nanoseconds on one thread; the pieces are the same on every machine.
 """

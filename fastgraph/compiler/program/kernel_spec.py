@@ -1,4 +1,4 @@
-"""What a kernel is before it has an address: its source text and all that its compilation depends on.
+"""A kernel before it has an address: its source text and all that its compilation depends on.
 
 Rule: a KernelSpec is a pure value; two equal specs are the same machine code.
 """

@@ -37,7 +37,7 @@ class Witnesses:
 
 
 def witness_avals(graph: Graph, shapes: Sequence[Shape]) -> Witnesses:
-    """What is known of every value when the parameters have these shapes; a dimension that is data is a prime.
+    """Avals of every value when the parameters have these shapes; a dimension that is data is a prime.
 
     Raises: CannotPlan where the shapes do not fit.
     """
@@ -137,7 +137,7 @@ def _is_stacked(value: Value) -> bool:
 
 
 def _narrowed(found: Aval, noted: Aval) -> Aval:
-    """What inference says, and where it says nothing, what the graph notes (set_shape)."""
+    """The inferred aval, and where inference says nothing, what the graph notes (set_shape)."""
     if noted.shape is None or found.is_static:
         return found
     if found.shape is None:
@@ -146,7 +146,7 @@ def _narrowed(found: Aval, noted: Aval) -> Aval:
 
 
 def witness_shapes(graph: Graph, shapes: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
-    """What stands for these run-time shapes while a Program is made: primes where the graph says None.
+    """Witnesses for these run-time shapes while a Program is made: primes where the graph says None.
 
     Every unknown dimension gets a prime of its own. Where inference does not like that, some that are equal now share
     one, as few as will do: what two sizes of 1 have in common, or a size with a constant, is most often an accident,

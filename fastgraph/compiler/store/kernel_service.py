@@ -59,7 +59,7 @@ class Handle:
 
     @property
     def spec(self) -> KernelSpec:
-        """What was asked for."""
+        """The kernel that was asked for."""
         return self._entry.spec
 
     @property
@@ -105,7 +105,7 @@ class Handle:
 
 @dataclass
 class Statistics:
-    """What this process has done so far."""
+    """Counts of what this process has done so far."""
 
     loaded_from_store: int = 0
     compiled: int = 0
@@ -432,7 +432,7 @@ def request(specs: Iterable[KernelSpec]) -> list[Handle]:
 
 
 def _told(error: Exception) -> str:
-    """What an error says, and its class where that is no ImportError; never nothing."""
+    """The text of an error, and its class where that is no ImportError; never nothing."""
     return str(error) if isinstance(error, ImportError) and str(error) else f"{type(error).__name__}: {error}"
 
 

@@ -49,7 +49,7 @@ def warn(message: str) -> None:
 
 @dataclass(frozen=True)
 class Info:
-    """What `python -m fastgraph info` shows of the store."""
+    """Figures of the store that `python -m fastgraph info` shows."""
 
     directory: str
     usable: bool
@@ -89,7 +89,7 @@ class Store:
 
     @property
     def place(self) -> tuple[str, int, str, bool]:
-        """What makes the same store in another process."""
+        """Arguments that make the same store in another process."""
         return self.directory, self.limit, self.key_file, self.copied
 
     def read(self, key: str, kind: str = _SUFFIX) -> bytes | None:
@@ -193,7 +193,7 @@ class Store:
             os.close(folder)
 
     def info(self) -> Info:
-        """What there is, without changing anything."""
+        """Figures of what there is, without changing anything."""
         try:
             folder = self._open(create=False)
         except FileNotFoundError:
@@ -408,5 +408,5 @@ def clear() -> int:
 
 
 def info() -> Info:
-    """What the store holds."""
+    """Figures of what the store holds."""
     return store().info()

@@ -98,7 +98,7 @@ def serve(pairs: list[tuple[int, int]], spool: int = -1, linger: int = 0) -> Non
 
 
 class _Bench:
-    """What makes kernels and puts them into the store."""
+    """The process that makes kernels and puts them into the store."""
 
     def __init__(self) -> None:
         self.done: set[str] = set()  # the keys of kernels that were made, or cannot be
@@ -154,7 +154,7 @@ class _Bench:
 
 
 class _Will:
-    """What happens when the program is gone."""
+    """Orders for the time when the program is gone."""
 
     def __init__(self, bench: _Bench, spool: int, seconds: int, answers: int) -> None:
         self._bench, self._spool, self._seconds, self._answers = bench, spool, seconds, answers
@@ -181,7 +181,7 @@ class _Will:
         return [*[{**each, "left": True} for each in left], {"end": True}]
 
     def _left(self) -> list[dict[str, Any]]:
-        """What the program had asked for that is neither made nor stored."""
+        """Kernels that the program had asked for and that are neither made nor stored."""
         return [
             each
             for each in self._noted()
@@ -196,7 +196,7 @@ class _Will:
             os.sched_setscheduler(os.getpid(), os.SCHED_IDLE, os.sched_param(0))
 
     def _noted(self) -> list[dict[str, Any]]:
-        """What the program had noted in the spool; what it was writing when it was killed is not whole."""
+        """Orders that the program had noted in the spool; what it was writing when it was killed is not whole."""
         data = b""
         while part := os.pread(self._spool, 1 << 20, len(data)):
             data += part

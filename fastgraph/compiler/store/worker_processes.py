@@ -126,7 +126,7 @@ class Worker:
         return (str(answer["error"]) if "error" in answer else code), bool(answer["found"])
 
     def _verdict(self, error: Exception) -> Exception:
-        """What became of the process, from how it ended."""
+        """Tell what became of the process, from how it ended."""
         import signal
 
         hung = isinstance(error, TimeoutError)

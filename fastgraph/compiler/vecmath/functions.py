@@ -117,7 +117,7 @@ def truncatediv(a: Lane, b: Lane) -> Lane:
 
 
 def truncatemod(a: Lane, b: Lane) -> Lane:
-    """What truncatediv leaves: the dividend's sign."""
+    """The remainder that truncatediv leaves: the dividend's sign."""
     _, remainder, zero = _divide(a, b)
     return zero.select(0, remainder)
 
@@ -133,7 +133,7 @@ def floordiv(a: Lane, b: Lane) -> Lane:
 
 
 def floormod(a: Lane, b: Lane) -> Lane:
-    """What floordiv leaves: the divisor's sign. For floats a call of fmod, as exact as TensorFlow's."""
+    """The remainder that floordiv leaves: the divisor's sign. For floats a call of fmod, as exact as TensorFlow's."""
     if a.dtype in FLOATS:
         remainder = a.call("fmod", b)
         return (remainder.differs(0.0) & (remainder < 0.0).differs(b < 0.0)).select(remainder + b, remainder)

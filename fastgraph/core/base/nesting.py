@@ -12,7 +12,24 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.core.base.shapes import TypeSpec
+
+class CompositeSpec:
+    """How a composite value, which carries this as `_type_spec`, is taken apart and put together. Base of TypeSpec."""
+
+    __slots__ = ()
+    _is_composite = True
+    _parts_in_list = False  # how outputs are listed that are such values: in a list, or as the parts are
+
+    @property
+    def _component_specs(self) -> Any:
+        raise NotImplementedError(f"{type(self).__name__}._component_specs")
+
+    def _to_components(self, value: Any) -> Any:
+        raise NotImplementedError(f"{type(self).__name__}._to_components")
+
+    def _from_components(self, components: Any) -> Any:
+        raise NotImplementedError(f"{type(self).__name__}._from_components")
+
 
 _LEAF, _SEQUENCE, _NAMED, _MAPPING, _VIEW, _ATTRS, _CUSTOM = range(7)
 _PLAIN_LEAVES = (int, float, complex, bool, str, bytes, type(None), np.ndarray)
@@ -52,13 +69,13 @@ def register_leaf(cls: type) -> None:
     _kinds[cls] = _LEAF
 
 
-def _composite_spec(value: Any) -> TypeSpec | None:
+def _composite_spec(value: Any) -> CompositeSpec | None:
     """Return the spec by which a composite value, or a composite's spec, is taken apart; None for anything else."""
-    spec = value if isinstance(value, TypeSpec) else getattr(value, "_type_spec", None)
-    return spec if isinstance(spec, TypeSpec) and spec._is_composite else None
+    spec = value if isinstance(value, CompositeSpec) else getattr(value, "_type_spec", None)
+    return spec if isinstance(spec, CompositeSpec) and spec._is_composite else None
 
 
-def _components(spec: TypeSpec, value: Any) -> Any:
+def _components(spec: CompositeSpec, value: Any) -> Any:
     """Return the parts of a composite value; for a spec, the specs of the parts."""
     return spec._component_specs if value is spec else spec._to_components(value)
 

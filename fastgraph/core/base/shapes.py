@@ -13,6 +13,7 @@ import numpy as np
 
 from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.base.dtype import DType, DTypeLike
+from fastgraph.core.base.nesting import CompositeSpec, flatten, pack_sequence_as
 
 Shape = tuple[int | None, ...] | None
 ShapeLike = Union["TensorShape", Iterable[Any], int, None]
@@ -132,7 +133,7 @@ UNKNOWN = -(2**63)
 
 
 class Aval:
-    """What is known of a value before it is computed: dtype, shape, and the value itself where it follows already.
+    """Knowledge of a value before it is computed: dtype, shape, and the value itself where it follows already.
 
     `shape` is a tuple of `int | None`, or None for unknown rank. `value` is a read-only ndarray for constants and for
     what follows from shapes alone, else None. Where only some elements are known, of integers that may say a shape,
@@ -395,8 +396,8 @@ def shape_of(dims: Shape) -> TensorShape:
     return shape
 
 
-class TypeSpec:
-    """What is known of a value (a tensor or a composite of tensors) before it exists. Source: tf.TypeSpec.
+class TypeSpec(CompositeSpec):
+    """Knowledge of a value (a tensor or a composite of tensors) before it exists. Source: tf.TypeSpec.
 
     A composite value carries its spec as `_type_spec`; the spec takes it apart (`_to_components`) and puts it together
     (`_from_components`), with specs of the parts (`_component_specs`). This is how arguments, branches, loops and
@@ -405,8 +406,6 @@ class TypeSpec:
     """
 
     __slots__ = ("__weakref__",)
-    _is_composite = True
-    _parts_in_list = False  # how outputs are listed that are such values: in a list, or as the parts are
 
     @property
     def _is_open(self) -> bool:
@@ -417,16 +416,6 @@ class TypeSpec:
     def value_type(self) -> type:
         """The class of the values that this describes."""
         raise NotImplementedError(f"{type(self).__name__}.value_type")
-
-    @property
-    def _component_specs(self) -> Any:
-        raise NotImplementedError(f"{type(self).__name__}._component_specs")
-
-    def _to_components(self, value: Any) -> Any:
-        raise NotImplementedError(f"{type(self).__name__}._to_components")
-
-    def _from_components(self, components: Any) -> Any:
-        raise NotImplementedError(f"{type(self).__name__}._from_components")
 
     def _serialize(self) -> tuple[Any, ...]:
         raise NotImplementedError(f"{type(self).__name__}._serialize")
@@ -464,22 +453,16 @@ class TypeSpec:
 
     def flatten(self) -> list[Any]:
         """Return the specs of the tensors in a value. Source: tf.types.experimental.TraceType, as the three below."""
-        from fastgraph.core.base import nesting
-
-        return nesting.flatten(self, expand_composites=True)
+        return flatten(self, expand_composites=True)
 
     def to_tensors(self, value: Any) -> list[Any]:
         """Return the tensors in a value, in the order of `flatten`."""
-        from fastgraph.core.base import nesting
-
-        return nesting.flatten(value, expand_composites=True)
+        return flatten(value, expand_composites=True)
 
     def from_tensors(self, tensors: Iterator[Any]) -> Any:
         """Return the value that has the next ones of these tensors."""
-        from fastgraph.core.base import nesting
-
         parts = [next(tensors) for _ in self.flatten()]
-        return nesting.pack_sequence_as(self, parts, expand_composites=True)
+        return pack_sequence_as(self, parts, expand_composites=True)
 
     def placeholder_value(self, placeholder_context: Any) -> Any:
         """Return what stands for a value in a trace."""
@@ -526,7 +509,7 @@ def _common(a: Any, b: Any) -> Any:
 
 
 class NoneTensorSpec(TypeSpec):
-    """What None is where tensors are told by specs: it has no parts. Source: tf.NoneTensorSpec."""
+    """The spec of None where tensors are told by specs: it has no parts. Source: tf.NoneTensorSpec."""
 
     __slots__ = ()
 

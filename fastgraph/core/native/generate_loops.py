@@ -72,7 +72,7 @@ typedef struct {
 
 @dataclass
 class Op:
-    """What a decorator says of an elementwise op."""
+    """Facts that a decorator states about an elementwise op."""
 
     name: str
     inputs: list[str]

@@ -274,7 +274,7 @@ cdef bint blas_product(
 
 
 cdef double _work(int kind, int64_t m, int64_t n, int64_t k) noexcept nogil:
-    """What a product takes: about 160 of these are a nanosecond."""
+    """The work of a product: about 160 of these are a nanosecond."""
     return (1 if kind == SINGLE else 2) * 2.0 * m * n * k
 
 

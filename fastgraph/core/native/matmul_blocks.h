@@ -18,7 +18,7 @@
 #define FG_FAR 524288 /* bytes over which the rows of b lie: from here on they are copied */
 #define FG_DEPTH_OF(T) (FG_DEEP / (int64_t)sizeof(T))
 
-/* What does not fit the stack, one for each thread that multiplies; freed when the thread ends. */
+/* Memory for what does not fit the stack, one for each thread that multiplies; freed when the thread ends. */
 static pthread_key_t fg_room_key;
 static pthread_once_t fg_room_once = PTHREAD_ONCE_INIT;
 static int fg_has_room;

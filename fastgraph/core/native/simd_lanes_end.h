@@ -1,4 +1,4 @@
-/* What simd_lanes.h defines is forgotten. */
+/* Forgets all that simd_lanes.h defines. */
 #undef FG_LANES
 #undef T
 #undef V

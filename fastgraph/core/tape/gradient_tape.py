@@ -17,6 +17,7 @@ from fastgraph.core.base import nesting  # the first: sparse cotangents can be a
 from fastgraph.core.base.dtype import DType, int32
 from fastgraph.core.base.logger import get_logger
 from fastgraph.core.base.shapes import n_elements
+from fastgraph.core.conversion import Data
 from fastgraph.core.native.buffer import Cell
 from fastgraph.core.tape import indexed_slices  # noqa: F401  # the first: sparse cotangents can be added
 from fastgraph.core.tensor import Tensor, convert, get_slot
@@ -26,7 +27,7 @@ _MOST_WARNINGS = 50
 
 
 class UnconnectedGradients(enum.Enum):
-    """What `gradient` gives for a source that the target does not depend on: None, or zeros."""
+    """The choice of what `gradient` gives for a source that the target does not depend on: None, or zeros."""
 
     NONE = "none"
     ZERO = "zero"
@@ -63,7 +64,7 @@ class GradientTape(Tape):
         (27.0, 18.0)
     """
 
-    def watch_nested(self, tensor: Any) -> None:
+    def watch_nested(self, tensor: Data | None) -> None:
         """Follow a Tensor or Variable, or every one in a structure, from here on.
 
         Raises ValueError for anything else. Integer tensors have no gradient; watching one is logged.
@@ -194,8 +195,8 @@ class GradientTape(Tape):
 
     def batch_jacobian(
         self,
-        target: Any,
-        source: Any,
+        target: Tensor,
+        source: Tensor,
         unconnected_gradients: Any = UnconnectedGradients.NONE,
         parallel_iterations: int | None = None,
         experimental_use_pfor: bool = True,
@@ -252,7 +253,7 @@ class GradientTape(Tape):
         rest = [size if size is not None else op("shape")(rows)[i + 2] for i, size in enumerate(rows.shape[2:])]
         return op("reshape")(op("transpose")(rows, order), [b, *inner, *rest])
 
-    def _walks(self, target: Any, sources: list[Any], seeds: Any, n: Any, together: bool) -> list[Any]:
+    def _walks(self, target: Any, sources: list[Any], seeds: Tensor, n: Tensor | int, together: bool) -> list[Any]:
         """The gradients for n cotangents, t[n, *target] -> g[n, *source] or None: in one walk, or one by one."""
         if together or not isinstance(n, int):
             namespaces.resolve("", "vectorized_map")  # what it lies in fills the slot
@@ -319,7 +320,7 @@ class GradientTape(Tape):
         return f"{begin}the target does not depend on it, as far as this tape recorded.{hint}{end}"
 
 
-def is_variable(item: Any) -> bool:
+def is_variable(item: object) -> bool:
     """Whether `item` is a Variable: something that keeps its value in a Cell."""
     return isinstance(getattr(item, "__fg_cell__", None), Cell)
 
@@ -342,7 +343,7 @@ def _name_of(item: Any) -> str:
     return f"a tensor of shape {item.shape} and dtype {item.dtype.name}"
 
 
-def _differentiable(leaf: Any, argument: str) -> Any:
+def _differentiable(leaf: Data, argument: str) -> Any:
     """The Tensor or Cell that the tape knows `leaf` by. Raises TypeError for anything else."""
     if isinstance(leaf, Tensor):
         return leaf
@@ -355,7 +356,7 @@ def _differentiable(leaf: Any, argument: str) -> Any:
     )
 
 
-def _components(leaf: Any) -> list[Any]:
+def _components(leaf: Data) -> list[Any]:
     """The tensors of a composite source that have gradients; a Tensor or Variable is its own."""
     if isinstance(leaf, Tensor) or is_variable(leaf):
         return [leaf]
@@ -365,7 +366,7 @@ def _components(leaf: Any) -> list[Any]:
     return [part for part in parts if is_trainable(part.dtype)]
 
 
-def _repack(leaf: Any, found: Sequence[Any]) -> Any:
+def _repack(leaf: Data, found: Sequence[Any]) -> Any:
     """The gradient of a composite source: the composite with each differentiable part replaced by its gradient."""
     parts = nesting.flatten(leaf, expand_composites=True)
     if len(parts) == 1 and parts[0] is leaf:
@@ -378,7 +379,7 @@ def _repack(leaf: Any, found: Sequence[Any]) -> Any:
     )
 
 
-def _seeds(output_gradients: Any, n: int) -> list[Any]:
+def _seeds(output_gradients: Tensor | None, n: int) -> list[Any]:
     """One seed per target; a None stands for ones."""
     if output_gradients is None:
         return [None] * n
@@ -388,22 +389,22 @@ def _seeds(output_gradients: Any, n: int) -> list[Any]:
     return seeds + [None] * (n - len(seeds))
 
 
-def _as_dense(made: Any) -> Any:
+def _as_dense(made: Tensor) -> Any:
     return made if made is None or isinstance(made, Tensor) else convert(made)
 
 
-def _single(item: Any, method: str, argument: str) -> Any:
+def _single(item: Data, method: str, argument: str) -> Any:
     """A Tensor, or the value of a Variable, that a jacobian is of. Raises TypeError for anything else."""
     if isinstance(item, Tensor) or (argument == "source" and is_variable(item)):
         return item
     raise TypeError(f"GradientTape.{method}: `{argument}` must be a Tensor, got {item!r}")
 
 
-def _vector(n: Any) -> Any:
+def _vector(n: int) -> Any:
     return primitives.public_function("reshape")(convert(n, int32), [1])
 
 
-def _joined_shape(target: Any, rows: Any, first: int) -> Any:
+def _joined_shape(target: Any, rows: Tensor, first: int) -> Any:
     """The sizes of `target`, then those of `rows` from `first` on: a list where all are known, else a tensor."""
     known, rest = target.aval.shape, rows.aval.shape
     if known is not None and rest is not None and None not in (*known, *rest[first:]):
@@ -412,7 +413,7 @@ def _joined_shape(target: Any, rows: Any, first: int) -> Any:
     return concat([shape(target), shape(rows)[first:]], 0)
 
 
-def _zero_block(target: Any, source: Any) -> Any:
+def _zero_block(target: Any, source: Tensor) -> Any:
     """Zeros of the shape of a jacobian."""
     op = primitives.public_function
     return op("zeros")(op("concat")([op("shape")(target), op("shape")(source)], 0), source.dtype)

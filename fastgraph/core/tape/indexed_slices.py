@@ -13,7 +13,8 @@ from fastgraph.core import registry as primitives
 from fastgraph.core.base.composite import CompositeTensor
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, float32, int64
 from fastgraph.core.base.shapes import Shape, ShapeLike, TensorShape, TensorSpec, TypeSpec, as_dims, shape_of
-from fastgraph.core.tensor import EagerTensor, as_array, bind, convert, register_slot
+from fastgraph.core.conversion import Data
+from fastgraph.core.tensor import EagerTensor, Tensor, as_array, bind, convert, register_slot
 
 
 class IndexedSlices(CompositeTensor):
@@ -40,7 +41,7 @@ class IndexedSlices(CompositeTensor):
                [2., 2.]], dtype=float32)
     """
 
-    def __init__(self, values: Any, indices: Any, dense_shape: Any = None) -> None:
+    def __init__(self, values: Any, indices: Tensor, dense_shape: Tensor | None = None) -> None:
         self._values = values
         self._indices = indices
         self._dense_shape = dense_shape
@@ -83,7 +84,7 @@ class IndexedSlices(CompositeTensor):
 
     @property
     def op(self) -> Any:
-        """What made `values`."""
+        """The operation that made `values`."""
         return self._values.op
 
     @property
@@ -91,7 +92,7 @@ class IndexedSlices(CompositeTensor):
         """The graph that `values` belong to."""
         return self._values.graph
 
-    def with_values(self, values: Any) -> IndexedSlices:
+    def with_values(self, values: Tensor) -> IndexedSlices:
         """Return slices of the same rows with other values."""
         return IndexedSlices(values, self._indices, self._dense_shape)
 
@@ -132,7 +133,7 @@ class IndexedSlices(CompositeTensor):
 
 
 class IndexedSlicesSpec(TypeSpec):
-    """What is known of an IndexedSlices. Source: tf.IndexedSlicesSpec."""
+    """The spec of an IndexedSlices. Source: tf.IndexedSlicesSpec."""
 
     __slots__ = ("_dense_shape_dtype", "_indices_dtype", "_indices_shape", "_shape", "_values_dtype")
 
@@ -180,12 +181,12 @@ class IndexedSlicesSpec(TypeSpec):
             return (value.values, value.indices)
         return (value.values, value.indices, value.dense_shape)
 
-    def _from_components(self, components: Any) -> IndexedSlices:
+    def _from_components(self, components: tuple[Any, ...]) -> IndexedSlices:
         return IndexedSlices(*components)
 
 
 def known_extents(dense_shape: Any) -> Shape:
-    """What is known of the shape that a 1-D tensor holds."""
+    """Knowledge of the shape that a 1-D tensor holds."""
     if dense_shape is None:
         return None
     dense_shape = convert(dense_shape)
@@ -206,7 +207,7 @@ def _spec_shape(rows: Shape, known: Shape) -> Shape:
     return tuple(a if a is not None else b for a, b in zip(known, from_rows, strict=True))
 
 
-def _accumulate(a: Any, b: Any) -> Any:
+def _accumulate(a: Data, b: Data) -> Any:
     """The sum of two cotangents, of which at least one is sparse: sparse only if both are."""
     if isinstance(a, IndexedSlices) and isinstance(b, IndexedSlices):
         concat = primitives.public_function("concat")

@@ -2,7 +2,7 @@
 
 @cython.binding(False)
 cdef class Records(Recorder):
-    """What ops did with followed tensors, in program order, in C arrays that live as long as this object.
+    """Records of what ops did with followed tensors, in program order, in C arrays that live as long as this object.
 
     Tensors and Cells that are followed are numbered in the order in which they came; a record names them by number. Of
     the tensors themselves only those are kept that a rule asks for.

@@ -1,7 +1,7 @@
 # Part of _tape.pyx: the walk back over the records, and the tape as it is used.
 
 def _age(variable):
-    """What tells a Variable made earlier from one made later."""
+    """The key that tells a Variable made earlier from one made later."""
     return variable.__fg_cell__.id
 
 
