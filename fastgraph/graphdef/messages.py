@@ -460,9 +460,10 @@ def _kind(name: str) -> type[Message]:
 #: The types of messages by name.
 KINDS: dict[str, type[Message]] = {name: _kind(name) for name in _TABLE}
 (ArgAttrs, ArgDef, AttrValue, Dim, FunctionDef, FunctionDefLibrary, GraphDef, ListValue, NameAttrList, NodeDef, OpDef,
- TensorProto, TensorShapeProto, VersionDef) = [KINDS[name] for name in (
+ TensorProto, TensorShapeProto, VersionDef, Event, SummaryMetadata) = [KINDS[name] for name in (
     "ArgAttrs", "ArgDef", "AttrValue", "Dim", "FunctionDef", "FunctionDefLibrary", "GraphDef", "ListValue",
-    "NameAttrList", "NodeDef", "OpDef", "TensorProto", "TensorShapeProto", "VersionDef")]  # fmt: skip
+    "NameAttrList", "NodeDef", "OpDef", "TensorProto", "TensorShapeProto", "VersionDef",
+    "Event", "SummaryMetadata")]  # fmt: skip
 
 # ---------------------------------------------------------------------------------------------------------------------
 # The text format
