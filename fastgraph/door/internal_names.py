@@ -48,6 +48,7 @@ NAMES: dict[str, str] = {
     "core.util.event_pb2.Event": "graphdef.messages:Event",
     "python.lib.io.tf_record.tf_record_iterator": "graphdef.event_files:RecordIterator",
     "compat.v1.SummaryMetadata": "graphdef.messages:SummaryMetadata",
+    **_below("python.framework.type_spec_registry", "get_name lookup", "door.type_spec_names"),
     "python.ops.math_ops.is_nan": "tf.math.is_nan",
     **_below("python.framework.config", "enable_op_determinism disable_op_determinism", "api.configuration"),
     "python.framework.config.is_op_determinism_enabled": "api.configuration:is_op_determinism_enabled",

@@ -68,7 +68,7 @@ def _written(data: Any, step: Any, content: Callable[[Any], bytes]) -> Any:
 
 
 def write(tag: str, tensor: Any, step: Any = None, metadata: Any = None, name: str | None = None) -> Any:
-    """Write a tensor under a tag, with a SummaryMetadata that says which plugin shows it; return whether it was written.
+    """Write a tensor under a tag, with a SummaryMetadata that names the plugin which shows it; return whether it was.
 
     `tensor` may be a function of nothing, called if there is something to write. Raises ValueError without a step.
     Source: tf.summary.write.
