@@ -12,6 +12,7 @@ from typing import Any, Self
 
 from fastgraph.api.namespaces import lookup
 from fastgraph.core.devices import CPU
+from fastgraph.core.registry import public_function
 from fastgraph.errors import NotBuiltError
 
 __all__ = [
@@ -201,10 +202,8 @@ class Strategy:
         """Return the sum or mean of the replicas' values; with `axis`, over that axis as well."""
         if axis is None:
             return value
-        from fastgraph.ops import reduction
-
         word = getattr(reduce_op, "name", reduce_op).upper()
-        return (reduction.reduce_mean if word == "MEAN" else reduction.reduce_sum)(value, axis)
+        return public_function("reduce_mean" if word == "MEAN" else "reduce_sum")(value, axis)
 
     def gather(self, value: Any, axis: int) -> Any:
         """Return the replicas' values joined along an axis: the value."""

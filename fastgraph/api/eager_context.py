@@ -6,6 +6,7 @@ Rule: it keeps nothing; there is one context, and what it answers others know.
 from __future__ import annotations
 
 from fastgraph.core import devices
+from fastgraph.core.tensor import current_state
 from fastgraph.core.tensor import executing_eagerly as executing_eagerly
 
 
@@ -33,8 +34,6 @@ class Context:
     @property
     def device_name(self) -> str | None:
         """The device that ops are asked to run on, None if none was named."""
-        from fastgraph.core.tensor import current_state
-
         return current_state().device
 
 

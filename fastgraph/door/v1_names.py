@@ -195,6 +195,7 @@ MODULES = frozenset(
         "compat.v1.logging",
         "compat.v1.manip",
         "compat.v1.spectral",
+        "compat.v1.train",
         *(
             f"compat.v1.{module}"
             for module in (*namespaces.NAMESPACES, *namespaces.FILES)

@@ -121,8 +121,9 @@ def _apply_custom(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
 
 def _read(given: Any) -> Any:
     """Return the tensor of a Variable, or of an object that stands for one; anything else as it is."""
-    stands = hasattr(given, "__fg_tensor__") and not isinstance(given, Tensor) and not is_composite(given)
-    return convert(given) if stands else given
+    if isinstance(given, Tensor) or is_composite(given) or not hasattr(given, "__fg_tensor__"):
+        return given
+    return convert(given)
 
 
 def is_composite(value: Data | None) -> bool:

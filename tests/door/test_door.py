@@ -351,3 +351,71 @@ def test_keras_is_the_small_one_where_none_is_installed(monkeypatch: pytest.Monk
     assert modules.keras_root() == "tf_keras.api._v2.keras"
     monkeypatch.delenv("TF_USE_LEGACY_KERAS")
     assert modules.keras_root() == "keras._tf_keras.keras"
+
+
+def test_summaries_are_written_where_record_if_says(tmp_path: Path) -> None:
+    with fg.summary.create_file_writer(tmp_path).as_default(step=3):
+        assert fg.summary.should_record_summaries().numpy()
+        fg.summary.histogram("spread", [1.0, 2.0, 4.0], buckets=2)
+        with fg.summary.record_if(lambda: fg.constant(False)):
+            assert not fg.summary.scalar("no", 1.0).numpy() and not fg.summary.write("no", 1).numpy()
+        with fg.summary.experimental.summary_scope("a", "b") as (tag, scope):
+            assert (tag, scope) == ("a", "a/")
+        metadata = internal_names.value("compat.v1.SummaryMetadata")()
+        metadata.plugin_data.plugin_name = "plugin"
+        fg.function(lambda x: fg.summary.write("given", x, metadata=metadata))(fg.constant("text"))
+    (file,) = tmp_path.iterdir()
+    event = internal_names.value("core.util.event_pb2.Event")
+    records = internal_names.value("python.lib.io.tf_record.tf_record_iterator")(str(file))
+    values = [(value, entry.step) for entry in map(event.FromString, records) for value in entry.summary.value]
+    assert [(v.tag, v.metadata.plugin_data.plugin_name, step) for v, step in values] == [
+        ("spread", "histograms", 3),
+        ("given", "plugin", 3),
+    ]
+    assert fg.make_ndarray(values[0][0].tensor).tolist() == [[1.0, 2.5, 2.0], [2.5, 4.0, 1.0]]
+
+
+def test_a_loop_carries_an_optional_of_a_kind_that_its_body_decides() -> None:
+    optional = fg.experimental.Optional
+
+    @fg.function
+    def last(n: object) -> object:
+        nothing = optional.empty(None)
+
+        def body(i: object, before: object) -> object:
+            return i + 1, optional.from_value({"x": fg.cast(i, fg.float32)})  # type: ignore[operator]
+
+        return fg.while_loop(lambda i, before: i < n, body, [0, nothing])[1]
+
+    assert last(fg.constant(3)).get_value()["x"].numpy() == 2.0
+    assert not last(fg.constant(0)).has_value().numpy()
+
+
+def test_options_of_datasets() -> None:
+    options = fg.data.Options()
+    options.deterministic = False
+    options.experimental_distribute.auto_shard_policy = fg.data.experimental.AutoShardPolicy.OFF
+    dataset = fg.data.Dataset.range(3).with_options(options).batch(2)
+    found = dataset.options()
+    assert found.deterministic is False and found == fg.data.Options().merge(options)
+    assert fg.data.Dataset.range(3).options() == fg.data.Options()
+    with pytest.raises(ValueError, match="has no effect"):
+        found.deterministic = True
+    with pytest.raises(TypeError, match='"deterministic" must be of type'):
+        options.deterministic = "yes"
+    with pytest.raises(AttributeError, match="Cannot set the property speed on Options"):
+        options.speed = 1
+
+
+def test_the_strategy_of_one_device() -> None:
+    strategy = fg.distribute.get_strategy()
+    assert not fg.distribute.has_strategy() and strategy.run(lambda x: x + 1, (2,)) == 3
+    assert not fg.distribute.in_cross_replica_context()
+    with fg.distribute.MirroredStrategy().scope() as mirrored:
+        assert fg.distribute.get_strategy() is mirrored and fg.distribute.in_cross_replica_context()
+        assert mirrored.run(lambda: fg.distribute.get_replica_context().num_replicas_in_sync) == 1
+        assert mirrored.reduce("MEAN", fg.constant([1.0, 3.0]), axis=0).numpy() == 2.0
+    with pytest.raises(NotImplementedError, match="MirroredStrategy of 2 devices"):
+        fg.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
+    with pytest.raises(NotImplementedError, match="TPUStrategy is not built yet"):
+        fg.distribute.TPUStrategy()

@@ -127,7 +127,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("names and commands", ("", "compat", "distribute", "testing")),
     (
         "door: what programs get that import tensorflow",
-        ("door.", "door.startup.", "__main__"),
+        ("door.startup.", "door.", "__main__"),
     ),
 )  # fmt: skip
 

@@ -190,9 +190,11 @@ def known_extents(dense_shape: Any) -> Shape:
     if dense_shape is None:
         return None
     dense_shape = convert(dense_shape)
-    value = as_array(dense_shape) if isinstance(dense_shape, EagerTensor) else dense_shape.aval.value
-    if value is not None:
-        return tuple(int(dim) for dim in value)
+    if isinstance(dense_shape, EagerTensor):
+        return tuple(int(dim) for dim in as_array(dense_shape))
+    numbers = dense_shape.aval.numbers
+    if numbers is not None:
+        return tuple(numbers)
     rank = as_dims(dense_shape.shape)
     return None if rank is None or rank[0] is None else (None,) * rank[0]
 

@@ -16,8 +16,9 @@ class Threshold:
     @classmethod
     def open(cls) -> None:
         """Put the door itself in this finder's place."""
-        if cls in sys.meta_path:
-            sys.meta_path.remove(cls)  # type: ignore[arg-type]
+        finders: list[object] = sys.meta_path  # type: ignore[assignment]
+        if cls in finders:
+            finders.remove(cls)
             try:
                 import fastgraph  # noqa: F401
             except ModuleNotFoundError as error:
