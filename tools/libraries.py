@@ -100,6 +100,7 @@ class Run:
         self.results = results or ROOT / "build" / "libraries" / side
         self.results.mkdir(parents=True, exist_ok=True)
         self.servers: list[subprocess.Popen[str]] = []
+        self.commit = "" if oracle else commit()
 
     def files(self, patterns: Iterable[str]) -> list[str]:
         """Return the test files that fit one of the patterns (all, if there is none), small directories first."""
@@ -154,7 +155,7 @@ class Run:
         self.servers.append(server)
         seconds = round(time.perf_counter() - started, 1)
         with place.open("a") as file:
-            file.write(json.dumps({"end": end, "seconds": seconds, "commit": "" if self.oracle else commit()}) + "\n")
+            file.write(json.dumps({"end": end, "seconds": seconds, "commit": self.commit}) + "\n")
         tests, _ = self.outcomes(path)
         counts = collections.Counter(test["outcome"] for test in tests.values())
         return f"{path}: {dict(counts)} in {seconds} s" + (f", ended with {end}" if end not in (0, 1) else "")
@@ -192,10 +193,10 @@ class Run:
         lines = [f"# {self.name}, Python {platform.python_version()}, {datetime.date.today()}"]
         for path in sorted(self.files(())):
             tests, end = self.outcomes(path)
-            if end is None:
+            if not tests:
                 continue
             passed = sorted(test for test, line in tests.items() if line["outcome"] == "passed")
-            lines.append(f"{path} {len(passed)} of {len(tests)}")
+            lines.append(f"{path} {len(passed)} of {len(tests)}" + ("" if end is not None else ", cut short"))
             lines += ["\t" + test.removeprefix(path + "::") for test in passed]
         text = "\n".join(lines) + "\n"
         self.list_file().write_bytes(lzma.compress(text.encode(), preset=9 | lzma.PRESET_EXTREME))
