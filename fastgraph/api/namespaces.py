@@ -110,7 +110,7 @@ PUBLIC: dict[str, str] = {
     "Operation": "graphdef.graph_view:Operation",
     **_same("graphdef.event_files", "SummaryWriter create_file_writer graph scalar", ("summary",)),
     **_same("graphdef.event_files", "get_step set_step", ("summary.experimental",)),
-    **_same("graphdef.summary_kinds", "histogram record_if should_record_summaries write", ("summary",)),
+    **_same("graphdef.summary_kinds", "histogram image record_if should_record_summaries write", ("summary",)),
     "summary.experimental.summary_scope": "graphdef.summary_kinds:summary_scope",
     "compat.v1.train.summary_iterator": "graphdef.event_files:summary_iterator",
     "make_ndarray": "graphdef.import_values:make_ndarray",

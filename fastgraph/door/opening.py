@@ -6,7 +6,6 @@ the processes that it starts open theirs (startup/sitecustomize.py).
 
 from __future__ import annotations
 
-import importlib.metadata
 import os
 import sys
 import types
@@ -16,29 +15,11 @@ from typing import Any
 
 from fastgraph.core.base import flags
 from fastgraph.door import class_names, modules
-from fastgraph.door.modules import API_LEVEL
 
 #: The folder of the start-up file by which processes that this one starts open their doors.
 STARTUP = os.path.join(os.path.dirname(__file__), "startup")
 #: The variable that names the interpreter for which the door is open: another one has its own TensorFlow.
 VARIABLE = flags.FLAGS["door"].variable
-
-
-class Distribution(importlib.metadata.Distribution):
-    """What importlib.metadata says of `tensorflow` while the door is open: a name and the level of the API."""
-
-    def read_text(self, filename: str) -> str | None:
-        """Return the text of a file of the metadata, None where there is no such file."""
-        return {
-            "METADATA": f"Metadata-Version: 2.1\nName: tensorflow\nVersion: {API_LEVEL}\n"
-            "Summary: fastgraph, by the name under which programs import TensorFlow\n",
-            "top_level.txt": "tensorflow\n",
-            "INSTALLER": "fastgraph\n",
-        }.get(filename)
-
-    def locate_file(self, path: Any) -> Any:
-        """Return where a file of the distribution would lie: beside fastgraph."""
-        return os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(__file__))), path)
 
 
 class _HandOver:
@@ -76,11 +57,13 @@ class Door:
         return spec
 
     @staticmethod
-    def find_distributions(context: Any = None) -> Iterator[importlib.metadata.Distribution]:
+    def find_distributions(context: Any = None) -> Iterator[Any]:
         """Yield the distribution `tensorflow` where it, or any, is asked for."""
         name = getattr(context, "name", None)
         if name is None or name.lower() == "tensorflow":
-            yield Distribution()
+            from fastgraph.door.distribution import TensorFlowDistribution  # importlib.metadata is slow to import
+
+            yield TensorFlowDistribution()
 
     @staticmethod
     def invalidate_caches() -> None:

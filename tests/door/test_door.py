@@ -357,6 +357,7 @@ def test_summaries_are_written_where_record_if_says(tmp_path: Path) -> None:
     with fg.summary.create_file_writer(tmp_path).as_default(step=3):
         assert fg.summary.should_record_summaries().numpy()
         fg.summary.histogram("spread", [1.0, 2.0, 4.0], buckets=2)
+        fg.summary.image("picture", fg.reshape(fg.range(24.0) / 23, [1, 2, 4, 3]))
         with fg.summary.record_if(lambda: fg.constant(False)):
             assert not fg.summary.scalar("no", 1.0).numpy() and not fg.summary.write("no", 1).numpy()
         with fg.summary.experimental.summary_scope("a", "b") as (tag, scope):
@@ -370,7 +371,15 @@ def test_summaries_are_written_where_record_if_says(tmp_path: Path) -> None:
     values = [(value, entry.step) for entry in map(event.FromString, records) for value in entry.summary.value]
     assert [(v.tag, v.metadata.plugin_data.plugin_name, step) for v, step in values] == [
         ("spread", "histograms", 3),
+        ("picture", "images", 3),
         ("given", "plugin", 3),
+    ]
+    width, height, png = fg.make_ndarray(values[1][0].tensor).tolist()
+    decoded = fg.io.decode_png(png).numpy()
+    assert (width, height, decoded.shape) == (b"4", b"2", (2, 4, 3)) and decoded.ravel()[[0, 1, -1]].tolist() == [
+        0,
+        11,
+        255,
     ]
     assert fg.make_ndarray(values[0][0].tensor).tolist() == [[1.0, 2.5, 2.0], [2.5, 4.0, 1.0]]
 
