@@ -38,7 +38,9 @@ def test_namespaces_are_modules(dotted: str) -> None:
     value = fg
     for part in dotted.split("."):
         value = getattr(value, part)
-    assert value is module and module.__doc__ and (dir(module) or dotted == "experimental.dtensor")  # which has none yet
+    assert (
+        value is module and module.__doc__ and (dir(module) or dotted == "experimental.dtensor")
+    )  # which has none yet
 
 
 def test_ops_are_under_all_their_names() -> None:

@@ -319,7 +319,8 @@ def test_only_flags_reads_the_environment() -> None:
     found = [
         f"{module_name(path)}:{node.lineno}"
         for path in source_files()
-        if path.suffix == ".py" and module_name(path) not in ("core.base.flags", "compiler.store.worker_processes")
+        if path.suffix == ".py"
+        and module_name(path) not in ("core.base.flags", "compiler.store.worker_processes")
         and not module_name(path).startswith("door.")
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Attribute) and node.attr in ("environ", "getenv")

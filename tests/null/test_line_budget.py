@@ -18,7 +18,10 @@ BUDGET: tuple[tuple[int, str], ...] = (
     (101_560, "Args, Raises and doctested Examples of the hundred most used names and of the methods used most"),
     (101_580, "eager convolutions of two vectors of results share a number among the taps of its line; sizes are kept"),
     (101_880, "ranks and axes that only a call knows: ops wait for them; results that are no normal numbers as fast"),
-    (104_600, "what Keras 3 asks of ops: images, string hashes and patterns, tables, sets, CTC decoders, files, sounds"),
+    (
+        104_600,
+        "what Keras 3 asks of ops: images, string hashes and patterns, tables, sets, CTC decoders, files, sounds",
+    ),
     (107_300, "the door to programs that import tensorflow: its finder and tables, TensorFlow 1's names, strategies"),
 )
 

@@ -178,9 +178,7 @@ class Carried:
         held = inner(value)
         shapes = self._shapes_of_lists(held)
         if shapes is None:
-            shapes = [
-                convert(leaf).aval.shape for leaf in leaves_of(held) if is_tensor(leaf) and not is_variable(leaf)
-            ]
+            shapes = [convert(leaf).aval.shape for leaf in leaves_of(held) if is_tensor(leaf) and not is_variable(leaf)]
         self._pending = (held, why, shapes)
         raise Define(self)
 
