@@ -1,4 +1,4 @@
-# make demo | smoke | quick | test | bench | soak | lint | debug | asan | tsan | guard | clean
+# make demo | smoke | quick | test | libraries | bench | soak | lint | debug | asan | tsan | guard | clean
 # Each target makes what it needs: an environment in this folder, and fastgraph installed in it from these sources.
 # Another Python: make test PYTHON=python3.13 (it gets an environment of its own).
 
@@ -18,7 +18,7 @@ SOURCES := pyproject.toml setup.py $(shell find fastgraph -name '*.py[xd]' -o -n
              fastgraph/compiler/vecmath/functions.py fastgraph/ops/*.py)
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: demo smoke quick test bench soak lint debug asan tsan guard clean help
+.PHONY: demo smoke quick test libraries bench soak lint debug asan tsan guard clean help
 .DELETE_ON_ERROR:
 
 help:
@@ -37,6 +37,17 @@ quick: $(VENV)/installed-test
 
 test: $(VENV)/installed-test
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal $(TEST_ARGS) $(TESTS)
+
+# Keras's own tests behind the door, in an environment of its own; the report is docs/libraries.md. Stopped, it goes on
+# where it was. LIBRARY_ARGS: parts of paths (src/ops), --missed (what failed, again), --again (all of it, again).
+LIBRARY_ARGS ?=
+libraries: $(VENV)-libraries/installed
+	$(VENV)-libraries/bin/python tools/libraries.py $(LIBRARY_ARGS)
+
+$(VENV)-libraries/installed: pyproject.toml
+	$(PYTHON) -m venv $(VENV)-libraries
+	$(VENV)-libraries/bin/python -m pip --disable-pip-version-check install --quiet --editable '.[libraries]'
+	@touch $@
 
 # make bench PEERS=all (makes the peers' environments) BASE=earlier.json (flags changes over 15 %) ONLY='mlp;chain/*'
 # PUBLISH=1: the results go to benchmarks/results, docs and the README instead of bench-out.

@@ -1,4 +1,5 @@
 # Written by tools/stubs.py from the ops' definitions; do not edit.
+from fastgraph import audio as audio
 from fastgraph import autodiff as autodiff
 from fastgraph import autograph as autograph
 from fastgraph import bitwise as bitwise
@@ -6,13 +7,17 @@ from fastgraph import compat as compat
 from fastgraph import config as config
 from fastgraph import data as data
 from fastgraph import debugging as debugging
+from fastgraph import distribute as distribute
 from fastgraph import dtypes as dtypes
 from fastgraph import errors as errors
 from fastgraph import experimental as experimental
 from fastgraph import graph_util as graph_util
+from fastgraph import image as image
 from fastgraph import initializers as initializers
+from fastgraph import io as io
 from fastgraph import keras as keras
 from fastgraph import linalg as linalg
+from fastgraph import lookup as lookup
 from fastgraph import losses as losses
 from fastgraph import math as math
 from fastgraph import metrics as metrics
@@ -20,14 +25,18 @@ from fastgraph import nest as nest
 from fastgraph import nn as nn
 from fastgraph import optimizers as optimizers
 from fastgraph import profiler as profiler
+from fastgraph import quantization as quantization
 from fastgraph import ragged as ragged
 from fastgraph import random as random
+from fastgraph import raw_ops as raw_ops
+from fastgraph import sets as sets
 from fastgraph import signal as signal
 from fastgraph import space_to_batch as space_to_batch_nd
 from fastgraph import sparse as sparse
 from fastgraph import strings as strings
 from fastgraph import summary as summary
 from fastgraph import sysconfig as sysconfig
+from fastgraph import test as test
 from fastgraph import testing as testing
 from fastgraph import types as types
 from fastgraph import version as version
@@ -81,6 +90,7 @@ from fastgraph.core.tensor import Tensor as Tensor
 from fastgraph.core.tensor import executing_eagerly as executing_eagerly
 from fastgraph.core.tensor import init_scope as init_scope
 from fastgraph.data.optionals import OptionalSpec as OptionalSpec
+from fastgraph.door.opening import install_as_tensorflow as install_as_tensorflow
 from fastgraph.graph.control_flow import case as case
 from fastgraph.graph.control_flow import cond as cond
 from fastgraph.graph.control_flow import switch_case as switch_case

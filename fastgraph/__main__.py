@@ -1,4 +1,4 @@
-"""The command line: `python -m fastgraph info | store | store clear | doctor`."""
+"""The command line: `python -m fastgraph run SCRIPT.py | info | store | store clear | doctor`."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from collections.abc import Callable
 from fastgraph.api import configuration
 from fastgraph.compiler.store import kernel_service, kernel_store
 from fastgraph.core.base import flags
+from fastgraph.door import running
 
 
 def show_info() -> int:
@@ -133,13 +134,17 @@ def run_doctor() -> int:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command that `arguments` ask for and return the exit status."""
+    given = sys.argv[1:] if arguments is None else arguments
+    if given[:1] == ["run"]:  # what follows is the program's
+        return running.main(given[1:])
     parser = argparse.ArgumentParser(prog="python -m fastgraph", description="Look at and mend fastgraph.")
     commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("run", help="run a program with fastgraph in TensorFlow's place", add_help=False)
     commands.add_parser("info", help="print versions, machine and flags")
     kernels = commands.add_parser("store", help="print where compiled kernels are kept; with 'clear', delete them")
     kernels.add_argument("action", nargs="?", choices=["clear"])
     commands.add_parser("doctor", help="check that everything works, and say what to do where it does not")
-    chosen = parser.parse_args(arguments)
+    chosen = parser.parse_args(given)
     if chosen.command == "info":
         return show_info()
     if chosen.command == "store":

@@ -1,7 +1,9 @@
 # Written by tools/stubs.py from the ops' definitions; do not edit.
 from fastgraph import as_string as as_string
 from fastgraph.composites.ragged_strings import bytes_split as bytes_split
+from fastgraph.composites.ragged_strings import ngrams as ngrams
 from fastgraph.composites.ragged_strings import split as split
+from fastgraph.composites.ragged_strings import unicode_split as unicode_split
 from fastgraph.core.tensor import Tensor
 from typing import Any
 import builtins
@@ -26,6 +28,15 @@ def reduce_join(inputs: Any, axis: Any = None, keepdims: builtins.bool = False, 
     """Strings along `axis` (None: all), joined. string[*s] -> string[*r].
 
     Raises: OutOfRangeError for an axis that is none. Source: tf.strings.reduce_join."""
+def regex_full_match(input: Any, pattern: Any, name: builtins.str | None = None) -> Tensor:
+    """Whether `pattern` matches the whole of each string. string[*s] -> bool[*s].
+
+    Raises: InvalidArgumentError for what is no pattern. Source: tf.strings.regex_full_match."""
+def regex_replace(input: Any, pattern: Any, rewrite: Any, replace_global: builtins.bool = True, name: builtins.str | None = None) -> Tensor:
+    """Each string with what matches `pattern` replaced by `rewrite`, in which \0 is the match, \1 its first group.
+
+    string[*s] -> string[*s]. replace_global: every match, else the first one. Raises: InvalidArgumentError for what is
+    no pattern. Source: tf.strings.regex_replace."""
 def strip(input: Any, name: builtins.str | None = None) -> Tensor:
     """Each string without white space at its ends. string[*s] -> string[*s]. Source: tf.strings.strip."""
 def substr(input: Any, pos: Any, len: Any, unit: builtins.str = 'BYTE', name: builtins.str | None = None) -> Tensor:
@@ -33,6 +44,14 @@ def substr(input: Any, pos: Any, len: Any, unit: builtins.str = 'BYTE', name: bu
 
     Of a negative `len`: all that follow. Raises: InvalidArgumentError for a position outside a string.
     Source: tf.strings.substr."""
+def to_hash_bucket_fast(input: Any, num_buckets: Any, name: builtins.str | None = None) -> Any:
+    """The bucket of each string, by its fingerprint. string[*s] -> i64[*s], from 0 to num_buckets - 1.
+
+    Raises: InvalidArgumentError for less than one bucket. Source: tf.strings.to_hash_bucket_fast."""
+def to_hash_bucket_strong(input: Any, num_buckets: Any, key: Any, name: builtins.str | None = None) -> Tensor:
+    """The bucket of each string, by a hash with a key of two numbers. string[*s] -> i64[*s].
+
+    Raises: InvalidArgumentError for less than one bucket or another key. Source: tf.strings.to_hash_bucket_strong."""
 def to_number(input: Any, out_type: Any = ..., name: builtins.str | None = None) -> Tensor:
     """The number that each string says. string[*s] -> out_type[*s].
 

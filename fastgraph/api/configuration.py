@@ -135,6 +135,16 @@ def enable_op_determinism() -> None:
     flags.set_flag("tier", "last")
 
 
+def disable_op_determinism() -> None:
+    """Undo `enable_op_determinism`: calls no longer wait for their kernels."""
+    flags.clear_flag("tier")
+
+
+def is_op_determinism_enabled() -> bool:
+    """Return whether every call waits for its kernels."""
+    return bool(flags.get("tier") == "last")
+
+
 def get_inter_op_parallelism_threads() -> int:
     """Return how many threads run kernels."""
     return int(flags.get("threads"))

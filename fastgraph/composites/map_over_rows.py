@@ -1,7 +1,7 @@
 """map_fn over the rows of RaggedTensors and SparseTensors.
 
-Rule: in a trace a row is what its row splits say, cut where the iteration stands; of SparseTensors, whose rows are not
-cut by one place alone, in eager mode only.
+Rule: in a trace a row is what its row splits say, cut where the iteration stands; of a SparseTensor, whose rows are
+not cut by one place alone, what its indices name.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from fastgraph.composites.sparse_ops import slice as sparse_slice
 from fastgraph.composites.sparse_tensor import SparseTensor
 from fastgraph.core.base import nesting
 from fastgraph.core.tensor import Tensor, convert, current_trace
+from fastgraph.ops.comparison import equal
 from fastgraph.ops.elementwise import cast
-from fastgraph.ops.gathering import gather
+from fastgraph.ops.gathering import gather, where
 from fastgraph.ops.joining import unstack
 from fastgraph.ops.runtime_assertions import assert_equal
 
@@ -38,18 +39,15 @@ class CompositeElements:
                 raise ValueError(f"{caller}: Dimensions {self.static} and {len(rows)} are not compatible")
 
     def _begin(self, leaves: Sequence[Any], caller: str) -> None:
-        """Say how many rows there are, in a trace. Raises NotImplementedError for SparseTensors."""
-        if any(isinstance(leaf, SparseTensor) for leaf in leaves):
-            raise NotImplementedError(
-                f"{caller}: SparseTensors are not built yet where a function is traced: map their values"
-            )
-        self._leaves = [leaf if isinstance(leaf, RaggedTensor) else _with_rows(convert(leaf)) for leaf in leaves]
+        """Say how many rows there are, in a trace."""
+        composites = (RaggedTensor, SparseTensor)
+        self._leaves = [leaf if isinstance(leaf, composites) else _with_rows(convert(leaf)) for leaf in leaves]
         known = {leaf.shape[0] for leaf in self._leaves} - {None}
         if len(known) > 1:
             raise ValueError("{}: Dimensions {} and {} are not compatible".format(caller, *sorted(known)[:2]))
         self.n = next(iter(known), None)
         if self.n is None or len({leaf.shape[0] for leaf in self._leaves}) > 1:
-            counts = [cast(nvals(leaf), "int32") for leaf in self._leaves]
+            counts = [cast(_n_rows(leaf), "int32") for leaf in self._leaves]
             for count in counts[1:]:
                 assert_equal(counts[0], count, f"{caller}: elems have different numbers of rows")
             self.n = counts[0] if self.n is None else self.n
@@ -60,8 +58,24 @@ class CompositeElements:
 
     def at(self, i: object) -> Any:
         """Element `i` (i32[]) in a trace."""
-        rows = [leaf[i] if isinstance(leaf, RaggedTensor) else gather(leaf, i) for leaf in self._leaves]
+        rows = [_row(leaf, i) for leaf in self._leaves]
         return nesting.pack_sequence_as(self.structure, rows)
+
+
+def _n_rows(leaf: Any) -> Any:
+    return leaf.dense_shape[0] if isinstance(leaf, SparseTensor) else nvals(leaf)
+
+
+def _row(leaf: Any, i: Any) -> Any:
+    """Row `i` (i32[]) of a leaf, in a trace."""
+    if isinstance(leaf, RaggedTensor):
+        return leaf[i]
+    if not isinstance(leaf, SparseTensor):
+        return gather(leaf, i)
+    places = where(equal(leaf.indices[:, 0], cast(i, "int64")))[:, 0]
+    row = SparseTensor(gather(leaf.indices, places)[:, 1:], gather(leaf.values, places), leaf.dense_shape[1:])
+    row.set_shape(leaf.shape[1:])
+    return row
 
 
 def row_spec(composite: Any) -> Any:

@@ -14,6 +14,7 @@ from fastgraph.composites.ragged_along import bits, running_sum, softmax_along
 from fastgraph.composites.ragged_gathering import gather_nd_ragged, gather_ragged
 from fastgraph.composites.ragged_matmul import matmul
 from fastgraph.composites.ragged_rows import broadcasted, coordinates, expand_axis, join, pile, squeeze, tile
+from fastgraph.composites.ragged_shape import DynamicRaggedShape
 from fastgraph.composites.ragged_tensor import RaggedTensor, along, levels, made, positions, splits_of
 from fastgraph.composites.sparse_tensor import SparseTensor, with_shape
 from fastgraph.core.base.dtype import DType, as_dtype, float64, int32, int64
@@ -363,11 +364,7 @@ def _one(prim: Primitive, rt: RaggedTensor, attrs: dict[str, Any]) -> Any:
     if prim.name == "rank":
         return convert(rank, int32)
     if prim.name == "shape":
-        raise NotImplementedError(
-            "tf.shape of a RaggedTensor (a tf.experimental.DynamicRaggedShape) is not built yet: x.nrows() and "
-            "x.row_lengths() are its lengths, x.bounding_shape() those of x.to_tensor(), and x.shape what is known. "
-            "For another tensor in the same rows: tf.ragged.map_flat_values, or x.with_flat_values(...)."
-        )
+        return DynamicRaggedShape(rt, attrs["out_type"])
     if prim.name == "where_index":
         return _where_index(_map(lambda x: x if x.dtype.is_bool else x != 0, rt))
     if prim.name == "tile":

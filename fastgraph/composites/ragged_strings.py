@@ -1,4 +1,4 @@
-"""tf.strings that give rows of different lengths: the parts of each string.
+"""tf.strings that give rows of different lengths: the parts of each string, neighbours joined.
 
 Rule: the ops split a vector of strings; what has more dimensions is split as the values of a ragged tensor.
 """
@@ -13,6 +13,8 @@ from fastgraph.core.base.dtype import string
 from fastgraph.core.name_scopes import name_scope
 from fastgraph.ops.arguments import as_tensor, whole
 from fastgraph.ops.joining import stack
+from fastgraph.ops.movement import size
+from fastgraph.ops.string_patterns import characters_p, ngrams_p
 from fastgraph.ops.strings import string_split_p, string_split_v2_p
 
 
@@ -49,3 +51,97 @@ def _split(input: object, op: Callable[[Any], Any]) -> Any:
         return _split(RaggedTensor.from_tensor(words, ragged_rank=rank - 1), op)
     indices, values, shape = op(words)
     return RaggedTensor.from_value_rowids(values, indices[:, 0], shape[0], validate=False)
+
+
+def unicode_split(
+    input: Any,
+    input_encoding: str,
+    errors: str = "replace",
+    replacement_char: int = 0xFFFD,
+    name: str | None = None,
+) -> Any:
+    """The characters of each string, a string each. string[*s] -> string[*s, None], ragged where s is not empty.
+
+    Raises: ValueError for an unknown rank; NotImplementedError for another encoding than UTF-8 or other ways with what
+    is not of it. Source: tf.strings.unicode_split.
+    """
+    if input_encoding != "UTF-8" or errors != "replace" or replacement_char != 0xFFFD:
+        raise NotImplementedError("unicode_split: only UTF-8 with errors='replace' is built yet")
+    with name_scope(name or "UnicodeSplit"):
+        return _characters(input)
+
+
+def _characters(input: Any) -> Any:
+    if isinstance(input, RaggedTensor):
+        return input.with_flat_values(_characters(input.flat_values))
+    words = as_tensor(input, string)
+    rank = words.shape.rank
+    if rank is None:
+        raise ValueError("Rank of `input` must be statically known.")
+    if rank == 0:
+        return characters_p(stack([words]))[0]
+    if rank > 1:
+        return _characters(RaggedTensor.from_tensor(words, ragged_rank=rank - 1))
+    values, lengths = characters_p(words)
+    return RaggedTensor.from_row_lengths(values, lengths, validate=False)
+
+
+def ngrams(
+    data: Any,
+    ngram_width: Any,
+    separator: str = " ",
+    pad_values: Any = None,
+    padding_width: int | None = None,
+    preserve_short_sequences: bool = False,
+    name: str | None = None,
+) -> Any:
+    """Neighbouring strings along the last axis, joined. string[*s, n] -> string[*s, None], ragged if `data` is.
+
+    ngram_width: how many, or several such numbers. pad_values: what stands before and after, once for each neighbour
+    but one (padding_width: at most). preserve_short_sequences: a row that is too short gives all of it.
+    Raises: TypeError, ValueError for widths that are none and paddings that do not fit. Source: tf.strings.ngrams.
+    """
+    widths = [
+        whole(n, "ngram_width", 32) for n in (ngram_width if isinstance(ngram_width, list | tuple) else [ngram_width])
+    ]
+    if min(widths, default=0) < 1:
+        raise ValueError(f"All ngram_widths must be greater than 0. Received: ngram_width={ngram_width}")
+    if isinstance(pad_values, list | tuple):
+        if len(pad_values) != 2 or not all(isinstance(v, str | bytes) for v in pad_values):
+            raise ValueError("pad_values must be a string, tuple of strings, or None.")
+        ends = tuple(pad_values)
+    elif pad_values is None or isinstance(pad_values, str | bytes):
+        ends = (pad_values or "",) * 2
+    else:
+        raise TypeError("pad_values must be a string, tuple of strings, or None.")
+    if padding_width is not None and pad_values is None:
+        raise ValueError("pad_values must be provided if padding_width is set.")
+    if padding_width is not None and padding_width < 1:
+        raise ValueError(f"padding_width must be greater than 0. Received: padding_width={padding_width}")
+    pads = 0 if pad_values is None else -1 if padding_width is None else padding_width
+    attrs = {
+        "widths": tuple(widths),
+        "separator": separator,
+        "ends": tuple(v if isinstance(v, bytes) else v.encode() for v in ends),
+        "pads": pads,
+        "short": bool(preserve_short_sequences),
+    }
+    with name_scope(name or "StringNGrams"):
+        if not isinstance(data, RaggedTensor):
+            words = as_tensor(data, string)
+            if words.shape.rank is None or words.shape.rank == 0:
+                raise ValueError("`data` must have a rank of at least 1")
+            if words.shape.rank == 1:
+                return ngrams_p(words, stack([0, size(words)]), **attrs)[0]
+            rows = RaggedTensor.from_tensor(words, ragged_rank=words.shape.rank - 1)
+            return _rows_of(rows, attrs).to_tensor(shape=[*words.shape[:-1], None])
+        if data.flat_values.shape.rank != 1:
+            return _rows_of(data.with_flat_values(RaggedTensor.from_tensor(data.flat_values)), attrs)
+        return _rows_of(data, attrs)
+
+
+def _rows_of(data: RaggedTensor, attrs: dict[str, Any]) -> Any:
+    if isinstance(data.values, RaggedTensor):
+        return data.with_values(_rows_of(data.values, attrs))
+    values, splits = ngrams_p(data.values, data.row_splits, **attrs)
+    return RaggedTensor.from_row_splits(values, splits, validate=False)

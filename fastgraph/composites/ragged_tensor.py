@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from fastgraph.core import registry as primitives
+from fastgraph.core.base.composite import CompositeTensor
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, float32, int32, int64
 from fastgraph.core.base.shapes import TensorShape, TensorSpec, TypeSpec, as_dims, shape_of
 from fastgraph.core.conversion import unsupported
@@ -31,7 +32,7 @@ from fastgraph.ops.scans import cumsum
 from fastgraph.ops.segments import unsorted_segment_sum
 
 
-class RaggedTensor:
+class RaggedTensor(CompositeTensor):
     """Row i is values[row_splits[i] : row_splits[i + 1]]; the values may themselves be ragged. Source: tf.RaggedTensor.
 
     Made by RaggedTensor.from_row_splits and its like, or by ragged.constant.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from fastgraph.core.base.composite import CompositeTensor
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, float32, int64
 from fastgraph.core.base.shapes import TensorShape, TensorSpec, TypeSpec, as_dims, shape_of
 from fastgraph.core.conversion import convert_to_tensor, unsupported
@@ -41,7 +42,7 @@ def _check_extents(dims: Any) -> Any:
     return tuple(None if n == -1 else n for n in dims)
 
 
-class SparseTensor:
+class SparseTensor(CompositeTensor):
     """dense[indices[i]] = values[i], all else is zero. Source: tf.SparseTensor.
 
     Args:

@@ -15,8 +15,9 @@ import numpy as np
 
 import fastgraph.core.base.dtype as dtypes
 import fastgraph.core.op_errors as op_errors
+from fastgraph.core.base.composite import CompositeTensor
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype
-from fastgraph.core.base.shapes import TensorShape, TypeSpec
+from fastgraph.core.base.shapes import TensorShape
 from fastgraph.core.registry import public_function
 from fastgraph.core.tensor import (
     EagerTensor,
@@ -83,8 +84,8 @@ def register_tensor_conversion_function(
 
 
 def is_tensor(x: Any) -> bool:
-    """Whether `x` is a tensor, a Variable or a composite of tensors. Source: tf.is_tensor."""
-    return isinstance(x, Tensor) or hasattr(x, "__fg_tensor__") or isinstance(getattr(x, "_type_spec", None), TypeSpec)
+    """Whether `x` is a tensor, a Variable or a composite of tensors; datasets are none. Source: tf.is_tensor."""
+    return isinstance(x, Tensor | CompositeTensor) or hasattr(x, "__fg_tensor__")
 
 
 def convert_value(value: Any, dtype: DType | None = None) -> Tensor:

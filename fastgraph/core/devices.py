@@ -253,3 +253,24 @@ def copy_to(tensor: Tensor, name: str) -> Tensor:
 
 register_slot("device_name", device_name)
 register_slot("copy_to", copy_to)
+
+
+# ---- what tests ask -------------------------------------------------------------------------------------------------
+
+
+def gpu_device_name() -> str:
+    """Return "": there is no GPU. Source: tf.test.gpu_device_name."""
+    return ""
+
+
+def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability: Any = None) -> bool:
+    """Return False: there is no GPU. Source: tf.test.is_gpu_available."""
+    return False
+
+
+def is_built_with_cuda() -> bool:
+    """Return False. Source: tf.test.is_built_with_cuda."""
+    return False
+
+
+is_built_with_gpu_support = is_built_with_rocm = is_built_with_xla = is_built_with_cuda

@@ -28,8 +28,8 @@ PRIMITIVES: dict[str, str] = {
     "creation": "eye eye_dynamic fill fill_dynamic range",
     "ctc_loss": "ctc",
     "elementwise": (
-        "abs add apart cast ceil complex complex_abs conj floor floordiv floormod identity imag maximum minimum "
-        "multiply multiply_no_nan negative ones_like real realdiv reciprocal rint round select sign square "
+        "abs add apart cast cast_stored ceil complex complex_abs conj floor floordiv floormod identity imag maximum "
+        "minimum multiply multiply_no_nan negative ones_like real realdiv reciprocal rint round select sign square "
         "squared_difference stop_gradient subtract zeros_like"
     ),
     "exponentials": (
@@ -77,11 +77,13 @@ PRIMITIVES: dict[str, str] = {
         "unsorted_segment_prod_dynamic unsorted_segment_sum unsorted_segment_sum_dynamic"
     ),
     "slice_accumulation": "gather_add strided_slice_add",
-    "sorting": "argsort in_top_k search_sorted top_k unique",
+    "sorting": "argsort in_top_k search_sorted top_k unique unique_slices",
     "special_functions": (
         "digamma erfinv lgamma ndtri nextafter polygamma softsign truncatediv truncatemod xdivy xlog1py xlogy zeta"
     ),
     "stateless_random": "index_shuffle",
+    "string_hashes": "hash_bucket_fast hash_bucket_strong",
+    "string_patterns": "characters ngrams regex_full_match regex_replace",
     "strings": (
         "as_string reduce_join string_format string_join string_length string_lower string_split string_split_v2 "
         "string_strip string_upper substr to_number"
@@ -161,6 +163,12 @@ PUBLIC: dict[str, str] = {
     "fractional_pooling": "nn.fractional_avg_pool nn.fractional_max_pool",
     "gathering": "boolean_mask gather one_hot slice where",
     "grouping": "group no_op",
+    "image_colors": (
+        "image.adjust_hue image.adjust_saturation image.convert_image_dtype image.grayscale_to_rgb image.hsv_to_rgb "
+        "image.rgb_to_grayscale image.rgb_to_hsv image.sobel_edges"
+    ),
+    "image_geometry": "image.extract_patches raw_ops.ImageProjectiveTransformV3",
+    "image_resizing": "image.crop_to_bounding_box image.pad_to_bounding_box image.resize",
     "incomplete_gamma": "math.betainc math.igamma math.igammac",
     "indexing": "strided_slice",
     "joining": "concat split stack unstack",
@@ -187,6 +195,7 @@ PUBLIC: dict[str, str] = {
         "nn.batch_normalization nn.crelu nn.log_poisson_loss nn.moments nn.normalize_moments "
         "nn.sufficient_statistics nn.weighted_cross_entropy_with_logits nn.weighted_moments"
     ),
+    "numpy_names": "experimental.numpy.finfo experimental.numpy.select",
     "padding": "meshgrid pad repeat reverse roll tile",
     "partitions": (
         "dynamic_partition dynamic_stitch histogram_fixed_width_bins math.approx_max_k math.approx_min_k "
@@ -199,6 +208,7 @@ PUBLIC: dict[str, str] = {
     ),
     "print_op": "print timestamp",
     "python_functions": "numpy_function py_function",
+    "quantization": ("quantization.fake_quant_with_min_max_vars quantization.fake_quant_with_min_max_vars_per_channel"),
     "random_distributions": (
         "random.gamma random.poisson random.stateless_binomial random.stateless_gamma "
         "random.stateless_parameterized_truncated_normal random.stateless_poisson"
@@ -237,7 +247,10 @@ PUBLIC: dict[str, str] = {
         "signal.linear_to_mel_weight_matrix signal.mdct signal.mfccs_from_log_mel_spectrograms "
         "signal.overlap_and_add signal.stft signal.vorbis_window"
     ),
-    "sorting": "argsort math.in_top_k math.top_k nn.in_top_k nn.top_k searchsorted sort unique unique_with_counts",
+    "sorting": (
+        "argsort math.in_top_k math.top_k nn.in_top_k nn.top_k raw_ops.Bucketize raw_ops.UniqueV2 "
+        "raw_ops.UniqueWithCountsV2 searchsorted sort unique unique_with_counts"
+    ),
     "special_functions": (
         "math.angle math.digamma math.erfcinv math.erfinv math.lbeta math.lgamma math.ndtri math.nextafter "
         "math.polygamma math.reciprocal_no_nan math.softsign math.xdivy math.xlog1py math.xlogy math.zeta "
@@ -253,6 +266,8 @@ PUBLIC: dict[str, str] = {
         "debugging.assert_all_finite debugging.assert_proper_iterable debugging.assert_rank_in "
         "debugging.assert_same_float_dtype debugging.assert_shapes debugging.is_numeric_tensor"
     ),
+    "string_hashes": "strings.to_hash_bucket_fast strings.to_hash_bucket_strong",
+    "string_patterns": "strings.regex_full_match strings.regex_replace",
     "strings": (
         "as_string strings.as_string strings.format strings.join strings.length strings.lower strings.reduce_join "
         "strings.strip strings.substr strings.to_number strings.upper"

@@ -91,7 +91,7 @@ cdef extern from "Python.h":
 
 cdef int64_t[MAX_CODE] _item_sizes
 cdef list _dtypes = [None] * MAX_CODE      # DType
-cdef list _descrs = [None] * MAX_CODE      # np.dtype; bfloat16's when first needed
+cdef list _descrs = [None] * MAX_CODE      # np.dtype; those of ml_dtypes when first needed
 cdef int[64] _code_of_num                  # NumPy's type number -> code, -1: none
 cdef enum:
     FLOAT32 = 1
@@ -111,10 +111,10 @@ cdef _fill_dtypes():
         _code_of_num[i] = -1
     for i in range(MAX_CODE):
         _item_sizes[i] = 0
-    for known in _dtype.ALL:
+    for known in (*_dtype.ALL, *_dtype.STORED):
         _dtypes[<int>known.code] = known
         _item_sizes[<int>known.code] = known.size if known.size else 8
-        if known is not _dtype.bfloat16 and known.is_numpy_compatible:
+        if known._numpy is not None:
             _descrs[<int>known.code] = known.numpy_dtype
             _code_of_num[<int>known.numpy_dtype.num] = known.code
     for name in ("longlong", "ulonglong", "long", "ulong", "intc", "uintc"):
@@ -144,8 +144,12 @@ cdef int _code_of(cnp.ndarray array) except -2:
     cdef int num = cnp.PyArray_TYPE(array)
     if 0 <= num < 64:
         return _code_of_num[num]
-    if (<object>array).dtype.name == "bfloat16":
+    name = (<object>array).dtype.name
+    if name == "bfloat16":
         return BFLOAT16
+    for known in _dtype.STORED:
+        if known.name == name:
+            return known.code
     return -1
 
 

@@ -9,6 +9,7 @@ from fastgraph.api.namespaces import lookup
 from fastgraph.data.dataset import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Dataset, DatasetSpec
 from fastgraph.data.iterators import IteratorBase as Iterator
 from fastgraph.data.iterators import IteratorSpec, NumpyIterator
+from fastgraph.data.options import Options, ThreadingOptions
 
 __all__ = [
     "AUTOTUNE",
@@ -19,6 +20,8 @@ __all__ = [
     "Iterator",
     "IteratorSpec",
     "NumpyIterator",
+    "Options",
+    "ThreadingOptions",
 ]
 
 __getattr__, __dir__ = lookup("data")

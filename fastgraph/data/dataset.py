@@ -23,6 +23,7 @@ from fastgraph.data import dataset_ops, element_functions, sources, transformati
 from fastgraph.data.element_specs import InElements, OfElements, flat, normalized, spec_of
 from fastgraph.data.handles import HANDLE, owned, resolve
 from fastgraph.data.iterators import NumpyIterator, OwnedIterator, found
+from fastgraph.data.options import Options
 from fastgraph.data.sources import INFINITE, UNKNOWN, Cursor, Described, Source
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.graph import control_flow
@@ -43,6 +44,7 @@ class Dataset(InElements):
         self.source = source
         self._spec = spec if source is None else source.spec
         self._symbolic = symbolic
+        self._options: Options | None = None  # None: nothing but defaults
 
     # -- what it is
 
@@ -86,9 +88,6 @@ class Dataset(InElements):
         if self.source is None or current_trace() is not None:
             return self
         return Dataset(self.source, None, from_array(owned(self.source), None, False))
-
-    def __array__(self, *_: object, **__: object) -> Any:
-        raise unsupported(self)
 
     # -- iteration
 
@@ -291,6 +290,17 @@ class Dataset(InElements):
         """Return what lies along the first axis of each element."""
         return made(transformations.Unbatch, self)
 
+    def rebatch(self, batch_size: object, drop_remainder: bool = False, name: str | None = None) -> Dataset:
+        """Return batches of another size of what lies along the first axis. Source: tf.data.Dataset.rebatch."""
+        return self.unbatch().batch(batch_size, drop_remainder)
+
+    def shard(self, num_shards: object, index: object, name: str | None = None) -> Dataset:
+        """Return every `num_shards`-th element, from number `index` on.
+
+        Raises: InvalidArgumentError for an index that is none of a shard. Source: tf.data.Dataset.shard.
+        """
+        return made(transformations.Shard, self, _count(num_shards), _count(index))
+
     def take(self, count: object, name: str | None = None) -> Dataset:
         """Return the first `count` elements.
 
@@ -394,6 +404,23 @@ class Dataset(InElements):
         """Return these elements, then those of `dataset`. Raises: TypeError if no spec fits both."""
         return made(transformations.Concatenate, self, dataset)
 
+    def options(self) -> Options:
+        """Return the options that hold for this dataset, those of what it is made from included; they are fixed."""
+        result = Options() if self._options is None else Options().merge(self._options)
+        result._freeze()
+        return result
+
+    def with_options(self, options: Options, name: str | None = None) -> Dataset:
+        """Return this dataset with options besides those it has. Source: tf.data.Dataset.with_options.
+
+        Raises: TypeError for what is no tf.data.Options.
+        """
+        if not isinstance(options, Options):
+            raise TypeError(f"`options` must be a `tf.data.Options` object. Got {type(options)}.")
+        result = Dataset(self.source, self._spec, self._symbolic)
+        result._options = self.options().merge(options)
+        return result
+
     def apply(self, transformation_func: Callable[[Dataset], Any], name: str | None = None) -> Any:
         """Return `transformation_func` of this dataset. Raises: TypeError if that is no dataset."""
         result = transformation_func(self)
@@ -425,8 +452,24 @@ def _element(value: object) -> Any:
         return normalized(value)
 
 
+def compute_batch_size(dataset: Dataset) -> Any:
+    """Return how many elements the last `batch` of a dataset puts together, -1 where nobody knows. -> i64[]."""
+    return convert(-1 if dataset.source is None else transformations.batch_size_of(dataset.source), int64)
+
+
 def made(kind: type[Source], *operands: object, **options: object) -> Dataset:
-    """Return the dataset of `kind(*operands, **options)`; operands are datasets, tensors and Python values."""
+    """Return the dataset of `kind(*operands, **options)`; operands are datasets, tensors and Python values.
+
+    What the operands' tf.data.Options say, the last one wins, holds for it as well.
+    """
+    result = _made(kind, *operands, **options)
+    for operand in operands:
+        if isinstance(operand, Dataset) and operand._options is not None:
+            result._options = operand._options if result._options is None else result._options.merge(operand._options)
+    return result
+
+
+def _made(kind: type[Source], *operands: object, **options: object) -> Dataset:
 
     def is_symbolic(operand: object) -> bool:
         return isinstance(operand, SymbolicTensor) or (isinstance(operand, Dataset) and operand.source is None)

@@ -7,8 +7,31 @@ from typing import Any
 from fastgraph.api.namespaces import lookup
 from fastgraph.data.dataset import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Dataset
 from fastgraph.data.optionals import Optional, get_next_as_optional
+from fastgraph.data.options import (
+    AutoShardPolicy,
+    AutotuneAlgorithm,
+    AutotuneOptions,
+    DistributeOptions,
+    ExternalStatePolicy,
+    OptimizationOptions,
+    ThreadingOptions,
+)
 
-__all__ = ["AUTOTUNE", "INFINITE_CARDINALITY", "UNKNOWN_CARDINALITY", "Optional", "cardinality", "get_next_as_optional"]
+__all__ = [
+    "AUTOTUNE",
+    "INFINITE_CARDINALITY",
+    "UNKNOWN_CARDINALITY",
+    "AutoShardPolicy",
+    "AutotuneAlgorithm",
+    "AutotuneOptions",
+    "DistributeOptions",
+    "ExternalStatePolicy",
+    "OptimizationOptions",
+    "Optional",
+    "ThreadingOptions",
+    "cardinality",
+    "get_next_as_optional",
+]
 
 
 def cardinality(dataset: Dataset) -> Any:

@@ -21,10 +21,17 @@ _HAS_VALUE = TensorSpec([], bool_)
 class Optional:
     """A value that may be missing. Source: tf.experimental.Optional."""
 
-    def __init__(self, element_spec: Any, has_value: Any, components: Sequence[Any]) -> None:
-        self._element_spec = element_spec
+    def __init__(self, element_spec: Any, has_value: Any, components: Sequence[Any] | None) -> None:
+        self._element_spec = element_spec  # None: not known yet; a loop that carries it sets it, or who has made it
         self._has_value = has_value
-        self._components = tuple(components)
+        self._given = None if components is None else tuple(components)
+
+    @property
+    def _components(self) -> tuple[Any, ...]:
+        """The tensors of the value; where it is empty they stand for nothing."""
+        if self._given is not None:
+            return self._given
+        return tuple([] if self._element_spec is None else [_nothing(s) for s in tensor_specs(self._element_spec)])
 
     @staticmethod
     def from_value(value: object) -> Optional:
@@ -33,8 +40,13 @@ class Optional:
         return Optional(spec_of(value), convert(True), flat(value))
 
     @staticmethod
-    def empty(element_spec: object) -> Optional:
-        """Return the Optional that holds none of the values so described. Source: tf.experimental.Optional.empty."""
+    def empty(element_spec: Any) -> Optional:
+        """Return the Optional that holds none of the values so described. Source: tf.experimental.Optional.empty.
+
+        With None for the spec it is open: tf.while_loop gives it that of the values which its body puts in its place.
+        """
+        if element_spec is None:
+            return Optional(None, convert(False), None)
         return Optional(element_spec, convert(False), [_nothing(spec) for spec in tensor_specs(element_spec)])
 
     def has_value(self, name: str | None = None) -> Any:
@@ -75,13 +87,20 @@ class OptionalSpec(OfElements):
 
     @property
     def _component_specs(self) -> tuple[TensorSpec, ...]:
-        return (_HAS_VALUE, *tensor_specs(self._element_spec))
+        return (_HAS_VALUE,) if self._element_spec is None else (_HAS_VALUE, *tensor_specs(self._element_spec))
+
+    @property
+    def _is_open(self) -> bool:
+        return self._element_spec is None
+
+    def _close(self, value: Any) -> None:
+        value._element_spec = self._element_spec
 
     def _to_components(self, value: Any) -> tuple[Any, ...]:
         return (value._has_value, *value._components)
 
     def _from_components(self, components: tuple[Any, ...]) -> Optional:
-        return Optional(self._element_spec, components[0], components[1:])
+        return Optional(self._element_spec, components[0], None if self._is_open else components[1:])
 
 
 def _nothing(spec: TensorSpec) -> Any:

@@ -61,6 +61,28 @@ class Take(_Counted):
         return int(self.count if n == INFINITE else min(n, self.count))
 
 
+class Shard(_Same):
+    """Every `number`-th element, from number `index` on. Source: tf.data.Dataset.shard."""
+
+    name = "_ShardDataset"
+
+    def __init__(self, source: Source, number: Any, index: Any) -> None:
+        super().__init__(source)
+        if isinstance(number, int) and number < 1:
+            raise InvalidArgumentError(None, None, f"num_shards must be >= 1, got {number} [Op:ShardDataset]")
+        if isinstance(number, int) and isinstance(index, int) and not 0 <= index < number:
+            text = f"index must be between 0 and {number - 1}, got {index} [Op:ShardDataset]"
+            raise InvalidArgumentError(None, None, text)
+        self.shards, self.index = number, index
+
+    def elements(self, run: Run) -> Iterator[Element]:
+        return itertools.islice(self.source.elements(run), self.index, None, self.shards)
+
+    def cardinality(self) -> int:
+        n = self.source.cardinality()
+        return n if n < 0 else max(0, -(-(n - self.index) // self.shards))
+
+
 class Skip(_Counted):
     """The elements after the first `count`; none if it is -1. Source: tf.data.Dataset.skip."""
 
@@ -341,3 +363,10 @@ class Zip(Source):
 
 def _joined(row: tuple[Element, ...]) -> Element:
     return tuple(itertools.chain.from_iterable(row))
+
+
+def batch_size_of(source: Source) -> int:
+    """Return how many elements the last `batch` puts together, -1 where there is none, or others came after it."""
+    while isinstance(source, _Same):
+        source = source.source
+    return int(source.size) if isinstance(source, Batch) else -1

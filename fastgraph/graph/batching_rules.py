@@ -145,9 +145,10 @@ FAMILIES: dict[str, Rule] = {"elementwise": elementwise, "reduction": reduction}
 @rule(
     "softmax", "log_softmax", "pick_labels", "sparse_cross_entropy", "cross_entropy", "argsort", "top_k",
     "matrix_band_part", "matrix_set_diag", "string_lower", "string_upper", "string_strip", "string_length",
-    "as_string", "to_number", "add_n", "bitcast", "check_numerics", "check_numerics_v2", "swap_last",
-    "inv", "det", "slogdet", "solve", "tridiagonal_solve", "cholesky", "lu", "qr", "svd", "singular_values", "eigh",
-    "eigvalsh", "eig", "eigvals", "pinv", "expm", "sqrtm", "logm", "dct", "isotonic", "isotonic_grad",
+    "as_string", "to_number", "hash_bucket_fast", "hash_bucket_strong", "add_n", "bitcast", "check_numerics",
+    "check_numerics_v2", "swap_last", "inv", "det", "slogdet", "solve", "tridiagonal_solve", "cholesky", "lu", "qr",
+    "svd", "singular_values", "eigh", "eigvalsh", "eig", "eigvals", "pinv", "expm", "sqrtm", "logm", "dct",
+    "isotonic", "isotonic_grad",
 )  # fmt: skip
 def _leading(a: Application) -> Any:
     """Ops whose leading axes are batches already."""

@@ -14,7 +14,7 @@ from fastgraph.composites.symbolic_tensor_array import unify_all
 from fastgraph.composites.tensor_array import TensorArray
 from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.base import nesting
-from fastgraph.core.base.shapes import Aval, TensorShape, generalises, shape_of
+from fastgraph.core.base.shapes import Aval, TensorShape, TypeSpec, generalises, shape_of
 from fastgraph.core.name_scopes import name_scope
 from fastgraph.core.op_errors import message_name
 from fastgraph.core.registry import get, public_function
@@ -24,6 +24,7 @@ from fastgraph.graph.ir import OperationView, Value
 from fastgraph.graph.recursive_calls import Unknown
 from fastgraph.graph.subgraphs import as_tensor, converted, make_cond, make_while, packed, subgraph_name, traced
 from fastgraph.graph.trace import GraphTrace, SymbolicTensor, reserved
+from fastgraph.ops.arguments import known_value
 from fastgraph.ops.families import invalid
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -61,6 +62,20 @@ def cond(pred: Any, true_fn: Any = None, false_fn: Any = None, name: str | None 
     pred = _predicate(convert(pred))
     scope = reserved(trace, name or "cond")
     return _branching(pred, (true_fn, false_fn), scope, ("true", "false"))
+
+
+def smart_cond(pred: Any, true_fn: Any, false_fn: Any, name: str | None = None) -> Any:
+    """Return what `cond` gives; where `pred` is known already, only the function that it names is called.
+
+    Raises TypeError if a function is not callable. Source: tf.__internal__.smart_cond.smart_cond.
+    """
+    for function, what in ((true_fn, "true_fn"), (false_fn, "false_fn")):
+        if not callable(function):
+            raise TypeError(f"Argument `{what}` must be callable.")
+    known = known_value(pred) if isinstance(pred, Tensor) else None if hasattr(type(pred), "__fg_tensor__") else pred
+    if known is None:
+        return cond(pred, true_fn, false_fn, name=name)
+    return true_fn() if known else false_fn()
 
 
 def _branching(
@@ -323,6 +338,8 @@ def while_loop(
     if not loop_vars:
         raise ValueError("'loop_vars' must be provided.")
     start = converted(loop_vars)
+    if any(map(_is_open, nesting.flatten(start))):
+        _close(start, _traced_once(trace, body, start))
     flat = nesting.flatten(start, expand_composites=True)
     declared = _declared_shapes(flat, loop_vars, shape_invariants)
     if maximum_iterations is not None:
@@ -364,6 +381,31 @@ def while_loop(
     return packed(start, outputs)
 
 
+def _is_open(leaf: Any) -> bool:
+    """Say whether a loop variable is of a kind that the body decides, as `Optional.empty(None)` is."""
+    spec = getattr(leaf, "_type_spec", None)
+    return isinstance(spec, TypeSpec) and spec._is_open
+
+
+def _traced_once(trace: GraphTrace, body: Any, start: Any) -> Any:
+    """Return what the body gives for loop variables like these, traced to no other end."""
+    flat = nesting.flatten(start, expand_composites=True)
+
+    def step(*tensors: Any) -> Any:
+        return body(*nesting.pack_sequence_as(start, list(tensors), expand_composites=True))
+
+    own = [(Aval(tensor.dtype, tensor.aval.shape), "Placeholder") for tensor in flat]
+    return traced(trace, step, own, subgraph_name("while_body"))[1]
+
+
+def _close(loop_vars: Any, result: Any) -> None:
+    """Let the open ones among the loop variables be of the kind that the body has put in their place."""
+    results = list(result) if isinstance(result, list | tuple) else [result]
+    for leaf, value in zip(nesting.flatten(list(loop_vars)), nesting.flatten(results), strict=False):
+        if _is_open(leaf) and not _is_open(value):
+            value._type_spec._close(leaf)
+
+
 def _and(a: object, b: object) -> Any:
     return bind(get("logical_and"), (a, b), {})
 
@@ -382,6 +424,7 @@ def _eager_while(cond: Any, body: Any, loop_vars: Any, maximum_iterations: Any) 
         result = body(*loop_vars)
         if not isinstance(result, list | tuple):
             result = [result]
+        _close(loop_vars, result)
         nesting.assert_same_structure(list(result), list(loop_vars), check_types=False, expand_composites=True)
         loop_vars = result if hasattr(result, "_fields") else kind(result)
         count += 1

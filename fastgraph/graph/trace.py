@@ -274,7 +274,10 @@ class SymbolicTensor(Tensor):
         )
 
     def __int__(self) -> int:
-        raise self._no_number("int")
+        known = self.aval.value  # what tf.get_static_value gives, a program may ask for
+        if known is None or known.ndim:
+            raise self._no_number("int")
+        return int(known)
 
     def __float__(self) -> float:
         raise self._no_number("float")

@@ -12,7 +12,7 @@ import struct
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -42,6 +42,7 @@ _FILE_ERRORS: tuple[tuple[Any, type[OpError]], ...] = (
     (PermissionError, PermissionDeniedError),
 )
 _KEY, _STEP = "summary_writer", "summary_step"
+RECORDS = "summary_recorded"  #: What record_if was given: a bool, a tensor, or a function of nothing that gives one.
 
 
 def _crc_table() -> list[int]:
@@ -178,6 +179,12 @@ def step_of(step: object) -> Any:
     return found
 
 
+def recorded() -> Any:
+    """Return whether this thread's summaries are written where there is a writer: a bool, or a tensor."""
+    condition = current_state().extra.get(RECORDS)
+    return True if condition is None else condition() if callable(condition) else condition
+
+
 def summary(
     tag: str, plugin: str, tensor: object, *, content: bytes = b"", description: str = "", data_class: int = 0
 ) -> bytes:
@@ -204,14 +211,18 @@ def scalar(name: str, data: Any, step: Any = None, description: str | None = Non
     if number.shape.rank not in (None, 0):
         raise InvalidArgumentError(None, None, f"summary.scalar {name!r}: shape {number.shape}, and a scalar is wanted")
 
-    def write(number: Any, step: Any) -> Any:
+    def write(number: Any, step: Any, records: Any) -> Any:
+        if not records:
+            return np.False_
         content = summary(tag, "scalars", from_array(np.float32(number)), description=description or "", data_class=1)
         writer.write(5, content, int(step))
         return np.True_
 
     if current_state().trace is not None:
-        return public_function("numpy_function")(write, [number, public_function("cast")(when, int64)], bool_)
-    return convert(bool(write(number.numpy(), int(when))))
+        return public_function("numpy_function")(
+            write, [number, public_function("cast")(when, int64), convert(recorded())], bool_
+        )
+    return convert(bool(write(number.numpy(), int(when), recorded())))
 
 
 def graph(graph_data: object) -> bool:
@@ -241,8 +252,11 @@ _HEAD = 12  # bytes: the length and its checksum
 _PART = 1 << 20  # read at once: what a damaged length asks for is not there
 
 
-class SummaryIterator(Iterator[Message]):
-    """The events of a file, one after the other. Where the file has grown since its end, `next` goes on."""
+class RecordIterator:
+    """The records of a file, one after the other. Where the file has grown since its end, `next` goes on.
+
+    Source: TensorFlow's tf_record_iterator.
+    """
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -250,7 +264,10 @@ class SummaryIterator(Iterator[Message]):
             self._file = open(path, "rb")  # noqa: SIM115  it is closed with the iterator
         self._at = 0  # where the next record begins
 
-    def __next__(self) -> Message:
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Any:
         begin = self._at
         self._file.seek(begin)
         head = self._read(_HEAD)
@@ -259,10 +276,7 @@ class SummaryIterator(Iterator[Message]):
         (size,) = struct.unpack("<Q", self._verified(head, _HEAD, begin))
         content = self._verified(self._read(size + 4), size + 4, begin + _HEAD)
         self._at = begin + _HEAD + size + 4
-        try:
-            return parsed(content, "Event")
-        except ValueError as error:
-            raise DataLossError(None, None, f"corrupted record at {begin}: {error}") from None
+        return content
 
     def _read(self, size: int) -> bytes:
         """So many bytes, or fewer at the end of the file."""
@@ -282,6 +296,18 @@ class SummaryIterator(Iterator[Message]):
             text = f"corrupted record at {at}" + ("" if at else " (Is this even a TFRecord file?)")
             raise DataLossError(None, None, text)
         return part[:-4]
+
+
+class SummaryIterator(RecordIterator):
+    """The events of a file."""
+
+    def __next__(self) -> Message:
+        begin = self._at
+        content = super().__next__()
+        try:
+            return parsed(content, "Event")
+        except ValueError as error:
+            raise DataLossError(None, None, f"corrupted record at {begin}: {error}") from None
 
 
 def summary_iterator(path: Any) -> SummaryIterator:

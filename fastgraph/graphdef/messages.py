@@ -336,9 +336,10 @@ def _kind(name: str) -> type[Message]:
 
 KINDS.update({name: _kind(name) for name in FIELDS})
 (ArgAttrs, ArgDef, AttrValue, Dim, FunctionDef, FunctionDefLibrary, GraphDef, ListValue, NameAttrList, NodeDef, OpDef,
- TensorProto, TensorShapeProto, VersionDef) = [KINDS[name] for name in (
+ TensorProto, TensorShapeProto, VersionDef, Event, SummaryMetadata) = [KINDS[name] for name in (
     "ArgAttrs", "ArgDef", "AttrValue", "Dim", "FunctionDef", "FunctionDefLibrary", "GraphDef", "ListValue",
-    "NameAttrList", "NodeDef", "OpDef", "TensorProto", "TensorShapeProto", "VersionDef")]  # fmt: skip
+    "NameAttrList", "NodeDef", "OpDef", "TensorProto", "TensorShapeProto", "VersionDef",
+    "Event", "SummaryMetadata")]  # fmt: skip
 
 # ---------------------------------------------------------------------------------------------------------------------
 # The text format

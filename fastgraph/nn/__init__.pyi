@@ -3,6 +3,8 @@ from collections.abc import Callable
 from fastgraph import sigmoid as sigmoid
 from fastgraph import space_to_batch as space_to_batch
 from fastgraph import tanh as tanh
+from fastgraph.composites.ctc_decoders import ctc_beam_search_decoder as ctc_beam_search_decoder
+from fastgraph.composites.ctc_decoders import ctc_greedy_decoder as ctc_greedy_decoder
 from fastgraph.composites.sparse_lookups import embedding_lookup_sparse as embedding_lookup_sparse
 from fastgraph.composites.sparse_lookups import safe_embedding_lookup_sparse as safe_embedding_lookup_sparse
 from fastgraph.core.tensor import Tensor

@@ -29,6 +29,7 @@ from fastgraph.ops.elementwise import (
     maximum,
     minimum,
     multiply,
+    ones_like,
     real,
     select,
     zeros_like,
@@ -46,7 +47,7 @@ from fastgraph.ops.families import (
     shape_text,
     validated,
 )
-from fastgraph.ops.gathering import gather_p
+from fastgraph.ops.gathering import gather_p, slice_grad
 from fastgraph.ops.late_calls import late
 from fastgraph.ops.matmul import extents_of, product_of
 from fastgraph.ops.movement import expand_dims, reshape, shape, size, transpose_p
@@ -578,3 +579,20 @@ def scalar_mul(scalar: Data, x: Data, name: str | None = None) -> Any:
     if factor.shape.rank not in (None, 0):
         raise ValueError(f"The input scalar must be a 0-D value. Received shape {factor.shape}.")
     return multiply(factor, x, name=name)
+
+
+def dynamic_update_slice(operand: Any, update: Any, indices: Any) -> Any:
+    """Return `operand` with the block `update` of the same rank in place of what begins at `indices`.
+
+    t[*s], t[*u], i[rank] -> t[*s]. A block that would reach beyond the end lies at the end, as XLA has it. Source:
+    TensorFlow's xla.dynamic_update_slice.
+    """
+    operand = convert(operand)
+    update = as_tensor(update, operand.dtype)
+    begin = cast(convert(indices), int64)
+    room = cast(shape(operand), int64) - cast(shape(update), int64)
+    begin = minimum(maximum(begin, 0), room)
+    whole_shape = shape(operand)
+    put = slice_grad(update, begin, whole_shape)
+    there = slice_grad(ones_like(update, bool_), begin, whole_shape)
+    return select(there, put, operand)

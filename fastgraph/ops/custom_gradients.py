@@ -61,6 +61,8 @@ def _apply_custom(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
             "The custom_gradient decorator currently supports keywords arguments only when eager execution is enabled."
         )
     name = getattr(f, "__name__", type(f).__name__)
+    if current_trace() is not None:  # Variables that are given are read now: what `f` reads then is of its own
+        args = nesting.map_structure(_read, args)
     with VariableWatcher() as watcher:
         returned = f(*args, **kwargs)
     if not isinstance(returned, (tuple, list)) or len(returned) != 2 or not callable(returned[1]):
@@ -115,6 +117,13 @@ def _apply_custom(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
     found = iter(flat_result)
     leaves = [_with_parts(made, [next(found) for _ in _parts(made)]) for made in results]
     return nesting.pack_sequence_as(result, leaves)
+
+
+def _read(given: Any) -> Any:
+    """Return the tensor of a Variable, or of an object that stands for one; anything else as it is."""
+    if isinstance(given, Tensor) or is_composite(given) or not hasattr(given, "__fg_tensor__"):
+        return given
+    return convert(given)
 
 
 def is_composite(value: Data | None) -> bool:

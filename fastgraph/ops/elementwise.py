@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype
+from fastgraph.core.base.dtype import STORED, DType, DTypeLike, as_dtype
 from fastgraph.core.base.shapes import broadcast_shapes
 from fastgraph.core.conversion import Data
 from fastgraph.core.name_scopes import name_scope
@@ -476,7 +476,7 @@ def _cast_samples() -> list[Any]:
 
 
 def _cast_back(dy: Tensor, x_dtype: DType) -> Any:
-    return cast_p(dy, dtype=x_dtype) if x_dtype.is_floating or x_dtype.is_complex else None
+    return cast(dy, x_dtype) if x_dtype.is_floating or x_dtype.is_complex else None
 
 
 @elementwise(groups=("-",), out="dtype", lower=_lower_cast, vjp=dict(x=_cast_back), samples=_cast_samples)
@@ -493,6 +493,29 @@ def cast_p(x: Array, *, dtype: DType) -> Any:
     if target.kind in "iu" and is_half(x.dtype):
         x = x.astype(np.float32)
     return x.astype(target)
+
+
+def _stored_samples() -> list[Any]:
+    numbers = np.array([[0.0, 1.5, -2.5], [3.0, 100.0, -7.0]])
+    types = [t.name for t in STORED]
+    pairs = [(a, b) for t in types for a, b in (("float32", t), (t, "float16"), (t, "int32"))]
+    return [((numbers.astype(as_dtype(a).numpy_dtype),), {"dtype": as_dtype(b)}) for a, b in pairs]
+
+
+@elementwise(
+    op="Cast",
+    groups=("-",),
+    out="dtype",
+    samples=_stored_samples,
+    reason="floats of 8 bits: kernels have no such elements",
+)
+def cast_stored_p(x: Array, *, dtype: DType) -> Any:
+    """`cast_p` to or from floats of 8 bits, by way of float32; no gradient goes through it. t[*s] -> dtype[*s]."""
+    target = dtype.numpy_dtype
+    if x.dtype.kind == "O":
+        raise UnimplementedError(None, None, f"Cast string to {message_name(dtype)} is not supported")
+    wide = (x.real if x.dtype.kind == "c" else x).astype(np.float32)
+    return wide != 0 if target.kind == "b" else wide.astype(target)
 
 
 @elementwise(expr="conj(input)", dtypes="complex64 complex128", vjp=dict(input=lambda dy: conj(dy)))
@@ -575,11 +598,14 @@ def cast(x: Data, dtype: DTypeLike, name: str | None = None) -> Any:
         if found is not None:
             return found
     target = as_dtype(dtype)
+    if isinstance(x, IndexedSlices):  # stays one: the rest of its rows are 0 in any dtype
+        return x if x.dtype is target else IndexedSlices(cast(x.values, target, name), x.indices, x.dense_shape)
     if not isinstance(x, Tensor):
         x = as_tensor(x)
     if x.dtype is target:
         return x
-    return cast_p(x, dtype=target) if name is None else named(name, cast_p, x, dtype=target)
+    op = cast_stored_p if target in STORED or x.dtype in STORED else cast_p
+    return op(x, dtype=target) if name is None else named(name, op, x, dtype=target)
 
 
 @public("abs", "math.abs")

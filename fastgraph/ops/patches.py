@@ -30,13 +30,17 @@ from fastgraph.ops.sorting import top_k
 from fastgraph.ops.window_arguments import infer_extents, paddings, sizes_of, steps
 
 
-class _Patches(NamedTuple):
+class Windows(NamedTuple):
+    """What lies in each window."""
+
     values: Any  # [n, o1, k1, o2, k2, ..., c]
     inside: Any  # bool, broadcasts to values; None where every place is
     out: list[Any]
 
 
-def _patches(x: Any, window: Sequence[int], strides: Sequence[int], padding: str, dilations: Sequence[int]) -> _Patches:
+def windows_of(
+    x: Any, window: Sequence[int], strides: Sequence[int], padding: str, dilations: Sequence[int]
+) -> Windows:
     """The elements of each window; places outside x repeat its border."""
     try:
         infer_extents(x.shape[1:-1].as_list(), window, strides, padding, dilations)
@@ -60,13 +64,14 @@ def _patches(x: Any, window: Sequence[int], strides: Sequence[int], padding: str
             places = minimum(maximum(places, 0), n - 1)
         x = gather(x, places, axis=2 * i + 1)
         out.append(count)
-    return _Patches(x, inside, out)
+    return Windows(x, inside, out)
 
 
 # ---- morphology -----------------------------------------------------------------------------------------------------
 
 
-def _spatial(value: Data, rank: int, what: str) -> tuple[int, ...]:
+def spatial(value: Data, rank: int, what: str) -> tuple[int, ...]:
+    """Return the numbers of [1, *spatial, 1]. Raises InvalidArgumentError for others at its ends, or other lengths."""
     given = index_list(value, what)
     if len(given) != rank + 2:
         raise invalid(f"{what} must have {rank + 2} elements, got {len(given)}")
@@ -100,8 +105,8 @@ def dilation2d(
     if not isinstance(kh, int) or not isinstance(kw, int):
         raise NotImplementedError("dilation2d needs a filter of known height and width")
     assert isinstance(pads, str)
-    stride, rate = _spatial(strides, 2, "strides"), _spatial(dilations, 2, "dilations")
-    found = _patches(x, (kh, kw), stride, pads, rate)
+    stride, rate = spatial(strides, 2, "strides"), spatial(dilations, 2, "dilations")
+    found = windows_of(x, (kh, kw), stride, pads, rate)
     total = found.values + reshape(kernel, [1, 1, kh, 1, kw, c])
     if found.inside is not None:
         kind = x.dtype
@@ -140,10 +145,10 @@ def extract_volume_patches(input: Data, ksizes: Data, strides: Data, padding: st
     x = of_dtypes(as_tensor(input), "real")
     if x.shape.rank != 5:
         raise invalid(f"input must be 5-dimensional: {shape_text(x.shape.as_list())}")
-    window, stride = _spatial(ksizes, 3, "ksizes"), _spatial(strides, 3, "strides")
+    window, stride = spatial(ksizes, 3, "ksizes"), spatial(strides, 3, "strides")
     pads = paddings(padding, 3, False, explicit=False)
     assert isinstance(pads, str)
-    found = _patches(x, window, stride, pads, (1, 1, 1))
+    found = windows_of(x, window, stride, pads, (1, 1, 1))
     values = found.values
     if found.inside is not None:
         values = select(found.inside, values, zeros_like_p(values))

@@ -5,17 +5,18 @@ Rule: of equal elements the first comes first; NaN counts as greater than any nu
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, int32
+from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, float64, int32
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import Data, unsupported
 from fastgraph.core.tensor import Tensor
 from fastgraph.errors import InvalidArgumentError
-from fastgraph.ops.arguments import as_tensor, has_dtype, known_value, named, static_int
+from fastgraph.ops.arguments import as_tensor, has_dtype, index_list, known_value, named, of_dtypes, static_int
 from fastgraph.ops.elementwise import cast, floordiv, maximum
 from fastgraph.ops.families import Array, Builder, Dims, Node, custom, invalid, misuse, public, validated
 from fastgraph.ops.gathering import dim, gather_grad, gather_p, slice_tensor
@@ -393,6 +394,80 @@ def unique(x: Data, out_idx: DTypeLike = int32, name: str | None = None) -> Any:
 def unique_with_counts(x: Data, out_idx: DTypeLike = int32, name: str | None = None) -> Any:
     """`unique`, and how often each element occurs. t[n] -> t[m], i[n], i[m]. Source: tf.unique_with_counts."""
     return UniqueWithCounts(*named(name, unique_p, x, out_idx=as_dtype(out_idx)))
+
+
+def _infer_unique_slices(x: Aval, *, axis: int, out_idx: DType) -> tuple[Aval, Aval, Aval]:
+    if x.shape is None:
+        return Aval(x.dtype, None), Aval(out_idx, (None,)), Aval(out_idx, (None,))
+    if not -len(x.shape) <= axis < len(x.shape):
+        raise ValueError(f"axis has to be between 0 and {len(x.shape) - 1}, got {axis}")
+    dims = list(x.shape)
+    n, dims[axis] = dims[axis], None
+    return Aval(x.dtype, tuple(dims)), Aval(out_idx, (n,)), Aval(out_idx, (None,))
+
+
+@custom(
+    op="UniqueWithCountsV2",
+    infer=_infer_unique_slices,
+    n_outputs=3,
+    step="dynamic",
+    samples=lambda: [
+        ((np.array([[3, 1], [3, 1], [0, 2]]).astype(t),), {"axis": a, "out_idx": int32})
+        for t in ("float32", "int64")
+        for a in (0, 1)
+    ],
+    reason=_UNIQUE,
+)
+def unique_slices_p(x: Array, *, axis: int, out_idx: DType) -> Any:
+    """The different slices along an axis in order of appearance, where each is among them, and how many there are."""
+    rows = np.moveaxis(x, axis, 0)
+    flat = np.ascontiguousarray(rows).reshape(len(rows), math.prod(rows.shape[1:]))
+    if flat.dtype.kind == "f":
+        flat = flat + np.zeros((), flat.dtype)  # -0.0 is 0.0
+    table: dict[bytes, int] = {}
+    keys = [repr(row.tolist()).encode() if x.dtype == object else row.tobytes() for row in flat]
+    where = np.array([table.setdefault(key, len(table)) for key in keys], np.int64)
+    first = np.array([keys.index(key) for key in table], np.int64)
+    kind = out_idx.numpy_dtype
+    return (
+        np.ascontiguousarray(np.take(x, first, axis)),
+        where.astype(kind),
+        np.bincount(where, minlength=len(table)).astype(kind),
+    )
+
+
+@public("raw_ops.UniqueWithCountsV2")
+def unique_with_counts_v2(x: Any, axis: Any, out_idx: Any = int32, name: str | None = None) -> Any:
+    """The different slices along the one axis of `axis`, in order of appearance: t, i[n], i[m]; of a vector if empty.
+
+    Raises: InvalidArgumentError for several axes. Source: tf.raw_ops.UniqueWithCountsV2.
+    """
+    along = index_list(axis, "axis")
+    if len(along) > 1:
+        raise invalid("axis does not support more than 1 value")
+    found = named(name, unique_slices_p, x, axis=along[0] if along else 0, out_idx=as_dtype(out_idx))
+    return UniqueWithCounts(*found)
+
+
+@public("raw_ops.UniqueV2")
+def unique_v2(x: Any, axis: Any, out_idx: Any = int32, name: str | None = None) -> Any:
+    """`raw_ops.UniqueWithCountsV2` without the counts. Source: tf.raw_ops.UniqueV2."""
+    return Unique(*unique_with_counts_v2(x, axis, out_idx, name)[:2])
+
+
+@public("raw_ops.Bucketize")
+def bucketize(input: Any, boundaries: Any, name: str | None = None) -> Any:
+    """How many of the sorted `boundaries` are no more than each number: t[*s] -> i32[*s].
+
+    Raises: InvalidArgumentError for boundaries that are not sorted. Source: tf.raw_ops.Bucketize.
+    """
+    x = of_dtypes(as_tensor(input), "int32 int64 float32 float64")
+    ends = np.array([float(b) for b in boundaries], np.float32)
+    if (ends[1:] < ends[:-1]).any():
+        raise invalid("Expected sorted boundaries")
+    wide = reshape(cast(x, float64), [-1])
+    found = searchsorted(ends.astype(np.float64), wide, side="right")
+    return reshape(found, shape(x), name=name)
 
 
 _UNLIKE_ROWS = "Leading dim_size of both tensors must match."

@@ -13,10 +13,11 @@ from typing import Any
 from fastgraph.core import registry as primitives
 from fastgraph.core.base import nesting
 from fastgraph.core.name_scopes import name_scope
+from fastgraph.state.tracking import Trackable
 from fastgraph.state.variable import Variable
 
 
-class Module:
+class Module(Trackable):
     """Base class of things that own Variables.
 
     `variables`, `trainable_variables` and `submodules` look through attributes (in the order of their names), lists,

@@ -37,7 +37,9 @@ from fastgraph.core.tensor import (
     from_array,
     init_scope,
 )
+from fastgraph.core.tensor_type import TensorType
 from fastgraph.state.resource_handles import ResourceHandle
+from fastgraph.state.tracking import Trackable
 from fastgraph.state.variable_ops import ASSIGN, ASSIGN_ADD, ASSIGN_SUB, READ
 from fastgraph.state.variable_slices import Parts
 
@@ -107,7 +109,7 @@ class _VariableType(type):
         return create(**kwargs)
 
 
-class Variable(Parts, metaclass=_VariableType):
+class Variable(Parts, Trackable, metaclass=_VariableType):
     """A tensor that can be assigned to. Source: tf.Variable.
 
     It lives as long as Python refers to it: graphs refer to it weakly.
@@ -236,6 +238,16 @@ class Variable(Parts, metaclass=_VariableType):
     def name(self) -> str:
         """The name, ending in ":0"."""
         return self._name
+
+    @property
+    def _shared_name(self) -> str:
+        """The name without ":0", as libraries that save Variables ask for it."""
+        return self._name.partition(":")[0]
+
+    @property
+    def _unique_id(self) -> str:
+        """A name that no other Variable of the process has, as optimizers of other libraries ask for it."""
+        return f"{self._shared_name}_{self.__fg_cell__.id}"
 
     @property
     def handle(self) -> ResourceHandle:
@@ -630,3 +642,6 @@ nesting.register_leaf(Variable)
 nesting.register_leaf(_UnreadVariable)
 for _public in (Variable, VariableSynchronization, VariableAggregation, variable_creator_scope):
     primitives.register_public(_public, _public.__name__)
+
+
+TensorType.register(Variable)

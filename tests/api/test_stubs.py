@@ -15,7 +15,10 @@ def test_stubs_are_up_to_date() -> None:
     generated: dict[Path, str] = runpy.run_path(str(TOOL))["generate"]()
     old = [path.name for path, text in generated.items() if not path.exists() or path.read_text() != text]
     assert old == [], "run: python tools/stubs.py"
-    assert len(generated) > 5 and all("import" in text or "def " in text for text in generated.values())
+    assert len(generated) > 5 and all(
+        "import" in text or "def " in text or path.name == "dtensor.pyi"  # whose names are none yet
+        for path, text in generated.items()
+    )
 
 
 def test_package_is_typed() -> None:

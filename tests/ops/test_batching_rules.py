@@ -61,6 +61,11 @@ ONE_BY_ONE = {
     "string_split_v2": "the elements have different numbers of results",
     "reduce_join": "strings, and rare",
     "substr": "strings, and rare",
+    "regex_replace": "strings, and rare",
+    "regex_full_match": "strings, and rare",
+    "characters": "the elements have different numbers of results",
+    "ngrams": "the elements have different numbers of results",
+    "unique_slices": "the elements have different numbers of results",
     "print": "an effect of each element",
     "draw": "the generator is no tensor: see test_vectorized_map.py",
     "conv2d_filter_grad": "a product with a filter of its own for each element",
@@ -69,7 +74,7 @@ ONE_BY_ONE = {
 #: Of these, what vectorized_map of a single op cannot run: results differ in size, or there is no tensor.
 UNTESTED = {
     "where_index", "mask", "unique", "mask_scatter", "range", "eye_dynamic", "print", "draw", "string_split",
-    "string_split_v2",
+    "string_split_v2", "characters", "ngrams", "unique_slices",
 }  # fmt: skip
 PRIMITIVES = [
     pytest.param(p, id=p.name)

@@ -9,6 +9,8 @@ from typing import Any, Union
 
 import numpy as np
 
+#: Types whose NumPy dtypes ml_dtypes has, which is imported when the first such array is made: their bytes.
+_OF_ML_DTYPES = {"bfloat16": 2, "float8_e5m2": 1, "float8_e4m3fn": 1}
 _KINDS = {"float": "f", "bfloat": "f", "int": "i", "uint": "u", "bool": "b", "complex": "c"}
 
 
@@ -31,13 +33,13 @@ class DType:
     is_bool: bool
 
     def __init__(self, name: str, code: int, numpy_name: str | None) -> None:
-        kind = _KINDS.get(name.rstrip("0123456789"), "")
+        kind = "f" if name in _OF_ML_DTYPES else _KINDS.get(name.rstrip("0123456789"), "")
         self.name = name
         self.code = code
         self._numpy: np.dtype[Any] | None = None
         self.size = 0
-        if name == "bfloat16":  # ml_dtypes is imported when the first bfloat16 array is made
-            self.size = 2
+        if name in _OF_ML_DTYPES:
+            self.size = _OF_ML_DTYPES[name]
         elif numpy_name is not None:
             self._numpy = np.dtype(numpy_name)
             self.size = 0 if numpy_name == "O" else self._numpy.itemsize
@@ -51,11 +53,11 @@ class DType:
     def numpy_dtype(self) -> np.dtype[Any]:
         """The dtype of NumPy arrays with these elements (object for string). TypeError for resource and variant."""
         if self._numpy is None:
-            if self is not bfloat16:
+            if self.name not in _OF_ML_DTYPES:
                 raise TypeError(f"{self!r} has no NumPy dtype.")
             import ml_dtypes
 
-            self._numpy = np.dtype(ml_dtypes.bfloat16)
+            self._numpy = np.dtype(getattr(ml_dtypes, self.name))
         return self._numpy
 
     @property
@@ -76,7 +78,7 @@ class DType:
     @property
     def is_numpy_compatible(self) -> bool:
         """Whether a NumPy array can hold these elements."""
-        return self._numpy is not None or self is bfloat16
+        return self._numpy is not None or self.name in _OF_ML_DTYPES
 
     @property
     def is_quantized(self) -> bool:
@@ -119,10 +121,10 @@ class DType:
             return _IntegerRange(np.iinfo(self.numpy_dtype))
         if not self.is_floating:
             raise TypeError(f"Cannot find {what} value of {self} with type {self}.")
-        if self is bfloat16:
+        if self.name in _OF_ML_DTYPES:
             import ml_dtypes
 
-            return ml_dtypes.finfo(ml_dtypes.bfloat16)  # type: ignore[no-untyped-call]
+            return ml_dtypes.finfo(self.numpy_dtype)  # type: ignore[no-untyped-call]
         return np.finfo(self.numpy_dtype)
 
     def is_compatible_with(self, other: DTypeLike) -> bool:
@@ -191,6 +193,8 @@ resource = DType("resource", 20, None)
 variant = DType("variant", 21, None)
 uint32 = DType("uint32", 22, "uint32")
 uint64 = DType("uint64", 23, "uint64")
+float8_e5m2 = DType("float8_e5m2", 24, None)
+float8_e4m3fn = DType("float8_e4m3fn", 25, None)
 half = float16
 double = float64
 
@@ -199,9 +203,11 @@ ALL = (
     resource, variant, uint32, uint64,
 )  # fmt: skip
 INTEGER = tuple(d for d in ALL if d.is_integer)
+#: Types that numbers are cast to and from, and that no op computes in.
+STORED = (float8_e5m2, float8_e4m3fn)
 
-_BY_CODE: dict[int, DType] = {d.code: d for d in ALL}
-_BY_ANY: dict[Any, DType] = {d.name: d for d in ALL}  # names, NumPy dtypes, scalar types, Python types
+_BY_CODE: dict[int, DType] = {d.code: d for d in (*ALL, *STORED)}
+_BY_ANY: dict[Any, DType] = {d.name: d for d in (*ALL, *STORED)}  # names, NumPy dtypes, scalar types, Python types
 _BY_ANY |= {"half": float16, "float": float32, "double": float64, float: float32, bool: bool_, object: string}
 _BY_ANY |= {np.str_: string, np.bytes_: string}
 _BY_ANY |= {d.numpy_dtype: d for d in ALL if d._numpy is not None}
@@ -226,13 +232,13 @@ def as_dtype(type_value: DTypeLike) -> DType:
     if isinstance(type_value, np.dtype):
         if type_value.kind in "SU":
             return string
-        if type_value.name == "bfloat16":
-            return bfloat16
+        if type_value.name in _OF_ML_DTYPES:
+            return _BY_ANY[type_value.name]
         native = _BY_ANY.get(type_value.newbyteorder("="))
         if native is not None:
             return native
-    if isinstance(type_value, type) and type_value.__name__ == "bfloat16" and type_value.__module__ == "ml_dtypes":
-        return bfloat16
+    if isinstance(type_value, type) and type_value.__module__ == "ml_dtypes" and type_value.__name__ in _OF_ML_DTYPES:
+        return _BY_ANY[type_value.__name__]
     raise TypeError(f"Cannot convert the argument `type_value`: {type_value!r} to a TensorFlow DType.")
 
 

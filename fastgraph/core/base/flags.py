@@ -130,6 +130,12 @@ FLAGS: dict[str, Flag] = {
         lambda: "auto",
         "auto: NumPy bodies until the kernels are ready; first: never kernels; last: wait for the kernels",
     ),
+    "door": Flag(
+        "FASTGRAPH_DOOR",
+        str,
+        lambda: None,
+        "set by `python -m fastgraph run`: the interpreter (sys.prefix) whose processes get fastgraph as tensorflow",
+    ),
     "worker": Flag("FASTGRAPH_WORKER", _switch, lambda: True, "compile in another process (0: in this one)"),
     "fuel": Flag("FASTGRAPH_FUEL", _count(0), lambda: None, "stop rewriting graphs after n rules, to bisect a fault"),
     "passes": Flag("FASTGRAPH_PASSES", _passes, lambda: frozenset(PASSES), "the passes that may change a graph"),

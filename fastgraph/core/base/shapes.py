@@ -408,6 +408,11 @@ class TypeSpec(CompositeSpec):
     __slots__ = ("__weakref__",)
 
     @property
+    def _is_open(self) -> bool:
+        """Whether the value's parts are not known yet: a loop that carries it finds them out."""
+        return False
+
+    @property
     def value_type(self) -> type:
         """The class of the values that this describes."""
         raise NotImplementedError(f"{type(self).__name__}.value_type")

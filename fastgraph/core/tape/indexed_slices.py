@@ -10,13 +10,14 @@ from typing import Any
 
 from fastgraph import _tape
 from fastgraph.core import registry as primitives
+from fastgraph.core.base.composite import CompositeTensor
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, float32, int64
 from fastgraph.core.base.shapes import Shape, ShapeLike, TensorShape, TensorSpec, TypeSpec, as_dims, shape_of
 from fastgraph.core.conversion import Data
 from fastgraph.core.tensor import EagerTensor, Tensor, as_array, bind, convert, register_slot
 
 
-class IndexedSlices:
+class IndexedSlices(CompositeTensor):
     """dense[indices[i], ...] = the sum of values[j, ...] over all j with that index; all other rows are zero.
 
     It is what the gradient of `tf.gather` is. Source: tf.IndexedSlices.
@@ -189,9 +190,11 @@ def known_extents(dense_shape: Any) -> Shape:
     if dense_shape is None:
         return None
     dense_shape = convert(dense_shape)
-    value = as_array(dense_shape) if isinstance(dense_shape, EagerTensor) else dense_shape.aval.value
-    if value is not None:
-        return tuple(int(dim) for dim in value)
+    if isinstance(dense_shape, EagerTensor):
+        return tuple(int(dim) for dim in as_array(dense_shape))
+    numbers = dense_shape.aval.numbers
+    if numbers is not None:
+        return tuple(numbers)
     rank = as_dims(dense_shape.shape)
     return None if rank is None or rank[0] is None else (None,) * rank[0]
 

@@ -24,10 +24,10 @@ from fastgraph.staging.autograph.loop_options import prints_in_graphs
 
 _STAGED = (ast.If, ast.While, ast.For, ast.IfExp, ast.BoolOp, ast.Assert, ast.Match, ast.comprehension)
 _LIBRARIES = frozenset({
-    "fastgraph", "numpy", "scipy", "numba", "malt", "ml_dtypes", "optree", "collections", "copy", "functools",
-    "itertools", "inspect", "math", "operator", "pathlib", "pdb", "random", "re", "threading", "time", "typing",
-    "logging", "os", "matplotlib", "pandas", "PIL", "pytest", "unittest", "abc", "contextlib", "dataclasses", "enum",
-    "warnings",
+    "fastgraph", "tensorflow", "keras", "tf_keras", "tensorflow_probability", "numpy", "scipy", "numba", "malt",
+    "ml_dtypes", "optree", "collections", "copy", "functools", "itertools", "inspect", "math", "operator", "pathlib",
+    "pdb", "random", "re", "threading", "time", "typing", "logging", "os", "matplotlib", "pandas", "PIL", "pytest",
+    "unittest", "abc", "contextlib", "dataclasses", "enum", "warnings",
 })  # fmt: skip
 #: Builtins whose meaning on tensors differs, or that call what they are given.
 _OVERLOADED = frozenset({

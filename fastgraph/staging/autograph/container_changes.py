@@ -295,13 +295,13 @@ class Containers:
             if _is_object(value.__self__):
                 self._note(f"{name}.__self__", value.__self__, depth, direct=False, own=own, place=None)
         elif isinstance(value, types.FunctionType):
-            if not value.__module__ or not value.__module__.startswith("fastgraph"):
+            if not autograph.is_library(value):
                 self._variables(value)
                 self._closure(value, depth - 1)
         elif isinstance(attributes := getattr(value, "__dict__", None), dict) and not isinstance(
             value, (type, types.ModuleType, SymbolicTensor)
         ):
-            library = type(value).__module__.startswith("fastgraph")
+            library = autograph.is_library(type(value))
             if id(value) not in self._found and not library:
                 names = () if self._is_in_moving(name) else self._names
                 written = frozenset(each[len(name) + 1 :] for each in names if each.startswith(name + "."))

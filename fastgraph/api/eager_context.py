@@ -1,0 +1,49 @@
+"""What libraries ask of TensorFlow's eager context: whether ops run at once, which devices there are.
+
+Rule: it keeps nothing; there is one context, and what it answers others know.
+"""
+
+from __future__ import annotations
+
+from fastgraph.core import devices
+from fastgraph.core.tensor import current_state
+from fastgraph.core.tensor import executing_eagerly as executing_eagerly
+
+
+class Context:
+    """The eager context: TensorFlow's name for what a process has set up."""
+
+    def executing_eagerly(self) -> bool:
+        """Return whether ops run at once on this thread."""
+        return executing_eagerly()
+
+    def clear_kernel_cache(self) -> None:
+        """Do nothing: eager ops keep no kernels."""
+
+    def ensure_initialized(self) -> None:
+        """Do nothing: what is needed is set up when it is first used."""
+
+    def num_gpus(self) -> int:
+        """Return how many GPUs ops can run on: none."""
+        return 0
+
+    def list_logical_devices(self, device_type: str | None = None) -> list[devices.LogicalDevice]:
+        """Return the devices that ops can run on."""
+        return list(devices.list_logical_devices(device_type))
+
+    @property
+    def device_name(self) -> str | None:
+        """The device that ops are asked to run on, None if none was named."""
+        return current_state().device
+
+
+_context = Context()
+
+
+def context() -> Context:
+    """Return the process's context."""
+    return _context
+
+
+def async_wait() -> None:
+    """Wait for all ops that were begun: they are complete when their calls return."""

@@ -1,0 +1,514 @@
+"""tf.lookup: tables from keys to values, fixed ones and ones that change.
+
+Rule: a table is a Python dict that graphs hold by reference; looking up a fixed table is an op like others, what reads
+or changes one that changes is an effect, in program order.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from fastgraph.composites.ragged_tensor import RaggedTensor
+from fastgraph.composites.sparse_tensor import SparseTensor
+from fastgraph.core.base.dtype import DType, as_dtype, int64, string
+from fastgraph.core.base.shapes import Aval
+from fastgraph.core.name_scopes import name_scope
+from fastgraph.core.registry import get
+from fastgraph.core.tensor import init_scope
+from fastgraph.errors import FailedPreconditionError
+from fastgraph.ops.arguments import as_tensor, known_value
+from fastgraph.ops.elementwise import cast, select
+from fastgraph.ops.families import Array, bind_effect, custom, invalid
+from fastgraph.ops.string_hashes import to_hash_bucket_fast
+from fastgraph.ops.strings import as_string
+from fastgraph.state.tracking import AutoTrackable
+
+_REASON = "its table is a Python dict"
+_numbers = itertools.count()
+
+
+class _Table(str):
+    """What names a table among a node's attributes; it holds the table's dict."""
+
+    __slots__ = ("dtype", "entries", "shape")
+
+    entries: dict[Any, Any]
+    dtype: DType
+    shape: tuple[int, ...]  # of a value
+
+
+def _new_table(dtype: DType, value_shape: tuple[int, ...]) -> _Table:
+    table = _Table(f"table_{next(_numbers)}")
+    table.entries, table.dtype, table.shape = {}, dtype, value_shape
+    return table
+
+
+def _found(keys: Array, default: Array, table: _Table) -> Any:
+    entries, kind = table.entries, table.dtype.numpy_dtype
+    size = len(table.shape)
+    result = np.empty((*keys.shape, *table.shape), kind)
+    flat = result.reshape(keys.size, *table.shape)
+    whole = np.broadcast_to(default, result.shape) if default.ndim > size else None
+    others = None if whole is None else whole.reshape(flat.shape)
+    default = default if default.ndim else default[()]
+    for i, key in enumerate(keys.reshape(-1).tolist()):
+        value = entries.get(key)
+        flat[i] = value if value is not None else (default if others is None else others[i])
+    return result
+
+
+def _infer_found(keys: Aval, default: Aval, *, table: Any) -> Aval:
+    return Aval(table.dtype, None if keys.shape is None else (*keys.shape, *table.shape))
+
+
+def _sample_table() -> _Table:
+    table = _new_table(int64, ())
+    table.entries.update({b"a": 1, b"b": 2})
+    return table
+
+
+def _samples() -> list[Any]:
+    return [((np.array([b"a", b"z"], object), np.array(-1)), {"table": _sample_table()})]
+
+
+@custom(
+    op="LookupTableFindV2",
+    infer=_infer_found,
+    groups=("Tin", "Tout"),
+    samples=_samples,
+    reason=_REASON,
+)
+def table_find_p(keys: Array, default: Array, *, table: Any) -> Any:
+    """The value of each key in a table that does not change, `default` of those that are not in it. -> v[*s, *t]."""
+    return _found(keys, default, table)
+
+
+@custom(
+    op="LookupTableFindV2",
+    infer=_infer_found,
+    groups=("Tin", "Tout"),
+    effect="host",
+    samples=_samples,
+    reason=_REASON,
+)
+def mutable_table_find_p(keys: Array, default: Array, *, table: Any) -> Any:
+    """The value of each key in a table that may change, `default` of those that are not in it. -> v[*s, *t]."""
+    return _found(keys, default, table)
+
+
+@custom(
+    op="LookupTableInsertV2",
+    infer=lambda keys, values, *, table: (),
+    groups=("Tin", "Tout"),
+    n_outputs=0,
+    effect="host",
+    samples=lambda: [((np.array([b"c"], object), np.array([3])), {"table": _sample_table()})],
+    reason=_REASON,
+)
+def table_insert_p(keys: Array, values: Array, *, table: Any) -> Any:
+    """Put values under keys, in place of what is there."""
+    if values.shape != (*keys.shape, *table.shape):
+        raise invalid(f"Expected shape {[*keys.shape, *table.shape]} for value, got {list(values.shape)}")
+    rows = values.reshape(keys.size, *table.shape)
+    for key, value in zip(keys.reshape(-1).tolist(), rows, strict=True):
+        table.entries[key] = value if table.shape else value.item() if isinstance(value, np.generic) else value
+    return ()
+
+
+@custom(
+    op="LookupTableRemoveV2",
+    infer=lambda keys, *, table: (),
+    groups=("Tin",),
+    n_outputs=0,
+    effect="host",
+    samples=lambda: [((np.array([b"a", b"x"], object),), {"table": _sample_table()})],
+    reason=_REASON,
+)
+def table_remove_p(keys: Array, *, table: Any) -> Any:
+    """Take keys away, if they are there."""
+    for key in keys.reshape(-1).tolist():
+        table.entries.pop(key, None)
+    return ()
+
+
+@custom(
+    op="LookupTableExportV2",
+    infer=lambda *, table, key_dtype: (Aval(as_dtype(key_dtype), (None,)), Aval(table.dtype, (None, *table.shape))),
+    groups=(),
+    n_outputs=2,
+    effect="host",
+    samples=lambda: [((), {"table": _sample_table(), "key_dtype": "string"})],
+    reason=_REASON,
+)
+def table_export_p(*, table: Any, key_dtype: str) -> Any:
+    """All keys and their values: k[n], v[n, *t]."""
+    keys = np.empty(len(table.entries), as_dtype(key_dtype).numpy_dtype)
+    keys[:] = list(table.entries)
+    values = np.empty((len(keys), *table.shape), table.dtype.numpy_dtype)
+    for i, value in enumerate(table.entries.values()):
+        values[i] = value
+    return keys, values
+
+
+@custom(
+    op="LookupTableSizeV2",
+    infer=lambda *, table: Aval(int64, ()),
+    groups=(),
+    effect="host",
+    samples=lambda: [((), {"table": _sample_table()})],
+    reason=_REASON,
+)
+def table_size_p(*, table: Any) -> Any:
+    """How many keys there are. -> i64[]."""
+    return np.array(len(table.entries), np.int64)
+
+
+# ---- what fills a fixed table ---------------------------------------------------------------------------------------
+
+
+class TextFileIndex:
+    """Which part of a line is meant: all of it, or its number. Source: tf.lookup.TextFileIndex."""
+
+    WHOLE_LINE = -2
+    LINE_NUMBER = -1
+
+
+class TableInitializer(AutoTrackable):
+    """What fills a table once: its dtypes, and `initialize(table)`."""
+
+    def __init__(self, key_dtype: Any, value_dtype: Any) -> None:
+        self._key_dtype, self._value_dtype = as_dtype(key_dtype), as_dtype(value_dtype)
+
+    @property
+    def key_dtype(self) -> DType:
+        """The dtype of keys."""
+        return self._key_dtype
+
+    @property
+    def value_dtype(self) -> DType:
+        """The dtype of values."""
+        return self._value_dtype
+
+    def initialize(self, table: Any) -> None:
+        """Fill `table`."""
+        raise NotImplementedError
+
+
+class KeyValueTensorInitializer(TableInitializer):
+    """Keys and values from two tensors of one shape, k[n] and v[n]. Source: tf.lookup.KeyValueTensorInitializer.
+
+    Raises: ValueError in a Function for tensors that only its run knows.
+    """
+
+    def __init__(
+        self, keys: Any, values: Any, key_dtype: Any = None, value_dtype: Any = None, name: str | None = None
+    ) -> None:
+        with init_scope():
+            self._keys, self._values = as_tensor(keys, key_dtype), as_tensor(values, value_dtype)
+        for given in (self._keys, self._values):
+            if known_value(given) is None:
+                raise ValueError("KeyValueTensorInitializer needs keys and values that are known when it is made")
+        super().__init__(self._keys.dtype, self._values.dtype)
+
+    def initialize(self, table: Any) -> None:
+        """Fill `table`. Raises FailedPreconditionError for a key with two values."""
+        _check_dtypes(table, self._keys.dtype, self._values.dtype)
+        table.fill(known_value(self._keys), known_value(self._values))
+
+
+class TextFileInitializer(TableInitializer):
+    """Keys and values from the lines of a text file. Source: tf.lookup.TextFileInitializer.
+
+    key_index, value_index: `TextFileIndex`, or which column between delimiters. Raises: ValueError for indices and
+    dtypes that do not go together; when the table is made, InvalidArgumentError for lines that do not fit.
+    """
+
+    def __init__(
+        self,
+        filename: Any,
+        key_dtype: Any,
+        key_index: int,
+        value_dtype: Any,
+        value_index: int,
+        vocab_size: int | None = None,
+        delimiter: str = "\t",
+        name: str | None = None,
+        value_index_offset: int = 0,
+    ) -> None:
+        super().__init__(key_dtype, value_dtype)
+        for what, index, dtype in (("Key", key_index, self.key_dtype), ("Value", value_index, self.value_dtype)):
+            if index == TextFileIndex.LINE_NUMBER and dtype != int64:
+                raise ValueError(f"`{what.lower()}_dtype` must be `tf.int64` if `{what.lower()}_index` is LINE_NUMBER")
+            if index == TextFileIndex.WHOLE_LINE and not (dtype.is_integer or dtype == string):
+                raise ValueError(f"`{what.lower()}_dtype` must be an integer or string for a whole line, got {dtype}")
+            if index < TextFileIndex.WHOLE_LINE:
+                raise ValueError(f"`{what.lower()}_index` should be >= -2, received: {index}.")
+        if vocab_size is not None and vocab_size <= 0:
+            raise ValueError(f"`vocab_size` should be > 0, received: {vocab_size}")
+        self._file, self._size, self._delimiter = filename, vocab_size, delimiter
+        self._indices, self._offset = (key_index, value_index), value_index_offset
+
+    def _column(self, index: int, number: int, line: bytes) -> Any:
+        if index == TextFileIndex.LINE_NUMBER:
+            return number
+        if index == TextFileIndex.WHOLE_LINE:
+            return line
+        parts = line.split(self._delimiter.encode())
+        if index >= len(parts):
+            raise invalid(f"Invalid number of columns in {self._file} line {number} ({line.decode()}): no {index}")
+        return parts[index]
+
+    def initialize(self, table: Any) -> None:
+        """Fill `table` from the file."""
+        _check_dtypes(table, self.key_dtype, self.value_dtype)
+        name = known_value(as_tensor(self._file, string))
+        assert name is not None
+        with open(name.item(), "rb") as file:
+            lines = [line.rstrip(b"\r\n") for line in file]
+        if self._size is not None and len(lines) < self._size:
+            raise invalid(f"Invalid vocab_size in {self._file}: expected {self._size} but got {len(lines)}")
+        columns = []
+        for index, dtype in zip(self._indices, (self.key_dtype, self.value_dtype), strict=True):
+            found = [self._column(index, number, line) for number, line in enumerate(lines[: self._size])]
+            array = np.empty(len(found), dtype.numpy_dtype)
+            array[:] = found if dtype == string else [float(v) if dtype.is_floating else int(v) for v in found]
+            columns.append(array)
+        if self._offset:
+            columns[1] = columns[1] + np.array(self._offset, columns[1].dtype)
+        table.fill(*columns)
+
+
+def _check_dtypes(table: Any, key_dtype: DType, value_dtype: DType) -> None:
+    for what, wanted, given in (("key", table.key_dtype, key_dtype), ("value", table.value_dtype, value_dtype)):
+        if wanted != given:
+            raise TypeError(f"Invalid {what} dtype for table, expected {wanted} but got {given}.")
+
+
+# ---- tables ---------------------------------------------------------------------------------------------------------
+
+
+class LookupInterface(AutoTrackable):
+    """What all tables have: dtypes, `lookup`, `size`, `[keys]`."""
+
+    def __init__(self, key_dtype: Any, value_dtype: Any, name: str) -> None:
+        self._key_dtype, self._value_dtype, self._name = as_dtype(key_dtype), as_dtype(value_dtype), name
+
+    @property
+    def key_dtype(self) -> DType:
+        """The dtype of keys."""
+        return self._key_dtype
+
+    @property
+    def value_dtype(self) -> DType:
+        """The dtype of values."""
+        return self._value_dtype
+
+    @property
+    def name(self) -> str:
+        """The table's name."""
+        return self._name
+
+    def _keys(self, keys: Any) -> tuple[Any, Callable[[Any], Any]]:
+        """(keys as a tensor, what puts values in their place) of tensors and composites. Raises TypeError."""
+        put: Callable[[Any], Any] = lambda found: found
+        if isinstance(keys, SparseTensor):
+            flat, put = keys.values, lambda found: SparseTensor(keys.indices, found, keys.dense_shape)
+        elif isinstance(keys, RaggedTensor):
+            flat, put = keys.flat_values, keys.with_flat_values
+        else:
+            flat = as_tensor(keys, None if hasattr(keys, "dtype") else self._key_dtype)
+        if flat.dtype != self._key_dtype:
+            raise TypeError(f"Dtype of argument `keys` must be {self._key_dtype}, received: {flat.dtype}")
+        return flat, put
+
+    def __getitem__(self, keys: Any) -> Any:
+        return self.lookup(keys)
+
+    def lookup(self, keys: Any, name: str | None = None) -> Any:
+        """Return the values of keys."""
+        raise NotImplementedError
+
+
+class StaticHashTable(LookupInterface):
+    """A table that an initializer fills once. Source: tf.lookup.StaticHashTable.
+
+    Raises: TypeError for keys of another dtype.
+    """
+
+    def __init__(
+        self, initializer: Any, default_value: Any, name: str | None = None, experimental_is_anonymous: bool = False
+    ) -> None:
+        super().__init__(initializer.key_dtype, initializer.value_dtype, name or f"hash_table_{next(_numbers)}")
+        self._initializer = initializer
+        with init_scope():
+            self._default_value = as_tensor(default_value, self._value_dtype)
+        if self._default_value.shape.rank not in (0, None):
+            raise ValueError(f"default_value must be a scalar, got shape {self._default_value.shape}")
+        self._table = _new_table(self._value_dtype, ())
+        self._filled = False
+        initializer.initialize(self)
+
+    @property
+    def default_value(self) -> Any:
+        """What keys get that are not in the table."""
+        return self._default_value
+
+    def fill(self, keys: Array, values: Array) -> None:
+        """Put keys and values into the table, once. Raises FailedPreconditionError for a key with two values."""
+        for key, value in zip(keys.reshape(-1).tolist(), values.reshape(-1).tolist(), strict=True):
+            if self._table.entries.setdefault(key, value) != value:
+                raise FailedPreconditionError(
+                    None,
+                    None,
+                    f"HashTable has different value for same key. Key {key} has {self._table.entries[key]} and trying "
+                    f"to add value {value}",
+                )
+        self._filled = True
+
+    def lookup(self, keys: Any, name: str | None = None) -> Any:
+        """Return the value of each key, the default of those that are not there. k[*s] -> v[*s].
+
+        keys may be a SparseTensor or RaggedTensor. Raises: TypeError for another dtype, FailedPreconditionError if
+        nothing has filled the table.
+        """
+        flat, put = self._keys(keys)
+        if not self._filled:
+            raise FailedPreconditionError(None, None, "Table not initialized.")
+        with name_scope(name or f"{self._name}_Lookup"):
+            return put(table_find_p(flat, self._default_value, table=self._table))
+
+    def size(self, name: str | None = None) -> Any:
+        """Return how many keys there are. -> i64[]."""
+        return table_size_p(table=self._table)
+
+    def export(self, name: str | None = None) -> tuple[Any, Any]:
+        """Return all keys and their values."""
+        keys, values = table_export_p(table=self._table, key_dtype=self._key_dtype.name)
+        return keys, values
+
+
+class StaticVocabularyTable(LookupInterface):
+    """Keys to numbers; keys that are not in the table get one of some buckets. Source: tf.lookup.StaticVocabularyTable.
+
+    Raises: ValueError for less than one bucket, TypeError for dtypes of keys and values that do not fit.
+    """
+
+    def __init__(
+        self,
+        initializer: Any,
+        num_oov_buckets: int,
+        lookup_key_dtype: Any = None,
+        name: str | None = None,
+        experimental_is_anonymous: bool = False,
+    ) -> None:
+        if num_oov_buckets < 1:
+            raise ValueError("`num_oov_buckets` must be >= 1; use StaticHashTable for no buckets.")
+        inner = None
+        if initializer is not None:
+            if initializer.value_dtype != int64:
+                raise TypeError(f"Invalid `value_dtype`, expected {int64} but got {initializer.value_dtype}.")
+            inner = StaticHashTable(initializer, -1)
+        kind = lookup_key_dtype or (inner.key_dtype if inner is not None else string)
+        super().__init__(kind, int64, name or f"vocabulary_{next(_numbers)}")
+        self._inner, self._count = inner, num_oov_buckets
+
+    def lookup(self, keys: Any, name: str | None = None) -> Any:
+        """Return the number of each key. k[*s] -> i64[*s]. Raises TypeError for another dtype."""
+        flat, put = self._keys(keys)
+        words = flat if flat.dtype == string else as_string(cast(flat, int64))
+        buckets = to_hash_bucket_fast(words, self._count)
+        if self._inner is None:
+            return put(buckets)
+        keyed = flat if flat.dtype == self._inner.key_dtype else cast(flat, self._inner.key_dtype)
+        found = self._inner.lookup(keyed)
+        return put(select(found >= 0, found, buckets + self._inner.size()))
+
+    def size(self, name: str | None = None) -> Any:
+        """Return how many numbers there are, buckets included. -> i64[]."""
+        return self._count + (0 if self._inner is None else self._inner.size())
+
+
+class MutableHashTable(LookupInterface):
+    """A table that changes. Source: tf.lookup.experimental.MutableHashTable.
+
+    default_value: v[*t], what keys get that are not there, and the shape of values.
+    """
+
+    def __init__(
+        self,
+        key_dtype: Any,
+        value_dtype: Any,
+        default_value: Any,
+        name: str = "MutableHashTable",
+        checkpoint: bool = True,
+        experimental_is_anonymous: bool = False,
+    ) -> None:
+        super().__init__(key_dtype, value_dtype, name)
+        with init_scope():
+            self._default_value = as_tensor(default_value, self._value_dtype)
+        extents = [int(n) for n in self._default_value.shape.as_list() if n is not None]
+        self._table = _new_table(self._value_dtype, tuple(extents))
+
+    def lookup(  # type: ignore[override]  # as TensorFlow has it
+        self, keys: Any, dynamic_default_values: Any = None, name: str | None = None
+    ) -> Any:
+        """Return the value of each key. k[*s] -> v[*s, *t].
+
+        dynamic_default_values: v[*s, *t], what each key gets if it is not there. Raises: TypeError for another dtype.
+        """
+        flat, put = self._keys(keys)
+        default = self._default_value
+        if dynamic_default_values is not None:
+            default = as_tensor(dynamic_default_values, self._value_dtype)
+        return put(mutable_table_find_p(flat, default, table=self._table))
+
+    def insert(self, keys: Any, values: Any, name: str | None = None) -> Any:
+        """Put values v[*s, *t] under keys k[*s], in place of what is there. Raises TypeError for other dtypes."""
+        flat, _ = self._keys(keys)
+        return bind_effect(
+            name, get("table_insert"), (flat, as_tensor(values, self._value_dtype)), {"table": self._table}
+        )
+
+    def remove(self, keys: Any, name: str | None = None) -> Any:
+        """Take keys away; those that are not there are passed over. Raises TypeError for another dtype."""
+        flat, _ = self._keys(keys)
+        return bind_effect(name, get("table_remove"), (flat,), {"table": self._table})
+
+    erase = remove
+
+    def size(self, name: str | None = None) -> Any:
+        """Return how many keys there are. -> i64[]."""
+        return table_size_p(table=self._table)
+
+    def export(self, name: str | None = None) -> tuple[Any, Any]:
+        """Return all keys and their values: k[n], v[n, *t]."""
+        keys, values = table_export_p(table=self._table, key_dtype=self._key_dtype.name)
+        return keys, values
+
+
+class DenseHashTable(MutableHashTable):
+    """A table that changes, with a key that no entry has and one that stands for removed ones.
+
+    Source: tf.lookup.experimental.DenseHashTable. Raises: InvalidArgumentError where one of these keys is used.
+    """
+
+    def __init__(
+        self,
+        key_dtype: Any,
+        value_dtype: Any,
+        default_value: Any,
+        empty_key: Any,
+        deleted_key: Any,
+        initial_num_buckets: int | None = None,
+        name: str = "MutableDenseHashTable",
+        checkpoint: bool = True,
+        experimental_is_anonymous: bool = False,
+    ) -> None:
+        super().__init__(key_dtype, value_dtype, default_value, name, checkpoint)
+        self._reserved = [as_tensor(key, self._key_dtype) for key in (empty_key, deleted_key)]
+        if known_value(self._reserved[0]) == known_value(self._reserved[1]):
+            raise invalid("Empty and deleted keys cannot be equal")

@@ -1,0 +1,210 @@
+"""Sets and crossings of features: tf.sets, tf.sparse.cross_hashed.
+
+Rule: the last axis holds what belongs together; rows are walked on the host, as their lengths are data.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from fastgraph.composites.sparse_tensor import SparseTensor
+from fastgraph.core.base.dtype import int32, int64, string
+from fastgraph.core.base.shapes import Aval
+from fastgraph.ops.arguments import as_tensor, named, whole
+from fastgraph.ops.creation import fill
+from fastgraph.ops.elementwise import cast
+from fastgraph.ops.families import Array, custom, invalid
+from fastgraph.ops.gathering import where
+from fastgraph.ops.movement import reshape, shape
+from fastgraph.ops.string_hashes import fingerprint, together
+
+_REASON = "rows whose lengths are data"
+_HASH_KEY = 0xDECAFCAFFE
+_OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
+    "a-b": lambda a, b: a - b,
+    "b-a": lambda a, b: b - a,
+    "intersection": lambda a, b: a & b,
+    "union": lambda a, b: a | b,
+}
+
+
+def _infer_sets(*parts: Aval, operation: str) -> tuple[Aval, ...]:
+    rank = parts[2].shape[0] if parts[2].shape else None
+    return Aval(int64, (None, rank)), Aval(parts[1].dtype, (None,)), Aval(int64, (rank,))
+
+
+def _rows(indices: Array, values: Array) -> dict[tuple[int, ...], set[Any]]:
+    rows: dict[tuple[int, ...], set[Any]] = {}
+    for place, value in zip(indices[:, :-1].tolist(), values.tolist(), strict=True):
+        rows.setdefault(tuple(place), set()).add(value)
+    return rows
+
+
+@custom(
+    op="SparseToSparseSetOperation",
+    infer=_infer_sets,
+    groups=("int64", "T", "int64", "int64", "T", "int64"),
+    dtypes="int8 int16 int32 int64 uint8 uint16 string",
+    n_outputs=3,
+    step="dynamic",
+    samples=lambda: [
+        (
+            (
+                *(np.array([[0, 0], [0, 1], [1, 0]]), np.array([1, 2, 3]), np.array([2, 2])),
+                *(np.array([[0, 0], [1, 0]]), np.array([2, 4]), np.array([2, 2])),
+            ),
+            {"operation": operation},
+        )
+        for operation in _OPERATIONS
+    ],
+    reason=_REASON,
+)
+def set_operation_p(
+    indices1: Array, values1: Array, shape1: Array, indices2: Array, values2: Array, shape2: Array, *, operation: str
+) -> Any:
+    """The sets that two sparse tensors have in their last axes, combined: indices, values in order, and shape."""
+    if len(shape1) != len(shape2) or (shape1[:-1] != shape2[:-1]).any():
+        raise invalid(f"Mismatched group shapes: {shape1[:-1].tolist()} and {shape2[:-1].tolist()}")
+    first, second = _rows(indices1, values1), _rows(indices2, values2)
+    indices, values = [], []
+    for place in sorted({*first, *second}):
+        both = _OPERATIONS[operation](first.get(place, set()), second.get(place, set()))
+        for i, value in enumerate(sorted(both)):
+            indices.append([*place, i])
+            values.append(value)
+    most = max((row[-1] + 1 for row in indices), default=0)
+    out = np.empty(len(values), values1.dtype)
+    out[:] = values
+    return (
+        np.array(indices, np.int64).reshape(-1, len(shape1)),
+        out,
+        np.array([*shape1[:-1].tolist(), most], np.int64),
+    )
+
+
+def _parts(value: Any) -> tuple[Any, Any, Any]:
+    if isinstance(value, SparseTensor):
+        return value.indices, value.values, value.dense_shape
+    dense = as_tensor(value)
+    everywhere = where(fill(shape(dense), True))
+    return everywhere, reshape(dense, [-1]), shape(dense, int64)
+
+
+def _operation(a: Any, b: Any, operation: str) -> SparseTensor:
+    if isinstance(b, SparseTensor) and not isinstance(a, SparseTensor) and operation in ("a-b", "b-a"):
+        operation = {"a-b": "b-a", "b-a": "a-b"}[operation]
+        a, b = b, a
+    return SparseTensor(*set_operation_p(*_parts(a), *_parts(b), operation=operation))
+
+
+def intersection(a: Any, b: Any, validate_indices: bool = True) -> SparseTensor:
+    """What both sets hold, of the sets in the last axes of two tensors. t[*s, n], t[*s, m] -> SparseTensor t[*s, k].
+
+    Raises: InvalidArgumentError for other axes before the last. Source: tf.sets.intersection.
+    """
+    return _operation(a, b, "intersection")
+
+
+def union(a: Any, b: Any, validate_indices: bool = True) -> SparseTensor:
+    """What one of the sets holds, see `intersection`. Source: tf.sets.union."""
+    return _operation(a, b, "union")
+
+
+def difference(a: Any, b: Any, aminusb: bool = True, validate_indices: bool = True) -> SparseTensor:
+    """What the first set holds and not the second (aminusb=False: the other way). Source: tf.sets.difference."""
+    return _operation(a, b, "a-b" if aminusb else "b-a")
+
+
+@custom(
+    op="SetSize",
+    infer=lambda indices, values, extents: Aval(int32, None if not extents.shape else (None,) * (extents.shape[0] - 1)),
+    groups=("int64", "T", "int64"),
+    dtypes="int8 int16 int32 int64 uint8 uint16 string",
+    samples=lambda: [((np.array([[0, 0], [0, 1], [1, 0]]), np.array([1, 1, 3]), np.array([2, 2])), {})],
+    step="dynamic",
+    reason=_REASON,
+)
+def set_size_p(indices: Array, values: Array, extents: Array) -> Any:
+    """How many different elements each set has. -> i32[*s]."""
+    result = np.zeros(extents[:-1].tolist(), np.int32)
+    for place, row in _rows(indices, values).items():
+        result[place] = len(row)
+    return result
+
+
+def size(a: SparseTensor, validate_indices: bool = True) -> Any:
+    """How many different elements each set of the last axis has. SparseTensor t[*s, n] -> i32[*s].
+
+    Raises: TypeError for what is no SparseTensor. Source: tf.sets.size.
+    """
+    if not isinstance(a, SparseTensor):
+        raise TypeError(f"Expected `SparseTensor`, got {a}.")
+    return set_size_p(a.indices, a.values, a.dense_shape)
+
+
+# ---- crossings ------------------------------------------------------------------------------------------------------
+
+
+@custom(
+    op="SparseCross",
+    infer=lambda *parts, **_: (Aval(int64, (None, 2)), Aval(int64, (None,)), Aval(int64, (2,))),
+    groups=("-",),
+    n_outputs=3,
+    step="dynamic",
+    samples=lambda: [
+        (
+            (
+                np.array([[0, 0], [1, 0]]), np.array([b"a", b"b"], object), np.array([2, 1]),
+                np.array([[0, 0], [0, 1]]), np.array([3, 4]), np.array([2, 2]),
+            ),
+            {"num_buckets": 100, "key": _HASH_KEY},
+        )
+    ],
+    reason=_REASON,
+)  # fmt: skip
+def cross_hashed_p(*parts: Array, num_buckets: int, key: int) -> Any:
+    """Every choice of one feature of each column, row by row, as a bucket: indices, values and shape."""
+    columns = []
+    for indices, values, extents in zip(parts[::3], parts[1::3], parts[2::3], strict=True):
+        rows: list[list[int]] = [[] for _ in range(int(extents[0]))]
+        for (row, _), value in zip(indices.tolist(), values.tolist(), strict=True):
+            rows[row].append(fingerprint(value) if isinstance(value, bytes) else value)
+        columns.append(rows)
+    if len({len(rows) for rows in columns}) > 1:
+        raise invalid("Expected batch sizes of the inputs to agree")
+    indices_out, values_out = [], []
+    for row, lists in enumerate(zip(*columns, strict=True)):
+        for i, choice in enumerate(itertools.product(*lists)):
+            code = key
+            for feature in choice:
+                code = together(code, feature & (1 << 64) - 1)
+            indices_out.append([row, i])
+            values_out.append(code % (num_buckets or (1 << 63) - 1))
+    most = max((place[1] + 1 for place in indices_out), default=0)
+    return (
+        np.array(indices_out, np.int64).reshape(-1, 2),
+        np.array(values_out, np.int64),
+        np.array([len(columns[0]) if columns else 0, most], np.int64),
+    )
+
+
+def cross_hashed(inputs: Any, num_buckets: Any = 0, hash_key: Any = None, name: str | None = None) -> SparseTensor:
+    """Every choice of one feature from each of the inputs, row by row, as a number of a bucket.
+
+    inputs: a list of SparseTensors and tensors [n, m] of text or integers; of all those the sparse ones come first.
+    num_buckets: 0 for all numbers. -> SparseTensor i64[n, k]. Raises: TypeError for what is no list.
+    Source: tf.sparse.cross_hashed.
+    """
+    if not isinstance(inputs, list | tuple):
+        raise TypeError("Inputs must be a list")
+    given = [value if isinstance(value, SparseTensor) else as_tensor(value) for value in inputs]
+    parts: list[Any] = []
+    for value in sorted(given, key=lambda v: not isinstance(v, SparseTensor)):
+        indices, values, extents = _parts(value)
+        parts += [indices, values if values.dtype == string else cast(values, int64), extents]
+    key = _HASH_KEY if hash_key is None else whole(hash_key, "hash_key")
+    return SparseTensor(*named(name, cross_hashed_p, *parts, num_buckets=whole(num_buckets, "num_buckets"), key=key))

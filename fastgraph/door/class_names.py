@@ -1,0 +1,80 @@
+"""The names by which libraries know TensorFlow's classes without importing it: `type(x).__module__` and `__name__`.
+
+Rule: one row for each class. It gets its name when the door opens or, if its module is not imported by then, when it
+is; nothing is imported for it.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+from importlib.machinery import ModuleSpec, PathFinder
+from typing import Any
+
+#: "module:class" within fastgraph -> what the class is called in TensorFlow.
+CLASSES: dict[str, str] = {
+    "core.tensor:Tensor": "tensorflow.python.framework.tensor.Tensor",
+    "core.tensor:EagerTensor": "tensorflow.python.framework.ops.EagerTensor",
+    "graph.trace:SymbolicTensor": "tensorflow.python.framework.ops.SymbolicTensor",
+    "state.variable:Variable": "tensorflow.python.ops.resource_variable_ops.ResourceVariable",
+    "composites.ragged_tensor:RaggedTensor": "tensorflow.python.ops.ragged.ragged_tensor.RaggedTensor",
+    "composites.sparse_tensor:SparseTensor": "tensorflow.python.framework.sparse_tensor.SparseTensor",
+    "core.tape.indexed_slices:IndexedSlices": "tensorflow.python.framework.indexed_slices.IndexedSlices",
+    "data.dataset:Dataset": "tensorflow.python.data.ops.dataset_ops.DatasetV2",
+    "data.iterators:OwnedIterator": "tensorflow.python.data.ops.iterator_ops.OwnedIterator",
+}
+
+_rows: dict[str, list[tuple[str, str]]] = {}
+for _path, _full in CLASSES.items():
+    _module, _, _name = _path.partition(":")
+    _rows.setdefault(f"fastgraph.{_module}", []).append((_name, _full))
+
+
+def apply_to_imported() -> None:
+    """Give the classes of modules that have been imported their names."""
+    for full in _rows:
+        if full in sys.modules:
+            _apply(sys.modules[full])
+
+
+def find_spec(full: str, path: Any = None) -> ModuleSpec | None:
+    """Return the spec of a module whose classes get their names once it has been executed; None for other modules."""
+    if full not in _rows:
+        return None
+    spec = PathFinder.find_spec(full, path)
+    if spec is not None and spec.loader is not None:
+        spec.loader = _Naming(spec.loader)  # type: ignore[assignment]
+    return spec
+
+
+class _Naming:
+    """A loader that names the classes of the module that another one has loaded, and leaves that one in its place."""
+
+    def __init__(self, loader: Any) -> None:
+        self._loader = loader
+
+    def create_module(self, spec: ModuleSpec) -> types.ModuleType | None:
+        """Return what the loader makes."""
+        module: types.ModuleType | None = self._loader.create_module(spec)
+        return module
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        """Execute the module, then name its classes."""
+        module.__loader__ = self._loader
+        if module.__spec__ is not None:
+            module.__spec__.loader = self._loader
+        self._loader.exec_module(module)
+        _apply(module)
+
+
+def _apply(module: types.ModuleType) -> None:
+    for name, full in _rows[module.__name__]:
+        cls = getattr(module, name)
+        home, _, last = full.rpartition(".")
+        try:
+            cls.__module__ = home
+            cls.__name__ = cls.__qualname__ = last
+        except TypeError:  # a class of C
+            from fastgraph.door.static_types import rename
+
+            rename(cls, full)

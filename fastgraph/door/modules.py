@@ -1,0 +1,148 @@
+"""The modules that stand behind the door: `tensorflow` and those below it that are not simply a module of fastgraph.
+
+Rule: a Front holds nothing of its own; each name is looked up in fastgraph when it is first asked for, and kept.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import sys
+import types
+from importlib.machinery import ModuleSpec
+from typing import Any
+
+import fastgraph
+from fastgraph.api import namespaces
+from fastgraph.door import internal_names, v1_names
+from fastgraph.errors import NotBuiltError, NotBuiltImportError
+
+#: The version of TensorFlow's API that fastgraph follows.
+API_LEVEL = fastgraph.__version__.partition("+")[0]
+#: Short names of modules of Keras's.
+_OF_KERAS = ("initializers", "losses", "metrics", "optimizers")
+_fronts: dict[str, Front] = {}
+
+
+class Front(types.ModuleType):
+    """A module behind the door, by its path below `tensorflow` ("" for itself); its names are found when asked for."""
+
+    def __init__(self, path: str) -> None:
+        full = f"tensorflow.{path}" if path else "tensorflow"
+        super().__init__(full, f"{full}, in the form of fastgraph.")
+        self.__spec__ = ModuleSpec(full, None, is_package=True)
+        self.__path__: list[str] = []
+        self.__package__ = full
+        self.__file__ = fastgraph.__file__
+        self._path = path
+
+    def __getattr__(self, name: str) -> Any:
+        value = lookup(self._path, name)
+        setattr(self, name, value)
+        return value
+
+    def __dir__(self) -> list[str]:
+        return sorted(names(self._path))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return importlib.import_module, (self.__name__,)
+
+
+def front(path: str) -> Front:
+    """Return the one Front of a path."""
+    if path not in _fronts:
+        _fronts[path] = Front(path)
+    return _fronts[path]
+
+
+def keras_root() -> str:
+    """Return the module that tf.keras is, by TensorFlow's rule: keras 3 or tf_keras, if installed, else the small one.
+
+    Raises ImportError where the variable TF_USE_LEGACY_KERAS asks for a tf_keras that is not there.
+    """
+    if os.environ.get("TF_USE_LEGACY_KERAS", "").lower() in ("1", "true"):
+        if importlib.util.find_spec("tf_keras") is None:
+            raise ImportError(
+                "TF_USE_LEGACY_KERAS asks for Keras 2 by its name tf_keras, which is not installed: "
+                "python -m pip install tf_keras, or unset the variable."
+            )
+        return "tf_keras.api._v2.keras"
+    if importlib.util.find_spec("keras") is not None and importlib.util.find_spec("keras._tf_keras") is not None:
+        return "keras._tf_keras.keras"
+    return "fastgraph.keras"
+
+
+def find(full: str) -> types.ModuleType | None:
+    """Return the module that stands for `full` ("tensorflow", "tensorflow.data"), None where TensorFlow has none.
+
+    Raises NotBuiltImportError where TensorFlow has one and fastgraph has not.
+    """
+    path = full.partition(".")[2]
+    if path == "compat.v2" or path.startswith("compat.v2."):
+        path = path[len("compat.v2.") :]
+    top, _, rest = path.partition(".")
+    if path in ("", "compat") or path in v1_names.MODULES or path in internal_names.MODULES:
+        return front(path)
+    if top == "keras" or path in _OF_KERAS:
+        return _import(keras_root() + (f".{rest}" if rest else "") if top == "keras" else f"{keras_root()}.{path}")
+    if path == "compat.v1.keras" or path.startswith("compat.v1.keras."):
+        return _import(keras_root().replace("_v2", "_v1") + path.removeprefix("compat.v1.keras"))
+    if top in internal_names.FOLDERS or path.startswith("compat.v1."):
+        raise NotBuiltImportError(internal_names.advice(path))
+    if path in namespaces.NAMESPACES or path in namespaces.FILES:
+        return importlib.import_module(f"fastgraph.{path}")
+    namespace, _, name = path.rpartition(".")
+    error = namespaces.missing(namespace, name)
+    if isinstance(error, NotBuiltError):
+        raise NotBuiltImportError(str(error))
+    return None
+
+
+def _import(full: str) -> types.ModuleType | None:
+    """Import a module of Keras's; None where it is not there, so that Python names what was asked for."""
+    try:
+        return importlib.import_module(full)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{full}.".startswith(f"{error.name}."):
+            raise
+        return None
+
+
+def lookup(path: str, name: str) -> Any:
+    """Return what `name` is in the module of a path. Raises AttributeError, NotBuiltError where TensorFlow has it."""
+    dotted = f"{path}.{name}" if path else name
+    if name.startswith("__") and name.endswith("__") and name not in ("__internal__", "__version__", "__operators__"):
+        raise AttributeError(f"module 'tensorflow{path and '.' + path}' has no attribute {name!r}")
+    if not path and name == "__version__":
+        return API_LEVEL
+    if dotted == "compat.v2":
+        return front("")
+    if dotted in internal_names.MODULES or dotted in v1_names.MODULES or dotted in ("keras", "compat", *_OF_KERAS):
+        return (
+            importlib.import_module(f"tensorflow.{dotted}")
+            if "tensorflow" in sys.modules
+            else find(f"tensorflow.{dotted}")
+        )
+    if dotted in internal_names.NAMES:
+        return internal_names.value(dotted)
+    if path.startswith("compat.v1"):
+        return v1_names.value(path.removeprefix("compat.v1").lstrip("."), name)
+    if path.partition(".")[0] in internal_names.FOLDERS:
+        raise NotBuiltError(internal_names.advice(dotted))
+    if path == "compat":
+        return getattr(fastgraph.compat, name)
+    return getattr(fastgraph, name)
+
+
+def names(path: str) -> set[str]:
+    """Return the names that are found in the module of a path."""
+    prefix = f"{path}." if path else ""
+    every = {*internal_names.MODULES, *internal_names.NAMES, *v1_names.MODULES}
+    found = {full[len(prefix) :] for full in every if full.startswith(prefix)}
+    own = {name for name in found if "." not in name}
+    if path == "":
+        return {*dir(fastgraph), *own, "keras", "compat", *_OF_KERAS}
+    if path == "compat":
+        return {*dir(fastgraph.compat), *own, "v1", "v2"}
+    return own | (v1_names.names(path.removeprefix("compat.v1").lstrip(".")) if path.startswith("compat.v1") else set())

@@ -1,0 +1,117 @@
+"""Opening the door: the finder that answers for `tensorflow`, in this process and in those that it starts.
+
+Rule: what a door changes in a process is one finder in sys.meta_path and two variables of the environment, by which
+the processes that it starts open theirs (startup/sitecustomize.py).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import types
+from collections.abc import Iterator, Sequence
+from importlib.machinery import ModuleSpec
+from typing import Any
+
+from fastgraph.core.base import flags
+from fastgraph.door import class_names, modules
+
+#: The folder of the start-up file by which processes that this one starts open their doors.
+STARTUP = os.path.join(os.path.dirname(__file__), "startup")
+#: The variable that names the interpreter for which the door is open: another one has its own TensorFlow.
+VARIABLE = flags.FLAGS["door"].variable
+
+
+class _HandOver:
+    """The loader of a module that is there already."""
+
+    def __init__(self, module: types.ModuleType) -> None:
+        self.module = module
+        self.spec = module.__spec__
+
+    def create_module(self, spec: ModuleSpec) -> types.ModuleType:
+        """Return the module."""
+        return self.module
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        """Give the module the spec back that import has replaced: it keeps the name under which it was loaded."""
+        module.__spec__ = self.spec
+
+
+class Door:
+    """The first of Python's finders: `tensorflow` and what is below it are fastgraph's modules."""
+
+    @staticmethod
+    def find_spec(full: str, path: Sequence[str] | None = None, target: Any = None) -> ModuleSpec | None:
+        """Return the spec of a module of TensorFlow's name, None for other modules and for such as nobody has.
+
+        Raises NotBuiltImportError for a module that TensorFlow has and fastgraph has not.
+        """
+        if full != "tensorflow" and not full.startswith("tensorflow."):
+            return class_names.find_spec(full, path) if full.startswith("fastgraph.") else None
+        module = modules.find(full)
+        if module is None:
+            return None
+        spec = ModuleSpec(full, _HandOver(module), is_package=hasattr(module, "__path__"))  # type: ignore[arg-type]
+        spec.origin = getattr(module, "__file__", None)
+        return spec
+
+    @staticmethod
+    def find_distributions(context: Any = None) -> Iterator[Any]:
+        """Yield the distribution `tensorflow` where it, or any, is asked for."""
+        name = getattr(context, "name", None)
+        if name is None or name.lower() == "tensorflow":
+            from fastgraph.door.distribution import TensorFlowDistribution  # importlib.metadata is slow to import
+
+            yield TensorFlowDistribution()
+
+    @staticmethod
+    def invalidate_caches() -> None:
+        """Do nothing: the finder keeps nothing."""
+
+
+def is_open() -> bool:
+    """Return whether `import tensorflow` gives fastgraph in this process."""
+    return any(finder is Door for finder in sys.meta_path)
+
+
+def open_here() -> None:
+    """Open the door in this process alone. Raises ImportError where another tensorflow has been imported."""
+    found = sys.modules.get("tensorflow")
+    if found is not None and not isinstance(found, modules.Front):
+        raise ImportError(
+            f"TensorFlow itself has been imported already (from {getattr(found, '__file__', None)}), and two packages "
+            "cannot share a name: nothing has been changed. Call fastgraph.install_as_tensorflow() before the first "
+            "import of tensorflow and of libraries that import it, or start the program by "
+            "`python -m fastgraph run SCRIPT.py`."
+        )
+    if not is_open():
+        class_names.apply_to_imported()
+        sys.meta_path.insert(0, Door)
+
+
+def environment(variables: dict[str, str]) -> dict[str, str]:
+    """Return the variables of the environment with which a process of this interpreter opens a door of its own."""
+    given = variables.get("PYTHONPATH", "")
+    paths = [path for path in given.split(os.pathsep) if path != STARTUP] if given else []
+    return {**variables, "PYTHONPATH": os.pathsep.join([STARTUP, *paths]), VARIABLE: sys.prefix}
+
+
+def install_as_tensorflow() -> None:
+    """Make `import tensorflow` give fastgraph, in this process and in those that it starts.
+
+    For notebooks and conftest files; a script is run by `python -m fastgraph run SCRIPT.py`. Call it before the first
+    import of tensorflow and of libraries that import it; a second call does nothing. While the door is open,
+    `importlib.metadata` answers for the distribution `tensorflow`, and `tf.keras` is the package keras where that is
+    installed (tf_keras, if TF_USE_LEGACY_KERAS is 1).
+
+    Raises:
+        ImportError: TensorFlow itself has been imported already; nothing has been changed.
+
+    Examples:
+        >>> import fastgraph
+        >>> fastgraph.install_as_tensorflow()  # doctest: +SKIP
+        >>> import tensorflow as tf  # doctest: +SKIP
+    """
+    open_here()
+    os.environ.update(environment(dict(os.environ)))

@@ -1,0 +1,16 @@
+"""The names of classes that are written in C: Python keeps them where only C can change them."""
+
+from cpython.ref cimport Py_INCREF
+
+cdef extern from "Python.h":
+    ctypedef struct PyTypeObject:
+        const char* tp_name
+    void PyType_Modified(PyTypeObject* type)
+
+
+def rename(type cls, str full) -> None:
+    """Let a class of C, `cls`, be known as `module.Name`, as `__module__` and `__name__` of a class of Python's say it."""
+    cdef bytes text = full.encode()
+    Py_INCREF(text)  # for as long as the class is there
+    (<PyTypeObject*>cls).tp_name = text
+    PyType_Modified(<PyTypeObject*>cls)

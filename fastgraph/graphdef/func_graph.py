@@ -1,0 +1,42 @@
+"""FuncGraph: a function's graph that a program builds itself, op by op; and the placeholders that are its inputs.
+
+Rule: eager tensors and Variables that its ops take are captured, as in a traced function.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastgraph.core.base.dtype import as_dtype
+from fastgraph.core.base.shapes import Aval, TensorShape
+from fastgraph.core.tensor import current_trace
+from fastgraph.graph.trace import GraphTrace
+from fastgraph.graphdef.graph_view import Graph
+
+
+class FuncGraph(Graph):
+    """An empty graph of a function; ops are added within `as_default()`. Source: tf.__internal__.FuncGraph."""
+
+    def __init__(self, name: str, *args: Any, **kwargs: Any) -> None:
+        trace = GraphTrace(name)
+        super().__init__(of=trace.graph)
+        trace.graph.__dict__["public"] = self
+        outer = current_trace()
+        trace.enclosing = outer if isinstance(outer, GraphTrace) else None
+
+
+def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Any:
+    """Return a tensor of the graph under construction that is fed when the graph runs: an input of it.
+
+    Raises RuntimeError in eager mode. Source: tf.compat.v1.placeholder.
+    """
+    trace = current_trace()
+    if not isinstance(trace, GraphTrace):
+        raise RuntimeError("tf.placeholder() is not compatible with eager execution.")
+    extents = TensorShape(shape)
+    aval = Aval(as_dtype(dtype), None if extents.rank is None else tuple(extents))
+    return (
+        trace.root.add_input(aval, name or "Placeholder")
+        if trace.parent is None
+        else trace.add_input(aval, name or "Placeholder")
+    )

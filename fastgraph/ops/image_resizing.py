@@ -1,0 +1,302 @@
+"""Images of another size: tf.image.resize and its kin.
+
+Rule: an axis is resized by weights [new, old] of its pixels, which each method states, and a product; two methods whose
+weights are few take the pixels themselves. All of it is ops, so that sizes may be unknown until the graph runs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from fastgraph.core.base.dtype import float32, int32
+from fastgraph.core.tensor import Tensor
+from fastgraph.ops.arguments import as_tensor, known_value, static_int
+from fastgraph.ops.comparison import greater_equal, less, less_equal, logical_and
+from fastgraph.ops.creation import range_
+from fastgraph.ops.elementwise import abs, cast, ceil, floor, maximum, minimum, rint, select, zeros_like_p
+from fastgraph.ops.exponentials import exp, sin
+from fastgraph.ops.families import invalid, public, shape_text
+from fastgraph.ops.gathering import gather
+from fastgraph.ops.joining import unstack
+from fastgraph.ops.matmul import extents_of, matmul, product_of
+from fastgraph.ops.movement import expand_dims, reshape, squeeze
+from fastgraph.ops.padding import pad
+from fastgraph.ops.reduction import reduce_sum
+
+#: How the table of the bicubic kernel divides the way between two pixels.
+_TABLE = 1024
+#: Sums of weights below it are taken for none.
+_LEAST = 1000 * float(np.finfo(np.float32).tiny)
+
+
+class ResizeMethod:
+    """The names of the methods of `resize`. Source: tf.image.ResizeMethod."""
+
+    AREA = "area"
+    BICUBIC = "bicubic"
+    BILINEAR = "bilinear"
+    GAUSSIAN = "gaussian"
+    LANCZOS3 = "lanczos3"
+    LANCZOS5 = "lanczos5"
+    MITCHELLCUBIC = "mitchellcubic"
+    NEAREST_NEIGHBOR = "nearest"
+
+
+# ---- kernels: the weight of a pixel at a distance -------------------------------------------------------------------
+
+
+def _triangle(x: Any) -> Any:
+    return maximum(1.0 - x, 0.0)
+
+
+def _gaussian(x: Any) -> Any:
+    return select(less(x, 1.5), exp(x * x * -2.0), zeros_like_p(x))
+
+
+def _lanczos(radius: float) -> Callable[[Any], Any]:
+    def weight(x: Any) -> Any:
+        angle = maximum(x, 1e-3) * math.pi
+        inside = sin(angle) * sin(angle / radius) * radius / (angle * angle)
+        return select(
+            less_equal(x, 1e-3), zeros_like_p(x) + 1.0, select(less_equal(x, radius), inside, zeros_like_p(x))
+        )
+
+    return weight
+
+
+def _cubic(near: tuple[float, ...], far: tuple[float, ...]) -> Callable[[Any], Any]:
+    """The kernel of two polynomials, up to distance 1 and from there to 2; coefficients from the highest power."""
+
+    def polynomial(x: Any, coefficients: tuple[float, ...]) -> Any:
+        total = x * coefficients[0]
+        for c in coefficients[1:-1]:
+            total = (total + c) * x
+        return total + coefficients[-1]
+
+    def weight(x: Any) -> Any:
+        beyond = select(less(x, 2.0), polynomial(x, far), zeros_like_p(x))
+        return select(less(x, 1.0), polynomial(x, near), beyond)
+
+    return weight
+
+
+#: Kernel of each method that takes pixels by their distance: (weight, radius).
+_KERNELS: dict[str, tuple[Callable[[Any], Any], float]] = {
+    "bilinear": (_triangle, 1.0),
+    "bicubic": (_cubic((1.5, -2.5, 0.0, 1.0), (-0.5, 2.5, -4.0, 2.0)), 2.0),
+    "gaussian": (_gaussian, 1.5),
+    "lanczos3": (_lanczos(3.0), 3.0),
+    "lanczos5": (_lanczos(5.0), 5.0),
+    "mitchellcubic": (_cubic((7 / 6, -2.0, 0.0, 8 / 9), (-7 / 18, 2.0, -10 / 3, 16 / 9)), 2.0),
+}
+
+
+# ---- weights of one axis --------------------------------------------------------------------------------------------
+
+
+def _numbers(n: Any) -> Any:
+    return cast(range_(cast(n, int32)), float32)
+
+
+def _ratio(a: Any, b: Any) -> Any:
+    return cast(a, float32) / cast(b, float32)
+
+
+def _by_distance(old: Any, new: Any, method: str, antialias: bool) -> Any:
+    """The weights [new, old] of a kernel of pixels' distances, widened to the new pixels' size by `antialias`."""
+    weight, radius = _KERNELS[method]
+    inverse = 1.0 / _ratio(new, old)
+    wide = maximum(inverse, 1.0) if antialias else cast(1.0, float32)
+    place = expand_dims((_numbers(new) + 0.5) * inverse, 1)
+    pixels = expand_dims(_numbers(old), 0)
+    first = ceil(place - radius * wide - 0.5)
+    last = floor(place + radius * wide - 0.5)
+    given = weight(abs((pixels + 0.5 - place) * (1.0 / wide)))
+    given = select(logical_and(greater_equal(pixels, first), less_equal(pixels, last)), given, zeros_like_p(given))
+    return _normalised(given)
+
+
+def _normalised(weights: Any) -> Any:
+    total = reduce_sum(weights, 1, keepdims=True)
+    return weights / select(greater_equal(abs(total), _LEAST), total, zeros_like_p(total) + 1.0)
+
+
+def _by_table(old: Any, new: Any) -> Any:
+    """The weights [new, old] of four neighbours by the cubic kernel, whose distances go in steps of a table."""
+    place = (_numbers(new) + 0.5) * _ratio(old, new) - 0.5
+    low = floor(place)
+    step = rint((place - low) * _TABLE) * (1.0 / _TABLE)
+    weight, _ = _KERNELS["bicubic"]
+    pixels = expand_dims(_numbers(old), 0)
+    total: Any = 0.0
+    for k in (-1, 0, 1, 2):
+        there = expand_dims(low + k, 1)
+        total = total + select(
+            pixels == there, expand_dims(weight(abs(step - k)), 1) + zeros_like_p(pixels), zeros_like_p(pixels + there)
+        )
+    return _normalised(total)
+
+
+def _by_area(old: Any, new: Any) -> Any:
+    """The weights [new, old] of the shares of pixels that a new one covers."""
+    scale = _ratio(old, new)
+    first, last = (expand_dims((_numbers(new) + k) * scale, 1) for k in (0.0, 1.0))
+    pixels = expand_dims(_numbers(old), 0)
+    return maximum(minimum(pixels + 1.0, last) - maximum(pixels, first), 0.0) / scale
+
+
+def _product(weights: Any, images: Any, axis: int) -> Any:
+    """The images with one of their axes weighted: w[o, i], f[b, h, w, c] -> f with o for i."""
+    b, h, w, c = extents_of(images)
+    if axis == 1:
+        rows = matmul(weights, reshape(images, [b, h, product_of([w, c])]))
+        return reshape(rows, [b, extents_of(rows)[1], w, c])
+    return matmul(weights, images)
+
+
+def _bilinear(images: Any, axis: int, old: Any, new: Any) -> Any:
+    place = (_numbers(new) + 0.5) * _ratio(old, new) - 0.5
+    low = floor(place)
+    before = cast(maximum(low, 0.0), int32)
+    after = minimum(cast(ceil(place), int32), cast(old, int32) - 1)
+    share = reshape(place - low, [-1, 1, 1] if axis == 1 else [-1, 1])
+    first, second = gather(images, before, axis=axis), gather(images, after, axis=axis)
+    return first + (second - first) * share
+
+
+def _nearest(images: Any, axis: int, old: Any, new: Any) -> Any:
+    place = cast(floor((_numbers(new) + 0.5) * _ratio(old, new)), int32)
+    return gather(images, maximum(minimum(place, cast(old, int32) - 1), 0), axis=axis)
+
+
+# ---- what programs call ---------------------------------------------------------------------------------------------
+
+
+def as_batch(images: Any, what: str = "'images'") -> tuple[Tensor, bool]:
+    """Return ([b, h, w, c], whether there was a batch) of images with or without a batch. Raises ValueError."""
+    x = as_tensor(images)
+    if x.shape.rank is None:
+        raise ValueError(f"{what} contains no shape.")
+    if x.shape.rank not in (3, 4):
+        raise ValueError(f"{what} must have either 3 or 4 dimensions.")
+    return (x, True) if x.shape.rank == 4 else (expand_dims(x, 0), False)
+
+
+def _wanted(size: Any, height: Any, width: Any, preserve_aspect_ratio: bool) -> tuple[Any, Any]:
+    given = as_tensor(size, int32)
+    if not given.shape.is_compatible_with([2]):
+        raise ValueError("'size' must be a 1-D Tensor of 2 elements: new_height, new_width")
+    new_height, new_width = unstack(given, 2)
+    if preserve_aspect_ratio:
+        scale = minimum(_ratio(new_height, height), _ratio(new_width, width))
+        new_height, new_width = (cast(rint(scale * cast(side, float32)), int32) for side in (height, width))
+    sides = [(side if (known := static_int(side)) is None else known) for side in (new_height, new_width)]
+    for side in sides:
+        if isinstance(side, int) and side <= 0:
+            raise invalid("output dimensions must be positive")
+    return sides[0], sides[1]
+
+
+@public("image.resize")
+def resize(
+    images: Any,
+    size: Any,
+    method: Any = ResizeMethod.BILINEAR,
+    preserve_aspect_ratio: bool = False,
+    antialias: bool = False,
+    name: str | None = None,
+) -> Any:
+    """Images of another height and width. t[b, h, w, c] or t[h, w, c], i32[2] -> f32 of that size.
+
+    method: bilinear, nearest (which keeps the dtype), bicubic, area, lanczos3, lanczos5, gaussian, mitchellcubic.
+    antialias: kernels are as wide as the new pixels where images shrink. Images that have the size already come back as
+    they are. Raises: ValueError for another rank, another method, a size that is no two numbers.
+    Source: tf.image.resize.
+    """
+    x, is_batch = as_batch(images)
+    _, height, width, _ = extents_of(x)
+    new_height, new_width = _wanted(size, height, width, preserve_aspect_ratio)
+    sides = (height, width, new_height, new_width)
+    if all(isinstance(n, int) for n in sides) and sides[:2] == sides[2:]:
+        return x if is_batch else squeeze(x, axis=[0])
+    if any(isinstance(n, int) and n == 0 for n in sides):
+        raise invalid(f"input image must be of non-zero size, got {shape_text(x.shape.as_list())}")
+    new = {1: (height, new_height), 2: (width, new_width)}
+    if method == "nearest":
+        for axis, (old, wanted) in new.items():
+            x = _nearest(x, axis, old, wanted)
+    else:
+        x = cast(x, float32)
+        weights: Callable[[Any, Any], Any]
+        if method == "bilinear" and not antialias:
+            for axis in (2, 1):
+                x = _bilinear(x, axis, *new[axis])
+        else:
+            if method == "area":
+                weights = _by_area
+            elif method == "bicubic" and not antialias:
+                weights = _by_table
+            elif method in _KERNELS:
+                weights = lambda old, wanted: _by_distance(old, wanted, method, bool(antialias))
+            else:
+                raise ValueError(f"Resize method is not implemented: {method}")
+            for axis in (2, 1):
+                x = _product(weights(*new[axis]), x, axis)
+    return x if is_batch else squeeze(x, axis=[0])
+
+
+@public("image.pad_to_bounding_box")
+def pad_to_bounding_box(
+    image: Any, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any, name: str | None = None
+) -> Any:
+    """Images with zeros around them, so that they stand at an offset in a larger one. t[(b,) h, w, c] -> t.
+
+    Raises: ValueError for offsets below 0 and a target that is too small. Source: tf.image.pad_to_bounding_box.
+    """
+    x, is_batch = as_batch(image)
+    _, height, width, _ = extents_of(x)
+    sides = []
+    for what, at, old, wanted in (
+        ("height", offset_height, height, target_height),
+        ("width", offset_width, width, target_width),
+    ):
+        after = as_tensor(wanted) - at - old
+        _not_negative(at, f"offset_{what} must be >= 0")
+        _not_negative(after, f"{what} must be <= target - offset")
+        sides.append([cast(at, int32), cast(after, int32)])
+    known = [[static_int(side) for side in pair] for pair in sides]
+    sides = [[n if n is not None else side for n, side in zip(ns, pair)] for ns, pair in zip(known, sides)]
+    x = pad(x, [[0, 0], *sides, [0, 0]])
+    return x if is_batch else squeeze(x, axis=[0])
+
+
+def _not_negative(value: Any, message: str) -> None:
+    known = known_value(as_tensor(value))
+    if known is not None and known.size and known.min() < 0:
+        raise ValueError(message)
+
+
+@public("image.crop_to_bounding_box")
+def crop_to_bounding_box(
+    image: Any, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any, name: str | None = None
+) -> Any:
+    """The part of images that begins at an offset and has a size. t[(b,) h, w, c] -> t[(b,) target, c].
+
+    Raises: ValueError for a part that does not lie in the image. Source: tf.image.crop_to_bounding_box.
+    """
+    x, is_batch = as_batch(image)
+    _, height, width, _ = extents_of(x)
+    for what, at, old, wanted in (
+        ("height", offset_height, height, target_height),
+        ("width", offset_width, width, target_width),
+    ):
+        _not_negative(at, f"offset_{what} must be >= 0.")
+        _not_negative(as_tensor(wanted) - 1, f"target_{what} must be > 0.")
+        _not_negative(as_tensor(old) - wanted - at, f"{what} must be >= target + offset.")
+    rows = slice(offset_height, offset_height + target_height)
+    x = x[:, rows, offset_width : offset_width + target_width, :]
+    return x if is_batch else squeeze(x, axis=[0])

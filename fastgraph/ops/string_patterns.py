@@ -1,0 +1,255 @@
+"""Strings by patterns (tf.strings.regex_replace, regex_full_match), and in characters.
+
+Rule: patterns are RE2's, which TensorFlow has, done by Python's `re`: what both have means the same; strings are UTF-8,
+and bytes that are not stay as they are.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import re
+from typing import Any
+
+import numpy as np
+
+from fastgraph.core.base.dtype import bool_, int64, string
+from fastgraph.core.base.shapes import Aval
+from fastgraph.errors import InvalidArgumentError
+from fastgraph.ops.arguments import as_tensor, known_value, named
+from fastgraph.ops.families import Array, custom, invalid, public, shape_text
+
+_REASON = "strings: their bytes lie in Python objects, which kernels do not see"
+
+#: What RE2 calls classes of characters within brackets.
+_CLASSES = {
+    "alnum": "0-9A-Za-z", "alpha": "A-Za-z", "ascii": r"\x00-\x7F", "blank": r"\t ", "cntrl": r"\x00-\x1F\x7F",
+    "digit": "0-9", "graph": "!-~", "lower": "a-z", "print": " -~", "punct": r"!-/:-@\[-`{-~", "space": r"\t\n\v\f\r ",
+    "upper": "A-Z", "word": "0-9A-Za-z_", "xdigit": "0-9A-Fa-f",
+}  # fmt: skip
+
+
+def _text(word: bytes) -> str:
+    return word.decode("utf-8", "surrogateescape")
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
+
+
+@functools.lru_cache(256)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """The pattern, as Python writes it. Raises InvalidArgumentError for what is no pattern."""
+    out, at, inside = [], 0, False
+    while at < len(pattern):
+        rest = pattern[at:]
+        if rest.startswith("\\"):
+            kept = rest[:2]
+            if kept == "\\z":
+                kept = "\\Z"
+            elif kept == "\\Q":
+                quoted, _, _ = rest[2:].partition("\\E")
+                out.append(re.escape(quoted))
+                at += len(quoted) + (4 if "\\E" in rest else 2)
+                continue
+            elif kept in ("\\p", "\\P"):
+                raise invalid(f"Invalid pattern: {pattern}, error: Unicode classes ({rest[:3]}) are not built")
+            out.append(kept)
+            at += 2
+            continue
+        named_class = re.match(r"\[:(\^?)(\w+):\]", rest) if inside else None
+        if named_class and named_class[2] in _CLASSES and not named_class[1]:
+            out.append(_CLASSES[named_class[2]])
+            at += named_class.end()
+            continue
+        if not inside and rest[0] == "[":
+            inside = True
+            opening = re.match(r"\[\^?\]?", rest)
+            assert opening is not None
+            out.append(opening[0].replace("]", "\\]"))
+            at += opening.end()
+            continue
+        if inside and rest[0] == "]":
+            inside = False
+        # Python gives warnings for what may once be an operation on classes, and ends `$` before a last newline.
+        kept = rest[0]
+        out.append("\\" + kept if inside and kept in "[&~|" else "\\Z" if kept == "$" and not inside else kept)
+        at += 1
+    try:
+        return re.compile("".join(out), re.ASCII)
+    except re.error as error:
+        raise invalid(f"Invalid pattern: {pattern}, error: {error}") from None
+
+
+def _rewriter(rewrite: str, pattern: re.Pattern[str]) -> Any:
+    """What writes a match anew. Raises InvalidArgumentError for groups that the pattern has not."""
+    parts: list[Any] = []
+    for piece in re.split(r"(\\.)", rewrite, flags=re.DOTALL):
+        if piece.startswith("\\") and len(piece) == 2:
+            if piece[1].isdigit():
+                parts.append(int(piece[1]))
+            elif piece[1] == "\\":
+                parts.append("\\")
+            else:
+                raise invalid(f"Rewrite schema error: '\\' must be followed by a digit or '\\'. In {rewrite}")
+        elif piece:
+            parts.append(piece)
+    most = max((part for part in parts if isinstance(part, int)), default=0)
+    if most > pattern.groups:
+        return None
+    return lambda match: "".join(part if isinstance(part, str) else match[part] or "" for part in parts)
+
+
+@custom(
+    op="RegexReplace",
+    infer=lambda input, pattern, rewrite, **_: Aval(string, input.shape),
+    groups=("string", "string", "string"),
+    samples=lambda: [
+        ((np.array([b"ab ab", b""], object), np.array(p, object), np.array(r, object)), {"replace_global": g})
+        for p, r in ((b"(a)(b)", rb"\2\1"), (b"[[:space:]]", b""))
+        for g in (True, False)
+    ],
+    error_samples=lambda: [
+        (
+            (np.array([b"a"], object), np.array(b"(", object), np.array(b"", object)),
+            {"replace_global": True},
+            InvalidArgumentError,
+            "Invalid pattern",
+        )
+    ],
+    reason=_REASON,
+)
+def regex_replace_p(input: Array, pattern: Array, rewrite: Array, *, replace_global: bool) -> Any:
+    """Each string with what matches a pattern written anew. string[*s], string[], string[] -> string[*s]."""
+    for what, given in (("Pattern", pattern), ("Rewrite", rewrite)):
+        if np.ndim(given):
+            raise invalid(f"{what} must be scalar, but received {shape_text(given.shape)}")
+    found = _compiled(_text(np.asarray(pattern).item()))
+    write = _rewriter(_text(np.asarray(rewrite).item()), found)
+    result = np.empty(input.shape, object)
+    out = result.reshape(-1)
+    for i, word in enumerate(input.reshape(-1).tolist()):
+        out[i] = word if write is None else _bytes(_rewritten(_text(word), found, write, replace_global))
+    return result
+
+
+def _rewritten(text: str, pattern: re.Pattern[str], write: Any, everywhere: bool) -> str:
+    """The text with its first match, or all of them, written anew; nothing matches where a match has just ended."""
+    parts: list[str] = []
+    at = 0
+    for match in pattern.finditer(text):
+        if match.end() == at and match.start() == at and parts:
+            continue
+        parts += [text[at : match.start()], write(match)]
+        at = match.end()
+        if not everywhere:
+            break
+    return "".join(parts) + text[at:]
+
+
+@public("strings.regex_replace")
+def regex_replace(input: Any, pattern: Any, rewrite: Any, replace_global: bool = True, name: str | None = None) -> Any:
+    r"""Each string with what matches `pattern` replaced by `rewrite`, in which \0 is the match, \1 its first group.
+
+    string[*s] -> string[*s]. replace_global: every match, else the first one. Raises: InvalidArgumentError for what is
+    no pattern. Source: tf.strings.regex_replace.
+    """
+    return named(
+        name, regex_replace_p, as_tensor(input, string), as_tensor(pattern, string), as_tensor(rewrite, string),
+        replace_global=bool(replace_global),
+    )  # fmt: skip
+
+
+@custom(
+    op="RegexFullMatch",
+    infer=lambda input, pattern: Aval(bool_, input.shape),
+    groups=("string", "string"),
+    samples=lambda: [((np.array([b"ab ab", b"b"], object), np.array(b"[ab ]*b", object)), {})],
+    reason=_REASON,
+)
+def regex_full_match_p(input: Array, pattern: Array) -> Any:
+    """Whether a pattern matches the whole of each string. string[*s], string[] -> bool[*s]."""
+    found = _compiled(_text(np.asarray(pattern).item()))
+    flat = [found.fullmatch(_text(word)) is not None for word in input.reshape(-1).tolist()]
+    return np.array(flat, bool).reshape(input.shape)
+
+
+@public("strings.regex_full_match")
+def regex_full_match(input: Any, pattern: Any, name: str | None = None) -> Any:
+    """Whether `pattern` matches the whole of each string. string[*s] -> bool[*s].
+
+    Raises: InvalidArgumentError for what is no pattern. Source: tf.strings.regex_full_match.
+    """
+    known = known_value(as_tensor(pattern, string))
+    if known is not None:
+        _compiled(_text(known.item()))
+    return named(name, regex_full_match_p, as_tensor(input, string), as_tensor(pattern, string))
+
+
+# ---- parts ----------------------------------------------------------------------------------------------------------
+
+
+@custom(
+    op="UnicodeDecode",
+    infer=lambda input: (Aval(string, (None,)), Aval(int64, input.shape)),
+    groups=("string",),
+    n_outputs=2,
+    step="dynamic",
+    samples=lambda: [((np.array(["h\u00e9".encode(), b""], object),), {})],
+    reason=_REASON,
+)
+def characters_p(input: Array) -> Any:
+    """The characters of strings end to end, and how many each has. string[n] -> string[m], i64[n].
+
+    What is no UTF-8 becomes the character U+FFFD.
+    """
+    rows = [word.decode("utf-8", "replace") for word in input.reshape(-1).tolist()]
+    flat = [char.encode() for row in rows for char in row]
+    values = np.empty(len(flat), object)
+    values[:] = flat
+    return values, np.array([len(row) for row in rows], np.int64).reshape(input.shape)
+
+
+def _windows(row: list[bytes], width: int, between: bytes, ends: tuple[bytes, bytes], pads: int, short: bool) -> Any:
+    count = min(pads, width - 1) if pads >= 0 else width - 1
+    n = max(0, len(row) + 2 * count - width + 1)
+    if short and n == 0 and row:
+        return [between.join([ends[0]] * count + row + [ends[1]] * count)]
+    padded = [ends[0]] * count + row + [ends[1]] * count
+    return [between.join(padded[i : i + width]) for i in range(n)]
+
+
+@custom(
+    op="StringNGrams",
+    infer=lambda data, splits, **_: (Aval(string, (None,)), Aval(splits.dtype, splits.shape)),
+    groups=("string", "Tsplits"),
+    dtypes={"Tsplits": "index"},
+    n_outputs=2,
+    step="dynamic",
+    samples=lambda: [
+        (
+            (np.array([b"a", b"b", b"c"], object), np.array([0, 2, 2, 3])),
+            {"widths": (2, 1), "separator": "-", "ends": (b"<", b">"), "pads": p, "short": True},
+        )
+        for p in (0, 1)
+    ],
+    reason=_REASON,
+)
+def ngrams_p(
+    data: Array, splits: Array, *, widths: tuple[int, ...], separator: str, ends: tuple[bytes, bytes], pads: int,
+    short: bool,
+) -> Any:  # fmt: skip
+    """Neighbours of each row joined, windows of the first width first. string[n], i[r + 1] -> string[m], i[r + 1]."""
+    words, at = data.tolist(), splits.tolist()
+    out: list[bytes] = []
+    ends_at = [0]
+    for first, last in itertools.pairwise(at):
+        row = words[first:last]
+        for width in widths:
+            out += _windows(row, width, separator.encode(), ends, pads, False)
+        if short and len(out) == ends_at[-1] and row:
+            out += _windows(row, max(widths), separator.encode(), ends, pads, True)
+        ends_at.append(len(out))
+    values = np.empty(len(out), object)
+    values[:] = out
+    return values, np.array(ends_at, splits.dtype)

@@ -1,0 +1,430 @@
+"""The door: programs that import tensorflow get fastgraph, and run as `python SCRIPT.py` runs them."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+
+import fastgraph as fg
+from fastgraph.door import internal_names, modules, opening, v1_names
+
+ROOT = Path(fg.__file__).parents[1]
+
+
+def environment(**more: str) -> dict[str, str]:
+    """The environment of a program that finds this fastgraph, and for which no door is open."""
+    kept = {name: value for name, value in os.environ.items() if name not in ("FASTGRAPH_DOOR", "PYTHONPATH")}
+    return {**kept, "PYTHONPATH": str(ROOT), **more}
+
+
+def run(*arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
+    """Run `python -m fastgraph run ARGUMENTS`."""
+    command = [sys.executable, "-m", "fastgraph", "run", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment(**more))
+
+
+def plain(*arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
+    """Run `python ARGUMENTS`."""
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment(**more))
+
+
+def answer(code: str, *arguments: str, **more: str) -> dict[str, object]:
+    """Run a program behind the door that leaves its answers in the dict `found`."""
+    text = f"import json\nfound = {{}}\n{textwrap.dedent(code)}\nprint(json.dumps(found))"
+    done = run("-c", text, *arguments, **more)
+    assert done.returncode == 0, done.stderr
+    answers: dict[str, object] = json.loads(done.stdout.splitlines()[-1])
+    return answers
+
+
+def test_modules_and_names_are_fastgraphs_own() -> None:
+    found = answer(
+        """
+        import sys, warnings
+        import tensorflow as tf
+        import fastgraph
+        import tensorflow.math, tensorflow.data.experimental as tde, tensorflow.compat.v2 as v2
+        from tensorflow import nn, errors
+        from tensorflow.compat.v1.nn import relu
+        from tensorflow.python.framework.ops import EagerTensor
+        found["same"] = [
+            tf.constant is fastgraph.constant, tf.math is fastgraph.math, tensorflow.math is fastgraph.math,
+            tde is fastgraph.data.experimental, v2 is tf, tf.compat.v2 is tf, nn is fastgraph.nn, relu is fastgraph.nn.relu,
+            errors is fastgraph.errors, EagerTensor is type(tf.constant(1)), tf.compat.as_text is fastgraph.compat.as_text,
+            sys.modules["tensorflow.math"] is tf.math, fastgraph.math.__spec__.name == "fastgraph.math",
+            tf.__internal__.tracking.Trackable is type(tf.Module()).__mro__[1],
+        ]
+        found["version"] = tf.__version__
+        found["names"] = [name in dir(tf) for name in ("constant", "keras", "compat", "__internal__", "Variable")]
+        """
+    )
+    assert found["same"] == [True] * 14
+    assert found["version"] == "2.21.0"
+    assert found["names"] == [True] * 5
+
+
+def test_behind_the_door_is_what_fastgraph_has() -> None:
+    found = answer(
+        """
+        import tensorflow as tf
+        @tf.function
+        def f(x):
+            return tf.reduce_sum(x * 2)
+        found["value"] = float(f(tf.constant([1.0, 2.0])))
+        found["there"] = [hasattr(tf, name) for name in ("lite", "no_such_name", "float32")]
+        """
+    )
+    assert found == {"value": 6.0, "there": [False, False, True]}
+
+
+def test_importing_the_door_costs_what_fastgraph_costs() -> None:
+    found = answer(
+        """
+        import sys
+        found["before"] = [name for name in sys.modules if name.startswith(("fastgraph", "numpy"))]
+        import tensorflow
+        found["heavy"] = [name for name in ("numba", "scipy", "keras", "fastgraph.compiler", "fastgraph.staging")
+                          if name in sys.modules]
+        found["path"] = [path for path in sys.path if path.endswith("startup")]
+        """
+    )
+    assert found == {"before": [], "heavy": [], "path": []}
+
+
+SCRIPT = """\
+import sys
+import tensorflow as tf
+
+def inner(n):
+    if n == 2:
+        raise ValueError("two")
+    return inner(n + 1)
+
+print(__name__, __file__, sys.argv[1:], __spec__, sys.path[0])
+what = sys.argv[1]
+if what == "raise":
+    inner(0)
+elif what == "exit":
+    sys.exit(3)
+elif what == "text":
+    sys.exit("the end")
+elif what == "syntax":
+    compile("1 +", "text", "exec")
+"""
+
+
+@pytest.mark.parametrize("what", ["raise", "exit", "text", "syntax", "-v"])
+def test_scripts_end_as_with_python(tmp_path: Path, what: str) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    behind = run(str(script), what, "--flag")
+    script.write_text(SCRIPT.replace("import tensorflow as tf", "import fastgraph as tf"))
+    without = plain(str(script), what, "--flag")
+    assert behind.returncode == without.returncode
+    assert behind.stdout == without.stdout
+    assert behind.stderr == without.stderr.replace("import fastgraph as tf", "import tensorflow as tf")
+
+
+def test_an_interrupt_ends_a_script_as_with_python(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text("import time\nimport tensorflow\nprint('ready', flush=True)\ntime.sleep(60)\n")
+    command = [sys.executable, "-m", "fastgraph", "run", str(script)]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment()
+    ) as child:
+        assert child.stdout is not None and child.stderr is not None
+        assert child.stdout.readline() == "ready\n"
+        time.sleep(0.05)
+        child.send_signal(signal.SIGINT)
+        text = child.stderr.read()
+    assert child.returncode == -signal.SIGINT
+    assert text.rstrip().endswith("KeyboardInterrupt") and "fastgraph" not in text
+
+
+def test_modules_and_code_are_run_as_by_python(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(
+        "import sys, tensorflow\nprint(__name__, sys.argv[1:], tensorflow.__version__)\n"
+    )
+    done = run("-m", "program", "-x", PYTHONPATH=os.pathsep.join([str(ROOT), str(tmp_path)]))
+    assert done.stdout == "__main__ ['-x'] 2.21.0\n", done.stderr
+    assert run("-c", "import sys; print(sys.argv)", "a", "-b").stdout == "['-c', 'a', '-b']\n"
+    missing = run("-m", "no_such_program")
+    assert missing.returncode == 1 and "No module named no_such_program" in missing.stderr
+    assert run(str(tmp_path / "none.py")).returncode == 2
+
+
+def test_usage() -> None:
+    nothing, help_ = run(), run("--help")
+    assert nothing.returncode == 2 and "usage: python -m fastgraph run SCRIPT.py" in nothing.stderr
+    assert help_.returncode == 0 and "usage: python -m fastgraph run SCRIPT.py" in help_.stdout
+    call = "from fastgraph.door import running; sys.exit(running.main(['-c', '1']))"
+    shut = plain("-E", "-c", f"import sys; sys.path.insert(0, {str(ROOT)!r}); {call}")
+    assert shut.returncode == 2 and "-E, -I and -S" in shut.stderr
+
+
+def test_options_of_the_interpreter_are_kept() -> None:
+    done = plain(
+        "-O",
+        "-W",
+        "error",
+        "-X",
+        "dev",
+        "-m",
+        "fastgraph",
+        "run",
+        "-c",
+        "import sys; print(sys.flags.optimize, sys.flags.dev_mode, sys.warnoptions[-1])",
+    )
+    assert done.stdout == "1 True error\n", done.stderr
+
+
+CHILDREN = """\
+import multiprocessing, subprocess, sys
+{opening}
+import tensorflow as tf
+
+def child(queue):
+    import tensorflow
+    queue.put((tensorflow.__name__, tensorflow.constant(2).numpy().item(), __name__))
+
+if __name__ == "__main__":
+    context = multiprocessing.get_context("spawn")
+    queue = context.SimpleQueue()
+    process = context.Process(target=child, args=(queue,))
+    process.start()
+    print(queue.get())
+    process.join()
+    print(subprocess.run([sys.executable, "-c", "import tensorflow as tf; print(tf)"], capture_output=True, text=True).stdout)
+"""
+
+
+@pytest.mark.parametrize(
+    "opening_", ["", "import fastgraph; fastgraph.install_as_tensorflow()"], ids=["run", "install"]
+)
+def test_children_keep_the_door_open(tmp_path: Path, opening_: str) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(CHILDREN.format(opening=opening_))
+    done = plain(str(script)) if opening_ else run(str(script))
+    assert done.stdout == "('tensorflow', 2, '__mp_main__')\n<module 'tensorflow'>\n\n", done.stderr
+
+
+def test_another_interpreter_gets_no_door(tmp_path: Path) -> None:
+    code = "import sys; print([finder.__name__ for finder in sys.meta_path if getattr(finder, '__module__', '') == 'sitecustomize'])"
+    variables = opening.environment(environment())
+    here = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=variables, timeout=60)
+    variables["FASTGRAPH_DOOR"] = str(tmp_path)
+    there = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=variables, timeout=60)
+    assert (here.stdout, there.stdout) == ("['Threshold']\n", "[]\n")
+
+
+def test_a_sitecustomize_of_the_users_has_its_turn(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text("import sys\nsys.users_own = __file__\n")
+    done = run(
+        "-c",
+        "import sys, sitecustomize; print(sys.users_own == sitecustomize.__file__)",
+        PYTHONPATH=os.pathsep.join([str(ROOT), str(tmp_path)]),
+    )
+    assert done.stdout == "True\n", done.stderr
+
+
+def test_the_metadata_answers_while_the_door_is_open() -> None:
+    found = answer(
+        """
+        import importlib.metadata, importlib.util
+        found["version"] = importlib.metadata.version("tensorflow")
+        found["name"] = importlib.metadata.distribution("TensorFlow").metadata["Name"]
+        found["listed"] = [d.version for d in importlib.metadata.distributions() if d.metadata["Name"] == "tensorflow"]
+        found["top"] = importlib.metadata.packages_distributions().get("tensorflow")
+        found["spec"] = importlib.util.find_spec("tensorflow") is not None
+        """
+    )
+    assert found == {
+        "version": "2.21.0",
+        "name": "tensorflow",
+        "listed": ["2.21.0"],
+        "top": ["tensorflow"],
+        "spec": True,
+    }
+    shut = plain("-c", "import fastgraph, importlib.metadata, sys; print('tensorflow' in sys.modules)")
+    assert shut.stdout == "False\n"
+
+
+def test_tensorflow_itself_imported_before_is_an_error_and_changes_nothing(tmp_path: Path) -> None:
+    (tmp_path / "tensorflow.py").write_text("constant = None\n")
+    code = (
+        "import os, sys, tensorflow, fastgraph\nbefore = list(sys.meta_path), dict(os.environ)\n"
+        "try:\n    fastgraph.install_as_tensorflow()\nexcept ImportError as error:\n    print(error)\n"
+        "print((list(sys.meta_path), dict(os.environ)) == before, tensorflow.constant)"
+    )
+    done = plain("-c", code, PYTHONPATH=os.pathsep.join([str(ROOT), str(tmp_path)]))
+    assert f"TensorFlow itself has been imported already (from {tmp_path}" in done.stdout
+    assert done.stdout.endswith("True None\n")
+
+
+def test_names_that_are_not_there_say_so() -> None:
+    found = answer(
+        """
+        import importlib
+        import tensorflow as tf
+        def told(name):
+            try:
+                importlib.import_module(name)
+            except ImportError as error:
+                return f"{type(error).__name__}: {error}"
+        found["lite"] = told("tensorflow.lite")
+        found["none"] = told("tensorflow.no_such_module")
+        found["inner"] = told("tensorflow.python.ops.no_such_ops")
+        try:
+            from tensorflow.python.eager.context import is_tensor
+        except ImportError as error:
+            found["name"] = str(error)
+        try:
+            tf.load_op_library("libops.so")
+        except NotImplementedError as error:
+            found["library"] = str(error)
+        """
+    )
+    assert found["none"] == "ModuleNotFoundError: No module named 'tensorflow.no_such_module'"
+    assert str(found["lite"]).startswith("NotBuiltImportError: fastgraph.lite is not built yet")
+    assert "tensorflow.python.ops.no_such_ops, which <string>:" in str(found["inner"])
+    assert "tensorflow.python.eager.context.is_tensor, which <string>:" in str(found["name"])
+    assert "The public name nearest to it is tf.is_tensor." in str(found["name"])
+    assert "C++ cannot be loaded" in str(found["library"])
+
+
+def test_every_row_of_the_tables_leads_somewhere() -> None:
+    for path in internal_names.NAMES:
+        assert internal_names.value(path) is not None, path
+    for name in (*v1_names.FUNCTIONS, *v1_names.ARGUMENTS, *v1_names.RENAMED):
+        space, _, last = name.rpartition(".")
+        assert v1_names.value(space, last) is not None, name
+    assert not v1_names.DIFFERENT & {*v1_names.FUNCTIONS, *v1_names.ARGUMENTS, *v1_names.RENAMED}
+
+
+def test_arguments_of_tensorflow_1() -> None:
+    summed = v1_names.value("", "reduce_sum")
+    assert summed([[1.0, 2.0]], reduction_indices=1, keep_dims=True).numpy().tolist() == [[3.0]]
+    assert v1_names.value("nn", "softmax")([1.0, 1.0], dim=0, axis=None).numpy().tolist() == [0.5, 0.5]
+    assert v1_names.value("", "while_loop")(lambda i: i < 3, lambda i: i + 1, [0]).numpy() == 3
+    assert v1_names.value("", "shape")([[1, 2]], None, fg.int64).dtype == fg.int64
+    with pytest.raises(TypeError, match="unexpected keyword argument 'axes'"):
+        summed([1.0], axes=0)
+    with pytest.raises(ValueError, match="cannot specify both 'reduction_indices' and 'axis'"):
+        summed([1.0], 0, reduction_indices=0)
+    with pytest.raises(NotImplementedError, match="means something else than tf.Variable"):
+        v1_names.value("", "Variable")
+    with pytest.raises(NotImplementedError, match="sessions, collections and variable scopes are not there"):
+        v1_names.value("", "Session")
+
+
+def test_placeholders_of_a_graph() -> None:
+    graph = internal_names.value("__internal__.FuncGraph")("scratch")
+    placeholder, sparse = v1_names.value("", "placeholder"), v1_names.value("", "sparse_placeholder")
+    with graph.as_default():
+        x = placeholder(fg.float32, [None, 3])
+        y = fg.matmul(x, fg.ones([3, 2]))
+        z = sparse(fg.float32, [None, 3])
+        assert not fg.executing_eagerly() and v1_names.value("", "executing_eagerly_outside_functions")()
+    assert y.shape.as_list() == [None, 2] and z.shape.as_list() == [None, 3] and graph.name == "scratch"
+    assert graph.inputs[0] is x and fg.executing_eagerly()
+    with pytest.raises(RuntimeError, match="not compatible with eager execution"):
+        placeholder(fg.float32, [])
+
+
+def test_keras_is_the_small_one_where_none_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(modules.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.delenv("TF_USE_LEGACY_KERAS", raising=False)
+    assert modules.keras_root() == "fastgraph.keras"
+    monkeypatch.setenv("TF_USE_LEGACY_KERAS", "1")
+    with pytest.raises(ImportError, match="pip install tf_keras"):
+        modules.keras_root()
+    monkeypatch.setattr(modules.importlib.util, "find_spec", lambda name: name)
+    assert modules.keras_root() == "tf_keras.api._v2.keras"
+    monkeypatch.delenv("TF_USE_LEGACY_KERAS")
+    assert modules.keras_root() == "keras._tf_keras.keras"
+
+
+def test_summaries_are_written_where_record_if_says(tmp_path: Path) -> None:
+    with fg.summary.create_file_writer(tmp_path).as_default(step=3):
+        assert fg.summary.should_record_summaries().numpy()
+        fg.summary.histogram("spread", [1.0, 2.0, 4.0], buckets=2)
+        fg.summary.image("picture", fg.reshape(fg.range(24.0) / 23, [1, 2, 4, 3]))
+        with fg.summary.record_if(lambda: fg.constant(False)):
+            assert not fg.summary.scalar("no", 1.0).numpy() and not fg.summary.write("no", 1).numpy()
+        with fg.summary.experimental.summary_scope("a", "b") as (tag, scope):
+            assert (tag, scope) == ("a", "a/")
+        metadata = internal_names.value("compat.v1.SummaryMetadata")()
+        metadata.plugin_data.plugin_name = "plugin"
+        fg.function(lambda x: fg.summary.write("given", x, metadata=metadata))(fg.constant("text"))
+    (file,) = tmp_path.iterdir()
+    event = internal_names.value("core.util.event_pb2.Event")
+    records = internal_names.value("python.lib.io.tf_record.tf_record_iterator")(str(file))
+    values = [(value, entry.step) for entry in map(event.FromString, records) for value in entry.summary.value]
+    assert [(v.tag, v.metadata.plugin_data.plugin_name, step) for v, step in values] == [
+        ("spread", "histograms", 3),
+        ("picture", "images", 3),
+        ("given", "plugin", 3),
+    ]
+    width, height, png = fg.make_ndarray(values[1][0].tensor).tolist()
+    decoded = fg.io.decode_png(png).numpy()
+    assert (width, height, decoded.shape) == (b"4", b"2", (2, 4, 3)) and decoded.ravel()[[0, 1, -1]].tolist() == [
+        0,
+        11,
+        255,
+    ]
+    assert fg.make_ndarray(values[0][0].tensor).tolist() == [[1.0, 2.5, 2.0], [2.5, 4.0, 1.0]]
+
+
+def test_a_loop_carries_an_optional_of_a_kind_that_its_body_decides() -> None:
+    optional = fg.experimental.Optional
+
+    @fg.function
+    def last(n: object) -> object:
+        nothing = optional.empty(None)
+
+        def body(i: object, before: object) -> object:
+            return i + 1, optional.from_value({"x": fg.cast(i, fg.float32)})  # type: ignore[operator]
+
+        return fg.while_loop(lambda i, before: i < n, body, [0, nothing])[1]
+
+    assert last(fg.constant(3)).get_value()["x"].numpy() == 2.0
+    assert not last(fg.constant(0)).has_value().numpy()
+
+
+def test_options_of_datasets() -> None:
+    options = fg.data.Options()
+    options.deterministic = False
+    options.experimental_distribute.auto_shard_policy = fg.data.experimental.AutoShardPolicy.OFF
+    dataset = fg.data.Dataset.range(3).with_options(options).batch(2)
+    found = dataset.options()
+    assert found.deterministic is False and found == fg.data.Options().merge(options)
+    assert fg.data.Dataset.range(3).options() == fg.data.Options()
+    with pytest.raises(ValueError, match="has no effect"):
+        found.deterministic = True
+    with pytest.raises(TypeError, match='"deterministic" must be of type'):
+        options.deterministic = "yes"
+    with pytest.raises(AttributeError, match="Cannot set the property speed on Options"):
+        options.speed = 1
+
+
+def test_the_strategy_of_one_device() -> None:
+    strategy = fg.distribute.get_strategy()
+    assert not fg.distribute.has_strategy() and strategy.run(lambda x: x + 1, (2,)) == 3
+    assert not fg.distribute.in_cross_replica_context()
+    with fg.distribute.MirroredStrategy().scope() as mirrored:
+        assert fg.distribute.get_strategy() is mirrored and fg.distribute.in_cross_replica_context()
+        assert mirrored.run(lambda: fg.distribute.get_replica_context().num_replicas_in_sync) == 1
+        assert mirrored.reduce("MEAN", fg.constant([1.0, 3.0]), axis=0).numpy() == 2.0
+    with pytest.raises(NotImplementedError, match="MirroredStrategy of 2 devices"):
+        fg.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
+    with pytest.raises(NotImplementedError, match="TPUStrategy is not built yet"):
+        fg.distribute.TPUStrategy()

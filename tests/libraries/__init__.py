@@ -1,0 +1,1 @@
+"""Libraries written for TensorFlow, judged by their own tests: see tools/libraries.py."""

@@ -1,0 +1,97 @@
+"""Images of other sizes, colours and places: TensorFlow's numbers; in graphs with unknown sizes; gradients."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import fastgraph as tf
+
+X = np.arange(12, dtype="float32").reshape(1, 3, 4, 1) ** 1.5
+RGB = np.array([[[0.2, 0.4, 0.9], [0.5, 0.5, 0.5], [0.9, 0.1, 0.3]]], "float32")
+
+#: (method, antialias) -> the first row of X as 2 x 6, as TensorFlow gives it.
+FIRST_ROW = {
+    ("bilinear", False): [2.0, 2.7725, 3.9202, 5.4205, 7.1614, 8.5272],
+    ("bilinear", True): [3.0, 3.9088, 5.2279, 6.8689, 8.7359, 10.1927],
+    ("nearest", False): [0.0, 1.0, 1.0, 2.8284, 5.1962, 5.1962],
+    ("bicubic", False): [1.1065, 1.726, 2.8919, 4.3181, 6.2229, 7.5042],
+    ("bicubic", True): [2.0995, 2.8798, 4.2798, 5.8722, 7.9431, 9.3243],
+    ("area", False): [2.6667, 3.5301, 4.3934, 6.7846, 8.2111, 9.6375],
+    ("lanczos3", False): [0.511, 1.0216, 2.2029, 3.4896, 5.571, 6.7279],
+    ("lanczos3", True): [1.6259, 2.2914, 3.7406, 5.1844, 7.4503, 8.7024],
+    ("lanczos5", False): [-0.1789, 0.5324, 1.4406, 2.7435, 4.6832, 5.9853],
+    ("gaussian", True): [4.0445, 4.8947, 6.279, 8.0945, 9.9537, 11.2652],
+    ("mitchellcubic", True): [3.0086, 3.8274, 5.265, 6.9152, 8.9303, 10.2834],
+}
+
+
+@pytest.mark.parametrize("method, antialias", FIRST_ROW)
+def test_resize(method: str, antialias: bool) -> None:
+    wanted = FIRST_ROW[method, antialias]
+    found = tf.image.resize(X, (2, 6), method=method, antialias=antialias)
+    np.testing.assert_allclose(found[0, 0, :, 0], wanted, atol=1e-4)
+    unknown = tf.TensorSpec([None, None, None, 1], "float32")
+    in_graph = tf.function(lambda x: tf.image.resize(x, (2, 6), method, antialias=antialias), input_signature=[unknown])
+    np.testing.assert_allclose(in_graph(X), found, atol=1e-5)
+    x = tf.constant(X)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        total = tf.reduce_sum(tf.image.resize(x, (2, 6), method=method, antialias=antialias))
+    # Weights of a new pixel sum to one.
+    np.testing.assert_allclose(tf.reduce_sum(tape.gradient(total, x)), 12.0, rtol=1e-5)
+
+
+def test_resize_keeps_what_has_its_size_and_an_aspect_ratio() -> None:
+    numbers = np.arange(24, dtype="uint8").reshape(2, 4, 3)
+    assert tf.image.resize(numbers, (2, 4)).dtype == "uint8"
+    assert tf.image.resize(numbers, (8, 8), preserve_aspect_ratio=True).shape == (4, 8, 3)
+    with pytest.raises(ValueError, match="new_height, new_width"):
+        tf.image.resize(numbers, (2,))
+    with pytest.raises(ValueError, match="either 3 or 4 dimensions"):
+        tf.image.resize(numbers[0], (2, 2))
+    with pytest.raises(ValueError, match="not implemented: cubic"):
+        tf.image.resize(numbers, (2, 2), method="cubic")
+
+
+def test_colours() -> None:
+    hsv = [0.61905, 0.77778, 0.9, 0.0, 0.0, 0.5, 0.95833, 0.88889, 0.9]
+    np.testing.assert_allclose(np.ravel(tf.image.rgb_to_hsv(RGB)), hsv, atol=1e-5)
+    np.testing.assert_allclose(tf.image.hsv_to_rgb(tf.image.rgb_to_hsv(RGB)), RGB, atol=1e-6)
+    grey = tf.image.rgb_to_grayscale((RGB * 255).astype("uint8"))
+    assert np.ravel(grey).tolist() == [101, 127, 91]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="3 channels"):
+        tf.image.rgb_to_hsv(RGB[..., :2])
+
+
+def test_boxes_patches_and_edges() -> None:
+    padded = tf.image.pad_to_bounding_box(X, 1, 2, 6, 8)
+    assert padded.shape == (1, 6, 8, 1)
+    np.testing.assert_array_equal(tf.image.crop_to_bounding_box(padded, 1, 2, 3, 4), X)
+    with pytest.raises(ValueError, match="height must be <= target"):
+        tf.image.pad_to_bounding_box(X, 1, 2, 3, 8)
+    patches = tf.image.extract_patches(X, [1, 2, 2, 1], [1, 2, 2, 1], [1, 1, 1, 1], "SAME")
+    np.testing.assert_allclose(np.ravel(patches)[8:], [22.627, 27, 0, 0, 31.623, 36.483, 0, 0], atol=1e-3)
+    edges = np.ravel(tf.image.sobel_edges(X))
+    np.testing.assert_allclose(edges[:8], [0, 0, 0, 19.051, 0, 23.072, 0, 0], atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    "interpolation, fill_mode, wanted",
+    [
+        ("NEAREST", "CONSTANT", [-1.0, 14.697, 18.52, 36.483]),
+        ("NEAREST", "REFLECT", [0.0, 14.697, 18.52, 36.483]),
+        ("NEAREST", "WRAP", [5.196, 14.697, 18.52, 5.196]),
+        ("BILINEAR", "CONSTANT", [0.7, 11.116, 25.09, 23.509]),
+        ("BILINEAR", "REFLECT", [2.4, 11.116, 25.09, 35.586]),
+        ("BILINEAR", "WRAP", [9.193, 11.116, 25.09, 4.759]),
+        ("BILINEAR", "NEAREST", [2.4, 11.116, 25.09, 35.586]),
+    ],
+)
+def test_projective_transforms(interpolation: str, fill_mode: str, wanted: list[float]) -> None:
+    transform = np.array([[1.0, 0.2, -0.5, 0.1, 0.9, 0.3, 0.01, 0.0]], "float32")
+    found = tf.raw_ops.ImageProjectiveTransformV3(
+        images=np.concatenate([X, X]), transforms=transform, output_shape=[3, 4], fill_value=-1.0,
+        interpolation=interpolation, fill_mode=fill_mode,
+    )  # fmt: skip
+    np.testing.assert_allclose(np.ravel(found[1])[[0, 3, 7, 11]], wanted, atol=1e-3)

@@ -1,0 +1,284 @@
+"""Strings by fingerprint, pattern and neighbour; tables; sets; labels of frames: TensorFlow's values."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fastgraph as tf
+
+WORDS = [b"", b"a", b"hello", b"0123456789", b"x" * 30, b"y" * 60, b"z" * 200]
+
+
+def test_buckets() -> None:
+    fast = [1936946117179621455, 3694432073954588131, 3786372426573024488, 3244036785122165995, 1463595594257686509]
+    fast += [438870764492559519, 4117204190001636188]
+    assert tf.strings.to_hash_bucket_fast(WORDS, 2**62).numpy().tolist() == fast
+    strong = tf.strings.to_hash_bucket_strong([b"", b"a", b"0123456789"], 2**62, [7, -1])
+    assert strong.numpy().tolist() == [972240184211909722, 3248132473090294980, 2324777751535918282]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="num_buckets"):
+        tf.strings.to_hash_bucket_fast(["a"], 0)
+
+
+@pytest.mark.parametrize(
+    "pattern, rewrite, wanted",
+    [
+        ("(a)(b)", r"\2\1-\0", [b"ba-abba-ab c!", b"\xc3\xa9t\xc3\xa9"]),
+        ("[[:punct:]]", "", [b"abab c", b"\xc3\xa9t\xc3\xa9"]),
+        (r"\w", "W", [b"WWWW W!", b"\xc3\xa9W\xc3\xa9"]),
+        (".", "X", [b"XXXXXXX", b"XXX"]),
+        ("b*", "-", [b"-a-a- -c-!-", b"-\xc3\xa9-t-\xc3\xa9-"]),
+        (r"\Qc!\E$", "end", [b"abab end", b"\xc3\xa9t\xc3\xa9"]),
+    ],
+)
+def test_patterns(pattern: str, rewrite: str, wanted: list[bytes]) -> None:
+    assert tf.strings.regex_replace(["abab c!", "été"], pattern, rewrite).numpy().tolist() == wanted
+
+
+def test_patterns_match_whole_strings_and_must_be_patterns() -> None:
+    assert tf.strings.regex_full_match(["ab", "abc"], "[ab]+").numpy().tolist() == [True, False]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="Invalid pattern"):
+        tf.strings.regex_replace(["a"], "(", "")
+
+
+def test_characters_and_neighbours() -> None:
+    assert tf.strings.unicode_split(["hé", ""], "UTF-8").to_list() == [[b"h", b"\xc3\xa9"], []]
+    rows = tf.ragged.constant([["a", "b", "c"], ["d"], []])
+    wanted = [[b"_-a", b"a-b", b"b-c", b"c-_"], [b"_-d", b"d-_"], [b"_-_"]]
+    assert tf.strings.ngrams(rows, 2, separator="-", pad_values="_").to_list() == wanted
+    assert tf.strings.ngrams(["a", "b"], 3, preserve_short_sequences=True).numpy().tolist() == [b"a b"]
+    with pytest.raises(ValueError, match="greater than 0"):
+        tf.strings.ngrams(["a"], 0)
+
+
+# ---- tables ---------------------------------------------------------------------------------------------------------
+
+
+def words_to_numbers() -> Any:
+    keys = tf.lookup.KeyValueTensorInitializer(["a", "b"], tf.constant([1, 2], tf.int64))
+    return tf.lookup.StaticHashTable(keys, -1)
+
+
+def test_a_fixed_table() -> None:
+    table = words_to_numbers()
+    assert table.lookup([["b", "z"]]).numpy().tolist() == [[2, -1]]
+    assert table[tf.ragged.constant([["a"], ["b", "c"]])].to_list() == [[1], [2, -1]]
+    assert int(table.size()) == 2
+    in_graph = tf.function(table.lookup, input_signature=[tf.TensorSpec([None], tf.string)])
+    assert in_graph(["a", "x"]).numpy().tolist() == [1, -1]
+    assert [int(n) for n in tf.data.Dataset.from_tensor_slices(["b", "q"]).map(table.lookup)] == [2, -1]
+    with pytest.raises(TypeError, match="Dtype of argument `keys` must be"):
+        table.lookup(tf.constant([1]))
+    with pytest.raises(tf.errors.FailedPreconditionError, match="different value for same key"):
+        tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(["a", "a"], [1, 2]), 0)
+
+
+def test_a_table_of_a_file(tmp_path: Path) -> None:
+    (tmp_path / "words").write_text("w0\nw1\nw2\n")
+    whole, number = tf.lookup.TextFileIndex.WHOLE_LINE, tf.lookup.TextFileIndex.LINE_NUMBER
+    file = tf.lookup.TextFileInitializer(
+        str(tmp_path / "words"), tf.string, whole, tf.int64, number, value_index_offset=2
+    )
+    assert tf.lookup.StaticHashTable(file, -1).lookup(["w1", "?"]).numpy().tolist() == [3, -1]
+    back = tf.lookup.TextFileInitializer(str(tmp_path / "words"), tf.int64, number, tf.string, whole)
+    found = tf.lookup.StaticHashTable(back, "?").lookup(tf.constant([1, 9], tf.int64))
+    assert found.numpy().tolist() == [b"w1", b"?"]
+    vocabulary = tf.lookup.StaticVocabularyTable(file, 3)
+    numbers = vocabulary.lookup(["w0", "other"]).numpy().tolist()
+    assert numbers[0] == 2 and 3 <= numbers[1] < 6
+
+
+def test_a_table_that_changes_does_so_in_program_order() -> None:
+    table = tf.lookup.experimental.MutableHashTable(tf.string, tf.int64, 0)
+
+    @tf.function
+    def count(keys: Any) -> Any:
+        table.insert(keys, table.lookup(keys) + 1)
+        return table.lookup(keys)
+
+    assert count(tf.constant(["q", "y"])).numpy().tolist() == [1, 1]
+    assert count(tf.constant(["q", "y"])).numpy().tolist() == [2, 2]
+    table.remove(tf.constant(["q"]))
+    keys, values = table.export()
+    assert (keys.numpy().tolist(), values.numpy().tolist(), int(table.size())) == ([b"y"], [2], 1)
+    rows = tf.lookup.experimental.MutableHashTable(tf.int64, tf.float32, [0.0, 0.5])
+    rows.insert(tf.constant([1], tf.int64), [[1.0, 2.0]])
+    assert rows.lookup(tf.constant([[1, 7]], tf.int64)).numpy().tolist() == [[[1.0, 2.0], [0.0, 0.5]]]
+
+
+# ---- sets and crossings ---------------------------------------------------------------------------------------------
+
+
+def test_sets() -> None:
+    a, b = tf.constant([[1, 2, 2], [3, 9, 4]]), tf.sparse.from_dense([[2, 5], [4, 3]])
+    assert tf.sparse.to_dense(tf.sets.intersection(a, b)).numpy().tolist() == [[2, 0], [3, 4]]
+    assert tf.sparse.to_dense(tf.sets.union(a, b)).numpy().tolist() == [[1, 2, 5], [3, 4, 9]]
+    assert tf.sparse.to_dense(tf.sets.difference(a, b)).numpy().tolist() == [[1], [9]]
+    assert tf.sets.size(tf.sets.union(a, b)).numpy().tolist() == [3, 3]
+
+
+def test_crossings() -> None:
+    crossed = tf.sparse.cross_hashed([tf.constant([["a", "b"], ["c", "d"]]), tf.constant([[1], [2]])], 1000)
+    assert crossed.values.numpy().tolist() == [485, 983, 523, 923]
+    assert crossed.indices.numpy().tolist() == [[0, 0], [0, 1], [1, 0], [1, 1]]
+
+
+def test_products_of_sparse_matrices_and_their_gradients() -> None:
+    from fastgraph.composites.sparse_matrices import sparse_matrix_sparse_mat_mul
+
+    rng = np.random.default_rng(0)
+    a, b = (rng.standard_normal(s) * (rng.random(s) < 0.5) for s in ((2, 3, 4), (2, 4, 5)))
+    left, right = tf.sparse.from_dense(a), tf.sparse.from_dense(b)
+    with tf.GradientTape() as tape:
+        tape.watch(left.values)
+        product = sparse_matrix_sparse_mat_mul(left, right, tf.float64)
+        total = tf.reduce_sum(product.values)
+    np.testing.assert_allclose(tf.sparse.to_dense(product), a @ b)
+    gradient = tf.convert_to_tensor(tape.gradient(total, left.values))
+    np.testing.assert_allclose(gradient, (np.ones((2, 3, 5)) @ b.transpose(0, 2, 1))[a != 0])
+
+
+def test_slices_that_differ() -> None:
+    x = [[3, 1], [0, 2], [3, 1]]
+    y, where, count = tf.raw_ops.UniqueWithCountsV2(x=x, axis=[0])
+    assert [v.numpy().tolist() for v in (y, where, count)] == [[[3, 1], [0, 2]], [0, 1, 0], [2, 1]]
+    assert tf.raw_ops.UniqueV2(x=np.zeros([2, 0]), axis=[0]).y.shape == (1, 0)
+    found = tf.raw_ops.Bucketize(input=np.array([[-5.0, 10000], [150, 10]]), boundaries=[0.0, 10, 100])
+    assert found.numpy().tolist() == [[0, 3], [3, 2]]
+
+
+# ---- labels, and numbers of few bits --------------------------------------------------------------------------------
+
+
+def test_labels_of_frames() -> None:
+    frames = [[[0.6, 0.3, 0.1]], [[0.1, 0.2, 0.7]], [[0.3, 0.5, 0.2]], [[0.2, 0.5, 0.3]]]
+    logits = np.log(np.array(frames, "float32"))
+    paths, scores = tf.nn.ctc_beam_search_decoder(logits, [4], top_paths=2)
+    assert [path.values.numpy().tolist() for path in paths] == [[0, 1], [1, 1]]
+    np.testing.assert_allclose(scores, [[-1.13569, -2.18037]], atol=1e-5)
+    (best,), lost = tf.nn.ctc_greedy_decoder(logits, [4])
+    assert best.values.numpy().tolist() == [0, 1]
+    np.testing.assert_allclose(lost, [[2.25379]], atol=1e-5)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="sequence_length"):
+        tf.nn.ctc_greedy_decoder(logits, [9])
+
+
+def test_fake_quantisation_and_its_gradients() -> None:
+    x, low, high = tf.constant([-9.0, -2.9, 0.1, 2.2, 7.0]), tf.constant(-3.0), tf.constant(4.0)
+    with tf.GradientTape() as tape:
+        tape.watch([x, low, high])
+        y = tf.quantization.fake_quant_with_min_max_vars(x, low, high, num_bits=4)
+        total = tf.reduce_sum(y * [1.0, 2, 3, 4, 5])
+    np.testing.assert_allclose(y, [-2.8, -2.8, 0, 2.33333, 4.2], atol=1e-5)
+    gradients = [np.asarray(g).tolist() for g in tape.gradient(total, [x, low, high])]
+    assert gradients == [[0, 0, 3, 4, 0], 3, 5]
+
+
+@pytest.mark.parametrize("name", ["float8_e4m3fn", "float8_e5m2"])
+def test_floats_of_eight_bits_are_cast_to_and_from(name: str) -> None:
+    x = tf.constant([0.3, -1.7, 100.0])
+    wanted = x.numpy().astype(tf.as_dtype(name).numpy_dtype).astype("float32")
+
+    def there_and_back(x: Any) -> Any:
+        return tf.cast(tf.cast(x, name), tf.float32)
+
+    for function in (there_and_back, tf.function(there_and_back)):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = function(x)
+        np.testing.assert_array_equal(y, wanted)
+        assert tape.gradient(y, x) is None
+    assert tf.cast(x, name).dtype.size == 1 and tf.constant([1.0], dtype=name).dtype == name
+
+
+def test_choices_by_numpys_names() -> None:
+    chosen = tf.experimental.numpy.select([[True, False, False], [True, True, False]], [[1, 2, 3], [4.5, 5.5, 6.5]], 9)
+    assert chosen.numpy().tolist() == [1.0, 5.5, 9.0]
+    assert tf.experimental.numpy.finfo(tf.float32).eps == np.finfo(np.float32).eps
+
+
+def test_shards_and_batches_of_another_size() -> None:
+    batches = tf.data.Dataset.range(16).batch(8).rebatch(4)
+    assert [b.tolist() for b in batches.shard(2, 1).as_numpy_iterator()] == [[4, 5, 6, 7], [12, 13, 14, 15]]
+    assert int(tf.data.Dataset.range(5).shard(2, 0).cardinality()) == 3
+    with pytest.raises(tf.errors.InvalidArgumentError, match="index must be"):
+        tf.data.Dataset.range(4).shard(2, 2)
+
+
+# ---- files ----------------------------------------------------------------------------------------------------------
+
+
+def test_files_by_paths(tmp_path: Path) -> None:
+    files, name = tf.io.gfile, str(tmp_path / "a" / "b.txt")
+    tf.io.write_file(name, "two\nlines")
+    assert tf.io.read_file(name).numpy() == b"two\nlines"
+    with files.GFile(name) as file:
+        assert (file.readline(), file.read(3), file.size()) == ("two\n", "lin", 9)
+    files.copy(name, files.join(str(tmp_path), "c"))
+    assert files.exists(name) and files.isdir(str(tmp_path)) and files.listdir(str(tmp_path)) == ["a", "c"]
+    assert files.glob(str(tmp_path / "*" / "*.txt")) == [name]
+    assert [len(found) for _, _, found in files.walk(str(tmp_path))] == [1, 1]
+    with pytest.raises(tf.errors.AlreadyExistsError):
+        files.rename(name, str(tmp_path / "c"))
+    with pytest.raises(tf.errors.NotFoundError, match="No such file"):
+        tf.io.read_file(str(tmp_path / "none"))
+    with pytest.raises(tf.errors.NotFoundError):
+        files.GFile(str(tmp_path / "none")).read()
+
+
+def test_sounds(tmp_path: Path) -> None:
+    samples = np.array([[0.5, -0.25], [1.0, 0.0], [-1.0, 0.125]], "float32")
+    sound = tf.audio.decode_wav(tf.audio.encode_wav(samples, 8000))
+    np.testing.assert_allclose(sound.audio, samples, atol=1e-4)
+    assert int(sound.sample_rate) == 8000
+    longer = tf.audio.decode_wav(tf.audio.encode_wav(samples, 8000), desired_channels=1, desired_samples=5)
+    assert longer.audio.shape == (5, 1) and longer.audio.numpy()[3:].tolist() == [[0], [0]]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="RIFF"):
+        tf.audio.decode_wav(b"no sound")
+
+
+def test_pictures() -> None:
+    image = pytest.importorskip("PIL.Image")
+    import io
+
+    pixels = np.arange(24, dtype="uint8").reshape(2, 4, 3) * 10
+    written = io.BytesIO()
+    image.fromarray(pixels).save(written, "png")
+    np.testing.assert_array_equal(tf.io.decode_image(written.getvalue()), pixels)
+    grey = tf.image.decode_png(written.getvalue(), channels=1)
+    assert grey.shape == (2, 4, 1) and grey.dtype == "uint8"
+    in_graph = tf.function(lambda data: tf.io.decode_image(data, 3, tf.float32, expand_animations=False))
+    np.testing.assert_allclose(in_graph(tf.constant(written.getvalue())), pixels / np.float32(255), rtol=1e-6)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="Unknown image file format"):
+        tf.io.decode_image(b"no picture")
+
+
+def test_datasets_are_no_tensors() -> None:
+    dataset = tf.data.Dataset.range(3)
+    assert not any(map(tf.is_tensor, (dataset, iter(dataset), tf.TensorArray(tf.float32, 1))))
+    rows = tf.IndexedSlices(tf.constant([1.0]), tf.constant([0]))
+    assert all(map(tf.is_tensor, (rows, tf.ragged.constant([[1]]), tf.Variable(1.0), tf.constant(1))))
+
+
+def test_custom_gradients_of_what_stands_for_variables() -> None:
+    """As Keras's Variables: the gradients that grad_fn gives go to the Variable that was read for the argument."""
+    variable = tf.Variable(3.0)
+
+    @tf.custom_gradient
+    def doubled(x: Any, v: Any) -> Any:
+        def gradients(dy: Any, variables: Any = None) -> Any:
+            assert variables is None
+            return dy, dy * 10.0
+
+        return x * v, gradients
+
+    @tf.function
+    def step(x: Any) -> Any:
+        with tf.GradientTape() as tape:
+            y = doubled(x, variable)
+        return tape.gradient(y, variable)
+
+    assert float(step(tf.constant(2.0))) == 10.0
