@@ -284,8 +284,8 @@ ALIASES = {
 #: Public modules and packages that are files.
 FILES = (
     "compat", "data", "data.experimental", "distribute", "errors", "keras", "keras.activations", "keras.backend",
-    "keras.callbacks",    "keras.constraints", "keras.initializers", "keras.layers", "keras.losses", "keras.metrics", "keras.models",
-    "keras.optimizers", "keras.optimizers.schedules", "keras.regularizers", "testing",
+    "keras.callbacks", "keras.constraints", "keras.initializers", "keras.layers", "keras.losses", "keras.metrics",
+    "keras.models", "keras.optimizers", "keras.optimizers.schedules", "keras.regularizers", "testing",
 )  # fmt: skip
 
 KERAS_3 = "Keras 3 (pip install fastgraph[keras], then python -m fastgraph run PROGRAM)"

@@ -19,7 +19,10 @@ BUDGET: tuple[tuple[int, str], ...] = (
     (101_580, "eager convolutions of two vectors of results share a number among the taps of its line; sizes are kept"),
     (101_880, "ranks and axes that only a call knows: ops wait for them; results that are no normal numbers as fast"),
     (106_010, "the small Keras: fit, functional models, recurrent layers and masks, preprocessing, files, data sets"),
-    (108_700, "what Keras 3 asks of ops: images, string hashes and patterns, tables, sets, CTC decoders, files, sounds"),
+    (
+        108_700,
+        "what Keras 3 asks of ops: images, string hashes and patterns, tables, sets, CTC decoders, files, sounds",
+    ),
     (111_500, "the door to programs that import tensorflow: its finder and tables, TensorFlow 1's names, strategies"),
 )
 
