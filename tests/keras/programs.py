@@ -19,18 +19,19 @@ import numpy as np
 RESULTS = Path(__file__).with_name("programs.json")
 PROGRAMS: dict[str, Callable[[Any], Any]] = {}
 
-RANDOM = np.random.RandomState(0)
-X = RANDOM.randn(50, 5).astype("float32")
-X2 = RANDOM.randn(50, 3).astype("float32")
-CLASSES = RANDOM.randint(0, 3, 50)
-SIDES = RANDOM.randint(0, 2, 50)
-Y = RANDOM.randn(50).astype("float32")
-W = RANDOM.rand(50).astype("float32")
-STEPS = RANDOM.randn(6, 7, 3).astype("float32")
-MASK = RANDOM.rand(6, 7) > 0.35
-MASK[0], MASK[1] = False, True
-WORDS = RANDOM.randint(0, 4, (6, 7))
-TABLE = RANDOM.randn(20, 3) * 5 + 2
+
+def _drawn() -> tuple[Any, ...]:
+    """The programs' data, the same in every run."""
+    random = np.random.RandomState(0)
+    x, x2 = random.randn(50, 5).astype("float32"), random.randn(50, 3).astype("float32")
+    classes, sides = random.randint(0, 3, 50), random.randint(0, 2, 50)
+    y, w = random.randn(50).astype("float32"), random.rand(50).astype("float32")
+    steps, mask = random.randn(6, 7, 3).astype("float32"), random.rand(6, 7) > 0.35
+    mask[0], mask[1] = False, True
+    return x, x2, classes, sides, y, w, steps, mask, random.randint(0, 4, (6, 7)), random.randn(20, 3) * 5 + 2
+
+
+X, X2, CLASSES, SIDES, Y, W, STEPS, MASK, WORDS, TABLE = _drawn()
 
 
 def program(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
