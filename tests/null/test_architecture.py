@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import runpy
 from pathlib import Path
 
@@ -26,3 +27,11 @@ def test_the_rooms_are_the_folders_in_the_order_of_the_layers() -> None:
     layers = [member[:-1].replace(".", "/") for _, members in LAYERS for member in members if member.endswith(".")]
     assert [room for room in rooms if room in layers] == layers
     assert all(is_module(layer.replace("/", ".")) for layer in layers)
+
+
+def test_the_page_names_every_attribute_that_rooms_ask_objects_for() -> None:
+    protocol = re.compile(r"__fg_\w+__")
+    sources = [path for suffix in ("py", "pyx", "pxi", "pxd") for path in PACKAGE.rglob(f"*.{suffix}")]
+    asked = {name for path in sources for name in protocol.findall(path.read_text(encoding="utf-8"))}
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    assert asked == set(protocol.findall(page))
