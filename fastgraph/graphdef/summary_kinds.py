@@ -111,14 +111,16 @@ def _buckets(values: Any, count: int) -> Any:
     rows = np.zeros((count, 3))
     if not count or not values.size:
         return rows
-    least, most = values.min(), values.max()
-    edges = np.linspace(least, most, count + 1)
+    with np.errstate(invalid="ignore"):  # NaN and infinities
+        least, most = values.min(), values.max()
+        edges = np.linspace(least, most, count + 1)
+        places = np.floor((values - least) / ((most - least) / count)) if least != most else values
     rows[:, 0], rows[:, 1] = edges[:-1], edges[1:]
     if least == most:
         rows[-1, 2] = values.size
     else:
-        places = np.floor((values - least) / ((most - least) / count)).astype(np.int64)
-        rows[:, 2] = np.bincount(np.minimum(places, count - 1), minlength=count)
+        counted = places[places >= 0]  # NaN is in no bucket
+        rows[:, 2] = np.bincount(np.minimum(counted, count - 1).astype(np.int64), minlength=count)
     return rows
 
 
