@@ -66,7 +66,7 @@ def _table(name: str, meaning: str, rows: dict[str, list[str]]) -> str:
         texts.append(line.rstrip())
         if len("".join(texts)) <= 110:  # as `ruff format` joins them
             texts = ["".join(texts)]
-        if len(texts) == 1 and len(module) + len(texts[0]) < 106:
+        if len(texts) == 1 and len(module) + len(texts[0]) <= 109:
             lines.append(f'    "{module}": "{texts[0]}",')
         else:
             lines += [f'    "{module}": (', *[f'        "{text}"' for text in texts], "    ),"]

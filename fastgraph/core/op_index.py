@@ -208,9 +208,7 @@ PUBLIC: dict[str, str] = {
     ),
     "print_op": "print timestamp",
     "python_functions": "numpy_function py_function",
-    "quantization": (
-        "quantization.fake_quant_with_min_max_vars quantization.fake_quant_with_min_max_vars_per_channel"
-    ),
+    "quantization": "quantization.fake_quant_with_min_max_vars quantization.fake_quant_with_min_max_vars_per_channel",
     "random_distributions": (
         "random.gamma random.poisson random.stateless_binomial random.stateless_gamma "
         "random.stateless_parameterized_truncated_normal random.stateless_poisson"
