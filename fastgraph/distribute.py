@@ -252,7 +252,21 @@ class OneDeviceStrategy(Strategy):
 class MirroredStrategy(Strategy):
     """Copies of a program on several devices of one machine: here on the one there is.
 
-    Raises NotBuiltError where more devices are asked for. Source: tf.distribute.MirroredStrategy.
+    Args:
+        devices: A list of one device, or None.
+        cross_device_ops: Taken and without effect: nothing crosses devices.
+
+    Raises:
+        NotBuiltError: More devices are asked for.
+
+    Examples:
+        >>> strategy = tf.distribute.MirroredStrategy()
+        >>> with strategy.scope():
+        ...     v = tf.Variable(2.0)
+        >>> float(strategy.run(lambda: v * 3.0)), strategy.num_replicas_in_sync
+        (6.0, 1)
+
+    Source: tf.distribute.MirroredStrategy.
     """
 
     def __init__(self, devices: Any = None, cross_device_ops: Any = None) -> None:

@@ -153,7 +153,7 @@ def _groups(layer: Any, path: str) -> Iterator[tuple[str, list[Any]]]:
 
 def _h5py() -> Any:
     try:
-        import h5py  # type: ignore[import-not-found,unused-ignore]
+        import h5py  # type: ignore[import-not-found,import-untyped,unused-ignore]
     except ImportError as error:
         raise NotBuiltError(
             "Files named .weights.h5 need h5py: pip install h5py. Without it give a name without suffix (an .npz)."

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from fastgraph.core.base.dtype import float32, int32
-from fastgraph.ops.arguments import as_tensor, of_dtypes, static_int
+from fastgraph.ops.arguments import as_tensor, of_dtypes, static_int, word
 from fastgraph.ops.comparison import equal, greater, greater_equal, less, logical_and
 from fastgraph.ops.creation import range_
 from fastgraph.ops.elementwise import abs as abs_of
@@ -78,7 +78,8 @@ def image_projective_transform(
         raise invalid(f"input must be 4-dimensional{shape_text(x.shape.as_list())}")
     if rows.shape.rank != 2 or rows.shape[1] not in (8, None):
         raise invalid("Input transform should be num_images x 8 or 1 x 8")
-    if fill_mode.upper() not in _MODES or interpolation.upper() not in ("NEAREST", "BILINEAR"):
+    fill_mode, interpolation = word(fill_mode, "fill_mode").upper(), word(interpolation, "interpolation").upper()
+    if fill_mode not in _MODES or interpolation not in ("NEAREST", "BILINEAR"):
         raise ValueError(f"Unknown interpolation {interpolation} or fill mode {fill_mode}")
     b, h, w, c = extents_of(x)
     height, width = (n if (k := static_int(n)) is None else k for n in unstack(as_tensor(output_shape, int32), 2))
@@ -88,7 +89,7 @@ def image_projective_transform(
     k = c0 * across + c1 * down + 1.0
     there = equal(k, 0.0)
     k = select(there, zeros_like_p(k) + 1.0, k)
-    mode, sides = _MODES[fill_mode.upper()], (cast(w, float32), cast(h, float32))
+    mode, sides = _MODES[fill_mode], (cast(w, float32), cast(h, float32))
     at_x, at_y = ((p * across + q * down + r) / k for p, q, r in ((a0, a1, a2), (b0, b1, b2)))
     at_x, at_y = mode(at_x, sides[0]), mode(at_y, sides[1])
     fill = cast(fill_value, x.dtype)
@@ -105,7 +106,7 @@ def image_projective_transform(
         inside = logical_and(inside, greater_equal(place, 0))
         return select(expand_dims(inside, -1), gather(flat, place, axis=1, batch_dims=1), fill)
 
-    if interpolation.upper() == "NEAREST":
+    if interpolation == "NEAREST":
         result = read(*(sign(v) * floor(abs_of(v) + 0.5) for v in (at_x, at_y)))
     else:
         left, top = floor(at_x), floor(at_y)

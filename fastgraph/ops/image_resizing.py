@@ -212,9 +212,22 @@ def resize(
 ) -> Any:
     """Images of another height and width. t[b, h, w, c] or t[h, w, c], i32[2] -> f32 of that size.
 
-    method: bilinear, nearest (which keeps the dtype), bicubic, area, lanczos3, lanczos5, gaussian, mitchellcubic.
-    antialias: kernels are as wide as the new pixels where images shrink. Images that have the size already come back as
-    they are. Raises: ValueError for another rank, another method, a size that is no two numbers.
+    Images that have the size already come back as they are.
+
+    Args:
+        images: Images, or one.
+        size: The new height and width.
+        method: bilinear, nearest (which keeps the dtype), bicubic, area, lanczos3, lanczos5, gaussian, mitchellcubic.
+        preserve_aspect_ratio: Whether the size is the most that either may be, and their ratio stays.
+        antialias: Whether kernels are as wide as the new pixels where images shrink.
+
+    Raises:
+        ValueError: The rank or the method is another one, or the size is no two numbers.
+
+    Examples:
+        >>> tf.image.resize([[[0.0], [1.0]]], [1, 4])[0, :, 0]
+        <tf.Tensor: shape=(4,), dtype=float32, numpy=array([0.  , 0.25, 0.75, 1.  ], dtype=float32)>
+
     Source: tf.image.resize.
     """
     x, is_batch = as_batch(images)

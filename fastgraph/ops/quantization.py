@@ -79,6 +79,8 @@ def fake_quant_with_min_max_vars_per_channel(
     Raises: InvalidArgumentError for other shapes. Source: tf.quantization.fake_quant_with_min_max_vars_per_channel.
     """
     x, low, high = (as_tensor(v, float32) for v in (inputs, min, max))
+    if x.shape.rank == 0:
+        raise invalid("inputs must be at least 1-D, got shape []")
     for what, end in (("min", low), ("max", high)):
         if end.shape.rank not in (1, None) or not end.shape.is_compatible_with(x.shape[-1:]):
             raise invalid(f"{what} has incorrect size, expected {x.shape[-1]} was {shape_text(end.shape.as_list())}")

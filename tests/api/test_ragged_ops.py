@@ -232,8 +232,3 @@ def test_custom_gradients_of_composites():
         tape.watch(x)
         z = double(x)
     assert tape.gradient(z, x).to_list() == [[3.0, 3.0], [3.0]]
-
-
-def test_the_shape_of_a_ragged_tensor_says_what_there_is_instead() -> None:
-    with pytest.raises(NotImplementedError, match="row_lengths"):
-        fg.shape(fg.ragged.constant([[1, 2], [3]]))

@@ -34,6 +34,7 @@ ONE_BY_ONE = {
     "check_indices": "its error names one of many indices",
     "dynamic_partition": "the elements have different numbers of results",
     "ctc": "its batch is another axis, and rare",
+    "late_call": "it calls Python, on one element",
     "fit": "it cuts or fills up to sizes that are data",
     "betainc": "it broadcasts scalars alone, and is rare",
     "eigh_tridiagonal": "LAPACK takes one matrix at a time",

@@ -371,6 +371,28 @@ tf.strings.format('{}', x, summarize=1) ; x: float32|float16[2,4,3]
 tf.strings.join([x, y], separator='-') ; x: string[2], y: string[2]
 tf.strings.length(x) ; x: string[2,3]
 tf.strings.length(x, unit='UTF8_CHAR') ; x: string[3]
+tf.image.adjust_hue(x, 0.3) ; x: float32[2,3,3]0..1
+tf.image.adjust_saturation(x, 1.5) ; x: float32[2,3,3]0..1
+tf.image.convert_image_dtype(x, tf.uint8) ; x: float32[2,3,3]0..1
+tf.image.convert_image_dtype(x, tf.float32) ; x: uint8|int16[2,3,3]
+tf.image.crop_to_bounding_box(x, 1, 0, 2, 3) ; x: float32|uint8[3,4,2]
+tf.image.pad_to_bounding_box(x, 1, 2, 6, 7) ; x: float32|int32[3,4,2]
+tf.image.extract_patches(x, [1, 2, 2, 1], [1, 1, 2, 1], [1, 1, 1, 1], 'VALID') ; x: float32[1,4,5,2]
+tf.image.grayscale_to_rgb(x) ; x: float32|uint8[2,3,1]
+tf.image.rgb_to_grayscale(x) ; x: float32[2,3,3]0..1
+tf.image.rgb_to_hsv(x) ; x: float32|float64[2,3,3]0..1
+tf.image.hsv_to_rgb(x) ; x: float32|float64[2,3,3]0..1
+tf.image.sobel_edges(x) ; x: float32[1,4,5,2]
+tf.image.resize(x, [5, 3]) ; x: float32|uint8|float64[1,3,4,2]0..9
+tf.image.resize(x, [2, 7], method='bicubic', antialias=True) ; x: float32[5,4,1]
+tf.image.resize(x, [2, 7], method='nearest') ; x: float32|int32[5,4,1]
+tf.raw_ops.Bucketize(input=x, boundaries=[0.0, 1.5, 3.0]) ; x: float32|int32[6]
+tf.raw_ops.ImageProjectiveTransformV3(images=x, transforms=y, output_shape=[3, 4], fill_value=0.5, interpolation='BILINEAR') ; x: float32[1,3,4,2], y: float32[1,8]0..0.4
+tf.quantization.fake_quant_with_min_max_vars(x, -1.0, 2.0, num_bits=6) ; x: float32[2,5]
+tf.quantization.fake_quant_with_min_max_vars_per_channel(x, [-1.0, -2.0], [1.0, 3.0]) ; x: float32[4,2]
+tf.strings.to_hash_bucket_fast(x, 11) ; x: string[2,2]
+tf.strings.to_hash_bucket_strong(x, 11, [3, 5]) ; x: string[3]
+tf.experimental.numpy.select([x > 0, x > -2], [x, -x], 7.0) ; x: float32[5]
 tf.strings.lower(x) ; x: string[2,2]
 tf.strings.upper(x, encoding='utf-8') ; x: string[2,2]
 tf.strings.reduce_join(x, axis=0, separator=',') ; x: string[2,2]
