@@ -246,6 +246,7 @@ def signature(line: dict[str, str]) -> str:
     """Return what failures of one cause have in common: the error without the numbers, and the last frame."""
     text = next((part for part in line.get("why", "").split("\n") if part.strip()), "")
     place = line.get("where", "").split(" < ")[0]
+    text = re.sub(r"\S*/site-packages/", "", text)  # no path of this machine in the report
     return re.sub(r"\d+", "#", text)[:160] + "  @ " + re.sub(r":\d+$", "", place)
 
 
