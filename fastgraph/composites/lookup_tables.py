@@ -333,7 +333,22 @@ class LookupInterface(AutoTrackable):
         raise NotImplementedError
 
 
-class StaticHashTable(LookupInterface):
+class _Entries(LookupInterface):
+    """The base of tables that have entries of their own."""
+
+    _table: Any
+
+    def size(self, name: str | None = None) -> Any:
+        """Return how many keys there are. -> i64[]."""
+        return table_size_p(table=self._table)
+
+    def export(self, name: str | None = None) -> tuple[Any, Any]:
+        """Return all keys and their values: k[n], v[n, *t]."""
+        keys, values = table_export_p(table=self._table, key_dtype=self._key_dtype.name)
+        return keys, values
+
+
+class StaticHashTable(_Entries):
     """A table that an initializer fills once. Source: tf.lookup.StaticHashTable.
 
     Raises: TypeError for keys of another dtype.
@@ -381,15 +396,6 @@ class StaticHashTable(LookupInterface):
         with name_scope(name or f"{self._name}_Lookup"):
             return put(table_find_p(flat, self._default_value, table=self._table))
 
-    def size(self, name: str | None = None) -> Any:
-        """Return how many keys there are. -> i64[]."""
-        return table_size_p(table=self._table)
-
-    def export(self, name: str | None = None) -> tuple[Any, Any]:
-        """Return all keys and their values."""
-        keys, values = table_export_p(table=self._table, key_dtype=self._key_dtype.name)
-        return keys, values
-
 
 class StaticVocabularyTable(LookupInterface):
     """Keys to numbers; keys that are not in the table get one of some buckets. Source: tf.lookup.StaticVocabularyTable.
@@ -432,7 +438,7 @@ class StaticVocabularyTable(LookupInterface):
         return self._count + (0 if self._inner is None else self._inner.size())
 
 
-class MutableHashTable(LookupInterface):
+class MutableHashTable(_Entries):
     """A table that changes. Source: tf.lookup.experimental.MutableHashTable.
 
     default_value: v[*t], what keys get that are not there, and the shape of values.
@@ -479,15 +485,6 @@ class MutableHashTable(LookupInterface):
         return bind_effect(name, get("table_remove"), (flat,), {"table": self._table})
 
     erase = remove
-
-    def size(self, name: str | None = None) -> Any:
-        """Return how many keys there are. -> i64[]."""
-        return table_size_p(table=self._table)
-
-    def export(self, name: str | None = None) -> tuple[Any, Any]:
-        """Return all keys and their values: k[n], v[n, *t]."""
-        keys, values = table_export_p(table=self._table, key_dtype=self._key_dtype.name)
-        return keys, values
 
 
 class DenseHashTable(MutableHashTable):

@@ -9,7 +9,7 @@ cdef extern from "Python.h":
 
 
 def rename(type cls, str full) -> None:
-    """Let a class of C, `cls`, be known as `module.Name`, as `__module__` and `__name__` of a class of Python's say it."""
+    """Let a class of C, `cls`, be known as `module.Name`, as a class of Python says it."""
     cdef bytes text = full.encode()
     Py_INCREF(text)  # for as long as the class is there
     (<PyTypeObject*>cls).tp_name = text

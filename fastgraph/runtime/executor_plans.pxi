@@ -265,7 +265,7 @@ cdef class Plan:
         return 0
 
     cdef tuple product(self, step):
-        """Give a kernel what it needs to have a product computed: the address of the function, and of what it is to do."""
+        """Give a kernel what it needs to have a product computed: the addresses of the function and of its orders."""
         cdef Gemm* g = self.gemm_of(step)
         return <int64_t><size_t><void*>gemm_units, <int64_t><size_t>g
 

@@ -164,7 +164,7 @@ def _add(library: ctypes.CDLL) -> None:
 
 
 def scipy_functions(names: object, arrays: tuple, *, of: str = "lapack") -> object:
-    """Functions of `scipy.linalg.lapack` (or `of` "blas") by these names for the dtypes of the arrays: on one thread."""
+    """Functions of `scipy.linalg.lapack` (or `of` "blas") by name for the dtypes of the arrays, on one thread."""
     from scipy import linalg
 
     know_scipy()
