@@ -14,7 +14,7 @@ import numpy as np
 
 from fastgraph.core.base.dtype import float32, int32
 from fastgraph.core.tensor import Tensor
-from fastgraph.ops.arguments import as_tensor, known_value, static_int
+from fastgraph.ops.arguments import as_tensor, static_int
 from fastgraph.ops.comparison import greater_equal, less, less_equal, logical_and
 from fastgraph.ops.creation import range_
 from fastgraph.ops.elementwise import abs, cast, ceil, floor, maximum, minimum, rint, select, zeros_like_p
@@ -26,6 +26,7 @@ from fastgraph.ops.matmul import extents_of, matmul, product_of
 from fastgraph.ops.movement import expand_dims, reshape, squeeze
 from fastgraph.ops.padding import pad
 from fastgraph.ops.reduction import reduce_sum
+from fastgraph.ops.runtime_assertions import assert_non_negative
 
 #: How the table of the bicubic kernel divides the way between two pixels.
 _TABLE = 1024
@@ -277,7 +278,7 @@ def pad_to_bounding_box(
         ("height", offset_height, height, target_height),
         ("width", offset_width, width, target_width),
     ):
-        after = as_tensor(wanted) - at - old
+        after = wanted - at - old
         _not_negative(at, f"offset_{what} must be >= 0")
         _not_negative(after, f"{what} must be <= target - offset")
         sides.append([cast(at, int32), cast(after, int32)])
@@ -288,8 +289,10 @@ def pad_to_bounding_box(
 
 
 def _not_negative(value: Any, message: str) -> None:
-    known = known_value(as_tensor(value))
-    if known is not None and known.size and known.min() < 0:
+    """Raise ValueError for a number below 0, InvalidArgumentError for a tensor of one, at once or when a graph runs."""
+    if isinstance(value, Tensor):
+        assert_non_negative(value, message)
+    elif value < 0:
         raise ValueError(message)
 
 
@@ -308,8 +311,8 @@ def crop_to_bounding_box(
         ("width", offset_width, width, target_width),
     ):
         _not_negative(at, f"offset_{what} must be >= 0.")
-        _not_negative(as_tensor(wanted) - 1, f"target_{what} must be > 0.")
-        _not_negative(as_tensor(old) - wanted - at, f"{what} must be >= target + offset.")
+        _not_negative(wanted - 1, f"target_{what} must be > 0.")
+        _not_negative(old - wanted - at, f"{what} must be >= target + offset.")
     rows = slice(offset_height, offset_height + target_height)
     x = x[:, rows, offset_width : offset_width + target_width, :]
     return x if is_batch else squeeze(x, axis=[0])
