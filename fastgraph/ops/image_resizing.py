@@ -26,7 +26,7 @@ from fastgraph.ops.matmul import extents_of, matmul, product_of
 from fastgraph.ops.movement import expand_dims, reshape, squeeze
 from fastgraph.ops.padding import pad
 from fastgraph.ops.reduction import reduce_sum
-from fastgraph.ops.runtime_assertions import assert_non_negative
+from fastgraph.ops.runtime_assertions import assert_non_negative, assert_positive
 
 #: How the table of the bicubic kernel divides the way between two pixels.
 _TABLE = 1024
@@ -197,7 +197,9 @@ def _wanted(size: Any, height: Any, width: Any, preserve_aspect_ratio: bool) -> 
         new_height, new_width = (cast(rint(scale * cast(side, float32)), int32) for side in (height, width))
     sides = [(side if (known := static_int(side)) is None else known) for side in (new_height, new_width)]
     for side in sides:
-        if isinstance(side, int) and side <= 0:
+        if not isinstance(side, int):
+            assert_positive(side, "output dimensions must be positive")
+        elif side <= 0:
             raise invalid("output dimensions must be positive")
     return sides[0], sides[1]
 
