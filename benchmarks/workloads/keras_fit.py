@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 
-ROWS = {"epoch": 18}
+ROWS = {"epoch": 36}
 CASES = {"epoch": {"rows": 2048, "sizes": (784, 128, 10), "batch": 32}}
 SMALL = {"rows": 70, "sizes": (5, 4, 3), "batch": 32}
 GOALS = {"epoch": 0.6}

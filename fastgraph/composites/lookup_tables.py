@@ -75,26 +75,18 @@ def _samples() -> list[Any]:
     return [((np.array([b"a", b"z"], object), np.array(-1)), {"table": _sample_table()})]
 
 
-@custom(
-    op="LookupTableFindV2",
-    infer=_infer_found,
-    groups=("Tin", "Tout"),
-    samples=_samples,
-    reason=_REASON,
+_FIND: dict[str, Any] = dict(
+    op="LookupTableFindV2", infer=_infer_found, groups=("Tin", "Tout"), samples=_samples, reason=_REASON
 )
+
+
+@custom(**_FIND)
 def table_find_p(keys: Array, default: Array, *, table: Any) -> Any:
     """The value of each key in a table that does not change, `default` of those that are not in it. -> v[*s, *t]."""
     return _found(keys, default, table)
 
 
-@custom(
-    op="LookupTableFindV2",
-    infer=_infer_found,
-    groups=("Tin", "Tout"),
-    effect="host",
-    samples=_samples,
-    reason=_REASON,
-)
+@custom(**_FIND, effect="host")
 def mutable_table_find_p(keys: Array, default: Array, *, table: Any) -> Any:
     """The value of each key in a table that may change, `default` of those that are not in it. -> v[*s, *t]."""
     return _found(keys, default, table)

@@ -85,7 +85,7 @@ def register_tensor_conversion_function(
 
 def is_tensor(x: Any) -> bool:
     """Whether `x` is a tensor, a Variable or a composite of tensors; datasets are none. Source: tf.is_tensor."""
-    return isinstance(x, Tensor | CompositeTensor) or hasattr(x, "__fg_tensor__")
+    return isinstance(x, (Tensor, CompositeTensor)) or hasattr(x, "__fg_tensor__")
 
 
 def convert_value(value: Any, dtype: DType | None = None) -> Tensor:

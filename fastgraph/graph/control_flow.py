@@ -420,11 +420,13 @@ def _eager_while(cond: Any, body: Any, loop_vars: Any, maximum_iterations: Any) 
     kind = list if isinstance(loop_vars, list) else tuple
     limit = None if maximum_iterations is None else int(maximum_iterations)
     count = 0
+    closes = any(map(_is_open, nesting.flatten(list(loop_vars))))
     while cond(*loop_vars) and (limit is None or count < limit):
         result = body(*loop_vars)
         if not isinstance(result, list | tuple):
             result = [result]
-        _close(loop_vars, result)
+        if closes:
+            _close(loop_vars, result)
         nesting.assert_same_structure(list(result), list(loop_vars), check_types=False, expand_composites=True)
         loop_vars = result if hasattr(result, "_fields") else kind(result)
         count += 1

@@ -35,8 +35,4 @@ def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Any:
         raise RuntimeError("tf.placeholder() is not compatible with eager execution.")
     extents = TensorShape(shape)
     aval = Aval(as_dtype(dtype), None if extents.rank is None else tuple(extents))
-    return (
-        trace.root.add_input(aval, name or "Placeholder")
-        if trace.parent is None
-        else trace.add_input(aval, name or "Placeholder")
-    )
+    return trace.add_input(aval, name or "Placeholder")

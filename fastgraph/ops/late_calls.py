@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -15,24 +15,27 @@ from fastgraph._tape import Tape
 from fastgraph.core.base.dtype import DType, as_dtype
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.registry import get
-from fastgraph.core.tensor import Tensor, bind, convert, from_array, get_slot, init_scope
+from fastgraph.core.tensor import EagerTensor, Tensor, bind, convert, from_array, get_slot, init_scope
 from fastgraph.ops.families import Array, bind_named, custom
 
 _names = itertools.count()
 
 
-class _Call(str):
-    """The name of a function among a node's attributes, and the function: of tensors, for a list of tensors."""
+class Held(str):
+    """A name among a node's attributes that keeps an object alive for as long as there is such a node."""
 
-    __slots__ = ("function",)
+    __slots__ = ("object",)
 
-    function: Callable[..., Sequence[Tensor]]
+    object: Any
+
+    def __new__(cls, name: str, held: Any) -> Self:
+        made = super().__new__(cls, name)
+        made.object = held
+        return made
 
 
-def _named_call(function: Callable[..., Sequence[Tensor]]) -> _Call:
-    call = _Call(f"late_call_{next(_names)}")
-    call.function = function
-    return call
+def _named_call(function: Callable[..., Sequence[Tensor]]) -> Held:
+    return Held(f"late_call_{next(_names)}", function)
 
 
 def late(function: Callable[..., Any], inputs: Sequence[Any], *dtypes: DType, name: str | None = None) -> Any:
@@ -50,19 +53,46 @@ def late(function: Callable[..., Any], inputs: Sequence[Any], *dtypes: DType, na
     return results[0] if len(dtypes) == 1 else results
 
 
-def _flows(tensor: Any) -> bool:
+def flows(tensor: Any) -> bool:
+    """Whether gradients flow through values of this tensor's dtype."""
     return bool(tensor.dtype.is_floating or tensor.dtype.is_complex)
 
 
+def tensors_of(values: Sequence[Any]) -> list[EagerTensor]:
+    """Eager tensors of arrays, those of objects as strings; no copies."""
+    return [from_array(value, None, value.dtype == object) for value in values]
+
+
+def differentiated(
+    needs: Any, dys: Sequence[Any], values: Sequence[Any], outs: Sequence[Any]
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The inputs that a call's gradient is asked for, and the results whose cotangents are there."""
+    sources = tuple([i for i, value in enumerate(values) if needs[i] and flows(value)])
+    return sources, tuple([k for k, dy in enumerate(dys) if dy is not None and flows(outs[k])])
+
+
+def placed(values: Sequence[Any], sources: Sequence[int], results: Sequence[Any]) -> list[Any]:
+    """`results`, the cotangents of the inputs `sources`, each in its place and of its input's static shape."""
+    grads: list[Any] = [None] * len(values)
+    for i, grad in zip(sources, results, strict=True):
+        if hasattr(grad, "set_shape"):
+            grad.set_shape(values[i].shape)
+        grads[i] = grad
+    return grads
+
+
+def infer_dtypes(*values: Aval, dtypes: tuple[str, ...], **attrs: Any) -> tuple[Aval, ...]:
+    """Results of which the dtypes are known and not even the ranks."""
+    return tuple([Aval(as_dtype(name), None) for name in dtypes])
+
+
 def _vjp(
-    needs: Any, dys: list[Any], values: list[Any], outs: list[Any], call: _Call, dtypes: tuple[str, ...]
+    needs: Any, dys: list[Any], values: list[Any], outs: list[Any], call: Held, dtypes: tuple[str, ...]
 ) -> dict[str, Any]:
     """One more call that waits: for the cotangents of all inputs of floats."""
-    sources = [i for i, value in enumerate(values) if needs[i] and _flows(value)]
-    flowing = [k for k, dy in enumerate(dys) if dy is not None and _flows(outs[k])]
-    grads: list[Any] = [None] * len(values)
+    sources, flowing = differentiated(needs, dys, values, outs)
     if not sources or not flowing:
-        return {"values": grads}
+        return {"values": [None] * len(values)}
 
     def backward(*operands: Any) -> list[Tensor]:
         inputs, cotangents = operands[: len(values)], list(operands[len(values) :])
@@ -70,30 +100,25 @@ def _vjp(
         with Tape() as tape:
             for x in asked:
                 tape.watch(x)
-            made = call.function(*inputs)
+            made = call.object(*inputs)
         found = tape.finish([made[k] for k in flowing], asked, cotangents, report=False)
         zeros_like = get_slot("zeros_like")
         return [zeros_like(x) if grad is None else convert(grad) for x, grad in zip(asked, found, strict=True)]
 
     attrs = {"call": _named_call(backward), "dtypes": tuple([values[i].dtype.name for i in sources])}
     results = bind(get("late_call"), (*values, *[dys[k] for k in flowing]), attrs)
-    for i, grad in zip(sources, results, strict=True):
-        if hasattr(grad, "set_shape"):
-            grad.set_shape(values[i].shape)
-        grads[i] = grad
-    return {"values": grads}
+    return {"values": placed(values, sources, results)}
 
 
 @custom(
     op="LateCall",
-    infer=lambda *values, call, dtypes: tuple([Aval(as_dtype(name), None) for name in dtypes]),
+    infer=infer_dtypes,
     groups=("-",),
     n_outputs=None,
     vjp_all=_vjp,
     reason="it calls an op whose rank or axes only a run knows",
 )
-def late_call_p(*values: Array, call: str, dtypes: tuple[str, ...]) -> Any:
+def late_call_p(*values: Array, call: Held, dtypes: tuple[str, ...]) -> Any:
     """What a function makes of tensors."""
     with init_scope():
-        inputs = [from_array(value, None, value.dtype == object) for value in values]
-        return tuple([np.asarray(tensor) for tensor in call.function(*inputs)])  # type: ignore[attr-defined]
+        return tuple([np.asarray(tensor) for tensor in call.object(*tensors_of(values))])

@@ -21,7 +21,7 @@ from fastgraph.core.conversion import Data
 from fastgraph.core.op_errors import message_name
 from fastgraph.core.registry import get
 from fastgraph.core.tape.gradient_tape import GradientTape
-from fastgraph.core.tensor import EagerTensor, Tensor, bind, convert, current_trace, from_array, get_slot, init_scope
+from fastgraph.core.tensor import Tensor, bind, convert, current_trace, from_array, get_slot, init_scope
 from fastgraph.errors import (
     InvalidArgumentError,
     OpError,
@@ -31,6 +31,7 @@ from fastgraph.errors import (
     UnknownError,
 )
 from fastgraph.ops.families import Array, bind_named, custom, operation_made, public
+from fastgraph.ops.late_calls import Held, differentiated, flows, infer_dtypes, placed, tensors_of
 
 #: Runs of one function whose tapes wait for a gradient; of an older one it is computed by calling the function again.
 TAPES_KEPT = 4096
@@ -66,7 +67,7 @@ class _Called:
         self.name = f"pyfunc_{next(_names)}"
         self.differentiated = False  # whether a graph has the gradient of it: then runs keep their tapes
         self.tapes: OrderedDict[int, Any] = OrderedDict()
-        self.backward: dict[Any, _Key] = {}
+        self.backward: dict[Any, Held] = {}
 
     def tensors(self, inputs: Sequence[Any]) -> list[Any]:
         """Call the function with tensors and return its results as tensors of the dtypes promised."""
@@ -106,63 +107,36 @@ class _Called:
         )
 
 
+def _held(called: _Called) -> Held:
+    return Held(called.name, called)
+
+
 def _array(value: Data) -> Any:
     array = np.asarray(value, order="C")
     return array.astype(object) if array.dtype.kind in "SU" else array
 
 
-class _Key(str):
-    """The name of a function among a node's attributes; it holds the function as long as there is such a node."""
-
-    __slots__ = ("called",)
-
-    called: _Called
-
-
-def _key(called: _Called) -> _Key:
-    key = _Key(called.name)
-    key.called = called
-    return key
-
-
 # ---- the ops --------------------------------------------------------------------------------------------------------
 
 
-def _infer(*values: Aval, key: Any, dtypes: tuple[str, ...]) -> tuple[Aval, ...]:
-    return tuple([Aval(as_dtype(name), None) for name in dtypes])
-
-
 def _infer_taped(*values: Aval, key: Any, dtypes: tuple[str, ...]) -> tuple[Aval, ...]:
-    return (*_infer(*values, key=key, dtypes=dtypes), Aval(as_dtype("int64"), ()))
+    return (*infer_dtypes(dtypes=dtypes), Aval(as_dtype("int64"), ()))
 
 
-def _as_tensors(values: Sequence[Any]) -> list[EagerTensor]:
-    return [from_array(value, None, value.dtype == object) for value in values]
-
-
-def _vjp(needs: Any, dys: list[Any], values: list[Any], outs: list[Any], key: _Key, dtypes: Any) -> dict[str, Any]:
+def _vjp(needs: Any, dys: list[Any], values: list[Any], outs: list[Any], key: Held, dtypes: Any) -> dict[str, Any]:
     """One call of Python for the cotangents of all inputs: it asks the tape of the run that they belong to."""
-    called = key.called
-    sources = tuple([i for i, value in enumerate(values) if needs[i] and _flows(value)])
-    flowing = tuple([k for k, dy in enumerate(dys[:-1]) if dy is not None and _flows(outs[k])])
-    grads: list[Any] = [None] * len(values)
-    if sources and flowing:
-        called.differentiated = True
-        backward = called.backward.get((sources, flowing))
-        if backward is None:
-            backward = called.backward[sources, flowing] = _key(_backward_of(called, sources, flowing, len(values)))
-        operands = (outs[-1], *values, *[dys[k] for k in flowing])
-        names = tuple([values[i].dtype.name for i in sources])
-        results = bind(get("eager_py_func"), operands, {"key": backward, "dtypes": names})
-        for i, grad in zip(sources, results, strict=False):
-            if hasattr(grad, "set_shape"):
-                grad.set_shape(values[i].shape)
-            grads[i] = grad
-    return {"values": grads}
-
-
-def _flows(tensor: Tensor) -> bool:
-    return bool(tensor.dtype.is_floating or tensor.dtype.is_complex)
+    called: _Called = key.object
+    sources, flowing = differentiated(needs, dys[:-1], values, outs)
+    if not sources or not flowing:
+        return {"values": [None] * len(values)}
+    called.differentiated = True
+    backward = called.backward.get((sources, flowing))
+    if backward is None:
+        backward = called.backward[sources, flowing] = _held(_backward_of(called, sources, flowing, len(values)))
+    operands = (outs[-1], *values, *[dys[k] for k in flowing])
+    names = tuple([values[i].dtype.name for i in sources])
+    results = bind(get("eager_py_func"), operands, {"key": backward, "dtypes": names})
+    return {"values": placed(values, sources, results[: len(sources)])}
 
 
 def _backward_of(called: _Called, sources: Sequence[int], flowing: Sequence[int], n: int) -> _Called:
@@ -186,7 +160,7 @@ def _taped(called: _Called, inputs: Sequence[Any]) -> tuple[Any, Sequence[Any], 
 
     with GradientTape(persistent=True) as tape:
         for tensor in inputs:
-            if _flows(tensor):
+            if flows(tensor):
                 tape.watch(tensor)
         outputs = called.tensors(inputs)
     return tape, inputs, outputs
@@ -195,13 +169,13 @@ def _taped(called: _Called, inputs: Sequence[Any]) -> tuple[Any, Sequence[Any], 
 @custom(
     infer=_infer_taped, groups=("-",), n_outputs=None, effect="host", vjp_all=_vjp, reason="it calls a Python function"
 )
-def eager_py_func_p(*values: Array, key: str, dtypes: tuple[str, ...]) -> Any:
+def eager_py_func_p(*values: Array, key: Held, dtypes: tuple[str, ...]) -> Any:
     """Call a Python function with tensors: its results, and the number under which the tape of this run is kept."""
-    called: _Called = key.called  # type: ignore[attr-defined]
+    called: _Called = key.object
     called.dtypes = called.dtypes or [as_dtype(name) for name in dtypes]
     ticket = -1
     with init_scope():
-        inputs = _as_tensors(values)
+        inputs = tensors_of(values)
         if called.differentiated:
             kept = _taped(called, inputs)
             ticket = next(_tickets)
@@ -214,11 +188,11 @@ def eager_py_func_p(*values: Array, key: str, dtypes: tuple[str, ...]) -> Any:
     return (*[np.asarray(tensor) for tensor in results], np.int64(ticket))
 
 
-@custom(infer=_infer, groups=("-",), n_outputs=None, effect="host", reason="it calls a Python function")
-def py_func_p(*values: Array, key: str, dtypes: tuple[str, ...]) -> Any:
+@custom(infer=infer_dtypes, groups=("-",), n_outputs=None, effect="host", reason="it calls a Python function")
+def py_func_p(*values: Array, key: Held, dtypes: tuple[str, ...]) -> Any:
     """Call a Python function with arrays: its results."""
     with init_scope():
-        return tuple([np.asarray(tensor) for tensor in key.called.arrays(values)])  # type: ignore[attr-defined]
+        return tuple([np.asarray(tensor) for tensor in key.object.arrays(values)])
 
 
 # ---- the public functions -------------------------------------------------------------------------------------------
@@ -238,7 +212,7 @@ def _applied(op: str, function: Callable[..., Any], inputs: list[Any], Tout: Any
     for spec in specs:
         parts += flatten(spec, expand_composites=True) if isinstance(spec, TypeSpec) else [spec]
     dtypes = [part.dtype if isinstance(part, TensorSpec) else part for part in parts]
-    attrs = {"key": _key(_Called(function, dtypes)), "dtypes": tuple([dtype.name for dtype in dtypes])}
+    attrs = {"key": _held(_Called(function, dtypes)), "dtypes": tuple([dtype.name for dtype in dtypes])}
     results = list(bind_named(name, get(op), tuple(inputs), attrs) or ())
     for tensor, part in zip(results, parts, strict=False):
         if isinstance(part, TensorSpec) and hasattr(tensor, "set_shape"):
