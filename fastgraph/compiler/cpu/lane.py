@@ -415,7 +415,7 @@ def _mostly_function(
             continue
         here, odd, after = builder.block, function.append_basic_block(), function.append_basic_block()
         near, fit = usual(*given)
-        builder.cbranch((~fit).any_(), odd, after).set_weights([1, 10_000])
+        builder.cbranch((~fit).any_(), odd, after).set_weights([1, 1])  # rare ones would work on the stack
         builder.position_at_end(odd)
         far = fit.select(near, otherwise(*given))
         builder.branch(after)

@@ -13,8 +13,8 @@ from fastgraph.compiler.vecmath.float_formats import (
     LOG2_E,
     max_,
     normal_of_denormal,
-    or_below_normal,
     polynomial,
+    scaled,
     split,
     two_to,
 )
@@ -39,21 +39,15 @@ def _exp_reduced(x: Lane) -> tuple[Lane, Lane]:
 def exp(x: Lane) -> Lane:
     """e**x."""
     layout = LAYOUTS[x.dtype]
-    clamped = (x > layout.exp_max).select(layout.exp_max, x)
-    clamped = (clamped < layout.exp_min).select(layout.exp_min, clamped)
-    n, p = _exp_reduced(clamped)
-    below = x < layout.exp_tiny
-    half = n >> 1  # in two steps, so that overflow is inf
-    value = p + 1.0
-    normal = value * two_to(half, layout) * below.select(0.0, two_to(n - half, layout))
-    return or_below_normal(normal, below, value, n, layout)
+    n, p = _exp_reduced((x < layout.exp_min).select(layout.exp_min, x))
+    return (x <= layout.exp_max).select(scaled(p + 1.0, n, layout), x + INF)  # or NaN
 
 
 def expm1(x: Lane) -> Lane:
     """e**x - 1 without cancellation near 0."""
     layout = LAYOUTS[x.dtype]
-    low = -2.0 * layout.mantissa
-    clamped = (x > layout.exp_max).select(layout.exp_max, x)
+    low, high = -2.0 * layout.mantissa, layout.exp_max + 0.3  # from where on the result is inf
+    clamped = (x > high).select(high, x)
     clamped = (clamped < low).select(low, clamped)
     n, p = _exp_reduced(clamped)
     half = two_to(n - 1, layout)  # 2**n may overflow where the result does not
@@ -100,8 +94,9 @@ def log(x: Lane) -> Lane:
 def log1p(x: Lane) -> Lane:
     """log(1 + x) without cancellation near 0; -inf at -1, NaN below."""
     layout = LAYOUTS[x.dtype]
-    small = x.abs() < 2.0 ** -(layout.mantissa + 2)  # x itself, whose square may be too small for a normal number
-    given, x = x, small.select(0.0, x)
+    # Others are their own result: infinity, and small ones, whose squares may be no normal numbers.
+    usual = (x.abs() >= 2.0 ** -(layout.mantissa + 2)) & (x < INF)
+    given, x = x, usual.select(x, 0.0)
     u = x + 1.0
     rounded = u - 1.0
     lost = (x - rounded) + (1.0 - (u - rounded))  # 1 + x = u + lost, exactly
@@ -109,7 +104,7 @@ def log1p(x: Lane) -> Lane:
     scale = two_to((e > 64).select(e.constant(-64), 0 - e), layout)
     result = _log_of_one_plus(lost.muladd(scale, m - 1.0), e.to(x.dtype))
     result = (u > 0.0).select(result, u.equals(0.0).select(x.constant(-INF), NAN))
-    return small.select(given, (x < INF).select(result, x).copysign(x))
+    return usual.select(result, given)
 
 
 #: (tanh(x) - x) / x**3 of x**2, up to 0.6
@@ -155,16 +150,13 @@ def sigmoid(x: Lane) -> Lane:
     """1 / (1 + e**-x), right down to the smallest denormal."""
     layout = LAYOUTS[x.dtype]
     size = x.abs()
-    beyond = size > -layout.exp_tiny
-    n, p = _exp_reduced((size > -layout.exp_min).select(-layout.exp_min, size))
-    half = n >> 1  # e**|x| = (1 + p) 2**n, and 2**-n in two steps; 0 where the result is no normal number
-    first, second = two_to(0 - half, layout), beyond.select(0.0, two_to(half - n, layout))
-    inverse = first * second
+    n, p = _exp_reduced((size > -layout.exp_min).select(-layout.exp_min, size))  # e**|x| = (1 + p) 2**n
+    least = layout.bias - 1
+    inverse = two_to(0 - (n > least).select(n.constant(least), n), layout)  # which is nothing beside 1, long before
     # Large ones are added to 1 first, exactly; the others would be rounded by as much as they are.
-    whole = (n < 16).select((inverse + 1.0) + p, (inverse + p) + 1.0)
-    quotient = first / whole
-    below = or_below_normal(quotient * second, beyond, quotient, half - n, layout)
-    return (x < 0.0).select(below, 1.0 - below)
+    quotient = 1.0 / (n < 16).select((inverse + 1.0) + p, (inverse + p) + 1.0)
+    below = scaled(quotient, 0 - n, layout)
+    return (x < 0.0).select(below, (x >= 0.0).select(1.0 - below, x))  # or NaN
 
 
 def softplus(x: Lane) -> Lane:

@@ -23,7 +23,6 @@ class Layout:
     ln2_low: float
     exp_min: float  # exp is 0 below and inf above
     exp_max: float
-    exp_tiny: float  # exp is no normal number below
     sqrt_half: int  # bits of sqrt(1/2), rounded
     tiny: float  # smallest normal number
     exp_poly: tuple[float, ...]  # (e**r - 1 - r) / r**2 on |r| <= ln(2) / 2
@@ -32,13 +31,13 @@ class Layout:
 
 LAYOUTS = {
     "float32": Layout(
-        23, 127, 355 / 512, -2.12194440054690583e-4, -104.0, 89.0, -87.33654475055310, 0x3F3504F3, 2.0**-126,
+        23, 127, 355 / 512, -2.12194440054690583e-4, -104.0, 88.72283172607422, 0x3F3504F3, 2.0**-126,
         (0.4999999403953552, 0.1666652113199234, 0.04166838899254799, 0.008368710987269878, 0.0013814610429108143),
         "int32",
     ),
     "float64": Layout(
-        52, 1023, 6.93147180369123816490e-01, 1.90821492927058770002e-10, -746.0, 710.0,
-        -708.3964185322641, 0x3FE6A09E667F3BCD, 2.0**-1022,
+        52, 1023, 6.93147180369123816490e-01, 1.90821492927058770002e-10, -746.0, 709.782712893384,
+        0x3FE6A09E667F3BCD, 2.0**-1022,
         (0.5, 0.16666666666666682, 0.04166666666666614, 0.008333333333317417, 0.0013888888889104327,
          0.0001984126989558522, 2.4801586940939128e-05, 2.75572355551665e-06, 2.755757349399387e-07,
          2.511182218275177e-08, 2.082845072962251e-09),
@@ -74,17 +73,16 @@ def two_to(n: Lane, layout: Layout) -> Lane:
     return ((n + layout.bias) << layout.mantissa).from_bits()
 
 
-def or_below_normal(normal: Lane, below: Lane, value: Lane, n: Lane, layout: Layout) -> Lane:
-    """`normal`, which is 0 where `below` holds; there value 2**n, up to the least normal number, rounded once.
+def scaled(value: Lane, n: Lane, layout: Layout) -> Lane:
+    """value 2**n, below the normal range rounded once; garbage for NaN, and for results above the range.
 
-    By a sum of normal numbers in whose low digits the result stands: a product that is no normal number takes a
-    processor ten times as long. The two are joined by "or": of a choice LLVM would know that the 0 does not matter,
-    and compute the product for all lanes.
+    value: of 2**-2 .. 2. n: an integer lane. The exponent is added as an integer. Results that are no normal numbers
+    are the low digits of a sum of normal ones: a product that is none takes a processor ten times as long.
     """
+    bits = value.bits() + (n << layout.mantissa)
     magic = value.constant(2.0**layout.mantissa)
-    scale = two_to(n + (layout.bias - 1 + layout.mantissa), layout)
-    least = value.muladd(scale, magic).bits() - magic.bits()
-    return (normal.bits() | below.select(least, 0)).from_bits()
+    least = value.muladd(two_to(n + (layout.bias - 1 + layout.mantissa), layout), magic).bits() - magic.bits()
+    return (bits < 1 << layout.mantissa).select(least, bits).from_bits()
 
 
 def normal_of_denormal(x: Lane, layout: Layout) -> Lane:

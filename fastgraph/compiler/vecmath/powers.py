@@ -14,7 +14,7 @@ from fastgraph.compiler.vecmath.float_formats import (
     LOG2_E,
     by_pairs,
     normal_of_denormal,
-    or_below_normal,
+    scaled,
     split,
     two_to,
 )
@@ -61,15 +61,14 @@ def _general(x: Lane, y: Lane) -> Lane:
     log = size.equals(0.0).select(-INF, size)  # or what stands for it
     product = ((size > 0.0) & (size < INF)).select(product, log * y)
     low = (product.abs() < limit).select(low, 0.0)
-    product = (product > limit).select(limit, product)
+    product = (product > layout.exp_max + 0.3).select(layout.exp_max + 0.3, product)  # the result is inf from here on
     product = (product < -limit).select(-limit, product)
     # The result is 1, whatever the other operand is: infinite, or NaN.
     product = (size.equals(1.0) | y.equals(0.0)).select(0.0, product)
     n, value = _exponential(product, low)
-    below = product + low < layout.exp_tiny  # the second is no small part: the bits of ln 2 that the first has not
-    part = n >> 1  # in two steps, so that overflow is inf
-    normal = value * two_to(part, layout) * below.select(0.0, two_to(n - part, layout))
-    value = or_below_normal(normal, below, value, n, layout)
+    large = n > 0  # half of the result then, so that overflow is inf
+    result = scaled(value, n - large.select(n.constant(1), 0), layout) * large.select(2.0, value.constant(1.0))
+    value = value.equals(value).select(result, value)
     half = y * 0.5
     whole = y.floor().equals(y)
     odd = whole & half.floor().differs(half)
