@@ -546,9 +546,9 @@ def _sorted(waits: Mapping[Any, Collection[Any]], rank: Mapping[Any, int]) -> li
     return order
 
 
-def _depends(unit: Any, other: Any, waits: Mapping[Any, set[Any]]) -> bool:
+def _depends(unit: Cluster | Node, other: Cluster | Node, waits: Mapping[Cluster | Node, set[Cluster | Node]]) -> bool:
     """Whether `unit` must come after `other`."""
-    seen: set[Any] = set()
+    seen: set[Cluster | Node] = set()
     stack = [unit]
     while stack:
         at = stack.pop()

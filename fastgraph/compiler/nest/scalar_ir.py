@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from fastgraph.core.base import expr
+from fastgraph.core.base.dtype import DType
 
 #: Dtypes whose scalars are counted, compared and indexed exactly.
 _INTEGERS = frozenset(expr.INTEGERS)
@@ -147,9 +148,9 @@ class Table:
             self._terms[key] = term
         return term
 
-    def const(self, value: Number, dtype: str) -> Scalar:
+    def const(self, value: Number, dtype: str | DType) -> Scalar:
         """A literal of this dtype."""
-        name = str(dtype if isinstance(dtype, str) else getattr(dtype, "name", dtype))
+        name = dtype if isinstance(dtype, str) else dtype.name
         if name == "bool":
             value = bool(value)
         elif name in _INTEGERS:
@@ -193,9 +194,9 @@ class Table:
                 return simple
         return self.make(name, expr.result_dtype(name, dtype), args, witness=_fold_witness(name, args))
 
-    def cast(self, x: Scalar, dtype: str) -> Scalar:
+    def cast(self, x: Scalar, dtype: str | DType) -> Scalar:
         """`x` in another dtype, with NumPy's meaning."""
-        name = str(dtype if isinstance(dtype, str) else getattr(dtype, "name", dtype))
+        name = dtype if isinstance(dtype, str) else dtype.name
         if x.dtype == name:
             return x
         plain = x.op == "const" and name not in ("float16", "bfloat16") and not isinstance(x.attr, complex)
