@@ -15,7 +15,7 @@ import numpy as np
 
 from cpython.ref cimport Py_INCREF
 from fastgraph.core.native.buffer cimport Block, Buffer, block_new, block_release
-from fastgraph.core.native.thread_pool cimport pool_share, pool_threads
+from fastgraph.core.native.thread_pool cimport part_t, pool_share, pool_threads
 
 cdef extern from "stdlib.h" nogil:
     int posix_memalign(void** made, size_t alignment, size_t nbytes)
@@ -86,11 +86,6 @@ cdef int _brain = -1  # the number that NumPy gave bfloat16, as soon as it is kn
 _bits = fg_convolution_bits()
 _tiles = fg_has_tiles()
 _tiled = TILED
-
-
-cdef int bits() noexcept nogil:
-    """The bits of the vectors that are used; 0 where NumPy does it all."""
-    return _bits
 
 
 cdef object made(tuple dims, cnp.dtype descr):
@@ -178,8 +173,8 @@ cdef void _join_axes(Sizes* z) noexcept:
     z.n[2] = z.m[2] = pixels
 
 
-cdef bint _begin(fg_sweep* w, Sizes* z, int kind, int is_double) noexcept:
-    """What all sweeps of a convolution share: places are those of the result. False where a tile would be too large."""
+cdef void _begin(fg_sweep* w, Sizes* z, int kind, int is_double) noexcept:
+    """Begin a sweep as all of a convolution do: places are those of the result."""
     cdef int i
     memset(w, 0, sizeof(fg_sweep))
     w.kind = kind
@@ -211,18 +206,19 @@ cdef bint _begin(fg_sweep* w, Sizes* z, int kind, int is_double) noexcept:
         w.groups = 1
         w.repeat = z.f_each
         w.c = w.f = z.f
-    return True
 
 
-cdef bint _long_lines_last(fg_sweep* w) noexcept:
-    """Exchange two axes if places then lie in longer lines: blocks are of neighbours in a line."""
+cdef bint _long_lines_last(fg_sweep* w, fg_layout* y) noexcept:
+    """Exchange two axes, of the filter too, if places then lie in longer lines: blocks are of neighbours in a line."""
     cdef fg_axis axis
-    if w.axis[2].m < 6 and w.axis[1].m >= 2 * w.axis[2].m:
-        axis = w.axis[1]
-        w.axis[1] = w.axis[2]
-        w.axis[2] = axis
-        return True
-    return False
+    if w.axis[2].m >= 6 or w.axis[1].m < 2 * w.axis[2].m:
+        return False
+    axis = w.axis[1]
+    w.axis[1] = w.axis[2]
+    w.axis[2] = axis
+    y.taps[1], y.taps[2] = y.taps[2], y.taps[1]
+    y.step[1], y.step[2] = y.step[2], y.step[1]
+    return True
 
 
 cdef bint _cut(fg_sweep* w, double work) noexcept:
@@ -465,22 +461,20 @@ def forward(cnp.ndarray x not None, cnp.ndarray filter not None, tuple out, stri
     cdef _Room held = None, laid = None  # what the sweep reads lives as long
     cdef bint turned
     cdef double work = _work(&z)
-    if kind < 0 or _bits == 0 or x.descr.num != filter.descr.num or not _begin(&w, &z, kind, is_double):
+    if kind < 0 or _bits == 0 or x.descr.num != filter.descr.num:
         return None
+    _begin(&w, &z, kind, is_double)
     x, filter = np.ascontiguousarray(x), np.ascontiguousarray(filter)
     result = made(dims, x.descr)
     if not (<object>result).size:
         return result
-    turned = _long_lines_last(&w)
+    _layout(&y, &z, False)
+    turned = _long_lines_last(&w, &y)
     if not _cut(&w, work):
         return None
     w.source = cnp.PyArray_DATA(x)
     w.target = cnp.PyArray_DATA(<cnp.ndarray>result)
     w.filter = cnp.PyArray_DATA(filter)
-    _layout(&y, &z, False)
-    if turned:
-        y.taps[1], y.taps[2] = y.taps[2], y.taps[1]
-        y.step[1], y.step[2] = y.step[2], y.step[1]
     if kind == FG_BRAIN and _by_tiles(&w, &y, w.filter, work):
         return _finished(&w, result)
     if kind != FG_NATIVE:
@@ -557,8 +551,9 @@ def input_gradient(tuple dims, cnp.ndarray filter not None, cnp.ndarray dy not N
     cdef double work = _work(&z)
     cdef _Room held = None, laid = None
     cdef void* narrow
-    if kind < 0 or _bits == 0 or dy.descr.num != filter.descr.num or not _begin(&all, &z, kind, is_double):
+    if kind < 0 or _bits == 0 or dy.descr.num != filter.descr.num:
         return None
+    _begin(&all, &z, kind, is_double)
     if all.apart and z.f_each > fg_panel_wide(_bits, is_double):
         all.apart = False  # a result's lanes would not fit its panel
         all.groups = z.groups
@@ -605,9 +600,7 @@ def input_gradient(tuple dims, cnp.ndarray filter not None, cnp.ndarray dy not N
                 ) * dy.descr.itemsize
                 for i in range(3):
                     w.axis[i].target *= z.s[i]
-                if _long_lines_last(&w):
-                    y.taps[1], y.taps[2] = y.taps[2], y.taps[1]
-                    y.step[1], y.step[2] = y.step[2], y.step[1]
+                _long_lines_last(&w, &y)
                 if not _cut(&w, work / (z.s[0] * z.s[1] * z.s[2])):
                     return None
                 if kind == FG_BRAIN and _by_tiles(&w, &y, narrow, work / (z.s[0] * z.s[1] * z.s[2])):
@@ -638,8 +631,9 @@ def filter_gradient(cnp.ndarray x not None, tuple dims, cnp.ndarray dy not None,
     cdef int is_double = 0, kind = kind_of(x.descr, &is_double)
     cdef double work = _work(&z)
     cdef int64_t tiles, count, most
-    if kind < 0 or _bits == 0 or x.descr.num != dy.descr.num or not _begin(&w, &z, kind, is_double):
+    if kind < 0 or _bits == 0 or x.descr.num != dy.descr.num:
         return None
+    _begin(&w, &z, kind, is_double)
     x, dy = np.ascontiguousarray(x), np.ascontiguousarray(dy)
     result = made(dims, x.descr)
     if not (<object>result).size:
