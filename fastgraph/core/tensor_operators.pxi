@@ -56,40 +56,6 @@ cdef object _fast_binary(Primitive prim, EagerTensor x, EagerTensor y):
     return out
 
 
-cdef bint _place_number(char* place, int code, object number) noexcept:
-    """Write a Python float or int as an element of dtype `code`; False, nothing written, where it must be converted."""
-    cdef int overflow = 0
-    cdef long long integer
-    cdef double real
-    if type(number) is float:
-        real = PyFloat_AS_DOUBLE(number)
-        if code == FLOAT32:
-            if not _fits_float32(real):
-                return False
-            (<float*>place)[0] = <float>real
-        elif code == FLOAT64:
-            (<double*>place)[0] = real
-        else:
-            return False
-    elif type(number) is int:
-        integer = PyLong_AsLongLongAndOverflow(number, &overflow)
-        if overflow:
-            return False
-        if code == FLOAT32:
-            (<float*>place)[0] = <float>integer
-        elif code == INT32:
-            (<int32_t*>place)[0] = <int32_t>integer
-        elif code == INT64:
-            (<int64_t*>place)[0] = integer
-        elif code == FLOAT64:
-            (<double*>place)[0] = <double>integer
-        else:
-            return False
-    else:
-        return False
-    return True
-
-
 def quick_clip(x, high, low) -> EagerTensor | None:
     """maximum(minimum(x, high), low) of two numbers in one pass; None where those ops must do it."""
     cdef EagerTensor t
