@@ -14,7 +14,8 @@ import numpy as np
 from fastgraph.core import registry as primitives
 from fastgraph.core.base.composite import CompositeTensor
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, float32, int32, int64
-from fastgraph.core.base.shapes import TensorShape, TensorSpec, TypeSpec, as_dims, shape_of
+from fastgraph.core.base.shapes import TensorShape, as_dims, shape_of
+from fastgraph.core.base.type_specs import TensorSpec, TypeSpec
 from fastgraph.core.conversion import unsupported
 from fastgraph.core.primitive import Primitive
 from fastgraph.core.tensor import EagerTensor, Tensor, convert

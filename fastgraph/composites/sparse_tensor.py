@@ -10,7 +10,8 @@ from typing import Any
 
 from fastgraph.core.base.composite import CompositeTensor
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, float32, int64
-from fastgraph.core.base.shapes import TensorShape, TensorSpec, TypeSpec, as_dims, shape_of
+from fastgraph.core.base.shapes import TensorShape, as_dims, shape_of
+from fastgraph.core.base.type_specs import TensorSpec, TypeSpec
 from fastgraph.core.conversion import convert_to_tensor, unsupported
 from fastgraph.core.primitive import Primitive
 from fastgraph.core.tape.indexed_slices import known_extents

@@ -14,7 +14,7 @@ from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.base import nesting
 from fastgraph.core.name_scopes import name_scope
 from fastgraph.core.tensor import Tensor, convert
-from fastgraph.graph.trace import SymbolicTensor
+from fastgraph.graph.symbolic_tensor import SymbolicTensor
 from fastgraph.ops import elementwise, gathering, joining, movement
 from fastgraph.ops.arguments import known_value
 from fastgraph.staging.autograph.block_state import is_tensor
