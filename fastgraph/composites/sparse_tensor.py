@@ -17,7 +17,8 @@ from fastgraph.core.primitive import Primitive
 from fastgraph.core.tape.indexed_slices import known_extents
 from fastgraph.core.tensor import Tensor, bind, convert
 from fastgraph.ops.arguments import as_tensor
-from fastgraph.ops.elementwise import cast, truediv
+from fastgraph.ops.division import truediv
+from fastgraph.ops.elementwise import cast
 from fastgraph.ops.families import invalid, shape_text
 from fastgraph.ops.movement import shape
 from fastgraph.ops.reduction import reduce_prod

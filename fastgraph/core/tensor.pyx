@@ -319,6 +319,7 @@ class Trace:
 
 
 include "tensor_classes.pxi"
+include "tensor_memory.pxi"
 include "tensor_parallel_loops.pxi"
 include "tensor_bind.pxi"
 include "tensor_from_sequence.pxi"

@@ -20,13 +20,14 @@ from fastgraph.core.native import philox
 from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import as_tensor, extents, tensor_of
 from fastgraph.ops.array_ops import broadcast_dynamic_shape
+from fastgraph.ops.broadcasting import broadcast_to, sum_to
 from fastgraph.ops.elementwise import abs as absolute
 from fastgraph.ops.elementwise import cast, maximum, minimum, select, zeros_like_p
 from fastgraph.ops.exponentials import erf, erfc, exp, log, log1p
 from fastgraph.ops.families import Array, Dims, broadcast, custom, elementwise, invalid, misuse, public
 from fastgraph.ops.joining import concat
-from fastgraph.ops.movement import broadcast_to, shape_of_value, sum_to
 from fastgraph.ops.movement import shape as shape_of
+from fastgraph.ops.movement import shape_of_value
 from fastgraph.ops.random_states import REJECTION, Source, Stateless, as_vector, checked_size, count, generators
 from fastgraph.ops.reduction import reduce_prod
 
