@@ -241,14 +241,26 @@ class Table:
         found = memo.get(term)
         if found is None:
             args = tuple([self.substitute(a, mapping, memo) for a in term.args])
-            if args == term.args:
-                found = term
-            elif term.dtype == "int64" and term.attr is None and term.op not in ("cast", "select"):
+            if args != term.args and term.dtype == "int64" and term.attr is None and term.op not in ("cast", "select"):
                 found = self.op(term.op, *args)
             else:
-                found = self.make(term.op, term.dtype, args, term.attr, witness=term.witness)
-                found.risky = found.risky or term.risky
+                found = self.with_args(term, args)
             memo[term] = found
+        return found
+
+    def with_args(self, term: Scalar, args: Index) -> Scalar:
+        """`term` applied to other arguments, as it stands: nothing is simplified."""
+        if args == term.args:
+            return term
+        made = self.make(term.op, term.dtype, args, term.attr, witness=term.witness)
+        made.risky = made.risky or term.risky
+        return made
+
+    def replaced(self, term: Scalar, memo: dict[Scalar, Scalar]) -> Scalar:
+        """`term` with the terms in `memo` replaced, which it goes into itself."""
+        found = memo.get(term)
+        if found is None:
+            found = memo[term] = self.with_args(term, tuple([self.replaced(a, memo) for a in term.args]))
         return found
 
 
