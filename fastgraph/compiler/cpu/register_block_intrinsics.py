@@ -183,16 +183,7 @@ def block_float32(
     """
     n_p, n_v, lanes, tail, width, ending = [t.literal_value for t in shape.types]
     n_loops = len(loops.types) // 3
-    signature = types.void(
-        shape,
-        _POINTER,
-        _POINTER,
-        _POINTER,
-        _POINTER,
-        types.int64,
-        types.int64,
-        types.UniTuple(types.int64, 3 * n_loops),
-    )
+    signature = types.void(shape, *[_POINTER] * 4, *[types.int64] * 2, types.UniTuple(types.int64, 3 * n_loops))
 
     def codegen(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
         _, x0, y0, out0, also, x_by, out_by, packed = args
@@ -293,10 +284,7 @@ def few_float32(
     """
     n_p, n_r, lanes, ending, side_by_side = [t.literal_value for t in shape.types]
     n_loops = len(loops.types) // 3
-    signature = types.void(
-        shape, _POINTER, _POINTER, _POINTER, _POINTER, types.int64, types.int64, types.int64,
-        types.UniTuple(types.int64, 3 * n_loops),
-    )  # fmt: skip
+    signature = types.void(shape, *[_POINTER] * 4, *[types.int64] * 3, types.UniTuple(types.int64, 3 * n_loops))
 
     def codegen(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
         _, x0, y0, out0, also, x_by, out_by, run, packed = args
