@@ -114,16 +114,16 @@ cdef class Tensor:
         return get_slot("round")(self)
 
     def __add__(self, other):
-        return _operate(op_add, "add", self, other, 0)
+        return _operate(ops.add, "add", self, other, 0)
 
     def __radd__(self, other):
-        return _operate(op_add, "add", self, other, 1)
+        return _operate(ops.add, "add", self, other, 1)
 
     def __sub__(self, other):
-        return _operate(op_sub, "sub", self, other, 0)
+        return _operate(ops.sub, "sub", self, other, 0)
 
     def __rsub__(self, other):
-        return _operate(op_sub, "sub", self, other, 1)
+        return _operate(ops.sub, "sub", self, other, 1)
 
     def __mul__(self, other):
         return _multiply(self, other, 0)
@@ -138,26 +138,26 @@ cdef class Tensor:
         return _divide(self, other, 1)
 
     def __floordiv__(self, other):
-        return _operate(op_floordiv, "floordiv", self, other, 0)
+        return _operate(ops.floordiv, "floordiv", self, other, 0)
 
     def __rfloordiv__(self, other):
-        return _operate(op_floordiv, "floordiv", self, other, 1)
+        return _operate(ops.floordiv, "floordiv", self, other, 1)
 
     def __mod__(self, other):
-        return _operate(op_mod, "mod", self, other, 0)
+        return _operate(ops.mod, "mod", self, other, 0)
 
     def __rmod__(self, other):
-        return _operate(op_mod, "mod", self, other, 1)
+        return _operate(ops.mod, "mod", self, other, 1)
 
     def __pow__(self, other, modulo):
         if modulo is not None:
             raise TypeError("pow() of tensors takes no modulus")
-        return _operate(op_pow, "pow", self, other, 0)
+        return _operate(ops.pow, "pow", self, other, 0)
 
     def __rpow__(self, other, modulo):
         if modulo is not None:
             raise TypeError("pow() of tensors takes no modulus")
-        return _operate(op_pow, "pow", self, other, 1)
+        return _operate(ops.pow, "pow", self, other, 1)
 
     def __matmul__(self, other):
         return _matmul(self, other, 0)
@@ -166,50 +166,50 @@ cdef class Tensor:
         return _matmul(self, other, 1)
 
     def __and__(self, other):
-        return _operate(op_and, "and", self, other, 0)
+        return _operate(ops.and_, "and", self, other, 0)
 
     def __rand__(self, other):
-        return _operate(op_and, "and", self, other, 1)
+        return _operate(ops.and_, "and", self, other, 1)
 
     def __or__(self, other):
-        return _operate(op_or, "or", self, other, 0)
+        return _operate(ops.or_, "or", self, other, 0)
 
     def __ror__(self, other):
-        return _operate(op_or, "or", self, other, 1)
+        return _operate(ops.or_, "or", self, other, 1)
 
     def __xor__(self, other):
-        return _operate(op_xor, "xor", self, other, 0)
+        return _operate(ops.xor, "xor", self, other, 0)
 
     def __rxor__(self, other):
-        return _operate(op_xor, "xor", self, other, 1)
+        return _operate(ops.xor, "xor", self, other, 1)
 
     def __lt__(self, other):
-        return _operate(op_lt, "lt", self, other, 0)
+        return _operate(ops.lt, "lt", self, other, 0)
 
     def __le__(self, other):
-        return _operate(op_le, "le", self, other, 0)
+        return _operate(ops.le, "le", self, other, 0)
 
     def __gt__(self, other):
-        return _operate(op_gt, "gt", self, other, 0)
+        return _operate(ops.gt, "gt", self, other, 0)
 
     def __ge__(self, other):
-        return _operate(op_ge, "ge", self, other, 0)
+        return _operate(ops.ge, "ge", self, other, 0)
 
     def __eq__(self, other):
-        return _equality(op_eq, "eq", self, other, False)
+        return _equality(ops.eq, "eq", self, other, False)
 
     def __ne__(self, other):
-        return _equality(op_ne, "ne", self, other, True)
+        return _equality(ops.ne, "ne", self, other, True)
 
     def __neg__(self):
-        return _operate_unary(op_neg, "neg", self)
+        return _operate_unary(ops.neg, "neg", self)
 
     def __abs__(self):
-        real = op_abs_real is not None and not self.dtype.is_complex
-        return _operate_unary(op_abs_real if real else op_abs, "abs", self)
+        real = ops.abs_real is not None and not self.dtype.is_complex
+        return _operate_unary(ops.abs_real if real else ops.abs, "abs", self)
 
     def __invert__(self):
-        return _operate_unary(op_invert, "invert", self)
+        return _operate_unary(ops.invert, "invert", self)
 
     def __pos__(self):
         raise TypeError("bad operand type for unary +: " + repr(type(self).__name__))
