@@ -14,7 +14,8 @@ from fastgraph.core.conversion import Data
 from fastgraph.core.tensor import Tensor
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, named
-from fastgraph.ops.elementwise import cast_p, conj, widened
+from fastgraph.ops.complex_numbers import conj
+from fastgraph.ops.elementwise import cast_p, widened
 from fastgraph.ops.families import Array, elementwise, public
 
 

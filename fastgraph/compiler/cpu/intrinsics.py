@@ -34,7 +34,7 @@ from fastgraph.compiler.vecmath import functions
 
 if TYPE_CHECKING:
     from numba.core.base import BaseContext
-    from numba.core.datamodel import DataModelManager
+    from numba.core.datamodel.manager import DataModelManager
     from numba.core.typing.context import Context
     from numba.core.typing.templates import Signature
 

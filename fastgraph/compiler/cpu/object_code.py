@@ -120,7 +120,7 @@ def _bear_a_deleted_folder() -> None:
     """Have Numba name lines, which it does relative to the working folder, also where that has been deleted."""
     get = getattr(ir.Loc, "_get_path", None)
 
-    def path(loc: ir.Loc) -> str:
+    def path(loc: ir.Loc) -> Any:
         try:
             return get(loc) if get is not None else loc.filename
         except FileNotFoundError:

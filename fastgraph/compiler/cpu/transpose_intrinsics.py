@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from numba.core.typing.context import Context
     from numba.core.typing.templates import Signature
 
+    from fastgraph.compiler.cpu.intrinsics import Elements
+
 _I32 = ir.IntType(32)
 
 
@@ -43,10 +45,10 @@ def _turned(builder: ir.IRBuilder, rows: list[ir.Value]) -> list[ir.Value]:
 @intrinsic(prefer_literal=True)
 def turned_block(
     typingctx: Context,
-    local: types.Type,
+    local: Elements,
     to: types.Type,
     width: types.IntegerLiteral,
-    source: types.Type,
+    source: Elements,
     at: types.Type,
     step: types.Type,
 ) -> Any:
