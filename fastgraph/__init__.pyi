@@ -70,11 +70,11 @@ from fastgraph.core.base.dtype import uint64 as uint64
 from fastgraph.core.base.dtype import uint8 as uint8
 from fastgraph.core.base.dtype import variant as variant
 from fastgraph.core.base.logger import get_logger as get_logger
-from fastgraph.core.base.shapes import NoneTensorSpec as NoneTensorSpec
 from fastgraph.core.base.shapes import TensorShape as TensorShape
-from fastgraph.core.base.shapes import TensorSpec as TensorSpec
-from fastgraph.core.base.shapes import TypeSpec as TypeSpec
-from fastgraph.core.base.shapes import type_spec_from_value as type_spec_from_value
+from fastgraph.core.base.type_specs import NoneTensorSpec as NoneTensorSpec
+from fastgraph.core.base.type_specs import TensorSpec as TensorSpec
+from fastgraph.core.base.type_specs import TypeSpec as TypeSpec
+from fastgraph.core.base.type_specs import type_spec_from_value as type_spec_from_value
 from fastgraph.core.conversion import constant as constant
 from fastgraph.core.conversion import convert_to_tensor as convert_to_tensor
 from fastgraph.core.conversion import is_tensor as is_tensor

@@ -22,7 +22,7 @@ def show_info() -> int:
 
 def show_store() -> int:
     """Print where the kernel store is and how much lies in it."""
-    found = kernel_store.info()
+    found = kernel_store.store().info()
     print(f"{found.directory}: {found.kernels} kernels, {found.nbytes / 1024:.0f} of {found.limit / 1024:.0f} KB")
     if not found.usable:
         print(f"It is not used: {found.why_not}", file=sys.stderr)
@@ -32,17 +32,17 @@ def show_store() -> int:
 def clear_store() -> int:
     """Delete the kernels of the store; they are compiled again when they are next needed."""
     try:
-        n_kernels = kernel_store.clear()
+        n_kernels = kernel_store.store().clear()
     except OSError as error:
         print(f"Nothing deleted: {error}", file=sys.stderr)
         return 1
-    print(f"{n_kernels} kernels deleted from {kernel_store.info().directory}")
+    print(f"{n_kernels} kernels deleted from {kernel_store.store().info().directory}")
     return 0
 
 
 def check_store() -> str:
     """Check that kernels can be kept."""
-    found = kernel_store.info()
+    found = kernel_store.store().info()
     if not found.usable:
         raise RuntimeError(
             f"{found.directory} is not used: {found.why_not}. Kernels are compiled anew in every process until this is "

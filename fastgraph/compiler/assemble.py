@@ -49,8 +49,6 @@ from fastgraph.graph.ir import Graph, Node, Value
 
 PARTIAL = Primitive("partial_result", op_type="PartialResult", n_outputs=1)
 PARTIAL_NODE = Node(PARTIAL, (), {}, (), "partial_result")
-#: Whether a Variable's update may be written over the value it replaces (else the two swap Blocks).
-UPDATE_IN_PLACE = True
 #: Products of int32 that the executor computes: at least so many columns and multiplications.
 LEAST_COLUMNS, LEAST_INTEGERS = 4, 512
 LIST_STEPS = frozenset({"dynamic.push", "dynamic.extend", "dynamic.grow", "dynamic.trim"})
@@ -145,7 +143,8 @@ class Assembler:
     def run(self) -> Program:
         order = self.order()
         self.last_use = self.last_uses(order)
-        self.assigned = self.assigned_values()
+        #: For each value that a Variable takes, the Variable's resource.
+        self.assigned = {n.inputs[1]: n.inputs[0] for n in self.graph.nodes if n.op.name in UPDATES}
         steps: list[Step] = []
         made: dict[Cluster | Node, int] = {}
         for place, unit in enumerate(order):
@@ -383,10 +382,6 @@ class Assembler:
         found.update((v, len(order)) for v in self.graph.outputs)
         return found
 
-    def assigned_values(self) -> dict[Value, Value]:
-        """For each value that a Variable takes, the Variable's resource."""
-        return {n.inputs[1]: n.inputs[0] for n in self.graph.nodes if n.op.name in UPDATES}
-
     def same_place(self, nest: FlatNest) -> list[tuple[Value, Value]]:
         """Operands and results of one shape of which each element is read only where that of the result is written."""
         if any(store.variables for store in nest.stores):
@@ -429,7 +424,7 @@ class Assembler:
         node = value.node
         if node.op.name == "read_variable":
             resource = node.inputs[0]
-            return tuple([i for i, r in enumerate(results) if UPDATE_IN_PLACE and self.assigned.get(r) is resource])
+            return tuple([i for i, r in enumerate(results) if self.assigned.get(r) is resource])
         free = node in self.fusion.cluster or self.is_gemm(node) or node.op.step == "convolution"
         return tuple(range(len(results))) if free else ()
 
@@ -546,9 +541,9 @@ def _sorted(waits: Mapping[Any, Collection[Any]], rank: Mapping[Any, int]) -> li
     return order
 
 
-def _depends(unit: Any, other: Any, waits: Mapping[Any, set[Any]]) -> bool:
+def _depends(unit: Cluster | Node, other: Cluster | Node, waits: Mapping[Cluster | Node, set[Cluster | Node]]) -> bool:
     """Whether `unit` must come after `other`."""
-    seen: set[Any] = set()
+    seen: set[Cluster | Node] = set()
     stack = [unit]
     while stack:
         at = stack.pop()

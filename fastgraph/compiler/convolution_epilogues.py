@@ -80,7 +80,4 @@ def _rebuilt(graph: Graph, fused: dict[Node, tuple[Node, Value, bool]], gone: se
         inputs = tuple([mapping[v] for v in operands])
         new = result.add(op, inputs, attrs, avals=avals, name=node.name, source=node.source, device=node.device)
         mapping.update(zip(node.outputs, new.outputs, strict=True))
-    result.inputs = [mapping[v] for v in graph.inputs]
-    result.captures = [(held, mapping[v]) for held, v in graph.captures]
-    result.outputs = [mapping[v] for v in graph.outputs]
-    return result
+    return result.with_ends_of(graph, mapping)

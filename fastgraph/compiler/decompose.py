@@ -58,10 +58,7 @@ def _expanded(graph: Graph) -> Graph:
             )
             outputs = list(new.outputs)
         mapping.update(zip(node.outputs, outputs, strict=True))
-    result.inputs = [mapping[v] for v in graph.inputs]
-    result.captures = [(held, mapping[v]) for held, v in graph.captures]
-    result.outputs = [mapping[v] for v in graph.outputs]
-    return result
+    return result.with_ends_of(graph, mapping)
 
 
 def _splice(node: Node, inputs: tuple[Value, ...], into: Graph) -> list[Value]:

@@ -15,12 +15,14 @@ from fastgraph.core.base.nesting import flatten, map_structure
 from fastgraph.core.conversion import constant as constant_tensor
 from fastgraph.core.tensor import Tensor, convert
 from fastgraph.ops.arguments import as_tensor
+from fastgraph.ops.broadcasting import broadcast_to
 from fastgraph.ops.creation import zeros
-from fastgraph.ops.elementwise import cast, ceil, floordiv, maximum
+from fastgraph.ops.division import floordiv
+from fastgraph.ops.elementwise import cast, ceil, maximum
 from fastgraph.ops.families import invalid
 from fastgraph.ops.gathering import gather
 from fastgraph.ops.joining import stack as stack_dense
-from fastgraph.ops.movement import broadcast_to, reshape, shape
+from fastgraph.ops.movement import reshape, shape
 from fastgraph.ops.padding import repeat
 from fastgraph.ops.runtime_assertions import assert_less, assert_none_equal
 from fastgraph.ops.sorting import argsort

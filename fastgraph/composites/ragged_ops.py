@@ -24,13 +24,14 @@ from fastgraph.core.tensor import Tensor, bind, convert
 from fastgraph.ops import reduction
 from fastgraph.ops.arguments import as_tensor, known_value
 from fastgraph.ops.array_ops import sequence_mask
+from fastgraph.ops.broadcasting import broadcast_to
 from fastgraph.ops.comparison import equal
 from fastgraph.ops.creation import fill, ones, range_, zeros
 from fastgraph.ops.elementwise import cast, maximum, ones_like, select
 from fastgraph.ops.families import invalid
 from fastgraph.ops.gathering import boolean_mask, gather, where
 from fastgraph.ops.joining import concat, stack
-from fastgraph.ops.movement import broadcast_to, reshape, shape
+from fastgraph.ops.movement import reshape, shape
 from fastgraph.ops.padding import repeat
 from fastgraph.ops.reduction import reduce_all, reduce_max, reduce_sum
 from fastgraph.ops.runtime_assertions import assert_equal, ensure_shape

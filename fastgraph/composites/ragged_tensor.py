@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.core import registry as primitives
+from fastgraph.composites.ragged_operators import RaggedOperators
 from fastgraph.core.base.composite import CompositeTensor
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, float32, int32, int64
-from fastgraph.core.base.shapes import TensorShape, TensorSpec, TypeSpec, as_dims, shape_of
+from fastgraph.core.base.shapes import TensorShape, as_dims, shape_of
+from fastgraph.core.base.type_specs import TensorSpec, TypeSpec
 from fastgraph.core.conversion import unsupported
 from fastgraph.core.primitive import Primitive
 from fastgraph.core.tensor import EagerTensor, Tensor, convert
-from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, known_value, static_int
 from fastgraph.ops.creation import range_, zeros
 from fastgraph.ops.elementwise import cast, maximum, ones_like
@@ -32,7 +32,7 @@ from fastgraph.ops.scans import cumsum
 from fastgraph.ops.segments import unsorted_segment_sum
 
 
-class RaggedTensor(CompositeTensor):
+class RaggedTensor(RaggedOperators, CompositeTensor):
     """Row i is values[row_splits[i] : row_splits[i + 1]]; the values may themselves be ragged. Source: tf.RaggedTensor.
 
     Made by RaggedTensor.from_row_splits and its like, or by ragged.constant.
@@ -610,64 +610,3 @@ def _text(x: object) -> str:
     if isinstance(x, np.ndarray):
         return np.array2string(x, separator=", ") if x.size else repr(x.tolist())
     return str(x)
-
-
-# ---- operators ------------------------------------------------------------------------------------------------------
-
-
-def _operator(name: str, reflected: bool = False) -> Any:
-    """The method that applies the public function `name`."""
-
-    def operate(self: RaggedTensor, other: object) -> Any:
-        function = primitives.public_function(name)
-        return function(other, self) if reflected else function(self, other)
-
-    return operate
-
-
-def _unary(name: str) -> Any:
-    return lambda self: primitives.public_function(name)(self)
-
-
-def _logical(name: str, reflected: bool = False) -> Any:
-    """Of bools the logical operator, of integers that of their bits."""
-
-    def operate(self: RaggedTensor, other: object) -> Any:
-        full = f"math.logical_{name}" if self.dtype.is_bool else f"bitwise.bitwise_{name}"
-        function = primitives.public_function(full)
-        return function(other, self) if reflected else function(self, other)
-
-    return operate
-
-
-def _equality(name: str, unlike: bool) -> Any:
-    """Element by element; of what no rows can be matched with, as a whole."""
-
-    def operate(self: RaggedTensor, other: object) -> Any:
-        if other is None:
-            return unlike
-        try:
-            return primitives.public_function(name)(self, other)
-        except (ValueError, TypeError, InvalidArgumentError):
-            return unlike
-
-    return operate
-
-
-_BINARY = {"add": "add", "sub": "subtract", "mul": "multiply", "truediv": "math.truediv", "div": "math.truediv"} | {
-    "floordiv": "math.floordiv",
-    "mod": "math.mod",
-    "pow": "pow",
-}
-for _method, _public in _BINARY.items():
-    setattr(RaggedTensor, f"__{_method}__", _operator(_public))
-    setattr(RaggedTensor, f"__r{_method}__", _operator(_public, reflected=True))
-for _method in ("and", "or", "xor"):
-    setattr(RaggedTensor, f"__{_method}__", _logical(_method))
-    setattr(RaggedTensor, f"__r{_method}__", _logical(_method, reflected=True))
-for _method, _public in {"lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal"}.items():
-    setattr(RaggedTensor, f"__{_method}__", _operator(f"math.{_public}"))
-for _method, _public in {"neg": "negative", "abs": "abs", "invert": "math.logical_not"}.items():
-    setattr(RaggedTensor, f"__{_method}__", _unary(_public))
-RaggedTensor.__eq__ = _equality("math.equal", unlike=False)  # type: ignore[method-assign]
-RaggedTensor.__ne__ = _equality("math.not_equal", unlike=True)  # type: ignore[method-assign]

@@ -19,7 +19,8 @@ from fastgraph.core.op_errors import message_name
 from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import as_tensor, known_value, static_axes
 from fastgraph.ops.comparison import greater_equal
-from fastgraph.ops.elementwise import abs, cast, conj, ones_like, stop_gradient
+from fastgraph.ops.complex_numbers import conj
+from fastgraph.ops.elementwise import abs, cast, ones_like, stop_gradient
 from fastgraph.ops.elementwise import add as add_dense
 from fastgraph.ops.elementwise import maximum as maximum_dense
 from fastgraph.ops.elementwise import minimum as minimum_dense

@@ -19,7 +19,8 @@ from fastgraph.core.tensor import convert
 from fastgraph.ops.arguments import as_tensor, known_axes, static_int
 from fastgraph.ops.comparison import logical_not, not_equal
 from fastgraph.ops.creation import fill, ones, range_, zeros
-from fastgraph.ops.elementwise import cast, floordiv, floormod, maximum, minimum
+from fastgraph.ops.division import floordiv, floormod
+from fastgraph.ops.elementwise import cast, maximum, minimum
 from fastgraph.ops.families import invalid, shape_text
 from fastgraph.ops.gathering import boolean_mask, gather, where
 from fastgraph.ops.joining import concat as join

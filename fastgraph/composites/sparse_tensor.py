@@ -10,13 +10,15 @@ from typing import Any
 
 from fastgraph.core.base.composite import CompositeTensor
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, float32, int64
-from fastgraph.core.base.shapes import TensorShape, TensorSpec, TypeSpec, as_dims, shape_of
+from fastgraph.core.base.shapes import TensorShape, as_dims, shape_of
+from fastgraph.core.base.type_specs import TensorSpec, TypeSpec
 from fastgraph.core.conversion import convert_to_tensor, unsupported
 from fastgraph.core.primitive import Primitive
 from fastgraph.core.tape.indexed_slices import known_extents
 from fastgraph.core.tensor import Tensor, bind, convert
 from fastgraph.ops.arguments import as_tensor
-from fastgraph.ops.elementwise import cast, truediv
+from fastgraph.ops.division import truediv
+from fastgraph.ops.elementwise import cast
 from fastgraph.ops.families import invalid, shape_text
 from fastgraph.ops.movement import shape
 from fastgraph.ops.reduction import reduce_prod

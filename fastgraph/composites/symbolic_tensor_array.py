@@ -21,17 +21,8 @@ from fastgraph.composites.list_shape import ListShape, reaches
 from fastgraph.composites.uneven_entries import WIDTH, entries_of
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, bool_, int32
 from fastgraph.core.base.nesting import flatten
-from fastgraph.core.base.shapes import (
-    Shape,
-    ShapeLike,
-    TensorShape,
-    TensorSpec,
-    TypeSpec,
-    as_dims,
-    common_shape,
-    compatible,
-    dims_text,
-)
+from fastgraph.core.base.shapes import Shape, ShapeLike, TensorShape, as_dims, common_shape, compatible, dims_text
+from fastgraph.core.base.type_specs import TensorSpec, TypeSpec
 from fastgraph.core.conversion import Data, convert_to_tensor
 from fastgraph.core.tensor import Tensor, convert, current_trace
 from fastgraph.ops.arguments import as_tensor, known_value

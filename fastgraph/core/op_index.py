@@ -15,11 +15,13 @@ PRIMITIVES: dict[str, str] = {
         "bessel_i0 bessel_i0e bessel_i1 bessel_i1e bessel_j0 bessel_j1 bessel_k0 bessel_k0e bessel_k1 bessel_k1e "
         "bessel_y0 bessel_y1 dawsn expint fresnel_cos fresnel_sin spence"
     ),
+    "broadcasting": "broadcast_to broadcast_to_dynamic sum_to_like sum_to_shape",
     "check_numerics": "check_numerics_v2",
     "comparison": (
         "bitwise_and bitwise_or bitwise_xor equal greater greater_equal invert is_finite is_inf is_nan left_shift "
         "less less_equal logical_and logical_not logical_or not_equal right_shift"
     ),
+    "complex_numbers": "complex conj imag real",
     "convolution_primitives": (
         "conv2d conv2d_bias conv2d_filter_grad conv2d_input_grad conv3d conv3d_bias conv3d_filter_grad "
         "conv3d_input_grad"
@@ -27,10 +29,11 @@ PRIMITIVES: dict[str, str] = {
     "counting": "countable interval invert_permutation numbers unravel_index",
     "creation": "eye eye_dynamic fill fill_dynamic range",
     "ctc_loss": "ctc",
+    "division": "floordiv floormod realdiv",
     "elementwise": (
-        "abs add apart cast cast_stored ceil complex complex_abs conj floor floordiv floormod identity imag maximum "
-        "minimum multiply multiply_no_nan negative ones_like real realdiv reciprocal rint round select sign square "
-        "squared_difference stop_gradient subtract zeros_like"
+        "abs add apart cast cast_stored ceil complex_abs floor identity maximum minimum multiply multiply_no_nan "
+        "negative ones_like reciprocal rint round select sign square squared_difference stop_gradient subtract "
+        "zeros_like"
     ),
     "exponentials": (
         "acos acosh asin asinh atan atan2 atanh cos cosh erf erfc exp expm1 log log1p pow rsqrt sigmoid sin sinh "
@@ -39,9 +42,7 @@ PRIMITIVES: dict[str, str] = {
     "factored_solvers": "pinv",
     "factorizations": "cholesky lu qr",
     "fourier": "dct fft fit irfft rfft",
-    "gathering": (
-        "gather gather_grad mask mask_scatter one_hot one_hot_dynamic slice slice_dynamic slice_grad where_index"
-    ),
+    "gathering": "gather gather_grad mask mask_scatter one_hot one_hot_dynamic where_index",
     "incomplete_gamma": "betainc igamma igamma_grad_a igammac",
     "indexing": "strided_slice strided_slice_dynamic strided_slice_grad",
     "joining": "concat split stack unstack whole_split",
@@ -50,10 +51,7 @@ PRIMITIVES: dict[str, str] = {
     "matmul": "matmul",
     "matrix_diagonals": "matrix_band_part matrix_diag matrix_diag_part matrix_set_diag swap_last",
     "matrix_functions": "expm logm sqrtm",
-    "movement": (
-        "broadcast_to broadcast_to_dynamic expand_dims rank reshape reshape_dynamic shape size squeeze sum_to_like "
-        "sum_to_shape transpose"
-    ),
+    "movement": "expand_dims rank reshape reshape_dynamic shape size squeeze transpose",
     "nn_ops": "add_n cross_entropy log_softmax pick_labels softmax sparse_cross_entropy",
     "padding": "mirror_pad pad reverse tile",
     "partitions": "dynamic_partition isotonic isotonic_grad",
@@ -77,6 +75,7 @@ PRIMITIVES: dict[str, str] = {
         "unsorted_segment_prod_dynamic unsorted_segment_sum unsorted_segment_sum_dynamic"
     ),
     "slice_accumulation": "gather_add strided_slice_add",
+    "slicing": "slice slice_dynamic slice_grad",
     "sorting": "argsort in_top_k search_sorted top_k unique unique_slices",
     "special_functions": (
         "digamma erfinv lgamma ndtri nextafter polygamma softsign truncatediv truncatemod xdivy xlog1py xlogy zeta"
@@ -119,6 +118,7 @@ PUBLIC: dict[str, str] = {
         "math.special.bessel_k1e math.special.bessel_y0 math.special.bessel_y1 math.special.dawsn "
         "math.special.expint math.special.fresnel_cos math.special.fresnel_sin math.special.spence"
     ),
+    "broadcasting": "broadcast_to",
     "check_numerics": "debugging.disable_check_numerics debugging.enable_check_numerics",
     "comparison": (
         "bitwise.bitwise_and bitwise.bitwise_or bitwise.bitwise_xor bitwise.invert bitwise.left_shift "
@@ -126,6 +126,7 @@ PUBLIC: dict[str, str] = {
         "math.equal math.greater math.greater_equal math.is_finite math.is_inf math.is_nan math.less math.less_equal "
         "math.logical_and math.logical_not math.logical_or math.logical_xor math.not_equal not_equal"
     ),
+    "complex_numbers": "complex dtypes.complex math.conj math.imag math.real",
     "convolutions": (
         "nn.conv1d nn.conv1d_transpose nn.conv2d nn.conv2d_transpose nn.conv3d nn.conv3d_transpose nn.conv_transpose "
         "nn.convolution nn.depthwise_conv2d nn.separable_conv2d"
@@ -136,13 +137,13 @@ PUBLIC: dict[str, str] = {
     "custom_gradients": (
         "GradientTape UnconnectedGradients autodiff.GradientTape custom_gradient grad_pass_through recompute_grad"
     ),
+    "division": "divide math.divide math.floordiv math.floormod math.mod math.truediv truediv",
     "einsum": "einsum linalg.einsum",
     "elementwise": (
-        "IndexedSlices IndexedSlicesSpec abs add cast clip_by_value complex divide dtypes.cast dtypes.complex floor "
-        "identity math.abs math.add math.ceil math.conj math.divide math.floor math.floordiv math.floormod math.imag "
-        "math.maximum math.minimum math.mod math.multiply math.negative math.real math.reciprocal math.rint "
-        "math.round math.sign math.square math.squared_difference math.subtract math.truediv maximum minimum "
-        "multiply negative ones_like round sign square stop_gradient subtract truediv zeros_like"
+        "IndexedSlices IndexedSlicesSpec abs add cast clip_by_value dtypes.cast floor identity math.abs math.add "
+        "math.ceil math.floor math.maximum math.minimum math.multiply math.negative math.reciprocal math.rint "
+        "math.round math.sign math.square math.squared_difference math.subtract maximum minimum multiply negative "
+        "ones_like round sign square stop_gradient subtract zeros_like"
     ),
     "exponentials": (
         "acos acosh asin asinh atan atan2 atanh cos cosh exp math.acos math.acosh math.asin math.asinh math.atan "
@@ -161,7 +162,7 @@ PUBLIC: dict[str, str] = {
         "signal.irfft2d signal.irfft3d signal.irfftnd signal.rfft signal.rfft2d signal.rfft3d signal.rfftnd"
     ),
     "fractional_pooling": "nn.fractional_avg_pool nn.fractional_max_pool",
-    "gathering": "boolean_mask gather one_hot slice where",
+    "gathering": "boolean_mask gather one_hot where",
     "grouping": "group no_op",
     "image_colors": (
         "image.adjust_hue image.adjust_saturation image.convert_image_dtype image.grayscale_to_rgb image.hsv_to_rgb "
@@ -184,7 +185,7 @@ PUBLIC: dict[str, str] = {
         "linalg.normalize linalg.set_diag linalg.tensor_diag linalg.tensor_diag_part linalg.trace"
     ),
     "matrix_functions": "linalg.expm linalg.logm linalg.sqrtm matrix_square_root",
-    "movement": "broadcast_to expand_dims rank reshape shape size squeeze transpose",
+    "movement": "expand_dims rank reshape shape size squeeze transpose",
     "nn_ops": (
         "add_n clip_by_global_norm clip_by_norm linalg.global_norm linalg.l2_normalize math.add_n math.l2_normalize "
         "math.log_softmax math.softmax nn.bias_add nn.embedding_lookup nn.l2_loss nn.l2_normalize nn.log_softmax "
@@ -247,6 +248,7 @@ PUBLIC: dict[str, str] = {
         "signal.linear_to_mel_weight_matrix signal.mdct signal.mfccs_from_log_mel_spectrograms "
         "signal.overlap_and_add signal.stft signal.vorbis_window"
     ),
+    "slicing": "slice",
     "sorting": (
         "argsort math.in_top_k math.top_k nn.in_top_k nn.top_k raw_ops.Bucketize raw_ops.UniqueV2 "
         "raw_ops.UniqueWithCountsV2 searchsorted sort unique unique_with_counts"

@@ -17,7 +17,7 @@ from fastgraph.core.native.buffer cimport (
     BLOCK_FOREIGN, BLOCK_OBJECT, Block, Buffer, Cell, MAX_RANK, block_new, block_of_object, block_release,
     block_retain, block_zeros, fg_spin_lock, fg_spin_unlock, new_id,
 )
-from fastgraph.core.native.thread_pool cimport pool_share
+from fastgraph.core.native.thread_pool cimport part_t, pool_share
 from fastgraph.core.primitive cimport (
     Loop, MAX_CODE, MAX_LOOP_INPUTS, Primitive, SHARE_HEAVY, SHARE_LIGHT, SHARE_RUN, SHORT_ARGMAX, SHORT_ARGMIN,
     SHORT_BROADCAST, SHORT_CAST, SHORT_CONCAT, SHORT_EXPAND, SHORT_FILL, SHORT_GATHER, SHORT_LIKE, SHORT_MAX,
@@ -319,6 +319,7 @@ class Trace:
 
 
 include "tensor_classes.pxi"
+include "tensor_memory.pxi"
 include "tensor_parallel_loops.pxi"
 include "tensor_bind.pxi"
 include "tensor_from_sequence.pxi"

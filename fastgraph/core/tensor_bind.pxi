@@ -25,59 +25,56 @@ cdef bint _fits_float32(double x) noexcept nogil:
     return not (3.4028235677973366e38 <= x < inf or -inf < x <= -3.4028235677973366e38)
 
 
-cdef EagerTensor _scalar(object value, int code):
-    """A 0-d tensor of a Python float, int or bool, of dtype `code` (-1: its default); None where the rules decide."""
-    cdef type kind = type(value)
-    cdef Block* block
+cdef bint _place_number(char* place, int code, object number) noexcept:
+    """Write a Python float, int or bool as an element of a dtype; False, nothing written, where the rules decide."""
+    cdef int overflow = 0
     cdef long long integer
     cdef double real
-    cdef int overflow = 0
-    if kind is float:
-        real = PyFloat_AS_DOUBLE(value)
-        if code == FLOAT64:
-            block = block_new(8)
-            if block != NULL:
-                (<double*>block.data)[0] = real
-        elif (code == FLOAT32 or code == -1) and _fits_float32(real):
-            code = FLOAT32
-            block = block_new(4)
-            if block != NULL:
-                (<float*>block.data)[0] = <float>real
-        else:
-            return None
-    elif kind is int:
-        integer = PyLong_AsLongLongAndOverflow(value, &overflow)
-        if overflow:
-            return None
+    if type(number) is float:
+        real = PyFloat_AS_DOUBLE(number)
         if code == FLOAT32:
-            block = block_new(4)
-            if block != NULL:
-                (<float*>block.data)[0] = <float>integer
-        elif code == INT32 or (code == -1 and -2147483648 <= integer <= 2147483647):
-            code = INT32
-            block = block_new(4)
-            if block != NULL:
-                (<int32_t*>block.data)[0] = <int32_t>integer
-        elif code == INT64 or code == -1:
-            code = INT64
-            block = block_new(8)
-            if block != NULL:
-                (<int64_t*>block.data)[0] = integer
+            if not _fits_float32(real):
+                return False
+            (<float*>place)[0] = <float>real
         elif code == FLOAT64:
-            block = block_new(8)
-            if block != NULL:
-                (<double*>block.data)[0] = <double>integer
+            (<double*>place)[0] = real
         else:
-            return None
-    elif kind is bool:
-        if code != -1 and code != BOOL:
-            return None
-        code = BOOL
-        block = block_new(1)
-        if block != NULL:
-            block.data[0] = value is True
+            return False
+    elif type(number) is int:
+        integer = PyLong_AsLongLongAndOverflow(number, &overflow)
+        if overflow:
+            return False
+        if code == FLOAT32:
+            (<float*>place)[0] = <float>integer
+        elif code == INT32 and -2147483648 <= integer <= 2147483647:
+            (<int32_t*>place)[0] = <int32_t>integer
+        elif code == INT64:
+            (<int64_t*>place)[0] = integer
+        elif code == FLOAT64:
+            (<double*>place)[0] = <double>integer
+        else:
+            return False
+    elif type(number) is bool and code == BOOL:
+        place[0] = number is True
     else:
-        return None
+        return False
+    return True
+
+
+cdef EagerTensor _scalar(object value, int code):
+    """A 0-d tensor of a Python float, int or bool, of dtype `code` (-1: its default); None where the rules decide."""
+    cdef int64_t place = 0
+    cdef Block* block
+    cdef bint by_default = code == -1
+    if by_default:
+        code = FLOAT32 if type(value) is float else BOOL if type(value) is bool else INT32
+    if not _place_number(<char*>&place, code, value):
+        code = INT64
+        if not by_default or not _place_number(<char*>&place, code, value):
+            return None
+    block = block_new(_item_sizes[code])
+    if block != NULL:
+        (<int64_t*>block.data)[0] = place  # every Block has room for that
     return wrap_block(block, code, 0, NULL)
 
 

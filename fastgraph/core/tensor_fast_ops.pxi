@@ -166,11 +166,7 @@ cdef EagerTensor _position(int kind, EagerTensor x, int64_t axis, object dtype):
     rows = x.size // p.n
     out = wrap_block(block_new(8 * rows), INT64, x.ndim - 1, &x.dims[0])
     p.out = <int64_t*>out.data
-    if x.size < SHARE_LIGHT:
-        p.place(x.data, p.out, rows, p.n)
-    else:
-        with nogil:
-            pool_share(_place_rows, &p, rows, max(<int64_t>1, 2 * SHARE_RUN // p.n))
+    _share(_place_rows, &p, rows, 2 * SHARE_RUN // p.n, x.size < SHARE_LIGHT)
     return out if dtype.code == INT64 else _cast(out, dtype)
 
 

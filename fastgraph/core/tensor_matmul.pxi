@@ -202,4 +202,4 @@ cdef object _matmul(object a, object b, bint reflected):
                         _matmul_primitive = get_slot("matmul_primitive")
                     _note(state, _matmul_primitive, (a, b), _plain_product, out)
                 return out
-    return _operate(op_matmul, "matmul", a, b, reflected)
+    return _operate(ops.matmul, "matmul", a, b, reflected)

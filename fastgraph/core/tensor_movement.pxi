@@ -198,11 +198,7 @@ cdef EagerTensor _gather(EagerTensor x, EagerTensor indices, int64_t axis):
     how.inner = inner
     if out.size == 0:
         return out
-    if out.size < SHARE_LIGHT:
-        _gather_part(&how, 0, outer * indices.size)
-    else:
-        with nogil:
-            pool_share(_gather_part, &how, outer * indices.size, max(<int64_t>1, 4 * SHARE_RUN // inner))
+    _share(_gather_part, &how, outer * indices.size, 4 * SHARE_RUN // inner, out.size < SHARE_LIGHT)
     return out
 
 
@@ -246,11 +242,7 @@ cdef EagerTensor _select(EagerTensor c, EagerTensor x, EagerTensor y):
     how.y = y.data
     how.out = out.data
     how.item = item
-    if c.size < SHARE_LIGHT:
-        how.choose(c.data, x.data, how.x_step, y.data, how.y_step, out.data, c.size)
-    else:
-        with nogil:
-            pool_share(_choose_part, &how, c.size, 2 * SHARE_RUN)
+    _share(_choose_part, &how, c.size, 2 * SHARE_RUN, c.size < SHARE_LIGHT)
     return out
 
 
@@ -426,11 +418,7 @@ cdef EagerTensor _one_hot(EagerTensor indices, EagerTensor on, EagerTensor off, 
     m.off = off.data
     m.code = indices.dtype_code
     m.depth = depth
-    if out.size < SHARE_LIGHT:
-        _mark_part(&m, 0, indices.size)
-    else:
-        with nogil:
-            pool_share(_mark_part, &m, indices.size, max(<int64_t>1, SHARE_RUN // depth))
+    _share(_mark_part, &m, indices.size, SHARE_RUN // max(depth, 1), out.size < SHARE_LIGHT)
     return out
 
 
@@ -462,11 +450,7 @@ cdef EagerTensor _softmax(Primitive prim, EagerTensor x):
     r.out = out.data
     r.width = x.dims[x.ndim - 1]
     r.item = _item_sizes[x.dtype_code]
-    if x.size < SHARE_HEAVY:
-        _softmax_part(&r, 0, x.size // r.width)
-    else:
-        with nogil:
-            pool_share(_softmax_part, &r, x.size // r.width, max(<int64_t>1, SHARE_RUN // r.width))
+    _share(_softmax_part, &r, x.size // r.width, SHARE_RUN // r.width, x.size < SHARE_HEAVY)
     return out
 
 

@@ -1,37 +1,19 @@
 # Part of tensor.pyx: Python's operators on tensors. Each has a slot; a Primitive in it is applied without Python code.
 
-cdef object op_add, op_sub, op_mul, op_truediv, op_floordiv, op_mod, op_pow, op_matmul
-cdef object op_realdiv, op_abs_real
-cdef object op_and, op_or, op_xor, op_lt, op_le, op_gt, op_ge, op_eq, op_ne, op_neg, op_abs, op_invert
+@cython.final
+cdef class _Operators:
+    """What fills the operators' slots: where C finds it."""
+    cdef public object add, sub, mul, truediv, floordiv, mod, pow, matmul, realdiv, abs_real, neg, abs, invert
+    cdef public object and_, or_, xor, lt, le, gt, ge, eq, ne
+
+cdef _Operators ops = _Operators()
+cdef tuple _operators = tuple([name for name in dir(ops) if not name.startswith("__")])
 
 
 cdef _cache_slots():
     """Keep what the operators use in C variables."""
-    global op_add, op_sub, op_mul, op_truediv, op_floordiv, op_mod, op_pow, op_matmul
-    global op_realdiv, op_abs_real
-    global op_and, op_or, op_xor, op_lt, op_le, op_gt, op_ge, op_eq, op_ne, op_neg, op_abs, op_invert
-    op_add = slots.get("add")
-    op_sub = slots.get("sub")
-    op_mul = slots.get("mul")
-    op_truediv = slots.get("truediv")
-    op_floordiv = slots.get("floordiv")
-    op_mod = slots.get("mod")
-    op_pow = slots.get("pow")
-    op_matmul = slots.get("matmul")
-    op_realdiv = slots.get("realdiv")
-    op_abs_real = slots.get("abs_real")
-    op_and = slots.get("and")
-    op_or = slots.get("or")
-    op_xor = slots.get("xor")
-    op_lt = slots.get("lt")
-    op_le = slots.get("le")
-    op_gt = slots.get("gt")
-    op_ge = slots.get("ge")
-    op_eq = slots.get("eq")
-    op_ne = slots.get("ne")
-    op_neg = slots.get("neg")
-    op_abs = slots.get("abs")
-    op_invert = slots.get("invert")
+    for name in _operators:
+        setattr(ops, name, slots.get(name.rstrip("_")))
 
 
 _cache_slots()
@@ -54,40 +36,6 @@ cdef object _fast_binary(Primitive prim, EagerTensor x, EagerTensor y):
         for i in range(len(state.tapes)):
             (<TapeBase>state.tapes[i]).note(prim, &given[0], 2, _no_attrs, &made, 1)
     return out
-
-
-cdef bint _place_number(char* place, int code, object number) noexcept:
-    """Write a Python float or int as an element of dtype `code`; False, nothing written, where it must be converted."""
-    cdef int overflow = 0
-    cdef long long integer
-    cdef double real
-    if type(number) is float:
-        real = PyFloat_AS_DOUBLE(number)
-        if code == FLOAT32:
-            if not _fits_float32(real):
-                return False
-            (<float*>place)[0] = <float>real
-        elif code == FLOAT64:
-            (<double*>place)[0] = real
-        else:
-            return False
-    elif type(number) is int:
-        integer = PyLong_AsLongLongAndOverflow(number, &overflow)
-        if overflow:
-            return False
-        if code == FLOAT32:
-            (<float*>place)[0] = <float>integer
-        elif code == INT32:
-            (<int32_t*>place)[0] = <int32_t>integer
-        elif code == INT64:
-            (<int64_t*>place)[0] = integer
-        elif code == FLOAT64:
-            (<double*>place)[0] = <double>integer
-        else:
-            return False
-    else:
-        return False
-    return True
 
 
 def quick_clip(x, high, low) -> EagerTensor | None:
@@ -165,7 +113,7 @@ cdef object _operate(object slot, str name, object tensor, object other, bint re
                 return result
         if not isinstance(other, Tensor):
             # As in TensorFlow: a sum leaves a number that does not fit to the op, a quotient has its own words.
-            other = _operand(tensor, other, reflected, slot is not op_truediv and (reflected or slot is not op_add))
+            other = _operand(tensor, other, reflected, slot is not ops.truediv and (reflected or slot is not ops.add))
             if other is NotImplemented:
                 return NotImplemented
     if type(slot) is Primitive:
@@ -236,18 +184,18 @@ cdef object _equality(object slot, str name, object tensor, object other, bint n
 cdef object _multiply(object tensor, object other, bint reflected):
     """The product; of bools it is `and`. Source: tf.Tensor.__mul__."""
     if (<EagerTensor>tensor).dtype_code == BOOL if type(tensor) is EagerTensor else tensor.dtype.is_bool:
-        return _operate(op_and, "and", tensor, other, reflected)
-    return _operate(op_mul, "mul", tensor, other, reflected)
+        return _operate(ops.and_, "and", tensor, other, reflected)
+    return _operate(ops.mul, "mul", tensor, other, reflected)
 
 
 cdef object _divide(object tensor, object other, bint reflected):
     """The quotient; of integers in floats, which is the slot's business. Source: tf.Tensor.__truediv__."""
-    if type(tensor) is EagerTensor and op_realdiv is not None and (
+    if type(tensor) is EagerTensor and ops.realdiv is not None and (
             (<EagerTensor>tensor).dtype_code == FLOAT32 or (<EagerTensor>tensor).dtype_code == FLOAT64):
         if type(other) is float or type(other) is int or (
                 type(other) is EagerTensor and (<EagerTensor>other).dtype_code == (<EagerTensor>tensor).dtype_code):
-            return _operate(op_realdiv, "realdiv", tensor, other, reflected)
-    return _operate(op_truediv, "truediv", tensor, other, reflected)
+            return _operate(ops.realdiv, "realdiv", tensor, other, reflected)
+    return _operate(ops.truediv, "truediv", tensor, other, reflected)
 
 
 cdef bint _handles_comparison(kind):

@@ -3,6 +3,16 @@
 cdef enum:
     RELEASE_GIL = 16384   # elements from which other Python threads may run meanwhile
 
+
+cdef inline void _share(part_t part, void* how, int64_t n, int64_t run, bint alone) noexcept:
+    """part(how, first, last) for n units: all at once if `alone`, else without the GIL, threads taking runs of them."""
+    if alone:
+        part(how, 0, n)
+    else:
+        with nogil:
+            pool_share(part, how, n, max(<int64_t>1, run))
+
+
 cdef struct Loops:              # a loop and what it works on; steps in bytes for one element
     Loop loop
     int n_operands

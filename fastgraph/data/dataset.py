@@ -16,7 +16,8 @@ from fastgraph.composites.ragged_tensor import RaggedTensorSpec
 from fastgraph.composites.sparse_tensor import SparseTensorSpec
 from fastgraph.core.base import nesting
 from fastgraph.core.base.dtype import as_dtype, bool_, int64
-from fastgraph.core.base.shapes import NoneTensorSpec, TensorShape, TensorSpec
+from fastgraph.core.base.shapes import TensorShape
+from fastgraph.core.base.type_specs import NoneTensorSpec, TensorSpec
 from fastgraph.core.conversion import unsupported
 from fastgraph.core.tensor import Tensor, convert, current_trace, from_array, init_scope
 from fastgraph.data import dataset_ops, element_functions, sources, transformations
@@ -27,7 +28,7 @@ from fastgraph.data.options import Options
 from fastgraph.data.sources import INFINITE, UNKNOWN, Cursor, Described, Source
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.graph import control_flow
-from fastgraph.graph.trace import SymbolicTensor
+from fastgraph.graph.symbolic_tensor import SymbolicTensor
 from fastgraph.ops import comparison, elementwise, runtime_assertions
 from fastgraph.ops.random_states import generators
 from fastgraph.staging import autograph

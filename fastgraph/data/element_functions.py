@@ -12,13 +12,13 @@ from typing import Any
 
 from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.base.locks import Lock
-from fastgraph.core.base.shapes import TensorSpec
+from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.core.tensor import current_trace
 from fastgraph.data.element_specs import Element, flat, normalized, packed, spec_of, tensor_specs
 from fastgraph.data.sources import OfTensors, Run, Source
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.graph.subgraphs import subgraph_name, traced
-from fastgraph.graph.trace import SymbolicTensor
+from fastgraph.graph.symbolic_tensor import SymbolicTensor
 from fastgraph.ops.random_states import generators
 from fastgraph.staging import autograph
 from fastgraph.staging.function import Function

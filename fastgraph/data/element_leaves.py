@@ -14,7 +14,8 @@ import numpy as np
 from fastgraph.composites.ragged_tensor import RaggedTensorSpec
 from fastgraph.composites.sparse_tensor import SparseTensorSpec
 from fastgraph.core.base import nesting
-from fastgraph.core.base.shapes import NoneTensorSpec, TensorSpec, shape_of
+from fastgraph.core.base.shapes import shape_of
+from fastgraph.core.base.type_specs import NoneTensorSpec, TensorSpec
 from fastgraph.core.tensor import Tensor, as_array, from_array
 from fastgraph.data.handles import together
 from fastgraph.ops.families import invalid

@@ -13,7 +13,7 @@ import numpy as np
 
 from fastgraph.core.base import nesting
 from fastgraph.core.base.dtype import as_dtype
-from fastgraph.core.base.shapes import NoneTensorSpec, TensorSpec, TypeSpec, type_spec_from_value
+from fastgraph.core.base.type_specs import NoneTensorSpec, TensorSpec, TypeSpec, type_spec_from_value
 from fastgraph.core.tensor import Tensor, convert
 
 Element = tuple[Any, ...]

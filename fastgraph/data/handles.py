@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from fastgraph.core.base.dtype import int64
-from fastgraph.core.base.shapes import TensorSpec
+from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.core.tensor import current_trace, from_array
 from fastgraph.errors import FailedPreconditionError
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fastgraph.core.base.dtype import bool_, string
-from fastgraph.core.base.shapes import TensorSpec
+from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.core.tensor import convert, current_trace
 from fastgraph.data.element_specs import OfElements, flat, normalized, packed, spec_of, tensor_specs
 from fastgraph.ops import creation, gathering, movement, runtime_assertions

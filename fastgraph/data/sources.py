@@ -17,7 +17,8 @@ from fastgraph.composites.ragged_tensor import RaggedTensorSpec
 from fastgraph.core.base import nesting
 from fastgraph.core.base.dtype import DType, as_dtype, int64
 from fastgraph.core.base.locks import Lock
-from fastgraph.core.base.shapes import TensorShape, TensorSpec, TypeSpec
+from fastgraph.core.base.shapes import TensorShape
+from fastgraph.core.base.type_specs import TensorSpec, TypeSpec
 from fastgraph.core.tensor import convert, from_array, init_scope
 from fastgraph.data.element_leaves import apart, kinds_of, sliced, unbatched
 from fastgraph.data.element_specs import Element, flat, tensor_specs

@@ -15,7 +15,7 @@ import numpy as np
 
 from fastgraph.core.base import nesting
 from fastgraph.core.base.dtype import int64
-from fastgraph.core.base.shapes import TensorSpec
+from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.core.native.philox import words
 from fastgraph.core.tensor import from_array
 from fastgraph.data.element_leaves import batched, kinds_of, sliced, stacked, unbatched

@@ -15,7 +15,7 @@ from typing import Any
 CLASSES: dict[str, str] = {
     "core.tensor:Tensor": "tensorflow.python.framework.tensor.Tensor",
     "core.tensor:EagerTensor": "tensorflow.python.framework.ops.EagerTensor",
-    "graph.trace:SymbolicTensor": "tensorflow.python.framework.ops.SymbolicTensor",
+    "graph.symbolic_tensor:SymbolicTensor": "tensorflow.python.framework.ops.SymbolicTensor",
     "state.variable:Variable": "tensorflow.python.ops.resource_variable_ops.ResourceVariable",
     "composites.ragged_tensor:RaggedTensor": "tensorflow.python.ops.ragged.ragged_tensor.RaggedTensor",
     "composites.sparse_tensor:SparseTensor": "tensorflow.python.framework.sparse_tensor.SparseTensor",

@@ -13,11 +13,12 @@ from fastgraph.core.base.shapes import Aval
 from fastgraph.core.tensor import Tensor, bind
 from fastgraph.graph.ir import Node
 from fastgraph.ops.arguments import as_tensor
+from fastgraph.ops.broadcasting import broadcast_to
 from fastgraph.ops.creation import range_
 from fastgraph.ops.elementwise import add, cast, multiply
 from fastgraph.ops.elementwise import select as select_p
 from fastgraph.ops.joining import concat
-from fastgraph.ops.movement import broadcast_to, expand_dims, reshape, shape, transpose
+from fastgraph.ops.movement import expand_dims, reshape, shape, transpose
 from fastgraph.ops.reduction import reduce_all, reduce_prod, reduce_sum
 
 

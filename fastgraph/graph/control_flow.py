@@ -14,7 +14,8 @@ from fastgraph.composites.symbolic_tensor_array import unify_all
 from fastgraph.composites.tensor_array import TensorArray
 from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.base import nesting
-from fastgraph.core.base.shapes import Aval, TensorShape, TypeSpec, generalises, shape_of
+from fastgraph.core.base.shapes import Aval, TensorShape, generalises, shape_of
+from fastgraph.core.base.type_specs import TypeSpec
 from fastgraph.core.name_scopes import name_scope
 from fastgraph.core.op_errors import message_name
 from fastgraph.core.registry import get, public_function
@@ -23,7 +24,8 @@ from fastgraph.graph import control_flow_gradients as control_flow_gradients  # 
 from fastgraph.graph.ir import OperationView, Value
 from fastgraph.graph.recursive_calls import Unknown
 from fastgraph.graph.subgraphs import as_tensor, converted, make_cond, make_while, packed, subgraph_name, traced
-from fastgraph.graph.trace import GraphTrace, SymbolicTensor, reserved
+from fastgraph.graph.symbolic_tensor import SymbolicTensor
+from fastgraph.graph.trace import GraphTrace, reserved
 from fastgraph.ops.arguments import known_value
 from fastgraph.ops.families import invalid
 

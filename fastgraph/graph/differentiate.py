@@ -22,7 +22,8 @@ from fastgraph.core.tape.gradient_tape import UnconnectedGradients
 from fastgraph.core.tensor import bind, convert, current_state, current_trace, get_slot
 from fastgraph.graph.ir import Graph, Node, Value
 from fastgraph.graph.structural_ops import CALL, rules
-from fastgraph.graph.trace import GraphTrace, SymbolicTensor
+from fastgraph.graph.symbolic_tensor import SymbolicTensor
+from fastgraph.graph.trace import GraphTrace
 from fastgraph.state.resource_handles import ResourceHandle
 
 

@@ -177,6 +177,13 @@ class Graph:
         self.nodes.append(node)
         return node
 
+    def with_ends_of(self, graph: Graph, mapping: Mapping[Value, Value]) -> Graph:
+        """Take over the inputs, captures and outputs of a graph whose values `mapping` maps to this one's."""
+        self.inputs = [mapping[value] for value in graph.inputs]
+        self.captures = [(held, mapping[value]) for held, value in graph.captures]
+        self.outputs = [mapping[value] for value in graph.outputs]
+        return self
+
     @property
     def building_function(self) -> bool:
         """Whether this is the graph of a Function, a branch or a loop, and not one that a user made."""
@@ -359,9 +366,7 @@ def copy(graph: Graph, name: str | None = None) -> tuple[Graph, dict[Value, Valu
         new = Node(node.op, inputs, node.attrs, avals, node.name, node.source, node.device)
         result.nodes.append(new)
         mapping.update(zip(node.outputs, new.outputs, strict=True))
-    result.inputs = [mapping[value] for value in graph.inputs]
-    result.captures = [(held, mapping[value]) for held, value in graph.captures]
-    result.outputs = [mapping[value] for value in graph.outputs]
+    result.with_ends_of(graph, mapping)
     return result, mapping
 
 

@@ -14,7 +14,8 @@ from fastgraph.composites.ragged_tensor import RaggedTensorSpec
 from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.base import nesting
 from fastgraph.core.base.dtype import DType, as_dtype
-from fastgraph.core.base.shapes import Aval, TensorShape, TensorSpec, TypeSpec, common_shape, generalises, shape_of
+from fastgraph.core.base.shapes import Aval, TensorShape, common_shape, generalises, shape_of
+from fastgraph.core.base.type_specs import TensorSpec, TypeSpec
 from fastgraph.core.conversion import unsupported
 from fastgraph.core.registry import public_function, register_public
 from fastgraph.core.tensor import Tensor, convert, current_trace

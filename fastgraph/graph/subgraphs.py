@@ -13,13 +13,15 @@ from fastgraph._tape import watch_accessed
 from fastgraph.composites.symbolic_tensor_array import follow
 from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.base import nesting
-from fastgraph.core.base.shapes import Aval, TypeSpec
+from fastgraph.core.base.shapes import Aval
+from fastgraph.core.base.type_specs import TypeSpec
 from fastgraph.core.native.buffer import Cell
 from fastgraph.core.tensor import Tensor, bind, convert
 from fastgraph.graph.differentiate import entering
 from fastgraph.graph.ir import Value
 from fastgraph.graph.structural_ops import COND, WHILE
-from fastgraph.graph.trace import GraphTrace, SymbolicTensor
+from fastgraph.graph.symbolic_tensor import SymbolicTensor
+from fastgraph.graph.trace import GraphTrace
 
 _numbers = iter(range(1, 1 << 62))
 

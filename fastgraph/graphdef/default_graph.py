@@ -11,7 +11,8 @@ from fastgraph.core.base.shapes import Aval
 from fastgraph.core.native.buffer import Cell
 from fastgraph.core.primitive import Primitive
 from fastgraph.graph.ir import Graph, Value
-from fastgraph.graph.trace import GraphTrace, SymbolicTensor
+from fastgraph.graph.symbolic_tensor import SymbolicTensor
+from fastgraph.graph.trace import GraphTrace
 
 
 class DefaultGraphTrace(GraphTrace):

@@ -10,7 +10,7 @@ from typing import Any
 
 from fastgraph.api.namespaces import lookup
 from fastgraph.core.base import nesting
-from fastgraph.core.base.shapes import TensorSpec
+from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.core.name_scopes import current_scope
 from fastgraph.errors import NotBuiltError
 from fastgraph.keras import layers, saving

@@ -13,16 +13,9 @@ from fastgraph.core.base.dtype import as_dtype, float32
 from fastgraph.core.conversion import Data
 from fastgraph.core.tensor import convert
 from fastgraph.ops.arguments import as_tensor, named
-from fastgraph.ops.elementwise import (
-    cast_p,
-    conj,
-    fractions,
-    multiply_no_nan_p,
-    negative,
-    select,
-    widened,
-    zeros_like_p,
-)
+from fastgraph.ops.complex_numbers import conj
+from fastgraph.ops.division import fractions
+from fastgraph.ops.elementwise import cast_p, multiply_no_nan_p, negative, select, widened, zeros_like_p
 from fastgraph.ops.exponentials import erfc, pow, sigmoid, tanh
 from fastgraph.ops.families import Array, elementwise, public
 

@@ -20,20 +20,9 @@ from fastgraph.core.tape.indexed_slices import IndexedSlices
 from fastgraph.core.tensor import Tensor, convert, current_trace
 from fastgraph.ops.arguments import as_tensor, holds_int64, known_value, named, of_dtypes, preferred, static_int, whole
 from fastgraph.ops.comparison import less
+from fastgraph.ops.complex_numbers import complex_of, imag, real
 from fastgraph.ops.creation import range_
-from fastgraph.ops.elementwise import (
-    cast,
-    complex_of,
-    identity,
-    imag,
-    maximum,
-    minimum,
-    multiply,
-    ones_like,
-    real,
-    select,
-    zeros_like,
-)
+from fastgraph.ops.elementwise import cast, identity, maximum, minimum, multiply, ones_like, select, zeros_like
 from fastgraph.ops.families import (
     Array,
     Builder,
@@ -47,13 +36,14 @@ from fastgraph.ops.families import (
     shape_text,
     validated,
 )
-from fastgraph.ops.gathering import gather_p, slice_grad
+from fastgraph.ops.gathering import gather_p
 from fastgraph.ops.late_calls import late
 from fastgraph.ops.matmul import extents_of, product_of
 from fastgraph.ops.movement import expand_dims, reshape, shape, size, transpose_p
 from fastgraph.ops.nn_ops import add_n
 from fastgraph.ops.padding import pad
 from fastgraph.ops.reduction import count_nonzero, reduce_all, reduce_max
+from fastgraph.ops.slicing import slice_grad
 
 # ---- several tensors ------------------------------------------------------------------------------------------------
 

@@ -16,8 +16,9 @@ from fastgraph.core.native.matmul import scipy_functions
 from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import named
 from fastgraph.ops.comparison import logical_and
+from fastgraph.ops.complex_numbers import conj
 from fastgraph.ops.creation import range_
-from fastgraph.ops.elementwise import conj, select, zeros_like
+from fastgraph.ops.elementwise import select, zeros_like
 from fastgraph.ops.families import Array, Dims, custom, invalid, misuse, public, shape_text, validated
 from fastgraph.ops.gathering import dim, gather_p
 from fastgraph.ops.linear_solvers import summed_like

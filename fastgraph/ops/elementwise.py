@@ -1,4 +1,4 @@
-"""Elementwise ops: arithmetic, selection, rounding, casts, complex numbers.
+"""Elementwise ops: arithmetic, selection, rounding, casts.
 
 Rule: a body is the NumPy oracle of its `expr`; both give TensorFlow's result for NaN, infinities and signed zeros.
 """
@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from fastgraph.core.base.dtype import STORED, DType, DTypeLike, as_dtype
-from fastgraph.core.base.shapes import broadcast_shapes
 from fastgraph.core.conversion import Data
 from fastgraph.core.name_scopes import name_scope
 from fastgraph.core.op_errors import message_name
@@ -19,6 +18,7 @@ from fastgraph.core.tensor import Tensor, bind, current_trace, quick_cast, quick
 from fastgraph.errors import InvalidArgumentError, UnimplementedError
 from fastgraph.ops.arguments import as_tensor, named, no_layout
 from fastgraph.ops.comparison import greater_equal, less_equal, not_equal_p
+from fastgraph.ops.complex_numbers import complex_of, conj, conj_p, real_p
 from fastgraph.ops.families import Array, Builder, Node, elementwise, public, shape_text
 from fastgraph.ops.precise_sums import is_half
 
@@ -84,61 +84,6 @@ def subtract(x: Array, y: Array) -> Any:
 def multiply(x: Array, y: Array) -> Any:
     """Product of x and y, element by element. t[*s], t[*s] -> t[*s], broadcasting. Source: tf.multiply."""
     return np.multiply(x, y)
-
-
-@elementwise(
-    op="RealDiv",
-    expr="x / y",
-    dtypes="fractional",
-    vjp=dict(
-        x=lambda dy, y: dy / conj(y),
-        y=lambda dy, x, y: dy * conj(-x / y / y),
-    ),
-)
-def realdiv(x: Array, y: Array) -> Any:
-    """Quotient x / y of floats or complex numbers; x / 0 is inf or nan. f[*s], f[*s] -> f[*s], broadcasting."""
-    return np.divide(x, y)
-
-
-def _check_divisor(y: Array) -> None:
-    if y.dtype.kind in "iu" and not np.all(y):
-        raise InvalidArgumentError(None, None, "Integer division by zero")
-
-
-@elementwise(
-    "math.floordiv",
-    op="FloorDiv",
-    expr="x // y",
-    check="y != 0",
-    dtypes="bfloat16 float16 float32 float64 uint8 int8 uint16 int16 int32 uint32 uint64 int64",
-)
-def floordiv(x: Array, y: Array) -> Any:
-    """Quotient rounded towards minus infinity. t[*s], t[*s] -> t[*s], broadcasting.
-
-    Raises: InvalidArgumentError for an integer y of 0. Source: tf.math.floordiv; floats are floor(x / y).
-    """
-    _check_divisor(y)
-    if y.dtype.kind in "iu":
-        return np.floor_divide(x, y)
-    return np.floor(np.divide(widened(x), widened(y))).astype(x.dtype)
-
-
-@elementwise(
-    "math.floormod",
-    "math.mod",
-    op="FloorMod",
-    expr="x % y",
-    check="y != 0",
-    dtypes="int8 int16 int32 int64 uint8 uint16 uint32 uint64 bfloat16 float16 float32 float64",
-    vjp=dict(x=lambda dy: dy, y=lambda dy, x, y: -dy * floordiv(x, y)),
-)
-def floormod(x: Array, y: Array) -> Any:
-    """Remainder with the sign of y. t[*s], t[*s] -> t[*s], broadcasting.
-
-    Raises: InvalidArgumentError for an integer y of 0. Source: tf.math.floormod.
-    """
-    _check_divisor(y)
-    return np.mod(x, y)
 
 
 @elementwise(
@@ -416,7 +361,7 @@ def ones_like_p(x: Array) -> Any:
     return np.ones(x.shape, x.dtype)
 
 
-# ---- identity, casts, complex numbers -------------------------------------------------------------------------------
+# ---- identity, casts ------------------------------------------------------------------------------------------------
 
 
 @elementwise("identity", expr="input", dtypes="any", vjp=dict(input=lambda dy: dy))
@@ -518,56 +463,6 @@ def cast_stored_p(x: Array, *, dtype: DType) -> Any:
     return wide != 0 if target.kind == "b" else wide.astype(target)
 
 
-@elementwise(expr="conj(input)", dtypes="complex64 complex128", vjp=dict(input=lambda dy: conj(dy)))
-def conj_p(input: Array) -> Any:
-    """Complex conjugate. c[*s] -> c[*s]."""
-    return np.conj(input)
-
-
-@elementwise(
-    expr="real(input)",
-    dtypes="complex64 complex128",
-    out="real",
-    vjp=dict(input=lambda dy: complex_of(dy, zeros_like_p(dy))),
-)
-def real_p(input: Array) -> Any:
-    """Real part. c64[*s] -> f32[*s], c128[*s] -> f64[*s]."""
-    return np.real(input)
-
-
-@elementwise(
-    expr="imag(input)",
-    dtypes="complex64 complex128",
-    out="real",
-    vjp=dict(input=lambda dy: complex_of(zeros_like_p(dy), dy)),
-)
-def imag_p(input: Array) -> Any:
-    """Imaginary part. c64[*s] -> f32[*s], c128[*s] -> f64[*s]."""
-    return np.imag(input)
-
-
-def _lower_complex(b: Builder, node: Node) -> list[Any]:
-    return [lambda index: b.op("complex", *[b.input(i).broadcast_at(index) for i in range(2)])]
-
-
-@elementwise(
-    dtypes="float32 float64",
-    out="dtype",
-    lower=_lower_complex,
-    vjp=dict(real=lambda dy: real_p(dy), imag=lambda dy: imag_p(dy)),
-    samples=lambda: [
-        ((np.array([1.0, 2.0], t), np.array(3.0, t)), {"dtype": as_dtype(c)})
-        for t, c in (("float32", "complex64"), ("float64", "complex128"))
-    ],
-)
-def complex_p(real: Array, imag: Array, *, dtype: DType) -> Any:
-    """real + i * imag. f32[*s] -> c64[*s], f64[*s] -> c128[*s], broadcasting."""
-    dims: Any = broadcast_shapes(real.shape, imag.shape)
-    result = np.empty(dims, dtype.numpy_dtype)
-    result.real, result.imag = real, imag
-    return result
-
-
 # ---- public functions that decide which op to apply -----------------------------------------------------------------
 
 
@@ -629,109 +524,6 @@ def abs(x: Any, name: str | None = None) -> Any:
     if name is None and not x.dtype.is_complex:
         return bind(_ABS, (x,), {})
     return named(name, complex_abs if x.dtype.is_complex else abs_p, x)
-
-
-def conj(x: Any, name: str | None = None) -> Any:
-    """Complex conjugate; anything else as it is. t[*s] -> t[*s]."""
-    x = as_tensor(x)
-    return named(name, conj_p, x) if x.dtype.is_complex else x
-
-
-@public("math.conj")
-def conj_(x: Data, name: str | None = None) -> Any:
-    """Complex conjugate; real numbers as they are. t[*s] -> t[*s]. Raises: TypeError for others.
-
-    Source: tf.math.conj.
-    """
-    x = as_tensor(x)
-    if x.dtype.is_bool or x.dtype.name == "string":
-        raise TypeError(f"Expected numeric or variant tensor, got dtype {x.dtype!r}.")
-    return conj(x, name)
-
-
-@public("math.real")
-def real(input: Any, name: str | None = None) -> Any:
-    """Real part; real numbers as they are. c64[*s] -> f32[*s]. Raises: TypeError for others. Source: tf.math.real."""
-    input = as_tensor(input)
-    if input.dtype.is_bool or input.dtype.name == "string":
-        raise TypeError(f"input must be a numeric tensor, but got tensor with dtype {input.dtype!r}")
-    return named(name, real_p, input) if input.dtype.is_complex else input
-
-
-@public("math.imag")
-def imag(input: Data, name: str | None = None) -> Any:
-    """Imaginary part; 0 of real numbers. c64[*s] -> f32[*s]. Source: tf.math.imag."""
-    input = as_tensor(input)
-    return named(name, imag_p, input) if input.dtype.is_complex else zeros_like_p(input)
-
-
-@public("complex", "dtypes.complex")
-def complex_of(real: Data, imag: Data, name: str | None = None) -> Any:
-    """real + i * imag. f32[*s], f32[*s] -> c64[*s]; f64 -> c128.
-
-    Raises: TypeError for parts that are not both float32 or both float64. Source: tf.complex.
-    """
-    real, imag = as_tensor(real), as_tensor(imag)
-    types = {"float32": "complex64", "float64": "complex128"}
-    if real.dtype is not imag.dtype or real.dtype.name not in types:
-        raise TypeError(
-            f"The `real` and `imag` components have incorrect types: {real.dtype.name} {imag.dtype.name}. They must be "
-            "consistent, and one of [tf.float32, tf.float64]"
-        )
-    return named(name, complex_p, real, imag, dtype=as_dtype(types[real.dtype.name]))
-
-
-_TRUE_DIVISION = {"uint8": "float32", "int8": "float32", "uint16": "float32", "int16": "float32"} | dict.fromkeys(
-    ("uint32", "int32", "uint64", "int64"), "float64"
-)
-
-
-@public("truediv", "math.truediv")
-def truediv(x: Data | None, y: Data, name: str | None = None) -> Any:
-    """Quotient as Python's `/`: integers of up to 16 bits divide as float32, wider ones as float64.
-
-    t[*s], t[*s] -> f[*s], broadcasting. Raises: TypeError if the dtypes differ or are no numbers. Source: tf.truediv.
-    """
-    return named(name, realdiv, *fractions(x, y))
-
-
-def fractions(x: Any, y: Any) -> tuple[Any, Any]:
-    """Dividend and divisor as they are divided: of one dtype that has fractions."""
-    if isinstance(x, Tensor):
-        y = _converted_like(y, x)
-    elif isinstance(y, Tensor):
-        x = _converted_like(x, y)
-    else:
-        x = as_tensor(x)
-        y = _converted_like(y, x)
-    if x.dtype is not y.dtype:
-        raise TypeError(f"`x` and `y` must have the same dtype, got {x.dtype!r} != {y.dtype!r}.")
-    wide = _TRUE_DIVISION.get(x.dtype.name)
-    if wide is not None:
-        x, y = cast_p(x, dtype=as_dtype(wide)), cast_p(y, dtype=as_dtype(wide))
-    elif not (x.dtype.is_floating or x.dtype.is_complex):
-        raise TypeError(
-            f"Invalid dtype {x.dtype!r} in __truediv__. Expected one of {{tf.uint8, tf.int8, tf.uint16, tf.int16, "
-            "tf.uint32, tf.int32, tf.uint64, tf.int64, tf.bfloat16, tf.float16, tf.float32, tf.float64, tf.complex64, "
-            "tf.complex128}."
-        )
-    return x, y
-
-
-def _converted_like(value: Tensor | int | None, other: Tensor) -> Any:
-    """`value` as a tensor, of `other`'s dtype if it has none of its own and can be that."""
-    if isinstance(value, Tensor):
-        return value
-    try:
-        return as_tensor(value, other.dtype)
-    except (TypeError, ValueError):
-        return as_tensor(value)
-
-
-@public("divide", "math.divide")
-def divide(x: Data | None, y: Data, name: str | None = None) -> Any:
-    """Quotient as Python's `/`. t[*s], t[*s] -> f[*s], broadcasting. Source: tf.divide."""
-    return truediv(x, y, name)
 
 
 @public("zeros_like")

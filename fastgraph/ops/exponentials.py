@@ -12,7 +12,8 @@ import numpy as np
 from fastgraph.core.tensor import Tensor
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.comparison import greater, not_equal
-from fastgraph.ops.elementwise import conj, multiply_no_nan_p, ones_like_p, select, widened, zeros_like_p
+from fastgraph.ops.complex_numbers import conj
+from fastgraph.ops.elementwise import multiply_no_nan_p, ones_like_p, select, widened, zeros_like_p
 from fastgraph.ops.families import Array, elementwise
 
 # ---- roots and powers -----------------------------------------------------------------------------------------------

@@ -13,10 +13,12 @@ from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import Data
 from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import as_tensor, named
+from fastgraph.ops.broadcasting import broadcast_to
 from fastgraph.ops.comparison import greater
+from fastgraph.ops.complex_numbers import real
 from fastgraph.ops.counting import invert_permutation
 from fastgraph.ops.creation import eye, range_
-from fastgraph.ops.elementwise import cast, ones_like, real, widened, zeros_like
+from fastgraph.ops.elementwise import cast, ones_like, widened, zeros_like
 from fastgraph.ops.exponentials import log, sqrt
 from fastgraph.ops.factorizations import cholesky, inverse_permutation, rows_at
 from fastgraph.ops.families import Array, custom, public, validated
@@ -36,7 +38,7 @@ from fastgraph.ops.matrix_checks import (
     with_diagonal,
 )
 from fastgraph.ops.matrix_diagonals import diag_part
-from fastgraph.ops.movement import broadcast_to, expand_dims, shape
+from fastgraph.ops.movement import expand_dims, shape
 from fastgraph.ops.reduction import reduce_max, reduce_sum
 from fastgraph.ops.runtime_assertions import assert_equal
 from fastgraph.ops.svd_and_eigen import factors_svd, svd

@@ -17,7 +17,8 @@ from fastgraph.core.native.matmul import scipy_functions
 from fastgraph.core.tensor import Tensor
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import named
-from fastgraph.ops.elementwise import complex_of, imag, widened, zeros_like
+from fastgraph.ops.complex_numbers import complex_of, imag
+from fastgraph.ops.elementwise import widened, zeros_like
 from fastgraph.ops.families import Array, custom, invalid, misuse, public, validated
 from fastgraph.ops.gathering import dim, gather_p, one_hot
 from fastgraph.ops.joining import concat

@@ -14,7 +14,8 @@ from fastgraph.ops.arguments import as_tensor, of_dtypes
 from fastgraph.ops.array_ops import saturate_cast
 from fastgraph.ops.comparison import equal, greater, less
 from fastgraph.ops.convolutions import depthwise_conv2d
-from fastgraph.ops.elementwise import abs, cast, clip_by_value, floormod, select, zeros_like_p
+from fastgraph.ops.division import floormod
+from fastgraph.ops.elementwise import abs, cast, clip_by_value, select, zeros_like_p
 from fastgraph.ops.families import invalid, public
 from fastgraph.ops.joining import stack, unstack
 from fastgraph.ops.matmul import extents_of, tensordot

@@ -12,12 +12,13 @@ from fastgraph.core.base.dtype import int64
 from fastgraph.core.conversion import Data
 from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import as_tensor
+from fastgraph.ops.broadcasting import broadcast_to
 from fastgraph.ops.comparison import greater_equal, less, logical_and
 from fastgraph.ops.elementwise import cast, ones_like, select, zeros_like
 from fastgraph.ops.families import invalid
 from fastgraph.ops.gathering import boolean_mask
 from fastgraph.ops.joining import concat
-from fastgraph.ops.movement import broadcast_to, expand_dims, reshape, shape, size
+from fastgraph.ops.movement import expand_dims, reshape, shape, size
 from fastgraph.ops.reduction import reduce_all
 
 

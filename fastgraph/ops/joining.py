@@ -33,11 +33,12 @@ from fastgraph.ops.families import (
     public,
     shape_text,
 )
-from fastgraph.ops.gathering import dim, slice_tensor
+from fastgraph.ops.gathering import dim
 from fastgraph.ops.late_calls import late
 from fastgraph.ops.movement import reshape, shape
 from fastgraph.ops.reduction import reduce_sum
 from fastgraph.ops.runtime_checks import checked, wide
+from fastgraph.ops.slicing import slice_tensor
 
 #: What a split says whose sizes do not sum to the extent; the sum follows.
 _UNEVEN = (

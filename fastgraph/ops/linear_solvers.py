@@ -16,7 +16,9 @@ from fastgraph.core.native.matmul import scipy_functions
 from fastgraph.core.tensor import Tensor
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, named
-from fastgraph.ops.elementwise import cast, complex_of, conj, imag, widened, zeros_like
+from fastgraph.ops.broadcasting import sum_to
+from fastgraph.ops.complex_numbers import complex_of, conj, imag
+from fastgraph.ops.elementwise import cast, widened, zeros_like
 from fastgraph.ops.families import Array, Dims, custom, invalid, misuse, public, validated
 from fastgraph.ops.matmul import matmul
 from fastgraph.ops.matrix_checks import (
@@ -38,7 +40,7 @@ from fastgraph.ops.matrix_checks import (
     upper_triangle,
 )
 from fastgraph.ops.matrix_checks import adjoint as adjoint_of
-from fastgraph.ops.movement import shape, sum_to
+from fastgraph.ops.movement import shape
 from fastgraph.ops.precise_sums import is_half
 
 # ---- inverse and determinants ---------------------------------------------------------------------------------------

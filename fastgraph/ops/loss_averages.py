@@ -16,7 +16,8 @@ from fastgraph.ops.activations import divide_no_nan
 from fastgraph.ops.arguments import as_tensor, of_dtypes, real, static_int, whole
 from fastgraph.ops.array_ops import scalar_mul, space_to_batch
 from fastgraph.ops.comparison import greater_equal
-from fastgraph.ops.elementwise import cast, multiply, realdiv, select, square, truediv, zeros_like_p
+from fastgraph.ops.division import realdiv, truediv
+from fastgraph.ops.elementwise import cast, multiply, select, square, zeros_like_p
 from fastgraph.ops.exponentials import pow as power
 from fastgraph.ops.families import invalid, public
 from fastgraph.ops.joining import stack

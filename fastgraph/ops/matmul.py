@@ -17,7 +17,8 @@ from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import Data
 from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import as_tensor, named, static_axes
-from fastgraph.ops.elementwise import cast, conj
+from fastgraph.ops.complex_numbers import conj
+from fastgraph.ops.elementwise import cast
 from fastgraph.ops.families import (
     Array,
     Builder,

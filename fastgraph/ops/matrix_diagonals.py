@@ -19,8 +19,9 @@ from fastgraph.core.tensor import Tensor, current_trace
 from fastgraph.errors import FailedPreconditionError
 from fastgraph.ops.arguments import as_tensor, known_axes, known_axis, named, of_dtypes, static_int
 from fastgraph.ops.comparison import logical_and, logical_or
+from fastgraph.ops.complex_numbers import conj
 from fastgraph.ops.creation import range_, zeros
-from fastgraph.ops.elementwise import conj, select, zeros_like
+from fastgraph.ops.elementwise import select, zeros_like
 from fastgraph.ops.families import Array, Builder, Dims, Node, invalid, misuse, movement, public, shape_text, validated
 from fastgraph.ops.joining import stack, unstack
 from fastgraph.ops.late_calls import late

@@ -18,20 +18,9 @@ from fastgraph.core.tape.indexed_slices import IndexedSlices
 from fastgraph.core.tensor import Tensor, current_trace
 from fastgraph.ops.arguments import UnknownAxis, as_tensor, known_axis, named, of_dtypes, word
 from fastgraph.ops.comparison import greater_equal, is_finite
-from fastgraph.ops.elementwise import (
-    add,
-    cast,
-    conj,
-    imag,
-    maximum,
-    minimum,
-    multiply,
-    real,
-    realdiv,
-    select,
-    square,
-    zeros_like_p,
-)
+from fastgraph.ops.complex_numbers import conj, imag, real
+from fastgraph.ops.division import realdiv
+from fastgraph.ops.elementwise import add, cast, maximum, minimum, multiply, select, square, zeros_like_p
 from fastgraph.ops.exponentials import exp, log, log1p, sqrt
 from fastgraph.ops.families import (
     Array,

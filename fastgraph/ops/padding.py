@@ -28,6 +28,7 @@ from fastgraph.ops.arguments import (
     preferred,
     word,
 )
+from fastgraph.ops.broadcasting import broadcast_to
 from fastgraph.ops.creation import fill, range_
 from fastgraph.ops.elementwise import cast, maximum, minimum, select
 from fastgraph.ops.families import (
@@ -42,14 +43,15 @@ from fastgraph.ops.families import (
     shape_text,
     validated,
 )
-from fastgraph.ops.gathering import dim, gather, slice_tensor
+from fastgraph.ops.gathering import dim, gather
 from fastgraph.ops.joining import concat, stack, unstack
 from fastgraph.ops.late_calls import late
-from fastgraph.ops.movement import broadcast_to, expand_dims_p, reshape, shape, squeeze_p
+from fastgraph.ops.movement import expand_dims_p, reshape, shape, squeeze_p
 from fastgraph.ops.reduction import reduce_prod, reduce_sum
 from fastgraph.ops.runtime_assertions import ensure_shape_p
 from fastgraph.ops.runtime_checks import MOST, checked, wide
 from fastgraph.ops.scans import cumsum_p
+from fastgraph.ops.slicing import slice_tensor
 from fastgraph.ops.sorting import search_sorted
 
 Paddings = tuple[tuple[int, int], ...]

@@ -16,13 +16,14 @@ from fastgraph.core.base.dtype import DTypeLike, as_dtype, int64
 from fastgraph.core.conversion import Data
 from fastgraph.core.tensor import current_trace
 from fastgraph.ops.arguments import as_tensor, index_list, named, of_dtypes
+from fastgraph.ops.broadcasting import broadcast_to
 from fastgraph.ops.comparison import equal, logical_and
 from fastgraph.ops.creation import range_
 from fastgraph.ops.elementwise import cast, maximum, minimum, select, zeros_like_p
 from fastgraph.ops.families import invalid, public, shape_text
 from fastgraph.ops.gathering import gather
 from fastgraph.ops.matmul import extents_of, product_of
-from fastgraph.ops.movement import broadcast_to, expand_dims, reshape, shape, transpose_p
+from fastgraph.ops.movement import expand_dims, reshape, shape, transpose_p
 from fastgraph.ops.padding import reverse
 from fastgraph.ops.pooling_primitives import max_pool_p, max_pool_pick_p
 from fastgraph.ops.reduction import reduce_sum

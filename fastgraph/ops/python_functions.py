@@ -16,7 +16,8 @@ import numpy as np
 
 from fastgraph.core.base.dtype import DType, as_dtype
 from fastgraph.core.base.nesting import flatten, map_structure, pack_sequence_as
-from fastgraph.core.base.shapes import Aval, TensorSpec, TypeSpec
+from fastgraph.core.base.shapes import Aval
+from fastgraph.core.base.type_specs import TensorSpec, TypeSpec
 from fastgraph.core.conversion import Data
 from fastgraph.core.op_errors import message_name
 from fastgraph.core.registry import get

@@ -14,9 +14,11 @@ from fastgraph.core.tensor import Tensor, bind, current_trace, register_slot
 from fastgraph.ops import comparison as c
 from fastgraph.ops import elementwise as e
 from fastgraph.ops.arguments import named
+from fastgraph.ops.broadcasting import sum_to_like
+from fastgraph.ops.division import truediv
 from fastgraph.ops.exponentials import pow as pow_
 from fastgraph.ops.matmul import matmul_p
-from fastgraph.ops.movement import shape, sum_to_like
+from fastgraph.ops.movement import shape
 
 
 def _matmul(x: Tensor, y: Tensor) -> Any:
@@ -36,7 +38,7 @@ def _fill() -> None:
     for slot, name in plain.items():
         register_slot(slot, get(name))
     register_slot("pow", pow_.primitive)  # type: ignore[attr-defined]
-    register_slot("truediv", e.truediv)
+    register_slot("truediv", truediv)
     register_slot("realdiv", get("realdiv"))
     register_slot("abs_real", get("abs"))
     register_slot("matmul", _matmul)

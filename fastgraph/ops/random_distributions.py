@@ -20,13 +20,14 @@ from fastgraph.core.native import philox
 from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import as_tensor, extents, tensor_of
 from fastgraph.ops.array_ops import broadcast_dynamic_shape
+from fastgraph.ops.broadcasting import broadcast_to, sum_to
 from fastgraph.ops.elementwise import abs as absolute
 from fastgraph.ops.elementwise import cast, maximum, minimum, select, zeros_like_p
 from fastgraph.ops.exponentials import erf, erfc, exp, log, log1p
 from fastgraph.ops.families import Array, Dims, broadcast, custom, elementwise, invalid, misuse, public
 from fastgraph.ops.joining import concat
-from fastgraph.ops.movement import broadcast_to, shape_of_value, sum_to
 from fastgraph.ops.movement import shape as shape_of
+from fastgraph.ops.movement import shape_of_value
 from fastgraph.ops.random_states import REJECTION, Source, Stateless, as_vector, checked_size, count, generators
 from fastgraph.ops.reduction import reduce_prod
 
@@ -113,7 +114,7 @@ def random_gamma(state: Array, shape: Array, alpha: Array) -> Any:
     """Gamma variates of shape alpha and scale 1. i64[3], i[n], f[*s] -> f[*shape], which ends with s."""
     size, samples, (a,) = _split(shape, [alpha])
     with np.errstate(over="ignore"):
-        return philox.gamma(state, a, samples).reshape(size).astype(alpha.dtype)
+        return philox.drawn("gamma", state, [a], samples).reshape(size).astype(alpha.dtype)
 
 
 def _whole(shape: Any, together: Tensor, source: Source) -> tuple[Any, Any]:
@@ -198,7 +199,7 @@ def stateless_gamma(
 def random_poisson(state: Array, shape: Array, rate: Array, *, dtype: DType) -> Any:
     """Poisson variates of mean `rate`. i64[3], i[n], t[*s] -> dtype[*shape], which ends with s."""
     size, samples, (r,) = _split(shape, [rate])
-    return _fitted(philox.poisson(state, r, samples, _top(dtype)).reshape(size), dtype)
+    return _fitted(philox.drawn("poisson", state, [r, _top(dtype)], samples).reshape(size), dtype)
 
 
 def _check_number(target: DType) -> DType:
@@ -250,8 +251,8 @@ def stateless_poisson(shape: Any, seed: Any, lam: Any, dtype: Any = int32, name:
 )
 def random_binomial(state: Array, shape: Array, counts: Array, probs: Array, *, dtype: DType) -> Any:
     """Binomial variates. i64[3], i[n], t[*s], t[*s] -> dtype[*shape], which ends with s; s broadcast."""
-    size, samples, (n, p) = _split(shape, [counts, probs])
-    return _fitted(philox.binomial(state, n, p, samples).reshape(size), dtype)
+    size, samples, parameters = _split(shape, [counts, probs])
+    return _fitted(philox.drawn("binomial", state, parameters, samples).reshape(size), dtype)
 
 
 def binomial_of(source: Source, shape: Any, counts: Any, probs: Data, dtype: Any) -> Any:
@@ -342,7 +343,7 @@ def random_truncated(state: Array, shape: Array, means: Array, stddevs: Array, m
     mean, deviation, low, high = parameters
     if not np.all((deviation > 0) & (low < high) & np.isfinite(mean) & (np.isfinite(low) | np.isfinite(high))):
         raise invalid("Invalid parameters")
-    return philox.truncated(state, *parameters, samples).reshape(size).astype(means.dtype)
+    return philox.drawn("truncated", state, parameters, samples).reshape(size).astype(means.dtype)
 
 
 @public("random.stateless_parameterized_truncated_normal")

@@ -20,7 +20,8 @@ from fastgraph.core.tensor import Tensor
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import Extents, as_tensor, extents, known_value, static_int, tensor_of
 from fastgraph.ops.comparison import is_finite
-from fastgraph.ops.elementwise import add, cast, floormod, maximum, minimum, multiply, select, subtract, zeros_like_p
+from fastgraph.ops.division import floormod
+from fastgraph.ops.elementwise import add, cast, maximum, minimum, multiply, select, subtract, zeros_like_p
 from fastgraph.ops.families import Array, custom, invalid, public, shape_text
 from fastgraph.ops.gathering import dim, gather_p
 from fastgraph.ops.movement import shape, shape_of_value

@@ -18,8 +18,10 @@ from fastgraph.core.registry import public_function
 from fastgraph.core.tensor import Tensor, current_trace
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import UnknownAxis, as_tensor, known_axis, named, preferred, static_axes
+from fastgraph.ops.broadcasting import broadcast_to
 from fastgraph.ops.comparison import equal_p, is_finite, not_equal_p
-from fastgraph.ops.elementwise import abs, add, cast, conj, maximum, select, square, stop_gradient, zeros_like
+from fastgraph.ops.complex_numbers import conj
+from fastgraph.ops.elementwise import abs, add, cast, maximum, select, square, stop_gradient, zeros_like
 from fastgraph.ops.exponentials import exp, log, sqrt
 from fastgraph.ops.families import (
     Array,
@@ -36,7 +38,7 @@ from fastgraph.ops.families import (
     reduction,
 )
 from fastgraph.ops.late_calls import late
-from fastgraph.ops.movement import broadcast_to, expand_dims_p, reshape, shape, transpose
+from fastgraph.ops.movement import expand_dims_p, reshape, shape, transpose
 from fastgraph.ops.precise_sums import block_sum, is_half
 from fastgraph.ops.scans import cumprod_p
 

@@ -16,6 +16,7 @@ from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import Data
 from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import as_tensor, extents, index_vector, named, whole
+from fastgraph.ops.broadcasting import broadcast_to
 from fastgraph.ops.comparison import equal_p
 from fastgraph.ops.creation import range_
 from fastgraph.ops.elementwise import cast, negative, ones_like, select, zeros_like
@@ -36,7 +37,7 @@ from fastgraph.ops.gathering import combine_at, dim
 from fastgraph.ops.index_policies import gathered, ignored, within
 from fastgraph.ops.joining import concat
 from fastgraph.ops.late_calls import late
-from fastgraph.ops.movement import broadcast_to, reshape, shape, shape_of_value
+from fastgraph.ops.movement import reshape, shape, shape_of_value
 from fastgraph.ops.precise_sums import HALF, is_half
 
 _INDICES = "int16 int32 int64"

@@ -17,7 +17,8 @@ from fastgraph.core.registry import get
 from fastgraph.core.tensor import Tensor, bind
 from fastgraph.ops.arguments import as_tensor, named, static_int
 from fastgraph.ops.comparison import equal_p
-from fastgraph.ops.elementwise import cast, maximum, ones_like, select, truediv, zeros_like
+from fastgraph.ops.division import truediv
+from fastgraph.ops.elementwise import cast, maximum, ones_like, select, zeros_like
 from fastgraph.ops.exponentials import sqrt
 from fastgraph.ops.families import Array, Dims, custom, invalid, misuse, public, shape_text, validated
 from fastgraph.ops.gathering import combine_at, dim, gather_p

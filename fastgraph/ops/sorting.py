@@ -17,15 +17,17 @@ from fastgraph.core.conversion import Data, unsupported
 from fastgraph.core.tensor import Tensor
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, has_dtype, index_list, known_value, named, of_dtypes, static_int
-from fastgraph.ops.elementwise import cast, floordiv, maximum
+from fastgraph.ops.division import floordiv
+from fastgraph.ops.elementwise import cast, maximum
 from fastgraph.ops.families import Array, Builder, Dims, Node, custom, invalid, misuse, public, validated
-from fastgraph.ops.gathering import dim, gather_grad, gather_p, slice_tensor
+from fastgraph.ops.gathering import dim, gather_grad, gather_p
 from fastgraph.ops.joining import stack
 from fastgraph.ops.late_calls import late
 from fastgraph.ops.matmul import extents_of, product_of
 from fastgraph.ops.movement import expand_dims_p, reshape, shape, size, squeeze_p, transpose_p
 from fastgraph.ops.precise_sums import HALF
 from fastgraph.ops.runtime_checks import checked
+from fastgraph.ops.slicing import slice_tensor
 
 _ORDERED = "float32 float64 int32 uint8 int16 int8 int64 bfloat16 uint16 float16 uint32 uint64"
 

@@ -16,7 +16,8 @@ from fastgraph.errors import InternalError
 from fastgraph.ops.activations import divide_no_nan_p
 from fastgraph.ops.arguments import as_tensor, named
 from fastgraph.ops.comparison import not_equal_p
-from fastgraph.ops.elementwise import cast, imag, ones_like, real, select, widened, zeros_like_p
+from fastgraph.ops.complex_numbers import imag, real
+from fastgraph.ops.elementwise import cast, ones_like, select, widened, zeros_like_p
 from fastgraph.ops.exponentials import atan2, exp
 from fastgraph.ops.families import Array, elementwise, lower_elementwise, public
 from fastgraph.ops.reduction import reduce_sum

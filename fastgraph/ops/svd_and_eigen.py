@@ -17,7 +17,8 @@ from fastgraph.core.conversion import Data
 from fastgraph.core.tensor import Tensor
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, named
-from fastgraph.ops.elementwise import cast, complex_of, conj, imag, real, widened, zeros_like
+from fastgraph.ops.complex_numbers import complex_of, conj, imag, real
+from fastgraph.ops.elementwise import cast, widened, zeros_like
 from fastgraph.ops.factorizations import least, rectangle_errors, rectangle_samples
 from fastgraph.ops.families import Array, custom, invalid, misuse, public, validated
 from fastgraph.ops.gathering import dim

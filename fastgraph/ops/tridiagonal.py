@@ -17,7 +17,8 @@ from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, known_value, named
 from fastgraph.ops.banded_solvers import RECURRENCE, shifted, together
 from fastgraph.ops.comparison import equal, greater, less_equal, logical_and
-from fastgraph.ops.elementwise import abs, add, cast, complex_of, conj, maximum, ones_like, select, zeros_like
+from fastgraph.ops.complex_numbers import complex_of, conj
+from fastgraph.ops.elementwise import abs, add, cast, maximum, ones_like, select, zeros_like
 from fastgraph.ops.families import Array, Dims, custom, invalid, misuse, public, shape_text, validated
 from fastgraph.ops.gathering import boolean_mask, dim
 from fastgraph.ops.joining import concat, stack

@@ -6,7 +6,7 @@ Rule: memory is written over only where nobody reads it later, holds it, or know
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from fastgraph.compiler.program.program import (
 )
 from fastgraph.core.base.dtype import string
 from fastgraph.core.base.shapes import Aval
-from fastgraph.core.tensor import from_array
+from fastgraph.core.tensor import EagerTensor, from_array
 from fastgraph.graph.ir import Value
 from fastgraph.runtime.known_shapes import Settled
 from fastgraph.runtime.plan import Operand, Place, Slot
@@ -43,9 +43,10 @@ class Placement(Settled):
             return 8 * (aval.size or 0)
         return 0 if place == Place.CELL else aval.nbytes or 0
 
-    def _slot(self, place: Place, number: int, **fields: Any) -> int:
-        nbytes = self._room(place, number)
-        self.slots.append(Slot(place, nbytes, **fields))
+    def _slot(
+        self, place: Place, number: int, *, index: int = -1, tensor: EagerTensor | None = None, dynamic: bool = False
+    ) -> int:
+        self.slots.append(Slot(place, self._room(place, number), 0, index, tensor, dynamic))
         self.number_of.append(number)
         self.slot_of[number] = len(self.slots) - 1
         return len(self.slots) - 1

@@ -14,7 +14,8 @@ import numpy as np
 
 from fastgraph.compiler.program.shape_inference import CannotPlan, infer_graph
 from fastgraph.core.base.shapes import Aval
-from fastgraph.core.tensor import from_array
+from fastgraph.core.native.buffer import Cell
+from fastgraph.core.tensor import EagerTensor, from_array
 from fastgraph.graph.interpreter import run_node
 from fastgraph.graph.ir import Node, Value
 from fastgraph.runtime import plan as specs
@@ -94,8 +95,8 @@ class WithRest(StepSpecs):
         given = infer_graph(self.program.graph, arguments, given, partial=True)
         later = {node for old in self.later for node in self.program.steps[old].nodes}
 
-        def function(*operands: Any) -> list[Any]:
-            known = dict(zip([values[number] for number in inputs], operands, strict=True))
+        def function(*operands: EagerTensor | Cell) -> list[Any]:
+            known: dict[Value, Any] = dict(zip([values[number] for number in inputs], operands, strict=True))
 
             def value_of(value: Value) -> Any:
                 if value not in known:

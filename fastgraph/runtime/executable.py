@@ -24,6 +24,7 @@ from fastgraph.compiler.decompose import expand
 from fastgraph.compiler.program.shape_inference import CannotPlan
 from fastgraph.compiler.program.symbolic_extents import fits, shapes_of, witness_shapes
 from fastgraph.compiler.store import kernel_service, wait_message
+from fastgraph.compiler.store.kernel_store import store
 from fastgraph.core.base import flags
 from fastgraph.core.base.dtype import resource
 from fastgraph.core.base.gc_pause import resting
@@ -178,7 +179,7 @@ class Executable:
     def _comes_soon(self) -> bool:
         """Whether the Program of a call that is being interpreted runs after a brief wait, with nothing to compile."""
         version = self._latest
-        if version is None or kernel_service.none_stored():
+        if version is None or store().is_empty():
             return False
         version.wanted.set()
         begun, used = time.monotonic(), time.process_time()

@@ -4,6 +4,12 @@ cdef size_t _padded(size_t nbytes) noexcept nogil:
     return (nbytes + 63) & ~<size_t>63
 
 
+cdef char* _carve(char** memory, size_t nbytes) noexcept nogil:
+    """The next piece of a frame's memory."""
+    memory[0] += _padded(nbytes)
+    return memory[0] - _padded(nbytes)
+
+
 cdef Frame* _frame_make(CPlan* p) noexcept nogil:
     """A new frame of plan p in one piece of memory, constants filled in; NULL when memory is exhausted."""
     cdef size_t n = p.n_slots, m = p.n_steps
@@ -17,35 +23,22 @@ cdef Frame* _frame_make(CPlan* p) noexcept nogil:
     if memory == NULL:
         return NULL
     f.plan = p
-    f.data = <char**>(memory + at)
-    at += _padded(n * sizeof(void*))
-    f.block = <Block**>(memory + at)
-    at += _padded(n * sizeof(void*))
-    f.spare = <Block**>(memory + at)
-    at += _padded(n * sizeof(void*))
-    f.rest = <void**>(memory + at)
-    at += _padded(m * sizeof(void*))
-    f.dead = <int32_t*>(memory + at)
-    at += _padded(n * sizeof(int32_t))
-    f.cells = <CellRef*>(memory + at)
-    at += _padded(p.n_cells * sizeof(CellRef))
-    f.dims = <Dims*>(memory + at)
-    at += _padded(p.n_dynamic * sizeof(Dims))
-    f.waiting_for = <int32_t*>(memory + at)
-    at += _padded(m * sizeof(int32_t))
-    f.next_shard = <int32_t*>(memory + at)
-    at += _padded(m * sizeof(int32_t))
-    f.from_front = <int32_t*>(memory + at)
-    at += _padded(m * sizeof(int32_t))
-    f.shards_left = <int32_t*>(memory + at)
-    at += _padded(m * sizeof(int32_t))
-    f.prepared = <int32_t*>(memory + at)
-    at += _padded(m * sizeof(int32_t))
-    f.claimed = <int32_t*>(memory + at)
-    at += _padded(m * sizeof(int32_t))
-    f.heap = <int32_t*>(memory + at)
-    at += _padded(m * sizeof(int32_t))
-    f.ready_pinned = <int32_t*>(memory + at)
+    memory += at
+    f.data = <char**>_carve(&memory, n * sizeof(void*))
+    f.block = <Block**>_carve(&memory, n * sizeof(void*))
+    f.spare = <Block**>_carve(&memory, n * sizeof(void*))
+    f.rest = <void**>_carve(&memory, m * sizeof(void*))
+    f.dead = <int32_t*>_carve(&memory, n * sizeof(int32_t))
+    f.cells = <CellRef*>_carve(&memory, p.n_cells * sizeof(CellRef))
+    f.dims = <Dims*>_carve(&memory, p.n_dynamic * sizeof(Dims))
+    f.waiting_for = <int32_t*>_carve(&memory, m * sizeof(int32_t))
+    f.next_shard = <int32_t*>_carve(&memory, m * sizeof(int32_t))
+    f.from_front = <int32_t*>_carve(&memory, m * sizeof(int32_t))
+    f.shards_left = <int32_t*>_carve(&memory, m * sizeof(int32_t))
+    f.prepared = <int32_t*>_carve(&memory, m * sizeof(int32_t))
+    f.claimed = <int32_t*>_carve(&memory, m * sizeof(int32_t))
+    f.heap = <int32_t*>_carve(&memory, m * sizeof(int32_t))
+    f.ready_pinned = <int32_t*>_carve(&memory, m * sizeof(int32_t))
     for i in range(n):
         if p.slots[i].place == CONSTANT:
             f.block[i] = <Block*>p.constants[i]
@@ -91,26 +84,18 @@ cdef Frame* _frame_take(CPlan* p, Call* call) noexcept nogil:
     return f
 
 
-cdef void _frame_clear(Frame* f) noexcept nogil:
-    """Let go of the Blocks that the run holds."""
-    cdef int32_t i, slot
-    for i in range(f.plan.n_owned):
-        slot = f.plan.owned[i]
-        if f.block[slot] != NULL:
-            block_release(f.block[slot])
-            f.block[slot] = NULL
-
-
 cdef void _frame_give(Frame* f) noexcept nogil:
-    """Return a frame to its plan."""
-    cdef CPlan* p = f.plan
+    """Return a frame, if it is one, to its plan, and let go of the Blocks that it holds."""
+    cdef CPlan* p
     cdef int32_t i, slot
-    _frame_clear(f)
+    if f == NULL:
+        return
+    p = f.plan
     for i in range(p.n_owned):
         slot = p.owned[i]
-        if f.spare[slot] != NULL:
-            block_release(f.spare[slot])
-            f.spare[slot] = NULL
+        block_release(f.block[slot])
+        block_release(f.spare[slot])
+        f.block[slot] = f.spare[slot] = NULL
     if p.arena_bytes > SMALL_ARENA:
         block_release(f.arena)
         f.arena = NULL

@@ -1,18 +1,25 @@
 # Steps: what each kind does. Part of executor.pyx.
 
+cdef inline Block* _fresh(Frame* f, int32_t i, int32_t slot) noexcept nogil:
+    """A Block for a slot: the one kept for it, else a new one; NULL, and a fault, where there is no memory."""
+    cdef Block* block = f.spare[slot]
+    f.spare[slot] = NULL
+    if block == NULL:
+        block = block_new(f.plan.slots[slot].nbytes)
+        if block == NULL:
+            _fail_code(f, i, FAULT_MEMORY, f.plan.slots[slot].nbytes)
+    return block
+
+
 cdef int _prepare(Frame* f, int32_t i, CStep* s) noexcept nogil:
     """Make the Blocks that the step writes, and the copies that its in-place operands need."""
     cdef int32_t k, slot
     cdef Block* block
     for k in range(s.n_allocate):
         slot = s.allocate[k]
-        block = f.spare[slot]
-        if block != NULL:
-            f.spare[slot] = NULL
-        else:
-            block = block_new(f.plan.slots[slot].nbytes)
-            if block == NULL:
-                return _fail_code(f, i, FAULT_MEMORY, f.plan.slots[slot].nbytes)
+        block = _fresh(f, i, slot)
+        if block == NULL:
+            return -1
         f.block[slot] = block
         f.data[slot] = block.data
     for k in range(s.n_copies):
@@ -90,13 +97,9 @@ cdef int _prepare_updates(Frame* f, int32_t i, CStep* s) noexcept nogil:
             f.dead[update.target] = f.dead[update.read] + 1  # of what the loop, or the plan around this, holds
         else:
             f.dead[update.target] = 0
-            block = f.spare[update.target]
-            if block != NULL:
-                f.spare[update.target] = NULL
-            else:
-                block = block_new(f.plan.slots[update.target].nbytes)
-                if block == NULL:
-                    return _fail_code(f, i, FAULT_MEMORY, f.plan.slots[update.target].nbytes)
+            block = _fresh(f, i, update.target)
+            if block == NULL:
+                return -1
             memcpy(block.data, f.data[update.read], block.nbytes)
         f.block[update.target] = block
         f.data[update.target] = block.data
@@ -313,6 +316,13 @@ cdef void _tell_dead(Frame* body, Frame* f, SubPlans* sub, uint64_t lent) noexce
                 body.dead[body.plan.inputs[j].slot] = f.dead[sub.inputs[j]]
 
 
+cdef int _fail_of_loop(Frame* f, int32_t i, Frame* child, void* plans) noexcept nogil:
+    """A plan of a loop failed; one of `plans`, made for other shapes, may go away before the fault is raised."""
+    if plans != NULL:
+        _settle(child)
+    return _fail_from(f, i, child)
+
+
 cdef int _run_loop(Frame* f, int32_t i, CStep* s, bint caller) noexcept nogil:
     """A while loop. The carried Blocks are the loop's own; one that the body replaced is what it writes to next.
 
@@ -367,9 +377,7 @@ cdef int _run_loop(Frame* f, int32_t i, CStep* s, bint caller) noexcept nogil:
             break
         _bind_inputs(cond, data, block)
         if _run(cond, caller):
-            if plans != NULL:
-                _settle(cond)
-            failed = _fail_from(f, i, cond)
+            failed = _fail_of_loop(f, i, cond, plans)
             break
         slot = cond_plan.outputs[0].slot
         if not (<uint8_t*>cond.data[slot])[0]:
@@ -381,9 +389,7 @@ cdef int _run_loop(Frame* f, int32_t i, CStep* s, bint caller) noexcept nogil:
             _bind_inputs(burst, data, block)
             _tell_dead(burst, f, sub, lent)
             if _run(burst, caller):
-                if plans != NULL:
-                    _settle(burst)
-                failed = _fail_from(f, i, burst)
+                failed = _fail_of_loop(f, i, burst, plans)
                 break
             count = (<int64_t*>burst.data[burst_plan.outputs[m].slot])[0]
             if count == 0:  # this iteration fails, takes long, or finds no room in a list
@@ -395,9 +401,7 @@ cdef int _run_loop(Frame* f, int32_t i, CStep* s, bint caller) noexcept nogil:
             _bind_inputs(body, data, block)
             _tell_dead(body, f, sub, lent)
             if _run(body, caller):
-                if plans != NULL:
-                    _settle(body)
-                failed = _fail_from(f, i, body)
+                failed = _fail_of_loop(f, i, body, plans)
                 break
         for j in range(n_rows):
             slot = made.plan.outputs[m + j + (made == burst)].slot
@@ -431,8 +435,7 @@ cdef int _run_loop(Frame* f, int32_t i, CStep* s, bint caller) noexcept nogil:
         if changed:
             _frame_give(cond)
             _frame_give(body)
-            if burst != NULL:
-                _frame_give(burst)
+            _frame_give(burst)
             cond = body = burst = NULL
             failed = _plans_again(f, i, s, dims, &plans)
             if failed:
@@ -476,12 +479,9 @@ cdef int _run_loop(Frame* f, int32_t i, CStep* s, bint caller) noexcept nogil:
         row_dims.size[0] = trips
         memcpy(&row_dims.size[1], &now.size[0], now.ndim * sizeof(int64_t))
         _receive(f, &sub.outputs[m + j], rows[j], rows[j].data, &row_dims)
-    if cond != NULL:
-        _frame_give(cond)
-    if body != NULL:
-        _frame_give(body)
-    if burst != NULL:
-        _frame_give(burst)
+    _frame_give(cond)
+    _frame_give(body)
+    _frame_give(burst)
     free(memory)
     if plans != NULL:
         _let_go(plans)

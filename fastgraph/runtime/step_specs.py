@@ -36,8 +36,10 @@ from fastgraph.compiler.program.program import (
 from fastgraph.compiler.program.shape_inference import CannotPlan
 from fastgraph.core.base.dtype import string
 from fastgraph.core.base.shapes import Aval
+from fastgraph.core.native.buffer import Cell
+from fastgraph.core.tensor import EagerTensor
 from fastgraph.graph.interpreter import interpret, run_node
-from fastgraph.graph.ir import Value
+from fastgraph.graph.ir import Node, Value
 from fastgraph.runtime import plan as specs
 from fastgraph.runtime.buffer_assignment import Placement
 from fastgraph.runtime.check_errors import results_of
@@ -118,15 +120,7 @@ class StepSpecs(Placement):
                 cell=self.slot_of[cell], count=self.slot_of[count], output=self._operand(output), cost=60.0, **common
             )
         if isinstance(step, (HostStep, DynamicStep)):
-            node, outputs = step.node, self._operands(step.outputs)
-
-            def function(*inputs: Any) -> list[Any]:
-                return list(run_node(node, inputs))
-
-            operands = self._operands(step.inputs)
-            return specs.HostCall(
-                function=function, operands=operands, outputs=outputs, cost=3000.0, pinned=True, **common
-            )
+            return self._host(step, _body_of(step.node), common)
         if isinstance(step, ListStep):
             return self._list(new, step, common)
         if isinstance(step, CondStep):
@@ -136,26 +130,19 @@ class StepSpecs(Placement):
         raise TypeError(f"{step.name}: no step of a plan")
 
     def _list(self, new: int, step: ListStep, common: dict[str, Any]) -> StepSpec:
-        node, operands, outputs = step.node, self._operands(step.inputs), self._operands(step.outputs)
-
-        def function(*inputs: Any) -> list[Any]:
-            return list(run_node(node, inputs))
-
+        operands, function, kind = self._operands(step.inputs), _body_of(step.node), step.node.op.step
         shape = operands[0].shape or ()
-        kind = node.op.step
         written = operands[2].shape if len(operands) > 2 else None  # a row, or, to extend by, as many as there are
         row, n_written = (written, int(written is not None))
         if kind == "dynamic.extend" and written:
             row, n_written = written[1:], written[0]
         fits = bool(shape) and (written is None or row == shape[1:]) and operands[0].dtype != string.code
         if not fits:
-            return specs.HostCall(
-                function=function, operands=operands, outputs=outputs, cost=3000.0, pinned=True, **common
-            )
+            return self._host(step, function, common)
         return specs.ListCall(
             function=function,
             operands=operands,
-            outputs=outputs,
+            outputs=self._operands(step.outputs),
             cost=40.0,
             pinned=True,
             push=written is not None,
@@ -201,10 +188,14 @@ class StepSpecs(Placement):
         """The nodes of a step as their bodies do them: no element is computed, by which a kernel would check."""
         values, table = self.program.values, self.table
 
-        def function(*inputs: Any) -> list[Any]:
+        def function(*inputs: EagerTensor | Cell) -> list[EagerTensor]:
             found = results_of(step, values, inputs, table)
             return [found[values[number]] for number in step.outputs]
 
+        return self._host(step, function, common)
+
+    def _host(self, step: Step, function: Callable[..., list[Any]], common: dict[str, Any]) -> StepSpec:
+        """Return a step that is Python."""
         operands, outputs = self._operands(step.inputs), self._operands(step.outputs)
         return specs.HostCall(function=function, operands=operands, outputs=outputs, cost=3000.0, pinned=True, **common)
 
@@ -326,14 +317,17 @@ class StepSpecs(Placement):
         )
 
 
+def _body_of(node: Node) -> Callable[..., list[Any]]:
+    """Return a function that gives what a node's body gives."""
+    return lambda *inputs: list(run_node(node, inputs))
+
+
 def graph_plan(program: Program, arguments: Sequence[Aval]) -> Plan:
     """Return a plan that interprets a program's graph."""
     graph = program.graph
 
-    def function(*operands: Any) -> list[Any]:
-        return interpret(graph, operands)
-
-    return host_plan(graph.name, arguments, [value.aval for value in graph.outputs], function)
+    outputs = [value.aval for value in graph.outputs]
+    return host_plan(graph.name, arguments, outputs, lambda *operands: interpret(graph, operands))
 
 
 def host_plan(name: str, inputs: Sequence[Aval], outputs: Sequence[Aval], function: Callable[..., list[Any]]) -> Plan:

@@ -14,13 +14,15 @@ from typing import Any
 
 from fastgraph.core.base import nesting
 from fastgraph.core.base.dtype import DType
-from fastgraph.core.base.shapes import TensorShape, TensorSpec, compatible, generalises
+from fastgraph.core.base.shapes import TensorShape, compatible, generalises
+from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.core.op_errors import message_name
 from fastgraph.core.tensor import EagerTensor, Tensor, convert, current_state
 from fastgraph.errors import FailedPreconditionError, InaccessibleTensorError
 from fastgraph.graph.captures import Deferred, cell_name, held_like, place_of, shown
 from fastgraph.graph.ir import Value
-from fastgraph.graph.trace import GraphTrace, SymbolicTensor, out_of_reach
+from fastgraph.graph.symbolic_tensor import SymbolicTensor
+from fastgraph.graph.trace import GraphTrace, out_of_reach
 from fastgraph.graphdef.graph_view import Graph
 from fastgraph.ops.families import invalid
 from fastgraph.staging.atomic_function import AtomicFunction

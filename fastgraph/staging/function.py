@@ -18,12 +18,15 @@ from typing import Any, cast
 from fastgraph.core.base import flags, nesting
 from fastgraph.core.base.gc_pause import resting
 from fastgraph.core.base.locks import Turn
-from fastgraph.core.base.shapes import Aval, TypeSpec
+from fastgraph.core.base.shapes import Aval
+from fastgraph.core.base.type_specs import TypeSpec
 from fastgraph.core.conversion import is_sequence
 from fastgraph.core.tensor import EagerTensor, Tensor, convert, current_state, init_scope
 from fastgraph.errors import InaccessibleTensorError
 from fastgraph.graph.differentiate import entering
-from fastgraph.graph.trace import GraphTrace, SymbolicTensor, boundaries, out_of_reach
+from fastgraph.graph.source_lines import boundaries
+from fastgraph.graph.symbolic_tensor import SymbolicTensor
+from fastgraph.graph.trace import GraphTrace, out_of_reach
 from fastgraph.graphdef.graph_view import Operation
 from fastgraph.runtime.foreground import foreground
 from fastgraph.staging import autograph

@@ -21,8 +21,10 @@ from fastgraph.errors import InaccessibleTensorError
 from fastgraph.graph import ir
 from fastgraph.graph.differentiate import entering
 from fastgraph.graph.interpreter import run_node
+from fastgraph.graph.source_lines import source_lines
 from fastgraph.graph.structural_ops import CONST
-from fastgraph.graph.trace import GraphTrace, SymbolicTensor, source_lines
+from fastgraph.graph.symbolic_tensor import SymbolicTensor
+from fastgraph.graph.trace import GraphTrace
 from fastgraph.state.variable_ops import ASSIGN
 
 _NOT_FIRST_CALL = (

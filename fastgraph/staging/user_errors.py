@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from fastgraph.core import op_errors
 from fastgraph.core.tensor import current_trace
 from fastgraph.errors import OpError
-from fastgraph.graph.trace import boundaries, is_block, user_line
+from fastgraph.graph.source_lines import boundaries, is_block, user_line
 from fastgraph.staging import autograph
 
 _HEAD = "in user code:"

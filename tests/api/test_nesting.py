@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from fastgraph.core.base import nesting as nest
-from fastgraph.core.base.shapes import TensorShape, TensorSpec, TypeSpec
+from fastgraph.core.base.shapes import TensorShape
+from fastgraph.core.base.type_specs import TensorSpec, TypeSpec
 
 Point = collections.namedtuple("Point", "x y")
 Other = collections.namedtuple("Other", "x y")

@@ -10,17 +10,8 @@ import numpy as np
 import pytest
 
 from fastgraph.core.base import dtype
-from fastgraph.core.base.shapes import (
-    Aval,
-    TensorShape,
-    TensorSpec,
-    TypeSpec,
-    as_dims,
-    broadcast_shapes,
-    generalises,
-    shape_of,
-    type_spec_from_value,
-)
+from fastgraph.core.base.shapes import Aval, TensorShape, as_dims, broadcast_shapes, generalises, shape_of
+from fastgraph.core.base.type_specs import TensorSpec, TypeSpec, type_spec_from_value
 
 
 @pytest.mark.parametrize(

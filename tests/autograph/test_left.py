@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import fastgraph as fg
-from fastgraph.graph.trace import SymbolicTensor
+from fastgraph.graph.symbolic_tensor import SymbolicTensor
 
 OUT = (fg.errors.InaccessibleTensorError, "is out of scope")
 

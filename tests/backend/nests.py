@@ -223,7 +223,7 @@ def _random(name: str) -> Callable[..., Any]:
 
         def variate(low: Any, high: Any, key: Any, output: Any, alpha: Any) -> Any:
             state = np.array([int(n) % 2**64 for n in (low, high, key)], np.uint64).view(np.int64)
-            return philox.gamma(state, np.array([alpha]), int(output) + 1)[-1, 0]
+            return philox.drawn("gamma", state, [np.array([alpha])], int(output) + 1)[-1, 0]
 
         return variate
     kind = name.rsplit("_", 1)[1]

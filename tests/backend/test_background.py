@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 import fastgraph as fg
-from fastgraph.compiler.store import kernel_service, wait_message
+from fastgraph.compiler.store import wait_message
+from fastgraph.compiler.store.kernel_store import store
 from fastgraph.core.base import flags
 from fastgraph.graph import interpreter
 from fastgraph.graph.interpreter import interpret_unless
@@ -142,7 +143,7 @@ def tried(made: list[str], monkeypatch: pytest.MonkeyPatch) -> list[bool]:
 def with_stored_kernels(make: Callable[[], Any], *arguments: Any) -> Any:
     """A Function that has not run yet, whose kernels are there."""
     assert make().get_concrete_function(*arguments).wait(60.0)
-    assert not kernel_service.none_stored()
+    assert not store().is_empty()
     return make()
 
 

@@ -214,5 +214,5 @@ def test_the_flags_name_the_store(tmp_path: Path) -> None:
     with flags.override(store=str(tmp_path / "elsewhere"), store_limit=123), warnings.catch_warnings():
         warnings.simplefilter("error")
         assert kernel_store.store().directory == str(tmp_path / "elsewhere")
-        assert kernel_store.info().limit == 123
-        assert kernel_store.clear() == 0
+        assert kernel_store.store().info().limit == 123
+        assert kernel_store.store().clear() == 0

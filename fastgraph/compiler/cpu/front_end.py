@@ -10,8 +10,9 @@ random generators) are half a second of imports in a process that compiles its f
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numba import jit
 from numba.core import cgutils, codegen, compiler, cpu, target_extension, typed_passes, types, untyped_passes
@@ -20,6 +21,11 @@ from numba.core.imputils import builtin_registry
 from numba.core.typing.context import Context
 from numba.extending import intrinsic
 
+if TYPE_CHECKING:
+    from llvmlite import ir
+    from numba.core.base import BaseContext
+    from numba.core.typing.templates import Signature
+
 
 class _Typing(Context):
     """The types of numbers, and of what is registered besides."""
@@ -27,11 +33,11 @@ class _Typing(Context):
     def load_additional_registries(self) -> None:
         """Leave out what NumPy's arrays, lists, sets, dictionaries and foreign functions are."""
 
-    def resolve_value_type(self, val: Any) -> Any:
+    def resolve_value_type(self, val: object) -> Any:
         """The type of a global. Of a class Numba asks first whether it is one of its lists', which it then imports."""
         return self._lookup_global(val) if val is range or val is bool else super().resolve_value_type(val)
 
-    def resolve_function_type(self, func: Any, args: Any, kws: Any) -> Any:
+    def resolve_function_type(self, func: types.Type, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
         """The signature of a call. Equal types have equal ones: a kernel asks for the same few again and again."""
         if kws:
             return super().resolve_function_type(func, args, kws)
@@ -53,7 +59,7 @@ class _Library(codegen.JITCodeLibrary):
 
     text = ""
 
-    def add_ir_module(self, ir_module: Any) -> None:
+    def add_ir_module(self, ir_module: ir.Module) -> None:
         self.text = cgutils.normalize_ir_text(str(ir_module))
 
     def get_llvm_str(self) -> str:
@@ -81,7 +87,7 @@ class _Target(cpu.CPUContext):
             super().refresh()
             self._is_filled = True
 
-    def get_abi_sizeof(self, ty: Any) -> int:
+    def get_abi_sizeof(self, ty: ir.Type) -> int:
         """Bytes of a type. Numba asks for every variable of a kernel, and LLVM parses a module for each answer."""
         found = self._sizes.get(ty)
         if found is None:
@@ -94,7 +100,7 @@ class _Target(cpu.CPUContext):
 
         assert optional and builtins and numbers and rangeobj and tupleobj  # their import fills builtin_registry
 
-    def post_lowering(self, mod: Any, library: Any) -> None:
+    def post_lowering(self, mod: ir.Module, library: codegen.CodeLibrary) -> None:
         """Link nothing: Numba would add its allocator, which no kernel calls."""
 
 
@@ -131,11 +137,11 @@ def _of_integers(comparison: str) -> Any:
     """`min` or `max` of two int64, which Numba would compile as a function of its own."""
 
     @intrinsic
-    def chosen(typingctx: Any, a: Any, b: Any) -> Any:
+    def chosen(typingctx: Context, a: types.Type, b: types.Type) -> Any:
         if not all(each in types.signed_domain or isinstance(each, types.IntegerLiteral) for each in (a, b)):
             return None
 
-        def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        def codegen(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
             a, b = args
             return builder.select(builder.icmp_signed(comparison, b, a), b, a)
 
@@ -144,15 +150,15 @@ def _of_integers(comparison: str) -> Any:
     return chosen
 
 
-def _number(kind: Any) -> Any:
+def _number(kind: types.Type) -> Any:
     """A number as another type, which Numba would compile as a function of its own for the types of NumPy."""
 
     @intrinsic
-    def cast(typingctx: Any, x: Any) -> Any:
+    def cast(typingctx: Context, x: types.Type) -> Any:
         if not isinstance(x, (types.Number, types.Boolean)):
             return None
 
-        def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        def codegen(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
             return context.cast(builder, args[0], sig.args[0], kind)
 
         return kind(x), codegen
@@ -167,6 +173,16 @@ BUILTINS = {
     **{str(kind): _number(kind) for kind in types.number_domain},
     "bool_": _number(types.boolean),
 }
+
+
+def kernel_flags() -> Any:
+    """Numba's options for a kernel: LLVM's IR alone, and numbers that divide as NumPy's do."""
+    flags: Any = compiler.Flags()
+    flags.no_compile = True
+    flags.no_cpython_wrapper = True
+    flags.no_cfunc_wrapper = True
+    flags.error_model = "numpy"
+    return flags
 
 
 class FrontEnd:
@@ -186,13 +202,8 @@ class FrontEnd:
         """Numba's own road has compiled: a function's type now knows what that made of its calls."""
         self._typing.forget()
 
-    def compile(self, function: Any, signature: Any) -> Any:
+    def compile(self, function: Callable[..., object], signature: Signature) -> Any:
         """Compile `function` with Numba and return what its compiler does. Raises whatever it raises."""
-        flags: Any = compiler.Flags()
-        flags.no_compile = True
-        flags.no_cpython_wrapper = True
-        flags.no_cfunc_wrapper = True
-        flags.error_model = "numpy"
         with target_extension.target_override("fastgraph"):
             return compiler.compile_extra(
                 self._typing,
@@ -200,7 +211,7 @@ class FrontEnd:
                 function,
                 signature.args,
                 signature.return_type,
-                flags,
+                kernel_flags(),
                 {},
                 pipeline_class=_Compiler,
             )

@@ -20,7 +20,7 @@ def functions(table: dict[str, Callable[..., Any]]) -> dict[str, Callable[..., A
     word0, word1, word2, word3 = [table[f"philox_word{j}"] for j in range(4)]
     unit, sine, cosine = table["random_unit_float64"], table["random_sine_float64"], table["random_cosine_float64"]
 
-    def variate(low: Any, high: Any, key: Any, output: Any, shape: Any) -> Any:
+    def variate(low: int, high: int, key: int, output: int, shape: float) -> float:
         alpha = np.float64(shape)
         block = output * 256
         if alpha == 1.0:

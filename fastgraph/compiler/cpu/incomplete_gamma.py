@@ -232,8 +232,8 @@ def functions(table: dict[str, Callable[..., Any]]) -> dict[str, Callable[..., A
             return near_by_a(a, x)
         return series_by_a(a, x) if x <= 1.0 or x <= a else fraction_by_a(a, x)
 
-    def cast(function: Callable[..., Any], kind: Any) -> Any:
-        def of_kind(a: Any, x: Any) -> Any:
+    def cast(function: Callable[..., Any], kind: type[np.floating[Any]]) -> Any:
+        def of_kind(a: float, x: float) -> np.floating[Any]:
             return kind(function(np.float64(a), np.float64(x)))
 
         return _compiled(of_kind)

@@ -11,8 +11,8 @@ from __future__ import annotations
 import inspect
 import operator
 import weakref
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from llvmlite import ir
@@ -32,15 +32,36 @@ from fastgraph.compiler.cpu.lane import ComplexLane, Lane
 from fastgraph.compiler.cpu.target import host
 from fastgraph.compiler.vecmath import functions
 
+if TYPE_CHECKING:
+    from numba.core.base import BaseContext
+    from numba.core.datamodel.manager import DataModelManager
+    from numba.core.typing.context import Context
+    from numba.core.typing.templates import Signature
 
-class Slot(types.Type):
+
+class Elements(types.Type):
+    """A pointer to elements, read and written by their places."""
+
+    def __init__(self, dtype: types.Type, name: str) -> None:
+        self.dtype = dtype
+        super().__init__(f"{name}({dtype})")
+
+
+class Slot(Elements):
     """A pointer to the elements of buffer slot `number` of `count`."""
 
     def __init__(self, dtype: types.Type, number: int, count: int) -> None:
-        self.dtype = dtype
         self.number = number
         self.count = count
-        super().__init__(f"slot{number}of{count}({dtype})")
+        super().__init__(dtype, f"slot{number}of{count}")
+
+
+class Local(Elements):
+    """A kernel's own array of a fixed length, on its stack."""
+
+    def __init__(self, dtype: types.Type, length: int) -> None:
+        self.length = length
+        super().__init__(dtype, f"local{length}")
 
 
 class Buffers(types.Type):
@@ -52,14 +73,15 @@ class Buffers(types.Type):
 
 
 @register_model(Slot)
-class _SlotModel(models.PrimitiveModel):
-    def __init__(self, dmm: Any, fe_type: Slot) -> None:
+@register_model(Local)
+class _ElementsModel(models.PrimitiveModel):
+    def __init__(self, dmm: DataModelManager, fe_type: Elements) -> None:
         super().__init__(dmm, fe_type, dmm.lookup(fe_type.dtype).get_data_type().as_pointer())
 
 
 @register_model(Buffers)
 class _BuffersModel(models.PrimitiveModel):
-    def __init__(self, dmm: Any, fe_type: Buffers) -> None:
+    def __init__(self, dmm: DataModelManager, fe_type: Buffers) -> None:
         super().__init__(dmm, fe_type, ir.IntType(8).as_pointer().as_pointer())
 
 
@@ -75,35 +97,39 @@ class _BuffersItem(AbstractTemplate):
 
 
 @infer_global(operator.getitem)
-class _SlotRead(AbstractTemplate):
+class _Read(AbstractTemplate):
     def generic(self, args: tuple[Any, ...], kws: dict[str, Any]) -> Any:
-        slot, index = args
-        if isinstance(slot, Slot) and isinstance(index, types.Integer):
-            return slot.dtype(slot, types.intp)
+        elements, index = args
+        if isinstance(elements, Elements) and isinstance(index, types.Integer):
+            return elements.dtype(elements, types.intp)
         return None
 
 
 @infer_global(operator.setitem)
-class _SlotWrite(AbstractTemplate):
+class _Write(AbstractTemplate):
     def generic(self, args: tuple[Any, ...], kws: dict[str, Any]) -> Any:
-        slot, index, _ = args
-        if isinstance(slot, Slot) and isinstance(index, types.Integer):
-            return types.none(slot, types.intp, slot.dtype)
+        elements, index, _ = args
+        if isinstance(elements, Elements) and isinstance(index, types.Integer):
+            return types.none(elements, types.intp, elements.dtype)
         return None
 
 
 @lower_builtin("static_getitem", Buffers, types.Any)
-def _lower_buffers_item(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+def _lower_buffers_item(
+    context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]
+) -> ir.Value:
     pointer = builder.load(cgutils.gep(builder, args[0], args[1]))
     return builder.bitcast(pointer, context.get_value_type(sig.return_type))
 
 
-def _promise_disjoint(instruction: Any, slot: Slot) -> None:
+def _promise_disjoint(instruction: ir.Instruction, slot: Elements) -> None:
     """Tell LLVM that slots are bound to disjoint memory.
 
     Without it every pair of pointers is compared before a loop may run vectorised, and from about eight comparisons
     LLVM does not vectorise at all.
     """
+    if not isinstance(slot, Slot):
+        return
     made = _promises.setdefault(instruction.module, {})
     if slot not in made:
         module = instruction.module
@@ -121,65 +147,17 @@ def _promise_disjoint(instruction: Any, slot: Slot) -> None:
 _promises: weakref.WeakKeyDictionary[Any, dict[Slot, Any]] = weakref.WeakKeyDictionary()
 
 
-@lower_builtin(operator.getitem, Slot, types.intp)
-def _lower_slot_read(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    slot, index = args
-    loaded = builder.load(cgutils.gep(builder, slot, index))
+@lower_builtin(operator.getitem, Elements, types.intp)
+def _lower_read(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
+    loaded = builder.load(cgutils.gep(builder, *args))
     _promise_disjoint(loaded, sig.args[0])
     return context.data_model_manager[sig.return_type].from_data(builder, loaded)
 
 
-@lower_builtin(operator.setitem, Slot, types.intp, types.Any)
-def _lower_slot_write(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    slot, index, value = args
-    data = context.data_model_manager[sig.args[2]].as_data(builder, value)
-    _promise_disjoint(builder.store(data, cgutils.gep(builder, slot, index)), sig.args[0])
-    return context.get_dummy_value()
-
-
-class Local(types.Type):
-    """A kernel's own array of a fixed length, on its stack."""
-
-    def __init__(self, dtype: types.Type, length: int) -> None:
-        self.dtype = dtype
-        self.length = length
-        super().__init__(f"local{length}({dtype})")
-
-
-@register_model(Local)
-class _LocalModel(models.PrimitiveModel):
-    def __init__(self, dmm: Any, fe_type: Local) -> None:
-        super().__init__(dmm, fe_type, dmm.lookup(fe_type.dtype).get_data_type().as_pointer())
-
-
-@infer_global(operator.getitem)
-class _LocalRead(AbstractTemplate):
-    def generic(self, args: tuple[Any, ...], kws: dict[str, Any]) -> Any:
-        local, index = args
-        if isinstance(local, Local) and isinstance(index, types.Integer):
-            return local.dtype(local, types.intp)
-        return None
-
-
-@infer_global(operator.setitem)
-class _LocalWrite(AbstractTemplate):
-    def generic(self, args: tuple[Any, ...], kws: dict[str, Any]) -> Any:
-        local, index, _ = args
-        if isinstance(local, Local) and isinstance(index, types.Integer):
-            return types.none(local, types.intp, local.dtype)
-        return None
-
-
-@lower_builtin(operator.getitem, Local, types.intp)
-def _lower_local_read(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    loaded = builder.load(cgutils.gep(builder, *args))
-    return context.data_model_manager[sig.return_type].from_data(builder, loaded)
-
-
-@lower_builtin(operator.setitem, Local, types.intp, types.Any)
-def _lower_local_write(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+@lower_builtin(operator.setitem, Elements, types.intp, types.Any)
+def _lower_write(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
     data = context.data_model_manager[sig.args[2]].as_data(builder, args[2])
-    builder.store(data, cgutils.gep(builder, args[0], args[1]))
+    _promise_disjoint(builder.store(data, cgutils.gep(builder, args[0], args[1])), sig.args[0])
     return context.get_dummy_value()
 
 
@@ -187,10 +165,10 @@ def _local_array(dtype: types.Type) -> Any:
     """`local_<dtype>(n)` with a literal n: an array of n elements that lives as long as the kernel's call."""
 
     @intrinsic(prefer_literal=True)
-    def local(typingctx: Any, length: Any) -> Any:
+    def local(typingctx: Context, length: types.IntegerLiteral) -> Any:
         result = Local(dtype, length.literal_value)
 
-        def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        def codegen(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
             element = context.data_model_manager[dtype].get_data_type()
             return cgutils.alloca_once(builder, element, size=ir.Constant(ir.IntType(32), result.length))
 
@@ -200,12 +178,14 @@ def _local_array(dtype: types.Type) -> Any:
 
 
 @intrinsic
-def product(typingctx: Any, function: Any, described: Any, a: Any, b: Any, c: Any, units: Any) -> Any:
+def product(
+    typingctx: Context, function: types.Type, described: types.Type, a: Slot, b: Slot, c: Slot, units: types.Type
+) -> Any:
     """Call the executor's function for products of matrices: its address, what it is to do, slots, how many units."""
     if not all(isinstance(slot, Slot) for slot in (a, b, c)):
         return None
 
-    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    def codegen(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
         number, pointer = ir.IntType(64), ir.IntType(8).as_pointer()
         kind = ir.FunctionType(ir.VoidType(), [pointer] * 4 + [number] * 2)
         operands = [builder.bitcast(slot, pointer) for slot in args[2:5]]
@@ -217,10 +197,10 @@ def product(typingctx: Any, function: Any, described: Any, a: Any, b: Any, c: An
 
 
 @intrinsic(prefer_literal=True)
-def in_order(typingctx: Any, n: Any) -> Any:
+def in_order(typingctx: Context, n: types.IntegerLiteral) -> Any:
     """Whether LLVM's code for a float sum adds n values one after another: there are more lanes in its vectors."""
 
-    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    def codegen(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
         return ir.Constant(ir.IntType(1), int(n.literal_value < host().least_lanes))
 
     return types.boolean(n), codegen
@@ -237,14 +217,14 @@ def _intrinsic(function: functions.Function) -> Any:
     result = _NUMBA_TYPES[function.result]
     operands = tuple(_NUMBA_TYPES[dtype] for dtype in function.operands)
 
-    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    def codegen(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
         lanes = [
             (ComplexLane.of if dtype in complex_arithmetic.PARTS else Lane)(builder, value, dtype)
             for value, dtype in zip(args, function.operands, strict=True)
         ]
         return function.body(*lanes).value
 
-    def typed(typingctx: Any, *args: Any) -> Any:
+    def typed(typingctx: Context, *args: types.Type) -> Any:
         return result(*operands), codegen
 
     typed.__name__ = function.name

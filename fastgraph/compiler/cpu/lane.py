@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 from llvmlite import ir
 
@@ -64,7 +64,7 @@ class Lane:
 
     __slots__ = ("builder", "dtype", "value")
 
-    def __init__(self, builder: Any, value: Any, dtype: str) -> None:
+    def __init__(self, builder: ir.IRBuilder, value: ir.Value, dtype: str) -> None:
         self.builder = builder
         self.value = value
         self.dtype = dtype
@@ -80,74 +80,74 @@ class Lane:
         """How many values there are in a vector; 0 for a single one."""
         return self.value.type.count if isinstance(self.value.type, ir.VectorType) else 0
 
-    def _type(self, dtype: str) -> Any:
+    def _type(self, dtype: str) -> ir.Type:
         """LLVM's type of as many values of `dtype`."""
         return ir.VectorType(_TYPES[dtype], self._lanes) if self._lanes else _TYPES[dtype]
 
-    def _lift(self, other: Any) -> Lane:
+    def _lift(self, other: Lane | float) -> Lane:
         if not isinstance(other, Lane):
             return self.constant(other)
         if other.dtype != self.dtype:
             raise TypeError(f"lanes of {self.dtype} and {other.dtype} meet")
         return other
 
-    def _make(self, value: Any, dtype: str | None = None) -> Lane:
+    def _make(self, value: ir.Value, dtype: str | None = None) -> Lane:
         return Lane(self.builder, value, dtype or self.dtype)
 
-    def _binary(self, other: Any, integer: str, floating: str | None) -> Lane:
+    def _binary(self, other: Lane | float, integer: str, floating: str | None) -> Lane:
         name = floating if is_float(self.dtype) else integer
         if name is None:
             raise TypeError(f"not an operation of {self.dtype}")
         return self._make(getattr(self.builder, name)(self.value, self._lift(other).value))
 
-    def __add__(self, other: Any) -> Lane:
+    def __add__(self, other: Lane | float) -> Lane:
         return self._binary(other, "add", "fadd")
 
-    def __sub__(self, other: Any) -> Lane:
+    def __sub__(self, other: Lane | float) -> Lane:
         return self._binary(other, "sub", "fsub")
 
-    def __mul__(self, other: Any) -> Lane:
+    def __mul__(self, other: Lane | float) -> Lane:
         return self._binary(other, "mul", "fmul")
 
-    def __radd__(self, other: Any) -> Lane:
+    def __radd__(self, other: Lane | float) -> Lane:
         return self._lift(other) + self
 
-    def __rsub__(self, other: Any) -> Lane:
+    def __rsub__(self, other: Lane | float) -> Lane:
         return self._lift(other) - self
 
-    def __rmul__(self, other: Any) -> Lane:
+    def __rmul__(self, other: Lane | float) -> Lane:
         return self._lift(other) * self
 
-    def __truediv__(self, other: Any) -> Lane:
+    def __truediv__(self, other: Lane | float) -> Lane:
         return self._make(self.builder.fdiv(self.value, self._lift(other).value))
 
-    def __rtruediv__(self, other: Any) -> Lane:
+    def __rtruediv__(self, other: Lane | float) -> Lane:
         return self._lift(other) / self
 
     def __neg__(self) -> Lane:
         return self._make(self.builder.fneg(self.value)) if is_float(self.dtype) else self.constant(0) - self
 
-    def __and__(self, other: Any) -> Lane:
+    def __and__(self, other: Lane | float) -> Lane:
         return self._binary(other, "and_", None)
 
-    def __or__(self, other: Any) -> Lane:
+    def __or__(self, other: Lane | float) -> Lane:
         return self._binary(other, "or_", None)
 
-    def __xor__(self, other: Any) -> Lane:
+    def __xor__(self, other: Lane | float) -> Lane:
         return self._binary(other, "xor", None)
 
     def __invert__(self) -> Lane:
         return self ^ -1
 
-    def __lshift__(self, n: Any) -> Lane:
+    def __lshift__(self, n: Lane | float) -> Lane:
         """Shift left by `n`, which the caller keeps in 0 .. width - 1."""
         return self._binary(n, "shl", None)
 
-    def __rshift__(self, n: Any) -> Lane:
+    def __rshift__(self, n: Lane | float) -> Lane:
         """Shift right, with the sign for signed lanes, by `n`, which the caller keeps in 0 .. width - 1."""
         return self._binary(n, "ashr" if is_signed(self.dtype) else "lshr", None)
 
-    def _compare(self, other: Any, operator: str) -> Lane:
+    def _compare(self, other: Lane | float, operator: str) -> Lane:
         right = self._lift(other).value
         if is_float(self.dtype):
             compare = self.builder.fcmp_unordered if operator == "!=" else self.builder.fcmp_ordered
@@ -155,37 +155,37 @@ class Lane:
             compare = self.builder.icmp_signed if is_signed(self.dtype) else self.builder.icmp_unsigned
         return self._make(compare(operator, self.value, right), "bool")
 
-    def __lt__(self, other: Any) -> Lane:
+    def __lt__(self, other: Lane | float) -> Lane:
         return self._compare(other, "<")
 
-    def __le__(self, other: Any) -> Lane:
+    def __le__(self, other: Lane | float) -> Lane:
         return self._compare(other, "<=")
 
-    def __gt__(self, other: Any) -> Lane:
+    def __gt__(self, other: Lane | float) -> Lane:
         return self._compare(other, ">")
 
-    def __ge__(self, other: Any) -> Lane:
+    def __ge__(self, other: Lane | float) -> Lane:
         return self._compare(other, ">=")
 
-    def equals(self, other: Any) -> Lane:
+    def equals(self, other: Lane | float) -> Lane:
         """self == other (false for NaN)."""
         return self._compare(other, "==")
 
-    def differs(self, other: Any) -> Lane:
+    def differs(self, other: Lane | float) -> Lane:
         """self != other (true for NaN)."""
         return self._compare(other, "!=")
 
-    def select(self, yes: Any, no: Any) -> Lane:
+    def select(self, yes: Lane | float, no: Lane | float) -> Lane:
         """`yes` where this bool lane is true, else `no`; both are computed."""
         if not isinstance(yes, Lane):
-            yes = Lane.constant(no, yes)
+            yes = cast(Lane, no).constant(yes)
         return self._make(self.builder.select(self.value, yes.value, yes._lift(no).value), yes.dtype)
 
-    def quotient(self, other: Any) -> Lane:
+    def quotient(self, other: Lane | float) -> Lane:
         """Integer division towards zero; the caller keeps out zero, and the smallest integer over -1."""
         return self._binary(other, "sdiv" if is_signed(self.dtype) else "udiv", None)
 
-    def remainder(self, other: Any) -> Lane:
+    def remainder(self, other: Lane | float) -> Lane:
         """The remainder that `quotient` leaves."""
         return self._binary(other, "srem" if is_signed(self.dtype) else "urem", None)
 
@@ -212,7 +212,7 @@ class Lane:
 
     # ---- LLVM's own functions of floats ----
 
-    def _llvm(self, symbol: str, *others: Any) -> Lane:
+    def _llvm(self, symbol: str, *others: Lane | float) -> Lane:
         value_type = self._type(self.dtype)
         args = [self.value, *(self._lift(o).value for o in others)]
         signature = ir.FunctionType(value_type, [value_type] * len(args))
@@ -225,11 +225,11 @@ class Lane:
         """Whether `muladd` rounds once."""
         return host().fused
 
-    def muladd(self, factor: Any, summand: Any) -> Lane:
+    def muladd(self, factor: Lane | float, summand: Lane | float) -> Lane:
         """self * factor + summand: rounded once where the CPU can, else twice; the same in every lane on a machine."""
         return self._llvm("llvm.fmuladd", factor, summand)
 
-    def rest_of_product(self, factor: Any, product: Any) -> Lane:
+    def rest_of_product(self, factor: Lane | float, product: Lane | float) -> Lane:
         """self * factor - product, as good as exactly, where `product` is that but for its last digits."""
         if self.fused:
             return self._llvm("llvm.fma", factor, -self._lift(product))
@@ -254,7 +254,7 @@ class Lane:
         """|self| of a float."""
         return self._llvm("llvm.fabs")
 
-    def copysign(self, sign: Any) -> Lane:
+    def copysign(self, sign: Lane | float) -> Lane:
         """|self| with the sign of `sign`."""
         return self._llvm("llvm.copysign", sign)
 
@@ -274,7 +274,7 @@ class Lane:
         """Rounded half to even."""
         return self._llvm("llvm.rint")
 
-    def call(self, symbol: str, *others: Any) -> Lane:
+    def call(self, symbol: str, *others: Lane | float) -> Lane:
         """A function of libm ("sin" is sinf for float32): a scalar call, which keeps a loop from running vectorised."""
         value_type = _TYPES[self.dtype]
         args = [self.value, *(self._lift(o).value for o in others)]
@@ -287,7 +287,7 @@ class Lane:
             function.attributes.add("readnone")
         return self._one_by_one(function, args)
 
-    def _one_by_one(self, function: Any, args: list[Any]) -> Lane:
+    def _one_by_one(self, function: ir.Function, args: list[ir.Value]) -> Lane:
         """A function of single values, called for each lane."""
         if not self._lanes:
             return self._make(self.builder.call(function, args))
@@ -331,7 +331,7 @@ class Lane:
             builder.ret(body(Lane(builder, function.args[0], self.dtype)).value)
         return self._one_by_one(function, [self.value])
 
-    def any_(self) -> Any:
+    def any_(self) -> ir.Value:
         """Whether this bool lane is true, or some lane of it, as LLVM's truth value."""
         if not self._lanes:
             return self.value
@@ -390,7 +390,7 @@ class Lane:
 
 
 def _mostly_function(
-    module: Any,
+    module: ir.Module,
     name: str,
     dtype: str,
     operands: int,
@@ -437,13 +437,13 @@ class ComplexLane:
         self.imag = imag
 
     @classmethod
-    def of(cls, builder: Any, value: Any, dtype: str) -> ComplexLane:
+    def of(cls, builder: ir.IRBuilder, value: ir.Value, dtype: str) -> ComplexLane:
         """The lanes of a complex value as Numba represents it: a struct of the parts."""
         part = "float32" if dtype == "complex64" else "float64"
         return cls(*[Lane(builder, builder.extract_value(value, k), part) for k in range(2)])
 
     @property
-    def value(self) -> Any:
+    def value(self) -> ir.Value:
         """The number as Numba represents it."""
         kind = _TYPES[self.real.dtype]
         struct = ir.Constant(ir.LiteralStructType([kind, kind]), ir.Undefined)

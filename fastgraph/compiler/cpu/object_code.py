@@ -9,10 +9,11 @@ from __future__ import annotations
 import contextlib
 import math
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from types import CodeType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import llvmlite.binding as llvm
 import numpy as np
@@ -22,12 +23,15 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.dispatcher import Dispatcher
 from numba.core.registry import cpu_target
 
-from fastgraph.compiler.cpu.front_end import BUILTINS, FrontEnd
+from fastgraph.compiler.cpu.front_end import BUILTINS, FrontEnd, kernel_flags
 from fastgraph.compiler.cpu.intrinsics import FUNCTIONS, Buffers
 from fastgraph.compiler.cpu.lane import MOSTLY
 from fastgraph.compiler.cpu.loader import ALLOWED, undefined_symbols
 from fastgraph.compiler.cpu.target import host, symbol
 from fastgraph.compiler.program.kernel_spec import KernelSpec
+
+if TYPE_CHECKING:
+    from numba.core.typing.templates import Signature
 
 _CASTS: dict[str, Any] = {
     name: getattr(np, name)
@@ -51,8 +55,8 @@ class Listing:
     """Object code, and the texts behind it for whoever asks."""
 
     code: bytes
-    module: Any
-    machine: Any
+    module: llvm.ModuleRef
+    machine: llvm.TargetMachine
 
     @property
     def llvm_ir(self) -> str:
@@ -116,7 +120,7 @@ def _bear_a_deleted_folder() -> None:
     """Have Numba name lines, which it does relative to the working folder, also where that has been deleted."""
     get = getattr(ir.Loc, "_get_path", None)
 
-    def path(loc: Any) -> Any:
+    def path(loc: ir.Loc) -> Any:
         try:
             return get(loc) if get is not None else loc.filename
         except FileNotFoundError:
@@ -153,7 +157,7 @@ def _lower(spec: KernelSpec, key: str) -> tuple[str, str]:
 refused: list[str] = []
 
 
-def _lower_by_numba(function: Any, signature: Any) -> tuple[str, str]:
+def _lower_by_numba(function: Callable[..., object], signature: Signature) -> tuple[str, str]:
     """A function as LLVM IR, with everything it calls, and the name of its entry point.
 
     Numba's ordinary road would also optimise it twice and load it, which is half of the time and of no use here. So
@@ -161,15 +165,11 @@ def _lower_by_numba(function: Any, signature: Any) -> tuple[str, str]:
     the public one.
     """
     try:
-        flags: Any = compiler.Flags()
-        flags.no_compile = True
-        flags.no_cpython_wrapper = True
-        flags.no_cfunc_wrapper = True
-        flags.error_model = "numpy"
         typing, target = cpu_target.typing_context, cpu_target.target_context
         typing.refresh()
         target.refresh()
-        result = compiler.compile_extra(typing, target, function, signature.args, signature.return_type, flags, {})
+        flags, returned = kernel_flags(), signature.return_type
+        result = compiler.compile_extra(typing, target, function, signature.args, returned, flags, {})
         module = llvm.parse_assembly(result.library.get_llvm_str())
         for library in result.library._linking_libraries:
             called = llvm.parse_assembly(library.get_llvm_str())
@@ -185,7 +185,7 @@ def _lower_by_numba(function: Any, signature: Any) -> tuple[str, str]:
         return dispatcher.inspect_llvm(dispatcher.signatures[0]), compiled.fndesc.llvm_func_name
 
 
-def _keep_one_entry(module: Any, entry: str, name: str, *, forms: bool = True) -> None:
+def _keep_one_entry(module: llvm.ModuleRef, entry: str, name: str, *, forms: bool = True) -> None:
     """Rename the entry point, and let the optimiser drop whatever it does not need; `forms`: but for vectors' forms."""
     for function in module.functions:
         if function.name != entry and not function.is_declaration:
@@ -209,7 +209,7 @@ def _with_forms(text: str) -> str:
     return re.sub(rf"^(define .*@{MOSTLY}(\w+?_float\d\d)\([^#{{]*)", head, text, flags=re.MULTILINE)
 
 
-def _put_in_place(text: str, entry: str, machine: Any) -> Any:
+def _put_in_place(text: str, entry: str, machine: llvm.TargetMachine) -> llvm.ModuleRef:
     """The module with the functions of `Lane.mostly` made part of those that call them: the loops are vectorised now.
 
     What few arguments need, too: a call in a loop would have everything that is held in registers moved to the stack.
@@ -227,7 +227,7 @@ def _put_in_place(text: str, entry: str, machine: Any) -> Any:
     return module
 
 
-def _optimise(module: Any, machine: Any, unroll: bool) -> None:
+def _optimise(module: llvm.ModuleRef, machine: llvm.TargetMachine, unroll: bool) -> None:
     """LLVM's usual passes at level 3, in place. Loops around blocks in registers have nothing left to unroll."""
     options = llvm.create_pipeline_tuning_options(speed_level=3)
     options.loop_vectorization = True

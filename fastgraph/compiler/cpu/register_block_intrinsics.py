@@ -12,7 +12,8 @@ operand, each times R runs of the other, whose lanes are added up at the end.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from llvmlite import ir
 from numba.core import cgutils, types
@@ -20,15 +21,20 @@ from numba.extending import intrinsic
 
 from fastgraph.compiler.cpu.target import host
 
+if TYPE_CHECKING:
+    from numba.core.base import BaseContext
+    from numba.core.typing.context import Context
+    from numba.core.typing.templates import Signature
+
 _I32, _I64 = ir.IntType(32), ir.IntType(64)
 _POINTER: Any = types.CPointer(types.float32)
 
 
 @intrinsic
-def pointer_float32(typingctx: Any, array: Any, index: Any) -> Any:
+def pointer_float32(typingctx: Context, array: types.Type, index: types.Type) -> Any:
     """The address of an element of a buffer or of a kernel's own array."""
 
-    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    def codegen(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
         return cgutils.gep(builder, args[0], args[1])
 
     return _POINTER(array, types.int64), codegen
@@ -37,7 +43,7 @@ def pointer_float32(typingctx: Any, array: Any, index: Any) -> Any:
 class _Loads:
     """Vector loads, stores and multiply-adds of one width; the last vector of a row may be a part of one."""
 
-    def __init__(self, builder: Any, lanes: int, tail: int) -> None:
+    def __init__(self, builder: ir.IRBuilder, lanes: int, tail: int) -> None:
         self.builder = builder
         self.lanes = lanes
         self.tail = tail
@@ -45,14 +51,14 @@ class _Loads:
         self.zero = ir.Constant(self.vector, [0.0] * lanes)
         self.fused = host().fused
 
-    def _function(self, name: str, result: Any, arguments: list[Any]) -> Any:
+    def _function(self, name: str, result: ir.Type, arguments: list[ir.Type]) -> ir.Function:
         kind = ir.FunctionType(result, arguments)
         return cgutils.get_or_insert_function(self.builder.module, kind, name)
 
-    def _mask(self) -> Any:
+    def _mask(self) -> ir.Value:
         return ir.Constant(ir.VectorType(ir.IntType(1), self.lanes), [int(i < self.tail) for i in range(self.lanes)])
 
-    def load(self, address: Any, last: bool) -> Any:
+    def load(self, address: ir.Value, last: bool) -> ir.Value:
         """A vector at `address`; lanes behind the end of the row are 0 and are not read."""
         b = self.builder
         place = b.bitcast(address, self.vector.as_pointer())
@@ -65,7 +71,7 @@ class _Loads:
         function = self._function(name, self.vector, [place.type, _I32, mask.type, self.vector])
         return b.call(function, [place, ir.Constant(_I32, 4), mask, self.zero])
 
-    def load_some(self, address: Any, count: Any) -> Any:
+    def load_some(self, address: ir.Value, count: ir.Value) -> ir.Value:
         """The first `count` (a number of run time) elements of a vector; the other lanes are 0 and are not read."""
         b = self.builder
         place = b.bitcast(address, self.vector.as_pointer())
@@ -78,7 +84,7 @@ class _Loads:
         function = self._function(name, self.vector, [place.type, _I32, mask.type, self.vector])
         return b.call(function, [place, ir.Constant(_I32, 4), mask, self.zero])
 
-    def totals(self, sums: list[Any]) -> list[Any]:
+    def totals(self, sums: list[ir.Value]) -> list[ir.Value]:
         """The sum of the lanes of each vector, side by side in as few vectors, in pairs of neighbours."""
         picked = [
             ir.Constant(ir.VectorType(_I32, self.lanes), list(range(first, 2 * self.lanes, 2))) for first in (0, 1)
@@ -93,7 +99,7 @@ class _Loads:
             found += level
         return found
 
-    def store(self, value: Any, address: Any, last: bool) -> None:
+    def store(self, value: ir.Value, address: ir.Value, last: bool) -> None:
         """Write a vector, up to the end of the row."""
         b = self.builder
         place = b.bitcast(address, self.vector.as_pointer())
@@ -105,7 +111,7 @@ class _Loads:
         function = self._function(name, ir.VoidType(), [self.vector, place.type, _I32, mask.type])
         b.call(function, [value, place, ir.Constant(_I32, 4), mask])
 
-    def broadcast(self, address: Any) -> Any:
+    def broadcast(self, address: ir.Value) -> ir.Value:
         """One number in all lanes."""
         b = self.builder
         undefined = ir.Constant(self.vector, ir.Undefined)
@@ -113,7 +119,7 @@ class _Loads:
         lanes = ir.Constant(ir.VectorType(_I32, self.lanes), [0] * self.lanes)
         return b.shuffle_vector(one, undefined, lanes)
 
-    def multiply_add(self, x: Any, y: Any, total: Any) -> Any:
+    def multiply_add(self, x: ir.Value, y: ir.Value, total: ir.Value) -> ir.Value:
         """x * y + total."""
         if not self.fused:  # without the instruction it would be a call into the maths library
             return self.builder.fadd(self.builder.fmul(x, y), total)
@@ -122,7 +128,13 @@ class _Loads:
         return self.builder.call(function, [x, y, total])
 
 
-def _loop(builder: Any, count: Any, pointers: list[tuple[Any, Any]], sums: list[Any], body: Any) -> list[Any]:
+def _loop(
+    builder: ir.IRBuilder,
+    count: ir.Value,
+    pointers: list[tuple[ir.Value, ir.Value]],
+    sums: list[ir.Value],
+    body: Callable[[list[ir.Value], list[ir.Value]], list[ir.Value]],
+) -> list[ir.Value]:
     """`count` times `body(pointers, sums)`, each pointer moving on by its step; the sums after that."""
     entry = builder.block
     head = builder.append_basic_block("block.loop")
@@ -153,15 +165,15 @@ def _loop(builder: Any, count: Any, pointers: list[tuple[Any, Any]], sums: list[
 
 @intrinsic(prefer_literal=True)
 def block_float32(
-    typingctx: Any,
-    shape: Any,
-    x: Any,
-    y: Any,
-    out: Any,
-    also: Any,
-    x_step: Any,
-    out_step: Any,
-    loops: Any,
+    typingctx: Context,
+    shape: types.Tuple,
+    x: types.Type,
+    y: types.Type,
+    out: types.Type,
+    also: types.Type,
+    x_step: types.Type,
+    out_step: types.Type,
+    loops: types.Tuple,
 ) -> Any:
     """out[p * out_step + v] = sum of x[p * x_step + ...] * y[v + ...] over `loops`, and what is added to it.
 
@@ -171,18 +183,9 @@ def block_float32(
     """
     n_p, n_v, lanes, tail, width, ending = [t.literal_value for t in shape.types]
     n_loops = len(loops.types) // 3
-    signature = types.void(
-        shape,
-        _POINTER,
-        _POINTER,
-        _POINTER,
-        _POINTER,
-        types.int64,
-        types.int64,
-        types.UniTuple(types.int64, 3 * n_loops),
-    )
+    signature = types.void(shape, *[_POINTER] * 4, *[types.int64] * 2, types.UniTuple(types.int64, 3 * n_loops))
 
-    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    def codegen(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
         _, x0, y0, out0, also, x_by, out_by, packed = args
         numbers = [builder.extract_value(packed, i) for i in range(3 * n_loops)]
         levels = [numbers[3 * i : 3 * i + 3] for i in range(n_loops)]
@@ -263,16 +266,16 @@ def block_float32(
 
 @intrinsic(prefer_literal=True)
 def few_float32(
-    typingctx: Any,
-    shape: Any,
-    x: Any,
-    y: Any,
-    out: Any,
-    also: Any,
-    x_step: Any,
-    out_step: Any,
-    run: Any,
-    loops: Any,
+    typingctx: Context,
+    shape: types.Tuple,
+    x: types.Type,
+    y: types.Type,
+    out: types.Type,
+    also: types.Type,
+    x_step: types.Type,
+    out_step: types.Type,
+    run: types.Type,
+    loops: types.Tuple,
 ) -> Any:
     """out[p * out_step + r] = sum of x[p * x_step + e + ...] * y[r * run + e + ...] over e < run and `loops`.
 
@@ -281,12 +284,9 @@ def few_float32(
     """
     n_p, n_r, lanes, ending, side_by_side = [t.literal_value for t in shape.types]
     n_loops = len(loops.types) // 3
-    signature = types.void(
-        shape, _POINTER, _POINTER, _POINTER, _POINTER, types.int64, types.int64, types.int64,
-        types.UniTuple(types.int64, 3 * n_loops),
-    )  # fmt: skip
+    signature = types.void(shape, *[_POINTER] * 4, *[types.int64] * 3, types.UniTuple(types.int64, 3 * n_loops))
 
-    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    def codegen(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
         _, x0, y0, out0, also, x_by, out_by, run, packed = args
         numbers = [builder.extract_value(packed, i) for i in range(3 * n_loops)]
         levels = [numbers[3 * i : 3 * i + 3] for i in range(n_loops)]
@@ -297,7 +297,7 @@ def few_float32(
         whole, rest = builder.sdiv(run, number(lanes)), builder.srem(run, number(lanes))
         partly = builder.zext(builder.icmp_signed(">", rest, number(0)), _I64)
 
-        def step(at: list[Any], sums: list[Any], load: Any) -> list[Any]:
+        def step(at: list[ir.Value], sums: list[ir.Value], load: Callable[[ir.Value], ir.Value]) -> list[ir.Value]:
             x_at, y_at = at
             vectors = [load(builder.gep(y_at, [offset])) for offset in y_offsets]
             found = []

@@ -7,7 +7,7 @@ values rounded after each operation, bool is a truth value, every other dtype is
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from fastgraph.compiler.nest.scalar_ir import Scalar
@@ -21,6 +21,14 @@ FLOATS = ("float32", "float64")
 _CLOSED = frozenset({*FLOATS, "int64", "uint64"})
 
 Call = Callable[..., str]  # (name, *arguments) -> text; notes the import
+
+
+def kernel(buffers: Iterable[str], sizes: Iterable[str], lines: Iterable[str]) -> str:
+    """The source of a kernel: the names of its slots and of its run-time numbers, then its lines."""
+    head = [f"{name} = buffers[{k}]" for k, name in enumerate(buffers)]
+    head += [f"{name} = sizes[{k}]" for k, name in enumerate(sizes)]
+    whole = [*head, *lines, "return 0"]
+    return "def kernel(buffers, sizes, begin, end):\n" + "".join(f"    {line}\n" for line in whole)
 
 
 def storage(dtype: str) -> str:

@@ -8,7 +8,8 @@ rows r and r + s that lie across the diagonal change places, for s = 1, 2, 4, ..
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from llvmlite import ir
 from numba.core import cgutils, types
@@ -16,10 +17,17 @@ from numba.extending import intrinsic
 
 from fastgraph.compiler.cpu.transpose_tiles import SIDES
 
+if TYPE_CHECKING:
+    from numba.core.base import BaseContext
+    from numba.core.typing.context import Context
+    from numba.core.typing.templates import Signature
+
+    from fastgraph.compiler.cpu.intrinsics import Elements
+
 _I32 = ir.IntType(32)
 
 
-def _turned(builder: Any, rows: list[Any]) -> list[Any]:
+def _turned(builder: ir.IRBuilder, rows: list[ir.Value]) -> list[ir.Value]:
     """The columns of a square block of vectors."""
     n, step = len(rows), 1
     while step < n:
@@ -35,20 +43,28 @@ def _turned(builder: Any, rows: list[Any]) -> list[Any]:
 
 
 @intrinsic(prefer_literal=True)
-def turned_block(typingctx: Any, local: Any, to: Any, width: Any, source: Any, at: Any, step: Any) -> Any:
+def turned_block(
+    typingctx: Context,
+    local: Elements,
+    to: types.Type,
+    width: types.IntegerLiteral,
+    source: Elements,
+    at: types.Type,
+    step: types.Type,
+) -> Any:
     """local[to + c * width + r] = source[at + r * step + c] for all r and c below the side of a block."""
     bits = 8 * {"complex64": 8}.get(str(source.dtype), getattr(source.dtype, "bitwidth", 0) // 8)
     n = SIDES[bits // 8]
     element = ir.FloatType() if bits == 32 else ir.DoubleType() if bits == 64 else ir.IntType(bits)
     vector = ir.VectorType(element, n)
 
-    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    def codegen(context: BaseContext, builder: ir.IRBuilder, sig: Signature, args: Sequence[ir.Value]) -> ir.Value:
         target, first, across, values, begin, apart = args
 
-        def place(base: Any, index: Any) -> Any:
+        def place(base: ir.Value, index: ir.Value) -> ir.Value:
             return builder.bitcast(cgutils.gep(builder, base, index), vector.as_pointer())
 
-        def moved(begin: Any, apart: Any, k: int) -> Any:
+        def moved(begin: ir.Value, apart: ir.Value, k: int) -> ir.Value:
             return builder.add(begin, builder.mul(apart, ir.Constant(apart.type, k)))
 
         rows = []

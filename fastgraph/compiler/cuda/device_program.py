@@ -33,7 +33,7 @@ from fastgraph.compiler.program.program import (
 from fastgraph.compiler.program.symbolic_extents import witness_avals
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.native.buffer import Cell
-from fastgraph.core.tensor import as_array, cell_assign, cell_read, from_array
+from fastgraph.core.tensor import EagerTensor, as_array, cell_assign, cell_read, from_array
 from fastgraph.errors import InternalError
 from fastgraph.graph.interpreter import run_node
 from fastgraph.graph.ir import Graph, Node
@@ -143,7 +143,7 @@ class DeviceProgram:
                 lines += [f"    | {line}" for line in step.kernel.source.splitlines()]
         return "\n".join(lines)
 
-    def __call__(self, *arguments: Any) -> list[Any]:
+    def __call__(self, *arguments: EagerTensor | Cell) -> list[Any]:
         """The outputs (tensors) on these arguments: tensors, and the Cells of Variables, parameters before captures."""
         return _Run(self, arguments).outputs()
 

@@ -83,14 +83,9 @@ def steps(
 
 
 def _spec(text: Text, kernel: _Kernel, buffers: Sequence[Value]) -> KernelSpec:
-    heads = [f"x{i} = buffers[{i}]" for i in range(len(kernel.operands))]
-    heads += [f"{name} = buffers[{len(kernel.operands) + i}]" for i, name in enumerate(("counts", "out"))][
-        : len(buffers) - len(kernel.operands)
-    ]
-    heads += [f"{name} = sizes[{i}]" for i, name in enumerate(kernel.sizes)]
-    lines = [*heads, *kernel.lines.strip("\n").splitlines(), "return 0"]
-    source = "def kernel(buffers, sizes, begin, end):\n" + "".join(f"    {line}\n" for line in lines)
-    return text.spec(source, [v.aval.dtype.name for v in buffers], len(kernel.sizes))
+    names = [*[f"x{i}" for i in range(len(kernel.operands))], "counts", "out"]
+    dtypes = [value.aval.dtype.name for value in buffers]
+    return text.spec(dict(zip(names, dtypes, strict=False)), kernel.sizes, kernel.lines)
 
 
 def _divided(text: Text, a: str, b: str) -> str:

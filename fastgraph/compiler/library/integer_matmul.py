@@ -44,33 +44,21 @@ def integer_product(node: Node, how: str, shapes: Shapes) -> Ordered | None:
         lines = [f"for h in range({w}):", f"    sums[h] = {dtype}(0)", "for p in range(k):", f"    x = a[{at}]"]
         lines += [f"    for h in range({w}):", f"        sums[h] = {total}"]
         lines += [f"for h in range({w}):", "    y[i * n + f + h] = sums[h]"]
-        return "\n".join(["                " + line for line in lines])
+        return "\n".join(["            " + line for line in lines])
 
-    source = f"""def kernel(buffers, sizes, begin, end):
-    a = buffers[0]
-    b = buffers[1]
-    y = buffers[2]
-    m = sizes[0]
-    k = sizes[1]
-    n = sizes[2]
-    sums = {text.call(f"local_{dtype}", str(TILE))}
-    for i in range(begin, end):
-        image = i // m
-        row = i - image * m
-        for f in range(0, n, {TILE}):
-            w = {text.call("min_int64", str(TILE), "n - f")}
-            from_b = {"image * k * n" if len(right) > 2 else "0"} + f
-            if w == {TILE}:
+    lines = f"""sums = {text.call(f"local_{dtype}", str(TILE))}
+for i in range(begin, end):
+    image = i // m
+    row = i - image * m
+    for f in range(0, n, {TILE}):
+        w = {text.call("min_int64", str(TILE), "n - f")}
+        from_b = {"image * k * n" if len(right) > 2 else "0"} + f
+        if w == {TILE}:
 {piece(str(TILE))}
-            else:
+        else:
 {piece("w")}
-    return 0
 """
-    sizes = (
-        shapes.of(out, batch, batch + 1),
-        shapes.of(b, len(right) - 2, len(right) - 1),
-        shapes.of(b, len(right) - 1),
-    )
-    spec = text.spec(source, (dtype,) * 3, 3)
-    per_row = Size(1, (*sizes[1].dims, *sizes[2].dims))
-    return Ordered(spec, (a, b, out), sizes, shapes.of(out, 0, batch + 1), 0.05, (per_row,))
+    last = len(right) - 1
+    sizes = {"m": shapes.of(out, batch, batch + 1), "k": shapes.of(b, last - 1, last), "n": shapes.of(b, last)}
+    per_row = Size(1, (*sizes["k"].dims, *sizes["n"].dims))
+    return text.kernel({"a": a, "b": b, "y": out}, sizes, lines, shapes.of(out, 0, batch + 1), 0.05, (per_row,))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from fastgraph.compiler.cpu import spelling as spell
@@ -22,8 +22,8 @@ class Ordered:
     extent: Size
     cost: float  # nanoseconds per unit
     cost_dims: tuple[Size, ...]
-    fallible: bool = False
-    over: Value | None = None  # the input that the result is written over: what the kernel does not write stays
+    fallible: bool
+    over: Value | None  # the input that the result is written over: what the kernel does not write stays
 
 
 class Text:
@@ -42,8 +42,28 @@ class Text:
     def store(self, text: str, dtype: str) -> str:
         return spell.stored(text, dtype, self.call)
 
-    def spec(self, source: str, dtypes: Sequence[str], n_sizes: int) -> KernelSpec:
-        return KernelSpec(source, tuple([spell.storage(d) for d in dtypes]), n_sizes, tuple(sorted(self.imports)))
+    def spec(self, buffers: Mapping[str, str], sizes: Collection[str], lines: str | Iterable[str]) -> KernelSpec:
+        """The kernel of these lines: the names of its slots, with their dtypes, and of its run-time numbers."""
+        lines = lines.strip("\n").splitlines() if isinstance(lines, str) else lines
+        types = tuple([spell.storage(dtype) for dtype in buffers.values()])
+        return KernelSpec(spell.kernel(buffers, sizes, lines), types, len(sizes), tuple(sorted(self.imports)))
+
+    def kernel(
+        self,
+        buffers: Mapping[str, Value],
+        sizes: Mapping[str, Size],
+        lines: str | Iterable[str],
+        extent: Size,
+        cost: float,
+        cost_dims: tuple[Size, ...] = (),
+        *,
+        fallible: bool = False,
+        over: Value | None = None,
+    ) -> Ordered:
+        """The kernel of these lines with its arguments: the values in its slots, its run-time numbers."""
+        spec = self.spec({name: value.aval.dtype.name for name, value in buffers.items()}, sizes, lines)
+        values, numbers = tuple(buffers.values()), tuple(sizes.values())
+        return Ordered(spec, values, numbers, extent, cost, cost_dims, fallible, over)
 
 
 class Shapes:

@@ -11,7 +11,7 @@ import ast
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
@@ -96,7 +96,7 @@ class _Burst:
         self.loop, self.test, self.body = loop, test, body
         self.n_carried: int = loop.attrs["n_carried"]
         self.graph = Graph(body.graph.name)
-        self.constants: dict[int, Any] = {}
+        self.constants: dict[int, EagerTensor] = {}
         self.values: list[Value] = []
         self.buffers: dict[int, str] = {}  # number -> name in the source, in the order of the kernel's slots
         self.sizes: list[Size] = []
@@ -154,8 +154,8 @@ class _Burst:
         lines = [each for line in lines for each in (_indented(line, [*leave, "return 0"]) or [line])]
         head += self.filled(mirrors, states)
         whole = [*head, *self.head, f"for it in range({most}):", *["    " + line for line in lines]]
-        whole += [f"{self.buffer(count)}[0] = {most}", *leave, "return 0"]
-        source = "def kernel(buffers, sizes, begin, end):\n" + "".join(f"    {line}\n" for line in whole)
+        whole += [f"{self.buffer(count)}[0] = {most}", *leave]
+        source = spell.kernel((), (), whole)
         types = tuple([spell.storage(self.aval(number).dtype.name) for number in loaded])
         inputs = tuple(range(self.n_operands))
         read = [k for k in (*inputs, *self.constants) if k < n or k in self.buffers]
@@ -331,109 +331,87 @@ class _Burst:
 
         Values that are `owned` may be written over where they die.
         """
-        graph = program.graph
-        table = infer_graph(graph, [self.aval(k) for k in given])
-        avals = [table.get(v, v.aval) for v in program.values]
-        number = dict(zip((*program.inputs, *program.captures), given, strict=True))
+        scope = _Scope(self, program, given)
         lines: list[str] = []
-
-        def at(k: int) -> int:
-            if k not in number:
-                value = program.constants.get(k, avals[k].value)
-                if value is None or not avals[k].is_static:
-                    raise _Unfit
-                number[k] = len(self.values)
-                self.values.append(Value(_KEPT_NODE, 0, avals[k].without_value()))
-                self.constants[number[k]] = _tensor(value, avals[k])
-            return number[k]
-
         becomes = dict(zip(program.outputs, given[: self.n_carried], strict=False)) if owned else {}
         steps = writes_last(program)
         for place, step in enumerate(steps):
             later = steps[place + 1 :]
             if isinstance(step, AliasStep):
-                number[step.outputs[0]] = at(step.inputs[0])
+                scope.number[step.outputs[0]] = scope.at(step.inputs[0])
                 continue
             # What dies with the step, and what is then known of its rows.
-            dead = {k: self.dying(k, number, program, step, later, owned) for k in step.inputs}
+            dead = {k: self.dying(k, scope, step, later, owned) for k in step.inputs}
             free = {k: rows for k, rows in dead.items() if rows is not None}
             if isinstance(step, KernelStep) and not isinstance(step, CountedStep):
-                lines += self.kernel(step, at, number, avals, set(free), becomes)
+                lines += self.kernel(step, scope, set(free), becomes)
             elif isinstance(step, GemmStep):
-                lines += self.product(step, at, number, avals)
+                lines += self.product(step, scope)
             elif isinstance(step, CondStep):
-                lines += self.branches(step, at, number, avals, free)
+                lines += self.branches(step, scope, free)
             elif isinstance(step, WhileStep):
-                lines += self.loop_inside(step, at, number, avals, free)
+                lines += self.loop_inside(step, scope, free)
             elif isinstance(step, ListStep) and (makes_room(step) or writes_row(step)):
-                lines += self.room(step, at, number, avals, set(free))
+                lines += self.room(step, scope, set(free))
             else:
                 raise _Unfit
-        return [at(k) for k in program.outputs], lines
+        return [scope.at(k) for k in program.outputs], lines
 
     def dying(
-        self,
-        k: int,
-        number: dict[int, int],
-        program: Program,
-        step: Step,
-        later: Sequence[Step],
-        owned: frozenset[int],
+        self, k: int, scope: _Scope, step: Step, later: Sequence[Step], owned: frozenset[int]
     ) -> tuple[bool, bool] | None:
         """Whether the iteration may stop after a step, and be done again although the step has written rows of `k`.
 
         None if anything after it looks at this operand, or its memory is not the iteration's own.
         """
-        own = number.get(k)
+        own, program = scope.number.get(k), scope.program
         if own is None or own in self.constants:
             return None
-        alike = {other for other, same in number.items() if same == own}
+        alike = {other for other, same in scope.number.items() if same == own}
         if any(not alike.isdisjoint(s.inputs) for s in later) or not alike.isdisjoint(program.outputs):
             return None
         if own in owned or own in self.handed:  # what the iteration began with, needed until nothing can fail any more
             stops, again = self.handed.get(own, (False, True))
-            stops = stops or any(may_stop(s) and not self.alike(step, s, number) for s in later)
+            stops = stops or any(may_stop(s) and not self.alike(step, s, scope) for s in later)
             again = again and only_written(program, alike)
             writes = writes_row(step) or isinstance(step, (CondStep, WhileStep))
             return (stops, again) if (writes and (again or not stops)) or (own in owned and not stops) else None
         return (False, True) if own in self.made and own not in self.fixed else None
 
-    def alike(self, step: Step, other: Step, number: dict[int, int]) -> bool:
+    def alike(self, step: Step, other: Step, scope: _Scope) -> bool:
         """Whether each writes a row of a list, and where the one finds its place, so does the other."""
         if not (writes_row(step) and writes_row(other)):
             return False
-        (one, place, _), (two, at, row) = ([number.get(k) for k in row_of(s)] for s in (step, other))
+        (one, place, _), (two, at, row) = ([scope.number.get(k) for k in row_of(s)] for s in (step, other))
         if None in (one, two, place, row) or place != at:
             return False
         first, second = (self.aval(cast(int, k)).shape or (None,) for k in (one, two))
         known = first[0] is not None and first[0] == second[0]
         return known and second[1:] == self.aval(cast(int, row)).shape
 
-    def room(self, step: ListStep, at: Any, number: dict[int, int], avals: Sequence[Aval], free: set[int]) -> list[str]:
+    def room(self, step: ListStep, scope: _Scope, free: set[int]) -> list[str]:
         """Lines that go on where a list has room for an element, which the executor gives it else, and write it."""
-        into, index = at(step.inputs[0]), at(step.inputs[1])
+        into, index = scope.at(step.inputs[0]), scope.at(step.inputs[1])
         if into not in self.lists:
             raise _Unfit
         self.n_parts += 1
         place, cast_ = f"k{self.n_parts}", f"cast_{self.aval(index).dtype.name}_int64"
         self.imports.add(cast_)
-        rows = ast.unparse(self.size(Size(1, ((step.inputs[0], 0),)), number, avals))
+        rows = ast.unparse(self.size(Size(1, ((step.inputs[0], 0),)), scope))
         lines = [f"{place} = {cast_}({self.buffer(index)}[0])", f"if {place} >= {rows}:", "    return 0"]
-        number[step.outputs[0]] = into
+        scope.number[step.outputs[0]] = into
         if not writes_row(step):
             return lines
-        row = at(step.inputs[2])
+        row = scope.at(step.inputs[2])
         if step.inputs[0] not in free or (self.aval(into).shape or ())[1:] != self.aval(row).shape:
             raise _Unfit
         return [*lines, f"if {place} < 0:", "    return 0", *self.copied(row, into, place)]
 
-    def over(
-        self, step: KernelStep, at: Any, number: dict[int, int], free: set[int], becomes: Mapping[int, int]
-    ) -> dict[int, int]:
+    def over(self, step: KernelStep, scope: _Scope, free: set[int], becomes: Mapping[int, int]) -> dict[int, int]:
         """For results of a step that are written over an operand, which one; it may have to be copied before."""
         over = {step.outputs[out]: step.inputs[into] for into, out in step.in_place}
-        written = {at(k) for k in over.values()}
-        given = [number.get(k) for k in step.inputs]
+        written = {scope.at(k) for k in over.values()}
+        given = [scope.number.get(k) for k in step.inputs]
         for into, out in step.same_place:
             source, result = step.inputs[into], step.outputs[out]
             own = given[into]
@@ -444,23 +422,16 @@ class _Burst:
                 written.add(own)
         return over
 
-    def kernel(
-        self,
-        step: KernelStep,
-        at: Any,
-        number: dict[int, int],
-        avals: Sequence[Aval],
-        free: set[int],
-        becomes: Mapping[int, int],
-    ) -> list[str]:
+    def kernel(self, step: KernelStep, scope: _Scope, free: set[int], becomes: Mapping[int, int]) -> list[str]:
         """The lines of one kernel. `becomes`: the state that a result is in the next iteration."""
         lines: list[str] = []
-        over = self.over(step, at, number, free, becomes)
+        avals, number = scope.avals, scope.number
+        over = self.over(step, scope, free, becomes)
         for out in step.outputs:
             aval = avals[out]
             source = over.get(out)
-            if source is not None and source in free and self.as_large(step, aval, self.aval(at(source))):
-                number[out] = at(source)
+            if source is not None and source in free and self.as_large(step, aval, self.aval(scope.at(source))):
+                number[out] = scope.at(source)
                 continue
             if not aval.is_static:
                 raise _Unfit
@@ -468,7 +439,7 @@ class _Burst:
             if (aval.nbytes or 0) > 4 * SMALL:
                 raise _Unfit
             if source is not None:
-                lines += self.copied(at(source), number[out])
+                lines += self.copied(scope.at(source), number[out])
         costs = [k for size in (step.extent, *step.cost_dims) for k, _ in size.dims]
         if looks_in_vain(step, avals) or any(number.get(k) in self.lists for k in costs):
             raise _Unfit
@@ -477,14 +448,14 @@ class _Burst:
             return lines
         # The order of a float sum is LLVM's choice: it must not know here how long it is, for it does not know there.
         self.opaque = any(name.startswith("fold_") for name in step.kernel.imports)
-        end = self.size(step.extent, number, avals)
-        factors = [self.known(size, avals) for size in (step.extent, *step.cost_dims)]
+        end = self.size(step.extent, scope)
+        factors = [self.known(size, scope) for size in (step.extent, *step.cost_dims)]
         self.cost += 1.0 + step.cost * math.prod([f or 1 for f in factors])
-        sizes = [self.size(size, number, avals) for size in step.sizes]
+        sizes = [self.size(size, scope) for size in step.sizes]
         self.imports.update(step.kernel.imports)
-        slots = [self.buffer(at(k)) for k in step.buffers]
+        slots = [self.buffer(scope.at(k)) for k in step.buffers]
         self.n_parts += 1
-        known = {i: n for i, size in enumerate(step.sizes) if (n := self.known(size, avals)) is not None}
+        known = {i: n for i, size in enumerate(step.sizes) if (n := self.known(size, scope)) is not None}
         part = Part(f"p{self.n_parts}_", slots, sizes, end, known)
         lines += part.lines(step.kernel.source)
         self.imports |= part.imports
@@ -496,17 +467,17 @@ class _Burst:
             return aval.nbytes == other.nbytes
         return writes_row(step) and _is_list(other) and (aval.shape or ())[1:] == (other.shape or ())[1:]
 
-    def product(self, step: GemmStep, at: Any, number: dict[int, int], avals: Sequence[Aval]) -> list[str]:
+    def product(self, step: GemmStep, scope: _Scope) -> list[str]:
         """The line that has a product of matrices computed, as it is outside of kernels."""
-        given = [avals[k] for k in (*step.inputs, *step.outputs)]
+        given = [scope.avals[k] for k in (*step.inputs, *step.outputs)]
         if not all(aval.is_static for aval in given) or (given[2].nbytes or 0) > 4 * SMALL:
             raise _Unfit
         shapes = tuple([cast("tuple[int, ...]", aval.shape) for aval in given])
         *batch, m, n = shapes[2]
         k, dtype = shapes[0][-2 if step.transpose_a else -1], given[0].dtype.name
         item = gemm_size(dtype)
-        operands = [at(k) for k in step.inputs]
-        number[step.outputs[0]] = result = self.keep(given[2])
+        operands = [scope.at(k) for k in step.inputs]
+        scope.number[step.outputs[0]] = result = self.keep(given[2])
         few = not batch and min(m, n) == 1 and max(m, n) <= FEW_SUMS and 1 <= k <= FEW_SUMS
         if few and vector_bits() and dtype in spell.FLOATS:
             self.cost += 4.0 + 0.1 * m * n * k
@@ -541,24 +512,24 @@ class _Burst:
             lines.append(f"    {name}s = muladd_{kind}({source}[{place}], {name}v{p}, {name}s)")
         return [*lines, f"    {self.buffer(result)}[{i}] = {name}s"]
 
-    def known(self, size: Size, avals: Sequence[Aval]) -> int | None:
+    def known(self, size: Size, scope: _Scope) -> int | None:
         """The number that a size is in every call; None where the shapes of this one decide."""
         total = size.constant
         for k, axis in size.dims:
-            n = (avals[k].shape or ())[axis]
+            n = (scope.avals[k].shape or ())[axis]
             if n is None:
                 return None
             total *= n
         return total
 
-    def size(self, size: Size, number: dict[int, int], avals: Sequence[Aval]) -> ast.expr:
+    def size(self, size: Size, scope: _Scope) -> ast.expr:
         """A size in the source."""
-        found = self.known(size, avals)
+        found = self.known(size, scope)
         if found is not None and not (self.opaque and size.dims):
             return ast.Constant(found)
         if found is not None:
             size = Size(found)
-        own = [(number.get(k, self.n_operands), axis) for k, axis in size.dims]
+        own = [(scope.number.get(k, self.n_operands), axis) for k, axis in size.dims]
         made = Size(size.constant, tuple([(self.lists.get(k, k), axis) for k, axis in own]))
         if any(k >= self.n_operands for k, _ in made.dims):
             raise _Unfit
@@ -581,41 +552,27 @@ class _Burst:
         finally:
             self.fixed, self.handed = around
 
-    def branches(
-        self,
-        step: CondStep,
-        at: Any,
-        number: dict[int, int],
-        avals: Sequence[Aval],
-        free: Mapping[int, tuple[bool, bool]],
-    ) -> list[str]:
+    def branches(self, step: CondStep, scope: _Scope, free: Mapping[int, tuple[bool, bool]]) -> list[str]:
         """The lines of a cond. A list that both branches hand on, perhaps with other rows, stays where it is."""
-        predicate, *operands = [at(k) for k in step.inputs]
+        predicate, *operands = [scope.at(k) for k in step.inputs]
         handed = {own: free[k] for k, own in zip(step.inputs[1:], operands, strict=True) if k in free}
         handed = {own: rows for own, rows in handed.items() if self.is_long(own) and operands.count(own) == 1}
         blocks = [self.nested(each, operands, handed=handed) for each in (step.then_program, step.else_program)]
         for k, *values in zip(step.outputs, *[found for found, _ in blocks], strict=True):
             if values[0] == values[1] and values[0] in handed:
-                number[k] = values[0]
+                scope.number[k] = values[0]
                 continue
-            if not avals[k].is_static:
+            if not scope.avals[k].is_static:
                 raise _Unfit
-            number[k] = self.keep(avals[k])
+            scope.number[k] = self.keep(scope.avals[k])
             for value, (_, text) in zip(values, blocks, strict=True):
-                text += self.copied(value, number[k])
+                text += self.copied(value, scope.number[k])
         lines: list[str] = []
         for header, (_, text) in zip((f"if {self.buffer(predicate)}[0] != 0:", "else:"), blocks, strict=True):
             lines += [header, *["    " + line for line in text or ["pass"]]]
         return lines
 
-    def loop_inside(
-        self,
-        step: WhileStep,
-        at: Any,
-        number: dict[int, int],
-        avals: Sequence[Aval],
-        free: Mapping[int, tuple[bool, bool]],
-    ) -> list[str]:
+    def loop_inside(self, step: WhileStep, scope: _Scope, free: Mapping[int, tuple[bool, bool]]) -> list[str]:
         """The lines of a loop in the body: if it takes long, the iteration is left to the executor.
 
         Rows of a list are written where it is.
@@ -625,19 +582,19 @@ class _Burst:
             raise _Unfit
         self.inner = True
         lines: list[str] = []
-        operands = [at(k) for k in step.inputs]
+        operands = [scope.at(k) for k in step.inputs]
         states = []
         handed = {}
         for k, taken, source in zip(step.outputs, step.inputs, operands[:n], strict=False):
             if self.is_long(source) and taken in free and operands.count(source) == 1:
-                number[k] = source
+                scope.number[k] = source
                 handed[source] = True, free[taken][1]  # the next iteration may stop
-            elif not avals[k].is_static or avals[k].dtype.name in _UNFIT:
+            elif not scope.avals[k].is_static or scope.avals[k].dtype.name in _UNFIT:
                 raise _Unfit
             else:
-                number[k] = self.keep(avals[k])
-                lines += self.copied(source, number[k])
-            states.append(number[k])
+                scope.number[k] = self.keep(scope.avals[k])
+                lines += self.copied(source, scope.number[k])
+            states.append(scope.number[k])
         given = [*states, *operands[n:]]
         before = self.cost
         (goes_on,), text = self.nested(step.cond_program, given)
@@ -649,6 +606,28 @@ class _Burst:
         return [*lines, "while True:", *["    " + line for line in inside]]
 
 
+class _Scope:
+    """The values of one of the programs that the kernel does, by that program's numbers."""
+
+    def __init__(self, kernel: _Burst, program: Program, given: Sequence[int]) -> None:
+        table = infer_graph(program.graph, [kernel.aval(k) for k in given])
+        self.kernel, self.program = kernel, program
+        self.avals = [table.get(v, v.aval) for v in program.values]
+        self.number = dict(zip((*program.inputs, *program.captures), given, strict=True))  # -> the kernel's
+
+    def at(self, k: int) -> int:
+        """The kernel's number of a value. A constant gets one when it is first asked for. Raises _Unfit."""
+        if k not in self.number:
+            value, aval = self.program.constants.get(k, self.avals[k].value), self.avals[k]
+            if value is None or not aval.is_static:
+                raise _Unfit
+            self.number[k] = len(self.kernel.values)
+            self.kernel.values.append(Value(_KEPT_NODE, 0, aval.without_value()))
+            known = value if isinstance(value, EagerTensor) else from_array(np.asarray(value), aval.dtype)
+            self.kernel.constants[self.number[k]] = known
+        return self.number[k]
+
+
 def _indented(line: str, instead: Sequence[str]) -> list[str]:
     """`instead` of a line that returns, as far to the right; nothing for other lines."""
     return [line.replace("return 0", each) for each in instead] if line.strip() == "return 0" else []
@@ -657,10 +636,6 @@ def _indented(line: str, instead: Sequence[str]) -> list[str]:
 def _is_list(aval: Aval) -> bool:
     """Whether only the number of rows is not known, and each has an element."""
     return bool(aval.shape) and None not in aval.shape[1:] and 0 not in aval.shape  # type: ignore[index,operator]
-
-
-def _tensor(value: Any, aval: Aval) -> Any:
-    return value if isinstance(value, EagerTensor) else from_array(np.asarray(value), aval.dtype)
 
 
 __all__ = ["burst_program"]

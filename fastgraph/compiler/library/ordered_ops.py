@@ -66,43 +66,38 @@ def _scan(node: Node, how: str, shapes: Shapes) -> Ordered:
     wide = _combined(text, how, dtype, "totals[c]", text.load("x0[at + c]", dtype))
     last = "at = at + (n - 1) * inner\n" if node.attrs["reverse"] else ""
     move = f"at = at {'-' if node.attrs['reverse'] else '+'} inner"
-    source = f"""def kernel(buffers, sizes, begin, end):
-    x0 = buffers[0]
-    x1 = buffers[1]
-    n = sizes[0]
-    inner = sizes[1]
-    totals = {text.call(f"local_{kept}", str(TILE))}
-    unit = begin
-    while unit < end:
-        outer = {text.call("truncatediv_int64", "unit", "inner")}
-        first = unit - outer * inner
-        width = {text.call("min_int64", text.call("min_int64", str(TILE), "inner - first"), "end - unit")}
-        at = outer * n * inner + first
-        {last}
-        if width == 1:
-            old = {start}
-            for k in range(n):
-                new = {new}
-                x1[at] = {result}
-                old = new
-                {move}
-        else:
+    lines = f"""
+totals = {text.call(f"local_{kept}", str(TILE))}
+unit = begin
+while unit < end:
+    outer = {text.call("truncatediv_int64", "unit", "inner")}
+    first = unit - outer * inner
+    width = {text.call("min_int64", text.call("min_int64", str(TILE), "inner - first"), "end - unit")}
+    at = outer * n * inner + first
+    {last}
+    if width == 1:
+        old = {start}
+        for k in range(n):
+            new = {new}
+            x1[at] = {result}
+            old = new
+            {move}
+    else:
+        for c in range(width):
+            totals[c] = {start}
+        for k in range(n):
             for c in range(width):
-                totals[c] = {start}
-            for k in range(n):
-                for c in range(width):
-                    new = {wide}
-                    x1[at + c] = {columns}
-                    totals[c] = new
-                {move}
-        unit = unit + width
-    return 0
+                new = {wide}
+                x1[at + c] = {columns}
+                totals[c] = new
+            {move}
+    unit = unit + width
 """
     axis = node.attrs["axis"] % shapes.rank(x)
-    length, inner = shapes.of(x, axis, axis + 1), shapes.of(x, axis + 1)
-    lines = Size(1, shapes.of(x, 0, axis).dims + inner.dims)
+    sizes = {"n": shapes.of(x, axis, axis + 1), "inner": shapes.of(x, axis + 1)}
+    extent = Size(1, shapes.of(x, 0, axis).dims + sizes["inner"].dims)
     each = 12.0 if how == "logaddexp" else 1.2
-    return Ordered(text.spec(source, (dtype, dtype), 2), (x, out), (length, inner), lines, each, (length,))
+    return text.kernel({"x0": x, "x1": out}, sizes, lines, extent, each, (sizes["n"],))
 
 
 # ---- scatters --------------------------------------------------------------------------------------------------------
@@ -144,13 +139,14 @@ class _Layout:
     wrong: str  # what an index out of range does: "fail", "fail unless negative" or "skip"
 
 
-def _scatter(node: Node, how: str, shapes: Shapes, layout: _Layout, base: Value | None) -> Ordered | None:
+def _scatter(node: Node, how: str, layout: _Layout) -> Ordered | None:
     """out = base, then for each update in order: out[row] = combination of out[row] and the update.
 
     The result lies over the base, if that is none of the other operands.
     """
-    updates, indices = (node.inputs[i] for i in _PLACES[_kind(node)])
-    out = node.outputs[0]
+    first, second, third = _PLACES[_kind(node)]
+    updates, indices, out = node.inputs[first], node.inputs[second], node.outputs[0]
+    base = None if third is None else node.inputs[third]
     dtype, index = out.aval.dtype.name, indices.aval.dtype.name
     if dtype in spell.HALVES and how in ("add", "sub", "mul"):
         return None  # the ops' functions add in float32: rounding each of many sums to 16 bits would lose them
@@ -160,10 +156,10 @@ def _scatter(node: Node, how: str, shapes: Shapes, layout: _Layout, base: Value 
     over = None if base in (updates, indices) else base
     fill = ""
     if over is None:  # what the result is before anything comes to it
-        first = "x3[i]" if base is not None else text.store(number, dtype)
+        before = "x3[i]" if base is not None else text.store(number, dtype)
         fill = f"""for r in range(low, high):
-            for i in range(r * inner + left, r * inner + right):
-                x2[i] = {first}"""
+        for i in range(r * inner + left, r * inner + right):
+            x2[i] = {before}"""
     depth = len(layout.extents)
     lines, row = [], "0"
     for d in range(depth):
@@ -178,119 +174,86 @@ def _scatter(node: Node, how: str, shapes: Shapes, layout: _Layout, base: Value 
         elif layout.wrong == "skip":
             fail = ["continue"]
         lines += [f"if {outside}:", *["    " + line for line in fail]]
-    checks = "\n                ".join(lines)
-    sizes = ["outer", "rows", "inner", "n", "mid", *[f"e{d}" for d in range(depth)]]
-    names = "\n    ".join([f"{name} = sizes[{i}]" for i, name in enumerate(sizes)])
+    checks = "\n            ".join(lines)
     whole = text.call("truncatediv_int64", "low", "rows")
-    source = f"""def kernel(buffers, sizes, begin, end):
-    x0 = buffers[0]
-    x1 = buffers[1]
-    x2 = buffers[2]
-    {"x3 = buffers[3]" if base is not over else ""}
-    {names}
-    low = 0
-    high = outer * rows
-    left = 0
-    right = inner
-    if inner >= {WIDE}:
-        left = {_eighth(text, "inner", "begin")}
-        right = {_eighth(text, "inner", "end")}
-    elif inner >= {NARROW}:
-        low = {_eighth(text, "outer * rows", "begin")}
-        high = {_eighth(text, "outer * rows", "end")}
-    elif begin > 0:
-        high = 0
-    if low < high:
-        {fill}
-        for o in range({whole}, {text.call("truncatediv_int64", "high - 1", "rows")} + 1):
-            batch = {text.call("truncatediv_int64", "o", "mid")}
-            for j in range(n):
-                {checks}
-                row = o * rows + {row}
-                if row < low or row >= high:
-                    continue
-                to = row * inner
-                source = (o * n + j) * inner
-                for c in range(left, right):
-                    value = {text.load("x0[source + c]", dtype)}
-                    old = {text.load("x2[to + c]", dtype)}
-                    x2[to + c] = {text.store(f"({new})", dtype)}
-    return 0
+    source = f"""
+low = 0
+high = outer * rows
+left = 0
+right = inner
+if inner >= {WIDE}:
+    left = {_eighth(text, "inner", "begin")}
+    right = {_eighth(text, "inner", "end")}
+elif inner >= {NARROW}:
+    low = {_eighth(text, "outer * rows", "begin")}
+    high = {_eighth(text, "outer * rows", "end")}
+elif begin > 0:
+    high = 0
+if low < high:
+    {fill}
+    for o in range({whole}, {text.call("truncatediv_int64", "high - 1", "rows")} + 1):
+        batch = {text.call("truncatediv_int64", "o", "mid")}
+        for j in range(n):
+            {checks}
+            row = o * rows + {row}
+            if row < low or row >= high:
+                continue
+            to = row * inner
+            source = (o * n + j) * inner
+            for c in range(left, right):
+                value = {text.load("x0[source + c]", dtype)}
+                old = {text.load("x2[to + c]", dtype)}
+                x2[to + c] = {text.store(f"({new})", dtype)}
 """
-    buffers = (updates, indices, out, *(() if base is over else (base,)))
-    spec = text.spec(source, [v.aval.dtype.name for v in buffers], len(sizes))
-    run_time = (layout.outer, layout.rows, layout.inner, layout.n, layout.mid, *layout.extents)
+    buffers = {"x0": updates, "x1": indices, "x2": out} | ({} if base is None or base is over else {"x3": base})
+    sizes = {"outer": layout.outer, "rows": layout.rows, "inner": layout.inner, "n": layout.n, "mid": layout.mid}
+    sizes.update((f"e{d}", extent) for d, extent in enumerate(layout.extents))
     work = Size(1, layout.outer.dims + layout.n.dims + layout.inner.dims)
     fallible = layout.wrong != "skip" and depth > 0
-    return Ordered(spec, buffers, run_time, Size(PARTS), 1.5 / PARTS, (work,), fallible, over)
+    return text.kernel(buffers, sizes, source, Size(PARTS), 1.5 / PARTS, (work,), fallible=fallible, over=over)
 
 
 def _eighth(text: Text, extent: str, unit: str) -> str:
     return text.call("truncatediv_int64", f"{extent} * {unit}", str(PARTS))
 
 
-#: The inputs that are the updates and the indices, by kind.
-_PLACES = {
-    "scatter_nd": (1, 0),
-    "tensor_scatter": (2, 1),
-    "segment": (0, 1),
-    "gather_grad": (0, 1),
-    "gather_add": (1, 2),
+#: The inputs that are the updates, the indices and, if there is one, the base, by kind.
+_PLACES: dict[str, tuple[int, int, int | None]] = {
+    "scatter_nd": (1, 0, None),
+    "tensor_scatter": (2, 1, 0),
+    "segment": (0, 1, None),
+    "gather_grad": (0, 1, None),
+    "gather_add": (1, 2, 0),
 }
 
 
-def _nd(node: Node, how: str, shapes: Shapes, base: Value | None) -> Ordered | None:
-    indices = node.inputs[_PLACES[_kind(node)][1]]
-    out = node.outputs[0]
+def _scatter_nd(node: Node, how: str, shapes: Shapes) -> Ordered | None:
+    """Rows named by the last axis of the indices."""
+    indices, out = node.inputs[_PLACES[_kind(node)][1]], node.outputs[0]
     depth = indices.aval.shape[-1] if indices.aval.shape else None
     if depth is None:
         return None
     extents = tuple([shapes.of(out, d, d + 1) for d in range(depth)])
-    layout = _Layout(
-        Size(), shapes.of(out, 0, depth), shapes.of(out, depth), shapes.of(indices, 0, -1), Size(), extents, "fail"
-    )
-    return _scatter(node, how, shapes, layout, base)
-
-
-def _scatter_nd(node: Node, how: str, shapes: Shapes) -> Ordered | None:
-    return _nd(node, how, shapes, None)
-
-
-def _tensor_scatter(node: Node, how: str, shapes: Shapes) -> Ordered | None:
-    return _nd(node, how, shapes, node.inputs[0])
+    rows, inner, n = shapes.of(out, 0, depth), shapes.of(out, depth), shapes.of(indices, 0, -1)
+    return _scatter(node, how, _Layout(Size(), rows, inner, n, Size(), extents, "fail"))
 
 
 def _segment(node: Node, how: str, shapes: Shapes) -> Ordered | None:
     ids, out = node.inputs[1], node.outputs[0]
     rows = shapes.of(out, 0, 1)
     layout = _Layout(Size(), rows, shapes.of(out, 1), shapes.of(ids), Size(), (rows,), "fail unless negative")
-    return _scatter(node, how, shapes, layout, None)
+    return _scatter(node, how, layout)
 
 
-def _gather_grad(node: Node, how: str, shapes: Shapes) -> Ordered | None:
-    return _gathered(node, how, shapes, None)
-
-
-def _gather_add(node: Node, how: str, shapes: Shapes) -> Ordered | None:
-    return _gathered(node, how, shapes, node.inputs[0])
-
-
-def _gathered(node: Node, how: str, shapes: Shapes, base: Value | None) -> Ordered | None:
+def _gathered(node: Node, how: str, shapes: Shapes) -> Ordered | None:
+    """Back to where `gather` took elements from."""
     indices, out = node.inputs[_PLACES[_kind(node)][1]], node.outputs[0]
     axis = node.attrs["axis"] % shapes.rank(out)
     batch = node.attrs["batch_dims"]
     batch = batch % shapes.rank(indices) if batch < 0 else batch
-    rows = shapes.of(out, axis, axis + 1)
-    layout = _Layout(
-        shapes.of(out, 0, axis),
-        rows,
-        shapes.of(out, axis + 1),
-        shapes.of(indices, batch),
-        shapes.of(out, batch, axis),
-        (rows,),
-        "skip",
-    )
-    return _scatter(node, how, shapes, layout, base)
+    rows, inner, n = shapes.of(out, axis, axis + 1), shapes.of(out, axis + 1), shapes.of(indices, batch)
+    layout = _Layout(shapes.of(out, 0, axis), rows, inner, n, shapes.of(out, batch, axis), (rows,), "skip")
+    return _scatter(node, how, layout)
 
 
 # ---- the k largest ---------------------------------------------------------------------------------------------------
@@ -304,41 +267,34 @@ def _top_k(node: Node, how: str, shapes: Shapes) -> Ordered:
     value = text.load("x0[row * n + i]", dtype)
     before = text.load("x1[at - 1]", dtype)
     place = text.call(f"cast_int64_{index}", "i")
-    source = f"""def kernel(buffers, sizes, begin, end):
-    x0 = buffers[0]
-    x1 = buffers[1]
-    x2 = buffers[2]
-    n = sizes[0]
-    k = sizes[1]
-    if k == 0:
-        return 0
-    for row in range(begin, end):
-        first = row * k
-        filled = 0
-        for i in range(n):
-            value = {value}
-            at = first + filled
-            if filled == k:
-                last = {text.load("x1[first + k - 1]", dtype)}
-                if not (value > last or (value != value and last == last)):
-                    continue
-                at = at - 1
-            else:
-                filled = filled + 1
-            while at > first:
-                before = {before}
-                if not (value > before or (value != value and before == before)):
-                    break
-                x1[at] = x1[at - 1]
-                x2[at] = x2[at - 1]
-                at = at - 1
-            x1[at] = {text.store("value", dtype)}
-            x2[at] = {place}
+    lines = f"""
+if k == 0:
     return 0
+for row in range(begin, end):
+    first = row * k
+    filled = 0
+    for i in range(n):
+        value = {value}
+        at = first + filled
+        if filled == k:
+            last = {text.load("x1[first + k - 1]", dtype)}
+            if not (value > last or (value != value and last == last)):
+                continue
+            at = at - 1
+        else:
+            filled = filled + 1
+        while at > first:
+            before = {before}
+            if not (value > before or (value != value and before == before)):
+                break
+            x1[at] = x1[at - 1]
+            x2[at] = x2[at - 1]
+            at = at - 1
+        x1[at] = {text.store("value", dtype)}
+        x2[at] = {place}
 """
-    length, k = shapes.of(x, -1), shapes.of(values, -1)
-    spec = text.spec(source, (dtype, dtype, index), 2)
-    return Ordered(spec, (x, values, places), (length, k), shapes.of(x, 0, -1), 2.0, (length,))
+    buffers, sizes = {"x0": x, "x1": values, "x2": places}, {"n": shapes.of(x, -1), "k": shapes.of(values, -1)}
+    return text.kernel(buffers, sizes, lines, shapes.of(x, 0, -1), 2.0, (sizes["n"],))
 
 
 # ---- searches and permutations ---------------------------------------------------------------------------------------
@@ -350,33 +306,26 @@ def _search(node: Node, how: str, shapes: Shapes) -> Ordered:
     dtype, index = rows.aval.dtype.name, out.aval.dtype.name
     text = Text()
     before = "<=" if node.attrs["right"] else "<"
-    source = f"""def kernel(buffers, sizes, begin, end):
-    x0 = buffers[0]
-    x1 = buffers[1]
-    x2 = buffers[2]
-    n = sizes[0]
-    m = sizes[1]
-    if sizes[2] != sizes[3]:
-        return {1 << 48}
-    for row in range(begin, end):
-        for i in range(row * m, row * m + m):
-            value = {text.load("x1[i]", dtype)}
-            low = row * n
-            high = low + n
-            while low < high:
-                middle = low + ((high - low) >> 1)
-                if {text.load("x0[middle]", dtype)} {before} value:
-                    low = middle + 1
-                else:
-                    high = middle
-            x2[i] = {text.call(f"cast_int64_{index}", "low - row * n")}
-    return 0
+    lines = f"""
+if rows != asking:
+    return {1 << 48}
+for row in range(begin, end):
+    for i in range(row * m, row * m + m):
+        value = {text.load("x1[i]", dtype)}
+        low = row * n
+        high = low + n
+        while low < high:
+            middle = low + ((high - low) >> 1)
+            if {text.load("x0[middle]", dtype)} {before} value:
+                low = middle + 1
+            else:
+                high = middle
+        x2[i] = {text.call(f"cast_int64_{index}", "low - row * n")}
 """
-    length = shapes.of(values, 1)
-    spec = text.spec(source, (dtype, dtype, index), 4)
-    n_rows, extent = shapes.of(rows, 0, 1), shapes.of(values, 0, 1)
-    sizes = (shapes.of(rows, 1), length, n_rows, extent)
-    return Ordered(spec, (rows, values, out), sizes, extent, 60.0, (length,), True)
+    sizes = {"n": shapes.of(rows, 1), "m": shapes.of(values, 1)}
+    sizes |= {"rows": shapes.of(rows, 0, 1), "asking": shapes.of(values, 0, 1)}
+    buffers = {"x0": rows, "x1": values, "x2": out}
+    return text.kernel(buffers, sizes, lines, sizes["asking"], 60.0, (sizes["m"],), fallible=True)
 
 
 def _permutation(node: Node, how: str, shapes: Shapes) -> Ordered:
@@ -384,23 +333,19 @@ def _permutation(node: Node, how: str, shapes: Shapes) -> Ordered:
     x, out = node.inputs[0], node.outputs[0]
     dtype = x.aval.dtype.name
     text = Text()
-    source = f"""def kernel(buffers, sizes, begin, end):
-    x0 = buffers[0]
-    x1 = buffers[1]
-    n = sizes[0]
-    for i in range(n):
-        x1[i] = {dtype}(-1)
-    for i in range(n):
-        at = {text.call(f"cast_{dtype}_int64", "x0[i]")}
-        if at < 0 or at >= n:
-            return {1 << 48} + i
-        if x1[at] >= 0:
-            return {1 << 48} + i
-        x1[at] = {text.call(f"cast_int64_{dtype}", "i")}
-    return 0
+    lines = f"""
+for i in range(n):
+    x1[i] = {dtype}(-1)
+for i in range(n):
+    at = {text.call(f"cast_{dtype}_int64", "x0[i]")}
+    if at < 0 or at >= n:
+        return {1 << 48} + i
+    if x1[at] >= 0:
+        return {1 << 48} + i
+    x1[at] = {text.call(f"cast_int64_{dtype}", "i")}
 """
     length = shapes.of(x)
-    return Ordered(text.spec(source, (dtype, dtype), 1), (x, out), (length,), Size(), 2.0, (length,), True)
+    return text.kernel({"x0": x, "x1": out}, {"n": length}, lines, Size(), 2.0, (length,), fallible=True)
 
 
 def _list_set(node: Node, how: str, shapes: Shapes) -> Ordered | None:
@@ -414,44 +359,37 @@ def _list_set(node: Node, how: str, shapes: Shapes) -> Ordered | None:
         return None
     text = Text()
     rank = shapes.rank(value)
-    differ = " or ".join([f"sizes[{2 + 2 * d}] != sizes[{3 + 2 * d}]" for d in range(rank)])
+    differ = " or ".join([f"b{d} != v{d}" for d in range(rank)])
     is_begun = "k != 0" if node.attrs.get("in_order") else "x2[0]" if begun else "True"
     rows = f"x{2 + len(begun)}"
     blank = f"""if {differ}:
-        if {is_begun}:
-            return {1 << 48}
-        for i in range(n * inner):
-            {rows}[i] = 0"""
-    source = f"""def kernel(buffers, sizes, begin, end):
-    x0 = buffers[0]
-    x1 = buffers[1]
-    x2 = buffers[2]
-    {"x3 = buffers[3]" if begun else ""}
-    n = sizes[0]
-    inner = sizes[1]
-    k = {text.call(f"cast_{index.aval.dtype.name}_int64", "x1[0]")}
-    if k < 0 or k >= n:
+    if {is_begun}:
         return {1 << 48}
-    {blank if rank else ""}
-    for i in range(inner):
-        {rows}[k * inner + i] = x0[i]
-    return 0
+    for i in range(n * inner):
+        {rows}[i] = 0"""
+    lines = f"""
+k = {text.call(f"cast_{index.aval.dtype.name}_int64", "x1[0]")}
+if k < 0 or k >= n:
+    return {1 << 48}
+{blank if rank else ""}
+for i in range(inner):
+    {rows}[k * inner + i] = x0[i]
 """
-    dtype = out.aval.dtype.name
-    elements = [size for d in range(rank) for size in (shapes.of(buffer, d + 1, d + 2), shapes.of(value, d, d + 1))]
-    sizes = (shapes.of(buffer, 0, 1), shapes.of(value), *elements)
-    spec = text.spec(source, (dtype, index.aval.dtype.name, *(["bool"] if begun else []), dtype), len(sizes))
-    return Ordered(spec, (value, index, *begun, out), sizes, Size(), 5.0, (sizes[1],), True, buffer)
+    sizes = {"n": shapes.of(buffer, 0, 1), "inner": shapes.of(value)}
+    for d in range(rank):
+        sizes |= {f"b{d}": shapes.of(buffer, d + 1, d + 2), f"v{d}": shapes.of(value, d, d + 1)}
+    buffers = {f"x{k}": taken for k, taken in enumerate((value, index, *begun, out))}
+    return text.kernel(buffers, sizes, lines, Size(), 5.0, (sizes["inner"],), fallible=True, over=buffer)
 
 
 _KINDS: dict[str, Callable[[Node, str, Shapes], Ordered | None]] = {
     "philox": random_kernel,
     "scan": _scan,
     "scatter_nd": _scatter_nd,
-    "tensor_scatter": _tensor_scatter,
+    "tensor_scatter": _scatter_nd,
     "segment": _segment,
-    "gather_grad": _gather_grad,
-    "gather_add": _gather_add,
+    "gather_grad": _gathered,
+    "gather_add": _gathered,
     "slice_add": slice_add,
     "top_k": _top_k,
     "search": _search,

@@ -40,12 +40,12 @@ def pool_kernel(node: Node, how: str, shapes: Shapes) -> Ordered | None:
         return None
     rank, window, strides, padding = len(image) - 2, node.attrs["window"], node.attrs["strides"], node.attrs["padding"]
     text = Text()
-    lines = ["x = buffers[0]", "given = buffers[1]", "y = buffers[2]", f"c = sizes[{2 * rank}]"]
+    sizes = {f"{name}{k}": shapes.of(v, 1 + k, 2 + k) for name, v in (("n", x), ("m", windows)) for k in range(rank)}
+    sizes["c"] = shapes.of(x, rank + 1)
+    lines: list[str] = []
     for k in range(rank):
-        n, m = f"n{k}", f"m{k}"
-        lines += [f"{n} = sizes[{k}]", f"{m} = sizes[{rank + k}]"]
         if isinstance(padding, str):
-            reach = f"({m} - 1) * {strides[k]} + {window[k]} - {n}"
+            reach = f"(m{k} - 1) * {strides[k]} + {window[k]} - n{k}"
             before = "0" if padding == "VALID" else text.call("max_int64", reach, "0") + " // 2"
         else:
             before = str(padding[k][0])
@@ -176,9 +176,6 @@ def pool_kernel(node: Node, how: str, shapes: Shapes) -> Ordered | None:
         put(f"for e in range(0, top * {inner}):", f"    y[image * all + e] = {dtype}(0)")
     else:
         over_window("y[to + h] = given[at + h] if place[h] == number else y[to + h]")
-    source = "def kernel(buffers, sizes, begin, end):\n" + "".join(f"    {line}\n" for line in [*lines, "return 0"])
-    sizes = [shapes.of(v, 1 + k, 2 + k) for v in (x, windows) for k in range(rank)]
-    return Ordered(
-        text.spec(source, (dtype,) * 3, 2 * rank + 1), (x, given, result), (*sizes, shapes.of(x, rank + 1)),
-        shapes.of(x, 0, 1), (0.1 if taps <= WRITTEN_OUT else 0.4) * taps + 0.3, (Size(1, shapes.of(windows, 1).dims),),
-    )  # fmt: skip
+    cost = (0.1 if taps <= WRITTEN_OUT else 0.4) * taps + 0.3
+    buffers = {"x": x, "given": given, "y": result}
+    return text.kernel(buffers, sizes, lines, shapes.of(x, 0, 1), cost, (Size(1, shapes.of(windows, 1).dims),))

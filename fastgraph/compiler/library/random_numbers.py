@@ -24,15 +24,12 @@ def _seed(node: Node, shapes: Shapes) -> Ordered | None:
     words = [
         text.call(f"philox_word{j}", "int64(x0[0])", "int64(x0[1])", str(0x02461E293EC8F720), "0") for j in range(4)
     ]
-    source = f"""def kernel(buffers, sizes, begin, end):
-    x0 = buffers[0]
-    x1 = buffers[1]
-    x1[0] = 0
-    x1[1] = {text.call("cast_uint64_int64", text.call("random_pair", words[2], words[3]))}
-    x1[2] = {text.call("cast_uint64_int64", text.call("random_pair", words[0], words[1]))}
-    return 0
+    lines = f"""
+x1[0] = 0
+x1[1] = {text.call("cast_uint64_int64", text.call("random_pair", words[2], words[3]))}
+x1[2] = {text.call("cast_uint64_int64", text.call("random_pair", words[0], words[1]))}
 """
-    return Ordered(text.spec(source, (seed.aval.dtype.name, "int64"), 0), (seed, out), (), Size(), 30.0, ())
+    return text.kernel({"x0": seed, "x1": out}, {}, lines, Size(), 30.0)
 
 
 def _values(text: Text, kind: str, dtype: str) -> list[str]:
@@ -59,33 +56,29 @@ def _numbers(node: Node, shapes: Shapes) -> Ordered:
     all_of_them = "\n".join(f"x1[{many} * block + {j}] = {v}" for j, v in enumerate(values))
     shift = 2 if many == 4 else 1
 
-    def indented(lines: str, by: int) -> str:
-        return lines.replace("\n", "\n" + " " * by)
+    def indented(lines: str) -> str:
+        return lines.replace("\n", "\n    ")
 
-    source = f"""def kernel(buffers, sizes, begin, end):
-    x0 = buffers[0]
-    x1 = buffers[1]
-    low = x0[0]
-    high = x0[1]
-    key = x0[2]
-    first = {text.call("min_int64", f"((begin + {many - 1}) >> {shift}) << {shift}", "end")}
-    last = {text.call("max_int64", f"(end >> {shift}) << {shift}", "first")}
-    for i in range(begin, first):
-        block = i >> {shift}
-        {indented(words, 8)}
-        x1[i] = {one}
-    for block in range(first >> {shift}, last >> {shift}):
-        {indented(words, 8)}
-        {indented(all_of_them, 8)}
-    for i in range(last, end):
-        block = i >> {shift}
-        {indented(words, 8)}
-        x1[i] = {one}
-    return 0
+    lines = f"""
+low = x0[0]
+high = x0[1]
+key = x0[2]
+first = {text.call("min_int64", f"((begin + {many - 1}) >> {shift}) << {shift}", "end")}
+last = {text.call("max_int64", f"(end >> {shift}) << {shift}", "first")}
+for i in range(begin, first):
+    block = i >> {shift}
+    {indented(words)}
+    x1[i] = {one}
+for block in range(first >> {shift}, last >> {shift}):
+    {indented(words)}
+    {indented(all_of_them)}
+for i in range(last, end):
+    block = i >> {shift}
+    {indented(words)}
+    x1[i] = {one}
 """
-    spec = text.spec(source, ("int64", dtype), 0)
     cost = {"bits": 1.0, "unit": 1.0, "normal": 3.0}[kind] * (4.0 if kind == "normal" and dtype == "float64" else 1.0)
-    return Ordered(spec, (state, out), (), shapes.of(out), cost, ())
+    return text.kernel({"x0": state, "x1": out}, {}, lines, shapes.of(out), cost)
 
 
 def _truncated(node: Node, shapes: Shapes) -> Ordered:
@@ -98,35 +91,29 @@ def _truncated(node: Node, shapes: Shapes) -> Ordered:
     text = Text()
     values = _values(text, "normal", dtype)
     shift = 2 if len(values) == 4 else 1
-    words = "\n            ".join(
-        f"w{j} = {text.call(f'philox_word{j}', 'low', 'high', 'key', 'block')}" for j in range(4)
-    )
-    tries = "\n            ".join(
+    words = "\n        ".join(f"w{j} = {text.call(f'philox_word{j}', 'low', 'high', 'key', 'block')}" for j in range(4))
+    tries = "\n        ".join(
         f"""value = {value}
-            if found < last and -2 < value and value < 2:
-                if begin <= found and found < end:
-                    x1[found] = value
-                found += 1"""
+        if found < last and -2 < value and value < 2:
+            if begin <= found and found < end:
+                x1[found] = value
+            found += 1"""
         for value in values
     )
-    source = f"""def kernel(buffers, sizes, begin, end):
-    x0 = buffers[0]
-    x1 = buffers[1]
-    low = x0[0]
-    high = x0[1]
-    key = x0[2]
-    for group in range(begin >> {shift}, (end + {len(values) - 1}) >> {shift}):
-        found = group << {shift}
-        last = found + {len(values)}
-        block = found * 64
-        while found < last:
-            {words}
-            {tries}
-            block += 1
-    return 0
+    lines = f"""
+low = x0[0]
+high = x0[1]
+key = x0[2]
+for group in range(begin >> {shift}, (end + {len(values) - 1}) >> {shift}):
+    found = group << {shift}
+    last = found + {len(values)}
+    block = found * 64
+    while found < last:
+        {words}
+        {tries}
+        block += 1
 """
-    cost = 4.0 if dtype == "float32" else 12.0
-    return Ordered(text.spec(source, ("int64", dtype), 0), (state, out), (), shapes.of(out), cost, ())
+    return text.kernel({"x0": state, "x1": out}, {}, lines, shapes.of(out), 4.0 if dtype == "float32" else 12.0)
 
 
 def _gamma(node: Node, shapes: Shapes) -> Ordered:
@@ -135,19 +122,13 @@ def _gamma(node: Node, shapes: Shapes) -> Ordered:
     dtype = out.aval.dtype.name
     text = Text()
     made = text.call("random_gamma", "low", "high", "key", "j * (total // n) + i // n", text.load("x1[j]", dtype))
-    source = f"""def kernel(buffers, sizes, begin, end):
-    x0 = buffers[0]
-    x1 = buffers[1]
-    x2 = buffers[2]
-    n = sizes[0]
-    total = sizes[1]
-    low = x0[0]
-    high = x0[1]
-    key = x0[2]
-    for i in range(begin, end):
-        j = i % n
-        x2[i] = {text.call(f"cast_float64_{dtype}", made)}
-    return 0
+    lines = f"""
+low = x0[0]
+high = x0[1]
+key = x0[2]
+for i in range(begin, end):
+    j = i % n
+    x2[i] = {text.call(f"cast_float64_{dtype}", made)}
 """
-    spec = text.spec(source, ("int64", dtype, dtype), 2)
-    return Ordered(spec, (state, alpha, out), (shapes.of(alpha), shapes.of(out)), shapes.of(out), 80.0, ())
+    sizes = {"n": shapes.of(alpha), "total": shapes.of(out)}
+    return text.kernel({"x0": state, "x1": alpha, "x2": out}, sizes, lines, sizes["total"], 80.0)

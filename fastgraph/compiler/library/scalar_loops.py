@@ -200,15 +200,8 @@ def _kernel(nest: FlatNest, carried: list[Value], results: list[Value]) -> tuple
         stores.append(f"x{len(buffers)}[0] = {spell.stored(f's{i}', result.aval.dtype.name, call)}")
         buffers.append(result)
         types.append(spell.storage(result.aval.dtype.name))
-    whole = [
-        *[f"x{k} = buffers[{k}]" for k in range(len(buffers))],
-        *lines,
-        f"for k in range({BURST}):",
-        *["    " + line for line in loop.lines],
-        *stores,
-        "return 0",
-    ]
-    source = "def kernel(buffers, sizes, begin, end):\n" + "".join(f"    {line}\n" for line in whole)
+    whole = [*lines, f"for k in range({BURST}):", *["    " + line for line in loop.lines], *stores]
+    source = spell.kernel([f"x{k}" for k in range(len(buffers))], (), whole)
     return KernelSpec(source, tuple(types), 0, tuple(sorted(emitter.imports))), buffers
 
 

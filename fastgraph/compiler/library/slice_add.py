@@ -6,8 +6,6 @@ not fit is left alone, as in the gradient that this replaces (reading the part h
 
 from __future__ import annotations
 
-from typing import Any
-
 from fastgraph.compiler.cpu import spelling as spell
 from fastgraph.compiler.library.kernel_source import Ordered, Shapes, Text
 from fastgraph.compiler.program.program import Size
@@ -66,21 +64,17 @@ class _Part:
         for depth, header in enumerate([f"if {' and '.join(self.fits)}:" if self.fits else "if True:", *loops]):
             self.lines.append("    " * depth + header)
         self.lines += ["    " * (1 + len(loops)) + line for line in body]
-        head = [f"x{k} = buffers[{k}]" for k in range(len(self.buffers))]
-        head += [f"{name} = sizes[{k}]" for k, name in enumerate(self.sizes.values())]
-        whole = [*head, *self.lines, "return 0"]
-        source_text = "def kernel(buffers, sizes, begin, end):\n" + "".join(f"    {line}\n" for line in whole)
-        spec = self.text.spec(source_text, [v.aval.dtype.name for v in self.buffers], len(self.sizes))
-        work = self.shapes.of(self.dy)
-        return Ordered(spec, tuple(self.buffers), tuple(self.sizes), Size(), 0.5, (work,), False, self.x)
+        buffers = {f"x{k}": value for k, value in enumerate(self.buffers)}
+        sizes = {name: size for size, name in self.sizes.items()}
+        return self.text.kernel(buffers, sizes, self.lines, Size(), 0.5, (self.shapes.of(self.dy),), over=self.x)
 
     def size(self, size: Size) -> str:
         """The name of a run-time number. Numbers of the spec are such too: indices then share a kernel."""
         return self.sizes.setdefault(size, f"n{len(self.sizes)}")
 
-    def number(self, n: Any) -> str:
+    def number(self, n: int | str) -> str:
         """A number of the spec: the next of the positions where it says "t"."""
-        if n != "t":
+        if isinstance(n, int):
             return self.size(Size(max(-_FAR, min(n, _FAR))))
         vector = len(self.positions) == 1 and self.shapes.rank(self.positions[0]) == 1
         value = self.positions[0 if vector else self.taken]
@@ -88,7 +82,7 @@ class _Part:
         self.taken += 1
         return self.text.call(f"cast_{value.aval.dtype.name}_int64", at)
 
-    def from_end(self, name: str, n: Any, extent: str) -> None:
+    def from_end(self, name: str, n: int | str, extent: str) -> None:
         """Lines that give `name` the place that a number names, from the end if it is negative."""
         self.lines += [f"{name} = {self.number(n)}", f"if {name} < 0:", f"    {name} = {name} + {extent}"]
 

@@ -124,9 +124,7 @@ def _rebuild(table: Table, term: Scalar, args: Index) -> Scalar:
         return term
     if term.dtype in ("int64", "bool") and term.attr is None and term.op not in ("cast", "select"):
         return table.op(term.op, *args)
-    made = table.make(term.op, term.dtype, args, term.attr, witness=term.witness)
-    made.risky = made.risky or term.risky
-    return made
+    return table.with_args(term, args)
 
 
 def _axes(index: Sequence[Scalar], shape: Sequence[Scalar]) -> list[tuple[Scalar, Scalar]]:

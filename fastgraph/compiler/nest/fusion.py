@@ -55,7 +55,7 @@ _NUMERIC = frozenset(expr.DTYPES)
 class _Facts:
     """Properties of each node that are asked for before it is part of a kernel."""
 
-    is_cheap: bool
+    is_cheap: bool  # consumers compute it in place: data movement, casts, or some arithmetic on one number
     checks: bool  # each element, not only something that is the same for all of them
     always_read: tuple[bool, ...]  # of each operand: whether all of it is read
 
@@ -93,7 +93,7 @@ class Cluster:
     cheap: frozenset[Node]  # what else it computes, for them
     n_results: int  # of its nodes
     elementwise: bool = False  # elements of one shape, each from elements at the same index
-    priced: float | None = field(default=None)
+    priced: float | None = None
     loads: dict[Value, None] | None = field(default=None)  # what it takes from outside
     apart: set[Cluster] = field(default_factory=set)  # producers that cost less as kernels of their own
     barred: set[Node] = field(default_factory=set)  # a node of each producer with a step between it and this one
@@ -192,14 +192,10 @@ class Fusion:
                     absorbed.discard(producer)  # a long chain: it is stored here, and read by what follows
             cheap[node] = computed
             # What must be stored for others anyway is loaded, not computed again.
-            if self._is_cheap(node) and not self._wanted(node):
+            if self._of(node).is_cheap and not self._wanted(node):
                 absorbed.add(node)
         self.absorbed = absorbed
         return cheap
-
-    def _is_cheap(self, node: Node) -> bool:
-        """Whether consumers compute the node in place: data movement, casts, or some arithmetic on one number."""
-        return self._of(node).is_cheap
 
     def _of(self, node: Node) -> _Facts:
         """Facts read off the loop nest of a node by itself."""

@@ -12,21 +12,19 @@ from typing import Any
 
 from fastgraph.compiler.nest.scalar_ir import Index, Number, Scalar, Table, walk
 from fastgraph.core.base import expr
+from fastgraph.core.base.dtype import DType
 from fastgraph.core.base.expr import Typed
 
 
 class Operand:
     """An input or output of the node being lowered: `dtype` (its name), `rank`, `shape` (run-time extents)."""
 
-    __slots__ = ("_read", "dtype", "rank", "shape", "static", "value")
+    __slots__ = ("_read", "dtype", "rank", "shape")
 
-    def __init__(
-        self, dtype: str, shape: Sequence[Scalar], read: Callable[[Index], Scalar] | None, value: Any = None
-    ) -> None:
+    def __init__(self, dtype: str, shape: Sequence[Scalar], read: Callable[[Index], Scalar] | None) -> None:
         self.dtype = dtype
         self.shape = tuple(shape)
         self.rank = len(self.shape)
-        self.value = value
         self._read = read
 
     def at(self, index: Sequence[Scalar | int]) -> Scalar:
@@ -66,7 +64,7 @@ class Builder:
         """The node's output number i (its dtype and shape; it has no elements)."""
         return self.outputs[i]
 
-    def const(self, value: Number, dtype: Any = "int64") -> Scalar:
+    def const(self, value: Number, dtype: str | DType = "int64") -> Scalar:
         """A literal: it specialises the kernel, so only for numbers that belong to the op itself."""
         return self.table.const(value, dtype)
 
@@ -79,7 +77,7 @@ class Builder:
         dtype = next(a.dtype for a in args if isinstance(a, Scalar) and (name != "select" or a is not args[0]))
         return self.table.op(name, *[a if isinstance(a, Scalar) else self.table.const(a, dtype) for a in args])
 
-    def cast(self, x: Scalar, dtype: Any) -> Scalar:
+    def cast(self, x: Scalar, dtype: str | DType) -> Scalar:
         """`x` in another dtype, with NumPy's meaning."""
         return self.table.cast(x, dtype)
 

@@ -72,21 +72,9 @@ def _rewritten(
     stores: Sequence[Store], when: Mapping[Scalar | int, int], first: int, replaced: Mapping[Scalar, Scalar]
 ) -> list[Store]:
     """The stores after stage `first` with terms replaced."""
-    memo: dict[Scalar, Scalar] = dict(replaced)
-
-    def new(t: Scalar) -> Scalar:
-        found = memo.get(t)
-        if found is None:
-            args = tuple([new(a) for a in t.args])
-            found = t
-            if args != t.args:
-                found = t.table.make(t.op, t.dtype, args, t.attr, witness=t.witness)
-                found.risky = found.risky or t.risky
-            memo[t] = found
-        return found
-
+    memo, table = dict(replaced), stores[0].scalar.table
     return [
-        Store(s.key, s.dtype, s.index, s.shape, s.variables, new(s.scalar)) if when[i] > first else s
+        Store(s.key, s.dtype, s.index, s.shape, s.variables, table.replaced(s.scalar, memo)) if when[i] > first else s
         for i, s in enumerate(stores)
     ]
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from fastgraph.core.base import expr
+from fastgraph.core.base.dtype import DType
 
 #: Dtypes whose scalars are counted, compared and indexed exactly.
 _INTEGERS = frozenset(expr.INTEGERS)
@@ -147,9 +148,9 @@ class Table:
             self._terms[key] = term
         return term
 
-    def const(self, value: Number, dtype: str) -> Scalar:
+    def const(self, value: Number, dtype: str | DType) -> Scalar:
         """A literal of this dtype."""
-        name = str(dtype if isinstance(dtype, str) else getattr(dtype, "name", dtype))
+        name = dtype if isinstance(dtype, str) else dtype.name
         if name == "bool":
             value = bool(value)
         elif name in _INTEGERS:
@@ -193,9 +194,9 @@ class Table:
                 return simple
         return self.make(name, expr.result_dtype(name, dtype), args, witness=_fold_witness(name, args))
 
-    def cast(self, x: Scalar, dtype: str) -> Scalar:
+    def cast(self, x: Scalar, dtype: str | DType) -> Scalar:
         """`x` in another dtype, with NumPy's meaning."""
-        name = str(dtype if isinstance(dtype, str) else getattr(dtype, "name", dtype))
+        name = dtype if isinstance(dtype, str) else dtype.name
         if x.dtype == name:
             return x
         plain = x.op == "const" and name not in ("float16", "bfloat16") and not isinstance(x.attr, complex)
@@ -240,14 +241,26 @@ class Table:
         found = memo.get(term)
         if found is None:
             args = tuple([self.substitute(a, mapping, memo) for a in term.args])
-            if args == term.args:
-                found = term
-            elif term.dtype == "int64" and term.attr is None and term.op not in ("cast", "select"):
+            if args != term.args and term.dtype == "int64" and term.attr is None and term.op not in ("cast", "select"):
                 found = self.op(term.op, *args)
             else:
-                found = self.make(term.op, term.dtype, args, term.attr, witness=term.witness)
-                found.risky = found.risky or term.risky
+                found = self.with_args(term, args)
             memo[term] = found
+        return found
+
+    def with_args(self, term: Scalar, args: Index) -> Scalar:
+        """`term` applied to other arguments, as it stands: nothing is simplified."""
+        if args == term.args:
+            return term
+        made = self.make(term.op, term.dtype, args, term.attr, witness=term.witness)
+        made.risky = made.risky or term.risky
+        return made
+
+    def replaced(self, term: Scalar, memo: dict[Scalar, Scalar]) -> Scalar:
+        """`term` with the terms in `memo` replaced, which it goes into itself."""
+        found = memo.get(term)
+        if found is None:
+            found = memo[term] = self.with_args(term, tuple([self.replaced(a, memo) for a in term.args]))
         return found
 
 

@@ -146,24 +146,6 @@ def _chunked(
                 )
             )
         else:
-            scalar = _replaced(table, store.scalar, combined)
+            scalar = table.replaced(store.scalar, combined)
             left.append(FlatStore(store.key, store.dtype, store.position, store.variables, scalar))
     return FlatNest((chunk,), made, stages((chunk,), made), {}), left
-
-
-def _replaced(table: Table, term: Scalar, mapping: dict[Scalar, Scalar]) -> Scalar:
-    """`term` with whole subterms replaced."""
-    memo: dict[Scalar, Scalar] = dict(mapping)
-
-    def new(t: Scalar) -> Scalar:
-        found = memo.get(t)
-        if found is None:
-            args = tuple([new(a) for a in t.args])
-            found = t
-            if args != t.args:
-                found = table.make(t.op, t.dtype, args, t.attr, witness=t.witness)
-                found.risky = found.risky or t.risky
-            memo[t] = found
-        return found
-
-    return new(term)

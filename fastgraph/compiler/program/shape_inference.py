@@ -160,5 +160,6 @@ __all__ = [
     "infer_node",
     "infer_outputs",
     "merged",
+    "narrowed",
     "shape_key",
 ]

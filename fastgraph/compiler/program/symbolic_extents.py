@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from fastgraph.compiler.program.shape_inference import CannotPlan, infer_node
+from fastgraph.compiler.program.shape_inference import CannotPlan, infer_node, narrowed
 from fastgraph.core.base.shapes import Aval, Shape
 from fastgraph.graph.ir import Graph, Node, Value
 
@@ -75,7 +75,7 @@ def _infer(
                 raise CannotPlan(node, ValueError("the rank depends on an extent"))
             if value.aval.shape is not None and len(value.aval.shape) != len(aval.shape):
                 raise CannotPlan(node, ValueError(f"a result of rank {len(aval.shape)} is noted as {value.aval}"))
-            aval = _narrowed(aval, value.aval)
+            aval = narrowed(aval, value.aval.shape)
             if tainted and node not in found.opaque and _is_guess(aval, value.aval):
                 found.opaque.add(node)
                 aval = value.aval
@@ -134,15 +134,6 @@ def _is_stacked(value: Value) -> bool:
     attrs = value.node.attrs
     stacks = value.node.op.name == "while" and value.index >= attrs["n_carried"]
     return stacks and value.index not in attrs.get("joined", ())
-
-
-def _narrowed(found: Aval, noted: Aval) -> Aval:
-    """The inferred aval, and where inference says nothing, what the graph notes (set_shape)."""
-    if noted.shape is None or found.is_static:
-        return found
-    if found.shape is None:
-        return Aval(found.dtype, noted.shape)
-    return Aval(found.dtype, tuple([b if a is None else a for a, b in zip(found.shape, noted.shape, strict=True)]))
 
 
 def witness_shapes(graph: Graph, shapes: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:

@@ -449,8 +449,3 @@ def miss(error: ImportError) -> None:
 def statistics() -> Statistics:
     """How many kernels this process loaded and compiled."""
     return _desk.statistics
-
-
-def none_stored() -> bool:
-    """Whether every kernel will have to be compiled, as far as the store goes."""
-    return store().is_empty()

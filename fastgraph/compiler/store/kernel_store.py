@@ -400,13 +400,3 @@ def store() -> Store:
     )
     found = _stores.get(place)
     return _stores.setdefault(place, Store(*place)) if found is None else found
-
-
-def clear() -> int:
-    """Delete every kernel of the store; return how many there were."""
-    return store().clear()
-
-
-def info() -> Info:
-    """Figures of what the store holds."""
-    return store().info()

@@ -104,6 +104,18 @@ typedef struct {
     uint8_t rows[16];
 } fg_tile_config;
 
+/* Registers of 16 x 16 sums, and of `each` numbers of 16 rows of both factors, in pairs those of the second. */
+FG_TILES static void fg_configure_steps(int64_t each) {
+    fg_tile_config config;
+    memset(&config, 0, sizeof(config));
+    config.palette = 1;
+    for (int i = 0; i < 8; i++) {
+        config.rows[i] = i < 6 ? 16 : each / 2;
+        config.bytes[i] = i == 4 || i == 5 ? 2 * each : 64;
+    }
+    _tile_loadconfig(&config);
+}
+
 #define FG_NEAR 40960 /* bytes of a panel that stay in the nearest cache */
 #define FG_CUT 24576  /* those of a piece of a larger one, which leaves room for what it is multiplied with */
 #define FG_CUTS 4     /* pieces at most: with more, sums would go to memory and back too often */
@@ -338,15 +350,7 @@ FG_TILES static void fg_tile_units(fg_sweep *w, int64_t first, int64_t last) {
         w->failed = 1;
         return;
     }
-    fg_tile_config config;
-    int64_t each = w->tile_run / w->tile_pieces;
-    memset(&config, 0, sizeof(config));
-    config.palette = 1;
-    for (int i = 0; i < 8; i++) {
-        config.rows[i] = i < 6 ? 16 : each / 2;
-        config.bytes[i] = i == 4 || i == 5 ? 2 * each : 64;
-    }
-    _tile_loadconfig(&config);
+    fg_configure_steps(w->tile_run / w->tile_pieces);
     for (; first < last; first++)
         fg_tile_unit(w, first, (uint16_t *)room + FG_SLOTS * 2048, (float *)room,
                      (fg_run *)(void *)((char *)room + FG_SLOTS * 4096 + n * 2));

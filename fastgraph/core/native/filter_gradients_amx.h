@@ -228,18 +228,6 @@ FG_BLOCKS(1, 2)
 FG_BLOCKS(2, 1)
 FG_BLOCKS(2, 2)
 
-/* Registers for steps of `each` places. */
-FG_TILES static void fg_configure_steps(int64_t each) {
-    fg_tile_config config;
-    memset(&config, 0, sizeof(config));
-    config.palette = 1;
-    for (int i = 0; i < 8; i++) {
-        config.rows[i] = i < 6 ? 16 : each / 2;
-        config.bytes[i] = i == 4 || i == 5 ? 2 * each : 64;
-    }
-    _tile_loadconfig(&config);
-}
-
 /* Where block j of the columns of all lines of taps begins. */
 static const uint32_t *fg_block_of(const fg_sweep *w, const fg_filter_tile *t, const uint32_t *laid, int64_t columns,
                                    int64_t strip, int64_t j) {

@@ -1,5 +1,6 @@
 """Arrays of random numbers, each a pure function of a state i64[3] and its place. See philox.pyx."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from numpy import ndarray
@@ -13,17 +14,8 @@ def units(state: ndarray, n: int, dtype: str) -> ndarray:
 def normals(state: ndarray, n: int, wide: bool, truncated: bool = False) -> ndarray:
     """n numbers of the standard normal distribution; if truncated, those below 2 in size. i64[3] -> f32 or f64[n]."""
 
-def gamma(state: ndarray, alpha: Any, samples: int) -> ndarray:
-    """`samples` numbers of each gamma distribution. i64[3], f64[n] -> f64[samples, n]."""
-
-def poisson(state: ndarray, rate: Any, samples: int, top: float) -> ndarray:
-    """`samples` numbers, at most `top`, of each Poisson distribution. i64[3], f64[n] -> f64[samples, n]."""
-
-def binomial(state: ndarray, counts: Any, probabilities: Any, samples: int) -> ndarray:
-    """`samples` numbers of each binomial distribution. i64[3], f64[n], f64[n] -> f64[samples, n]."""
-
-def truncated(state: ndarray, *parameters_and_samples: Any) -> ndarray:
-    """`samples` normal numbers of each distribution, between its ends. i64[3], f64[n] ... -> f64[samples, n]."""
+def drawn(distribution: str, state: ndarray, parameters: Sequence[Any], samples: int) -> ndarray:
+    """`samples` numbers of each of n distributions, whose parameters are rows. i64[3], f64[k, n] -> f64[samples, n]."""
 
 def gamma_slope(alpha: Any, x: Any) -> ndarray:
     """How numbers drawn from gamma distributions change with alpha. f64[n], f64[n] -> f64[n]."""

@@ -44,10 +44,6 @@ cdef State _state(object state) except *:
     return found
 
 
-cdef object _doubles(object x, tuple shape):
-    return np.ascontiguousarray(np.broadcast_to(np.asarray(x, np.float64), shape))
-
-
 def words(state, Py_ssize_t n):
     """n words. i64[3] -> u32[n]."""
     cdef State s = _state(state)
@@ -92,69 +88,45 @@ def normals(state, Py_ssize_t n, bint wide, bint truncated=False):
     return out
 
 
-def gamma(state, alpha, Py_ssize_t samples):
-    """`samples` numbers of each gamma distribution. i64[3], f64[n] -> f64[samples, n]."""
+cdef enum:
+    GAMMA, POISSON, BINOMIAL, TRUNCATED
+
+cdef dict _distributions = {"gamma": GAMMA, "poisson": POISSON, "binomial": BINOMIAL, "truncated": TRUNCATED}
+
+
+def drawn(str distribution, state, parameters, Py_ssize_t samples):
+    """`samples` numbers of each of n distributions, whose parameters are rows. i64[3], f64[k, n] -> f64[samples, n].
+
+    "gamma": alpha; "poisson": the rate, the largest number; "binomial": the count, the probability; "truncated": mean,
+    standard deviation, lowest and highest number of normal ones.
+    """
     cdef State s = _state(state)
-    cdef Py_ssize_t n = alpha.size, i, j
-    cdef cnp.ndarray given = _doubles(alpha, (n,)), out = np.empty((samples, n))
-    cdef double* a = <double*>cnp.PyArray_DATA(given)
-    cdef double* data = <double*>cnp.PyArray_DATA(out)
-    with nogil:
-        for j in range(n):
-            for i in range(samples):
-                data[i * n + j] = fg_gamma(s.word, j * samples + i, a[j])
-    return out
-
-
-def poisson(state, rate, Py_ssize_t samples, double top):
-    """`samples` numbers, at most `top`, of each Poisson distribution. i64[3], f64[n] -> f64[samples, n]."""
-    cdef State s = _state(state)
-    cdef Py_ssize_t n = rate.size, i, j
-    cdef cnp.ndarray given = _doubles(rate, (n,)), out = np.empty((samples, n))
-    cdef double* r = <double*>cnp.PyArray_DATA(given)
-    cdef double* data = <double*>cnp.PyArray_DATA(out)
-    with nogil:
-        for j in range(n):
-            for i in range(samples):
-                data[i * n + j] = fg_poisson(s.word, j * samples + i, r[j], top)
-    return out
-
-
-def binomial(state, counts, probabilities, Py_ssize_t samples):
-    """`samples` numbers of each binomial distribution. i64[3], f64[n], f64[n] -> f64[samples, n]."""
-    cdef State s = _state(state)
-    cdef Py_ssize_t n = counts.size, i, j
-    cdef cnp.ndarray given = _doubles(counts, (n,)), shares = _doubles(probabilities, (n,))
-    cdef cnp.ndarray out = np.empty((samples, n))
-    cdef double* c = <double*>cnp.PyArray_DATA(given)
-    cdef double* p = <double*>cnp.PyArray_DATA(shares)
-    cdef double* data = <double*>cnp.PyArray_DATA(out)
-    with nogil:
-        for j in range(n):
-            for i in range(samples):
-                data[i * n + j] = fg_binomial(s.word, j * samples + i, c[j], p[j])
-    return out
-
-
-def truncated(state, means, deviations, lows, highs, Py_ssize_t samples):
-    """`samples` normal numbers of each distribution, between its ends. i64[3], f64[n] ... -> f64[samples, n]."""
-    cdef State s = _state(state)
-    cdef Py_ssize_t n = means.size, i, j
-    cdef cnp.ndarray given = np.ascontiguousarray(np.stack([means, deviations, lows, highs]), np.float64)
+    cdef cnp.ndarray given = np.ascontiguousarray(np.stack(np.broadcast_arrays(*parameters)), np.float64)
+    cdef Py_ssize_t n = given.shape[1], i, j
     cdef cnp.ndarray out = np.empty((samples, n))
     cdef double* p = <double*>cnp.PyArray_DATA(given)
     cdef double* data = <double*>cnp.PyArray_DATA(out)
+    cdef int kind = _distributions[distribution]
     with nogil:
         for j in range(n):
             for i in range(samples):
-                data[i * n + j] = fg_truncated(s.word, j * samples + i, p[j], p[n + j], p[2 * n + j], p[3 * n + j])
+                if kind == GAMMA:
+                    data[i * n + j] = fg_gamma(s.word, j * samples + i, p[j])
+                elif kind == POISSON:
+                    data[i * n + j] = fg_poisson(s.word, j * samples + i, p[j], p[n + j])
+                elif kind == BINOMIAL:
+                    data[i * n + j] = fg_binomial(s.word, j * samples + i, p[j], p[n + j])
+                else:
+                    data[i * n + j] = fg_truncated(
+                        s.word, j * samples + i, p[j], p[n + j], p[2 * n + j], p[3 * n + j])
     return out
 
 
 def gamma_slope(alpha, x):
     """How numbers drawn from gamma distributions change with alpha. f64[n], f64[n] -> f64[n]."""
     cdef Py_ssize_t n = x.size, i
-    cdef cnp.ndarray shapes = _doubles(alpha, (n,)), numbers = _doubles(x, (n,)), out = np.empty(n)
+    cdef cnp.ndarray shapes = np.ascontiguousarray(np.broadcast_to(alpha, n), np.float64)
+    cdef cnp.ndarray numbers = np.ascontiguousarray(x, np.float64), out = np.empty(n)
     cdef double* a = <double*>cnp.PyArray_DATA(shapes)
     cdef double* of = <double*>cnp.PyArray_DATA(numbers)
     cdef double* data = <double*>cnp.PyArray_DATA(out)

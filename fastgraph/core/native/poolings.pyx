@@ -11,7 +11,7 @@ from libc.stdint cimport int64_t
 
 import numpy as np
 
-from fastgraph.core.native.convolutions cimport bits, kind_of, made, share
+from fastgraph.core.native.convolutions cimport _bits, kind_of, made, share
 
 cdef extern from "core/native/poolings.h" nogil:
     enum: FG_NATIVE, FG_MAX, FG_MEAN, FG_SPREAD, FG_PICK, FG_SHARE, FG_SPREAD_TO_EACH
@@ -44,7 +44,7 @@ cdef enum:
 
 
 cdef void _part(void* context, int64_t first, int64_t last) noexcept nogil:
-    fg_pool_units(bits(), <fg_pool*>context, first, last)
+    fg_pool_units(_bits, <fg_pool*>context, first, last)
 
 
 cdef void _cut(fg_pool* w, bint back) noexcept:
@@ -108,7 +108,7 @@ def pooled(
             raise ValueError(f"pooling {what!r} of {dims} to {out} takes {wanted}, not {shape}")
     descr = (given if x is None else x).descr
     w.kind = kind_of(descr, &w.is_double)
-    if w.kind < 0 or bits() == 0 or (x is not None and given is not None and x.descr.num != given.descr.num):
+    if w.kind < 0 or _bits == 0 or (x is not None and given is not None and x.descr.num != given.descr.num):
         return None
     if not w.is_double and taps > 1 << 24:
         return None  # the numbers of elements are numbers of their type

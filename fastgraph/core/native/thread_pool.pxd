@@ -136,5 +136,5 @@ cdef int32_t pool_threads() noexcept nogil
 
 # part(context, first, last) for the runs of `chunk` of 0 .. n - 1, on the threads that are free and this one. Where a
 # run begins depends on n and chunk alone, so results do not depend on the number of threads.
-cdef void pool_share(void (*part)(void*, int64_t, int64_t) noexcept nogil, void* context, int64_t n,
-                     int64_t chunk) noexcept nogil
+ctypedef void (*part_t)(void*, int64_t, int64_t) noexcept nogil
+cdef void pool_share(part_t part, void* context, int64_t n, int64_t chunk) noexcept nogil

@@ -211,7 +211,7 @@ cdef struct Range:
 
 cdef struct Share:
     Region region    # first: threads are handed its address
-    void (*part)(void*, int64_t, int64_t) noexcept nogil
+    part_t part
     void* context
     int64_t n
     int64_t chunk
@@ -245,8 +245,7 @@ cdef void _share_work(Region* region) noexcept nogil:
     _share_from(share, fg_add32(&share.came, 1) - 1)
 
 
-cdef void pool_share(void (*part)(void*, int64_t, int64_t) noexcept nogil, void* context, int64_t n,
-                     int64_t chunk) noexcept nogil:
+cdef void pool_share(part_t part, void* context, int64_t n, int64_t chunk) noexcept nogil:
     cdef Share share
     cdef int64_t first, runs, others = pool.wanted
     cdef int32_t k

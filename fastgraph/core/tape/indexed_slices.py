@@ -12,7 +12,8 @@ from fastgraph import _tape
 from fastgraph.core import registry as primitives
 from fastgraph.core.base.composite import CompositeTensor
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, float32, int64
-from fastgraph.core.base.shapes import Shape, ShapeLike, TensorShape, TensorSpec, TypeSpec, as_dims, shape_of
+from fastgraph.core.base.shapes import Shape, ShapeLike, TensorShape, as_dims, shape_of
+from fastgraph.core.base.type_specs import TensorSpec, TypeSpec
 from fastgraph.core.conversion import Data
 from fastgraph.core.tensor import EagerTensor, Tensor, as_array, bind, convert, register_slot
 

@@ -43,10 +43,7 @@ def sum_at_once(graph: Graph) -> Graph:
             )
             outputs = list(made.outputs)
         mapping.update(zip(node.outputs, outputs, strict=True))
-    result.inputs = [mapping[value] for value in graph.inputs]
-    result.captures = [(held, mapping[value]) for held, value in graph.captures]
-    result.outputs = [mapping[value] for value in graph.outputs]
-    return result
+    return result.with_ends_of(graph, mapping)
 
 
 def _is_sum(node: Node) -> bool:

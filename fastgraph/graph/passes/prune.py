@@ -98,10 +98,7 @@ def _rebuilt(graph: Graph, kept: set[Node], trimmed: dict[Node, _Trimmed], live:
         )
         result.nodes.append(new)
         mapping.update(zip(outputs, new.outputs, strict=True))
-    result.inputs = [mapping[value] for value in graph.inputs]
-    result.captures = [(held, mapping[value]) for held, value in graph.captures]
-    result.outputs = [mapping[value] for value in graph.outputs]
-    return result
+    return result.with_ends_of(graph, mapping)
 
 
 def _with_outputs(graph: Graph, outputs: list[int]) -> Graph:

@@ -126,10 +126,7 @@ class Rebuild:
             if self.keep is None or self.keep(node):
                 self.node(node)
         mapping = self.mapping
-        self.new.inputs = [mapping[value] for value in self.old.inputs]
-        self.new.captures = [(held, mapping[value]) for held, value in self.old.captures]
-        self.new.outputs = [mapping[value] for value in self.old.outputs]
-        return self.new
+        return self.new.with_ends_of(self.old, mapping)
 
     def node(self, node: Node) -> None:
         """Rebuild one node of the old graph."""

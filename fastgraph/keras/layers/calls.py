@@ -11,7 +11,8 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from fastgraph.core.base import nesting
-from fastgraph.core.base.shapes import Aval, TensorShape, TensorSpec
+from fastgraph.core.base.shapes import Aval, TensorShape
+from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.core.tensor import current_state
 from fastgraph.graph.differentiate import entering
 from fastgraph.graph.trace import GraphTrace

@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.core.base.shapes import TensorShape, TensorSpec
+from fastgraph.core.base.shapes import TensorShape
+from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.errors import NotBuiltError
 from fastgraph.graph.control_flow import cond
-from fastgraph.graph.trace import SymbolicTensor
+from fastgraph.graph.symbolic_tensor import SymbolicTensor
 from fastgraph.keras import activations, backend, constraints, initializers, regularizers
 from fastgraph.keras.layers.base import Layer
 from fastgraph.keras.layers.input_spec import InputSpec

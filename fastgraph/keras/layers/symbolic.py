@@ -11,7 +11,8 @@ from typing import Any
 
 from fastgraph.core.base import nesting
 from fastgraph.core.base.dtype import DType, as_dtype
-from fastgraph.core.base.shapes import TensorShape, TensorSpec
+from fastgraph.core.base.shapes import TensorShape
+from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.keras.layers.calls import traced_specs
 
 #: Set by the module of layers: makes a layer that applies one of Python's operators.

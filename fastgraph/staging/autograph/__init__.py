@@ -18,7 +18,7 @@ from typing import Any
 
 from fastgraph.core.base.deferred_signals import imported
 from fastgraph.core.base.locks import importing
-from fastgraph.graph.trace import unconverted
+from fastgraph.graph.source_lines import unconverted
 from fastgraph.staging.autograph import source_code
 from fastgraph.staging.autograph.loop_options import prints_in_graphs
 

@@ -20,7 +20,9 @@ from fastgraph.core.base import nesting
 from fastgraph.core.tensor import Tensor, convert, current_trace
 from fastgraph.errors import InaccessibleTensorError
 from fastgraph.graph.ir import SourceLine
-from fastgraph.graph.trace import GraphTrace, SymbolicTensor, source_lines
+from fastgraph.graph.source_lines import source_lines
+from fastgraph.graph.symbolic_tensor import SymbolicTensor
+from fastgraph.graph.trace import GraphTrace
 from fastgraph.ops import comparison, creation, runtime_assertions
 
 _NUMBERS = (bool, int, float, complex, np.ndarray, np.generic)

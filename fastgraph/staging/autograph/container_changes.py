@@ -19,7 +19,8 @@ from typing import Any
 
 from fastgraph.core.tensor import convert, current_trace
 from fastgraph.graph.differentiate import entering
-from fastgraph.graph.trace import GraphTrace, SymbolicTensor
+from fastgraph.graph.symbolic_tensor import SymbolicTensor
+from fastgraph.graph.trace import GraphTrace
 from fastgraph.ops import elementwise
 from fastgraph.staging import autograph
 from fastgraph.staging.autograph.block_state import (

@@ -10,7 +10,7 @@ import weakref
 from typing import Any, NamedTuple
 
 from fastgraph.core.base.locks import importing, parsing
-from fastgraph.graph.trace import is_block, is_internal
+from fastgraph.graph.source_lines import is_block, is_internal
 from fastgraph.staging.autograph import calls, conversion_cache, pattern_matching, source_code
 from fastgraph.staging.autograph.block_state import Undefined, UndefinedReturnValue, ldu
 from fastgraph.staging.autograph.builtins import float_, int_, len_, print_, range_

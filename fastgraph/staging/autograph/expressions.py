@@ -14,7 +14,7 @@ from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.base import nesting
 from fastgraph.core.tensor import Tensor, convert, current_trace
 from fastgraph.graph import control_flow
-from fastgraph.graph.trace import SymbolicTensor
+from fastgraph.graph.symbolic_tensor import SymbolicTensor
 from fastgraph.ops import comparison, elementwise, gathering, python_functions, runtime_assertions
 from fastgraph.staging import autograph
 from fastgraph.staging.autograph.block_state import (

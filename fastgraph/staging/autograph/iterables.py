@@ -14,8 +14,8 @@ from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.base import nesting
 from fastgraph.core.name_scopes import name_scope
 from fastgraph.core.tensor import Tensor, convert
-from fastgraph.graph.trace import SymbolicTensor
-from fastgraph.ops import elementwise, gathering, joining, movement
+from fastgraph.graph.symbolic_tensor import SymbolicTensor
+from fastgraph.ops import division, elementwise, gathering, joining, movement
 from fastgraph.ops.arguments import known_value
 from fastgraph.staging.autograph.block_state import is_tensor
 from fastgraph.staging.autograph.expressions import and_, bool_, converted, decides, decisive
@@ -207,7 +207,7 @@ def counted(iter_: Any) -> tuple[Any, Callable[[Any], Any]] | None:
     start, limit = (elementwise.cast(SymbolicTensor(x, iter_.trace), dtypes.int64) for x in node.inputs[:2])
     n = elementwise.subtract(limit, start)
     if step != 1:  # in int64, so that what is added does not overflow
-        n = elementwise.floordiv(elementwise.add(n, step - (1 if step > 0 else -1)), step)
+        n = division.floordiv(elementwise.add(n, step - (1 if step > 0 else -1)), step)
 
     def row(i: object) -> Any:
         with name_scope("iterate"):  # the body's own operations have the names that they would have without these

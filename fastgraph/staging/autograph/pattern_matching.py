@@ -11,7 +11,7 @@ import sys
 from typing import Any
 
 from fastgraph.core.tensor import convert
-from fastgraph.graph.trace import SymbolicTensor
+from fastgraph.graph.symbolic_tensor import SymbolicTensor
 from fastgraph.ops import comparison, reduction
 from fastgraph.staging.autograph.staged_lists import StagedList
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from fastgraph.graph.ir import Value
-from fastgraph.graph.trace import SymbolicTensor
+from fastgraph.graph.symbolic_tensor import SymbolicTensor
 
 _DEEPEST = 200
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from malt.pyct import anno, origin_info
 
-from fastgraph.graph.trace import block_name
+from fastgraph.graph.source_lines import block_name
 from fastgraph.staging import autograph
 from fastgraph.staging.autograph import source_code
 from fastgraph.staging.autograph.syntax_rewrites import operator

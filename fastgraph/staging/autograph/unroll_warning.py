@@ -7,7 +7,7 @@ import weakref
 from typing import Any, Self
 
 from fastgraph.core.tensor import current_trace
-from fastgraph.graph.trace import source_lines
+from fastgraph.graph.source_lines import source_lines
 
 MOST_NODES = 1000
 

@@ -16,7 +16,8 @@ import numpy as np
 
 from fastgraph.core.base import nesting
 from fastgraph.core.base.dtype import DType, as_dtype
-from fastgraph.core.base.shapes import Shape, TensorShape, TensorSpec, TypeSpec
+from fastgraph.core.base.shapes import Shape, TensorShape
+from fastgraph.core.base.type_specs import TensorSpec, TypeSpec
 from fastgraph.core.native.buffer import Cell
 from fastgraph.core.tensor import EagerTensor, Reference, Tensor, convert
 from fastgraph.staging.signature.dataclass_arguments import Fields, counts_by_fields, fields_of, is_frozen

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fastgraph.core.base import nesting
-from fastgraph.core.base.shapes import TypeSpec
+from fastgraph.core.base.type_specs import TypeSpec
 from fastgraph.core.tensor import Tensor
 
 

@@ -9,7 +9,7 @@ import inspect
 from typing import Any, Literal
 
 from fastgraph.core.base import nesting
-from fastgraph.core.base.shapes import TypeSpec
+from fastgraph.core.base.type_specs import TypeSpec
 
 
 class FunctionType(inspect.Signature):

@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from fastgraph.core.base import nesting
-from fastgraph.core.base.shapes import Shape, TensorSpec, TypeSpec, compatible, generalises
+from fastgraph.core.base.shapes import Shape, compatible, generalises
+from fastgraph.core.base.type_specs import TensorSpec, TypeSpec
 from fastgraph.core.conversion import cast_items
 from fastgraph.core.registry import get
 from fastgraph.core.tensor import Tensor, bind, convert

@@ -18,7 +18,8 @@ from fastgraph.core.native.buffer import Cell
 from fastgraph.core.tensor import current_trace
 from fastgraph.graph import recursive_calls
 from fastgraph.graph.recursive_calls import Unknown
-from fastgraph.graph.trace import GraphTrace, source_lines
+from fastgraph.graph.source_lines import source_lines
+from fastgraph.graph.trace import GraphTrace
 from fastgraph.staging.signature.relaxed_keys import general_key
 from fastgraph.staging.signature.retrace_warnings import differences, labels
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from fastgraph.core.base.shapes import TypeSpec
+from fastgraph.core.base.type_specs import TypeSpec
 from fastgraph.staging.signature.cache_keys import TENSOR, TYPE
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from fastgraph.core.base import nesting
 from fastgraph.core.base.locks import Lock
 from fastgraph.core.base.logger import get_logger
-from fastgraph.core.base.shapes import TensorSpec, TypeSpec
+from fastgraph.core.base.type_specs import TensorSpec, TypeSpec
 from fastgraph.staging.signature.cache_keys import Held
 
 # Source: TensorFlow's detector of frequent tracing: it looks at so many calls, warns of so many traces, so many times.

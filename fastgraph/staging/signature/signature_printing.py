@@ -6,7 +6,7 @@ import pprint
 from typing import Any
 
 from fastgraph.core.base import nesting
-from fastgraph.core.base.shapes import TensorSpec, TypeSpec
+from fastgraph.core.base.type_specs import TensorSpec, TypeSpec
 from fastgraph.graph.ir import Value
 from fastgraph.staging.signature.cache_keys import Held
 

@@ -1,0 +1,304 @@
+"""Type specs: what is known of a value of several tensors, or of one: TypeSpec, TensorSpec.
+
+Rule: a spec is immutable and hashable; it takes a value apart into tensors and puts it together again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from fastgraph.core.base import dtype as dtypes
+from fastgraph.core.base.dtype import DType, DTypeLike
+from fastgraph.core.base.nesting import CompositeSpec, flatten, pack_sequence_as
+from fastgraph.core.base.shapes import (
+    Aval,
+    ShapeLike,
+    TensorShape,
+    as_dims,
+    common_shape,
+    compatible,
+    generalises,
+    shape_of,
+)
+
+
+class TypeSpec(CompositeSpec):
+    """Knowledge of a value (a tensor or a composite of tensors) before it exists. Source: tf.TypeSpec.
+
+    A composite value carries its spec as `_type_spec`; the spec takes it apart (`_to_components`) and puts it together
+    (`_from_components`), with specs of the parts (`_component_specs`). This is how arguments, branches, loops and
+    tapes see through it. A subclass also states `_serialize`: what tells one spec of the class from another; one that
+    describes a single thing, not parts, sets `_is_composite = False`.
+    """
+
+    __slots__ = ("__weakref__",)
+
+    @property
+    def _is_open(self) -> bool:
+        """Whether the value's parts are not known yet: a loop that carries it finds them out."""
+        return False
+
+    @property
+    def value_type(self) -> type:
+        """The class of the values that this describes."""
+        raise NotImplementedError(f"{type(self).__name__}.value_type")
+
+    def _serialize(self) -> tuple[Any, ...]:
+        raise NotImplementedError(f"{type(self).__name__}._serialize")
+
+    @classmethod
+    def _deserialize(cls, parts: tuple[Any, ...]) -> TypeSpec:
+        return cls(*parts)
+
+    def is_compatible_with(self, spec_or_value: Any) -> bool:
+        """Return whether a value (or every value of a spec) can stand where this spec is wanted."""
+        spec = spec_or_value if isinstance(spec_or_value, TypeSpec) else getattr(spec_or_value, "_type_spec", None)
+        return type(spec) is type(self) and _generalise(self._serialize(), spec._serialize())
+
+    def is_subtype_of(self, other: TypeSpec) -> bool:
+        """Return whether every value of this spec is one of `other`."""
+        return type(other) is type(self) and _generalise(other._serialize(), self._serialize())
+
+    def most_specific_common_supertype(self, others: Sequence[TypeSpec]) -> TypeSpec | None:
+        """Return the most special spec that this one and all `others` fit, or None if there is none."""
+        parts: Any = self._serialize()
+        for other in others:
+            if type(other) is not type(self):
+                return None
+            parts = _common(parts, other._serialize())
+            if parts is _NOTHING:
+                return None
+        return self._deserialize(parts)
+
+    def most_specific_compatible_type(self, other: TypeSpec) -> TypeSpec:
+        """Return the most special spec that both fit. Raises ValueError if there is none."""
+        found = self.most_specific_common_supertype([other])
+        if found is None:
+            raise ValueError(f"No TypeSpec is compatible with both {self} and {other}")
+        return found
+
+    def flatten(self) -> list[Any]:
+        """Return the specs of the tensors in a value. Source: tf.types.experimental.TraceType, as the three below."""
+        return flatten(self, expand_composites=True)
+
+    def to_tensors(self, value: Any) -> list[Any]:
+        """Return the tensors in a value, in the order of `flatten`."""
+        return flatten(value, expand_composites=True)
+
+    def from_tensors(self, tensors: Iterator[Any]) -> Any:
+        """Return the value that has the next ones of these tensors."""
+        parts = [next(tensors) for _ in self.flatten()]
+        return pack_sequence_as(self, parts, expand_composites=True)
+
+    def placeholder_value(self, placeholder_context: Any) -> Any:
+        """Return what stands for a value in a trace."""
+        return self.from_tensors(placeholder_context.tensors)
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and self._serialize() == other._serialize()
+
+    def __hash__(self) -> int:
+        return hash((type(self), self._serialize()))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return self._deserialize, (self._serialize(),)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(repr(part) for part in self._serialize())})"
+
+
+_NOTHING = object()
+
+
+def _generalise(general: Any, special: Any) -> bool:
+    """Whether the parts of one spec take in those of another: shapes may be wider, all else must be equal."""
+    if isinstance(general, TensorShape) and isinstance(special, TensorShape):
+        return generalises(general._dims, special._dims)
+    if isinstance(general, TypeSpec) and isinstance(special, TypeSpec):
+        return special.is_subtype_of(general)
+    if isinstance(general, (tuple, list)) and isinstance(special, (tuple, list)):
+        return len(general) == len(special) and all(map(_generalise, general, special))
+    return bool(general == special)
+
+
+def _common(a: Any, b: Any) -> Any:
+    """The parts of the most special spec that two specs fit, or _NOTHING."""
+    if isinstance(a, TensorShape) and isinstance(b, TensorShape):
+        return shape_of(common_shape(a._dims, b._dims))
+    if isinstance(a, TypeSpec) and isinstance(b, TypeSpec):
+        found = a.most_specific_common_supertype([b])
+        return _NOTHING if found is None else found
+    if isinstance(a, (tuple, list)) and isinstance(b, (tuple, list)) and len(a) == len(b):
+        parts = tuple(map(_common, a, b))
+        return _NOTHING if any(part is _NOTHING for part in parts) else parts
+    return a if a == b else _NOTHING
+
+
+class NoneTensorSpec(TypeSpec):
+    """The spec of None where tensors are told by specs: it has no parts. Source: tf.NoneTensorSpec."""
+
+    __slots__ = ()
+
+    @property
+    def value_type(self) -> type:
+        return type(None)
+
+    @property
+    def _component_specs(self) -> Any:
+        return ()
+
+    def _to_components(self, value: Any) -> Any:
+        return ()
+
+    def _from_components(self, components: Any) -> None:
+        return
+
+    def _serialize(self) -> tuple[Any, ...]:
+        return ()
+
+    def is_compatible_with(self, spec_or_value: Any) -> bool:
+        """Return whether it is None, or None's spec."""
+        return spec_or_value is None or type(spec_or_value) is type(self)
+
+
+class TensorSpec(TypeSpec):
+    """Shape, dtype and name of a tensor that a Function takes or gives. Source: tf.TensorSpec.
+
+    Args:
+        shape: The extents; None for each that may be of any size, or for all: any shape.
+        dtype: The dtype.
+
+    Raises:
+        TypeError: `dtype` names no dtype.
+
+    Examples:
+        >>> spec = tf.TensorSpec([None, 3], tf.float32, name="rows")
+        >>> spec.is_compatible_with(tf.ones([5, 3])), spec.is_compatible_with(tf.ones([5, 4]))
+        (True, False)
+        >>> tf.TensorSpec.from_tensor(tf.constant([1, 2]))
+        TensorSpec(shape=(2,), dtype=tf.int32, name=None)
+    """
+
+    __slots__ = ("_dtype", "_name", "_shape")
+    _is_composite = False
+    tensor_class: ClassVar[type] = object  # the layer above enters its Tensor here
+
+    def __init__(self, shape: ShapeLike, dtype: DTypeLike = dtypes.float32, name: str | None = None) -> None:
+        self._shape = shape if isinstance(shape, TensorShape) else TensorShape(shape)
+        self._dtype = dtypes.as_dtype(dtype)
+        self._name = name
+
+    @classmethod
+    def from_spec(cls, spec: Any, name: str | None = None) -> TensorSpec:
+        """Return a TensorSpec with the shape and dtype of `spec`, and its name unless another is given."""
+        return cls(spec.shape, spec.dtype, name or getattr(spec, "name", None))
+
+    @classmethod
+    def from_tensor(cls, tensor: Any, name: str | None = None) -> TensorSpec:
+        """Return the spec of a tensor."""
+        return cls(tensor.shape, tensor.dtype, name)
+
+    @property
+    def shape(self) -> TensorShape:
+        """The shape, perhaps partly known."""
+        return self._shape
+
+    @property
+    def dtype(self) -> DType:
+        """The element type."""
+        return self._dtype
+
+    @property
+    def name(self) -> str | None:
+        """The name of the argument or result, or None."""
+        return self._name
+
+    @property
+    def aval(self) -> Aval:
+        """Shape and dtype as the inside of fastgraph has them."""
+        return Aval(self._dtype, self._shape._dims)
+
+    @property
+    def value_type(self) -> type:
+        """fastgraph.Tensor."""
+        return self.tensor_class
+
+    @property
+    def _component_specs(self) -> TensorSpec:
+        return self
+
+    def _to_components(self, value: Any) -> Any:
+        return value
+
+    def _from_components(self, components: Any) -> Any:
+        return components
+
+    def _serialize(self) -> tuple[Any, ...]:
+        return self._shape, self._dtype, self._name
+
+    def is_compatible_with(self, spec_or_value: Any) -> bool:
+        """Return whether a tensor (or a spec) has this dtype and could have this shape."""
+        dtype, shape = getattr(spec_or_value, "dtype", None), getattr(spec_or_value, "shape", None)
+        if not isinstance(dtype, (DType, np.dtype)) or shape is None:
+            return False
+        return self._dtype == dtype and compatible(self._shape._dims, as_dims(shape))
+
+    def is_subtype_of(self, other: TypeSpec) -> bool:
+        """Return whether every tensor of this spec is one of `other`, which must have this name if this has one."""
+        return (
+            isinstance(other, TensorSpec)
+            and self._dtype is other._dtype
+            and generalises(other._shape._dims, self._shape._dims)
+            and (self._name is None or self._name == other._name)
+        )
+
+    def most_specific_common_supertype(self, others: Sequence[Any]) -> TensorSpec | None:
+        """Return the most special TensorSpec that this one and all `others` fit; the name stays if all have it."""
+        dims, name = self._shape._dims, self._name
+        for other in others:
+            if not isinstance(other, TensorSpec) or other._dtype is not self._dtype:
+                return None
+            dims = common_shape(dims, other._shape._dims)
+            name = name if name == other._name else None
+        return TensorSpec(shape_of(dims), self._dtype, name)
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, TensorSpec)
+            and self._dtype is other._dtype
+            and self._shape._dims == other._shape._dims
+            and self._name == other._name
+        )
+
+    def __hash__(self) -> int:
+        return hash((self._shape._dims, self._dtype.code))
+
+    def __repr__(self) -> str:
+        return f"TensorSpec(shape={self._shape}, dtype={self._dtype!r}, name={self._name!r})"
+
+
+def type_spec_from_value(value: Any) -> TypeSpec:
+    """Return the spec of a tensor, a composite, an array or a Python value that converts to a tensor.
+
+    Raises TypeError for any other value. Source: tf.type_spec_from_value.
+    """
+    spec = getattr(value, "_type_spec", None)
+    if isinstance(spec, TypeSpec):
+        return spec
+    dtype, shape = getattr(value, "dtype", None), getattr(value, "shape", None)
+    if isinstance(dtype, (DType, np.dtype, np.generic)) and shape is not None:
+        return TensorSpec(shape, dtypes.as_dtype(dtype))  # type: ignore[arg-type]
+    if isinstance(value, (bool, int, float, complex, str, bytes, list, tuple)):
+        try:
+            array = np.asarray(value)
+            found = dtypes.as_dtype(array.dtype)
+        except (TypeError, ValueError):
+            found = dtypes.variant
+        # Python's numbers are 32-bit tensors, as everywhere in TensorFlow.
+        found = {dtypes.int64: dtypes.int32, dtypes.float64: dtypes.float32}.get(found, found)
+        if found is not dtypes.variant and array.dtype.kind != "O":
+            return TensorSpec(array.shape, found)
+    raise TypeError(f"Could not build a `TypeSpec` for {value!r} with type {type(value).__name__}.")
