@@ -94,7 +94,7 @@ def stacked_loop(
     def test(i: object, *_: object) -> Any:
         return i < limit
 
-    def body(i: Any, *carried: Any) -> Any:
+    def body(i: Tensor, *carried: Tensor) -> Any:
         after, rows = step(i, *carried)
         whole[:] = [row for k, row in enumerate(rows) if k in ragged]
         uneven = [part for row in whole for part in flattened(row)]

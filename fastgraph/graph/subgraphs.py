@@ -126,7 +126,7 @@ def _watch(operands: Sequence[Any]) -> None:
             watch_accessed(operand)
 
 
-def _key(operand: Any) -> Any:
+def _key(operand: Tensor | Cell) -> Any:
     return operand.value if isinstance(operand, SymbolicTensor) else operand.id
 
 
