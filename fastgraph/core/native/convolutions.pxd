@@ -1,4 +1,4 @@
-"""What other windows than those of convolutions take from convolutions.pyx."""
+"""The part of convolutions.pyx that windows of other kinds take."""
 
 cimport numpy as cnp
 from libc.stdint cimport int64_t

@@ -179,7 +179,7 @@ cdef void _join_axes(Sizes* z) noexcept:
 
 
 cdef bint _begin(fg_sweep* w, Sizes* z, int kind, int is_double) noexcept:
-    """What all sweeps of a convolution share: places are those of the result. False where a tile would be too large."""
+    """Fill in the part that all sweeps of a convolution share: places are those of the result. False where a tile would be too large."""
     cdef int i
     memset(w, 0, sizeof(fg_sweep))
     w.kind = kind
@@ -545,7 +545,7 @@ cdef int64_t _phase(fg_axis* axis, fg_layout* y, int i, Sizes* z, int64_t r) noe
 
 
 def input_gradient(tuple dims, cnp.ndarray filter not None, cnp.ndarray dy not None, strides, pads, dilations):
-    """What the elements of an input of shape `dims` get of dy; None where NumPy must do it.
+    """The gradient of an input of shape `dims` for dy; None where NumPy must do it.
 
     Raises: ValueError for sizes that do not fit.
     """
@@ -629,7 +629,7 @@ def input_gradient(tuple dims, cnp.ndarray filter not None, cnp.ndarray dy not N
 
 
 def filter_gradient(cnp.ndarray x not None, tuple dims, cnp.ndarray dy not None, strides, pads, dilations):
-    """What the elements of a filter of shape `dims` get of dy; None where NumPy must do it.
+    """The gradient of a filter of shape `dims` for dy; None where NumPy must do it.
 
     Raises: ValueError for sizes that do not fit.
     """
