@@ -1,5 +1,5 @@
 # Written by tools/stubs.py from the ops' definitions; do not edit.
-from collections.abc import Sequence
+from collections.abc import Iterable
 from fastgraph import as_string as as_string
 from fastgraph.composites.ragged_strings import bytes_split as bytes_split
 from fastgraph.composites.ragged_strings import ngrams as ngrams
@@ -17,7 +17,7 @@ def format(template: builtins.str, inputs: Data, placeholder: builtins.str = '{}
     inputs: a tensor or a list of them. summarize: elements shown at each end of an axis, -1: all.
     Raises: ValueError for another number of tensors than of places, TypeError for a template that is no text.
     Source: tf.strings.format."""
-def join(inputs: Sequence[Data], separator: builtins.str = '', name: builtins.str | None = None) -> Tensor:
+def join(inputs: Iterable[Data], separator: builtins.str = '', name: builtins.str | None = None) -> Tensor:
     """Strings at the same place of a list of tensors, joined; scalars go with all. string[*s]... -> string[*s].
 
     Raises: InvalidArgumentError if shapes differ. Source: tf.strings.join."""

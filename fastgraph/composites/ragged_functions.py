@@ -169,7 +169,7 @@ def map_flat_values(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     return merged(ragged).with_flat_values(result)
 
 
-def stack(values: Sequence[Data], axis: int = 0, name: str | None = None) -> Any:
+def stack(values: Data, axis: int = 0, name: str | None = None) -> Any:
     """Tensors or RaggedTensors of one rank along a new axis, rows of any lengths. Raises: ValueError without any.
     Source: tf.ragged.stack.
     """

@@ -12,7 +12,7 @@ import numpy as np
 
 from fastgraph.composites.sparse_ops import fitted, groups_of_equal, retain, sort_order, take
 from fastgraph.composites.sparse_ops import reshape as reshape_sparse
-from fastgraph.composites.sparse_tensor import SparseTensor, as_sparse, known_rank, with_shape
+from fastgraph.composites.sparse_tensor import SparseLike, SparseTensor, as_sparse, known_rank, with_shape
 from fastgraph.core.base.dtype import DTypeLike, float32, int32, int64
 from fastgraph.core.conversion import Data, convert_to_tensor
 from fastgraph.core.op_errors import message_name
@@ -82,7 +82,7 @@ def _add_dense(sparse: SparseTensor, dense: Data) -> Any:
     return add_dense(dense, fitted(scatter_nd(sparse.indices, sparse.values, shape(dense, int64)), dense.shape))
 
 
-def maximum(sp_a: SparseTensor, sp_b: SparseTensor, name: str | None = None) -> SparseTensor:
+def maximum(sp_a: SparseLike, sp_b: SparseLike, name: str | None = None) -> SparseTensor:
     """The greater of each two elements, where one of the two SparseTensors has one. Source: tf.sparse.maximum.
 
     Raises: InvalidArgumentError if the shapes differ.
@@ -90,7 +90,7 @@ def maximum(sp_a: SparseTensor, sp_b: SparseTensor, name: str | None = None) -> 
     return _extreme(sp_a, sp_b, maximum_dense)
 
 
-def minimum(sp_a: SparseTensor, sp_b: SparseTensor, name: str | None = None) -> SparseTensor:
+def minimum(sp_a: SparseLike, sp_b: SparseLike, name: str | None = None) -> SparseTensor:
     """The lesser of each two elements, where one of the two SparseTensors has one. Source: tf.sparse.minimum.
 
     Raises: InvalidArgumentError if the shapes differ.
@@ -98,7 +98,7 @@ def minimum(sp_a: SparseTensor, sp_b: SparseTensor, name: str | None = None) -> 
     return _extreme(sp_a, sp_b, minimum_dense)
 
 
-def _extreme(sp_a: SparseTensor, sp_b: SparseTensor, choose: Callable[..., Any]) -> SparseTensor:
+def _extreme(sp_a: SparseLike, sp_b: SparseLike, choose: Callable[..., Any]) -> SparseTensor:
     a, b = as_sparse(sp_a), as_sparse(sp_b)
     ranks = known_rank(a, "maximum"), known_rank(b, "maximum")
     if ranks[0] != ranks[1]:
@@ -143,7 +143,7 @@ def _merged(a: SparseTensor, b: SparseTensor, combine: Callable[..., Any]) -> tu
 
 
 def reduce_sum(
-    sp_input: object,
+    sp_input: SparseLike,
     axis: Data | None = None,
     keepdims: bool | None = None,
     output_is_sparse: bool = False,
@@ -157,7 +157,7 @@ def reduce_sum(
 
 
 def reduce_max(
-    sp_input: object,
+    sp_input: SparseLike,
     axis: Data | None = None,
     keepdims: bool | None = None,
     output_is_sparse: bool = False,
@@ -171,7 +171,7 @@ def reduce_max(
 
 
 def _reduce(
-    sp_input: object, axis: Data | None, keepdims: bool | None, sparse: bool, combine: Callable[..., Any]
+    sp_input: SparseLike, axis: Data | None, keepdims: bool | None, sparse: bool, combine: Callable[..., Any]
 ) -> Any:
     sp = as_sparse(sp_input)
     rank = known_rank(sp, "A reduction")
@@ -206,7 +206,7 @@ def _reduce(
     return reshape(totals, lengths)
 
 
-def softmax(sp_input: SparseTensor, name: str | None = None) -> SparseTensor:
+def softmax(sp_input: SparseLike, name: str | None = None) -> SparseTensor:
     """Softmax along the last axis over the values there are. f -> f. Source: tf.sparse.softmax.
 
     Raises: InvalidArgumentError for fewer than two axes, or values that are not floating.

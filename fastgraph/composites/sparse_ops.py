@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.composites.sparse_tensor import SparseTensor, as_sparse, known_rank, with_shape
+from fastgraph.composites.sparse_tensor import SparseLike, SparseTensor, as_sparse, known_rank, with_shape
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, float32, int64, string
 from fastgraph.core.base.shapes import TensorShape
 from fastgraph.core.conversion import Data, SizeLike
@@ -59,7 +59,7 @@ def groups_of_equal(rows: Tensor) -> tuple[Any, Any]:
     return boolean_mask(rows, starts), cumsum(cast(starts, int64)) - 1
 
 
-def reorder(sp_input: SparseTensor, name: str | None = None) -> SparseTensor:
+def reorder(sp_input: SparseLike, name: str | None = None) -> SparseTensor:
     """The SparseTensor with its indices in row-major order. Source: tf.sparse.reorder."""
     sp = as_sparse(sp_input)
     known_rank(sp, "reorder")
@@ -86,7 +86,7 @@ def zero_of(dtype: DType) -> Any:
 
 
 def to_dense(
-    sp_input: SparseTensor, default_value: Data | None = None, validate_indices: bool = True, name: str | None = None
+    sp_input: SparseLike, default_value: Data | None = None, validate_indices: bool = True, name: str | None = None
 ) -> Any:
     """The dense tensor: the values where the indices say, `default_value` elsewhere. t[*dense_shape].
 
@@ -107,7 +107,7 @@ def fitted(tensor: Tensor, known: TensorShape) -> Any:
     return tensor if known.rank is None or tensor.shape.is_fully_defined() else ensure_shape(tensor, known)
 
 
-def to_indicator(sp_input: SparseTensor, vocab_size: Data, name: str | None = None) -> Any:
+def to_indicator(sp_input: SparseLike, vocab_size: Data, name: str | None = None) -> Any:
     """Which of vocab_size numbers the last axis of sp_input holds as values. bool[*s, vocab_size].
 
     Raises: InvalidArgumentError for a number out of range. Source: tf.sparse.to_indicator.
@@ -141,7 +141,7 @@ def eye(
 # ---- shapes ---------------------------------------------------------------------------------------------------------
 
 
-def reset_shape(sp_input: SparseTensor, new_shape: SizeLike = None) -> SparseTensor:
+def reset_shape(sp_input: SparseLike, new_shape: SizeLike = None) -> SparseTensor:
     """The SparseTensor with a larger dense shape, or with the smallest that holds its values.
 
     Raises: ValueError if new_shape is smaller. Source: tf.sparse.reset_shape.
@@ -167,7 +167,7 @@ def reset_shape(sp_input: SparseTensor, new_shape: SizeLike = None) -> SparseTen
     return SparseTensor(sp.indices, sp.values, target)
 
 
-def reshape(sp_input: SparseTensor, shape: SizeLike, name: str | None = None) -> SparseTensor:
+def reshape(sp_input: SparseLike, shape: SizeLike, name: str | None = None) -> SparseTensor:
     """The SparseTensor in another dense shape, one of whose extents may be -1: what is left.
 
     Raises: InvalidArgumentError if the number of elements differs. Source: tf.sparse.reshape.
@@ -222,7 +222,7 @@ def _filled(target: Any, holes: list[int], total: int, before: Any) -> tuple[int
     return tuple(target)
 
 
-def transpose(sp_input: SparseTensor, perm: Data | None = None, name: str | None = None) -> SparseTensor:
+def transpose(sp_input: SparseLike, perm: Data | None = None, name: str | None = None) -> SparseTensor:
     """The SparseTensor with its axes in the order `perm`, by default reversed. Source: tf.sparse.transpose."""
     sp = as_sparse(sp_input)
     rank = known_rank(sp, "transpose")
@@ -234,7 +234,7 @@ def transpose(sp_input: SparseTensor, perm: Data | None = None, name: str | None
     return reorder(with_shape(indices, sp.values, gather(sp.dense_shape, list(order)), known))
 
 
-def expand_dims(sp_input: SparseTensor, axis: Data | None = None, name: str | None = None) -> SparseTensor:
+def expand_dims(sp_input: SparseLike, axis: Data | None = None, name: str | None = None) -> SparseTensor:
     """The SparseTensor with an axis of size 1 before axis `axis`, by default at the end.
 
     Raises: InvalidArgumentError if there is no such place. Source: tf.sparse.expand_dims.
@@ -256,7 +256,7 @@ def expand_dims(sp_input: SparseTensor, axis: Data | None = None, name: str | No
 # ---- parts ----------------------------------------------------------------------------------------------------------
 
 
-def retain(sp_input: SparseTensor, to_retain: Data) -> SparseTensor:
+def retain(sp_input: SparseLike, to_retain: Data) -> SparseTensor:
     """The values for which to_retain holds, at their places. Source: tf.sparse.retain.
 
     Raises: ValueError if there is not one of them per value.
@@ -273,7 +273,7 @@ def _only(sp: SparseTensor, kept: object) -> SparseTensor:
     return with_shape(boolean_mask(sp.indices, kept), boolean_mask(sp.values, kept), sp.dense_shape, sp.shape)
 
 
-def slice(sp_input: SparseTensor, start: Any, size: Any, name: str | None = None) -> SparseTensor:
+def slice(sp_input: SparseLike, start: Any, size: Any, name: str | None = None) -> SparseTensor:
     """The block that begins at `start` and has at most the extents `size`.
 
     Raises: InvalidArgumentError if these are not of its rank. Source: tf.sparse.slice.
@@ -292,7 +292,7 @@ def slice(sp_input: SparseTensor, start: Any, size: Any, name: str | None = None
 
 
 def split(
-    sp_input: SparseTensor | None = None,
+    sp_input: SparseLike | None = None,
     num_split: Data | None = None,
     axis: Data | None = None,
     name: str | None = None,
@@ -421,7 +421,7 @@ def map_values(op: Callable[..., Any], *args: object, **kwargs: object) -> Spars
     return sparse[0].with_values(op(*values, **named))
 
 
-def fill_empty_rows(sp_input: SparseTensor, default_value: Data, name: str | None = None) -> tuple[SparseTensor, Any]:
+def fill_empty_rows(sp_input: SparseLike, default_value: Data, name: str | None = None) -> tuple[SparseTensor, Any]:
     """(sp_input with default_value at the start of each row that was empty, which rows those were: bool[rows]).
 
     Raises: InvalidArgumentError for a default_value that is no scalar, or a row out of range.

@@ -219,6 +219,8 @@ def _length(value: SparseTensor) -> Any:
 
 
 #: What Python's builtins mean in converted code; `len` of an eager one is refused, as TensorFlow does.
+#: A SparseTensor, or a named tuple like one.
+SparseLike = SparseTensor | tuple[Any, Any, Any]
 SparseTensor.__fg_builtins__ = {len: _length}  # type: ignore[attr-defined]
 
 

@@ -23,6 +23,9 @@ from fastgraph.core.conversion import Data
 from fastgraph.ops.arguments import as_tensor, named
 from fastgraph.ops.families import Array, bind_effect, custom
 
+#: A path as users give it.
+AnyPath = str | bytes | os.PathLike[Any]
+
 _REASON = "it reads or writes a file"
 _ERRORS: dict[int, tuple[type[errors.OpError], str]] = {
     errno.ENOENT: (errors.NotFoundError, "No such file or directory"),
@@ -35,7 +38,7 @@ _ERRORS: dict[int, tuple[type[errors.OpError], str]] = {
 
 
 @contextlib.contextmanager
-def _as_op_errors(path: str | os.PathLike[str]) -> Iterator[None]:
+def _as_op_errors(path: AnyPath) -> Iterator[None]:
     try:
         yield
     except OSError as error:
@@ -43,7 +46,7 @@ def _as_op_errors(path: str | os.PathLike[str]) -> Iterator[None]:
         raise kind(None, None, f"{os.fspath(path)!s}; {text}") from None
 
 
-def _local(path: str | os.PathLike[str]) -> str:
+def _local(path: AnyPath) -> str:
     return os.fsdecode(os.fspath(path)).removeprefix("file://")
 
 
@@ -53,7 +56,7 @@ class GFile:
     mode: r, w, a, with + and b. Raises: NotFoundError, PermissionDeniedError, ... when it cannot be opened.
     """
 
-    def __init__(self, name: str | os.PathLike[str], mode: str = "r", encoding: str = "utf-8") -> None:
+    def __init__(self, name: AnyPath, mode: str = "r", encoding: str = "utf-8") -> None:
         if mode.replace("b", "") not in ("r", "w", "a", "r+", "w+", "a+"):
             raise errors.InvalidArgumentError(None, None, f"mode is not 'r' or 'w' or 'a': {mode}")
         self._name, self._mode, self._encoding = name, mode, encoding
@@ -142,50 +145,50 @@ class GFile:
         self.close()
 
 
-def _call(function: Callable[..., Any], path: str | os.PathLike[str], *rest: Any) -> Any:
+def _call(function: Callable[..., Any], path: AnyPath, *rest: Any) -> Any:
     with _as_op_errors(path):
         return function(_local(path), *rest)
 
 
-def exists(path: str | os.PathLike[str]) -> bool:
+def exists(path: AnyPath) -> bool:
     """Return whether there is a file or directory. Source: tf.io.gfile.exists."""
     return os.path.exists(_local(path))
 
 
-def isdir(path: str | os.PathLike[str]) -> bool:
+def isdir(path: AnyPath) -> bool:
     """Return whether there is a directory. Source: tf.io.gfile.isdir."""
     return os.path.isdir(_local(path))
 
 
-def listdir(path: str | os.PathLike[str]) -> list[str]:
+def listdir(path: AnyPath) -> list[str]:
     """Return the names in a directory. Raises NotFoundError. Source: tf.io.gfile.listdir."""
     if not isdir(path):
-        raise errors.NotFoundError(None, None, f"Could not find directory {path}")
+        raise errors.NotFoundError(None, None, f"Could not find directory {path!s}")
     return sorted(_call(os.listdir, path))
 
 
-def makedirs(path: str | os.PathLike[str]) -> None:
+def makedirs(path: AnyPath) -> None:
     """Make a directory and those above it, where they are missing. Source: tf.io.gfile.makedirs."""
     with _as_op_errors(path):
         os.makedirs(_local(path), exist_ok=True)
 
 
-def mkdir(path: str | os.PathLike[str]) -> None:
+def mkdir(path: AnyPath) -> None:
     """Make a directory. Raises AlreadyExistsError, NotFoundError. Source: tf.io.gfile.mkdir."""
     _call(os.mkdir, path)
 
 
-def remove(path: str | os.PathLike[str]) -> None:
+def remove(path: AnyPath) -> None:
     """Delete a file. Raises NotFoundError. Source: tf.io.gfile.remove."""
     _call(os.remove, path)
 
 
-def rmtree(path: str | os.PathLike[str]) -> None:
+def rmtree(path: AnyPath) -> None:
     """Delete a directory and all in it. Raises NotFoundError. Source: tf.io.gfile.rmtree."""
     _call(shutil.rmtree, path)
 
 
-def stat(path: str | os.PathLike[str]) -> os.stat_result:
+def stat(path: AnyPath) -> os.stat_result:
     """Return size and times of a file. Raises NotFoundError. Source: tf.io.gfile.stat."""
     found: os.stat_result = _call(os.stat, path)
     return found
@@ -197,30 +200,30 @@ def glob(pattern: Any) -> list[str]:
     return [path for each in patterns for path in sorted(globs.glob(_local(each)))]
 
 
-def _free(path: str | os.PathLike[str], overwrite: bool) -> None:
+def _free(path: AnyPath, overwrite: bool) -> None:
     if not overwrite and exists(path):
-        raise errors.AlreadyExistsError(None, None, f"file already exists: {path}")
+        raise errors.AlreadyExistsError(None, None, f"file already exists: {path!s}")
 
 
-def copy(src: str | os.PathLike[str], dst: str | os.PathLike[str], overwrite: bool = False) -> None:
+def copy(src: AnyPath, dst: AnyPath, overwrite: bool = False) -> None:
     """Copy a file. Raises AlreadyExistsError unless it may overwrite, NotFoundError. Source: tf.io.gfile.copy."""
     _free(dst, overwrite)
     _call(shutil.copyfile, src, _local(dst))
 
 
-def rename(src: str | os.PathLike[str], dst: str | os.PathLike[str], overwrite: bool = False) -> None:
+def rename(src: AnyPath, dst: AnyPath, overwrite: bool = False) -> None:
     """Move a file. Raises AlreadyExistsError unless it may overwrite, NotFoundError. Source: tf.io.gfile.rename."""
     _free(dst, overwrite)
     _call(os.replace, src, _local(dst))
 
 
-def join(path: str | os.PathLike[str], *paths: str | os.PathLike[str]) -> Any:
+def join(path: Any, *paths: Any) -> Any:
     """Return the parts of a path joined. Source: tf.io.gfile.join."""
     return os.path.join(path, *paths)
 
 
 def walk(
-    top: str | os.PathLike[str], topdown: bool = True, onerror: Callable[..., Any] | None = None
+    top: AnyPath, topdown: bool = True, onerror: Callable[..., Any] | None = None
 ) -> Iterator[tuple[str, list[str], list[str]]]:
     """Yield (directory, its directories, its files) of a tree. Source: tf.io.gfile.walk."""
     for root, folders, files in os.walk(_local(top), topdown, onerror):

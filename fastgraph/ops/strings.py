@@ -6,7 +6,7 @@ Rule: strings are bytes in object arrays; every op here runs on the host, becaus
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -181,7 +181,7 @@ def string_join_p(*inputs: Array, separator: str) -> Any:
 
 
 @public("strings.join")
-def join(inputs: Sequence[Data], separator: str = "", name: str | None = None) -> Any:
+def join(inputs: Iterable[Data], separator: str = "", name: str | None = None) -> Any:
     """Strings at the same place of a list of tensors, joined; scalars go with all. string[*s]... -> string[*s].
 
     Raises: InvalidArgumentError if shapes differ. Source: tf.strings.join.

@@ -176,7 +176,7 @@ class StringLookup(Layer):
         num_oov_indices: int = 1,
         mask_token: str | None = None,
         oov_token: str = "[UNK]",
-        vocabulary: Sequence[Any] | str | None = None,
+        vocabulary: Data | None = None,
         encoding: str | None = None,
         invert: bool = False,
         output_mode: str = "int",
@@ -209,7 +209,7 @@ class StringLookup(Layer):
         masked = self.mask_token is not None and self.output_mode == "int"
         return ([self.mask_token] if masked else []) + [self.oov_token] * self.num_oov_indices
 
-    def set_vocabulary(self, vocabulary: Sequence[Any] | str, idf_weights: Sequence[float] | None = None) -> None:
+    def set_vocabulary(self, vocabulary: Data, idf_weights: Data | None = None) -> None:
         """Let these be the words: a list or array of strings, or the path of a file with one a line.
 
         Raises ValueError for a word twice, or more than `max_tokens`.
