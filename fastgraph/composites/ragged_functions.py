@@ -224,9 +224,7 @@ def segment_ids_to_row_splits(
     return splits if out_type is None else cast(splits, out_type)
 
 
-def stack_dynamic_partitions(
-    data: Any, partitions: Any, num_partitions: object, name: str | None = None
-) -> RaggedTensor:
+def stack_dynamic_partitions(data: Any, partitions: Any, num_partitions: Data, name: str | None = None) -> RaggedTensor:
     """Row i: the elements of data whose partition is i. Raises: InvalidArgumentError for a partition out of range.
     Source: tf.ragged.stack_dynamic_partitions.
     """

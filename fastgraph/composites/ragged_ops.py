@@ -92,13 +92,13 @@ def _extent(x: Any, axis: int) -> Any:
     return x.shape[axis] if x.shape[axis] is not None else shape(x, int64)[axis]
 
 
-def _kept(lengths: object, tensor: object, axis: int) -> Any:
+def _kept(lengths: object, tensor: Tensor, axis: int) -> Any:
     lengths = as_tensor(lengths, int64)
     lengths.shape.assert_has_rank(1)
     return sequence_mask(lengths, as_tensor(_extent(tensor, axis), int64))  # in whose dtype it compares
 
 
-def _cut(tensor: object, mask: object, splits_dtype: DType) -> RaggedTensor:
+def _cut(tensor: Tensor, mask: Tensor, splits_dtype: DType) -> RaggedTensor:
     lengths = reduce_sum(cast(mask, int64), 1)
     return made(boolean_mask(tensor, mask), cast(splits_of(lengths), splits_dtype))
 
@@ -326,7 +326,7 @@ def _along_one(rt: RaggedTensor, axis: int, kind: str) -> Any:
     return _segments(rt.values, positions(lengths), longest, kind)
 
 
-def _segments(rows: object, ids: object, n: object, kind: str) -> Any:
+def _segments(rows: Tensor | RaggedTensor, ids: Tensor, n: Data, kind: str) -> Any:
     """The rows that belong to each of n segments as one, element by element; as long as the longest of them."""
     if not isinstance(rows, RaggedTensor):
         return _BY_SEGMENT[kind](rows, ids, n)

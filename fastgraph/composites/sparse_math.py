@@ -267,7 +267,7 @@ def sparse_dense_matmul(
     return scatter_nd(sp.indices[:, rows : rows + 1], products, stack([cast(n, int64), shape(b, int64)[1]]))
 
 
-def _adjoint(x: object) -> Any:
+def _adjoint(x: Data) -> Any:
     return conj(transpose(x, [1, 0]))
 
 

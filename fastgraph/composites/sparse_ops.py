@@ -269,7 +269,7 @@ def retain(sp_input: SparseLike, to_retain: Data) -> SparseTensor:
     return _only(sp, convert(to_retain))
 
 
-def _only(sp: SparseTensor, kept: object) -> SparseTensor:
+def _only(sp: SparseTensor, kept: Tensor) -> SparseTensor:
     return with_shape(boolean_mask(sp.indices, kept), boolean_mask(sp.values, kept), sp.dense_shape, sp.shape)
 
 
@@ -326,7 +326,7 @@ def split(
 
 
 def concat(
-    axis: object, sp_inputs: object, expand_nonconcat_dims: bool = False, name: str | None = None
+    axis: Data, sp_inputs: Sequence[SparseLike], expand_nonconcat_dims: bool = False, name: str | None = None
 ) -> SparseTensor:
     """SparseTensors one after the other along `axis`; with expand_nonconcat_dims the other extents may differ.
 

@@ -127,7 +127,7 @@ class UnevenTensorArray(TracedTensorArray):
             found.set_shape(self._shape.element)
         return found
 
-    def _rank(self, found: object) -> Any:
+    def _rank(self, found: Tensor) -> Any:
         """How many dimensions an entry has: as far as that is known while tracing, else as `found` says."""
         if self._shape.element is not None:
             return len(self._shape.element)
@@ -193,7 +193,7 @@ class UnevenTensorArray(TracedTensorArray):
             found.set_shape((None, *self._shape.element[1:]))
         return found
 
-    def _rows_of(self, starts: Tensor, lengths: object, rest: Tensor) -> Any:
+    def _rows_of(self, starts: Tensor, lengths: Data | None, rest: Tensor) -> Any:
         """Places of entries that begin at `starts` and have the extents [length, *rest]. i32[k, WIDTH]."""
         n = shape_of_tensor(starts)[0]
         rank = shape_of_tensor(rest)[0] + (lengths is not None)

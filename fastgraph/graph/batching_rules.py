@@ -100,7 +100,7 @@ class Application:
         return reshape(tensor, [self.n, first, *rest])
 
 
-def _times(a: object, b: object) -> Any:
+def _times(a: Tensor | int, b: Tensor | int) -> Any:
     return a * b if isinstance(a, int) and isinstance(b, int) else multiply(a, b)
 
 

@@ -86,7 +86,7 @@ def smart_cond(pred: Data, true_fn: Callable[..., Any], false_fn: Callable[..., 
 
 
 def _branching(
-    pred: object, functions: tuple[Any, Any], scope: str, names: tuple[str, str], *, index: object = None
+    pred: Data, functions: tuple[Any, Any], scope: str, names: tuple[str, str], *, index: Data | None = None
 ) -> Any:
     """Trace the two functions as the branches of a node of this name, and return its result.
 
@@ -229,7 +229,7 @@ def _demand(preds: list[Any], text: str, *, exclusive: bool = False) -> None:
     public_function("debugging.Assert")(holds, [text, flags], summarize=len(preds))
 
 
-def _either(pred: object, action: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
+def _either(pred: Tensor, action: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
     if isinstance(pred, bool):
         return action() if pred else otherwise()
     return cond(pred, action, otherwise)
@@ -507,7 +507,7 @@ def _as_shapes(structure: object) -> Any:
     return _Shape(structure)
 
 
-def _name(tensor: object) -> str:
+def _name(tensor: Tensor) -> str:
     return (
         tensor.name if isinstance(tensor, SymbolicTensor) else "a constant" if isinstance(tensor, EagerTensor) else "?"
     )

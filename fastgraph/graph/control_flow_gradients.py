@@ -42,7 +42,7 @@ def _dense(grad: Any) -> Any:
 
 
 def _cond_gradient(
-    needs: tuple[bool, ...], dys: list[Any], pred: object, operands: list[Any], outs: list[Any]
+    needs: tuple[bool, ...], dys: list[Any], pred: Tensor, operands: list[Any], outs: list[Any]
 ) -> dict[str, Any]:
     node, trace = outs[0].value.node, outs[0].trace
     sources = tuple([i for i, operand in enumerate(operands) if needs[i + 1] and _is_source(operand)])
@@ -191,7 +191,7 @@ def _is_sparse(grad: object) -> bool:
     return isinstance(grad, IndexedSlices) and bool(grad.values.shape.rank) and grad.values.shape[0] is not None
 
 
-def _joined_slices(values: Tensor, indices: object, operand: object) -> Any:
+def _joined_slices(values: Tensor, indices: Tensor, operand: Tensor | Cell) -> Any:
     """The gradient of `operand` from the rows of all iterations, stacked by iteration: added up once, not each time."""
     if isinstance(operand, Cell):
         dense_shape = convert(operand.aval.shape, dtypes.int32)

@@ -14,7 +14,7 @@ from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.base.dtype import DType
 from fastgraph.core.base.shapes import Aval, Shape, common_shape
 from fastgraph.core.registry import Primitive, register
-from fastgraph.core.tensor import as_array, from_array, get_slot
+from fastgraph.core.tensor import Tensor, as_array, from_array, get_slot
 from fastgraph.errors import InternalError, OpError
 from fastgraph.graph.ir import Graph, Node, Value, infer
 
@@ -176,7 +176,7 @@ def _call_vjp(needs: tuple[bool, ...], dys: list[Any], operands: list[Any], outs
     return rules["call"](needs, dys, operands, outs)
 
 
-def _cond_vjp(needs: tuple[bool, ...], dys: list[Any], pred: object, operands: list[Any], outs: list[Any]) -> Any:
+def _cond_vjp(needs: tuple[bool, ...], dys: list[Any], pred: Tensor, operands: list[Any], outs: list[Any]) -> Any:
     return rules["cond"](needs, dys, pred, operands, outs)
 
 

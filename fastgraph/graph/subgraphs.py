@@ -14,6 +14,7 @@ from fastgraph.composites.symbolic_tensor_array import follow
 from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.base import nesting
 from fastgraph.core.base.shapes import Aval, TypeSpec
+from fastgraph.core.conversion import Data
 from fastgraph.core.native.buffer import Cell
 from fastgraph.core.tensor import Tensor, bind, convert
 from fastgraph.graph.differentiate import entering
@@ -131,7 +132,7 @@ def _key(operand: Tensor | Cell) -> Any:
 
 
 def make_cond(
-    then_trace: GraphTrace, else_trace: GraphTrace, pred: object, *, name: str | None = None, indexed: bool = False
+    then_trace: GraphTrace, else_trace: GraphTrace, pred: Data, *, name: str | None = None, indexed: bool = False
 ) -> tuple[Any, ...]:
     """Bind the cond node of two traced branches to the trace around them; return its results.
 

@@ -190,7 +190,7 @@ class Parts:
         scatter = primitives.public_function(f"tensor_scatter_nd_{how}")
         return self.assign(scatter(self.value(), indices, convert(updates, self.dtype)))
 
-    def _assign_part(self, key: object, value: object, name: str | None = None) -> Any:
+    def _assign_part(self, key: object, value: Data, name: str | None = None) -> Any:
         """Replace what self[key] is. Returns as `assign` does. Raises ValueError where the shape does not fit."""
         whole = self.value()
         given = convert(value, self.dtype)
