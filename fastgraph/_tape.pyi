@@ -66,7 +66,7 @@ class VariableWatcher:
     ) -> None: ...
 
 class Records:
-    """What ops did with followed tensors, in program order."""
+    """A record of what ops did with followed tensors, in program order."""
 
     watch_accessed_variables: bool
 

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Self
 
 from fastgraph.api.namespaces import lookup
 from fastgraph.core.devices import CPU
 from fastgraph.core.registry import public_function
 from fastgraph.errors import NotBuiltError
+from fastgraph.state.variable import Variable, VariableAggregation
 
 __all__ = [
     "DistributedDataset",
@@ -38,6 +39,11 @@ __all__ = [
 __getattr__, __dir__ = lookup("distribute")
 
 
+#: Arguments for a function, by position and by name.
+Args = Sequence[Any]
+Named = Mapping[str, Any] | None
+
+
 class DistributedValues:
     """Values of which each replica has its own; with one replica no value is one."""
 
@@ -57,7 +63,7 @@ class ReduceOp:
     MEAN = "MEAN"
 
     @staticmethod
-    def from_variable_aggregation(aggregation: Any) -> str:
+    def from_variable_aggregation(aggregation: VariableAggregation) -> str:
         """Return the way that an aggregation of Variables names."""
         return {"SUM": ReduceOp.SUM, "MEAN": ReduceOp.MEAN}[aggregation.name]
 
@@ -91,7 +97,7 @@ _scopes = _Scopes()
 
 
 class ReplicaContext:
-    """What a step knows of the replica that it runs on. Source: tf.distribute.ReplicaContext."""
+    """The replica that a step runs on. Source: tf.distribute.ReplicaContext."""
 
     def __init__(self, strategy: Strategy, replica_id_in_sync_group: int = 0) -> None:
         self.strategy = strategy
@@ -106,7 +112,7 @@ class ReplicaContext:
     def __exit__(self, *exc: object) -> None:
         _scopes.stack.pop()
 
-    def merge_call(self, merge_fn: Callable[..., Any], args: Any = (), kwargs: Any = None) -> Any:
+    def merge_call(self, merge_fn: Callable[..., Any], args: Args = (), kwargs: Named = None) -> Any:
         """Return `merge_fn(strategy, *args)`, called between the replicas."""
         _scopes.stack.append((self.strategy, None))
         try:
@@ -114,17 +120,17 @@ class ReplicaContext:
         finally:
             _scopes.stack.pop()
 
-    def all_reduce(self, reduce_op: Any, value: Any, options: Any = None) -> Any:
+    def all_reduce(self, reduce_op: ReduceOp | str, value: Any, options: object = None) -> Any:
         """Return the sum or mean of a value over the replicas: the value."""
         return value
 
-    def all_gather(self, value: Any, axis: int, options: Any = None) -> Any:
+    def all_gather(self, value: Any, axis: int, options: object = None) -> Any:
         """Return the values of the replicas joined along an axis: the value."""
         return value
 
 
 class StrategyExtended:
-    """What libraries ask of a strategy beyond its public methods. Source: tf.distribute.StrategyExtended."""
+    """The part of a strategy that libraries ask beyond its public methods. Source: tf.distribute.StrategyExtended."""
 
     def __init__(self, strategy: Strategy) -> None:
         self._strategy = strategy
@@ -143,28 +149,32 @@ class StrategyExtended:
     def _use_merge_call(self) -> bool:
         return True
 
-    def update(self, var: Any, fn: Callable[..., Any], args: Any = (), kwargs: Any = None, group: bool = True) -> Any:
+    def update(
+        self, var: Variable, fn: Callable[..., Any], args: Args = (), kwargs: Named = None, group: bool = True
+    ) -> Any:
         """Return `fn(var, *args)`: each replica's copy of a Variable is updated."""
         return fn(var, *args, **(kwargs or {}))
 
-    def call_for_each_replica(self, fn: Callable[..., Any], args: Any = (), kwargs: Any = None) -> Any:
+    def call_for_each_replica(self, fn: Callable[..., Any], args: Args = (), kwargs: Named = None) -> Any:
         """Return `fn(*args, **kwargs)` of the one replica."""
         with ReplicaContext(self._strategy):
             return fn(*args, **(kwargs or {}))
 
-    def reduce_to(self, reduce_op: Any, value: Any, destinations: Any, options: Any = None) -> Any:
+    def reduce_to(self, reduce_op: ReduceOp | str, value: Any, destinations: object, options: object = None) -> Any:
         """Return the sum or mean of a value over the replicas: the value."""
         return value
 
-    def batch_reduce_to(self, reduce_op: Any, value_destination_pairs: Any, options: Any = None) -> list[Any]:
+    def batch_reduce_to(
+        self, reduce_op: ReduceOp | str, value_destination_pairs: Iterable[tuple[Any, Any]], options: object = None
+    ) -> list[Any]:
         """Return what `reduce_to` gives for each pair."""
         return [value for value, _ in value_destination_pairs]
 
-    def colocate_vars_with(self, colocate_with_variable: Any) -> Any:
+    def colocate_vars_with(self, colocate_with_variable: object) -> Any:
         """Return a context whose Variables lie where another one lies."""
         return contextlib.nullcontext()
 
-    def variable_created_in_scope(self, v: Any) -> bool:
+    def variable_created_in_scope(self, v: object) -> bool:
         """Return whether a Variable was made in a scope of this strategy: all are of the same kind."""
         return True
 
@@ -176,7 +186,7 @@ class StrategyExtended:
 class Strategy:
     """How a program runs on devices: here as it is, on one. Source: tf.distribute.Strategy."""
 
-    def __init__(self, extended: Any = None) -> None:
+    def __init__(self, extended: object = None) -> None:
         self.extended = StrategyExtended(self)
         self.num_replicas_in_sync = 1
         self.cluster_resolver = None
@@ -193,7 +203,7 @@ class Strategy:
         finally:
             _scopes.stack.pop()
 
-    def run(self, fn: Callable[..., Any], args: Any = (), kwargs: Any = None, options: Any = None) -> Any:
+    def run(self, fn: Callable[..., Any], args: Args = (), kwargs: Named = None, options: object = None) -> Any:
         """Return `fn(*args, **kwargs)` of the one replica."""
         with ReplicaContext(self):
             return fn(*args, **(kwargs or {}))
@@ -209,11 +219,13 @@ class Strategy:
         """Return the replicas' values joined along an axis: the value."""
         return value
 
-    def experimental_distribute_dataset(self, dataset: Any, options: Any = None) -> Any:
+    def experimental_distribute_dataset(self, dataset: Any, options: object = None) -> Any:
         """Return the dataset: one replica gets all of it."""
         return dataset
 
-    def distribute_datasets_from_function(self, dataset_fn: Callable[[InputContext], Any], options: Any = None) -> Any:
+    def distribute_datasets_from_function(
+        self, dataset_fn: Callable[[InputContext], Any], options: object = None
+    ) -> Any:
         """Return `dataset_fn(InputContext())`."""
         return dataset_fn(InputContext())
 
@@ -236,7 +248,7 @@ class _DefaultStrategy(Strategy):
             raise RuntimeError("Must not nest tf.distribute.Strategy scopes.")
         yield self
 
-    def run(self, fn: Callable[..., Any], args: Any = (), kwargs: Any = None, options: Any = None) -> Any:
+    def run(self, fn: Callable[..., Any], args: Args = (), kwargs: Named = None, options: object = None) -> Any:
         """Return `fn(*args, **kwargs)`."""
         return fn(*args, **(kwargs or {}))
 
@@ -269,7 +281,7 @@ class MirroredStrategy(Strategy):
     Source: tf.distribute.MirroredStrategy.
     """
 
-    def __init__(self, devices: Any = None, cross_device_ops: Any = None) -> None:
+    def __init__(self, devices: Sequence[str] | None = None, cross_device_ops: object = None) -> None:
         if devices is not None and len(devices) > 1:
             raise NotBuiltError(
                 f"MirroredStrategy of {len(devices)} devices is not built yet: fastgraph has one device, {CPU}, whose "

@@ -33,7 +33,7 @@ class OpError(Exception):
     Source: tf.errors.OpError.
     """
 
-    def __init__(self, node_def: Any, op: Any, message: str, error_code: int = UNKNOWN, *args: Any) -> None:
+    def __init__(self, node_def: object, op: object, message: str, error_code: int = UNKNOWN, *args: Any) -> None:
         super().__init__(node_def, op, message, error_code, *args)
         self._node_def = node_def
         self._op = op
@@ -81,7 +81,7 @@ class _CodedError(OpError):
 
     _code: ClassVar[int]
 
-    def __init__(self, node_def: Any, op: Any, message: str, *args: Any) -> None:
+    def __init__(self, node_def: object, op: object, message: str, *args: Any) -> None:
         super().__init__(node_def, op, message, self._code, *args)
 
 

@@ -55,7 +55,9 @@ def _array(leaf: object) -> Any:
     return as_array(leaf) if isinstance(leaf, EagerTensor) else np.asarray(leaf)
 
 
-def _leaf_close(ours: Any, theirs: Any, rtol: float | None, atol: float | None, where: str) -> None:
+def _leaf_close(
+    ours: np.ndarray | None, theirs: np.ndarray | None, rtol: float | None, atol: float | None, where: str
+) -> None:
     if ours is None or theirs is None:
         if ours is not theirs:
             raise AssertionError(f"{where}: {ours!r} against {theirs!r}")

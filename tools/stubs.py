@@ -25,9 +25,11 @@ PACKAGE = Path(fastgraph.__file__).parent
 BUILTINS = ("int", "float", "bool", "str", "bytes", "list", "tuple", "dict", "object", "type", "complex", "set")
 KNOWN = {
     "Any": "from typing import Any",
-    "Callable": "from collections.abc import Callable",
-    "Iterable": "from collections.abc import Iterable",
-    "Sequence": "from collections.abc import Sequence",
+    **{name: f"from collections.abc import {name}" for name in ("Callable", "Iterable", "Mapping", "Sequence")},
+    **{name: f"from fastgraph.core.conversion import {name}" for name in ("Data", "SizeLike")},
+    "DTypeLike": "from fastgraph.core.base.dtype import DTypeLike",
+    "PadLike": "from fastgraph.ops.window_arguments import PadLike",
+    "ShapeLike": "from fastgraph.core.base.shapes import ShapeLike",
     "Tensor": "from fastgraph.core.tensor import Tensor",
 }
 #: Public names of which type checkers see more than Python does.

@@ -1,4 +1,4 @@
-"""What libraries ask of TensorFlow's eager context: whether ops run at once, which devices there are.
+"""The part of TensorFlow's eager context that libraries ask: whether ops run at once, which devices there are.
 
 Rule: it keeps nothing; there is one context, and what it answers others know.
 """

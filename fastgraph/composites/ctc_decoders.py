@@ -6,6 +6,7 @@ Rule: scores are logarithms, in float64. Source: Graves et al. 2006; Hannun et a
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy as np
 from fastgraph.composites.sparse_tensor import SparseTensor
 from fastgraph.core.base.dtype import int32, int64
 from fastgraph.core.base.shapes import Aval
+from fastgraph.core.conversion import Data
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, named, of_dtypes, whole
 from fastgraph.ops.elementwise import cast
@@ -21,7 +23,7 @@ from fastgraph.ops.families import Array, custom, invalid, shape_text
 _REASON = "a search whose results' sizes are data"
 
 
-def _check(inputs: Any, lengths: Any) -> None:
+def _check(inputs: Sequence[int | None], lengths: Sequence[int | None] | None) -> None:
     if len(inputs) != 3:
         raise ValueError(f"inputs is not a 3-Tensor, got shape {shape_text(inputs)}")
     if lengths is not None and len(lengths) != 1:
@@ -152,7 +154,7 @@ def ctc_beam_search_p(inputs: Array, sequence_length: Array, *, beam_width: int,
     return (*[part for rows in paths for part in _sparse(rows)], scores)
 
 
-def _given(inputs: Any, sequence_length: Any) -> tuple[Any, Any]:
+def _given(inputs: Data, sequence_length: Data) -> tuple[Any, Any]:
     x = of_dtypes(as_tensor(inputs), "float32 float64")
     lengths = cast(as_tensor(sequence_length), int32)
     if x.shape.rank is not None:
@@ -161,7 +163,11 @@ def _given(inputs: Any, sequence_length: Any) -> tuple[Any, Any]:
 
 
 def ctc_greedy_decoder(
-    inputs: Any, sequence_length: Any, merge_repeated: bool = True, blank_index: Any = None, name: str | None = None
+    inputs: Data,
+    sequence_length: Data,
+    merge_repeated: bool = True,
+    blank_index: Data | None = None,
+    name: str | None = None,
 ) -> Any:
     """The likeliest label of each frame, without blanks: ([SparseTensor i64[b, n]], f[b, 1] minus the sum of scores).
 
@@ -183,7 +189,7 @@ def ctc_greedy_decoder(
 
 
 def ctc_beam_search_decoder(
-    inputs: Any, sequence_length: Any, beam_width: Any = 100, top_paths: Any = 1, name: str | None = None
+    inputs: Data, sequence_length: Data, beam_width: Data = 100, top_paths: Data = 1, name: str | None = None
 ) -> Any:
     """The likeliest rows of labels: ([SparseTensor i64[b, n] for each path], f[b, top_paths] their log probabilities).
 

@@ -14,8 +14,9 @@ import numpy as np
 
 from fastgraph.composites.ragged_tensor import RaggedTensor
 from fastgraph.composites.sparse_tensor import SparseTensor
-from fastgraph.core.base.dtype import DType, as_dtype, int64, string
+from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, int64, string
 from fastgraph.core.base.shapes import Aval
+from fastgraph.core.conversion import Data
 from fastgraph.core.name_scopes import name_scope
 from fastgraph.core.registry import get
 from fastgraph.core.tensor import init_scope
@@ -32,7 +33,7 @@ _numbers = itertools.count()
 
 
 class _Table(str):
-    """What names a table among a node's attributes; it holds the table's dict."""
+    """The name of a table among a node's attributes; it holds the table's dict."""
 
     __slots__ = ("dtype", "entries", "shape")
 
@@ -61,7 +62,7 @@ def _found(keys: Array, default: Array, table: _Table) -> Any:
     return result
 
 
-def _infer_found(keys: Aval, default: Aval, *, table: Any) -> Aval:
+def _infer_found(keys: Aval, default: Aval, *, table: _Table) -> Aval:
     return Aval(table.dtype, None if keys.shape is None else (*keys.shape, *table.shape))
 
 
@@ -81,13 +82,13 @@ _FIND: dict[str, Any] = dict(
 
 
 @custom(**_FIND)
-def table_find_p(keys: Array, default: Array, *, table: Any) -> Any:
+def table_find_p(keys: Array, default: Array, *, table: _Table) -> Any:
     """The value of each key in a table that does not change, `default` of those that are not in it. -> v[*s, *t]."""
     return _found(keys, default, table)
 
 
 @custom(**_FIND, effect="host")
-def mutable_table_find_p(keys: Array, default: Array, *, table: Any) -> Any:
+def mutable_table_find_p(keys: Array, default: Array, *, table: _Table) -> Any:
     """The value of each key in a table that may change, `default` of those that are not in it. -> v[*s, *t]."""
     return _found(keys, default, table)
 
@@ -101,7 +102,7 @@ def mutable_table_find_p(keys: Array, default: Array, *, table: Any) -> Any:
     samples=lambda: [((np.array([b"c"], object), np.array([3])), {"table": _sample_table()})],
     reason=_REASON,
 )
-def table_insert_p(keys: Array, values: Array, *, table: Any) -> Any:
+def table_insert_p(keys: Array, values: Array, *, table: _Table) -> Any:
     """Put values under keys, in place of what is there."""
     if values.shape != (*keys.shape, *table.shape):
         raise invalid(f"Expected shape {[*keys.shape, *table.shape]} for value, got {list(values.shape)}")
@@ -120,7 +121,7 @@ def table_insert_p(keys: Array, values: Array, *, table: Any) -> Any:
     samples=lambda: [((np.array([b"a", b"x"], object),), {"table": _sample_table()})],
     reason=_REASON,
 )
-def table_remove_p(keys: Array, *, table: Any) -> Any:
+def table_remove_p(keys: Array, *, table: _Table) -> Any:
     """Take keys away, if they are there."""
     for key in keys.reshape(-1).tolist():
         table.entries.pop(key, None)
@@ -136,7 +137,7 @@ def table_remove_p(keys: Array, *, table: Any) -> Any:
     samples=lambda: [((), {"table": _sample_table(), "key_dtype": "string"})],
     reason=_REASON,
 )
-def table_export_p(*, table: Any, key_dtype: str) -> Any:
+def table_export_p(*, table: _Table, key_dtype: str) -> Any:
     """All keys and their values: k[n], v[n, *t]."""
     keys = np.empty(len(table.entries), as_dtype(key_dtype).numpy_dtype)
     keys[:] = list(table.entries)
@@ -154,7 +155,7 @@ def table_export_p(*, table: Any, key_dtype: str) -> Any:
     samples=lambda: [((), {"table": _sample_table()})],
     reason=_REASON,
 )
-def table_size_p(*, table: Any) -> Any:
+def table_size_p(*, table: _Table) -> Any:
     """How many keys there are. -> i64[]."""
     return np.array(len(table.entries), np.int64)
 
@@ -170,9 +171,9 @@ class TextFileIndex:
 
 
 class TableInitializer(AutoTrackable):
-    """What fills a table once: its dtypes, and `initialize(table)`."""
+    """The base of initializers, each of which fills a table once: its dtypes, and `initialize(table)`."""
 
-    def __init__(self, key_dtype: Any, value_dtype: Any) -> None:
+    def __init__(self, key_dtype: DTypeLike, value_dtype: DTypeLike) -> None:
         self._key_dtype, self._value_dtype = as_dtype(key_dtype), as_dtype(value_dtype)
 
     @property
@@ -185,7 +186,7 @@ class TableInitializer(AutoTrackable):
         """The dtype of values."""
         return self._value_dtype
 
-    def initialize(self, table: Any) -> None:
+    def initialize(self, table: StaticHashTable) -> None:
         """Fill `table`."""
         raise NotImplementedError
 
@@ -197,7 +198,12 @@ class KeyValueTensorInitializer(TableInitializer):
     """
 
     def __init__(
-        self, keys: Any, values: Any, key_dtype: Any = None, value_dtype: Any = None, name: str | None = None
+        self,
+        keys: Data,
+        values: Data,
+        key_dtype: DTypeLike | None = None,
+        value_dtype: DTypeLike | None = None,
+        name: str | None = None,
     ) -> None:
         with init_scope():
             self._keys, self._values = as_tensor(keys, key_dtype), as_tensor(values, value_dtype)
@@ -221,10 +227,10 @@ class TextFileInitializer(TableInitializer):
 
     def __init__(
         self,
-        filename: Any,
-        key_dtype: Any,
+        filename: Data,
+        key_dtype: DTypeLike,
         key_index: int,
-        value_dtype: Any,
+        value_dtype: DTypeLike,
         value_index: int,
         vocab_size: int | None = None,
         delimiter: str = "\t",
@@ -251,10 +257,10 @@ class TextFileInitializer(TableInitializer):
             return line
         parts = line.split(self._delimiter.encode())
         if index >= len(parts):
-            raise invalid(f"Invalid number of columns in {self._file} line {number} ({line.decode()}): no {index}")
+            raise invalid(f"Invalid number of columns in {self._file!s} line {number} ({line.decode()}): no {index}")
         return parts[index]
 
-    def initialize(self, table: Any) -> None:
+    def initialize(self, table: StaticHashTable) -> None:
         """Fill `table` from the file."""
         _check_dtypes(table, self.key_dtype, self.value_dtype)
         name = known_value(as_tensor(self._file, string))
@@ -262,7 +268,7 @@ class TextFileInitializer(TableInitializer):
         with open(name.item(), "rb") as file:
             lines = [line.rstrip(b"\r\n") for line in file]
         if self._size is not None and len(lines) < self._size:
-            raise invalid(f"Invalid vocab_size in {self._file}: expected {self._size} but got {len(lines)}")
+            raise invalid(f"Invalid vocab_size in {self._file!s}: expected {self._size} but got {len(lines)}")
         columns = []
         for index, dtype in zip(self._indices, (self.key_dtype, self.value_dtype), strict=True):
             found = [self._column(index, number, line) for number, line in enumerate(lines[: self._size])]
@@ -274,7 +280,7 @@ class TextFileInitializer(TableInitializer):
         table.fill(*columns)
 
 
-def _check_dtypes(table: Any, key_dtype: DType, value_dtype: DType) -> None:
+def _check_dtypes(table: LookupInterface, key_dtype: DType, value_dtype: DType) -> None:
     for what, wanted, given in (("key", table.key_dtype, key_dtype), ("value", table.value_dtype, value_dtype)):
         if wanted != given:
             raise TypeError(f"Invalid {what} dtype for table, expected {wanted} but got {given}.")
@@ -284,9 +290,9 @@ def _check_dtypes(table: Any, key_dtype: DType, value_dtype: DType) -> None:
 
 
 class LookupInterface(AutoTrackable):
-    """What all tables have: dtypes, `lookup`, `size`, `[keys]`."""
+    """The base of tables: dtypes, `lookup`, `size`, `[keys]`."""
 
-    def __init__(self, key_dtype: Any, value_dtype: Any, name: str) -> None:
+    def __init__(self, key_dtype: DTypeLike, value_dtype: DTypeLike, name: str) -> None:
         self._key_dtype, self._value_dtype, self._name = as_dtype(key_dtype), as_dtype(value_dtype), name
 
     @property
@@ -304,7 +310,7 @@ class LookupInterface(AutoTrackable):
         """The table's name."""
         return self._name
 
-    def _keys(self, keys: Any) -> tuple[Any, Callable[[Any], Any]]:
+    def _keys(self, keys: Data) -> tuple[Any, Callable[[Any], Any]]:
         """(keys as a tensor, what puts values in their place) of tensors and composites. Raises TypeError."""
         put: Callable[[Any], Any] = lambda found: found
         if isinstance(keys, SparseTensor):
@@ -317,10 +323,10 @@ class LookupInterface(AutoTrackable):
             raise TypeError(f"Dtype of argument `keys` must be {self._key_dtype}, received: {flat.dtype}")
         return flat, put
 
-    def __getitem__(self, keys: Any) -> Any:
+    def __getitem__(self, keys: Data) -> Any:
         return self.lookup(keys)
 
-    def lookup(self, keys: Any, name: str | None = None) -> Any:
+    def lookup(self, keys: Data, name: str | None = None) -> Any:
         """Return the values of keys."""
         raise NotImplementedError
 
@@ -347,7 +353,11 @@ class StaticHashTable(_Entries):
     """
 
     def __init__(
-        self, initializer: Any, default_value: Any, name: str | None = None, experimental_is_anonymous: bool = False
+        self,
+        initializer: TableInitializer,
+        default_value: Data,
+        name: str | None = None,
+        experimental_is_anonymous: bool = False,
     ) -> None:
         super().__init__(initializer.key_dtype, initializer.value_dtype, name or f"hash_table_{next(_numbers)}")
         self._initializer = initializer
@@ -361,7 +371,7 @@ class StaticHashTable(_Entries):
 
     @property
     def default_value(self) -> Any:
-        """What keys get that are not in the table."""
+        """The value of keys that are not in the table."""
         return self._default_value
 
     def fill(self, keys: Array, values: Array) -> None:
@@ -376,7 +386,7 @@ class StaticHashTable(_Entries):
                 )
         self._filled = True
 
-    def lookup(self, keys: Any, name: str | None = None) -> Any:
+    def lookup(self, keys: Data, name: str | None = None) -> Any:
         """Return the value of each key, the default of those that are not there. k[*s] -> v[*s].
 
         keys may be a SparseTensor or RaggedTensor. Raises: TypeError for another dtype, FailedPreconditionError if
@@ -397,9 +407,9 @@ class StaticVocabularyTable(LookupInterface):
 
     def __init__(
         self,
-        initializer: Any,
+        initializer: TableInitializer,
         num_oov_buckets: int,
-        lookup_key_dtype: Any = None,
+        lookup_key_dtype: DTypeLike | None = None,
         name: str | None = None,
         experimental_is_anonymous: bool = False,
     ) -> None:
@@ -414,7 +424,7 @@ class StaticVocabularyTable(LookupInterface):
         super().__init__(kind, int64, name or f"vocabulary_{next(_numbers)}")
         self._inner, self._count = inner, num_oov_buckets
 
-    def lookup(self, keys: Any, name: str | None = None) -> Any:
+    def lookup(self, keys: Data, name: str | None = None) -> Any:
         """Return the number of each key. k[*s] -> i64[*s]. Raises TypeError for another dtype."""
         flat, put = self._keys(keys)
         words = flat if flat.dtype == string else as_string(cast(flat, int64))
@@ -438,9 +448,9 @@ class MutableHashTable(_Entries):
 
     def __init__(
         self,
-        key_dtype: Any,
-        value_dtype: Any,
-        default_value: Any,
+        key_dtype: DTypeLike,
+        value_dtype: DTypeLike,
+        default_value: Data,
         name: str = "MutableHashTable",
         checkpoint: bool = True,
         experimental_is_anonymous: bool = False,
@@ -452,7 +462,7 @@ class MutableHashTable(_Entries):
         self._table = _new_table(self._value_dtype, tuple(extents))
 
     def lookup(  # type: ignore[override]  # as TensorFlow has it
-        self, keys: Any, dynamic_default_values: Any = None, name: str | None = None
+        self, keys: Data, dynamic_default_values: Data | None = None, name: str | None = None
     ) -> Any:
         """Return the value of each key. k[*s] -> v[*s, *t].
 
@@ -464,14 +474,14 @@ class MutableHashTable(_Entries):
             default = as_tensor(dynamic_default_values, self._value_dtype)
         return put(mutable_table_find_p(flat, default, table=self._table))
 
-    def insert(self, keys: Any, values: Any, name: str | None = None) -> Any:
+    def insert(self, keys: Data, values: Data, name: str | None = None) -> Any:
         """Put values v[*s, *t] under keys k[*s], in place of what is there. Raises TypeError for other dtypes."""
         flat, _ = self._keys(keys)
         return bind_effect(
             name, get("table_insert"), (flat, as_tensor(values, self._value_dtype)), {"table": self._table}
         )
 
-    def remove(self, keys: Any, name: str | None = None) -> Any:
+    def remove(self, keys: Data, name: str | None = None) -> Any:
         """Take keys away; those that are not there are passed over. Raises TypeError for another dtype."""
         flat, _ = self._keys(keys)
         return bind_effect(name, get("table_remove"), (flat,), {"table": self._table})
@@ -487,11 +497,11 @@ class DenseHashTable(MutableHashTable):
 
     def __init__(
         self,
-        key_dtype: Any,
-        value_dtype: Any,
-        default_value: Any,
-        empty_key: Any,
-        deleted_key: Any,
+        key_dtype: DTypeLike,
+        value_dtype: DTypeLike,
+        default_value: Data,
+        empty_key: Data,
+        deleted_key: Data,
         initial_num_buckets: int | None = None,
         name: str = "MutableDenseHashTable",
         checkpoint: bool = True,

@@ -56,17 +56,17 @@ class CompositeElements:
         """Element `i`."""
         return nesting.pack_sequence_as(self.structure, [rows[i] for rows in self._rows])
 
-    def at(self, i: object) -> Any:
+    def at(self, i: Tensor | int) -> Any:
         """Element `i` (i32[]) in a trace."""
         rows = [_row(leaf, i) for leaf in self._leaves]
         return nesting.pack_sequence_as(self.structure, rows)
 
 
-def _n_rows(leaf: Any) -> Any:
+def _n_rows(leaf: Tensor | RaggedTensor | SparseTensor) -> Any:
     return leaf.dense_shape[0] if isinstance(leaf, SparseTensor) else nvals(leaf)
 
 
-def _row(leaf: Any, i: Any) -> Any:
+def _row(leaf: Tensor | RaggedTensor | SparseTensor, i: Tensor | int) -> Any:
     """Row `i` (i32[]) of a leaf, in a trace."""
     if isinstance(leaf, RaggedTensor):
         return leaf[i]
@@ -92,7 +92,7 @@ def _with_rows(tensor: Tensor) -> Any:
     return tensor
 
 
-def _rows(leaf: Any) -> Sequence[Any]:
+def _rows(leaf: Tensor | RaggedTensor | SparseTensor) -> Sequence[Any]:
     if isinstance(leaf, RaggedTensor):
         return [leaf[i] for i in range(int(leaf.nrows()))]
     if isinstance(leaf, SparseTensor):

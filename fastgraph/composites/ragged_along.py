@@ -14,6 +14,7 @@ import numpy as np
 from fastgraph.composites.ragged_rows import coordinates
 from fastgraph.composites.ragged_tensor import RaggedTensor, along
 from fastgraph.core.base.dtype import DType, int64
+from fastgraph.core.conversion import Data
 from fastgraph.core.primitive import Primitive
 from fastgraph.core.tensor import bind
 from fastgraph.ops.arguments import as_tensor, static_int
@@ -29,7 +30,7 @@ from fastgraph.ops.scatter import gather_nd
 from fastgraph.ops.segments import unsorted_segment_max, unsorted_segment_sum
 
 
-def softmax_along(rt: Any, axis: int) -> Any:
+def softmax_along(rt: RaggedTensor, axis: int) -> Any:
     """tf.nn.softmax of a RaggedTensor. Raises: ValueError for an axis out of range."""
     axis = along(axis, rt.shape.rank)
     if axis > rt.ragged_rank:
@@ -47,13 +48,13 @@ def _softmax_of_rows(rt: RaggedTensor, axis: int) -> Any:
     return rt.with_values(powers / gather(unsorted_segment_sum(powers, rows, n), rows))
 
 
-def _padded(rt: RaggedTensor, padding: Any, function: Callable[..., Any]) -> Any:
+def _padded(rt: RaggedTensor, padding: Data, function: Callable[..., Any]) -> Any:
     """The function of rt as a dense tensor, at the places where rt has elements."""
     dense = function(rt.to_tensor(as_tensor(padding, rt.dtype)))
     return rt.with_flat_values(gather_nd(dense, stack([cast(column, int64) for column in coordinates(rt)], 1)))
 
 
-def running_sum(prim: Primitive, rt: Any, attrs: dict[str, Any]) -> Any:
+def running_sum(prim: Primitive, rt: RaggedTensor, attrs: dict[str, Any]) -> Any:
     """tf.cumsum of a RaggedTensor. Raises: ValueError for an axis out of range."""
     axis = along(attrs["axis"], rt.shape.rank)
     if axis > rt.ragged_rank:
@@ -61,7 +62,7 @@ def running_sum(prim: Primitive, rt: Any, attrs: dict[str, Any]) -> Any:
     return _padded(rt, 0, lambda x: bind(prim, (x,), {**attrs, "axis": axis}))
 
 
-def bits(prim: Primitive, rt: Any, type: DType) -> Any:
+def bits(prim: Primitive, rt: RaggedTensor, type: DType) -> Any:
     """tf.bitcast of a RaggedTensor. Raises: ValueError where wider elements would be made of a ragged axis."""
     if type.size > rt.dtype.size and rt.flat_values.shape.rank == 1:
         raise ValueError(
@@ -84,7 +85,7 @@ def split_ragged(value: Any, num_or_size_splits: Any, axis: Any, num: Any) -> li
     if given.shape.rank == 0:
         count = static_int(given)
         if count is None or count < 1:
-            raise ValueError(f"`num_or_size_splits` must be a positive number, got {num_or_size_splits}")
+            raise ValueError(f"`num_or_size_splits` must be a positive number, got {num_or_size_splits!s}")
         assert_equal(n // count * count, n, what)
         pieces = [n // count] * count
     else:

@@ -23,7 +23,9 @@ from fastgraph.ops.runtime_assertions import assert_equal, assert_less, assert_n
 from fastgraph.ops.scatter import gather_nd
 
 
-def gather_ragged(params: object, indices: object, axis: int | None, batch_dims: int) -> Any:
+def gather_ragged(
+    params: Tensor | RaggedTensor, indices: Tensor | RaggedTensor, axis: int | None, batch_dims: int
+) -> Any:
     """tf.gather where params, indices or both are ragged; the axis None is that after the batches.
 
     Raises: ValueError for axes and batches that there are not; InvalidArgumentError for an index out of its row.
@@ -94,7 +96,7 @@ def _check_batches(given: object, other: object, what: str, others: str) -> None
         )
 
 
-def _in_rows(rows: RaggedTensor, indices: Any) -> Any:
+def _in_rows(rows: RaggedTensor, indices: Tensor) -> Any:
     """The elements of row i that indices[i] names. Raises: InvalidArgumentError for one that the row has not."""
     dtype = rows.row_splits.dtype
     wide = [-1, *[1] * (_rank(indices) - 1)]
@@ -106,7 +108,7 @@ def _in_rows(rows: RaggedTensor, indices: Any) -> Any:
     return _rows_at(rows.values, indices + starts)
 
 
-def _rows_at(params: Any, indices: Any) -> Any:
+def _rows_at(params: Any, indices: Tensor | RaggedTensor) -> Any:
     """The rows that indices name, in axes as the indices have."""
     if isinstance(indices, RaggedTensor):
         return indices.with_values(_rows_at(params, indices.values))
@@ -130,7 +132,7 @@ def _extents(x: Tensor | RaggedTensor) -> list[Any]:
     return [n if n is not None else shape(x, int64)[i] for i, n in enumerate(x.shape)]
 
 
-def gather_nd_ragged(params: object, indices: object) -> Any:
+def gather_nd_ragged(params: Tensor | RaggedTensor, indices: Tensor | RaggedTensor) -> Any:
     """tf.gather_nd where params, indices or both are ragged.
 
     Raises: ValueError for indices of unknown or ragged length; InvalidArgumentError out of range.
@@ -149,7 +151,7 @@ def gather_nd_ragged(params: object, indices: object) -> Any:
     return _at(params, indices)
 
 
-def _at(params: Any, indices: Any) -> Any:
+def _at(params: Tensor | RaggedTensor, indices: Tensor | RaggedTensor) -> Any:
     """gather_nd at a dense tensor of index vectors."""
     if not isinstance(params, RaggedTensor):
         return gather_nd(params, indices)

@@ -69,7 +69,7 @@ class RaggedLeaf:
         return RaggedTensor.from_nested_row_lengths(values, lengths, validate=False)
 
 
-def flattened(tensor: Any) -> list[Any]:
+def flattened(tensor: Tensor) -> list[Any]:
     """A part as a vector, and its shape."""
     if tensor.shape.rank is None:
         raise NotImplementedError("map_fn: the rank of a ragged result must be known while a function is traced")

@@ -21,7 +21,7 @@ from fastgraph.ops.segments import unsorted_segment_max
 _RAGGED = "The matrices in `a` and `b` may not be ragged in their innermost dimension."
 
 
-def matmul(prim: Any, a: Any, b: Any, attrs: dict[str, Any]) -> Any:
+def matmul(prim: Primitive, a: Any, b: Any, attrs: dict[str, Any]) -> Any:
     """Product of the matrices in the last two axes, matrix by matrix; `prim` multiplies dense ones.
 
     Dense of two matrices; else ragged in the rows, and in the columns where those of an operand are. Raises: ValueError
@@ -47,7 +47,7 @@ def matmul(prim: Any, a: Any, b: Any, attrs: dict[str, Any]) -> Any:
     return _of_batch(prim, a, b, attrs)
 
 
-def _matrix(x: object) -> Any:
+def _matrix(x: Any) -> Any:
     """A matrix that may be called ragged as a dense one."""
     if not isinstance(x, RaggedTensor):
         return x

@@ -18,7 +18,7 @@ from fastgraph.composites.ragged_shape import DynamicRaggedShape
 from fastgraph.composites.ragged_tensor import RaggedTensor, along, levels, made, positions, splits_of
 from fastgraph.composites.sparse_tensor import SparseTensor, with_shape
 from fastgraph.core.base.dtype import DType, as_dtype, float64, int32, int64
-from fastgraph.core.conversion import unsupported
+from fastgraph.core.conversion import Data, SizeLike, unsupported
 from fastgraph.core.primitive import Primitive
 from fastgraph.core.tensor import Tensor, bind, convert
 from fastgraph.ops import reduction
@@ -93,18 +93,18 @@ def _extent(x: Any, axis: int) -> Any:
     return x.shape[axis] if x.shape[axis] is not None else shape(x, int64)[axis]
 
 
-def _kept(lengths: object, tensor: object, axis: int) -> Any:
+def _kept(lengths: object, tensor: Tensor, axis: int) -> Any:
     lengths = as_tensor(lengths, int64)
     lengths.shape.assert_has_rank(1)
     return sequence_mask(lengths, as_tensor(_extent(tensor, axis), int64))  # in whose dtype it compares
 
 
-def _cut(tensor: object, mask: object, splits_dtype: DType) -> RaggedTensor:
+def _cut(tensor: Tensor, mask: Tensor, splits_dtype: DType) -> RaggedTensor:
     lengths = reduce_sum(cast(mask, int64), 1)
     return made(boolean_mask(tensor, mask), cast(splits_of(lengths), splits_dtype))
 
 
-def from_sparse(st_input: Any, splits_dtype: DType) -> RaggedTensor:
+def from_sparse(st_input: object, splits_dtype: DType) -> RaggedTensor:
     """RaggedTensor.from_sparse."""
     if not isinstance(st_input, SparseTensor):
         raise TypeError(f"Argument `st_input` must be of type SparseTensor, but is of type {type(st_input).__name__}.")
@@ -118,7 +118,7 @@ def from_sparse(st_input: Any, splits_dtype: DType) -> RaggedTensor:
     return made(st_input.values, cast(splits_of(lengths), splits_dtype))
 
 
-def to_dense(rt: RaggedTensor, default_value: object, wanted: object) -> Any:
+def to_dense(rt: RaggedTensor, default_value: object, wanted: Any) -> Any:
     """RaggedTensor.to_tensor."""
     flat, rank = rt.flat_values, rt.shape.rank
     own = rt.bounding_shape(out_type=int64)
@@ -170,7 +170,7 @@ def _limit(wanted: object, own: object) -> Any:
     return select(wanted < 0, own, wanted) if isinstance(wanted, Tensor) else convert(wanted, int64)
 
 
-def _filled(extents: Any, default: Tensor) -> Any:
+def _filled(extents: SizeLike, default: Tensor) -> Any:
     return fill(extents, default) if default.shape.rank == 0 else broadcast_to(default, extents)
 
 
@@ -183,7 +183,7 @@ def to_sparse(rt: RaggedTensor) -> Any:
     return with_shape(index, flat, rt.bounding_shape(out_type=int64), [rt.shape[0], *[None] * (index.shape[1] - 1)])
 
 
-def merge_dims(rt: Any, outer_axis: int, inner_axis: int) -> Any:
+def merge_dims(rt: RaggedTensor, outer_axis: int, inner_axis: int) -> Any:
     """RaggedTensor.merge_dims."""
     outer, inner = along(outer_axis, rt.shape.rank), along(inner_axis, rt.shape.rank)
     if outer > inner:
@@ -252,7 +252,7 @@ def _elementwise(prim: Primitive, inputs: tuple[Any, ...], attrs: dict[str, Any]
     return ragged[0].with_flat_values(bind(prim, tuple(flat), attrs))
 
 
-def _spread(x: Any, rt: RaggedTensor, dtype: DType | None, place: list[Any]) -> Any:
+def _spread(x: Data, rt: RaggedTensor, dtype: DType | None, place: list[Any]) -> Any:
     """A dense input at each innermost value, its axes matched with those of rt from the last."""
     if isinstance(x, (bool, int, float, complex, str, bytes)):
         return x
@@ -308,14 +308,14 @@ def _reduce(prim: Primitive, inputs: tuple[Any, ...], attrs: dict[str, Any]) -> 
     return _along(rt, chosen, prim.name, keepdims)
 
 
-def _along(rt: object, axes: Sequence[int], kind: str, keepdims: bool) -> Any:
+def _along(rt: RaggedTensor, axes: Sequence[int], kind: str, keepdims: bool) -> Any:
     for axis in reversed(axes):  # an axis that is named twice is reduced twice
         rt = _along_one(rt, axis, kind)
         rt = expand_axis(rt, axis) if keepdims else rt
     return rt
 
 
-def _along_one(rt: object, axis: int, kind: str) -> Any:
+def _along_one(rt: RaggedTensor, axis: int, kind: str) -> Any:
     if not isinstance(rt, RaggedTensor):
         return getattr(reduction, f"reduce_{kind}")(rt, axis)
     if axis > 1:
@@ -327,7 +327,7 @@ def _along_one(rt: object, axis: int, kind: str) -> Any:
     return _segments(rt.values, positions(lengths), longest, kind)
 
 
-def _segments(rows: object, ids: object, n: object, kind: str) -> Any:
+def _segments(rows: Tensor | RaggedTensor, ids: Tensor, n: Data, kind: str) -> Any:
     """The rows that belong to each of n segments as one, element by element; as long as the longest of them."""
     if not isinstance(rows, RaggedTensor):
         return _BY_SEGMENT[kind](rows, ids, n)
@@ -386,7 +386,7 @@ def _one(prim: Primitive, rt: RaggedTensor, attrs: dict[str, Any]) -> Any:
     raise unsupported(rt)
 
 
-def _one_hot_axis(indices: object, axis: int) -> int:
+def _one_hot_axis(indices: Any, axis: int) -> int:
     """The axis of the innermost values' one_hot. Raises: ValueError for one that is ragged, or outside of these."""
     if not isinstance(indices, RaggedTensor) or axis < 0:
         return axis

@@ -7,7 +7,7 @@ from typing import Any
 
 from fastgraph.composites.ragged_tensor import RaggedTensor, along, levels, made, nvals, positions, splits_of
 from fastgraph.core.base.dtype import int64
-from fastgraph.core.tensor import convert
+from fastgraph.core.tensor import Tensor, convert
 from fastgraph.ops.arguments import as_tensor, static_int
 from fastgraph.ops.creation import range_, zeros
 from fastgraph.ops.elementwise import cast
@@ -20,7 +20,7 @@ from fastgraph.ops.runtime_assertions import assert_equal
 from fastgraph.ops.scans import cumsum
 
 
-def gather_rows(rows: object, index: object) -> Any:
+def gather_rows(rows: RaggedTensor, index: Tensor) -> Any:
     """The rows, of a Tensor or RaggedTensor, that index i[n] names. Raises: InvalidArgumentError out of range."""
     if not isinstance(rows, RaggedTensor):
         return gather(rows, index, axis=0)
@@ -30,7 +30,7 @@ def gather_rows(rows: object, index: object) -> Any:
     return made(gather_rows(rows.values, places), splits_of(lengths), rows._uniform)
 
 
-def expand_axis(x: object, axis: int) -> Any:
+def expand_axis(x: Tensor | RaggedTensor, axis: int) -> Any:
     """x with an axis of size 1 before `axis`, counted from the front."""
     if not isinstance(x, RaggedTensor):
         return expand_dims(x, axis)
@@ -41,9 +41,9 @@ def expand_axis(x: object, axis: int) -> Any:
     return x.with_values(expand_axis(x.values, axis - 1))
 
 
-def squeeze(x: Any, axes: Sequence[int]) -> Any:
+def squeeze(x: RaggedTensor, axes: Sequence[int]) -> Any:
     """tf.squeeze of a RaggedTensor. Raises: ValueError without axes; InvalidArgumentError if one is not of size 1."""
-    rank = x.shape.rank
+    rank = len(x.shape)
     chosen = []
     for i, axis in enumerate(axes):
         if not -rank <= axis < rank:
@@ -166,7 +166,7 @@ def pile(values: Sequence[Any], axis: int) -> Any:
     return join([expand_axis(v, axis) for v in values], axis)
 
 
-def tile(rt: Any, multiples: Sequence[int]) -> Any:
+def tile(rt: RaggedTensor, multiples: Sequence[int]) -> Any:
     """tf.tile of a RaggedTensor. Raises: ValueError for another number of axes."""
     if len(multiples) != rt.shape.rank:
         raise ValueError(f"tile needs one multiple per axis: {len(multiples)} of {rt.shape.rank} were given")

@@ -59,7 +59,7 @@ class DynamicRaggedShape:
             raise IndexError(f"Expected 0 <= axis < {self.rank}, got {axis}")
         return not 0 < axis <= self.num_row_partitions or self._partition(axis).uniform_row_length is not None
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: int) -> Any:
         """Return the length of an axis. Raises ValueError for one whose rows differ, NotImplementedError for slices."""
         if isinstance(index, slice):
             raise NotImplementedError("Slices of a RaggedTensor's shape are not built: ask for each axis")

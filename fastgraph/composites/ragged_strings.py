@@ -5,11 +5,12 @@ Rule: the ops split a vector of strings; what has more dimensions is split as th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from fastgraph.composites.ragged_tensor import RaggedTensor
 from fastgraph.core.base.dtype import string
+from fastgraph.core.conversion import Data
 from fastgraph.core.name_scopes import name_scope
 from fastgraph.ops.arguments import as_tensor, whole
 from fastgraph.ops.joining import stack
@@ -18,7 +19,7 @@ from fastgraph.ops.string_patterns import characters_p, ngrams_p
 from fastgraph.ops.strings import string_split_p, string_split_v2_p
 
 
-def bytes_split(input: object, name: str | None = None) -> Any:
+def bytes_split(input: Data, name: str | None = None) -> Any:
     """The bytes of each string, a string each. string[*s] -> string[*s, None], ragged where s is not empty.
 
     Raises: ValueError for an unknown rank. Source: tf.strings.bytes_split.
@@ -27,7 +28,7 @@ def bytes_split(input: object, name: str | None = None) -> Any:
         return _split(input, lambda words: string_split_p(words, "", skip_empty=False))
 
 
-def split(input: object, sep: object = None, maxsplit: int = -1, name: str | None = None) -> Any:
+def split(input: Data, sep: str | None = None, maxsplit: int = -1, name: str | None = None) -> Any:
     """The parts of each string between separators. string[*s] -> string[*s, None], ragged where s is not empty.
 
     sep: a string; None or "": white space, however much. maxsplit: after so many separators the rest stays whole (-1:
@@ -54,7 +55,7 @@ def _split(input: object, op: Callable[[Any], Any]) -> Any:
 
 
 def unicode_split(
-    input: Any,
+    input: Data,
     input_encoding: str,
     errors: str = "replace",
     replacement_char: int = 0xFFFD,
@@ -71,7 +72,7 @@ def unicode_split(
         return _characters(input)
 
 
-def _characters(input: Any) -> Any:
+def _characters(input: Data) -> Any:
     if isinstance(input, RaggedTensor):
         return input.with_flat_values(_characters(input.flat_values))
     words = as_tensor(input, string)
@@ -87,10 +88,10 @@ def _characters(input: Any) -> Any:
 
 
 def ngrams(
-    data: Any,
-    ngram_width: Any,
+    data: Data,
+    ngram_width: int | Sequence[int],
     separator: str = " ",
-    pad_values: Any = None,
+    pad_values: str | tuple[str, str] | None = None,
     padding_width: int | None = None,
     preserve_short_sequences: bool = False,
     name: str | None = None,

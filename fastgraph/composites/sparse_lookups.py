@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fastgraph.composites.sparse_math import segment_mean, segment_sqrt_n
 from fastgraph.composites.sparse_math import segment_sum as sum_of_rows
@@ -10,6 +10,7 @@ from fastgraph.composites.sparse_ops import fill_empty_rows, groups_of_equal, re
 from fastgraph.composites.sparse_ops import reshape as reshape_sparse
 from fastgraph.composites.sparse_tensor import SparseTensor, as_sparse, known_rank
 from fastgraph.core.base.dtype import int64
+from fastgraph.core.conversion import Data
 from fastgraph.ops.activations import divide_no_nan
 from fastgraph.ops.arguments import as_tensor
 from fastgraph.ops.comparison import greater, greater_equal, less, logical_and
@@ -26,13 +27,16 @@ from fastgraph.ops.runtime_assertions import assert_equal
 from fastgraph.ops.segments import segment_sum, unsorted_segment_sum
 from fastgraph.ops.sorting import unique
 
+if TYPE_CHECKING:
+    from fastgraph.composites.ragged_tensor import RaggedTensor
+
 
 def bincount(
-    values: Any,
-    weights: Any = None,
-    axis: Any = 0,
-    minlength: object = None,
-    maxlength: object = None,
+    values: Data,
+    weights: Data | None = None,
+    axis: int | None = 0,
+    minlength: Data | None = None,
+    maxlength: Data | None = None,
     binary_output: bool = False,
     name: str | None = None,
 ) -> SparseTensor:
@@ -70,14 +74,14 @@ def bincount(
     return SparseTensor(indices, ones_like(totals) if binary_output else totals, extents)
 
 
-def counted(values: Any, weights: Any, by_row: bool) -> tuple[Any, Any, Any, Any]:
+def counted(values: Any, weights: Data | None, by_row: bool) -> tuple[Any, Any, Any, Any]:
     """(each number's row or None, how many rows, the numbers, their weights or None)."""
     if isinstance(values, SparseTensor):
         if weights is not None:
             if not isinstance(weights, SparseTensor):
                 raise ValueError(
                     "Argument `weights` must be a SparseTensor if `values` is a SparseTensor. Received weights="
-                    f"{weights} of type: {type(weights).__name__}"
+                    f"{weights!s} of type: {type(weights).__name__}"
                 )
             assert_equal(values.indices, weights.indices, "Indices of weights must be those of the values")
             weights = weights.values
@@ -88,7 +92,7 @@ def counted(values: Any, weights: Any, by_row: bool) -> tuple[Any, Any, Any, Any
         if weights is not None and not hasattr(weights, "flat_values"):
             raise ValueError(
                 "`weights` must be a RaggedTensor if `values` is a RaggedTensor. Received argument weights="
-                f"{weights} of type: {type(weights).__name__}."
+                f"{weights!s} of type: {type(weights).__name__}."
             )
         flat = None if weights is None else weights.flat_values
         if not by_row:
@@ -116,11 +120,11 @@ _COMBINERS = {"sum": sum_of_rows, "mean": segment_mean, "sqrtn": segment_sqrt_n}
 
 
 def embedding_lookup_sparse(
-    params: object,
-    sp_ids: Any,
-    sp_weights: object,
+    params: Data,
+    sp_ids: SparseTensor | RaggedTensor,
+    sp_weights: SparseTensor | RaggedTensor | None,
     combiner: str | None = None,
-    max_norm: object = None,
+    max_norm: Data | None = None,
     name: str | None = None,
     allow_fast_lookup: bool = False,
 ) -> Any:
@@ -158,12 +162,12 @@ def _ids_and_rows(ids: Any) -> tuple[Any, Any]:
 
 
 def safe_embedding_lookup_sparse(
-    embedding_weights: Any,
+    embedding_weights: Data,
     sparse_ids: Any,
     sparse_weights: Any = None,
     combiner: str = "mean",
-    default_id: Any = None,
-    max_norm: Any = None,
+    default_id: Data | None = None,
+    max_norm: Data | None = None,
     name: str | None = None,
     allow_fast_lookup: bool = False,
 ) -> Any:

@@ -12,9 +12,9 @@ import numpy as np
 
 from fastgraph.composites.sparse_ops import fitted, groups_of_equal, retain, sort_order, take
 from fastgraph.composites.sparse_ops import reshape as reshape_sparse
-from fastgraph.composites.sparse_tensor import SparseTensor, as_sparse, known_rank, with_shape
-from fastgraph.core.base.dtype import float32, int32, int64
-from fastgraph.core.conversion import convert_to_tensor
+from fastgraph.composites.sparse_tensor import SparseLike, SparseTensor, as_sparse, known_rank, with_shape
+from fastgraph.core.base.dtype import DTypeLike, float32, int32, int64
+from fastgraph.core.conversion import Data, convert_to_tensor
 from fastgraph.core.op_errors import message_name
 from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import as_tensor, known_value, static_axes
@@ -49,7 +49,7 @@ from fastgraph.ops.sorting import argsort
 # ---- two of them ----------------------------------------------------------------------------------------------------
 
 
-def add(a: Any, b: Any, threshold: object = 0) -> Any:
+def add(a: Data, b: Data, threshold: Data = 0) -> Any:
     """The sum of two SparseTensors, sparse, without values below `threshold` in size; of one and a dense tensor, dense.
 
     Raises: InvalidArgumentError if the shapes differ; TypeError if neither is sparse. Source: tf.sparse.add.
@@ -69,7 +69,7 @@ def add(a: Any, b: Any, threshold: object = 0) -> Any:
     return retain(result, greater_equal(abs(values), threshold))
 
 
-def _add_dense(sparse: SparseTensor, dense: object) -> Any:
+def _add_dense(sparse: SparseTensor, dense: Data) -> Any:
     dense = as_tensor(dense, sparse.dtype)
     ranks = sparse.shape.rank, dense.shape.rank
     if None not in ranks and ranks[0] != ranks[1]:
@@ -83,7 +83,7 @@ def _add_dense(sparse: SparseTensor, dense: object) -> Any:
     return add_dense(dense, fitted(scatter_nd(sparse.indices, sparse.values, shape(dense, int64)), dense.shape))
 
 
-def maximum(sp_a: object, sp_b: object, name: str | None = None) -> SparseTensor:
+def maximum(sp_a: SparseLike, sp_b: SparseLike, name: str | None = None) -> SparseTensor:
     """The greater of each two elements, where one of the two SparseTensors has one. Source: tf.sparse.maximum.
 
     Raises: InvalidArgumentError if the shapes differ.
@@ -91,7 +91,7 @@ def maximum(sp_a: object, sp_b: object, name: str | None = None) -> SparseTensor
     return _extreme(sp_a, sp_b, maximum_dense)
 
 
-def minimum(sp_a: object, sp_b: object, name: str | None = None) -> SparseTensor:
+def minimum(sp_a: SparseLike, sp_b: SparseLike, name: str | None = None) -> SparseTensor:
     """The lesser of each two elements, where one of the two SparseTensors has one. Source: tf.sparse.minimum.
 
     Raises: InvalidArgumentError if the shapes differ.
@@ -99,7 +99,7 @@ def minimum(sp_a: object, sp_b: object, name: str | None = None) -> SparseTensor
     return _extreme(sp_a, sp_b, minimum_dense)
 
 
-def _extreme(sp_a: Any, sp_b: Any, choose: Callable[..., Any]) -> SparseTensor:
+def _extreme(sp_a: SparseLike, sp_b: SparseLike, choose: Callable[..., Any]) -> SparseTensor:
     a, b = as_sparse(sp_a), as_sparse(sp_b)
     ranks = known_rank(a, "maximum"), known_rank(b, "maximum")
     if ranks[0] != ranks[1]:
@@ -144,9 +144,9 @@ def _merged(a: SparseTensor, b: SparseTensor, combine: Callable[..., Any]) -> tu
 
 
 def reduce_sum(
-    sp_input: object,
-    axis: object = None,
-    keepdims: object = None,
+    sp_input: SparseLike,
+    axis: Data | None = None,
+    keepdims: bool | None = None,
     output_is_sparse: bool = False,
     name: str | None = None,
 ) -> Any:
@@ -158,9 +158,9 @@ def reduce_sum(
 
 
 def reduce_max(
-    sp_input: object,
-    axis: object = None,
-    keepdims: object = None,
+    sp_input: SparseLike,
+    axis: Data | None = None,
+    keepdims: bool | None = None,
     output_is_sparse: bool = False,
     name: str | None = None,
 ) -> Any:
@@ -171,7 +171,9 @@ def reduce_max(
     return _reduce(sp_input, axis, keepdims, output_is_sparse, unsorted_segment_max)
 
 
-def _reduce(sp_input: object, axis: object, keepdims: object, sparse: bool, combine: Callable[..., Any]) -> Any:
+def _reduce(
+    sp_input: SparseLike, axis: Data | None, keepdims: bool | None, sparse: bool, combine: Callable[..., Any]
+) -> Any:
     sp = as_sparse(sp_input)
     rank = known_rank(sp, "A reduction")
     axes = static_axes(axis)
@@ -205,7 +207,7 @@ def _reduce(sp_input: object, axis: object, keepdims: object, sparse: bool, comb
     return reshape(totals, lengths)
 
 
-def softmax(sp_input: object, name: str | None = None) -> SparseTensor:
+def softmax(sp_input: SparseLike, name: str | None = None) -> SparseTensor:
     """Softmax along the last axis over the values there are. f -> f. Source: tf.sparse.softmax.
 
     Raises: InvalidArgumentError for fewer than two axes, or values that are not floating.
@@ -229,7 +231,7 @@ def softmax(sp_input: object, name: str | None = None) -> SparseTensor:
 
 
 def sparse_dense_matmul(
-    sp_a: object, b: Any, adjoint_a: bool = False, adjoint_b: bool = False, name: str | None = None
+    sp_a: Data, b: Any, adjoint_a: bool = False, adjoint_b: bool = False, name: str | None = None
 ) -> Any:
     """The matrix product of a SparseTensor and a dense matrix (or the other way round), either of them adjoint first.
 
@@ -266,19 +268,19 @@ def sparse_dense_matmul(
     return scatter_nd(sp.indices[:, rows : rows + 1], products, stack([cast(n, int64), shape(b, int64)[1]]))
 
 
-def _adjoint(x: object) -> Any:
+def _adjoint(x: Data) -> Any:
     return conj(transpose(x, [1, 0]))
 
 
 def sampled_addmm(
-    indices: Any,
-    values: Any,
-    dense_shape: Any,
+    indices: Data,
+    values: Data,
+    dense_shape: Data,
     mat1: Any,
-    mat2: Any,
-    beta: object = 1.0,
-    alpha: object = 1.0,
-    output_type: Any = float32,
+    mat2: Data,
+    beta: Data = 1.0,
+    alpha: Data = 1.0,
+    output_type: DTypeLike = float32,
 ) -> tuple[Any, Any, Any]:
     """(indices, beta * values + alpha * (mat1 @ mat2)[indices], dense_shape), matrix by matrix.
 
@@ -307,10 +309,10 @@ def sampled_addmm(
 
 
 def segment_sum(
-    data: object,
-    indices: object,
-    segment_ids: object,
-    num_segments: object = None,
+    data: Data,
+    indices: Data,
+    segment_ids: Data,
+    num_segments: Data | None = None,
     name: str | None = None,
     sparse_gradient: bool = False,
 ) -> Any:
@@ -322,10 +324,10 @@ def segment_sum(
 
 
 def segment_mean(
-    data: object,
-    indices: object,
-    segment_ids: object,
-    num_segments: object = None,
+    data: Data,
+    indices: Data,
+    segment_ids: Data,
+    num_segments: Data | None = None,
     name: str | None = None,
     sparse_gradient: bool = False,
 ) -> Any:
@@ -334,16 +336,16 @@ def segment_mean(
 
 
 def segment_sqrt_n(
-    data: Any,
-    indices: Any,
-    segment_ids: Any,
-    num_segments: Any = None,
+    data: Data,
+    indices: Data,
+    segment_ids: Data,
+    num_segments: Data | None = None,
     name: str | None = None,
     sparse_gradient: bool = False,
 ) -> Any:
     """Sums over the root of the number of rows, by segment; as segment_sum. Source: tf.sparse.segment_sqrt_n."""
 
-    def over_root(rows: Any, ids: Any) -> Any:
+    def over_root(rows: Any, ids: Tensor) -> Any:
         counts = sum_by_segment(ones_like(ids, rows.dtype), ids)
         wide = reshape(maximum_dense(counts, 1), [-1, *[1] * (rows.shape.rank - 1)])
         return sum_by_segment(rows, ids) / sqrt(wide)
@@ -352,10 +354,10 @@ def segment_sqrt_n(
 
 
 def _by_segment(
-    data: object,
-    indices: Any,
-    segment_ids: Any,
-    number: object,
+    data: Data,
+    indices: Data,
+    segment_ids: Data,
+    number: Data | None,
     ordered: Callable[..., Any],
     counted: Callable[..., Any],
 ) -> Any:

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from fastgraph.composites.sparse_tensor import SparseTensor
-from fastgraph.core.base.dtype import int64
+from fastgraph.core.base.dtype import DTypeLike, int64
 from fastgraph.core.base.shapes import Aval
+from fastgraph.core.conversion import Data
 from fastgraph.ops.elementwise import cast
 from fastgraph.ops.families import Array, custom, invalid, shape_text
 from fastgraph.ops.gathering import gather
@@ -68,18 +69,22 @@ def meeting_p(a: Array, a_shape: Array, b: Array, b_shape: Array) -> Any:
 
 
 def sparse_tensor_to_csr_sparse_matrix(
-    indices: Any, values: Any, dense_shape: Any, name: str | None = None
+    indices: Data, values: Data, dense_shape: Data, name: str | None = None
 ) -> SparseTensor:
     """Return the sparse matrix of these parts."""
     return SparseTensor(indices, values, dense_shape)
 
 
-def csr_sparse_matrix_to_sparse_tensor(sparse_matrix: SparseTensor, type: Any, name: str | None = None) -> SparseTensor:
+def csr_sparse_matrix_to_sparse_tensor(
+    sparse_matrix: SparseTensor, type: DTypeLike, name: str | None = None
+) -> SparseTensor:
     """Return the SparseTensor of a sparse matrix, its values of a dtype."""
     return SparseTensor(sparse_matrix.indices, cast(sparse_matrix.values, type), sparse_matrix.dense_shape)
 
 
-def sparse_matrix_sparse_mat_mul(a: SparseTensor, b: SparseTensor, type: Any, name: str | None = None) -> SparseTensor:
+def sparse_matrix_sparse_mat_mul(
+    a: SparseTensor, b: SparseTensor, type: DTypeLike, name: str | None = None
+) -> SparseTensor:
     """The product of two sparse matrices, or of each of a batch. [(n,) i, k], [(n,) k, j] -> [(n,) i, j].
 
     Raises: InvalidArgumentError for shapes that do not multiply.

@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.composites.sparse_tensor import SparseTensor, as_sparse, known_rank, with_shape
-from fastgraph.core.base.dtype import as_dtype, float32, int64, string
-from fastgraph.core.conversion import Data
+from fastgraph.composites.sparse_tensor import SparseLike, SparseTensor, as_sparse, known_rank, with_shape
+from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, float32, int64, string
+from fastgraph.core.base.shapes import TensorShape
+from fastgraph.core.conversion import Data, SizeLike
 from fastgraph.core.op_errors import message_name
 from fastgraph.core.tape.indexed_slices import IndexedSlices, known_extents
-from fastgraph.core.tensor import convert
+from fastgraph.core.tensor import Tensor, convert
 from fastgraph.ops.arguments import as_tensor, known_axes, static_int
 from fastgraph.ops.comparison import logical_not, not_equal
 from fastgraph.ops.creation import fill, ones, range_, zeros
@@ -36,7 +37,7 @@ from fastgraph.ops.sorting import argsort
 # ---- order ----------------------------------------------------------------------------------------------------------
 
 
-def sort_order(indices: Any) -> Any:
+def sort_order(indices: Tensor) -> Any:
     """The places of the rows of i64[n, rank] in row-major order; equal rows stay in theirs. Needs a known rank."""
     rank = indices.shape[1]
     if not rank:
@@ -47,19 +48,19 @@ def sort_order(indices: Any) -> Any:
     return cast(order, int64)
 
 
-def take(rows: object, places: object) -> Any:
+def take(rows: Any, places: Any) -> Any:
     """gather along the first axis; but its gradient is dense, as that of TensorFlow's sparse operations."""
     return gather_nd(rows, reshape_dense(places, [-1, 1]))
 
 
-def groups_of_equal(rows: Any) -> tuple[Any, Any]:
+def groups_of_equal(rows: Tensor) -> tuple[Any, Any]:
     """Of sorted rows i64[n, rank]: (the first row of each group of equal ones, each row's group i64[n])."""
     first = ones([minimum(shape(rows)[0], 1)], "bool")
     starts = join([first, reduce_any(not_equal(rows[1:], rows[:-1]), 1)], 0)
     return boolean_mask(rows, starts), cumsum(cast(starts, int64)) - 1
 
 
-def reorder(sp_input: object, name: str | None = None) -> SparseTensor:
+def reorder(sp_input: SparseLike, name: str | None = None) -> SparseTensor:
     """The SparseTensor with its indices in row-major order. Source: tf.sparse.reorder."""
     sp = as_sparse(sp_input)
     known_rank(sp, "reorder")
@@ -70,7 +71,7 @@ def reorder(sp_input: object, name: str | None = None) -> SparseTensor:
 # ---- dense tensors --------------------------------------------------------------------------------------------------
 
 
-def from_dense(tensor: object, name: str | None = None) -> SparseTensor:
+def from_dense(tensor: Data, name: str | None = None) -> SparseTensor:
     """The elements of a dense tensor that are not zero (not empty, not False). Source: tf.sparse.from_dense."""
     tensor = as_tensor(tensor)
     if tensor.shape.rank == 0:
@@ -80,13 +81,13 @@ def from_dense(tensor: object, name: str | None = None) -> SparseTensor:
     return with_shape(indices, gather_nd(tensor, indices), shape(tensor, int64), tensor.shape)
 
 
-def zero_of(dtype: Any) -> Any:
+def zero_of(dtype: DType) -> Any:
     """Return the element that a SparseTensor has where it holds none."""
     return convert(b"", string) if dtype is string else convert(False if dtype.is_bool else 0, dtype)
 
 
 def to_dense(
-    sp_input: object, default_value: object = None, validate_indices: bool = True, name: str | None = None
+    sp_input: SparseLike, default_value: Data | None = None, validate_indices: bool = True, name: str | None = None
 ) -> Any:
     """The dense tensor: the values where the indices say, `default_value` elsewhere. t[*dense_shape].
 
@@ -102,12 +103,12 @@ def to_dense(
     return fitted(tensor_scatter_update_p(fill(extents, default), indices, sp.values), sp.shape)
 
 
-def fitted(tensor: Any, known: Any) -> Any:
+def fitted(tensor: Tensor, known: TensorShape) -> Any:
     """The tensor, of whose shape `known` is known."""
     return tensor if known.rank is None or tensor.shape.is_fully_defined() else ensure_shape(tensor, known)
 
 
-def to_indicator(sp_input: object, vocab_size: object, name: str | None = None) -> Any:
+def to_indicator(sp_input: SparseLike, vocab_size: Data, name: str | None = None) -> Any:
     """Which of vocab_size numbers the last axis of sp_input holds as values. bool[*s, vocab_size].
 
     Raises: InvalidArgumentError for a number out of range. Source: tf.sparse.to_indicator.
@@ -122,7 +123,9 @@ def to_indicator(sp_input: object, vocab_size: object, name: str | None = None) 
     return to_dense(with_shape(indices, present, dense_shape, [*sp.shape[: rank - 1], last]), validate_indices=False)
 
 
-def eye(num_rows: object, num_columns: object = None, dtype: Any = float32, name: str | None = None) -> SparseTensor:
+def eye(
+    num_rows: Data, num_columns: Data | None = None, dtype: DTypeLike = float32, name: str | None = None
+) -> SparseTensor:
     """The matrix with ones on its diagonal. Raises: TypeError for sizes that are no integers. Source: tf.sparse.eye."""
     sizes = {"num_rows": num_rows, "num_columns": num_rows if num_columns is None else num_columns}
     tensors = []
@@ -139,7 +142,7 @@ def eye(num_rows: object, num_columns: object = None, dtype: Any = float32, name
 # ---- shapes ---------------------------------------------------------------------------------------------------------
 
 
-def reset_shape(sp_input: object, new_shape: object = None) -> SparseTensor:
+def reset_shape(sp_input: SparseLike, new_shape: SizeLike = None) -> SparseTensor:
     """The SparseTensor with a larger dense shape, or with the smallest that holds its values.
 
     Raises: ValueError if new_shape is smaller. Source: tf.sparse.reset_shape.
@@ -165,7 +168,7 @@ def reset_shape(sp_input: object, new_shape: object = None) -> SparseTensor:
     return SparseTensor(sp.indices, sp.values, target)
 
 
-def reshape(sp_input: object, shape: object, name: str | None = None) -> SparseTensor:
+def reshape(sp_input: SparseLike, shape: SizeLike, name: str | None = None) -> SparseTensor:
     """The SparseTensor in another dense shape, one of whose extents may be -1: what is left.
 
     Raises: InvalidArgumentError if the number of elements differs. Source: tf.sparse.reshape.
@@ -220,7 +223,7 @@ def _filled(target: Any, holes: list[int], total: int, before: Any) -> tuple[int
     return tuple(target)
 
 
-def transpose(sp_input: object, perm: Data | None = None, name: str | None = None) -> SparseTensor:
+def transpose(sp_input: SparseLike, perm: Data | None = None, name: str | None = None) -> SparseTensor:
     """The SparseTensor with its axes in the order `perm`, by default reversed. Source: tf.sparse.transpose."""
     sp = as_sparse(sp_input)
     rank = known_rank(sp, "transpose")
@@ -232,7 +235,7 @@ def transpose(sp_input: object, perm: Data | None = None, name: str | None = Non
     return reorder(with_shape(indices, sp.values, gather(sp.dense_shape, list(order)), known))
 
 
-def expand_dims(sp_input: object, axis: object = None, name: str | None = None) -> SparseTensor:
+def expand_dims(sp_input: SparseLike, axis: Data | None = None, name: str | None = None) -> SparseTensor:
     """The SparseTensor with an axis of size 1 before axis `axis`, by default at the end.
 
     Raises: InvalidArgumentError if there is no such place. Source: tf.sparse.expand_dims.
@@ -254,7 +257,7 @@ def expand_dims(sp_input: object, axis: object = None, name: str | None = None) 
 # ---- parts ----------------------------------------------------------------------------------------------------------
 
 
-def retain(sp_input: object, to_retain: object) -> SparseTensor:
+def retain(sp_input: SparseLike, to_retain: Data) -> SparseTensor:
     """The values for which to_retain holds, at their places. Source: tf.sparse.retain.
 
     Raises: ValueError if there is not one of them per value.
@@ -267,11 +270,11 @@ def retain(sp_input: object, to_retain: object) -> SparseTensor:
     return _only(sp, convert(to_retain))
 
 
-def _only(sp: SparseTensor, kept: object) -> SparseTensor:
+def _only(sp: SparseTensor, kept: Tensor) -> SparseTensor:
     return with_shape(boolean_mask(sp.indices, kept), boolean_mask(sp.values, kept), sp.dense_shape, sp.shape)
 
 
-def slice(sp_input: object, start: Any, size: Any, name: str | None = None) -> SparseTensor:
+def slice(sp_input: SparseLike, start: Any, size: Any, name: str | None = None) -> SparseTensor:
     """The block that begins at `start` and has at most the extents `size`.
 
     Raises: InvalidArgumentError if these are not of its rank. Source: tf.sparse.slice.
@@ -290,7 +293,10 @@ def slice(sp_input: object, start: Any, size: Any, name: str | None = None) -> S
 
 
 def split(
-    sp_input: object = None, num_split: Any = None, axis: Any = None, name: str | None = None
+    sp_input: SparseLike | None = None,
+    num_split: Data | None = None,
+    axis: Data | None = None,
+    name: str | None = None,
 ) -> list[SparseTensor]:
     """num_split parts along `axis`, the first of them longer by one where they cannot be equal.
 
@@ -321,7 +327,7 @@ def split(
 
 
 def concat(
-    axis: object, sp_inputs: object, expand_nonconcat_dims: bool = False, name: str | None = None
+    axis: Data, sp_inputs: Sequence[SparseLike], expand_nonconcat_dims: bool = False, name: str | None = None
 ) -> SparseTensor:
     """SparseTensors one after the other along `axis`; with expand_nonconcat_dims the other extents may differ.
 
@@ -388,7 +394,7 @@ def _joined_extent(extents: Sequence[int | None], added: bool) -> int | None:
     return sum(known) if added else max(known)
 
 
-def mask(a: object, mask_indices: object, name: str | None = None) -> IndexedSlices:
+def mask(a: IndexedSlices, mask_indices: Data, name: str | None = None) -> IndexedSlices:
     """The IndexedSlices `a` without the rows that mask_indices names. Source: tf.sparse.mask."""
     if not isinstance(a, IndexedSlices):
         raise TypeError(f"Argument `a` must be IndexedSlices, not {a!r}")
@@ -416,7 +422,7 @@ def map_values(op: Callable[..., Any], *args: object, **kwargs: object) -> Spars
     return sparse[0].with_values(op(*values, **named))
 
 
-def fill_empty_rows(sp_input: object, default_value: object, name: str | None = None) -> tuple[SparseTensor, Any]:
+def fill_empty_rows(sp_input: SparseLike, default_value: Data, name: str | None = None) -> tuple[SparseTensor, Any]:
     """(sp_input with default_value at the start of each row that was empty, which rows those were: bool[rows]).
 
     Raises: InvalidArgumentError for a default_value that is no scalar, or a row out of range.

@@ -6,13 +6,14 @@ nesting, Functions and tapes; the operations are in sparse_ops and sparse_math.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from fastgraph.core.base.composite import CompositeTensor
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, float32, int64
-from fastgraph.core.base.shapes import TensorShape, as_dims, shape_of
+from fastgraph.core.base.shapes import ShapeLike, TensorShape, as_dims, shape_of
 from fastgraph.core.base.type_specs import TensorSpec, TypeSpec
-from fastgraph.core.conversion import convert_to_tensor, unsupported
+from fastgraph.core.conversion import Data, convert_to_tensor, unsupported
 from fastgraph.core.primitive import Primitive
 from fastgraph.core.tape.indexed_slices import known_extents
 from fastgraph.core.tensor import Tensor, bind, convert
@@ -34,7 +35,7 @@ _KEEP_ZEROS = frozenset(
 )
 
 
-def _check_extents(dims: Any) -> Any:
+def _check_extents(dims: Sequence[int | None] | None) -> Any:
     """Extents, None for one of -1, which says that it is not known. Raises: ValueError for others below 0."""
     if dims is None:
         return None
@@ -64,7 +65,7 @@ class SparseTensor(CompositeTensor):
                [7., 0.]], dtype=float32)>
     """
 
-    def __init__(self, indices: Any, values: Any, dense_shape: Any) -> None:
+    def __init__(self, indices: Data, values: Data, dense_shape: Data) -> None:
         self._indices: Any = convert_to_tensor(indices, int64)
         self._values: Any = convert(values)
         self._dense_shape = convert_to_tensor(dense_shape, int64)
@@ -117,7 +118,7 @@ class SparseTensor(CompositeTensor):
         """Return the dense tensor's shape, as far as it is known."""
         return self.shape
 
-    def set_shape(self, shape: Any) -> None:
+    def set_shape(self, shape: ShapeLike) -> None:
         """Say what is known of the dense tensor's shape. Raises ValueError if it contradicts what was known."""
         self._known = self.shape.merge_with(shape)
 
@@ -154,23 +155,23 @@ class SparseTensor(CompositeTensor):
         """Sessions do not exist here: raises as reading `graph` does, else NotImplementedError."""
         raise NotImplementedError(f"There is no session to evaluate {self.graph} in; call a fastgraph.function")
 
-    def with_values(self, new_values: object) -> SparseTensor:
+    def with_values(self, new_values: Data) -> SparseTensor:
         """Return a SparseTensor with other values at the same places. Raises ValueError for another number of them."""
         made = SparseTensor(self._indices, new_values, self._dense_shape)
         made._known = self._known
         return made
 
-    def __mul__(self, y: object) -> SparseTensor:
+    def __mul__(self, y: Data) -> SparseTensor:
         return self._times(y)
 
-    def __truediv__(self, y: object) -> SparseTensor:
+    def __truediv__(self, y: Data) -> SparseTensor:
         return self.with_values(truediv(self._values, broadcast_values(self, y)))
 
-    def __div__(self, y: object) -> SparseTensor:
+    def __div__(self, y: Data) -> SparseTensor:
         divide = truncatediv if self.dtype.is_integer else truediv
         return self.with_values(divide(self._values, broadcast_values(self, y)))
 
-    def _times(self, y: object) -> SparseTensor:
+    def _times(self, y: Data) -> SparseTensor:
         return self.with_values(self._values * broadcast_values(self, y))
 
     def __repr__(self) -> str:
@@ -220,6 +221,8 @@ def _length(value: SparseTensor) -> Any:
 
 
 #: What Python's builtins mean in converted code; `len` of an eager one is refused, as TensorFlow does.
+#: A SparseTensor, or a named tuple like one.
+SparseLike = SparseTensor | tuple[Any, Any, Any]
 SparseTensor.__fg_builtins__ = {len: _length}  # type: ignore[attr-defined]
 
 
@@ -229,7 +232,7 @@ class SparseTensorSpec(TypeSpec):
     __slots__ = ("_dtype", "_shape")
     _parts_in_list = True
 
-    def __init__(self, shape: Any = None, dtype: DTypeLike = float32) -> None:
+    def __init__(self, shape: ShapeLike = None, dtype: DTypeLike = float32) -> None:
         self._shape = shape_of(as_dims(shape))
         self._dtype = as_dtype(dtype)
 
@@ -285,7 +288,7 @@ def as_sparse(value: object) -> SparseTensor:
     raise TypeError("Input must be a SparseTensor.")
 
 
-def with_shape(indices: object, values: object, dense_shape: object, known: Any) -> SparseTensor:
+def with_shape(indices: Data, values: Data, dense_shape: Data, known: ShapeLike) -> SparseTensor:
     """A SparseTensor of whose dense shape `known` is known besides."""
     made = SparseTensor(indices, values, dense_shape)
     made._known = TensorShape(known)
@@ -300,7 +303,7 @@ def known_rank(sp: SparseTensor, what: str) -> int:
     return rank
 
 
-def broadcast_values(sp: SparseTensor, dense: Any) -> Any:
+def broadcast_values(sp: SparseTensor, dense: Data) -> Any:
     """The elements of `dense`, broadcast to the shape of `sp`, at the places of its values. t[*s] -> t[n]."""
     if isinstance(dense, SparseTensor):
         raise unsupported(dense)

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from fastgraph.core.base.dtype import int32
-from fastgraph.core.tensor import convert
+from fastgraph.core.base.dtype import DType, int32
+from fastgraph.core.tensor import Tensor, convert
 from fastgraph.ops.creation import ones, zeros
 from fastgraph.ops.joining import concat
 from fastgraph.ops.movement import reshape, size
@@ -22,12 +22,12 @@ MOST_DIMENSIONS = 8
 WIDTH = 2 + MOST_DIMENSIONS  # of a row of places
 
 
-def nothing(dtype: object) -> Any:
+def nothing(dtype: DType) -> Any:
     """No numbers, of which there may be more."""
     return list_grow(zeros((0,), dtype), -1)
 
 
-def row_of(start: Any, dims: Any) -> Any:
+def row_of(start: Tensor, dims: Tensor) -> Any:
     """Where an entry is, as a row of places."""
     rank = shape_of_tensor(dims)[0]
     return concat(
@@ -35,7 +35,7 @@ def row_of(start: Any, dims: Any) -> Any:
     )
 
 
-def parts_of(entries: Sequence[Any], dtype: object) -> tuple[Any, Any, Any]:
+def parts_of(entries: Sequence[Any], dtype: DType) -> tuple[Any, Any, Any]:
     """Return the numbers and places of entries, of which None were not written, and how many numbers there are."""
     used, places = convert(0, int32), list_reserve(convert(len(entries), int32), dtype="int32", element=(WIDTH,))
     numbers = [nothing(dtype)]
@@ -47,7 +47,7 @@ def parts_of(entries: Sequence[Any], dtype: object) -> tuple[Any, Any, Any]:
     return concat(numbers, 0), places, used
 
 
-def entries_of(flat: Any, places: Any) -> list[Any]:
+def entries_of(flat: Tensor, places: Tensor) -> list[Any]:
     """Return the entries, tensors or None, that eager numbers and places stand for."""
     found: list[Any] = []
     for start, rank, *dims in places.numpy().tolist():

@@ -17,7 +17,7 @@ import fastgraph.core.base.dtype as dtypes
 import fastgraph.core.op_errors as op_errors
 from fastgraph.core.base.composite import CompositeTensor
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype
-from fastgraph.core.base.shapes import TensorShape
+from fastgraph.core.base.shapes import ShapeLike, TensorShape
 from fastgraph.core.registry import public_function
 from fastgraph.core.tensor import (
     EagerTensor,
@@ -47,9 +47,17 @@ class HasSpec(Protocol):
     def _type_spec(self) -> Any: ...
 
 
+class HasArray(Protocol):
+    """A value that NumPy makes an array of: a pandas Series, a tensor of another library."""
+
+    def __array__(self) -> np.ndarray[Any, Any]: ...
+
+
 _Arrays = np.ndarray[Any, Any] | np.generic
 #: Values that are taken for a tensor; where none can be made of one, the call raises TypeError or ValueError.
-Data = Tensor | HasTensor | HasSpec | TensorShape | _Arrays | complex | str | bytes | Sequence[Any]
+Data = Tensor | HasTensor | HasSpec | TensorShape | _Arrays | HasArray | complex | str | bytes | Sequence[Any]
+#: A shape as users give it: extents, None among them where one is not known, a tensor of them, or one extent.
+SizeLike = Data | ShapeLike
 
 BOOL, INT, FLOAT, COMPLEX, STR, TENSOR, OTHER, ARRAY = 1, 2, 4, 8, 16, 32, 64, 128
 
@@ -83,7 +91,7 @@ def register_tensor_conversion_function(
     _registered.sort(key=lambda entry: entry[:2])
 
 
-def is_tensor(x: Any) -> bool:
+def is_tensor(x: object) -> bool:
     """Whether `x` is a tensor, a Variable or a composite of tensors; datasets are none. Source: tf.is_tensor."""
     return isinstance(x, (Tensor, CompositeTensor)) or hasattr(x, "__fg_tensor__")
 
@@ -144,7 +152,7 @@ def _from_array(array: np.ndarray, dtype: DType | None) -> Tensor:
     return from_array(array, dtype)
 
 
-def is_sequence(value: Any) -> bool:
+def is_sequence(value: object) -> bool:
     """Whether a value of none of the classes known here has elements by number, as far as its class says."""
     kind = type(value)
     if isinstance(value, _NO_SEQUENCES) or any(hasattr(kind, name) for name in _OWN_WAYS):
@@ -167,7 +175,7 @@ def _as_lists(value: Any) -> Any:
     return [_as_lists(item) for item in items]
 
 
-def unsupported(value: Any, dtype: DType | None = None) -> Exception:
+def unsupported(value: object, dtype: DType | None = None) -> Exception:
     """`value` is nothing that a tensor (of `dtype`) can be made of: a ValueError, while tracing often a TypeError."""
     if current_trace() is None:
         text = f"Attempt to convert a value ({value!r}) with an unsupported type ({type(value)}) to a Tensor."
@@ -175,7 +183,7 @@ def unsupported(value: Any, dtype: DType | None = None) -> Exception:
     return ValueError("None values not supported.") if value is None else _inconvertible(value, dtype)
 
 
-def _inconvertible(value: Any, dtype: DType | None = None) -> TypeError:
+def _inconvertible(value: object, dtype: DType | None = None) -> TypeError:
     """The error, while tracing, for a value that no tensor can be made of, or an element that is not of `dtype`."""
     if dtype is not None:
         return TypeError(f"Expected {dtype.name}, but got {value} of type {type(value).__name__!r}.")
@@ -355,7 +363,7 @@ def _pack(value: Any, dtype: DType | None) -> Any:
     return get_slot("pack")(items)
 
 
-def cast_items(value: Any, dtype: DType) -> Any:
+def cast_items(value: Data, dtype: DType) -> Any:
     """A list or tuple with its tensors cast to `dtype`, if the first of them is of another; other values unchanged."""
     if not isinstance(value, (list, tuple)) or _first_tensor_dtype(value) in (None, dtype):
         return value
@@ -374,7 +382,7 @@ def _item(item: Any, dtype: DType | None) -> Tensor:
     return convert(item, dtype)
 
 
-def has_tensor(value: Any) -> bool:
+def has_tensor(value: object) -> bool:
     """Say whether a value is a tensor, or a list with one in it."""
     if isinstance(value, (list, tuple)):
         return any(has_tensor(item) for item in value)

@@ -75,7 +75,7 @@ def set_logical_device_configuration(
     _parts = list(logical_devices)
 
 
-def _known(device: Any) -> None:
+def _known(device: object) -> None:
     if device not in list_physical_devices():
         raise ValueError(f"Unrecognized device: {device!r}")
 
@@ -263,7 +263,7 @@ def gpu_device_name() -> str:
     return ""
 
 
-def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability: Any = None) -> bool:
+def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability: tuple[int, int] | None = None) -> bool:
     """Return False: there is no GPU. Source: tf.test.is_gpu_available."""
     return False
 

@@ -5,11 +5,13 @@ Rule: functions here make exceptions or messages and raise nothing themselves.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fastgraph.core.base.dtype import DType
+from fastgraph.core.base.shapes import Shape
 from fastgraph.errors import (
     DtypeMismatchError,
     InaccessibleTensorError,
@@ -40,12 +42,12 @@ def enum_name(dtype: DType) -> str:
     return _ENUM_NAMES.get(dtype.name, "DT_" + dtype.name.upper())
 
 
-def format_shape(dims: Any) -> str:
+def format_shape(dims: Iterable[int | None]) -> str:
     """A shape as TensorFlow's kernels print it: [2,3]."""
     return "[" + ",".join("?" if d is None else str(d) for d in dims) + "]"
 
 
-def misfit(what: str, op: str, *shapes: Any) -> ValueError:
+def misfit(what: str, op: str, *shapes: Iterable[int | None] | None) -> ValueError:
     """Inputs of these shapes do not fit an op that a graph has not as a node: it is made of others."""
     given = ", ".join("<unknown>" if dims is None else format_shape(dims) for dims in shapes)
     return ValueError(f"{what} for '{{{{node {op}}}}} = {op}' with input shapes: {given}.")
@@ -219,7 +221,7 @@ def unsupported_array(dtype: np.dtype[Any]) -> str:
     return f"Failed to convert a NumPy array to a Tensor (Unsupported numpy type: {names.get(dtype.char, dtype.name)})."
 
 
-def not_strings(source: np.ndarray[Any, Any], dtype: DType | None, item: Any = None) -> Exception:
+def not_strings(source: np.ndarray[Any, Any], dtype: DType | None, item: object = None) -> Exception:
     """An array was to become a string tensor, or a string array another tensor, and cannot."""
     if item is not None or source.dtype == object:
         culprit = item
@@ -268,7 +270,7 @@ def wrong_assignment(cell: Any, value: Any) -> Exception:
     )
 
 
-def _shape_text(dims: Any) -> str:
+def _shape_text(dims: Shape) -> str:
     if dims is None:
         return "<unknown>"
     dims = tuple(dims)

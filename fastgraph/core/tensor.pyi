@@ -134,7 +134,7 @@ class Reference:
         """The tensor or Variable."""
 
 class ThreadState:
-    """What this Python thread does now: the trace its ops are bound to, the tapes that record them, its device."""
+    """The state of a Python thread: the trace its ops are bound to, the tapes that record them, its device."""
 
     trace: Trace | None
     tapes: list[TapeBase]
@@ -142,16 +142,16 @@ class ThreadState:
     extra: dict[Any, Any]
 
 class TapeBase:
-    """What bind tells of every op."""
+    """The base of tapes: bind tells them of every op."""
 
 class Trace:
-    """What ops are bound to while Python code is traced."""
+    """The base of traces, which ops are bound to while Python code is traced."""
 
     node_name: str | None
     def bind(self, prim: Primitive, inputs: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
         """Apply `prim` to Tensors and Cells."""
     def constant(self, tensor: EagerTensor) -> Tensor:
-        """What stands in the trace for an eager tensor that conversion made of a Python value."""
+        """The stand-in, in the trace, for an eager tensor that conversion made of a Python value."""
 
 class use_trace:
     """Context manager: inside it this thread's ops are bound to `trace` (None: eager)."""
@@ -225,9 +225,9 @@ def register_slot(name: str, value: Callable[..., Any] | Primitive) -> None:
     """Fill the slot `name`."""
 
 def get_slot(name: str) -> Any:
-    """What fills the slot `name`. Raises NotImplementedError if nothing does."""
+    """The content of the slot `name`. Raises NotImplementedError if nothing does."""
 
-def zeros_or_ones(shape: tuple[int, ...], dtype: DType, one: int) -> EagerTensor | None:
+def zeros_or_ones(shape: object, dtype: object, one: int) -> EagerTensor | None:
     """Zeros or ones of a shape, or None where NumPy must make them or say why not."""
 
 def quick_clip(x: Any, high: Any, low: Any) -> EagerTensor | None:

@@ -12,7 +12,7 @@ from fastgraph.core.tensor import Tensor
 
 
 class TensorType(metaclass=ABCMeta):  # noqa: B024 - Tensor and Variable are registered with it
-    """What `tf.is_tensor` says yes to: Tensor, Variable, and what derives from this class.
+    """The base of all that `tf.is_tensor` says yes to: Tensor, Variable, and what derives from this class.
 
     A subclass defines `__tf_tensor__(dtype, name)`, which gives the tensor that it stands for; ops take it as they take
     Variables. Source: tf.__internal__.types.Tensor.

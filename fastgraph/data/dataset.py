@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from fastgraph.composites.ragged_tensor import RaggedTensorSpec
 from fastgraph.composites.sparse_tensor import SparseTensorSpec
 from fastgraph.core.base import nesting
-from fastgraph.core.base.dtype import as_dtype, bool_, int64
-from fastgraph.core.base.shapes import TensorShape
+from fastgraph.core.base.dtype import DTypeLike, as_dtype, bool_, int64
+from fastgraph.core.base.shapes import ShapeLike, TensorShape
 from fastgraph.core.base.type_specs import NoneTensorSpec, TensorSpec
-from fastgraph.core.conversion import unsupported
+from fastgraph.core.conversion import Data, unsupported
 from fastgraph.core.tensor import Tensor, convert, current_trace, from_array, init_scope
 from fastgraph.data import dataset_ops, element_functions, sources, transformations
 from fastgraph.data.element_specs import InElements, OfElements, flat, normalized, spec_of
@@ -162,7 +162,7 @@ class Dataset(InElements):
         generator: Callable[..., Any],
         output_types: object = None,
         output_shapes: object = None,
-        args: Any = None,
+        args: Sequence[Any] | None = None,
         output_signature: object = None,
         name: str | None = None,
     ) -> Dataset:
@@ -179,7 +179,7 @@ class Dataset(InElements):
         return made(sources.Generated, *arguments, generator=generator, spec=spec)
 
     @staticmethod
-    def range(*args: Any, output_type: Any = int64, name: str | None = None) -> Dataset:
+    def range(*args: Data, output_type: DTypeLike = int64, name: str | None = None) -> Dataset:
         """Return the numbers of range(stop), range(start, stop) or range(start, stop, step), as t[].
 
         Raises: ValueError for another number of arguments, InvalidArgumentError for a step of 0.
@@ -220,7 +220,7 @@ class Dataset(InElements):
     def map(
         self,
         map_func: Callable[..., Any],
-        num_parallel_calls: object = None,
+        num_parallel_calls: Data | None = None,
         deterministic: bool | None = None,
         synchronous: bool | None = None,
         use_unbounded_threadpool: bool = False,
@@ -261,9 +261,9 @@ class Dataset(InElements):
 
     def batch(
         self,
-        batch_size: object,
+        batch_size: Data,
         drop_remainder: bool = False,
-        num_parallel_calls: object = None,
+        num_parallel_calls: Data | None = None,
         deterministic: bool | None = None,
         name: str | None = None,
     ) -> Dataset:
@@ -291,18 +291,18 @@ class Dataset(InElements):
         """Return what lies along the first axis of each element."""
         return made(transformations.Unbatch, self)
 
-    def rebatch(self, batch_size: object, drop_remainder: bool = False, name: str | None = None) -> Dataset:
+    def rebatch(self, batch_size: Data, drop_remainder: bool = False, name: str | None = None) -> Dataset:
         """Return batches of another size of what lies along the first axis. Source: tf.data.Dataset.rebatch."""
         return self.unbatch().batch(batch_size, drop_remainder)
 
-    def shard(self, num_shards: object, index: object, name: str | None = None) -> Dataset:
+    def shard(self, num_shards: Data, index: Data, name: str | None = None) -> Dataset:
         """Return every `num_shards`-th element, from number `index` on.
 
         Raises: InvalidArgumentError for an index that is none of a shard. Source: tf.data.Dataset.shard.
         """
         return made(transformations.Shard, self, _count(num_shards), _count(index))
 
-    def take(self, count: object, name: str | None = None) -> Dataset:
+    def take(self, count: Data, name: str | None = None) -> Dataset:
         """Return the first `count` elements.
 
         Args:
@@ -314,11 +314,11 @@ class Dataset(InElements):
         """
         return made(transformations.Take, self, _count(count))
 
-    def skip(self, count: object, name: str | None = None) -> Dataset:
+    def skip(self, count: Data, name: str | None = None) -> Dataset:
         """Return the elements after the first `count`; none if it is -1."""
         return made(transformations.Skip, self, _count(count))
 
-    def repeat(self, count: object = None, name: str | None = None) -> Dataset:
+    def repeat(self, count: Data | None = None, name: str | None = None) -> Dataset:
         """Return all elements `count` times.
 
         Args:
@@ -332,8 +332,8 @@ class Dataset(InElements):
 
     def shuffle(
         self,
-        buffer_size: object,
-        seed: object = None,
+        buffer_size: Data,
+        seed: Data | None = None,
         reshuffle_each_iteration: bool | None = None,
         name: str | None = None,
     ) -> Dataset:
@@ -360,7 +360,7 @@ class Dataset(InElements):
         reshuffle = reshuffle_each_iteration is not False
         return made(transformations.Shuffle, self, _count(buffer_size), seed=seeds, reshuffle=reshuffle)
 
-    def prefetch(self, buffer_size: object, name: str | None = None) -> Dataset:
+    def prefetch(self, buffer_size: Data, name: str | None = None) -> Dataset:
         """Return the same elements. `buffer_size` changes nothing yet: each is made when it is asked for.
 
         Args:
@@ -397,7 +397,7 @@ class Dataset(InElements):
             raise NotImplementedError("Dataset.cache keeps elements in memory: caching in a file is not built yet.")
         return made(transformations.Cache, self)
 
-    def enumerate(self, start: object = 0, name: str | None = None) -> Dataset:
+    def enumerate(self, start: Data = 0, name: str | None = None) -> Dataset:
         """Return pairs of a number i64[], from `start` on, and an element."""
         return made(transformations.Enumerate, self, _count(start))
 
@@ -505,7 +505,7 @@ class DatasetSpec(OfElements):
 
     __slots__ = ("_dataset_shape",)
 
-    def __init__(self, element_spec: Any, dataset_shape: Any = ()) -> None:
+    def __init__(self, element_spec: Any, dataset_shape: ShapeLike = ()) -> None:
         super().__init__(element_spec)
         self._dataset_shape = TensorShape(dataset_shape)
 
@@ -538,15 +538,15 @@ class DatasetSpec(OfElements):
         return Dataset(found(components) if one else None, self._element_spec, components)
 
 
-def _enumerated(dataset: Any, start: Any = 0) -> Any:
+def _enumerated(dataset: Dataset, start: Data = 0) -> Any:
     return dataset.enumerate(start)
 
 
-def _builtin_map(function: Any, *datasets: Any) -> Any:
+def _builtin_map(function: Callable[..., Any], *datasets: Dataset) -> Any:
     return (datasets[0] if len(datasets) == 1 else Dataset.zip(*datasets)).map(function)
 
 
-def _length(dataset: Any) -> Any:
+def _length(dataset: Dataset) -> Any:
     if dataset.source is not None:
         return len(dataset)
     n = dataset.cardinality()
@@ -554,7 +554,7 @@ def _length(dataset: Any) -> Any:
     return n
 
 
-def _any_or_all(name: str, deciding: bool, dataset: Any) -> Any:
+def _any_or_all(name: str, deciding: bool, dataset: Dataset) -> Any:
     """any or all of scalars: whether one is `deciding`, looked for no further than the first that is."""
     spec = dataset.element_spec
     if not isinstance(spec, TensorSpec) or spec.shape.rank != 0:

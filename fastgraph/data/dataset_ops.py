@@ -14,7 +14,7 @@ import numpy as np
 from fastgraph.core.base.dtype import bool_, from_code, int64
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.registry import get
-from fastgraph.core.tensor import as_array, bind, current_state, init_scope
+from fastgraph.core.tensor import Tensor, as_array, bind, current_state, init_scope
 from fastgraph.data.element_specs import tensor_specs
 from fastgraph.data.handles import Handled, owned, resolve
 from fastgraph.data.sources import Cursor
@@ -88,24 +88,24 @@ class Recipe(Handled):
         self.build = build
 
 
-def get_next(handle: object, spec: object) -> Any:
+def get_next(handle: Tensor, spec: Any) -> Any:
     """Return the tensors of the next element, when the graph runs."""
     types = tuple([(leaf.dtype.code, leaf.aval.shape) for leaf in tensor_specs(spec)])
     return bind(get("iterator_get_next"), (handle,), {"types": types})
 
 
-def get_next_as_optional(handle: object, spec: object) -> Any:
+def get_next_as_optional(handle: Tensor, spec: Any) -> Any:
     """Return, when the graph runs, whether there is another element, and its tensors or zeros."""
     types = tuple([(leaf.dtype.code, leaf.aval.shape) for leaf in tensor_specs(spec)])
     return bind(get("iterator_get_next_as_optional"), (handle,), {"types": types})
 
 
-def has_next(handle: object) -> Any:
+def has_next(handle: Tensor) -> Any:
     """Return whether there is another element, when the graph runs."""
     return bind(get("iterator_has_next"), (handle,), {})
 
 
-def iterator_of(handle: object) -> Any:
+def iterator_of(handle: Tensor) -> Any:
     """Return the handle of a new iterator over a dataset, when the graph runs."""
     return bind(get("make_iterator"), (handle,), {})
 
@@ -122,6 +122,6 @@ def dataset_cardinality(dataset: Array) -> Any:
     return np.int64(resolve(dataset).cardinality())
 
 
-def cardinality_of(handle: object) -> Any:
+def cardinality_of(handle: Tensor) -> Any:
     """Return how many elements a dataset has, when the graph runs."""
     return bind(get("dataset_cardinality"), (handle,), {})

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastgraph.core.base.dtype import as_dtype, float32, int32, string, uint8
+from fastgraph.core.base.dtype import DTypeLike, as_dtype, float32, int32, string, uint8
 from fastgraph.core.base.shapes import Aval
+from fastgraph.core.conversion import Data
 from fastgraph.errors import NotBuiltImportError
 from fastgraph.ops.arguments import as_tensor, named, whole
 from fastgraph.ops.families import Array, custom, invalid
@@ -62,7 +63,11 @@ def decode_image_p(contents: Array, *, channels: int, frames: bool) -> Any:
 
 
 def decode_image(
-    contents: Any, channels: Any = None, dtype: Any = uint8, name: str | None = None, expand_animations: bool = True
+    contents: Data,
+    channels: Data | None = None,
+    dtype: DTypeLike = uint8,
+    name: str | None = None,
+    expand_animations: bool = True,
 ) -> Any:
     """The pixels of a JPEG, PNG, GIF or BMP. string[] -> dtype[h, w, channels], with a first axis of an animated GIF.
 
@@ -77,17 +82,17 @@ def decode_image(
     return pixels if as_dtype(dtype) == uint8 else convert_image_dtype(pixels, dtype)
 
 
-def decode_png(contents: Any, channels: Any = 0, dtype: Any = uint8, name: str | None = None) -> Any:
+def decode_png(contents: Data, channels: Data = 0, dtype: DTypeLike = uint8, name: str | None = None) -> Any:
     """As `decode_image`, of one picture. string[] -> u8[h, w, channels]. Source: tf.io.decode_png."""
     return decode_image(contents, channels, dtype, name, expand_animations=False)
 
 
-def decode_bmp(contents: Any, channels: Any = 0, name: str | None = None) -> Any:
+def decode_bmp(contents: Data, channels: Data = 0, name: str | None = None) -> Any:
     """As `decode_image`, of one picture. string[] -> u8[h, w, channels]. Source: tf.io.decode_bmp."""
     return decode_image(contents, channels, uint8, name, expand_animations=False)
 
 
-def decode_jpeg(contents: Any, channels: Any = 0, ratio: Any = 1, name: str | None = None, **options: Any) -> Any:
+def decode_jpeg(contents: Data, channels: Data = 0, ratio: Data = 1, name: str | None = None, **options: Any) -> Any:
     """As `decode_image`, of one picture. string[] -> u8[h, w, channels].
 
     Other options say how exact and how fast a decoder is, and change nothing here. Raises: NotImplementedError for
@@ -98,7 +103,7 @@ def decode_jpeg(contents: Any, channels: Any = 0, ratio: Any = 1, name: str | No
     return decode_image(contents, channels, uint8, name, expand_animations=False)
 
 
-def decode_gif(contents: Any, name: str | None = None) -> Any:
+def decode_gif(contents: Data, name: str | None = None) -> Any:
     """All pictures of a GIF. string[] -> u8[n, h, w, 3]. Source: tf.io.decode_gif."""
     return named(name, decode_image_p, as_tensor(contents, string), channels=3, frames=True)
 
@@ -107,7 +112,7 @@ def decode_gif(contents: Any, name: str | None = None) -> Any:
 
 
 class DecodeWav(NamedTuple):
-    """What decode_wav gives."""
+    """The results of decode_wav."""
 
     audio: Any
     sample_rate: Any
@@ -136,7 +141,7 @@ def decode_wav_p(contents: Array, *, channels: int, samples: int) -> Any:
     return numbers.astype(np.float32), np.array(rate, np.int32)
 
 
-def decode_wav(contents: Any, desired_channels: Any = -1, desired_samples: Any = -1, name: str | None = None) -> Any:
+def decode_wav(contents: Data, desired_channels: Data = -1, desired_samples: Data = -1, name: str | None = None) -> Any:
     """The samples of a WAV file of 16 bits, from -1 to 1, and its rate: string[] -> f32[n, channels], i32[].
 
     desired_channels, desired_samples: cut, or filled up with the last channel and with silence; -1: as they are.
@@ -166,6 +171,6 @@ def encode_wav_p(audio: Array, sample_rate: Array) -> Any:
     return np.array(written.getvalue(), object)
 
 
-def encode_wav(audio: Any, sample_rate: Any, name: str | None = None) -> Any:
+def encode_wav(audio: Data, sample_rate: Data, name: str | None = None) -> Any:
     """The bytes of a WAV file of 16 bits. f32[n, channels], i32[] -> string[]. Source: tf.audio.encode_wav."""
     return named(name, encode_wav_p, as_tensor(audio, float32), as_tensor(sample_rate, int32))

@@ -31,7 +31,7 @@ class Mapped:
     `captured`: what it uses of a trace around it, which is there only when that trace's graph runs.
     """
 
-    def __init__(self, function: Any, spec: Any, where: str) -> None:
+    def __init__(self, function: Callable[..., Any], spec: Any, where: str) -> None:
         if not callable(function):
             raise ValueError(f"Argument `func` must be a callable. Received func={function} (of type {type(function)})")
         arguments = spec if type(spec) is tuple else (spec,)

@@ -19,8 +19,12 @@ import numpy as np
 from fastgraph import errors
 from fastgraph.core.base.dtype import string
 from fastgraph.core.base.shapes import Aval
+from fastgraph.core.conversion import Data
 from fastgraph.ops.arguments import as_tensor, named
 from fastgraph.ops.families import Array, bind_effect, custom
+
+#: A path as users give it.
+AnyPath = str | bytes | os.PathLike[Any]
 
 _REASON = "it reads or writes a file"
 _ERRORS: dict[int, tuple[type[errors.OpError], str]] = {
@@ -34,7 +38,7 @@ _ERRORS: dict[int, tuple[type[errors.OpError], str]] = {
 
 
 @contextlib.contextmanager
-def _as_op_errors(path: Any) -> Iterator[None]:
+def _as_op_errors(path: AnyPath) -> Iterator[None]:
     try:
         yield
     except OSError as error:
@@ -42,7 +46,7 @@ def _as_op_errors(path: Any) -> Iterator[None]:
         raise kind(None, None, f"{os.fspath(path)!s}; {text}") from None
 
 
-def _local(path: Any) -> str:
+def _local(path: AnyPath) -> str:
     return os.fsdecode(os.fspath(path)).removeprefix("file://")
 
 
@@ -52,7 +56,7 @@ class GFile:
     mode: r, w, a, with + and b. Raises: NotFoundError, PermissionDeniedError, ... when it cannot be opened.
     """
 
-    def __init__(self, name: Any, mode: str = "r", encoding: str = "utf-8") -> None:
+    def __init__(self, name: AnyPath, mode: str = "r", encoding: str = "utf-8") -> None:
         if mode.replace("b", "") not in ("r", "w", "a", "r+", "w+", "a+"):
             raise errors.InvalidArgumentError(None, None, f"mode is not 'r' or 'w' or 'a': {mode}")
         self._name, self._mode, self._encoding = name, mode, encoding
@@ -91,7 +95,7 @@ class GFile:
         """Return the lines with their ends."""
         return list(self._opened().readlines())
 
-    def write(self, file_content: Any) -> None:
+    def write(self, file_content: str | bytes) -> None:
         """Write text, or bytes."""
         self._opened().write(file_content)
 
@@ -141,50 +145,50 @@ class GFile:
         self.close()
 
 
-def _call(function: Callable[..., Any], path: Any, *rest: Any) -> Any:
+def _call(function: Callable[..., Any], path: AnyPath, *rest: Any) -> Any:
     with _as_op_errors(path):
         return function(_local(path), *rest)
 
 
-def exists(path: Any) -> bool:
+def exists(path: AnyPath) -> bool:
     """Return whether there is a file or directory. Source: tf.io.gfile.exists."""
     return os.path.exists(_local(path))
 
 
-def isdir(path: Any) -> bool:
+def isdir(path: AnyPath) -> bool:
     """Return whether there is a directory. Source: tf.io.gfile.isdir."""
     return os.path.isdir(_local(path))
 
 
-def listdir(path: Any) -> list[str]:
+def listdir(path: AnyPath) -> list[str]:
     """Return the names in a directory. Raises NotFoundError. Source: tf.io.gfile.listdir."""
     if not isdir(path):
-        raise errors.NotFoundError(None, None, f"Could not find directory {path}")
+        raise errors.NotFoundError(None, None, f"Could not find directory {path!s}")
     return sorted(_call(os.listdir, path))
 
 
-def makedirs(path: Any) -> None:
+def makedirs(path: AnyPath) -> None:
     """Make a directory and those above it, where they are missing. Source: tf.io.gfile.makedirs."""
     with _as_op_errors(path):
         os.makedirs(_local(path), exist_ok=True)
 
 
-def mkdir(path: Any) -> None:
+def mkdir(path: AnyPath) -> None:
     """Make a directory. Raises AlreadyExistsError, NotFoundError. Source: tf.io.gfile.mkdir."""
     _call(os.mkdir, path)
 
 
-def remove(path: Any) -> None:
+def remove(path: AnyPath) -> None:
     """Delete a file. Raises NotFoundError. Source: tf.io.gfile.remove."""
     _call(os.remove, path)
 
 
-def rmtree(path: Any) -> None:
+def rmtree(path: AnyPath) -> None:
     """Delete a directory and all in it. Raises NotFoundError. Source: tf.io.gfile.rmtree."""
     _call(shutil.rmtree, path)
 
 
-def stat(path: Any) -> os.stat_result:
+def stat(path: AnyPath) -> os.stat_result:
     """Return size and times of a file. Raises NotFoundError. Source: tf.io.gfile.stat."""
     found: os.stat_result = _call(os.stat, path)
     return found
@@ -196,18 +200,18 @@ def glob(pattern: Any) -> list[str]:
     return [path for each in patterns for path in sorted(globs.glob(_local(each)))]
 
 
-def _free(path: Any, overwrite: bool) -> None:
+def _free(path: AnyPath, overwrite: bool) -> None:
     if not overwrite and exists(path):
-        raise errors.AlreadyExistsError(None, None, f"file already exists: {path}")
+        raise errors.AlreadyExistsError(None, None, f"file already exists: {path!s}")
 
 
-def copy(src: Any, dst: Any, overwrite: bool = False) -> None:
+def copy(src: AnyPath, dst: AnyPath, overwrite: bool = False) -> None:
     """Copy a file. Raises AlreadyExistsError unless it may overwrite, NotFoundError. Source: tf.io.gfile.copy."""
     _free(dst, overwrite)
     _call(shutil.copyfile, src, _local(dst))
 
 
-def rename(src: Any, dst: Any, overwrite: bool = False) -> None:
+def rename(src: AnyPath, dst: AnyPath, overwrite: bool = False) -> None:
     """Move a file. Raises AlreadyExistsError unless it may overwrite, NotFoundError. Source: tf.io.gfile.rename."""
     _free(dst, overwrite)
     _call(os.replace, src, _local(dst))
@@ -218,7 +222,9 @@ def join(path: Any, *paths: Any) -> Any:
     return os.path.join(path, *paths)
 
 
-def walk(top: Any, topdown: bool = True, onerror: Any = None) -> Iterator[tuple[str, list[str], list[str]]]:
+def walk(
+    top: AnyPath, topdown: bool = True, onerror: Callable[..., Any] | None = None
+) -> Iterator[tuple[str, list[str], list[str]]]:
     """Yield (directory, its directories, its files) of a tree. Source: tf.io.gfile.walk."""
     for root, folders, files in os.walk(_local(top), topdown, onerror):
         folders.sort()
@@ -241,13 +247,13 @@ def _this_file() -> Any:
     reason=_REASON,
 )
 def read_file_p(filename: Array) -> Any:
-    """What a file holds. string[] -> string[]."""
+    """The content of a file. string[] -> string[]."""
     path = np.asarray(filename).item()
     with _as_op_errors(os.fsdecode(path)):
         return np.array(Path(_local(path)).read_bytes(), object)
 
 
-def read_file(filename: Any, name: str | None = None) -> Any:
+def read_file(filename: Data, name: str | None = None) -> Any:
     """Return what a file holds. string[] -> string[]. Raises NotFoundError. Source: tf.io.read_file."""
     return named(name, read_file_p, as_tensor(filename, string))
 
@@ -269,7 +275,7 @@ def write_file_p(filename: Array, contents: Array) -> Any:
     return ()
 
 
-def write_file(filename: Any, contents: Any, name: str | None = None) -> Any:
+def write_file(filename: Data, contents: Data, name: str | None = None) -> Any:
     """Write `contents` to a file, whose directories are made where they are missing. Source: tf.io.write_file."""
     given = (as_tensor(filename, string), as_tensor(contents, string))
     return bind_effect(name, write_file_p.primitive, given, {})  # type: ignore[attr-defined]

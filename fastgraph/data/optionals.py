@@ -93,7 +93,7 @@ class OptionalSpec(OfElements):
     def _is_open(self) -> bool:
         return self._element_spec is None
 
-    def _close(self, value: Any) -> None:
+    def _close(self, value: Optional) -> None:
         value._element_spec = self._element_spec
 
     def _to_components(self, value: Any) -> tuple[Any, ...]:

@@ -7,7 +7,7 @@ Rule: options are kept, merged and given back as TensorFlow does it; how element
 from __future__ import annotations
 
 import enum
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 
 class AutotuneAlgorithm(enum.Enum):
@@ -31,7 +31,7 @@ class AutoShardPolicy(enum.IntEnum):
 
 
 class ExternalStatePolicy(enum.Enum):
-    """What becomes of state outside a dataset when it is written. Source: tf.data.experimental.ExternalStatePolicy."""
+    """The fate of state outside a dataset when it is written. Source: tf.data.experimental.ExternalStatePolicy."""
 
     WARN = 0
     IGNORE = 1
@@ -88,7 +88,7 @@ class _Fields:
 
     __hash__ = None  # type: ignore[assignment]
 
-    def _merged(self, other: Any) -> Any:
+    def _merged(self, other: Self) -> Any:
         result = type(self)()
         for each in (self, other):
             for name, value in each._set().items():

@@ -17,9 +17,9 @@ from fastgraph.composites.ragged_tensor import RaggedTensorSpec
 from fastgraph.core.base import nesting
 from fastgraph.core.base.dtype import DType, as_dtype, int64
 from fastgraph.core.base.locks import Lock
-from fastgraph.core.base.shapes import TensorShape
+from fastgraph.core.base.shapes import ShapeLike, TensorShape
 from fastgraph.core.base.type_specs import TensorSpec, TypeSpec
-from fastgraph.core.tensor import convert, from_array, init_scope
+from fastgraph.core.tensor import Tensor, convert, from_array, init_scope
 from fastgraph.data.element_leaves import apart, kinds_of, sliced, unbatched
 from fastgraph.data.element_specs import Element, flat, tensor_specs
 from fastgraph.data.handles import Handled
@@ -80,7 +80,7 @@ class Tensors(OfTensors):
 
     name = "_TensorDataset"
 
-    def __init__(self, *tensors: Any, spec: Any) -> None:
+    def __init__(self, *tensors: Tensor, spec: Any) -> None:
         if not tensors:
             raise invalid("Length for attr 'Toutput_types' of 0 must be at least minimum 1 [Op:TensorDataset]")
         self.tensors, self.spec = tensors, spec
@@ -97,7 +97,7 @@ class Slices(OfTensors):
 
     name = "_TensorSliceDataset"
 
-    def __init__(self, *tensors: Any, spec: Any) -> None:
+    def __init__(self, *tensors: Tensor, spec: Any) -> None:
         if not tensors:
             raise ValueError("Invalid `element`. `element` should not be empty.")
         self.spec = unbatched(spec)
@@ -267,7 +267,7 @@ def generator_spec(output_types: object, output_shapes: object, output_signature
 class _Shape:
     """A shape as a leaf."""
 
-    def __init__(self, shape: Any) -> None:
+    def __init__(self, shape: ShapeLike) -> None:
         self.shape = TensorShape(shape)
 
 

@@ -8,8 +8,12 @@ from __future__ import annotations
 
 import sys
 import types
+from collections.abc import Sequence
 from importlib.machinery import ModuleSpec, PathFinder
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from importlib.abc import Loader
 
 #: "module:class" within fastgraph -> what the class is called in TensorFlow.
 CLASSES: dict[str, str] = {
@@ -37,7 +41,7 @@ def apply_to_imported() -> None:
             _apply(sys.modules[full])
 
 
-def find_spec(full: str, path: Any = None) -> ModuleSpec | None:
+def find_spec(full: str, path: Sequence[str] | None = None) -> ModuleSpec | None:
     """Return the spec of a module whose classes get their names once it has been executed; None for other modules."""
     if full not in _rows:
         return None
@@ -50,7 +54,7 @@ def find_spec(full: str, path: Any = None) -> ModuleSpec | None:
 class _Naming:
     """A loader that names the classes of the module that another one has loaded, and leaves that one in its place."""
 
-    def __init__(self, loader: Any) -> None:
+    def __init__(self, loader: Loader) -> None:
         self._loader = loader
 
     def create_module(self, spec: ModuleSpec) -> types.ModuleType | None:

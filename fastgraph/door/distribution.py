@@ -1,4 +1,4 @@
-"""What importlib.metadata says of `tensorflow` while the door is open."""
+"""The answer of importlib.metadata about `tensorflow` while the door is open."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fastgraph.door.modules import API_LEVEL
 
 
 class TensorFlowDistribution(importlib.metadata.Distribution):
-    """What importlib.metadata says of `tensorflow` while the door is open: a name and the level of the API."""
+    """The distribution `tensorflow`, while the door is open: its name and the level of the API."""
 
     def read_text(self, filename: str) -> str | None:
         """Return the text of a file of the metadata, None where there is no such file."""
@@ -21,6 +21,6 @@ class TensorFlowDistribution(importlib.metadata.Distribution):
             "INSTALLER": "fastgraph\n",
         }.get(filename)
 
-    def locate_file(self, path: Any) -> Any:
+    def locate_file(self, path: str | os.PathLike[str]) -> Any:
         """Return where a file of the distribution would lie: beside fastgraph."""
         return os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(__file__))), path)

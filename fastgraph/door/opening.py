@@ -42,7 +42,7 @@ class Door:
     """The first of Python's finders: `tensorflow` and what is below it are fastgraph's modules."""
 
     @staticmethod
-    def find_spec(full: str, path: Sequence[str] | None = None, target: Any = None) -> ModuleSpec | None:
+    def find_spec(full: str, path: Sequence[str] | None = None, target: object = None) -> ModuleSpec | None:
         """Return the spec of a module of TensorFlow's name, None for other modules and for such as nobody has.
 
         Raises NotBuiltImportError for a module that TensorFlow has and fastgraph has not.
@@ -57,7 +57,7 @@ class Door:
         return spec
 
     @staticmethod
-    def find_distributions(context: Any = None) -> Iterator[Any]:
+    def find_distributions(context: object = None) -> Iterator[Any]:
         """Yield the distribution `tensorflow` where it, or any, is asked for."""
         name = getattr(context, "name", None)
         if name is None or name.lower() == "tensorflow":

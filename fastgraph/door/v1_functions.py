@@ -6,29 +6,39 @@ Rule: each is a few lines of public names. What would need a session, or another
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import fastgraph as tf
+from fastgraph.core.base.dtype import DTypeLike
 from fastgraph.core.base.logger import get_logger
+from fastgraph.core.base.shapes import ShapeLike
+from fastgraph.core.conversion import Data
 from fastgraph.core.tensor import current_trace
 from fastgraph.errors import NotBuiltError
 from fastgraph.graphdef.func_graph import placeholder as placeholder
+from fastgraph.state.variable import Variable
 
 Dimension = int  # an extent of a TensorShape is an int already, or None
 
 
-def assign(ref: Any, value: Any, validate_shape: Any = None, use_locking: Any = None, name: str | None = None) -> Any:
+def assign(
+    ref: Variable,
+    value: Data,
+    validate_shape: bool | None = None,
+    use_locking: bool | None = None,
+    name: str | None = None,
+) -> Any:
     """Assign a value to a Variable and return it."""
     return ref.assign(value, name=name)
 
 
-def assign_add(ref: Any, value: Any, use_locking: Any = None, name: str | None = None) -> Any:
+def assign_add(ref: Variable, value: Data, use_locking: bool | None = None, name: str | None = None) -> Any:
     """Add a value to a Variable and return it."""
     return ref.assign_add(value, name=name)
 
 
-def assign_sub(ref: Any, value: Any, use_locking: Any = None, name: str | None = None) -> Any:
+def assign_sub(ref: Variable, value: Data, use_locking: bool | None = None, name: str | None = None) -> Any:
     """Subtract a value from a Variable and return it."""
     return ref.assign_sub(value, name=name)
 
@@ -111,7 +121,7 @@ def reset_default_graph() -> None:
 class name_scope(tf.name_scope):
     """A context in which names begin with `name`, or with `default_name` where that is None."""
 
-    def __init__(self, name: str | None, default_name: str | None = None, values: Any = None) -> None:
+    def __init__(self, name: str | None, default_name: str | None = None, values: Sequence[Any] | None = None) -> None:
         super().__init__(name if name is not None else default_name or "")
 
 
@@ -130,7 +140,11 @@ def nn_dropout(
 
 
 def nn_softmax_cross_entropy_with_logits(
-    labels: Any = None, logits: Any = None, dim: int = -1, name: str | None = None, axis: int | None = None
+    labels: Data | None = None,
+    logits: Any = None,
+    dim: int = -1,
+    name: str | None = None,
+    axis: int | None = None,
 ) -> Any:
     """Return the cross-entropy of labels that no gradient goes to."""
     return tf.nn.softmax_cross_entropy_with_logits(
@@ -138,12 +152,12 @@ def nn_softmax_cross_entropy_with_logits(
     )
 
 
-def placeholder_with_default(input: Any, shape: Any, name: str | None = None) -> Any:
+def placeholder_with_default(input: Data, shape: ShapeLike, name: str | None = None) -> Any:
     """Return a tensor of a graph that is `input` where nothing is fed: there is no feeding, so it is `input`."""
     return tf.ensure_shape(tf.identity(input, name=name), shape)
 
 
-def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Any:
+def sparse_placeholder(dtype: DTypeLike, shape: ShapeLike = None, name: str | None = None) -> Any:
     """Return a SparseTensor of the graph under construction whose parts are inputs of it."""
     shape = tf.TensorShape(shape)
     rank = shape.rank
@@ -163,15 +177,15 @@ def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -
 
 
 def while_loop(
-    cond: Any,
-    body: Any,
+    cond: Callable[..., Any],
+    body: Callable[..., Any],
     loop_vars: Any,
     shape_invariants: Any = None,
     parallel_iterations: int = 10,
     back_prop: bool = True,
     swap_memory: bool = False,
     name: str | None = None,
-    maximum_iterations: Any = None,
+    maximum_iterations: Data | None = None,
     return_same_structure: bool = False,
 ) -> Any:
     """Return what tf.while_loop gives; of a single loop variable, unless `return_same_structure`, not in a list."""
@@ -188,7 +202,7 @@ def while_loop(
     return found[0] if not return_same_structure and len(found) == 1 else found
 
 
-def logging_set_verbosity(level: Any) -> None:
+def logging_set_verbosity(level: int | str) -> None:
     """Set from which level on messages are written."""
     get_logger().setLevel(level)
 

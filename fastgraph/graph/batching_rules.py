@@ -26,7 +26,7 @@ class NoRule(Exception):
     """There is no batching rule for this op, or none for these arguments."""
 
 
-def sizes(aval: Aval, tensor: object, *, batched: bool) -> list[Any]:
+def sizes(aval: Aval, tensor: Tensor, *, batched: bool) -> list[Any]:
     """The sizes of one element of `tensor`: ints, and where they are not known i32[]. Raises NoRule for no rank."""
     if aval.shape is None:
         raise NoRule
@@ -36,12 +36,12 @@ def sizes(aval: Aval, tensor: object, *, batched: bool) -> list[Any]:
     return [held[i + batched] if n is None else n for i, n in enumerate(aval.shape)]
 
 
-def spread(tensor: object, aval: Aval, n: object) -> Any:
+def spread(tensor: Tensor, aval: Aval, n: Tensor | int) -> Any:
     """n times the same element, along a new first axis. Raises NoRule for a tensor of unknown rank."""
     return broadcast_to(expand_dims(tensor, 0), [n, *sizes(aval, tensor, batched=False)])
 
 
-def moved(tensor: Any, source: int, target: int) -> Any:
+def moved(tensor: Tensor, source: int, target: int) -> Any:
     """The tensor with one axis at another place."""
     rank = len(tensor.shape)
     order = [i for i in range(rank) if i != source]
@@ -52,7 +52,7 @@ def moved(tensor: Any, source: int, target: int) -> Any:
 class Application:
     """A node and its arguments: where `batched` says so, n elements along the first axis."""
 
-    def __init__(self, node: Node, args: Sequence[Any], batched: Sequence[bool], n: Any) -> None:
+    def __init__(self, node: Node, args: Sequence[Any], batched: Sequence[bool], n: Tensor | int) -> None:
         self.node = node
         self.args = list(args)
         self.batched = list(batched)
@@ -95,13 +95,13 @@ class Application:
         first, *rest = self.sizes(i)
         return reshape(self.full(i), [_times(self.n, first), *rest])
 
-    def parted(self, tensor: Any, first: object) -> Any:
+    def parted(self, tensor: Tensor, first: Tensor | int) -> Any:
         """Undo `merged` for a result whose elements have `first` rows."""
         rest = [n if n is not None else shape(tensor)[i + 1] for i, n in enumerate(tensor.shape.as_list()[1:])]
         return reshape(tensor, [self.n, first, *rest])
 
 
-def _times(a: object, b: object) -> Any:
+def _times(a: Tensor | int, b: Tensor | int) -> Any:
     return a * b if isinstance(a, int) and isinstance(b, int) else multiply(a, b)
 
 
@@ -266,7 +266,7 @@ def _slice(a: Application) -> Any:
     return a.apply(a.args[0], begin, size=(-1, *a.attrs["size"]))
 
 
-def _zero(vector: Any) -> Any:
+def _zero(vector: Tensor) -> Any:
     return cast(_vector([0]), vector.dtype)
 
 
@@ -337,7 +337,7 @@ def _tile(a: Application) -> Any:
 class Unbatched:
     """A result that is the same for every element."""
 
-    def __init__(self, tensor: Any) -> None:
+    def __init__(self, tensor: Tensor) -> None:
         self.tensor = tensor
 
 
@@ -483,7 +483,7 @@ def _avg_pool_grad(a: Application) -> Any:
     return a.parted(a.apply(_scaled(a, a.args[0]), a.merged(1)), a.sizes(1)[0])
 
 
-def _scaled(a: Application, vector: Any) -> Any:
+def _scaled(a: Application, vector: Tensor) -> Any:
     """A vector of sizes whose first is n times as large."""
     return concat([vector[:1] * cast(a.n, vector.dtype), vector[1:]], 0)
 

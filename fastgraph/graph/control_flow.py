@@ -7,15 +7,17 @@ Rule: a subgraph is closed: what it uses from outside is an operand of its op. I
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from fastgraph.composites.symbolic_tensor_array import unify_all
 from fastgraph.composites.tensor_array import TensorArray
 from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.base import nesting
+from fastgraph.core.base.dtype import DType
 from fastgraph.core.base.shapes import Aval, TensorShape, generalises, shape_of
 from fastgraph.core.base.type_specs import TypeSpec
+from fastgraph.core.conversion import Data
 from fastgraph.core.name_scopes import name_scope
 from fastgraph.core.op_errors import message_name
 from fastgraph.core.registry import get, public_function
@@ -33,7 +35,12 @@ from fastgraph.ops.families import invalid
 # cond
 
 
-def cond(pred: Any, true_fn: Any = None, false_fn: Any = None, name: str | None = None) -> Any:
+def cond(
+    pred: Any,
+    true_fn: Any = None,
+    false_fn: Any = None,
+    name: str | None = None,
+) -> Any:
     """Return true_fn() if the scalar `pred` is true, else false_fn().
 
     Args:
@@ -66,7 +73,7 @@ def cond(pred: Any, true_fn: Any = None, false_fn: Any = None, name: str | None 
     return _branching(pred, (true_fn, false_fn), scope, ("true", "false"))
 
 
-def smart_cond(pred: Any, true_fn: Any, false_fn: Any, name: str | None = None) -> Any:
+def smart_cond(pred: Data, true_fn: Callable[..., Any], false_fn: Callable[..., Any], name: str | None = None) -> Any:
     """Return what `cond` gives; where `pred` is known already, only the function that it names is called.
 
     Raises TypeError if a function is not callable. Source: tf.__internal__.smart_cond.smart_cond.
@@ -81,7 +88,7 @@ def smart_cond(pred: Any, true_fn: Any, false_fn: Any, name: str | None = None) 
 
 
 def _branching(
-    pred: object, functions: tuple[Any, Any], scope: str, names: tuple[str, str], *, index: object = None
+    pred: Data, functions: tuple[Any, Any], scope: str, names: tuple[str, str], *, index: Data | None = None
 ) -> Any:
     """Trace the two functions as the branches of a node of this name, and return its result.
 
@@ -107,7 +114,7 @@ def _is_index(index: Any) -> bool:
     return index is not None and index.dtype == dtypes.int32  # as TensorFlow's operation for it has it
 
 
-def _without_operations(function: Any, decides: object) -> Any:
+def _without_operations(function: Callable[..., Any], decides: object) -> Any:
     """Return the function with, as in TensorFlow, the tensor that decides for an Operation among its results."""
 
     def branch() -> Any:
@@ -119,7 +126,7 @@ def _without_operations(function: Any, decides: object) -> Any:
     return branch
 
 
-def _predicate(pred: Any) -> Any:
+def _predicate(pred: Tensor) -> Any:
     """Return the predicate if it is a bool scalar. Raises InvalidArgumentError or ValueError as TensorFlow would."""
     if pred.dtype != dtypes.bool_:
         raise invalid(f"Input 'pred' passed {message_name(pred.dtype)} expected bool: compare it first ({pred!r})")
@@ -166,7 +173,7 @@ def _check_branches(branches: list[tuple[GraphTrace, Any]]) -> None:
 
 
 def case(
-    pred_fn_pairs: Any,
+    pred_fn_pairs: Mapping[Any, Callable[[], Any]] | Iterable[Any],
     default: Callable[[], Any] | None = None,
     exclusive: bool = False,
     strict: bool = False,
@@ -224,13 +231,18 @@ def _demand(preds: list[Any], text: str, *, exclusive: bool = False) -> None:
     public_function("debugging.Assert")(holds, [text, flags], summarize=len(preds))
 
 
-def _either(pred: object, action: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
+def _either(pred: Tensor, action: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
     if isinstance(pred, bool):
         return action() if pred else otherwise()
     return cond(pred, action, otherwise)
 
 
-def switch_case(branch_index: Any, branch_fns: Any, default: Any = None, name: str = "switch_case") -> Any:
+def switch_case(
+    branch_index: Data,
+    branch_fns: Mapping[int, Callable[[], Any]] | Sequence[Any],
+    default: Callable[..., Any] | None = None,
+    name: str = "switch_case",
+) -> Any:
     """Return the result of the function at `branch_index`; of `default`, or the last one, if there is none.
 
     `branch_fns` is a list of functions, a dict or list of pairs from int to function. Raises ValueError unless these
@@ -253,7 +265,7 @@ def switch_case(branch_index: Any, branch_fns: Any, default: Any = None, name: s
         raise ValueError(
             f"branch indices (keys) must form contiguous range of [0 to {len(pairs)}) but found {{{found}}}"
         )
-    branches = dict(sorted(pairs))
+    branches: dict[int, Any] = dict(sorted(pairs))
     otherwise = default if default is not None else branches[max(branches)]
     index = convert(branch_index)
     if not index.dtype.is_integer:
@@ -265,13 +277,13 @@ def switch_case(branch_index: Any, branch_fns: Any, default: Any = None, name: s
         return indexed_case(index, functions)
 
 
-def indexed_case(index: object, functions: Sequence[Callable[[], Any]], name: str = "indexed_case") -> Any:
+def indexed_case(index: Any, functions: Sequence[Callable[[], Any]], name: str = "indexed_case") -> Any:
     """Return in a trace the result of the function at `index`, of the last one if there is none."""
     trace: Any = current_trace()
     return _numbered(index, functions, reserved(trace, name), 0)
 
 
-def _numbered(index: Any, functions: Sequence[Callable[[], Any]], scope: str, k: int) -> Any:
+def _numbered(index: Tensor, functions: Sequence[Callable[[], Any]], scope: str, k: int) -> Any:
     """The function at `index` of those from the k-th on: a branch, with the rest in the other one."""
     if k == len(functions) - 1:
         return functions[k]()
@@ -289,14 +301,14 @@ def _numbered(index: Any, functions: Sequence[Callable[[], Any]], scope: str, k:
 
 
 def while_loop(
-    cond: object,
-    body: object,
+    cond: Callable[..., Any],
+    body: Callable[..., Any],
     loop_vars: object,
     shape_invariants: object = None,
     parallel_iterations: int = 10,
     back_prop: bool = True,
     swap_memory: bool = False,
-    maximum_iterations: object = None,
+    maximum_iterations: Data | None = None,
     name: str | None = None,
 ) -> Any:
     """Return `loop_vars` after `body` has been applied to them as long as `cond` of them is true.
@@ -362,7 +374,7 @@ def while_loop(
         goes_on = _predicate(convert(goes_on))
         return _and(tensors[0] < limit, goes_on) if counted else goes_on
 
-    def step(*tensors: object) -> Any:
+    def step(*tensors: Tensor) -> Any:
         result = body(*unpack(tensors))
         if not isinstance(result, list | tuple):
             result = [result]
@@ -383,17 +395,17 @@ def while_loop(
     return packed(start, outputs)
 
 
-def _is_open(leaf: Any) -> bool:
+def _is_open(leaf: object) -> bool:
     """Say whether a loop variable is of a kind that the body decides, as `Optional.empty(None)` is."""
     spec = getattr(leaf, "_type_spec", None)
     return isinstance(spec, TypeSpec) and spec._is_open
 
 
-def _traced_once(trace: GraphTrace, body: Any, start: Any) -> Any:
+def _traced_once(trace: GraphTrace, body: Callable[..., Any], start: Any) -> Any:
     """Return what the body gives for loop variables like these, traced to no other end."""
     flat = nesting.flatten(start, expand_composites=True)
 
-    def step(*tensors: Any) -> Any:
+    def step(*tensors: Tensor) -> Any:
         return body(*nesting.pack_sequence_as(start, list(tensors), expand_composites=True))
 
     own = [(Aval(tensor.dtype, tensor.aval.shape), "Placeholder") for tensor in flat]
@@ -408,16 +420,16 @@ def _close(loop_vars: Any, result: Any) -> None:
             value._type_spec._close(leaf)
 
 
-def _and(a: object, b: object) -> Any:
+def _and(a: Any, b: Any) -> Any:
     return bind(get("logical_and"), (a, b), {})
 
 
-def bind_cast(tensor: Any, dtype: Any) -> Any:
+def bind_cast(tensor: Tensor, dtype: DType) -> Any:
     """Return the tensor with another dtype."""
     return tensor if tensor.dtype == dtype else bind(get("cast"), (tensor,), {"dtype": dtype})
 
 
-def _eager_while(cond: Any, body: Any, loop_vars: Any, maximum_iterations: Any) -> Any:
+def _eager_while(cond: Callable[..., Any], body: Callable[..., Any], loop_vars: Any, maximum_iterations: Any) -> Any:
     """The loop in eager mode."""
     kind = list if isinstance(loop_vars, list) else tuple
     limit = None if maximum_iterations is None else int(maximum_iterations)
@@ -497,7 +509,7 @@ def _as_shapes(structure: object) -> Any:
     return _Shape(structure)
 
 
-def _name(tensor: object) -> str:
+def _name(tensor: Tensor) -> str:
     return (
         tensor.name if isinstance(tensor, SymbolicTensor) else "a constant" if isinstance(tensor, EagerTensor) else "?"
     )

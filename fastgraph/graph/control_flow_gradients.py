@@ -28,7 +28,7 @@ from fastgraph.ops import gathering, joining, movement, reduction
 _MOST_DIMENSIONS = 16  # of a tensor
 
 
-def _is_source(operand: Any) -> bool:
+def _is_source(operand: Tensor | Cell) -> bool:
     return isinstance(operand, Cell) or differentiable(operand.aval)
 
 
@@ -42,7 +42,7 @@ def _dense(grad: Any) -> Any:
 
 
 def _cond_gradient(
-    needs: tuple[bool, ...], dys: list[Any], pred: object, operands: list[Any], outs: list[Any]
+    needs: tuple[bool, ...], dys: list[Any], pred: Tensor, operands: list[Any], outs: list[Any]
 ) -> dict[str, Any]:
     node, trace = outs[0].value.node, outs[0].trace
     sources = tuple([i for i, operand in enumerate(operands) if needs[i + 1] and _is_source(operand)])
@@ -149,7 +149,7 @@ def _while_gradient(
     def test(i: Tensor, *_: object) -> Any:
         return i > 0
 
-    def step(i: Any, *values: Any) -> list[Any]:
+    def step(i: Tensor, *values: Tensor) -> list[Any]:
         at = i - 1
         d_carried, totals = values[: len(floating)], values[len(floating) :]
 
@@ -191,7 +191,7 @@ def _is_sparse(grad: object) -> bool:
     return isinstance(grad, IndexedSlices) and bool(grad.values.shape.rank) and grad.values.shape[0] is not None
 
 
-def _joined_slices(values: Tensor, indices: object, operand: object) -> Any:
+def _joined_slices(values: Tensor, indices: Tensor, operand: Tensor | Cell) -> Any:
     """The gradient of `operand` from the rows of all iterations, stacked by iteration: added up once, not each time."""
     if isinstance(operand, Cell):
         dense_shape = convert(operand.aval.shape, dtypes.int32)
@@ -258,7 +258,7 @@ class _Rows:
         # What the rows without elements tell asks for no others.
         return get_slot("shape")(self._tensor(next(value for value in found if _is_empty(value))))[0]
 
-    def row(self, value: Value, at: object) -> Any:
+    def row(self, value: Value, at: Any) -> Any:
         """The value in iteration `at`."""
         if value in self.position:
             return gathering.gather(self._tensor(value), at)
@@ -281,7 +281,7 @@ def _is_empty(row: Value) -> bool:
     return row.aval.dtype == dtypes.bool_ and row.aval.shape == (0,)
 
 
-def _piece(joined: Any, lengths: Any, at: Any) -> Any:
+def _piece(joined: Tensor, lengths: Tensor, at: Tensor) -> Any:
     """The part of `joined` that iteration `at` put there."""
     begin = reduction.reduce_sum(lengths[:at])
     return joined[begin : begin + lengths[at]]

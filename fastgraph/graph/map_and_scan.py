@@ -63,7 +63,7 @@ class _Elements:
         """Return tensors in the structure of the elements."""
         return nesting.pack_sequence_as(self.structure, list(leaves), expand_composites=True)
 
-    def at(self, i: object) -> Any:
+    def at(self, i: Tensor | int) -> Any:
         """Element `i` (i32[]) in a trace: a gather, whose gradient has the rows that it took and no others."""
         return self.packed([gather(tensor, i) for tensor in self.flat])
 
@@ -75,7 +75,7 @@ class _Elements:
 
 
 def stacked_loop(
-    n: object,
+    n: Tensor | int,
     step: Callable[..., tuple[Sequence[Any], Sequence[Any]]],
     start: Sequence[Any],
     what: str,
@@ -92,10 +92,10 @@ def stacked_loop(
     limit = convert(n, dtypes.int32)
     shapes = [tensor.aval.shape for tensor in begin]
 
-    def test(i: object, *_: object) -> Any:
+    def test(i: Tensor, *_: object) -> Any:
         return i < limit
 
-    def body(i: Any, *carried: Any) -> Any:
+    def body(i: Tensor, *carried: Tensor) -> Any:
         after, rows = step(i, *carried)
         whole[:] = [row for k, row in enumerate(rows) if k in ragged]
         uneven = [part for row in whole for part in flattened(row)]

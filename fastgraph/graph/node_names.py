@@ -6,7 +6,12 @@ Rule: arguments are called what TensorFlow calls them; the primitives' own names
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import TYPE_CHECKING
+
+from fastgraph.core.primitive import Primitive
+
+if TYPE_CHECKING:
+    from fastgraph.graph.ir import Value
 
 #: The name of a node until something takes it.
 UNNAMED = ""
@@ -30,7 +35,7 @@ ARGUMENT_NAMES = {
 }
 
 
-def tensor_place(value: Any) -> tuple[str, int]:
+def tensor_place(value: Value) -> tuple[str, int]:
     """Return the name of the operation that makes a value, as the graph is written, and which of its results it is.
 
     A cond's results are Identities of their own. A loop gives its counter and bound before what it carries; what the
@@ -55,7 +60,7 @@ class Reserved(str):
 
 
 @functools.cache
-def argument_name(primitive: Any, i: int) -> str:
+def argument_name(primitive: Primitive, i: int) -> str:
     """Return what TensorFlow calls input i of a primitive."""
     known = ARGUMENT_NAMES.get((primitive.name, i))
     if known is not None:

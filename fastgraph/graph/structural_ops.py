@@ -14,7 +14,7 @@ from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.base.dtype import DType
 from fastgraph.core.base.shapes import Aval, Shape, common_shape
 from fastgraph.core.registry import Primitive, register
-from fastgraph.core.tensor import as_array, from_array, get_slot
+from fastgraph.core.tensor import Tensor, as_array, from_array, get_slot
 from fastgraph.errors import InternalError, OpError
 from fastgraph.graph.ir import Graph, Node, Value, infer
 
@@ -128,7 +128,7 @@ def _itself(value: Value) -> Value:
     return value
 
 
-def _run_recursive(*operands: object, callee: Any, specs: object, effects: object) -> tuple[Any, ...]:
+def _run_recursive(*operands: object, callee: Callable[..., Any], specs: object, effects: object) -> tuple[Any, ...]:
     tensors = [from_array(x, None, x.dtype == object) if isinstance(x, np.ndarray) else x for x in operands]
     return tuple(callee(tensors))
 
@@ -154,7 +154,7 @@ def backward_function(key: str) -> Callable[..., Any]:
     return _backward_functions[key]
 
 
-def _infer_custom(*values: Aval, n_outputs: int, key: str) -> tuple[Aval, ...]:
+def _first(*values: Any, n_outputs: int, key: str) -> tuple[Any, ...]:
     return values[:n_outputs]
 
 
@@ -176,7 +176,7 @@ def _call_vjp(needs: tuple[bool, ...], dys: list[Any], operands: list[Any], outs
     return rules["call"](needs, dys, operands, outs)
 
 
-def _cond_vjp(needs: tuple[bool, ...], dys: list[Any], pred: object, operands: list[Any], outs: list[Any]) -> Any:
+def _cond_vjp(needs: tuple[bool, ...], dys: list[Any], pred: Tensor, operands: list[Any], outs: list[Any]) -> Any:
     return rules["cond"](needs, dys, pred, operands, outs)
 
 
@@ -196,20 +196,46 @@ def _while_vjp(needs: tuple[bool, ...], dys: list[Any], operands: list[Any], out
     return rules["while"](needs, dys, operands, outs)
 
 
+_Function = Callable[..., Any]
+
+
 def _of_any_number(
-    name: str, op_type: str, *inputs: str, body: Callable[..., Any] = _no_body, **more: Any
+    name: str,
+    op_type: str,
+    inputs: str,
+    infer: _Function,
+    attrs: str,
+    vjp: _Function,
+    body: _Function = _no_body,
+    step: str | None = None,
 ) -> Primitive:
-    """Register a primitive that takes and gives any number of tensors as they are."""
-    groups = ("-",) * len(inputs)
-    return register(Primitive(name, op_type=op_type, body=body, n_outputs=None, inputs=inputs, groups=groups, **more))
+    """Register a primitive that takes and gives any number of tensors as they are. inputs, attrs: names, as words."""
+    names = tuple(inputs.split())
+    stated = Primitive(
+        name,
+        op_type=op_type,
+        body=body,
+        infer=infer,
+        n_outputs=None,
+        inputs=names,
+        groups=("-",) * len(names),
+        attrs=tuple(attrs.split()),
+        vjp_all=vjp,
+        step=step,
+    )
+    return register(stated)
 
 
 PLACEHOLDER = register(
     Primitive(
-        "placeholder", op_type="Placeholder", body=_no_body, infer=_infer_placeholder, inputs=(),
+        "placeholder",
+        op_type="Placeholder",
+        body=_no_body,
+        infer=_infer_placeholder,
+        inputs=(),
         attrs=("dtype", "shape", "name"),
     )
-)  # fmt: skip
+)
 CONST = register(
     Primitive(
         "const", op_type="Const", body=lambda *, value: value.numpy(), infer=_infer_const, inputs=(), attrs=("value",)
@@ -219,25 +245,26 @@ CONST = register(
 register(
     Primitive("no_op", op_type="NoOp", body=lambda: (), infer=lambda: (), inputs=(), groups=(), attrs=(), n_outputs=0)
 )
-CALL = _of_any_number(
-    "call", "PartitionedCall", "*operands", infer=_infer_call, attrs=("graph",), vjp_all=_call_vjp, step="call"
-)
+CALL = _of_any_number("call", "PartitionedCall", "*operands", _infer_call, "graph", _call_vjp, step="call")
 #: `indexed`: whether it stands for one of the numbers of a switch_case.
 COND = _of_any_number(
-    "cond", "If", "pred", "*operands", infer=_infer_cond, attrs=("then_graph", "else_graph", "indexed"),
-    vjp_all=_cond_vjp, step="cond",
-)  # fmt: skip
+    "cond", "If", "pred *operands", _infer_cond, "then_graph else_graph indexed", _cond_vjp, step="cond"
+)
 WHILE = _of_any_number(
-    "while", "While", "*operands", infer=_infer_while, attrs=("cond_graph", "body_graph", "n_carried", "joined"),
-    vjp_all=_while_vjp, step="while",
-)  # fmt: skip
+    "while", "While", "*operands", _infer_while, "cond_graph body_graph n_carried joined", _while_vjp, step="while"
+)
 #: A call of a graph that is named, not held: by itself, or by one that it calls. `effects` says what it does besides
 #: computing, by the positions of its operands; the rest is in `recursion`.
 RECURSIVE_CALL = _of_any_number(
-    "recursive_call", "PartitionedCall", "*operands", body=_run_recursive, infer=_infer_recursive,
-    attrs=("callee", "specs", "effects"), vjp_all=_recursive_vjp, step="recursive_call",
-)  # fmt: skip
+    "recursive_call",
+    "PartitionedCall",
+    "*operands",
+    _infer_recursive,
+    "callee specs effects",
+    _recursive_vjp,
+    _run_recursive,
+    step="recursive_call",
+)
 CUSTOM = _of_any_number(
-    "custom_gradient_identity", "IdentityN", "*values", body=lambda *values, n_outputs, key: values[:n_outputs],
-    infer=_infer_custom, attrs=("n_outputs", "key"), vjp_all=_custom_vjp,
-)  # fmt: skip
+    "custom_gradient_identity", "IdentityN", "*values", _first, "n_outputs key", _custom_vjp, _first
+)

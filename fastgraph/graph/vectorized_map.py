@@ -130,7 +130,7 @@ class Run:
     # -- one element after the other
 
     def _looped(self, node: Node, parts: Sequence[Part]) -> list[Part]:
-        def one(i: object) -> list[Any]:
+        def one(i: Tensor | int) -> list[Any]:
             taken = [Part(gather(p.tensor, i), False) if p.batched else p for p in parts]
             return [part.tensor for part in Run(1).node(node, taken)]
 

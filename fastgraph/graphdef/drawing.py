@@ -246,7 +246,7 @@ def draw(graph: Graph, path: str | os.PathLike[str]) -> None:
         raise ValueError(f"a graph is drawn as .svg or .png, and {os.fspath(path)!r} ends otherwise")
 
 
-def _png(graph: Graph, path: Any) -> None:
+def _png(graph: Graph, path: str | os.PathLike[str]) -> None:
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.collections import PathCollection, PolyCollection

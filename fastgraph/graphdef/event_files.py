@@ -18,6 +18,7 @@ import numpy as np
 
 from fastgraph.core.base.dtype import bool_, float32, int64
 from fastgraph.core.base.locks import Lock
+from fastgraph.core.conversion import Data
 from fastgraph.core.name_scopes import current_scope
 from fastgraph.core.registry import public_function
 from fastgraph.core.tensor import convert, current_state, from_array
@@ -98,7 +99,7 @@ def _opening(path: str) -> Iterator[None]:
 class SummaryWriter:
     """Writes events to one file in a folder. Source: tf.summary.SummaryWriter."""
 
-    def __init__(self, logdir: Any, filename_suffix: str | None = None) -> None:
+    def __init__(self, logdir: str | os.PathLike[str], filename_suffix: str | None = None) -> None:
         folder = os.fspath(logdir)
         with _opening(folder):
             os.makedirs(folder, exist_ok=True)
@@ -148,8 +149,8 @@ _numbers = iter(range(1 << 62))
 
 
 def create_file_writer(
-    logdir: object, max_queue: object = None, flush_millis: object = None, filename_suffix: str | None = None,
-    name: str | None = None, experimental_trackable: bool = False,
+    logdir: str | os.PathLike[str], max_queue: object = None, flush_millis: object = None,
+    filename_suffix: str | None = None, name: str | None = None, experimental_trackable: bool = False,
 ) -> SummaryWriter:  # fmt: skip
     """Return a writer of events to a new file in the folder `logdir`. Source: tf.summary.create_file_writer."""
     return SummaryWriter(logdir, filename_suffix)
@@ -170,7 +171,7 @@ def get_step() -> Any:
     return current_state().extra.get(_STEP)
 
 
-def step_of(step: object) -> Any:
+def step_of(step: Data) -> Any:
     """Return the step that is given, or this thread's. Raises ValueError if there is none."""
     found = get_step() if step is None else step
     if found is None:
@@ -310,7 +311,7 @@ class SummaryIterator(RecordIterator):
             raise DataLossError(None, None, f"corrupted record at {begin}: {error}") from None
 
 
-def summary_iterator(path: Any) -> SummaryIterator:
+def summary_iterator(path: str | os.PathLike[str]) -> SummaryIterator:
     """Return an iterator over the events of a file: messages with the fields of TensorFlow's protocol buffers.
 
     `event.summary.value[i]` has tag, simple_value, tensor (see make_ndarray), metadata. Raises NotFoundError if there

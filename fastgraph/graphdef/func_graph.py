@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastgraph.core.base.dtype import as_dtype
-from fastgraph.core.base.shapes import Aval, TensorShape
+from fastgraph.core.base.dtype import DTypeLike, as_dtype
+from fastgraph.core.base.shapes import Aval, ShapeLike, TensorShape
 from fastgraph.core.tensor import current_trace
 from fastgraph.graph.trace import GraphTrace
 from fastgraph.graphdef.graph_view import Graph
@@ -25,7 +25,7 @@ class FuncGraph(Graph):
         trace.enclosing = outer if isinstance(outer, GraphTrace) else None
 
 
-def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Any:
+def placeholder(dtype: DTypeLike, shape: ShapeLike = None, name: str | None = None) -> Any:
     """Return a tensor of the graph under construction that is fed when the graph runs: an input of it.
 
     Raises RuntimeError in eager mode. Source: tf.compat.v1.placeholder.

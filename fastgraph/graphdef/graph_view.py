@@ -7,9 +7,10 @@ GraphDef are the same.
 
 from __future__ import annotations
 
+import os
 import re
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -304,7 +305,7 @@ class Graph:
             raise KeyError(f"The name {name!r} refers to an Operation not in the graph.")
         return operations[name]
 
-    def draw(self, path: Any) -> None:
+    def draw(self, path: str | os.PathLike[str]) -> None:
         """Write a drawing of the graph to `path`, by its ending SVG or (where matplotlib is there) PNG."""
         from fastgraph.graphdef import drawing
 
@@ -480,7 +481,7 @@ class Graph:
         return control_dependencies(control_inputs)
 
     @contextmanager
-    def device(self, device_name_or_function: Any) -> Iterator[None]:
+    def device(self, device_name_or_function: str | Callable[..., Any] | None) -> Iterator[None]:
         """A context whose operations ask for a device. Source: tf.Graph.device."""
         with device(device_name_or_function):
             yield

@@ -185,7 +185,7 @@ class Message:
         """Let the message be set in what holds it, though it may be empty."""
         object.__setattr__(self, "_touched", True)
 
-    def CopyFrom(self, other: object) -> None:
+    def CopyFrom(self, other: Message) -> None:
         """Become a copy of a message of the same type. Raises TypeError for another."""
         if other is self:
             return
@@ -193,7 +193,7 @@ class Message:
         self.Clear()
         self.MergeFrom(other)
 
-    def MergeFrom(self, other: Any) -> None:
+    def MergeFrom(self, other: Message) -> None:
         """Take over what another message of the same type has: single fields anew, repeated ones after what is there.
 
         Raises TypeError for another type.

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from fastgraph.core.base.dtype import bool_, float64, int64
+from fastgraph.core.conversion import Data
 from fastgraph.core.name_scopes import current_scope, name_scope
 from fastgraph.core.registry import public_function
 from fastgraph.core.tensor import convert, current_state, from_array
@@ -22,10 +23,11 @@ from fastgraph.errors import InvalidArgumentError
 from fastgraph.graphdef import exporter
 from fastgraph.graphdef.event_files import RECORDS, default_writer, recorded, step_of, summary
 from fastgraph.graphdef.wire_format import field, serialized
+from fastgraph.ops.families import Array
 
 
 @contextmanager
-def record_if(condition: Any) -> Iterator[None]:
+def record_if(condition: Data | Callable[[], Any] | None) -> Iterator[None]:
     """A context in which summaries are written only if `condition`, a bool or a function of nothing, is true.
 
     Source: tf.summary.record_if.
@@ -45,7 +47,7 @@ def should_record_summaries() -> Any:
 
 
 @contextmanager
-def summary_scope(name: str, default_name: str = "summary", values: Any = None) -> Iterator[tuple[str, str]]:
+def summary_scope(name: str, default_name: str = "summary", values: object = None) -> Iterator[tuple[str, str]]:
     """A context for a summary of this name; gives its tag and the name scope. Source: tf.summary.experimental."""
     tag = current_scope() + (name or default_name)
     with name_scope(re.sub(r"[^A-Za-z0-9_.\-/]", "", (name or default_name).lstrip("/")) or default_name) as scope:
@@ -70,7 +72,9 @@ def _written(data: Any, step: Any, content: Callable[[Any], bytes]) -> Any:
     return public_function("numpy_function")(write, inputs, bool_)
 
 
-def write(tag: str, tensor: Any, step: Any = None, metadata: Any = None, name: str | None = None) -> Any:
+def write(
+    tag: str, tensor: Data | Callable[[], Any], step: Data | None = None, metadata: Any = None, name: str | None = None
+) -> Any:
     """Write a tensor under a tag, with a SummaryMetadata that names the plugin which shows it; return whether it was.
 
     `tensor` may be a function of nothing, called if there is something to write. Raises ValueError without a step.
@@ -81,7 +85,7 @@ def write(tag: str, tensor: Any, step: Any = None, metadata: Any = None, name: s
     data = convert(tensor() if callable(tensor) else tensor)
     described = b"" if metadata is None else field(9, metadata.SerializeToString())
 
-    def content(array: Any) -> bytes:
+    def content(array: Array) -> bytes:
         value = serialized(exporter.tensor_message(from_array(np.asarray(array), data.dtype)))
         return field(1, field(1, tag.encode()) + field(8, value) + described)
 
@@ -89,7 +93,7 @@ def write(tag: str, tensor: Any, step: Any = None, metadata: Any = None, name: s
 
 
 def histogram(
-    name: str, data: Any, step: Any = None, buckets: int | None = None, description: str | None = None
+    name: str, data: Data, step: Data | None = None, buckets: int | None = None, description: str | None = None
 ) -> Any:
     """Write how the elements of a tensor are spread, for TensorBoard's histograms tab; return whether it was written.
 
@@ -99,14 +103,14 @@ def histogram(
     count = 30 if buckets is None else buckets
     tag = current_scope() + name
 
-    def content(array: Any) -> bytes:
+    def content(array: Array) -> bytes:
         rows = from_array(_buckets(np.asarray(array, np.float64).ravel(), count), float64)
         return summary(tag, "histograms", rows, description=description or "", data_class=2)
 
     return _written(public_function("cast")(data, float64), step, content)
 
 
-def _buckets(values: Any, count: int) -> Any:
+def _buckets(values: Array, count: int) -> Any:
     """Rows (begin, end, number of values) of `count` buckets of one width; of one value alone the last has it all."""
     rows = np.zeros((count, 3))
     if not count or not values.size:
@@ -124,7 +128,7 @@ def _buckets(values: Any, count: int) -> Any:
     return rows
 
 
-def image(name: str, data: Any, step: Any = None, max_outputs: int = 3, description: str | None = None) -> Any:
+def image(name: str, data: Data, step: Data | None = None, max_outputs: int = 3, description: str | None = None) -> Any:
     """Write the first `max_outputs` of images t[k, h, w, 1 to 4], for TensorBoard's images tab; return whether it was.
 
     Floats are from 0 to 1, uint8 as they are. Raises ValueError without a step, InvalidArgumentError for other ranks.
@@ -135,7 +139,7 @@ def image(name: str, data: Any, step: Any = None, max_outputs: int = 3, descript
         raise InvalidArgumentError(None, None, f"summary.image {name!r}: shape {data.shape}, and rank 4 is wanted")
     tag = current_scope() + name
 
-    def content(array: Any) -> bytes:
+    def content(array: Array) -> bytes:
         if array.dtype.kind == "f":
             array = np.clip(array.astype(np.float32) * 255.5, 0, 255)
         pictures = array[:max_outputs].astype(np.uint8)
@@ -145,7 +149,7 @@ def image(name: str, data: Any, step: Any = None, max_outputs: int = 3, descript
     return _written(data, step, content)
 
 
-def _png(picture: Any) -> bytes:
+def _png(picture: Array) -> bytes:
     """A picture u8[h, w, 1 to 4] as a PNG file."""
 
     def chunk(kind: bytes, content: bytes) -> bytes:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fastgraph.api.namespaces import lookup
-from fastgraph.core.conversion import convert_to_tensor
+from fastgraph.core.conversion import Data, convert_to_tensor
 from fastgraph.ops import activations, comparison, elementwise, exponentials, nn_ops
 
 __all__ = [
@@ -35,14 +35,16 @@ __all__ = [
 __getattr__, __dir__ = lookup("keras.activations")
 
 Activation = Callable[[Any], Any]
+#: An activation as layers are given it; None is the linear one.
+ActivationLike = Activation | str | None
 
 
-def linear(x: Any) -> Any:
+def linear(x: Data) -> Any:
     """Return x."""
     return x
 
 
-def relu(x: Any, alpha: float = 0.0, max_value: float | None = None, threshold: float = 0.0) -> Any:
+def relu(x: Data, alpha: float = 0.0, max_value: float | None = None, threshold: float = 0.0) -> Any:
     """max(x, 0), or: x above `threshold`, at most `max_value`; alpha * (x - threshold) below. f[*s] -> f[*s].
 
     Source: tf.keras.activations.relu.
@@ -59,7 +61,7 @@ def relu(x: Any, alpha: float = 0.0, max_value: float | None = None, threshold: 
     return above
 
 
-def elu(x: Any, alpha: float = 1.0) -> Any:
+def elu(x: Data, alpha: float = 1.0) -> Any:
     """x where it is positive, alpha * (exp(x) - 1) elsewhere. f[*s] -> f[*s]. Source: tf.keras.activations.elu."""
     x = convert_to_tensor(x)
     plain = activations.elu(x)
@@ -68,60 +70,60 @@ def elu(x: Any, alpha: float = 1.0) -> Any:
     return activations.relu(x) + alpha * exponentials.expm1(elementwise.minimum(x, elementwise.cast(0, x.dtype)))
 
 
-def selu(x: Any) -> Any:
+def selu(x: Data) -> Any:
     """The scaled elu that keeps mean 0 and variance 1. f[*s] -> f[*s]. Source: tf.keras.activations.selu."""
     return activations.selu(convert_to_tensor(x))
 
 
-def gelu(x: Any, approximate: bool = False) -> Any:
+def gelu(x: Data, approximate: bool = False) -> Any:
     """x times the normal distribution function of x. f[*s] -> f[*s]. Source: tf.keras.activations.gelu."""
     return activations.gelu(convert_to_tensor(x), approximate)
 
 
-def softplus(x: Any) -> Any:
+def softplus(x: Data) -> Any:
     """log(1 + exp(x)). f[*s] -> f[*s]. Source: tf.keras.activations.softplus."""
     return activations.softplus(convert_to_tensor(x))
 
 
-def softsign(x: Any) -> Any:
+def softsign(x: Data) -> Any:
     """x / (1 + |x|). f[*s] -> f[*s]. Source: tf.keras.activations.softsign."""
     x = convert_to_tensor(x)
     return x / (1.0 + elementwise.abs(x))
 
 
-def sigmoid(x: Any) -> Any:
+def sigmoid(x: Data) -> Any:
     """1 / (1 + exp(-x)). f[*s] -> f[*s]. Source: tf.keras.exponentials.sigmoid."""
     return exponentials.sigmoid(convert_to_tensor(x))
 
 
-def hard_sigmoid(x: Any) -> Any:
+def hard_sigmoid(x: Data) -> Any:
     """0.2 x + 0.5, kept in [0, 1]. f[*s] -> f[*s]. Source: tf.keras.activations.hard_sigmoid."""
     x = convert_to_tensor(x)
     return elementwise.clip_by_value(0.2 * x + 0.5, 0.0, 1.0)
 
 
-def tanh(x: Any) -> Any:
+def tanh(x: Data) -> Any:
     """The hyperbolic tangent. f[*s] -> f[*s]. Source: tf.keras.activations.tanh."""
     return exponentials.tanh(convert_to_tensor(x))
 
 
-def swish(x: Any) -> Any:
+def swish(x: Data) -> Any:
     """x * sigmoid(x). f[*s] -> f[*s]. Source: tf.keras.activations.swish."""
     return activations.silu(convert_to_tensor(x))
 
 
-def mish(x: Any) -> Any:
+def mish(x: Data) -> Any:
     """x * tanh(softplus(x)). f[*s] -> f[*s]. Source: tf.keras.activations.mish."""
     x = convert_to_tensor(x)
     return x * exponentials.tanh(activations.softplus(x))
 
 
-def exponential(x: Any) -> Any:
+def exponential(x: Data) -> Any:
     """exp(x). f[*s] -> f[*s]. Source: tf.keras.activations.exponential."""
     return exponentials.exp(convert_to_tensor(x))
 
 
-def softmax(x: Any, axis: int = -1) -> Any:
+def softmax(x: Data, axis: int = -1) -> Any:
     """Probabilities: exp(x) over their sum along `axis`. f[*s] -> f[*s].
 
     Raises ValueError for a vector. Source: tf.keras.activations.softmax.
@@ -132,15 +134,15 @@ def softmax(x: Any, axis: int = -1) -> Any:
     return nn_ops.softmax(x, axis=axis)
 
 
-def _relu6(x: Any) -> Any:
+def _relu6(x: Data) -> Any:
     return relu(x, max_value=6.0)
 
 
-def _leaky_relu(x: Any) -> Any:
+def _leaky_relu(x: Data) -> Any:
     return relu(x, alpha=0.2)
 
 
-def _log_softmax(x: Any) -> Any:
+def _log_softmax(x: Data) -> Any:
     return nn_ops.log_softmax(convert_to_tensor(x))
 
 
@@ -154,7 +156,7 @@ _FUNCTIONS: dict[str, Activation] = {
 }
 
 
-def get(identifier: Any) -> Activation:
+def get(identifier: ActivationLike) -> Activation:
     """Return the activation of a name, `linear` for None, a callable itself.
 
     Raises ValueError for an unknown name, TypeError for another object. Source: tf.keras.activations.get.

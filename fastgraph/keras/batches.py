@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 
 from fastgraph.core.base import nesting
 from fastgraph.core.base.logger import get_logger
+from fastgraph.core.conversion import Data
 from fastgraph.core.tensor import Tensor
 from fastgraph.keras import backend
 from fastgraph.ops.creation import range_ as range_op
@@ -27,9 +28,11 @@ _BLOCK = 4 << 20
 _QUICK = 2e-4
 
 Batch = tuple[Any, ...]
+#: What there is to learn from: arrays or tensors, several in a list or by name, or what yields batches of them.
+Examples = Data | Mapping[str, Any] | Iterable[Any]
 
 
-def to_categorical(y: Any, num_classes: int | None = None, dtype: Any = "float32") -> np.ndarray:
+def to_categorical(y: Data, num_classes: int | None = None, dtype: Any = "float32") -> np.ndarray:
     """Return integer labels as rows that are 1 at the label and 0 elsewhere. i[*s] or i[*s, 1] -> f[*s, num_classes].
 
     num_classes: by default the greatest label and one. Raises IndexError for a label that is no class.
@@ -130,7 +133,15 @@ class Source:
 class Arrays(Source):
     """Batches of arrays with as many rows each; shuffled anew for each pass if asked."""
 
-    def __init__(self, x: Any, y: Any, weights: Any, batch_size: int | None, steps: int | None, shuffle: bool) -> None:
+    def __init__(
+        self,
+        x: Examples,
+        y: Examples | None,
+        weights: Examples | None,
+        batch_size: int | None,
+        steps: int | None,
+        shuffle: bool,
+    ) -> None:
         data = trimmed(x, y, weights)
         self._data = nesting.map_structure(array_of, data)
         self._leaves = [leaf for leaf in nesting.flatten(self._data) if leaf is not None]
@@ -169,7 +180,7 @@ class Arrays(Source):
         block = self.batch_size * max(1, _BLOCK // (row * self.batch_size))
         pieces = [order[start : start + block] for start in range(0, self.rows, block)]
 
-        def gather(piece: Any) -> list[Any]:
+        def gather(piece: np.ndarray) -> list[Any]:
             return [leaf.take(piece, axis=0) for leaf in self._leaves]
 
         if len(pieces) == 1:
@@ -228,8 +239,8 @@ class Items(Source):
 
 def source_of(
     x: Any,
-    y: Any = None,
-    sample_weight: Any = None,
+    y: Examples | None = None,
+    sample_weight: Examples | None = None,
     batch_size: int | None = None,
     steps: int | None = None,
     shuffle: bool = False,
@@ -255,7 +266,7 @@ def source_of(
             if batch_size is not None:
                 raise ValueError(
                     "The `batch_size` argument must not be specified for the given input type. Received input: "
-                    f"{x}, batch_size: {batch_size}"
+                    f"{x!s}, batch_size: {batch_size}"
                 )
             known = int(x.cardinality())
             if known == -1 and steps is None:
@@ -331,7 +342,7 @@ def _timed(items: Iterator[Any]) -> Iterator[tuple[float, Any]]:
         yield time.perf_counter() - begun, item
 
 
-def trimmed(x: Any, y: Any, weights: Any) -> Batch:
+def trimmed(x: Examples, y: Examples | None, weights: Examples | None) -> Batch:
     """Return what there is of (x, y, sample_weight)."""
     return (x, y, weights) if weights is not None else (x, y) if y is not None else (x,)
 
@@ -343,7 +354,7 @@ def unpacked(batch: Any) -> tuple[Any, Any, Any]:
     return (*batch, None, None)[:3]
 
 
-def split(x: Any, y: Any, weights: Any, share: float) -> tuple[Any, Any]:
+def split(x: Examples, y: Examples | None, weights: Examples | None, share: float) -> tuple[Any, Any]:
     """Return (x, y, weights) without the last `share` of the rows, and those. Raises ValueError for no arrays."""
     data = (x, y, weights)
     leaves = [leaf for leaf in nesting.flatten(data) if leaf is not None]

@@ -1,15 +1,22 @@
-"""What calls callbacks: their base, several as one, the two that `fit` adds by itself (History, a line of progress).
+"""Callbacks: their base, several as one, the two that `fit` adds by itself (History, a line of progress).
 
 Rule: values of a step are turned into numbers only if somebody looks at them.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fastgraph.keras.progress import Progbar
+
+if TYPE_CHECKING:
+    from fastgraph.keras.models import Model
+
+#: The numbers so far, by name; None where there are none.
+Logs = dict[str, Any] | None
 
 _MODES = ("train", "test", "predict")
 
@@ -29,62 +36,62 @@ class Callback:
         """Take note of {"epochs", "steps", "verbose"}."""
         self.params = params
 
-    def set_model(self, model: Any) -> None:
+    def set_model(self, model: Model) -> None:
         """Take note of the model."""
         self.model = model
 
-    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+    def on_epoch_begin(self, epoch: int, logs: Logs = None) -> None:
         """Called before an epoch of training."""
 
-    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+    def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
         """Called after an epoch of training and its validation, whose values are logged as "val_..."."""
 
-    def on_batch_begin(self, batch: int, logs: Any = None) -> None:
+    def on_batch_begin(self, batch: int, logs: Logs = None) -> None:
         """The older name of `on_train_batch_begin`."""
 
-    def on_batch_end(self, batch: int, logs: Any = None) -> None:
+    def on_batch_end(self, batch: int, logs: Logs = None) -> None:
         """The older name of `on_train_batch_end`."""
 
-    def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
+    def on_train_batch_begin(self, batch: int, logs: Logs = None) -> None:
         """Called before a step of training."""
         self.on_batch_begin(batch, logs=logs)
 
-    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+    def on_train_batch_end(self, batch: int, logs: Logs = None) -> None:
         """Called after a step of training."""
         self.on_batch_end(batch, logs=logs)
 
-    def on_test_batch_begin(self, batch: int, logs: Any = None) -> None:
+    def on_test_batch_begin(self, batch: int, logs: Logs = None) -> None:
         """Called before a step of `evaluate` or of validation."""
 
-    def on_test_batch_end(self, batch: int, logs: Any = None) -> None:
+    def on_test_batch_end(self, batch: int, logs: Logs = None) -> None:
         """Called after a step of `evaluate` or of validation."""
 
-    def on_predict_batch_begin(self, batch: int, logs: Any = None) -> None:
+    def on_predict_batch_begin(self, batch: int, logs: Logs = None) -> None:
         """Called before a step of `predict`."""
 
-    def on_predict_batch_end(self, batch: int, logs: Any = None) -> None:
+    def on_predict_batch_end(self, batch: int, logs: Logs = None) -> None:
         """Called after a step of `predict`, with {"outputs": ...}."""
 
-    def on_train_begin(self, logs: Any = None) -> None:
+    def on_train_begin(self, logs: Logs = None) -> None:
         """Called before training."""
 
-    def on_train_end(self, logs: Any = None) -> None:
+    def on_train_end(self, logs: Logs = None) -> None:
         """Called after training."""
 
-    def on_test_begin(self, logs: Any = None) -> None:
+    def on_test_begin(self, logs: Logs = None) -> None:
         """Called before `evaluate` or validation."""
 
-    def on_test_end(self, logs: Any = None) -> None:
+    def on_test_end(self, logs: Logs = None) -> None:
         """Called after `evaluate` or validation."""
 
-    def on_predict_begin(self, logs: Any = None) -> None:
+    def on_predict_begin(self, logs: Logs = None) -> None:
         """Called before `predict`."""
 
-    def on_predict_end(self, logs: Any = None) -> None:
+    def on_predict_end(self, logs: Logs = None) -> None:
         """Called after `predict`."""
 
 
-def numbers(logs: Any) -> dict[str, Any]:
+def numbers(logs: Logs) -> dict[str, Any]:
     """Return the logs with floats and arrays in the place of tensors."""
     found = {}
     for name, value in (logs or {}).items():
@@ -98,7 +105,7 @@ class CallbackList:
 
     def __init__(
         self,
-        callbacks: Any = None,
+        callbacks: Sequence[Any] | None = None,
         add_history: bool = False,
         add_progbar: bool = False,
         model: Any = None,
@@ -136,7 +143,7 @@ class CallbackList:
                 found.append((getattr(callback, hook), not getattr(callback, "_supports_tf_logs", False)))
         return found
 
-    def step(self, hook: str, index: int, logs: Any = None) -> None:
+    def step(self, hook: str, index: int, logs: Logs = None) -> None:
         """Call a hook of a step ("on_train_batch_end")."""
         methods = self._of_steps[hook]
         if not methods:
@@ -147,18 +154,18 @@ class CallbackList:
                 as_numbers = numbers(logs)
             method(index, as_numbers if wants_numbers else logs)
 
-    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+    def on_epoch_begin(self, epoch: int, logs: Logs = None) -> None:
         """Call the hook of all callbacks."""
         for callback in self.callbacks:
             callback.on_epoch_begin(epoch, numbers(logs))
 
-    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+    def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
         """Call the hook of all callbacks, each of which may add to the logs."""
         logs = numbers(logs)
         for callback in self.callbacks:
             callback.on_epoch_end(epoch, logs)
 
-    def whole(self, hook: str, logs: Any = None) -> None:
+    def whole(self, hook: str, logs: Logs = None) -> None:
         """Call a hook of a whole run ("on_train_begin")."""
         logs = numbers(logs)
         for callback in self.callbacks:
@@ -166,18 +173,18 @@ class CallbackList:
 
 
 class History(Callback):
-    """What `fit` returns: `history`, {name: [value of each epoch]}, and `epoch`, their numbers."""
+    """The result of `fit`: `history`, {name: [value of each epoch]}, and `epoch`, their numbers."""
 
     def __init__(self) -> None:
         super().__init__()
         self.history: dict[str, list[Any]] = {}
         self.epoch: list[int] = []
 
-    def on_train_begin(self, logs: Any = None) -> None:
+    def on_train_begin(self, logs: Logs = None) -> None:
         """Begin anew."""
         self.epoch = []
 
-    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+    def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
         """Take note of the epoch."""
         self.epoch.append(epoch)
         for name, value in (logs or {}).items():
@@ -205,14 +212,14 @@ class ProgbarLogger(Callback):
         self._bar = Progbar(self.params.get("steps"), verbose=self._verbose)
         self._last = (0, None)
 
-    def _step(self, index: int, logs: Any) -> None:
+    def _step(self, index: int, logs: Logs) -> None:
         self._last = index + 1, logs
         bar = self._bar
         if bar is not None and bar.due():
             bar.stateful_metrics = set(logs or ())
             bar.update(index + 1, [(k, v) for k, v in (logs or {}).items() if k != "outputs"], finalize=False)
 
-    def _end(self, logs: Any) -> None:
+    def _end(self, logs: Logs) -> None:
         if self._bar is not None:
             self._bar.stateful_metrics = set(logs or ())
             self._bar.target = self._last[0] or self._bar.target or 0
@@ -220,52 +227,52 @@ class ProgbarLogger(Callback):
             self._bar.update(self._bar.target, values, finalize=True)
             self._bar = None
 
-    def on_train_begin(self, logs: Any = None) -> None:
+    def on_train_begin(self, logs: Logs = None) -> None:
         """Know that validation belongs to an epoch, and is no run of its own."""
         self._training = True
 
-    def on_train_end(self, logs: Any = None) -> None:
+    def on_train_end(self, logs: Logs = None) -> None:
         """Training is over."""
         self._training = False
 
-    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+    def on_epoch_begin(self, epoch: int, logs: Logs = None) -> None:
         """Begin a bar."""
         if self._verbose:
             print(f"Epoch {epoch + 1}/{self.params.get('epochs')}")
             self._begin()
 
-    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+    def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
         """End the bar with the epoch's values."""
         self._end(logs)
 
-    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+    def on_train_batch_end(self, batch: int, logs: Logs = None) -> None:
         """Show the step."""
         self._step(batch, logs)
 
-    def on_test_begin(self, logs: Any = None) -> None:
+    def on_test_begin(self, logs: Logs = None) -> None:
         """Begin a bar."""
         if not self._training and self._verbose:
             self._begin()
 
-    def on_test_batch_end(self, batch: int, logs: Any = None) -> None:
+    def on_test_batch_end(self, batch: int, logs: Logs = None) -> None:
         """Show the step."""
         if not self._training:
             self._step(batch, logs)
 
-    def on_test_end(self, logs: Any = None) -> None:
+    def on_test_end(self, logs: Logs = None) -> None:
         """End the bar."""
         if not self._training:
             self._end(logs)
 
-    def on_predict_begin(self, logs: Any = None) -> None:
+    def on_predict_begin(self, logs: Logs = None) -> None:
         """Begin a bar."""
         if self._verbose:
             self._begin()
 
-    def on_predict_batch_end(self, batch: int, logs: Any = None) -> None:
+    def on_predict_batch_end(self, batch: int, logs: Logs = None) -> None:
         """Show the step."""
         self._step(batch, None)
 
-    def on_predict_end(self, logs: Any = None) -> None:
+    def on_predict_end(self, logs: Logs = None) -> None:
         """End the bar."""
         self._end(None)

@@ -6,8 +6,8 @@ Rule: a callback sees the model and numbers, and changes training by what it set
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,7 +15,10 @@ from fastgraph.api.namespaces import lookup
 from fastgraph.core.base.logger import get_logger
 from fastgraph.errors import NotBuiltError
 from fastgraph.graphdef import event_files
-from fastgraph.keras.callback_list import Callback, CallbackList, History, ProgbarLogger
+from fastgraph.keras.callback_list import Callback, CallbackList, History, Logs, ProgbarLogger
+
+if TYPE_CHECKING:
+    from fastgraph.keras.models import Model
 
 __all__ = [
     "Callback",
@@ -46,7 +49,7 @@ class LambdaCallback(Callback):
 
 
 class _Watching(Callback):
-    """What callbacks that look at one logged value share: its name, and which values are better."""
+    """The base of callbacks that look at one logged value: its name, and which values are better."""
 
     def __init__(self, monitor: str, mode: str, min_delta: float = 0.0, best: float | None = None) -> None:
         super().__init__()
@@ -62,7 +65,7 @@ class _Watching(Callback):
         self._worst = -np.inf if rising else np.inf
         self.best = self._worst if best is None else best
 
-    def _value(self, logs: Any) -> Any:
+    def _value(self, logs: Logs) -> Any:
         """The logged value, or None after a warning that names those there are."""
         value = (logs or {}).get(self.monitor)
         if value is None:
@@ -72,7 +75,7 @@ class _Watching(Callback):
             )  # fmt: skip
         return value
 
-    def _better(self, value: Any, than: Any) -> bool:
+    def _better(self, value: float, than: float) -> bool:
         return bool(self.monitor_op(value - self.min_delta, than))
 
 
@@ -107,11 +110,11 @@ class EarlyStopping(_Watching):
         self.best = self._worst
         self.best_weights: Any = None
 
-    def on_train_begin(self, logs: Any = None) -> None:
+    def on_train_begin(self, logs: Logs = None) -> None:
         """Begin anew."""
         self._begin()
 
-    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+    def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
         """Look at the value."""
         value = self._value(logs)
         if value is None or epoch < self.start_from_epoch:
@@ -134,7 +137,7 @@ class EarlyStopping(_Watching):
                     print(f"Restoring model weights from the end of the best epoch: {self.best_epoch + 1}.")
                 self.model.set_weights(self.best_weights)
 
-    def on_train_end(self, logs: Any = None) -> None:
+    def on_train_end(self, logs: Logs = None) -> None:
         """Say when it stopped."""
         if self.stopped_epoch > 0 and self.verbose > 0:
             print(f"Epoch {self.stopped_epoch + 1}: early stopping")
@@ -149,14 +152,14 @@ class ModelCheckpoint(_Watching):
 
     def __init__(
         self,
-        filepath: Any,
+        filepath: str | os.PathLike[str],
         monitor: str = "val_loss",
         verbose: int = 0,
         save_best_only: bool = False,
         save_weights_only: bool = False,
         mode: str = "auto",
         save_freq: int | str = "epoch",
-        options: Any = None,
+        options: object = None,
         initial_value_threshold: float | None = None,
         **kwargs: Any,
     ) -> None:
@@ -174,7 +177,7 @@ class ModelCheckpoint(_Watching):
         if isinstance(save_freq, int):
             self.on_train_batch_end = self._after_step  # type: ignore[method-assign]
 
-    def set_model(self, model: Any) -> None:
+    def set_model(self, model: Model) -> None:
         """Take note of the model. Raises NotBuiltError for whole models before anything is trained."""
         super().set_model(model)
         if not self.save_weights_only and not hasattr(type(model), "save"):
@@ -183,22 +186,22 @@ class ModelCheckpoint(_Watching):
                 "again before load_weights."
             )
 
-    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+    def on_epoch_begin(self, epoch: int, logs: Logs = None) -> None:
         """Take note of the epoch."""
         self._epoch = epoch
 
-    def _after_step(self, batch: int, logs: Any = None) -> None:
+    def _after_step(self, batch: int, logs: Logs = None) -> None:
         self._steps += 1
         if self._steps >= self.save_freq:  # type: ignore[operator]
             self._steps = 0
             self._save(self._epoch, logs, batch)
 
-    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+    def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
         """Save if it is time."""
         if self.save_freq == "epoch":
             self._save(epoch, logs)
 
-    def _save(self, epoch: int, logs: Any, batch: int | None = None) -> None:
+    def _save(self, epoch: int, logs: Logs, batch: int | None = None) -> None:
         logs = logs or {}
         try:
             step = {} if batch is None else {"batch": batch + 1}
@@ -240,7 +243,7 @@ class LearningRateScheduler(Callback):
         self.schedule = schedule
         self.verbose = verbose
 
-    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+    def on_epoch_begin(self, epoch: int, logs: Logs = None) -> None:
         """Set the rate."""
         try:
             rate = self.schedule(epoch, float(self.model.optimizer.learning_rate.numpy()))
@@ -252,7 +255,7 @@ class LearningRateScheduler(Callback):
         if self.verbose > 0:
             print(f"\nEpoch {epoch + 1}: LearningRateScheduler setting learning rate to {float(rate)}.")
 
-    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+    def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
         """Log the rate as "lr"."""
         if logs is not None:
             logs["lr"] = float(self.model.optimizer.learning_rate.numpy())
@@ -261,7 +264,7 @@ class LearningRateScheduler(Callback):
 class TerminateOnNaN(Callback):
     """Stop training at the first loss that is no finite number. Source: tf.keras.callbacks.TerminateOnNaN."""
 
-    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+    def on_train_batch_end(self, batch: int, logs: Logs = None) -> None:
         """Look at the loss."""
         loss = (logs or {}).get("loss")
         if loss is not None and not np.isfinite(loss):
@@ -278,15 +281,15 @@ class TensorBoard(Callback):
 
     def __init__(
         self,
-        log_dir: Any = "logs",
+        log_dir: str | os.PathLike[str] = "logs",
         histogram_freq: int = 0,
         write_graph: bool = True,
         write_images: bool = False,
         write_steps_per_second: bool = False,
         update_freq: int | str = "epoch",
-        profile_batch: Any = 0,
+        profile_batch: int | str | Sequence[int] = 0,
         embeddings_freq: int = 0,
-        embeddings_metadata: Any = None,
+        embeddings_metadata: Mapping[str, Any] | str | None = None,
     ) -> None:
         super().__init__()
         self.log_dir = os.fspath(log_dir)
@@ -307,12 +310,12 @@ class TensorBoard(Callback):
                 event_files.scalar(name, value, step=step)
         writer.flush()
 
-    def _after_step(self, batch: int, logs: Any = None) -> None:
+    def _after_step(self, batch: int, logs: Logs = None) -> None:
         self._steps += 1
         if self._steps % self.update_freq == 0:  # type: ignore[operator]
             self._write("train", [(f"batch_{name}", value) for name, value in (logs or {}).items()], self._steps)
 
-    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+    def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
         """Write the values of the epoch."""
         logs = dict(logs or {})
         rate = getattr(getattr(self.model, "optimizer", None), "learning_rate", None)
@@ -324,7 +327,7 @@ class TensorBoard(Callback):
         if values:
             self._write("validation", values, epoch)
 
-    def on_train_end(self, logs: Any = None) -> None:
+    def on_train_end(self, logs: Logs = None) -> None:
         """Close the files."""
         for writer in self._writers.values():
             writer.close()

@@ -1,17 +1,18 @@
-"""What `compile` was given, matched with the outputs of a model: one loss, its weight and metrics for each output.
+"""The arguments of `compile`, matched with the outputs of a model: one loss, its weight and metrics for each output.
 
 Rule: which output something is for is decided at the first batch, when the structure of targets and outputs is known.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from fastgraph.core.base import nesting
-from fastgraph.core.conversion import convert_to_tensor
+from fastgraph.core.conversion import Data, convert_to_tensor
 from fastgraph.core.tensor import Tensor
 from fastgraph.keras import losses, metrics
+from fastgraph.keras.identifiers import Identifier
 from fastgraph.ops.elementwise import cast, multiply
 from fastgraph.ops.movement import expand_dims, shape
 from fastgraph.ops.nn_ops import add_n
@@ -32,11 +33,11 @@ _BY_SHAPE = {
 class FunctionLoss(losses.Loss):
     """The mean, weighted, of what a function of (y_true, y_pred) gives for each example."""
 
-    def __init__(self, function: Any) -> None:
+    def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(name=getattr(function, "__name__", type(function).__name__))
         self.function = function
 
-    def call(self, y_true: Any, y_pred: Any) -> Tensor:
+    def call(self, y_true: Data, y_pred: Data) -> Tensor:
         """Return the losses of the examples."""
         if self.function in (losses.sparse_categorical_crossentropy, losses.categorical_crossentropy):
             return convert_to_tensor(self.function(y_true, y_pred))
@@ -219,12 +220,12 @@ class CompiledMetrics:
                 metric.update_state(target, prediction, sample_weight=masked_weight(prediction, weight, mask))
 
 
-def mask_of(tensor: Any) -> Any:
+def mask_of(tensor: object) -> Any:
     """Return the mask that a layer has put on its output, or None. b[*s]."""
     return getattr(tensor, "_keras_mask", None)
 
 
-def masked_weight(prediction: Any, weight: Any, mask: Any) -> Any:
+def masked_weight(prediction: Tensor, weight: Any, mask: Any) -> Any:
     """Return the sample weights, 0 where the mask says that there is nothing."""
     if mask is None:
         return weight
@@ -247,7 +248,7 @@ def _labels(target: Any, prediction: Any) -> Any:
     return cast(target, prediction.dtype) if alike and dtypes[0] is not dtypes[1] else target
 
 
-def _loss(given: Any) -> Any:
+def _loss(given: Identifier) -> Any:
     """The Loss that was meant: itself, by name, or a function of (y_true, y_pred). Raises ValueError if unknown."""
     found = losses.get(given)
     if found is None or isinstance(found, losses.Loss):
@@ -280,7 +281,7 @@ def _metric(given: Any, target: Any, prediction: Any, prefix: str, own: bool = T
     return metrics.MeanMetricWrapper(found, name=prefix + (given if isinstance(given, str) else str(own_name)))
 
 
-def _by_shape(name: str, target: Any, prediction: Any) -> Any:
+def _by_shape(name: str, target: Any, prediction: Tensor) -> Any:
     binary, one_hot, numbers = _BY_SHAPE[name]
     target = convert_to_tensor(target)
     ranks = target.shape.rank, prediction.shape.rank

@@ -5,11 +5,14 @@ Rule: a constraint is a callable from the new value to the allowed one nearest t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from fastgraph.api.namespaces import lookup
 from fastgraph.core.conversion import convert_to_tensor
+from fastgraph.core.tensor import Tensor
 from fastgraph.keras import backend, identifiers
+from fastgraph.keras.identifiers import Identifier
 from fastgraph.ops.comparison import greater_equal
 from fastgraph.ops.elementwise import cast, clip_by_value, square
 from fastgraph.ops.exponentials import sqrt
@@ -53,11 +56,11 @@ class Constraint:
 class MaxNorm(Constraint):
     """Norms along `axis` are at most `max_value`. f[*s] -> f[*s]. Source: tf.keras.constraints.MaxNorm."""
 
-    def __init__(self, max_value: float = 2, axis: Any = 0) -> None:
+    def __init__(self, max_value: float = 2, axis: int | Sequence[int] = 0) -> None:
         self.max_value = max_value
         self.axis = axis
 
-    def __call__(self, w: Any) -> Any:
+    def __call__(self, w: Tensor) -> Any:
         """Return w, made shorter where it is too long."""
         w = convert_to_tensor(w)
         norms = _norms(w, self.axis)
@@ -71,7 +74,7 @@ class MaxNorm(Constraint):
 class NonNeg(Constraint):
     """No element is negative. f[*s] -> f[*s]. Source: tf.keras.constraints.NonNeg."""
 
-    def __call__(self, w: Any) -> Any:
+    def __call__(self, w: Tensor) -> Any:
         """Return w with 0 for negative elements."""
         w = convert_to_tensor(w)
         return w * cast(greater_equal(w, cast(0, w.dtype)), w.dtype)
@@ -80,10 +83,10 @@ class NonNeg(Constraint):
 class UnitNorm(Constraint):
     """Norms along `axis` are 1. f[*s] -> f[*s]. Source: tf.keras.constraints.UnitNorm."""
 
-    def __init__(self, axis: Any = 0) -> None:
+    def __init__(self, axis: int | Sequence[int] = 0) -> None:
         self.axis = axis
 
-    def __call__(self, w: Any) -> Any:
+    def __call__(self, w: Tensor) -> Any:
         """Return w over its norms."""
         w = convert_to_tensor(w)
         return w / (backend.epsilon() + _norms(w, self.axis))
@@ -99,13 +102,15 @@ class MinMaxNorm(Constraint):
     Source: tf.keras.constraints.MinMaxNorm.
     """
 
-    def __init__(self, min_value: float = 0.0, max_value: float = 1.0, rate: float = 1.0, axis: Any = 0) -> None:
+    def __init__(
+        self, min_value: float = 0.0, max_value: float = 1.0, rate: float = 1.0, axis: int | Sequence[int] = 0
+    ) -> None:
         self.min_value = min_value
         self.max_value = max_value
         self.rate = rate
         self.axis = axis
 
-    def __call__(self, w: Any) -> Any:
+    def __call__(self, w: Tensor) -> Any:
         """Return w with lengths that are allowed."""
         w = convert_to_tensor(w)
         norms = _norms(w, self.axis)
@@ -133,24 +138,24 @@ _TABLE: dict[str, Any] = {
 }
 
 
-def get(identifier: Any) -> Any:
+def get(identifier: Identifier) -> Any:
     """Return a constraint: itself, None, or by its name or config. Raises ValueError for an unknown one."""
     if identifier is None or callable(identifier):
         return identifier
     return deserialize(identifier)
 
 
-def deserialize(config: Any) -> Any:
+def deserialize(config: Identifier) -> Any:
     """Return the constraint of a name or config. Raises ValueError for an unknown one."""
     if not isinstance(config, (str, dict)):
         raise ValueError(f"Could not interpret constraint function identifier: {config}")
     return identifiers.find(config, _TABLE, "constraint")
 
 
-def serialize(constraint: Any) -> Any:
+def serialize(constraint: object) -> Any:
     """Return the config of a constraint."""
     return identifiers.described(constraint, "keras.constraints")
 
 
-def _norms(w: Any, axis: Any) -> Any:
+def _norms(w: Tensor, axis: int | Sequence[int]) -> Any:
     return sqrt(reduce_sum(square(w), axis=axis, keepdims=True))

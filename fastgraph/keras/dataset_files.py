@@ -9,6 +9,7 @@ import gzip
 import os
 import pickle
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -156,7 +157,9 @@ def reuters(
     return (np.array(words[:n], object), y[:n]), (np.array(words[n:], object), y[n:])
 
 
-def _numbered(x: Any, y: Any, start: int | None, index_from: int, maxlen: int | None) -> tuple[list[Any], Any]:
+def _numbered(
+    x: Sequence[Sequence[int]], y: Any, start: int | None, index_from: int, maxlen: int | None
+) -> tuple[list[Any], Any]:
     """Lists of words' numbers from `index_from` on, each begun by `start`; those shorter than maxlen."""
     first = [] if start is None else [start]
     shift = index_from if start is not None or index_from else 0

@@ -161,7 +161,7 @@ class Network:
                 found.append((tensor.node, 0))
         return found
 
-    def connected_to(self, layer: Any) -> list[str]:
+    def connected_to(self, layer: object) -> list[str]:
         """Return where a layer's inputs come from, as the summary says it: ["dense[0][0]"]."""
         numbers = {id(node): number for node, number in self._numbered()}
         found = []
@@ -235,7 +235,7 @@ def _written(value: Any, numbers: dict[int, int]) -> Any:
     return value
 
 
-def _place(value: Any) -> tuple[str, int, int] | None:
+def _place(value: object) -> tuple[str, int, int] | None:
     if isinstance(value, Mapping) and value.get("class_name") == _TENSOR:
         name, node, index = value["config"]["keras_history"]
         return name, node, index

@@ -8,8 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+#: What stands for a function or an object of Keras's: itself, its class, its name, a config of it; None for none.
+Identifier = Callable[..., Any] | str | Mapping[str, Any] | None
 
-def find(identifier: Any, table: Mapping[str, Callable[..., Any]], kind: str) -> Any:
+
+def find(identifier: str | Mapping[str, Any], table: Mapping[str, Callable[..., Any]], kind: str) -> Any:
     """Return the object for a name or a config of a class, made without arguments for a name.
 
     Raises ValueError for a name that the table lacks.
@@ -31,7 +34,7 @@ def made(name: str, table: Mapping[str, Callable[..., Any]], kind: str) -> Calla
     return found
 
 
-def described(thing: Any, module: str) -> Any:
+def described(thing: object, module: str) -> Any:
     """Return the config that `find` makes such an object of; None for None."""
     if thing is None:
         return None

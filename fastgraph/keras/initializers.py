@@ -6,18 +6,19 @@ Rule: an initializer is a callable from shape and dtype to a tensor; the numbers
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from fastgraph.api.namespaces import lookup
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, int64
+from fastgraph.core.conversion import Data, convert_to_tensor
 from fastgraph.core.conversion import constant as constant_of
-from fastgraph.core.conversion import convert_to_tensor
 from fastgraph.core.native.matmul import OneThread
 from fastgraph.core.tensor import Tensor, init_scope
 from fastgraph.keras import backend, identifiers
+from fastgraph.keras.identifiers import Identifier
 from fastgraph.ops import creation, random_ops
 
 __all__ = [
@@ -125,7 +126,7 @@ class Ones(Initializer):
 class Constant(Initializer):
     """All `value`. Source: tf.keras.initializers.Constant."""
 
-    def __init__(self, value: Any = 0) -> None:
+    def __init__(self, value: Data = 0) -> None:
         self.value = value
 
     def __call__(self, shape: Any, dtype: DTypeLike | None = None, **kwargs: Any) -> Tensor:
@@ -143,7 +144,7 @@ class ConstantOfAnyType(Constant):
     Raises: TypeError for a value that is no number, list or array, and for one of as many elements as no such shape.
     """
 
-    def __init__(self, value: Any = 0) -> None:
+    def __init__(self, value: Data = 0) -> None:
         if not (np.isscalar(value) or isinstance(value, list | tuple | np.ndarray)):
             raise TypeError(
                 f"Invalid type for initial value: {type(value).__name__}. Expected Python scalar, list or tuple of "
@@ -250,11 +251,7 @@ class VarianceScaling(_Random):
     """
 
     def __init__(
-        self,
-        scale: float = 1.0,
-        mode: str = "fan_in",
-        distribution: str = "truncated_normal",
-        seed: int | None = None,
+        self, scale: float = 1.0, mode: str = "fan_in", distribution: str = "truncated_normal", seed: int | None = None
     ) -> None:
         if scale <= 0.0:
             raise ValueError(f"`scale` must be positive float. Received: scale={scale}.")
@@ -382,7 +379,7 @@ def fans(dims: Sequence[int]) -> tuple[float, float]:
     return float(dims[-2] * window), float(dims[-1] * window)
 
 
-def get(identifier: Any) -> Any:
+def get(identifier: Identifier) -> Any:
     """Return an initializer: itself, None, or by its name or config. Raises ValueError for an unknown one."""
     if identifier is None:
         return None
@@ -393,12 +390,12 @@ def get(identifier: Any) -> Any:
     raise ValueError(f"Could not interpret initializer identifier: {identifier}")
 
 
-def deserialize(config: Any) -> Any:
+def deserialize(config: str | Mapping[str, Any]) -> Any:
     """Return the initializer of a name or config. Raises ValueError for an unknown one."""
     return identifiers.find(config, _TABLE, "initializer")
 
 
-def serialize(initializer: Any) -> Any:
+def serialize(initializer: object) -> Any:
     """Return the config of an initializer."""
     return identifiers.described(initializer, "keras.initializers")
 
@@ -454,5 +451,5 @@ def _truncated(source: np.random.Generator, dims: tuple[int, ...]) -> Any:
     return drawn
 
 
-def _as(drawn: Any, dtype: DType) -> Tensor:
+def _as(drawn: np.ndarray, dtype: DType) -> Tensor:
     return convert_to_tensor(drawn.astype(dtype.as_numpy_dtype), dtype)

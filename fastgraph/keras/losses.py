@@ -5,13 +5,15 @@ Rule: a loss function gives one number per example; a Loss object weights and re
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from fastgraph.api.namespaces import lookup
 from fastgraph.core.base.dtype import as_dtype, int64
-from fastgraph.core.conversion import convert_to_tensor
+from fastgraph.core.conversion import Data, convert_to_tensor
 from fastgraph.core.tensor import Tensor
 from fastgraph.keras import backend, identifiers
+from fastgraph.keras.identifiers import Identifier
 from fastgraph.ops.activations import divide_no_nan
 from fastgraph.ops.comparison import not_equal
 from fastgraph.ops.elementwise import abs, cast, clip_by_value, multiply, ones_like, zeros_like
@@ -67,7 +69,7 @@ class Reduction:
         return cls.AUTO, cls.NONE, cls.SUM, cls.SUM_OVER_BATCH_SIZE
 
     @classmethod
-    def validate(cls, key: Any) -> None:
+    def validate(cls, key: object) -> None:
         """Raise ValueError if `key` is none of them."""
         if key not in cls.all():
             raise ValueError(f'Invalid Reduction Key: {key}. Expected keys are "{cls.all()}"')
@@ -81,7 +83,7 @@ class Loss:
         self.reduction = reduction
         self.name = name
 
-    def __call__(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Tensor:
+    def __call__(self, y_true: Data, y_pred: Data, sample_weight: Data | None = None) -> Tensor:
         """Return the loss: a number, or with reduction "none" one per example.
 
         `sample_weight`, of the losses' shape or one that broadcasts to it, weights the examples; the mean divides by
@@ -212,7 +214,7 @@ class Huber(Loss):
 
 
 class _Crossentropy(Loss):
-    """What the losses of wanted probabilities share."""
+    """The base of losses of wanted probabilities."""
 
     def __init__(
         self,
@@ -278,7 +280,7 @@ class BinaryCrossentropy(_Crossentropy):
 
 
 def sparse_categorical_crossentropy(
-    y_true: Any, y_pred: Any, from_logits: bool = False, axis: int = -1, ignore_class: int | None = None
+    y_true: Data, y_pred: Data, from_logits: bool = False, axis: int = -1, ignore_class: int | None = None
 ) -> Tensor:
     """Return the cross-entropy of each example. i[*s] or [*s, 1], f[*s, classes] -> f[*s].
 
@@ -329,7 +331,7 @@ def _rows(scores: Tensor) -> Any:
     return stack([-1, shape(scores)[-1]])
 
 
-def mean_squared_error(y_true: Any, y_pred: Any) -> Tensor:
+def mean_squared_error(y_true: Data, y_pred: Data) -> Tensor:
     """Return the mean of (y_pred - y_true)² along the last axis. f[*s, n], f[*s, n] -> f[*s]."""
     predicted = convert_to_tensor(y_pred)
     difference = predicted - cast(convert_to_tensor(y_true), predicted.dtype)
@@ -337,14 +339,14 @@ def mean_squared_error(y_true: Any, y_pred: Any) -> Tensor:
     return mean
 
 
-def mean_absolute_error(y_true: Any, y_pred: Any) -> Tensor:
+def mean_absolute_error(y_true: Data, y_pred: Data) -> Tensor:
     """Return the mean of |y_pred - y_true| along the last axis. f[*s, n], f[*s, n] -> f[*s]."""
     predicted = convert_to_tensor(y_pred)
     mean: Tensor = reduce_mean(abs(predicted - cast(convert_to_tensor(y_true), predicted.dtype)), axis=-1)
     return mean
 
 
-def huber(y_true: Any, y_pred: Any, delta: float = 1.0) -> Tensor:
+def huber(y_true: Data, y_pred: Data, delta: float = 1.0) -> Tensor:
     """Return the mean of Huber's loss along the last axis. f[*s, n], f[*s, n] -> f32[*s]."""
     dtype = as_dtype(backend.floatx())
     distance = abs(cast(convert_to_tensor(y_pred), dtype) - cast(convert_to_tensor(y_true), dtype))
@@ -354,7 +356,7 @@ def huber(y_true: Any, y_pred: Any, delta: float = 1.0) -> Tensor:
 
 
 def categorical_crossentropy(
-    y_true: Any, y_pred: Any, from_logits: bool = False, label_smoothing: float = 0.0, axis: int = -1
+    y_true: Data, y_pred: Data, from_logits: bool = False, label_smoothing: float = 0.0, axis: int = -1
 ) -> Tensor:
     """Return the cross-entropy of each example. f[*s, classes], f[*s, classes] -> f[*s].
 
@@ -376,7 +378,7 @@ def categorical_crossentropy(
 
 
 def binary_crossentropy(
-    y_true: Any, y_pred: Any, from_logits: bool = False, label_smoothing: float = 0.0, axis: int = -1
+    y_true: Data, y_pred: Data, from_logits: bool = False, label_smoothing: float = 0.0, axis: int = -1
 ) -> Tensor:
     """Return the mean cross-entropy of yes and no along `axis`. f[*s, n], f[*s, n] -> f[*s]."""
     scores = convert_to_tensor(y_pred)
@@ -412,7 +414,7 @@ _CLASSES: dict[str, Any] = {
 }  # fmt: skip
 
 
-def get(identifier: Any) -> Any:
+def get(identifier: Identifier) -> Any:
     """Return a loss: a callable itself, a function by its name, a Loss by its class's name or config, or None.
 
     Raises ValueError for an unknown one. Source: tf.keras.losses.get.
@@ -424,25 +426,25 @@ def get(identifier: Any) -> Any:
     raise ValueError(f"Could not interpret loss function identifier: {identifier}")
 
 
-def deserialize(name: Any, custom_objects: dict[str, Any] | None = None) -> Any:
+def deserialize(name: str | Mapping[str, Any], custom_objects: dict[str, Any] | None = None) -> Any:
     """Return the loss of a name or config. Raises ValueError for an unknown one."""
     if isinstance(name, str) and name in _FUNCTIONS:
         return _FUNCTIONS[name]
     return identifiers.find(name, {**_CLASSES, **(custom_objects or {})}, "loss function")
 
 
-def serialize(loss: Any) -> Any:
+def serialize(loss: Loss | Callable[..., Any]) -> Any:
     """Return the name of a function, or the config of a Loss."""
     return identifiers.described(loss, "keras.losses") if isinstance(loss, Loss) else loss.__name__
 
 
-def _inside(shares: Any) -> Any:
+def _inside(shares: Tensor) -> Any:
     """Probabilities, kept so far from 0 and 1 that their logarithms are finite."""
     small = backend.epsilon()
     return clip_by_value(shares, small, 1.0 - small)
 
 
-def matched(y_true: Any, y_pred: Any) -> tuple[Any, Any]:
+def matched(y_true: Data, y_pred: Data) -> tuple[Any, Any]:
     """Both tensors with the same rank where one has an axis of length 1 more at its end; others as they are."""
     if not (isinstance(y_true, Tensor) and isinstance(y_pred, Tensor)):
         return y_true, y_pred

@@ -5,14 +5,16 @@ Rule: a metric is a layer whose weights are sums; `update_state` adds to them, `
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from fastgraph.api.namespaces import lookup
 from fastgraph.core.base.dtype import DTypeLike
-from fastgraph.core.conversion import convert_to_tensor
+from fastgraph.core.base.shapes import ShapeLike
+from fastgraph.core.conversion import Data, convert_to_tensor
 from fastgraph.core.tensor import Tensor, init_scope
 from fastgraph.keras import backend, identifiers, losses
+from fastgraph.keras.identifiers import Identifier
 from fastgraph.keras.layers.base import Layer
 from fastgraph.ops.activations import divide_no_nan
 from fastgraph.ops.comparison import equal, greater
@@ -20,7 +22,7 @@ from fastgraph.ops.elementwise import cast, multiply, ones_like
 from fastgraph.ops.exponentials import sqrt
 from fastgraph.ops.movement import expand_dims, size, squeeze
 from fastgraph.ops.reduction import argmax, reduce_mean, reduce_sum
-from fastgraph.state.variable import Variable
+from fastgraph.state.variable import Variable, VariableAggregation, VariableSynchronization
 
 __all__ = [
     "MAE",
@@ -108,8 +110,9 @@ class Metric(Layer):
                 weight.assign_add(other)
 
     def add_weight(  # type: ignore[override,return]
-        self, name: str, shape: Any = (), aggregation: Any = None, synchronization: Any = None,
-        initializer: Any = None, dtype: DTypeLike | None = None,
+        self, name: str, shape: ShapeLike = (), aggregation: VariableAggregation | None = None,
+        synchronization: VariableSynchronization | None = None, initializer: Identifier = None,
+        dtype: DTypeLike | None = None,
     ) -> Variable:  # fmt: skip
         """Return a new weight, of zeros unless `initializer` says otherwise."""
         with init_scope():
@@ -127,7 +130,7 @@ class Sum(Metric):
         super().__init__(name, dtype)
         self.total = self.add_weight("total")
 
-    def update_state(self, values: Any, sample_weight: Any = None) -> Any:
+    def update_state(self, values: Data, sample_weight: Data | None = None) -> Any:
         """Add values to the sum."""
         values, _ = _weighted(values, sample_weight, self._dtype, reduce_sum)
         return self.total.assign_add(reduce_sum(values))
@@ -145,7 +148,7 @@ class Mean(Metric):
         self.total = self.add_weight("total")
         self.count = self.add_weight("count")
 
-    def update_state(self, values: Any, sample_weight: Any = None) -> Any:
+    def update_state(self, values: Data, sample_weight: Data | None = None) -> Any:
         """Add values of any shape to the mean; `sample_weight` broadcasts to them."""
         values, weights = _weighted(values, sample_weight, self._dtype, reduce_mean)
         self.total.assign_add(reduce_sum(values))
@@ -168,7 +171,7 @@ class MeanMetricWrapper(Mean):
         self._fn = fn
         self._fn_kwargs = kwargs
 
-    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:  # type: ignore[override]
+    def update_state(self, y_true: Data, y_pred: Data, sample_weight: Data | None = None) -> Any:  # type: ignore[override]
         """Add a batch of predictions to the mean."""
         return super().update_state(self._values(y_true, y_pred), sample_weight)
 
@@ -237,7 +240,7 @@ class SparseCategoricalAccuracy(MeanMetricWrapper):
     def __init__(self, name: str | None = "sparse_categorical_accuracy", dtype: DTypeLike | None = None) -> None:
         super().__init__(sparse_categorical_accuracy, name, dtype)
 
-    def _values(self, y_true: Any, y_pred: Any) -> Any:
+    def _values(self, y_true: Data, y_pred: Data) -> Any:
         return self._fn(y_true, y_pred)
 
 
@@ -286,19 +289,19 @@ class SparseCategoricalCrossentropy(MeanMetricWrapper):
         )
 
 
-def binary_accuracy(y_true: Any, y_pred: Any, threshold: float = 0.5) -> Any:
+def binary_accuracy(y_true: Data, y_pred: Data, threshold: float = 0.5) -> Any:
     """Return the share of scores on their label's side of `threshold`, along the last axis. f[*s, n] -> f[*s]."""
     y_pred = convert_to_tensor(y_pred)
     sides = cast(greater(y_pred, cast(threshold, y_pred.dtype)), y_pred.dtype)
     return reduce_mean(_equal(y_true, sides), axis=-1)
 
 
-def categorical_accuracy(y_true: Any, y_pred: Any) -> Any:
+def categorical_accuracy(y_true: Data, y_pred: Data) -> Any:
     """Return 1 where the greatest score is the one-hot label's, else 0. f[*s, classes] -> f32[*s]."""
     return _equal(argmax(convert_to_tensor(y_true), axis=-1), argmax(convert_to_tensor(y_pred), axis=-1))
 
 
-def sparse_categorical_accuracy(y_true: Any, y_pred: Any) -> Any:
+def sparse_categorical_accuracy(y_true: Data, y_pred: Data) -> Any:
     """Return 1 where the greatest score is the label's, else 0. i[*s] or [*s, 1], f[*s, classes] -> f32[*s]."""
     y_true, y_pred = convert_to_tensor(y_true), convert_to_tensor(y_pred)
     if y_true.shape.rank == y_pred.shape.rank and y_true.shape[-1] == 1:
@@ -323,7 +326,7 @@ _FUNCTIONS: dict[str, Any] = {
 }
 
 
-def get(identifier: Any) -> Any:
+def get(identifier: Identifier) -> Any:
     """Return a metric: a callable itself, a function by its name, a Metric by its class's name or config.
 
     Raises ValueError for an unknown one. Source: tf.keras.metrics.get.
@@ -335,25 +338,25 @@ def get(identifier: Any) -> Any:
     raise ValueError(f"Could not interpret metric identifier: {identifier}")
 
 
-def deserialize(config: Any, custom_objects: dict[str, Any] | None = None) -> Any:
+def deserialize(config: str | Mapping[str, Any], custom_objects: dict[str, Any] | None = None) -> Any:
     """Return the metric of a name or config. Raises ValueError for an unknown one."""
     if isinstance(config, str) and config in _FUNCTIONS:
         return _FUNCTIONS[config]
     return identifiers.find(config, {**_CLASSES, **(custom_objects or {})}, "metric function")
 
 
-def serialize(metric: Any) -> Any:
+def serialize(metric: Metric | Callable[..., Any]) -> Any:
     """Return the name of a function, or the config of a Metric."""
     return identifiers.described(metric, "keras.metrics") if isinstance(metric, Metric) else metric.__name__
 
 
-def _equal(a: Any, b: Any) -> Any:
+def _equal(a: Data, b: Data) -> Any:
     """1 where both are equal, else 0, in the default dtype."""
     a, b = convert_to_tensor(a), convert_to_tensor(b)
     return cast(equal(a if a.dtype is b.dtype else cast(a, b.dtype), b), backend.floatx())
 
 
-def _squared_difference(y_true: Any, y_pred: Any) -> Any:
+def _squared_difference(y_true: Tensor, y_pred: Tensor) -> Any:
     difference = y_pred - y_true
     return difference * difference
 
@@ -370,7 +373,7 @@ def _same_rank(y_true: Any, y_pred: Any) -> tuple[Any, Any]:
     return y_true, y_pred
 
 
-def _weighted(values: Any, weights: Any, dtype: Any, reduce: Callable[..., Any]) -> tuple[Any, Any]:
+def _weighted(values: Any, weights: Any, dtype: DTypeLike, reduce: Callable[..., Any]) -> tuple[Any, Any]:
     """Values times weights, and the weights in the values' shape (None if there are none).
 
     Weights of fewer axes belong to the first ones; values are reduced along the rest where that cannot be broadcast.

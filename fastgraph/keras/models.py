@@ -5,18 +5,21 @@ Rule: a model is a Layer whose parts are its attributes; it knows nothing of com
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import os
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from fastgraph.api.namespaces import lookup
 from fastgraph.core.base import nesting
+from fastgraph.core.base.shapes import ShapeLike
 from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.core.name_scopes import current_scope
+from fastgraph.core.tensor import Tensor
 from fastgraph.errors import NotBuiltError
 from fastgraph.keras import layers, saving
 from fastgraph.keras.functional import Network, rebuilt
 from fastgraph.keras.layers.base import Layer
-from fastgraph.keras.layers.calls import each_once, parameters_of, specs_of, traced_specs
+from fastgraph.keras.layers.calls import Training, each_once, parameters_of, specs_of, traced_specs
 from fastgraph.keras.layers.core import InputLayer, Operation
 from fastgraph.keras.layers.input_spec import InputSpec
 from fastgraph.keras.layers.symbolic import InputTensor
@@ -100,7 +103,7 @@ class Model(Trainer, Layer):
             return stated.fget(self)  # for what it raised, which Python has forgotten
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
-    def build(self, input_shape: Any) -> None:
+    def build(self, input_shape: ShapeLike) -> None:
         """Make the weights of all layers, for inputs of this shape (the first length, None, is the batch's).
 
         Raises NotImplementedError without a `call`, ValueError if the model cannot be called on such inputs.
@@ -119,7 +122,7 @@ class Model(Trainer, Layer):
             self._clear_losses()
             self.built = True
 
-    def _build_for(self, inputs: Any, scope: str) -> None:
+    def _build_for(self, inputs: object, scope: str) -> None:
         """A model without a `build` of its own has nothing but layers, which build themselves."""
         if type(self).build is Model.build:
             self.built = True
@@ -253,7 +256,11 @@ class Model(Trainer, Layer):
         return each_once(self._of_children("variables") + sorted(self._own_weights, key=lambda w: not w.trainable))
 
     def save_weights(
-        self, filepath: Any, overwrite: bool = True, save_format: str | None = None, options: Any = None
+        self,
+        filepath: str | os.PathLike[str],
+        overwrite: bool = True,
+        save_format: str | None = None,
+        options: object = None,
     ) -> None:
         """Write the weights to a file, which is whole or the one before. Source: tf.keras.Model.save_weights.
 
@@ -263,7 +270,11 @@ class Model(Trainer, Layer):
         saving.save_weights(self, filepath, overwrite)
 
     def load_weights(
-        self, filepath: Any, skip_mismatch: bool = False, by_name: bool = False, options: Any = None
+        self,
+        filepath: str | os.PathLike[str],
+        skip_mismatch: bool = False,
+        by_name: bool = False,
+        options: object = None,
     ) -> saving.LoadStatus:
         """Set the weights from a file that `save_weights` of such a model wrote. Source: tf.keras.Model.load_weights.
 
@@ -276,7 +287,7 @@ class Model(Trainer, Layer):
     def summary(
         self,
         line_length: int | None = None,
-        positions: Any = None,
+        positions: Sequence[float] | None = None,
         print_fn: Callable[[str], Any] | None = None,
         **kwargs: Any,
     ) -> None:
@@ -316,7 +327,9 @@ class Sequential(Model):
         (TensorShape([2, 1]), 4)
     """
 
-    def __init__(self, layers: Iterable[Any] | Any = None, name: str | None = None) -> None:
+    def __init__(
+        self, layers: Sequence[Layer | InputTensor] | Layer | InputTensor | None = None, name: str | None = None
+    ) -> None:
         super().__init__(name=name)
         self._layers: list[Layer] = []
         self._inputs: TensorSpec | None = None
@@ -324,14 +337,14 @@ class Sequential(Model):
         self._symbols: list[Any] = []  # what goes into the first layer, and what comes out of each
         if layers is not None:
             for layer in layers if isinstance(layers, (list, tuple)) else [layers]:
-                self.add(layer)
+                self.add(layer)  # type: ignore[arg-type]
 
     @property
     def layers(self) -> list[Layer]:
         """The layers, without the InputLayer at the head."""
         return [layer for layer in self._layers if not isinstance(layer, InputLayer)]
 
-    def add(self, layer: Any) -> None:
+    def add(self, layer: Layer | InputTensor) -> None:
         """Put a layer at the end."""
         if isinstance(layer, InputTensor):
             layer = layer.node.layer if layer.node is not None else layer
@@ -367,7 +380,7 @@ class Sequential(Model):
             self._set_inputs(None)
             self.built = False
 
-    def build(self, input_shape: Any = None) -> None:
+    def build(self, input_shape: ShapeLike = None) -> None:
         """Make the weights of all layers, for inputs of this shape."""
         if self._inputs is None:
             if input_shape is None:
@@ -402,7 +415,7 @@ class Sequential(Model):
             inputs = layer(inputs)
         return inputs
 
-    def _build_for(self, inputs: Any, scope: str) -> None:
+    def _build_for(self, inputs: object, scope: str) -> None:
         """The layers build themselves as they are called."""
         self.built = True
 
@@ -410,7 +423,7 @@ class Sequential(Model):
         """Names of weights begin with that of the layer of a Sequential model, not with what is around that."""
         return current_scope()
 
-    def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
+    def call(self, inputs: Any, training: Training | None = None, mask: Tensor | None = None) -> Any:
         """Return what the layers make of the inputs, one after another."""
         if self._inputs is not None:
             inputs = _conformed(inputs, self._inputs)
@@ -469,7 +482,7 @@ class Sequential(Model):
         return model
 
 
-def _described(layer: Any) -> dict[str, Any]:
+def _described(layer: Layer) -> dict[str, Any]:
     """The class of a layer and its config, of which `_made` makes the layer again."""
     return {"module": "keras.layers", "class_name": type(layer).__name__, "config": layer.get_config()}
 
@@ -501,7 +514,7 @@ _NO_CALL = (
 
 
 def _head_spec(layer: Layer) -> TensorSpec | None:
-    """What a Sequential model with this layer at its head is given, where the layer says so."""
+    """The spec of what a Sequential model with this layer at its head is given, where the layer says so."""
     if isinstance(layer, Sequential) and layer._inputs is not None:
         return layer._inputs
     dims = layer._batch_input_shape

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from fastgraph.core.conversion import Data
+
 _WIDTH = 30
 _INTERVAL = 0.05
 
@@ -46,11 +48,13 @@ class Progbar:
         self._length = 0
         self._moving = verbose == 1 and bool(getattr(sys.stdout, "isatty", bool)())
 
-    def add(self, n: int, values: Any = None) -> None:
+    def add(self, n: int, values: Iterable[tuple[str, Any]] | None = None) -> None:
         """Go `n` steps on."""
         self.update(self._seen + n, values)
 
-    def update(self, current: int, values: Any = None, finalize: bool | None = None) -> None:
+    def update(
+        self, current: int, values: Iterable[tuple[str, Any]] | None = None, finalize: bool | None = None
+    ) -> None:
         """Say that `current` steps are done; values: [(name, value)]."""
         if finalize is None:
             finalize = self.target is not None and current >= self.target
@@ -79,7 +83,7 @@ class Progbar:
         total[1] += weight
         return name, total[0] / total[1]
 
-    def _write(self, current: int, values: Any, spent: float, done: bool) -> None:
+    def _write(self, current: int, values: Iterable[tuple[str, Any]], spent: float, done: bool) -> None:
         per_step = spent / max(current, 1)
         rate = f"{clock(spent)} {small_time(per_step)}/{self.unit_name}"
         shown = "".join(f" - {name}: {number_text(value)}" for name, value in values or ())
@@ -117,7 +121,7 @@ def small_time(seconds: float) -> str:
     return f"{seconds * 1e3:.0f}ms" if seconds >= 1e-3 else f"{seconds * 1e6:.0f}us"
 
 
-def number_text(value: Any) -> str:
+def number_text(value: Data) -> str:
     """Return a number as progress bars show it: 0.1234, or 1.2340e-05 where that would say nothing."""
     number = float(np.mean(np.asarray(value)))
     return f"{number:.4f}" if abs(number) > 1e-3 else f"{number:.4e}"

@@ -9,9 +9,10 @@ import math
 from typing import Any
 
 from fastgraph.api.namespaces import lookup
-from fastgraph.core.conversion import convert_to_tensor
+from fastgraph.core.conversion import Data, convert_to_tensor
 from fastgraph.core.tensor import Tensor
 from fastgraph.keras import identifiers
+from fastgraph.keras.identifiers import Identifier
 from fastgraph.ops.elementwise import abs, square
 from fastgraph.ops.reduction import reduce_sum
 
@@ -44,7 +45,7 @@ class L1L2(Regularizer):
         self.l1 = _number(0.0 if l1 is None else l1)
         self.l2 = _number(0.0 if l2 is None else l2)
 
-    def __call__(self, x: Any) -> Tensor:
+    def __call__(self, x: Data) -> Tensor:
         """Return the penalty. f[*s] -> f[]."""
         x = convert_to_tensor(x)
         parts = []
@@ -91,26 +92,26 @@ l2 = L2
 _TABLE: dict[str, Any] = {"l1": L1, "l2": L2, "l1_l2": l1_l2, "l1l2": L1L2}
 
 
-def get(identifier: Any) -> Any:
+def get(identifier: Identifier) -> Any:
     """Return a regularizer: itself, None, or by its name or config. Raises ValueError for an unknown one."""
     if identifier is None or callable(identifier):
         return identifier
     return deserialize(identifier)
 
 
-def deserialize(config: Any) -> Any:
+def deserialize(config: Identifier) -> Any:
     """Return the regularizer of a name or config. Raises ValueError for an unknown one."""
     if not isinstance(config, (str, dict)):
         raise ValueError(f"Could not interpret regularizer identifier: {config}")
     return identifiers.find(config, _TABLE, "regularizer")
 
 
-def serialize(regularizer: Any) -> Any:
+def serialize(regularizer: object) -> Any:
     """Return the config of a regularizer."""
     return identifiers.described(regularizer, "keras.regularizers")
 
 
-def _number(value: Any) -> float:
+def _number(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
         raise ValueError(f"Value {value} is not a valid regularization penalty number, expected an int or float value.")
     return float(value)

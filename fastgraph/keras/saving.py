@@ -21,7 +21,7 @@ _H5 = ".weights.h5"
 
 
 class LoadStatus:
-    """What load_weights returns: everything was there, and fitted, or it has raised."""
+    """The result of load_weights: everything was there, and fitted, or it has raised."""
 
     def assert_consumed(self) -> LoadStatus:
         """Do nothing: all values of the file are in use."""
@@ -36,7 +36,7 @@ class LoadStatus:
         return self
 
 
-def save_weights(model: Any, filepath: Any, overwrite: bool) -> None:
+def save_weights(model: Layer, filepath: str | os.PathLike[str], overwrite: bool) -> None:
     """Write the weights of a model. Raises ValueError for a model without any, or a file there if not `overwrite`."""
     path = place(filepath)
     if not model.built and not model.weights:
@@ -56,7 +56,7 @@ def save_weights(model: Any, filepath: Any, overwrite: bool) -> None:
     atomically(path, lambda name: _write_npz(name, {"names": names, **arrays}))
 
 
-def load_weights(model: Any, filepath: Any) -> LoadStatus:
+def load_weights(model: Layer, filepath: str | os.PathLike[str]) -> LoadStatus:
     """Set the weights of a model from a file. Raises FileNotFoundError, or ValueError for weights of another model."""
     path = place(filepath)
     if not os.path.exists(path):
@@ -82,7 +82,7 @@ def load_weights(model: Any, filepath: Any) -> LoadStatus:
     return LoadStatus()
 
 
-def place(filepath: Any) -> str:
+def place(filepath: str | os.PathLike[str]) -> str:
     """Return the file for the path that a user gives. Raises NotBuiltError for layouts that are not written."""
     path: str = os.fspath(filepath)
     if path.endswith((".keras", ".h5", ".hdf5")):

@@ -6,19 +6,21 @@ Rule: a step is one Function of a batch; between two steps there is a loop over 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from fastgraph.core.base import nesting
-from fastgraph.core.conversion import convert_to_tensor
+from fastgraph.core.conversion import Data, convert_to_tensor
 from fastgraph.core.tape.gradient_tape import GradientTape
 from fastgraph.core.tensor import Tensor
 from fastgraph.keras import batches, optimizers
-from fastgraph.keras.batches import Source, source_of, unpacked
+from fastgraph.keras.batches import Examples, Source, source_of, unpacked
 from fastgraph.keras.callback_list import CallbackList, History
 from fastgraph.keras.compiled import CompiledLoss, CompiledMetrics
+from fastgraph.keras.identifiers import Identifier
+from fastgraph.keras.optimizers.base import Optimizer
 from fastgraph.staging.function import Function, function, functions_run_eagerly
 
 _NOT_COMPILED = "You must compile your model before training/testing. Use `model.compile(optimizer, loss)`."
@@ -27,7 +29,7 @@ _OF_QUEUES = frozenset({"max_queue_size", "workers", "use_multiprocessing"})
 
 
 class Trainer:
-    """What models train by. A subclass may have a `train_step`, `test_step` or `predict_step` of its own.
+    """The training of models. A subclass may have a `train_step`, `test_step` or `predict_step` of its own.
 
     Source: tf.keras.Model.
     """
@@ -42,11 +44,11 @@ class Trainer:
 
     def compile(
         self,
-        optimizer: Any = "rmsprop",
-        loss: Any = None,
-        metrics: Any = None,
-        loss_weights: Any = None,
-        weighted_metrics: Any = None,
+        optimizer: Optimizer | str | dict[str, Any] = "rmsprop",
+        loss: Identifier | Sequence[Any] | None = None,
+        metrics: Identifier | Sequence[Any] | None = None,
+        loss_weights: Sequence[float] | Mapping[str, float] | None = None,
+        weighted_metrics: Identifier | Sequence[Any] | None = None,
         run_eagerly: bool | None = None,
         steps_per_execution: int | None = None,
         jit_compile: bool | None = None,
@@ -124,7 +126,7 @@ class Trainer:
             found.update(result if isinstance(result, dict) else {metric.name: result})
         return found
 
-    def _check_target(self, y: Any, loss: Any) -> None:
+    def _check_target(self, y: object, loss: object) -> None:
         if self.loss is not None and nesting.flatten(self.loss) and y is None:
             raise TypeError(
                 f"Target data is missing. Your model was compiled with loss={self.loss}, and therefore expects target "
@@ -183,9 +185,9 @@ class Trainer:
         batch_size: int | None = None,
         epochs: int = 1,
         verbose: int | str = "auto",
-        callbacks: Any = None,
+        callbacks: Sequence[Any] | CallbackList | None = None,
         validation_split: float = 0.0,
-        validation_data: Any = None,
+        validation_data: Examples | None = None,
         shuffle: bool | str = True,
         class_weight: dict[int, float] | None = None,
         sample_weight: Any = None,
@@ -193,7 +195,7 @@ class Trainer:
         steps_per_epoch: int | None = None,
         validation_steps: int | None = None,
         validation_batch_size: int | None = None,
-        validation_freq: Any = 1,
+        validation_freq: int | Sequence[int] = 1,
         **kwargs: Any,
     ) -> History:
         """Train the model; return the History of its values.
@@ -287,13 +289,13 @@ class Trainer:
 
     def evaluate(
         self,
-        x: Any = None,
-        y: Any = None,
+        x: Examples | None = None,
+        y: Examples | None = None,
         batch_size: int | None = None,
         verbose: int | str = "auto",
-        sample_weight: Any = None,
+        sample_weight: Examples | None = None,
         steps: int | None = None,
-        callbacks: Any = None,
+        callbacks: Sequence[Any] | CallbackList | None = None,
         return_dict: bool = False,
         **kwargs: Any,
     ) -> Any:
@@ -308,11 +310,11 @@ class Trainer:
 
     def predict(
         self,
-        x: Any,
+        x: Examples,
         batch_size: int | None = None,
         verbose: int | str = "auto",
         steps: int | None = None,
-        callbacks: Any = None,
+        callbacks: Sequence[Any] | CallbackList | None = None,
         **kwargs: Any,
     ) -> Any:
         """Return the model's outputs for the data, batch by batch, as NumPy arrays. Needs no `compile`.
@@ -336,34 +338,48 @@ class Trainer:
     # One batch.
 
     def train_on_batch(
-        self, x: Any, y: Any = None, sample_weight: Any = None, class_weight: dict[int, float] | None = None,
-        reset_metrics: bool = True, return_dict: bool = False,
+        self, x: Examples, y: Examples | None = None, sample_weight: Examples | None = None,
+        class_weight: dict[int, float] | None = None, reset_metrics: bool = True, return_dict: bool = False,
     ) -> Any:  # fmt: skip
         """Take one step on a batch; return what `evaluate` returns, of the batch before the step."""
         self._check_compiled({})
         return self._on_batch("train", x, y, sample_weight, class_weight, reset_metrics, return_dict)
 
     def test_on_batch(
-        self, x: Any, y: Any = None, sample_weight: Any = None, reset_metrics: bool = True, return_dict: bool = False
+        self,
+        x: Examples,
+        y: Examples | None = None,
+        sample_weight: Examples | None = None,
+        reset_metrics: bool = True,
+        return_dict: bool = False,
     ) -> Any:
         """Return what `evaluate` returns of one batch."""
         self._check_compiled({})
         return self._on_batch("test", x, y, sample_weight, None, reset_metrics, return_dict)
 
-    def predict_on_batch(self, x: Any) -> Any:
+    def predict_on_batch(self, x: Examples) -> Any:
         """Return the model's outputs for one batch, as NumPy arrays."""
         (batch,) = self._batch(x, None, None, None)
         return nesting.map_structure(_array, self._step_of("predict")(batch))
 
     def _on_batch(
-        self, kind: str, x: Any, y: Any, weights: Any, class_weight: Any, reset: bool, return_dict: bool
+        self,
+        kind: str,
+        x: Examples,
+        y: Examples | None,
+        weights: Examples | None,
+        class_weight: dict[int, float] | None,
+        reset: bool,
+        return_dict: bool,
     ) -> Any:
         (batch,) = self._batch(x, y, weights, class_weight)
         if reset:
             self.reset_metrics()
         return self._returned(self._step_of(kind)(batch), return_dict)
 
-    def _batch(self, x: Any, y: Any, weights: Any, class_weight: Any) -> Iterator[Any]:
+    def _batch(
+        self, x: Examples, y: Examples | None, weights: Examples | None, class_weight: dict[int, float] | None
+    ) -> Iterator[Any]:
         return source_of(x, y, weights, sys.maxsize, None, False, class_weight).epoch()
 
     # Small things.
@@ -409,20 +425,20 @@ def _of_any_batch(shapes: Any) -> Any:
     return (None, *shapes[1:])
 
 
-def _due(frequency: Any, epoch: int) -> bool:
+def _due(frequency: int | Sequence[int], epoch: int) -> bool:
     if isinstance(frequency, int):
         return (epoch + 1) % frequency == 0
     return epoch + 1 in frequency
 
 
-def _as_tensor(leaf: Any) -> Any:
+def _as_tensor(leaf: Data | None) -> Any:
     return leaf if leaf is None else convert_to_tensor(leaf)
 
 
-def _array(value: Any) -> Any:
+def _array(value: Data) -> Any:
     return value.numpy() if isinstance(value, Tensor) else np.asarray(value)
 
 
-def _number(value: Any) -> Any:
+def _number(value: Data) -> Any:
     array = np.asarray(value)
     return array.item() if array.ndim == 0 else array

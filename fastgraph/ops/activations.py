@@ -100,7 +100,7 @@ def leaky_relu_grad(gradients: Array, features: Array, *, alpha: float = 0.2) ->
     return np.where(features > 0, gradients, gradients * np.asarray(alpha, features.dtype))
 
 
-def _real(alpha: float) -> float:
+def _real(alpha: Any) -> float:
     """A slope. Raises: TypeError for what is no real number, as TensorFlow's ops do for an attribute."""
     try:
         dtype = getattr(alpha, "dtype", None)
@@ -112,7 +112,7 @@ def _real(alpha: float) -> float:
 
 
 @public("nn.leaky_relu")
-def leaky_relu(features: Data, alpha: float = 0.2, name: str | None = None) -> Any:
+def leaky_relu(features: Data, alpha: Data = 0.2, name: str | None = None) -> Any:
     """features where positive, else alpha * features; integers as float32. t[*s] -> f[*s]. Source: tf.nn.leaky_relu."""
     features = as_tensor(features)
     if features.dtype.is_integer:
@@ -176,7 +176,7 @@ def log_sigmoid(x: Data, name: str | None = None) -> Any:
 
 
 @public("nn.silu", "nn.swish")
-def silu(features: Data, beta: Any = 1.0) -> Any:
+def silu(features: Data, beta: Data = 1.0) -> Any:
     """features * sigmoid(beta * features). f[*s] -> f[*s]. Source: tf.nn.silu."""
     features = as_tensor(features)
     return features * sigmoid(features if beta == 1.0 else features * beta)

@@ -12,7 +12,7 @@ import numpy as np
 
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, int32
 from fastgraph.core.base.shapes import TensorShape
-from fastgraph.core.conversion import INT_RANGE, Data, cast_items, convert_to_tensor, has_tensor, unsupported
+from fastgraph.core.conversion import INT_RANGE, Data, SizeLike, cast_items, convert_to_tensor, has_tensor, unsupported
 from fastgraph.core.op_errors import message_name
 from fastgraph.core.registry import get
 from fastgraph.core.tensor import EagerTensor, Tensor, as_array, bind, convert, current_trace
@@ -20,7 +20,7 @@ from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.families import bind_named, dtype_set, shape_text
 
 
-def no_layout(layout: Any) -> ValueError:
+def no_layout(layout: object) -> ValueError:
     """The error for a layout of DTensor: tensors are of one device."""
     return ValueError(f"Tensors are of one device: a layout of DTensor is not built, got layout={layout!r}")
 
@@ -47,7 +47,7 @@ def has_dtype(value: Data) -> bool:
     return isinstance(value, Tensor) or hasattr(type(value), "__fg_tensor__")
 
 
-def preferred(value: Any, dtype: DType) -> Tensor:
+def preferred(value: Data, dtype: DType) -> Tensor:
     """`value` as a Tensor of integers, of `dtype` if it has none: arrays and tensors in lists are cast, others not."""
     if isinstance(value, Tensor):
         return value
@@ -101,7 +101,7 @@ def real(value: Any, what: str) -> float:
     return number
 
 
-def index_list(value: Any, what: str) -> list[int]:
+def index_list(value: Data | None, what: str) -> list[int]:
     """The attribute `what`, integers in a list, array or tensor that is known. Raises: TypeError for anything else."""
     if isinstance(value, Tensor):
         value = known_value(value)
@@ -110,7 +110,7 @@ def index_list(value: Any, what: str) -> list[int]:
     return [whole(v, what) for v in np.ravel(np.asarray(value)).tolist()]
 
 
-def word(value: Any, what: str) -> str:
+def word(value: Data | None, what: str) -> str:
     """The attribute `what`, a str or bytes in UTF-8. Raises: TypeError for anything else, as TensorFlow's ops do."""
     try:
         if isinstance(value, bytes):
@@ -213,7 +213,7 @@ def static_axes(axis: Any, letter: str = "Tidx", hint: bool = True) -> tuple[int
     return (known_axis(axis, letter=letter, hint=hint),)
 
 
-def _listed(numbers: Any) -> Any:
+def _listed(numbers: Sequence[Any]) -> Any:
     """A list of numbers as a tensor; an empty one is of int32."""
     return as_tensor(numbers, None if len(numbers) else "int32")
 
@@ -226,7 +226,7 @@ def known_axes(axis: Data, letter: str = "Tidx", hint: bool = True) -> tuple[int
     return found
 
 
-def known_axis(axis: Any, no_scalar: str = "", letter: str = "Tidx", hint: bool = True) -> int:
+def known_axis(axis: Data | None, no_scalar: str = "", letter: str = "Tidx", hint: bool = True) -> int:
     """`static_int` of an axis, which must be given. Raises: UnknownAxis if it is not known now."""
     if axis is None:
         raise unsupported(None)
@@ -246,7 +246,7 @@ class Extents:
         self.tensor = tensor
 
 
-def extents(shape: Any, letter: str = "Tshape", no_vector: str = "") -> Extents:
+def extents(shape: SizeLike, letter: str = "Tshape", no_vector: str = "") -> Extents:
     """A shape given as TensorShape, list (also with tensors in it), array or tensor. Scalars count as one extent.
 
     With `no_vector`, what is said of a scalar, they are refused. `letter` is the attribute that TensorFlow's op has for
@@ -323,7 +323,7 @@ def whole_items(values: Any) -> Any:
     return [preferred(each, int32) if isinstance(each, np.ndarray | np.generic) else each for each in values]
 
 
-def stack_scalars(values: Any, dtype: DType) -> Any:
+def stack_scalars(values: Sequence[Any], dtype: DType) -> Any:
     """A vector of scalars, some of them tensors known only at run time."""
     scalars = [v if isinstance(v, Tensor) and type(v) is not EagerTensor else convert(int(v), dtype) for v in values]
     scalars = [v if v.dtype is dtype else bind(get("cast"), (v,), {"dtype": dtype}) for v in scalars]

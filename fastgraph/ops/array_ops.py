@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, bool_, int32, int64
-from fastgraph.core.base.shapes import Aval, TensorShape
+from fastgraph.core.base.shapes import Aval, ShapeLike, TensorShape
 from fastgraph.core.conversion import Data, convert_to_tensor, has_tensor
 from fastgraph.core.op_errors import message_name, misfit
 from fastgraph.core.tape.indexed_slices import IndexedSlices
@@ -28,6 +28,7 @@ from fastgraph.ops.families import (
     Builder,
     Dims,
     Node,
+    Operand,
     custom,
     invalid,
     misuse,
@@ -60,7 +61,7 @@ def identity_n(input: Data, name: str | None = None) -> Any:
     return [identity(x) for x in tensors]
 
 
-def _listed(value: Any, op: str) -> Any:
+def _listed(value: Data, op: str) -> Any:
     if current_trace() is not None and not isinstance(value, (list, tuple)):
         raise TypeError(f"Expected list for 'input' argument to '{op}' Op, not {value!r}.")
     return value
@@ -76,13 +77,17 @@ def shape_n(input: Data, out_type: DTypeLike = int32, name: str | None = None) -
 
 
 @public("tuple")
-def tuple_of(tensors: Any, control_inputs: Any = None, name: str | None = None) -> Any:
+def tuple_of(
+    tensors: Sequence[Data | None], control_inputs: Sequence[Any] | None = None, name: str | None = None
+) -> Any:
     """The tensors of a list, None among them, as a list. t[*s]... -> [t[*s], ...]. Source: tf.tuple."""
     return [None if x is None else identity(x) for x in tensors]
 
 
 @public("math.accumulate_n")
-def accumulate_n(inputs: Any, shape: Any = None, tensor_dtype: Any = None, name: str | None = None) -> Any:
+def accumulate_n(
+    inputs: Sequence[Data], shape: ShapeLike = None, tensor_dtype: DTypeLike | None = None, name: str | None = None
+) -> Any:
     """Sum of a list of tensors of one shape. t[*s]... -> t[*s].
 
     Raises: ValueError for an empty list or shapes that differ, TypeError if they are not of `tensor_dtype`.
@@ -111,7 +116,7 @@ def accumulate_n(inputs: Any, shape: Any = None, tensor_dtype: Any = None, name:
 
 
 @public("broadcast_static_shape")
-def broadcast_static_shape(shape_x: Any, shape_y: Any) -> TensorShape:
+def broadcast_static_shape(shape_x: ShapeLike, shape_y: ShapeLike) -> TensorShape:
     """The shape to which two shapes broadcast. Raises: ValueError if they do not. Source: tf.broadcast_static_shape."""
     x, y = TensorShape(shape_x), TensorShape(shape_y)
     if x.rank is None or y.rank is None:
@@ -144,7 +149,7 @@ def _lower_broadcast_args(b: Builder, node: Node) -> list[Any]:
     out = b.output(0)
 
     def element(index: Sequence[Any]) -> Any:
-        def extent(operand: Any) -> Any:
+        def extent(operand: Operand) -> Any:
             if operand.rank == 0:
                 return b.const(1, operand.dtype)
             at = index[0] - (out.shape[0] - operand.shape[0])
@@ -328,7 +333,7 @@ def _checked_block(x: Data, block_size: int, data_format: str, op: str) -> tuple
 
 
 @public("nn.space_to_depth")
-def space_to_depth(input: Any, block_size: int, data_format: str = "NHWC", name: str | None = None) -> Any:
+def space_to_depth(input: Data, block_size: Data, data_format: str = "NHWC", name: str | None = None) -> Any:
     """Blocks of block_size x block_size pixels as channels. t[n, h, w, c] -> t[n, h / b, w / b, b * b * c].
 
     Raises: InvalidArgumentError for extents that b does not divide. Source: tf.nn.space_to_depth.
@@ -358,7 +363,7 @@ def space_to_depth(input: Any, block_size: int, data_format: str = "NHWC", name:
 
 
 @public("nn.depth_to_space")
-def depth_to_space(input: Data, block_size: int, data_format: str = "NHWC", name: str | None = None) -> Any:
+def depth_to_space(input: Data, block_size: Data, data_format: str = "NHWC", name: str | None = None) -> Any:
     """Channels as blocks of block_size x block_size pixels. t[n, h, w, b * b * c] -> t[n, h * b, w * b, c].
 
     Raises: InvalidArgumentError for channels that b * b does not divide. Source: tf.nn.depth_to_space.
@@ -378,7 +383,7 @@ def depth_to_space(input: Data, block_size: int, data_format: str = "NHWC", name
     return reshape(moved, [e[0], e[1] // square, e[2] * block_size, e[3] * block_size], name=name)
 
 
-def _known(*values: Any) -> bool:
+def _known(*values: Data) -> bool:
     """Whether arguments of integers are known now, as all are that are no tensors."""
     return not any(has_tensor(v) and known_value(preferred(v, int32)) is None for v in values)
 
@@ -393,7 +398,7 @@ def _numbers(values: Any, what: str) -> Array:
     return found
 
 
-def _block(block_shape: Any) -> list[int]:
+def _block(block_shape: Data) -> list[int]:
     found = np.ravel(_numbers(block_shape, "block_shape")).tolist()
     block = [whole(b, "block_shape") for b in found]
     if any(b < 1 for b in block):
@@ -438,7 +443,7 @@ def space_to_batch(input: Data, block_shape: Data, paddings: Data, name: str | N
 
 
 @public("batch_to_space")
-def batch_to_space(input: Data, block_shape: Any, crops: Data, name: str | None = None) -> Any:
+def batch_to_space(input: Data, block_shape: Data, crops: Data, name: str | None = None) -> Any:
     """Batches as blocks of the axes after the first, which are then cropped: the inverse of space_to_batch.
 
     t[n * prod(block), *m, *r] -> t[n, *m * block - crops, *r]. A Python number is the block of two axes.
@@ -467,7 +472,7 @@ def batch_to_space(input: Data, block_shape: Any, crops: Data, name: str | None 
     return wide[(slice(None), *key)]
 
 
-def _axis_of(axis: Any, rank: int, what: str) -> int:
+def _axis_of(axis: Data | None, rank: int, what: str) -> int:
     found = 0 if axis is None else whole(axis, what)
     if found < 0:
         raise invalid(f"Invalid {what} {found}")
@@ -478,7 +483,11 @@ def _axis_of(axis: Any, rank: int, what: str) -> int:
 
 @public("reverse_sequence")
 def reverse_sequence(
-    input: Any, seq_lengths: Any, seq_axis: Any = None, batch_axis: Any = None, name: str | None = None
+    input: Data,
+    seq_lengths: Data,
+    seq_axis: Data | None = None,
+    batch_axis: Data | None = None,
+    name: str | None = None,
 ) -> Any:
     """Each slice along batch_axis with its first seq_lengths elements along seq_axis reversed. t[*s], i[n] -> t[*s].
 
@@ -540,7 +549,7 @@ def is_strictly_increasing(x: Data, name: str | None = None) -> Any:
 
 
 @public("math.polyval")
-def polyval(coeffs: Data, x: Any, name: str | None = None) -> Any:
+def polyval(coeffs: Data, x: Data, name: str | None = None) -> Any:
     """The polynomial of these coefficients, the highest power first, at x. [t[*s], ...], t[*s] -> t[*s].
 
     By Horner's rule. Raises: ValueError if coeffs is no list. Source: tf.math.polyval.
@@ -571,7 +580,7 @@ def scalar_mul(scalar: Data, x: Data, name: str | None = None) -> Any:
     return multiply(factor, x, name=name)
 
 
-def dynamic_update_slice(operand: Any, update: Any, indices: Any) -> Any:
+def dynamic_update_slice(operand: Data, update: Data, indices: Data) -> Any:
     """Return `operand` with the block `update` of the same rank in place of what begins at `indices`.
 
     t[*s], t[*u], i[rank] -> t[*s]. A block that would reach beyond the end lies at the end, as XLA has it. Source:

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from fastgraph.core.base.dtype import int32
-from fastgraph.core.base.shapes import ShapeLike
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import Data, SizeLike
 from fastgraph.core.tensor import Tensor
 from fastgraph.errors import UnimplementedError
 from fastgraph.ops.arguments import as_tensor, extents, index_list, index_vector, known_value, named, whole, word
@@ -25,20 +24,28 @@ from fastgraph.ops.gathering import gather
 from fastgraph.ops.joining import concat, stack
 from fastgraph.ops.movement import reshape
 from fastgraph.ops.runtime_checks import checked, narrow, with_extents
-from fastgraph.ops.window_arguments import channels_first, channels_last, is_channels_first, paddings, sizes_of, steps
+from fastgraph.ops.window_arguments import (
+    PadLike,
+    channels_first,
+    channels_last,
+    is_channels_first,
+    paddings,
+    sizes_of,
+    steps,
+)
 
 # ---- gaps -----------------------------------------------------------------------------------------------------------
 
 
-def _rate(rate: Any) -> int:
+def _rate(rate: Data) -> int:
     found = whole(rate, "rate")
     if found < 1:
-        raise ValueError(f"`rate` cannot be less than one. Received: rate={rate}")
+        raise ValueError(f"`rate` cannot be less than one. Received: rate={rate!s}")
     return found
 
 
 @public("nn.atrous_conv2d")
-def atrous_conv2d(value: Data, filters: Data, rate: Data, padding: Any, name: str | None = None) -> Any:
+def atrous_conv2d(value: Data, filters: Data, rate: Data, padding: PadLike, name: str | None = None) -> Any:
     """Correlation with a filter whose elements are `rate` places apart. t[n, h, w, c], t[kh, kw, c, f] -> t[n, *o, f].
 
     Raises: ValueError for a rate below 1 and shapes that do not fit. Source: tf.nn.atrous_conv2d; Chen et al. 2016.
@@ -62,7 +69,7 @@ def atrous_conv2d(value: Data, filters: Data, rate: Data, padding: Any, name: st
 
 @public("nn.atrous_conv2d_transpose")
 def atrous_conv2d_transpose(
-    value: Data, filters: Data, output_shape: Data | ShapeLike, rate: Data, padding: Any, name: str | None = None
+    value: Data, filters: Data, output_shape: SizeLike, rate: Data, padding: PadLike, name: str | None = None
 ) -> Any:
     """The gradient of atrous_conv2d to its input, as an op of its own. t[n, h, w, f], t[kh, kw, c, f] -> t[*shape].
 
@@ -92,7 +99,9 @@ def atrous_conv2d_transpose(
 # ---- depthwise ------------------------------------------------------------------------------------------------------
 
 
-def _depthwise(strides: Data, padding: Any, data_format: Any, dilations: Any) -> tuple[bool, dict[str, Any]]:
+def _depthwise(
+    strides: Data, padding: PadLike, data_format: str | None, dilations: Data
+) -> tuple[bool, dict[str, Any]]:
     first = is_channels_first(data_format, 2)
     stride = steps(strides, 2, "strides", first, depthwise=True)
     if stride[0] != stride[1]:
@@ -131,7 +140,7 @@ def depthwise_conv2d_backprop_input(
     filter: Data,
     out_backprop: Data,
     strides: Data,
-    padding: Any,
+    padding: PadLike,
     data_format: str = "NHWC",
     dilations: Data = (1, 1, 1, 1),
     name: str | None = None,
@@ -165,7 +174,7 @@ def depthwise_conv2d_backprop_filter(
     filter_sizes: Data,
     out_backprop: Data,
     strides: Data,
-    padding: Any,
+    padding: PadLike,
     data_format: str = "NHWC",
     dilations: Data = (1, 1, 1, 1),
     name: str | None = None,
@@ -241,7 +250,7 @@ def with_space_to_batch(
     padding: str,
     op: Callable[..., Any],
     filter_shape: Data | None = None,
-    spatial_dims: Any = None,
+    spatial_dims: Data | None = None,
     data_format: str | None = None,
 ) -> Any:
     """`op(x, spatial_dims_in_use, padding)` on every dilation_rate-th element of the spatial axes: an op with gaps.

@@ -5,7 +5,7 @@ Rule: the systems of a batch are one long system whose blocks do not touch, and 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -54,7 +54,15 @@ def _banded_shape(bands: Dims, rhs: Dims, lower: bool, adjoint: bool) -> Dims:
     return triangular_shape(bands, rhs, lower, adjoint, True)
 
 
-def _banded_grad(dys: Any, bands: Any, rhs: Any, outs: Any, lower: bool, adjoint: bool, needs: Any) -> dict[str, Any]:
+def _banded_grad(
+    dys: Sequence[Tensor],
+    bands: Tensor,
+    rhs: Tensor,
+    outs: Sequence[Tensor],
+    lower: bool,
+    adjoint: bool,
+    needs: Sequence[bool],
+) -> dict[str, Any]:
     x = outs[0]
     d_rhs = banded_triangular_solve_p(bands, dys[0], lower=lower, adjoint=not adjoint)
     found = {"rhs": summed_like(d_rhs, rhs)}
@@ -139,7 +147,7 @@ def banded_triangular_solve_p(bands: Array, rhs: Array, *, lower: bool, adjoint:
     solve = scipy_functions("tbtrs", (a, b))
     x = np.empty_like(b)
 
-    def substitute(some: Any) -> None:
+    def substitute(some: slice | Array) -> None:
         flat = np.ascontiguousarray(a[some].transpose(1, 0, 2)).reshape(kept, -1)
         found = solve(flat, b[some].reshape(-1, b.shape[-1]), uplo="U" if lower else "L", trans="N" if adjoint else "T")
         x[some] = found[0].reshape(x[some].shape)

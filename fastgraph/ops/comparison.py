@@ -122,7 +122,7 @@ def invert(x: Array) -> Any:
     return np.invert(x)
 
 
-def _shift_limit(x: Any, y: Any) -> Any:
+def _shift_limit(x: Array, y: Array) -> Any:
     """The amounts y as far as x is wide: from 0 to its width less one."""
     return np.clip(y, 0, x.dtype.itemsize * 8 - 1)
 
@@ -174,6 +174,6 @@ def not_equal(x: Data, y: Data, name: str | None = None) -> Any:
 
 
 @public("math.logical_xor")
-def logical_xor(x: Data, y: Any, name: str | None = "LogicalXor") -> Any:
+def logical_xor(x: Data, y: Data, name: str | None = "LogicalXor") -> Any:
     """Whether exactly one holds. bool[*s], bool[*s] -> bool[*s], broadcasting. Source: tf.math.logical_xor."""
     return logical_and(logical_or(x, y), logical_not(logical_and(x, y)))

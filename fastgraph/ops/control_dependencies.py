@@ -104,7 +104,7 @@ class control_dependencies:
             trace.control = before
 
 
-def _operation(given: Any) -> bool:
+def _operation(given: object) -> bool:
     return isinstance(given, Tensor) or any(hasattr(given, name) for name in ("__fg_cell__", "outputs", "dense_shape"))
 
 
@@ -116,7 +116,7 @@ class CriticalSection:
 
     def __init__(
         self, name: str | None = None, shared_name: str | None = None, critical_section_def: int | None = None,
-        import_scope: Any = None,
+        import_scope: str | None = None
     ) -> None:  # fmt: skip
         if critical_section_def is not None:
             raise ValueError("Argument `critical_section_def` is not supported.")

@@ -18,34 +18,38 @@ from numpy.lib.stride_tricks import sliding_window_view
 from fastgraph.core.native import convolutions as blocks
 from fastgraph.ops.families import Array
 from fastgraph.ops.precise_sums import is_half
-from fastgraph.ops.window_arguments import Padding, extents_and_pads, inner, out_extents, padded, taps
+from fastgraph.ops.window_arguments import Padding, Steps, extents_and_pads, inner, out_extents, padded, taps
 
 #: Numbers of a slab: a few hundred rows of most windows, which the second cache holds.
 SLAB = 1 << 18
 
 
-def forward(x: Array, filter: Array, strides: tuple[int, ...], padding: Padding, dilations: tuple[int, ...]) -> Any:
+def forward(x: Array, filter: Array, strides: Steps, padding: Padding, dilations: Steps) -> Any:
     """The convolution [batch, *out, f]."""
     out, pads = extents_and_pads(x.shape, filter.shape, strides, padding, dilations)
     found = blocks.forward(x, filter, out, strides, pads, dilations) if filter.size else None  # of no features
     return found if found is not None else forward_by_numpy(x, filter, strides, padding, dilations)
 
 
-def input_gradient(dims: tuple[int, ...], filter: Array, dy: Array, strides: Any, padding: Any, dilations: Any) -> Any:
+def input_gradient(
+    dims: tuple[int, ...], filter: Array, dy: Array, strides: Steps, padding: Padding, dilations: Steps
+) -> Any:
     """The gradient to an input of shape `dims` from dy, which lies like the result."""
     _, pads = extents_and_pads(dims, filter.shape, strides, padding, dilations)
     found = blocks.input_gradient(dims, filter, dy, strides, pads, dilations) if filter.size else None
     return found if found is not None else input_gradient_by_numpy(dims, filter, dy, strides, padding, dilations)
 
 
-def filter_gradient(x: Array, dims: tuple[int, ...], dy: Array, strides: Any, padding: Any, dilations: Any) -> Any:
+def filter_gradient(
+    x: Array, dims: tuple[int, ...], dy: Array, strides: Steps, padding: Padding, dilations: Steps
+) -> Any:
     """The gradient to a filter of shape `dims` from dy, which lies like the result."""
     _, pads = extents_and_pads(x.shape, dims, strides, padding, dilations)
     found = blocks.filter_gradient(x, dims, dy, strides, pads, dilations) if 0 not in dims else None
     return found if found is not None else filter_gradient_by_numpy(x, dims, dy, strides, padding, dilations)
 
 
-def forward_by_numpy(x: Array, filter: Array, strides: Any, padding: Padding, dilations: Any) -> Any:
+def forward_by_numpy(x: Array, filter: Array, strides: Steps, padding: Padding, dilations: Steps) -> Any:
     """`forward` as products of NumPy's."""
     window = filter.shape[:-2]
     out = out_extents(x.shape[1:-1], window, strides, padding, dilations)
@@ -54,7 +58,7 @@ def forward_by_numpy(x: Array, filter: Array, strides: Any, padding: Padding, di
 
 
 def input_gradient_by_numpy(
-    dims: tuple[int, ...], filter: Array, dy: Array, strides: tuple[int, ...], padding: Any, dilations: tuple[int, ...]
+    dims: tuple[int, ...], filter: Array, dy: Array, strides: Steps, padding: Padding, dilations: Steps
 ) -> Any:
     """`input_gradient` as products of NumPy's."""
     window, c = filter.shape[:-2], dims[-1]
@@ -81,7 +85,7 @@ def input_gradient_by_numpy(
 
 
 def filter_gradient_by_numpy(
-    x: Array, dims: tuple[int, ...], dy: Array, strides: tuple[int, ...], padding: Any, dilations: tuple[int, ...]
+    x: Array, dims: tuple[int, ...], dy: Array, strides: Steps, padding: Padding, dilations: Steps
 ) -> Any:
     """`filter_gradient` as products of NumPy's."""
     window, out = dims[:-2], dy.shape[1:-1]
@@ -101,7 +105,7 @@ def filter_gradient_by_numpy(
     return result.astype(dy.dtype, copy=False)
 
 
-def _product(x: Array, w: Array, out: Sequence[int], strides: tuple[int, ...], dilations: tuple[int, ...]) -> Any:
+def _product(x: Array, w: Array, out: Sequence[int], strides: Steps, dilations: Steps) -> Any:
     """The convolution of an x that holds every element of every window."""
     window, f = w.shape[:-2], w.shape[-1]
     groups = x.shape[-1] // w.shape[-2]
@@ -121,7 +125,7 @@ def _product(x: Array, w: Array, out: Sequence[int], strides: tuple[int, ...], d
     return result
 
 
-def _windows(x: Array, out: Sequence[int], window: Sequence[int], strides: Any, dilations: Any) -> Any:
+def _windows(x: Array, out: Sequence[int], window: Sequence[int], strides: Steps, dilations: Steps) -> Any:
     """A view [batch, *out, *window, c] of an x that holds every element of every window."""
     rank = len(window)
     reach = [(k - 1) * d + 1 for k, d in zip(window, dilations, strict=True)]

@@ -34,6 +34,7 @@ from fastgraph.ops.families import (
 from fastgraph.ops.movement import shape_of_value
 from fastgraph.ops.window_arguments import (
     Padding,
+    Steps,
     along,
     before,
     clamped,
@@ -53,7 +54,7 @@ def _of_rank(aval: Aval, rank: int) -> Dims:
 
 
 def _infer(rank: int) -> Callable[..., Aval]:
-    def infer(x: Aval, filter: Aval, *, strides: tuple[int, ...], padding: Padding, dilations: tuple[int, ...]) -> Aval:
+    def infer(x: Aval, filter: Aval, *, strides: Steps, padding: Padding, dilations: Steps) -> Aval:
         if x.shape is not None and len(x.shape) != rank + 2:
             raise ValueError(f"Shape must be rank {rank + 2} but is rank {len(x.shape)}")
         own, window = _of_rank(x, rank + 2), _of_rank(filter, rank + 2)
@@ -128,13 +129,19 @@ def _check(op: str, x: tuple[int, ...], filter: tuple[int, ...], rank: int) -> N
         raise invalid("filter must not have zero elements (i.e. all dimensions must be non-zero)")
 
 
-def _checked_forward(rank: int, x: Array, filter: Array, strides: Any, padding: Padding, dilations: Any) -> Any:
+def _checked_forward(rank: int, x: Array, filter: Array, strides: Steps, padding: Padding, dilations: Steps) -> Any:
     _check("", x.shape, filter.shape, rank)
     return forward(x, filter, strides, padding, dilations)
 
 
 def _checked_gradient(
-    rank: int, x: tuple[int, ...], filter: tuple[int, ...], dy: Array, strides: Any, padding: Any, dilations: Any
+    rank: int,
+    x: tuple[int, ...],
+    filter: tuple[int, ...],
+    dy: Array,
+    strides: Steps,
+    padding: Padding,
+    dilations: Steps,
 ) -> None:
     """Raises: InvalidArgumentError where dy is not what such a convolution gives."""
     if len(x) != rank + 2:
@@ -173,7 +180,9 @@ UNROLLED = 36
 class _Geometry:
     """The extents and steps of one convolution in a kernel."""
 
-    def __init__(self, b: Any, x: Any, filter: Any, out: Any, attrs: dict[str, Any]) -> None:
+    def __init__(
+        self, b: Builder, x: Sequence[Any], filter: Sequence[Any], out: Sequence[Any], attrs: dict[str, Any]
+    ) -> None:
         self.b = b
         self.window, self.n, self.out = filter[:-2], x[1:-1], out[1:-1]
         self.strides, self.dilations = attrs["strides"], attrs["dilations"]
@@ -349,7 +358,7 @@ def _errors(rank: int) -> Callable[[], list[Any]]:
     plain = {"strides": (1,) * rank, "padding": "VALID", "dilations": (1,) * rank}
     x, w = np.ones((1, *(4,) * rank, 4)), np.ones((*(3,) * rank, 4, 2))
 
-    def bad(x: Any, w: Any, text: str, **attrs: Any) -> Any:
+    def bad(x: Array, w: Array, text: str, **attrs: Any) -> Any:
         return misuse(text, x, w, **{**plain, **attrs})
 
     return lambda: [
@@ -375,7 +384,7 @@ def _vector(extents_: Data) -> Any:
 def _vjps(primitives: Callable[[], tuple[Any, Any, Any]], kind: str) -> dict[str, Callable[..., Any]]:
     """The gradient rules of one of (result, to input, to filter), each in terms of the others."""
 
-    def attrs(strides: tuple[int, ...], padding: Any, dilations: tuple[int, ...]) -> dict[str, Any]:
+    def attrs(strides: Steps, padding: Padding, dilations: Steps) -> dict[str, Any]:
         return {"strides": strides, "padding": padding, "dilations": dilations}
 
     if kind == "result":
@@ -422,7 +431,7 @@ def _conv3d() -> tuple[Any, Any, Any]:
     samples=_samples(2, "result", (*_DTYPES, "int32")),
     error_samples=_errors(2),
 )
-def conv2d_p(x: Array, filter: Array, *, strides: tuple[int, ...], padding: Padding, dilations: tuple[int, ...]) -> Any:
+def conv2d_p(x: Array, filter: Array, *, strides: Steps, padding: Padding, dilations: Steps) -> Any:
     """Correlation of x with a filter. t[n, h, w, c], t[kh, kw, c/groups, f] -> t[n, oh, ow, f]."""
     return _checked_forward(2, x, filter, strides, padding, dilations)
 
@@ -439,7 +448,7 @@ def conv2d_p(x: Array, filter: Array, *, strides: tuple[int, ...], padding: Padd
     samples=_samples(2, "input", (*_DTYPES, "int32")),
 )
 def conv2d_input_grad_p(
-    sizes: Array, filter: Array, g: Array, *, strides: tuple[int, ...], padding: Padding, dilations: tuple[int, ...]
+    sizes: Array, filter: Array, g: Array, *, strides: Steps, padding: Padding, dilations: Steps
 ) -> Any:
     """conv2d's gradient to an x of these sizes. i[4], t[kh, kw, c/groups, f], t[n, oh, ow, f] -> t[*sizes]."""
     dims = tuple(sizes.tolist())
@@ -458,7 +467,9 @@ def conv2d_input_grad_p(
     vjp=_vjps(_conv2d, "filter"),
     samples=_samples(2, "filter", _DTYPES),
 )
-def conv2d_filter_grad_p(x: Array, sizes: Array, g: Array, *, strides: Any, padding: Padding, dilations: Any) -> Any:
+def conv2d_filter_grad_p(
+    x: Array, sizes: Array, g: Array, *, strides: Steps, padding: Padding, dilations: Steps
+) -> Any:
     """conv2d's gradient to a filter of these sizes. t[n, h, w, c], i[4], t[n, oh, ow, f] -> t[*sizes]."""
     dims = tuple(sizes.tolist())
     _checked_gradient(2, x.shape, dims, g, strides, padding, dilations)
@@ -475,7 +486,7 @@ def conv2d_filter_grad_p(x: Array, sizes: Array, g: Array, *, strides: Any, padd
     samples=_samples(3, "result", _DTYPES),
     error_samples=_errors(3),
 )
-def conv3d_p(x: Array, filter: Array, *, strides: tuple[int, ...], padding: Padding, dilations: tuple[int, ...]) -> Any:
+def conv3d_p(x: Array, filter: Array, *, strides: Steps, padding: Padding, dilations: Steps) -> Any:
     """Correlation of x with a filter. t[n, d, h, w, c], t[kd, kh, kw, c/groups, f] -> t[n, od, oh, ow, f]."""
     return _checked_forward(3, x, filter, strides, padding, dilations)
 
@@ -492,7 +503,7 @@ def conv3d_p(x: Array, filter: Array, *, strides: tuple[int, ...], padding: Padd
     samples=_samples(3, "input", _DTYPES),
 )
 def conv3d_input_grad_p(
-    sizes: Array, filter: Array, g: Array, *, strides: tuple[int, ...], padding: Padding, dilations: tuple[int, ...]
+    sizes: Array, filter: Array, g: Array, *, strides: Steps, padding: Padding, dilations: Steps
 ) -> Any:
     """conv3d's gradient to an x of these sizes. i[5], t[kd, kh, kw, c/groups, f], t[n, od, oh, ow, f] -> t[*sizes]."""
     dims = tuple(sizes.tolist())
@@ -511,7 +522,9 @@ def conv3d_input_grad_p(
     vjp=_vjps(_conv3d, "filter"),
     samples=_samples(3, "filter", _DTYPES),
 )
-def conv3d_filter_grad_p(x: Array, sizes: Array, g: Array, *, strides: Any, padding: Padding, dilations: Any) -> Any:
+def conv3d_filter_grad_p(
+    x: Array, sizes: Array, g: Array, *, strides: Steps, padding: Padding, dilations: Steps
+) -> Any:
     """conv3d's gradient to a filter of these sizes. t[n, d, h, w, c], i[5], t[n, od, oh, ow, f] -> t[*sizes]."""
     dims = tuple(sizes.tolist())
     _checked_gradient(3, x.shape, dims, g, strides, padding, dilations)
@@ -524,7 +537,9 @@ def conv3d_filter_grad_p(x: Array, sizes: Array, g: Array, *, strides: Any, padd
 def _infer_bias(rank: int) -> Callable[..., Aval]:
     plain = _infer(rank)
 
-    def infer(x: Aval, filter: Aval, bias: Aval, *, strides: Any, padding: Padding, dilations: Any, relu: bool) -> Aval:
+    def infer(
+        x: Aval, filter: Aval, bias: Aval, *, strides: Steps, padding: Padding, dilations: Steps, relu: bool
+    ) -> Aval:
         found = plain(x, filter, strides=strides, padding=padding, dilations=dilations)
         _of_rank(bias, 1)
         return found
@@ -565,7 +580,7 @@ def _bias_samples(rank: int) -> Callable[[], list[Any]]:
     samples=_bias_samples(2),
 )
 def conv2d_bias_p(
-    x: Array, filter: Array, bias: Array, *, strides: Any, padding: Padding, dilations: Any, relu: bool
+    x: Array, filter: Array, bias: Array, *, strides: Steps, padding: Padding, dilations: Steps, relu: bool
 ) -> Any:
     """conv2d plus one number per channel, and perhaps relu of that: what the compiler makes of the three ops."""
     return _with_bias(2, x, filter, bias, relu, (strides, padding, dilations))
@@ -580,7 +595,7 @@ def conv2d_bias_p(
     samples=_bias_samples(3),
 )
 def conv3d_bias_p(
-    x: Array, filter: Array, bias: Array, *, strides: Any, padding: Padding, dilations: Any, relu: bool
+    x: Array, filter: Array, bias: Array, *, strides: Steps, padding: Padding, dilations: Steps, relu: bool
 ) -> Any:
     """conv3d plus one number per channel, and perhaps relu of that: what the compiler makes of the three ops."""
     return _with_bias(3, x, filter, bias, relu, (strides, padding, dilations))

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.core.base.shapes import ShapeLike, TensorShape
-from fastgraph.core.conversion import Data
+from fastgraph.core.base.shapes import TensorShape
+from fastgraph.core.conversion import Data, SizeLike
 from fastgraph.core.op_errors import misfit
 from fastgraph.core.tensor import Tensor, current_trace
 from fastgraph.ops.arguments import as_tensor, extents, index_vector, named
@@ -21,6 +21,9 @@ from fastgraph.ops.gathering import gather
 from fastgraph.ops.joining import concat
 from fastgraph.ops.movement import expand_dims, reshape, shape, squeeze
 from fastgraph.ops.window_arguments import (
+    Padding,
+    PadLike,
+    Steps,
     both_steps,
     channels_first,
     channels_last,
@@ -38,7 +41,7 @@ def _apply(
     x: Data,
     filters: Data,
     strides: Data | None,
-    padding: Data,
+    padding: PadLike,
     data_format: str | None,
     dilations: Data | None,
     name: str | None,
@@ -46,24 +49,26 @@ def _apply(
 ) -> Any:
     """One convolution of a public function: arguments checked, other layouts transposed, leading axes flattened."""
     first = is_channels_first(data_format, rank)
-    x = as_tensor(x)
-    filters = as_tensor(filters, x.dtype)
+    images: Any = as_tensor(x)
+    filters = as_tensor(filters, images.dtype)
     stride = steps(strides, rank, step_name, first)
     dilation = steps(1 if dilations is None else dilations, rank, "dilations", first, "dilations")
     pads = paddings(padding, rank, first, explicit=rank < 3)
-    batch = _leading(x, rank)
+    batch = _leading(images, rank)
     if batch is not None:
-        x = reshape(x, (-1, *sizes_of(x)[len(batch) :]))
+        images = reshape(images, (-1, *sizes_of(images)[len(batch) :]))
     if first:
-        x = channels_last(x, rank)
+        images = channels_last(images, rank)
     last = None if first or batch is not None else name
-    result = _primitive_apply(rank, last, x, filters, stride, pads, dilation)
+    result = _primitive_apply(rank, last, images, filters, stride, pads, dilation)
     if first:
         result = channels_first(result, rank, name if batch is None else None)
     return result if batch is None else reshape(result, (*batch, *sizes_of(result)[1:]), name=name)
 
 
-def _primitive_apply(rank: int, name: str | None, x: Any, filters: Any, stride: Any, pads: Any, dilation: Any) -> Any:
+def _primitive_apply(
+    rank: int, name: str | None, x: Tensor, filters: Tensor, stride: Steps, pads: Padding, dilation: Steps
+) -> Any:
     """The primitive itself; one spatial axis is two, the first of extent 1."""
     if rank == 1:
         if not isinstance(pads, str):
@@ -91,8 +96,8 @@ def conv2d(
     input: Data,
     filters: Data,
     strides: Data | None,
-    padding: Data,
-    data_format: Any = "NHWC",
+    padding: PadLike,
+    data_format: str | None = "NHWC",
     dilations: Data | None = None,
     name: str | None = None,
 ) -> Any:
@@ -109,8 +114,8 @@ def conv1d(
     input: Data,
     filters: Data,
     stride: Data,
-    padding: Any,
-    data_format: Any = "NWC",
+    padding: PadLike,
+    data_format: str = "NWC",
     dilations: Data | None = None,
     name: str | None = None,
 ) -> Any:
@@ -124,12 +129,12 @@ def conv1d(
 
 @public("nn.conv3d")
 def conv3d(
-    input: Any,
-    filters: Any,
-    strides: Any,
-    padding: Any,
-    data_format: Any = "NDHWC",
-    dilations: Any = None,
+    input: Data,
+    filters: Data,
+    strides: Data,
+    padding: PadLike,
+    data_format: str | None = "NDHWC",
+    dilations: Data | None = None,
     name: str | None = None,
 ) -> Any:
     """Correlation over three spatial axes. t[*b, d, h, w, c], t[kd, kh, kw, c/groups, f] -> t[*b, od, oh, ow, f].
@@ -139,7 +144,7 @@ def conv3d(
     """
     strides = listed(strides) if isinstance(strides, TensorShape) else strides
     if not isinstance(strides, (list, tuple, np.ndarray)):
-        raise TypeError(f"Expected list for 'strides' argument to 'conv3d' Op, not {strides}.")
+        raise TypeError(f"Expected list for 'strides' argument to 'conv3d' Op, not {strides!s}.")
     return _apply(3, input, filters, strides, padding, data_format, dilations, name)
 
 
@@ -148,7 +153,7 @@ def convolution(
     input: Data,
     filters: Data,
     strides: Data | None = None,
-    padding: Any = "VALID",
+    padding: PadLike = "VALID",
     data_format: str | None = None,
     dilations: Data | None = None,
     name: str | None = None,
@@ -172,12 +177,12 @@ def convolution(
 
 @public("nn.depthwise_conv2d")
 def depthwise_conv2d(
-    input: Any,
-    filter: Any,
-    strides: Any,
-    padding: Any,
-    data_format: Any = None,
-    dilations: Any = None,
+    input: Data,
+    filter: Data,
+    strides: Data,
+    padding: PadLike,
+    data_format: str | None = None,
+    dilations: Data | None = None,
     name: str | None = None,
 ) -> Any:
     """Correlation of each channel with m filters of its own. t[n, h, w, c], t[kh, kw, c, m] -> t[n, oh, ow, c * m].
@@ -190,12 +195,12 @@ def depthwise_conv2d(
     if dilations is not None:
         rate = listed(dilations)
         if not isinstance(rate, (list, tuple, np.ndarray)) or len(rate) != 2:
-            raise ValueError(f"dilations must have 2 elements, one for each spatial axis. Received: {dilations}")
+            raise ValueError(f"dilations must have 2 elements, one for each spatial axis. Received: {dilations!s}")
         dilations = steps(rate, 2, "dilations", first)
         positive(dilations, "dilation_rate")
     strides = listed(strides) if isinstance(strides, TensorShape) else strides
     if not isinstance(strides, (list, tuple, np.ndarray)):
-        raise TypeError(f"Expected list for 'strides' argument to 'depthwise_conv2d_native' Op, not {strides}.")
+        raise TypeError(f"Expected list for 'strides' argument to 'depthwise_conv2d_native' Op, not {strides!s}.")
     stride = steps(strides, 2, "strides", first)
     if stride[0] != stride[1]:
         raise invalid("Current implementation only supports equal length strides in the row and column dimensions.")
@@ -223,7 +228,7 @@ def separable_conv2d(
     depthwise_filter: Data,
     pointwise_filter: Data,
     strides: Data,
-    padding: Data,
+    padding: PadLike,
     data_format: Data | None = None,
     dilations: Data | None = None,
     name: str | None = None,
@@ -249,11 +254,11 @@ def _transposed(
     rank: int,
     x: Data,
     filters: Data,
-    output_shape: Any,
+    output_shape: SizeLike,
     strides: Data,
-    padding: Data,
+    padding: PadLike,
     data_format: str | None,
-    dilations: Any,
+    dilations: Data | None,
     name: str | None,
 ) -> Any:
     """The gradient of a convolution to its input, as an op of its own."""
@@ -299,11 +304,11 @@ def _transposed(
 def conv2d_transpose(
     input: Data,
     filters: Data,
-    output_shape: Data | ShapeLike,
+    output_shape: SizeLike,
     strides: Data,
-    padding: Any = "SAME",
-    data_format: Any = "NHWC",
-    dilations: ShapeLike = None,
+    padding: PadLike = "SAME",
+    data_format: str | None = "NHWC",
+    dilations: Data | None = None,
     name: str | None = None,
 ) -> Any:
     """conv2d's gradient to its input, as an op. t[n, h, w, f], t[kh, kw, c, f] -> t[*output_shape].
@@ -318,11 +323,11 @@ def conv2d_transpose(
 def conv1d_transpose(
     input: Data,
     filters: Data,
-    output_shape: Any,
+    output_shape: SizeLike,
     strides: Data,
-    padding: Any = "SAME",
-    data_format: Any = "NWC",
-    dilations: Any = None,
+    padding: PadLike = "SAME",
+    data_format: str | None = "NWC",
+    dilations: Data | None = None,
     name: str | None = None,
 ) -> Any:
     """conv1d's gradient to its input, as an op. t[n, w, f], t[k, c, f] -> t[*output_shape].
@@ -337,11 +342,11 @@ def conv1d_transpose(
 def conv3d_transpose(
     input: Data,
     filters: Data,
-    output_shape: Data | ShapeLike,
+    output_shape: SizeLike,
     strides: Data,
-    padding: Any = "SAME",
-    data_format: Any = "NDHWC",
-    dilations: Any = None,
+    padding: PadLike = "SAME",
+    data_format: str | None = "NDHWC",
+    dilations: Data | None = None,
     name: str | None = None,
 ) -> Any:
     """conv3d's gradient to its input, as an op. t[n, d, h, w, f], t[kd, kh, kw, c, f] -> t[*output_shape].
@@ -354,13 +359,13 @@ def conv3d_transpose(
 
 @public("nn.conv_transpose")
 def conv_transpose(
-    input: Any,
-    filters: Any,
-    output_shape: Any,
-    strides: Any,
-    padding: Any = "SAME",
-    data_format: Any = None,
-    dilations: Any = None,
+    input: Data,
+    filters: Data,
+    output_shape: SizeLike,
+    strides: Data,
+    padding: PadLike = "SAME",
+    data_format: str | None = None,
+    dilations: Data | None = None,
     name: str | None = None,
 ) -> Any:
     """convNd_transpose for as many spatial axes as output_shape has. Source: tf.nn.conv_transpose.

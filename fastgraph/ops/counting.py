@@ -60,13 +60,13 @@ def countable(arr: Array) -> Any:
 
 @public("math.bincount")
 def bincount(
-    arr: Any,
-    weights: Any = None,
-    minlength: Any = None,
-    maxlength: Any = None,
-    dtype: Any = int32,
+    arr: Data,
+    weights: Data | None = None,
+    minlength: Data | None = None,
+    maxlength: Data | None = None,
+    dtype: DTypeLike = int32,
     name: str | None = None,
-    axis: Any = None,
+    axis: int | None = None,
     binary_output: bool = False,
 ) -> Any:
     """How often each number occurs, or the sum of the weights of its occurrences. i[*s] -> dtype[n].
@@ -193,11 +193,11 @@ def histogram_fixed_width(
 
 @public("math.confusion_matrix")
 def confusion_matrix(
-    labels: Any,
-    predictions: Any,
-    num_classes: Any = None,
-    weights: Any = None,
-    dtype: Any = int32,
+    labels: Data,
+    predictions: Data,
+    num_classes: Data | None = None,
+    weights: Data | None = None,
+    dtype: DTypeLike = int32,
     name: str | None = None,
 ) -> Any:
     """How often each label (row) met each prediction (column), or the sum of weights. i[n], i[n] -> dtype[c, c].
@@ -213,7 +213,7 @@ def confusion_matrix(
     n = maximum(reduce_max(labels), reduce_max(predictions)) + 1 if num_classes is None else cast(num_classes, "int64")
     counted = ones_like(predictions, dtype=dtype) if weights is None else cast(weights, dtype)
     if weights is not None:
-        predictions.shape.assert_is_compatible_with(counted.shape)
+        as_tensor(predictions).shape.assert_is_compatible_with(counted.shape)
     known = static_int(n)
     sides = stack([n, n]) if known is None else [known, known]
     return scatter_nd(stack([labels, predictions], axis=1), counted, sides, name=name)

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, float32, int32, string
-from fastgraph.core.base.shapes import Aval, ShapeLike
-from fastgraph.core.conversion import Data, filled, whole_numbers
+from fastgraph.core.base.shapes import Aval
+from fastgraph.core.conversion import Data, SizeLike, filled, whole_numbers
 from fastgraph.core.op_errors import DEVICE, MAX_RANK, out_of_memory, rank_too_large
 from fastgraph.core.registry import get
 from fastgraph.core.tensor import Tensor, bind, convert, current_trace, from_array, zeros_or_ones
@@ -123,7 +123,7 @@ def fill_dynamic(value: Array, shape: Array) -> Any:
 
 
 @public("fill")
-def fill(dims: Data | ShapeLike, value: Data, name: str | None = None) -> Any:
+def fill(dims: SizeLike, value: Data, name: str | None = None) -> Any:
     """A tensor of shape `dims` with the scalar `value` everywhere. t[] -> t[*dims].
 
     Args:
@@ -147,7 +147,7 @@ def fill(dims: Data | ShapeLike, value: Data, name: str | None = None) -> Any:
     return named(name, fill_dynamic, value, size.tensor)
 
 
-def _constant(shape: Any, number: int, dtype: DTypeLike, name: str | None) -> Any:
+def _constant(shape: SizeLike, number: int, dtype: DTypeLike, name: str | None) -> Any:
     target = dtype if type(dtype) is DType else as_dtype(dtype)
     if current_trace() is not None:
         shape = whole_numbers(shape)
@@ -185,7 +185,7 @@ def _filled_or_raise(dims: tuple[int, ...]) -> tuple[int, ...]:
 
 
 @public("zeros")
-def zeros(shape: Any, dtype: Any = float32, name: str | None = None, layout: Any = None) -> Any:
+def zeros(shape: SizeLike, dtype: DTypeLike = float32, name: str | None = None, layout: object = None) -> Any:
     """Zeros of `shape` ("" for strings). -> dtype[*shape].
 
     Args:
@@ -212,7 +212,7 @@ def zeros(shape: Any, dtype: Any = float32, name: str | None = None, layout: Any
 
 
 @public("ones")
-def ones(shape: Any, dtype: Any = float32, name: str | None = None, layout: Any = None) -> Any:
+def ones(shape: SizeLike, dtype: DTypeLike = float32, name: str | None = None, layout: object = None) -> Any:
     """Ones of `shape`. -> dtype[*shape].
 
     Args:
@@ -264,7 +264,7 @@ def _range_size(start: Array, limit: Array, delta: Array) -> int:
     return int(n)
 
 
-def _number(x: Any) -> str:
+def _number(x: Array) -> str:
     return f"{x.item():g}"
 
 
@@ -334,7 +334,9 @@ _RANGE_ORDER = ("int32", "int64", "float32", "float64")
 
 
 @public("range")
-def range_(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str | None = "range") -> Any:
+def range_(
+    start: Data, limit: Data | None = None, delta: Data = 1, dtype: DTypeLike | None = None, name: str | None = "range"
+) -> Any:
     """start (0), start + delta, ... up to but without limit. t[], t[], t[] -> t[n].
 
     Args:
@@ -356,21 +358,22 @@ def range_(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, nam
 
     Source: tf.range.
     """
-    if limit is None:
-        start, limit = 0, start
-    plain = type(start) is type(limit) is type(delta) is int and dtype is None and current_trace() is None
-    if plain and delta > 0 and -(2**31) <= start <= limit < 2**31 - delta:  # most calls: no tensors need be made
+    first: Any = 0 if limit is None else start
+    last: Any = start if limit is None else limit
+    step: Any = delta
+    plain = type(first) is type(last) is type(step) is int and dtype is None and current_trace() is None
+    if plain and step > 0 and -(2**31) <= first <= last < 2**31 - step:  # most calls: no tensors need be made
         try:
-            steps = np.arange(start, limit, delta, dtype=np.int32)
+            steps = np.arange(first, last, step, dtype=np.int32)
         except MemoryError:
-            n = len(builtins.range(start, limit, delta))
+            n = len(builtins.range(first, last, step))
             raise ResourceExhaustedError(None, None, out_of_memory((n,), int32)) from None
         return from_array(steps, int32, steps.size < _WORTH_KEEPING)  # a small copy costs less than NumPy's memory
-    found = bounds(start, limit, delta, None if dtype is None else as_dtype(dtype))
+    found = bounds(first, last, step, None if dtype is None else as_dtype(dtype))
     return named(name if name != "range" else None, range_p, *found)
 
 
-def bounds(start: Any, limit: Data, delta: Any, target: DType | None = None) -> list[Tensor]:
+def bounds(start: Data, limit: Data, delta: Data, target: DType | None = None) -> list[Tensor]:
     """The three of a range as scalars of one dtype: `target`, or the widest of theirs."""
     given = [_scalar(x, target) for x in (start, limit, delta)]
     if target is None:
@@ -387,7 +390,7 @@ def bounds(start: Any, limit: Data, delta: Any, target: DType | None = None) -> 
     return [cast(x, target) for x in given]
 
 
-def _scalar(x: Any, dtype: DType | None) -> Tensor:
+def _scalar(x: Data, dtype: DType | None) -> Tensor:
     try:
         tensor = as_tensor(x, dtype)
     except (TypeError, ValueError):
@@ -396,7 +399,7 @@ def _scalar(x: Any, dtype: DType | None) -> Tensor:
 
 
 @public("linspace")
-def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: Any = 0) -> Any:
+def linspace(start: Data, stop: Data, num: Data, name: str | None = None, axis: Data = 0) -> Any:
     """num numbers from start to stop, evenly spaced, along a new axis. t[*s], t[*s] -> t[*s with num].
 
     Args:
@@ -419,25 +422,25 @@ def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: Any
 
     Source: tf.linspace.
     """
-    start = as_tensor(start)
-    stop = convert(stop, start.dtype)
+    first: Any = as_tensor(start)
+    last: Any = convert(stop, first.dtype)
     axis = whole(axis, "axis")
-    if start.dtype.is_integer:
-        wide = "float32" if start.dtype.size <= 2 else "float64"
-        start, stop = cast(start, wide), cast(stop, wide)
+    if first.dtype.is_integer:
+        wide = "float32" if first.dtype.size <= 2 else "float64"
+        first, last = cast(first, wide), cast(last, wide)
     number: Any = static_int(num)
     known = number is not None
     number = number if known else num
-    if start.shape.rank is None or stop.shape.rank is None:
+    if first.shape.rank is None or last.shape.rank is None:
         many = as_tensor(number)
-        return late(lambda a, b, n: linspace(a, b, n, axis=axis), [start, stop, many], start.dtype, name=name)
-    rank = max(start.shape.rank, stop.shape.rank)
+        return late(lambda a, b, n: linspace(a, b, n, axis=axis), [first, last, many], first.dtype, name=name)
+    rank = max(first.shape.rank, last.shape.rank)
     steps = reshape(range_(number), (number, *(1,) * rank))
-    gaps = max(number - 1, 1) if known else cast(maximum(number - 1, 1), start.dtype)
-    points = start + (stop - start) / gaps * cast(steps, start.dtype)
+    gaps = max(number - 1, 1) if known else cast(maximum(number - 1, 1), first.dtype)
+    points = first + (last - first) / gaps * cast(steps, first.dtype)
     if not known or number >= 2:
-        points = select(steps < number - 1, points, stop)
-    points = select(steps > 0, points, start)  # the ends as they are, infinite ones too
+        points = select(steps < number - 1, points, last)
+    points = select(steps > 0, points, first)  # the ends as they are, infinite ones too
     if current_trace() is None and not -rank - 1 <= axis <= rank:
         raise invalid(f"Tried to expand dim index {axis} for tensor with {rank} dimensions.")
     at = canonical_axis(axis, rank + 1)
@@ -495,7 +498,11 @@ def eye_dynamic(rows: Array, columns: Array, *, dtype: DType) -> Any:
 
 @public("eye", "linalg.eye")
 def eye(
-    num_rows: Any, num_columns: Any = None, batch_shape: Any = None, dtype: Any = float32, name: str | None = None
+    num_rows: Data,
+    num_columns: Data | None = None,
+    batch_shape: SizeLike = None,
+    dtype: DTypeLike = float32,
+    name: str | None = None,
 ) -> Any:
     """Ones on the diagonal of zeros, as often as batch_shape says. -> dtype[*batch_shape, rows, columns].
 
@@ -522,15 +529,15 @@ def eye(
         if isinstance(n, (float, str)) and not isinstance(n, np.generic):
             raise TypeError(
                 "Arguments `num_rows` and `num_columns` must be positive integer values. "
-                f"Received: num_rows={num_rows}, num_columns={num_rows if num_columns is None else num_columns}"
+                f"Received: num_rows={num_rows!s}, num_columns={num_rows if num_columns is None else num_columns!s}"
             )
     for n in (num_rows, num_columns):
         if isinstance(n, (list, tuple, np.ndarray)):
             raise TypeError(
                 "Arguments `num_rows` and `num_columns` must be positive integer values. Received: "
-                f"num_rows={num_rows}, num_columns={num_columns}"
+                f"num_rows={num_rows!s}, num_columns={num_columns!s}"
             )
-    num_rows, num_columns = (
+    num_rows, num_columns = (  # type: ignore[assignment]
         cast(n, int32) if isinstance(n, Tensor) and n.dtype.is_floating else n for n in (num_rows, num_columns)
     )
     rows = static_int(num_rows)

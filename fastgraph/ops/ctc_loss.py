@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from fastgraph.core.base.dtype import as_dtype
-from fastgraph.core.base.shapes import Aval, ShapeLike
-from fastgraph.core.conversion import Data
+from fastgraph.core.base.shapes import Aval
+from fastgraph.core.conversion import Data, SizeLike
 from fastgraph.core.registry import public_function
 from fastgraph.core.tensor import Tensor, current_trace
 from fastgraph.ops.arguments import as_tensor, named, of_dtypes, static_int
@@ -159,7 +159,7 @@ def ctc_p(logits: Array, labels: Array, label_length: Array, logit_length: Array
 def ctc_loss(
     labels: Data,
     logits: Data,
-    label_length: Data | ShapeLike,
+    label_length: SizeLike,
     logit_length: Data | None,
     logits_time_major: bool = True,
     unique: Data | None = None,

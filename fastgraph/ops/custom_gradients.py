@@ -175,7 +175,7 @@ def grad_pass_through(f: Callable[..., Any]) -> Callable[..., Any]:
 
     @custom_gradient
     def passed(*args: Any, **kwargs: Any) -> tuple[Any, Callable[..., Any]]:
-        def grad(*dys: Any, variables: Any = None) -> Any:
+        def grad(*dys: Any, variables: Sequence[Any] | None = None) -> Any:
             if variables is not None:
                 return dys, [None] * len(variables)
             return dys

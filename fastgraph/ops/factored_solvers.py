@@ -65,7 +65,7 @@ def logdet(matrix: Data, name: str | None = None) -> Any:
     return reduce_sum(log(real(diag_part(cholesky(matrix)))), -1, name=name) * 2
 
 
-def _packed(lower_upper: Any, perm: Any, rhs: Data | None = None) -> tuple[Any, ...]:
+def _packed(lower_upper: Data, perm: Data, rhs: Data | None = None) -> tuple[Any, ...]:
     """Checked tensors of `lu_*`'s arguments."""
     packed, order = as_tensor(lower_upper), as_tensor(perm)
     rank = packed.shape.rank

@@ -19,7 +19,7 @@ from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import named
 from fastgraph.ops.complex_numbers import complex_of, imag
 from fastgraph.ops.elementwise import widened, zeros_like
-from fastgraph.ops.families import Array, custom, invalid, misuse, public, validated
+from fastgraph.ops.families import Array, Dims, custom, invalid, misuse, public, validated
 from fastgraph.ops.gathering import dim, gather_p, one_hot
 from fastgraph.ops.joining import concat
 from fastgraph.ops.linear_solvers import triangular_solve_p
@@ -128,7 +128,7 @@ def _divide_by_infinity(a: Array, found: Array) -> None:
 # ---- lu -------------------------------------------------------------------------------------------------------------
 
 
-def _lu_shape(shape: Any) -> Any:
+def _lu_shape(shape: Dims) -> Any:
     return square_shape(shape, None)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import CodeType
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -142,7 +142,7 @@ def canonical_axes(axes: tuple[int, ...] | None, rank: int) -> tuple[int, ...]:
     return tuple(sorted(canonical_axis(a, rank) for a in axes))
 
 
-def shape_text(shape: Sequence[int | None]) -> str:
+def shape_text(shape: Iterable[int | None]) -> str:
     """A shape as TensorFlow's kernels print it: [2,3]."""
     return "[" + ",".join("?" if d is None else str(d) for d in shape) + "]"
 

@@ -179,7 +179,7 @@ def _infer_rfft(x: Aval, *, axes: tuple[int, ...], **_: Any) -> Aval:
     return Aval(dtype, tuple(dims))
 
 
-def _last_of(dims: Any, axes: tuple[int, ...]) -> Any:
+def _last_of(dims: tuple[int, ...] | Tensor, axes: tuple[int, ...]) -> Any:
     """How many real numbers there were along the last transformed axis."""
     return np.array(dims[axes[-1]], np.int32) if isinstance(dims, tuple) else cast(dims[axes[-1]], "int32")
 
@@ -342,7 +342,7 @@ def dct_p(x: Array, *, kind: int, ortho: bool, turned: bool) -> Any:
 # ---- public ---------------------------------------------------------------------------------------------------------
 
 
-def _preferring(value: Any, dtype: str) -> Any:
+def _preferring(value: Data, dtype: str) -> Any:
     """A tensor as it is; anything else of numbers as `dtype`, as TensorFlow converts for these ops."""
     if has_dtype(value):
         return as_tensor(value)
@@ -389,14 +389,14 @@ def _sizes(given: Data | None, count: int) -> list[Any] | None:
     return [int(n) for n in value.tolist()]
 
 
-def _real(value: Any) -> Any:
+def _real(value: Data) -> Any:
     x = _preferring(value, "float32") if not _is_whole(value) else cast(as_tensor(value), "float32")
     if x.dtype.name not in ("float32", "float64"):
         raise ValueError(f"RFFT requires tf.float32 or tf.float64 inputs, got: {x}")
     return x
 
 
-def _is_whole(value: Any) -> bool:
+def _is_whole(value: Data) -> bool:
     return not has_dtype(value) and as_tensor(value).dtype.is_integer
 
 
@@ -427,7 +427,7 @@ def _to_real(x: Tensor, sizes: list[Any] | None, axes: tuple[int, ...], name: st
     return named(name, irfft_p, x, length, axes=axes, scaled=True, doubled=True)
 
 
-def _late(transform: Callable[..., Any], x: Any, lengths: Any, dtype: str, name: str | None) -> Any:
+def _late(transform: Callable[..., Any], x: Data, lengths: Data | None, dtype: str, name: str | None) -> Any:
     """A transform of a tensor of unknown rank."""
     given = [] if lengths is None else [as_tensor(lengths, "int32")]
     return late(transform, [x, *given], as_dtype(dtype), name=name)
@@ -444,7 +444,7 @@ def _forward_real(names: tuple[str, ...], count: int, words: str) -> Callable[..
 
 
 def _inverse_real(names: tuple[str, ...], count: int, words: str) -> Callable[..., Any]:
-    def transform(input_tensor: Data, fft_length: Any = None, name: str | None = None) -> Any:
+    def transform(input_tensor: Data, fft_length: Data | None = None, name: str | None = None) -> Any:
         x = _preferring(input_tensor, "complex64")
         if not x.dtype.is_complex:
             raise ValueError(f"IRFFT requires tf.complex64 or tf.complex128 inputs, got: {x}")
@@ -480,7 +480,7 @@ irfft2d = _inverse_real(("signal.irfft2d",), 2, "The inverse transform " + _HALF
 irfft3d = _inverse_real(("signal.irfft3d",), 3, "The inverse transform " + _HALF.format(_OVER[3]) + _WRONG)
 
 
-def _chosen(x: Tensor, fft_length: Data | None, axes: Any) -> tuple[list[Any] | None, tuple[int, ...]]:
+def _chosen(x: Tensor, fft_length: Data | None, axes: Data | None) -> tuple[list[Any] | None, tuple[int, ...]]:
     """The sizes and the axes, counted from the front, of a transform over axes of one's choice."""
     rank = _rank_of(x)
     if axes is None:
@@ -525,7 +525,11 @@ def _over_axes(kind: str) -> Callable[..., Any]:
     inverse, real = kind.startswith("i"), "r" in kind
 
     def transform(
-        input_tensor: Any, fft_length: Any = None, axes: Any = None, norm: str | None = None, name: str | None = None
+        input_tensor: Data,
+        fft_length: Data | None = None,
+        axes: Data | None = None,
+        norm: str | None = None,
+        name: str | None = None,
     ) -> Any:
         x = _real(input_tensor) if kind == "rfftnd" else _preferring(input_tensor, "complex64")
         sizes, places = _chosen(x, fft_length, axes)
@@ -614,7 +618,7 @@ def dct(
 
 @public("signal.idct")
 def idct(
-    input: Data, type: int = 2, n: Any = None, axis: int = -1, norm: str | None = None, name: str | None = None
+    input: Data, type: int = 2, n: Data | None = None, axis: int = -1, norm: str | None = None, name: str | None = None
 ) -> Any:
     """The inverse of `dct` of the last axis, times 2 n unless norm is "ortho". f[*s, m] -> f[*s, n].
 

@@ -6,6 +6,7 @@ Source: Graham, "Fractional Max-Pooling" (2014).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,7 +41,7 @@ class FractionalAvgPool(NamedTuple):
     col_pooling_sequence: Any
 
 
-def _ratios(pooling_ratio: Any) -> tuple[float, float]:
+def _ratios(pooling_ratio: float | Sequence[float]) -> tuple[float, float]:
     if isinstance(pooling_ratio, (int, float)):
         if pooling_ratio < 1.0:
             raise ValueError(f"`pooling_ratio` should be >= 1.0. Received: pooling_ratio={pooling_ratio}")
@@ -58,7 +59,7 @@ def _ratios(pooling_ratio: Any) -> tuple[float, float]:
     return given[1], given[2]
 
 
-def _bounds(n: int, count: int, pseudo_random: bool, seed: Any) -> Any:
+def _bounds(n: int, count: int, pseudo_random: bool, seed: Data | None) -> Any:
     """Where each of `count` regions begins, and where the last one ends: i64[count + 1]."""
     size, larger = divmod(n, count)
     if larger == 0:
@@ -83,7 +84,7 @@ def _regions(x: Tensor, axis: int, bounds: Tensor, most: int, overlapping: bool)
 
 
 def _pool(
-    value: Data, pooling_ratio: Any, pseudo_random: bool, overlapping: bool, seed: Any
+    value: Data, pooling_ratio: float | Sequence[float], pseudo_random: bool, overlapping: bool, seed: Data | None
 ) -> tuple[Any, Any, tuple[Any, Any]]:
     x = of_dtypes(as_tensor(value), "float32 float64 int32 int64")
     if x.shape.rank != 4:
@@ -112,7 +113,7 @@ def _pool(
 @public("nn.fractional_max_pool")
 def fractional_max_pool(
     value: Data,
-    pooling_ratio: Any,
+    pooling_ratio: float | Sequence[float],
     pseudo_random: bool = False,
     overlapping: bool = False,
     seed: Data = 0,
@@ -131,7 +132,7 @@ def fractional_max_pool(
 @public("nn.fractional_avg_pool")
 def fractional_avg_pool(
     value: Data,
-    pooling_ratio: Data,
+    pooling_ratio: float | Sequence[float],
     pseudo_random: bool = False,
     overlapping: bool = False,
     seed: Data | None = 0,

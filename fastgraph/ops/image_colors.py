@@ -5,11 +5,14 @@ Rule: colours are the last axis; integers count from 0 to their greatest, floats
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from fastgraph.core.base.dtype import as_dtype, float32
+from fastgraph.core.base.dtype import DTypeLike, as_dtype, float32
+from fastgraph.core.conversion import Data
+from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import as_tensor, of_dtypes
 from fastgraph.ops.array_ops import saturate_cast
 from fastgraph.ops.comparison import equal, greater, less
@@ -28,7 +31,7 @@ _BRIGHTNESS = (0.2989, 0.5870, 0.1140)
 
 
 @public("image.convert_image_dtype")
-def convert_image_dtype(image: Any, dtype: Any, saturate: bool = False, name: str | None = None) -> Any:
+def convert_image_dtype(image: Data, dtype: DTypeLike, saturate: bool = False, name: str | None = None) -> Any:
     """Images of another dtype, scaled: integers count to their greatest, floats from 0 to 1. t[*s] -> dtype[*s].
 
     saturate: numbers out of range go to its ends before they become integers. Raises: TypeError for other dtypes.
@@ -56,7 +59,7 @@ def convert_image_dtype(image: Any, dtype: Any, saturate: bool = False, name: st
 
 
 @public("image.rgb_to_grayscale")
-def rgb_to_grayscale(images: Any, name: str | None = None) -> Any:
+def rgb_to_grayscale(images: Data, name: str | None = None) -> Any:
     """How bright each pixel looks. t[*s, 3] -> t[*s, 1]. Source: tf.image.rgb_to_grayscale."""
     x = as_tensor(images)
     wide = convert_image_dtype(x, float32)
@@ -65,7 +68,7 @@ def rgb_to_grayscale(images: Any, name: str | None = None) -> Any:
 
 
 @public("image.grayscale_to_rgb")
-def grayscale_to_rgb(images: Any, name: str | None = None) -> Any:
+def grayscale_to_rgb(images: Data, name: str | None = None) -> Any:
     """Grey pixels as three equal colours. t[*s, 1] -> t[*s, 3].
 
     Raises: ValueError if the last axis is not 1. Source: tf.image.grayscale_to_rgb.
@@ -76,7 +79,7 @@ def grayscale_to_rgb(images: Any, name: str | None = None) -> Any:
     return tile(x, [1] * (x.shape.rank - 1) + [3])
 
 
-def _colours(images: Any) -> Any:
+def _colours(images: Data) -> Any:
     x = of_dtypes(as_tensor(images), "floating")
     if x.shape.rank is not None and (x.shape.rank < 1 or x.shape[-1] not in (3, None)):
         raise invalid(f"input must have 3 channels but input only has {x.shape[-1] if x.shape.rank else 0} channels.")
@@ -84,7 +87,7 @@ def _colours(images: Any) -> Any:
 
 
 @public("image.rgb_to_hsv")
-def rgb_to_hsv(images: Any, name: str | None = None) -> Any:
+def rgb_to_hsv(images: Data, name: str | None = None) -> Any:
     """Hue, saturation and value of red, green and blue from 0 to 1. f[*s, 3] -> f[*s, 3].
 
     Raises: InvalidArgumentError if the last axis is not 3. Source: tf.image.rgb_to_hsv.
@@ -107,7 +110,7 @@ def rgb_to_hsv(images: Any, name: str | None = None) -> Any:
 
 
 @public("image.hsv_to_rgb")
-def hsv_to_rgb(images: Any, name: str | None = None) -> Any:
+def hsv_to_rgb(images: Data, name: str | None = None) -> Any:
     """Red, green and blue of hue, saturation and value from 0 to 1. f[*s, 3] -> f[*s, 3].
 
     Raises: InvalidArgumentError if the last axis is not 3. Source: tf.image.hsv_to_rgb.
@@ -118,7 +121,7 @@ def hsv_to_rgb(images: Any, name: str | None = None) -> Any:
     return stack([(1.0 - saturation + saturation * clip_by_value(c, 0.0, 1.0)) * value for c in shares], axis=-1)
 
 
-def _adjusted(image: Any, change: Any) -> Any:
+def _adjusted(image: Data, change: Callable[[Tensor, Tensor, Tensor], list[Any]]) -> Any:
     """Change hue, saturation and value of an image, as floats, and put the result into its dtype."""
     x = as_tensor(image)
     wide = x if x.dtype.is_floating else convert_image_dtype(x, float32)
@@ -128,19 +131,19 @@ def _adjusted(image: Any, change: Any) -> Any:
 
 
 @public("image.adjust_hue")
-def adjust_hue(image: Any, delta: Any, name: str | None = None) -> Any:
+def adjust_hue(image: Data, delta: Data, name: str | None = None) -> Any:
     """Turn the hue by `delta`, from -1 to 1. t[*s, 3] -> t[*s, 3]. Source: tf.image.adjust_hue."""
     return _adjusted(image, lambda h, s, v: [floormod(h + cast(delta, h.dtype), cast(1.0, h.dtype)), s, v])
 
 
 @public("image.adjust_saturation")
-def adjust_saturation(image: Any, saturation_factor: Any, name: str | None = None) -> Any:
+def adjust_saturation(image: Data, saturation_factor: Data, name: str | None = None) -> Any:
     """Multiply the saturation, up to 1. t[*s, 3] -> t[*s, 3]. Source: tf.image.adjust_saturation."""
     return _adjusted(image, lambda h, s, v: [h, clip_by_value(s * cast(saturation_factor, s.dtype), 0.0, 1.0), v])
 
 
 @public("image.sobel_edges")
-def sobel_edges(image: Any) -> Any:
+def sobel_edges(image: Data) -> Any:
     """How much pixels change downwards and to the right, by Sobel's filter. t[b, h, w, c] -> t[b, h, w, c, 2].
 
     Source: tf.image.sobel_edges.

@@ -8,6 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from fastgraph.core.base.dtype import float32, int32
+from fastgraph.core.conversion import Data
+from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import as_tensor, of_dtypes, static_int, word
 from fastgraph.ops.comparison import equal, greater, greater_equal, less, logical_and
 from fastgraph.ops.creation import range_
@@ -22,11 +24,11 @@ from fastgraph.ops.patches import spatial, windows_of
 from fastgraph.ops.window_arguments import paddings
 
 
-def _truncated(x: Any) -> Any:
+def _truncated(x: Tensor) -> Any:
     return sign(x) * floor(abs_of(x))
 
 
-def _reflected(x: Any, n: Any) -> Any:
+def _reflected(x: Tensor, n: Tensor) -> Any:
     turn = 2.0 * n
     low = select(less(x, -turn), turn * _truncated(-x / turn) + x, x)
     low = select(less(low, -n), low + turn, -low - 1.0)
@@ -35,12 +37,12 @@ def _reflected(x: Any, n: Any) -> Any:
     return _outside(x, n, low, high)
 
 
-def _wrapped(x: Any, n: Any) -> Any:
+def _wrapped(x: Tensor, n: Tensor) -> Any:
     turn = select(greater(n, 1.0), n - 1.0, n)
     return _outside(x, n, x + n * (_truncated(-x / turn) + 1.0), x - n * _truncated(x / turn))
 
 
-def _outside(x: Any, n: Any, low: Any, high: Any) -> Any:
+def _outside(x: Tensor, n: Tensor, low: Tensor, high: Tensor) -> Any:
     """Return `low` where x is below 0, `high` above n - 1, else x; within the image."""
     few = equal(n + zeros_like_p(x), 1.0)
     moved = select(less(x, 0.0), low, select(greater(x, n - 1.0), high, x))
@@ -58,10 +60,10 @@ _MODES: dict[str, Any] = {
 
 @public("raw_ops.ImageProjectiveTransformV3")
 def image_projective_transform(
-    images: Any,
-    transforms: Any,
-    output_shape: Any,
-    fill_value: Any,
+    images: Data,
+    transforms: Data,
+    output_shape: Data,
+    fill_value: Data,
     interpolation: str,
     fill_mode: str = "CONSTANT",
     name: str | None = None,
@@ -95,7 +97,7 @@ def image_projective_transform(
     fill = cast(fill_value, x.dtype)
     flat = reshape(x, [b, product_of([h, w]), c])
 
-    def read(column: Any, row: Any) -> Any:
+    def read(column: Tensor, row: Tensor) -> Any:
         inside = logical_and(
             logical_and(greater_equal(row, 0.0), less(row, sides[1])),
             logical_and(greater_equal(column, 0.0), less(column, sides[0])),
@@ -120,7 +122,9 @@ def image_projective_transform(
 
 
 @public("image.extract_patches")
-def extract_patches(images: Any, sizes: Any, strides: Any, rates: Any, padding: str, name: str | None = None) -> Any:
+def extract_patches(
+    images: Data, sizes: Data, strides: Data, rates: Data, padding: str, name: str | None = None
+) -> Any:
     """The elements of each window of images as channels, 0 outside. t[b, h, w, c] -> t[b, *o, kh * kw * c].
 
     sizes, strides, rates: [1, rows, columns, 1]. Raises: InvalidArgumentError for another rank, ValueError for sizes

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from fastgraph.core.base.dtype import float32, int32
+from fastgraph.core.conversion import Data
 from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import as_tensor, static_int
 from fastgraph.ops.comparison import greater_equal, less, less_equal, logical_and
@@ -50,16 +51,20 @@ class ResizeMethod:
 # ---- kernels: the weight of a pixel at a distance -------------------------------------------------------------------
 
 
-def _triangle(x: Any) -> Any:
+#: How many pixels, known now or only when the graph runs.
+Number = int | np.integer[Any] | Tensor
+
+
+def _triangle(x: Tensor) -> Any:
     return maximum(1.0 - x, 0.0)
 
 
-def _gaussian(x: Any) -> Any:
+def _gaussian(x: Tensor) -> Any:
     return select(less(x, 1.5), exp(x * x * -2.0), zeros_like_p(x))
 
 
 def _lanczos(radius: float) -> Callable[[Any], Any]:
-    def weight(x: Any) -> Any:
+    def weight(x: Tensor) -> Any:
         angle = maximum(x, 1e-3) * math.pi
         inside = sin(angle) * sin(angle / radius) * radius / (angle * angle)
         return select(
@@ -72,13 +77,13 @@ def _lanczos(radius: float) -> Callable[[Any], Any]:
 def _cubic(near: tuple[float, ...], far: tuple[float, ...]) -> Callable[[Any], Any]:
     """The kernel of two polynomials, up to distance 1 and from there to 2; coefficients from the highest power."""
 
-    def polynomial(x: Any, coefficients: tuple[float, ...]) -> Any:
+    def polynomial(x: Tensor, coefficients: tuple[float, ...]) -> Any:
         total = x * coefficients[0]
         for c in coefficients[1:-1]:
             total = (total + c) * x
         return total + coefficients[-1]
 
-    def weight(x: Any) -> Any:
+    def weight(x: Tensor) -> Any:
         beyond = select(less(x, 2.0), polynomial(x, far), zeros_like_p(x))
         return select(less(x, 1.0), polynomial(x, near), beyond)
 
@@ -99,15 +104,15 @@ _KERNELS: dict[str, tuple[Callable[[Any], Any], float]] = {
 # ---- weights of one axis --------------------------------------------------------------------------------------------
 
 
-def _numbers(n: Any) -> Any:
+def _numbers(n: Tensor | int) -> Any:
     return cast(range_(cast(n, int32)), float32)
 
 
-def _ratio(a: Any, b: Any) -> Any:
+def _ratio(a: Tensor | int, b: Tensor | int) -> Any:
     return cast(a, float32) / cast(b, float32)
 
 
-def _by_distance(old: Any, new: Any, method: str, antialias: bool) -> Any:
+def _by_distance(old: Tensor | int, new: Tensor | int, method: str, antialias: bool) -> Any:
     """The weights [new, old] of a kernel of pixels' distances, widened to the new pixels' size by `antialias`."""
     weight, radius = _KERNELS[method]
     inverse = 1.0 / _ratio(new, old)
@@ -121,12 +126,12 @@ def _by_distance(old: Any, new: Any, method: str, antialias: bool) -> Any:
     return _normalised(given)
 
 
-def _normalised(weights: Any) -> Any:
+def _normalised(weights: Tensor) -> Any:
     total = reduce_sum(weights, 1, keepdims=True)
     return weights / select(greater_equal(abs(total), _LEAST), total, zeros_like_p(total) + 1.0)
 
 
-def _by_table(old: Any, new: Any) -> Any:
+def _by_table(old: Tensor | int, new: Tensor | int) -> Any:
     """The weights [new, old] of four neighbours by the cubic kernel, whose distances go in steps of a table."""
     place = (_numbers(new) + 0.5) * _ratio(old, new) - 0.5
     low = floor(place)
@@ -142,7 +147,7 @@ def _by_table(old: Any, new: Any) -> Any:
     return _normalised(total)
 
 
-def _by_area(old: Any, new: Any) -> Any:
+def _by_area(old: Tensor | int, new: Tensor | int) -> Any:
     """The weights [new, old] of the shares of pixels that a new one covers."""
     scale = _ratio(old, new)
     first, last = (expand_dims((_numbers(new) + k) * scale, 1) for k in (0.0, 1.0))
@@ -150,7 +155,7 @@ def _by_area(old: Any, new: Any) -> Any:
     return maximum(minimum(pixels + 1.0, last) - maximum(pixels, first), 0.0) / scale
 
 
-def _product(weights: Any, images: Any, axis: int) -> Any:
+def _product(weights: Tensor, images: Tensor, axis: int) -> Any:
     """The images with one of their axes weighted: w[o, i], f[b, h, w, c] -> f with o for i."""
     b, h, w, c = extents_of(images)
     if axis == 1:
@@ -159,7 +164,7 @@ def _product(weights: Any, images: Any, axis: int) -> Any:
     return matmul(weights, images)
 
 
-def _bilinear(images: Any, axis: int, old: Any, new: Any) -> Any:
+def _bilinear(images: Tensor, axis: int, old: Tensor | int, new: Tensor | int) -> Any:
     place = (_numbers(new) + 0.5) * _ratio(old, new) - 0.5
     low = floor(place)
     before = cast(maximum(low, 0.0), int32)
@@ -169,7 +174,7 @@ def _bilinear(images: Any, axis: int, old: Any, new: Any) -> Any:
     return first + (second - first) * share
 
 
-def _nearest(images: Any, axis: int, old: Any, new: Any) -> Any:
+def _nearest(images: Tensor, axis: int, old: Tensor | int, new: Tensor | int) -> Any:
     place = cast(floor((_numbers(new) + 0.5) * _ratio(old, new)), int32)
     return gather(images, maximum(minimum(place, cast(old, int32) - 1), 0), axis=axis)
 
@@ -177,7 +182,7 @@ def _nearest(images: Any, axis: int, old: Any, new: Any) -> Any:
 # ---- what programs call ---------------------------------------------------------------------------------------------
 
 
-def as_batch(images: Any, what: str = "'images'") -> tuple[Tensor, bool]:
+def as_batch(images: Data, what: str = "'images'") -> tuple[Tensor, bool]:
     """Return ([b, h, w, c], whether there was a batch) of images with or without a batch. Raises ValueError."""
     x = as_tensor(images)
     if x.shape.rank is None:
@@ -187,7 +192,7 @@ def as_batch(images: Any, what: str = "'images'") -> tuple[Tensor, bool]:
     return (x, True) if x.shape.rank == 4 else (expand_dims(x, 0), False)
 
 
-def _wanted(size: Any, height: Any, width: Any, preserve_aspect_ratio: bool) -> tuple[Any, Any]:
+def _wanted(size: Data, height: Tensor | int, width: Tensor | int, preserve_aspect_ratio: bool) -> tuple[Any, Any]:
     given = as_tensor(size, int32)
     if not given.shape.is_compatible_with([2]):
         raise ValueError("'size' must be a 1-D Tensor of 2 elements: new_height, new_width")
@@ -206,9 +211,9 @@ def _wanted(size: Any, height: Any, width: Any, preserve_aspect_ratio: bool) -> 
 
 @public("image.resize")
 def resize(
-    images: Any,
-    size: Any,
-    method: Any = ResizeMethod.BILINEAR,
+    images: Data,
+    size: Data,
+    method: str | int = ResizeMethod.BILINEAR,
     preserve_aspect_ratio: bool = False,
     antialias: bool = False,
     name: str | None = None,
@@ -267,7 +272,12 @@ def resize(
 
 @public("image.pad_to_bounding_box")
 def pad_to_bounding_box(
-    image: Any, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any, name: str | None = None
+    image: Data,
+    offset_height: Number,
+    offset_width: Number,
+    target_height: Number,
+    target_width: Number,
+    name: str | None = None,
 ) -> Any:
     """Images with zeros around them, so that they stand at an offset in a larger one. t[(b,) h, w, c] -> t.
 
@@ -290,7 +300,7 @@ def pad_to_bounding_box(
     return x if is_batch else squeeze(x, axis=[0])
 
 
-def _not_negative(value: Any, message: str) -> None:
+def _not_negative(value: Number, message: str) -> None:
     """Raise ValueError for a number below 0, InvalidArgumentError for a tensor of one, at once or when a graph runs."""
     if isinstance(value, Tensor):
         assert_non_negative(value, message)
@@ -300,7 +310,12 @@ def _not_negative(value: Any, message: str) -> None:
 
 @public("image.crop_to_bounding_box")
 def crop_to_bounding_box(
-    image: Any, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any, name: str | None = None
+    image: Data,
+    offset_height: Number,
+    offset_width: Number,
+    target_height: Number,
+    target_width: Number,
+    name: str | None = None,
 ) -> Any:
     """The part of images that begins at an offset and has a size. t[(b,) h, w, c] -> t[(b,) target, c].
 

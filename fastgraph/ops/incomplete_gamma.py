@@ -14,7 +14,7 @@ from fastgraph.core.base import gamma_expansion
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.tensor import Tensor
 from fastgraph.ops.exponentials import exp, log
-from fastgraph.ops.families import Array, custom, elementwise, invalid, misuse, shape_text
+from fastgraph.ops.families import Array, Dims, custom, elementwise, invalid, misuse, shape_text
 from fastgraph.ops.special_functions import digamma, lgamma, xlog1py, xlogy
 
 _EPS = 2.0**-53
@@ -228,7 +228,7 @@ def _infer_beta(a: Aval, b: Aval, x: Aval) -> Aval:
     return Aval(x.dtype, None if None in shapes else next((s for s in shapes if s != ()), ()))
 
 
-def _unlike_shapes(a: Any, b: Any, x: Any) -> str | None:
+def _unlike_shapes(a: Dims, b: Dims, x: Dims) -> str | None:
     """Tell what is wrong with shapes that are not one shape, scalars apart; None if nothing is."""
     for name, one, other_name, other in (("a", a, "b", b), ("a", a, "x", x), ("b", b, "x", x)):
         if not one or not other:  # a scalar, or unknown

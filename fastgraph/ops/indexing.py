@@ -103,7 +103,7 @@ def _apply(tensor: Tensor, spec: Spec, positions: list[Any]) -> Any:
     return strided_slice_p(tensor, *_same_dtype(positions), spec=spec)
 
 
-def _is_mask(key: Any) -> bool:
+def _is_mask(key: object) -> bool:
     if isinstance(key, bool):
         return True
     if isinstance(key, Tensor):
@@ -146,7 +146,7 @@ def _number(value: Any, positions: list[Any], traced: bool) -> Any:
         raise _no_index(value) from None
 
 
-def _no_index(value: Any) -> TypeError:
+def _no_index(value: object) -> TypeError:
     return TypeError(
         "Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and scalar tf.int32/tf.int64 tensors are "
         f"valid indices, got {value!r}"
@@ -494,7 +494,7 @@ def _count(vector: Data) -> int | None:
     return shape[0] if shape.rank else None
 
 
-def _filled_up(x: Any, begin: Any, end: Any, strides: Any) -> tuple[Any, Any, Any]:
+def _filled_up(x: Tensor, begin: Data, end: Data, strides: Data | None) -> tuple[Any, Any, Any]:
     """Vectors of which nobody knows the length, with whole axes of x after them. i[n], i[n], i[n] -> i[rank] each."""
     begin, end = convert(begin), convert(end)
     rank, kind, op = x.shape.rank, begin.dtype, public_function
@@ -510,7 +510,7 @@ def _filled_up(x: Any, begin: Any, end: Any, strides: Any) -> tuple[Any, Any, An
     return made[0], made[1], made[2]
 
 
-def _unequal(*shapes: Any) -> Exception:
+def _unequal(*shapes: Sequence[int | None]) -> Exception:
     text = "Expected begin, end, and strides to be 1D equal size tensors, but got shapes {}, {}, and {} instead."
     return _refused(text.format(*[shape_text(tuple(s)) for s in shapes]))
 
@@ -521,16 +521,16 @@ def _refused(text: str) -> Exception:
 
 @public("strided_slice")
 def strided_slice(
-    input_: Any,
-    begin: Any,
-    end: Any,
-    strides: Any = None,
+    input_: Data,
+    begin: Data,
+    end: Data,
+    strides: Data | None = None,
     begin_mask: int = 0,
     end_mask: int = 0,
     ellipsis_mask: int = 0,
     new_axis_mask: int = 0,
     shrink_axis_mask: int = 0,
-    var: Any = None,
+    var: object = None,
     name: str | None = None,
 ) -> Any:
     """input_[begin:end:strides], one number per axis; bit i of a mask says what entry i is instead. t[*s] -> t[*r].

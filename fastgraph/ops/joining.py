@@ -5,7 +5,7 @@ Rule: the pieces' number is static; their extents along the joined axis may be k
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -179,7 +179,7 @@ _CONCAT = concat_p.primitive  # type: ignore[attr-defined]
 
 
 @public("concat")
-def concat(values: Any, axis: Any, name: str | None = "concat") -> Any:
+def concat(values: Data | Iterable[Data], axis: Data, name: str | None = "concat") -> Any:
     """values one after the other along `axis`. t[*s]... -> t[*r].
 
     Args:
@@ -204,13 +204,13 @@ def concat(values: Any, axis: Any, name: str | None = "concat") -> Any:
         if hasattr(values, "__fg_joined__"):  # a list whose length a tensor decides
             return values.__fg_joined__(axis)
         values = [values]
-    along = axis
+    along: Any = axis
     if type(axis) is not int:
         along = static_int(axis, letter="ConcatV2.Tidx")
         if (isinstance(axis, Tensor) and (axis.shape.rank or 0) > 1) or (
-            not isinstance(axis, Tensor) and np.ndim(axis) > 1
+            not isinstance(axis, Tensor) and np.ndim(axis) > 1  # type: ignore[arg-type]
         ):
-            raise invalid(f"axis must be a scalar or a vector of one, not {axis}", "ConcatV2")
+            raise invalid(f"axis must be a scalar or a vector of one, not {axis!s}", "ConcatV2")
     if along is None:
         return _concat_late(values, axis, name if name != "concat" else None)
     if not values:
@@ -224,7 +224,7 @@ def concat(values: Any, axis: Any, name: str | None = "concat") -> Any:
     return named(name, concat_p, *values, axis=along)
 
 
-def _concat_late(values: Sequence[Any], axis: Any, name: str | None) -> Any:
+def _concat_late(values: Sequence[Any], axis: Data, name: str | None) -> Any:
     """`concat` along an axis that only a run knows."""
     dtype = next((x.dtype for x in values if isinstance(x, Tensor)), None)
     tensors = [as_tensor(x, dtype) for x in values]
@@ -306,7 +306,7 @@ _STACK = stack_p.primitive  # type: ignore[attr-defined]
 
 
 @public("stack")
-def stack(values: Any, axis: Data = 0, name: str | None = "stack") -> Any:
+def stack(values: Data | Iterable[Data], axis: Data = 0, name: str | None = "stack") -> Any:
     """values along a new axis. t[*s]... -> t[*r].
 
     Args:
@@ -331,37 +331,38 @@ def stack(values: Any, axis: Data = 0, name: str | None = "stack") -> Any:
     if isinstance(axis, (EagerTensor, np.ndarray)) and np.size(axis) == 1:
         axis = np.asarray(axis).item()
     axis = whole(axis, "axis")
-    if not isinstance(values, (list, tuple)):
-        if hasattr(values, "__fg_stacked__"):  # a list whose length a tensor decides
-            return values.__fg_stacked__(axis)
+    rows: Any = values
+    if not isinstance(rows, (list, tuple)):
+        if hasattr(rows, "__fg_stacked__"):  # a list whose length a tensor decides
+            return rows.__fg_stacked__(axis)
         if axis == 0:
-            return as_tensor(values)
-        values = unstack(values)
-        if not values:
+            return as_tensor(rows)
+        rows = unstack(rows)
+        if not rows:
             raise ValueError("stack needs at least one tensor")
-    if not values or not (
-        isinstance(values[0], Tensor) or any(isinstance(v, Tensor) or hasattr(v, "__fg_tensor__") for v in values)
+    if not rows or not (
+        isinstance(rows[0], Tensor) or any(isinstance(v, Tensor) or hasattr(v, "__fg_tensor__") for v in rows)
     ):
         try:  # plain numbers: one constant
-            array = as_tensor(list(values))
+            array = as_tensor(list(rows))
         except (TypeError, ValueError):
-            if not values:
+            if not rows:
                 raise
         else:
             width = len(array.shape)
             if not -width <= axis < width:
                 raise ValueError(f"Argument `axis` = {axis} not in range [{-width}, {width})")
             return array if axis == 0 else stack_p(*unstack(array), axis=axis)
-    if not values:
+    if not rows:
         raise ValueError("stack needs at least one tensor")
-    tensors = [v for v in values if isinstance(v, Tensor)]
+    tensors = [v for v in rows if isinstance(v, Tensor)]
     first = tensors[0] if tensors else None
     rank = first.ndim if type(first) is EagerTensor else first.shape.rank if first is not None else None
     if rank is not None and not -rank - 1 <= axis <= rank:
         raise ValueError(f"Argument `axis` = {axis} not in range [{-rank - 1}, {rank + 1})")
     if name == "stack":
-        return bind(_STACK, tuple(values), {"axis": axis})
-    return named(name, stack_p, *values, axis=axis)
+        return bind(_STACK, tuple(rows), {"axis": axis})
+    return named(name, stack_p, *rows, axis=axis)
 
 
 # ---- splitting ------------------------------------------------------------------------------------------------------
@@ -411,7 +412,7 @@ def split_p(value: Array, *, sizes: tuple[int, ...], axis: int) -> Any:
     return tuple(np.split(value, np.cumsum(sizes)[:-1], axis=axis))
 
 
-def _split_axis(axis: Any, no_scalar: str) -> int | None:
+def _split_axis(axis: Data, no_scalar: str) -> int | None:
     """The axis of split, of int32. Raises: InvalidArgumentError for other dtypes, or for what is no scalar."""
     if isinstance(axis, Tensor) and axis.dtype is not int32:
         raise invalid(
@@ -430,7 +431,9 @@ def _unsplit(text: str, op: str = "", *shapes: Any) -> Exception:
 
 
 @public("split")
-def split(value: Any, num_or_size_splits: Any, axis: Any = 0, num: Any = None, name: str | None = "split") -> Any:
+def split(
+    value: Data, num_or_size_splits: Data, axis: Data = 0, num: int | None = None, name: str | None = "split"
+) -> Any:
     """value in pieces along `axis`: so many equal ones, or of the sizes given. t[*s] -> list of t[*r].
 
     Args:
@@ -453,8 +456,8 @@ def split(value: Any, num_or_size_splits: Any, axis: Any = 0, num: Any = None, n
     """
     value = as_tensor(value)
     if hasattr(value, "row_splits"):
-        return value._split(num_or_size_splits, whole(axis, "axis"), num)
-    along = axis
+        return value._split(num_or_size_splits, whole(axis, "axis"), num)  # type: ignore[attr-defined]
+    along: Any = axis
     if type(axis) is not int:
         equal = isinstance(num_or_size_splits, (int, np.integer))
         along = _split_axis(axis, "split_dim must be a scalar but has shape" if equal else "")
@@ -490,7 +493,7 @@ def split(value: Any, num_or_size_splits: Any, axis: Any = 0, num: Any = None, n
         if not isinstance(num_or_size_splits, (list, tuple)) and as_tensor(num_or_size_splits).shape.rank == 0:
             raise ValueError(
                 "Rank-0 tensors are not supported as the num_or_size_splits argument to split. Argument provided: "
-                f"{num_or_size_splits}"
+                f"{num_or_size_splits!s}"
             )
         given = extents(num_or_size_splits)
         found = given.static
@@ -522,7 +525,7 @@ def split(value: Any, num_or_size_splits: Any, axis: Any = 0, num: Any = None, n
     return list(named(name if name != "split" else None, split_p, value, sizes=sizes, axis=along))
 
 
-def _split_late(value: Any, given: Any, axis: Any, num: Any, name: str | None) -> Any:
+def _split_late(value: Tensor, given: Data, axis: Data, num: int | None, name: str | None) -> Any:
     """Pieces of a tensor of unknown rank, or along an axis that is a tensor; their number must be known."""
     count = given if isinstance(given, int) else num
     if count is None:
@@ -532,7 +535,7 @@ def _split_late(value: Any, given: Any, axis: Any, num: Any, name: str | None) -
             raise ValueError(f"Cannot infer argument `num` from shape {given.shape}")
     where = [x for x in (given, axis) if isinstance(x, Tensor)]
 
-    def parts(x: Any, *known: Any) -> Any:
+    def parts(x: Tensor, *known: Tensor) -> Any:
         rest = iter(known)
         sizes, along = [next(rest) if isinstance(x, Tensor) else x for x in (given, axis)]
         return split(x, sizes, along, num)

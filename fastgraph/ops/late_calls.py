@@ -28,7 +28,7 @@ class Held(str):
 
     object: Any
 
-    def __new__(cls, name: str, held: Any) -> Self:
+    def __new__(cls, name: str, held: object) -> Self:
         made = super().__new__(cls, name)
         made.object = held
         return made
@@ -39,12 +39,12 @@ def _named_call(function: Callable[..., Sequence[Tensor]]) -> Held:
 
 
 def late(function: Callable[..., Any], inputs: Sequence[Any], *dtypes: DType, name: str | None = None) -> Any:
-    """What `function` makes of tensors, called when the graph runs: a list of tensors of `dtypes`, or the one.
+    """The results of `function`, called when the graph runs: a list of tensors of `dtypes`, or the one.
 
     Shapes are not known. Gradients flow, to any order, through what it computes.
     """
 
-    def several(*tensors: Any) -> list[Tensor]:
+    def several(*tensors: Tensor) -> list[Tensor]:
         made = function(*tensors)
         return list(made) if isinstance(made, (list, tuple)) else [made]
 
@@ -53,7 +53,7 @@ def late(function: Callable[..., Any], inputs: Sequence[Any], *dtypes: DType, na
     return results[0] if len(dtypes) == 1 else results
 
 
-def flows(tensor: Any) -> bool:
+def flows(tensor: Tensor) -> bool:
     """Whether gradients flow through values of this tensor's dtype."""
     return bool(tensor.dtype.is_floating or tensor.dtype.is_complex)
 
@@ -64,7 +64,7 @@ def tensors_of(values: Sequence[Any]) -> list[EagerTensor]:
 
 
 def differentiated(
-    needs: Any, dys: Sequence[Any], values: Sequence[Any], outs: Sequence[Any]
+    needs: Sequence[bool], dys: Sequence[Any], values: Sequence[Any], outs: Sequence[Any]
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The inputs that a call's gradient is asked for, and the results whose cotangents are there."""
     sources = tuple([i for i, value in enumerate(values) if needs[i] and flows(value)])
@@ -87,14 +87,14 @@ def infer_dtypes(*values: Aval, dtypes: tuple[str, ...], **attrs: Any) -> tuple[
 
 
 def _vjp(
-    needs: Any, dys: list[Any], values: list[Any], outs: list[Any], call: Held, dtypes: tuple[str, ...]
+    needs: Sequence[bool], dys: list[Any], values: list[Any], outs: list[Any], call: Held, dtypes: tuple[str, ...]
 ) -> dict[str, Any]:
     """One more call that waits: for the cotangents of all inputs of floats."""
     sources, flowing = differentiated(needs, dys, values, outs)
     if not sources or not flowing:
         return {"values": [None] * len(values)}
 
-    def backward(*operands: Any) -> list[Tensor]:
+    def backward(*operands: Tensor) -> list[Tensor]:
         inputs, cotangents = operands[: len(values)], list(operands[len(values) :])
         asked = [inputs[i] for i in sources]
         with Tape() as tape:
@@ -119,6 +119,6 @@ def _vjp(
     reason="it calls an op whose rank or axes only a run knows",
 )
 def late_call_p(*values: Array, call: Held, dtypes: tuple[str, ...]) -> Any:
-    """What a function makes of tensors."""
+    """The results of a function of tensors."""
     with init_scope():
         return tuple([np.asarray(tensor) for tensor in call.object(*tensors_of(values))])

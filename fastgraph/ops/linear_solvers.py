@@ -6,6 +6,7 @@ it only substitutes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -184,7 +185,9 @@ def slogdet(input: Data, name: str | None = None) -> Any:
 # ---- solve ----------------------------------------------------------------------------------------------------------
 
 
-def _solve_grad(dys: Any, matrix: Any, outs: Any, adjoint: bool, needs: Any) -> dict[str, Any]:
+def _solve_grad(
+    dys: Sequence[Tensor], matrix: Tensor, outs: Sequence[Tensor], adjoint: bool, needs: Sequence[bool]
+) -> dict[str, Any]:
     x = outs[0]
     d_rhs = solve_p(matrix, dys[0], adjoint=not adjoint)
     if not needs[0]:
@@ -343,7 +346,9 @@ def triangular_solve_p(matrix: Array, rhs: Array, *, lower: bool, adjoint: bool)
 
 
 @public("linalg.triangular_solve")
-def triangular_solve(matrix: Any, rhs: Any, lower: bool = True, adjoint: bool = False, name: str | None = None) -> Any:
+def triangular_solve(
+    matrix: Data, rhs: Data, lower: bool = True, adjoint: bool = False, name: str | None = None
+) -> Any:
     """x with matrix x = rhs, only the lower (upper) triangle of the matrix being read; batches broadcast.
 
     t[*b, n, n], t[*b, n, k] -> t[*b, n, k]. With `adjoint`: of the adjoint matrix. Zeros on the diagonal give infinity.

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import Data, SizeLike
 from fastgraph.core.registry import register_public
 from fastgraph.core.tensor import Tensor, current_trace
 from fastgraph.errors import InvalidArgumentError
@@ -55,7 +55,9 @@ def parallel_stack(values: Data, name: str | None = "parallel_stack") -> Any:
 
 
 @public("nn.compute_average_loss")
-def compute_average_loss(per_example_loss: Any, sample_weight: Any = None, global_batch_size: Any = None) -> Any:
+def compute_average_loss(
+    per_example_loss: Data, sample_weight: Data | None = None, global_batch_size: Data | None = None
+) -> Any:
     """The sum of losses, weighted, over the size of the batch: global_batch_size, or the loss's first extent.
 
     f[n, *s] -> f[]. Raises: ValueError for a scalar loss or a size that is no scalar; TypeError for a size that is no
@@ -65,7 +67,7 @@ def compute_average_loss(per_example_loss: Any, sample_weight: Any = None, globa
     if loss.shape.rank == 0:
         raise ValueError(
             "Invalid value passed for `per_example_loss`. Expected a tensor with at least rank 1. "
-            f"Received per_example_loss={per_example_loss} with rank 0"
+            f"Received per_example_loss={per_example_loss!s} with rank 0"
         )
     loss = of_dtypes(loss, "summable")
     if not loss.dtype.is_floating and not loss.dtype.is_complex:
@@ -113,7 +115,7 @@ def batch_norm_with_global_normalization(
     mean: Data,
     variance: Data,
     beta: Data,
-    gamma: Any,
+    gamma: Data,
     variance_epsilon: Data,
     scale_after_normalization: bool,
     name: str | None = None,
@@ -128,7 +130,7 @@ def batch_norm_with_global_normalization(
 
 @public("nn.local_response_normalization", "nn.lrn")
 def local_response_normalization(
-    input: Data, depth_radius: int = 5, bias: Data = 1, alpha: Data = 1, beta: Data = 0.5, name: str | None = None
+    input: Data, depth_radius: Data = 5, bias: Data = 1, alpha: Data = 1, beta: Data = 0.5, name: str | None = None
 ) -> Any:
     """Each element over (bias + alpha * the squares of its channel's neighbours)**beta. f[n, h, w, c] -> same.
 
@@ -162,7 +164,7 @@ def local_response_normalization(
 
 @public("nn.experimental.general_dropout")
 def general_dropout(
-    x: Any, rate: Any, uniform_sampler: Callable[..., Any], noise_shape: Any = None, name: str | None = None
+    x: Data, rate: Data, uniform_sampler: Callable[..., Any], noise_shape: SizeLike = None, name: str | None = None
 ) -> Any:
     """x with 0 where uniform_sampler(shape=, dtype=) gives less than rate, the others over 1 - rate. f[*s] -> f[*s].
 
@@ -179,7 +181,7 @@ def general_dropout(
         if rate == 0:
             return x
     elif not isinstance(rate, Tensor):
-        raise ValueError(f"`rate` must be a scalar or scalar tensor. Received: rate={rate}")
+        raise ValueError(f"`rate` must be a scalar or scalar tensor. Received: rate={rate!s}")
     share = as_tensor(rate, x.dtype)
     if noise_shape is None:
         dims: Any = x.shape.as_list() if x.shape.is_fully_defined() else shape(x)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.core.base.dtype import as_dtype, float32
+from fastgraph.core.base.dtype import DTypeLike, as_dtype, float32
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import Data
 from fastgraph.core.tensor import Tensor
@@ -174,7 +174,7 @@ def matmul(
     adjoint_b: bool = False,
     a_is_sparse: bool = False,
     b_is_sparse: bool = False,
-    output_type: Any = None,
+    output_type: DTypeLike | None = None,
     grad_a: Data = False,
     grad_b: Data = False,
     name: str | None = None,
@@ -225,7 +225,7 @@ def matmul(
     return result if output_type is None else cast(result, output_type)
 
 
-def _of_one_dtype(a: Any, b: Any, output_type: Any) -> tuple[Any, Any, Any]:
+def _of_one_dtype(a: Data, b: Data, output_type: DTypeLike | None) -> tuple[Any, Any, Any]:
     """A product's operands in the dtype in which it is computed, and that of the result, None for the same."""
     a = as_tensor(a, b.dtype if isinstance(b, Tensor) else None)
     b = as_tensor(b, a.dtype)
@@ -257,7 +257,7 @@ def matvec(
 
 
 @public("tensordot", "linalg.tensordot")
-def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Any:
+def tensordot(a: Data, b: Data, axes: Data, name: str | None = None) -> Any:
     """Sum of products over pairs of axes. t[*s], t[*q] -> t[*s without axes, *q without axes].
 
     Args:
@@ -293,9 +293,10 @@ def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Any:
             )
         over_a, over_b = tuple(range(rank_a - axes, rank_a)), tuple(range(axes))
     else:
-        if len(axes) != 2:
-            raise ValueError(f"`axes` must be an integer or have length 2. Received {axes}.")
-        over_a, over_b = (static_axes(x) for x in axes)  # type: ignore[assignment]
+        pair: Any = axes
+        if len(pair) != 2:
+            raise ValueError(f"`axes` must be an integer or have length 2. Received {axes!s}.")
+        over_a, over_b = (static_axes(x) for x in pair)  # type: ignore[assignment]
         if len(over_a) != len(over_b):
             raise ValueError(f"Different number of contraction axes `a` and `b`, {len(over_a)} != {len(over_b)}.")
         for own, rank in ((over_a, rank_a), (over_b, rank_b)):

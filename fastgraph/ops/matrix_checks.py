@@ -122,7 +122,7 @@ def spread_to(x: Array, batch: tuple[int, ...]) -> Array:
 # ---- what gradients are made of -------------------------------------------------------------------------------------
 
 
-def times(*factors: Any) -> Any:
+def times(*factors: Tensor) -> Any:
     """The product of matrices, from the left."""
     product = factors[0]
     for factor in factors[1:]:
@@ -204,7 +204,7 @@ def square_samples(
     return [((draw(s, t, len(s)),), attrs) for t in dtypes for s in shapes]
 
 
-def square_errors(error: Any, **attrs: Any) -> list[Any]:
+def square_errors(error: type[Exception], **attrs: Any) -> list[Any]:
     """Rows of errors for what is no square matrix."""
     return [
         ((np.ones([3]),), attrs, error, "Input tensor 0 must have rank >= 2, got 1"),

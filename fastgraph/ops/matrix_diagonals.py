@@ -22,7 +22,19 @@ from fastgraph.ops.comparison import logical_and, logical_or
 from fastgraph.ops.complex_numbers import conj
 from fastgraph.ops.creation import range_, zeros
 from fastgraph.ops.elementwise import select, zeros_like
-from fastgraph.ops.families import Array, Builder, Dims, Node, invalid, misuse, movement, public, shape_text, validated
+from fastgraph.ops.families import (
+    Array,
+    Builder,
+    Dims,
+    Node,
+    Scalar,
+    invalid,
+    misuse,
+    movement,
+    public,
+    shape_text,
+    validated,
+)
 from fastgraph.ops.joining import stack, unstack
 from fastgraph.ops.late_calls import late
 from fastgraph.ops.matmul import extents_of, product_of
@@ -63,7 +75,9 @@ def _check_rank(shape: Sequence[int | None]) -> None:
         raise ValueError(f"input must be at least 2-dim, received shape: {shape_text(shape)}")
 
 
-def _place(b: Any, d: Any, k: Span, align: str, rows: Any, columns: Any, longest: Any) -> tuple[Any, Any]:
+def _place(
+    b: Builder, d: Scalar, k: Span, align: str, rows: Scalar, columns: Scalar, longest: Scalar
+) -> tuple[Any, Any]:
     """Where diagonal d, a run-time number, begins in its padded row, and how long it is."""
     zero = b.const(0, "int64")
     length = b.op("min", rows + b.op("min", d, zero), columns - b.op("max", d, zero))
@@ -169,7 +183,7 @@ def matrix_diag(diagonal: Array, padding: Array, *, k: Span, rows: int, columns:
     return result
 
 
-def _inside(like: Any, k: Span) -> Any:
+def _inside(like: Tensor, k: Span) -> Any:
     """Whether the elements of matrices are on the diagonals k: bool[rows, columns]."""
     rows, columns = extents_of(like)[-2:]
     d = expand_dims_p(range_(columns), axes=(0,)) - expand_dims_p(range_(rows), axes=(1,))
@@ -424,7 +438,7 @@ def band_part(input: Data, num_lower: Data, num_upper: Data, name: str | None = 
 _TENSOR_DIAGONALS = "bfloat16 float16 float32 float64 int32 int64 complex64 complex128"
 
 
-def _span(k: Any) -> Span:
+def _span(k: Data) -> Span:
     found = known_axes(k)
     if len(found) not in (1, 2):
         raise invalid(f"diag_index must have only one or two elements, received {len(found)} elements.")
@@ -588,7 +602,7 @@ def swap_last(a: Array) -> Any:
 
 
 @public("linalg.matrix_transpose")
-def matrix_transpose(a: Any, name: str | None = "matrix_transpose", conjugate: bool = False) -> Any:
+def matrix_transpose(a: Data, name: str | None = "matrix_transpose", conjugate: bool = False) -> Any:
     """Matrices with rows and columns exchanged. t[*s, m, n] -> t[*s, n, m].
 
     Raises: ValueError for less than two axes. Source: tf.linalg.matrix_transpose.
@@ -604,13 +618,13 @@ def matrix_transpose(a: Any, name: str | None = "matrix_transpose", conjugate: b
 
 
 @public("linalg.adjoint")
-def adjoint(matrix: Any, name: str | None = None) -> Any:
+def adjoint(matrix: Data, name: str | None = None) -> Any:
     """Matrices transposed and conjugated. t[*s, m, n] -> t[*s, n, m]. Source: tf.linalg.adjoint."""
     return matrix_transpose(matrix, conjugate=True)
 
 
 @public("linalg.normalize")
-def normalize(tensor: Data, ord: Any = "euclidean", axis: Data | None = None, name: str | None = None) -> Any:
+def normalize(tensor: Data, ord: str | float = "euclidean", axis: Data | None = None, name: str | None = None) -> Any:
     """tensor over its norm along `axis`, and that norm with its axes kept. f[*s] -> f[*s], f[*r].
 
     Source: tf.linalg.normalize.

@@ -325,7 +325,7 @@ def _infer_cross_entropy(logits: Aval, labels: Aval) -> Aval:
     return Aval(logits.dtype, None if dims is None else dims[:-1])
 
 
-def _decompose_cross_entropy(logits: Any, labels: Any) -> Any:
+def _decompose_cross_entropy(logits: Tensor, labels: Tensor) -> Any:
     shifted = _shifted(_single(logits))
     rest = log(_row_sum(exp(shifted))) - shifted
     return cast(sum_p(_single(labels) * rest, axes=(-1,), keepdims=False), logits.dtype)
@@ -392,7 +392,9 @@ def softmax_cross_entropy_with_logits(labels: Data, logits: Data, axis: Data = -
 
 
 @public("nn.sigmoid_cross_entropy_with_logits")
-def sigmoid_cross_entropy_with_logits(labels: Any = None, logits: Any = None, name: str | None = None) -> Any:
+def sigmoid_cross_entropy_with_logits(
+    labels: Data | None = None, logits: Data | None = None, name: str | None = None
+) -> Any:
     """Cross entropy of independent yes/no labels: max(x, 0) - x * z + log(1 + exp(-|x|)). f[*s], f[*s] -> f[*s].
 
     Raises: ValueError if shapes differ. Source: tf.nn.sigmoid_cross_entropy_with_logits.
@@ -465,7 +467,7 @@ def add_n_p(*inputs: Array) -> Any:
 
 
 @public("add_n", "math.add_n")
-def add_n(inputs: Any, name: str | None = None) -> Any:
+def add_n(inputs: Data | Iterable[Data], name: str | None = None) -> Any:
     """Sum of tensors of one shape, of anything that gives them one by one. t[*s]... -> t[*s].
 
     Args:
@@ -495,7 +497,7 @@ def add_n(inputs: Any, name: str | None = None) -> Any:
 
 
 @public("nn.bias_add")
-def bias_add(value: Any, bias: Any, data_format: Any = None, name: str | None = None) -> Any:
+def bias_add(value: Data, bias: Data, data_format: str | None = None, name: str | None = None) -> Any:
     """value plus a bias per channel (the last axis; the second of "NC..."). t[*s, c], t[c] -> t[*s, c].
 
     Raises: InvalidArgumentError if the channels do not fit; ValueError for another format. Source: tf.nn.bias_add.
@@ -601,7 +603,7 @@ def global_norm(t_list: Data, name: str | None = None) -> Any:
 
 
 @public("clip_by_global_norm")
-def clip_by_global_norm(t_list: Data, clip_norm: Data, use_norm: Any = None, name: str | None = None) -> Any:
+def clip_by_global_norm(t_list: Data, clip_norm: Data, use_norm: Data | None = None, name: str | None = None) -> Any:
     """A list of tensors, scaled down together where their common norm is above clip_norm; and that norm.
 
     A norm that is not finite makes all results NaN. Source: tf.clip_by_global_norm.

@@ -47,7 +47,7 @@ def _wide(x: Tensor) -> Any:
 
 
 @public("nn.moments")
-def moments(x: Data, axes: Data, shift: Any = None, keepdims: bool = False, name: str | None = None) -> Any:
+def moments(x: Data, axes: Data, shift: Data | None = None, keepdims: bool = False, name: str | None = None) -> Any:
     """Mean and variance along `axes`. f[*s] -> f[*r], f[*r]. Source: tf.nn.moments."""
     x = as_tensor(x)
     with op_scope(name, "moments"):
@@ -60,7 +60,9 @@ def moments(x: Data, axes: Data, shift: Any = None, keepdims: bool = False, name
 
 
 @public("nn.weighted_moments")
-def weighted_moments(x: Any, axes: Any, frequency_weights: Any, keepdims: bool = False, name: str | None = None) -> Any:
+def weighted_moments(
+    x: Data, axes: Data, frequency_weights: Data, keepdims: bool = False, name: str | None = None
+) -> Any:
     """Mean and variance along `axes` of elements that count as often as their weights say. f[*s] -> f[*r], f[*r].
 
     Source: tf.nn.weighted_moments.
@@ -80,14 +82,16 @@ def weighted_moments(x: Any, axes: Any, frequency_weights: Any, keepdims: bool =
 
 
 @public("nn.sufficient_statistics")
-def sufficient_statistics(x: Any, axes: Any, shift: Any = None, keepdims: bool = False, name: str | None = None) -> Any:
+def sufficient_statistics(
+    x: Data, axes: Data, shift: Data | None = None, keepdims: bool = False, name: str | None = None
+) -> Any:
     """Number of elements, sum, sum of squares along `axes`, and the shift. f[*s] -> f[], f[*r], f[*r], shift.
 
     Source: tf.nn.sufficient_statistics.
     """
     x = as_tensor(x)
     count: Any = as_tensor(1, x.dtype)
-    for axis in canonical_axes(known_axes(axes), x.shape.rank):
+    for axis in canonical_axes(known_axes(axes), len(x.shape)):
         count = count * cast(dim(x, axis), x.dtype)
     if shift is None:
         return count, reduce_sum(x, axes, keepdims), reduce_sum(square(x), axes, keepdims), None
@@ -97,7 +101,9 @@ def sufficient_statistics(x: Any, axes: Any, shift: Any = None, keepdims: bool =
 
 
 @public("nn.normalize_moments")
-def normalize_moments(counts: Any, mean_ss: Any, variance_ss: Any, shift: Any, name: str | None = None) -> Any:
+def normalize_moments(
+    counts: Data, mean_ss: Data, variance_ss: Data, shift: Data | None, name: str | None = None
+) -> Any:
     """Mean and variance from what `sufficient_statistics` gives. f[], f[*r], f[*r] -> f[*r], f[*r].
 
     Source: tf.nn.normalize_moments.
@@ -113,7 +119,13 @@ def normalize_moments(counts: Any, mean_ss: Any, variance_ss: Any, shift: Any, n
 
 @public("nn.batch_normalization")
 def batch_normalization(
-    x: Any, mean: Any, variance: Any, offset: Any, scale: Any, variance_epsilon: Any, name: str | None = None
+    x: Data,
+    mean: Data,
+    variance: Data,
+    offset: Data | None,
+    scale: Data | None,
+    variance_epsilon: Data,
+    name: str | None = None,
 ) -> Any:
     """(x - mean) / sqrt(variance + epsilon), times scale and plus offset where given; all broadcast. f[*s] -> f[*s].
 
@@ -128,7 +140,7 @@ def batch_normalization(
     return add(x * cast(factor, x.dtype), cast(shift, x.dtype), name=name)
 
 
-def _check_channels(x: Tensor, axis: int, **vectors: Any) -> None:
+def _check_channels(x: Tensor, axis: int, **vectors: Tensor) -> None:
     n = x.shape[axis]
     for what, vector in vectors.items():
         if vector.shape.rank not in (None, 1):

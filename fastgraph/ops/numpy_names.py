@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.core.base.dtype import as_dtype
+from fastgraph.core.base.dtype import DTypeLike, as_dtype
+from fastgraph.core.conversion import Data
 from fastgraph.ops.arguments import as_tensor
 from fastgraph.ops.elementwise import cast
 from fastgraph.ops.families import public
@@ -18,7 +19,7 @@ from fastgraph.ops.gathering import where
 
 
 @public("experimental.numpy.finfo")
-def finfo(dtype: Any) -> Any:
+def finfo(dtype: DTypeLike) -> Any:
     """Return the limits of a floating dtype: `eps`, `max`, `tiny`, ... Raises ValueError for other dtypes."""
     kind = as_dtype(dtype)
     if kind.name == "bfloat16":
@@ -34,7 +35,7 @@ def _together(values: Sequence[Any]) -> Any:
 
 
 @public("experimental.numpy.select")
-def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
+def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Data = 0) -> Any:
     """Elements of the first choice whose condition holds, of `default` where none does. bool[*s]..., t[*s]... -> t[*s].
 
     Raises: ValueError for another number of choices than of conditions. Source: tf.experimental.numpy.select.

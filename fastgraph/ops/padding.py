@@ -13,7 +13,7 @@ import numpy as np
 import fastgraph.core.op_errors as op_errors
 from fastgraph.core.base.dtype import int32, int64, uint64
 from fastgraph.core.base.shapes import Aval
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import Data, SizeLike
 from fastgraph.core.op_errors import MAX_RANK
 from fastgraph.core.tensor import Tensor, current_trace
 from fastgraph.errors import InvalidArgumentError, ResourceExhaustedError
@@ -184,7 +184,7 @@ def _along(x: Any, axis: int, start: Any, size: Any) -> Any:
     return slice_tensor(x, begin, [size if i == axis else -1 for i in range(rank)])
 
 
-def _set_into(x: Any, axis: int, start: Any, n: Any) -> Any:
+def _set_into(x: Any, axis: int, start: Tensor | int, n: Tensor | int) -> Any:
     """x with zeros before and after along `axis`, to a length of n."""
     zeros_before = _along(x, axis, 0, 0)
     own = dim(x, axis)
@@ -227,7 +227,9 @@ def mirror_pad_p(input: Array, *, paddings: Paddings, mode: str) -> Any:
 
 
 @public("pad")
-def pad(tensor: Any, paddings: Any, mode: str = "CONSTANT", constant_values: Any = 0, name: str | None = None) -> Any:
+def pad(
+    tensor: Data, paddings: Data, mode: str = "CONSTANT", constant_values: Data = 0, name: str | None = None
+) -> Any:
     """tensor with paddings[i] elements before and after along axis i: a constant, or itself mirrored. t[*s] -> t[*r].
 
     Args:
@@ -281,7 +283,7 @@ def pad(tensor: Any, paddings: Any, mode: str = "CONSTANT", constant_values: Any
     return named(name, pad_p, tensor, constant_values, paddings=pairs)
 
 
-def _padded_by(paddings: Any, x: Any, kind: str, value: Any) -> Any:
+def _padded_by(paddings: Tensor, x: Tensor, kind: str, value: Data) -> Any:
     """x padded by amounts that are known only when this runs: axis by axis, by what each place is taken from."""
     rank = x.shape.rank
     if rank is None:
@@ -362,7 +364,7 @@ def tile_p(input: Array, *, multiples: tuple[int, ...]) -> Any:
 
 
 @public("tile")
-def tile(input: Any, multiples: Any, name: str | None = None) -> Any:
+def tile(input: Data, multiples: SizeLike, name: str | None = None) -> Any:
     """input repeated multiples[i] times along axis i. t[*s] -> t[*r].
 
     Raises: InvalidArgumentError if there is not one number per axis, or a negative one. Source: tf.tile.
@@ -453,7 +455,7 @@ def _rank(x: Data) -> int:
 
 
 @public("roll")
-def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Any:
+def roll(input: Data, shift: Data, axis: Data, name: str | None = None) -> Any:
     """input moved by `shift` along `axis`, what leaves at the end coming in at the start. t[*s] -> t[*s].
 
     Several shifts go with as many axes. Raises: InvalidArgumentError for an axis out of range or other numbers.
@@ -469,7 +471,7 @@ def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Any:
         raise invalid("shift and axis must have the same size", "Roll")
     shifts = _list(shift, len(axes))
     if any(isinstance(by, (list, tuple)) for by in shifts):
-        raise invalid(f"shift must be a scalar or a 1-D vector. Found: {shape_text(np.shape(shift))}", "Roll")
+        raise invalid(f"shift must be a scalar or a 1-D vector. Found: {shape_text(np.shape(shifts))}", "Roll")
     if len(shifts) != len(axes):
         raise invalid("shift and axis must have the same size", "Roll")
     if x.shape.rank is None:
@@ -512,13 +514,13 @@ def _list(x: Data, n: int) -> Any:
 _MOST_PLACES = 2**20  # that are written into a graph; places of more are computed as it runs
 
 
-def _times(repeats: Any) -> Any:
+def _times(repeats: Data) -> Any:
     """How often each is there: a negative number of times is none, and too many do not wrap. i[*s] -> i64[*s]."""
     return minimum(maximum(wide(repeats), 0), MOST)
 
 
 @public("repeat")
-def repeat(input: Any, repeats: Any, axis: Any = None, name: str | None = None) -> Any:
+def repeat(input: Data, repeats: Data, axis: int | None = None, name: str | None = None) -> Any:
     """Each element (or slice along `axis`) `repeats` times. t[*s] -> t[*r].
 
     Raises: ValueError for an axis out of range. Source: tf.repeat.
@@ -528,22 +530,22 @@ def repeat(input: Any, repeats: Any, axis: Any = None, name: str | None = None) 
         x, axis = reshape(x, (-1,)), 0
     if not isinstance(axis, int):
         raise TypeError(f"Argument `axis` must be an int. Received `axis` = {axis} of type {type(axis).__name__}")
-    repeats = preferred(int(repeats) if isinstance(repeats, (bool, np.generic)) else repeats, int32)
-    if repeats.dtype == uint64:
-        repeats = cast(repeats, int64)
+    amounts: Any = preferred(int(repeats) if isinstance(repeats, (bool, np.generic)) else repeats, int32)
+    if amounts.dtype == uint64:
+        amounts = cast(amounts, int64)
     if x.shape.rank is None and axis >= 0:  # the same along the middle of three axes
         dims = shape(x)
         before, after = dims[:axis], dims[axis + 1 :]
-        y = repeat(reshape(x, stack([reduce_prod(before), dim(x, axis), reduce_prod(after)])), repeats, 1)
+        y = repeat(reshape(x, stack([reduce_prod(before), dim(x, axis), reduce_prod(after)])), amounts, 1)
         return reshape(y, concat([before, shape(y)[1:2], after], 0), name=name)
     if x.shape.rank is None:
-        return late(lambda t, n: repeat(t, n, axis), [x, repeats], x.dtype, name=name)
-    if not repeats.dtype.is_integer and repeats.shape != (0,):
-        raise TypeError(f"Argument `tensor` (name: repeats) must be of type integer. Received `tensor` = {repeats}")
-    if (repeats.shape.rank or 0) > 1:
-        raise ValueError(f"Shape {repeats.shape} must have rank at most 1")
+        return late(lambda t, n: repeat(t, n, axis), [x, amounts], x.dtype, name=name)
+    if not amounts.dtype.is_integer and amounts.shape != (0,):
+        raise TypeError(f"Argument `tensor` (name: repeats) must be of type integer. Received `tensor` = {amounts}")
+    if (amounts.shape.rank or 0) > 1:
+        raise ValueError(f"Shape {amounts.shape} must have rank at most 1")
     axis = canonical_axis(axis, len(x.shape))
-    counts, n = known_value(repeats), x.shape[axis]
+    counts, n = known_value(amounts), x.shape[axis]
     if n is not None and counts is not None and (current_trace() is None or n <= _MOST_PLACES):
         if counts.size == 1 and counts.dtype.kind == "i" and counts.min() < 0:
             raise InvalidArgumentError(
@@ -562,13 +564,13 @@ def repeat(input: Any, repeats: Any, axis: Any = None, name: str | None = None) 
             return squeeze_p(gather(expand_dims_p(x, axes=(0,)), places, axis=1, name=name), axes=(0,))
         return gather(x, places, axis=axis, name=name)
     dims = [dim(x, i) for i in range(len(x.shape))]
-    if repeats.shape.num_elements() == 1:
+    if amounts.shape.num_elements() == 1:
         text = f"Expected multiples[{axis + 1}] >= 0, but got {{}}"
-        times: Any = checked(reshape(repeats, ()), 0, 2**63 - 1, text) if counts is None else int(counts.reshape(()))
+        times: Any = checked(reshape(amounts, ()), 0, 2**63 - 1, text) if counts is None else int(counts.reshape(()))
         every = wide(dims[axis]) * times if isinstance(times, Tensor) else dims[axis] * times
         rows = broadcast_to(expand_dims_p(x, axes=(axis + 1,)), [*dims[: axis + 1], times, *dims[axis + 1 :]])
         return reshape(rows, [*dims[:axis], every, *dims[axis + 1 :]], name=name)
-    each = broadcast_to(_times(repeats), [dims[axis]])
+    each = broadcast_to(_times(amounts), [dims[axis]])
     ends = cumsum_p(each, axis=0, exclusive=False, reverse=False)
     places = range_(reduce_sum(each))  # each shows the element whose end is the first above it
     return gather(
@@ -580,7 +582,7 @@ def repeat(input: Any, repeats: Any, axis: Any = None, name: str | None = None) 
 
 
 @public("meshgrid")
-def meshgrid(*args: Any, **kwargs: Any) -> Any:
+def meshgrid(*args: Data, **kwargs: Any) -> Any:
     """Vectors repeated to grids of coordinates; indexing "xy" (first two swapped) or "ij". Source: tf.meshgrid."""
     indexing = kwargs.pop("indexing", "xy")
     name = kwargs.pop("name", "meshgrid")

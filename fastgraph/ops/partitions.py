@@ -7,6 +7,7 @@ Rule: only what data decides the size or the order of is a host step.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -54,7 +55,13 @@ def _infer_partition(data: Aval, partitions: Aval, *, count: int) -> tuple[Aval,
 _UNLIKE = "data.shape must start with partitions.shape, got data.shape = {}, partitions.shape = {}"
 
 
-def _partition_grad(dys: Any, partitions: Any, outs: Any, data_shape: Any, count: int) -> Any:
+def _partition_grad(
+    dys: Sequence[Tensor | None],
+    partitions: Tensor,
+    outs: Sequence[Tensor],
+    data_shape: tuple[int, ...] | Tensor,
+    count: int,
+) -> Any:
     places = reshape(range_(reduce_sum(ones_like(partitions))), shape(partitions))
     parts = [zeros_like(out) if dy is None else dy for dy, out in zip(dys, outs, strict=True)]
     rank, n = len(partitions.shape), reshape(size(partitions), [1])
@@ -93,7 +100,7 @@ def dynamic_partition_p(data: Array, partitions: Array, *, count: int) -> Any:
 
 
 @public("dynamic_partition")
-def dynamic_partition(data: Data, partitions: Data, num_partitions: int, name: str | None = None) -> Any:
+def dynamic_partition(data: Data, partitions: Data, num_partitions: Data, name: str | None = None) -> Any:
     """The slices of data by the numbers in partitions, below num_partitions. t[*p, *r], i32[*p] -> list of t[n, *r].
 
     Raises: InvalidArgumentError for numbers outside, or shapes that do not fit. Source: tf.dynamic_partition.
@@ -113,8 +120,12 @@ def _bad(text: str) -> Exception:
     return invalid(text) if current_trace() is None else ValueError(text)
 
 
+#: Tensors in a list, or one, whose slices along axis 0 they are.
+Rows = Tensor | Array | Sequence[Data]
+
+
 @public("dynamic_stitch")
-def dynamic_stitch(indices: Any, data: Any, name: str | None = None) -> Any:
+def dynamic_stitch(indices: Rows, data: Rows, name: str | None = None) -> Any:
     """Slices put where the indices say, 0 elsewhere; of equal indices the last counts.
 
     i[*s]..., t[*s, *r]... -> t[n, *r].
@@ -309,7 +320,9 @@ _MOST_DIMENSIONS = 21200
 
 
 @public("math.sobol_sample")
-def sobol_sample(dim: Any, num_results: Any, skip: Any = 0, dtype: Any = float32, name: str | None = None) -> Any:
+def sobol_sample(
+    dim: Data, num_results: Data, skip: Data = 0, dtype: DTypeLike = float32, name: str | None = None
+) -> Any:
     """Points of Sobol's sequence in the unit cube, after the origin and `skip` more. -> f[num_results, dim].
 
     Raises: InvalidArgumentError for no dimension, or more than there are direction numbers for. Source: Joe and Kuo
@@ -346,7 +359,7 @@ class ApproxTopK(NamedTuple):
     indices: Any
 
 
-def _extreme(operand: Data, k: Any, axis: Tensor | int, sign: int, name: str | None) -> Any:
+def _extreme(operand: Data, k: Data, axis: Tensor | int, sign: int, name: str | None) -> Any:
     x = as_tensor(operand)
     rank = x.shape.rank
     if rank is None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from fastgraph.core.base.dtype import DTypeLike, as_dtype, int64
 from fastgraph.core.conversion import Data
-from fastgraph.core.tensor import current_trace
+from fastgraph.core.tensor import Tensor, current_trace
 from fastgraph.ops.arguments import as_tensor, index_list, named, of_dtypes
 from fastgraph.ops.broadcasting import broadcast_to
 from fastgraph.ops.comparison import equal, logical_and
@@ -28,11 +28,11 @@ from fastgraph.ops.padding import reverse
 from fastgraph.ops.pooling_primitives import max_pool_p, max_pool_pick_p
 from fastgraph.ops.reduction import reduce_sum
 from fastgraph.ops.sorting import top_k
-from fastgraph.ops.window_arguments import infer_extents, paddings, sizes_of, steps
+from fastgraph.ops.window_arguments import PadLike, infer_extents, paddings, sizes_of, steps
 
 
 class Windows(NamedTuple):
-    """What lies in each window."""
+    """The elements in each window."""
 
     values: Any  # [n, o1, k1, o2, k2, ..., c]
     inside: Any  # bool, broadcasts to values; None where every place is
@@ -40,7 +40,7 @@ class Windows(NamedTuple):
 
 
 def windows_of(
-    x: Any, window: Sequence[int], strides: Sequence[int], padding: str, dilations: Sequence[int]
+    x: Tensor, window: Sequence[int], strides: Sequence[int], padding: str, dilations: Sequence[int]
 ) -> Windows:
     """The elements of each window; places outside x repeat its border."""
     try:
@@ -125,7 +125,7 @@ def dilation2d(
 
 @public("nn.erosion2d")
 def erosion2d(
-    value: Any, filters: Any, strides: Any, padding: str, data_format: str, dilations: Any, name: str | None = None
+    value: Data, filters: Data, strides: Data, padding: str, data_format: str, dilations: Data, name: str | None = None
 ) -> Any:
     """The least difference of each window's elements and the filter's, turned round. t[n, h, w, c] -> t[n, *o, c].
 
@@ -173,7 +173,7 @@ def max_pool_with_argmax(
     input: Data,
     ksize: Data,
     strides: Data,
-    padding: Any,
+    padding: PadLike,
     data_format: str = "NHWC",
     output_dtype: DTypeLike = int64,
     include_batch_in_index: bool = False,

@@ -14,7 +14,7 @@ import numpy as np
 from fastgraph.core.native import poolings as vectors
 from fastgraph.ops.families import Array, invalid
 from fastgraph.ops.precise_sums import is_half
-from fastgraph.ops.window_arguments import Padding, along, inner, out_extents, pad_extents, padded, taps
+from fastgraph.ops.window_arguments import Padding, Steps, along, inner, out_extents, pad_extents, padded, taps
 
 
 def ones(window: Sequence[int]) -> tuple[int, ...]:
@@ -36,7 +36,7 @@ def check_window(window: Sequence[int], padding: Padding, error: Callable[[str],
 _SIDES = {(2, 0): ("Top", "Bottom"), (2, 1): ("Left", "Right")}
 
 
-def _out(x: Array, window: tuple[int, ...], strides: tuple[int, ...], padding: Padding) -> tuple[int, ...]:
+def _out(x: Array, window: Steps, strides: Steps, padding: Padding) -> tuple[int, ...]:
     """The number of windows along each axis. Raises: InvalidArgumentError."""
     if x.ndim != len(window) + 2:
         raise invalid(f"tensor_in must be {len(window) + 2}-dimensional")
@@ -55,7 +55,7 @@ def lowest(dtype: np.dtype[Any]) -> Any:
     return ml_dtypes.finfo(dtype).min  # type: ignore[no-untyped-call]
 
 
-def max_pool(x: Array, window: tuple[int, ...], strides: tuple[int, ...], padding: Padding) -> Array:
+def max_pool(x: Array, window: Steps, strides: Steps, padding: Padding) -> Array:
     """The largest element of each window."""
     out = _out(x, window, strides, padding)
     dims = (x.shape[0], *out, x.shape[-1])
@@ -64,7 +64,7 @@ def max_pool(x: Array, window: tuple[int, ...], strides: tuple[int, ...], paddin
     return found if found is not None else max_pool_by_numpy(x, window, strides, padding)
 
 
-def max_pool_grad(x: Array, dy: Array, window: tuple[int, ...], strides: tuple[int, ...], padding: Padding) -> Array:
+def max_pool_grad(x: Array, dy: Array, window: Steps, strides: Steps, padding: Padding) -> Array:
     """dy where each maximum came from: the first of equal ones, over three axes all of them (see `to_each`)."""
     out = _out(x, window, strides, padding)
     _check_gradient(x.shape, out, dy)
@@ -82,7 +82,7 @@ def to_each(window: Sequence[int]) -> bool:
     return len(window) == 3
 
 
-def max_pool_pick(x: Array, g: Array, window: tuple[int, ...], strides: tuple[int, ...], padding: Padding) -> Array:
+def max_pool_pick(x: Array, g: Array, window: Steps, strides: Steps, padding: Padding) -> Array:
     """The element of g where each maximum came from."""
     out = _out(x, window, strides, padding)
     if g.shape != x.shape:
@@ -92,7 +92,7 @@ def max_pool_pick(x: Array, g: Array, window: tuple[int, ...], strides: tuple[in
     return found if found is not None else max_pool_pick_by_numpy(x, g, window, strides, padding)
 
 
-def avg_pool(x: Array, window: tuple[int, ...], strides: tuple[int, ...], padding: Padding) -> Array:
+def avg_pool(x: Array, window: Steps, strides: Steps, padding: Padding) -> Array:
     """The mean of what of each window is inside."""
     out = _out(x, window, strides, padding)
     pads = _pads(x.shape, out, window, strides, padding)
@@ -100,7 +100,7 @@ def avg_pool(x: Array, window: tuple[int, ...], strides: tuple[int, ...], paddin
     return found if found is not None else avg_pool_by_numpy(x, window, strides, padding)
 
 
-def avg_pool_grad(dims: tuple[int, ...], dy: Array, window: Any, strides: Any, padding: Padding) -> Array:
+def avg_pool_grad(dims: tuple[int, ...], dy: Array, window: Steps, strides: Steps, padding: Padding) -> Array:
     """Each element's share of the windows it is in."""
     if len(dims) != len(window) + 2:
         raise invalid(f"orig_input_shape must be 1-dimensional and {len(window) + 2} elements")
@@ -112,7 +112,7 @@ def avg_pool_grad(dims: tuple[int, ...], dy: Array, window: Any, strides: Any, p
     return found if found is not None else avg_pool_grad_by_numpy(dims, dy, window, strides, padding)
 
 
-def max_pool_by_numpy(x: Array, window: tuple[int, ...], strides: tuple[int, ...], padding: Padding) -> Array:
+def max_pool_by_numpy(x: Array, window: Steps, strides: Steps, padding: Padding) -> Array:
     out = _out(x, window, strides, padding)
     low = lowest(x.dtype)
     whole = padded(x, out, window, strides, padding, ones(window), low)
@@ -123,7 +123,7 @@ def max_pool_by_numpy(x: Array, window: tuple[int, ...], strides: tuple[int, ...
     return best
 
 
-def _chosen(x: Array, out: Sequence[int], window: tuple[int, ...], strides: tuple[int, ...], padding: Padding) -> Array:
+def _chosen(x: Array, out: Sequence[int], window: Steps, strides: Steps, padding: Padding) -> Array:
     """For each window the number of the position that its maximum comes from: the first inside, then any above it."""
     inside = padded(np.ones(x.shape, bool), out, window, strides, padding, ones(window), False)
     whole = padded(x, out, window, strides, padding, ones(window), 0)
@@ -137,7 +137,7 @@ def _chosen(x: Array, out: Sequence[int], window: tuple[int, ...], strides: tupl
     return found
 
 
-def max_pool_grad_by_numpy(x: Array, dy: Array, window: Any, strides: Any, padding: Padding) -> Array:
+def max_pool_grad_by_numpy(x: Array, dy: Array, window: Steps, strides: Steps, padding: Padding) -> Array:
     out = _out(x, window, strides, padding)
     found = None if to_each(window) else _chosen(x, out, window, strides, padding)
     inside = padded(np.ones(x.shape, bool), out, window, strides, padding, ones(window), False)
@@ -153,7 +153,7 @@ def max_pool_grad_by_numpy(x: Array, dy: Array, window: Any, strides: Any, paddi
     return total[inner(x.shape[1:-1], pads)].astype(dy.dtype, copy=False)
 
 
-def max_pool_pick_by_numpy(x: Array, g: Array, window: Any, strides: Any, padding: Padding) -> Array:
+def max_pool_pick_by_numpy(x: Array, g: Array, window: Steps, strides: Steps, padding: Padding) -> Array:
     out = _out(x, window, strides, padding)
     found = _chosen(x, out, window, strides, padding)
     whole = padded(g, out, window, strides, padding, ones(window))
@@ -163,7 +163,7 @@ def max_pool_pick_by_numpy(x: Array, g: Array, window: Any, strides: Any, paddin
     return result
 
 
-def _counts(dims: Sequence[int], out: Sequence[int], window: Any, strides: tuple[int, ...], padding: Padding) -> Array:
+def _counts(dims: Sequence[int], out: Sequence[int], window: Steps, strides: Steps, padding: Padding) -> Array:
     """How many positions of each window are inside: [*out, 1]."""
     one = np.ones((1, *dims, 1), np.float32)
     whole = padded(one, out, window, strides, padding, ones(window))
@@ -173,7 +173,7 @@ def _counts(dims: Sequence[int], out: Sequence[int], window: Any, strides: tuple
     return total
 
 
-def avg_pool_by_numpy(x: Array, window: tuple[int, ...], strides: tuple[int, ...], padding: Padding) -> Array:
+def avg_pool_by_numpy(x: Array, window: Steps, strides: Steps, padding: Padding) -> Array:
     out = _out(x, window, strides, padding)
     wide = np.float32 if is_half(x.dtype) else x.dtype
     whole = padded(x, out, window, strides, padding, ones(window)).astype(wide, copy=False)
@@ -184,7 +184,7 @@ def avg_pool_by_numpy(x: Array, window: tuple[int, ...], strides: tuple[int, ...
     return np.asarray((total / count).astype(x.dtype, copy=False))
 
 
-def avg_pool_grad_by_numpy(dims: tuple[int, ...], dy: Array, window: Any, strides: Any, padding: Padding) -> Array:
+def avg_pool_grad_by_numpy(dims: tuple[int, ...], dy: Array, window: Steps, strides: Steps, padding: Padding) -> Array:
     out = out_extents(dims[1:-1], window, strides, padding, ones(window))
     wide = np.float32 if is_half(dy.dtype) else dy.dtype
     pads = _pads(dims, out, window, strides, padding)
@@ -195,7 +195,7 @@ def avg_pool_grad_by_numpy(dims: tuple[int, ...], dy: Array, window: Any, stride
     return total[inner(dims[1:-1], pads)].astype(dy.dtype, copy=False)
 
 
-def _pads(dims: Sequence[int], out: Sequence[int], window: Any, strides: Any, padding: Padding) -> list[Any]:
+def _pads(dims: Sequence[int], out: Sequence[int], window: Steps, strides: Steps, padding: Padding) -> list[Any]:
     return [
         pad_extents(n, m, k, s, 1, along(padding, i))
         for i, (n, m, k, s) in enumerate(zip(dims[1:-1], out, window, strides, strict=True))

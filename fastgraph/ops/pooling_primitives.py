@@ -15,7 +15,7 @@ import numpy as np
 from fastgraph.core.base.dtype import DType, as_dtype
 from fastgraph.core.base.shapes import Aval
 from fastgraph.ops.arguments import index_vector
-from fastgraph.ops.families import Array, Builder, Node, accumulator, custom, misuse
+from fastgraph.ops.families import Array, Builder, Node, Operand, Scalar, accumulator, custom, misuse
 from fastgraph.ops.movement import shape_of_value
 from fastgraph.ops.pooling_numpy import (
     avg_pool,
@@ -28,7 +28,16 @@ from fastgraph.ops.pooling_numpy import (
     ones,
     to_each,
 )
-from fastgraph.ops.window_arguments import Padding, along, before, clamped, conjunction, infer_extents, out_extents
+from fastgraph.ops.window_arguments import (
+    Padding,
+    Steps,
+    along,
+    before,
+    clamped,
+    conjunction,
+    infer_extents,
+    out_extents,
+)
 
 #: Positions up to which a window is written out in a kernel, so that its innermost loop goes over the channels.
 UNROLLED = 36
@@ -38,7 +47,7 @@ UNROLLED_TWICE = 81
 # ---- inference ------------------------------------------------------------------------------------------------------
 
 
-def _infer(x: Aval, *, window: tuple[int, ...], strides: tuple[int, ...], padding: Padding) -> Aval:
+def _infer(x: Aval, *, window: Steps, strides: Steps, padding: Padding) -> Aval:
     rank = len(window)
     if x.shape is not None and len(x.shape) != rank + 2:
         raise ValueError(f"Shape must be rank {rank + 2} but is rank {len(x.shape)}")
@@ -78,7 +87,12 @@ class _Windows:
         return clamped(self.b, at, self.n)
 
     def fold(
-        self, kind: str, extents: Sequence[int], body: Callable[[Sequence[Any]], Any], step: Any, size: int = 1
+        self,
+        kind: str,
+        extents: Sequence[int],
+        body: Callable[[Sequence[Any]], Any],
+        step: Callable[[Any, Any], Any],
+        size: int = 1,
     ) -> Any:
         """Combine `body(tap)` over static extents: few are written out, so that loops over channels are innermost.
 
@@ -149,7 +163,16 @@ def _lower_max(b: Builder, node: Node) -> list[Any]:
     return [element]
 
 
-def _is_chosen(b: Any, windows: _Windows, x: Any, n: Any, c: Any, position: Any, tap: Any, value: Any) -> Any:
+def _is_chosen(
+    b: Builder,
+    windows: _Windows,
+    x: Operand,
+    n: Scalar,
+    c: Scalar,
+    position: Sequence[Scalar],
+    tap: Sequence[Scalar],
+    value: Scalar,
+) -> Any:
     """Whether the maximum of a window comes from `tap`, whose element is `value`."""
     first = [
         b.op("max", a - o * s, b.const(0)) for o, s, a in zip(position, windows.strides, windows.before, strict=True)
@@ -178,7 +201,16 @@ def _is_chosen(b: Any, windows: _Windows, x: Any, n: Any, c: Any, position: Any,
     return windows.fold("all", windows.window, yields, lambda p, q: b.op("and", p, q))
 
 
-def _is_largest(b: Any, windows: _Windows, x: Any, n: Any, c: Any, position: Any, low: Any, value: Any) -> Any:
+def _is_largest(
+    b: Builder,
+    windows: _Windows,
+    x: Operand,
+    n: Scalar,
+    c: Scalar,
+    position: Sequence[Scalar],
+    low: Scalar,
+    value: Scalar,
+) -> Any:
     """Whether `value` is the largest of a window, where that begins with `low`: NaN never is."""
 
     def yields(other: Sequence[Any]) -> Any:
@@ -344,7 +376,7 @@ def _errors() -> list[Any]:
     x = np.ones((1, 4, 4, 2))
     plain = {"window": (2, 2), "strides": (1, 1), "padding": "VALID"}
 
-    def bad(text: str, x: Any = x, **attrs: Any) -> Any:
+    def bad(text: str, x: Array = x, **attrs: Any) -> Any:
         return misuse(text, x, **{**plain, **attrs})
 
     return [
@@ -362,7 +394,7 @@ def _vector(extents_: tuple[int, ...]) -> Any:
     return index_vector(extents_) if isinstance(extents_, tuple) else extents_
 
 
-def _attrs(window: tuple[int, ...], strides: tuple[int, ...], padding: Any) -> dict[str, Any]:
+def _attrs(window: Steps, strides: Steps, padding: Padding) -> dict[str, Any]:
     return {"window": window, "strides": strides, "padding": padding}
 
 
@@ -391,7 +423,7 @@ _MAX_DTYPES = "float16 bfloat16 float32 float64 int32 int64 uint8 int16 int8 uin
         ),
     ],
 )
-def max_pool_p(x: Array, *, window: tuple[int, ...], strides: tuple[int, ...], padding: Padding) -> Any:
+def max_pool_p(x: Array, *, window: Steps, strides: Steps, padding: Padding) -> Any:
     """The largest element of each window. t[n, *s, c] -> t[n, *o, c]."""
     return max_pool(x, window, strides, padding)
 
@@ -413,7 +445,7 @@ def max_pool_p(x: Array, *, window: tuple[int, ...], strides: tuple[int, ...], p
         ],
     ],
 )
-def max_pool_grad_p(x: Array, dy: Array, *, window: tuple[int, ...], strides: tuple[int, ...], padding: Padding) -> Any:
+def max_pool_grad_p(x: Array, dy: Array, *, window: Steps, strides: Steps, padding: Padding) -> Any:
     """max_pool's gradient: dy where each maximum came from. t[n, *s, c], t[n, *o, c] -> t[n, *s, c]."""
     return max_pool_grad(x, dy, window, strides, padding)
 
@@ -430,7 +462,7 @@ def max_pool_grad_p(x: Array, dy: Array, *, window: tuple[int, ...], strides: tu
     ),
     samples=_samples("pick", _FLOATS, (_PADDED,)),
 )
-def max_pool_pick_p(x: Array, g: Array, *, window: tuple[int, ...], strides: tuple[int, ...], padding: Padding) -> Any:
+def max_pool_pick_p(x: Array, g: Array, *, window: Steps, strides: Steps, padding: Padding) -> Any:
     """The element of g where the maximum of each window of x stands. t[n, *s, c], t[n, *s, c] -> t[n, *o, c]."""
     return max_pool_pick(x, g, window, strides, padding)
 
@@ -447,12 +479,12 @@ def max_pool_pick_p(x: Array, g: Array, *, window: tuple[int, ...], strides: tup
     samples=_samples("result", _FLOATS),
     error_samples=_errors,
 )
-def avg_pool_p(x: Array, *, window: tuple[int, ...], strides: tuple[int, ...], padding: Padding) -> Any:
+def avg_pool_p(x: Array, *, window: Steps, strides: Steps, padding: Padding) -> Any:
     """The mean of each window, of what is inside x. f[n, *s, c] -> f[n, *o, c]."""
     return avg_pool(x, window, strides, padding)
 
 
-def _infer_avg_grad(sizes: Aval, dy: Aval, *, window: Any, strides: Any, padding: Padding) -> Aval:
+def _infer_avg_grad(sizes: Aval, dy: Aval, *, window: Steps, strides: Steps, padding: Padding) -> Aval:
     dims = shape_of_value(sizes)
     if sizes.numbers is None or dims is None:
         own = dy.shape or (None,) * (len(window) + 2)
@@ -469,6 +501,6 @@ def _infer_avg_grad(sizes: Aval, dy: Aval, *, window: Any, strides: Any, padding
     vjp=dict(dy=lambda dy, window, strides, padding: avg_pool_p(dy, **_attrs(window, strides, padding))),
     samples=_samples("mean", _FLOATS),
 )
-def avg_pool_grad_p(sizes: Array, dy: Array, *, window: Any, strides: Any, padding: Padding) -> Any:
+def avg_pool_grad_p(sizes: Array, dy: Array, *, window: Steps, strides: Steps, padding: Padding) -> Any:
     """avg_pool's gradient: each element's share of the windows it is in. i[rank], f[n, *o, c] -> f[*sizes]."""
     return avg_pool_grad(tuple(sizes.tolist()), dy, window, strides, padding)

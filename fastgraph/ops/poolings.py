@@ -5,21 +5,24 @@ Rule: arguments are checked here and other layouts are transposed to channels la
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from fastgraph.core.conversion import Data
-from fastgraph.core.tensor import current_trace
+from fastgraph.core.tensor import Tensor, current_trace
 from fastgraph.errors import UnimplementedError
 from fastgraph.ops.arguments import as_tensor, named, whole
-from fastgraph.ops.families import invalid, public
+from fastgraph.ops.families import Array, invalid, public
 from fastgraph.ops.gathering import gather
 from fastgraph.ops.joining import concat
 from fastgraph.ops.movement import expand_dims, reshape, squeeze
 from fastgraph.ops.pooling_primitives import avg_pool_p, max_pool_p
 from fastgraph.ops.reduction import reduce_max
 from fastgraph.ops.window_arguments import (
+    PadLike,
+    Steps,
     both_steps,
     channels_first,
     channels_last,
@@ -45,7 +48,14 @@ def _window(value: Data, rank: int, first: bool) -> tuple[tuple[int, ...], int, 
 
 
 def _pool(
-    rank: int, primitive: Any, x: Any, ksize: Any, strides: Any, padding: Any, data_format: Any, name: str | None
+    rank: int,
+    primitive: Callable[..., Any],
+    x: Data,
+    ksize: Data,
+    strides: Data,
+    padding: PadLike,
+    data_format: str | None,
+    name: str | None,
 ) -> Any:
     """One pooling of a public function: arguments checked, other layouts transposed."""
     first = is_channels_first(data_format, rank)
@@ -79,7 +89,14 @@ def _full(value: Data | None, rank: int) -> bool:
 
 
 def _depth_pool(
-    x: Any, window: Any, stride: Any, depth: int, step: int, primitive: Any, first: bool, name: str | None
+    x: Tensor,
+    window: Steps,
+    stride: Steps,
+    depth: int,
+    step: int,
+    primitive: Callable[..., Any],
+    first: bool,
+    name: str | None,
 ) -> Any:
     """The largest of each group of neighbouring channels."""
     if primitive is not max_pool_p or first:
@@ -98,7 +115,15 @@ def _depth_pool(
     return reduce_max(reshape(x, (*dims[:-1], dims[-1] // depth, depth)), -1, name=name)
 
 
-def _any_pool(primitive: Any, x: Any, ksize: Any, strides: Any, padding: Any, data_format: Any, name: Any) -> Any:
+def _any_pool(
+    primitive: Callable[..., Any],
+    x: Data,
+    ksize: Data,
+    strides: Data,
+    padding: PadLike,
+    data_format: str | None,
+    name: str | None,
+) -> Any:
     x = as_tensor(x)
     if x.shape.rank is None:
         raise ValueError("The rank of `input` must be known")
@@ -111,7 +136,7 @@ def _any_pool(primitive: Any, x: Any, ksize: Any, strides: Any, padding: Any, da
 
 @public("nn.max_pool")
 def max_pool(
-    input: Data, ksize: Data, strides: Data, padding: Any, data_format: Any = None, name: str | None = None
+    input: Data, ksize: Data, strides: Data, padding: PadLike, data_format: str | None = None, name: str | None = None
 ) -> Any:
     """The largest element of each window, over one to three spatial axes. t[n, *s, c] -> t[n, *o, c].
 
@@ -123,7 +148,7 @@ def max_pool(
 
 @public("nn.avg_pool")
 def avg_pool(
-    input: Data, ksize: Data, strides: Data, padding: Any, data_format: Any = None, name: str | None = None
+    input: Data, ksize: Data, strides: Data, padding: PadLike, data_format: str | None = None, name: str | None = None
 ) -> Any:
     """The mean of each window, of what is inside, over one to three spatial axes. f[n, *s, c] -> f[n, *o, c].
 
@@ -134,7 +159,7 @@ def avg_pool(
 
 @public("nn.max_pool1d")
 def max_pool1d(
-    input: Data, ksize: Data, strides: Data, padding: Any, data_format: Any = "NWC", name: str | None = None
+    input: Data, ksize: Data, strides: Data, padding: PadLike, data_format: str | None = "NWC", name: str | None = None
 ) -> Any:
     """The largest element of each window of one spatial axis. t[n, w, c] -> t[n, ow, c]. Source: tf.nn.max_pool1d."""
     return _pool(1, max_pool_p, input, ksize, strides, padding, data_format, name)
@@ -142,7 +167,7 @@ def max_pool1d(
 
 @public("nn.max_pool2d")
 def max_pool2d(
-    input: Any, ksize: Any, strides: Any, padding: Any, data_format: Any = "NHWC", name: str | None = None
+    input: Data, ksize: Data, strides: Data, padding: PadLike, data_format: str | None = "NHWC", name: str | None = None
 ) -> Any:
     """The largest element of each window of two spatial axes. t[n, h, w, c] -> t[n, oh, ow, c].
 
@@ -153,7 +178,12 @@ def max_pool2d(
 
 @public("nn.max_pool3d")
 def max_pool3d(
-    input: Data, ksize: Data, strides: Data, padding: Any, data_format: Any = "NDHWC", name: str | None = None
+    input: Data,
+    ksize: Data,
+    strides: Data,
+    padding: PadLike,
+    data_format: str | None = "NDHWC",
+    name: str | None = None,
 ) -> Any:
     """The largest element of each window of three spatial axes. t[n, d, h, w, c] -> t[n, od, oh, ow, c].
 
@@ -164,7 +194,7 @@ def max_pool3d(
 
 @public("nn.avg_pool1d")
 def avg_pool1d(
-    input: Data, ksize: Data, strides: Data, padding: Any, data_format: Any = "NWC", name: str | None = None
+    input: Data, ksize: Data, strides: Data, padding: PadLike, data_format: str | None = "NWC", name: str | None = None
 ) -> Any:
     """The mean of each window of one spatial axis. f[n, w, c] -> f[n, ow, c]. Source: tf.nn.avg_pool1d."""
     return _pool(1, avg_pool_p, input, ksize, strides, padding, data_format, name)
@@ -172,7 +202,7 @@ def avg_pool1d(
 
 @public("nn.avg_pool2d")
 def avg_pool2d(
-    input: Data, ksize: Data, strides: Data, padding: Any, data_format: Any = "NHWC", name: str | None = None
+    input: Data, ksize: Data, strides: Data, padding: PadLike, data_format: str | None = "NHWC", name: str | None = None
 ) -> Any:
     """The mean of each window of two spatial axes. f[n, h, w, c] -> f[n, oh, ow, c]. Source: tf.nn.avg_pool2d."""
     return _pool(2, avg_pool_p, input, ksize, strides, padding, data_format, name)
@@ -180,7 +210,12 @@ def avg_pool2d(
 
 @public("nn.avg_pool3d")
 def avg_pool3d(
-    input: Data | None, ksize: Data, strides: Data, padding: Any, data_format: Any = "NDHWC", name: str | None = None
+    input: Data,
+    ksize: Data,
+    strides: Data,
+    padding: PadLike,
+    data_format: str | None = "NDHWC",
+    name: str | None = None,
 ) -> Any:
     """The mean of each window of three spatial axes. f[n, d, h, w, c] -> f[n, od, oh, ow, c].
 
@@ -191,13 +226,13 @@ def avg_pool3d(
 
 @public("nn.pool")
 def pool(
-    input: Any,
-    window_shape: Any,
+    input: Data,
+    window_shape: Sequence[int] | Array,
     pooling_type: str,
-    strides: Any = None,
-    padding: Any = "VALID",
-    data_format: Any = None,
-    dilations: Any = None,
+    strides: Data | None = None,
+    padding: PadLike = "VALID",
+    data_format: str | None = None,
+    dilations: Data | None = None,
     name: str | None = None,
 ) -> Any:
     """The maximum ("MAX") or mean ("AVG") of windows over len(window_shape) axes. t[n, *s, c] -> t[n, *o, c].
@@ -249,7 +284,15 @@ def pool(
     return _dilated(rank, primitive, as_tensor(input), window, rate, data_format, name)
 
 
-def _dilated(rank: int, primitive: Any, x: Any, window: Any, rate: Any, data_format: Any, name: str | None) -> Any:
+def _dilated(
+    rank: int,
+    primitive: Callable[..., Any],
+    x: Tensor,
+    window: Sequence[int],
+    rate: Sequence[int],
+    data_format: str | None,
+    name: str | None,
+) -> Any:
     """Pooling of every d-th element: one pooling for each remainder, put together again."""
     first = is_channels_first(data_format, rank)
     if first:

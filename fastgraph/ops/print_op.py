@@ -17,6 +17,7 @@ import numpy as np
 from fastgraph.core.base.dtype import float64, string
 from fastgraph.core.base.nesting import map_structure
 from fastgraph.core.base.shapes import Aval
+from fastgraph.core.conversion import Data
 from fastgraph.core.registry import get
 from fastgraph.core.tensor import Tensor, convert
 from fastgraph.ops.arguments import named
@@ -25,7 +26,7 @@ from fastgraph.ops.families import Array, bind_effect, custom, public
 # ---- elements as text -----------------------------------------------------------------------------------------------
 
 
-def _float_text(value: Any, digits: int, more: int) -> str:
+def _float_text(value: float | np.floating[Any], digits: int, more: int) -> str:
     """The shorter of two precisions that reads back as the same number. Source: TensorFlow's strings::FloatToBuffer."""
     if np.isnan(value):
         return "nan"
@@ -114,7 +115,7 @@ def _item_text(value: Any, summarize: int) -> str:
 _streams: dict[str, Any] = {}  # open files that were given to print, by the name that stands in the graph
 
 
-def _stream_name(stream: Any) -> str:
+def _stream_name(stream: object) -> str:
     """The word for `output_stream` in an attribute. ValueError for what is no stream."""
     if stream is sys.stderr or stream is sys.__stderr__:
         return "stderr"
@@ -210,7 +211,7 @@ def print_(*inputs: Any, **kwargs: Any) -> Any:
     tensors: list[Any] = []
     ragged: dict[int, int] = {}
 
-    def number(tensor: Any) -> str:
+    def number(tensor: Data) -> str:
         tensors.append(convert(tensor))
         return f"\0{len(tensors) - 1}\0"
 

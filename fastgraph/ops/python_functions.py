@@ -120,11 +120,13 @@ def _array(value: Data) -> Any:
 # ---- the ops --------------------------------------------------------------------------------------------------------
 
 
-def _infer_taped(*values: Aval, key: Any, dtypes: tuple[str, ...]) -> tuple[Aval, ...]:
+def _infer_taped(*values: Aval, key: Held, dtypes: tuple[str, ...]) -> tuple[Aval, ...]:
     return (*infer_dtypes(dtypes=dtypes), Aval(as_dtype("int64"), ()))
 
 
-def _vjp(needs: Any, dys: list[Any], values: list[Any], outs: list[Any], key: Held, dtypes: Any) -> dict[str, Any]:
+def _vjp(
+    needs: Sequence[bool], dys: list[Any], values: list[Any], outs: list[Any], key: Held, dtypes: tuple[str, ...]
+) -> dict[str, Any]:
     """One call of Python for the cotangents of all inputs: it asks the tape of the run that they belong to."""
     called: _Called = key.object
     sources, flowing = differentiated(needs, dys[:-1], values, outs)
@@ -143,7 +145,7 @@ def _vjp(needs: Any, dys: list[Any], values: list[Any], outs: list[Any], key: He
 def _backward_of(called: _Called, sources: Sequence[int], flowing: Sequence[int], n: int) -> _Called:
     """The function of (ticket, *inputs, *cotangents of the results `flowing`) for the cotangents of `sources`."""
 
-    def backward(ticket: Tensor, *operands: Any) -> list[Any]:
+    def backward(ticket: Tensor, *operands: Tensor) -> list[Any]:
         dys = list(operands[n:])
         kept = None if made.differentiated else called.tapes.pop(int(ticket), None)
         tape, inputs, outputs = kept if kept is not None else _taped(called, operands[:n])
@@ -228,13 +230,13 @@ def _applied(op: str, function: Callable[..., Any], inputs: list[Any], Tout: Any
     return made if many else made[0]
 
 
-def _callable(func: Any) -> None:
+def _callable(func: object) -> None:
     if not callable(func):
         raise ValueError(f"Expected func to be callable. Received func={func} of type {type(func)}.")
 
 
 @public("py_function")
-def py_function(func: Any = None, inp: Any = None, Tout: Any = None, name: str | None = None) -> Any:
+def py_function(func: Any = None, inp: Sequence[Any] | None = None, Tout: Any = None, name: str | None = None) -> Any:
     """Results of the Python function `func` for eager tensors, called anew whenever a graph comes to this place.
 
     `Tout` is the dtype or spec of the result, or a list of them (empty: func is called for its effects). Tensors,
@@ -252,7 +254,7 @@ def py_function(func: Any = None, inp: Any = None, Tout: Any = None, name: str |
         return results if many else results[0]
     layout = [getattr(item, "_type_spec", None) if _is_composite(item) else None for item in structure]
 
-    def call(*tensors: Any) -> Any:
+    def call(*tensors: Tensor) -> Any:
         rest = iter(tensors)
         arguments = []
         for spec in layout:
@@ -288,7 +290,11 @@ def _eager_results(func: Callable[..., Any], inputs: Sequence[Any], specs: Seque
 
 @public("numpy_function")
 def numpy_function(
-    func: Any = None, inp: Any = None, Tout: Any = None, stateful: bool = True, name: str | None = None
+    func: Any = None,
+    inp: Sequence[Any] | None = None,
+    Tout: Any = None,
+    stateful: bool = True,
+    name: str | None = None,
 ) -> Any:
     """Results of the Python function `func` for NumPy arrays, called anew whenever a graph comes to this place.
 

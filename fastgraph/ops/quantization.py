@@ -9,6 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from fastgraph.core.base.dtype import float32
+from fastgraph.core.conversion import Data
+from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import as_tensor, whole
 from fastgraph.ops.comparison import equal, greater, greater_equal, less, less_equal, logical_and
 from fastgraph.ops.custom_gradients import custom_gradient
@@ -17,7 +19,7 @@ from fastgraph.ops.families import invalid, public, shape_text
 from fastgraph.ops.reduction import reduce_sum
 
 
-def _moved(low: Any, high: Any, least: float, most: float) -> tuple[Any, Any, Any]:
+def _moved(low: Tensor, high: Tensor, least: float, most: float) -> tuple[Any, Any, Any]:
     """(the lowest number, the highest, a step) of a range in which 0 is a step."""
     scale = (high - low) / (most - least)
     zero = least - low / scale
@@ -26,7 +28,7 @@ def _moved(low: Any, high: Any, least: float, most: float) -> tuple[Any, Any, An
     return (least - zero) * scale, (most - zero) * scale, scale
 
 
-def _quantized(inputs: Any, low: Any, high: Any, num_bits: Any, narrow_range: bool) -> Any:
+def _quantized(inputs: Tensor, low: Tensor, high: Tensor, num_bits: Data, narrow_range: bool) -> Any:
     bits = whole(num_bits, "num_bits", 32)
     if not 2 <= bits <= 16:
         raise invalid(f"num_bits must be between 2 and 16, inclusive: {bits}")
@@ -34,7 +36,7 @@ def _quantized(inputs: Any, low: Any, high: Any, num_bits: Any, narrow_range: bo
     channels = low.shape.rank == 1
 
     @custom_gradient
-    def apply(x: Any, low: Any, high: Any) -> Any:
+    def apply(x: Any, low: Tensor, high: Tensor) -> Any:
         none = logical_and(equal(low, 0.0), equal(high, 0.0))
         first, last, step = _moved(low, select(none, zeros_like_p(high) + 1.0, high), least, most)
         steps = floor((clip_by_value(x, first, last) - first) / step + 0.5)
@@ -55,7 +57,7 @@ def _quantized(inputs: Any, low: Any, high: Any, num_bits: Any, narrow_range: bo
 
 @public("quantization.fake_quant_with_min_max_vars")
 def fake_quant_with_min_max_vars(
-    inputs: Any, min: Any, max: Any, num_bits: Any = 8, narrow_range: bool = False, name: str | None = None
+    inputs: Data, min: Data, max: Data, num_bits: Data = 8, narrow_range: bool = False, name: str | None = None
 ) -> Any:
     """Numbers rounded to the steps of a range in 2**num_bits - 1, or with narrow_range one less. f32[*s] -> f32[*s].
 
@@ -72,7 +74,7 @@ def fake_quant_with_min_max_vars(
 
 @public("quantization.fake_quant_with_min_max_vars_per_channel")
 def fake_quant_with_min_max_vars_per_channel(
-    inputs: Any, min: Any, max: Any, num_bits: Any = 8, narrow_range: bool = False, name: str | None = None
+    inputs: Data, min: Data, max: Data, num_bits: Data = 8, narrow_range: bool = False, name: str | None = None
 ) -> Any:
     """`fake_quant_with_min_max_vars` with a range for each channel. f32[*s, c], f32[c], f32[c] -> f32[*s, c].
 

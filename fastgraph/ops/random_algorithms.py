@@ -23,7 +23,7 @@ class Algorithm(enum.Enum):
 _NAMES = {"philox": Algorithm.PHILOX, "threefry": Algorithm.THREEFRY, "autoselect": Algorithm.AUTO_SELECT}
 
 
-def _unsupported(alg: Any) -> ValueError:
+def _unsupported(alg: object) -> ValueError:
     names: tuple[Any, ...] = ("philox", "threefry", "auto_select") if isinstance(alg, str) else (1, 2, 3)
     return ValueError(
         f"Argument `alg` got unsupported value {alg}. Supported values are {names[0]} for the Philox algorithm, "
@@ -31,7 +31,7 @@ def _unsupported(alg: Any) -> ValueError:
     )
 
 
-def algorithm_number(alg: Any) -> int:
+def algorithm_number(alg: Algorithm | Data) -> int:
     """The number of an algorithm given by name, number or `Algorithm`. Raises: ValueError for unknown ones."""
     if isinstance(alg, Algorithm):
         return int(alg.value)
@@ -44,10 +44,10 @@ def algorithm_number(alg: Any) -> int:
         if alg not in (1, 2, 3):
             raise _unsupported(alg)
         return int(alg)
-    raise TypeError(f"Can't convert argument `alg` (of value {alg} and type {type(alg)}) to int.")
+    raise TypeError(f"Can't convert argument `alg` (of value {alg!s} and type {type(alg)}) to int.")
 
 
-def check_philox(alg: Data) -> None:
+def check_philox(alg: Algorithm | Data) -> None:
     """Raise unless `alg` (None: any) is Philox, or leaves the choice."""
     if alg is not None and algorithm_number(alg) == Algorithm.THREEFRY.value:
         raise no_threefry()

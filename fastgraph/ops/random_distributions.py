@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, float32, int32
-from fastgraph.core.base.shapes import Aval, ShapeLike
-from fastgraph.core.conversion import Data
+from fastgraph.core.base.shapes import Aval
+from fastgraph.core.conversion import Data, SizeLike
 from fastgraph.core.native import philox
 from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import as_tensor, extents, tensor_of
@@ -135,7 +135,7 @@ def _count(shape: Tensor) -> Any:
     return reduce_prod(cast(size.tensor, "int64")) if size.static is None else count(size)
 
 
-def _rated(variates: Tensor, beta: Any, alpha: Any) -> Any:
+def _rated(variates: Tensor, beta: Tensor | None, alpha: Tensor) -> Any:
     tiny = as_tensor(float(np.finfo(alpha.dtype.numpy_dtype).tiny), alpha.dtype)
     return maximum(tiny, variates if beta is None else variates / beta)
 
@@ -152,29 +152,39 @@ def _gamma_parameters(alpha: Data, beta: Data | None, dtype: DTypeLike) -> tuple
 
 @public("random.gamma")
 def gamma(
-    shape: Any, alpha: Any, beta: Any = None, dtype: Any = float32, seed: Any = None, name: str | None = None
+    shape: SizeLike,
+    alpha: Data,
+    beta: Data | None = None,
+    dtype: DTypeLike = float32,
+    seed: Data | None = None,
+    name: str | None = None,
 ) -> Any:
     """Gamma variates of shape alpha and rate beta (1). f[*s], f[*s] -> f[*shape, *s].
 
     They have gradients with respect to both. Raises: InvalidArgumentError for shapes that do not broadcast. Source:
     tf.random.gamma; Marsaglia and Tsang 2000.
     """
-    alpha, beta, together = _gamma_parameters(alpha, beta, dtype)
-    state, whole = _whole(shape, together, generators.source(f"gamma_{alpha.dtype.name}", seed))
-    return _rated(random_gamma(state, whole, alpha), beta, alpha)
+    shapes, rates, together = _gamma_parameters(alpha, beta, dtype)
+    state, whole = _whole(shape, together, generators.source(f"gamma_{shapes.dtype.name}", seed))
+    return _rated(random_gamma(state, whole, shapes), rates, shapes)
 
 
 @public("random.stateless_gamma")
 def stateless_gamma(
-    shape: Any, seed: Any, alpha: Any, beta: Any = None, dtype: Any = float32, name: str | None = None
+    shape: SizeLike,
+    seed: Data,
+    alpha: Data,
+    beta: Data | None = None,
+    dtype: DTypeLike = float32,
+    name: str | None = None,
 ) -> Any:
     """`gamma`, the same for the same seed i[2]; shape is the result's and ends with that of the parameters.
 
     Raises: InvalidArgumentError if it does not. Source: tf.random.stateless_gamma.
     """
-    alpha, beta, _ = _gamma_parameters(alpha, beta, dtype)
+    shapes, rates, _ = _gamma_parameters(alpha, beta, dtype)
     size = as_vector(extents(shape))
-    return _rated(random_gamma(Stateless(seed).state(0), size, alpha), beta, alpha)
+    return _rated(random_gamma(Stateless(seed).state(0), size, shapes), rates, shapes)
 
 
 # ---- whole numbers --------------------------------------------------------------------------------------------------
@@ -212,7 +222,9 @@ def _check_number(target: DType) -> DType:
 
 
 @public("random.poisson")
-def poisson(shape: ShapeLike, lam: Data, dtype: DTypeLike = float32, seed: Any = None, name: str | None = None) -> Any:
+def poisson(
+    shape: SizeLike, lam: Data, dtype: DTypeLike = float32, seed: Data | None = None, name: str | None = None
+) -> Any:
     """Poisson variates of mean lam. t[*s] -> dtype[*shape, *s].
 
     Raises: InvalidArgumentError for other dtypes. Source: tf.random.poisson; Knuth 1969, Hormann 1993.
@@ -224,7 +236,7 @@ def poisson(shape: ShapeLike, lam: Data, dtype: DTypeLike = float32, seed: Any =
 
 
 @public("random.stateless_poisson")
-def stateless_poisson(shape: Any, seed: Any, lam: Any, dtype: Any = int32, name: str | None = None) -> Any:
+def stateless_poisson(shape: SizeLike, seed: Data, lam: Data, dtype: DTypeLike = int32, name: str | None = None) -> Any:
     """`poisson`, the same for the same seed i[2]; shape is the result's and ends with lam's.
 
     Raises: InvalidArgumentError if it does not. Source: tf.random.stateless_poisson.
@@ -255,7 +267,7 @@ def random_binomial(state: Array, shape: Array, counts: Array, probs: Array, *, 
     return _fitted(philox.drawn("binomial", state, parameters, samples).reshape(size), dtype)
 
 
-def binomial_of(source: Source, shape: Any, counts: Any, probs: Data, dtype: Any) -> Any:
+def binomial_of(source: Source, shape: SizeLike, counts: Data, probs: Data, dtype: DTypeLike) -> Any:
     """Binomial variates of a source."""
     target = _check_number(as_dtype(dtype))
     probs = as_tensor(probs)
@@ -268,7 +280,7 @@ def binomial_of(source: Source, shape: Any, counts: Any, probs: Data, dtype: Any
 
 @public("random.stateless_binomial")
 def stateless_binomial(
-    shape: ShapeLike, seed: Data, counts: Data, probs: Data, output_dtype: DTypeLike = int32, name: str | None = None
+    shape: SizeLike, seed: Data, counts: Data, probs: Data, output_dtype: DTypeLike = int32, name: str | None = None
 ) -> Any:
     """Successes in `counts` trials of probability `probs`, the same for the same seed i[2]. -> output_dtype[*shape].
 
@@ -294,7 +306,9 @@ def _finite(end: Tensor) -> Any:
     return select(absolute(end) < math.inf, end, zeros_like_p(end))
 
 
-def _truncated_grads(dy: Any, means: Any, stddevs: Any, minvals: Any, maxvals: Any, out: Any) -> dict[str, Any]:
+def _truncated_grads(
+    dy: Tensor, means: Tensor, stddevs: Tensor, minvals: Tensor, maxvals: Tensor, out: Tensor
+) -> dict[str, Any]:
     """By implicit differentiation of the distribution function. Source: Figurnov et al. 2018."""
     low, high, x = [(v - means) / stddevs for v in (minvals, maxvals, out)]
     below = _distribution(low)
@@ -348,7 +362,7 @@ def random_truncated(state: Array, shape: Array, means: Array, stddevs: Array, m
 
 @public("random.stateless_parameterized_truncated_normal")
 def stateless_parameterized_truncated_normal(
-    shape: ShapeLike,
+    shape: SizeLike,
     seed: Data,
     means: Data = 0.0,
     stddevs: Data = 1.0,

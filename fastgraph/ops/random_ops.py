@@ -7,13 +7,13 @@ Rule: every function exists once, over a source of states (random_states.py): an
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, SupportsInt
 
 import numpy as np
 
-from fastgraph.core.base.dtype import DType, as_dtype, float32, int64
+from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, float32, int64
 from fastgraph.core.base.shapes import Aval
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import Data, SizeLike
 from fastgraph.core.name_scopes import op_scope
 from fastgraph.core.native import philox
 from fastgraph.core.tensor import Tensor
@@ -33,7 +33,7 @@ from fastgraph.ops.sorting import search_sorted
 
 
 @public("random.set_seed")
-def set_seed(seed: Any) -> Any:
+def set_seed(seed: SupportsInt | None) -> Any:
     """Begin the sequences of all random ops anew, from `seed`. Source: tf.random.set_seed.
 
     An op without a seed of its own takes one from it and from the number of ops before it; one with a `seed` has the
@@ -73,7 +73,7 @@ def scalar_bounds(low: Tensor, high: Tensor, op: str) -> None:
         )
 
 
-def uniform_of(source: Source, size: Extents, low: Any, high: Data, target: DType, op: str, name: str | None) -> Any:
+def uniform_of(source: Source, size: Extents, low: Data, high: Data, target: DType, op: str, name: str | None) -> Any:
     """Numbers spread evenly over [low, high)."""
     low_, high_ = tensor_of(low, target), tensor_of(high, target)
     if target.is_integer:
@@ -97,7 +97,12 @@ def uniform_of(source: Source, size: Extents, low: Any, high: Data, target: DTyp
 
 @public("random.uniform")
 def uniform(
-    shape: Any, minval: Any = 0, maxval: Any = None, dtype: Any = float32, seed: Any = None, name: str | None = None
+    shape: SizeLike,
+    minval: Data = 0,
+    maxval: Data | None = None,
+    dtype: DTypeLike = float32,
+    seed: Data | None = None,
+    name: str | None = None,
 ) -> Any:
     """Numbers spread evenly over [minval, maxval). -> dtype[*shape].
 
@@ -137,7 +142,7 @@ def uniform(
         return uniform_of(source, shape_vector(shape), minval, maxval, target, "RandomUniformInt", scope or name)
 
 
-def shape_vector(shape: Any) -> Extents:
+def shape_vector(shape: SizeLike) -> Extents:
     """The shape argument of random numbers, which is no scalar."""
     return extents(shape, "T", "shape must be a vector of {int32,int64}, got shape []")
 
@@ -156,7 +161,12 @@ def check_floating(target: DType, what: str) -> None:
 
 @public("random.normal")
 def normal(
-    shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = float32, seed: Any = None, name: str | None = None
+    shape: SizeLike,
+    mean: Data = 0.0,
+    stddev: Data = 1.0,
+    dtype: DTypeLike = float32,
+    seed: Data | None = None,
+    name: str | None = None,
 ) -> Any:
     """Numbers of the normal distribution. -> dtype[*shape].
 
@@ -211,7 +221,7 @@ def truncated_numbers(state: Array, shape: Array, *, dtype: DType) -> Any:
     return philox.normals(state, math.prod(size), dtype.size == 8, True).reshape(size)
 
 
-def truncated_of(source: Source, size: Extents, mean: Any, stddev: Any, target: DType, name: str | None) -> Any:
+def truncated_of(source: Source, size: Extents, mean: Data, stddev: Data, target: DType, name: str | None) -> Any:
     """Numbers of the normal distribution within two standard deviations."""
     wide = target if target.name == "float64" else float32
     standard = cast(truncated_numbers(source.state(count(size)), as_vector(size), dtype=wide), target)
@@ -220,7 +230,12 @@ def truncated_of(source: Source, size: Extents, mean: Any, stddev: Any, target: 
 
 @public("random.truncated_normal")
 def truncated_normal(
-    shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = float32, seed: Any = None, name: str | None = None
+    shape: SizeLike,
+    mean: Data = 0.0,
+    stddev: Data = 1.0,
+    dtype: DTypeLike = float32,
+    seed: Data | None = None,
+    name: str | None = None,
 ) -> Any:
     """Numbers of the normal distribution, no further than 2 stddev from the mean. -> dtype[*shape].
 
@@ -233,7 +248,9 @@ def truncated_normal(
     return truncated_of(source, shape_vector(shape), mean, stddev, target, name)
 
 
-def categorical_of(source: Source, logits: Data, num_samples: Any, dtype: Any, op: str, name: str | None) -> Any:
+def categorical_of(
+    source: Source, logits: Data, num_samples: Data, dtype: DTypeLike | None, op: str, name: str | None
+) -> Any:
     """Each sample is the first class at which the running sum of the probabilities passes an even number."""
     logits = as_tensor(logits)
     target = int64 if dtype is None else as_dtype(dtype)
@@ -263,7 +280,9 @@ def categorical_of(source: Source, logits: Data, num_samples: Any, dtype: Any, o
 
 
 @public("random.categorical")
-def categorical(logits: Data, num_samples: Data, dtype: Any = None, seed: Any = None, name: str | None = None) -> Any:
+def categorical(
+    logits: Data, num_samples: Data, dtype: DTypeLike | None = None, seed: Data | None = None, name: str | None = None
+) -> Any:
     """Classes drawn with the probabilities softmax(logits) of each row. f[n, c] -> i64[n, num_samples].
 
     Raises: InvalidArgumentError for other ranks or no classes. Source: tf.random.categorical.
@@ -296,7 +315,7 @@ def shuffled(source: Source, value: Data, name: str | None) -> Any:
 
 
 @public("random.shuffle")
-def shuffle(value: Any, seed: Any = None, name: str | None = None) -> Any:
+def shuffle(value: Data, seed: Data | None = None, name: str | None = None) -> Any:
     """The slices of value along its first axis in random order. t[n, *s] -> t[n, *s]. Source: tf.random.shuffle."""
     return shuffled(generators.source("shuffle", seed), value, name)
 
@@ -333,7 +352,7 @@ def dropped(source_of: Any, x: Any, rate: Any, noise_shape: Any) -> Any:
         if rate == 0:
             return x
     elif not isinstance(rate, (Tensor, np.generic)) and not hasattr(type(rate), "__fg_tensor__"):
-        raise ValueError(f"`rate` must be a scalar or scalar tensor. Received: rate={rate}")
+        raise ValueError(f"`rate` must be a scalar or scalar tensor. Received: rate={rate!s}")
     share = as_tensor(rate, x.dtype)
     if share.dtype is not x.dtype:
         raise ValueError(
@@ -345,7 +364,9 @@ def dropped(source_of: Any, x: Any, rate: Any, noise_shape: Any) -> Any:
 
 
 @public("nn.dropout")
-def dropout(x: Any, rate: Any, noise_shape: Any = None, seed: Any = None, name: str | None = None) -> Any:
+def dropout(
+    x: Data, rate: Data, noise_shape: SizeLike = None, seed: Data | None = None, name: str | None = None
+) -> Any:
     """x with a share `rate` of the elements 0, the others scaled up by 1 / (1 - rate). f[*s] -> f[*s].
 
     `noise_shape`, which broadcasts to x's, says which elements fall together; None in it is x's own extent.

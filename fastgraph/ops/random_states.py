@@ -60,7 +60,7 @@ def _infer_draw(generator: Aval, blocks: Aval) -> Aval:
 
 
 @custom(op="RngReadAndSkip", infer=_infer_draw, groups=("resource", "int64"), effect="write", step="draw")
-def draw(generator: Any, blocks: Array) -> Any:
+def draw(generator: Cell, blocks: Array) -> Any:
     """The generator's state, which goes on by a number of blocks. resource, i64[] -> i64[3]."""
     while True:  # until no other thread drew in between: the same numbers are never given twice
         found = cell_read(generator)
@@ -185,7 +185,7 @@ class Fresh(Source):
     def __init__(self, begin: Array) -> None:
         self.begin = begin
 
-    def blocks(self, n: int) -> Any:
+    def blocks(self, n: Any) -> Any:
         """The state."""
         return from_array(self.begin, int64, True)
 
@@ -198,7 +198,7 @@ class Held(Source):
     def __init__(self, cell: Cell) -> None:
         self.cell = cell
 
-    def blocks(self, n: Tensor | int) -> Any:
+    def blocks(self, n: Any) -> Any:
         """The state whose next n blocks are the caller's; the cell's counter goes on when this runs."""
         return draw(self.cell, cast(n, int64) if not isinstance(n, int) else as_tensor(min(n, _MOST), int64))
 
@@ -212,7 +212,7 @@ class Stateless(Source):
             raise invalid(not_allowed(seed.dtype, "StatelessRandomGetKeyCounter.Tseed", "int32, int64"))
         self.seed = seed
 
-    def blocks(self, n: Tensor | int) -> Any:
+    def blocks(self, n: Any) -> Any:
         """The state that the seed stands for."""
         return state_of_seed(self.seed)
 
@@ -241,12 +241,12 @@ class _Generators:
         # Cells of ops in Functions, with the seeds they begin with; they live as long as the Functions' graphs.
         self.traced: weakref.WeakKeyDictionary[Cell, tuple[int, int] | None] = weakref.WeakKeyDictionary()
 
-    def source(self, op: str, seed: int | None) -> Source:
+    def source(self, op: str, seed: Data | None) -> Source:
         """Where one application of `op` with this seed (None: no seed of its own) takes its numbers."""
         replay = current_state().extra.get(REPLAY)
         return self._own(op, seed) if replay is None else replay.source(lambda: self._own(op, seed))
 
-    def _own(self, op: str, seed: int | None) -> Source:
+    def _own(self, op: str, seed: Data | None) -> Source:
         if seed is not None:
             seed = _as_seed(seed)
         inner: Any = current_trace()
@@ -282,7 +282,7 @@ class _Generators:
         self.traced[cell] = seeds
         return Held(cell)
 
-    def is_traced(self, item: Any) -> bool:
+    def is_traced(self, item: object) -> bool:
         """Whether this is the cell of an op in a Function."""
         return isinstance(item, Cell) and item in self.traced
 

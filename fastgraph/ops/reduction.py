@@ -50,7 +50,7 @@ def _spread(dy: Tensor, x_shape: Data, axes: tuple[int, ...] | None, keepdims: b
     return broadcast_to(dy, x_shape)
 
 
-def _count(x_shape: Any, axes: tuple[int, ...] | None, like: Any) -> Any:
+def _count(x_shape: Any, axes: tuple[int, ...] | None, like: Tensor) -> Any:
     """The number of elements reduced into one, as a number or as a scalar of `like`'s dtype."""
     if isinstance(x_shape, tuple):
         count = 1
@@ -434,7 +434,7 @@ reduce_all = _reducer(
 )
 
 
-def _position_dtype(output_type: Any) -> DType:
+def _position_dtype(output_type: DTypeLike) -> DType:
     dtype = as_dtype(output_type)
     if dtype.name not in ("int16", "uint16", "int32", "int64"):
         raise invalid(
@@ -457,7 +457,9 @@ def _position_axis(axis: Any, strict: bool = False) -> int:
     return known_axis(axis, "dim must be a scalar, but received tensor of shape:", letter)
 
 
-def _extreme_position(primitive: Any, x: Any, axis: Any, strict: bool, dtype: DType, name: str | None) -> Any:
+def _extreme_position(
+    primitive: Callable[..., Any], x: Data, axis: Data | None, strict: bool, dtype: DType, name: str | None
+) -> Any:
     try:
         along = 0 if axis is None else _position_axis(axis, strict)
     except UnknownAxis:
@@ -497,7 +499,9 @@ def argmin(input: Data, axis: Data | None = None, output_type: DTypeLike = int64
 
 
 @public("math.reduce_variance")
-def reduce_variance(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Any:
+def reduce_variance(
+    input_tensor: Data, axis: Data | None = None, keepdims: bool = False, name: str | None = None
+) -> Any:
     """Mean of the squared distances from the mean along `axis`. f[*s] -> f[*r].
 
     Raises: TypeError for integers. Source: tf.math.reduce_variance.
@@ -532,7 +536,9 @@ def reduce_std(input_tensor: Data, axis: Data | None = None, keepdims: bool = Fa
 
 
 @public("reduce_logsumexp", "math.reduce_logsumexp")
-def reduce_logsumexp(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Any:
+def reduce_logsumexp(
+    input_tensor: Data, axis: Data | None = None, keepdims: bool = False, name: str | None = None
+) -> Any:
     """log(sum(exp(x))) along `axis`, without overflow. f[*s] -> f[*r]. Source: tf.reduce_logsumexp."""
     x = as_tensor(input_tensor)
     top = reduce_max(x, axis, True)
@@ -543,7 +549,11 @@ def reduce_logsumexp(input_tensor: Any, axis: Any = None, keepdims: bool = False
 
 @public("math.count_nonzero")
 def count_nonzero(
-    input: Any, axis: Any = None, keepdims: bool | None = None, dtype: Any = int64, name: str | None = None
+    input: Data,
+    axis: Data | None = None,
+    keepdims: bool | None = None,
+    dtype: DTypeLike = int64,
+    name: str | None = None,
 ) -> Any:
     """The number of elements along `axis` that are not 0 (of strings: not empty). t[*s] -> i64[*r].
 
@@ -555,7 +565,9 @@ def count_nonzero(
 
 
 @public("math.reduce_euclidean_norm")
-def reduce_euclidean_norm(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Any:
+def reduce_euclidean_norm(
+    input_tensor: Data, axis: Data | None = None, keepdims: bool = False, name: str | None = None
+) -> Any:
     """Square root of the sum of squares along `axis`. f[*s] -> f[*r]. Source: tf.math.reduce_euclidean_norm."""
     x = as_tensor(input_tensor)
     if x.dtype.is_integer:  # the root is rounded to an integer, downwards
@@ -578,7 +590,11 @@ def _spectral_norm(x: Tensor, axis: Any, keep: bool, name: str | None) -> Any:
 
 @public("norm", "linalg.norm")
 def norm(
-    tensor: Any, ord: Any = "euclidean", axis: Any = None, keepdims: bool | None = None, name: str | None = None
+    tensor: Data,
+    ord: str | float = "euclidean",
+    axis: Data | None = None,
+    keepdims: bool | None = None,
+    name: str | None = None,
 ) -> Any:
     """Norm of vectors along `axis` (None: of all elements): "euclidean", 1, 2, inf or another p. f[*s] -> f[*r].
 
@@ -587,13 +603,14 @@ def norm(
     """
     x = as_tensor(tensor)
     keep = bool(keepdims)
-    pair = isinstance(axis, (list, tuple)) and len(axis) == 2
-    if (not pair and not isinstance(axis, int | None)) or (pair and axis[0] == axis[1]):
-        raise ValueError(f"'axis' must be None, an integer, or a tuple of 2 unique integers, got {axis}")
+    along: Any = axis
+    pair = isinstance(along, (list, tuple)) and len(along) == 2
+    if (not pair and not isinstance(axis, int | None)) or (pair and along[0] == along[1]):
+        raise ValueError(f"'axis' must be None, an integer, or a tuple of 2 unique integers, got {along}")
     if ord in ("euclidean", "fro") or (ord == 2 and not pair):
         return sqrt(reduce_sum(x * conj(x), axis, keep), name=name)
     if pair and ord in (1, np.inf):  # the greatest sum of a column, of a row
-        sums = reduce_sum(abs(x), axis[0 if ord == 1 else 1], True)
+        sums = reduce_sum(abs(x), along[0 if ord == 1 else 1], True)
         return reduce_max(sums, axis, keep, name=name)
     if pair and ord == 2:
         return _spectral_norm(x, axis, keep, name)

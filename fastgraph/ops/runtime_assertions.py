@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype
-from fastgraph.core.base.shapes import Aval, TensorShape, as_dims
+from fastgraph.core.base.shapes import Aval, ShapeLike, TensorShape, as_dims
 from fastgraph.core.conversion import Data
 from fastgraph.core.registry import get
 from fastgraph.core.tensor import Tensor, convert, current_trace
@@ -198,7 +198,7 @@ def ensure_shape_p(input: Array, *, shape: tuple[int, ...]) -> Any:
 
 
 @public("ensure_shape")
-def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Any:
+def ensure_shape(x: Data, shape: ShapeLike, name: str | None = None) -> Any:
     """x itself, whose shape is known to be `shape` from here on. t[*s] -> t[*s].
 
     Raises: InvalidArgumentError at run time, ValueError while tracing, if it is another. Source: tf.ensure_shape.
@@ -214,7 +214,7 @@ def _fail(lines: Sequence[Any]) -> None:
 
 
 @public("debugging.Assert", "Assert")
-def Assert(condition: Any, data: Any, summarize: Any = None, name: str | None = None) -> Any:
+def Assert(condition: Data, data: Sequence[Data], summarize: Data | None = None, name: str | None = None) -> Any:
     """Stop unless the condition holds, showing the data. bool[], list of t[*s] -> nothing.
 
     Raises: InvalidArgumentError. Source: tf.debugging.Assert.
@@ -242,7 +242,7 @@ def _short(x: Tensor, summarize: int) -> str:
     return str(value if summarize < 0 else value.reshape(-1)[:summarize])
 
 
-def _called(argument: str, value: Any) -> str:
+def _called(argument: str, value: object) -> str:
     """The word before the elements of an argument: its name in the graph, where it has one."""
     name = getattr(value, "name", None)
     return f"{argument} ({name}) = " if name else f"{argument} = "
@@ -251,7 +251,7 @@ def _called(argument: str, value: Any) -> str:
 def _binary(name: str, symbol: str, holds: Callable[..., Any]) -> Callable[..., Any]:
     """debugging.assert_<name>(x, y)."""
 
-    def check(x: Any, y: Any, message: Any = None, summarize: Any = None, name: str | None = None) -> Any:
+    def check(x: Data, y: Any, message: str | None = None, summarize: Any = None, name: str | None = None) -> Any:
         x = as_tensor(x) if not isinstance(y, Tensor) or isinstance(x, Tensor) else _like(x, y)
         y = _like(y, x)
         result = holds(x, y)
@@ -287,7 +287,9 @@ def _like(value: Data, other: Tensor) -> Any:
         return as_tensor(value)
 
 
-def _comparison(symbol: str, x: Any, y: Any, held: Any, message: str | None, summarize: int | None) -> list[Any]:
+def _comparison(
+    symbol: str, x: Array | None, y: Array | None, held: Any, message: str | None, summarize: int | None
+) -> list[Any]:
     """The lines that say where two tensors differ."""
     number = 3 if summarize is None else whole(summarize, "summarize")
     number = number if number >= 0 else 10**9
@@ -317,12 +319,12 @@ assert_greater_equal = _binary("greater_equal", ">=", greater_equal)
 
 @public("debugging.assert_near")
 def assert_near(
-    x: Any,
-    y: Any,
-    rtol: Any = None,
-    atol: Any = None,
-    message: Any = None,
-    summarize: Any = None,
+    x: Data,
+    y: Data,
+    rtol: Data | None = None,
+    atol: Data | None = None,
+    message: str | None = None,
+    summarize: Data | None = None,
     name: str | None = None,
 ) -> Any:
     """Stop unless |x - y| <= atol + rtol * |y| for all elements (both 10 eps by default). t[*s], t[*s] -> nothing.
@@ -330,32 +332,32 @@ def assert_near(
     Raises: InvalidArgumentError. Source: tf.debugging.assert_near.
     """
     x = as_tensor(x)
-    y = _like(y, x)
+    other = _like(y, x)
     real = x.dtype.real_dtype
     eps = 10 * float(np.finfo(np.float32 if real.name == "bfloat16" else real.numpy_dtype).eps)
-    bound = _tolerance(atol, eps, real, "atol") + _tolerance(rtol, eps, real, "rtol") * abs(y)
-    near = less_equal(abs(x - y), bound)
+    bound = _tolerance(atol, eps, real, "atol") + _tolerance(rtol, eps, real, "rtol") * abs(other)
+    near = less_equal(abs(x - other), bound)
     condition = all_p(near, axes=None, keepdims=False)
     if current_trace() is None:
         if not bool(condition):
             lines: list[Any] = [] if message is None else [message]
             lines += [
                 "",
-                f"x and y not equal to tolerance rtol = {eps if rtol is None else rtol}, "
-                f"atol = {eps if atol is None else atol}",
+                f"x and y not equal to tolerance rtol = {eps if rtol is None else rtol!s}, "
+                f"atol = {eps if atol is None else atol!s}",
             ]
             lines += [
                 f"x (shape={x.shape} dtype={x.dtype.name}) = ",
                 np.asarray(x),
-                f"y (shape={y.shape} dtype={y.dtype.name}) = ",
-                np.asarray(y),
+                f"y (shape={other.shape} dtype={other.dtype.name}) = ",
+                np.asarray(other),
             ]
             _fail(lines)
         return None
     return _asserted(name, condition, [message or "x and y not equal to tolerance", "x = ", x, "y = ", y])
 
 
-def _tolerance(given: Any, eps: float, real: DType, what: str) -> Any:
+def _tolerance(given: Data | None, eps: float, real: DType, what: str) -> Any:
     try:
         return convert(eps if given is None else given, real)
     except (TypeError, ValueError) as error:
@@ -365,7 +367,7 @@ def _tolerance(given: Any, eps: float, real: DType, what: str) -> Any:
 def _unary(name: str, symbol: str, holds: Callable[[Any], Any]) -> Callable[..., Any]:
     """debugging.assert_<name>(x)."""
 
-    def check(x: Data, message: str | None = None, summarize: Any = None, name: str | None = None) -> Any:
+    def check(x: Data, message: str | None = None, summarize: int | None = None, name: str | None = None) -> Any:
         x = as_tensor(x)
         condition = all_p(holds(x), axes=None, keepdims=False)
         if current_trace() is None:
@@ -404,7 +406,7 @@ def rank_text(message: str | None, x: Tensor, what: str) -> str:
     return f"{begin}Tensor {name} must have rank {what}.  Received rank {x.shape.rank}, shape {x.shape}"
 
 
-def rank_at_run_time(name: str | None, x: Any, holds: Any, message: str | None, what: str) -> Any:
+def rank_at_run_time(name: str | None, x: Any, holds: Tensor, message: str | None, what: str) -> Any:
     """The Operation that checks a rank which is not known while a function is traced."""
     begin = f"{message}. " if message else ""
     text = f"{begin}Tensor {x.name} must have rank {what}.  Received shape: "
@@ -418,7 +420,7 @@ def rank_known(name: str | None, default: str) -> Any:
     return bind_effect(f"{name or default}/static_checks_determined_all_ok", get("no_op"), (), {})
 
 
-def _wanted_rank(rank: Any) -> int:
+def _wanted_rank(rank: Data) -> int:
     found = known_value(as_tensor(rank))
     if found is None:
         raise NotImplementedError("assert_rank needs a rank that is known while a function is traced")
@@ -430,7 +432,7 @@ def _wanted_rank(rank: Any) -> int:
 
 
 @public("debugging.assert_rank", "assert_rank")
-def assert_rank(x: Any, rank: Any, message: Any = None, name: str | None = None) -> Any:
+def assert_rank(x: Data, rank: Data, message: str | None = None, name: str | None = None) -> Any:
     """Stop unless x has this rank. Raises: ValueError. Source: tf.debugging.assert_rank."""
     x = as_tensor(x)
     wanted = _wanted_rank(rank)
@@ -442,7 +444,7 @@ def assert_rank(x: Any, rank: Any, message: Any = None, name: str | None = None)
 
 
 @public("debugging.assert_rank_at_least")
-def assert_rank_at_least(x: Data, rank: Data, message: Any = None, name: str | None = None) -> Any:
+def assert_rank_at_least(x: Data, rank: Data, message: str | None = None, name: str | None = None) -> Any:
     """Stop unless x has at least this rank. Raises: ValueError. Source: tf.debugging.assert_rank_at_least."""
     x = as_tensor(x)
     wanted = _wanted_rank(rank)
@@ -454,7 +456,7 @@ def assert_rank_at_least(x: Data, rank: Data, message: Any = None, name: str | N
 
 
 @public("debugging.assert_scalar")
-def assert_scalar(tensor: Data, message: Any = None, name: str | None = None) -> Any:
+def assert_scalar(tensor: Data, message: str | None = None, name: str | None = None) -> Any:
     """Stop unless the tensor is a scalar. Raises: ValueError. Source: tf.debugging.assert_scalar."""
     tensor = as_tensor(tensor)
     if tensor.shape.rank != 0:
@@ -462,7 +464,7 @@ def assert_scalar(tensor: Data, message: Any = None, name: str | None = None) ->
 
 
 @public("debugging.assert_type")
-def assert_type(tensor: Data, tf_type: DTypeLike, message: Any = None, name: str | None = None) -> Any:
+def assert_type(tensor: Data, tf_type: DTypeLike, message: str | None = None, name: str | None = None) -> Any:
     """Stop unless the tensor has this dtype. Raises: TypeError. Source: tf.debugging.assert_type."""
     tensor, wanted = as_tensor(tensor), as_dtype(tf_type)
     if tensor.dtype is not wanted:
@@ -470,7 +472,7 @@ def assert_type(tensor: Data, tf_type: DTypeLike, message: Any = None, name: str
 
 
 @public("debugging.assert_integer")
-def assert_integer(x: Data, message: Any = None, name: str | None = None) -> Any:
+def assert_integer(x: Data, message: str | None = None, name: str | None = None) -> Any:
     """Stop unless x is of integers. Raises: TypeError. Source: tf.debugging.assert_integer."""
     x = as_tensor(x)
     if not x.dtype.is_integer:

@@ -61,7 +61,7 @@ def checked(value: Data, least: Tensor | int, most: Tensor | int, text: str) -> 
     return within(wide(value), wide(least), wide(most), text=text)
 
 
-def wide(value: Any) -> Any:
+def wide(value: Data) -> Any:
     """An int or a tensor of integers as int64."""
     value = value if isinstance(value, Tensor) else as_tensor(value, int64)
     return value if value.dtype is int64 else cast(value, int64)

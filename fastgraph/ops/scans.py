@@ -24,7 +24,7 @@ from fastgraph.ops.late_calls import late
 from fastgraph.ops.precise_sums import is_half
 
 
-def _running(x: Any, combine: Any, start: Any, axis: int, exclusive: bool, reverse: bool) -> Any:
+def _running(x: Array, combine: Any, start: Any, axis: int, exclusive: bool, reverse: bool) -> Any:
     if not -x.ndim <= axis < x.ndim:
         raise invalid(f"ScanOp: Expected scan axis in the range [{-x.ndim}, {x.ndim}), but got {axis}")
     wide = x.astype(np.float32) if is_half(x.dtype) else x
@@ -33,7 +33,7 @@ def _running(x: Any, combine: Any, start: Any, axis: int, exclusive: bool, rever
     if reverse:
         wide, line = np.flip(wide, axis), np.flip(line, axis)
     if exclusive and x.shape[axis]:
-        before = (slice(None),) * (axis % x.ndim)
+        before: tuple[Any, ...] = (slice(None),) * (axis % x.ndim)
         line[(*before, 0)] = start
         wide, line = wide[(*before, slice(-1))], line[(*before, slice(1, None))]
     combine.accumulate(wide, axis=axis, dtype=wide.dtype, out=line)

@@ -13,7 +13,7 @@ import numpy as np
 
 from fastgraph.core.base.dtype import int64
 from fastgraph.core.base.shapes import Aval
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import Data, SizeLike
 from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import as_tensor, extents, index_vector, named, whole
 from fastgraph.ops.broadcasting import broadcast_to
@@ -321,7 +321,9 @@ def _apply(how: str, result: Array, where: tuple[Array, ...], updates: Array) ->
 
 
 @public("scatter_nd")
-def scatter_nd(indices: Any, updates: Any, shape: Any, bad_indices_policy: str = "", name: str | None = None) -> Any:
+def scatter_nd(
+    indices: Data, updates: Data, shape: SizeLike, bad_indices_policy: str = "", name: str | None = None
+) -> Any:
     """Zeros of `shape` to which each update is added where its index vector says. i[*q, d], t[*q, *r] -> t[*shape].
 
     With the policy "IGNORE" updates at an index out of range are left out.
@@ -329,13 +331,14 @@ def scatter_nd(indices: Any, updates: Any, shape: Any, bad_indices_policy: str =
     Source: tf.scatter_nd.
     """
     size = extents(shape, no_vector="Shape must be a vector [Op:ScatterNd]")
-    dims, updates = _vector(size.static or ()) if size.tensor is None else size.tensor, as_tensor(updates)
+    given: Any = as_tensor(updates)
+    dims = _vector(size.static or ()) if size.tensor is None else size.tensor
     if ignored(bad_indices_policy, "ScatterNd"):
-        indices, updates = within(as_tensor(indices), updates, cast(as_tensor(dims), "int64"))
-    return _scattered(indices, updates, dims, name)
+        indices, given = within(as_tensor(indices), given, cast(as_tensor(dims), "int64"))
+    return _scattered(indices, given, dims, name)
 
 
-def _scattered(indices: Data, updates: Any, dims: Data, name: str | None = None) -> Any:
+def _scattered(indices: Data, updates: Tensor, dims: Data, name: str | None = None) -> Any:
     """`scatter_nd` to a shape that is an input. Many are added: 16-bit floats in float32, rounded once."""
     if updates.dtype.is_bool:  # whether any of them holds
         return cast(scatter_nd_p(indices, cast(updates, "int32"), dims), "bool", name)
@@ -496,7 +499,9 @@ def _tensor_scatter_op(how: str) -> Callable[..., Any]:
 
     op = f"TensorScatter{how.capitalize()}"
 
-    def function(tensor: Any, indices: Any, updates: Any, bad_indices_policy: str = "", name: str | None = None) -> Any:
+    def function(
+        tensor: Data, indices: Data, updates: Data, bad_indices_policy: str = "", name: str | None = None
+    ) -> Any:
         tensor = as_tensor(tensor)
         if ignored(bad_indices_policy, op):
             indices, updates = within(as_tensor(indices), as_tensor(updates, tensor.dtype), shape(tensor, int64))

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.core.base.dtype import float32
+from fastgraph.core.base.dtype import DTypeLike, float32
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import Data
 from fastgraph.core.registry import get
@@ -43,7 +43,7 @@ def _combine(kind: str, result: Array, ids: Array, data: Array) -> None:
         combine_at(np.maximum if kind == "max" else np.minimum, result, [ids], data)
 
 
-def _start(kind: str, dtype: Any) -> Any:
+def _start(kind: str, dtype: np.dtype[Any]) -> Any:
     """The value of a segment without elements, of unsorted ones."""
     if kind in ("sum", "prod"):
         return int(kind == "prod")
@@ -228,7 +228,14 @@ unsorted_segment_max_p, unsorted_segment_max_dynamic = _unsorted_op("max")
 unsorted_segment_min_p, unsorted_segment_min_dynamic = _unsorted_op("min")
 
 
-def _apply(static: Any, dynamic: Any, data: Any, segment_ids: Any, num_segments: Any, name: str | None) -> Any:
+def _apply(
+    static: Callable[..., Any],
+    dynamic: Callable[..., Any],
+    data: Data,
+    segment_ids: Data,
+    num_segments: Data,
+    name: str | None,
+) -> Any:
     number, data = static_int(num_segments, "num_segments should be a scalar, not shape"), as_tensor(data)
     if data.dtype.name in HALF:  # many of them are added: in float32, rounded once
         wide = _apply(static, dynamic, cast(data, "float32"), segment_ids, num_segments, None)
@@ -262,7 +269,7 @@ unsorted_segment_max = _public_unsorted("max", unsorted_segment_max_p, unsorted_
 unsorted_segment_min = _public_unsorted("min", unsorted_segment_min_p, unsorted_segment_min_dynamic)
 
 
-def _counts(segment_ids: Tensor, num_segments: Any, dtype: Any, like: Tensor) -> Any:
+def _counts(segment_ids: Tensor, num_segments: Data, dtype: DTypeLike, like: Tensor) -> Any:
     """How many rows each segment has, at least 1, to divide `like` by. i[*q], f[n, *r] -> f[n, 1, ...]."""
     ids = as_tensor(segment_ids)
     counted = unsorted_segment_sum(ones_like(ids, dtype=dtype), ids, num_segments)
@@ -383,7 +390,7 @@ def _truncated(total: Array, counts: Array) -> Any:
 def _public_sorted(kind: str) -> Callable[..., Any]:
     op = _sorted_op(kind)
 
-    def apply(data: Data | None, segment_ids: Any, name: str | None = None) -> Any:
+    def apply(data: Data, segment_ids: Data, name: str | None = None) -> Any:
         data = as_tensor(data)
         if data.dtype.name in HALF:  # many of them are added: in float32, rounded once
             return cast(op(cast(data, "float32"), segment_ids), data.dtype, name)

@@ -38,7 +38,7 @@ from fastgraph.ops.scans import cumsum
 # ---- window functions -----------------------------------------------------------------------------------------------
 
 
-def _length(window_length: Any, dtype: Any) -> tuple[Any, Any]:
+def _length(window_length: Data, dtype: DTypeLike) -> tuple[Any, Any]:
     """The length as an int, or a scalar tensor, and the dtype. Raises: ValueError for other dtypes and ranks."""
     kind = as_dtype(dtype)
     if not kind.is_floating:
@@ -47,7 +47,7 @@ def _length(window_length: Any, dtype: Any) -> tuple[Any, Any]:
     if tensor.shape.rank not in (0, None):
         raise ValueError(f"Shape {tensor.shape} must have rank 0")
     if not tensor.dtype.is_integer:
-        raise TypeError(f"Cannot convert {window_length} to EagerTensor of dtype int32")
+        raise TypeError(f"Cannot convert {window_length!s} to EagerTensor of dtype int32")
     known = static_int(tensor)
     return (checked(tensor, 0, 2**63 - 1, "window_length must not be negative: {}") if known is None else known), kind
 
@@ -58,7 +58,7 @@ def _places(count: Tensor | int, kind: DType) -> tuple[Any, Any]:
     return cast(range_(count), wide), wide
 
 
-def _raised_cosine(length: Data, periodic: Any, dtype: Any, middle: float, name: str | None) -> Any:
+def _raised_cosine(length: Data, periodic: Data, dtype: DTypeLike, middle: float, name: str | None) -> Any:
     count, kind = _length(length, dtype)
     if count == 1 if isinstance(count, int) else False:
         return ones([1], kind)
@@ -82,7 +82,9 @@ def hann_window(window_length: Data, periodic: Data = True, dtype: DTypeLike = f
 
 
 @public("signal.hamming_window")
-def hamming_window(window_length: Any, periodic: Any = True, dtype: Any = float32, name: str | None = None) -> Any:
+def hamming_window(
+    window_length: Data, periodic: Data = True, dtype: DTypeLike = float32, name: str | None = None
+) -> Any:
     """One period of a cosine between 0.08 and 1. -> f[window_length].
 
     Raises: ValueError for a dtype that is no float. Source: tf.signal.hamming_window.
@@ -139,7 +141,7 @@ def _windowed(x: Tensor, window_fn: Callable[..., Any] | None, length: int) -> A
 # ---- frames ---------------------------------------------------------------------------------------------------------
 
 
-def _scalar(value: Any, what: str) -> int:
+def _scalar(value: Data, what: str) -> int:
     """A number that decides a size."""
     tensor = as_tensor(value)
     if tensor.shape.rank not in (0, None):
@@ -292,7 +294,7 @@ def inverse_stft(
     stfts: Data,
     frame_length: Data,
     frame_step: Data,
-    fft_length: Any = None,
+    fft_length: Data | None = None,
     window_fn: Callable[..., Any] | None = hann_window,
     name: str | None = None,
 ) -> Any:
@@ -375,7 +377,7 @@ def _mel(hertz: Data) -> Any:
     return 1127.0 * np.log1p(np.asarray(hertz, np.float64) / 700.0)
 
 
-def _number(value: Any, what: str) -> Any:
+def _number(value: Data, what: str) -> Any:
     if not isinstance(value, Tensor):
         return real(value, what) if np.asarray(value).dtype.kind not in "iufb" else value
 

@@ -6,7 +6,7 @@ Rule: of equal elements the first comes first; NaN counts as greater than any nu
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -219,13 +219,13 @@ def in_top_k_p(predictions: Array, targets: Array, k: Array) -> Any:
 
 
 @public("math.in_top_k", "nn.in_top_k")
-def in_top_k(targets: Any, predictions: Any, k: Any, name: str | None = None) -> Any:
+def in_top_k(targets: Data, predictions: Data, k: Data, name: str | None = None) -> Any:
     """Whether the target of each row is among its k greatest predictions. i[n], f32[n, c] -> bool[n].
 
     Never for a target out of range or where something is not finite.
     Raises: InvalidArgumentError for shapes that do not fit. Source: tf.math.in_top_k.
     """
-    targets = as_tensor(targets, k.dtype if has_dtype(k) else None)
+    targets = as_tensor(targets, getattr(k, "dtype", None) if has_dtype(k) else None)
     return named(name, in_top_k_p, predictions, targets, as_tensor(k, targets.dtype))
 
 
@@ -248,9 +248,9 @@ def argsort_p(values: Array, *, descending: bool) -> Any:
     return (_descending(values) if descending else np.argsort(values, axis=-1, kind="stable")).astype(np.int32)
 
 
-def _constant_axis(axis: Any) -> int:
+def _constant_axis(axis: Data | None) -> int:
     """The axis of sorts, any number. Raises: ValueError for what is none."""
-    number = axis
+    number: Any = axis
     if axis is None:
         raise unsupported(None)
     if isinstance(axis, Tensor):
@@ -258,11 +258,11 @@ def _constant_axis(axis: Any) -> int:
     elif hasattr(type(axis), "__fg_tensor__"):
         number = known_value(as_tensor(axis))
     if number is None or isinstance(number, (str, bytes)) or np.ndim(number):
-        raise ValueError(f"Argument `axis` must be a constant scalar. Received: axis={axis}.")
+        raise ValueError(f"Argument `axis` must be a constant scalar. Received: axis={axis!s}.")
     return int(number)
 
 
-def _to_last(x: Tensor, axis: Any) -> tuple[Any, tuple[int, ...] | None]:
+def _to_last(x: Tensor, axis: Data | None) -> tuple[Any, tuple[int, ...] | None]:
     rank = len(x.shape)  # sorts of unknown rank wait for the call
     if rank == 0:
         raise InvalidArgumentError(None, None, "slice index -1 of dimension 0 out of bounds. [Op:StridedSlice]")
@@ -439,7 +439,7 @@ def unique_slices_p(x: Array, *, axis: int, out_idx: DType) -> Any:
 
 
 @public("raw_ops.UniqueWithCountsV2")
-def unique_with_counts_v2(x: Any, axis: Any, out_idx: Any = int32, name: str | None = None) -> Any:
+def unique_with_counts_v2(x: Data, axis: Data, out_idx: DTypeLike = int32, name: str | None = None) -> Any:
     """The different slices along the one axis of `axis`, in order of appearance: t, i[n], i[m]; of a vector if empty.
 
     Raises: InvalidArgumentError for several axes. Source: tf.raw_ops.UniqueWithCountsV2.
@@ -452,13 +452,13 @@ def unique_with_counts_v2(x: Any, axis: Any, out_idx: Any = int32, name: str | N
 
 
 @public("raw_ops.UniqueV2")
-def unique_v2(x: Any, axis: Any, out_idx: Any = int32, name: str | None = None) -> Any:
+def unique_v2(x: Data, axis: Data, out_idx: DTypeLike = int32, name: str | None = None) -> Any:
     """`raw_ops.UniqueWithCountsV2` without the counts. Source: tf.raw_ops.UniqueV2."""
     return Unique(*unique_with_counts_v2(x, axis, out_idx, name)[:2])
 
 
 @public("raw_ops.Bucketize")
-def bucketize(input: Any, boundaries: Any, name: str | None = None) -> Any:
+def bucketize(input: Data, boundaries: Iterable[float], name: str | None = None) -> Any:
     """How many of the sorted `boundaries` are no more than each number: t[*s] -> i32[*s].
 
     Raises: InvalidArgumentError for boundaries that are not sorted. Source: tf.raw_ops.Bucketize.

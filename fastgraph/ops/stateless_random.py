@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from fastgraph.core.base.dtype import DTypeLike, as_dtype, float32, int64
-from fastgraph.core.base.shapes import Aval, ShapeLike
-from fastgraph.core.conversion import Data
+from fastgraph.core.base.shapes import Aval
+from fastgraph.core.conversion import Data, SizeLike
 from fastgraph.core.native import philox
 from fastgraph.ops.arguments import as_tensor, tensor_of
 from fastgraph.ops.elementwise import add, cast, multiply
 from fastgraph.ops.families import Array, custom, invalid, misuse, public, shape_text
 from fastgraph.ops.joining import stack
-from fastgraph.ops.random_algorithms import check_philox
+from fastgraph.ops.random_algorithms import Algorithm, check_philox
 from fastgraph.ops.random_ops import (
     categorical_of,
     dropped,
@@ -34,7 +34,7 @@ _UNIFORM = ("float16", "bfloat16", "float32", "float64", "int32", "int64", "uint
 
 @public("random.stateless_uniform")
 def stateless_uniform(
-    shape: ShapeLike,
+    shape: SizeLike,
     seed: Data,
     minval: Data | None = 0,
     maxval: Data | None = None,
@@ -73,13 +73,13 @@ def stateless_uniform(
 
 @public("random.stateless_normal")
 def stateless_normal(
-    shape: Data | ShapeLike,
+    shape: SizeLike,
     seed: Data,
     mean: Data = 0.0,
     stddev: Data = 1.0,
     dtype: DTypeLike = float32,
     name: str | None = None,
-    alg: Any = "auto_select",
+    alg: Algorithm | Data = "auto_select",
 ) -> Any:
     """Numbers of the normal distribution, the same for the same seed i[2]. -> dtype[*shape].
 
@@ -93,13 +93,13 @@ def stateless_normal(
 
 @public("random.stateless_truncated_normal")
 def stateless_truncated_normal(
-    shape: ShapeLike,
+    shape: SizeLike,
     seed: Data,
     mean: Data = 0.0,
     stddev: Data = 1.0,
     dtype: DTypeLike = float32,
     name: str | None = None,
-    alg: Any = "auto_select",
+    alg: Algorithm | Data = "auto_select",
 ) -> Any:
     """`truncated_normal` that is the same for the same seed i[2]. -> dtype[*shape].
 
@@ -112,7 +112,9 @@ def stateless_truncated_normal(
 
 
 @public("random.stateless_categorical")
-def stateless_categorical(logits: Any, num_samples: Any, seed: Any, dtype: Any = int64, name: str | None = None) -> Any:
+def stateless_categorical(
+    logits: Data, num_samples: Data, seed: Data, dtype: DTypeLike = int64, name: str | None = None
+) -> Any:
     """Classes drawn with the probabilities softmax(logits), the same for the same seed. f[n, c] -> i64[n, samples].
 
     Raises: as `categorical`. Source: tf.random.stateless_categorical.
@@ -121,7 +123,7 @@ def stateless_categorical(logits: Any, num_samples: Any, seed: Any, dtype: Any =
 
 
 @public("random.experimental.stateless_shuffle")
-def stateless_shuffle(value: Data, seed: Data, alg: Any = "auto_select", name: str | None = None) -> Any:
+def stateless_shuffle(value: Data, seed: Data, alg: Algorithm | Data = "auto_select", name: str | None = None) -> Any:
     """The slices of value along its first axis in an order that the seed i[2] says. t[n, *s] -> t[n, *s].
 
     Source: tf.random.experimental.stateless_shuffle.
@@ -132,7 +134,12 @@ def stateless_shuffle(value: Data, seed: Data, alg: Any = "auto_select", name: s
 
 @public("nn.experimental.stateless_dropout")
 def stateless_dropout(
-    x: Data, rate: Data, seed: Data, rng_alg: Any = "auto_select", noise_shape: Any = None, name: str | None = None
+    x: Data,
+    rate: Data,
+    seed: Data,
+    rng_alg: Algorithm | Data = "auto_select",
+    noise_shape: SizeLike = None,
+    name: str | None = None,
 ) -> Any:
     """`dropout` that drops the same elements for the same seed i[2]. f[*s] -> f[*s].
 
@@ -143,14 +150,14 @@ def stateless_dropout(
 
 
 @public("random.split", "random.experimental.stateless_split")
-def split(seed: Data, num: Data = 2, alg: Any = "auto_select") -> Any:
+def split(seed: Data, num: Data = 2, alg: Algorithm | Data = "auto_select") -> Any:
     """New seeds, independent of each other, from one. i[2] -> i[num, 2]. Source: tf.random.split."""
     seed = as_tensor(seed)
     return stateless_uniform([num, 2], seed, None, None, seed.dtype, alg=alg)
 
 
 @public("random.fold_in", "random.experimental.stateless_fold_in")
-def fold_in(seed: Data, data: Data, alg: Any = "auto_select") -> Any:
+def fold_in(seed: Data, data: Data, alg: Algorithm | Data = "auto_select") -> Any:
     """A new seed from one and a number, of the number's dtype. i[2], i[] -> i[2]. Source: tf.random.fold_in."""
     data = as_tensor(data)
     if not data.dtype.is_integer:

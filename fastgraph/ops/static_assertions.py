@@ -5,12 +5,12 @@ Rule: what is known now is checked now and makes no node.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from fastgraph.core.base.dtype import DType, as_dtype, float32, int32
+from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, float32, int32
 from fastgraph.core.conversion import Data
 from fastgraph.core.tensor import Tensor, convert, current_trace
 from fastgraph.ops.arguments import as_tensor, known_value, named
@@ -52,7 +52,7 @@ def assert_rank_in(x: Data, ranks: Sequence[Any], message: str | None = None, na
 
 
 @public("debugging.assert_same_float_dtype")
-def assert_same_float_dtype(tensors: Sequence[Any] | None = None, dtype: Any = None) -> DType:
+def assert_same_float_dtype(tensors: Sequence[Any] | None = None, dtype: DTypeLike | None = None) -> DType:
     """The one dtype of floats that all tensors, and `dtype`, have; float32 where nothing says.
 
     Raises: ValueError for another dtype, or one of no floats. Source: tf.debugging.assert_same_float_dtype.
@@ -97,7 +97,11 @@ def is_numeric_tensor(tensor: Data) -> bool:
 
 @public("debugging.assert_shapes")
 def assert_shapes(
-    shapes: Any, data: Any = None, summarize: int | None = None, message: str | None = None, name: str | None = None
+    shapes: Mapping[Any, Any] | Iterable[Any],
+    data: Sequence[Data] | None = None,
+    summarize: int | None = None,
+    message: str | None = None,
+    name: str | None = None,
 ) -> None:
     """Stop unless tensors have these shapes, and extents of one symbol are equal.
 
@@ -163,7 +167,7 @@ def _matched(begin: str, x: Tensor, symbols: list[Any]) -> list[tuple[int, Any, 
 
 
 def _compare(
-    begin: str, described: str, x: Any, axis: int, extent: Any, symbol: Any, sizes: dict[Any, tuple[Any, str]]
+    begin: str, described: str, x: Tensor, axis: int, extent: Any, symbol: Any, sizes: dict[Any, tuple[Any, str]]
 ) -> None:
     """Check one axis against its symbol, or remember what the symbol stands for."""
     if isinstance(symbol, Tensor):

@@ -14,6 +14,7 @@ import numpy as np
 
 from fastgraph.core.base.dtype import int64
 from fastgraph.core.base.shapes import Aval
+from fastgraph.core.conversion import Data
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import index_list, named, whole
 from fastgraph.ops.families import Array, custom, invalid, public
@@ -198,7 +199,7 @@ def hash_bucket_strong_p(input: Array, *, num_buckets: int, key: tuple[int, int]
 
 
 @public("strings.to_hash_bucket_fast")
-def to_hash_bucket_fast(input: Any, num_buckets: Any, name: str | None = None) -> Any:
+def to_hash_bucket_fast(input: Data, num_buckets: Data, name: str | None = None) -> Any:
     """The bucket of each string, by its fingerprint. string[*s] -> i64[*s], from 0 to num_buckets - 1.
 
     Raises: InvalidArgumentError for less than one bucket. Source: tf.strings.to_hash_bucket_fast.
@@ -207,7 +208,7 @@ def to_hash_bucket_fast(input: Any, num_buckets: Any, name: str | None = None) -
 
 
 @public("strings.to_hash_bucket_strong")
-def to_hash_bucket_strong(input: Any, num_buckets: Any, key: Any, name: str | None = None) -> Any:
+def to_hash_bucket_strong(input: Data, num_buckets: Data, key: Data, name: str | None = None) -> Any:
     """The bucket of each string, by a hash with a key of two numbers. string[*s] -> i64[*s].
 
     Raises: InvalidArgumentError for less than one bucket or another key. Source: tf.strings.to_hash_bucket_strong.

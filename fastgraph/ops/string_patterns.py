@@ -9,12 +9,14 @@ from __future__ import annotations
 import functools
 import itertools
 import re
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from fastgraph.core.base.dtype import bool_, int64, string
 from fastgraph.core.base.shapes import Aval
+from fastgraph.core.conversion import Data
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, known_value, named
 from fastgraph.ops.families import Array, custom, invalid, public, shape_text
@@ -82,7 +84,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def _rewriter(rewrite: str, pattern: re.Pattern[str]) -> Any:
-    """What writes a match anew. Raises InvalidArgumentError for groups that the pattern has not."""
+    """The function that writes a match anew. Raises InvalidArgumentError for groups that the pattern has not."""
     parts: list[Any] = []
     for piece in re.split(r"(\\.)", rewrite, flags=re.DOTALL):
         if piece.startswith("\\") and len(piece) == 2:
@@ -133,7 +135,7 @@ def regex_replace_p(input: Array, pattern: Array, rewrite: Array, *, replace_glo
     return result
 
 
-def _rewritten(text: str, pattern: re.Pattern[str], write: Any, everywhere: bool) -> str:
+def _rewritten(text: str, pattern: re.Pattern[str], write: Callable[[re.Match[str]], str], everywhere: bool) -> str:
     """The text with its first match, or all of them, written anew; nothing matches where a match has just ended."""
     parts: list[str] = []
     at = 0
@@ -148,7 +150,9 @@ def _rewritten(text: str, pattern: re.Pattern[str], write: Any, everywhere: bool
 
 
 @public("strings.regex_replace")
-def regex_replace(input: Any, pattern: Any, rewrite: Any, replace_global: bool = True, name: str | None = None) -> Any:
+def regex_replace(
+    input: Data, pattern: Data, rewrite: Data, replace_global: bool = True, name: str | None = None
+) -> Any:
     r"""Each string with what matches `pattern` replaced by `rewrite`, in which \0 is the match, \1 its first group.
 
     string[*s] -> string[*s]. replace_global: every match, else the first one. Raises: InvalidArgumentError for what is
@@ -175,7 +179,7 @@ def regex_full_match_p(input: Array, pattern: Array) -> Any:
 
 
 @public("strings.regex_full_match")
-def regex_full_match(input: Any, pattern: Any, name: str | None = None) -> Any:
+def regex_full_match(input: Data, pattern: Data, name: str | None = None) -> Any:
     """Whether `pattern` matches the whole of each string. string[*s] -> bool[*s].
 
     Raises: InvalidArgumentError for what is no pattern. Source: tf.strings.regex_full_match.

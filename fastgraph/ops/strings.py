@@ -6,7 +6,7 @@ Rule: strings are bytes in object arrays; every op here runs on the host, becaus
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -32,7 +32,7 @@ from fastgraph.ops.print_op import tensor_text
 _REASON = "strings: their bytes lie in Python objects, which kernels do not see"
 
 
-def _each(function: Callable[[Any], Any], x: Array, dtype: Any = object) -> Any:
+def _each(function: Callable[[Any], Any], x: Array, dtype: type | np.dtype[Any] = object) -> Any:
     """function of every element."""
     result = np.empty(x.shape, dtype)
     flat, out = x.reshape(-1), result.reshape(-1)
@@ -95,7 +95,7 @@ def as_string(
     scientific: Data = False,
     shortest: Data = False,
     width: Data = -1,
-    fill: Any = "",
+    fill: Data = "",
     name: str | None = None,
 ) -> Any:
     """Each element as text. t[*s] -> string[*s].
@@ -181,7 +181,7 @@ def string_join_p(*inputs: Array, separator: str) -> Any:
 
 
 @public("strings.join")
-def join(inputs: Any, separator: str = "", name: str | None = None) -> Any:
+def join(inputs: Iterable[Data], separator: str = "", name: str | None = None) -> Any:
     """Strings at the same place of a list of tensors, joined; scalars go with all. string[*s]... -> string[*s].
 
     Raises: InvalidArgumentError if shapes differ. Source: tf.strings.join.
@@ -240,7 +240,7 @@ def reduce_join(
 def _mapped(op: str, public_name: str, function: Callable[[Any], Any], what: str) -> Callable[..., Any]:
     """An op that changes each string on its own."""
 
-    def body(input: Any, *, encoding: str) -> Any:
+    def body(input: Array, *, encoding: str) -> Any:
         return _each(function if encoding == "" else (lambda w: function(w.decode()).encode()), input)
 
     name = public_name.rsplit(".", 1)[-1]
@@ -253,7 +253,7 @@ def _mapped(op: str, public_name: str, function: Callable[[Any], Any], what: str
         reason=_REASON,
     )(body)
 
-    def apply(input: Any, encoding: str = "", name: str | None = None) -> Any:
+    def apply(input: Data, encoding: str = "", name: str | None = None) -> Any:
         if encoding not in ("", "utf-8"):
             raise ValueError(f"encoding must be one of '', 'utf-8', but was '{encoding}'")
         return named(name, primitive, input, encoding=encoding)
@@ -279,7 +279,7 @@ def string_strip_p(input: Array) -> Any:
 
 
 @public("strings.strip")
-def strip(input: Any, name: str | None = None) -> Any:
+def strip(input: Data, name: str | None = None) -> Any:
     """Each string without white space at its ends. string[*s] -> string[*s]. Source: tf.strings.strip."""
     return named(name, string_strip_p, input)
 
@@ -296,7 +296,7 @@ def string_length_p(input: Array, *, unit: str) -> Any:
 
 
 @public("strings.length")
-def length(input: Any, unit: str = "BYTE", name: str | None = None) -> Any:
+def length(input: Data, unit: str = "BYTE", name: str | None = None) -> Any:
     """The length of each string, in bytes or, with unit "UTF8_CHAR", in characters. string[*s] -> i32[*s].
 
     Raises: ValueError for another unit. Source: tf.strings.length.
@@ -349,7 +349,7 @@ def substr_p(input: Array, pos: Array, len: Array) -> Any:
 
 
 @public("strings.substr")
-def substr(input: Any, pos: Data, len: Data, unit: str = "BYTE", name: str | None = None) -> Any:
+def substr(input: Data, pos: Data, len: Data, unit: str = "BYTE", name: str | None = None) -> Any:
     """The `len` bytes of each string from `pos` on. string[*s], i[*s], i[*s] -> string[*s], broadcasting.
 
     Of a negative `len`: all that follow. Raises: InvalidArgumentError for a position outside a string.
@@ -384,7 +384,7 @@ def _infer_parts(input: Aval, sep: Aval, **_: Any) -> tuple[Aval, Aval, Aval]:
     return Aval(int64, (None, 2)), Aval(string, (None,)), Aval(int64, (2,))
 
 
-def _no_vector(input: Any, **attrs: Any) -> Any:
+def _no_vector(input: bytes | list[list[bytes]], **attrs: Any) -> Any:
     """A call of a splitting op that is refused."""
     return (np.array(input, object), np.array(b"", object)), attrs, InvalidArgumentError, "must be a vector"
 

@@ -7,6 +7,7 @@ and Zhang 2019.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -208,7 +209,7 @@ def _eigh_grad(dys: list[Any], outs: list[Any]) -> dict[str, Any]:
     return {"input": _read_part(matmul(times(v, inner), v, adjoint_b=True))}
 
 
-def _eigh(x: Array, solve: Any) -> Any:
+def _eigh(x: Array, solve: Callable[[Array], Any]) -> Any:
     validated(square_shape, x.shape)
     try:
         if not np.isfinite(x).all():
@@ -305,7 +306,7 @@ def _eig_grad(dys: list[Any], input_dtype: DType, outs: list[Any]) -> dict[str, 
     return {"input": _of_input(solve_p(v, matmul(inner, v, adjoint_b=True), adjoint=True), input_dtype)}
 
 
-def _eig(x: Array, solve: Any) -> Any:
+def _eig(x: Array, solve: Callable[[Array], Any]) -> Any:
     validated(square_shape, x.shape)
     try:
         return solve(widened(x))

@@ -214,7 +214,7 @@ def _unlike(buffer: Array, value: Array) -> InvalidArgumentError:
 _BEGUN: dict[str, Any] = dict(groups=("T", "Tindex", "T", "Tbegun"), dtypes={**_INDEX, "Tbegun": "bool"})
 
 
-def _begun_samples(value: Any, *cases: tuple[str, str, int, tuple[int, ...], bool]) -> list[Any]:
+def _begun_samples(value: list[Any], *cases: tuple[str, str, int, tuple[int, ...], bool]) -> list[Any]:
     """Lists of ones in which `value` is put: dtype and dtype of the index, index, shape of the list, whether begun."""
     return [
         ((np.ones(dims, dtype), np.array(i, index_dtype), np.array(value).astype(dtype), np.array(begun)), {})

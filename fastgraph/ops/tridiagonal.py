@@ -114,7 +114,7 @@ def tridiagonal_solve_p(diagonals: Array, rhs: Array) -> Any:
     solve = scipy_functions("gtsv", (a, b))
     x = np.empty_like(b)
 
-    def eliminate(some: Any) -> None:
+    def eliminate(some: slice | Array) -> None:
         if a[some].shape[0] * a.shape[-1] < 2:  # the wrapper takes no empty diagonals
             x[some] = b[some] / np.where(a[some][:, 1, :, None] == 0, np.nan, a[some][:, 1, :, None])
             return
@@ -315,7 +315,7 @@ def eigh_tridiagonal_p(alpha: Array, beta: Array) -> Any:
     return e.astype(alpha.dtype, copy=False), v.astype(alpha.dtype, copy=False)
 
 
-def _selected(e: Any, v: Any, select_: str, span: Any) -> tuple[Any, Any]:
+def _selected(e: Tensor, v: Tensor, select_: str, span: Any) -> tuple[Any, Any]:
     """The eigenvalues and eigenvectors with indices, or values, in a range."""
     if select_ == "a":
         return e, v
@@ -340,7 +340,7 @@ def eigh_tridiagonal(
     eigvals_only: bool = True,
     select: str = "a",
     select_range: Data | None = None,
-    tol: Any = None,
+    tol: Data | None = None,
     name: str | None = None,
 ) -> Any:
     """Eigenvalues, rising, of a Hermitian tridiagonal matrix; also eigenvectors, in columns, unless eigvals_only.
@@ -371,7 +371,7 @@ def eigh_tridiagonal(
     return e, v
 
 
-def _phases(b: Any) -> Any:
+def _phases(b: Tensor) -> Any:
     """b / |b|, 1 where b is 0."""
     safe = select(equal(b, zeros_like(b)), ones_like(b), b)
     size = abs(safe)

@@ -84,7 +84,13 @@ def following(
     return infer_and_follow
 
 
-def _followed(result: Any, rule: Rule | None, body: Callable[..., Any], avals: Sequence[Aval], attrs: Any) -> Any:
+def _followed(
+    result: Any,
+    rule: Rule | None,
+    body: Callable[..., Any],
+    avals: Sequence[Aval],
+    attrs: dict[str, Any],
+) -> Any:
     several = type(result) is tuple
     results: tuple[Aval, ...] = result if several else (result,)
     for aval in results:

@@ -17,11 +17,14 @@ from fastgraph.core.conversion import Data
 from fastgraph.core.tensor import EagerTensor, Tensor, current_trace
 from fastgraph.errors import InvalidArgumentError, UnimplementedError
 from fastgraph.ops.arguments import whole
-from fastgraph.ops.families import Array, Builder, invalid
+from fastgraph.ops.families import Array, Builder, Scalar, invalid
 from fastgraph.ops.movement import shape, transpose
 
 Pairs = tuple[tuple[int, int], ...]
 Padding = str | Pairs
+#: Padding as users give it: its name, or amounts before and after each axis.
+PadLike = str | Sequence[Any]
+Steps = tuple[int, ...]
 
 #: Names of the layouts by the number of spatial axes: channels last, channels first.
 LAYOUTS = {1: ("NWC", "NCW"), 2: ("NHWC", "NCHW"), 3: ("NDHWC", "NCDHW")}
@@ -96,7 +99,7 @@ def out_extents(
 
 @lru_cache(1024)
 def extents_and_pads(
-    x: tuple[int, ...], filter: tuple[int, ...], strides: Any, padding: Padding, dilations: Any
+    x: tuple[int, ...], filter: tuple[int, ...], strides: Steps, padding: Padding, dilations: Steps
 ) -> tuple[tuple[int, ...], tuple[Any, ...]]:
     """The spatial extents of a convolution's result, and how far windows reach over each axis, before and after it.
 
@@ -161,7 +164,15 @@ def taps(out: Sequence[int], window: Sequence[int], strides: Sequence[int], dila
 # ---- lowering -------------------------------------------------------------------------------------------------------
 
 
-def before(b: Any, n: Any, out: Any, window: Any, stride: int, dilation: int, padding: str | tuple[int, int]) -> Any:
+def before(
+    b: Any,
+    n: Scalar | int,
+    out: Scalar | int,
+    window: Scalar | int,
+    stride: int,
+    dilation: int,
+    padding: str | tuple[int, int],
+) -> Any:
     """How far the first window reaches over the beginning of an axis, in a kernel."""
     if padding == "VALID":
         return b.const(0)
@@ -187,7 +198,7 @@ def conjunction(b: Builder, conditions: Sequence[Any]) -> Any:
 # ---- public arguments -----------------------------------------------------------------------------------------------
 
 
-def listed(value: Any) -> Any:
+def listed(value: Data | None) -> Any:
     """A vector that is known, or a TensorShape, as a list; anything else as it is."""
     if isinstance(value, TensorShape) and value.rank is not None:
         return value.as_list()
@@ -197,7 +208,7 @@ def listed(value: Any) -> Any:
 
 
 def steps(
-    value: Any, rank: int, what: str, channels_first: bool, where: str = "strides", depthwise: bool = False
+    value: Data | None, rank: int, what: str, channels_first: bool, where: str = "strides", depthwise: bool = False
 ) -> tuple[int, ...]:
     """An argument like `strides` over the spatial axes: an int, or 1, `rank` or rank + 2 numbers; None is 1.
 
@@ -222,7 +233,7 @@ def steps(
     return tuple(given[2:] if channels_first else given[1:-1])
 
 
-def paddings(padding: Any, rank: int, channels_first: bool, explicit: bool = True) -> Padding:
+def paddings(padding: PadLike, rank: int, channels_first: bool, explicit: bool = True) -> Padding:
     """The padding argument of a public function, over the spatial axes."""
     if isinstance(padding, str):
         if padding == "EXPLICIT" and explicit:
@@ -275,7 +286,7 @@ def _bad_attribute(text: str) -> Exception:
     return InvalidArgumentError(None, None, text) if current_trace() is None else ValueError(text)
 
 
-def channels_last(x: Any, rank: int) -> Any:
+def channels_last(x: Tensor, rank: int) -> Any:
     """[batch, channels, *spatial] -> [batch, *spatial, channels]."""
     return transpose(x, (0, *range(2, rank + 2), 1))
 

@@ -1,4 +1,7 @@
 # Written by tools/stubs.py from the ops' definitions; do not edit.
+from fastgraph.core.base.dtype import DTypeLike
+from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import SizeLike
 from fastgraph.core.tensor import Tensor
 from fastgraph.ops.random_algorithms import Algorithm as Algorithm
 from fastgraph.random import experimental as experimental
@@ -9,18 +12,18 @@ from fastgraph.state.random_generator import set_global_generator as set_global_
 from typing import Any
 import builtins
 
-def categorical(logits: Any, num_samples: Any, dtype: Any = None, seed: Any = None, name: builtins.str | None = None) -> Tensor:
+def categorical(logits: Data, num_samples: Data, dtype: DTypeLike | None = None, seed: Data | None = None, name: builtins.str | None = None) -> Tensor:
     """Classes drawn with the probabilities softmax(logits) of each row. f[n, c] -> i64[n, num_samples].
 
     Raises: InvalidArgumentError for other ranks or no classes. Source: tf.random.categorical."""
-def fold_in(seed: Any, data: Any, alg: Any = 'auto_select') -> Tensor:
+def fold_in(seed: Data, data: Data, alg: Any = 'auto_select') -> Tensor:
     """A new seed from one and a number, of the number's dtype. i[2], i[] -> i[2]. Source: tf.random.fold_in."""
-def gamma(shape: Any, alpha: Any, beta: Any = None, dtype: Any = ..., seed: Any = None, name: builtins.str | None = None) -> Tensor:
+def gamma(shape: SizeLike, alpha: Data, beta: Data | None = None, dtype: DTypeLike = ..., seed: Data | None = None, name: builtins.str | None = None) -> Tensor:
     """Gamma variates of shape alpha and rate beta (1). f[*s], f[*s] -> f[*shape, *s].
 
     They have gradients with respect to both. Raises: InvalidArgumentError for shapes that do not broadcast. Source:
     tf.random.gamma; Marsaglia and Tsang 2000."""
-def normal(shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = ..., seed: Any = None, name: builtins.str | None = None) -> Tensor:
+def normal(shape: SizeLike, mean: Data = 0.0, stddev: Data = 1.0, dtype: DTypeLike = ..., seed: Data | None = None, name: builtins.str | None = None) -> Tensor:
     """Numbers of the normal distribution. -> dtype[*shape].
 
     Args:
@@ -39,7 +42,7 @@ def normal(shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = ..., see
         (TensorShape([10000, 2]), [0.0, 5.0])
 
     Source: tf.random.normal."""
-def poisson(shape: Any, lam: Any, dtype: Any = ..., seed: Any = None, name: builtins.str | None = None) -> Tensor:
+def poisson(shape: SizeLike, lam: Data, dtype: DTypeLike = ..., seed: Data | None = None, name: builtins.str | None = None) -> Tensor:
     """Poisson variates of mean lam. t[*s] -> dtype[*shape, *s].
 
     Raises: InvalidArgumentError for other dtypes. Source: tf.random.poisson; Knuth 1969, Hormann 1993."""
@@ -61,51 +64,51 @@ def set_seed(seed: Any) -> Any:
         >>> tf.random.set_seed(3)
         >>> bool(tf.random.uniform([]) == first), bool(first == second)
         (True, False)"""
-def shuffle(value: Any, seed: Any = None, name: builtins.str | None = None) -> Tensor:
+def shuffle(value: Data, seed: Data | None = None, name: builtins.str | None = None) -> Tensor:
     """The slices of value along its first axis in random order. t[n, *s] -> t[n, *s]. Source: tf.random.shuffle."""
-def split(seed: Any, num: Any = 2, alg: Any = 'auto_select') -> Tensor:
+def split(seed: Data, num: Data = 2, alg: Any = 'auto_select') -> Tensor:
     """New seeds, independent of each other, from one. i[2] -> i[num, 2]. Source: tf.random.split."""
-def stateless_binomial(shape: Any, seed: Any, counts: Any, probs: Any, output_dtype: Any = ..., name: builtins.str | None = None) -> Tensor:
+def stateless_binomial(shape: SizeLike, seed: Data, counts: Data, probs: Data, output_dtype: DTypeLike = ..., name: builtins.str | None = None) -> Tensor:
     """Successes in `counts` trials of probability `probs`, the same for the same seed i[2]. -> output_dtype[*shape].
 
     shape ends with that of the parameters, which broadcast. Raises: InvalidArgumentError if it does not. Source:
     tf.random.stateless_binomial; Hormann 1993."""
-def stateless_categorical(logits: Any, num_samples: Any, seed: Any, dtype: Any = ..., name: builtins.str | None = None) -> Tensor:
+def stateless_categorical(logits: Data, num_samples: Data, seed: Data, dtype: DTypeLike = ..., name: builtins.str | None = None) -> Tensor:
     """Classes drawn with the probabilities softmax(logits), the same for the same seed. f[n, c] -> i64[n, samples].
 
     Raises: as `categorical`. Source: tf.random.stateless_categorical."""
-def stateless_gamma(shape: Any, seed: Any, alpha: Any, beta: Any = None, dtype: Any = ..., name: builtins.str | None = None) -> Any:
+def stateless_gamma(shape: SizeLike, seed: Data, alpha: Data, beta: Data | None = None, dtype: DTypeLike = ..., name: builtins.str | None = None) -> Any:
     """`gamma`, the same for the same seed i[2]; shape is the result's and ends with that of the parameters.
 
     Raises: InvalidArgumentError if it does not. Source: tf.random.stateless_gamma."""
-def stateless_normal(shape: Any, seed: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = ..., name: builtins.str | None = None, alg: Any = 'auto_select') -> Tensor:
+def stateless_normal(shape: SizeLike, seed: Data, mean: Data = 0.0, stddev: Data = 1.0, dtype: DTypeLike = ..., name: builtins.str | None = None, alg: Any = 'auto_select') -> Tensor:
     """Numbers of the normal distribution, the same for the same seed i[2]. -> dtype[*shape].
 
     Raises: InvalidArgumentError for another seed. Source: tf.random.stateless_normal."""
-def stateless_parameterized_truncated_normal(shape: Any, seed: Any, means: Any = 0.0, stddevs: Any = 1.0, minvals: Any = -2.0, maxvals: Any = 2.0, name: builtins.str | None = None) -> Tensor:
+def stateless_parameterized_truncated_normal(shape: SizeLike, seed: Data, means: Data = 0.0, stddevs: Data = 1.0, minvals: Data = -2.0, maxvals: Data = 2.0, name: builtins.str | None = None) -> Tensor:
     """Normal variates between minvals and maxvals, the same for the same seed i[2]. -> f[*shape].
 
     shape ends with that of the parameters, which broadcast; the result has gradients with respect to each of them.
     Raises: InvalidArgumentError for shapes that do not fit, no standard deviation or no room between the ends. Source:
     tf.random.stateless_parameterized_truncated_normal; Robert 1995."""
-def stateless_poisson(shape: Any, seed: Any, lam: Any, dtype: Any = ..., name: builtins.str | None = None) -> Any:
+def stateless_poisson(shape: SizeLike, seed: Data, lam: Data, dtype: DTypeLike = ..., name: builtins.str | None = None) -> Any:
     """`poisson`, the same for the same seed i[2]; shape is the result's and ends with lam's.
 
     Raises: InvalidArgumentError if it does not. Source: tf.random.stateless_poisson."""
-def stateless_truncated_normal(shape: Any, seed: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = ..., name: builtins.str | None = None, alg: Any = 'auto_select') -> Tensor:
+def stateless_truncated_normal(shape: SizeLike, seed: Data, mean: Data = 0.0, stddev: Data = 1.0, dtype: DTypeLike = ..., name: builtins.str | None = None, alg: Any = 'auto_select') -> Tensor:
     """`truncated_normal` that is the same for the same seed i[2]. -> dtype[*shape].
 
     Raises: InvalidArgumentError for another seed. Source: tf.random.stateless_truncated_normal."""
-def stateless_uniform(shape: Any, seed: Any, minval: Any = 0, maxval: Any = None, dtype: Any = ..., name: builtins.str | None = None, alg: Any = 'auto_select') -> Tensor:
+def stateless_uniform(shape: SizeLike, seed: Data, minval: Data | None = 0, maxval: Data | None = None, dtype: DTypeLike = ..., name: builtins.str | None = None, alg: Data = 'auto_select') -> Tensor:
     """Numbers spread evenly over [minval, maxval), the same for the same seed i[2]. -> dtype[*shape].
 
     Of integers, both bounds None give any number. Raises: ValueError for integers with one bound or another `alg`;
     InvalidArgumentError for another seed. Source: tf.random.stateless_uniform."""
-def truncated_normal(shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = ..., seed: Any = None, name: builtins.str | None = None) -> Tensor:
+def truncated_normal(shape: SizeLike, mean: Data = 0.0, stddev: Data = 1.0, dtype: DTypeLike = ..., seed: Data | None = None, name: builtins.str | None = None) -> Tensor:
     """Numbers of the normal distribution, no further than 2 stddev from the mean. -> dtype[*shape].
 
     Raises: TypeError for integers. Source: tf.random.truncated_normal."""
-def uniform(shape: Any, minval: Any = 0, maxval: Any = None, dtype: Any = ..., seed: Any = None, name: builtins.str | None = None) -> Tensor:
+def uniform(shape: SizeLike, minval: Data = 0, maxval: Data | None = None, dtype: DTypeLike = ..., seed: Data | None = None, name: builtins.str | None = None) -> Tensor:
     """Numbers spread evenly over [minval, maxval). -> dtype[*shape].
 
     Args:

@@ -246,7 +246,7 @@ cdef class Entry:
         return self.structure(results)
 
     cdef tuple recorded(self, tuple sources, bint again):
-        """What runs where tapes follow these sources; None if it is not known."""
+        """The program that runs where tapes follow these sources; None if it is not known."""
         cdef Recording recording
         for known in self.recordings:
             recording = <Recording>(<tuple>known)[0]

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.core.base.dtype import as_dtype, float32, int32, int64, uint64
-from fastgraph.core.conversion import Data
+from fastgraph.core.base.dtype import DTypeLike, as_dtype, float32, int32, int64, uint64
+from fastgraph.core.conversion import Data, SizeLike
 from fastgraph.core.tensor import init_scope
 from fastgraph.ops.arguments import as_tensor, tensor_of
 from fastgraph.ops.elementwise import add, cast, multiply, zeros_like_p
@@ -34,14 +34,14 @@ def _size(alg: int) -> int:
     return 2 if alg == Algorithm.THREEFRY.value else 3
 
 
-def _wrapped(value: object) -> Any:
+def _wrapped(value: Data) -> Any:
     """Python integers of 64 bits without sign as those with one."""
     if isinstance(value, int):
         return value - 2**64 if value >= 2**63 else value
     return [_wrapped(v) for v in value] if isinstance(value, (list, tuple)) else value
 
 
-def _as_state(value: object) -> Any:
+def _as_state(value: Data) -> Any:
     """Integers as a tensor i64. TypeError for others."""
     tensor = as_tensor(_wrapped(value))
     if not tensor.dtype.is_integer:
@@ -54,7 +54,7 @@ def _check(value: Any, dims: list[int]) -> None:
         raise ValueError(f"Shapes {value.shape} and {dims} are incompatible")
 
 
-def create_rng_state(seed: object, alg: object) -> Any:
+def create_rng_state(seed: Data, alg: Algorithm | Data) -> Any:
     """The state that a seed, an integer or integers i[n], stands for. -> i64[3], or i64[2] of ThreeFry.
 
     Raises: ValueError for an unknown algorithm. Source: tf.random.create_rng_state.
@@ -83,7 +83,9 @@ class Generator:
     numbers moves the counter on by 256 n. Raises: ValueError for another shape of state. Source: tf.random.Generator.
     """
 
-    def __init__(self, copy_from: Any = None, state: Any = None, alg: Any = None) -> None:
+    def __init__(
+        self, copy_from: Generator | None = None, state: Any = None, alg: Algorithm | Data | None = None
+    ) -> None:
         if copy_from is not None:
             if alg is not None or state is not None:
                 raise AssertionError("Generator takes either copy_from or state and alg")
@@ -104,18 +106,18 @@ class Generator:
     # How one is made.
 
     @classmethod
-    def from_state(cls, state: object, alg: object) -> Generator:
+    def from_state(cls, state: Data, alg: Algorithm | Data) -> Generator:
         """A generator that begins with a state i64[3]. Source: tf.random.Generator.from_state."""
         return cls(alg=alg, state=state)
 
     @classmethod
-    def from_seed(cls, seed: object, alg: object = None) -> Generator:
+    def from_seed(cls, seed: Data, alg: Algorithm | Data | None = None) -> Generator:
         """A generator that begins with `create_rng_state(seed, alg)`. Source: tf.random.Generator.from_seed."""
         number = Algorithm.PHILOX.value if alg is None else algorithm_number(alg)
         return cls(state=create_rng_state(seed, number), alg=number)
 
     @classmethod
-    def from_non_deterministic_state(cls, alg: object = None) -> Generator:
+    def from_non_deterministic_state(cls, alg: Algorithm | Data | None = None) -> Generator:
         """A generator that begins where no one can foresee.
 
         Source: tf.random.Generator.from_non_deterministic_state.
@@ -124,7 +126,7 @@ class Generator:
         return cls(state=np.frombuffer(os.urandom(8 * _size(number)), np.int64), alg=number)
 
     @classmethod
-    def from_key_counter(cls, key: object, counter: object, alg: object) -> Generator:
+    def from_key_counter(cls, key: Data, counter: Data, alg: Algorithm | Data) -> Generator:
         """A generator of a key i64[] and a counter i64[2]. Source: tf.random.Generator.from_key_counter."""
         number = algorithm_number(alg)
         return cls(state=_with_key(key, counter, number), alg=number)
@@ -148,21 +150,21 @@ class Generator:
 
     # Setting it.
 
-    def reset(self, state: object) -> None:
+    def reset(self, state: Data) -> None:
         """Go to a state i64[3]. Source: tf.random.Generator.reset."""
         state = _as_state(state)
         _check(state, [_size(self._alg)])
         self._state_var.assign(state)
 
-    def reset_from_seed(self, seed: object) -> None:
+    def reset_from_seed(self, seed: Data) -> None:
         """Go where `from_seed` begins. Source: tf.random.Generator.reset_from_seed."""
         self._state_var.assign(create_rng_state(seed, self._alg))
 
-    def reset_from_key_counter(self, key: object, counter: object) -> None:
+    def reset_from_key_counter(self, key: Data, counter: Data) -> None:
         """Go where `from_key_counter` begins. Source: tf.random.Generator.reset_from_key_counter."""
         self._state_var.assign(_with_key(key, counter, self._alg))
 
-    def skip(self, delta: object) -> Any:
+    def skip(self, delta: Data) -> Any:
         """Go on as if `delta` numbers were drawn; the state before that, i64[3]. Source: tf.random.Generator.skip."""
         return self._source().state(delta if isinstance(delta, int) else as_tensor(delta))
 
@@ -174,7 +176,7 @@ class Generator:
     # Numbers.
 
     def normal(
-        self, shape: object, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = float32, name: str | None = None
+        self, shape: SizeLike, mean: Data = 0.0, stddev: Data = 1.0, dtype: DTypeLike = float32, name: str | None = None
     ) -> Any:
         """Numbers of the normal distribution. -> dtype[*shape]. Source: tf.random.Generator.normal."""
         target = as_dtype(dtype)
@@ -182,7 +184,7 @@ class Generator:
         return add(multiply(standard_normal(self._source(), shape_vector(shape), target), stddev), mean, name=name)
 
     def truncated_normal(
-        self, shape: object, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = float32, name: str | None = None
+        self, shape: SizeLike, mean: Data = 0.0, stddev: Data = 1.0, dtype: DTypeLike = float32, name: str | None = None
     ) -> Any:
         """Numbers of the normal distribution, no further than 2 stddev from the mean. -> dtype[*shape].
 
@@ -193,7 +195,12 @@ class Generator:
         return truncated_of(self._source(), shape_vector(shape), mean, stddev, target, name)
 
     def uniform(
-        self, shape: Data, minval: Data = 0, maxval: Data | None = None, dtype: Any = float32, name: str | None = None
+        self,
+        shape: Data,
+        minval: Data = 0,
+        maxval: Data | None = None,
+        dtype: DTypeLike = float32,
+        name: str | None = None,
     ) -> Any:
         """Numbers spread evenly over [minval, maxval); of integers, any where both are None. -> dtype[*shape].
 
@@ -211,7 +218,7 @@ class Generator:
         bounds = minval, (1 if maxval is None else maxval)
         return uniform_of(self._source(), shape_vector(shape), *bounds, target, "StatelessRandomUniformIntV2", name)
 
-    def uniform_full_int(self, shape: object, dtype: Any = uint64, name: str | None = None) -> Any:
+    def uniform_full_int(self, shape: SizeLike, dtype: DTypeLike = uint64, name: str | None = None) -> Any:
         """Integers, each number of the dtype as likely. -> dtype[*shape].
 
         Source: tf.random.Generator.uniform_full_int.
@@ -226,7 +233,9 @@ class Generator:
             numbers(self._source(), shape_vector(shape), "bits", as_dtype(f"uint{8 * target.size}")), target, name
         )
 
-    def binomial(self, shape: Data, counts: Data, probs: Data, dtype: object = int32, name: str | None = None) -> Any:
+    def binomial(
+        self, shape: Data, counts: Data, probs: Data, dtype: DTypeLike = int32, name: str | None = None
+    ) -> Any:
         """Successes in `counts` trials of probability `probs`. -> dtype[*shape], which ends with the shape of both.
 
         Raises: InvalidArgumentError if it does not. Source: tf.random.Generator.binomial.
@@ -235,7 +244,7 @@ class Generator:
 
     # More of them.
 
-    def make_seeds(self, count: object = 1) -> Any:
+    def make_seeds(self, count: Data = 1) -> Any:
         """Seeds of the stateless functions, one in each column. -> i64[2, count].
 
         Source: tf.random.Generator.make_seeds.

@@ -103,7 +103,7 @@ TAKE = _write("take_variable", "AssignVariableOp", _take_body, "value", "before"
 
 
 def _update(name: str, op_type: str, slot: str) -> Primitive:
-    def decompose(resource: object, value: Tensor, *, dtype: DType, shape: tuple[int | None, ...] | None) -> tuple[()]:
+    def decompose(resource: Cell, value: Tensor, *, dtype: DType, shape: tuple[int | None, ...] | None) -> tuple[()]:
         before = bind(READ, (resource,), {"dtype": dtype, "shape": shape})
         # What the body checks: the sum would broadcast.
         if shape is None or None in shape:

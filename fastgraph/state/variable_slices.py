@@ -15,8 +15,10 @@ from fastgraph.core import cells
 from fastgraph.core import registry as primitives
 from fastgraph.core.base.dtype import int32, int64
 from fastgraph.core.base.shapes import dims_text
+from fastgraph.core.conversion import Data
 from fastgraph.core.native.buffer import Cell
 from fastgraph.core.registry import Primitive
+from fastgraph.core.tape.indexed_slices import IndexedSlices
 from fastgraph.core.tensor import as_array, bind, cell_read, convert, from_array
 from fastgraph.errors import OutOfRangeError
 from fastgraph.ops.families import invalid
@@ -118,41 +120,43 @@ class Parts:
         assign_add: Callable[..., Any]
         _after_assign: Callable[[], Any]
 
-    def scatter_update(self, sparse_delta: object, use_locking: bool = False, name: str | None = None) -> Any:
+    def scatter_update(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
         """Replace the rows that an IndexedSlices names by its own; of one row named twice the last counts."""
         return self._scatter("update", sparse_delta)
 
-    def scatter_add(self, sparse_delta: object, use_locking: bool = False, name: str | None = None) -> Any:
+    def scatter_add(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
         """Add the rows of an IndexedSlices to those they name."""
         return self._scatter("add", sparse_delta)
 
-    def scatter_sub(self, sparse_delta: object, use_locking: bool = False, name: str | None = None) -> Any:
+    def scatter_sub(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
         """Subtract the rows of an IndexedSlices from those they name."""
         return self._scatter("sub", sparse_delta)
 
-    def scatter_mul(self, sparse_delta: object, use_locking: bool = False, name: str | None = None) -> Any:
+    def scatter_mul(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
         """Multiply the rows that an IndexedSlices names by its own."""
         return self._scatter("mul", sparse_delta)
 
-    def scatter_div(self, sparse_delta: object, use_locking: bool = False, name: str | None = None) -> Any:
+    def scatter_div(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
         """Divide the rows that an IndexedSlices names by its own."""
         return self._scatter("div", sparse_delta)
 
-    def scatter_min(self, sparse_delta: object, use_locking: bool = False, name: str | None = None) -> Any:
+    def scatter_min(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
         """Replace elements of the rows that an IndexedSlices names where its own are smaller."""
         return self._scatter("min", sparse_delta)
 
-    def scatter_max(self, sparse_delta: object, use_locking: bool = False, name: str | None = None) -> Any:
+    def scatter_max(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
         """Replace elements of the rows that an IndexedSlices names where its own are larger."""
         return self._scatter("max", sparse_delta)
 
-    def _scatter(self, how: str, slices: Any) -> Any:
+    def _scatter(self, how: str, slices: IndexedSlices) -> Any:
         if getattr(slices, "indices", None) is None or getattr(slices, "values", None) is None:
             raise TypeError(f"Argument `sparse_delta` must be a `tf.IndexedSlices`. Received arg: {slices}")
         bind(SCATTER[how], (self.__fg_cell__, slices.indices, convert(slices.values, self.dtype)), {})
         return self._after_assign()
 
-    def batch_scatter_update(self, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> Any:
+    def batch_scatter_update(
+        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
+    ) -> Any:
         """Replace rows in each batch: value[b, indices[b, i]] = values[b, i], for any number of batch dimensions."""
         indices = convert(sparse_delta.indices)
         batches = indices.shape.as_list()[:-1]
@@ -162,31 +166,31 @@ class Parts:
             fold([*[convert(g, indices.dtype) for g in grid], indices], -1), sparse_delta.values
         )
 
-    def scatter_nd_update(self, indices: object, updates: object, name: str | None = None) -> Any:
+    def scatter_nd_update(self, indices: Data, updates: Data, name: str | None = None) -> Any:
         """Replace the elements or slices that index vectors name. indices: i[*b, depth], updates: t[*b, *rest]."""
         return self._scatter_nd("update", indices, updates)
 
-    def scatter_nd_add(self, indices: object, updates: object, name: str | None = None) -> Any:
+    def scatter_nd_add(self, indices: Data, updates: Data, name: str | None = None) -> Any:
         """Add to the elements or slices that index vectors name. indices: i[*b, depth], updates: t[*b, *rest]."""
         return self._scatter_nd("add", indices, updates)
 
-    def scatter_nd_sub(self, indices: object, updates: object, name: str | None = None) -> Any:
+    def scatter_nd_sub(self, indices: Data, updates: Data, name: str | None = None) -> Any:
         """Subtract from the elements or slices that index vectors name: i[*b, depth], t[*b, *rest]."""
         return self._scatter_nd("sub", indices, updates)
 
-    def scatter_nd_min(self, indices: object, updates: object, name: str | None = None) -> Any:
+    def scatter_nd_min(self, indices: Data, updates: Data, name: str | None = None) -> Any:
         """Keep the smaller of elements and updates. indices: i[*b, depth], updates: t[*b, *rest]."""
         return self._scatter_nd("min", indices, updates)
 
-    def scatter_nd_max(self, indices: object, updates: object, name: str | None = None) -> Any:
+    def scatter_nd_max(self, indices: Data, updates: Data, name: str | None = None) -> Any:
         """Keep the larger of elements and updates. indices: i[*b, depth], updates: t[*b, *rest]."""
         return self._scatter_nd("max", indices, updates)
 
-    def _scatter_nd(self, how: str, indices: object, updates: object) -> Any:
+    def _scatter_nd(self, how: str, indices: Data, updates: Data) -> Any:
         scatter = primitives.public_function(f"tensor_scatter_nd_{how}")
         return self.assign(scatter(self.value(), indices, convert(updates, self.dtype)))
 
-    def _assign_part(self, key: object, value: object, name: str | None = None) -> Any:
+    def _assign_part(self, key: object, value: Data, name: str | None = None) -> Any:
         """Replace what self[key] is. Returns as `assign` does. Raises ValueError where the shape does not fit."""
         whole = self.value()
         given = convert(value, self.dtype)
@@ -199,11 +203,11 @@ class Parts:
         )
         return self.assign(function("reshape")(changed, function("shape")(whole)))
 
-    def gather_nd(self, indices: object, name: str | None = None) -> Any:
+    def gather_nd(self, indices: Data, name: str | None = None) -> Any:
         """Return the elements or slices that index vectors name. i[*b, depth] -> t[*b, *rest]."""
         return primitives.public_function("gather_nd")(self.value(), indices, name=name)
 
-    def sparse_read(self, indices: object, name: str | None = None) -> Any:
+    def sparse_read(self, indices: Data, name: str | None = None) -> Any:
         """Return the rows that `indices` name. i[*s] -> t[*s, *rest]."""
         return primitives.public_function("gather")(self.value(), indices, name=name)
 

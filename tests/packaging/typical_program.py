@@ -146,6 +146,58 @@ def attention(q: tf.Tensor, k: tf.Tensor, v: tf.Tensor, mask: tf.Tensor | None =
     return tf.einsum("bhqk,bhkd->bhqd", weights, v)
 
 
+class Report(keras.callbacks.Callback):
+    def on_epoch_end(self, epoch: int, logs: dict[str, float] | None = None) -> None:
+        print(epoch, (logs or {}).get("loss"))
+
+
+class Ramp(keras.optimizers.schedules.LearningRateSchedule):
+    def __call__(self, step: tf.Tensor) -> tf.Tensor:
+        return tf.cast(step, tf.float32) * 1e-4
+
+
+class Distance(keras.losses.Loss):
+    def call(self, y_true: tf.Tensor, y_pred: tf.Tensor) -> tf.Tensor:
+        return tf.norm(y_true - y_pred, axis=-1)
+
+
+class Smooth(keras.regularizers.Regularizer):
+    def __call__(self, x: tf.Tensor) -> tf.Tensor:
+        return tf.reduce_sum(tf.square(x[1:] - x[:-1]))
+
+
+class Unit(keras.constraints.Constraint):
+    def __call__(self, w: tf.Variable) -> tf.Tensor:
+        return w / tf.norm(w)
+
+
+def kinds(v: tf.Variable, a: np.ndarray, n: np.int64, r: tf.RaggedTensor, t: tf.Tensor) -> None:
+    """What is no tensor stands for one: lists, numbers, arrays, Variables, ragged tensors."""
+    print(tf.reduce_sum(v), tf.reduce_sum([[1, 2]], axis=n), tf.reduce_max(a, axis=(0, 1)), tf.add(r, 1), tf.abs(-1))
+    print(tf.reshape(a, [n, -1]), tf.pad(v, [[1, n]]), tf.tile(r, [1, 2]), tf.repeat([1], n), tf.roll(a, n, [0]))
+    print(tf.ones(tf.shape(a)), tf.zeros(v.shape, "int32"), tf.fill([2, n], True), tf.eye(n, dtype=int), tf.range(n))
+    print(tf.concat([a, v], 0), tf.stack([v, 1.0]), tf.stack(a), tf.split(a, [1, n]), tf.add_n([t, v]), tf.unstack(v))
+    print(
+        tf.random.normal([2, n], seed=int(n)), tf.random.uniform((), 0, n, "int32"), tf.random.stateless_normal([], t)
+    )
+    print(tf.nn.conv2d(a, v, 1, [[0, 0], [1, 1], [1, 1], [0, 0]]), tf.nn.max_pool2d(a, (2, 2), 2, "SAME"))
+    print(tf.nn.dropout(v, t), tf.nn.bias_add(a, v), tf.nn.moments(a, [0]), tf.nn.softmax([1.0, 2.0], -1))
+    print(tf.image.resize(a, (n, 2), "nearest"), tf.image.pad_to_bounding_box(a, 0, n, 9, t), tf.strings.join(["a", t]))
+    print(
+        tf.linspace(0, v, n), tf.one_hot(range(3), n), tf.gather(v, [[0]]), tf.where([True], a, 0), tf.cast(b"a", str)
+    )
+    tf.debugging.assert_near(a, [1.0], rtol=1e-3)
+    v.assign([1.0])
+    regular = layers.Dense(
+        2, tf.nn.relu, kernel_regularizer=Smooth(), kernel_constraint=Unit(), bias_initializer="ones"
+    )
+    model = keras.Sequential([keras.Input((4,)), regular, layers.Dense(1, kernel_initializer=keras.initializers.Zeros)])
+    model.compile(keras.optimizers.Adam(Ramp()), Distance(), ["mae", keras.metrics.Mean()])
+    model.fit(a, [1.0], callbacks=[Report()], validation_data=(a, v), epochs=2)
+    model.evaluate(tf.data.Dataset.from_tensor_slices((a, a)).batch(n))
+    model.predict([t])
+
+
 def newton(f: Callable[[tf.Tensor], tf.Tensor], x: tf.Tensor) -> tf.Tensor:
     with tf.GradientTape() as outer:
         outer.watch(x)

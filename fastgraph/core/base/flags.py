@@ -182,7 +182,7 @@ def get(name: str) -> Any:
         raise ValueError(f"{flag.variable}={text!r} cannot be used: {error} ({flag.meaning}).") from None
 
 
-def set_flag(name: str, value: Any) -> None:
+def set_flag(name: str, value: object) -> None:
     """Let the flag `name` have `value` in this process from now on. Raises KeyError for an unknown name."""
     if name not in FLAGS:
         raise KeyError(f"There is no flag {name!r}; the flags are {', '.join(FLAGS)}.")

@@ -69,7 +69,7 @@ def register_leaf(cls: type) -> None:
     _kinds[cls] = _LEAF
 
 
-def _composite_spec(value: Any) -> CompositeSpec | None:
+def _composite_spec(value: object) -> CompositeSpec | None:
     """Return the spec by which a composite value, or a composite's spec, is taken apart; None for anything else."""
     spec = value if isinstance(value, CompositeSpec) else getattr(value, "_type_spec", None)
     return spec if isinstance(spec, CompositeSpec) and spec._is_composite else None
@@ -112,7 +112,7 @@ def _children(kind: int, value: Any) -> Iterable[Any]:
     return value  # type: ignore[no-any-return]
 
 
-def is_nested(structure: Any) -> bool:
+def is_nested(structure: object) -> bool:
     """Return whether `structure` is a container rather than a leaf. Source: tf.nest.is_nested."""
     return _kind(type(structure)) != _LEAF
 
@@ -393,11 +393,11 @@ def _dots(structure: Any) -> str:
     return "[" + ", ".join(parts) + "]"
 
 
-def _describe(value: Any) -> str:
+def _describe(value: object) -> str:
     return f"type={type(value).__name__} str={_brief(value)}"
 
 
-def _brief(value: Any) -> str:
+def _brief(value: object) -> str:
     """Return the text of `value`, cut where it is very long."""
     text = str(value)
     return text if len(text) <= 1000 else text[:1000] + " ..."

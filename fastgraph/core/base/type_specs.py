@@ -53,7 +53,7 @@ class TypeSpec(CompositeSpec):
     def _deserialize(cls, parts: tuple[Any, ...]) -> TypeSpec:
         return cls(*parts)
 
-    def is_compatible_with(self, spec_or_value: Any) -> bool:
+    def is_compatible_with(self, spec_or_value: object) -> bool:
         """Return whether a value (or every value of a spec) can stand where this spec is wanted."""
         spec = spec_or_value if isinstance(spec_or_value, TypeSpec) else getattr(spec_or_value, "_type_spec", None)
         return type(spec) is type(self) and _generalise(self._serialize(), spec._serialize())
@@ -113,7 +113,7 @@ class TypeSpec(CompositeSpec):
 _NOTHING = object()
 
 
-def _generalise(general: Any, special: Any) -> bool:
+def _generalise(general: object, special: object) -> bool:
     """Whether the parts of one spec take in those of another: shapes may be wider, all else must be equal."""
     if isinstance(general, TensorShape) and isinstance(special, TensorShape):
         return generalises(general._dims, special._dims)
@@ -124,7 +124,7 @@ def _generalise(general: Any, special: Any) -> bool:
     return bool(general == special)
 
 
-def _common(a: Any, b: Any) -> Any:
+def _common(a: object, b: object) -> Any:
     """The parts of the most special spec that two specs fit, or _NOTHING."""
     if isinstance(a, TensorShape) and isinstance(b, TensorShape):
         return shape_of(common_shape(a._dims, b._dims))
@@ -159,7 +159,7 @@ class NoneTensorSpec(TypeSpec):
     def _serialize(self) -> tuple[Any, ...]:
         return ()
 
-    def is_compatible_with(self, spec_or_value: Any) -> bool:
+    def is_compatible_with(self, spec_or_value: object) -> bool:
         """Return whether it is None, or None's spec."""
         return spec_or_value is None or type(spec_or_value) is type(self)
 
@@ -192,7 +192,7 @@ class TensorSpec(TypeSpec):
         self._name = name
 
     @classmethod
-    def from_spec(cls, spec: Any, name: str | None = None) -> TensorSpec:
+    def from_spec(cls, spec: TensorSpec, name: str | None = None) -> TensorSpec:
         """Return a TensorSpec with the shape and dtype of `spec`, and its name unless another is given."""
         return cls(spec.shape, spec.dtype, name or getattr(spec, "name", None))
 
@@ -239,7 +239,7 @@ class TensorSpec(TypeSpec):
     def _serialize(self) -> tuple[Any, ...]:
         return self._shape, self._dtype, self._name
 
-    def is_compatible_with(self, spec_or_value: Any) -> bool:
+    def is_compatible_with(self, spec_or_value: object) -> bool:
         """Return whether a tensor (or a spec) has this dtype and could have this shape."""
         dtype, shape = getattr(spec_or_value, "dtype", None), getattr(spec_or_value, "shape", None)
         if not isinstance(dtype, (DType, np.dtype)) or shape is None:
@@ -280,7 +280,7 @@ class TensorSpec(TypeSpec):
         return f"TensorSpec(shape={self._shape}, dtype={self._dtype!r}, name={self._name!r})"
 
 
-def type_spec_from_value(value: Any) -> TypeSpec:
+def type_spec_from_value(value: object) -> TypeSpec:
     """Return the spec of a tensor, a composite, an array or a Python value that converts to a tensor.
 
     Raises TypeError for any other value. Source: tf.type_spec_from_value.

@@ -18,9 +18,9 @@ def input_gradient(
     pads: Any,
     dilations: Sequence[int],
 ) -> ndarray | None:
-    """What the elements of an input of shape `dims` get of dy. Raises: ValueError for sizes that do not fit."""
+    """The gradient of an input of shape `dims` for dy. Raises: ValueError for sizes that do not fit."""
 
 def filter_gradient(
     x: ndarray, dims: tuple[int, ...], dy: ndarray, strides: Sequence[int], pads: Any, dilations: Sequence[int]
 ) -> ndarray | None:
-    """What the elements of a filter of shape `dims` get of dy. Raises: ValueError for sizes that do not fit."""
+    """The gradient of a filter of shape `dims` for dy. Raises: ValueError for sizes that do not fit."""

@@ -370,7 +370,7 @@ cdef int64_t _phase(fg_axis* axis, fg_layout* y, int i, Sizes* z, int64_t r) noe
 
 
 def input_gradient(tuple dims, cnp.ndarray filter not None, cnp.ndarray dy not None, strides, pads, dilations):
-    """What the elements of an input of shape `dims` get of dy; None where NumPy must do it.
+    """The gradient of an input of shape `dims` for dy; None where NumPy must do it.
 
     Raises: ValueError for sizes that do not fit.
     """
@@ -453,7 +453,7 @@ def input_gradient(tuple dims, cnp.ndarray filter not None, cnp.ndarray dy not N
 
 
 def filter_gradient(cnp.ndarray x not None, tuple dims, cnp.ndarray dy not None, strides, pads, dilations):
-    """What the elements of a filter of shape `dims` get of dy; None where NumPy must do it.
+    """The gradient of a filter of shape `dims` for dy; None where NumPy must do it.
 
     Raises: ValueError for sizes that do not fit.
     """

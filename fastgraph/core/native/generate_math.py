@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import struct
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -159,83 +160,83 @@ class Lane:
         dtype = dtype or self.dtype
         return Lane(self.writer, _number(number, dtype), dtype)
 
-    def _lift(self, other: Any) -> Lane:
+    def _lift(self, other: Number) -> Lane:
         return other if isinstance(other, Lane) else self.constant(other)
 
     def _make(self, text: str, dtype: str | None = None) -> Lane:
         return self.writer.value(dtype or self.dtype, text)
 
-    def _binary(self, other: Any, sign: str) -> Lane:
+    def _binary(self, other: Number, sign: str) -> Lane:
         a, b = self.name, self._lift(other).name
         if self.dtype in FLOATS or self.dtype == "bool":
             return self._make(f"{a} {sign} {b}")
         wide = C_TYPES["u" + self.dtype.lstrip("u")]  # integers wrap
         return self._make(f"({C_TYPES[self.dtype]})(({wide}){a} {sign} ({wide}){b})")
 
-    def __add__(self, other: Any) -> Lane:
+    def __add__(self, other: Number) -> Lane:
         return self._binary(other, "+")
 
-    def __sub__(self, other: Any) -> Lane:
+    def __sub__(self, other: Number) -> Lane:
         return self._binary(other, "-")
 
-    def __mul__(self, other: Any) -> Lane:
+    def __mul__(self, other: Number) -> Lane:
         return self._binary(other, "*")
 
-    def __radd__(self, other: Any) -> Lane:
+    def __radd__(self, other: Number) -> Lane:
         return self._lift(other) + self
 
-    def __rsub__(self, other: Any) -> Lane:
+    def __rsub__(self, other: Number) -> Lane:
         return self._lift(other) - self
 
-    def __rmul__(self, other: Any) -> Lane:
+    def __rmul__(self, other: Number) -> Lane:
         return self._lift(other) * self
 
-    def __truediv__(self, other: Any) -> Lane:
+    def __truediv__(self, other: Number) -> Lane:
         return self._binary(other, "/")
 
-    def __rtruediv__(self, other: Any) -> Lane:
+    def __rtruediv__(self, other: Number) -> Lane:
         return self._lift(other) / self
 
     def __neg__(self) -> Lane:
         return self._make(f"-{self.name}") if self.dtype in FLOATS else self.constant(0) - self
 
-    def __and__(self, other: Any) -> Lane:
+    def __and__(self, other: Number) -> Lane:
         return self._binary(other, "&")
 
-    def __or__(self, other: Any) -> Lane:
+    def __or__(self, other: Number) -> Lane:
         return self._binary(other, "|")
 
-    def __xor__(self, other: Any) -> Lane:
+    def __xor__(self, other: Number) -> Lane:
         return self._binary(other, "^")
 
     def __invert__(self) -> Lane:
         return self._make(f"!{self.name}") if self.dtype == "bool" else self ^ -1
 
-    def __lshift__(self, n: Any) -> Lane:
+    def __lshift__(self, n: Number) -> Lane:
         return self._binary(n, "<<")
 
-    def __rshift__(self, n: Any) -> Lane:
+    def __rshift__(self, n: Number) -> Lane:
         return self._make(f"{self.name} >> {self._lift(n).name}")
 
-    def _compare(self, other: Any, sign: str) -> Lane:
+    def _compare(self, other: Number, sign: str) -> Lane:
         return self._make(f"{self.name} {sign} {self._lift(other).name}", "bool")
 
-    def __lt__(self, other: Any) -> Lane:
+    def __lt__(self, other: Number) -> Lane:
         return self._compare(other, "<")
 
-    def __le__(self, other: Any) -> Lane:
+    def __le__(self, other: Number) -> Lane:
         return self._compare(other, "<=")
 
-    def __gt__(self, other: Any) -> Lane:
+    def __gt__(self, other: Number) -> Lane:
         return self._compare(other, ">")
 
-    def __ge__(self, other: Any) -> Lane:
+    def __ge__(self, other: Number) -> Lane:
         return self._compare(other, ">=")
 
-    def equals(self, other: Any) -> Lane:
+    def equals(self, other: Number) -> Lane:
         return self._compare(other, "==")
 
-    def differs(self, other: Any) -> Lane:
+    def differs(self, other: Number) -> Lane:
         return self._compare(other, "!=")
 
     def select(self, yes: Any, no: Any) -> Lane:
@@ -245,14 +246,14 @@ class Lane:
 
     fused = False  # on some of the CPUs that the text is compiled for
 
-    def muladd(self, factor: Any, summand: Any) -> Lane:
+    def muladd(self, factor: Number, summand: Number) -> Lane:
         return self._make(f"FG_FMA_{self.dtype}({self.name}, {self._lift(factor).name}, {self._lift(summand).name})")
 
-    def rest_of_product(self, factor: Any, product: Any) -> Lane:
+    def rest_of_product(self, factor: Number, product: Number) -> Lane:
         given = f"{self.name}, {self._lift(factor).name}, {self._lift(product).name}"
         return self._make(f"FG_REST_{self.dtype}({given})")
 
-    def _builtin(self, function: str, *others: Any) -> Lane:
+    def _builtin(self, function: str, *others: Number) -> Lane:
         ending = "f" if self.dtype == "float32" else ""
         given = ", ".join([self.name, *(self._lift(o).name for o in others)])
         return self._make(f"__builtin_{function}{ending}({given})")
@@ -263,7 +264,7 @@ class Lane:
     def abs(self) -> Lane:
         return self._builtin("fabs")
 
-    def copysign(self, sign: Any) -> Lane:
+    def copysign(self, sign: Number) -> Lane:
         return self._builtin("copysign", sign)
 
     def floor(self) -> Lane:
@@ -278,13 +279,15 @@ class Lane:
     def round(self) -> Lane:
         return self._builtin("rint")
 
-    def call(self, symbol: str, *others: Any) -> Lane:
+    def call(self, symbol: str, *others: Number) -> Lane:
         raise CannotWrite(symbol)  # a call keeps a loop from running vectorised: NumPy's does as well
 
-    def apart(self, name: str, body: Any) -> Lane:
+    def apart(self, name: str, body: Callable[..., Any]) -> Lane:
         raise CannotWrite(name)
 
-    def mostly(self, name: str, usual: Any, otherwise: Any, *others: Any, same: bool = False) -> Lane:
+    def mostly(
+        self, name: str, usual: Callable[..., Any], otherwise: Callable[..., Any], *others: Lane, same: bool = False
+    ) -> Lane:
         if same:
             whole: Lane = otherwise(self, *others)
             return whole
@@ -306,6 +309,9 @@ class Lane:
         if self.dtype in FLOATS and dtype not in FLOATS:
             raise CannotWrite("a cast to integers")
         return self._make(f"({C_TYPES[dtype]}){self.name}", dtype)
+
+
+Number = Lane | float
 
 
 def _number(number: float, dtype: str) -> str:

@@ -16,4 +16,4 @@ def pooled(
     pads: Any,
     low: float = 0,
 ) -> ndarray | None:
-    """What of windows over an array of shape `dims`: see poolings.pyx. ValueError where sizes do not fit."""
+    """A result of windows over an array of shape `dims`: see poolings.pyx. ValueError where sizes do not fit."""

@@ -42,8 +42,8 @@ class IndexedSlices(CompositeTensor):
                [2., 2.]], dtype=float32)
     """
 
-    def __init__(self, values: Any, indices: Tensor, dense_shape: Tensor | None = None) -> None:
-        self._values = values
+    def __init__(self, values: Data, indices: Tensor, dense_shape: Tensor | None = None) -> None:
+        self._values: Any = values
         self._indices = indices
         self._dense_shape = dense_shape
 

@@ -299,10 +299,12 @@ class Row:
         return f"{self.lhs} -> {self.rhs}"
 
 
-_COMMUTATIVE = frozenset({
-    "add", "multiply", "maximum", "minimum", "logical_and", "logical_or", "bitwise_and", "bitwise_or", "bitwise_xor",
-    "equal", "not_equal",
-})  # fmt: skip
+_COMMUTATIVE = frozenset(
+    {
+        *("add", "multiply", "maximum", "minimum", "equal", "not_equal"),
+        *("logical_and", "logical_or", "bitwise_and", "bitwise_or", "bitwise_xor"),
+    }
+)
 
 
 def compile_row(row: Row) -> tuple[str, Rule]:

@@ -6,7 +6,7 @@ in which they were set; weights made by `add_weight` come first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from types import FunctionType
 from typing import Any
 
@@ -14,11 +14,12 @@ import numpy as np
 
 from fastgraph.core.base import nesting
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype
-from fastgraph.core.base.shapes import TensorShape
-from fastgraph.core.conversion import convert_to_tensor
+from fastgraph.core.base.shapes import ShapeLike, TensorShape
+from fastgraph.core.conversion import Data, convert_to_tensor
 from fastgraph.core.name_scopes import current_scope, name_scope
 from fastgraph.core.tensor import Tensor, current_state, current_trace, init_scope
 from fastgraph.keras import backend, constraints, initializers, regularizers
+from fastgraph.keras.identifiers import Identifier
 from fastgraph.keras.layers import input_spec as specs
 from fastgraph.keras.layers.calls import (
     CALL,
@@ -44,7 +45,7 @@ _NO_PARTS = frozenset({*_NO_VARIABLES, DType, Variable, FunctionType})
 
 
 class _Losses:
-    """What a layer's calls have added to its loss.
+    """The losses that a layer's calls have added.
 
     Not a plain list: a staged loop or branch would carry that, which cannot get longer in it. As in TensorFlow, what is
     added there can be used there.
@@ -227,7 +228,7 @@ class Layer(Module):
             return nesting.map_structure(self._as_input, inputs)
         return self._as_input(inputs)
 
-    def _as_input(self, leaf: Any) -> Any:
+    def _as_input(self, leaf: object) -> Any:
         if isinstance(leaf, (np.ndarray, np.generic, float, int)):
             leaf = convert_to_tensor(leaf)
         if not isinstance(leaf, (Tensor, Variable)):
@@ -248,7 +249,7 @@ class Layer(Module):
         if self._input_spec is not None:
             specs.check(self._input_spec, inputs, self._name)
 
-    def _note(self, error: Exception, inputs: Any) -> None:
+    def _note(self, error: Exception, inputs: object) -> None:
         """Say in an error, once, in which layer it was raised and for what."""
         if not hasattr(error, "__notes__"):
             given = nesting.map_structure(
@@ -268,12 +269,12 @@ class Layer(Module):
     def add_weight(
         self,
         name: str | None = None,
-        shape: Any = None,
+        shape: ShapeLike = None,
         dtype: DTypeLike | None = None,
         initializer: Any = None,
-        regularizer: Any = None,
+        regularizer: Identifier = None,
         trainable: bool | None = None,
-        constraint: Any = None,
+        constraint: Identifier = None,
         use_resource: bool | None = None,
         synchronization: VariableSynchronization = VariableSynchronization.AUTO,
         aggregation: VariableAggregation = VariableAggregation.NONE,
@@ -420,7 +421,7 @@ class Layer(Module):
         """Return the values of `weights` as NumPy arrays."""
         return [weight.numpy() for weight in self.weights]
 
-    def set_weights(self, weights: Any) -> None:
+    def set_weights(self, weights: Sequence[Any]) -> None:
         """Set the values of `weights`. Raises ValueError for another number of them, or other shapes."""
         own, values = self.weights, list(weights)
         if len(own) != len(values):
@@ -449,7 +450,7 @@ class Layer(Module):
 
     # Losses.
 
-    def add_loss(self, losses: Any, **kwargs: Any) -> None:
+    def add_loss(self, losses: Data | Callable[[], Any] | Sequence[Any], **kwargs: Any) -> None:
         """Add to `losses`: numbers that depend on the inputs of this call, or functions that give one at any time."""
         kwargs.pop("inputs", None)  # of older versions, where it had a meaning
         if kwargs:
@@ -463,7 +464,7 @@ class Layer(Module):
 
     @property
     def losses(self) -> list[Any]:
-        """What this layer and those below add to the loss: of their last call, then of their weights."""
+        """The losses that this layer and those below add: of their last call, then of their weights."""
         found: list[Any] = []
         for layer in self._flatten_layers():
             found += layer._losses.values
@@ -519,7 +520,7 @@ class Layer(Module):
 
     @property
     def input_spec(self) -> Any:
-        """What it can take: an InputSpec, a list of them, or None."""
+        """The inputs that it can take: an InputSpec, a list of them, or None."""
         return self._input_spec
 
     @input_spec.setter

@@ -11,18 +11,22 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from fastgraph.core.base import nesting
+from fastgraph.core.base.dtype import DTypeLike
 from fastgraph.core.base.shapes import Aval, TensorShape
 from fastgraph.core.base.type_specs import TensorSpec
-from fastgraph.core.tensor import current_state
+from fastgraph.core.tensor import Tensor, current_state
 from fastgraph.graph.differentiate import entering
 from fastgraph.graph.trace import GraphTrace
 from fastgraph.state.variable import Variable
+
+#: Whether a call is one of training; None: as the layer around it says.
+Training = bool | Tensor | None
 
 CALL = "keras_call"  # this thread's innermost call of a layer
 
 
 class Call(NamedTuple):
-    """What a layer hands to the layers that it calls."""
+    """The part of a call that a layer hands to the layers inside."""
 
     training: Any
     outside: str  # the part of the name scope that names of weights leave out
@@ -58,7 +62,7 @@ def _aval(spec: TensorSpec) -> Aval:
     return Aval(spec.dtype, None if spec.shape.rank is None else tuple(spec.shape.as_list()))
 
 
-def specs_of(shapes: Any, dtype: Any) -> Any:
+def specs_of(shapes: Any, dtype: DTypeLike) -> Any:
     """TensorSpecs for a shape or a list or dict of shapes."""
     if isinstance(shapes, dict):
         return {name: specs_of(shape, dtype) for name, shape in shapes.items()}
@@ -89,7 +93,7 @@ def shapes_of(values: Any) -> Any:
 
 
 @lru_cache(maxsize=4096)
-def parameters_of(call: Any) -> Parameters:
+def parameters_of(call: Callable[..., Any]) -> Parameters:
     """How a `call` method, or a Function made of one, takes its arguments."""
     found = list(inspect.signature(getattr(call, "python_function", call)).parameters.values())
     if found and found[0].name == "self":
@@ -106,8 +110,8 @@ def parameters_of(call: Any) -> Parameters:
     )
 
 
-def leaves(value: Any) -> Iterator[Any]:
-    """What is in a value: in lists, tuples and dicts, at any depth, else the value itself."""
+def leaves(value: object) -> Iterator[Any]:
+    """The leaves of a value: the items in lists, tuples and dicts, at any depth, else the value itself."""
     if isinstance(value, (list, tuple)):
         for item in value:
             yield from leaves(item)

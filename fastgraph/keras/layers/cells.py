@@ -9,10 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from fastgraph.core.base.shapes import TensorShape
+from fastgraph.core.base.dtype import DTypeLike
+from fastgraph.core.base.shapes import ShapeLike, TensorShape
 from fastgraph.core.tensor import Tensor
 from fastgraph.keras import activations, constraints, initializers, regularizers
+from fastgraph.keras.activations import ActivationLike
+from fastgraph.keras.identifiers import Identifier
 from fastgraph.keras.layers.base import Layer
+from fastgraph.keras.layers.calls import Training
 from fastgraph.ops.creation import ones, zeros
 from fastgraph.ops.elementwise import cast, ones_like
 from fastgraph.ops.gathering import where
@@ -25,7 +29,7 @@ PARTS = ("kernel", "recurrent", "bias")
 
 
 class _Cell(Layer):
-    """What the cells share: a kernel, a recurrent kernel and a bias for `GATES` times `units` numbers."""
+    """The base of cells: a kernel, a recurrent kernel and a bias for `GATES` times `units` numbers."""
 
     GATES = 1
     kernel: Any
@@ -34,17 +38,17 @@ class _Cell(Layer):
     def __init__(
         self,
         units: int,
-        activation: Any = "tanh",
+        activation: ActivationLike = "tanh",
         use_bias: bool = True,
-        kernel_initializer: Any = "glorot_uniform",
-        recurrent_initializer: Any = "orthogonal",
-        bias_initializer: Any = "zeros",
-        kernel_regularizer: Any = None,
-        recurrent_regularizer: Any = None,
-        bias_regularizer: Any = None,
-        kernel_constraint: Any = None,
-        recurrent_constraint: Any = None,
-        bias_constraint: Any = None,
+        kernel_initializer: Identifier = "glorot_uniform",
+        recurrent_initializer: Identifier = "orthogonal",
+        bias_initializer: Identifier = "zeros",
+        kernel_regularizer: Identifier = None,
+        recurrent_regularizer: Identifier = None,
+        bias_regularizer: Identifier = None,
+        kernel_constraint: Identifier = None,
+        recurrent_constraint: Identifier = None,
+        bias_constraint: Identifier = None,
         dropout: float = 0.0,
         recurrent_dropout: float = 0.0,
         **kwargs: Any,
@@ -71,7 +75,7 @@ class _Cell(Layer):
         self.state_size: Any = self.units
         self.output_size = self.units
 
-    def build(self, input_shape: Any) -> None:
+    def build(self, input_shape: ShapeLike) -> None:
         """Make the weights."""
         n = TensorShape(input_shape)[-1]
         if n is None:
@@ -110,11 +114,11 @@ class _Cell(Layer):
     def _input_bias(self) -> Any:
         return self.bias
 
-    def step(self, projected: Any, states: Sequence[Any]) -> tuple[Any, list[Any]]:
+    def step(self, projected: Tensor, states: Sequence[Any]) -> tuple[Any, list[Any]]:
         """Return the output of a step and the states after it. projected: f[b, gates * units]."""
         raise NotImplementedError
 
-    def call(self, inputs: Any, states: Any, training: Any = None) -> Any:
+    def call(self, inputs: Tensor, states: Tensor | Sequence[Tensor], training: Training | None = None) -> Any:
         """Return (output, states) of one step. f[b, n], [f[b, units], ...]."""
         alone = not isinstance(states, (list, tuple))
         if training is not None and training is not False and self.dropout:
@@ -122,7 +126,9 @@ class _Cell(Layer):
         output, after = self.step(self.project(inputs), [states] if alone else list(states))
         return output, after[0] if alone else after
 
-    def get_initial_state(self, inputs: Any = None, batch_size: Any = None, dtype: Any = None) -> Any:
+    def get_initial_state(
+        self, inputs: Tensor | None = None, batch_size: int | Tensor | None = None, dtype: DTypeLike | None = None
+    ) -> Any:
         """Return states of zeros: for as many rows as the inputs have, or batch_size."""
         rows = batch_size if inputs is None else batch_of(inputs)
         return initial_states(self.state_size, rows, dtype or self._dtype)
@@ -142,7 +148,7 @@ class _Cell(Layer):
 class SimpleRNNCell(_Cell):
     """activation(x @ kernel + h @ recurrent_kernel + bias). Source: tf.keras.layers.SimpleRNNCell."""
 
-    def step(self, projected: Any, states: Sequence[Any]) -> tuple[Any, list[Any]]:
+    def step(self, projected: Tensor, states: Sequence[Any]) -> tuple[Any, list[Any]]:
         """Return the output of a step and the states after it."""
         output = self.activation(projected + matmul(states[0], self.recurrent_kernel))
         return output, [output]
@@ -158,8 +164,8 @@ class LSTMCell(_Cell):
     GATES = 4
 
     def __init__(
-        self, units: int, activation: Any = "tanh", recurrent_activation: Any = "sigmoid", use_bias: bool = True,
-        unit_forget_bias: bool = True, **kwargs: Any,
+        self, units: int, activation: ActivationLike = "tanh", recurrent_activation: ActivationLike = "sigmoid",
+        use_bias: bool = True, unit_forget_bias: bool = True, **kwargs: Any,
     ) -> None:  # fmt: skip
         super().__init__(units, activation, use_bias, **kwargs)
         self.recurrent_activation = activations.get(recurrent_activation)
@@ -171,13 +177,13 @@ class LSTMCell(_Cell):
             return self.bias_initializer
         n = self.units
 
-        def first(dims: Any, dtype: Any = None, **kwargs: Any) -> Any:
+        def first(dims: Sequence[int], dtype: DTypeLike | None = None, **kwargs: Any) -> Any:
             other = self.bias_initializer
             return concat([other([n], dtype=dtype), ones([n], dtype), other([2 * n], dtype=dtype)], axis=0)
 
         return first
 
-    def step(self, projected: Any, states: Sequence[Any]) -> tuple[Any, list[Any]]:
+    def step(self, projected: Tensor, states: Sequence[Any]) -> tuple[Any, list[Any]]:
         """Return the output of a step and the states after it."""
         h, c = states
         i, f, candidate, o = split(projected + matmul(h, self.recurrent_kernel), 4, axis=1)
@@ -205,8 +211,8 @@ class GRUCell(_Cell):
     GATES = 3
 
     def __init__(
-        self, units: int, activation: Any = "tanh", recurrent_activation: Any = "sigmoid", use_bias: bool = True,
-        reset_after: bool = True, **kwargs: Any,
+        self, units: int, activation: ActivationLike = "tanh", recurrent_activation: ActivationLike = "sigmoid",
+        use_bias: bool = True, reset_after: bool = True, **kwargs: Any,
     ) -> None:  # fmt: skip
         super().__init__(units, activation, use_bias, **kwargs)
         self.recurrent_activation = activations.get(recurrent_activation)
@@ -218,7 +224,7 @@ class GRUCell(_Cell):
     def _input_bias(self) -> Any:
         return self.bias if self.bias is None or not self.reset_after else unstack(self.bias)[0]
 
-    def step(self, projected: Any, states: Sequence[Any]) -> tuple[Any, list[Any]]:
+    def step(self, projected: Tensor, states: Sequence[Any]) -> tuple[Any, list[Any]]:
         """Return the output of a step and the states after it."""
         h, n = states[0], self.units
         gate = self.recurrent_activation
@@ -245,12 +251,12 @@ class GRUCell(_Cell):
         return {**super().get_config(), **own}
 
 
-def batch_of(inputs: Any) -> Any:
+def batch_of(inputs: Tensor) -> Any:
     """Return how many rows there are: a number, or a tensor where that is not known yet."""
     return inputs.shape[0] if inputs.shape[0] is not None else shape(inputs)[0]
 
 
-def initial_states(sizes: Any, rows: Any, dtype: Any) -> Any:
+def initial_states(sizes: Any, rows: int | Tensor | None, dtype: DTypeLike) -> Any:
     """Return zeros for states of these sizes: f[rows, size] each."""
     if isinstance(sizes, (list, tuple)):
         return [initial_states(size, rows, dtype) for size in sizes]
@@ -258,7 +264,7 @@ def initial_states(sizes: Any, rows: Any, dtype: Any) -> Any:
     return zeros(dims if isinstance(rows, int) else stack(dims), dtype)
 
 
-def dropped(value: Any, rate: float, training: Any = True) -> Any:
+def dropped(value: Tensor, rate: float, training: Training = True) -> Any:
     """Return a mask for `value` that drops a share `rate` and scales the rest; of 1 unless `training`."""
     whole = ones_like(value)
     scale = dropout(whole, rate=rate)

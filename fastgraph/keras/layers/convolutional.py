@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastgraph.core.base.shapes import TensorShape
+from fastgraph.core.base.shapes import ShapeLike, TensorShape
+from fastgraph.core.tensor import Tensor
 from fastgraph.keras import activations, constraints, initializers, regularizers
+from fastgraph.keras.activations import ActivationLike
+from fastgraph.keras.identifiers import Identifier
 from fastgraph.keras.layers.base import Layer
 from fastgraph.keras.layers.input_spec import InputSpec
-from fastgraph.keras.layers.windows import layout, padding_of, sizes
+from fastgraph.keras.layers.windows import Sizes, layout, padding_of, sizes
 from fastgraph.ops import convolutions
 from fastgraph.ops.joining import stack
 from fastgraph.ops.movement import shape
@@ -20,7 +23,7 @@ from fastgraph.ops.padding import pad
 
 
 class _Convolution(Layer):
-    """What all convolutions are made from."""
+    """The base of all convolutions."""
 
     RANK = 2
     KERNELS: tuple[str, ...] = ("kernel",)  # names of the weights before the bias
@@ -28,21 +31,21 @@ class _Convolution(Layer):
     def __init__(
         self,
         filters: int | None,
-        kernel_size: Any,
-        strides: Any = 1,
+        kernel_size: Sizes,
+        strides: Sizes = 1,
         padding: str = "valid",
         data_format: str | None = None,
-        dilation_rate: Any = 1,
+        dilation_rate: Sizes = 1,
         groups: int = 1,
-        activation: Any = None,
+        activation: ActivationLike = None,
         use_bias: bool = True,
-        kernel_initializer: Any = "glorot_uniform",
-        bias_initializer: Any = "zeros",
-        kernel_regularizer: Any = None,
-        bias_regularizer: Any = None,
-        activity_regularizer: Any = None,
-        kernel_constraint: Any = None,
-        bias_constraint: Any = None,
+        kernel_initializer: Identifier = "glorot_uniform",
+        bias_initializer: Identifier = "zeros",
+        kernel_regularizer: Identifier = None,
+        bias_regularizer: Identifier = None,
+        activity_regularizer: Identifier = None,
+        kernel_constraint: Identifier = None,
+        bias_constraint: Identifier = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(activity_regularizer=activity_regularizer, **kwargs)
@@ -87,7 +90,7 @@ class _Convolution(Layer):
     def _channel_axis(self) -> int:
         return -1 if self.data_format == "channels_last" else -1 - self.rank
 
-    def build(self, input_shape: Any) -> None:
+    def build(self, input_shape: ShapeLike) -> None:
         """Make the kernel and the bias."""
         dims = TensorShape(input_shape)
         channels = dims[self._channel_axis] if dims.rank else None
@@ -135,7 +138,7 @@ class _Convolution(Layer):
             constraint=self.kernel_constraint,
         )  # fmt: skip
 
-    def call(self, inputs: Any) -> Any:
+    def call(self, inputs: Tensor) -> Any:
         """Return the layer's output."""
         outputs = self.convolve(inputs)
         if self.bias is not None:
@@ -143,7 +146,7 @@ class _Convolution(Layer):
             outputs = bias_add(outputs, self.bias, None if self.data_format == "channels_last" else first)
         return self.activation(outputs)
 
-    def convolve(self, inputs: Any) -> Any:
+    def convolve(self, inputs: Tensor) -> Any:
         """Return the convolution of the inputs, without bias and activation."""
         padding = self.padding
         if padding == "causal":
@@ -243,21 +246,21 @@ class Conv2DTranspose(_Convolution):
     def __init__(
         self,
         filters: int,
-        kernel_size: Any,
-        strides: Any = (1, 1),
+        kernel_size: Sizes,
+        strides: Sizes = (1, 1),
         padding: str = "valid",
-        output_padding: Any = None,
+        output_padding: Sizes | None = None,
         data_format: str | None = None,
-        dilation_rate: Any = (1, 1),
-        activation: Any = None,
+        dilation_rate: Sizes = (1, 1),
+        activation: ActivationLike = None,
         use_bias: bool = True,
-        kernel_initializer: Any = "glorot_uniform",
-        bias_initializer: Any = "zeros",
-        kernel_regularizer: Any = None,
-        bias_regularizer: Any = None,
-        activity_regularizer: Any = None,
-        kernel_constraint: Any = None,
-        bias_constraint: Any = None,
+        kernel_initializer: Identifier = "glorot_uniform",
+        bias_initializer: Identifier = "zeros",
+        kernel_regularizer: Identifier = None,
+        bias_regularizer: Identifier = None,
+        activity_regularizer: Identifier = None,
+        kernel_constraint: Identifier = None,
+        bias_constraint: Identifier = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(
@@ -284,7 +287,7 @@ class Conv2DTranspose(_Convolution):
             regularizer=self.kernel_regularizer, constraint=self.kernel_constraint,
         )  # fmt: skip
 
-    def convolve(self, inputs: Any) -> Any:
+    def convolve(self, inputs: Tensor) -> Any:
         """Return the transposed convolution of the inputs."""
         known, now = inputs.shape.as_list(), shape(inputs)
         dims = [now[i] if n is None else n for i, n in enumerate(known)]
@@ -300,7 +303,7 @@ class Conv2DTranspose(_Convolution):
             outputs.set_shape([n if isinstance(n, int) else None for n in dims])
         return outputs
 
-    def _extent(self, n: Any, axis: int) -> Any:
+    def _extent(self, n: int | Tensor, axis: int) -> Any:
         """The length of an output axis."""
         window = (self.kernel_size[axis] - 1) * self.dilation_rate[axis] + 1
         stride = self.strides[axis]
@@ -322,21 +325,21 @@ class DepthwiseConv2D(_Convolution):
 
     def __init__(
         self,
-        kernel_size: Any,
-        strides: Any = (1, 1),
+        kernel_size: Sizes,
+        strides: Sizes = (1, 1),
         padding: str = "valid",
         depth_multiplier: int = 1,
         data_format: str | None = None,
-        dilation_rate: Any = (1, 1),
-        activation: Any = None,
+        dilation_rate: Sizes = (1, 1),
+        activation: ActivationLike = None,
         use_bias: bool = True,
-        depthwise_initializer: Any = "glorot_uniform",
-        bias_initializer: Any = "zeros",
-        depthwise_regularizer: Any = None,
-        bias_regularizer: Any = None,
-        activity_regularizer: Any = None,
-        depthwise_constraint: Any = None,
-        bias_constraint: Any = None,
+        depthwise_initializer: Identifier = "glorot_uniform",
+        bias_initializer: Identifier = "zeros",
+        depthwise_regularizer: Identifier = None,
+        bias_regularizer: Identifier = None,
+        activity_regularizer: Identifier = None,
+        depthwise_constraint: Identifier = None,
+        bias_constraint: Identifier = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(
@@ -356,7 +359,7 @@ class DepthwiseConv2D(_Convolution):
             constraint=self.kernel_constraint,
         )  # fmt: skip
 
-    def convolve(self, inputs: Any) -> Any:
+    def convolve(self, inputs: Tensor) -> Any:
         """Return the convolution of each channel."""
         strides = _with_ends(self.strides, self.data_format)
         return convolutions.depthwise_conv2d(
@@ -382,24 +385,24 @@ class SeparableConv2D(_Convolution):
     def __init__(
         self,
         filters: int,
-        kernel_size: Any,
-        strides: Any = (1, 1),
+        kernel_size: Sizes,
+        strides: Sizes = (1, 1),
         padding: str = "valid",
         data_format: str | None = None,
-        dilation_rate: Any = (1, 1),
+        dilation_rate: Sizes = (1, 1),
         depth_multiplier: int = 1,
-        activation: Any = None,
+        activation: ActivationLike = None,
         use_bias: bool = True,
-        depthwise_initializer: Any = "glorot_uniform",
-        pointwise_initializer: Any = "glorot_uniform",
-        bias_initializer: Any = "zeros",
-        depthwise_regularizer: Any = None,
-        pointwise_regularizer: Any = None,
-        bias_regularizer: Any = None,
-        activity_regularizer: Any = None,
-        depthwise_constraint: Any = None,
-        pointwise_constraint: Any = None,
-        bias_constraint: Any = None,
+        depthwise_initializer: Identifier = "glorot_uniform",
+        pointwise_initializer: Identifier = "glorot_uniform",
+        bias_initializer: Identifier = "zeros",
+        depthwise_regularizer: Identifier = None,
+        pointwise_regularizer: Identifier = None,
+        bias_regularizer: Identifier = None,
+        activity_regularizer: Identifier = None,
+        depthwise_constraint: Identifier = None,
+        pointwise_constraint: Identifier = None,
+        bias_constraint: Identifier = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(
@@ -424,7 +427,7 @@ class SeparableConv2D(_Convolution):
             regularizer=self.pointwise_regularizer, constraint=self.pointwise_constraint,
         )  # fmt: skip
 
-    def convolve(self, inputs: Any) -> Any:
+    def convolve(self, inputs: Tensor) -> Any:
         """Return the two convolutions of the inputs."""
         return convolutions.separable_conv2d(
             inputs, self.depthwise_kernel, self.pointwise_kernel, _with_ends(self.strides, self.data_format),

@@ -7,18 +7,23 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from fastgraph.core.base.shapes import TensorShape
+from fastgraph.core.base.dtype import DTypeLike
+from fastgraph.core.base.shapes import ShapeLike, TensorShape
 from fastgraph.core.base.type_specs import TensorSpec
+from fastgraph.core.tensor import Tensor
 from fastgraph.errors import NotBuiltError
 from fastgraph.graph.control_flow import cond
 from fastgraph.graph.symbolic_tensor import SymbolicTensor
 from fastgraph.keras import activations, backend, constraints, initializers, regularizers
+from fastgraph.keras.activations import ActivationLike
+from fastgraph.keras.identifiers import Identifier
 from fastgraph.keras.layers.base import Layer
+from fastgraph.keras.layers.calls import Training
 from fastgraph.keras.layers.input_spec import InputSpec
 from fastgraph.keras.layers.symbolic import OPERATION, InputTensor, Node, apply_operator, attach
 from fastgraph.ops.comparison import not_equal
@@ -63,15 +68,15 @@ class Dense(Layer):
     def __init__(
         self,
         units: int,
-        activation: Any = None,
+        activation: ActivationLike = None,
         use_bias: bool = True,
-        kernel_initializer: Any = "glorot_uniform",
-        bias_initializer: Any = "zeros",
-        kernel_regularizer: Any = None,
-        bias_regularizer: Any = None,
-        activity_regularizer: Any = None,
-        kernel_constraint: Any = None,
-        bias_constraint: Any = None,
+        kernel_initializer: Identifier = "glorot_uniform",
+        bias_initializer: Identifier = "zeros",
+        kernel_regularizer: Identifier = None,
+        bias_regularizer: Identifier = None,
+        activity_regularizer: Identifier = None,
+        kernel_constraint: Identifier = None,
+        bias_constraint: Identifier = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(activity_regularizer=activity_regularizer, **kwargs)
@@ -91,7 +96,7 @@ class Dense(Layer):
         self.input_spec = InputSpec(min_ndim=2)
         self.supports_masking = True
 
-    def build(self, input_shape: Any) -> None:
+    def build(self, input_shape: ShapeLike) -> None:
         """Make the kernel and the bias."""
         if not self._dtype.is_floating:
             raise TypeError(f"A Dense layer can only be built with a floating-point dtype. Received: {self.dtype}")
@@ -115,9 +120,9 @@ class Dense(Layer):
             )  # fmt: skip
         self.built = True
 
-    def call(self, inputs: Any) -> Any:
+    def call(self, inputs: Tensor) -> Any:
         """Return the layer's output."""
-        x = inputs if inputs.dtype is self._dtype else cast(inputs, self._dtype)
+        x: Any = inputs if inputs.dtype is self._dtype else cast(inputs, self._dtype)
         outputs = matmul(x, self.kernel) if x.shape.rank == 2 else tensordot(x, self.kernel, [[x.shape.rank - 1], [0]])
         if self.bias is not None:
             outputs = bias_add(outputs, self.bias)
@@ -151,10 +156,10 @@ class Embedding(Layer):
         self,
         input_dim: int,
         output_dim: int,
-        embeddings_initializer: Any = "uniform",
-        embeddings_regularizer: Any = None,
-        activity_regularizer: Any = None,
-        embeddings_constraint: Any = None,
+        embeddings_initializer: Identifier = "uniform",
+        embeddings_regularizer: Identifier = None,
+        activity_regularizer: Identifier = None,
+        embeddings_constraint: Identifier = None,
         mask_zero: bool = False,
         input_length: int | None = None,
         sparse: bool = False,
@@ -178,7 +183,7 @@ class Embedding(Layer):
             Layer._any_masks = True
         self.input_length = input_length
 
-    def build(self, input_shape: Any = None) -> None:
+    def build(self, input_shape: ShapeLike = None) -> None:
         """Make the table."""
         self.embeddings = self.add_weight(
             "embeddings", [self.input_dim, self.output_dim], initializer=self.embeddings_initializer,
@@ -186,12 +191,12 @@ class Embedding(Layer):
         )  # fmt: skip
         self.built = True
 
-    def call(self, inputs: Any) -> Any:
+    def call(self, inputs: Tensor) -> Any:
         """Return the rows."""
         rows = inputs if inputs.dtype.name in ("int32", "int64") else cast(inputs, "int32")
         return embedding_lookup(self.embeddings, rows)
 
-    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+    def compute_mask(self, inputs: Tensor, mask: Tensor | None = None) -> Any:
         """Return where the inputs are not 0, with `mask_zero`. b[*s]."""
         return not_equal(inputs, cast(0, inputs.dtype)) if self.mask_zero else None
 
@@ -222,11 +227,11 @@ class Masking(Layer):
         self.mask_value = mask_value
         Layer._any_masks = True
 
-    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+    def compute_mask(self, inputs: Tensor, mask: Tensor | None = None) -> Any:
         """Return which steps have another value. b[n, t]."""
         return reduce_any(not_equal(inputs, cast(self.mask_value, inputs.dtype)), axis=-1)
 
-    def call(self, inputs: Any) -> Any:
+    def call(self, inputs: Tensor) -> Any:
         """Return the inputs, 0 in the steps that are none."""
         steps = reduce_any(not_equal(inputs, cast(self.mask_value, inputs.dtype)), axis=-1, keepdims=True)
         return inputs * cast(steps, inputs.dtype)
@@ -253,7 +258,7 @@ class Flatten(Layer):
         self.data_format = checked_data_format(data_format)
         self.input_spec = InputSpec(min_ndim=1)
 
-    def call(self, inputs: Any) -> Any:
+    def call(self, inputs: Tensor) -> Any:
         """Return the inputs with two axes."""
         dims = inputs.shape
         if self.data_format == "channels_first" and dims.rank is not None and dims.rank > 1:
@@ -281,9 +286,9 @@ class Reshape(Layer):
         super().__init__(**kwargs)
         self.target_shape = tuple(target_shape)
 
-    def call(self, inputs: Any) -> Any:
+    def call(self, inputs: Tensor) -> Any:
         """Return the inputs in their new shape."""
-        dims = inputs.shape.as_list()
+        dims: list[Any] = inputs.shape.as_list()
         target = list(self.target_shape)
         if -1 in target and None not in dims[1:]:
             known = -math.prod(target)
@@ -304,12 +309,12 @@ class Reshape(Layer):
 class Activation(Layer):
     """A function of each element, by name or as it is. f[*s] -> f[*s]. Source: tf.keras.layers.Activation."""
 
-    def __init__(self, activation: Any, **kwargs: Any) -> None:
+    def __init__(self, activation: ActivationLike, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.supports_masking = True
         self.activation = activations.get(activation)
 
-    def call(self, inputs: Any) -> Any:
+    def call(self, inputs: Tensor) -> Any:
         """Return the function of the inputs."""
         return self.activation(inputs)
 
@@ -340,7 +345,7 @@ class ReLU(Layer):
         self.negative_slope = negative_slope
         self.threshold = threshold
 
-    def call(self, inputs: Any) -> Any:
+    def call(self, inputs: Tensor) -> Any:
         """Return the rectified inputs."""
         return activations.relu(inputs, self.negative_slope, self.max_value, self.threshold)
 
@@ -362,7 +367,7 @@ class LeakyReLU(Layer):
         self.supports_masking = True
         self.alpha = float(alpha)
 
-    def call(self, inputs: Any) -> Any:
+    def call(self, inputs: Tensor) -> Any:
         """Return the rectified inputs."""
         return activations.relu(inputs, self.alpha)
 
@@ -382,7 +387,7 @@ class Softmax(Layer):
         self.supports_masking = True
         self.axis = axis
 
-    def call(self, inputs: Any, mask: Any = None) -> Any:
+    def call(self, inputs: Tensor, mask: Tensor | None = None) -> Any:
         """Return the probabilities; 0 where the mask, which broadcasts to the inputs, says that there is nothing."""
         if mask is not None:
             inputs = inputs + (1.0 - cast(mask, inputs.dtype)) * inputs.dtype.min
@@ -415,13 +420,13 @@ class Dropout(Layer):
         self.noise_shape = noise_shape
         self.seed = seed
 
-    def call(self, inputs: Any, training: Any = None) -> Any:
+    def call(self, inputs: Tensor, training: Training | None = None) -> Any:
         """Return the inputs, some of them dropped if `training`, which may be a bool tensor."""
         if isinstance(training, SymbolicTensor):
             return cond(cast(training, "bool"), lambda: self._dropped(inputs), lambda: identity(inputs))
         return self._dropped(inputs) if training else inputs
 
-    def _dropped(self, inputs: Any) -> Any:
+    def _dropped(self, inputs: Tensor) -> Any:
         if self.rate == 1:
             return inputs * cast(0, inputs.dtype)
         noise = self.noise_shape
@@ -443,9 +448,13 @@ class Lambda(Layer):
     """
 
     def __init__(
-        self, function: Any, output_shape: Any = None, mask: Any = None, arguments: dict[str, Any] | None = None,
+        self,
+        function: Callable[..., Any],
+        output_shape: Any = None,
+        mask: Any = None,
+        arguments: dict[str, Any] | None = None,
         **kwargs: Any,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(**kwargs)
         self.arguments = dict(arguments or {})
         self.function = function
@@ -453,12 +462,12 @@ class Lambda(Layer):
         self._takes = set(inspect.signature(function).parameters)
         self.supports_masking = mask is not None
 
-    def call(self, inputs: Any, mask: Any = None, training: Any = None) -> Any:
+    def call(self, inputs: Tensor, mask: Tensor | None = None, training: Training | None = None) -> Any:
         """Return the function of the inputs."""
         given = {name: value for name, value in (("mask", mask), ("training", training)) if name in self._takes}
         return self.function(inputs, **{**self.arguments, **given})
 
-    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+    def compute_mask(self, inputs: Tensor, mask: Tensor | None = None) -> Any:
         """Return the mask that was given for the outputs, or what the function given for it makes of this one."""
         return self._mask(inputs, mask) if callable(self._mask) else self._mask
 
@@ -494,9 +503,9 @@ class InputLayer(Layer):
 
     def __init__(
         self,
-        input_shape: Any = None,
+        input_shape: ShapeLike = None,
         batch_size: int | None = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         name: str | None = None,
         **kwargs: Any,
     ) -> None:
@@ -529,7 +538,7 @@ def Input(
     shape: Any = None,
     batch_size: int | None = None,
     name: str | None = None,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     batch_shape: Any = None,
     **kwargs: Any,
 ) -> InputTensor:

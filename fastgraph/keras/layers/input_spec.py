@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from fastgraph.core.base import nesting
-from fastgraph.core.base.shapes import TensorShape
+from fastgraph.core.base.dtype import DTypeLike
+from fastgraph.core.base.shapes import ShapeLike, TensorShape
 from fastgraph.core.tensor import Tensor
 
 
@@ -20,8 +21,8 @@ class InputSpec:
 
     def __init__(
         self,
-        dtype: Any = None,
-        shape: Any = None,
+        dtype: DTypeLike | None = None,
+        shape: ShapeLike = None,
         ndim: int | None = None,
         max_ndim: int | None = None,
         min_ndim: int | None = None,
@@ -70,7 +71,7 @@ def check(spec: Any, inputs: Any, layer_name: str) -> None:
                 raise ValueError(f'Input {index} of layer "{layer_name}" is incompatible with the layer: {told}')
 
 
-def _misfit(spec: InputSpec, tensor: Any) -> str | None:
+def _misfit(spec: InputSpec, tensor: Tensor) -> str | None:
     """Say what is wrong with a tensor, or None."""
     shape = tensor.shape
     if shape.rank is None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any
 
+from fastgraph.core.base.shapes import ShapeLike
+from fastgraph.core.tensor import Tensor
 from fastgraph.keras.layers.base import Layer
 from fastgraph.ops import elementwise
 from fastgraph.ops.comparison import logical_and
@@ -22,7 +24,7 @@ class _Merge(Layer):
         super().__init__(**kwargs)
         self.supports_masking = True
 
-    def build(self, input_shape: Any) -> None:
+    def build(self, input_shape: Sequence[ShapeLike]) -> None:
         """Check that there are several inputs."""
         if not isinstance(input_shape, (list, tuple)) or len(input_shape) < 1:
             raise ValueError(
@@ -30,7 +32,7 @@ class _Merge(Layer):
             )
         self.built = True
 
-    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+    def compute_mask(self, inputs: Sequence[Tensor], mask: Sequence[Tensor | None] | None = None) -> Any:
         """Return where all inputs that have a mask have something. b[*s]."""
         masks = [one for one in mask or () if one is not None]
         return reduce(logical_and, masks) if masks else None
@@ -43,7 +45,7 @@ class Concatenate(_Merge):
         super().__init__(**kwargs)
         self.axis = axis
 
-    def call(self, inputs: Any) -> Any:
+    def call(self, inputs: Sequence[Tensor]) -> Any:
         """Return the joined inputs."""
         return concat(inputs, axis=self.axis)
 
@@ -68,7 +70,7 @@ class Concatenate(_Merge):
 class Add(_Merge):
     """The sum of the inputs. Source: tf.keras.layers.Add."""
 
-    def call(self, inputs: Any) -> Any:
+    def call(self, inputs: Sequence[Tensor]) -> Any:
         """Return the sum."""
         return reduce(elementwise.add, inputs)
 
@@ -76,7 +78,7 @@ class Add(_Merge):
 class Subtract(_Merge):
     """The first of two inputs less the second. Raises ValueError unless there are two."""
 
-    def call(self, inputs: Any) -> Any:
+    def call(self, inputs: Sequence[Tensor]) -> Any:
         """Return the difference."""
         if len(inputs) != 2:
             raise ValueError(f"A `Subtract` layer should be called on exactly 2 inputs. Received: inputs={inputs}")
@@ -86,7 +88,7 @@ class Subtract(_Merge):
 class Multiply(_Merge):
     """The product of the inputs. Source: tf.keras.layers.Multiply."""
 
-    def call(self, inputs: Any) -> Any:
+    def call(self, inputs: Sequence[Tensor]) -> Any:
         """Return the product."""
         return reduce(elementwise.multiply, inputs)
 
@@ -94,7 +96,7 @@ class Multiply(_Merge):
 class Average(_Merge):
     """The mean of the inputs. Source: tf.keras.layers.Average."""
 
-    def call(self, inputs: Any) -> Any:
+    def call(self, inputs: Sequence[Tensor]) -> Any:
         """Return the mean."""
         return reduce(elementwise.add, inputs) / len(inputs)
 
@@ -102,7 +104,7 @@ class Average(_Merge):
 class Maximum(_Merge):
     """The greatest of the inputs, element by element. Source: tf.keras.layers.Maximum."""
 
-    def call(self, inputs: Any) -> Any:
+    def call(self, inputs: Sequence[Tensor]) -> Any:
         """Return the greatest."""
         return reduce(elementwise.maximum, inputs)
 
@@ -110,13 +112,13 @@ class Maximum(_Merge):
 class Minimum(_Merge):
     """The least of the inputs, element by element. Source: tf.keras.layers.Minimum."""
 
-    def call(self, inputs: Any) -> Any:
+    def call(self, inputs: Sequence[Tensor]) -> Any:
         """Return the least."""
         return reduce(elementwise.minimum, inputs)
 
 
 def _function(kind: type[_Merge]) -> Callable[..., Any]:
-    def merged(inputs: Any, **kwargs: Any) -> Any:
+    def merged(inputs: Sequence[Tensor], **kwargs: Any) -> Any:
         return kind(**kwargs)(inputs)
 
     merged.__name__ = merged.__qualname__ = kind.__name__.lower()

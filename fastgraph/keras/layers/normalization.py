@@ -5,33 +5,37 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from fastgraph.core.base.shapes import TensorShape
+from fastgraph.core.base.shapes import ShapeLike, TensorShape
 from fastgraph.core.tensor import Tensor
 from fastgraph.graph.control_flow import cond
 from fastgraph.keras import backend, constraints, initializers, regularizers
+from fastgraph.keras.identifiers import Identifier
 from fastgraph.keras.layers.base import Layer
+from fastgraph.keras.layers.calls import Training
 from fastgraph.keras.layers.input_spec import InputSpec
+from fastgraph.keras.layers.windows import Sizes
 from fastgraph.ops.elementwise import cast, maximum, multiply
 from fastgraph.ops.exponentials import rsqrt
 from fastgraph.ops.movement import expand_dims, reshape, size
 from fastgraph.ops.normalization import moments, weighted_moments
+from fastgraph.state.variable import Variable
 
 
 class _Normalization(Layer):
-    """What both share: the axes, scale (gamma) and offset (beta)."""
+    """The base of both: the axes, scale (gamma) and offset (beta)."""
 
     def __init__(
         self,
-        axis: Any,
+        axis: Sizes,
         epsilon: float,
         center: bool,
         scale: bool,
-        beta_initializer: Any,
-        gamma_initializer: Any,
-        beta_regularizer: Any,
-        gamma_regularizer: Any,
-        beta_constraint: Any,
-        gamma_constraint: Any,
+        beta_initializer: Identifier,
+        gamma_initializer: Identifier,
+        beta_regularizer: Identifier,
+        gamma_regularizer: Identifier,
+        beta_constraint: Identifier,
+        gamma_constraint: Identifier,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -83,7 +87,7 @@ class _Normalization(Layer):
                 constraint=self.beta_constraint,
             )  # fmt: skip
 
-    def _normalized(self, inputs: Any, mean: Any, variance: Any, dims: Sequence[int]) -> Any:
+    def _normalized(self, inputs: Tensor, mean: Tensor, variance: Tensor, dims: Sequence[int]) -> Any:
         """(inputs - mean) / sqrt(variance + epsilon) * gamma + beta; `dims`: the weights' shape beside the inputs."""
         factor = rsqrt(variance + self.epsilon)
         if self.gamma is not None:
@@ -118,19 +122,19 @@ class BatchNormalization(_Normalization):
 
     def __init__(
         self,
-        axis: Any = -1,
+        axis: Sizes = -1,
         momentum: float = 0.99,
         epsilon: float = 1e-3,
         center: bool = True,
         scale: bool = True,
-        beta_initializer: Any = "zeros",
-        gamma_initializer: Any = "ones",
-        moving_mean_initializer: Any = "zeros",
-        moving_variance_initializer: Any = "ones",
-        beta_regularizer: Any = None,
-        gamma_regularizer: Any = None,
-        beta_constraint: Any = None,
-        gamma_constraint: Any = None,
+        beta_initializer: Identifier = "zeros",
+        gamma_initializer: Identifier = "ones",
+        moving_mean_initializer: Identifier = "zeros",
+        moving_variance_initializer: Identifier = "ones",
+        beta_regularizer: Identifier = None,
+        gamma_regularizer: Identifier = None,
+        beta_constraint: Identifier = None,
+        gamma_constraint: Identifier = None,
         synchronized: bool = False,
         **kwargs: Any,
     ) -> None:
@@ -143,7 +147,7 @@ class BatchNormalization(_Normalization):
         self.moving_variance_initializer = initializers.get(moving_variance_initializer)
         self._unbiased = False
 
-    def build(self, input_shape: Any) -> None:
+    def build(self, input_shape: ShapeLike) -> None:
         """Make scale, offset and the moving moments."""
         dims = TensorShape(input_shape)
         axes = self._known_axes(dims)
@@ -163,18 +167,18 @@ class BatchNormalization(_Normalization):
         )
         self.built = True
 
-    def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
+    def call(self, inputs: Tensor, training: Training | None = None, mask: Tensor | None = None) -> Any:
         """Return the normalised inputs. mask: b[*s], which elements the batch's mean and variance are of."""
         inputs = _floating(inputs)
         if isinstance(training, Tensor) and self._trainable:
             return cond(cast(training, "bool"), lambda: self._by_batch(inputs, mask), lambda: self._by_moving(inputs))
         return self._by_batch(inputs, mask) if training and self._trainable else self._by_moving(inputs)
 
-    def _by_moving(self, inputs: Any) -> Any:
+    def _by_moving(self, inputs: Tensor) -> Any:
         mean, variance = (_shaped(w, self._beside) for w in (self.moving_mean, self.moving_variance))
         return self._normalized(inputs, mean, variance, self._beside)
 
-    def _by_batch(self, inputs: Any, mask: Any = None) -> Any:
+    def _by_batch(self, inputs: Tensor, mask: Tensor | None = None) -> Any:
         if mask is None:
             mean, variance = moments(inputs, self._reduced, keepdims=True)
         else:
@@ -189,7 +193,7 @@ class BatchNormalization(_Normalization):
         self._move(self.moving_variance, reshape(kept, flat))
         return self._normalized(inputs, mean, variance, self._beside)
 
-    def _move(self, moving: Any, now: Any) -> None:
+    def _move(self, moving: Variable, now: Tensor) -> None:
         moving.assign_sub(multiply(moving - now, 1.0 - self.momentum))
 
     def get_config(self) -> dict[str, Any]:
@@ -210,16 +214,16 @@ class LayerNormalization(_Normalization):
 
     def __init__(
         self,
-        axis: Any = -1,
+        axis: Sizes = -1,
         epsilon: float = 1e-3,
         center: bool = True,
         scale: bool = True,
-        beta_initializer: Any = "zeros",
-        gamma_initializer: Any = "ones",
-        beta_regularizer: Any = None,
-        gamma_regularizer: Any = None,
-        beta_constraint: Any = None,
-        gamma_constraint: Any = None,
+        beta_initializer: Identifier = "zeros",
+        gamma_initializer: Identifier = "ones",
+        beta_regularizer: Identifier = None,
+        gamma_regularizer: Identifier = None,
+        beta_constraint: Identifier = None,
+        gamma_constraint: Identifier = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(
@@ -227,7 +231,7 @@ class LayerNormalization(_Normalization):
             beta_constraint, gamma_constraint, **kwargs,
         )  # fmt: skip
 
-    def build(self, input_shape: Any) -> None:
+    def build(self, input_shape: ShapeLike) -> None:
         """Make scale and offset."""
         dims = TensorShape(input_shape)
         self._axes = self._known_axes(dims)
@@ -235,19 +239,19 @@ class LayerNormalization(_Normalization):
         self._make_scale([dims[a] for a in self._axes])
         self.built = True
 
-    def call(self, inputs: Any) -> Any:
+    def call(self, inputs: Tensor) -> Any:
         """Return the normalised inputs."""
         inputs = _floating(inputs)
         mean, variance = moments(inputs, self._axes, keepdims=True)
         return self._normalized(inputs, mean, variance, self._beside)
 
 
-def _floating(inputs: Any) -> Any:
+def _floating(inputs: Tensor) -> Any:
     """The inputs, whole numbers as Keras's floats."""
     return inputs if inputs.dtype.is_floating else cast(inputs, backend.floatx())
 
 
-def _shaped(weight: Any, dims: Sequence[int]) -> Any:
+def _shaped(weight: Variable, dims: Sequence[int]) -> Any:
     """The weight with the inputs' rank; left as it is where it broadcasts by itself."""
     own = weight.shape.as_list()
     trailing = list(dims)

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from fastgraph.core.tensor import Tensor
 from fastgraph.keras.layers.base import Layer
 from fastgraph.keras.layers.input_spec import InputSpec
-from fastgraph.keras.layers.windows import layout, padding_of, sizes
+from fastgraph.keras.layers.windows import Sizes, layout, padding_of, sizes
 from fastgraph.ops.elementwise import cast
 from fastgraph.ops.movement import expand_dims
 from fastgraph.ops.poolings import pool
@@ -17,14 +18,14 @@ from fastgraph.ops.reduction import reduce_max, reduce_mean, reduce_sum
 
 
 class _Pooling(Layer):
-    """What the windowed ones share."""
+    """The base of those over windows."""
 
     RANK, KIND = 2, "MAX"
 
     def __init__(
         self,
-        pool_size: Any = 2,
-        strides: Any = None,
+        pool_size: Sizes = 2,
+        strides: Sizes | None = None,
         padding: str = "valid",
         data_format: str | None = None,
         **kwargs: Any,
@@ -36,7 +37,7 @@ class _Pooling(Layer):
         self.data_format, self._layout = layout(data_format, self.RANK)
         self.input_spec = InputSpec(ndim=self.RANK + 2)
 
-    def call(self, inputs: Any) -> Any:
+    def call(self, inputs: Tensor) -> Any:
         """Return the pooled inputs."""
         return pool(inputs, self.pool_size, self.KIND, self.strides, self.padding.upper(), self._layout)
 
@@ -107,7 +108,7 @@ class AveragePooling3D(_Pooling):
 
 
 class _GlobalPooling(Layer):
-    """What those over all positions share."""
+    """The base of those over all positions."""
 
     RANK = 2
 
@@ -128,13 +129,13 @@ class _GlobalPooling(Layer):
 
 
 class _GlobalAverage(_GlobalPooling):
-    def call(self, inputs: Any) -> Any:
+    def call(self, inputs: Tensor) -> Any:
         """Return the means."""
         return reduce_mean(inputs, axis=self._axes, keepdims=self.keepdims)
 
 
 class _GlobalMax(_GlobalPooling):
-    def call(self, inputs: Any) -> Any:
+    def call(self, inputs: Tensor) -> Any:
         """Return the greatest elements."""
         return reduce_max(inputs, axis=self._axes, keepdims=self.keepdims)
 
@@ -148,11 +149,11 @@ class GlobalAveragePooling1D(_GlobalAverage):
         super().__init__(data_format, keepdims, **kwargs)
         self.supports_masking = True
 
-    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+    def compute_mask(self, inputs: Tensor, mask: Tensor | None = None) -> Any:
         """Return None: there are no steps left."""
         return None
 
-    def call(self, inputs: Any, mask: Any = None) -> Any:
+    def call(self, inputs: Tensor, mask: Tensor | None = None) -> Any:
         """Return the means. mask: b[n, w]."""
         if mask is None:
             return super().call(inputs)

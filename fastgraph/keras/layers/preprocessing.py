@@ -6,14 +6,14 @@ Rule: what a layer learns from data (`adapt`) is state, which `call` uses and tr
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from fastgraph.core.base import nesting
 from fastgraph.core.base.dtype import int64, string
-from fastgraph.core.conversion import constant, convert_to_tensor
+from fastgraph.core.conversion import Data, constant, convert_to_tensor
 from fastgraph.core.tensor import Tensor
 from fastgraph.errors import InvalidArgumentError, NotBuiltError
 from fastgraph.keras.layers.base import Layer
@@ -28,12 +28,12 @@ from fastgraph.ops.reduction import reduce_max, reduce_sum
 class Rescaling(Layer):
     """inputs * scale + offset. f[*s] -> f[*s]. Source: tf.keras.layers.Rescaling."""
 
-    def __init__(self, scale: Any, offset: Any = 0.0, **kwargs: Any) -> None:
+    def __init__(self, scale: Data, offset: Data = 0.0, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.scale = scale
         self.offset = offset
 
-    def call(self, inputs: Any) -> Any:
+    def call(self, inputs: Data) -> Any:
         """Return the scaled inputs."""
         inputs = cast(inputs, self._dtype)
         return inputs * cast(self.scale, self._dtype) + cast(self.offset, self._dtype)
@@ -57,7 +57,12 @@ class Normalization(Layer):
     """
 
     def __init__(
-        self, axis: Any = -1, mean: Any = None, variance: Any = None, invert: bool = False, **kwargs: Any
+        self,
+        axis: int | Sequence[int] = -1,
+        mean: Data | None = None,
+        variance: Data | None = None,
+        invert: bool = False,
+        **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
         if (mean is None) != (variance is None):
@@ -124,7 +129,7 @@ class Normalization(Layer):
         self.adapt_variance.assign(np.asarray(squares, self._dtype.name))
         self.count.assign(count)
 
-    def call(self, inputs: Any) -> Any:
+    def call(self, inputs: Data) -> Any:
         """Return the normalised inputs."""
         inputs = cast(convert_to_tensor(inputs), self._dtype)
         deviation = maximum(sqrt(self.variance), cast(1e-7, self._dtype))
@@ -171,7 +176,7 @@ class StringLookup(Layer):
         num_oov_indices: int = 1,
         mask_token: str | None = None,
         oov_token: str = "[UNK]",
-        vocabulary: Any = None,
+        vocabulary: Data | None = None,
         encoding: str | None = None,
         invert: bool = False,
         output_mode: str = "int",
@@ -200,11 +205,11 @@ class StringLookup(Layer):
 
     @property
     def _special(self) -> list[Any]:
-        """What stands before the words: the mask, then the unknown."""
+        """The entries before the words: the mask, then the unknown."""
         masked = self.mask_token is not None and self.output_mode == "int"
         return ([self.mask_token] if masked else []) + [self.oov_token] * self.num_oov_indices
 
-    def set_vocabulary(self, vocabulary: Any, idf_weights: Any = None) -> None:
+    def set_vocabulary(self, vocabulary: Data, idf_weights: Data | None = None) -> None:
         """Let these be the words: a list or array of strings, or the path of a file with one a line.
 
         Raises ValueError for a word twice, or more than `max_tokens`.
@@ -256,7 +261,7 @@ class StringLookup(Layer):
         """Return how many numbers there are, those of the special words among them."""
         return len(self._special) + len(self._words)
 
-    def call(self, inputs: Any) -> Any:
+    def call(self, inputs: Data) -> Any:
         """Return the numbers, or with `invert` the strings."""
         if not self._words:
             raise RuntimeError("The StringLookup layer has no vocabulary yet: call `adapt`, or give it `vocabulary`.")
@@ -274,14 +279,14 @@ class StringLookup(Layer):
             )  # fmt: skip
         return reduce_max(rows, axis=-2) if self.output_mode == "multi_hot" else reduce_sum(rows, axis=-2)
 
-    def _strings(self, numbers: Any) -> Any:
+    def _strings(self, numbers: Tensor) -> Any:
         table = constant(["" if word is None else word for word in self.get_vocabulary()])
         n = self.vocabulary_size()
         unknown = self._special.index(self.oov_token) if self.num_oov_indices else 0
         inside = cast(numbers >= 0, int64) * cast(numbers < n, int64)
         return gather(table, numbers * inside + unknown * (1 - inside))
 
-    def _looked_up(self, words: Any) -> Any:
+    def _looked_up(self, words: Tensor) -> Any:
         flat = np.asarray(words, object).reshape(-1)
         masked = 1 if self.mask_token is not None and self.output_mode == "int" else 0
         found = np.empty(len(flat), np.int64)
@@ -298,7 +303,7 @@ class StringLookup(Layer):
             found[i] = number
         return found.reshape(np.shape(words))
 
-    def _text(self, word: Any) -> str:
+    def _text(self, word: object) -> str:
         return word.decode(self.encoding) if isinstance(word, bytes) else str(word)
 
     def get_config(self) -> dict[str, Any]:
@@ -310,7 +315,7 @@ class StringLookup(Layer):
         }  # fmt: skip
 
 
-def _string_tensor(inputs: Any) -> Any:
+def _string_tensor(inputs: Data) -> Any:
     return inputs if isinstance(inputs, Tensor) else convert_to_tensor(inputs, string)
 
 

@@ -5,16 +5,20 @@ Rule: the steps are one while_loop over time; what needs no state is computed fo
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from fastgraph.composites.tensor_array import TensorArray
-from fastgraph.core.base.shapes import TensorShape
-from fastgraph.core.conversion import constant
+from fastgraph.core.base.shapes import ShapeLike, TensorShape
+from fastgraph.core.conversion import Data, constant
 from fastgraph.core.name_scopes import name_scope
+from fastgraph.core.tensor import Tensor
 from fastgraph.errors import NotBuiltError
 from fastgraph.graph.control_flow import while_loop
 from fastgraph.keras import backend, regularizers
+from fastgraph.keras.activations import ActivationLike
 from fastgraph.keras.layers.base import Layer
+from fastgraph.keras.layers.calls import Training
 from fastgraph.keras.layers.cells import (
     PARTS,
     GRUCell,
@@ -81,7 +85,7 @@ class RNN(Layer):
         size = self.cell.state_size
         return list(size) if isinstance(size, (list, tuple)) else [size]
 
-    def build(self, input_shape: Any) -> None:
+    def build(self, input_shape: ShapeLike) -> None:
         """Make the weights of the cell."""
         whole = TensorShape(input_shape[0] if isinstance(input_shape, list) else input_shape).as_list()
         step = [whole[1 if self.time_major else 0], *whole[2:]]
@@ -97,13 +101,19 @@ class RNN(Layer):
             inputs, kwargs["initial_state"] = inputs[0], list(inputs[1:]) or None
         return super().__call__(inputs, *args, **kwargs)
 
-    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+    def compute_mask(self, inputs: Tensor, mask: Tensor | Sequence[Tensor] | None = None) -> Any:
         """Return the mask of the steps where all of them are returned, else None."""
         mask = mask[0] if isinstance(mask, (list, tuple)) else mask
         own = mask if self.return_sequences else None
         return [own, *(None for _ in self._sizes)] if self.return_state else own
 
-    def call(self, inputs: Any, mask: Any = None, training: Any = None, initial_state: Any = None) -> Any:
+    def call(
+        self,
+        inputs: Any,
+        mask: Any = None,
+        training: Any = None,
+        initial_state: Tensor | Sequence[Tensor] | None = None,
+    ) -> Any:
         """Return the output, and the states if they are asked for."""
         mask = mask[0] if isinstance(mask, (list, tuple)) else mask
         states = self._first_states(inputs, initial_state)
@@ -119,7 +129,7 @@ class RNN(Layer):
             result = outputs if self.time_major else _swapped(outputs)
         return [result, *states] if self.return_state else result
 
-    def _first_states(self, inputs: Any, initial_state: Any) -> list[Any]:
+    def _first_states(self, inputs: Tensor, initial_state: Tensor | Sequence[Tensor] | None) -> list[Any]:
         if initial_state is None:
             rows = shape(inputs)[1] if self.time_major else batch_of(inputs)
             dtype = inputs.dtype if inputs.dtype.is_floating else self._dtype
@@ -135,7 +145,9 @@ class RNN(Layer):
             )
         return given
 
-    def _steps(self, inputs: Any, mask: Any, states: list[Any], training: Any) -> tuple[Any, Any, list[Any]]:
+    def _steps(
+        self, inputs: Tensor, mask: Tensor | None, states: list[Any], training: Training
+    ) -> tuple[Any, Any, list[Any]]:
         """The last output, all outputs (None if not needed) and the last states. inputs: f[t, b, *s], mask: b[t, b]."""
         step, inputs = self._prepared(inputs, states, training)
         wanted = self.return_sequences
@@ -155,7 +167,7 @@ class RNN(Layer):
         masks = None if mask is None else TensorArray("bool", size=length).unstack(cast(mask, "bool"))
         made = [TensorArray(first.dtype, size=length, element_shape=first.shape)] if wanted else []
 
-        def body(t: Any, output: Any, shown: Any, states: list[Any], made: list[Any]) -> Any:
+        def body(t: Tensor, output: Tensor, shown: Tensor, states: list[Any], made: list[Any]) -> Any:
             keep = None if masks is None else masks.read(t)
             output, states, shown = self._masked(step(array.read(t), states), keep, output, states)
             return t + 1, output, shown, states, [one.write(t, shown) for one in made]
@@ -164,7 +176,7 @@ class RNN(Layer):
         _, _, shown, states, made = while_loop(lambda t, *rest: t < length, body, state, maximum_iterations=length)
         return shown, made[0].stack() if wanted else None, states
 
-    def _prepared(self, inputs: Any, states: list[Any], training: Any) -> tuple[Any, Any]:
+    def _prepared(self, inputs: Tensor, states: list[Any], training: Training) -> tuple[Any, Any]:
         """One step as a function of inputs and states, and its inputs: of Keras's cells what needs no state is done."""
         cell = self.cell
         if not hasattr(cell, "project"):
@@ -176,12 +188,12 @@ class RNN(Layer):
             if cell.recurrent_dropout:
                 scale = dropped(states[0], cell.recurrent_dropout, training)
 
-        def step(projected: Any, states: list[Any]) -> Any:
+        def step(projected: Tensor, states: list[Any]) -> Any:
             return cell.step(projected, states if scale is None else [states[0] * scale, *states[1:]])
 
         return step, cell.project(inputs)
 
-    def _masked(self, result: tuple[Any, list[Any]], keep: Any, output: Any, states: list[Any]) -> Any:
+    def _masked(self, result: tuple[Any, list[Any]], keep: Tensor | None, output: Tensor, states: list[Any]) -> Any:
         """The output that goes on, the states, and the output that is shown, of a step; rows may have none."""
         new, after = result
         if keep is None:
@@ -204,11 +216,11 @@ class RNN(Layer):
 
 
 class _Recurrent(RNN):
-    """What the layers of one of Keras's own cells share: arguments of the cell are taken as well."""
+    """The base of layers of one of Keras's own cells: arguments of the cell are taken as well."""
 
     CELL: type[Any]
 
-    def __init__(self, units: int, activation: Any = "tanh", **kwargs: Any) -> None:
+    def __init__(self, units: int, activation: ActivationLike = "tanh", **kwargs: Any) -> None:
         of_cell = {name: kwargs.pop(name) for name in _OF_CELLS if name in kwargs}
         activity = kwargs.pop("activity_regularizer", None)
         kwargs.pop("implementation", None)
@@ -270,10 +282,10 @@ class Bidirectional(Layer):
 
     def __init__(
         self,
-        layer: Any,
+        layer: Layer,
         merge_mode: str | None = "concat",
-        weights: Any = None,
-        backward_layer: Any = None,
+        weights: Sequence[Data] | None = None,
+        backward_layer: Layer | None = None,
         **kwargs: Any,
     ) -> None:
         if not isinstance(layer, RNN):
@@ -290,19 +302,21 @@ class Bidirectional(Layer):
         self.backward_layer = backward_layer or type(layer).from_config(flipped)
         self.supports_masking = True
 
-    def build(self, input_shape: Any) -> None:
+    def build(self, input_shape: ShapeLike) -> None:
         """Make the weights of both layers."""
         for layer in (self.forward_layer, self.backward_layer):
             with name_scope(layer.name):
                 layer.build(input_shape)
         self.built = True
 
-    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+    def compute_mask(self, inputs: Tensor, mask: Tensor | Sequence[Tensor] | None = None) -> Any:
         """Return the mask of the steps where all of them are returned, else None."""
         own = self.forward_layer.compute_mask(inputs, mask)
         return [own, own] if self.merge_mode is None else own
 
-    def call(self, inputs: Any, mask: Any = None, training: Any = None) -> Any:
+    def call(
+        self, inputs: Tensor, mask: Tensor | Sequence[Tensor] | None = None, training: Training | None = None
+    ) -> Any:
         """Return the joined outputs, then the states of both layers if they return any."""
         forward = self.forward_layer(inputs, mask=mask, training=training)
         backward = self.backward_layer(inputs, mask=mask, training=training)

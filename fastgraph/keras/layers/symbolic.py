@@ -7,13 +7,16 @@ takes it.
 from __future__ import annotations
 
 import operator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fastgraph.core.base import nesting
-from fastgraph.core.base.dtype import DType, as_dtype
-from fastgraph.core.base.shapes import TensorShape
+from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype
+from fastgraph.core.base.shapes import ShapeLike, TensorShape
 from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.keras.layers.calls import traced_specs
+
+if TYPE_CHECKING:
+    from fastgraph.keras.layers.base import Layer
 
 #: Set by the module of layers: makes a layer that applies one of Python's operators.
 OPERATION: list[Any] = []
@@ -22,7 +25,7 @@ OPERATION: list[Any] = []
 class InputTensor:
     """A tensor to be: of this shape and dtype, the `index`-th output of a node. Keras calls it KerasTensor."""
 
-    def __init__(self, shape: Any, dtype: Any, name: str, node: Node | None = None, index: int = 0) -> None:
+    def __init__(self, shape: ShapeLike, dtype: DTypeLike, name: str, node: Node | None = None, index: int = 0) -> None:
         self.shape = TensorShape(shape)
         self.dtype: DType = as_dtype(dtype)
         self.name = name
@@ -42,7 +45,7 @@ class InputTensor:
         """Return the shape."""
         return self.shape
 
-    def __tf_tensor__(self, dtype: Any = None, name: Any = None) -> Any:
+    def __tf_tensor__(self, dtype: object = None, name: object = None) -> Any:
         raise TypeError(
             f"{self!r} is a symbolic tensor of a functional model and has no value yet: no op takes it. Call layers on "
             "it, put the op into a tf.keras.layers.Lambda, or into the `call` of a layer or model of your own."
@@ -76,7 +79,7 @@ for _name in ("neg", "abs", "getitem", "lt", "le", "gt", "ge"):
 class Node:
     """One call of a layer on symbolic tensors: what it was given, and the symbolic tensors that it gave."""
 
-    def __init__(self, layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def __init__(self, layer: Layer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.layer = layer
         self.args = args
         self.kwargs = kwargs
@@ -84,7 +87,7 @@ class Node:
         self.outputs: Any = None
 
 
-def symbolic(value: Any) -> bool:
+def symbolic(value: object) -> bool:
     """Whether there is a symbolic tensor in a value."""
     if isinstance(value, InputTensor):
         return True
@@ -98,7 +101,7 @@ def replaced(value: Any, tensors: dict[int, Any]) -> Any:
     return nesting.map_structure(lambda leaf: tensors[id(leaf)] if isinstance(leaf, InputTensor) else leaf, value)
 
 
-def connect(layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def connect(layer: Layer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Return the symbolic outputs of a layer called on symbolic inputs; the layer is built by it."""
     node = Node(layer, args, kwargs)
 

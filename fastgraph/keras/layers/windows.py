@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 from fastgraph.keras.layers.core import checked_data_format
+
+#: An extent for each axis of a window, or one for all of them.
+Sizes = int | Sequence[int]
 
 _LAYOUTS = {1: "NWC", 2: "NHWC", 3: "NDHWC"}
 _CHANNELS_FIRST = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
 
 
-def sizes(value: Any, rank: int, name: str, allow_zero: bool = False) -> tuple[int, ...]:
+def sizes(value: Sizes, rank: int, name: str, allow_zero: bool = False) -> tuple[int, ...]:
     """Return `rank` integers: one for every axis, or those given. Raises ValueError for anything else."""
     told = f"The `{name}` argument must be a tuple of {rank} integers. Received: {value}"
     try:
@@ -28,7 +31,7 @@ def sizes(value: Any, rank: int, name: str, allow_zero: bool = False) -> tuple[i
     return found
 
 
-def padding_of(value: Any, causal: bool = False) -> str:
+def padding_of(value: str, causal: bool = False) -> str:
     """Return the padding in lower case. Raises ValueError for another than Keras's."""
     chosen = str(value).lower()
     if chosen not in ("valid", "same", "causal"):

@@ -20,7 +20,7 @@ __getattr__, __dir__ = lookup("keras.optimizers")
 _TABLE: dict[str, Any] = {kind.__name__.lower(): kind for kind in (SGD, Adagrad, Adam, AdamW, RMSprop)}
 
 
-def get(identifier: Any, **kwargs: Any) -> Any:
+def get(identifier: Optimizer | str | dict[str, Any], **kwargs: Any) -> Any:
     """Return an optimizer: itself, or by its name ("adam") or config. Raises ValueError for an unknown one."""
     if isinstance(identifier, Optimizer):
         return identifier

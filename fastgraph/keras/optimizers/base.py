@@ -10,7 +10,8 @@ from typing import Any
 
 from fastgraph.core.base.dtype import float32, int64
 from fastgraph.core.base.logger import get_logger
-from fastgraph.core.conversion import convert_to_tensor
+from fastgraph.core.base.shapes import ShapeLike
+from fastgraph.core.conversion import Data, convert_to_tensor
 from fastgraph.core.name_scopes import name_scope
 from fastgraph.core.tape.gradient_tape import GradientTape
 from fastgraph.core.tape.indexed_slices import IndexedSlices
@@ -112,7 +113,7 @@ class Optimizer:
         self._index = {variable.__fg_cell__.id: i for i, variable in enumerate(var_list)}
 
     def add_variable_from_reference(
-        self, model_variable: Variable, variable_name: str, shape: Any = None, initial_value: Any = None
+        self, model_variable: Variable, variable_name: str, shape: ShapeLike = None, initial_value: Data | None = None
     ) -> Variable:
         """Return a new Variable with the shape and dtype of another: of zeros, or with the value given."""
         name = model_variable.name.partition(":")[0]
@@ -138,12 +139,20 @@ class Optimizer:
         """Leave the Variables, and those with one of the texts in their names, without weight decay."""
         self._excluded = ({v.__fg_cell__.id for v in var_list or ()}, tuple(var_names or ()))
 
-    def minimize(self, loss: Any, var_list: Any, tape: GradientTape | None = None) -> None:
+    def minimize(
+        self,
+        loss: Tensor | Callable[[], Any],
+        var_list: Sequence[Variable] | Callable[[], Sequence[Variable]],
+        tape: GradientTape | None = None,
+    ) -> None:
         """Take one step down the gradient of `loss`: a tensor with its tape, or a function without arguments."""
         self.apply_gradients(self.compute_gradients(loss, var_list, tape))
 
     def compute_gradients(
-        self, loss: Any, var_list: Any, tape: GradientTape | None = None
+        self,
+        loss: Tensor | Callable[[], Any],
+        var_list: Sequence[Variable] | Callable[[], Sequence[Variable]],
+        tape: GradientTape | None = None,
     ) -> list[tuple[Any, Variable]]:
         """Return (gradient, Variable) pairs of `loss`, as `apply_gradients` takes them."""
         if not callable(loss) and tape is None:
@@ -265,7 +274,7 @@ class Optimizer:
         }  # fmt: skip
 
     @classmethod
-    def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Optimizer:
+    def from_config(cls, config: dict[str, Any], custom_objects: dict[str, Any] | None = None) -> Optimizer:
         """Return the optimizer that `get_config` described."""
         config = {key: value for key, value in config.items() if key != "is_legacy_optimizer"}  # Keras writes it too
         rate = config.get("learning_rate")

@@ -11,7 +11,8 @@ from typing import Any
 
 from fastgraph.api.namespaces import lookup
 from fastgraph.core.base.dtype import float32
-from fastgraph.core.conversion import convert_to_tensor
+from fastgraph.core.conversion import Data, convert_to_tensor
+from fastgraph.core.tensor import Tensor
 from fastgraph.keras import identifiers
 from fastgraph.ops.comparison import equal, greater, less
 from fastgraph.ops.elementwise import cast, ceil, floor, minimum
@@ -67,7 +68,7 @@ class ExponentialDecay(LearningRateSchedule):
         self.staircase = staircase
         self.name = name
 
-    def __call__(self, step: Any) -> Any:
+    def __call__(self, step: Data) -> Any:
         """Return the learning rate at this step."""
         exponent = _number(step) / float(self.decay_steps)
         if self.staircase:
@@ -88,7 +89,7 @@ class PiecewiseConstantDecay(LearningRateSchedule):
         self.values = values
         self.name = name
 
-    def __call__(self, step: Any) -> Any:
+    def __call__(self, step: Data) -> Any:
         """Return the learning rate at this step."""
         now = _number(step)
         rate = _number(self.values[0])
@@ -116,7 +117,7 @@ class PolynomialDecay(LearningRateSchedule):
         self.cycle = cycle
         self.name = name
 
-    def __call__(self, step: Any) -> Any:
+    def __call__(self, step: Data) -> Any:
         """Return the learning rate at this step."""
         now, length = _number(step), _number(self.decay_steps)
         if self.cycle:
@@ -144,7 +145,7 @@ class InverseTimeDecay(LearningRateSchedule):
         self.staircase = staircase
         self.name = name
 
-    def __call__(self, step: Any) -> Any:
+    def __call__(self, step: Data) -> Any:
         """Return the learning rate at this step."""
         periods = _number(step) / float(self.decay_steps)
         if self.staircase:
@@ -174,7 +175,7 @@ class CosineDecay(LearningRateSchedule):
         self.warmup_target = warmup_target
         self.warmup_steps = warmup_steps
 
-    def __call__(self, step: Any) -> Any:
+    def __call__(self, step: Data) -> Any:
         """Return the learning rate at this step."""
         now = minimum(_number(step), float(self.decay_steps + self.warmup_steps))
         if self.warmup_target is None:
@@ -184,7 +185,7 @@ class CosineDecay(LearningRateSchedule):
         falling = self._decayed(now - float(self.warmup_steps), self.warmup_target)
         return where(less(now, float(self.warmup_steps)), rising, falling)
 
-    def _decayed(self, now: Any, start: float) -> Any:
+    def _decayed(self, now: Tensor, start: float) -> Any:
         share = 0.5 * (1.0 + cos(math.pi * (now / float(self.decay_steps))))
         return start * ((1.0 - self.alpha) * share + self.alpha)
 
@@ -208,7 +209,7 @@ class CosineDecayRestarts(LearningRateSchedule):
         self.alpha = alpha
         self.name = name
 
-    def __call__(self, step: Any) -> Any:
+    def __call__(self, step: Data) -> Any:
         """Return the learning rate at this step."""
         done = _number(step) / float(self.first_decay_steps)
         if self.t_mul == 1.0:
@@ -240,5 +241,5 @@ def serialize(learning_rate_schedule: LearningRateSchedule) -> Any:
     return identifiers.described(learning_rate_schedule, "keras.optimizers.schedules")
 
 
-def _number(value: Any) -> Any:
+def _number(value: Data) -> Any:
     return cast(convert_to_tensor(value), float32)
