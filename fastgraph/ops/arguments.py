@@ -17,7 +17,7 @@ from fastgraph.core.op_errors import message_name
 from fastgraph.core.registry import get
 from fastgraph.core.tensor import EagerTensor, Tensor, as_array, bind, convert, current_trace
 from fastgraph.errors import InvalidArgumentError
-from fastgraph.ops.families import bind_named, dtype_set, shape_text
+from fastgraph.ops.families import bind_named, dtype_set, shape_text, unfit
 
 
 def no_layout(layout: Any) -> ValueError:
@@ -153,7 +153,7 @@ def static_int(value: Any, no_scalar: str = "", letter: str = "", hint: bool = T
     if isinstance(value, Tensor):
         tensor = _integers(value, letter)
         if no_scalar and tensor.shape.rank:
-            raise InvalidArgumentError(None, None, f"{no_scalar} {shape_text(tensor.shape.as_list())}")
+            raise unfit(f"{no_scalar} {shape_text(tensor.shape.as_list())}")
         found = known_value(tensor)
         if found is not None and found.size != 1:
             raise InvalidArgumentError(None, None, f"Expected a single integer, got shape {shape_text(found.shape)}")

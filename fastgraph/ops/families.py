@@ -152,6 +152,13 @@ def invalid(text: str, op: str = "") -> InvalidArgumentError:
     return InvalidArgumentError(None, None, f"{text} [Op:{op}]" if op else text)
 
 
+def unfit(text: str, op: str = "", *shapes: Any) -> Exception:
+    """The error of shapes or numbers that do not fit: InvalidArgumentError, where a graph is made ValueError."""
+    if current_trace() is None:
+        return invalid(text, op)
+    return op_errors.misfit(text, op, *shapes) if op else ValueError(text)
+
+
 def validated(check: Callable[..., Any], *args: Any) -> Any:
     """The result of a check of shapes, its ValueError as an op raises it. Raises: InvalidArgumentError."""
     try:

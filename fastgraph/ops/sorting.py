@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, float64, int32
+from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, float64, int32, int64
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import Data, unsupported
 from fastgraph.core.tensor import Tensor
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, has_dtype, index_list, known_value, named, of_dtypes, static_int
 from fastgraph.ops.elementwise import cast, floordiv, maximum
-from fastgraph.ops.families import Array, Builder, Dims, Node, custom, invalid, misuse, public, validated
+from fastgraph.ops.families import Array, Builder, Dims, Node, custom, invalid, misuse, public, unfit, validated
 from fastgraph.ops.gathering import dim, gather_grad, gather_p, slice_tensor
 from fastgraph.ops.joining import stack
 from fastgraph.ops.late_calls import late
@@ -442,17 +442,28 @@ def unique_with_counts_v2(x: Any, axis: Any, out_idx: Any = int32, name: str | N
 
     Raises: InvalidArgumentError for several axes. Source: tf.raw_ops.UniqueWithCountsV2.
     """
-    along = index_list(axis, "axis")
+    return UniqueWithCounts(*_unique_slices(x, axis, out_idx, name, "UniqueWithCountsV2"))
+
+
+def _unique_slices(x: Any, axis: Any, out_idx: Any, name: str | None, op: str) -> Any:
+    x, given = as_tensor(x), as_tensor(axis, int64 if np.size(axis) == 0 else None)
+    if given.shape.rank != 1:
+        raise unfit("axis expects a 1D vector.", op, x.shape, given.shape)
+    along = index_list(given, "axis")
     if len(along) > 1:
-        raise invalid("axis does not support more than 1 value")
-    found = named(name, unique_slices_p, x, axis=along[0] if along else 0, out_idx=as_dtype(out_idx))
-    return UniqueWithCounts(*found)
+        raise unfit("axis does not support input tensors larger than 1 elements", op, x.shape, given.shape)
+    rank = x.shape.rank
+    if not along and rank not in (1, None):
+        raise unfit("unique expects a 1D vector.", op, x.shape, given.shape)
+    if along and rank is not None and not -rank <= along[0] < rank:
+        raise unfit(f"axis has to be between [{-rank}, {rank})", op, x.shape, given.shape)
+    return named(name, unique_slices_p, x, axis=along[0] if along else 0, out_idx=as_dtype(out_idx))
 
 
 @public("raw_ops.UniqueV2")
 def unique_v2(x: Any, axis: Any, out_idx: Any = int32, name: str | None = None) -> Any:
     """`raw_ops.UniqueWithCountsV2` without the counts. Source: tf.raw_ops.UniqueV2."""
-    return Unique(*unique_with_counts_v2(x, axis, out_idx, name)[:2])
+    return Unique(*_unique_slices(x, axis, out_idx, name, "UniqueV2")[:2])
 
 
 @public("raw_ops.Bucketize")

@@ -79,3 +79,41 @@ def test_strided_slices_by_tensors_of_two_integer_types() -> None:
         tf.function(tf.strided_slice)(x, begin, end)
     assert tf.strided_slice(x, tf.cast(begin, tf.int64), end).shape == [2]
     assert tf.strided_slice(x, begin, [2], tf.constant([1])).shape == [2]
+
+
+X22 = tf.constant([[1, 2], [3, 4]])
+
+
+@pytest.mark.parametrize(
+    ("call", "eagerly"),
+    [
+        (lambda: tf.concat([X22, X22], [0]), True),
+        (lambda: tf.concat([X22, X22], tf.constant([0])), True),
+        (lambda: tf.concat([X22, X22], [[0]]), False),
+        (lambda: tf.concat([X22, X22], [0, 1]), False),
+        (lambda: tf.split(X22, [1, 1], [0]), True),
+        (lambda: tf.split(X22, [1, 1], tf.constant([0])), True),
+        (lambda: tf.split(X22, 2, [0]), False),
+        (lambda: tf.gather(X22, [0], axis=[0]), False),
+        (lambda: tf.expand_dims(X22, [0, 1]), False),
+        (lambda: tf.reverse(X22, 0), False),
+        (lambda: tf.raw_ops.UniqueV2(x=X22, axis=0), False),
+        (lambda: tf.raw_ops.UniqueV2(x=X22, axis=[]), False),
+        (lambda: tf.raw_ops.UniqueV2(x=X22, axis=[0, 1]), False),
+        (lambda: tf.raw_ops.UniqueV2(x=X22, axis=[2]), False),
+    ],
+)
+def test_axes_of_another_rank(call: Any, eagerly: bool) -> None:
+    """A vector of one is an axis of concat, and of split into sizes, in eager mode alone; as in TensorFlow."""
+    if eagerly:
+        call()
+    else:
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            call()
+    with pytest.raises(ValueError):
+        tf.function(call)()
+
+
+def test_sizes_lie_along_a_vector_of_one_that_only_the_call_knows() -> None:
+    rows = tf.function(lambda axis: tf.split(X22, [1, 1], axis))(tf.constant([0]))
+    assert [row.numpy().tolist() for row in rows] == [[[1, 2]], [[3, 4]]]
