@@ -19,7 +19,7 @@ from fastgraph.ops.array_ops import saturate_cast
 from fastgraph.ops.comparison import equal, greater, less
 from fastgraph.ops.convolutions import depthwise_conv2d
 from fastgraph.ops.elementwise import abs, cast, clip_by_value, floormod, select, zeros_like_p
-from fastgraph.ops.families import invalid, public, shape_text, unfit
+from fastgraph.ops.families import invalid, public, shape_text
 from fastgraph.ops.joining import stack, unstack
 from fastgraph.ops.matmul import extents_of, tensordot
 from fastgraph.ops.movement import expand_dims, reshape
@@ -85,7 +85,7 @@ def _colours(images: Any, op: str) -> Any:
     """Images of floats with three channels. Raises: FailedPreconditionError, in a graph ValueError, for others."""
     x = of_dtypes(as_tensor(images), "float16 bfloat16 float32 float64")
     if x.shape.rank == 0:
-        raise unfit("input must be at least 1D[]", op, x.shape)
+        raise invalid("input must be at least 1D[]", op, x.shape)
     if x.shape.rank is not None and x.shape[-1] not in (3, None):
         if current_trace() is not None:
             raise misfit(f"Dimension must be 3 but is {x.shape[-1]}", op, x.shape)
@@ -146,7 +146,7 @@ def _adjusted(image: Any, number: Any, what: str, op: str, change: Callable[[Any
     x = as_tensor(image)
     rank = x.shape.rank
     if rank is not None and rank < 3:
-        raise unfit(f"input must be at least 3-D, got shape{shape_text(x.shape.as_list())}", op, x.shape)
+        raise invalid(f"input must be at least 3-D, got shape{shape_text(x.shape.as_list())}", op, x.shape)
     if rank is not None and x.shape[-1] not in (3, None):
         raise invalid(f"input must have 3 channels but instead has {x.shape[-1]} channels.", op)
     by = of_dtypes(as_tensor(number, float32), "float32")
@@ -194,7 +194,7 @@ def sobel_edges(image: Any) -> Any:
 
     Source: tf.image.sobel_edges.
     """
-    x = as_tensor(image)
+    x = of_dtypes(as_tensor(image), "float16 bfloat16 float32 float64")
     down = np.array([[-1, -2, -1], [0, 0, 0], [1, 2, 1]], np.float32)
     padded = pad(x, [[0, 0], [1, 1], [1, 1], [0, 0]], mode="REFLECT")
     b, h, w, c = extents_of(x)

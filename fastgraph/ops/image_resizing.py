@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from fastgraph.core.base.dtype import float32, int32, int64
+from fastgraph.core.conversion import convert_to_tensor
 from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import as_tensor, of_dtypes, static_int
 from fastgraph.ops.comparison import greater_equal, less, less_equal, logical_and
@@ -196,7 +197,10 @@ def as_batch(images: Any, what: str = "'images'") -> tuple[Tensor, bool]:
 
 
 def _wanted(size: Any, height: Any, width: Any, preserve_aspect_ratio: bool) -> tuple[Any, Any]:
-    given = as_tensor(size, int32)
+    try:
+        given = convert_to_tensor(size, int32)
+    except (TypeError, ValueError):
+        raise ValueError("'size' must be a 1-D int32 Tensor") from None
     if not given.shape.is_compatible_with([2]):
         raise ValueError("'size' must be a 1-D Tensor of 2 elements: new_height, new_width")
     new_height, new_width = unstack(given, 2)
@@ -207,6 +211,8 @@ def _wanted(size: Any, height: Any, width: Any, preserve_aspect_ratio: bool) -> 
     for side in sides:
         if not isinstance(side, int):
             assert_positive(side, "output dimensions must be positive")
+        elif side < -1:
+            raise ValueError(f"Dimension {side} must be >= 0")
         elif side <= 0:
             raise invalid("output dimensions must be positive")
     return sides[0], sides[1]
@@ -276,6 +282,14 @@ def resize(
     return x if is_batch else squeeze(x, axis=[0])
 
 
+def _with_pixels(image: Any) -> tuple[Tensor, bool]:
+    """`as_batch` of images that have pixels and channels. Raises: ValueError for others."""
+    x, is_batch = as_batch(image, "'image'")
+    if 0 in x.shape.as_list()[1:]:
+        raise ValueError(f"inner 3 dims of 'image.shape' must be > 0: {x.shape}")
+    return x, is_batch
+
+
 @public("image.pad_to_bounding_box")
 def pad_to_bounding_box(
     image: Any, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any, name: str | None = None
@@ -284,7 +298,7 @@ def pad_to_bounding_box(
 
     Raises: ValueError for offsets below 0 and a target that is too small. Source: tf.image.pad_to_bounding_box.
     """
-    x, is_batch = as_batch(image)
+    x, is_batch = _with_pixels(image)
     _, height, width, _ = extents_of(x)
     sides = []
     for what, at, old, wanted in (
@@ -317,7 +331,7 @@ def crop_to_bounding_box(
 
     Raises: ValueError for a part that does not lie in the image. Source: tf.image.crop_to_bounding_box.
     """
-    x, is_batch = as_batch(image)
+    x, is_batch = _with_pixels(image)
     _, height, width, _ = extents_of(x)
     for what, at, old, wanted in (
         ("height", offset_height, height, target_height),

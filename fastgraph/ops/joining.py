@@ -31,7 +31,6 @@ from fastgraph.ops.families import (
     movement,
     public,
     shape_text,
-    unfit,
 )
 from fastgraph.ops.gathering import dim, slice_tensor
 from fastgraph.ops.late_calls import late
@@ -231,7 +230,7 @@ def _concat_axis(axis: Any) -> int | None:
     """The axis of concat: a scalar; in eager mode a vector of one as well, as in TensorFlow."""
     dims = _dims(axis)
     if dims and (current_trace() is not None or dims != (1,)):
-        raise unfit(f"axis tensor should be a scalar integer, but got shape {shape_text(dims)}", "ConcatV2")
+        raise invalid(f"axis tensor should be a scalar integer, but got shape {shape_text(dims)}", "ConcatV2")
     return static_int(axis, letter="ConcatV2.Tidx")
 
 
@@ -465,7 +464,7 @@ def split(value: Any, num_or_size_splits: Any, axis: Any = 0, num: Any = None, n
         along = _split_axis(axis, scalar if equal else "")
         # Sizes may lie along a vector of one; not where a graph is made and knows it, as in TensorFlow.
         if (dims := _dims(axis)) and along is not None and current_trace() is not None:
-            raise unfit(f"{scalar} {shape_text(dims)}")
+            raise invalid(f"{scalar} {shape_text(dims)}")
     if (
         type(value) is EagerTensor
         and type(num_or_size_splits) is int
@@ -479,14 +478,14 @@ def split(value: Any, num_or_size_splits: Any, axis: Any = 0, num: Any = None, n
     if rank is None or along is None:
         return _split_late(value, num_or_size_splits, axis, num, name if name != "split" else None)
     if not -rank <= along < rank:
-        raise unfit(f"-input rank({-rank}) <= split_dim < input rank ({rank}), but got {along}")
+        raise invalid(f"-input rank({-rank}) <= split_dim < input rank ({rank}), but got {along}")
     n = value.shape[along]
     if isinstance(num_or_size_splits, int):
         if n is None and num_or_size_splits > 0:
             return _equal_parts(value, num_or_size_splits, along % rank)
         if num_or_size_splits <= 0 or n % num_or_size_splits:
             uneven = f"Dimension size must be evenly divisible by {num_or_size_splits} but is {n} "
-            raise unfit(
+            raise invalid(
                 ("" if current_trace() is None or num_or_size_splits <= 0 else uneven)
                 + "Number of ways to split should evenly divide the split dimension, but got split_dim "
                 f"{along % rank} (size = {n}) and num_split {num_or_size_splits}",
@@ -508,22 +507,22 @@ def split(value: Any, num_or_size_splits: Any, axis: Any = 0, num: Any = None, n
                 raise ValueError(f"Cannot infer argument `num` from shape {given.tensor.shape}")
             return _parts(value, unstack(given.tensor, count), along % rank)
         if num is not None and whole(num, "num_split") != len(found):
-            raise unfit(
+            raise invalid(
                 "size of the split_tensor must be 1-D and have the same elements as outputs got 1 -D and "
                 f"{len(found)} elements",
                 "SplitV",
                 value.shape,
             )
         if found.count(-1) > 1:
-            raise unfit("There can only be one -1 in the input.", "SplitV", value.shape)
+            raise invalid("There can only be one -1 in the input.", "SplitV", value.shape)
         if wrong := [i for i, size in enumerate(found) if size < -1]:
-            raise unfit(f"Split size at index {wrong[0]} must be >= 0. Got: {found[wrong[0]]}", "SplitV", value.shape)
+            raise invalid(f"Split size at index {wrong[0]} must be >= 0. Got: {found[wrong[0]]}", "SplitV", value.shape)
         if -1 in found:
             if n is None:
                 return _parts(value, list(found), along % rank)
             found = tuple(n - sum(found) - 1 if s == -1 else s for s in found)
             if min(found) < 0:
-                raise unfit(f"Sizes {list(found)} do not fit a dimension of {n}", "SplitV", value.shape)
+                raise invalid(f"Sizes {list(found)} do not fit a dimension of {n}", "SplitV", value.shape)
         sizes = found
     return list(named(name if name != "split" else None, split_p, value, sizes=sizes, axis=along))
 

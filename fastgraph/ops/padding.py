@@ -40,7 +40,6 @@ from fastgraph.ops.families import (
     movement,
     public,
     shape_text,
-    unfit,
     validated,
 )
 from fastgraph.ops.gathering import dim, gather, slice_tensor
@@ -443,7 +442,7 @@ def reverse(tensor: Data, axis: Data, name: str | None = None) -> Any:
         return made
     rank = 0 if isinstance(axis, (int, np.generic)) else np.ndim(axis) if isinstance(axis, np.ndarray) else _rank(axis)
     if rank != 1:
-        raise unfit(f"'dims' must be 1-dimension, not {rank}", "ReverseV2", as_tensor(tensor).shape)
+        raise invalid(f"'dims' must be 1-dimension, not {rank}", "ReverseV2", as_tensor(tensor).shape)
     return named(name, reverse_p, tensor, axes=axes)
 
 

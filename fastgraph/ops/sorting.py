@@ -18,7 +18,7 @@ from fastgraph.core.tensor import Tensor
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, has_dtype, index_list, known_value, named, of_dtypes, static_int
 from fastgraph.ops.elementwise import cast, floordiv, maximum
-from fastgraph.ops.families import Array, Builder, Dims, Node, custom, invalid, misuse, public, unfit, validated
+from fastgraph.ops.families import Array, Builder, Dims, Node, custom, invalid, misuse, public, validated
 from fastgraph.ops.gathering import dim, gather_grad, gather_p, slice_tensor
 from fastgraph.ops.joining import stack
 from fastgraph.ops.late_calls import late
@@ -263,11 +263,11 @@ def _constant_axis(axis: Any) -> int:
 def _to_last(x: Tensor, axis: Any) -> tuple[Any, tuple[int, ...] | None]:
     rank = len(x.shape)  # sorts of unknown rank wait for the call
     if rank == 0:
-        raise InvalidArgumentError(None, None, "slice index -1 of dimension 0 out of bounds. [Op:StridedSlice]")
+        raise invalid("slice index -1 of dimension 0 out of bounds.", "StridedSlice")
     at = _constant_axis(axis)
     at = at + rank if at < 0 else at
     if not 0 <= at < rank:
-        raise InvalidArgumentError(None, None, f"slice index {at} of dimension 0 out of bounds. [Op:StridedSlice]")
+        raise invalid(f"slice index {at} of dimension 0 out of bounds.", "StridedSlice")
     if at == rank - 1:
         return x, None
     swap = list(range(rank))
@@ -448,15 +448,15 @@ def unique_with_counts_v2(x: Any, axis: Any, out_idx: Any = int32, name: str | N
 def _unique_slices(x: Any, axis: Any, out_idx: Any, name: str | None, op: str) -> Any:
     x, given = as_tensor(x), as_tensor(axis, int64 if np.size(axis) == 0 else None)
     if given.shape.rank != 1:
-        raise unfit("axis expects a 1D vector.", op, x.shape, given.shape)
+        raise invalid("axis expects a 1D vector.", op, x.shape, given.shape)
     along = index_list(given, "axis")
     if len(along) > 1:
-        raise unfit("axis does not support input tensors larger than 1 elements", op, x.shape, given.shape)
+        raise invalid("axis does not support input tensors larger than 1 elements", op, x.shape, given.shape)
     rank = x.shape.rank
     if not along and rank not in (1, None):
-        raise unfit("unique expects a 1D vector.", op, x.shape, given.shape)
+        raise invalid("unique expects a 1D vector.", op, x.shape, given.shape)
     if along and rank is not None and not -rank <= along[0] < rank:
-        raise unfit(f"axis has to be between [{-rank}, {rank})", op, x.shape, given.shape)
+        raise invalid(f"axis has to be between [{-rank}, {rank})", op, x.shape, given.shape)
     return named(name, unique_slices_p, x, axis=along[0] if along else 0, out_idx=as_dtype(out_idx))
 
 
@@ -540,7 +540,7 @@ def searchsorted(
     sequence = as_tensor(sorted_sequence)
     wanted = as_tensor(values, sequence.dtype)
     if 0 in (sequence.shape.rank, wanted.shape.rank):
-        raise InvalidArgumentError(None, None, "slice index -1 of dimension 0 out of bounds. [Op:StridedSlice]")
+        raise invalid("slice index -1 of dimension 0 out of bounds.", "StridedSlice")
     flat, rows = _as_rows(sequence), _as_rows(wanted)
     found = named(name, search_sorted, flat, rows, right=side == "right", out_type=as_dtype(out_type))
     return reshape(found, shape(wanted, "int64"))
