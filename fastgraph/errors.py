@@ -222,6 +222,29 @@ def _dtype_mismatch(message: str) -> DtypeMismatchError:
 DtypeMismatchError.__name__ = DtypeMismatchError.__qualname__ = "InvalidArgumentError"
 
 
+class MisfitError(InvalidArgumentError, ValueError):
+    """Shapes or numbers that are known while a graph is made do not fit an op.
+
+    TensorFlow raises ValueError where one of its shape functions looks at them, and InvalidArgumentError when the graph
+    runs where none does; this class is both, and has the name that is the rule there.
+    """
+
+    def __init__(self, node_def: Any, op: Any, message: str, *args: Any) -> None:
+        super().__init__(node_def, op, message, *args)
+        self.args = (message,)  # as a ValueError's
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Its name leads to another class, which a pickle must not find.
+        return _misfit, (self._message,)
+
+
+def _misfit(message: str) -> MisfitError:
+    return MisfitError(None, None, message)
+
+
+MisfitError.__name__ = MisfitError.__qualname__ = "ValueError"
+
+
 class InputSignatureError(ValueError, TypeError):
     """Arguments do not fit an `input_signature`.
 

@@ -12,9 +12,14 @@ from typing import Any
 import builtins
 
 def adjust_hue(image: Data, delta: Data, name: builtins.str | None = None) -> Tensor:
-    """Turn the hue by `delta`, from -1 to 1. t[*s, 3] -> t[*s, 3]. Source: tf.image.adjust_hue."""
+    """Turn the hue by `delta`, from -1 to 1. t[*s, 3] -> t[*s, 3].
+
+    Raises: ValueError in eager mode for another delta; InvalidArgumentError for other channels, ranks below 3 (in a
+    graph ValueError) and several deltas. Source: tf.image.adjust_hue."""
 def adjust_saturation(image: Data, saturation_factor: Data, name: builtins.str | None = None) -> Tensor:
-    """Multiply the saturation, up to 1. t[*s, 3] -> t[*s, 3]. Source: tf.image.adjust_saturation."""
+    """Multiply the saturation, up to 1. t[*s, 3] -> t[*s, 3].
+
+    Raises: InvalidArgumentError as adjust_hue. Source: tf.image.adjust_saturation."""
 def convert_image_dtype(image: Data, dtype: DTypeLike, saturate: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
     """Images of another dtype, scaled: integers count to their greatest, floats from 0 to 1. t[*s] -> dtype[*s].
 
@@ -36,7 +41,7 @@ def grayscale_to_rgb(images: Data, name: builtins.str | None = None) -> Tensor:
 def hsv_to_rgb(images: Data, name: builtins.str | None = None) -> Tensor:
     """Red, green and blue of hue, saturation and value from 0 to 1. f[*s, 3] -> f[*s, 3].
 
-    Raises: InvalidArgumentError if the last axis is not 3. Source: tf.image.hsv_to_rgb."""
+    Raises: FailedPreconditionError (in a graph ValueError) if the last axis is not 3. Source: tf.image.hsv_to_rgb."""
 def pad_to_bounding_box(image: Data, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any, name: builtins.str | None = None) -> Any:
     """Images with zeros around them, so that they stand at an offset in a larger one. t[(b,) h, w, c] -> t.
 
@@ -66,7 +71,7 @@ def rgb_to_grayscale(images: Data, name: builtins.str | None = None) -> Tensor:
 def rgb_to_hsv(images: Data, name: builtins.str | None = None) -> Tensor:
     """Hue, saturation and value of red, green and blue from 0 to 1. f[*s, 3] -> f[*s, 3].
 
-    Raises: InvalidArgumentError if the last axis is not 3. Source: tf.image.rgb_to_hsv."""
+    Raises: FailedPreconditionError (in a graph ValueError) if the last axis is not 3. Source: tf.image.rgb_to_hsv."""
 def sobel_edges(image: Data) -> Tensor:
     """How much pixels change downwards and to the right, by Sobel's filter. t[b, h, w, c] -> t[b, h, w, c, 2].
 

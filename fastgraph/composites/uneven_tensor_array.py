@@ -8,7 +8,7 @@ from fastgraph.composites.eager_tensor_array import TensorArray
 from fastgraph.composites.list_shape import ListShape
 from fastgraph.composites.symbolic_tensor_array import TracedTensorArray
 from fastgraph.composites.uneven_entries import MOST_DIMENSIONS, WIDTH, nothing, parts_of, row_of
-from fastgraph.core.base.dtype import int32
+from fastgraph.core.base.dtype import int32, int64
 from fastgraph.core.base.shapes import Shape, dims_text
 from fastgraph.core.conversion import Data
 from fastgraph.core.tensor import Tensor, convert, current_trace
@@ -245,11 +245,11 @@ class UnevenTensorArray(TracedTensorArray):
         whole, given = as_tensor(value, self._dtype), as_tensor(lengths)
         if known_value(given) is not None and self._entries is not None and not isinstance(lengths, Tensor):
             return super().split(whole, lengths, name)
-        given = cast(given, int32)
-        dims = shape_of_tensor(whole)
-        Assert(equal(reduce_sum(given), dims[0]),
-               ["Expected sum of lengths to be equal to values.shape[0], but sum of lengths is", reduce_sum(given),
+        total, dims = reduce_sum(cast(given, int64)), shape_of_tensor(whole)
+        Assert(equal(total, cast(dims[0], int64)),
+               ["Expected sum of lengths to be equal to values.shape[0], but sum of lengths is", total,
                 "and value's shape is", dims])  # fmt: skip
+        given = cast(given, int32)
         flat = concat([nothing(self._dtype), reshape(whole, [-1])], 0)
         places = self._rows_of(cumsum(given, exclusive=True) * reduce_prod(dims[1:]), given, dims[1:])
         if not self._dynamic_size:

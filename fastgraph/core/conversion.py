@@ -496,6 +496,8 @@ def constant(value: Any, dtype: DTypeLike | None = None, shape: Any = None, name
             tensor = from_array(np.asarray(tensor).reshape(dims), None, tensor.dtype is dtypes.string)
         elif tensor.num_elements == 1:
             tensor = filled(dims, np.asarray(tensor).reshape(()), tensor.dtype)
+        elif current_trace() is not None:
+            raise TypeError(f"Expected Tensor's shape: {dims}, but got {tensor.shape}.")
         else:
             raise TypeError(
                 f"Eager execution of tf.constant with unsupported shape. Tensor {tensor:} (converted from {value}) "

@@ -2,7 +2,7 @@
 
 @cython.final
 cdef class _Operators:
-    """What fills the operators' slots: where C finds it."""
+    """The record of what fills the operators' slots, where C finds it."""
     cdef public object add, sub, mul, truediv, floordiv, mod, pow, matmul, realdiv, abs_real, neg, abs, invert
     cdef public object and_, or_, xor, lt, le, gt, ge, eq, ne
 

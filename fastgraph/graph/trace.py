@@ -19,7 +19,7 @@ from fastgraph.core.op_errors import enum_name
 from fastgraph.core.primitive import Primitive
 from fastgraph.core.registry import get
 from fastgraph.core.tensor import EagerTensor, ThreadState, Trace, bind, current_state, current_trace
-from fastgraph.errors import InaccessibleTensorError, InternalError
+from fastgraph.errors import InaccessibleTensorError, InternalError, MisfitError
 from fastgraph.graph import shape_errors
 from fastgraph.graph.ir import Graph, Node, Value, node_name
 from fastgraph.graph.node_names import UNNAMED, Reserved, argument_name
@@ -115,7 +115,7 @@ class GraphTrace(Trace):
     def bind(self, prim: Primitive, inputs: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
         """Append the application of `prim` and return its symbolic result, or the tuple of them.
 
-        Raises ValueError, in TensorFlow's words, where the inputs' types do not fit the op.
+        Raises MisfitError, in TensorFlow's words, where the inputs' types do not fit the op.
         """
         values = tuple([self.value_of(tensor) for tensor in inputs])
         name, self.node_name = self.node_name, None
@@ -124,10 +124,11 @@ class GraphTrace(Trace):
         try:
             node = self.graph.add(prim, values, attrs, name=full_name, source=source_lines(), device=state.device)
         except ValueError as error:
-            if len(error.args) == 1 and isinstance(error.args[0], str):
-                text = shape_errors.words(prim.name, [value.aval.shape for value in values], attrs) or error.args[0]
-                error.args = (text + _misfit(self.graph, prim, full_name or node_name(prim), values),)
-            raise
+            if type(error) not in (ValueError, MisfitError) or len(error.args) != 1:
+                raise
+            text = shape_errors.words(prim.name, [value.aval.shape for value in values], attrs) or str(error.args[0])
+            text += _misfit(self.graph, prim, full_name or node_name(prim), values)
+            raise MisfitError(None, None, text).with_traceback(error.__traceback__) from None
         if self.control:
             self._wait(node)
         if self._unnamed:

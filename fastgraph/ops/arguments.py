@@ -17,7 +17,7 @@ from fastgraph.core.op_errors import message_name
 from fastgraph.core.registry import get
 from fastgraph.core.tensor import EagerTensor, Tensor, as_array, bind, convert, current_trace
 from fastgraph.errors import InvalidArgumentError
-from fastgraph.ops.families import bind_named, dtype_set, shape_text
+from fastgraph.ops.families import bind_named, dtype_set, invalid, shape_text
 
 
 def no_layout(layout: object) -> ValueError:
@@ -153,10 +153,10 @@ def static_int(value: Any, no_scalar: str = "", letter: str = "", hint: bool = T
     if isinstance(value, Tensor):
         tensor = _integers(value, letter)
         if no_scalar and tensor.shape.rank:
-            raise InvalidArgumentError(None, None, f"{no_scalar} {shape_text(tensor.shape.as_list())}")
+            raise invalid(f"{no_scalar} {shape_text(tensor.shape.as_list())}")
         found = known_value(tensor)
         if found is not None and found.size != 1:
-            raise InvalidArgumentError(None, None, f"Expected a single integer, got shape {shape_text(found.shape)}")
+            raise invalid(f"Expected a single integer, got shape {shape_text(found.shape)}")
         return None if found is None else _held(int(found.reshape(())))
     if isinstance(value, (bool, np.bool_, np.generic, float)) or (isinstance(value, np.ndarray) and value.ndim == 0):
         if not hint:
@@ -201,6 +201,8 @@ def static_axes(axis: Any, letter: str = "Tidx", hint: bool = True) -> tuple[int
         found = known_value(_integers(axis, letter))
         if found is None:
             raise UnknownAxis()
+        if found.ndim > 1 and current_trace() is not None:  # eager mode takes them, as TensorFlow's
+            raise invalid(f"Shape must be at most rank 1 but is rank {found.ndim}")
         return tuple(_held(int(a)) for a in np.ravel(found))
     if isinstance(axis, np.ndarray) and axis.ndim:
         return static_axes(preferred(axis, int32) if axis.dtype.kind == "f" else as_tensor(axis), letter)
@@ -278,10 +280,10 @@ def extents(shape: SizeLike, letter: str = "Tshape", no_vector: str = "") -> Ext
     elif not tensor.dtype.is_integer:
         raise TypeError(f"Cannot convert {shape!r} to EagerTensor of dtype int32")
     if no_vector and tensor.shape.rank == 0:
-        raise InvalidArgumentError(None, None, no_vector)
+        raise invalid(no_vector)
     if tensor.shape.rank is not None and tensor.shape.rank > 1:
         text = f"shape must be a vector of {{int32,int64}}, got shape {shape_text(tensor.shape.as_list())}"
-        raise InvalidArgumentError(None, None, text)
+        raise invalid(text)
     if value is not None:
         return Extents(tuple(_held(int(n)) for n in np.ravel(value)))
     return Extents(None, tensor)

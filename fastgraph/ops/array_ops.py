@@ -498,7 +498,6 @@ def reverse_sequence(
         raise invalid(
             f"Value for attr 'Tlen' of {message_name(lengths.dtype)} is not in the list of allowed values: int32, int64"
         )
-    lengths = cast(lengths, int32)
     if lengths.shape.rank not in (None, 1):
         raise invalid(f"seq_lens input must be 1-dim, not {lengths.shape.rank}")
     if x.shape.rank is None:
@@ -510,7 +509,7 @@ def reverse_sequence(
     order = (batch, seq, *[i for i in range(rank) if i not in (batch, seq)])
     back = tuple(int(i) for i in np.argsort(order))
     moved = transpose_p(x, perm=order)
-    at = expand_dims(range_(extents_of(moved)[1]), 0)
+    at = expand_dims(cast(range_(extents_of(moved)[1]), lengths.dtype), 0)
     n = expand_dims(lengths, 1)
     places = select(at < n, n - 1 - at, at)
     places = select(n < 0, n, places)  # which is no place, as the gather says

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.core.base.dtype import DTypeLike, int32
+from fastgraph.core.base.dtype import DTypeLike, int32, int64
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import Data
 from fastgraph.core.tensor import Tensor, convert, current_trace
@@ -85,10 +85,13 @@ def bincount(
         from fastgraph.composites.sparse_lookups import counted
 
         first, n_rows, arr, weights = counted(arr, weights, axis == -1)
-    x = countable(cast(arr, int32))
+    numbers, least, most = (None if each is None else as_tensor(each) for each in (arr, minlength, maxlength))
+    # As wide as the widest of them: 2**32 + 1 is not 1.
+    kind = int64 if any(each is not None and each.dtype is int64 for each in (numbers, least, most)) else int32
+    x = countable(cast(numbers, kind))
     size = maximum(reduce_max(x) + 1, 0)  # of no numbers the greatest is the least integer
-    if minlength is not None:
-        size = maximum(size, cast(minlength, int32))
+    if least is not None:
+        size = maximum(size, cast(least, kind))
     values = ones_like(x, dtype=dtype) if weights is None else as_tensor(weights)
     if not values.shape.is_compatible_with(x.shape):
         if values.shape.num_elements() != 0:
@@ -99,14 +102,14 @@ def bincount(
             )
         values = ones_like(x, dtype=values.dtype)
     ids, n = x, size
-    if maxlength is not None:
-        n = size = minimum(size, cast(maxlength, int32))
+    if most is not None:
+        n = size = minimum(size, cast(most, kind))
         ids = select(less(x, size), x, ones_like(x) * -1)
     if axis == -1 and x.shape.rank == 2:
         first, n_rows = expand_dims_p(range_(shape(x)[0]), axes=(1,)), shape(x)[0]
     if first is not None:
-        n_rows = cast(n_rows, int32)
-        ids = select(greater_equal(ids, 0), ids + cast(first, int32) * size, ids)
+        n_rows = cast(n_rows, kind)
+        ids = select(greater_equal(ids, 0), ids + cast(first, kind) * size, ids)
         n = size * n_rows
     counts = unsorted_segment_sum(reshape(values, [-1]), reshape(ids, [-1]), n)
     if binary_output:

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.core.base.dtype import as_dtype
+from fastgraph.core.base.dtype import as_dtype, int32, int64
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import Data, SizeLike
 from fastgraph.core.registry import public_function
 from fastgraph.core.tensor import Tensor, current_trace
 from fastgraph.ops.arguments import as_tensor, named, of_dtypes, static_int
-from fastgraph.ops.elementwise import cast, identity
+from fastgraph.ops.elementwise import cast, clip_by_value, identity
 from fastgraph.ops.families import Array, custom, invalid, misuse, public, shape_text
 from fastgraph.ops.movement import expand_dims_p, transpose_p
 
@@ -188,11 +188,19 @@ def ctc_loss(
         blank += classes or 0
     if blank < 0 or (classes is not None and blank >= classes):
         raise ValueError(f"blank_index must be one of the {classes} classes, got {blank_index}")
-    lengths = [cast(as_tensor(n), as_dtype("int32")) for n in (label_length, logit_length)]
-    numbers = cast(of_dtypes(as_tensor(labels), "integer"), as_dtype("int32"))
+    lengths = [_as_int32(as_tensor(n)) for n in (label_length, logit_length)]
+    numbers = _as_int32(of_dtypes(as_tensor(labels), "integer"))
     if unique:
         _check_unique(unique, numbers)
     return named(name, ctc_p, x, numbers, *lengths, blank=blank)[0]
+
+
+def _as_int32(numbers: Tensor) -> Tensor:
+    """Integers as int32; those that it does not hold are the least or the greatest, which are no labels or lengths."""
+    if numbers.dtype is int64:
+        numbers = clip_by_value(numbers, np.int64(-(2**31)), np.int64(2**31 - 1))
+    result: Tensor = cast(numbers, int32)
+    return result
 
 
 def _check_unique(unique: Any, labels: Tensor) -> None:

@@ -17,7 +17,7 @@ from fastgraph.core.tensor import Tensor, current_trace
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor
 from fastgraph.ops.elementwise import identity, multiply
-from fastgraph.ops.families import public, shape_text
+from fastgraph.ops.families import invalid, public, shape_text
 from fastgraph.ops.late_calls import late
 from fastgraph.ops.matmul import extents_of, matmul_p, product_of
 from fastgraph.ops.movement import reshape, squeeze_p, transpose_p
@@ -110,7 +110,7 @@ def _ellipsis(n: int) -> Labels:
 
 
 def _invalid(text: str) -> InvalidArgumentError:
-    return InvalidArgumentError(None, None, f"{text} [Op:Einsum]")
+    return invalid(text, "Einsum")
 
 
 def _of_one_extent(terms: Sequence[_Term]) -> list[_Term]:

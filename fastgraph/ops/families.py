@@ -21,7 +21,7 @@ from fastgraph.core.base.dtype import DType, as_dtype
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.registry import Primitive, register, register_public
 from fastgraph.core.tensor import bind, current_trace
-from fastgraph.errors import InvalidArgumentError, OpError
+from fastgraph.errors import InvalidArgumentError, MisfitError, OpError
 from fastgraph.ops.value_inference import following
 
 if TYPE_CHECKING:
@@ -147,9 +147,14 @@ def shape_text(shape: Iterable[int | None]) -> str:
     return "[" + ",".join("?" if d is None else str(d) for d in shape) + "]"
 
 
-def invalid(text: str, op: str = "") -> InvalidArgumentError:
-    """The error of an op that cannot take these shapes or numbers; its name where no Primitive adds it."""
-    return InvalidArgumentError(None, None, f"{text} [Op:{op}]" if op else text)
+def invalid(text: str, op: str = "", *shapes: Any) -> InvalidArgumentError:
+    """The error of an op that cannot take these shapes or numbers; its name where no Primitive adds it.
+
+    InvalidArgumentError; where a graph is made ValueError as well, with the inputs' shapes if they are given.
+    """
+    if current_trace() is None:
+        return InvalidArgumentError(None, None, f"{text} [Op:{op}]" if op else text)
+    return MisfitError(None, None, str(op_errors.misfit(text, op, *shapes)) if op else text)
 
 
 def validated(check: Callable[..., Any], *args: Any) -> Any:

@@ -10,16 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.core.base.dtype import DTypeLike, as_dtype, float32
+from fastgraph.core.base.dtype import DTypeLike, as_dtype, float16, float32
 from fastgraph.core.conversion import Data
-from fastgraph.core.tensor import Tensor
+from fastgraph.core.op_errors import misfit
+from fastgraph.core.tensor import Tensor, current_trace
+from fastgraph.errors import FailedPreconditionError
 from fastgraph.ops.arguments import as_tensor, of_dtypes
 from fastgraph.ops.array_ops import saturate_cast
 from fastgraph.ops.comparison import equal, greater, less
 from fastgraph.ops.convolutions import depthwise_conv2d
 from fastgraph.ops.division import floormod
 from fastgraph.ops.elementwise import abs, cast, clip_by_value, select, zeros_like_p
-from fastgraph.ops.families import invalid, public
+from fastgraph.ops.families import invalid, public, shape_text
 from fastgraph.ops.joining import stack, unstack
 from fastgraph.ops.matmul import extents_of, tensordot
 from fastgraph.ops.movement import expand_dims, reshape
@@ -74,15 +76,23 @@ def grayscale_to_rgb(images: Data, name: str | None = None) -> Any:
     Raises: ValueError if the last axis is not 1. Source: tf.image.grayscale_to_rgb.
     """
     x = as_tensor(images)
-    if x.shape.rank is None or x.shape.rank < 1 or x.shape[-1] not in (1, None):
+    if x.shape.rank is not None and x.shape.rank < 2:
+        raise ValueError(f"A grayscale image (shape {x.shape}) must be at least two-dimensional.")
+    if x.shape.rank is None or x.shape[-1] not in (1, None):
         raise ValueError("Last dimension of a grayscale image should be size 1.")
     return tile(x, [1] * (x.shape.rank - 1) + [3])
 
 
-def _colours(images: Data) -> Any:
-    x = of_dtypes(as_tensor(images), "floating")
-    if x.shape.rank is not None and (x.shape.rank < 1 or x.shape[-1] not in (3, None)):
-        raise invalid(f"input must have 3 channels but input only has {x.shape[-1] if x.shape.rank else 0} channels.")
+def _colours(images: Data, op: str) -> Any:
+    """Images of floats with three channels. Raises: FailedPreconditionError, in a graph ValueError, for others."""
+    x = of_dtypes(as_tensor(images), "float16 bfloat16 float32 float64")
+    if x.shape.rank == 0:
+        raise invalid("input must be at least 1D[]", op, x.shape)
+    if x.shape.rank is not None and x.shape[-1] not in (3, None):
+        if current_trace() is not None:
+            raise misfit(f"Dimension must be 3 but is {x.shape[-1]}", op, x.shape)
+        text = f"input must have 3 channels but input only has {x.shape[-1]} channels. [Op:{op}]"
+        raise FailedPreconditionError(None, None, text)
     return x
 
 
@@ -90,14 +100,19 @@ def _colours(images: Data) -> Any:
 def rgb_to_hsv(images: Data, name: str | None = None) -> Any:
     """Hue, saturation and value of red, green and blue from 0 to 1. f[*s, 3] -> f[*s, 3].
 
-    Raises: InvalidArgumentError if the last axis is not 3. Source: tf.image.rgb_to_hsv.
+    Raises: FailedPreconditionError (in a graph ValueError) if the last axis is not 3. Source: tf.image.rgb_to_hsv.
     """
-    x = _colours(images)
-    red, green, blue = unstack(x, 3, axis=-1)
-    value = reduce_max(x, -1)
-    span = value - reduce_min(x, -1)
+    hue, low, value = _hue_and_range(_colours(images, "RGBToHSV"))
     none = zeros_like_p(value)
-    saturation = select(greater(value, 0.0), span / select(greater(value, 0.0), value, none + 1.0), none)
+    saturation = select(greater(value, 0.0), (value - low) / select(greater(value, 0.0), value, none + 1.0), none)
+    return stack([hue, saturation, value], axis=-1)
+
+
+def _hue_and_range(x: Tensor) -> tuple[Any, Any, Any]:
+    """(hue from 0 to 1, the least, the greatest) of each pixel's red, green and blue. f[*s, 3] -> f[*s] each."""
+    red, green, blue = unstack(x, 3, axis=-1)
+    value, low = reduce_max(x, -1), reduce_min(x, -1)
+    span, none = value - low, zeros_like_p(value)
     sixth = 1.0 / (6.0 * select(greater(span, 0.0), span, none + 1.0))
     hue = select(
         equal(red, value),
@@ -105,41 +120,74 @@ def rgb_to_hsv(images: Data, name: str | None = None) -> Any:
         select(equal(green, value), (blue - red) * sixth + 2.0 / 6.0, (red - green) * sixth + 4.0 / 6.0),
     )
     hue = select(greater(span, 0.0), hue, none)
-    hue = select(less(hue, 0.0), hue + 1.0, hue)
-    return stack([hue, saturation, value], axis=-1)
+    return select(less(hue, 0.0), hue + 1.0, hue), low, value
 
 
 @public("image.hsv_to_rgb")
 def hsv_to_rgb(images: Data, name: str | None = None) -> Any:
     """Red, green and blue of hue, saturation and value from 0 to 1. f[*s, 3] -> f[*s, 3].
 
-    Raises: InvalidArgumentError if the last axis is not 3. Source: tf.image.hsv_to_rgb.
+    Raises: FailedPreconditionError (in a graph ValueError) if the last axis is not 3. Source: tf.image.hsv_to_rgb.
     """
-    hue, saturation, value = unstack(_colours(images), 3, axis=-1)
+    hue, saturation, value = unstack(_colours(images, "HSVToRGB"), 3, axis=-1)
+    return stack([(1.0 - saturation + saturation * share) * value for share in _shares(hue)], axis=-1)
+
+
+def _shares(hue: Tensor) -> list[Any]:
+    """How much of red, green and blue a hue from 0 to 1 has, each from 0 to 1."""
     six = hue * 6.0
     shares = (abs(six - 3.0) - 1.0, 2.0 - abs(six - 2.0), 2.0 - abs(six - 4.0))
-    return stack([(1.0 - saturation + saturation * clip_by_value(c, 0.0, 1.0)) * value for c in shares], axis=-1)
+    return [clip_by_value(each, 0.0, 1.0) for each in shares]
 
 
-def _adjusted(image: Data, change: Callable[[Tensor, Tensor, Tensor], list[Any]]) -> Any:
-    """Change hue, saturation and value of an image, as floats, and put the result into its dtype."""
+def _adjusted(image: Data, number: Data, what: str, op: str, change: Callable[[Tensor, Tensor], Tensor]) -> Any:
+    """What `change` makes of an image of floats and a number, in the image's dtype.
+
+    Raises: InvalidArgumentError, or ValueError in a graph, for a rank below 3; for other channels or several numbers.
+    """
     x = as_tensor(image)
-    wide = x if x.dtype.is_floating else convert_image_dtype(x, float32)
-    hue, saturation, value = unstack(rgb_to_hsv(wide), 3, axis=-1)
-    result = hsv_to_rgb(stack(change(hue, saturation, value), axis=-1))
-    return convert_image_dtype(result, x.dtype, saturate=True)
+    rank = x.shape.rank
+    if rank is not None and rank < 3:
+        raise invalid(f"input must be at least 3-D, got shape{shape_text(x.shape.as_list())}", op, x.shape)
+    if rank is not None and x.shape[-1] not in (3, None):
+        raise invalid(f"input must have 3 channels but instead has {x.shape[-1]} channels.", op)
+    by = of_dtypes(as_tensor(number, float32), "float32")
+    if by.shape.rank not in (0, None):
+        raise invalid(f"{what} must be scalar: {shape_text(by.shape.as_list())}", op)
+    wide = x if x.dtype in (float16, float32) else convert_image_dtype(x, float32)
+    return convert_image_dtype(change(wide, cast(by, wide.dtype)), x.dtype)
+
+
+def _turned(x: Tensor, by: Tensor) -> Any:
+    hue, low, value = _hue_and_range(x)
+    shares = _shares(floormod(hue + by, cast(1.0, hue.dtype)))
+    return stack([low + (value - low) * share for share in shares], axis=-1)
+
+
+def _saturated(x: Tensor, by: Tensor) -> Any:
+    hue, saturation, value = unstack(rgb_to_hsv(x), 3, axis=-1)
+    return hsv_to_rgb(stack([hue, clip_by_value(saturation * by, 0.0, 1.0), value], axis=-1))
 
 
 @public("image.adjust_hue")
 def adjust_hue(image: Data, delta: Data, name: str | None = None) -> Any:
-    """Turn the hue by `delta`, from -1 to 1. t[*s, 3] -> t[*s, 3]. Source: tf.image.adjust_hue."""
-    return _adjusted(image, lambda h, s, v: [floormod(h + cast(delta, h.dtype), cast(1.0, h.dtype)), s, v])
+    """Turn the hue by `delta`, from -1 to 1. t[*s, 3] -> t[*s, 3].
+
+    Raises: ValueError in eager mode for another delta; InvalidArgumentError for other channels, ranks below 3 (in a
+    graph ValueError) and several deltas. Source: tf.image.adjust_hue.
+    """
+    if current_trace() is None and np.ndim(delta) == 0 and not -1 <= delta <= 1:  # type: ignore[operator, arg-type]
+        raise ValueError("delta must be in the interval [-1, 1]")
+    return _adjusted(image, delta, "delta", "AdjustHue", _turned)
 
 
 @public("image.adjust_saturation")
 def adjust_saturation(image: Data, saturation_factor: Data, name: str | None = None) -> Any:
-    """Multiply the saturation, up to 1. t[*s, 3] -> t[*s, 3]. Source: tf.image.adjust_saturation."""
-    return _adjusted(image, lambda h, s, v: [h, clip_by_value(s * cast(saturation_factor, s.dtype), 0.0, 1.0), v])
+    """Multiply the saturation, up to 1. t[*s, 3] -> t[*s, 3].
+
+    Raises: InvalidArgumentError as adjust_hue. Source: tf.image.adjust_saturation.
+    """
+    return _adjusted(image, saturation_factor, "scale", "AdjustSaturation", _saturated)
 
 
 @public("image.sobel_edges")
@@ -148,10 +196,10 @@ def sobel_edges(image: Data) -> Any:
 
     Source: tf.image.sobel_edges.
     """
-    x = as_tensor(image)
+    x = of_dtypes(as_tensor(image), "float16 bfloat16 float32 float64")
     down = np.array([[-1, -2, -1], [0, 0, 0], [1, 2, 1]], np.float32)
+    padded = pad(x, [[0, 0], [1, 1], [1, 1], [0, 0]], mode="REFLECT")
     b, h, w, c = extents_of(x)
     kernels = cast(np.stack([down, down.T], -1)[:, :, None, :], x.dtype)
-    padded = pad(x, [[0, 0], [1, 1], [1, 1], [0, 0]], mode="REFLECT")
     edges = depthwise_conv2d(padded, tile(kernels, [1, 1, c, 1]), [1, 1, 1, 1], "VALID")
     return reshape(edges, [b, h, w, c, 2])

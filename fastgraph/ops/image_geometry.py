@@ -121,6 +121,11 @@ def image_projective_transform(
     return select(expand_dims(there, -1), zeros_like_p(result) + fill, result)
 
 
+_PATCHES = (
+    "bfloat16 float16 float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64 complex64 complex128 bool"
+)
+
+
 @public("image.extract_patches")
 def extract_patches(
     images: Data, sizes: Data, strides: Data, rates: Data, padding: str, name: str | None = None
@@ -130,7 +135,7 @@ def extract_patches(
     sizes, strides, rates: [1, rows, columns, 1]. Raises: InvalidArgumentError for another rank, ValueError for sizes
     that are not of this form. Source: tf.image.extract_patches.
     """
-    x = as_tensor(images)
+    x = of_dtypes(as_tensor(images), _PATCHES)
     if x.shape.rank != 4:
         raise invalid(f"input must be 4-dimensional: {shape_text(x.shape.as_list())}")
     window, stride, rate = (

@@ -1,7 +1,7 @@
 """Images of another size: tf.image.resize and its kin.
 
-Rule: an axis is resized by weights [new, old] of its pixels, which each method states, and a product; two methods whose
-weights are few take the pixels themselves. All of it is ops, so that sizes may be unknown until the graph runs.
+Rule: an axis is resized by weighted sums of the few pixels around each new one, which a method states; work and memory
+go by the size of the images. All of it is ops, so that sizes may be unknown until the graph runs.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.core.base.dtype import float32, int32
-from fastgraph.core.conversion import Data
+from fastgraph.core.base.dtype import float32, int32, int64
+from fastgraph.core.conversion import Data, convert_to_tensor
 from fastgraph.core.tensor import Tensor
-from fastgraph.ops.arguments import as_tensor, static_int
+from fastgraph.ops.arguments import as_tensor, of_dtypes, static_int
 from fastgraph.ops.comparison import greater_equal, less, less_equal, logical_and
 from fastgraph.ops.creation import range_
 from fastgraph.ops.elementwise import abs, cast, ceil, floor, maximum, minimum, rint, select, zeros_like_p
@@ -23,7 +23,7 @@ from fastgraph.ops.exponentials import exp, sin
 from fastgraph.ops.families import invalid, public, shape_text
 from fastgraph.ops.gathering import gather
 from fastgraph.ops.joining import unstack
-from fastgraph.ops.matmul import extents_of, matmul, product_of
+from fastgraph.ops.matmul import extents_of
 from fastgraph.ops.movement import expand_dims, reshape, squeeze
 from fastgraph.ops.padding import pad
 from fastgraph.ops.reduction import reduce_sum
@@ -101,7 +101,8 @@ _KERNELS: dict[str, tuple[Callable[[Any], Any], float]] = {
 }
 
 
-# ---- weights of one axis --------------------------------------------------------------------------------------------
+# ---- which pixels of an axis a new one is made of --------------------------------------------------------------------
+# Each method gives places f[new, k], of which some may lie outside, and their weights f[new, k].
 
 
 def _numbers(n: Tensor | int) -> Any:
@@ -112,18 +113,31 @@ def _ratio(a: Tensor | int, b: Tensor | int) -> Any:
     return cast(a, float32) / cast(b, float32)
 
 
-def _by_distance(old: Tensor | int, new: Tensor | int, method: str, antialias: bool) -> Any:
-    """The weights [new, old] of a kernel of pixels' distances, widened to the new pixels' size by `antialias`."""
+def _most(span: float, old: Tensor | int, new: Tensor | int) -> Any:
+    """How many pixels lie at most in `span` times the larger one of an old pixel and a new one; an int if known."""
+    if isinstance(old, int) and isinstance(new, int):
+        return math.ceil(span * max(old / new, 1.0)) + 1
+    return cast(ceil(maximum(_ratio(old, new), 1.0) * span), int32) + 1
+
+
+def _inside(pixels: Tensor, old: Tensor | int, weights: Tensor) -> Any:
+    """The weights, 0 for pixels that are none."""
+    there = logical_and(greater_equal(pixels, 0.0), less(pixels, cast(old, float32)))
+    return select(there, weights, zeros_like_p(weights))
+
+
+def _by_distance(old: Tensor | int, new: Tensor | int, method: str, antialias: bool) -> tuple[Any, Any]:
+    """Pixels by a kernel of their distance, widened to the new pixels' size by `antialias`."""
     weight, radius = _KERNELS[method]
     inverse = 1.0 / _ratio(new, old)
     wide = maximum(inverse, 1.0) if antialias else cast(1.0, float32)
     place = expand_dims((_numbers(new) + 0.5) * inverse, 1)
-    pixels = expand_dims(_numbers(old), 0)
-    first = ceil(place - radius * wide - 0.5)
     last = floor(place + radius * wide - 0.5)
+    most = _most(2 * radius, old, new) if antialias else math.ceil(2 * radius) + 1
+    pixels = ceil(place - radius * wide - 0.5) + _numbers(most)
     given = weight(abs((pixels + 0.5 - place) * (1.0 / wide)))
-    given = select(logical_and(greater_equal(pixels, first), less_equal(pixels, last)), given, zeros_like_p(given))
-    return _normalised(given)
+    given = select(less_equal(pixels, last), given, zeros_like_p(given))
+    return pixels, _normalised(_inside(pixels, old, given))
 
 
 def _normalised(weights: Tensor) -> Any:
@@ -131,37 +145,31 @@ def _normalised(weights: Tensor) -> Any:
     return weights / select(greater_equal(abs(total), _LEAST), total, zeros_like_p(total) + 1.0)
 
 
-def _by_table(old: Tensor | int, new: Tensor | int) -> Any:
-    """The weights [new, old] of four neighbours by the cubic kernel, whose distances go in steps of a table."""
+def _by_table(old: Tensor | int, new: Tensor | int) -> tuple[Any, Any]:
+    """Four neighbours by the cubic kernel, whose distances go in steps of a table."""
     place = (_numbers(new) + 0.5) * _ratio(old, new) - 0.5
     low = floor(place)
     step = rint((place - low) * _TABLE) * (1.0 / _TABLE)
     weight, _ = _KERNELS["bicubic"]
-    pixels = expand_dims(_numbers(old), 0)
-    total: Any = 0.0
-    for k in (-1, 0, 1, 2):
-        there = expand_dims(low + k, 1)
-        total = total + select(
-            pixels == there, expand_dims(weight(abs(step - k)), 1) + zeros_like_p(pixels), zeros_like_p(pixels + there)
-        )
-    return _normalised(total)
+    near = np.arange(-1, 3, dtype=np.float32)
+    pixels = expand_dims(low, 1) + near
+    return pixels, _normalised(_inside(pixels, old, weight(abs(expand_dims(step, 1) - near))))
 
 
-def _by_area(old: Tensor | int, new: Tensor | int) -> Any:
-    """The weights [new, old] of the shares of pixels that a new one covers."""
+def _by_area(old: Tensor | int, new: Tensor | int) -> tuple[Any, Any]:
+    """Pixels by the shares of them that a new one covers."""
     scale = _ratio(old, new)
     first, last = (expand_dims((_numbers(new) + k) * scale, 1) for k in (0.0, 1.0))
-    pixels = expand_dims(_numbers(old), 0)
-    return maximum(minimum(pixels + 1.0, last) - maximum(pixels, first), 0.0) / scale
+    pixels = floor(first) + _numbers(_most(1.0, old, new))
+    shares = maximum(minimum(pixels + 1.0, last) - maximum(pixels, first), 0.0) / scale
+    return pixels, _inside(pixels, old, shares)
 
 
-def _product(weights: Tensor, images: Tensor, axis: int) -> Any:
-    """The images with one of their axes weighted: w[o, i], f[b, h, w, c] -> f with o for i."""
-    b, h, w, c = extents_of(images)
-    if axis == 1:
-        rows = matmul(weights, reshape(images, [b, h, product_of([w, c])]))
-        return reshape(rows, [b, extents_of(rows)[1], w, c])
-    return matmul(weights, images)
+def _weighted(images: Tensor, axis: int, old: Tensor | int, pixels: Tensor, weights: Tensor) -> Any:
+    """Images with the pixels of an axis weighted: f[b, h, w, c], f[o, k], f[o, k] -> f with o for that axis."""
+    places = maximum(minimum(cast(pixels, int32), cast(old, int32) - 1), 0)
+    found = gather(images, places, axis=axis)
+    return reduce_sum(found * reshape(weights, [*extents_of(weights), *[1] * (3 - axis)]), axis + 1)
 
 
 def _bilinear(images: Tensor, axis: int, old: Tensor | int, new: Tensor | int) -> Any:
@@ -193,7 +201,10 @@ def as_batch(images: Data, what: str = "'images'") -> tuple[Tensor, bool]:
 
 
 def _wanted(size: Data, height: Tensor | int, width: Tensor | int, preserve_aspect_ratio: bool) -> tuple[Any, Any]:
-    given = as_tensor(size, int32)
+    try:
+        given = convert_to_tensor(size, int32)
+    except (TypeError, ValueError):
+        raise ValueError("'size' must be a 1-D int32 Tensor") from None
     if not given.shape.is_compatible_with([2]):
         raise ValueError("'size' must be a 1-D Tensor of 2 elements: new_height, new_width")
     new_height, new_width = unstack(given, 2)
@@ -204,6 +215,8 @@ def _wanted(size: Data, height: Tensor | int, width: Tensor | int, preserve_aspe
     for side in sides:
         if not isinstance(side, int):
             assert_positive(side, "output dimensions must be positive")
+        elif side < -1:
+            raise ValueError(f"Dimension {side} must be >= 0")
         elif side <= 0:
             raise invalid("output dimensions must be positive")
     return sides[0], sides[1]
@@ -244,6 +257,9 @@ def resize(
     sides = (height, width, new_height, new_width)
     if all(isinstance(n, int) for n in sides) and sides[:2] == sides[2:]:
         return x if is_batch else squeeze(x, axis=[0])
+    of_dtypes(x, "int8 uint8 int16 uint16 int32 int64 bfloat16 float16 float32 float64")
+    if x.shape[-1] == 0:
+        raise invalid("image must have at least one channel")
     if any(isinstance(n, int) and n == 0 for n in sides):
         raise invalid(f"input image must be of non-zero size, got {shape_text(x.shape.as_list())}")
     new = {1: (height, new_height), 2: (width, new_width)}
@@ -252,7 +268,7 @@ def resize(
             x = _nearest(x, axis, old, wanted)
     else:
         x = cast(x, float32)
-        weights: Callable[[Any, Any], Any]
+        weights: Callable[[Any, Any], tuple[Any, Any]]
         if method == "bilinear" and not antialias:
             for axis in (2, 1):
                 x = _bilinear(x, axis, *new[axis])
@@ -266,8 +282,16 @@ def resize(
             else:
                 raise ValueError(f"Resize method is not implemented: {method}")
             for axis in (2, 1):
-                x = _product(weights(*new[axis]), x, axis)
+                x = _weighted(x, axis, new[axis][0], *weights(*new[axis]))
     return x if is_batch else squeeze(x, axis=[0])
+
+
+def _with_pixels(image: Data) -> tuple[Tensor, bool]:
+    """`as_batch` of images that have pixels and channels. Raises: ValueError for others."""
+    x, is_batch = as_batch(image, "'image'")
+    if 0 in x.shape.as_list()[1:]:
+        raise ValueError(f"inner 3 dims of 'image.shape' must be > 0: {x.shape}")
+    return x, is_batch
 
 
 @public("image.pad_to_bounding_box")
@@ -283,7 +307,7 @@ def pad_to_bounding_box(
 
     Raises: ValueError for offsets below 0 and a target that is too small. Source: tf.image.pad_to_bounding_box.
     """
-    x, is_batch = as_batch(image)
+    x, is_batch = _with_pixels(image)
     _, height, width, _ = extents_of(x)
     sides = []
     for what, at, old, wanted in (
@@ -293,7 +317,7 @@ def pad_to_bounding_box(
         after = wanted - at - old
         _not_negative(at, f"offset_{what} must be >= 0")
         _not_negative(after, f"{what} must be <= target - offset")
-        sides.append([cast(at, int32), cast(after, int32)])
+        sides.append([cast(at, int64), cast(after, int64)])
     known = [[static_int(side) for side in pair] for pair in sides]
     sides = [[n if n is not None else side for n, side in zip(ns, pair)] for ns, pair in zip(known, sides)]
     x = pad(x, [[0, 0], *sides, [0, 0]])
@@ -321,7 +345,7 @@ def crop_to_bounding_box(
 
     Raises: ValueError for a part that does not lie in the image. Source: tf.image.crop_to_bounding_box.
     """
-    x, is_batch = as_batch(image)
+    x, is_batch = _with_pixels(image)
     _, height, width, _ = extents_of(x)
     for what, at, old, wanted in (
         ("height", offset_height, height, target_height),

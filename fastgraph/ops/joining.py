@@ -13,7 +13,6 @@ import numpy as np
 from fastgraph.core.base.dtype import int32, int64
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import Data
-from fastgraph.core.op_errors import misfit
 from fastgraph.core.tensor import EagerTensor, Tensor, bind, current_trace, equal_parts
 from fastgraph.ops.arguments import as_tensor, extents, named, preferred, static_int, whole
 from fastgraph.ops.comparison import equal_p
@@ -206,11 +205,7 @@ def concat(values: Data | Iterable[Data], axis: Data, name: str | None = "concat
         values = [values]
     along: Any = axis
     if type(axis) is not int:
-        along = static_int(axis, letter="ConcatV2.Tidx")
-        if (isinstance(axis, Tensor) and (axis.shape.rank or 0) > 1) or (
-            not isinstance(axis, Tensor) and np.ndim(axis) > 1  # type: ignore[arg-type]
-        ):
-            raise invalid(f"axis must be a scalar or a vector of one, not {axis!s}", "ConcatV2")
+        along = _concat_axis(axis)
     if along is None:
         return _concat_late(values, axis, name if name != "concat" else None)
     if not values:
@@ -222,6 +217,22 @@ def concat(values: Data | Iterable[Data], axis: Data, name: str | None = "concat
     if name == "concat":
         return bind(_CONCAT, tuple(values), {"axis": along})
     return named(name, concat_p, *values, axis=along)
+
+
+def _dims(axis: Data) -> tuple[int | None, ...]:
+    """The extents of an axis, a number or a tensor; none where its rank is not known."""
+    shape = getattr(axis, "shape", None)
+    if shape is None:
+        return np.shape(axis)  # type: ignore[arg-type]
+    return () if getattr(shape, "rank", 0) is None else tuple(shape)
+
+
+def _concat_axis(axis: Data) -> int | None:
+    """The axis of concat: a scalar; in eager mode a vector of one as well, as in TensorFlow."""
+    dims = _dims(axis)
+    if dims and (current_trace() is not None or dims != (1,)):
+        raise invalid(f"axis tensor should be a scalar integer, but got shape {shape_text(dims)}", "ConcatV2")
+    return static_int(axis, letter="ConcatV2.Tidx")
 
 
 def _concat_late(values: Sequence[Any], axis: Data, name: str | None) -> Any:
@@ -423,13 +434,6 @@ def _split_axis(axis: Data, no_scalar: str) -> int | None:
     return static_int(axis, no_scalar)
 
 
-def _unsplit(text: str, op: str = "", *shapes: Any) -> Exception:
-    """The error of sizes or an axis that do not fit."""
-    if current_trace() is None:
-        return invalid(text, op)
-    return misfit(text, op, *shapes) if op else ValueError(text)
-
-
 @public("split")
 def split(
     value: Data, num_or_size_splits: Data, axis: Data = 0, num: int | None = None, name: str | None = "split"
@@ -460,7 +464,11 @@ def split(
     along: Any = axis
     if type(axis) is not int:
         equal = isinstance(num_or_size_splits, (int, np.integer))
-        along = _split_axis(axis, "split_dim must be a scalar but has shape" if equal else "")
+        scalar = "split_dim must be a scalar but has shape"
+        along = _split_axis(axis, scalar if equal else "")
+        # Sizes may lie along a vector of one; not where a graph is made and knows it, as in TensorFlow.
+        if (dims := _dims(axis)) and along is not None and current_trace() is not None:
+            raise invalid(f"{scalar} {shape_text(dims)}")
     if (
         type(value) is EagerTensor
         and type(num_or_size_splits) is int
@@ -474,14 +482,14 @@ def split(
     if rank is None or along is None:
         return _split_late(value, num_or_size_splits, axis, num, name if name != "split" else None)
     if not -rank <= along < rank:
-        raise _unsplit(f"-input rank({-rank}) <= split_dim < input rank ({rank}), but got {along}")
+        raise invalid(f"-input rank({-rank}) <= split_dim < input rank ({rank}), but got {along}")
     n = value.shape[along]
     if isinstance(num_or_size_splits, int):
         if n is None and num_or_size_splits > 0:
             return _equal_parts(value, num_or_size_splits, along % rank)
         if num_or_size_splits <= 0 or n % num_or_size_splits:
             uneven = f"Dimension size must be evenly divisible by {num_or_size_splits} but is {n} "
-            raise _unsplit(
+            raise invalid(
                 ("" if current_trace() is None or num_or_size_splits <= 0 else uneven)
                 + "Number of ways to split should evenly divide the split dimension, but got split_dim "
                 f"{along % rank} (size = {n}) and num_split {num_or_size_splits}",
@@ -503,24 +511,22 @@ def split(
                 raise ValueError(f"Cannot infer argument `num` from shape {given.tensor.shape}")
             return _parts(value, unstack(given.tensor, count), along % rank)
         if num is not None and whole(num, "num_split") != len(found):
-            raise _unsplit(
+            raise invalid(
                 "size of the split_tensor must be 1-D and have the same elements as outputs got 1 -D and "
                 f"{len(found)} elements",
                 "SplitV",
                 value.shape,
             )
         if found.count(-1) > 1:
-            raise _unsplit("There can only be one -1 in the input.", "SplitV", value.shape)
+            raise invalid("There can only be one -1 in the input.", "SplitV", value.shape)
         if wrong := [i for i, size in enumerate(found) if size < -1]:
-            raise _unsplit(
-                f"Split size at index {wrong[0]} must be >= 0. Got: {found[wrong[0]]}", "SplitV", value.shape
-            )
+            raise invalid(f"Split size at index {wrong[0]} must be >= 0. Got: {found[wrong[0]]}", "SplitV", value.shape)
         if -1 in found:
             if n is None:
                 return _parts(value, list(found), along % rank)
             found = tuple(n - sum(found) - 1 if s == -1 else s for s in found)
             if min(found) < 0:
-                raise _unsplit(f"Sizes {list(found)} do not fit a dimension of {n}", "SplitV", value.shape)
+                raise invalid(f"Sizes {list(found)} do not fit a dimension of {n}", "SplitV", value.shape)
         sizes = found
     return list(named(name if name != "split" else None, split_p, value, sizes=sizes, axis=along))
 

@@ -401,7 +401,7 @@ def expand_dims(input: Data, axis: Data, name: str | None = None) -> Any:
         made.set_shape(None if x.shape.rank is None else [None] * (x.shape.rank + 1))
         return made
     if len(axes) != 1:
-        raise invalid("'dim' must be a tensor with a single value", "ExpandDims")
+        raise invalid("'dim' must be a tensor with a single value", "ExpandDims", as_tensor(input).shape)
     return (
         bind(_EXPAND_DIMS, (input,), {"axes": axes}) if name is None else named(name, expand_dims_p, input, axes=axes)
     )

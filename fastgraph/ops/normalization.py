@@ -31,7 +31,7 @@ from fastgraph.ops.elementwise import (
     zeros_like,
 )
 from fastgraph.ops.exponentials import exp, log, rsqrt
-from fastgraph.ops.families import canonical_axes, public, shape_text
+from fastgraph.ops.families import canonical_axes, invalid, public, shape_text
 from fastgraph.ops.gathering import dim
 from fastgraph.ops.joining import concat
 from fastgraph.ops.movement import reshape
@@ -152,7 +152,7 @@ def _check_channels(x: Tensor, axis: int, **vectors: Tensor) -> None:
 
 
 def _invalid(text: str) -> InvalidArgumentError:
-    return InvalidArgumentError(None, None, f"{text} [Op:FusedBatchNormV3]")
+    return invalid(text, "FusedBatchNormV3")
 
 
 def fused_batch_norm(

@@ -446,7 +446,7 @@ def reverse(tensor: Data, axis: Data, name: str | None = None) -> Any:
         return made
     rank = 0 if isinstance(axis, (int, np.generic)) else np.ndim(axis) if isinstance(axis, np.ndarray) else _rank(axis)
     if rank != 1:
-        raise invalid(f"'dims' must be 1-dimension, not {rank}", "ReverseV2")
+        raise invalid(f"'dims' must be 1-dimension, not {rank}", "ReverseV2", as_tensor(tensor).shape)
     return named(name, reverse_p, tensor, axes=axes)
 
 

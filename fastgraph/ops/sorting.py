@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, float64, int32
+from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, float64, int32, int64
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import Data, unsupported
 from fastgraph.core.tensor import Tensor
@@ -265,11 +265,11 @@ def _constant_axis(axis: Data | None) -> int:
 def _to_last(x: Tensor, axis: Data | None) -> tuple[Any, tuple[int, ...] | None]:
     rank = len(x.shape)  # sorts of unknown rank wait for the call
     if rank == 0:
-        raise InvalidArgumentError(None, None, "slice index -1 of dimension 0 out of bounds. [Op:StridedSlice]")
+        raise invalid("slice index -1 of dimension 0 out of bounds.", "StridedSlice")
     at = _constant_axis(axis)
     at = at + rank if at < 0 else at
     if not 0 <= at < rank:
-        raise InvalidArgumentError(None, None, f"slice index {at} of dimension 0 out of bounds. [Op:StridedSlice]")
+        raise invalid(f"slice index {at} of dimension 0 out of bounds.", "StridedSlice")
     if at == rank - 1:
         return x, None
     swap = list(range(rank))
@@ -444,17 +444,28 @@ def unique_with_counts_v2(x: Data, axis: Data, out_idx: DTypeLike = int32, name:
 
     Raises: InvalidArgumentError for several axes. Source: tf.raw_ops.UniqueWithCountsV2.
     """
-    along = index_list(axis, "axis")
+    return UniqueWithCounts(*_unique_slices(x, axis, out_idx, name, "UniqueWithCountsV2"))
+
+
+def _unique_slices(x: Any, axis: Any, out_idx: Any, name: str | None, op: str) -> Any:
+    x, given = as_tensor(x), as_tensor(axis, int64 if np.size(axis) == 0 else None)
+    if given.shape.rank != 1:
+        raise invalid("axis expects a 1D vector.", op, x.shape, given.shape)
+    along = index_list(given, "axis")
     if len(along) > 1:
-        raise invalid("axis does not support more than 1 value")
-    found = named(name, unique_slices_p, x, axis=along[0] if along else 0, out_idx=as_dtype(out_idx))
-    return UniqueWithCounts(*found)
+        raise invalid("axis does not support input tensors larger than 1 elements", op, x.shape, given.shape)
+    rank = x.shape.rank
+    if not along and rank not in (1, None):
+        raise invalid("unique expects a 1D vector.", op, x.shape, given.shape)
+    if along and rank is not None and not -rank <= along[0] < rank:
+        raise invalid(f"axis has to be between [{-rank}, {rank})", op, x.shape, given.shape)
+    return named(name, unique_slices_p, x, axis=along[0] if along else 0, out_idx=as_dtype(out_idx))
 
 
 @public("raw_ops.UniqueV2")
 def unique_v2(x: Data, axis: Data, out_idx: DTypeLike = int32, name: str | None = None) -> Any:
     """`raw_ops.UniqueWithCountsV2` without the counts. Source: tf.raw_ops.UniqueV2."""
-    return Unique(*unique_with_counts_v2(x, axis, out_idx, name)[:2])
+    return Unique(*_unique_slices(x, axis, out_idx, name, "UniqueV2")[:2])
 
 
 @public("raw_ops.Bucketize")
@@ -531,7 +542,7 @@ def searchsorted(
     sequence = as_tensor(sorted_sequence)
     wanted = as_tensor(values, sequence.dtype)
     if 0 in (sequence.shape.rank, wanted.shape.rank):
-        raise InvalidArgumentError(None, None, "slice index -1 of dimension 0 out of bounds. [Op:StridedSlice]")
+        raise invalid("slice index -1 of dimension 0 out of bounds.", "StridedSlice")
     flat, rows = _as_rows(sequence), _as_rows(wanted)
     found = named(name, search_sorted, flat, rows, right=side == "right", out_type=as_dtype(out_type))
     return reshape(found, shape(wanted, "int64"))

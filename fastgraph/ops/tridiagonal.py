@@ -243,7 +243,7 @@ def tridiagonal_matmul(diagonals: Data, rhs: Data, diagonals_format: str = "comp
     elif None not in (dims_a[-1], dims_b[-2]) and dims_a[-1] != dims_b[-2]:
         text = "Invalid superdiagonal shape."
     if text is not None:
-        raise InvalidArgumentError(None, None, f"{text} [Op:TridiagonalMatMul]")
+        raise invalid(text, "TridiagonalMatMul")
     like = {i: (n, dims_b[i]) for i, n in enumerate((*dims_a[:-2], dims_a[-1]))}  # of b's axes but the last
     b = with_extents(b, {i: dim(a, i if i < len(dims_a) - 2 else -1) for i in like if None in like[i]})
     sup, main, sub = (expand_dims(a[..., i, :], -1) for i in range(3))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import pytest
@@ -79,3 +80,68 @@ def test_strided_slices_by_tensors_of_two_integer_types() -> None:
         tf.function(tf.strided_slice)(x, begin, end)
     assert tf.strided_slice(x, tf.cast(begin, tf.int64), end).shape == [2]
     assert tf.strided_slice(x, begin, [2], tf.constant([1])).shape == [2]
+
+
+X22 = tf.constant([[1, 2], [3, 4]])
+
+
+@pytest.mark.parametrize(
+    ("call", "eagerly"),
+    [
+        (lambda: tf.concat([X22, X22], [0]), True),
+        (lambda: tf.concat([X22, X22], tf.constant([0])), True),
+        (lambda: tf.concat([X22, X22], [[0]]), False),
+        (lambda: tf.concat([X22, X22], [0, 1]), False),
+        (lambda: tf.split(X22, [1, 1], [0]), True),
+        (lambda: tf.split(X22, [1, 1], tf.constant([0])), True),
+        (lambda: tf.split(X22, 2, [0]), False),
+        (lambda: tf.gather(X22, [0], axis=[0]), False),
+        (lambda: tf.expand_dims(X22, [0, 1]), False),
+        (lambda: tf.reverse(X22, 0), False),
+        (lambda: tf.reduce_sum(X22, [[0]]), True),
+        (lambda: tf.math.reduce_std(tf.cast(X22, tf.float32), [[0]]), True),
+        (lambda: tf.raw_ops.UniqueV2(x=X22, axis=0), False),
+        (lambda: tf.raw_ops.UniqueV2(x=X22, axis=[]), False),
+        (lambda: tf.raw_ops.UniqueV2(x=X22, axis=[0, 1]), False),
+        (lambda: tf.raw_ops.UniqueV2(x=X22, axis=[2]), False),
+    ],
+)
+def test_axes_of_another_rank(call: Any, eagerly: bool) -> None:
+    """A vector of one is an axis of concat, and of split into sizes, in eager mode alone, as in TensorFlow; so are axes of
+    reductions in lists of lists."""
+    if eagerly:
+        call()
+    else:
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            call()
+    with pytest.raises(ValueError):
+        tf.function(call)()
+
+
+def test_sizes_lie_along_a_vector_of_one_that_only_the_call_knows() -> None:
+    rows = tf.function(lambda axis: tf.split(X22, [1, 1], axis))(tf.constant([0]))
+    assert [row.numpy().tolist() for row in rows] == [[[1, 2]], [[3, 4]]]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: tf.gather(x, [0], axis=[0]),
+        lambda x: tf.reshape(x, [3, 3]),
+        lambda x: tf.matmul(x, tf.ones([3, 3])),
+        lambda x: tf.linalg.band_part(x, 7, 0),
+        lambda x: tf.cumsum(x, axis=5),
+        lambda x: tf.batch_to_space(x[:, :, None, None], [-1, 1], [[0, 0], [0, 0]]),
+    ],
+)
+def test_what_does_not_fit_while_tracing_is_of_both_classes(call: Any) -> None:
+    """TensorFlow's is ValueError where a shape function looks at it, and InvalidArgumentError when the graph runs."""
+    for kind in (ValueError, tf.errors.InvalidArgumentError):
+        with pytest.raises(kind) as caught:
+            tf.function(call)(tf.ones([2, 2]))
+    assert type(caught.value).__name__ == "ValueError" and "in user code" in str(caught.value)
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert type(again) is type(caught.value) and str(again) == str(caught.value)
+    with pytest.raises(tf.errors.InvalidArgumentError) as eager:
+        call(tf.ones([2, 2]))
+    assert not isinstance(eager.value, ValueError)

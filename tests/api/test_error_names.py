@@ -59,6 +59,8 @@ def test_constants_of_another_size():
     for make in (fg.constant_initializer, fg.keras.initializers.Constant):
         with pytest.raises(TypeError, match=r"\(converted from \[1, 2, 3\]\) has 3 elements, but got `shape` \(2, 2\)"):
             make([1, 2, 3])([2, 2])
+        with pytest.raises(TypeError, match=r"Expected Tensor's shape: \(2, 2\), but got \(3,\)."):
+            fg.function(lambda make=make: make([1, 2, 3])([2, 2]))()
         np.testing.assert_array_equal(make([1, 2, 3, 4])([2, 2]), [[1, 2], [3, 4]])
         np.testing.assert_array_equal(make([1])([2, 2]), [[1, 1], [1, 1]])
     for wrong in ({}, None):

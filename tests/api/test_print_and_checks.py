@@ -202,6 +202,20 @@ def test_ranks_that_tracing_does_not_know_are_checked_at_run_time(check: Any, wa
         checked(fg.ones([2]))
 
 
+@pytest.mark.parametrize(
+    "check",
+    [
+        lambda x: fg.debugging.assert_rank(x, 2),
+        lambda x: fg.debugging.assert_rank_at_least(x, 2),
+        lambda x: fg.debugging.assert_rank_in(x, [0, 2]),
+    ],
+)
+def test_ranks_of_eager_tensors_are_checked_in_functions(check: Any) -> None:
+    x = fg.constant([1.0])
+    with pytest.raises(ValueError, match="Received rank 1"):
+        fg.function(lambda: check(x))()
+
+
 def test_a_scalar_of_unknown_rank_is_refused_while_tracing() -> None:
     with pytest.raises(ValueError, match="Expected scalar shape, saw shape: <unknown>"):
         fg.function(

@@ -171,3 +171,21 @@ def test_a_split_makes_an_array_of_dynamic_size_as_long_as_its_pieces() -> None:
             assert int(size) == 2 and int(none) == 0 and whole.numpy().tolist() == [1.0, 2.0, 3.0, 4.0]
     with pytest.raises(Invalid, match=r"\(3 vs. 2\)"):
         array().split([1.0, 2.0], [1, 1])
+
+
+@pytest.mark.parametrize("stage", [lambda f: f, fg.function], ids=["eager", "in a Function"])
+def test_methods_may_be_called_through_the_class(stage: Any) -> None:
+    kind = fg.TensorArray
+
+    def written() -> Any:
+        ta = kind.scatter(kind.write(array(clear_after_read=False), 0, 1.0), [2, 1], [3.0, 2.0])
+        again = kind.unstack(array(), kind.stack(kind.identity(ta)))
+        return (
+            kind.read(ta, 1),
+            kind.size(ta),
+            kind.gather(again, [2, 0]),
+            kind.concat(kind.split(array(), [1.0, 2.0], [1, 0, 1])),
+        )
+
+    one, size, some, joined = stage(written)()
+    assert (float(one), int(size), some.numpy().tolist(), joined.numpy().tolist()) == (2, 3, [3, 1], [1, 2])

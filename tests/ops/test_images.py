@@ -60,7 +60,7 @@ def test_colours() -> None:
     np.testing.assert_allclose(tf.image.hsv_to_rgb(tf.image.rgb_to_hsv(RGB)), RGB, atol=1e-6)
     grey = tf.image.rgb_to_grayscale((RGB * 255).astype("uint8"))
     assert np.ravel(grey).tolist() == [101, 127, 91]
-    with pytest.raises(tf.errors.InvalidArgumentError, match="3 channels"):
+    with pytest.raises(tf.errors.FailedPreconditionError, match="3 channels"):
         tf.image.rgb_to_hsv(RGB[..., :2])
 
 
@@ -95,3 +95,51 @@ def test_projective_transforms(interpolation: str, fill_mode: str, wanted: list[
         interpolation=interpolation, fill_mode=fill_mode,
     )  # fmt: skip
     np.testing.assert_allclose(np.ravel(found[1])[[0, 3, 7, 11]], wanted, atol=1e-3)
+
+
+@pytest.mark.parametrize("method", ["bicubic", "lanczos5", "area", "mitchellcubic"])
+def test_the_cost_of_another_size_goes_by_the_size(method: str) -> None:
+    """A sum over all old pixels for each new one would take 8 GB here."""
+    x = np.random.default_rng(0).random((1, 1, 50_000, 1), "float32")
+    for antialias in (False, True):
+        found = tf.image.resize(x, (1, 40_000), method, antialias=antialias)
+        part = tf.image.resize(x[:, :, :5_000], (1, 4_000), method, antialias=antialias)
+        np.testing.assert_allclose(found[:, :, :3_900], part[:, :, :3_900], atol=2e-2)  # places in float32
+        assert np.isfinite(found).all()
+
+
+def test_images_of_other_dtypes_and_shapes_are_refused() -> None:
+    for size in ((2, 2), (3, 5)):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="not in the list of allowed values: int8, uint8"):
+            tf.image.resize(tf.zeros([1, 3, 4, 1], "uint32"), size)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="at least one channel"):
+        tf.image.resize(tf.zeros([1, 3, 4, 0]), (2, 2))
+    for change in (tf.image.rgb_to_hsv, tf.image.hsv_to_rgb):
+        with pytest.raises(tf.errors.FailedPreconditionError, match="but input only has 4 channels"):
+            change(tf.zeros([2, 4]))
+        with pytest.raises(ValueError, match="Dimension must be 3 but is 4"):
+            tf.function(change)(tf.zeros([2, 4]))
+        with pytest.raises(tf.errors.InvalidArgumentError, match="at least 1D"):
+            change(0.5)
+    for adjust in (tf.image.adjust_hue, tf.image.adjust_saturation):
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"at least 3-D, got shape\[4,3\]"):
+            adjust(tf.zeros([4, 3]), 0.5)
+        with pytest.raises(ValueError, match="at least 3-D"):
+            tf.function(adjust)(tf.zeros([4, 3]), 0.5)
+        with pytest.raises(tf.errors.InvalidArgumentError, match="but instead has 2 channels"):
+            adjust(tf.zeros([1, 4, 2]), 0.5)
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"must be scalar: \[2\]"):
+            adjust(RGB, tf.constant([0.1, 0.2]))
+    with pytest.raises(ValueError, match="delta must be in the interval"):
+        tf.image.adjust_hue(RGB, 1.5)
+
+
+def test_hues_are_turned_between_the_least_and_the_greatest_colour() -> None:
+    """TensorFlow's numbers; below 0 the range from the least colour on is what counts, not a saturation."""
+    dark = tf.constant([[[-0.2, -0.13478261, -0.06956521]]])
+    wanted = [-0.06956521, -0.2, -0.10869568]
+    for way in (tf.image.adjust_hue, tf.function(tf.image.adjust_hue)):
+        np.testing.assert_allclose(np.ravel(way(dark, 0.3)), wanted, atol=1e-6)
+    bright = (RGB * 255).astype("uint8")
+    assert np.ravel(tf.image.adjust_hue(bright, 0.3))[:3].tolist() == [229, 51, 137]
+    assert tf.image.adjust_saturation(RGB.astype("float64"), 1.5).dtype == tf.float64

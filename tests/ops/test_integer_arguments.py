@@ -197,3 +197,54 @@ def test_shifts_go_no_further_than_the_width(dtype: str, tier: str) -> None:
                     assert f(x, n).numpy().tolist() == wanted.tolist() == op(x, last).numpy().tolist()
             if dtype.startswith("int"):
                 assert op(x, tf.constant(-3, dtype)).numpy().tolist() == [1, 5, 100]
+
+
+@pytest.mark.parametrize("number", [2**31, 2**32 + 1, 1 - 2**32])
+@pytest.mark.parametrize("stage", [lambda f: f, tf.function], ids=["eager", "in a Function"])
+def test_numbers_beyond_32_bits_are_not_cut(stage: Any, number: int) -> None:
+    n = tf.constant([number], tf.int64)
+    with pytest.raises((tf.errors.InvalidArgumentError, ValueError)):
+        stage(lambda: tf.reverse_sequence([[1, 2, 3]], n, 1))()
+    counted = stage(lambda: tf.math.bincount(tf.concat([n, [1]], 0), maxlength=3))
+    if number > 0:
+        assert counted().numpy().tolist() == [0, 1, 0]
+        assert stage(lambda: tf.math.bincount([1, 2], maxlength=n[0]))().numpy().tolist() == [0, 1, 1]
+    else:
+        with pytest.raises((tf.errors.InvalidArgumentError, ValueError)):
+            counted()
+        assert stage(lambda: tf.math.bincount([1, 2], minlength=n[0]))().numpy().tolist() == [0, 1, 1]
+
+
+#: Of these, 2**32 + 1 is no other number than 1: it is counted modulo, masked, beyond an end, or refused by TensorFlow's
+#: rule alone (lengths of sequence_mask take the dtype of maxlen).
+SAME = {"bitwise.bitwise_and", "bitwise.bitwise_or", "debugging.assert_rank_in", "histogram_fixed_width", "math.in_top_k",
+        "nn.collapse_repeated", "nn.fractional_max_pool", "random.experimental.index_shuffle", "roll", "searchsorted",
+        "sequence_mask", "strided_slice"}  # fmt: skip
+
+
+def test_no_argument_is_cut_to_32_bits() -> None:
+    """Where 2**32 + 1 gives what 1 gives, it has been."""
+    runner, cut = ArgumentRunner("fastgraph"), set()
+    with memory_limit(2**29):
+        for place in places():
+            base = np.asarray(place.value, np.int64)
+            if place.how != "values" or not base.size or place.name in SAME:
+                continue
+            for many in (slice(1), slice(None)):
+                pair = [base.copy(), base.copy()]
+                for number, value in zip(pair, (1, 2**32 + 1), strict=True):
+                    number.reshape(-1)[many] = value
+                one, other = runner.run_all(place.text, place.arrays, [packed(n) for n in pair], "eager")
+                if "values" in one and one == other:
+                    cut.add(str(place))
+    assert cut == set()
+
+
+def test_the_sum_of_the_lengths_of_a_split_is_not_cut_to_32_bits() -> None:
+    def pieces(lengths: Any) -> Any:
+        return tf.TensorArray(tf.float32, 2, infer_shape=False).split([1.0, 2.0, 3.0], lengths).concat()
+
+    split = tf.function(pieces, input_signature=[tf.TensorSpec([2], tf.int64)])
+    assert split(tf.constant([1, 2], tf.int64)).numpy().tolist() == [1, 2, 3]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="sum of lengths"):
+        split(tf.constant([2**32 + 1, 2], tf.int64))

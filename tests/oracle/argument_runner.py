@@ -4,7 +4,8 @@ Rule: nothing but NumPy and the library is imported, so that the process of eith
 
 A case is (text, arrays, values, mode): a call in which `n` is the argument, of which `values` are arrays of one dtype and
 rank. A mode is "eager", or "static" or "unknown": a Function with the tensors' shapes, or with None for each extent;
-"static/last" runs kernels, "static/first" the bodies. A result is a list: for each value what `Runner` calls a result.
+"static/last" runs kernels, "static/first" the bodies; "written": a Function in which the number stands, as Python's. A
+result is a list: for each value what `Runner` calls a result.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import resource
 import signal
 import sys
 import warnings
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -56,17 +58,38 @@ class ArgumentRunner(Runner):
         return tf.add_n([tf.cast(p, "float64") for p in parts])
 
     def staged(self, text: str, given: dict[str, Any], n: Any, unknown: bool, slopes: bool) -> Any:
+        """A Function traced for tensors like these; `n` is an argument if it is a tensor."""
         tf = self.tf
 
         def spec(tensor: Any) -> Any:
             return tf.TensorSpec([None] * len(tensor.shape) if unknown else tensor.shape, tensor.dtype)
 
         names = list(given)
-        return tf.function(
-            lambda n, *tensors: self.computed(text, dict(zip(names, tensors, strict=True)), n, slopes),
-            input_signature=[spec(n), *map(spec, given.values())],
-            autograph=False,
-        ).get_concrete_function()
+        specs = [spec(tensor) for tensor in given.values()]
+
+        def called(n: Any, *tensors: Any) -> Any:
+            return self.computed(text, dict(zip(names, tensors, strict=True)), n, slopes)
+
+        function, specs = (called, [spec(n), *specs]) if isinstance(n, tf.Tensor) else (partial(called, n), specs)
+        return tf.function(function, input_signature=specs, autograph=False).get_concrete_function()
+
+    def traced(self, text: str, given: dict[str, Any], n: Any, unknown: bool) -> Any:
+        """`staged`, with the gradients of its value; without them where those cannot be traced."""
+        slopes = any(is_float(t) for t in given.values())
+        try:
+            return self.staged(text, given, n, unknown, slopes)
+        except Exception:
+            if not slopes:
+                raise
+            return self.staged(text, given, n, unknown, False)  # what a gradient says is no less a result
+
+    def written_in(self, text: str, given: dict[str, Any], n: Any) -> dict[str, Any]:
+        """What comes of a number that is written into a Function."""
+        try:
+            function = self.traced(text, given, n, False)
+        except Exception as error:
+            return {"traced": (type(error).__name__, str(error)[:500])}
+        return self.one(lambda: function(*given.values()))
 
     def one(self, call: Any) -> dict[str, Any]:
         try:
@@ -84,15 +107,10 @@ class ArgumentRunner(Runner):
         where, _, tier = mode.partition("/")
         if tier:
             importlib.import_module("fastgraph.core.base.flags").set_flag("tier", tier)
-        slopes = any(is_float(t) for t in given.values())
+        if where == "written":
+            return [self.written_in(text, given, unpacked(v).tolist()) for v in values]
         try:
-            try:
-                function = self.staged(text, given, numbers[0], where == "unknown", slopes)
-            except Exception:
-                if not slopes:
-                    raise
-                # The value alone: what its gradient says is no less a result.
-                function = self.staged(text, given, numbers[0], where == "unknown", False)
+            function = self.traced(text, given, numbers[0], where == "unknown")
         except Exception as error:
             return [{"traced": (type(error).__name__, str(error)[:500])}] * len(numbers)
         with warnings.catch_warnings(record=True) as caught:

@@ -6,10 +6,11 @@
 The integers of the oracle's calls (literals, and tensors of integers that are no data) become tensors that are known
 only when a Function runs: negative, 0, beyond the end, 2**31, 2**32 + 1; int32 and int64; one element of a vector and all
 of them. Compared are eager mode, Functions with known and with unknown shapes on their first tier and, with `--kernels`,
-on kernels, and TensorFlow. Exit status 1 if results differ without a written reason (tests/oracle/argument_reasons.py).
+on kernels, and TensorFlow; and Functions in which the numbers are written with TensorFlow's. Exit status 1 if results
+differ without a written reason (tests/oracle/argument_reasons.py).
 
-With `--keep`, results are written to a folder name by name, and those that lie there are not computed again: a run that
-was broken off goes on, and after a change only the files of what it changed are deleted (`plain.NAME`, `kernels.NAME`;
+With `--keep`, results are written to a folder name by name, and cases that lie there are not run again: a run that was
+broken off goes on, and after a change only the files of what it changed are deleted (`plain.NAME`, `kernels.NAME`;
 `tensorflow.NAME` stays). With `--report`, what was compared and when is also said in the oracle.md beside the report.
 """
 
@@ -53,6 +54,9 @@ LEFT_OUT = {"debugging.enable_check_numerics", "debugging.disable_check_numerics
     "strings.as_string",
     "math.sobol_sample",
 }
+
+#: Names of which many numbers that are written into a Function end TensorFlow's process, which takes seconds to start.
+ENDS = r"conv|pool|patches|dilation2d|erosion2d"
 
 
 @dataclass(frozen=True)
@@ -197,26 +201,27 @@ def run(library: str, python: str, cases: list[Any]) -> list[list[dict[str, Any]
 
 
 def kept(what: str, python: str, cases: dict[str, list[Any]], folder: Path | None) -> dict[str, list[Any]]:
-    """The results of names' cases: those in the folder of the same cases, and else run, and written there."""
-    found: dict[str, list[Any]] = {}
+    """The results of names' cases: those that the folder has of the same case, and else run, and written there."""
+    found: dict[str, dict[str, Any]] = {name: {} for name in cases}
     if folder is not None:
-        for name, own in cases.items():
+        for name in cases:
             path = folder / f"{what}.{name}"
             if path.exists():
-                same, results = pickle.loads(path.read_bytes())
-                if same == own:
-                    found[name] = results
-    missing = {name: own for name, own in cases.items() if name not in found}
-    if missing:
-        library = "tensorflow" if what == TENSORFLOW else "fastgraph"
-        each = iter(run(library, python, [case for own in missing.values() for case in own]))
-        for name, own in missing.items():
-            found[name] = [next(each) for _ in own]
-            if folder is not None:
-                path = folder / f"{what}.{name}"
-                path.with_suffix(path.suffix + "~").write_bytes(pickle.dumps((own, found[name])))
-                path.with_suffix(path.suffix + "~").replace(path)
-    return found
+                own, results = pickle.loads(path.read_bytes())
+                found[name] = dict(zip(map(repr, own), results, strict=True))
+    missing = {name: [case for case in own if repr(case) not in found[name]] for name, own in cases.items()}
+    library = "tensorflow" if what == TENSORFLOW else "fastgraph"
+    wanted = [case for own in missing.values() for case in own]
+    each = iter(run(library, python, wanted) if wanted else ())
+    made = {}
+    for name, own in cases.items():
+        found[name].update((repr(case), next(each)) for case in missing[name])
+        made[name] = [found[name][repr(case)] for case in own]
+        if folder is not None and missing[name]:
+            path = folder / f"{what}.{name}"
+            path.with_suffix(path.suffix + "~").write_bytes(pickle.dumps((own, made[name])))
+            path.with_suffix(path.suffix + "~").replace(path)
+    return made
 
 
 # ---- comparing ------------------------------------------------------------------------------------------------------
@@ -265,12 +270,15 @@ def cases_of(group: Group, what: str) -> dict[str, Any]:
     place, dtype, lengths = group
     values = place.values(dtype, lengths)
     where = "unknown" if lengths else "static"
-    chosen: dict[str, list[int]] = {
+    given = [values[i] for i in small(values)]
+    chosen: dict[str, dict[str, list[Any]]] = {
         PLAIN: {"eager": values, f"{where}/first": values},
         KERNELS: {f"{where}/last": values},
-        TENSORFLOW: {"eager": [values[i] for i in small(values)], where: values[:1]},
-    }[what]
-    return {mode: (place.text, place.arrays, [packed(v) for v in some], mode) for mode, some in chosen.items()}
+        TENSORFLOW: {"eager": given, where: values[:1]},
+    }
+    if dtype == "int32" and not re.search(ENDS, place.name):  # Python's numbers have no dtype
+        chosen[PLAIN]["written/first"] = chosen[TENSORFLOW]["written"] = given
+    return {mode: (place.text, place.arrays, [packed(v) for v in some], mode) for mode, some in chosen[what].items()}
 
 
 @dataclass
@@ -288,11 +296,19 @@ class Difference:
 
 
 def differences(group: Group, own: dict[str, Any], other: dict[str, Any]) -> Iterator[Difference]:
-    """Where the results of a group differ: those of Functions from eager mode's, eager mode's from TensorFlow's."""
+    """Where the results of a group differ: those of Functions from eager mode's, eager mode's from TensorFlow's.
+
+    Those of numbers that are written into a Function differ from TensorFlow's.
+    """
     place = group[0]
     values = place.values(group[1], group[2])
-    theirs = dict(zip(small(values), other.pop("eager"), strict=True)) if other else {}
+    at = small(values)
+    theirs = dict(zip(at, other.pop("eager"), strict=True)) if other else {}
+    written = zip(at, own.pop("written/first", ()), other.pop("written", ()), strict=False)
     traced = [r[0] for r in other.values()]
+    for i, ours, wanted in written:
+        if text := differ(ours, wanted, place.how):
+            yield Difference(place, "written from TensorFlow", values[i], text)
     for i, value in enumerate(values):
         eager = own["eager"][i]
         for mode, results in own.items():
@@ -340,7 +356,7 @@ def compare(wanted: list[Place], python: str | None, kernels: bool, folder: Path
                     theirs = found.pop(TENSORFLOW, {})
                     own = {mode: rows for of in found.values() for mode, rows in of.items()}
                     made.counts.update({mode: len(rows) for mode, rows in own.items()})
-                    made.counts.update({"TensorFlow": len(theirs["eager"])} if theirs else {})
+                    made.counts["TensorFlow"] += sum(len(theirs.get(mode, ())) for mode in ("eager", "written"))
                     made.differences += differences(group, own, theirs)
             print(f"{start + len(piece)} of {len(names)} names", file=sys.stderr, flush=True)
     return made
@@ -392,7 +408,8 @@ def report(made: Comparison) -> str:
         *counts_of(made),
         "",
         "Compared are values, dtypes, shapes and gradients, and the class of the error, of Functions with eager mode, and of",
-        "eager mode with TensorFlow. TensorFlow is not given numbers from 2**31 - 1 on, for whose memory it waits.",
+        "eager mode, and of Functions in which the numbers are written, with TensorFlow. TensorFlow is not given numbers from",
+        "2**31 - 1 on, for whose memory it waits.",
         "",
         "| differ | from | why | names | such a call |",
         "|---|---|---|---|---|",

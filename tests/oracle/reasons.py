@@ -91,6 +91,37 @@ ROWS = [
     (r"strings\.format", r"values", "complex numbers, which TensorFlow shows as question marks"),
     (r"random\..*", r"error: .*'Context' object has no attribute", "a state of TensorFlow's process"),
     (
+        r"quantization\..*|raw_ops\.ImageProjectiveTransformV3",
+        r"error: InvalidArgumentError, TensorFlow: ValueError: Tensor conversion requested dtype",
+        "a list among the arguments makes TensorFlow convert the others first, with another class of error",
+    ),
+    (
+        r"image\.(hsv_to_rgb|adjust_\w+)",
+        r"first gradient: not None",
+        "TensorFlow has no gradient of it, and gives None or raises LookupError",
+    ),
+    (
+        r"image\.adjust_\w+",
+        r"values(: \S+ is not \S+)?$",
+        "computed in float32, in steps of another order: the last places, and integers next to a half",
+    ),
+    (
+        r"image\.convert_image_dtype",
+        r"values",
+        "floats that the integers do not hold: what a cast makes of them depends on TensorFlow's vectors",
+    ),
+    (
+        r"raw_ops\.ImageProjectiveTransformV3",
+        r"first gradient: values: \S+ is not 0|values",
+        "TensorFlow has no gradient to the transforms; places are float32, of float64 images too",
+    ),
+    (
+        r"image\.sobel_edges",
+        r"error: InvalidArgumentError, TensorFlow: ValueError: Failed to convert",
+        "the dtype is looked at before the filter is made",
+    ),
+    (r"image\.resize", r"first gradient: values", "weights are float32, of float64 images too"),
+    (
         r".*",
         r"error: TypeError, TensorFlow: InvalidArgumentError: Value for attr",
         "a Python number is converted to the tensor's dtype first here, there the op's list of dtypes is read first",

@@ -27,21 +27,57 @@ CLONED = ("float32", "float64", "int32", "int64")
 #: Elements up to which a loop that is not vectorised, or by way of float64, beats NumPy's call: NumPy divides integers
 #: by vectors of its own, and has vector loops for these functions: from there NumPy's own loop is called.
 SMALL = 4096
-LIMITS = {"pow_float32": 256, "pow_float64": 256, "sin_float32": 512, "cos_float32": 512, "tan_float32": 256}
+LIMITS = {"pow_float32": 256, "sin_float32": 512, "cos_float32": 512, "tan_float32": 256}
 UFUNCS = {
     "pow_float32": ("power", "fff"),
-    "pow_float64": ("power", "ddd"),
     **{f"{each}_float32": (each, "ff") for each in ("sin", "cos", "tan")},
 }
-#: Where NumPy's loop does otherwise: for powers of one half it takes the square root, NaN at minus infinity, -0 at -0.
-EXCEPTIONS = {"pow": "steps[1] == 0 && *({ctype} *)operands[1] == ({ctype})0.5"}
 FAR = """static fg_numpy_loop fg_numpy_{name};
-static int fg_far_{name}(char **operands, const int64_t *steps, char *result, int64_t n) {{{exception}
+static int fg_far_{name}(char **operands, const int64_t *steps, char *result, int64_t n) {{
   char *args[] = {{{pointers}, result}};
   const intptr_t count = n, strides[] = {{{strides}, sizeof({ctype})}};
   fg_numpy_{name}.loop(args, &count, strides, fg_numpy_{name}.data);
   return 0;
 }}"""
+#: NumPy's powers are fast where base and result are positive normal numbers; of other ones (negative bases, denormals,
+#: overflow) each may take as long as a thousand, and some differ: powers of one half are square roots there. Which loop
+#: computes an element is decided by the element alone. (float64's own loop is as fast as NumPy's and this.)
+FAR_POWERS = """static fg_numpy_loop fg_numpy_pow_float32;
+FG_CLONES static int fg_unusual_powers(char **operands, const int64_t *steps, int64_t n, int32_t *unusual) {
+  const float *restrict x = (const float *)operands[0], *restrict y = (const float *)operands[1];
+  int32_t some = 0;
+  for (int64_t k = 0; k < n; k++) {
+    const float base = x[k * steps[0]], power = y[k * steps[1]];
+    const float log = (float)fg_bits_float32(base) * 0x1p-23f - 127.0f; /* the one to base 2 is at most 0.09 larger */
+    const float size = __builtin_fabsf(power) * (__builtin_fabsf(log) + 0.09f);
+    unusual[k] = !((base >= 0x1p-126f) & (base < INFINITY) & (size < 125.0f) & (power != 0.5f));
+    some |= unusual[k];
+  }
+  return some != 0;
+}
+static int fg_far_pow_float32(char **operands, const int64_t *steps, char *result, int64_t n) {
+  float safe[2][512], own[512];
+  int32_t unusual[512];
+  for (int64_t k0 = 0; k0 < n; k0 += 512) {
+    const int64_t m = n - k0 < 512 ? n - k0 : 512;
+    char *from[] = {operands[0] + k0 * steps[0] * 4, operands[1] + k0 * steps[1] * 4};
+    float *to = (float *)result + k0;
+    char *args[] = {from[0], from[1], (char *)to};
+    intptr_t count = m, strides[] = {steps[0] * 4, steps[1] * 4, 4};
+    const int some = fg_unusual_powers(from, steps, m, unusual);
+    for (int i = 0; some && i < (steps[1] ? 2 : 1); i++) { /* of one power for all NumPy makes squares and the like */
+      for (int64_t k = 0; k < m; k++) safe[i][k] = unusual[k] ? 1 : ((float *)from[i])[k * steps[i]];
+      args[i] = (char *)safe[i];
+      strides[i] = 4;
+    }
+    fg_numpy_pow_float32.loop(args, &count, strides, fg_numpy_pow_float32.data);
+    if (some) {
+      fg_math_pow_float32(from, steps, (char *)own, m);
+      for (int64_t k = 0; k < m; k++) to[k] = unusual[k] ? own[k] : to[k];
+    }
+  }
+  return 0;
+}"""
 CHOOSER = """static int {loop}(char **operands, const int64_t *steps, char *result, int64_t n) {{
   if (fg_level < 0) fg_level = fg_cpu_level();
   return FG_CHOSEN({loop})(operands, steps, result, n);
@@ -248,10 +284,10 @@ def math_loops(package: Path, expr: ModuleType, ops: list[tuple[Op, str]]) -> tu
             far, ctype = f"fg_far_{name}, &fg_numpy_{name}", expr.C_TYPES[dtype]
             pointers = ", ".join(f"operands[{i}]" for i in range(len(op.inputs)))
             strides = ", ".join(f"steps[{i}] * (intptr_t)sizeof({ctype})" for i in range(len(op.inputs)))
-            exception = EXCEPTIONS.get(op.name, "").format(ctype=ctype)
-            if exception:
-                exception = f"\n  if ({exception}) return {loop}(operands, steps, result, n);"
-            choosers.append(FAR.format(name=name, ctype=ctype, pointers=pointers, strides=strides, exception=exception))
+            if name == "pow_float32":
+                choosers.append(FAR_POWERS)
+            else:
+                choosers.append(FAR.format(name=name, ctype=ctype, pointers=pointers, strides=strides))
         entries.append(f'  {{"{op.name}", {CODES[dtype]}, {CODES[dtype]}, {LIMITS.get(name, 0)}, 1, {loop}, {far}}},')
     for dtype in ("float32", "float64"):
         made.append(math_gen.SOFTMAX.replace("T_", expr.C_TYPES[dtype]).replace("D_", dtype))
