@@ -208,7 +208,7 @@ def _h5py() -> Any:
         import h5py  # type: ignore[import-not-found,import-untyped,unused-ignore]
     except ImportError as error:
         raise NotBuiltError(
-            "Files named .weights.h5 need h5py: pip install h5py. Without it give a name without a suffix (a checkpoint)."
+            "Files named .weights.h5 need h5py: pip install h5py. Without it give a name without a suffix."
         ) from error
     return h5py
 

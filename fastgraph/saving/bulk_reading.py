@@ -14,10 +14,10 @@ import numpy as np
 
 from fastgraph.core import cells
 from fastgraph.core.base.cpu_count import available
-from fastgraph.core.base.dtype import string
+from fastgraph.core.base.dtype import string, variant
 from fastgraph.core.base.shapes import compatible
 from fastgraph.core.tensor import cell_assign, from_array
-from fastgraph.errors import InvalidArgumentError, NotFoundError
+from fastgraph.errors import InvalidArgumentError, NotFoundError, UnimplementedError
 from fastgraph.saving.tensor_bundle import BundleReader
 from fastgraph.state.variable import Variable
 
@@ -42,6 +42,8 @@ class Reading:
         """Return what gives a tensor, once all is checked."""
         self._note(key)
         dtype, _ = self.reader.dtype_and_shape(key)
+        if dtype is variant:
+            raise UnimplementedError(None, None, f"{key}: values of dtype variant are TensorFlow's own")
         return lambda: from_array(self._take(key), dtype, copy=dtype is string)
 
     def variable(self, variable: Variable, key: str) -> Callable[[], Any]:

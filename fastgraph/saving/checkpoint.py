@@ -275,8 +275,7 @@ def with_callback(options: CheckpointOptions | None, callback: Callable[[str], A
 def write_checkpoint(path: str, tensors: dict[str, Any], callbacks: Any = ()) -> None:
     """Write tensors by their keys as a checkpoint, then call the callbacks."""
     with BundleWriter(path) as writer:
-        for key in sorted(tensors):
-            value = tensors[key]
+        for key, value in tensors.items():
             writer.add(key, value, as_dtype(value.dtype) if hasattr(value, "dtype") else string)
         writer.finish()
     for callback in callbacks:
@@ -290,9 +289,11 @@ def _written_in_calls(prefix: Any, tensors: dict[str, Any], callbacks: Any) -> A
 
     def write(path: Any, *values: Any) -> Any:
         arrays = [np.asarray(value, dtype.numpy_dtype) for value, dtype in zip(values, dtypes, strict=True)]
-        name = path.decode() if isinstance(path, bytes) else str(path)
-        write_checkpoint(name, dict(zip(keys, arrays, strict=True)), callbacks)
-        return np.array(path, object)
+        name = np.asarray(path).item()
+        write_checkpoint(
+            name.decode() if isinstance(name, bytes) else name, dict(zip(keys, arrays, strict=True)), callbacks
+        )
+        return np.array(name, object)
 
     return public_function("numpy_function")(write, [prefix, *tensors.values()], string)
 

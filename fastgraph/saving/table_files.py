@@ -106,10 +106,11 @@ def entries_of(content: bytes, name: str) -> dict[bytes, bytes]:
         raise DataLossError(None, None, f"{name}: not an sstable (bad magic number)")
     try:
         footer = content[-_FOOTER:-8]
-        _, _, at = _handle(footer, 0)
-        start, size, _ = _handle(footer, at)
+        start, size, at = _handle(footer, 0)
         found: dict[bytes, bytes] = {}
         room = len(content) - _FOOTER
+        _body(content, start, size, room)  # of no use here, but a part of the file
+        start, size, _ = _handle(footer, at)
         for _, handle in _entries(_body(content, start, size, room)):
             start, size, _ = _handle(handle, 0)
             room -= size  # blocks that lie over each other would give more than the file holds

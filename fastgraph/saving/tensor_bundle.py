@@ -544,13 +544,13 @@ def _take_strings(content: bytes, n: int, found: np.ndarray) -> int:
 
 
 def _take_variants(content: bytes, n: int, found: np.ndarray) -> int:
-    """Take n variants, each serialized with its length before and its checksum behind it; return that of all."""
+    """Take n variants, each serialized with its length before it and the checksum so far behind it; return that."""
     at = crc = 0
     for i in range(n):
         length, at = _varint(content, at)
         body = content[at : at + length]
         crc = crc32c(body, crc32c(struct.pack("<Q", length), crc))
-        if struct.unpack_from("<I", content, at + length)[0] != masked(crc32c(body)):
+        if struct.unpack_from("<I", content, at + length)[0] != masked(crc):
             raise ValueError("the checksum of a variant does not match")
         crc = crc32c(content[at + length : at + length + 4], crc)
         found[i] = body

@@ -309,8 +309,7 @@ def test_slots_of_optimizers_are_kept_under_their_variables(tmp_path: Path) -> N
     class WithSlots(tf.Module):
         def __init__(self) -> None:
             super().__init__()
-            self._own: dict[int, Any] = {}
-            self.kept = tf.Module._no_dependency(self, None)
+            self._own = self._no_dependency({})
 
         def get_slot_names(self) -> list[str]:
             return ["m"]
@@ -322,12 +321,12 @@ def test_slots_of_optimizers_are_kept_under_their_variables(tmp_path: Path) -> N
             made = self._own.get(id(variable))
             if made is None:
                 made = tf.Variable(tf.zeros_like(variable))
-                object.__setattr__(self, "_own", {**self._own, id(variable): made})
+                self._own[id(variable)] = made
             slot_variable_position.restore(made)
             return made
 
     v, optimizer = tf.Variable([1.0, 2.0]), WithSlots()
-    object.__setattr__(optimizer, "_own", {id(v): tf.Variable([3.0, 4.0])})
+    optimizer._own[id(v)] = tf.Variable([3.0, 4.0])
     path = tf.train.Checkpoint(v=v, opt=optimizer).save(tmp_path / "c")
     assert ("v/.OPTIMIZER_SLOT/opt/m/.ATTRIBUTES/VARIABLE_VALUE", [2]) in tf.train.list_variables(path)
     other, later = tf.Variable([0.0, 0.0]), WithSlots()
