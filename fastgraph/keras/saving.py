@@ -19,6 +19,7 @@ from fastgraph.keras import backend
 from fastgraph.keras.layers.base import Layer
 from fastgraph.saving.checkpoint import Checkpoint, with_callback
 from fastgraph.saving.checkpoint_state import checkpoint_exists, update_checkpoint_state
+from fastgraph.saving.object_graph import ObjectGraph
 
 _H5, _NPZ, _SAFE = ".weights.h5", ".npz", ".safetensors"
 
@@ -61,7 +62,7 @@ def save_weights(
     weights = model.weights
     names = [weight.name for weight in weights]
     if path.endswith(_SAFE):
-        tensors = {_key(names, i): np.ascontiguousarray(weight.numpy()) for i, weight in enumerate(weights)}
+        tensors = {name: np.ascontiguousarray(weight.numpy()) for name, weight in _ways(model).items()}
         write = _safetensors().save_file
         atomically(path, lambda name: write(tensors, name))
         return
@@ -94,12 +95,10 @@ def load_weights(model: Any, filepath: Any, options: Any = None) -> Any:
         return LoadStatus()
     weights = model.weights
     if path.endswith(_SAFE):
-        found = _safetensors().load_file(path)
-        names = [weight.name for weight in weights]
-        names = [_key(names, i) for i in range(len(names))]
-        if set(found) != set(names):
-            raise ValueError(f"{path} has the weights {sorted(found)}, the model has {sorted(names)}.")
-        _assign(path, [(name, found[name], weight) for name, weight in zip(names, weights, strict=True)])
+        found, ways = _safetensors().load_file(path), _ways(model)
+        if set(found) != set(ways):
+            raise ValueError(f"{path} has the weights {sorted(found)}, the model has {sorted(ways)}.")
+        _assign(path, [(name, found[name], weight) for name, weight in ways.items()])
         return LoadStatus()
     with np.load(path, allow_pickle=False) as file:
         names = [str(name) for name in file["names"]]
@@ -113,10 +112,10 @@ def load_weights(model: Any, filepath: Any, options: Any = None) -> Any:
     return LoadStatus()
 
 
-def _key(names: list[str], i: int) -> str:
-    """The name of a weight in a file that takes each name once."""
-    name = names[i].removesuffix(":0")
-    return name if names.count(names[i]) == 1 else f"{name}#{names[:i].count(names[i])}"
+def _ways(model: Any) -> dict[str, Any]:
+    """The weights of a model by the ways to them, as checkpoints name them: "layer_with_weights-0/kernel"."""
+    graph = ObjectGraph(model)
+    return {graph.paths[graph.ids[id(weight)]]: weight for weight in model.weights}
 
 
 def place(filepath: Any, save_format: str | None = None) -> str:

@@ -97,7 +97,7 @@ class Objects:
             self.others.append(made)
             return made
         if kind == "table":
-            keys, values = draw.choice([("string", "int64"), ("int64", "float32"), ("string", "string")])
+            keys, values = draw.choice([("string", "int64"), ("int64", "float32"), ("int64", "string")])
             made = tf.lookup.experimental.MutableHashTable(keys, values, {"string": "-"}.get(values, -1))
             count = draw.randrange(0, 4)
             if self.filled and count:
