@@ -544,7 +544,11 @@ def _numbered(layers: list[Layer]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     n = 0
     for place, layer in enumerate(layers):
-        if layer.weights:
+        try:
+            weighs = bool(layer.weights)
+        except ValueError:  # it does not know them yet
+            weighs = False
+        if weighs:
             found[f"layer_with_weights-{n}"] = layer
             n += 1
         found[f"layer-{place}"] = layer

@@ -136,6 +136,15 @@ def _row(values: Any) -> list[Any]:
 
 def answer(tf: Any, order: dict[str, Any]) -> dict[str, Any]:
     """Do what a line says: save the objects of a seed, or restore them into such that are empty."""
+    if "model" in order:
+        if tf.__name__ == "fastgraph":
+            from tests.oracle.checkpoint_models import model_answer
+
+            return model_answer(tf, tf.keras, order)
+        import tf_keras
+        from checkpoint_models import model_answer
+
+        return model_answer(tf, tf_keras, order)
     objects = Objects(tf, order["seed"], filled=order["do"] == "save")
     if order["do"] == "save":
         return {"path": objects.root.save(order["path"]), "values": objects.found()}

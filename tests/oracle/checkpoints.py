@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import fastgraph
+from tests.oracle.checkpoint_models import MODELS, OPTIMIZERS
 from tests.oracle.checkpoint_objects import answer
 from tests.oracle.sections import CHECKPOINTS, with_section
 
@@ -55,20 +56,30 @@ def main() -> int:
                 return {"error": f"{type(error).__name__}: {error}"[:2000]}
 
         wrong, values, equal = [], 0, 0
-        for seed in range(args.first, args.first + args.n):
+
+        def both_ways(what: str, order: dict[str, Any], place: str) -> int:
+            """Save with each and restore with the other; the number of values that came back."""
+            came = 0
             for name, save, restore in (("to TensorFlow", ours, theirs), ("from TensorFlow", theirs, ours)):
-                saved = save({"do": "save", "seed": seed, "path": f"{folder}/{seed}{name[0]}/ckpt"})
-                restored = (
-                    saved if "error" in saved else restore({"do": "restore", "seed": seed, "path": saved["path"]})
-                )
+                saved = save({**order, "do": "save", "path": f"{folder}/{place}{name[0]}/ckpt"})
+                restored = saved if "error" in saved else restore({**order, "do": "restore", "path": saved["path"]})
                 if "error" in restored:
-                    wrong.append(f"seed {seed}, {name}: {restored['error']}")
+                    wrong.append(f"{what}, {name}: {restored['error']}")
                 elif restored["values"] != saved["values"]:
                     names = [n for n in saved["values"] if restored["values"].get(n) != saved["values"][n]]
-                    wrong.append(f"seed {seed}, {name}: {names} differ")
+                    wrong.append(f"{what}, {name}: {names} differ")
                 else:
-                    values += len(saved["values"])
+                    came += len(saved["values"])
+            return came
+
+        for seed in range(args.first, args.first + args.n):
+            values += both_ways(f"seed {seed}", {"seed": seed}, str(seed))
             equal += _same_files(f"{folder}/{seed}t", f"{folder}/{seed}f")
+        weights = 0
+        rows = [(m, o, later) for m in MODELS for o in OPTIMIZERS for later in (False, True)]
+        for seed, (model, optimizer, later) in enumerate(rows):
+            order = {"model": model, "optimizer": optimizer, "later": later, "seed": seed}
+            weights += both_ways(f"{model} with {optimizer}{', built later' * later}", order, f"model{seed}")
         assert other.stdin is not None
         other.stdin.close()
     for text in wrong:
@@ -78,8 +89,11 @@ def main() -> int:
         "nested; tests/oracle/checkpoint_objects.py), saved by one and restored by the other, bit for bit.",
         "",
         f"- compared on {datetime.date.today()}",
-        f"- graphs: {args.n}, each both ways; values: {values}; that differ, or were left over: {len(wrong)}",
+        f"- graphs: {args.n}, each both ways; values: {values}",
         f"- graphs of which both write the same files, byte for byte: {equal} (tables are written in the order of hashes there)",
+        f"- models of Keras 2 with their optimizers (tests/oracle/checkpoint_models.py): {len(rows)}, each both ways, half "
+        f"of them restored before they had weights; values: {weights}",
+        f"- that differ, or were left over: {len(wrong)}",
         "",
     ]
     print("\n".join(lines))

@@ -106,13 +106,17 @@ def parameters_of(call: Any) -> Parameters:
 
 
 def leaves(value: Any) -> Iterator[Any]:
-    """What is in a value: in lists, tuples and dicts, at any depth, else the value itself."""
+    """What is in a value: in lists, tuples and dicts (by key, as Keras has it), at any depth, else the value itself."""
     if isinstance(value, (list, tuple)):
         for item in value:
             yield from leaves(item)
     elif isinstance(value, dict):
-        for item in value.values():
-            yield from leaves(item)
+        try:
+            keys = sorted(value)
+        except TypeError:
+            keys = list(value)
+        for key in keys:
+            yield from leaves(value[key])
     else:
         yield value
 
