@@ -22,16 +22,17 @@ from fastgraph.saving.tensor_bundle import BundleReader
 from fastgraph.state.variable import Variable
 
 _KEPT = 1 << 24  # bytes of all tensors that are read once
+_N_THREADS = min(4, available())
 
 
 class Reading:
-    """What a restoration reads: `tensor`, `array` and `variable` say what, `check` looks at all of it."""
+    """What a restoration reads: `tensor`, `array` and `variable` say what, `run` checks it and sets Variables."""
 
     def __init__(self, reader: BundleReader) -> None:
         self.reader = reader
         self._keys: dict[str, int] = {}
         self._found: dict[str, np.ndarray] = {}
-        self._kept = 0
+        self._variables: list[tuple[Variable, str, tuple[int, ...]]] = []
 
     def array(self, key: str) -> Callable[[], np.ndarray]:
         """Return what gives a tensor's elements, once all is checked."""
@@ -46,8 +47,8 @@ class Reading:
             raise UnimplementedError(None, None, f"{key}: values of dtype variant are TensorFlow's own")
         return lambda: from_array(self._take(key), dtype, copy=dtype is string)
 
-    def variable(self, variable: Variable, key: str) -> Callable[[], Any]:
-        """Return what sets a Variable, once all is checked.
+    def variable(self, variable: Variable, key: str) -> None:
+        """Let a Variable be set.
 
         Raises ValueError for a shape that does not fit, InvalidArgumentError for another dtype.
         """
@@ -63,7 +64,7 @@ class Reading:
                 f"{variable.shape} and name {key}."
             )
         self._note(key)
-        return lambda: self._assign(variable, key, dims)
+        self._variables.append((variable, key, dims))
 
     def _note(self, key: str) -> None:
         if key not in self.reader:
@@ -71,8 +72,8 @@ class Reading:
         if key not in self._keys:
             self._keys[key] = self.reader.n_bytes(key)
 
-    def check(self) -> None:
-        """Read all of it. Raises DataLossError for what is not whole, before anything is changed."""
+    def run(self) -> None:
+        """Read all of it, then set the Variables. Raises DataLossError for what is not whole before any is set."""
         room, large = _KEPT, []
         for key, size in self._keys.items():
             if size <= room:
@@ -80,11 +81,17 @@ class Reading:
                 room -= size
             else:
                 large.append(key)
-        if len(large) > 1:
-            with ThreadPoolExecutor(min(4, available())) as pool:
-                list(pool.map(self.reader.verify, sorted(large, key=lambda key: self.reader.entry(key).offset)))
-        elif large:
-            self.reader.verify(large[0])
+        self._shared(self.reader.verify, sorted(large, key=lambda key: self.reader.entry(key).offset), large)
+        self._shared(self._assign, self._variables, large)
+
+    def _shared(self, act: Callable[[Any], Any], rows: list[Any], large: list[str]) -> None:
+        """Do something with each row; on several threads if there is much to read."""
+        if len(large) < _N_THREADS:
+            for row in rows:
+                act(row)
+        else:
+            with ThreadPoolExecutor(_N_THREADS) as pool:
+                list(pool.map(act, rows))
 
     def _take(self, key: str) -> np.ndarray:
         found = self._found.get(key)
@@ -92,8 +99,9 @@ class Reading:
             found = self.reader.read(key)
         return found
 
-    def _assign(self, variable: Variable, key: str, dims: tuple[int, ...]) -> None:
+    def _assign(self, row: tuple[Variable, str, tuple[int, ...]]) -> None:
         """Set a Variable; a large one in the memory that it has, if that is its alone."""
+        variable, key, dims = row
         cell = variable.__fg_cell__
         found = self._found.pop(key, None)
         if found is None and variable.dtype is not string:

@@ -146,19 +146,16 @@ class NameBasedSaverStatus(_LoadStatus):
         self._optional: list[Any] = []
         self._missing: list[str] = []
         reading = Reading(reader)
-        steps = []
         for value in graph().objects:
             own = variable_of(value)
             if own is None:
                 continue
             if own._shared_name in reader:
-                steps.append(reading.variable(own, own._shared_name))
+                reading.variable(own, own._shared_name)
                 self._done.add(id(value))
             else:
                 self._missing.append(own._shared_name)
-        reading.check()
-        for step in steps:
-            step()
+        reading.run()
 
     def add_to_optionally_restored(self, var: Any) -> None:
         """Let a Variable do without a value."""

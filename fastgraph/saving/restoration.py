@@ -150,7 +150,7 @@ class Restoration:
         for position, value in work:
             if getattr(value, _UPDATED, -1) < self.number:
                 steps += self._steps(position, value, reading)
-        reading.check()
+        reading.run()
         for step in steps:
             step()
         for _, value in work:
@@ -175,7 +175,8 @@ class Restoration:
                 if VALUE not in keys:
                     self._unused(position, [each.name for each in attributes])
                     return []
-                return [reading.variable(own, keys[VALUE])]
+                reading.variable(own, keys[VALUE])
+                return []
             names = {each.name: each.checkpoint_key for each in attributes}
             wanted = value._serialize_to_tensors()
             tensors = {
@@ -197,7 +198,7 @@ class Restoration:
             if name not in keys:
                 continue
             if isinstance(saveable, Variable):
-                steps.append(reading.variable(saveable, key))
+                reading.variable(saveable, key)
             elif isinstance(saveable, SaveableObject):
                 tensors = [reading.tensor(spec.name) for spec in specs]
                 steps.append(lambda saveable=saveable, tensors=tensors: saveable.restore([t() for t in tensors], None))

@@ -31,7 +31,9 @@ from fastgraph.graphdef.messages import KINDS, Message
 from fastgraph.graphdef.wire_format import parsed, serialized, varint
 from fastgraph.saving.table_files import entries_of, table
 
-_PIECE = 1 << 20  # bytes read or written at once: a piece stays in the CPU's cache between checksum and copy
+_PIECE = 1 << 18  # bytes read or written at once: a piece stays in the CPU's cache between checksum and copy
+_AHEAD = 1 << 23  # bytes that the system is asked for before they are read: several threads read one file
+_BEHIND = 1 << 25  # bytes after which the disk may begin, beside what is still to be written
 _BINARY = getattr(os, "O_BINARY", 0)
 _VARIANT, _STRING = 21, 7
 #: Numbers of dtypes that have no DType here, as they lie in files: quantised ones, and those of four bits, a byte each.
@@ -57,6 +59,7 @@ class BundleWriter:
         self.prefix = os.fspath(prefix)
         self._entries: dict[bytes, Message] = {}
         self._size = 0
+        self._begun = 0  # bytes that the disk was asked to take
         mark = f".tempstate{secrets.randbits(64)}"
         self._n_shards = _free_number(self.prefix)
         self._shard = shard_name(self.prefix, 0, self._n_shards)
@@ -114,6 +117,9 @@ class BundleWriter:
                 n = os.write(self._file, view)
                 self._size += n
                 view = view[n:]
+            if self._size - self._begun >= _BEHIND:
+                _begin_writing(self._file, self._begun, self._size - self._begun)
+                self._begun = self._size
         except OSError as error:
             self.discard()
             raise error_of(self._temporary, error) from None
@@ -300,6 +306,7 @@ class BundleReader:
         if self.header.version.min_consumer > 1:
             raise InvalidArgumentError(None, None, f"{path}: made for later versions than this one (1)")
         self._raw = raw
+        self._parsed: dict[bytes, Message] = {}
         self._files: dict[int, int] = {}
         self._sizes: dict[int, int] = {}
 
@@ -317,10 +324,13 @@ class BundleReader:
         return self._entry(key.encode(), key)
 
     def _entry(self, key: bytes, name: str) -> Message:
-        raw = self._raw.get(key)
-        if raw is None:
-            raise NotFoundError(None, None, f"Key {name} not found in checkpoint")
-        return _parsed(raw, "BundleEntry", f"{self.prefix}.index: {name}")
+        found = self._parsed.get(key)
+        if found is None:
+            raw = self._raw.get(key)
+            if raw is None:
+                raise NotFoundError(None, None, f"Key {name} not found in checkpoint")
+            found = self._parsed[key] = _parsed(raw, "BundleEntry", f"{self.prefix}.index: {name}")
+        return found
 
     def dtype_and_shape(self, key: str) -> tuple[DType, tuple[int, ...]]:
         """Return dtype and shape. Raises NotFoundError, UnimplementedError if there is no such dtype here."""
@@ -427,7 +437,11 @@ class BundleReader:
         """Read an entry's bytes into `target`; into a smaller one again and again, for the checksum alone."""
         file, begin, crc = self._files[entry.shard_id], entry.offset, 0
         at, end, again = begin, begin + entry.size, target.size < entry.size
+        asked = at
         while at < end:
+            if asked - at < _AHEAD and asked < end:
+                _ask_for(file, asked, min(_AHEAD, end - asked))
+                asked += _AHEAD
             start = 0 if again else at - begin
             piece = target[start : start + min(_PIECE, end - at)]
             with raising_for(self.prefix, f"{key}: "):
@@ -479,6 +493,20 @@ class BundleReader:
     def __del__(self) -> None:
         if getattr(self, "_files", None):
             self.close()
+
+
+def _begin_writing(file: int, at: int, size: int) -> None:
+    """Let the system begin to put on the disk what was written: that it is not needed any more makes it do so."""
+    if hasattr(os, "posix_fadvise"):
+        with suppress(OSError):
+            os.posix_fadvise(file, at, size, os.POSIX_FADV_DONTNEED)
+
+
+def _ask_for(file: int, at: int, size: int) -> None:
+    """Let the system begin to read, where it can be told so."""
+    if hasattr(os, "posix_fadvise"):
+        with suppress(OSError):
+            os.posix_fadvise(file, at, size, os.POSIX_FADV_WILLNEED)
 
 
 def _parsed(content: bytes, kind: str, where: str) -> Message:
