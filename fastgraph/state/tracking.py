@@ -233,7 +233,7 @@ class WatchingList(ListWrapper):
         for item in items:
             self.append(item)
 
-    def __iadd__(self, items: Any) -> Any:
+    def __iadd__(self, items: Any) -> Any:  # type: ignore[misc]
         self.extend(items)
         return self
 

@@ -107,6 +107,33 @@ def test_a_checkpoint_has_the_optimizer_and_waits_for_weights(tmp_path: Path) ->
         np.testing.assert_array_equal(one.numpy(), two.numpy())
 
 
+def test_a_model_and_its_optimizer_wait_for_their_values(tmp_path: Path) -> None:
+    """The guide's Checkpoint(optimizer=, model=), restored before either has made its Variables."""
+    x = np.ones((8, 3), np.float32)
+
+    def both() -> tuple[Any, Any, Any]:
+        model = keras.Sequential([layers.Dense(4, activation="relu"), layers.Dense(2)])
+        optimizer = keras.optimizers.Adam(0.1)
+        return model, optimizer, fg.train.Checkpoint(optimizer=optimizer, model=model)
+
+    def step(model: Any, optimizer: Any) -> None:
+        with fg.GradientTape() as tape:
+            loss = fg.reduce_mean(model(x) ** 2)
+        optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+
+    model, optimizer, root = both()
+    step(model, optimizer)
+    path = root.save(tmp_path / "ckpt")
+    later, other, checkpoint = both()
+    status = checkpoint.restore(fg.train.latest_checkpoint(tmp_path))
+    assert "CheckpointLoadStatus" in repr(status) and path.endswith("-1")
+    for each in ((model, optimizer), (later, other)):
+        step(*each)
+    status.assert_consumed()
+    for one, two in zip([*model.weights, *optimizer.variables], [*later.weights, *other.variables], strict=True):
+        np.testing.assert_array_equal(one.numpy(), two.numpy())
+
+
 def test_layers_added_later_are_restored(tmp_path: Path) -> None:
     model = model_of()
     model.save_weights(tmp_path / "w")
@@ -142,6 +169,20 @@ def test_what_cannot_be_loaded_changes_nothing(tmp_path: Path) -> None:
         model.save_weights(tmp_path / "model.keras")
     for one, two in zip(before, model.get_weights(), strict=True):
         np.testing.assert_array_equal(one, two)
+
+
+def test_weights_in_dicts_come_by_key() -> None:
+    class Model(keras.Model):
+        def __init__(self) -> None:
+            super().__init__()
+            self.parts = {"b": layers.Dense(1, name="second"), "a": layers.Dense(1, name="first")}
+
+        def call(self, x: Any) -> Any:
+            return self.parts["b"](self.parts["a"](x))
+
+    model = Model()
+    model(np.ones((1, 2), np.float32))
+    assert ["first" in weight.name for weight in model.weights] == [True, True, False, False]
 
 
 def test_the_older_layout_is_still_read(tmp_path: Path) -> None:
