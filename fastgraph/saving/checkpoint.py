@@ -99,10 +99,10 @@ class Checkpoint(AutoTrackable):
 
     def __init__(self, root: Any = None, **kwargs: Any) -> None:
         attached: dict[str, Any] | None = None
-        self._save_counter: Variable | None = None
+        self._save_counter: Any = None  # a Variable, once there is one
         self._background: _Background | None = None
+        top: Any = root() if isinstance(root, weakref.ref) else root
         if root is not None:
-            top = root() if isinstance(root, weakref.ref) else root
             _assert_trackable(top, "root")
             attached = {}
             kwargs["root"] = root
@@ -161,7 +161,16 @@ class Checkpoint(AutoTrackable):
                 "not see this checkpoint."
             )
         number = int(self.save_counter.assign_add(1))
-        return self._write(f"{os.fspath(file_prefix)}-{number}", with_callback(options, _make_latest))
+        return self._write_numbered(f"{os.fspath(file_prefix)}-{number}", with_callback(options, _make_latest))
+
+    def _write_numbered(self, path: str, options: CheckpointOptions) -> str:
+        """Write under a number; give it back if that cannot be done."""
+        try:
+            written: str = self._write(path, options)
+        except BaseException:
+            self.save_counter.assign_sub(1)
+            raise
+        return written
 
     def write(self, file_prefix: Any, options: CheckpointOptions | None = None) -> Any:
         """Write a checkpoint under just this path, to be read by `read`; return the path.

@@ -77,7 +77,7 @@ def object_graph(reader: BundleReader) -> Message | None:
     if int(entry.dtype) != string.code or entry.shape.dim:
         raise DataLossError(None, None, f"{reader.prefix}: {OBJECT_GRAPH} is not a string")
     try:
-        message = parsed(reader.read(OBJECT_GRAPH)[()], "TrackableObjectGraph")
+        message = parsed(reader.read(OBJECT_GRAPH).item(), "TrackableObjectGraph")
     except ValueError as error:
         raise DataLossError(None, None, f"{reader.prefix}: {OBJECT_GRAPH}: {error}") from None
     wrong = check_graph(message)

@@ -52,7 +52,7 @@ class CheckpointManager:
         if checkpoint_interval is not None and step_counter is None:
             raise ValueError("`step_counter` should be passed if `checkpoint_interval` is not None.")
         self._checkpoint = checkpoint
-        self._directory = os.fspath(directory)
+        self._directory: str = os.fspath(directory)
         self._max_to_keep = max_to_keep
         self._hours = keep_checkpoint_every_n_hours
         self._name = checkpoint_name
@@ -123,8 +123,7 @@ class CheckpointManager:
         counter = self._checkpoint.save_counter
         counter.assign_add(1)
         number = int(counter if checkpoint_number is None else checkpoint_number)
-        path: str = self._checkpoint._write(f"{self._prefix}-{number}", with_callback(options, self._rotate))
-        return path
+        return self._checkpoint._write_numbered(f"{self._prefix}-{number}", with_callback(options, self._rotate))
 
     def _rotate(self, path: str) -> None:
         """Note that a checkpoint is there, and let those go that are too many."""

@@ -19,7 +19,7 @@ from typing import Any
 from fastgraph.core.base.file_errors import raising_for
 from fastgraph.core.base.logger import get_logger
 from fastgraph.errors import OpError
-from fastgraph.graphdef.messages import KINDS
+from fastgraph.graphdef.message_types import KINDS
 from fastgraph.saving.tensor_bundle import sync_folder
 
 _NAME = "checkpoint"

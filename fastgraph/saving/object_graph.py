@@ -12,7 +12,8 @@ from typing import Any
 from fastgraph.core.base.dtype import string
 from fastgraph.core.conversion import convert_to_tensor
 from fastgraph.core.tensor import executing_eagerly, from_array
-from fastgraph.graphdef.messages import KINDS, Message
+from fastgraph.graphdef.message_types import KINDS
+from fastgraph.graphdef.messages import Message
 from fastgraph.state.tracking import Trackable, children_of
 from fastgraph.state.variable import Variable
 

@@ -123,10 +123,9 @@ class Restoration:
 
     def _slots(self, position: Position, value: Any) -> list[tuple[Position, Any]]:
         """The slots that are now known with both their Variable and their optimizer."""
-        pairs = [
-            (value, variable, slot, name) for variable, slot, name in self.late_slots.pop(position.number_of_node, ())
-        ]
-        for optimizer, slot, name in self.slots.pop(position.number_of_node, ()):
+        node = position.number_of_node
+        pairs = [(value, variable, slot, name) for variable, slot, name in self.late_slots.pop(node, ())]
+        for optimizer, slot, name in self.slots.pop(node, ()):
             owner = self.object_of(optimizer)
             if owner is None:
                 self.late_slots.setdefault(optimizer, []).append((value, slot, name))
@@ -137,10 +136,10 @@ class Restoration:
             make = getattr(owner, "_create_or_restore_slot_variable", None)
             if make is None:  # a Checkpoint in the optimizer's place
                 continue
-            slot = Position(self, number)
-            made = make(slot_variable_position=slot, slot_name=name, variable=variable)
+            place = Position(self, number)
+            made = make(slot_variable_position=place, slot_name=name, variable=variable)
             if made is not None and self.bind(number, made):
-                found.append((slot, made))
+                found.append((place, made))
         return found
 
     def _restore(self, work: list[tuple[Position, Any]]) -> None:
@@ -200,8 +199,7 @@ class Restoration:
             if isinstance(saveable, Variable):
                 reading.variable(saveable, key)
             elif isinstance(saveable, SaveableObject):
-                tensors = [reading.tensor(spec.name) for spec in specs]
-                steps.append(lambda saveable=saveable, tensors=tensors: saveable.restore([t() for t in tensors], None))
+                steps.append(_restoring(saveable, [reading.tensor(spec.name) for spec in specs]))
         return steps
 
     def _unused(self, position: Position, names: list[str]) -> None:
@@ -221,7 +219,8 @@ class Restoration:
         self._watch(value)
         if not waiting:
             return value
-        if hasattr(value, "__dict__"):  # which watches already
+        made: Any
+        if isinstance(value, (WatchingDict, WatchingList)):
             made = value
         else:
             made = WatchingDict(value) if isinstance(value, dict) else WatchingList(value)
@@ -240,12 +239,11 @@ class Restoration:
             made = self.watching(child)
             if made is child:
                 continue
-            if isinstance(value, dict):
-                dict.__setitem__(value, name, made)
-            elif isinstance(value, list):
-                list.__setitem__(value, int(name), made)
+            if isinstance(value, (list, dict)):
+                value[name if isinstance(value, dict) else int(name)] = made
             elif value.__dict__.get(name) is child:
                 value.__dict__[name] = made
+                links_of(value).watching[name] = made
 
     def __del__(self) -> None:
         if getattr(self, "expect_partial", True):
@@ -315,6 +313,10 @@ class Position:
         """Return {attribute: tensor}."""
         reader = self.restoration.reader
         return {each.name: as_tensor(reader, each.checkpoint_key) for each in self.node.attributes}
+
+
+def _restoring(saveable: SaveableObject, tensors: list[Callable[[], Any]]) -> Callable[[], Any]:
+    return lambda: saveable.restore([read() for read in tensors], None)
 
 
 def as_tensor(reader: BundleReader, key: str) -> Any:

@@ -27,7 +27,8 @@ from fastgraph.core.base.file_errors import error_of, raising_for
 from fastgraph.core.native.crc32c import crc32c, masked
 from fastgraph.core.tensor import EagerTensor, as_array
 from fastgraph.errors import DataLossError, InvalidArgumentError, NotFoundError, UnimplementedError
-from fastgraph.graphdef.messages import KINDS, Message
+from fastgraph.graphdef.message_types import KINDS
+from fastgraph.graphdef.messages import Message
 from fastgraph.graphdef.wire_format import parsed, serialized, varint
 from fastgraph.saving.table_files import entries_of, table
 
@@ -443,7 +444,7 @@ class BundleReader:
                 _ask_for(file, asked, min(_AHEAD, end - asked))
                 asked += _AHEAD
             start = 0 if again else at - begin
-            piece = target[start : start + min(_PIECE, end - at)]
+            piece: Any = target[start : start + min(_PIECE, end - at)]
             with raising_for(self.prefix, f"{key}: "):
                 n = os.preadv(file, [piece], at)
             if n == 0:

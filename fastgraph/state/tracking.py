@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 _PLAIN = (list, dict, OrderedDict)
+_SCALARS = frozenset([bool, int, float, str, type(None)])
 _LINKS = "_self_links"
 
 
@@ -24,11 +25,20 @@ class Links:
     checkpoints whose values are for what will be set under it}. A copy waits for the same, another process for nothing.
     """
 
-    __slots__ = ("awaited", "names")
+    __slots__ = ("awaited", "names", "watching")
 
     def __init__(self, names: dict[str, Any] | None = None) -> None:
         self.names: dict[str, Any] = {} if names is None else names
         self.awaited: dict[str, list[Any]] = {}
+        self.watching: dict[str, Any] = {}  # {attribute: the list or dict that watches in its place}
+
+    def catch_up(self, owner: Any) -> None:
+        """Restore what has come to lists and dicts that wait; one that waits no longer is itself again."""
+        for name, watching in [*self.watching.items()]:
+            if not watching.catch_up():
+                del self.watching[name]
+                if owner.__dict__.get(name) is watching:
+                    owner.__dict__[name] = watching.storage
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Links:
         copied = Links(copy.deepcopy(self.names, memo))
@@ -131,17 +141,24 @@ class AutoTrackable(Trackable):
     """A Trackable whose attributes are its dependencies. Source: tf.__internal__.tracking.AutoTrackable."""
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if type(value) is NoDependency:
-            value = value.value
-            self._delete_tracking(name)
-        elif not tracked(value):
-            self._delete_tracking(name)
+        links = self.__dict__.get(_LINKS)
+        if type(value) in _SCALARS or not tracked(value):
+            if type(value) is NoDependency:
+                value = value.value
+            if links is not None:
+                links.names.pop(name, None)
+                if links.watching:
+                    links.catch_up(self)
         elif getattr(self, "_self_setattr_tracking", True):
-            links = links_of(self)
+            links = links or links_of(self)
             if links.awaited:
                 value = arrived(links, name, value)
+                if isinstance(value, _Watching):
+                    links.watching[name] = value
             super().__setattr__(name, value)
             links.names[name] = None if name in self.__dict__ else value  # a property keeps it elsewhere
+            if links.watching:
+                links.catch_up(self)
             return
         super().__setattr__(name, value)
 
@@ -223,37 +240,112 @@ def arrived(links: Links, name: str, value: Any) -> Any:
     return value
 
 
-class WatchingList(ListWrapper):
-    """A list that a checkpoint has further elements for: they are restored as they come."""
+class _Watching:
+    """What stands for a list or dict while a checkpoint has further values for it, which are restored as they come.
 
-    def append(self, item: Any) -> None:
-        super().append(arrived(links_of(self), str(len(self)), item))
+    It holds the same as `storage`, the list or dict itself, which others may know and add to: what is done to one is
+    done to the other, and what came to `storage` alone is seen when either is used, or its owner's attributes are set.
+    """
 
-    def extend(self, items: Any) -> None:
-        for item in items:
-            self.append(item)
+    storage: Any
+
+    def catch_up(self) -> bool:
+        """Take over and restore what has come; whether values are still awaited."""
+        awaited = links_of(self).awaited
+        for name in [name for name in awaited if self._has(name)]:
+            key = self._key(name)
+            self.storage[key] = arrived(links_of(self), name, self.storage[key])
+        self._take_over()
+        return bool(awaited)
+
+    def _has(self, name: str) -> bool:
+        raise NotImplementedError
+
+    def _key(self, name: str) -> Any:
+        raise NotImplementedError
+
+    def _take_over(self) -> None:
+        raise NotImplementedError
+
+
+class WatchingList(_Watching, ListWrapper):
+    """A list that watches."""
+
+    def __init__(self, storage: list[Any]) -> None:
+        super().__init__(storage)
+        self.storage = storage
+
+    def _has(self, name: str) -> bool:
+        return name.isdigit() and int(name) < len(self.storage)
+
+    def _key(self, name: str) -> Any:
+        return int(name)
+
+    def _take_over(self) -> None:
+        list.__setitem__(self, slice(None), self.storage)
 
     def __iadd__(self, items: Any) -> Any:  # type: ignore[misc]
         self.extend(items)
         return self
 
-    def __setitem__(self, index: Any, item: Any) -> None:
-        if isinstance(index, int):
-            item = arrived(links_of(self), str(index % max(len(self), 1)), item)
-        super().__setitem__(index, item)
+    def __reduce__(self) -> tuple[Any, ...]:
+        return list, (self.storage,)
 
 
-class WatchingDict(_DictWrapper):
-    """A dict that a checkpoint has further values for: they are restored as they come."""
+class WatchingDict(_Watching, _DictWrapper):
+    """A dict that watches."""
 
-    def __setitem__(self, key: Any, item: Any) -> None:
-        super().__setitem__(key, arrived(links_of(self), key, item))
+    def __init__(self, storage: dict[Any, Any]) -> None:
+        super().__init__(storage)
+        self.storage = storage
 
-    def setdefault(self, key: Any, item: Any = None) -> Any:
-        if key not in self:
-            self[key] = item
-        return self[key]
+    def _has(self, name: str) -> bool:
+        return name in self.storage
 
-    def update(self, *args: Any, **kwargs: Any) -> None:
-        for key, item in dict(*args, **kwargs).items():
-            self[key] = item
+    def _key(self, name: str) -> Any:
+        return name
+
+    def _take_over(self) -> None:
+        dict.clear(self)
+        dict.update(self, self.storage)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return dict, (self.storage,)
+
+
+def _changing(name: str) -> Callable[..., Any]:
+    def change(self: Any, *args: Any, **kwargs: Any) -> Any:
+        result = getattr(self.storage, name)(*args, **kwargs)
+        self.catch_up()
+        return self if name == "__imul__" else result
+
+    return change
+
+
+def _reading(kind: type, name: str) -> Callable[..., Any]:
+    method = getattr(kind, name)
+
+    def read(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if kind.__len__(self) != len(self.storage):
+            self.catch_up()
+        return method(self, *args, **kwargs)
+
+    return read
+
+
+for _watching, _kind, _changes, _reads in (
+    (
+        WatchingList, list, "append clear extend insert pop remove reverse sort __delitem__ __imul__ __setitem__",
+        "copy count index __add__ __contains__ __eq__ __getitem__ __iter__ __len__ __mul__ __ne__ __repr__ "
+        "__reversed__",
+    ),
+    (
+        WatchingDict, dict, "clear pop popitem setdefault update __delitem__ __setitem__",
+        "copy get items keys values __contains__ __eq__ __getitem__ __iter__ __len__ __ne__ __or__ __repr__ "
+        "__reversed__",
+    ),
+):  # fmt: skip
+    for _name in _changes.split():
+        setattr(_watching, _name, _changing(_name))
+    for _name in _reads.split():
+        setattr(_watching, _name, _reading(_kind, _name))

@@ -196,6 +196,31 @@ def test_what_comes_later_is_restored_as_it_comes(tmp_path: Path) -> None:
     assert status.assert_consumed() is status
 
 
+def test_lists_that_wait_are_those_that_others_know(tmp_path: Path) -> None:
+    module = tf.Module()
+    module.items = [tf.Variable(1.0), tf.Variable(2.0), tf.Variable(3.0)]
+    module.named = {"a": tf.Variable(4.0), "b": tf.Variable(5.0)}
+    path = tf.train.Checkpoint(module=module).save(tmp_path / "c")
+    later = tf.Module()
+    items: list[Any] = []
+    named: dict[str, Any] = {}
+    later.items, later.named = items, named
+    tf.train.Checkpoint(module=later).restore(path)
+    items.append(tf.Variable(0.0))  # behind the Module's back: seen when that is looked at
+    assert later.items[0].numpy() == 1.0
+    later.items += [tf.Variable(0.0)]
+    assert len(items) == 2 and items[1].numpy() == 2.0
+    items.append(tf.Variable(0.0))
+    named["a"] = tf.Variable(0.0)
+    later.name_of_something = 3  # or set
+    assert items[2].numpy() == 3.0 and named["a"].numpy() == 4.0
+    assert later.items is items and type(later.items) is list  # which waits no longer
+    later.named.update(b=tf.Variable(0.0), c=1)
+    assert values(*[named[key] for key in "ab"]) == [4.0, 5.0] and sorted(named) == sorted(later.named)
+    later.more = 4
+    assert later.named is named
+
+
 def test_the_last_restoration_counts(tmp_path: Path) -> None:
     paths = []
     for x in (1.0, 2.0):
