@@ -235,6 +235,7 @@ class Checkpoint(AutoTrackable):
             DataLossError: It is damaged; the error names the key.
             ValueError: A shape does not fit. InvalidArgumentError: a dtype.
         """
+        counter = self.save_counter  # before anything else is set: its value may be the one that is damaged
         try:
             status = self.read(save_path, options)
         except NotFoundError as error:
@@ -244,7 +245,6 @@ class Checkpoint(AutoTrackable):
                 "double-check that the path is correct. You may be missing the checkpoint suffix (e.g. the '-1' in "
                 "'path/to/ckpt-1').",
             ) from None  # fmt: skip
-        counter = self.save_counter
         if isinstance(status, NameBasedSaverStatus):
             status.add_to_optionally_restored(counter)
         return status
