@@ -40,6 +40,7 @@ from fastgraph import summary as summary
 from fastgraph import sysconfig as sysconfig
 from fastgraph import test as test
 from fastgraph import testing as testing
+from fastgraph import train as train
 from fastgraph import types as types
 from fastgraph import version as version
 from fastgraph.api.configuration import show_config as show_config

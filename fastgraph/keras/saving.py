@@ -1,7 +1,8 @@
 """Weights of models in files: save_weights and load_weights.
 
-Rule: a file is written beside its place and then put there, so that it is whole or the one before. Layouts: an .npz of
-NumPy (any name without a suffix that means another), and Keras 3's .weights.h5 where h5py is installed.
+Rule: a file is written beside its place and then put there, so that it is whole or the one before. Layouts: a
+checkpoint as TensorFlow's (a name without a suffix), NumPy's .npz, .safetensors where that is installed, and Keras 3's
+.weights.h5 where h5py is.
 """
 
 from __future__ import annotations
@@ -16,12 +17,15 @@ import numpy as np
 from fastgraph.errors import NotBuiltError
 from fastgraph.keras import backend
 from fastgraph.keras.layers.base import Layer
+from fastgraph.saving.checkpoint import Checkpoint, CheckpointOptions, with_callback
+from fastgraph.saving.checkpoint_state import checkpoint_exists, update_checkpoint_state
+from fastgraph.saving.object_graph import ObjectGraph
 
-_H5 = ".weights.h5"
+_H5, _NPZ, _SAFE = ".weights.h5", ".npz", ".safetensors"
 
 
 class LoadStatus:
-    """The result of load_weights: everything was there, and fitted, or it has raised."""
+    """The result of load_weights from a file: everything was there, and fitted, or it has raised."""
 
     def assert_consumed(self) -> LoadStatus:
         """Do nothing: all values of the file are in use."""
@@ -36,29 +40,53 @@ class LoadStatus:
         return self
 
 
-def save_weights(model: Layer, filepath: str | os.PathLike[str], overwrite: bool) -> None:
+def save_weights(
+    model: Layer,
+    filepath: str | os.PathLike[str],
+    overwrite: bool,
+    save_format: str | None = None,
+    options: CheckpointOptions | None = None,
+) -> None:
     """Write the weights of a model. Raises ValueError for a model without any, or a file there if not `overwrite`."""
-    path = place(filepath)
+    path = place(filepath, save_format)
     if not model.built and not model.weights:
         raise ValueError(
             f"Unable to save weights of model {model.name!r}: it has not created its variables yet. Call the model on "
             "a batch first, or `build` it."
         )
-    if not overwrite and os.path.exists(path):
+    if not overwrite and (os.path.exists(path) or checkpoint_exists(path)):
         raise FileExistsError(f"{path} is there already: save_weights(..., overwrite=True) writes over it.")
     if path.endswith(_H5):
         groups = list(_groups(model, ""))
         atomically(path, lambda name: _write_h5(name, groups))
         return
+    if not path.endswith((_NPZ, _SAFE)):
+        Checkpoint(root=model).write(path, with_callback(options, _make_latest))
+        return
     weights = model.weights
+    names = [weight.name for weight in weights]
+    if path.endswith(_SAFE):
+        tensors = {name: np.ascontiguousarray(weight.numpy()) for name, weight in _ways(model).items()}
+        write = _safetensors().save_file
+        atomically(path, lambda name: write(tensors, name))
+        return
     arrays = {str(i): weight.numpy() for i, weight in enumerate(weights)}
-    names = np.asarray([weight.name for weight in weights])
-    atomically(path, lambda name: _write_npz(name, {"names": names, **arrays}))
+    atomically(path, lambda name: _write_npz(name, {"names": np.asarray(names), **arrays}))
 
 
-def load_weights(model: Layer, filepath: str | os.PathLike[str]) -> LoadStatus:
+def _make_latest(path: str) -> None:
+    update_checkpoint_state(os.path.dirname(path), path, [path])
+
+
+def load_weights(model: Layer, filepath: str | os.PathLike[str], options: CheckpointOptions | None = None) -> Any:
     """Set the weights of a model from a file. Raises FileNotFoundError, or ValueError for weights of another model."""
     path = place(filepath)
+    if not path.endswith((_H5, _NPZ, _SAFE)):
+        if checkpoint_exists(path) or not os.path.exists(path + _NPZ):
+            status = Checkpoint(root=model).read(path, options)
+            status.assert_nontrivial_match()
+            return status
+        path += _NPZ
     if not os.path.exists(path):
         raise FileNotFoundError(f"No weights at {filepath}: the file would be {path}.")
     if not model.built and not model.weights:
@@ -69,10 +97,16 @@ def load_weights(model: Layer, filepath: str | os.PathLike[str]) -> LoadStatus:
     if path.endswith(_H5):
         _read_h5(path, list(_groups(model, "")))
         return LoadStatus()
+    weights = model.weights
+    if path.endswith(_SAFE):
+        found, ways = _safetensors().load_file(path), _ways(model)
+        if set(found) != set(ways):
+            raise ValueError(f"{path} has the weights {sorted(found)}, the model has {sorted(ways)}.")
+        _assign(path, [(name, found[name], weight) for name, weight in ways.items()])
+        return LoadStatus()
     with np.load(path, allow_pickle=False) as file:
         names = [str(name) for name in file["names"]]
         values = [file[str(i)] for i in range(len(names))]
-    weights = model.weights
     if len(values) != len(weights):
         raise ValueError(
             f"{path} has {len(values)} weights, the model has {len(weights)}. In the file: {names}; in the model: "
@@ -82,17 +116,38 @@ def load_weights(model: Layer, filepath: str | os.PathLike[str]) -> LoadStatus:
     return LoadStatus()
 
 
-def place(filepath: str | os.PathLike[str]) -> str:
-    """Return the file for the path that a user gives. Raises NotBuiltError for layouts that are not written."""
+def _ways(model: Layer) -> dict[str, Any]:
+    """The weights of a model by the ways to them, as checkpoints name them: "layer_with_weights-0/kernel"."""
+    graph = ObjectGraph(model)
+    return {graph.paths[graph.ids[id(weight)]]: weight for weight in model.weights}
+
+
+def place(filepath: str | os.PathLike[str], save_format: str | None = None) -> str:
+    """Return the file, or the prefix of files, for the path that a user gives.
+
+    Raises NotBuiltError for layouts that are not written.
+    """
     path: str = os.fspath(filepath)
-    if path.endswith((".keras", ".h5", ".hdf5")):
-        if not path.endswith(_H5):
-            raise NotBuiltError(
-                f"{path}: weights are written as NumPy's .npz (a name without suffix) or, with h5py, as .weights.h5 in "
-                "Keras 3's layout. Whole models in .keras and .h5 files are Keras 3's: pip install fastgraph[keras]."
-            )
+    if path.endswith(_H5):
         return path
-    return path if path.endswith(".npz") else f"{path}.npz"
+    if path.endswith((".keras", ".h5", ".hdf5")) or save_format in ("h5", "hdf5", "keras"):
+        raise NotBuiltError(
+            f"{path}: weights are written as a checkpoint (a name without suffix), as NumPy's .npz, as .safetensors "
+            "or, with h5py, as .weights.h5 in Keras 3's layout. Whole models in .keras and .h5 files are Keras 3's: "
+            "pip install fastgraph[keras]."
+        )
+    return path
+
+
+def _safetensors() -> Any:
+    try:
+        from safetensors import numpy as safetensors  # type: ignore[import-not-found,import-untyped,unused-ignore]
+    except ImportError as error:
+        raise NotBuiltError(
+            "Files named .safetensors need the package of that name: pip install safetensors. Without it give a name "
+            "without a suffix (a checkpoint) or .npz."
+        ) from error
+    return safetensors
 
 
 def atomically(path: str, write: Callable[[str], None]) -> None:
@@ -156,7 +211,7 @@ def _h5py() -> Any:
         import h5py  # type: ignore[import-not-found,import-untyped,unused-ignore]
     except ImportError as error:
         raise NotBuiltError(
-            "Files named .weights.h5 need h5py: pip install h5py. Without it give a name without suffix (an .npz)."
+            "Files named .weights.h5 need h5py: pip install h5py. Without it give a name without a suffix."
         ) from error
     return h5py
 

@@ -42,16 +42,23 @@ def cache(tmp_path: Path, monkeypatch: Any) -> Path:
     return tmp_path / "datasets"
 
 
-def test_weights_are_saved_and_loaded(tmp_path: Path) -> None:
+CHECKPOINT = {"checkpoint", "w.index", "w.data-00000-of-00001"}
+
+
+@pytest.mark.parametrize("suffix", ["", ".npz", ".safetensors"])
+def test_weights_are_saved_and_loaded(suffix: str, tmp_path: Path) -> None:
+    if suffix == ".safetensors":
+        pytest.importorskip("safetensors")
     model, other = model_of(), model_of()
-    model.save_weights(tmp_path / "weights")
-    status = other.load_weights(str(tmp_path / "weights"))
-    status.assert_consumed().expect_partial()
+    path = tmp_path / f"w{suffix}"
+    model.save_weights(path)
+    status = other.load_weights(str(path))
+    assert status.assert_consumed().expect_partial().assert_existing_objects_matched() is status
     for one, two in zip(model.get_weights(), other.get_weights(), strict=True):
         np.testing.assert_array_equal(one, two)
-    assert [file.name for file in tmp_path.iterdir()] == ["weights.npz"]
+    assert {file.name for file in tmp_path.iterdir()} == ({f"w{suffix}"} if suffix else CHECKPOINT)
     with pytest.raises(FileExistsError, match="overwrite"):
-        model.save_weights(tmp_path / "weights", overwrite=False)
+        model.save_weights(path, overwrite=False)
 
 
 def test_the_guides_line_is_saved(tmp_path: Path, monkeypatch: Any) -> None:
@@ -69,28 +76,130 @@ def test_the_guides_line_is_saved(tmp_path: Path, monkeypatch: Any) -> None:
     model.save_weights("weights")
     model.W.assign(0.0)
     model.load_weights("weights").assert_consumed()
-    assert model.W.numpy() == 5.0 and os.listdir() == ["weights.npz"]
+    assert model.W.numpy() == 5.0
+    assert sorted(os.listdir()) == ["checkpoint", "weights.data-00000-of-00001", "weights.index"]
+    assert fg.train.latest_checkpoint(".") == "./weights"
+    assert {key[0] for key, _ in fg.train.list_variables("weights")} == {"B", "W", "_"}
+
+
+def test_a_checkpoint_has_the_optimizer_and_waits_for_weights(tmp_path: Path) -> None:
+    x, y = np.ones((8, 3), np.float32), np.ones((8, 2), np.float32)
+
+    def compiled() -> Any:
+        model = keras.Sequential([layers.Dense(4), layers.BatchNormalization(), layers.Dense(2)])
+        model.compile(keras.optimizers.Adam(0.1), "mse")
+        return model
+
+    model = compiled()
+    model.fit(x, y, epochs=2, verbose=0)
+    model.save_weights(tmp_path / "w")
+    later = compiled()
+    status = later.load_weights(tmp_path / "w")
+    with pytest.raises(AssertionError, match="Unresolved object"):
+        status.assert_consumed()
+    np.testing.assert_array_equal(later(x).numpy(), model(x).numpy())
+    for each in (model, later):
+        each.fit(x, y, epochs=1, verbose=0)
+    status.assert_consumed()
+    for one, two in zip(model.get_weights(), later.get_weights(), strict=True):
+        np.testing.assert_array_equal(one, two)
+    for one, two in zip(model.optimizer.variables, later.optimizer.variables, strict=True):
+        np.testing.assert_array_equal(one.numpy(), two.numpy())
+
+
+def test_a_model_and_its_optimizer_wait_for_their_values(tmp_path: Path) -> None:
+    """The guide's Checkpoint(optimizer=, model=), restored before either has made its Variables."""
+    x = np.ones((8, 3), np.float32)
+
+    def both() -> tuple[Any, Any, Any]:
+        model = keras.Sequential([layers.Dense(4, activation="relu"), layers.Dense(2)])
+        optimizer = keras.optimizers.Adam(0.1)
+        return model, optimizer, fg.train.Checkpoint(optimizer=optimizer, model=model)
+
+    def step(model: Any, optimizer: Any) -> None:
+        with fg.GradientTape() as tape:
+            loss = fg.reduce_mean(model(x) ** 2)
+        optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+
+    model, optimizer, root = both()
+    step(model, optimizer)
+    path = root.save(tmp_path / "ckpt")
+    later, other, checkpoint = both()
+    status = checkpoint.restore(fg.train.latest_checkpoint(tmp_path))
+    assert "CheckpointLoadStatus" in repr(status) and path.endswith("-1")
+    for each in ((model, optimizer), (later, other)):
+        step(*each)
+    status.assert_consumed()
+    for one, two in zip([*model.weights, *optimizer.variables], [*later.weights, *other.variables], strict=True):
+        np.testing.assert_array_equal(one.numpy(), two.numpy())
+
+
+def test_layers_added_later_are_restored(tmp_path: Path) -> None:
+    model = model_of()
+    model.save_weights(tmp_path / "w")
+    later = keras.Sequential([layers.Dense(4, input_shape=(3,))])
+    status = later.load_weights(tmp_path / "w")
+    later.add(layers.BatchNormalization())
+    later.add(layers.Dense(2))
+    status.assert_consumed()
+    for one, two in zip(model.get_weights(), later.get_weights(), strict=True):
+        np.testing.assert_array_equal(one, two)
 
 
 def test_what_cannot_be_loaded_changes_nothing(tmp_path: Path) -> None:
+    model_of(5).save_weights(tmp_path / "five.npz")
     model_of(5).save_weights(tmp_path / "five")
     model = model_of()
     before = model.get_weights()
     with pytest.raises(ValueError, match=r"shape \(4, 5\), the model's .* has \(4, 2\)"):
+        model.load_weights(tmp_path / "five.npz")
+    with pytest.raises(ValueError, match=r"shape \(4, 5\) when attempting to restore variable with shape \(4, 2\)"):
         model.load_weights(tmp_path / "five")
     with pytest.raises(ValueError, match="has 8 weights, the model has 2"):
-        keras.Sequential([layers.Dense(2, input_shape=(3,))]).load_weights(tmp_path / "five")
-    with pytest.raises(FileNotFoundError, match="nowhere"):
+        keras.Sequential([layers.Dense(2, input_shape=(3,))]).load_weights(tmp_path / "five.npz")
+    with pytest.raises(fg.errors.NotFoundError, match="nowhere"):
         model.load_weights(tmp_path / "nowhere")
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        model.load_weights(tmp_path / "nowhere.npz")
     with pytest.raises(ValueError, match="created"):
-        keras.Sequential([layers.Dense(2)]).load_weights(tmp_path / "five")
+        keras.Sequential([layers.Dense(2)]).load_weights(tmp_path / "five.npz")
+    with pytest.raises(ValueError, match="created"):
+        keras.Sequential([layers.Dense(2)]).save_weights(tmp_path / "two")
     with pytest.raises(NotBuiltError, match="Keras 3"):
         model.save_weights(tmp_path / "model.keras")
     for one, two in zip(before, model.get_weights(), strict=True):
         np.testing.assert_array_equal(one, two)
 
 
-def test_a_program_killed_while_it_saves_leaves_the_file_before(tmp_path: Path) -> None:
+def test_weights_in_dicts_come_by_key() -> None:
+    class Model(keras.Model):
+        def __init__(self) -> None:
+            super().__init__()
+            self.parts = {"b": layers.Dense(1, name="second"), "a": layers.Dense(1, name="first")}
+
+        def call(self, x: Any) -> Any:
+            return self.parts["b"](self.parts["a"](x))
+
+    model = Model()
+    model(np.ones((1, 2), np.float32))
+    assert ["first" in weight.name for weight in model.weights] == [True, True, False, False]
+
+
+def test_the_older_layout_is_still_read(tmp_path: Path) -> None:
+    model, other = model_of(), model_of()
+    model.save_weights(tmp_path / "w.npz")
+    other.load_weights(tmp_path / "w")
+    np.testing.assert_array_equal(model.get_weights()[0], other.get_weights()[0])
+
+
+def test_a_missing_package_is_named(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setitem(sys.modules, "safetensors", None)
+    with pytest.raises(NotBuiltError, match="pip install safetensors"):
+        model_of().save_weights(tmp_path / "w.safetensors")
+
+
+@pytest.mark.parametrize("suffix", ["", ".npz"])
+def test_a_program_killed_while_it_saves_leaves_the_file_before(suffix: str, tmp_path: Path) -> None:
     program = textwrap.dedent(
         """
         import os, signal, sys
@@ -100,19 +209,14 @@ def test_a_program_killed_while_it_saves_leaves_the_file_before(tmp_path: Path) 
         model.set_weights([np.ones((3, 2)), np.ones(2)])
         model.save_weights(sys.argv[1])
         model.set_weights([np.zeros((3, 2)), np.zeros(2)])
-        written = np.savez
-        def half(file, **arrays):
-            written(file, **arrays)
-            file.truncate(file.tell() // 2)
-            os.kill(os.getpid(), signal.SIGKILL)
-        np.savez = half
+        os.replace = lambda *paths: os.kill(os.getpid(), signal.SIGKILL)
         model.save_weights(sys.argv[1])
         """
     )
-    done = subprocess.run([sys.executable, "-c", program, str(tmp_path / "w")], check=False)
+    done = subprocess.run([sys.executable, "-c", program, str(tmp_path / f"w{suffix}")], check=False)
     assert done.returncode == -signal.SIGKILL
     model = keras.Sequential([layers.Dense(2, input_shape=(3,))])
-    model.load_weights(tmp_path / "w")
+    model.load_weights(tmp_path / f"w{suffix}")
     np.testing.assert_array_equal(model.get_weights()[0], np.ones((3, 2)))
 
 

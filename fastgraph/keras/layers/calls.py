@@ -111,13 +111,17 @@ def parameters_of(call: Callable[..., Any]) -> Parameters:
 
 
 def leaves(value: object) -> Iterator[Any]:
-    """The leaves of a value: the items in lists, tuples and dicts, at any depth, else the value itself."""
+    """The leaves of a value: the items in lists, tuples and dicts (by key, as in Keras) at any depth, or the value."""
     if isinstance(value, (list, tuple)):
         for item in value:
             yield from leaves(item)
     elif isinstance(value, dict):
-        for item in value.values():
-            yield from leaves(item)
+        try:
+            keys = sorted(value)
+        except TypeError:
+            keys = list(value)
+        for key in keys:
+            yield from leaves(value[key])
     else:
         yield value
 
