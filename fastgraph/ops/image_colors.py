@@ -141,7 +141,7 @@ def _shares(hue: Tensor) -> list[Any]:
 
 
 def _adjusted(image: Data, number: Data, what: str, op: str, change: Callable[[Tensor, Tensor], Tensor]) -> Any:
-    """What `change` makes of an image of floats and a number, in the image's dtype.
+    """Return what `change` makes of an image of floats and a number, in the image's dtype.
 
     Raises: InvalidArgumentError, or ValueError in a graph, for a rank below 3; for other channels or several numbers.
     """

@@ -1,4 +1,4 @@
-"""What lasts.
+"""Checkpoints: the state of programs in files.
 
 Checkpoints in TensorFlow's format: tables of keys, bundles of tensors, graphs of objects, and what restores them.
 

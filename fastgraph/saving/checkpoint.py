@@ -251,7 +251,7 @@ class Checkpoint(AutoTrackable):
 
 
 def _there(attached: dict[str, Any] | None) -> dict[str, Any]:
-    """What is attached to a root; to itself it is so weakly."""
+    """The object attached to a root; to itself it is so weakly."""
     pairs = (attached or {}).items()
     return {name: value() if isinstance(value, weakref.ref) else value for name, value in pairs}
 

@@ -1,4 +1,4 @@
-"""What is in a checkpoint, by keys: load_checkpoint, load_variable, list_variables; views of its graph of objects.
+"""Contents of a checkpoint, by keys: load_checkpoint, load_variable, list_variables; views of its graph of objects.
 
 Rule: reading changes nothing, neither files nor objects.
 """

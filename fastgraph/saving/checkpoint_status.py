@@ -1,4 +1,4 @@
-"""What `restore` returns: whether all that a checkpoint has, or all that a program has, found its counterpart.
+"""Results of `restore`: whether all that a checkpoint has, or all that a program has, found its counterpart.
 
 Source: TensorFlow's load statuses.
 """
@@ -45,7 +45,7 @@ class _LoadStatus:
 
 
 class CheckpointLoadStatus(_LoadStatus):
-    """What has been restored so far, and what waits. Source: tf.train.Checkpoint.restore."""
+    """The state of a restoration: what has been restored so far, and what waits. Source: tf.train.Checkpoint.restore."""
 
     def __init__(self, restoration: Restoration, graph: Callable[[], ObjectGraph], root: Any) -> None:
         self._restoration, self._graph = restoration, graph
@@ -116,7 +116,7 @@ class CheckpointLoadStatus(_LoadStatus):
 
 
 class InitializationOnlyStatus(_LoadStatus):
-    """What `restore(None)` returns: there is no checkpoint. Source: tf.train.Checkpoint.restore."""
+    """The result of `restore(None)`: there is no checkpoint. Source: tf.train.Checkpoint.restore."""
 
     def assert_consumed(self) -> Self:
         """Raise AssertionError."""
@@ -138,7 +138,7 @@ class InitializationOnlyStatus(_LoadStatus):
 
 
 class NameBasedSaverStatus(_LoadStatus):
-    """What was restored from a checkpoint of TensorFlow 1's, whose keys are the names of Variables."""
+    """The result of restoring from a checkpoint of TensorFlow 1's, whose keys are the names of Variables."""
 
     def __init__(self, reader: BundleReader, graph: Callable[[], ObjectGraph]) -> None:
         self._graph = graph

@@ -194,7 +194,7 @@ class SaveSpec:
 
 
 class SaveableObject:
-    """What saves and restores an object by SaveSpecs: the older way. Source: TensorFlow's saveable objects."""
+    """A saver and restorer of an object by SaveSpecs: the older way. Source: TensorFlow's saveable objects."""
 
     def __init__(self, op: Any, specs: list[SaveSpec], name: str) -> None:
         self.op, self.specs, self.name = op, specs, name

@@ -157,7 +157,7 @@ class Restoration:
                 value.__dict__[_UPDATED] = self.number
 
     def _steps(self, position: Position, value: Any, reading: Reading) -> list[Callable[[], Any]]:
-        """What restores one object, once all is checked."""
+        """Return the function that restores one object, once all is checked."""
         attributes = position.node.attributes
         if not attributes:
             return []
@@ -188,7 +188,7 @@ class Restoration:
         return self._legacy_steps(position, value, reading)
 
     def _legacy_steps(self, position: Position, value: Any, reading: Reading) -> list[Callable[[], Any]]:
-        """What restores an object that has `_gather_saveables_for_checkpoint`."""
+        """Return the function that restores an object that has `_gather_saveables_for_checkpoint`."""
         keys = {each.name: each.checkpoint_key for each in position.node.attributes}
         steps: list[Callable[[], Any]] = []
         found = saveables_of(value, lambda name: keys.get(name, ""))

@@ -19,7 +19,7 @@ _LINKS = "_self_links"
 
 
 class Links:
-    """What an object keeps about its dependencies; no dict, lest what stands here be found a second time.
+    """Notes of an object about its dependencies; no dict, lest what stands here be found a second time.
 
     `names`: {name: the object declared under it, None for the attribute so named}. `awaited`: {name: the positions in
     checkpoints whose values are for what will be set under it}. A copy waits for the same, another process for nothing.
@@ -241,7 +241,7 @@ def arrived(links: Links, name: str, value: Any) -> Any:
 
 
 class _Watching:
-    """What stands for a list or dict while a checkpoint has further values for it, which are restored as they come.
+    """A stand-in for a list or dict while a checkpoint has further values for it, which are restored as they come.
 
     It holds the same as `storage`, the list or dict itself, which others may know and add to: what is done to one is
     done to the other, and what came to `storage` alone is seen when either is used, or its owner's attributes are set.

@@ -1,4 +1,4 @@
-"""What goes wrong with files, as TensorFlow's errors: the class by the number of the system's error."""
+"""Failures of files as TensorFlow's errors: the class by the number of the system's error."""
 
 from __future__ import annotations
 
