@@ -52,7 +52,7 @@ $(VENV)-libraries/installed: pyproject.toml
 # make bench PEERS=all (makes the peers' environments) BASE=earlier.json (flags changes over 15 %) ONLY='mlp;chain/*'
 # PUBLISH=1: the results go to benchmarks/results, docs and the README instead of bench-out.
 PEERS ?= here
-bench: $(VENV)/installed-examples
+bench: $(VENV)/installed-bench
 	$(BIN)/python -m benchmarks.run --peers $(PEERS) $(if $(BASE),--base '$(BASE)') $(if $(ONLY),--only '$(ONLY)') \
 	    $(if $(PUBLISH),--publish)
 

@@ -19,17 +19,21 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from benchmarks.peers import BY_HAND, PEERS, REQUIREMENTS, ROOT, WARM, Peer, program, takes_part, variables
+from benchmarks.peers import BY_HAND, KERAS, PEERS, REQUIREMENTS, ROOT, WARM, Peer, program, takes_part, variables
 from benchmarks.processes import READY_S, Failure, Worker
+from benchmarks.workloads import keras_fit
 
 IMPORT_ROW, FIRST_ROW, MEMORY_ROW, SIZE_ROW = 20, 21, 22, 25
 #: The cases whose first calls are measured, and within how many ms fastgraph's first result is to come: less where
-#: AutoGraph has nothing to convert.
-FIRST = {("mlp", "step"): 250, ("convnet", "step"): 250, ("attention", "gradient"): 100}
+#: AutoGraph has nothing to convert. None: as soon as the soonest peer's.
+FIRST: dict[tuple[str, str], float | None] = {
+    ("mlp", "step"): 250, ("convnet", "step"): 250, ("attention", "gradient"): 100,
+    **dict.fromkeys((("keras_fit", case) for case in keras_fit.CASES if "small" in case), None),
+}  # fmt: skip
 FULL = {"cold": 1500, "warm": 250}  # full speed, ms
 IMPORT_MS, IMPORT_MB, PEAK_MB, OWN_MB = 150, 60, 200, 10
 #: Peers that keep what they compile.
-KEEPING = ("fastgraph", "PyTorch compile", "PyTensor")
+KEEPING = ("fastgraph", KERAS, "PyTorch compile", "PyTensor")
 RUNS = 3
 ENOUGH_S = 5.0
 
@@ -44,6 +48,7 @@ def resident():
     text = open("/proc/self/status").read() if sys.platform == "linux" else "VmRSS: 0 kB"
     return int(text.split("VmRSS:")[1].split()[0]) / 1024
 begin = time.perf_counter()
+{before}
 import {module} as lib
 made = {{"import_ms": 1e3 * (time.perf_counter() - begin), "import_mb": resident()}}
 {operation}
@@ -97,15 +102,16 @@ def _import(python: str, text: str, cache: Path, _: int) -> dict[str, Any]:
 
 def imports(pythons: dict[str, str], scratch: Path, runs: int) -> Iterator[dict[str, Any]]:
     """Time and resident memory of each library's import, and with the first operation after it."""
-    for module, environment in {peer.module: peer.environment for peer in PEERS}.items():
-        if environment not in pythons:
+    for peer in {(peer.module, peer.before): peer for peer in PEERS}.values():
+        if peer.environment not in pythons:
             continue
-        operation = OPERATIONS.get(module)
-        text = IMPORT.format(module=module, operation=operation or "", any_operation=operation is not None)
-
-        one = functools.partial(_import, pythons[environment], text, scratch / environment)
+        operation = OPERATIONS.get(peer.module)
+        text = IMPORT.format(
+            module=peer.module, before=peer.before, operation=operation or "", any_operation=operation is not None
+        )
+        one = functools.partial(_import, pythons[peer.environment], text, scratch / peer.environment)
         one(0)  # writes byte code
-        yield {"module": module, **repeated(one, runs)}
+        yield {"module": peer.name if peer.before else peer.module, **repeated(one, runs)}
 
 
 def _first_call(

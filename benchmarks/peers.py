@@ -1,8 +1,9 @@
 """Who is measured: the peers, at the versions of the goals, and where their environments lie.
 
 Every peer runs in a process of its own, in its best documented mode, with all cores. A workload has one function for
-each namespace (`tensorflow`, `jax`, `torch`, `numpy`, `numba`, `pytensor`); fastgraph takes TensorFlow's. `stage` is
-what a peer's mode does with a Python function: nothing, `tf.function`, `jax.jit`, `torch.compile`.
+each namespace (`tensorflow`, `jax`, `torch`, `numpy`, `numba`, `pytensor`, `keras`); fastgraph takes TensorFlow's.
+`stage` is what a peer's mode does with a Python function: nothing, `tf.function`, `jax.jit`, `torch.compile`; Keras
+stages by itself. A peer of Keras is one of its backends, or fastgraph behind the door.
 """
 
 from __future__ import annotations
@@ -22,13 +23,22 @@ ROOT = Path(__file__).resolve().parent.parent
 
 @dataclass(frozen=True)
 class Peer:
-    """A library in one of its modes. `environment` names what its processes share: one set of packages."""
+    """A library in one of its modes. `environment` names what its processes share: one set of packages.
+
+    `before` is Python that a process runs before it imports the library.
+    """
 
     name: str
     module: str
     namespace: str
-    mode: str  # "eager", "staged" or "jit"
+    mode: str  # "eager", "staged", "jit" or "keras"
     environment: str
+    before: str = ""
+
+
+def _keras_on(name: str, environment: str, backend: str, door: str = "") -> Peer:
+    return Peer(f"Keras on {name}", "keras", "keras", "keras", environment,
+                f"import os; os.environ['KERAS_BACKEND'] = '{backend}'{door}")  # fmt: skip
 
 
 PEERS = (
@@ -45,10 +55,17 @@ PEERS = (
     Peer("PyTorch compile", "torch", "torch", "staged", "torch"),
     Peer("PyTorch eager", "torch", "torch", "eager", "torch"),
     Peer("PyTensor", "pytensor", "pytensor", "staged", "pytensor"),
+    _keras_on("fastgraph", "fastgraph", "tensorflow", "; import fastgraph; fastgraph.install_as_tensorflow()"),
+    _keras_on("TensorFlow", "tensorflow", "tensorflow"),
+    _keras_on("JAX", "jax", "jax"),
+    _keras_on("PyTorch", "torch", "torch"),
 )
 #: Starts when "fastgraph" has compiled: its kernels come from the store.
 WARM = "fastgraph, warm store"
-OWN = ("fastgraph", "fastgraph eager", WARM)
+KERAS = "Keras on fastgraph"
+OWN = ("fastgraph", "fastgraph eager", WARM, KERAS)
+#: Whose figure a case is about, by the first of its modes.
+OWN_IN_MODE = {"staged": "fastgraph", "jit": "fastgraph", "eager": "fastgraph eager", "keras": KERAS}
 #: The limit to approach, not a peer: code written by hand for the one workload.
 BY_HAND = ("Numba by hand",)
 MODES = ("staged", "jit", "eager")
@@ -60,6 +77,8 @@ REQUIREMENTS = {
     "torch": ("torch==2.13.0", "numpy", "setuptools"),
     "pytensor": ("pytensor==3.0.7", "numba"),
 }
+#: What the environments of Keras's backends have besides, which is no part of the libraries' sizes.
+BESIDES = dict.fromkeys(("tensorflow", "jax", "torch"), ("keras==3.15.1",))
 
 
 def modes(module: Any, case: str) -> tuple[str, ...]:
@@ -94,7 +113,8 @@ def python_of(environment: str, make: bool = False) -> str | None:
     """The interpreter of a peer's environment, or None if there is none.
 
     Looked for in this order: `PEER_<NAME>` (an interpreter's path) among the environment variables, `.peers/<name>` in
-    the checkout, this interpreter if it can import the package. With `make`, what is missing is made in `.peers`.
+    the checkout, this interpreter if it can import the package. With `make`, what is missing is made in `.peers`, and
+    made again where it is of other requirements.
     """
     if environment == "fastgraph":
         return sys.executable
@@ -104,7 +124,8 @@ def python_of(environment: str, make: bool = False) -> str | None:
     own = ROOT / ".peers" / environment
     python = own / "bin" / "python"
     ready = own / "installed"
-    if ready.exists():
+    wanted = [*REQUIREMENTS[environment], *BESIDES.get(environment, ())]
+    if ready.exists() and (not make or ready.read_text().split() == wanted):
         return str(python)
     module = next(peer.module for peer in PEERS if peer.environment == environment)
     if importlib.util.find_spec(module) is not None:
@@ -112,8 +133,8 @@ def python_of(environment: str, make: bool = False) -> str | None:
     if not make:
         return None
     subprocess.run([sys.executable, "-m", "venv", "--clear", str(own)], check=True)
-    subprocess.run([str(python), "-m", "pip", "install", "--quiet", *REQUIREMENTS[environment]], check=True)
-    ready.write_text("\n".join(REQUIREMENTS[environment]) + "\n")
+    subprocess.run([str(python), "-m", "pip", "install", "--quiet", *wanted], check=True)
+    ready.write_text("\n".join(wanted) + "\n")
     return str(python)
 
 
@@ -143,6 +164,7 @@ class Driver:
     def __init__(self, peer: Peer, host_steps: bool = False) -> None:
         self.peer = peer
         self.host_steps = host_steps  # whether a Function may have some
+        exec(peer.before, {})
         self.lib: Any = importlib.import_module(peer.module)
         self.functions: list[Any] = []
         if peer.namespace == "torch":
@@ -172,6 +194,11 @@ class Driver:
 
     def settle(self) -> None:
         """Return when what is staged runs at full speed (fastgraph compiles while it already runs)."""
+        if self.peer.name == KERAS:  # what Keras has staged it keeps for itself
+            from fastgraph.runtime.executable import wait_for_all
+
+            if not wait_for_all(120.0):
+                raise RuntimeError("no kernels after 120 s")
         if self.peer.module != "fastgraph":
             return
         for function in self.functions:

@@ -37,7 +37,7 @@ def draw(results: dict[str, Any], out: Path) -> None:
     for y, row in enumerate(rows):
         own = figure(row["us"][row["own"]])
         for name, samples in row["us"].items():
-            library = next((each for each in COLOURS if name.startswith(each)), None)
+            library = next((each for each in COLOURS if name.removeprefix("Keras on ").startswith(each)), None)
             if name in OWN or library is None or not samples:
                 continue
             label = library if library not in seen else None

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import busy, once
-from benchmarks.peers import BY_HAND, OWN, PEERS, WARM
+from benchmarks.peers import BY_HAND, KERAS, OWN, PEERS, WARM
 
 CHANGE = 0.15
 ROOT = Path(__file__).resolve().parents[1]
@@ -312,11 +312,22 @@ def once_goals(measured: dict[str, Any]) -> Iterator[tuple[str, bool, str]]:
             yield one("import", row["import_ms"], once.IMPORT_MS, "ms")
             yield one("import and a first operation", row["operation_ms"], once.IMPORT_MS, "ms")
             yield one("memory after a first operation", row["operation_mb"], once.IMPORT_MB, "MB")
-    for row in measured.get("first_calls", ()):
-        if row["peer"] != "fastgraph" or "failed" in row:
+    keras = {row["module"]: row["import_ms"] for row in measured.get("imports", ()) if "failed" not in row}
+    if {KERAS, "Keras on TensorFlow"} <= set(keras):
+        yield one("import of Keras", keras[KERAS], keras["Keras on TensorFlow"], "ms")
+    calls = [row for row in measured.get("first_calls", ()) if "failed" not in row]
+    for row in calls:
+        if row["peer"] not in ("fastgraph", KERAS):
             continue
+        case = row["workload"], row["case"]
         where = f"{row['workload']}/{row['case']}, {row['caches']}"
-        yield one(f"{where}: first result", row["first_ms"], once.FIRST[row["workload"], row["case"]], "ms")
+        limit = once.FIRST[case]
+        if limit is None:
+            same = [each for each in calls if case == (each["workload"], each["case"]) and each["peer"] != KERAS]
+            if same:
+                yield one(f"{where}: first epoch", row["first_ms"], min(each["first_ms"] for each in same), "ms")
+            continue
+        yield one(f"{where}: first result", row["first_ms"], limit, "ms")
         yield one(f"{where}: full speed", row["full_ms"], once.FULL[row["caches"]], "ms")
         if row["workload"] == "convnet":
             yield one(f"{where}: peak memory", row["peak_mb"], once.PEAK_MB, "MB")

@@ -26,14 +26,14 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import busy, once, plot, report
-from benchmarks.peers import OWN, PEERS, ROOT, WARM, Peer, cores, modes, program, python_of, takes_part
+from benchmarks.peers import OWN, OWN_IN_MODE, PEERS, ROOT, WARM, Peer, cores, modes, program, python_of, takes_part
 from benchmarks.processes import READY_S, Failure, Worker, difference
 
 WORKLOADS = (
     "scalar_add", "op_gradient", "small_ops", "call", "power", "chain", "softmax_cross_entropy", "gemm",
     "linear_regression", "mlp", "convnet", "loop", "rnn", "chains", "attention", "tracing", "traces",
     "conversion", "convolutions", "eager_convolutions", "graph_defs", "staged_for", "appended_lists", "recurrences",
-    "factorizations", "keras_fit", "ops",
+    "factorizations", "keras_fit", "small_keras_fit", "ops",
 )  # fmt: skip
 SAMPLE_S = 0.15
 PUBLISHED = ROOT / "benchmarks" / "results"
@@ -105,7 +105,7 @@ class Field:
         goals = getattr(self.module, "GOALS", {})
         row: dict[str, Any] = {
             "workload": self.name, "case": case, "row": self.module.ROWS[case], "goal": goals.get(case),
-            "own": OWN[modes(self.module, case)[0] == "eager"], "us": {}, "failed": {}, "absent": {}, "versions": {},
+            "own": OWN_IN_MODE[modes(self.module, case)[0]], "us": {}, "failed": {}, "absent": {}, "versions": {},
         }  # fmt: skip
         results = self.ready(case, row)
         if results:

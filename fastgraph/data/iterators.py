@@ -49,6 +49,7 @@ class OwnedIterator(IteratorBase, Trackable):
     def __init__(self, cursor: Cursor | None, spec: Any, symbolic: Any = None) -> None:
         self._cursor, self._spec, self._symbolic = cursor, spec, symbolic
         self._n_in_graphs = 0
+        self.__fg_handled__: tuple[Any, Any] | None = None  # once there is a handle: (spec, handle)
 
     @property
     def _type_spec(self) -> IteratorSpec:
@@ -58,7 +59,10 @@ class OwnedIterator(IteratorBase, Trackable):
     def handle(self) -> Any:
         """The tensor by which graphs know it."""
         own = None if self._cursor is None else self._cursor.handle()  # asked in any case: a trace then keeps the pass
-        return own if self._symbolic is None else self._symbolic
+        if self._symbolic is not None:
+            return self._symbolic
+        self.__fg_handled__ = self._spec, own
+        return own
 
     def __next__(self) -> Any:
         if current_trace() is None and self._cursor is not None:

@@ -435,6 +435,16 @@ def _make_later(executable: weakref.ref[Executable], version: _Version) -> None:
             _begun.remove((executable, version))
 
 
+def wait_for_all(timeout: float) -> bool:
+    """Wait until all that was begun runs compiled, or has failed; say whether that was within so many seconds."""
+    end = time.monotonic() + timeout
+    for _, version in list(_begun):
+        version.wanted.set()
+        if not version.made.wait(max(0.0, end - time.monotonic())):
+            return False
+    return kernel_service.wait_for_all(end - time.monotonic())
+
+
 def _finish() -> None:
     """At the end of a program: what its graphs have taken on NumPy, but PATIENCE_S at most, is worth waiting for.
 
@@ -456,4 +466,4 @@ except (AttributeError, RuntimeError):  # it is gone, or the program is ending a
     atexit.register(_finish)
 
 
-__all__ = ["PASSES", "Executable", "Value", "compile_graph"]
+__all__ = ["PASSES", "Executable", "Value", "compile_graph", "wait_for_all"]

@@ -45,7 +45,7 @@ class _LoadStatus:
 
 
 class CheckpointLoadStatus(_LoadStatus):
-    """The state of a restoration: what has been restored so far, and what waits. Source: tf.train.Checkpoint.restore."""
+    """The state of a restoration: what is restored already, and what waits. Source: tf.train.Checkpoint.restore."""
 
     def __init__(self, restoration: Restoration, graph: Callable[[], ObjectGraph], root: Any) -> None:
         self._restoration, self._graph = restoration, graph

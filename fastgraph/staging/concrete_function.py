@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import functools
 import inspect
+import itertools
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from fastgraph.core.base import nesting
@@ -26,7 +27,7 @@ from fastgraph.graph.trace import GraphTrace, out_of_reach
 from fastgraph.graphdef.graph_view import Graph
 from fastgraph.ops.families import invalid
 from fastgraph.staging.atomic_function import AtomicFunction
-from fastgraph.staging.fast_call import FastCall, forget_all
+from fastgraph.staging.fast_call import Composed, FastCall, forget_all
 from fastgraph.staging.graph_runner import Runner
 from fastgraph.staging.signature import cache_keys
 from fastgraph.staging.signature.cache_keys import Held
@@ -285,7 +286,7 @@ class ConcreteFunction(FastCall):
         if type(structure) in (tuple, list) and len(structure) == len(self._flat) and flat_tensors:
             return type(structure).__name__, None
         if _is_plain(structure) and not any(isinstance(leaf, ResourceHandle) for leaf in self._flat):
-            return "nested", self.pack(range(len(self._trace.graph.outputs)))
+            return "nested", _numbered(structure, itertools.count())
         return "packed", None  # by `pack`, which kept here would keep this object
 
     def _in_order(self, n_positional: int, kwargs: dict[str, Any], given: list[Any], by_name: bool) -> bool:
@@ -574,12 +575,25 @@ def is_computed(leaf: object) -> bool:
 
 
 def _is_plain(structure: Any) -> bool:
-    """Whether there is nothing but tensors and None in tuples, lists and dicts."""
+    """Whether there is nothing but tensors, composites and None in tuples, lists and dicts."""
     if type(structure) in (tuple, list):
         return all(_is_plain(item) for item in structure)
     if type(structure) is dict:
         return all(_is_plain(item) for item in structure.values())
-    return structure is None or isinstance(structure, Tensor)
+    if structure is None or isinstance(structure, Tensor):
+        return True
+    spec = nesting.composite_spec(structure)
+    return spec is not None and _is_plain(spec._to_components(structure))
+
+
+def _numbered(structure: Any, numbers: Iterator[int]) -> Any:
+    """Return a plain structure with the next number for each tensor, in the order of the flat results."""
+    if structure is None or isinstance(structure, Tensor):
+        return None if structure is None else next(numbers)
+    spec = nesting.composite_spec(structure)
+    if spec is not None:
+        return Composed(spec._from_components, _numbered(spec._to_components(structure), numbers))
+    return nesting.rebuilt(structure, [_numbered(child, numbers) for child in nesting.children(structure)])
 
 
 def _kind(traced: object) -> str:

@@ -33,12 +33,12 @@ cdef enum:
     MOST_ENTRIES = 32
 
 cdef enum ArgumentKind:
-    TENSOR, ARRAY, SCALAR, VALUE, OBJECT, WEAK, TUPLE_OF, LIST_OF, DICT_OF
+    TENSOR, ARRAY, SCALAR, VALUE, OBJECT, WEAK, HANDLED, TUPLE_OF, LIST_OF, DICT_OF
 
 cdef enum ResultKind:      # how the flat results become what the function returns
     SINGLE, CONSTANT, TUPLE, LIST, NESTED, PACKED
 
-cdef str _LETTERS = "tanvow([{"   # of the ArgumentKinds, in their order
+cdef str _LETTERS = "tanvowh([{"   # of the ArgumentKinds, in their order
 
 cdef int64_t epoch = 0     # entries of an earlier epoch are void: a flag has changed since
 cdef bint run_eagerly = False
@@ -156,7 +156,8 @@ cdef class Entry:
     cdef char* kinds
     cdef int64_t* tokens       # of a tensor: dtype code, rank, sizes; an array: rank, sizes; a container: its length
     cdef list objects          # of an array: its dtype; a NumPy number: its class; a dict: its keys in order; a Python
-    #                            value: that; another object: that, or a weak reference to it
+    #                            value: that; an iterator: (its class, what it says its kind is); another object: that,
+    #                            or a weak reference to it
     cdef bint has_arrays
     cdef list captures         # tensors, and weak references to Cells
     cdef Plan plan             # None where only calls under tapes were seen
@@ -281,6 +282,14 @@ cdef class Entry:
             return given is held
         if kind == WEAK:
             return <PyObject*>given == PyWeakref_GetObject(held)
+        if kind == HANDLED:
+            if type(given) is not <object>PyTuple_GET_ITEM(held, 0):
+                return False
+            known = given.__fg_handled__
+            if known is None or <object>PyTuple_GET_ITEM(known, 0) is not <object>PyTuple_GET_ITEM(held, 1):
+                return False
+            found.append(<object>PyTuple_GET_ITEM(known, 1))
+            return True
         if kind == VALUE:
             return given is held or (type(given) is type(held) and _same_value(given, held))
         if kind == ARRAY:
@@ -323,6 +332,19 @@ cdef class Entry:
         return True
 
 
+@cython.binding(False)
+@cython.final
+cdef class Composed:
+    """Where a structure of results has a composite: the function that makes it, and the structure of its parts."""
+
+    cdef object make
+    cdef object parts
+
+    def __init__(self, make, parts):
+        self.make = make
+        self.parts = parts
+
+
 cdef object _filled(object structure, list results):
     """Tuples, lists and dicts as in `structure`, with results where it has their numbers."""
     if type(structure) is int:
@@ -333,6 +355,8 @@ cdef object _filled(object structure, list results):
         return [_filled(item, results) for item in <list>structure]
     if type(structure) is dict:
         return {key: _filled(item, results) for key, item in (<dict>structure).items()}
+    if type(structure) is Composed:
+        return (<Composed>structure).make(_filled((<Composed>structure).parts, results))
     return structure
 
 

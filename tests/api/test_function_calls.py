@@ -408,3 +408,43 @@ def test_defaults_that_an_input_signature_leaves_out_may_be_tensors(keyword_only
         np.testing.assert_array_equal(made(x), [15.0, 31.0])
         np.testing.assert_array_equal(made(x[:1]), [15.0, 21.0])
     assert made.experimental_get_tracing_count() == 1
+
+
+def test_no_python_finds_a_call_with_an_iterator(compiled):
+    """It is found by what its dataset's elements are like: another pass is the same kind of argument."""
+    dataset = fg.data.Dataset.range(20)
+    function = fg.function(lambda iterator: iterator.get_next() * 2)
+    passes = [iter(dataset), iter(dataset)]
+    warm(function, passes[0])
+    assert "Function._call_slow" not in entered(lambda: function(passes[0]))
+    assert int(function(passes[0])) == 8
+    assert int(function(passes[1])) == 0  # its handle is made by the slow way
+    assert "Function._call_slow" not in entered(lambda: function(passes[1]))
+    assert int(function(passes[1])) == 4 and int(function(passes[0])) == 10
+    assert int(function(iter(fg.data.Dataset.range(5, 9)))) == 10
+    assert function.experimental_get_tracing_count() == 1
+    assert function(iter(fg.data.Dataset.from_tensors([0.5]))).numpy().tolist() == [1.0]  # of another kind
+    assert function.experimental_get_tracing_count() == 2
+    passes.clear()
+    gc.collect()
+    assert int(function(iter(dataset))) == 0
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: {"b": x * 2.0, "a": (x, None)},
+        lambda x: fg.data.experimental.Optional.from_value({"b": x * 2.0, "a": x}),
+        lambda x: [fg.RaggedTensor.from_row_splits(x * 2.0, [0, 1, 3]), x],
+        lambda x: (fg.IndexedSlices(x, fg.constant([0, 1, 2])), {"n": None}),
+    ],
+    ids=["dict", "optional", "ragged", "slices"],
+)
+def test_a_warm_call_gives_structures_as_the_first_did(compiled, f):
+    function = fg.function(f)
+    first = function(X)
+    again = warm(function, X)
+    assert "Function._call_slow" not in entered(lambda: function(X))
+    fg.nest.assert_same_structure(first, again, expand_composites=True)
+    for a, b in zip(fg.nest.flatten(first, True), fg.nest.flatten(again, True), strict=True):
+        assert a is b is None or np.array_equal(a, b)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import json
 import os
 import sys
@@ -14,12 +15,12 @@ import pytest
 
 pytest.importorskip("benchmarks.run", reason="the benchmarks lie beside the tests in a checkout")
 from benchmarks import busy, once, report, run
-from benchmarks.peers import PEERS, Driver, Peer, modes, program, takes_part
+from benchmarks.peers import KERAS, OWN_IN_MODE, PEERS, Driver, Peer, modes, program, takes_part
 from benchmarks.processes import Failure, Worker, difference
 from benchmarks.run import WORKLOADS, Field
 
 MODULES = {name: importlib.import_module(f"benchmarks.workloads.{name}") for name in WORKLOADS}
-CASES = [(name, case) for name, module in MODULES.items() for case in module.CASES]
+CASES = [(name, case) for name, module in MODULES.items() for case in module.CASES if name != "keras_fit"]
 HERE = [peer for peer in PEERS if peer.name in ("NumPy", "fastgraph", "fastgraph eager")]
 COUNTERS = Path(__file__).parents[2] / "benchmarks" / "counters.json"
 
@@ -51,6 +52,24 @@ def test_a_workload_gives_the_same_on_every_way(name: str, case: str) -> None:
         assert difference(results[judge], results[other], getattr(module, "TOLERANCE", 1e-4)) is None, (judge, other)
 
 
+@pytest.mark.skipif(importlib.util.find_spec("keras") is None, reason="Keras is not installed")
+def test_keras_fits_behind_the_door(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In one process: losses of three epochs are finite and fall, and the process is one of the peers."""
+    monkeypatch.setenv("FASTGRAPH_TIER", "first")  # the kernels of four models take a while
+    peer = next(each for each in PEERS if each.name == KERAS)
+    module = MODULES["keras_fit"]
+    worker = Worker(peer, sys.executable, "keras_fit", tmp_path, small=True)
+    for case in ("MLP, small", "transformer, small"):
+        worker.start(case)
+        assert worker.answer(120.0)["version"].startswith("3.")
+        losses = [loss for fit in worker.results().values() for loss in fit]  # of one epoch, of four and of four
+        assert len(losses) == 9 and sorted(losses, reverse=True) == losses, (case, losses)
+    worker.close()
+    assert [peer.name for peer in PEERS if takes_part(peer, module, "MLP, small")] == [
+        KERAS, "Keras on TensorFlow", "Keras on JAX", "Keras on PyTorch",
+    ]  # fmt: skip
+
+
 def test_every_row_is_measured_and_every_peer_has_code_or_a_reason() -> None:
     rows = {row for module in MODULES.values() for row in module.ROWS.values()}
     assert rows | {once.IMPORT_ROW, once.FIRST_ROW, once.MEMORY_ROW, once.SIZE_ROW} == {*range(1, 26), 36, busy.ROW}
@@ -59,7 +78,7 @@ def test_every_row_is_measured_and_every_peer_has_code_or_a_reason() -> None:
         assert set(module.ROWS) == set(module.CASES), name
         assert set(module.GOALS) <= set(module.CASES), name
         for case in module.CASES:
-            assert set(modes(module, case)) <= {"eager", "staged", "jit"}
+            assert set(modes(module, case)) <= set(OWN_IN_MODE)
             for peer in PEERS:
                 assert not takes_part(peer, module, case) or program(peer, module)
 

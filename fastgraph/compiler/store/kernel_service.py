@@ -10,6 +10,7 @@ import atexit
 import contextlib
 import os
 import threading
+import time
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -449,3 +450,11 @@ def miss(error: ImportError) -> None:
 def statistics() -> Statistics:
     """How many kernels this process loaded and compiled."""
     return _desk.statistics
+
+
+def wait_for_all(timeout: float) -> bool:
+    """Wait until every kernel that was asked for is there, or failed; say whether that was within so many seconds."""
+    end = time.monotonic() + timeout
+    with _desk.lock:
+        wanted = _desk.wanted()
+    return all(entry.done.wait(max(0.0, end - time.monotonic())) for entry in wanted)

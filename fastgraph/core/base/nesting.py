@@ -69,7 +69,7 @@ def register_leaf(cls: type) -> None:
     _kinds[cls] = _LEAF
 
 
-def _composite_spec(value: object) -> CompositeSpec | None:
+def composite_spec(value: object) -> CompositeSpec | None:
     """Return the spec by which a composite value, or a composite's spec, is taken apart; None for anything else."""
     spec = value if isinstance(value, CompositeSpec) else getattr(value, "_type_spec", None)
     return spec if isinstance(spec, CompositeSpec) and spec._is_composite else None
@@ -84,7 +84,7 @@ def taken_apart(structure: Any) -> Any:
     """Return a structure with the parts of each composite in its place, in the list or tuple that its spec names."""
 
     def parts(leaf: Any) -> Any:
-        spec = _composite_spec(leaf)
+        spec = composite_spec(leaf)
         if spec is None:
             return leaf
         found = taken_apart(_components(spec, leaf))
@@ -177,7 +177,7 @@ def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
 def _flatten_into(leaves: list[Any], value: Any, expand: bool) -> None:
     kind = _kind(type(value))
     if kind == _LEAF:
-        spec = _composite_spec(value) if expand else None
+        spec = composite_spec(value) if expand else None
         if spec is None:
             leaves.append(value)
         else:
@@ -210,7 +210,7 @@ def pack_sequence_as(structure: Any, flat_sequence: Any, expand_composites: bool
             f"into a structure, but found incompatible type `{type(flat_sequence)}` instead."
         )
     flat = list(flat_sequence)
-    if not is_nested(structure) and not (expand_composites and _composite_spec(structure)):
+    if not is_nested(structure) and not (expand_composites and composite_spec(structure)):
         if len(flat) != 1:
             raise ValueError(
                 f"The target structure is of type `{type(structure)}`\n  {_brief(structure)}\n"
@@ -231,7 +231,7 @@ def _pack(structure: Any, leaves: Any, expand: bool) -> Any:
     """Return `structure` with its leaves replaced by the next ones of the iterator `leaves`."""
     kind = _kind(type(structure))
     if kind == _LEAF:
-        spec = _composite_spec(structure) if expand else None
+        spec = composite_spec(structure) if expand else None
         if spec is None:
             return next(leaves)
         return spec._from_components(_pack(_components(spec, structure), leaves, expand))
@@ -365,7 +365,7 @@ def _same_class(a: Any, b: Any, kind_a: int, kind_b: int) -> bool:
 
 def _compare_composites(a: Any, b: Any, check_types: bool) -> None:
     """Raise if one of two leaves is a composite and the other is not, or is one of another kind."""
-    specs = _composite_spec(a), _composite_spec(b)
+    specs = composite_spec(a), composite_spec(b)
     if specs == (None, None):
         return
     if None in specs:

@@ -86,7 +86,8 @@ def pattern(value: Any, parts: list[Part], tensors: list[Any]) -> bool:
     """Append what a later argument must be like to be of the same kind as `value`, and the tensors and arrays in it.
 
     A part is (letter, numbers, object): t a tensor by dtype and shape, a an array by shape and dtype, n a NumPy number
-    by class, v a Python value, o an object by identity, w likewise, held weakly, ( [ { a container, whose parts follow.
+    by class, v a Python value, o an object by identity, w likewise, held weakly, h one that a tensor stands for, by
+    class and by what it says its kind is, ( [ { a container, whose parts follow.
     False where only taking it apart as `analyse` does tells.
     """
     kind = type(value)
@@ -104,6 +105,9 @@ def pattern(value: Any, parts: list[Part], tensors: list[Any]) -> bool:
         parts.append(("v", (), value))
     elif is_variable(value):
         parts.append(("w", (), weakref.ref(value)))
+    elif (handled := getattr(value, "__fg_handled__", None)) is not None:
+        parts.append(("h", (), (kind, handled[0])))
+        tensors.append(handled[1])
     elif kind is tuple or kind is list:
         parts.append(("(" if kind is tuple else "[", (len(value),), None))
         return all(pattern(item, parts, tensors) for item in value)
