@@ -26,7 +26,7 @@ _N_THREADS = min(4, available())
 
 
 class Reading:
-    """Values that a restoration reads: `tensor`, `array`, `variable` say which, `run` checks them and sets Variables."""
+    """Values that a restoration reads: `tensor`, `array`, `variable` say which, `run` checks and sets them."""
 
     def __init__(self, reader: BundleReader) -> None:
         self.reader = reader
