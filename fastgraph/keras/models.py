@@ -13,7 +13,7 @@ from fastgraph.core.base import nesting
 from fastgraph.core.base.shapes import TensorSpec
 from fastgraph.core.name_scopes import current_scope
 from fastgraph.errors import NotBuiltError
-from fastgraph.keras import layers, saving
+from fastgraph.keras import layers
 from fastgraph.keras.functional import Network, rebuilt
 from fastgraph.keras.layers.base import Layer
 from fastgraph.keras.layers.calls import each_once, parameters_of, specs_of, traced_specs
@@ -267,6 +267,8 @@ class Model(Trainer, Layer):
         .npz NumPy's, with .safetensors (needs safetensors), with .weights.h5 a file that Keras 3 reads (needs h5py).
         Raises ValueError for a model without weights yet.
         """
+        from fastgraph.keras import saving
+
         saving.save_weights(self, filepath, overwrite, save_format, options)
 
     def load_weights(
@@ -279,6 +281,8 @@ class Model(Trainer, Layer):
         """
         if skip_mismatch or by_name:
             raise NotBuiltError("load_weights takes all weights, in order: skip_mismatch and by_name are not built.")
+        from fastgraph.keras import saving
+
         return saving.load_weights(self, filepath, options)
 
     def summary(

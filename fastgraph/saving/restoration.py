@@ -239,8 +239,10 @@ class Restoration:
             made = self.watching(child)
             if made is child:
                 continue
-            if isinstance(value, (list, dict)):
-                value[name if isinstance(value, dict) else int(name)] = made
+            if isinstance(value, dict):
+                value[name] = made
+            elif isinstance(value, list):
+                value[int(name)] = made
             elif value.__dict__.get(name) is child:
                 value.__dict__[name] = made
                 links_of(value).watching[name] = made

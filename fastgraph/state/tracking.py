@@ -322,7 +322,7 @@ def _changing(name: str) -> Callable[..., Any]:
     return change
 
 
-def _reading(kind: type, name: str) -> Callable[..., Any]:
+def _reading(kind: Any, name: str) -> Callable[..., Any]:
     method = getattr(kind, name)
 
     def read(self: Any, *args: Any, **kwargs: Any) -> Any:
