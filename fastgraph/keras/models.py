@@ -16,7 +16,7 @@ from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.core.name_scopes import current_scope
 from fastgraph.core.tensor import Tensor
 from fastgraph.errors import NotBuiltError
-from fastgraph.keras import layers, saving
+from fastgraph.keras import layers
 from fastgraph.keras.functional import Network, rebuilt
 from fastgraph.keras.layers.base import Layer
 from fastgraph.keras.layers.calls import Training, each_once, parameters_of, specs_of, traced_specs
@@ -275,6 +275,8 @@ class Model(Trainer, Layer):
         .npz NumPy's, with .safetensors (needs safetensors), with .weights.h5 a file that Keras 3 reads (needs h5py).
         Raises ValueError for a model without weights yet.
         """
+        from fastgraph.keras import saving
+
         saving.save_weights(self, filepath, overwrite, save_format, options)
 
     def load_weights(
@@ -291,6 +293,8 @@ class Model(Trainer, Layer):
         """
         if skip_mismatch or by_name:
             raise NotBuiltError("load_weights takes all weights, in order: skip_mismatch and by_name are not built.")
+        from fastgraph.keras import saving
+
         return saving.load_weights(self, filepath, options)
 
     def summary(

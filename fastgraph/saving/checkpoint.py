@@ -111,7 +111,7 @@ class Checkpoint(AutoTrackable):
             setattr(self, name, value)
             value = value() if isinstance(value, weakref.ref) else getattr(self, name)
             _assert_trackable(value, name)
-            if attached is not None:
+            if attached is not None and tracked(value):
                 known = top._lookup_dependency(name)
                 if known is None:
                     attached[name] = weakref.ref(value) if value is top else value
@@ -262,7 +262,7 @@ def _now(value: Any) -> Any:
 
 
 def _assert_trackable(value: Any, name: str) -> None:
-    if not tracked(value):
+    if not tracked(value) and not hasattr(value, "get_concrete_function"):  # a Function has no values of its own
         raise ValueError(
             f"`Checkpoint` was expecting {name} to be a trackable object (an object derived from `Trackable`), got "
             f"{value}. If you believe this object should be trackable (i.e. it is part of the TensorFlow Python API "

@@ -26,7 +26,14 @@ from fastgraph.core.base.dtype import DType, as_dtype, from_code, string
 from fastgraph.core.base.file_errors import error_of, raising_for
 from fastgraph.core.native.crc32c import crc32c, masked
 from fastgraph.core.tensor import EagerTensor, as_array
-from fastgraph.errors import DataLossError, InvalidArgumentError, NotFoundError, UnimplementedError
+from fastgraph.errors import (
+    AlreadyExistsError,
+    DataLossError,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    NotFoundError,
+    UnimplementedError,
+)
 from fastgraph.graphdef.message_types import KINDS
 from fastgraph.graphdef.messages import Message
 from fastgraph.graphdef.wire_format import parsed, serialized, varint
@@ -67,9 +74,12 @@ class BundleWriter:
         self._temporary = self._shard + mark
         self._temporary_index = f"{self.prefix}.index{mark}"
         folder = os.path.dirname(self.prefix)
-        with raising_for(folder):
-            if folder:
-                os.makedirs(folder, exist_ok=True)
+        try:
+            with raising_for(folder):
+                if folder:
+                    os.makedirs(folder, exist_ok=True)
+        except AlreadyExistsError:
+            raise FailedPreconditionError(None, None, f"{folder} is not a directory") from None
         with raising_for(self._temporary):
             self._file = os.open(self._temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, 0o666)
 

@@ -253,6 +253,7 @@ def test_a_root_has_its_own_dependencies_and_more(tmp_path: Path) -> None:
         tf.train.Checkpoint(root, v=more)
     with pytest.raises(ValueError, match="expecting x to be a trackable object"):
         tf.train.Checkpoint(x=3)
+    tf.train.Checkpoint(root, f=tf.function(lambda: 1)).restore(path).expect_partial()  # which has no values
 
 
 def test_statuses_say_what_is_left(tmp_path: Path) -> None:
