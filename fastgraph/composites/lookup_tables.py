@@ -31,23 +31,29 @@ _REASON = "its table is a Python dict"
 _numbers = itertools.count()
 
 
-class _Table(str):
+class Table(str):
     """What names a table among a node's attributes; it holds the table's dict."""
 
-    __slots__ = ("dtype", "entries", "shape")
+    __slots__ = ("dtype", "entries", "is_fixed", "key_dtype", "shape")
 
     entries: dict[Any, Any]
+    key_dtype: DType
     dtype: DType
     shape: tuple[int, ...]  # of a value
+    is_fixed: bool  # whether nothing changes it once it is filled
 
 
-def _new_table(dtype: DType, value_shape: tuple[int, ...]) -> _Table:
-    table = _Table(f"table_{next(_numbers)}")
-    table.entries, table.dtype, table.shape = {}, dtype, value_shape
+def new_table(
+    key_dtype: DType, dtype: DType, value_shape: tuple[int, ...] = (), *, is_fixed: bool = False
+) -> Table:
+    """Return an empty table."""
+    table = Table(f"table_{next(_numbers)}")
+    table.entries, table.key_dtype, table.dtype, table.shape = {}, key_dtype, dtype, value_shape
+    table.is_fixed = is_fixed
     return table
 
 
-def _found(keys: Array, default: Array, table: _Table) -> Any:
+def _found(keys: Array, default: Array, table: Table) -> Any:
     entries, kind = table.entries, table.dtype.numpy_dtype
     size = len(table.shape)
     result = np.empty((*keys.shape, *table.shape), kind)
@@ -65,8 +71,8 @@ def _infer_found(keys: Aval, default: Aval, *, table: Any) -> Aval:
     return Aval(table.dtype, None if keys.shape is None else (*keys.shape, *table.shape))
 
 
-def _sample_table() -> _Table:
-    table = _new_table(int64, ())
+def _sample_table() -> Table:
+    table = new_table(string, int64)
     table.entries.update({b"a": 1, b"b": 2})
     return table
 
@@ -125,6 +131,39 @@ def table_remove_p(keys: Array, *, table: Any) -> Any:
     for key in keys.reshape(-1).tolist():
         table.entries.pop(key, None)
     return ()
+
+
+@custom(
+    op="LookupTableImportV2",
+    infer=lambda keys, values, *, table: (),
+    groups=("Tin", "Tout"),
+    n_outputs=0,
+    effect="host",
+    samples=lambda: [((np.array([b"c"], object), np.array([3])), {"table": _sample_table()})],
+    reason=_REASON,
+)
+def table_import_p(keys: Array, values: Array, *, table: Any) -> Any:
+    """Have these keys and values, and nothing else."""
+    rows = values.reshape(keys.size, *table.shape)
+    found = dict(zip(keys.reshape(-1).tolist(), rows if table.shape else rows.tolist(), strict=True))
+    if table.is_fixed and len(found) < keys.size:
+        _check_same(keys.reshape(-1).tolist(), rows.tolist())
+    table.entries.clear()
+    table.entries.update(found)
+    return ()
+
+
+def _check_same(keys: list[Any], values: list[Any]) -> None:
+    """Raise FailedPreconditionError for a key with two values."""
+    found: dict[Any, Any] = {}
+    for key, value in zip(keys, values, strict=True):
+        if found.setdefault(key, value) != value:
+            raise FailedPreconditionError(
+                None,
+                None,
+                f"HashTable has different value for same key. Key {key} has {found[key]} and trying to add value "
+                f"{value}",
+            )
 
 
 @custom(
@@ -257,6 +296,10 @@ class TextFileInitializer(TableInitializer):
     def initialize(self, table: Any) -> None:
         """Fill `table` from the file."""
         _check_dtypes(table, self.key_dtype, self.value_dtype)
+        table.fill(*self.columns())
+
+    def columns(self) -> tuple[Array, Array]:
+        """Return the keys and the values that the file has now: k[n], v[n]."""
         name = known_value(as_tensor(self._file, string))
         assert name is not None
         with open(name.item(), "rb") as file:
@@ -271,7 +314,7 @@ class TextFileInitializer(TableInitializer):
             columns.append(array)
         if self._offset:
             columns[1] = columns[1] + np.array(self._offset, columns[1].dtype)
-        table.fill(*columns)
+        return columns[0], columns[1]
 
 
 def _check_dtypes(table: Any, key_dtype: DType, value_dtype: DType) -> None:
@@ -355,7 +398,7 @@ class StaticHashTable(_Entries):
             self._default_value = as_tensor(default_value, self._value_dtype)
         if self._default_value.shape.rank not in (0, None):
             raise ValueError(f"default_value must be a scalar, got shape {self._default_value.shape}")
-        self._table = _new_table(self._value_dtype, ())
+        self._table = new_table(self._key_dtype, self._value_dtype, is_fixed=True)
         self._filled = False
         initializer.initialize(self)
 
@@ -366,14 +409,10 @@ class StaticHashTable(_Entries):
 
     def fill(self, keys: Array, values: Array) -> None:
         """Put keys and values into the table, once. Raises FailedPreconditionError for a key with two values."""
-        for key, value in zip(keys.reshape(-1).tolist(), values.reshape(-1).tolist(), strict=True):
-            if self._table.entries.setdefault(key, value) != value:
-                raise FailedPreconditionError(
-                    None,
-                    None,
-                    f"HashTable has different value for same key. Key {key} has {self._table.entries[key]} and trying "
-                    f"to add value {value}",
-                )
+        flat = keys.reshape(-1).tolist(), values.reshape(-1).tolist()
+        self._table.entries.update(zip(*flat, strict=True))
+        if len(self._table.entries) < len(flat[0]):
+            _check_same(*flat)
         self._filled = True
 
     def lookup(self, keys: Any, name: str | None = None) -> Any:
@@ -449,7 +488,7 @@ class MutableHashTable(_Entries):
         with init_scope():
             self._default_value = as_tensor(default_value, self._value_dtype)
         extents = [int(n) for n in self._default_value.shape.as_list() if n is not None]
-        self._table = _new_table(self._value_dtype, tuple(extents))
+        self._table = new_table(self._key_dtype, self._value_dtype, tuple(extents))
 
     def lookup(  # type: ignore[override]  # as TensorFlow has it
         self, keys: Any, dynamic_default_values: Any = None, name: str | None = None

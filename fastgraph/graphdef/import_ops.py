@@ -16,6 +16,7 @@ from fastgraph.core.registry import get, public_function
 from fastgraph.core.tape.gradient_tape import GradientTape
 from fastgraph.core.tensor import Tensor, convert, current_trace
 from fastgraph.errors import NotFoundError
+from fastgraph.graphdef.import_arrays import ARRAY_VARIANTS, ARRAYS
 from fastgraph.graphdef.import_gradients import (
     AVG_POOL,
     AVG_POOL_3D,
@@ -32,6 +33,7 @@ from fastgraph.graphdef.import_gradients import (
 )
 from fastgraph.graphdef.import_lists import LISTS
 from fastgraph.graphdef.import_random import RANDOM
+from fastgraph.graphdef.import_strings import STRINGS
 from fastgraph.graphdef.import_values import fixed
 from fastgraph.ops import joining, matmul, movement, nn_ops, padding
 from fastgraph.ops.arguments import known_value
@@ -224,9 +226,11 @@ COMPOSITES: dict[str, Callable[[str, list[Any], dict[str, Any]], Any]] = {
     "UpperBound": _search("right"),
     "StridedSliceGrad": _slice_grad,
     **{name: _public(f"signal.{name.lower()}") for name in _TRANSFORMS},
+    **ARRAYS,
     **GRADIENTS,
     **LISTS,
     **RANDOM,
+    **STRINGS,
 }
 
 #: Types that a row has, for the attributes that it does not.
@@ -241,5 +245,6 @@ VARIANTS: dict[str, Callable[[str, list[Any], dict[str, Any]], Any]] = {
     "AvgPool": AVG_POOL,
     "Equal": lambda name, inputs, attrs: inputs[0] == inputs[1],  # False where the shapes do not fit
     "NotEqual": lambda name, inputs, attrs: inputs[0] != inputs[1],
+    **ARRAY_VARIANTS,
     **GRADIENT_VARIANTS,
 }
