@@ -19,6 +19,7 @@ import numpy as np
 from fastgraph.core.base.dtype import bool_, float32, int64
 from fastgraph.core.base.locks import Lock
 from fastgraph.core.name_scopes import current_scope
+from fastgraph.core.native.crc32c import crc32c, masked
 from fastgraph.core.registry import public_function
 from fastgraph.core.tensor import convert, current_state, from_array
 from fastgraph.errors import (
@@ -45,29 +46,6 @@ _KEY, _STEP = "summary_writer", "summary_step"
 RECORDS = "summary_recorded"  #: What record_if was given: a bool, a tensor, or a function of nothing that gives one.
 
 
-def _crc_table() -> list[int]:
-    """The table of CRC-32C, bit by bit (the polynomial of Castagnoli, reflected)."""
-    table = []
-    for byte in range(256):
-        crc = byte
-        for _ in range(8):
-            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
-        table.append(crc)
-    return table
-
-
-_TABLE = _crc_table()
-
-
-def crc32c(content: bytes) -> int:
-    """Return the CRC-32C of bytes."""
-    crc = 0xFFFFFFFF
-    table = _TABLE
-    for byte in content:
-        crc = crc >> 8 ^ table[(crc ^ byte) & 255]
-    return crc ^ 0xFFFFFFFF
-
-
 def record(content: bytes) -> bytes:
     """Return a record: the length and the content, each with its checksum (turned, as the format wants)."""
     return _checked(struct.pack("<Q", len(content))) + _checked(content)
@@ -75,8 +53,7 @@ def record(content: bytes) -> bytes:
 
 def _checked(part: bytes) -> bytes:
     """Bytes and their checksum."""
-    crc = crc32c(part)
-    return part + struct.pack("<I", ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF)
+    return part + struct.pack("<I", masked(crc32c(part)))
 
 
 def _event(number: int, content: bytes, step: int = 0) -> bytes:

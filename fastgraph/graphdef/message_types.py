@@ -101,6 +101,22 @@ _TABLE = {
     "SessionLog": "status=1:int checkpoint_path=2:text msg=3:text",
     "TaggedRunMetadata": "tag=1:text run_metadata=2:bytes",
     "SourceMetadata": "writer=1:text",
+    # Checkpoints
+    "BundleHeader": "num_shards=1:int endianness=2:int version=3:VersionDef",
+    "BundleEntry": "dtype=1:type shape=2:TensorShapeProto shard_id=3:int offset=4:int size=5:int crc32c=6:fixed32 "
+    "slices=7:TensorSlice*",
+    "TensorSlice": "extent=1:Extent*",
+    "Extent": "start=1:int has_length|length=2:int",
+    "TrackableObjectGraph": "nodes=1:TrackableObject*",
+    "TrackableObject": "children=1:ObjectReference* attributes=2:SerializedTensor* slot_variables=3:SlotVariable* "
+    "registered_saver=4:RegisteredSaver has_checkpoint_values=5:BoolValue",
+    "ObjectReference": "node_id=1:int local_name=2:text",
+    "SerializedTensor": "name=1:text full_name=2:text checkpoint_key=3:text",
+    "SlotVariable": "original_variable_node_id=1:int slot_name=2:text slot_variable_node_id=3:int",
+    "RegisteredSaver": "name=1:text object_name=2:text",
+    "BoolValue": "value=1:bool",
+    "CheckpointState": "model_checkpoint_path=1:text all_model_checkpoint_paths=2:text* "
+    "all_model_checkpoint_timestamps=3:double* last_preserved_timestamp=4:double",
     **SAVED_MODELS,
 }
 

@@ -28,13 +28,11 @@ TABLE = {
     "AssetFileDef": "tensor_info=1:TensorInfo filename=2:text",
     # The objects
     "SavedObjectGraph": "nodes=1:SavedObject* concrete_functions=2:text>SavedConcreteFunction",
-    "SavedObject": "children=1:SavedReference* dependencies=15:SavedReference* slot_variables=3:SavedSlot* "
+    "SavedObject": "children=1:ObjectReference* dependencies=15:ObjectReference* slot_variables=3:SlotVariable* "
     "kind|user_object=4:SavedUserObject kind|asset=5:SavedAsset kind|function=6:SavedFunction "
     "kind|variable=7:SavedVariable kind|bare_concrete_function=8:SavedBareConcreteFunction "
     "kind|constant=9:SavedConstant kind|resource=10:SavedResource kind|captured_tensor=12:CapturedTensor "
     "saveable_objects=11:text>SaveableObject registered_name=13:text registered_saver=16:text",
-    "SavedReference": "node_id=1:int local_name=2:text",
-    "SavedSlot": "original_variable_node_id=1:int slot_name=2:text slot_variable_node_id=3:int",
     "SavedUserObject": "identifier=1:text version=2:VersionDef metadata=3:text",
     "SavedAsset": "asset_file_def_index=1:int",
     "SavedFunction": "concrete_functions=1:text* function_spec=2:FunctionSpecProto",

@@ -44,10 +44,12 @@ def _scalar_bytes(kind: str, value: Any) -> bytes:
         return struct.pack("<d", value)
     if kind == "zigzag":
         return varint(int(value) << 1 ^ int(value) >> 63)
+    if kind == "fixed32":
+        return struct.pack("<I", value)
     return varint(int(value))
 
 
-_WIRE = {"float": 5, "double": 1}
+_WIRE = {"float": 5, "double": 1, "fixed32": 5}
 
 
 def _written(number: int, kind: str, value: Any) -> bytes:
@@ -99,7 +101,7 @@ def _number(kind: str, wire: int, content: bytes, at: int) -> tuple[Any, int]:
     if kind and wire != _WIRE.get(kind, 2 if kind in _BY_LENGTH else 0):
         raise ValueError(f"a field of kind {kind} has wire type {wire}")
     if wire == 5:
-        return struct.unpack_from("<f", content, at)[0], at + 4
+        return struct.unpack_from("<I" if kind == "fixed32" else "<f", content, at)[0], at + 4
     if wire == 1:
         return struct.unpack_from("<d", content, at)[0], at + 8
     if wire != 0:

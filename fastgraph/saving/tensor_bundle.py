@@ -1,0 +1,571 @@
+"""Bundles: files that map keys to tensors, an index and shards of data. Checkpoints and SavedModels keep theirs so.
+
+Rule: a bundle is there when its index is, and the index comes last: written beside, synced, renamed. A bundle that is
+written over stays whole until that moment. Source: TensorFlow's tensor bundles (the V2 format of checkpoints).
+
+The index is a table (see table_files): under "" a BundleHeader, under each key a BundleEntry: dtype, shape, where the
+elements are, their checksum. Of a tensor in slices the entry lists the slices, and each has an entry of its own.
+"""
+
+from __future__ import annotations
+
+import glob
+import math
+import os
+import re
+import secrets
+import struct
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from typing import Any, Self
+
+import numpy as np
+
+from fastgraph.core.base.dtype import DType, as_dtype, from_code, string
+from fastgraph.core.base.file_errors import error_of, raising_for
+from fastgraph.core.native.crc32c import crc32c, masked
+from fastgraph.core.tensor import EagerTensor, as_array
+from fastgraph.errors import DataLossError, InvalidArgumentError, NotFoundError, UnimplementedError
+from fastgraph.graphdef.messages import KINDS, Message
+from fastgraph.graphdef.wire_format import parsed, serialized, varint
+from fastgraph.saving.table_files import entries_of, table
+
+_PIECE = 1 << 20  # bytes read or written at once: a piece stays in the CPU's cache between checksum and copy
+_BINARY = getattr(os, "O_BINARY", 0)
+_VARIANT, _STRING = 21, 7
+#: Numbers of dtypes that have no DType here, as they lie in files: quantised ones, and those of four bits, a byte each.
+_OTHERS = {11: "i1", 12: "u1", 13: "i4", 15: "i2", 16: "u2", 29: "i1", 30: "u1"}
+_Slice = Sequence[tuple[int, int]]  #: of each axis the start and the length; a length of -1 is all of the axis
+
+
+def shard_name(prefix: str, number: int, n_shards: int) -> str:
+    """Return the path of a bundle's shard."""
+    return f"{prefix}.data-{number:05d}-of-{n_shards:05d}"
+
+
+# -- Writing
+
+
+class BundleWriter:
+    """Writes a bundle: `add` each tensor, then `finish`. Without that, nothing is there that was not before.
+
+    Raises TensorFlow's errors for what the system refuses (ResourceExhaustedError: the disk is full).
+    """
+
+    def __init__(self, prefix: str) -> None:
+        self.prefix = os.fspath(prefix)
+        self._entries: dict[bytes, Message] = {}
+        self._size = 0
+        mark = f".tempstate{secrets.randbits(64)}"
+        self._n_shards = _free_number(self.prefix)
+        self._shard = shard_name(self.prefix, 0, self._n_shards)
+        self._temporary = self._shard + mark
+        self._temporary_index = f"{self.prefix}.index{mark}"
+        folder = os.path.dirname(self.prefix)
+        with raising_for(folder):
+            if folder:
+                os.makedirs(folder, exist_ok=True)
+        with raising_for(self._temporary):
+            self._file = os.open(self._temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, 0o666)
+
+    def add(self, key: str, value: Any, dtype: DType | None = None) -> None:
+        """Write a tensor: an array, a tensor, or (nested) bytes. Raises ValueError if the key was there before."""
+        array = _array(value, dtype)
+        self._add(key.encode(), array, as_dtype(array.dtype) if dtype is None else dtype)
+
+    def add_slice(self, key: str, shape: Sequence[int], extents: _Slice, value: Any) -> None:
+        """Write part of a tensor of `shape`: of each axis from a start a length. All parts are given, one by one."""
+        array = _array(value, None)
+        kind = as_dtype(array.dtype)
+        full = self._entries.get(key.encode())
+        if full is None:
+            full = self._entries[key.encode()] = _entry(kind, shape)
+        full.slices.append(_slice_message(extents, shape))
+        self._add(_slice_key(key, _full(extents, shape)), array, kind)
+
+    def _add(self, key: bytes, array: np.ndarray, dtype: DType) -> None:
+        if key in self._entries or not key:
+            raise ValueError(f"Adding duplicate key: {key.decode(errors='replace')}")
+        entry = _entry(dtype, array.shape)
+        start = self._size
+        if dtype is string:
+            parts, crc = _strings(array)
+            for part in parts:
+                self._write(part)
+        else:
+            crc = 0
+            flat = _bytes_of(array)
+            for at in range(0, flat.size, _PIECE):
+                piece = flat[at : at + _PIECE]
+                crc = crc32c(piece, crc)
+                self._write(piece)
+        if start:
+            entry.offset = start
+        if self._size > start:
+            entry.size = self._size - start
+        entry.crc32c = masked(crc)
+        self._entries[key] = entry
+
+    def _write(self, part: Any) -> None:
+        view = memoryview(part)
+        try:
+            while view:
+                n = os.write(self._file, view)
+                self._size += n
+                view = view[n:]
+        except OSError as error:
+            self.discard()
+            raise error_of(self._temporary, error) from None
+
+    def finish(self) -> None:
+        """Make the bundle be there, on the disk, at once and whole."""
+        header = KINDS["BundleHeader"](num_shards=self._n_shards, version=KINDS["VersionDef"](producer=1))
+        entries = [(b"", serialized(header)), *((key, serialized(e)) for key, e in sorted(self._entries.items()))]
+        try:
+            with raising_for(self._temporary):
+                os.fsync(self._file)
+                os.close(self._file)
+                self._file = -1
+            with raising_for(self._temporary_index), open(self._temporary_index, "wb") as file:
+                file.write(table(entries))
+                file.flush()
+                os.fsync(file.fileno())
+            with raising_for(self.prefix):
+                os.replace(self._temporary, self._shard)
+                sync_folder(self.prefix)
+                os.replace(self._temporary_index, self.prefix + ".index")
+                sync_folder(self.prefix)
+        except BaseException:
+            self.discard()
+            raise
+        _sweep(self.prefix, keep=self._shard)
+
+    def discard(self) -> None:
+        """Leave nothing behind."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+        for path in (self._temporary, self._temporary_index):
+            with suppress(OSError):
+                os.unlink(path)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, *others: object) -> None:
+        if kind is not None or self._file >= 0:
+            self.discard()
+
+
+def sync_folder(path: str) -> None:
+    """Let the names in the folder of `path` be on the disk. What no system promises of its folders is not asked for."""
+    with suppress(OSError):
+        folder = os.open(os.path.dirname(path) or ".", os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def _free_number(prefix: str) -> int:
+    """How many shards the new bundle says it has, 1 or 2: so that its file is not one of the old bundle's."""
+    try:
+        with open(prefix + ".index", "rb") as file:
+            header = parsed(entries_of(file.read(), prefix)[b""], "BundleHeader")
+        return 2 if header.num_shards == 1 else 1
+    except (OSError, KeyError, ValueError, DataLossError, UnimplementedError):
+        return 1
+
+
+def bundle_files(prefix: str) -> list[str]:
+    """Return the paths of a bundle's files and of what unfinished writing left of them, the index first."""
+    named = glob.glob(glob.escape(prefix) + ".index*") + glob.glob(glob.escape(prefix) + ".data-*")
+    mine = re.compile(re.escape(prefix) + r"\.(index|data-\d{5,}-of-\d{5,})(\.tempstate\d+)?")
+    return sorted([path for path in named if mine.fullmatch(path)], key=lambda path: (".data-" in path, path))
+
+
+def _sweep(prefix: str, keep: str) -> None:
+    """Remove what an older bundle of this prefix, or writing that did not finish, left."""
+    for path in bundle_files(prefix):
+        if path not in (keep, prefix + ".index"):
+            with suppress(OSError):
+                os.unlink(path)
+
+
+def _array(value: Any, dtype: DType | None) -> np.ndarray:
+    if isinstance(value, EagerTensor):
+        return as_array(value)
+    if isinstance(value, np.ndarray) and value.dtype.kind not in "SU":
+        return value
+    return np.array(value, object if dtype is string else None if dtype is None else dtype.numpy_dtype)
+
+
+def _bytes_of(array: np.ndarray) -> np.ndarray:
+    """The bytes of an array's elements in order, without a copy if they lie so. -> u8[n]"""
+    if array.dtype.byteorder == ">" or (array.dtype.byteorder == "=" and sys.byteorder == "big"):
+        array = array.astype(array.dtype.newbyteorder("<"))
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+
+
+def _entry(dtype: DType, shape: Iterable[int]) -> Message:
+    dims = [KINDS["Dim"](size=int(size)) for size in shape]
+    made = KINDS["BundleEntry"](dtype=dtype.code, shape=KINDS["TensorShapeProto"](dim=dims))
+    made.shape.SetInParent()
+    return made
+
+
+def _strings(array: np.ndarray) -> tuple[list[bytes], int]:
+    """How strings lie in a file: all lengths, their checksum, all bytes; and the checksum of that, lengths as words."""
+    items = [item if isinstance(item, bytes) else str(item).encode() for item in array.reshape(-1).tolist()]
+    lengths = b"".join([varint(len(item)) for item in items])
+    crc = crc32c(_words(len(item) for item in items))
+    sum_of_lengths = struct.pack("<I", masked(crc))
+    crc = crc32c(sum_of_lengths, crc)
+    for item in items:
+        crc = crc32c(item, crc)
+    return [lengths, sum_of_lengths, b"".join(items)], crc
+
+
+def _words(lengths: Iterable[int]) -> bytes:
+    """Lengths of strings as their checksum takes them: four bytes each, eight of one that is longer."""
+    return b"".join([struct.pack("<I" if n < 1 << 32 else "<Q", n) for n in lengths])
+
+
+def _slice_message(extents: _Slice, shape: Sequence[int]) -> Message:
+    made = KINDS["TensorSlice"]()
+    for start, length in _full(extents, shape):
+        extent = made.extent.add()
+        if length >= 0:
+            if start:
+                extent.start = start
+            extent.length = length
+    return made
+
+
+def _full(extents: _Slice, shape: Sequence[int]) -> list[tuple[int, int]]:
+    """Extents; those that are all of their axis as (0, -1)."""
+    return [(0, -1) if length == -1 or (start, length) == (0, size) else (start, length)
+            for (start, length), size in zip(extents, shape, strict=True)]  # fmt: skip
+
+
+def _slice_key(name: str, extents: _Slice) -> bytes:
+    """The key of a slice's own entry: 0, the name, the rank, starts and lengths, in a code whose order is theirs."""
+    text = b"".join([_ESCAPES.get(byte, bytes([byte])) for byte in name.encode()])
+    numbers = b"".join([_signed(n) for extent in extents for n in extent])
+    return _unsigned(0) + text + b"\x00\x01" + _unsigned(len(extents)) + numbers
+
+
+_ESCAPES = {0: b"\x00\xff", 255: b"\xff\x00"}
+
+
+def _unsigned(number: int) -> bytes:
+    content = number.to_bytes((number.bit_length() + 7) // 8, "big")
+    return bytes([len(content)]) + content
+
+
+def _signed(number: int) -> bytes:
+    """An integer in as many bytes as it begins with ones (zeros, if it is negative) before its sign."""
+    size = (~number if number < 0 else number).bit_length() // 7 + 1
+    ones = ((1 << size) - 1) << 7 * size
+    return (number & ((1 << 8 * size) - 1) ^ ones).to_bytes(size, "big")
+
+
+# -- Reading
+
+
+class BundleReader:
+    """Reads a bundle. The index is read at once, tensors when they are asked for; open shards outlive their removal.
+
+    Raises NotFoundError if there is none, DataLossError where the files are damaged, UnimplementedError for what has no
+    equal here; all name the file or the key.
+    """
+
+    def __init__(self, prefix: str) -> None:
+        self.prefix = os.fspath(prefix)
+        path = self.prefix + ".index"
+        try:
+            with raising_for(path), open(path, "rb") as file:
+                content = file.read()
+        except NotFoundError:
+            raise NotFoundError(
+                None, None,
+                f"Unsuccessful TensorSliceReader constructor: Failed to find any matching files for {self.prefix}",
+            ) from None  # fmt: skip
+        raw = entries_of(content, path)
+        header = raw.pop(b"", None)
+        if header is None:
+            raise DataLossError(None, None, f"{path}: the header of the bundle is missing")
+        self.header = _parsed(header, "BundleHeader", path)
+        if self.header.version.min_consumer > 1:
+            raise InvalidArgumentError(None, None, f"{path}: made for later versions than this one (1)")
+        self._raw = raw
+        self._files: dict[int, int] = {}
+        self._sizes: dict[int, int] = {}
+
+    # What there is.
+
+    def keys(self) -> list[str]:
+        """Return the keys of all tensors, in order; slices have none of their own."""
+        return [key.decode(errors="replace") for key in self._raw if not key.startswith(b"\0")]
+
+    def __contains__(self, key: str) -> bool:
+        return key.encode() in self._raw
+
+    def entry(self, key: str) -> Message:
+        """Return the BundleEntry of a key. Raises NotFoundError."""
+        return self._entry(key.encode(), key)
+
+    def _entry(self, key: bytes, name: str) -> Message:
+        raw = self._raw.get(key)
+        if raw is None:
+            raise NotFoundError(None, None, f"Key {name} not found in checkpoint")
+        return _parsed(raw, "BundleEntry", f"{self.prefix}.index: {name}")
+
+    def dtype_and_shape(self, key: str) -> tuple[DType, tuple[int, ...]]:
+        """Return dtype and shape. Raises NotFoundError, UnimplementedError if there is no such dtype here."""
+        entry = self.entry(key)
+        try:
+            return from_code(int(entry.dtype)), _dims(entry, key)
+        except KeyError:
+            raise UnimplementedError(None, None, f"{key}: dtype {int(entry.dtype)} has no equal here") from None
+
+    def n_bytes(self, key: str) -> int:
+        """Return how many bytes of the files are the tensor's."""
+        entry = self.entry(key)
+        if entry.slices:
+            return sum(self._part(key, each).size for each in entry.slices)
+        return int(entry.size)
+
+    # Tensors.
+
+    def read(self, key: str) -> np.ndarray:
+        """Return a tensor, checked, as an array of its own; strings are bytes in an array of objects."""
+        entry = self.entry(key)
+        dims = _dims(entry, key)
+        if not entry.slices:
+            return self._read(entry, key)
+        dtype = _numpy_dtype(int(entry.dtype), key)
+        n = size = 0
+        for each, _ in self._slices(entry, key):
+            self._located(each, key, 0 if dtype.hasobject else dtype.itemsize)
+            n, size = n + math.prod(_dims(each, key)), size + each.size
+        if n != math.prod(dims) or size > sum(self._sizes.values()):
+            raise DataLossError(None, None, f"{key}: slices of {n} elements are not a tensor of shape {dims}")
+        found = _room(dims, dtype, key)
+        for each, place in self._slices(entry, key):
+            found[place] = self._read(each, key)
+        return found
+
+    def read_into(self, key: str, target: np.ndarray) -> None:
+        """Read a tensor that `verify` found whole into memory that is there: an array of its dtype and shape, dense."""
+        entry = self.entry(key)
+        if entry.slices:
+            for each, place in self._slices(entry, key):
+                target[place] = self._read(each, key)
+            return
+        self._fill(entry, key, _bytes_of(target), checked=False)
+
+    def verify(self, key: str) -> None:
+        """Read a tensor and keep nothing of it. Raises DataLossError if it is not whole."""
+        entry = self.entry(key)
+        for each in [entry] if not entry.slices else [part for part, _ in self._slices(entry, key)]:
+            code = int(each.dtype)
+            if code in (_STRING, _VARIANT):
+                self._read(each, key)
+            else:
+                self._located(each, key, _numpy_dtype(code, key).itemsize)
+                buffer = np.empty(min(each.size, _PIECE), np.uint8)
+                self._fill(each, key, buffer)
+
+    def _part(self, key: str, piece: Message) -> Message:
+        return self._entry(_slice_key(key, _extents(piece)), f"{key} (slice {_extents(piece)})")
+
+    def _slices(self, entry: Message, key: str) -> Iterator[tuple[Message, tuple[slice, ...]]]:
+        """The entries of a tensor's slices, and where these lie in it."""
+        dims = _dims(entry, key)
+        for piece in entry.slices:
+            part, extents = self._part(key, piece), _extents(piece)
+            place = tuple(slice(start, size if length < 0 else start + length)
+                          for (start, length), size in zip(extents, dims, strict=False))  # fmt: skip
+            wanted = tuple(each.stop - each.start for each in place)
+            fits = len(extents) == len(dims) and all(map(lambda p, n: 0 <= p.start <= p.stop <= n, place, dims))
+            if not fits or _dims(part, key) != wanted or part.dtype != entry.dtype:
+                raise DataLossError(None, None, f"{key}: slice {extents} does not fit a tensor of shape {dims}")
+            yield part, place
+
+    def _read(self, entry: Message, key: str) -> np.ndarray:
+        """The tensor of an entry without slices."""
+        dims, code = _dims(entry, key), int(entry.dtype)
+        if code in (_STRING, _VARIANT):
+            self._located(entry, key)
+            return self._strings(entry, key, math.prod(dims)).reshape(dims)
+        dtype = _numpy_dtype(code, key)
+        self._located(entry, key, dtype.itemsize)
+        found = _room(dims, dtype, key)
+        self._fill(entry, key, found.reshape(-1).view(np.uint8))
+        return found.byteswap() if (self.header.endianness == 1) != (sys.byteorder == "big") else found
+
+    def _located(self, entry: Message, key: str, itemsize: int = 0) -> None:
+        """Open the shard of an entry. Raises DataLossError if its bytes are not there, or not as many as they should be."""
+        if itemsize and entry.size != math.prod(_dims(entry, key)) * itemsize:
+            text = f"{key}: {entry.size} bytes stored, and a tensor of shape {_dims(entry, key)} has others"
+            raise DataLossError(None, None, text)
+        number = entry.shard_id
+        path = shard_name(self.prefix, number, self.header.num_shards)
+        if number not in self._files:
+            with raising_for(path, f"{key}: "):
+                self._files[number] = os.open(path, os.O_RDONLY | _BINARY)
+                self._sizes[number] = os.fstat(self._files[number]).st_size
+        if entry.size < 0 or entry.offset < 0 or entry.offset + entry.size > self._sizes[number]:
+            raise DataLossError(
+                None, None,
+                f"{key}: {path} is truncated: {entry.size} bytes at {entry.offset} are wanted, and it has "
+                f"{self._sizes[number]}",
+            )  # fmt: skip
+
+    def _fill(self, entry: Message, key: str, target: np.ndarray, checked: bool = True) -> None:
+        """Read an entry's bytes into `target`; into a smaller one again and again, for the checksum alone."""
+        file, begin, crc = self._files[entry.shard_id], entry.offset, 0
+        at, end, again = begin, begin + entry.size, target.size < entry.size
+        while at < end:
+            start = 0 if again else at - begin
+            piece = target[start : start + min(_PIECE, end - at)]
+            with raising_for(self.prefix, f"{key}: "):
+                n = os.preadv(file, [piece], at)
+            if n == 0:
+                raise DataLossError(None, None, f"{key}: the data of {self.prefix} is truncated")
+            if checked:
+                crc = crc32c(piece[:n], crc)
+            at += n
+        if checked and masked(crc) != entry.crc32c:
+            raise _wrong_checksum(self.prefix, key, entry.crc32c, masked(crc))
+
+    def _bytes(self, entry: Message, key: str) -> bytes:
+        parts, at, end = [], entry.offset, entry.offset + entry.size
+        while at < end:
+            with raising_for(self.prefix, f"{key}: "):
+                part = os.pread(self._files[entry.shard_id], min(_PIECE, end - at), at)
+            if not part:
+                raise DataLossError(None, None, f"{key}: the data of {self.prefix} is truncated")
+            parts.append(part)
+            at += len(part)
+        return b"".join(parts)
+
+    def _strings(self, entry: Message, key: str, n: int) -> np.ndarray:
+        """The strings of an entry (of variants, as they are serialized). -> object[n]"""
+        if n > entry.size:  # each has a length
+            raise DataLossError(None, None, f"{key}: {n} strings cannot be in {entry.size} bytes")
+        content = self._bytes(entry, key)
+        found = np.empty(n, object)
+        try:
+            crc = _take_strings(content, n, found) if entry.dtype == _STRING else _take_variants(content, n, found)
+        except (IndexError, ValueError, struct.error) as error:
+            raise DataLossError(None, None, f"{key}: {error}") from None
+        if masked(crc) != entry.crc32c:
+            raise _wrong_checksum(self.prefix, key, entry.crc32c, masked(crc))
+        return found
+
+    def close(self) -> None:
+        """Close the files."""
+        while self._files:
+            os.close(self._files.popitem()[1])
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if getattr(self, "_files", None):
+            self.close()
+
+
+def _parsed(content: bytes, kind: str, where: str) -> Message:
+    try:
+        return parsed(content, kind)
+    except ValueError as error:
+        raise DataLossError(None, None, f"{where}: {error}") from None
+
+
+def _dims(entry: Message, key: str) -> tuple[int, ...]:
+    dims = tuple([int(dim.size) for dim in entry.shape.dim])
+    if any(size < 0 for size in dims) or len(dims) > 254:
+        raise DataLossError(None, None, f"{key}: a tensor of shape {dims}")
+    return dims
+
+
+def _room(dims: tuple[int, ...], dtype: np.dtype[Any], key: str) -> np.ndarray:
+    try:
+        return np.empty(dims, dtype)
+    except ValueError as error:  # too many axes, or one too long beside one of length 0
+        raise DataLossError(None, None, f"{key}: {error}") from None
+
+
+def _extents(piece: Message) -> list[tuple[int, int]]:
+    """Of each axis the start and the length, -1 for all of it."""
+    return [(int(each.start), int(each.length) if each.HasField("length") else -1) for each in piece.extent]
+
+
+def _numpy_dtype(code: int, key: str) -> np.dtype[Any]:
+    if code in _OTHERS:
+        return np.dtype(_OTHERS[code])
+    try:
+        return from_code(code).numpy_dtype
+    except (KeyError, TypeError):
+        raise UnimplementedError(None, None, f"{key}: dtype {code} has no equal here") from None
+
+
+def _wrong_checksum(prefix: str, key: str, stored: int, found: int) -> DataLossError:
+    return DataLossError(
+        None, None,
+        f"Checksum does not match for {key} in {prefix}: stored {stored:#010x} vs. calculated on the restored bytes "
+        f"{found:#010x}",
+    )  # fmt: skip
+
+
+def _take_strings(content: bytes, n: int, found: np.ndarray) -> int:
+    """Take n strings out of an entry's bytes; return their checksum."""
+    lengths, at = [], 0
+    for _ in range(n):
+        length, at = _varint(content, at)
+        lengths.append(length)
+    crc = crc32c(_words(lengths))
+    if struct.unpack_from("<I", content, at)[0] != masked(crc):
+        raise ValueError("the checksum of the lengths does not match")
+    crc = crc32c(content[at : at + 4], crc)
+    at += 4
+    if at + sum(lengths) != len(content):
+        raise ValueError(f"strings of {sum(lengths)} bytes do not fit {len(content) - at}")
+    for i, length in enumerate(lengths):
+        found[i] = content[at : at + length]
+        at += length
+    return crc32c(memoryview(content)[len(content) - sum(lengths) :], crc)
+
+
+def _take_variants(content: bytes, n: int, found: np.ndarray) -> int:
+    """Take n variants, each serialized with its length before and its checksum behind it; return that of all."""
+    at = crc = 0
+    for i in range(n):
+        length, at = _varint(content, at)
+        body = content[at : at + length]
+        crc = crc32c(body, crc32c(struct.pack("<Q", length), crc))
+        if struct.unpack_from("<I", content, at + length)[0] != masked(crc32c(body)):
+            raise ValueError("the checksum of a variant does not match")
+        crc = crc32c(content[at + length : at + length + 4], crc)
+        found[i] = body
+        at += length + 4
+    return crc
+
+
+def _varint(content: bytes, at: int) -> tuple[int, int]:
+    number = shift = 0
+    while shift < 70:
+        byte = content[at]
+        at += 1
+        number |= (byte & 127) << shift
+        if byte < 128:
+            return number, at
+        shift += 7
+    raise ValueError("a length has more than ten bytes")
