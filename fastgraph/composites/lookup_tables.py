@@ -298,6 +298,19 @@ class TextFileInitializer(TableInitializer):
         _check_dtypes(table, self.key_dtype, self.value_dtype)
         table.fill(*self.columns())
 
+    @property
+    def file(self) -> Any:
+        """The file's path."""
+        return self._file
+
+    def described(self) -> dict[str, Any]:
+        """Return what is read of a line, as operations of TensorFlow say it."""
+        return {
+            "key_index": self._indices[0], "value_index": self._indices[1],
+            "vocab_size": -1 if self._size is None else self._size, "delimiter": self._delimiter,
+            "offset": self._offset,
+        }  # fmt: skip
+
     def columns(self) -> tuple[Array, Array]:
         """Return the keys and the values that the file has now: k[n], v[n]."""
         name = known_value(as_tensor(self._file, string))

@@ -432,6 +432,44 @@ def _assign(node: Node) -> list[Definition]:
     return [Definition(node, "AssignVariableOp", node.inputs[:2], attrs)]
 
 
+#: Operations on tables: the type, and the results that it has.
+_TABLES = {
+    "table_find": "LookupTableFindV2",
+    "mutable_table_find": "LookupTableFindV2",
+    "table_insert": "LookupTableInsertV2",
+    "table_remove": "LookupTableRemoveV2",
+    "table_import": "LookupTableImportV2",
+    "table_export": "LookupTableExportV2",
+    "table_size": "LookupTableSizeV2",
+}
+
+
+def _of_table(node: Node) -> list[Definition]:
+    """An operation on a table, which another one finds by its name."""
+    table = node.attrs["table"]
+    parts = Parts(node)
+    kind, attrs = table_maker(table)
+    handle = parts.op(kind, (), Aval(dtypes.resource, ()), **attrs)
+    types = {"Tin": table.key_dtype, "Tout": table.dtype}
+    types = {"Tkeys": types["Tin"], "Tvalues": types["Tout"]} if node.op.name == "table_export" else types
+    types = {} if node.op.name == "table_size" else types
+    types = {"Tin": table.key_dtype} if node.op.name == "table_remove" else types
+    return parts.last(_TABLES[node.op.name], (handle, *node.inputs), **types)
+
+
+def table_maker(table: Any) -> tuple[str, dict[str, Any]]:
+    """Return the type and the attributes of the operation that makes a table, or finds it again by its name."""
+    attrs: dict[str, Any] = {
+        "container": "", "shared_name": str(table), "use_node_name_sharing": True, "key_dtype": table.key_dtype,
+        "value_dtype": table.dtype,
+    }  # fmt: skip
+    if table.is_fixed:
+        return "HashTableV2", attrs
+    if not table.shape:
+        return "MutableHashTableV2", attrs
+    return "MutableHashTableOfTensorsV2", {**attrs, "value_shape": Dims(tuple(table.shape))}
+
+
 STRUCTURE: dict[str, Callable[[Node], list[Definition]]] = {
     "add": _add,
     "placeholder": _placeholder,
@@ -459,6 +497,7 @@ STRUCTURE: dict[str, Callable[[Node], list[Definition]]] = {
     "print": _print,
     "assign_variable": _assign,
     "take_variable": _assign,
+    **dict.fromkeys(_TABLES, _of_table),
     **SEVERAL,
     **TRANSFORMS,
 }

@@ -82,6 +82,8 @@ GatherNd params:Tparams indices:Tindices -> output:Tparams | Tparams:type Tindic
 GatherV2 params:Tparams indices:Tindices axis:Taxis -> output:Tparams | batch_dims:int=0 Tparams:type Tindices:type
   Taxis:type
 Greater GreaterEqual Less LessEqual x:T y:T -> z:bool | T:type
+HashTableV2 MutableHashTableV2 -> table_handle:resource | container:string= shared_name:string=
+  use_node_name_sharing:bool=False key_dtype:type value_dtype:type
 IRFFT IRFFT2D IRFFT3D input:Tcomplex fft_length:int32 -> output:Treal | Treal:type=float32 Tcomplex:type=complex64
 IdentityN input:*T -> output:*T | T:types
 If StatelessIf cond:Tcond input:*Tin -> output:*Tout | Tcond:type Tin:types Tout:types then_branch:func
@@ -98,6 +100,11 @@ LogSoftmax logits:T -> logsoftmax:T | T:type
 LogicalAnd LogicalOr x:bool y:bool -> z:bool
 LogicalNot x:bool -> y:bool
 LowerBound UpperBound sorted_inputs:T values:T -> output:out_type | T:type out_type:type=int32
+LookupTableExportV2 table_handle:resource -> keys:Tkeys values:Tvalues | Tkeys:type Tvalues:type
+LookupTableFindV2 table_handle:resource keys:Tin default_value:Tout -> values:Tout | Tin:type Tout:type
+LookupTableImportV2 LookupTableInsertV2 table_handle:resource keys:Tin values:Tout -> | Tin:type Tout:type
+LookupTableRemoveV2 table_handle:resource keys:Tin -> | Tin:type
+LookupTableSizeV2 table_handle:resource -> size:int64 |
 Lu input:T -> lu:T p:output_idx_type | T:type output_idx_type:type=int32
 MatMul a:T b:T -> product:T | transpose_a:bool=False transpose_b:bool=False T:type grad_a:bool=False grad_b:bool=False
 MatrixBandPart input:T num_lower:Tindex num_upper:Tindex -> band:T | T:type Tindex:type=int64
@@ -113,6 +120,8 @@ MaxPool input:T -> output:T | T:type=float32 ksize:ints strides:ints padding:str
   data_format:string=NHWC
 MirrorPad input:T paddings:Tpaddings -> output:T | T:type Tpaddings:type=int32 mode:string
 Multinomial logits:T num_samples:int32 -> output:output_dtype | seed:int=0 seed2:int=0 T:type output_dtype:type=int64
+MutableHashTableOfTensorsV2 -> table_handle:resource | container:string= shared_name:string=
+  use_node_name_sharing:bool=False key_dtype:type value_dtype:type value_shape:shape=
 NextAfter x1:T x2:T -> output:T | T:type=float32
 NoOp ->
 OneHot indices:TI depth:int32 on_value:T off_value:T -> output:T | axis:int=-1 T:type TI:type=int64

@@ -298,7 +298,7 @@ class Definition:
     A name that is `free` is no other's only by chance: the graph makes it unique.
     """
 
-    __slots__ = ("attrs", "control", "device", "free", "inputs", "name", "node", "outputs", "slots", "type")
+    __slots__ = ("attrs", "control", "device", "free", "inputs", "is_foreign", "name", "node", "outputs", "slots", "type")
 
     def __init__(
         self, node: Node, op: str, inputs: Sequence[Value], attrs: dict[str, Any], *, name: str | None = None
@@ -310,6 +310,7 @@ class Definition:
         self.attrs = attrs
         self.control: tuple[str, ...] = ()
         self.free = False
+        self.is_foreign = False  # whether TensorFlow cannot run it
         self.device = node.device
         self.outputs: tuple[Value, ...] = node.outputs
         self.slots = [f"output:{i}" for i in range(len(node.outputs))]
@@ -339,7 +340,9 @@ def as_is(node: Node) -> Definition:
     for letter, value in zip(node.op.groups, node.inputs, strict=False):
         if letter[:1].isupper():
             attrs.setdefault(letter, value.aval.dtype)
-    return Definition(node, str(node.op.op_type), node.inputs, attrs)
+    found = Definition(node, str(node.op.op_type), node.inputs, attrs)
+    found.is_foreign = True
+    return found
 
 
 def written(node: Node, row: Row | None = None) -> list[Definition]:

@@ -1,0 +1,335 @@
+"""The graph of a SavedModel: functions as a library, and around them what programs without Python begin with.
+
+Rule: the same objects give the same bytes. Around the functions there are handles of Variables, constants, a call of
+each signature, what fills tables, and operations that save and restore all values (see SaverDef).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from fastgraph.core.base import dtype as dtypes
+from fastgraph.core.base import nesting
+from fastgraph.core.base.dtype import DType
+from fastgraph.core.base.shapes import TensorShape, TensorSpec
+from fastgraph.core.op_errors import enum_name
+from fastgraph.core.tensor import convert, from_array
+from fastgraph.graph.ir import Graph
+from fastgraph.graphdef.definitions import definitions
+from fastgraph.graphdef.export_structure import table_maker
+from fastgraph.graphdef.exporter import MIN_CONSUMER, PRODUCER, Library, attr_value, function_message
+from fastgraph.graphdef.message_types import KINDS, Enum
+from fastgraph.graphdef.messages import (
+    ArgDef,
+    AttrValue,
+    FunctionDef,
+    FunctionDefLibrary,
+    GraphDef,
+    Message,
+    NodeDef,
+    OpDef,
+    VersionDef,
+)
+from fastgraph.graphdef.op_table import Dims
+from fastgraph.saving.object_graph import variable_of
+from fastgraph.saving.saved_model_files import (
+    INIT_OP_SIGNATURE,
+    MAIN_OPS,
+    PREDICT_METHOD_NAME,
+)
+from fastgraph.saving.saved_model_graph import Constant, SavedGraph, TableFunction
+from fastgraph.saving.saved_model_objects import Asset
+from fastgraph.saving.saved_model_signatures import argument_names
+from fastgraph.saving.saved_model_structures import flat_specs, shape_message
+from fastgraph.staging.concrete_function import ConcreteFunction
+from fastgraph.state.variable import Variable
+
+
+class Unsavable(ValueError):
+    """There are operations that TensorFlow has no equal of."""
+
+
+class Functions:
+    """The functions of a SavedModel: traces by their names, those of tables, and all that these call."""
+
+    def __init__(self, graph: SavedGraph) -> None:
+        self.graph = graph
+        self.library = Library(in_bytes=True)
+        self.traces: dict[str, ConcreteFunction] = {}
+        self.names: dict[int, str] = {}  # of an object's number
+        self.of_tables: dict[str, TableFunction] = {}
+        for number, value in enumerate(graph.objects):
+            if isinstance(value, ConcreteFunction):
+                name = self._name(value)
+                self.names[number] = name
+                self.traces[name] = value
+            elif isinstance(value, TableFunction):
+                name = self._unique(f"__inference_{value.kind.strip('_')}_{value.table}")
+                self.names[number] = name
+                self.of_tables[name] = value
+
+    def _name(self, concrete: ConcreteFunction) -> str:
+        name = self._unique(concrete.label)
+        self.library.names[concrete._trace.graph] = name
+        return name
+
+    def _unique(self, name: str) -> str:
+        found, n = name, 0
+        while found in self.library._taken:
+            n += 1
+            found = f"{name}_{n}"
+        self.library._taken.add(found)
+        return found
+
+    def messages(self) -> list[Message]:
+        """Return the FunctionDefs by name. Raises Unsavable, with all their names, for operations without an equal."""
+        done: dict[str, Message] = {name: _table_function(name, each) for name, each in self.of_tables.items()}
+        foreign: dict[str, list[str]] = {}
+        named = self.library.names
+        while len(done) < len(named) + len(self.of_tables):
+            for graph, name in list(named.items()):
+                if name not in done:
+                    done[name] = function_message(graph, name, self.library)
+                    for op in _foreign(graph):
+                        foreign.setdefault(op, []).append(name)
+        if foreign:
+            lines = "\n".join(f"  {op}, in {', '.join(where[:3])}" for op, where in sorted(foreign.items()))
+            raise Unsavable(f"Functions use operations that TensorFlow has no equal of, or not for these arguments:\n{lines}")
+        return [done[name] for name in sorted(done)]
+
+
+def _foreign(graph: Graph) -> list[str]:
+    """The operations of a graph that are written with this package's own attributes."""
+    return [each.type for each in definitions(graph) if each.is_foreign]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Functions of tables, written by hand
+
+
+def _table_function(name: str, of: TableFunction) -> Message:
+    """A FunctionDef: of a table's handle, or of what fills it (from a file, given as an argument; else from constants)."""
+    table = of.table
+    kind, attrs = table_maker(table)
+    maker = node("table", kind, (), **attrs)
+    handle = "table:table_handle:0"
+    if of.kind == "_create_resource":
+        nodes = [maker, node("handle", "Identity", [handle], T=dtypes.resource)]
+        return _function(name, nodes, (), [("table_handle", dtypes.resource, "handle:output:0")])
+    zero = node("zero", "Const", (), dtype=dtypes.int32, value=convert(np.int32(0)))
+    if of.file is not None:
+        said = {"key_index": -2, "value_index": -1, "vocab_size": -1, "delimiter": "\t", "offset": 0, **of.said}
+        fill = node("fill", "InitializeTableFromTextFileV2", [handle, "file"], **said)
+        arguments = [("file", dtypes.string)]
+    else:
+        keys = np.empty(len(table.entries), table.key_dtype.numpy_dtype)
+        keys[:] = list(table.entries)
+        values = np.empty((len(keys), *table.shape), table.dtype.numpy_dtype)
+        for i, value in enumerate(table.entries.values()):
+            values[i] = value
+        nodes = [
+            node("keys", "Const", (), dtype=table.key_dtype, value=from_array(keys, table.key_dtype)),
+            node("values", "Const", (), dtype=table.dtype, value=from_array(values, table.dtype)),
+        ]
+        types = {"Tin": table.key_dtype, "Tout": table.dtype}
+        fill = node("fill", "LookupTableImportV2", [handle, "keys:output:0", "values:output:0"], **types)
+        arguments = []
+    before = [maker, zero, *(nodes if of.file is None else [])]
+    last = node("done", "Identity", ["zero:output:0", "^fill"], T=dtypes.int32)
+    return _function(name, [*before, fill, last], arguments, [("done", dtypes.int32, "done:output:0")], ["fill"])
+
+
+def _function(
+    name: str,
+    nodes: Sequence[Message],
+    arguments: Sequence[tuple[str, DType]],
+    results: Sequence[tuple[str, DType, str]],
+    effects: Sequence[str] = (),
+) -> Message:
+    signature = OpDef(
+        name=name,
+        input_arg=[ArgDef(name=each, type=Enum(enum_name(dtype))) for each, dtype in arguments],
+        output_arg=[ArgDef(name=each, type=Enum(enum_name(dtype))) for each, dtype, _ in results],
+        is_stateful=True,
+        control_output=list(effects),
+    )
+    return FunctionDef(
+        signature=signature,
+        node_def=list(nodes),
+        ret={each: source for each, _, source in results},
+        control_ret={each: each for each in effects},
+        attr={"_construction_context": AttrValue(s=b"kEagerRuntime")},
+    )
+
+
+def node(name: str, op: str, inputs: Sequence[str], **attrs: Any) -> Message:
+    """Return a NodeDef."""
+    library = Library()
+    return NodeDef(name=name, op=op, input=list(inputs), attr={key: attr_value(each, library) for key, each in attrs.items()})
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The graph around the functions
+
+
+class MainGraph:
+    """The nodes of a SavedModel's graph, and what other messages say of them."""
+
+    def __init__(self, graph: SavedGraph, functions: Functions, keys: dict[int, str]) -> None:
+        """`keys`: of Variables, by their numbers, the keys of their values."""
+        self.graph, self.functions = graph, functions
+        self.nodes: list[Message] = []
+        self._taken: set[str] = set()
+        self.handles: dict[int, str] = {}  # what a function takes for an object, by its number
+        self.operations: dict[int, str] = {}  # the names of constants
+        self.assets: list[tuple[str, Asset]] = []  # the tensors that are fed with the paths of files
+        self.variables: dict[int, Variable] = {}
+        self._assigned: list[str] = []
+        for number, value in enumerate(graph.objects):
+            self._enter(number, value)
+        self.signatures: dict[str, Message] = {}
+        self.collections: dict[str, Message] = {}
+        self._initialise()
+        self.saver = self._saver(keys)
+
+    def add(self, name: str, op: str, inputs: Sequence[str] = (), **attrs: Any) -> str:
+        """Append a node; return its name."""
+        found, n = name, 0
+        while found.lower() in self._taken:
+            n += 1
+            found = f"{name}_{n}"
+        self._taken.add(found.lower())
+        self.nodes.append(node(found, op, inputs, **attrs))
+        return found
+
+    def _enter(self, number: int, value: Any) -> None:
+        own = variable_of(value)
+        if own is not None:
+            self.variables[number] = own
+            self.handles[number] = self._handle(_plain(own._shared_name), own.dtype, own.shape)
+        elif isinstance(value, Constant):
+            dtype = value.tensor.dtype
+            self.operations[number] = self.handles[number] = self.add("Const", "Const", dtype=dtype, value=value.tensor)
+        elif isinstance(value, Asset):
+            path = self.add("asset_path_initializer", "PlaceholderWithDefault", [self._text("unknown")],
+                            dtype=dtypes.string, shape=Dims(()))  # fmt: skip
+            handle = self._handle("asset", dtypes.string, TensorShape([]))
+            self._assigned.append(self.add("asset/Assign", "AssignVariableOp", [handle, path], dtype=dtypes.string))
+            self.handles[number] = self.add("asset/Read/ReadVariableOp", "ReadVariableOp", [handle], dtype=dtypes.string)
+            self.assets.append((path, value))
+
+    def _text(self, text: str) -> str:
+        return self.add("Const", "Const", dtype=dtypes.string, value=convert(text))
+
+    def _handle(self, name: str, dtype: DType, shape: TensorShape) -> str:
+        found = self.add(name, "VarHandleOp", dtype=dtype, shape=Dims(shape._dims), shared_name=name, container="")
+        if found != name:  # names of Variables need not differ
+            self.nodes[-1].attr["shared_name"].s = found
+        return found
+
+    def _taken_by(self, concrete: ConcreteFunction) -> list[str]:
+        return [self.handles[self.graph.number_of_capture(held)] for held, _ in concrete._trace.graph.captures]
+
+    def _call(self, name: str, inputs: Sequence[str], types: Sequence[DType], results: Sequence[DType], after: Sequence[str] = (),
+              scope: str = "StatefulPartitionedCall") -> str:  # fmt: skip
+        attrs = {"Tin": list(types), "Tout": list(results), "config": "", "config_proto": b"", "executor_type": ""}
+        found = self.add(scope, "StatefulPartitionedCall", [*inputs, *[f"^{each}" for each in after]], **attrs)
+        self.nodes[-1].attr["f"].func.name = name
+        self.nodes[-1].attr["f"].SetInParent()
+        return found
+
+    # -- signatures
+
+    def sign(self, key: str, concrete: ConcreteFunction) -> None:
+        """Call a signature's function on placeholders, and say what goes in and comes out."""
+        specs = flat_specs(concrete.structured_input_signature)
+        inputs, names = {}, []
+        for name, spec in zip(argument_names(concrete), specs, strict=True):
+            made = self.add(_plain(f"{key}_{name}"), "Placeholder", dtype=spec.dtype, shape=Dims(spec.shape._dims))
+            inputs[name] = _info(f"{made}:0", spec)
+            names.append(made)
+        outputs = concrete._trace.graph.outputs
+        types = [spec.dtype for spec in specs] + [value.aval.dtype for value in concrete._trace.graph.parameters[len(specs):]]
+        results = [value.aval.dtype for value in outputs]
+        label = self.functions.library.names[concrete._trace.graph]
+        call = self._call(label, [*names, *self._taken_by(concrete)], types, results)
+        given = {}
+        flat = _flat_names(concrete)
+        for i, (name, value) in enumerate(zip(flat, outputs, strict=True)):
+            given[name] = _info(f"{call}:{i}", TensorSpec(TensorShape(value.aval.shape), value.aval.dtype))
+        self.signatures[key] = KINDS["SignatureDef"](inputs=inputs, outputs=given, method_name=PREDICT_METHOD_NAME)
+
+    # -- what runs first
+
+    def _initialise(self) -> None:
+        calls = []
+        for number, value in enumerate(self.graph.objects):
+            if isinstance(value, TableFunction) and value.kind == "_initialize":
+                file = [] if value.file is None else [self.handles[self.graph.ids[id(value.file)]]]
+                types = [dtypes.string] * len(file)
+                calls.append(self._call(self.functions.names[number], file, types, [dtypes.int32], self._assigned))
+        last = self.add("NoOp", "NoOp", [f"^{each}" for each in (*self._assigned, *calls)])
+        self.collections[MAIN_OPS[0]] = KINDS["CollectionDef"](node_list=KINDS["NodeList"](value=[last]))
+        info = KINDS["TensorInfo"](name=last, dtype=Enum(0), tensor_shape=shape_message(TensorShape(None)))
+        self.signatures[INIT_OP_SIGNATURE] = KINDS["SignatureDef"](outputs={INIT_OP_SIGNATURE: info})
+
+    # -- saving and restoring
+
+    def _saver(self, keys: dict[int, str]) -> Message:
+        """The operations that programs without Python save and restore values by."""
+        numbers = [number for number in self.variables if number in keys]
+        types = [self.variables[number].dtype for number in numbers]
+        file = self.add("saver_filename", "Placeholder", dtype=dtypes.string, shape=Dims(()))
+        restored: list[str] = []
+        saved = file
+        if numbers:
+            names = self._texts("saver/tensor_names", [keys[number] for number in numbers])
+            slices = self._texts("saver/shape_and_slices", [""] * len(numbers))
+            reads = [
+                self.add(f"{self.handles[number]}/Read/ReadVariableOp", "ReadVariableOp", [self.handles[number]], dtype=dtype)
+                for number, dtype in zip(numbers, types, strict=True)
+            ]
+            saved = self.add("saver/SaveV2", "SaveV2", [file, names, slices, *reads], dtypes=types)
+            values = self.add("saver/RestoreV2", "RestoreV2", [file, names, slices], dtypes=types)
+            for i, (number, dtype) in enumerate(zip(numbers, types, strict=True)):
+                value = f"{values}:{i}" if i else values
+                assign = [self.handles[number], value]
+                restored.append(self.add("saver/AssignVariableOp", "AssignVariableOp", assign, dtype=dtype))
+        done = self.add("saver/save", "Identity", [file, *([f"^{saved}"] if saved != file else [])], T=dtypes.string)
+        restore = self.add("saver/restore_all", "NoOp", [f"^{each}" for each in restored])
+        return KINDS["SaverDef"](
+            filename_tensor_name=f"{file}:0", save_tensor_name=f"{done}:0", restore_op_name=restore, version=2
+        )
+
+    def _texts(self, name: str, texts: Sequence[str]) -> str:
+        array = np.array([each.encode() for each in texts], object)
+        return self.add(name, "Const", dtype=dtypes.string, value=from_array(array, dtypes.string))
+
+    def message(self) -> Message:
+        """Return the GraphDef."""
+        return GraphDef(
+            node=self.nodes,
+            library=FunctionDefLibrary(function=self.functions.messages()),
+            versions=VersionDef(producer=PRODUCER, min_consumer=MIN_CONSUMER),
+        )
+
+
+def _flat_names(concrete: ConcreteFunction) -> list[str]:
+    """The names of a signature's results, in the order of the graph's: composites give several, by number."""
+    found = []
+    for name in sorted(concrete.structured_outputs):
+        parts = nesting.flatten(concrete.structured_outputs[name], expand_composites=True)
+        found += [name] if len(parts) == 1 else [f"{name}_{i}" for i in range(len(parts))]
+    return found
+
+
+def _info(name: str, spec: TensorSpec) -> Message:
+    return KINDS["TensorInfo"](name=name, dtype=Enum(enum_name(spec.dtype)), tensor_shape=shape_message(spec.shape))
+
+
+def _plain(name: str) -> str:
+    found = "".join(c if (c.isalnum() and c.isascii()) or c in "_./-" else "_" for c in name)
+    return found if found[:1].isalnum() else f"v{found}"
