@@ -2,9 +2,9 @@
 
     python tools/soak.py [--minutes 10] [--hostile-minutes 30] [--report docs/soak.md]
 
-Runs the fuzzer, hostile calls of every op, imports of damaged GraphDefs, reading of damaged event files, every integer
-argument of every op and random programs of such arguments (as tensors that only a call knows; beside TensorFlow where
-PEER_TENSORFLOW names it), and the tests marked soak.
+Runs the fuzzer, hostile calls of every op, imports of damaged GraphDefs, reading of damaged event files, saves of
+checkpoints that are killed, every integer argument of every op and random programs of such arguments (as tensors that
+only a call knows; beside TensorFlow where PEER_TENSORFLOW names it), and the tests marked soak.
 The report says what ran, on what, for how long, and what came of it.
 """
 
@@ -17,6 +17,7 @@ import platform
 import re
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -57,6 +58,7 @@ def main() -> int:
     damaged += ["--seconds", str(60 * options.minutes)]
     events = [sys.executable, "-W", "ignore", "-m", "tests.fuzz.event_files", "--seed", str(seed)]
     events += ["--seconds", str(12 * options.minutes)]
+    killed = [sys.executable, "-W", "ignore", "-m", "tests.faults.checkpoint_kills", tempfile.mkdtemp(), "300"]
     arguments = [sys.executable, "-W", "ignore", "-m", "tests.oracle.arguments", "--kernels"]
     programs = [sys.executable, "-W", "ignore", "-m", "tests.ops.argument_programs"]
     programs += ["--seconds", str(60 * options.minutes), "--seed", str(seed)]
@@ -65,6 +67,7 @@ def main() -> int:
         ("Hostile calls", *run(hostile)),
         ("Damaged GraphDefs", *run(damaged)),
         ("Damaged event files", *run(events)),
+        ("Killed saves of checkpoints", *run(killed)),
         ("Integer arguments of every op", *run(arguments)),
         ("Random programs of integer arguments", *run(programs)),
         ("Tests marked soak", *run([sys.executable, "-m", "pytest", "-q", "-m", "soak", "--timeout=3600", "tests"])),

@@ -530,6 +530,18 @@ class MutableHashTable(_Entries):
 
     erase = remove
 
+    _legacy_saveable_name = "table"
+
+    def _serialize_to_tensors(self) -> dict[str, Any]:
+        """Return what a checkpoint keeps: keys k[n] and values v[n, *t]."""
+        keys, values = self.export()
+        return {"-keys": keys, "-values": values}
+
+    def _restore_from_tensors(self, restored_tensors: dict[str, Any]) -> Any:
+        """Take these keys and values in place of what is there."""
+        self._table.entries.clear()
+        return self.insert(restored_tensors["-keys"], restored_tensors["-values"])
+
 
 class DenseHashTable(MutableHashTable):
     """A table that changes, with a key that no entry has and one that stands for removed ones.

@@ -4,15 +4,18 @@ Rule: an update is atomic. It is computed from the value it replaces, or not at 
 finds only while nothing but the Cell refers to that; otherwise the Cell takes another Block.
 """
 
+from cpython.buffer cimport PyBUF_WRITE
+from cpython.memoryview cimport PyMemoryView_FromMemory
 from cpython.ref cimport PyObject
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
 from fastgraph.core.native.buffer cimport (
-    BLOCK_MEMORY, Block, Cell, block_release, block_retain, fg_atomic_load, fg_spin_lock, fg_spin_unlock,
+    BLOCK_MEMORY, MAX_RANK, Block, Cell, block_new, block_release, block_retain, fg_atomic_load, fg_spin_lock,
+    fg_spin_unlock,
 )
 from fastgraph.core.primitive cimport Primitive
 from fastgraph.core.tensor cimport (
-    EagerTensor, TapeBase, ThreadState, bind, cell_assign, cell_read, item_size, thread_state,
+    EagerTensor, TapeBase, ThreadState, bind, cell_assign, cell_read, item_size, thread_state, wrap_block,
 )
 
 cdef enum:
@@ -206,3 +209,27 @@ cpdef bint replace(Cell cell, EagerTensor before, EagerTensor after):
     # `before` holds its Block, so the Block's address cannot have been given to another value meanwhile.
     block_release(old if same else after.block)
     return same
+
+
+def memory_for(Cell cell, tuple shape) -> tuple:
+    """(tensor, its bytes, to be written to) of the dtype of `cell`: to be assigned to it once they are written.
+
+    The tensor is the value that the Cell holds, if that is of this shape and nothing else refers to it: a large value is
+    replaced without room for a second one. Whoever reads the Variable meanwhile finds part of both.
+    """
+    cdef int64_t[MAX_RANK] dims
+    cdef int64_t size = item_size(cell.dtype_code)
+    cdef EagerTensor value
+    cdef int i
+    if len(shape) > MAX_RANK:
+        raise ValueError(f"a tensor of {len(shape)} axes")
+    for i in range(len(shape)):
+        dims[i] = shape[i]
+        size *= dims[i]
+    if cell.block != NULL:
+        value = cell_read(cell)
+        if (value.block.kind == BLOCK_MEMORY and fg_atomic_load(&value.block.refs) == 2
+                and [value.dims[i] for i in range(value.ndim)] == list(shape)):
+            return value, PyMemoryView_FromMemory(value.data, size, PyBUF_WRITE)
+    value = wrap_block(block_new(size), cell.dtype_code, len(shape), &dims[0])
+    return value, PyMemoryView_FromMemory(value.data, size, PyBUF_WRITE)

@@ -9,16 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from fastgraph.composites.sparse_ops import to_dense
 from fastgraph.composites.sparse_tensor import SparseTensor
 from fastgraph.core.base import nesting
-from fastgraph.core.tensor import Tensor, convert, current_trace
+from fastgraph.core.base.dtype import string
+from fastgraph.core.tensor import Tensor, convert, current_trace, from_array
 from fastgraph.data import dataset_ops
 from fastgraph.data.element_specs import OfElements, packed
 from fastgraph.data.handles import HANDLE, resolve
 from fastgraph.data.optionals import Optional
 from fastgraph.data.sources import Cursor
-from fastgraph.errors import OutOfRangeError
+from fastgraph.errors import InvalidArgumentError, OutOfRangeError
+from fastgraph.state.tracking import Trackable
 
 _MOST_IN_A_GRAPH = 10_000
 
@@ -34,8 +38,13 @@ class IteratorBase(Iterator[Any]):
         return self._spec
 
 
-class OwnedIterator(IteratorBase):
-    """A pass over a dataset: `iter(dataset)`. Source: tf.data.Iterator."""
+class OwnedIterator(IteratorBase, Trackable):
+    """A pass over a dataset: `iter(dataset)`. Source: tf.data.Iterator.
+
+    In a checkpoint it is where it stands: restored, it begins anew, in the same random order, and goes there.
+    """
+
+    _legacy_saveable_name = "ITERATOR"
 
     def __init__(self, cursor: Cursor | None, spec: Any, symbolic: Any = None) -> None:
         self._cursor, self._spec, self._symbolic = cursor, spec, symbolic
@@ -86,6 +95,22 @@ class OwnedIterator(IteratorBase):
                 "autograph=True, source to be found), or use Dataset.reduce."
             )
         return packed(self._spec, dataset_ops.get_next(self.handle, self._spec))
+
+    def _serialize_to_tensors(self) -> dict[str, Any]:
+        """Return what a checkpoint keeps: a text, which is ours and not TensorFlow's."""
+        if self._cursor is None:
+            raise ValueError("An iterator that exists only when a graph runs cannot be saved.")
+        return {"_STATE": from_array(np.array(self._cursor.state(), object), string)}
+
+    def _restore_from_tensors(self, restored_tensors: dict[str, Any]) -> None:
+        """Go where such a text says. Raises InvalidArgumentError for one of another dataset, or TensorFlow's."""
+        if self._cursor is None:
+            raise ValueError("An iterator that exists only when a graph runs cannot be restored.")
+        try:
+            self._cursor.go_to(restored_tensors["_STATE"].numpy())
+        except (ValueError, TypeError, KeyError) as error:
+            text = f"this is no state of an iterator over {self._spec}: {error}"
+            raise InvalidArgumentError(None, None, text) from None
 
     def __fg_staged_for__(self) -> tuple[Any, Any]:
         """As what a staged loop goes over: (is there another element, the next element), two functions."""

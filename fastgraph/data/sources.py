@@ -7,6 +7,7 @@ the one behind it does, so it is an iterator of C's or of a class, not a generat
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -287,17 +288,22 @@ class Cursor(Handled):
         self._elements: Iterator[Element] | None = None
         self._run = Run()
         self._ahead: list[Element] = []  # the next one last
+        self._taken = 0
+        self._orders: list[Any] = []  # of what is shuffled: from where its numbers came when the pass began
         self._lock = Lock()
 
     def take(self) -> Element:
         """Return the next element. Raises StopIteration after the last."""
         with self._lock:
-            return self._ahead.pop() if self._ahead else self._advance()
+            element = self._ahead.pop() if self._ahead else self._advance()
+            self._taken += 1
+            return element
 
     def give_back(self, element: Element) -> None:
         """Make an element that was taken the next one again."""
         with self._lock:
             self._ahead.append(element)
+            self._taken -= 1
 
     def has_next(self) -> bool:
         """Whether there is another element."""
@@ -312,9 +318,45 @@ class Cursor(Handled):
     def _advance(self) -> Element:
         with init_scope():
             if self._elements is None:
+                self._orders = [source.order() for source in self._ordered()]
                 self._elements = self.source.elements(self._run)
             element = next(self._elements, None)
         if element is None:
             self._elements = iter(())  # ended is ended
             raise StopIteration
         return element
+
+    def _ordered(self) -> list[Any]:
+        """The sources below this one that have an order of their own, from the outermost on."""
+        found, ahead = [], [self.source]
+        for source in ahead:  # which grows
+            if hasattr(source, "order"):
+                found.append(source)
+            for value in vars(source).values():
+                ahead += [each for each in (value if isinstance(value, (list, tuple)) else (value,))
+                          if isinstance(each, Source)]  # fmt: skip
+        return found
+
+    def state(self) -> bytes:
+        """Return a text that says where the pass is."""
+        with self._lock:
+            orders = self._orders if self._elements is not None else [source.order() for source in self._ordered()]
+            return json.dumps({"taken": self._taken, "orders": orders}).encode()
+
+    def go_to(self, text: bytes) -> None:
+        """Begin anew and go where such a text says. Raises ValueError for one of another dataset."""
+        state = json.loads(text)
+        taken, orders = int(state["taken"]), list(state["orders"])
+        with self._lock:
+            sources = self._ordered()
+            if len(orders) != len(sources):
+                raise ValueError(f"it shuffles {len(orders)} times, the dataset {len(sources)} times")
+            for source, order in zip(sources, orders, strict=True):
+                source.take_order(order)
+            self._elements, self._run, self._ahead, self._taken = None, Run(), [], 0
+            for _ in range(taken):
+                try:
+                    self._advance()
+                except StopIteration:
+                    break
+            self._taken = taken

@@ -193,6 +193,16 @@ class Shuffle(_Same):
             state = np.array([0, second, first], np.int64)
         return _Shuffled(self.source.elements(run), self.buffer_size, _Words(state))
 
+    def order(self) -> list[Any]:
+        """Return from where the orders of further passes follow: what `take_order` goes back to."""
+        return [self.first.tolist(), self.seeds.state.tolist(), self.seeds.drawn[:]]
+
+    def take_order(self, order: list[Any]) -> None:
+        """Go back to such a place. Raises ValueError for what is none."""
+        first, state, drawn = order
+        self.first, self.seeds.state = np.array(first, np.int64).reshape(3), np.array(state, np.int64).reshape(3)
+        self.seeds.drawn = [int(word) for word in drawn]
+
 
 class _Words(Iterator[int]):
     """The words of a stream, one after another. The state of one is i64[3]."""

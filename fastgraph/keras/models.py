@@ -24,6 +24,7 @@ from fastgraph.keras.summary import table
 from fastgraph.keras.trainer import Trainer
 from fastgraph.ops.elementwise import cast
 from fastgraph.ops.movement import expand_dims, squeeze
+from fastgraph.state.tracking import links_of
 from fastgraph.state.variable import Variable
 
 __all__ = ["Model", "Sequential"]
@@ -66,6 +67,7 @@ class Model(Trainer, Layer):
     """
 
     _network: Network | None = None
+    _UNTRACKED = Layer._UNTRACKED | {"_network_layers", "inputs", "outputs", "input_names", "output_names"}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         given = dict(zip(("inputs", "outputs", "name"), args, strict=False)) if len(args) >= 2 else {}
@@ -188,6 +190,10 @@ class Model(Trainer, Layer):
 
     # Its parts.
 
+    def _trackable_children(self, save_type: str = "checkpoint", **kwargs: Any) -> dict[str, Any]:
+        own = super()._trackable_children(save_type, **kwargs)
+        return own if self._network is None else {**_numbered(self.layers), **own}
+
     @property
     def layers(self) -> list[Layer]:
         """The layers that are its attributes, in the order in which those were set; metrics are no layers.
@@ -255,23 +261,25 @@ class Model(Trainer, Layer):
     def save_weights(
         self, filepath: Any, overwrite: bool = True, save_format: str | None = None, options: Any = None
     ) -> None:
-        """Write the weights to a file, which is whole or the one before. Source: tf.keras.Model.save_weights.
+        """Write the weights to files, which are whole or those before. Source: tf.keras.Model.save_weights.
 
-        filepath: without a suffix, or with another than these, NumPy's .npz is written ("weights" is weights.npz); with
-        .weights.h5 a file that Keras 3 reads (needs h5py). Raises ValueError for a model without weights yet.
+        filepath: without a suffix a checkpoint as TensorFlow's, with the optimizer's slots; of the weights alone with
+        .npz NumPy's, with .safetensors (needs safetensors), with .weights.h5 a file that Keras 3 reads (needs h5py).
+        Raises ValueError for a model without weights yet.
         """
-        saving.save_weights(self, filepath, overwrite)
+        saving.save_weights(self, filepath, overwrite, save_format, options)
 
     def load_weights(
         self, filepath: Any, skip_mismatch: bool = False, by_name: bool = False, options: Any = None
-    ) -> saving.LoadStatus:
-        """Set the weights from a file that `save_weights` of such a model wrote. Source: tf.keras.Model.load_weights.
+    ) -> Any:
+        """Set the weights from what `save_weights` of such a model wrote, or TensorFlow; return a status.
 
-        Raises FileNotFoundError, or ValueError for weights of another number or shape, or a model without weights yet.
+        Of a checkpoint also a model without weights yet: they are set as they are made. Raises NotFoundError or
+        FileNotFoundError, or ValueError for weights of another number or shape. Source: tf.keras.Model.load_weights.
         """
         if skip_mismatch or by_name:
             raise NotBuiltError("load_weights takes all weights, in order: skip_mismatch and by_name are not built.")
-        return saving.load_weights(self, filepath)
+        return saving.load_weights(self, filepath, options)
 
     def summary(
         self,
@@ -316,6 +324,8 @@ class Sequential(Model):
         (TensorShape([2, 1]), 4)
     """
 
+    _UNTRACKED = Model._UNTRACKED | {"_layers", "_symbols", "_inputs", "_outputs"}
+
     def __init__(self, layers: Iterable[Any] | Any = None, name: str | None = None) -> None:
         super().__init__(name=name)
         self._layers: list[Layer] = []
@@ -325,6 +335,9 @@ class Sequential(Model):
         if layers is not None:
             for layer in layers if isinstance(layers, (list, tuple)) else [layers]:
                 self.add(layer)
+
+    def _trackable_children(self, save_type: str = "checkpoint", **kwargs: Any) -> dict[str, Any]:
+        return {**_numbered(self.layers), **super()._trackable_children(save_type, **kwargs)}
 
     @property
     def layers(self) -> list[Layer]:
@@ -353,6 +366,9 @@ class Sequential(Model):
             self.built = True
         elif self._inputs is None:
             self.built = False
+        if links_of(self).awaited:  # a checkpoint has values for layers that were not there
+            for place, child in _numbered(self.layers).items():
+                self._handle_deferred_dependencies(place, child)
 
     def pop(self) -> None:
         """Take the last layer away. Raises TypeError if there is none."""
@@ -521,3 +537,15 @@ def _conformed(inputs: Any, spec: TensorSpec) -> Any:
     if mask is not None:
         inputs._keras_mask = mask
     return inputs
+
+
+def _numbered(layers: list[Layer]) -> dict[str, Any]:
+    """The layers of a model as checkpoints name them: those with weights by their own count, and all by place."""
+    found: dict[str, Any] = {}
+    n = 0
+    for place, layer in enumerate(layers):
+        if layer.weights:
+            found[f"layer_with_weights-{n}"] = layer
+            n += 1
+        found[f"layer-{place}"] = layer
+    return found

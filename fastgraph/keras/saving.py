@@ -1,7 +1,8 @@
 """Weights of models in files: save_weights and load_weights.
 
-Rule: a file is written beside its place and then put there, so that it is whole or the one before. Layouts: an .npz of
-NumPy (any name without a suffix that means another), and Keras 3's .weights.h5 where h5py is installed.
+Rule: a file is written beside its place and then put there, so that it is whole or the one before. Layouts: a
+checkpoint as TensorFlow's (a name without a suffix), NumPy's .npz, .safetensors where that is installed, and Keras 3's
+.weights.h5 where h5py is.
 """
 
 from __future__ import annotations
@@ -16,12 +17,14 @@ import numpy as np
 from fastgraph.errors import NotBuiltError
 from fastgraph.keras import backend
 from fastgraph.keras.layers.base import Layer
+from fastgraph.saving.checkpoint import Checkpoint, with_callback
+from fastgraph.saving.checkpoint_state import checkpoint_exists, update_checkpoint_state
 
-_H5 = ".weights.h5"
+_H5, _NPZ, _SAFE = ".weights.h5", ".npz", ".safetensors"
 
 
 class LoadStatus:
-    """What load_weights returns: everything was there, and fitted, or it has raised."""
+    """What load_weights returns of a file: everything was there, and fitted, or it has raised."""
 
     def assert_consumed(self) -> LoadStatus:
         """Do nothing: all values of the file are in use."""
@@ -36,29 +39,49 @@ class LoadStatus:
         return self
 
 
-def save_weights(model: Any, filepath: Any, overwrite: bool) -> None:
+def save_weights(
+    model: Any, filepath: Any, overwrite: bool, save_format: str | None = None, options: Any = None
+) -> None:
     """Write the weights of a model. Raises ValueError for a model without any, or a file there if not `overwrite`."""
-    path = place(filepath)
+    path = place(filepath, save_format)
     if not model.built and not model.weights:
         raise ValueError(
             f"Unable to save weights of model {model.name!r}: it has not created its variables yet. Call the model on "
             "a batch first, or `build` it."
         )
-    if not overwrite and os.path.exists(path):
+    if not overwrite and (os.path.exists(path) or checkpoint_exists(path)):
         raise FileExistsError(f"{path} is there already: save_weights(..., overwrite=True) writes over it.")
     if path.endswith(_H5):
         groups = list(_groups(model, ""))
         atomically(path, lambda name: _write_h5(name, groups))
         return
+    if not path.endswith((_NPZ, _SAFE)):
+        Checkpoint(root=model).write(path, with_callback(options, _make_latest))
+        return
     weights = model.weights
+    names = [weight.name for weight in weights]
+    if path.endswith(_SAFE):
+        tensors = {_key(names, i): np.ascontiguousarray(weight.numpy()) for i, weight in enumerate(weights)}
+        write = _safetensors().save_file
+        atomically(path, lambda name: write(tensors, name))
+        return
     arrays = {str(i): weight.numpy() for i, weight in enumerate(weights)}
-    names = np.asarray([weight.name for weight in weights])
-    atomically(path, lambda name: _write_npz(name, {"names": names, **arrays}))
+    atomically(path, lambda name: _write_npz(name, {"names": np.asarray(names), **arrays}))
 
 
-def load_weights(model: Any, filepath: Any) -> LoadStatus:
+def _make_latest(path: str) -> None:
+    update_checkpoint_state(os.path.dirname(path), path, [path])
+
+
+def load_weights(model: Any, filepath: Any, options: Any = None) -> Any:
     """Set the weights of a model from a file. Raises FileNotFoundError, or ValueError for weights of another model."""
     path = place(filepath)
+    if not path.endswith((_H5, _NPZ, _SAFE)):
+        if checkpoint_exists(path) or not os.path.exists(path + _NPZ):
+            status = Checkpoint(root=model).read(path, options)
+            status.assert_nontrivial_match()
+            return status
+        path += _NPZ
     if not os.path.exists(path):
         raise FileNotFoundError(f"No weights at {filepath}: the file would be {path}.")
     if not model.built and not model.weights:
@@ -69,10 +92,18 @@ def load_weights(model: Any, filepath: Any) -> LoadStatus:
     if path.endswith(_H5):
         _read_h5(path, list(_groups(model, "")))
         return LoadStatus()
+    weights = model.weights
+    if path.endswith(_SAFE):
+        found = _safetensors().load_file(path)
+        names = [weight.name for weight in weights]
+        names = [_key(names, i) for i in range(len(names))]
+        if set(found) != set(names):
+            raise ValueError(f"{path} has the weights {sorted(found)}, the model has {sorted(names)}.")
+        _assign(path, [(name, found[name], weight) for name, weight in zip(names, weights, strict=True)])
+        return LoadStatus()
     with np.load(path, allow_pickle=False) as file:
         names = [str(name) for name in file["names"]]
         values = [file[str(i)] for i in range(len(names))]
-    weights = model.weights
     if len(values) != len(weights):
         raise ValueError(
             f"{path} has {len(values)} weights, the model has {len(weights)}. In the file: {names}; in the model: "
@@ -82,17 +113,38 @@ def load_weights(model: Any, filepath: Any) -> LoadStatus:
     return LoadStatus()
 
 
-def place(filepath: Any) -> str:
-    """Return the file for the path that a user gives. Raises NotBuiltError for layouts that are not written."""
+def _key(names: list[str], i: int) -> str:
+    """The name of a weight in a file that takes each name once."""
+    name = names[i].removesuffix(":0")
+    return name if names.count(names[i]) == 1 else f"{name}#{names[:i].count(names[i])}"
+
+
+def place(filepath: Any, save_format: str | None = None) -> str:
+    """Return the file, or the prefix of files, for the path that a user gives.
+
+    Raises NotBuiltError for layouts that are not written.
+    """
     path: str = os.fspath(filepath)
-    if path.endswith((".keras", ".h5", ".hdf5")):
-        if not path.endswith(_H5):
-            raise NotBuiltError(
-                f"{path}: weights are written as NumPy's .npz (a name without suffix) or, with h5py, as .weights.h5 in "
-                "Keras 3's layout. Whole models in .keras and .h5 files are Keras 3's: pip install fastgraph[keras]."
-            )
+    if path.endswith(_H5):
         return path
-    return path if path.endswith(".npz") else f"{path}.npz"
+    if path.endswith((".keras", ".h5", ".hdf5")) or save_format in ("h5", "hdf5", "keras"):
+        raise NotBuiltError(
+            f"{path}: weights are written as a checkpoint (a name without suffix), as NumPy's .npz, as .safetensors "
+            "or, with h5py, as .weights.h5 in Keras 3's layout. Whole models in .keras and .h5 files are Keras 3's: pip "
+            "install fastgraph[keras]."
+        )
+    return path
+
+
+def _safetensors() -> Any:
+    try:
+        from safetensors import numpy as safetensors  # type: ignore[import-not-found,import-untyped,unused-ignore]
+    except ImportError as error:
+        raise NotBuiltError(
+            "Files named .safetensors need the package of that name: pip install safetensors. Without it give a name "
+            "without a suffix (a checkpoint) or .npz."
+        ) from error
+    return safetensors
 
 
 def atomically(path: str, write: Callable[[str], None]) -> None:

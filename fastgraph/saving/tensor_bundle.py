@@ -357,14 +357,13 @@ class BundleReader:
             found[place] = self._read(each, key)
         return found
 
-    def read_into(self, key: str, target: np.ndarray) -> None:
-        """Read a tensor that `verify` found whole into memory that is there: an array of its dtype and shape, dense."""
+    def read_into(self, key: str, memory: memoryview) -> bool:
+        """Read a tensor that `verify` found whole into memory of its size; whether it lies so in the file."""
         entry = self.entry(key)
-        if entry.slices:
-            for each, place in self._slices(entry, key):
-                target[place] = self._read(each, key)
-            return
-        self._fill(entry, key, _bytes_of(target), checked=False)
+        if entry.slices or (self.header.endianness == 1) != (sys.byteorder == "big"):
+            return False
+        self._fill(entry, key, np.frombuffer(memory, np.uint8), checked=False)
+        return True
 
     def verify(self, key: str) -> None:
         """Read a tensor and keep nothing of it. Raises DataLossError if it is not whole."""
@@ -407,7 +406,7 @@ class BundleReader:
         return found.byteswap() if (self.header.endianness == 1) != (sys.byteorder == "big") else found
 
     def _located(self, entry: Message, key: str, itemsize: int = 0) -> None:
-        """Open the shard of an entry. Raises DataLossError if its bytes are not there, or not as many as they should be."""
+        """Open the shard of an entry. Raises DataLossError if its bytes are not there, or too many or few."""
         if itemsize and entry.size != math.prod(_dims(entry, key)) * itemsize:
             text = f"{key}: {entry.size} bytes stored, and a tensor of shape {_dims(entry, key)} has others"
             raise DataLossError(None, None, text)

@@ -13,11 +13,11 @@ from typing import Any
 from fastgraph.core import registry as primitives
 from fastgraph.core.base import nesting
 from fastgraph.core.name_scopes import name_scope
-from fastgraph.state.tracking import Trackable
+from fastgraph.state.tracking import AutoTrackable
 from fastgraph.state.variable import Variable
 
 
-class Module(Trackable):
+class Module(AutoTrackable):
     """Base class of things that own Variables.
 
     `variables`, `trainable_variables` and `submodules` look through attributes (in the order of their names), lists,
@@ -148,7 +148,7 @@ def _walk(
     found: list[tuple[tuple[Any, ...], Module]] = []
     attributes = vars(module)
     for name in sorted(attributes, key=key):
-        if name in module._TF_MODULE_IGNORED_PROPERTIES:
+        if name in module._TF_MODULE_IGNORED_PROPERTIES or name == "_self_links":
             continue
         try:
             leaves = list(_leaves(attributes[name], (name,), expand))

@@ -24,6 +24,7 @@ from fastgraph.ops.random_algorithms import Algorithm, algorithm_number, no_thre
 from fastgraph.ops.random_distributions import binomial_of
 from fastgraph.ops.random_ops import shape_vector, standard_normal, truncated_of, uniform_of
 from fastgraph.ops.random_states import Held, Source, numbers
+from fastgraph.state.tracking import AutoTrackable
 from fastgraph.state.variable import Variable
 
 _FULL = ("int32", "int64", "uint32", "uint64")
@@ -76,7 +77,7 @@ def _with_key(key: Any, counter: Any, alg: int) -> Any:
     return concat([counter, reshape(key, [1])], 0)
 
 
-class Generator:
+class Generator(AutoTrackable):
     """A generator of random numbers; its state, a counter and a key, is a Variable i64[3].
 
     Exactly one of `copy_from` and `state` (with `alg`) is given; a `state` that is a Variable is used itself. Drawing n

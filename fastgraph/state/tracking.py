@@ -1,19 +1,67 @@
 """Objects that know by name what they depend on: Trackable, AutoTrackable, and the lists and dicts that stand in them.
 
-Rule: a dependency is an entry of one dict; nothing is found by looking at attributes.
+Rule: what an object depends on is found anew each time, by the names under which it was set or declared; a list, a dict
+or a tuple among its attributes is itself, and no wrapper. Only where a restored checkpoint still has values for what is
+not there yet is there something to wait for: the position in the checkpoint stands under the name that is awaited.
 """
 
 from __future__ import annotations
 
+import copy
 import functools
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
+
+_PLAIN = (list, dict, OrderedDict)
+_LINKS = "_self_links"
+
+
+class Links:
+    """What an object keeps about its dependencies; no dict, lest what stands here be found a second time.
+
+    `names`: {name: the object declared under it, None for the attribute so named}. `awaited`: {name: the positions in
+    checkpoints whose values are for what will be set under it}. A copy waits for the same, another process for nothing.
+    """
+
+    __slots__ = ("awaited", "names")
+
+    def __init__(self, names: dict[str, Any] | None = None) -> None:
+        self.names: dict[str, Any] = {} if names is None else names
+        self.awaited: dict[str, list[Any]] = {}
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Links:
+        copied = Links(copy.deepcopy(self.names, memo))
+        copied.awaited = {name: [*positions] for name, positions in self.awaited.items()}
+        return copied
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Links, (self.names,)
+
+
+def links_of(value: Any) -> Links:
+    """Return what an object (or a list or dict that watches) keeps about its dependencies."""
+    found: Links | None = value.__dict__.get(_LINKS)
+    if found is None:
+        found = value.__dict__[_LINKS] = Links()
+    return found
+
+
+class NoDependency:
+    """A value that, set as an attribute, is not tracked. Source: TensorFlow's trackable data structures."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
 
 
 class Trackable:
     """An object that others depend on by name, and that depends on others: what checkpoints are made of.
 
-    Variables and Modules are Trackable as well. Source: tf.__internal__.tracking.Trackable.
+    Variables and Modules are Trackable as well. A subclass with state of its own defines `_serialize_to_tensors`, which
+    returns {name: tensor}, and `_restore_from_tensors`, which is given the like. Source:
+    tf.__internal__.tracking.Trackable.
     """
 
     def _track_trackable(self, trackable: Any, name: str, overwrite: bool = False) -> Any:
@@ -26,49 +74,118 @@ class Trackable:
                 f"Trackable._track_trackable() can only be used to track objects of type Trackable. Got type "
                 f"{type(trackable)}."
             )
-        known = self._dependencies()
-        if not overwrite and name in known and known[name] is not trackable:
+        if not overwrite and (known := self._lookup_dependency(name)) is not None and known is not trackable:
             raise ValueError(
                 f"Called Trackable._track_trackable() with name='{name}', but a Trackable with this name is already "
                 "declared as a dependency. Names must be unique (or overwrite=True)."
             )
-        known[name] = trackable
+        links_of(self).names[name] = trackable
+        self._handle_deferred_dependencies(name, trackable)
         return trackable
 
-    def _dependencies(self) -> dict[str, Any]:
-        found: dict[str, Any] | None = self.__dict__.get("_self_dependencies")
-        if found is None:
-            found = {}
-            object.__setattr__(self, "_self_dependencies", found)
-        return found
-
     def _trackable_children(self, save_type: str = "checkpoint", **kwargs: Any) -> dict[str, Any]:
-        """Return {name: what this object depends on}."""
-        return dict(self._dependencies())
+        """Return {name: what this object depends on}; lists, dicts and tuples among it as they are."""
+        links = self.__dict__.get(_LINKS)
+        if links is None:
+            return {}
+        own = self.__dict__
+        found = {name: own.get(name) if declared is None else declared for name, declared in links.names.items()}
+        return {name: value for name, value in found.items() if tracked(value)}
 
     def _lookup_dependency(self, name: str, cached_dependencies: dict[str, Any] | None = None) -> Any:
         """Return the dependency of a name, None where there is none."""
-        return (self._dependencies() if cached_dependencies is None else cached_dependencies).get(name)
+        return (self._trackable_children() if cached_dependencies is None else cached_dependencies).get(name)
 
     def _no_dependency(self, value: Any) -> Any:
         """Return `value`, which is not to be tracked."""
         return value
+
+    def _maybe_initialize_trackable(self) -> None:
+        """Do nothing: what is kept for tracking is made when it is first needed."""
+
+    @property
+    def _deferred_dependencies(self) -> dict[str, list[Any]]:
+        """{name: the positions in checkpoints whose values are for what will be set under this name}."""
+        return links_of(self).awaited
+
+    def _handle_deferred_dependencies(self, name: str, trackable: Any) -> None:
+        """Restore what has just been set under a name, where a checkpoint has values for it."""
+        links = self.__dict__.get(_LINKS)
+        if links is not None and links.awaited:
+            arrived(links, name, trackable)
+
+    def _gather_saveables_for_checkpoint(self) -> dict[str, Any]:
+        """Return {name: what saves it}: the older way to state what `_serialize_to_tensors` states."""
+        return {}
+
+    def _serialize_to_tensors(self) -> dict[str, Any]:
+        """Return {name: tensor} of the state that is the object's own. Here: NotImplementedError, there is none."""
+        raise NotImplementedError
+
+    def _restore_from_tensors(self, restored_tensors: dict[str, Any]) -> Any:
+        """Take the state from such tensors."""
+        raise NotImplementedError
 
 
 class AutoTrackable(Trackable):
     """A Trackable whose attributes are its dependencies. Source: tf.__internal__.tracking.AutoTrackable."""
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if getattr(self, "_self_setattr_tracking", True):
-            if isinstance(value, Trackable):
-                self._dependencies()[name] = value
-            else:
-                self._dependencies().pop(name, None)
+        if type(value) is NoDependency:
+            value = value.value
+            self._delete_tracking(name)
+        elif not tracked(value):
+            self._delete_tracking(name)
+        elif getattr(self, "_self_setattr_tracking", True):
+            links = links_of(self)
+            if links.awaited:
+                value = arrived(links, name, value)
+            super().__setattr__(name, value)
+            links.names[name] = None if name in self.__dict__ else value  # a property keeps it elsewhere
+            return
         super().__setattr__(name, value)
 
     def __delattr__(self, name: str) -> None:
-        self._dependencies().pop(name, None)
+        self._delete_tracking(name)
         super().__delattr__(name)
+
+    def _delete_tracking(self, name: str) -> None:
+        links = self.__dict__.get(_LINKS)
+        if links is not None:
+            links.names.pop(name, None)
+
+    def _no_dependency(self, value: Any) -> Any:
+        return NoDependency(value)
+
+
+def tracked(value: object) -> bool:
+    """Whether an attribute of this value is a dependency: a Trackable, a list, a dict, a tuple that has such."""
+    kind = type(value)
+    if kind in _PLAIN or isinstance(value, (Trackable, ListWrapper, _DictWrapper)):
+        return True
+    return isinstance(value, tuple) and any(tracked(item) for item in value)
+
+
+def children_of(value: Any, save_type: str = "checkpoint") -> dict[str, Any]:
+    """Return {name: what `value` depends on}: of a list by index, of a dict by key, of a Trackable as it says.
+
+    Raises ValueError for a dict that has something to track under a key that is no string.
+    """
+    if isinstance(value, Trackable):
+        return value._trackable_children(save_type=save_type)
+    if isinstance(value, dict):
+        found = {key: item for key, item in value.items() if tracked(item)}
+        if not all(isinstance(key, str) for key in found):
+            raise ValueError(
+                f"Unable to save the object {value} (a dictionary wrapper constructed automatically on attribute "
+                "assignment). The wrapped dictionary contains a non-string key which maps to a trackable object or "
+                "mutable data structure.\n\nIf you don't need this dictionary checkpointed, wrap it in a "
+                "non-trackable object; it will be subsequently ignored."
+            )
+        return found
+    names = [*getattr(value, "_fields", ())] if isinstance(value, tuple) else []
+    pairs = [*zip(names, value, strict=False), *((str(i), item) for i, item in enumerate(value))]
+    return {name: item for name, item in pairs if tracked(item)}
 
 
 def no_automatic_dependency_tracking(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -95,3 +212,48 @@ class ListWrapper(list[Any]):
 
 class _DictWrapper(dict[Any, Any]):
     """A dict as an attribute of an AutoTrackable. Source: TensorFlow's trackable data structures."""
+
+
+def arrived(links: Links, name: str, value: Any) -> Any:
+    """Restore what is set under a name; return it, or a list or dict in its place that waits for further values."""
+    if tracked(value):
+        for position in sorted(links.awaited.pop(name, ()), key=lambda each: each.number, reverse=True):
+            position.restore(value)
+            value = position.watching(value)
+    return value
+
+
+class WatchingList(ListWrapper):
+    """A list that a checkpoint has further elements for: they are restored as they come."""
+
+    def append(self, item: Any) -> None:
+        super().append(arrived(links_of(self), str(len(self)), item))
+
+    def extend(self, items: Any) -> None:
+        for item in items:
+            self.append(item)
+
+    def __iadd__(self, items: Any) -> Any:
+        self.extend(items)
+        return self
+
+    def __setitem__(self, index: Any, item: Any) -> None:
+        if isinstance(index, int):
+            item = arrived(links_of(self), str(index % max(len(self), 1)), item)
+        super().__setitem__(index, item)
+
+
+class WatchingDict(_DictWrapper):
+    """A dict that a checkpoint has further values for: they are restored as they come."""
+
+    def __setitem__(self, key: Any, item: Any) -> None:
+        super().__setitem__(key, arrived(links_of(self), key, item))
+
+    def setdefault(self, key: Any, item: Any = None) -> Any:
+        if key not in self:
+            self[key] = item
+        return self[key]
+
+    def update(self, *args: Any, **kwargs: Any) -> None:
+        for key, item in dict(*args, **kwargs).items():
+            self[key] = item

@@ -466,6 +466,22 @@ class Variable(Parts, Trackable, metaclass=_VariableType):
         self.__fg_cell__.aval = Aval(self.dtype, as_dims(merged))
         self._read_attrs = {"dtype": self.dtype, "shape": self.__fg_cell__.aval.shape}
 
+    # In checkpoints.
+
+    def _serialize_to_tensors(self) -> dict[str, Any]:
+        """Return what a checkpoint keeps of it: the value."""
+        return {"VARIABLE_VALUE": self.value()}
+
+    def _restore_from_tensors(self, restored_tensors: dict[str, Any]) -> Any:
+        """Take the value from a checkpoint. Raises ValueError if its shape does not fit."""
+        value = convert(restored_tensors["VARIABLE_VALUE"])
+        if not self._takes(value):
+            raise ValueError(
+                f"Received incompatible tensor with shape {value.shape} when attempting to restore variable with shape "
+                f"{self.shape} and name {self._shared_name}."
+            )
+        return self.assign(value)
+
     # As a tensor.
 
     if TYPE_CHECKING:  # set below, one by one: what the value's operators do

@@ -117,6 +117,10 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
         ("profiling.",),
     ),
     (
+        "saving: checkpoints",
+        ("saving.",),
+    ),
+    (
         "keras: tf.keras",
         ("keras.",),
     ),
@@ -145,7 +149,7 @@ UPWARD = {
 #: What may be imported inside a function: loaded on first use, or an optional extra.
 LATE = {
     "numba", "llvmlite", "scipy", "malt", "ml_dtypes", "threadpoolctl", "rich", "matplotlib", "sklearn",
-    "tensorboard",
+    "tensorboard", "safetensors",
 }  # fmt: skip
 
 #: Modules that import such a package as a whole, and so are themselves imported late (or by one another).

@@ -20,7 +20,7 @@ from tests.oracle import processes
 from tests.oracle.compare import difference
 from tests.oracle.draw import Case, draw, op_functions
 from tests.oracle.reasons import NOT_COMPARED, reason
-from tests.oracle.sections import section, with_section
+from tests.oracle.sections import KEPT, section, with_section
 
 
 @dataclass
@@ -106,8 +106,11 @@ def main() -> int:
         return 2
     made = compare([case for case in draw() if re.search(options.only, case.name)], python)
     if options.report:
-        kept = section(options.report.read_text(encoding="utf-8")) if options.report.exists() else ""
-        options.report.write_text(with_section(report(made), kept), encoding="utf-8")
+        old = options.report.read_text(encoding="utf-8") if options.report.exists() else ""
+        text = report(made)
+        for heading in KEPT:
+            text = with_section(text, section(old, heading), heading)
+        options.report.write_text(text, encoding="utf-8")
     print("\n".join(made.unexplained))
     print(f"{len(made.cases)} cases, {len(made.differences)} differ, {len(made.unexplained)} without a reason")
     return 1 if made.unexplained else 0

@@ -1,19 +1,25 @@
-"""The part of docs/oracle.md that the table of integer arguments writes, and the report of all ops keeps."""
+"""The parts of docs/oracle.md that other runs write, and the report of all ops keeps."""
 
 from __future__ import annotations
 
 HEADING = "## Integer arguments"
+CHECKPOINTS = "## Checkpoints"
+#: In the order in which they stand at the end.
+KEPT = (HEADING, CHECKPOINTS)
 
 
-def section(text: str) -> str:
-    """What stands under the heading in a report, or ""."""
-    _, found, rest = text.partition(f"\n{HEADING}\n\n")
+def section(text: str, heading: str = HEADING) -> str:
+    """What stands under a heading in a report, or ""."""
+    _, found, rest = text.partition(f"\n{heading}\n\n")
     return rest.partition("\n## ")[0].rstrip("\n") + "\n" if found else ""
 
 
-def with_section(text: str, content: str) -> str:
-    """The report with `content` under the heading, which comes last."""
-    before, _, rest = text.partition(f"\n{HEADING}\n")
-    _, more, after = rest.partition("\n## ")
-    kept = before.rstrip("\n") + (f"\n\n## {after}" if more else "\n")
-    return f"{kept.rstrip()}\n\n{HEADING}\n\n{content}" if content else kept
+def with_section(text: str, content: str, heading: str = HEADING) -> str:
+    """The report with `content` under the heading; such headings come last."""
+    kept = {each: section(text, each) for each in KEPT} | {heading: content}
+    for each in KEPT:
+        before, found, rest = text.partition(f"\n{each}\n")
+        if found:
+            _, more, after = rest.partition("\n## ")
+            text = before.rstrip("\n") + (f"\n\n## {after}" if more else "\n")
+    return text.rstrip("\n") + "\n" + "".join([f"\n{each}\n\n{kept[each]}" for each in KEPT if kept[each]])

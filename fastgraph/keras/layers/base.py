@@ -82,6 +82,10 @@ class Layer(Module):
     """
 
     _TF_MODULE_IGNORED_PROPERTIES = frozenset({"_own_weights", "_regularized", "_losses", "_nodes"})
+    #: Attributes that are no dependencies: what is in them is one by another name, or nobody's to restore.
+    _UNTRACKED = frozenset(
+        {"_own_weights", "_regularized", "_loss_functions", "_nodes", "_initial_weights", "_shapes", "_input_spec"}
+    )
     _name: str
     _is_metric = False
     _any_masks = False  # whether there is a layer that makes masks: before that nobody looks for any
@@ -315,6 +319,8 @@ class Layer(Module):
             aggregation=aggregation,
         )
         self._keep_weight(variable)
+        if name is not None:
+            self._track_trackable(variable, name, overwrite=True)
         regularizer = regularizers.get(regularizer)
         if regularizer is not None:
             self._regularized.append((regularizer, variable))
@@ -338,12 +344,16 @@ class Layer(Module):
                     if isinstance(leaf, Variable):
                         self._keep_weight(leaf)
         try:
-            object.__setattr__(self, name, value)
+            super().__setattr__(name, value)
         except AttributeError:
             raise AttributeError(
                 f'Can\'t set the attribute "{name}", likely because it conflicts with an existing read-only @property '
                 "of the object. Please choose a different name."
             ) from None
+
+    def _trackable_children(self, save_type: str = "checkpoint", **kwargs: Any) -> dict[str, Any]:
+        found = super()._trackable_children(save_type, **kwargs)
+        return {name: value for name, value in found.items() if name not in self._UNTRACKED}
 
     def _not_initialized(self) -> None:
         """Called when a layer or Variable is set before super().__init__() was called."""

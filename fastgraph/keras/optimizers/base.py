@@ -22,6 +22,7 @@ from fastgraph.ops.exponentials import sqrt
 from fastgraph.ops.gathering import where
 from fastgraph.ops.movement import shape
 from fastgraph.ops.reduction import reduce_sum
+from fastgraph.state.tracking import Trackable
 from fastgraph.state.variable import Variable
 
 Rate = float | Callable[[Any], Any]
@@ -34,7 +35,7 @@ class CallableList(list[Variable]):
         return self
 
 
-class Optimizer:
+class Optimizer(Trackable):
     """The base of optimizers: clipping, weight decay, the count of steps. Source: tf.keras.optimizers.Optimizer.
 
     A subclass states `build`, which makes the Variables it keeps, and `update_step`. `learning_rate` is a number, or a
@@ -80,7 +81,7 @@ class Optimizer:
         else:
             self._rate = Variable(learning_rate, name="learning_rate", dtype=float32, trainable=False)
         self._index: dict[int, int] = {}  # the id of a trained Variable's cell -> its place in each list of slots
-        self._slots: list[Variable] = []
+        self._variables: list[Variable] = [self.iterations]
         self._excluded: tuple[set[int], tuple[str, ...]] = (set(), ())
 
     @property
@@ -105,7 +106,14 @@ class Optimizer:
     @property
     def variables(self) -> CallableList:
         """The Variables that the optimizer keeps: the count of steps, then its slots. May be called as well."""
-        return CallableList([self.iterations, *self._slots])
+        return CallableList(self._variables)
+
+    def _trackable_children(self, save_type: str = "checkpoint", **kwargs: Any) -> dict[str, Any]:
+        """Return what Keras 2's optimizers depend on, by their names."""
+        own = {"_variables": self._variables, "_iterations": self.iterations}
+        if isinstance(self._rate, Variable):
+            own["_learning_rate"] = self._rate
+        return {**own, **super()._trackable_children(save_type, **kwargs)}
 
     def build(self, var_list: Sequence[Variable]) -> None:
         """Make what is kept for each of the Variables. A subclass calls this first."""
@@ -119,7 +127,7 @@ class Optimizer:
         if initial_value is None:
             initial_value = zeros(model_variable.shape if shape is None else shape, model_variable.dtype)
         slot = Variable(initial_value, trainable=False, name=f"{variable_name}/{name}", dtype=model_variable.dtype)
-        self._slots.append(slot)
+        self._variables.append(slot)
         return slot
 
     def update_step(self, gradient: Tensor, variable: Variable) -> None:

@@ -1,0 +1,220 @@
+"""Checkpoints at bad moments: killed while writing, a full disk, damaged files. What was complete stays so."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fastgraph as tf
+from fastgraph.graphdef.messages import KINDS
+from fastgraph.graphdef.wire_format import parsed, serialized
+from fastgraph.saving.table_files import entries_of, table
+
+ROOT = Path(__file__).parents[2]
+KEY = "v/.ATTRIBUTES/VARIABLE_VALUE"
+
+
+def test_killed_saves_leave_the_last_complete_checkpoint(tmp_path: Path) -> None:
+    """30 of them; `make soak` kills 300."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.faults.checkpoint_kills", str(tmp_path), "30", "1"], cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=100, check=False,
+    )  # fmt: skip
+    assert (done.stdout, done.returncode) == ("30 killed, nothing lost\n", 0), done.stdout + done.stderr
+
+
+def saved(folder: Path, n: int = 3000) -> tuple[str, Any, Any]:
+    """A checkpoint of two Variables and a string, and such Variables with other values."""
+    v, w, s = tf.Variable(np.arange(float(n))), tf.Variable([1.0, 2.0]), tf.Variable(["one", "two"])
+    path = tf.train.Checkpoint(v=v, w=w, s=s).write(folder / "c")
+    v.assign(-v)
+    w.assign([0.0, 0.0])
+    s.assign(["", ""])
+    return path, tf.train.Checkpoint(v=v, w=w, s=s), (v, w, s)
+
+
+def refused(checkpoint: Any, path: str, kind: Any, text: str, variables: Any) -> None:
+    """Reading raises this error, and no value is another one."""
+    before = [variable.numpy().tolist() for variable in variables]
+    with pytest.raises(kind, match=text):
+        checkpoint.read(path)
+    assert [variable.numpy().tolist() for variable in variables] == before
+
+
+def _flip(path: str, at: int) -> None:
+    with open(path, "r+b") as file:
+        file.seek(at)
+        byte = file.read(1)
+        file.seek(at)
+        file.write(bytes([byte[0] ^ 1]))
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_a_wrong_checksum_names_the_key(large: bool, tmp_path: Path) -> None:
+    path, checkpoint, variables = saved(tmp_path, 3_000_000 if large else 3000)
+    data = path + ".data-00000-of-00001"
+    at = os.path.getsize(data) - 16 - 5000  # in `v`, behind which `w` lies
+    _flip(data, at)
+    refused(checkpoint, path, tf.errors.DataLossError, f"Checksum does not match for {KEY}", variables)
+    with pytest.raises(tf.errors.DataLossError, match=KEY):
+        tf.train.load_variable(path, KEY)
+
+
+def test_truncated_missing_and_foreign_files_are_refused(tmp_path: Path) -> None:
+    path, checkpoint, variables = saved(tmp_path)
+    data, index = path + ".data-00000-of-00001", path + ".index"
+    content, table_of = Path(data).read_bytes(), Path(index).read_bytes()
+    Path(data).write_bytes(content[:-100])
+    refused(checkpoint, path, tf.errors.DataLossError, r"truncated", variables)
+    os.unlink(data)
+    refused(checkpoint, path, tf.errors.NotFoundError, r"\.data-00000-of-00001; No such file", variables)
+    Path(data).write_bytes(content)
+    for damaged in (table_of[:-1], table_of[: len(table_of) // 2], b"", b"\0" * 200, os.urandom(500)):
+        Path(index).write_bytes(damaged)
+        refused(checkpoint, path, tf.errors.DataLossError, r"\.index: not an sstable", variables)
+    for at in range(0, len(table_of) - 48, 7):
+        Path(index).write_bytes(table_of)
+        _flip(index, at)
+        with pytest.raises(tf.errors.OpError):
+            checkpoint.read(path)
+    Path(index).write_bytes(table_of)
+    checkpoint.read(path).assert_consumed()
+
+
+def test_what_does_not_fit_is_refused_and_nothing_changes(tmp_path: Path) -> None:
+    path, _, variables = saved(tmp_path)
+    v, _, s = variables
+    for other, kind, text in (
+        (tf.Variable([0.0, 0.0, 0.0]), ValueError, r"incompatible tensor with shape \(2,\).*\(3,\).*w/.ATTRIBUTES"),
+        (tf.Variable([0, 0]), tf.errors.InvalidArgumentError, "w/.ATTRIBUTES.*expected dtype int32"),
+    ):
+        checkpoint = tf.train.Checkpoint(v=v, w=other, s=s)
+        refused(checkpoint, path, kind, text, (v, other, s))
+    grows = tf.Variable([0.0], shape=[None])
+    tf.train.Checkpoint(w=grows).read(path).expect_partial()
+    assert grows.numpy().tolist() == [1.0, 2.0]
+
+
+def test_a_file_that_asks_for_much_gets_nothing(tmp_path: Path) -> None:
+    path, checkpoint, variables = saved(tmp_path)
+    index = Path(path + ".index")
+    rows = entries_of(index.read_bytes(), "c")
+
+    def changed(**fields: Any) -> None:
+        entry = parsed(rows[KEY.encode()], "BundleEntry")
+        for name, value in fields.items():
+            if name == "shape":
+                entry.shape.dim[:] = [KINDS["Dim"](size=n) for n in value]
+            else:
+                setattr(entry, name, value)
+        index.write_bytes(table(sorted({**rows, KEY.encode(): serialized(entry)}.items())))
+
+    for fields in (
+        {"shape": [1 << 40]}, {"shape": [1 << 40], "size": 8 << 40}, {"shape": [0, 1 << 62], "size": 0},
+        {"offset": 1 << 40}, {"offset": -5}, {"shard_id": 7}, {"dtype": 99}, {"dtype": 7}, {"shape": [3] * 300},
+        {"shape": [-3000]}, {"size": 10},
+    ):  # fmt: skip
+        changed(**fields)
+        with pytest.raises((tf.errors.OpError, ValueError)):
+            checkpoint.read(path)
+        with pytest.raises((tf.errors.OpError, ValueError)):
+            tf.train.load_variable(path, KEY)
+    assert variables[1].numpy().tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("which", ["index", "data"])
+def test_mutated_files_are_refused_or_read(which: str, tmp_path: Path) -> None:
+    """Of files damaged at random bytes, with checksums put right where that is possible, each is an error or values."""
+    path, checkpoint, _ = saved(tmp_path, 30)
+    name = path + (".index" if which == "index" else ".data-00000-of-00001")
+    content = Path(name).read_bytes()
+    noise = np.random.default_rng(3)
+    outcomes = set()
+    for _ in range(200):
+        changed = bytearray(content)
+        for _ in range(noise.integers(1, 4)):
+            changed[noise.integers(len(changed))] = noise.integers(256)
+        if which == "index":  # the entries changed, not the table: that has a checksum for each block
+            rows = entries_of(content, "c")
+            keys = sorted(rows)
+            key = keys[noise.integers(len(keys))]
+            value = bytearray(rows[key])
+            value[noise.integers(len(value))] = noise.integers(256)
+            rows[key] = bytes(value)
+            changed = bytearray(table(sorted(rows.items())))
+        Path(name).write_bytes(changed)
+        try:
+            checkpoint.read(path).expect_partial()
+            outcomes.add("read")
+        except (tf.errors.OpError, ValueError) as error:
+            outcomes.add(type(error).__name__)
+    assert "DataLossError" in outcomes
+
+
+def test_a_full_disk_leaves_the_checkpoint_before(tmp_path: Path) -> None:
+    program = f"""
+import resource, signal
+import fastgraph as tf
+v = tf.Variable(tf.ones([1000]))
+checkpoint = tf.train.Checkpoint(v=v)
+manager = tf.train.CheckpointManager(checkpoint, {str(tmp_path)!r}, 2)
+manager.save()
+big = tf.Variable(tf.ones([1000000]))
+checkpoint.big = big
+resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
+try:
+    manager.save()
+except tf.errors.OutOfRangeError as error:
+    print("refused", "File too large" in str(error))
+print(manager.latest_checkpoint == tf.train.latest_checkpoint({str(tmp_path)!r}))
+checkpoint.restore(manager.latest_checkpoint).expect_partial()
+print(int(checkpoint.save_counter))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True,
+        timeout=60, check=False,
+    )  # fmt: skip
+    assert (done.stdout.split(), done.returncode) == (["refused", "True", "True", "1"], 0), done.stderr
+    assert sorted(os.listdir(tmp_path)) == ["checkpoint", "ckpt-1.data-00000-of-00001", "ckpt-1.index"]
+
+
+def test_a_device_without_room_is_resource_exhausted() -> None:
+    if not os.path.exists("/dev/full"):
+        pytest.skip("there is no /dev/full")
+    from fastgraph.core.base.file_errors import raising_for
+
+    with pytest.raises(tf.errors.ResourceExhaustedError, match="/dev/full; No space left"), raising_for("/dev/full"):
+        with open("/dev/full", "wb", buffering=0) as file:
+            file.write(b"x")
+
+
+def test_folders_that_cannot_be_written_to_are_named(tmp_path: Path) -> None:
+    checkpoint = tf.train.Checkpoint(v=tf.Variable(1.0))
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(tf.errors.OpError, match="file"):
+        checkpoint.write(tmp_path / "file" / "c")
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    folder.chmod(0o500)
+    if os.access(folder, os.W_OK):  # root may write anywhere
+        pytest.skip("this user may write to folders that are read-only")
+    with pytest.raises(tf.errors.PermissionDeniedError, match="folder"):
+        checkpoint.write(folder / "c")
+
+
+def test_the_files_in_use_outlive_their_removal(tmp_path: Path) -> None:
+    module = tf.Module()
+    module.w = tf.Variable(3.0)
+    path = tf.train.Checkpoint(module=module).save(tmp_path / "a" / "c")
+    later = tf.Module()
+    tf.train.Checkpoint(module=later, v=tf.Variable(0.0)).restore(path).expect_partial()
+    shutil.rmtree(tmp_path / "a")
+    later.w = tf.Variable(0.0)
+    assert later.w.numpy() == 3.0
