@@ -130,8 +130,8 @@ def place(filepath: Any, save_format: str | None = None) -> str:
     if path.endswith((".keras", ".h5", ".hdf5")) or save_format in ("h5", "hdf5", "keras"):
         raise NotBuiltError(
             f"{path}: weights are written as a checkpoint (a name without suffix), as NumPy's .npz, as .safetensors "
-            "or, with h5py, as .weights.h5 in Keras 3's layout. Whole models in .keras and .h5 files are Keras 3's: pip "
-            "install fastgraph[keras]."
+            "or, with h5py, as .weights.h5 in Keras 3's layout. Whole models in .keras and .h5 files are Keras 3's: "
+            "pip install fastgraph[keras]."
         )
     return path
 
@@ -208,7 +208,7 @@ def _h5py() -> Any:
         import h5py  # type: ignore[import-not-found,import-untyped,unused-ignore]
     except ImportError as error:
         raise NotBuiltError(
-            "Files named .weights.h5 need h5py: pip install h5py. Without it give a name without suffix (an .npz)."
+            "Files named .weights.h5 need h5py: pip install h5py. Without it give a name without a suffix (a checkpoint)."
         ) from error
     return h5py
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from fastgraph.core.tensor import Tensor
 from fastgraph.keras.optimizers.base import Optimizer, Rate
@@ -45,6 +45,8 @@ class Adam(Optimizer):
         >>> w.numpy().round(2), int(optimizer.iterations)
         (array([ 4.7, -2.7], dtype=float32), 3)
     """
+
+    _LEGACY_SLOTS: ClassVar[dict[str, str]] = {"m": "m", "v": "v", "vhat": "vhat"}
 
     def __init__(
         self,

@@ -6,7 +6,7 @@ Rule: a step is written in ops and Variables, so that it runs eagerly, or as par
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from fastgraph.core.base.dtype import float32, int64
 from fastgraph.core.base.logger import get_logger
@@ -41,6 +41,9 @@ class Optimizer(Trackable):
     A subclass states `build`, which makes the Variables it keeps, and `update_step`. `learning_rate` is a number, or a
     function of the step (an int64 tensor) that gives one.
     """
+
+    #: What the Variables made by `add_variable_from_reference` were called as slots, before TensorFlow 2.11.
+    _LEGACY_SLOTS: ClassVar[dict[str, str]] = {}
 
     def __init__(
         self,
@@ -82,6 +85,7 @@ class Optimizer(Trackable):
             self._rate = Variable(learning_rate, name="learning_rate", dtype=float32, trainable=False)
         self._index: dict[int, int] = {}  # the id of a trained Variable's cell -> its place in each list of slots
         self._variables: list[Variable] = [self.iterations]
+        self._slots: dict[tuple[int, str], Any] = {}  # (a Variable's cell, slot) -> the slot, or what waits for it
         self._excluded: tuple[set[int], tuple[str, ...]] = (set(), ())
 
     @property
@@ -115,6 +119,24 @@ class Optimizer(Trackable):
             own["_learning_rate"] = self._rate
         return {**own, **super()._trackable_children(save_type, **kwargs)}
 
+    def _lookup_dependency(self, name: str, cached_dependencies: dict[str, Any] | None = None) -> Any:
+        """Return a dependency, also by the names that it had before TensorFlow 2.11."""
+        older = {"iter": "_iterations", "learning_rate": "_learning_rate"}
+        return super()._lookup_dependency(older.get(name, name), cached_dependencies)
+
+    def _create_or_restore_slot_variable(
+        self, slot_variable_position: Any, slot_name: str, variable: Variable, **kwargs: Any
+    ) -> Variable | None:
+        """Return a slot for a checkpoint of TensorFlow before 2.11 to restore; one that is not made yet waits."""
+        if slot_name not in self._LEGACY_SLOTS.values() or not hasattr(variable, "__fg_cell__"):
+            return None
+        key = variable.__fg_cell__.id, slot_name
+        slot = self._slots.get(key)
+        if isinstance(slot, Variable):
+            return slot
+        self._slots[key] = slot_variable_position
+        return None
+
     def build(self, var_list: Sequence[Variable]) -> None:
         """Make what is kept for each of the Variables. A subclass calls this first."""
         self._index = {variable.__fg_cell__.id: i for i, variable in enumerate(var_list)}
@@ -128,6 +150,11 @@ class Optimizer(Trackable):
             initial_value = zeros(model_variable.shape if shape is None else shape, model_variable.dtype)
         slot = Variable(initial_value, trainable=False, name=f"{variable_name}/{name}", dtype=model_variable.dtype)
         self._variables.append(slot)
+        if variable_name in self._LEGACY_SLOTS:
+            key = model_variable.__fg_cell__.id, self._LEGACY_SLOTS[variable_name]
+            position, self._slots[key] = self._slots.get(key), slot
+            if position is not None:
+                position.restore(slot)
         return slot
 
     def update_step(self, gradient: Tensor, variable: Variable) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from fastgraph.core.tape.indexed_slices import IndexedSlices
 from fastgraph.core.tensor import Tensor
@@ -88,6 +88,8 @@ class RMSprop(Optimizer):
     gradients is taken off v; with `momentum` the steps are summed up as SGD sums them.
     """
 
+    _LEGACY_SLOTS: ClassVar[dict[str, str]] = {"velocity": "rms", "average_gradient": "mg"}
+
     def __init__(
         self,
         learning_rate: Rate = 0.001,
@@ -158,6 +160,8 @@ class Adagrad(Optimizer):
 
     a += g²; w -= rate * g / sqrt(a + epsilon).
     """
+
+    _LEGACY_SLOTS: ClassVar[dict[str, str]] = {"accumulator": "accumulator"}
 
     def __init__(
         self,
