@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from fastgraph.composites import sparse_math
 from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.registry import public_function
 from fastgraph.errors import NotFoundError
@@ -83,6 +84,20 @@ def _reduced(function: str) -> Make:
     return make
 
 
+def _reduced_whole(function: str) -> Make:
+    """A reduction of a tensor of unknown rank over all of its axes, as range(rank(x)) tells them."""
+
+    def make(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+        x, axes = inputs
+        maker = axes.value.node
+        limit = maker.inputs[1].node if maker.op.name == "range" and len(maker.inputs) > 1 else None
+        if limit is None or limit.op.name != "rank" or limit.inputs[0] is not x.value:
+            raise NotFoundError(None, None, f"Node '{name}': the axes that a call only knows have no equal here")
+        return public_function(function)(x, None, attrs.get("keep_dims", False), name)
+
+    return make
+
+
 def _top_k(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     k = inputs[1] if len(inputs) > 1 else attrs["k"]
     return public_function("math.top_k")(inputs[0], k, attrs.get("sorted", True), name=name)
@@ -122,7 +137,7 @@ def _segments(kind: str) -> Make:
     """Sums over rows of `data` that are chosen by their numbers first."""
 
     def make(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-        return public_function(f"sparse.segment_{kind}")(*inputs[:3], *inputs[3:], name=name)
+        return getattr(sparse_math, f"segment_{kind}")(*inputs, name=name)
 
     return make
 
@@ -145,6 +160,7 @@ def _split(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
 ARRAYS: dict[str, Make] = {
     "AdjustHue": public("image.adjust_hue"),
     "AdjustSaturation": public("image.adjust_saturation"),
+    "Angle": public("math.angle"),
     "BatchToSpaceND": public("batch_to_space"),
     "Bincount": _bincount,
     "Bucketize": public("raw_ops.Bucketize", "boundaries"),
@@ -208,8 +224,11 @@ ARRAYS: dict[str, Make] = {
     "UniqueWithCountsV2": public("raw_ops.UniqueWithCountsV2", "out_idx"),
 }
 
+_REDUCTIONS = {"All": "reduce_all", "Any": "reduce_any", "Max": "reduce_max", "Mean": "reduce_mean", "Min": "reduce_min",
+               "Prod": "reduce_prod", "Sum": "reduce_sum"}  # fmt: skip
 #: Types that a row has, for arguments that only a call knows.
 ARRAY_VARIANTS: dict[str, Make] = {
+    **{name: _reduced_whole(function) for name, function in _REDUCTIONS.items()},
     "Cumprod": _cumulative("math.cumprod"),
     "Cumsum": _cumulative("cumsum"),
     "SplitV": _split,

@@ -120,7 +120,8 @@ def sum_over_broadcast(name: str, op: str, given: list[Any]) -> Any:
 
 
 def _pad(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    return padding.pad(inputs[0], fixed(inputs[1], f"Node '{name}': the paddings"), name=name)
+    known = known_value(inputs[1])
+    return padding.pad(inputs[0], inputs[1] if known is None else known, name=name)
 
 
 def _list_diff(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
@@ -240,7 +241,10 @@ VARIANTS: dict[str, Callable[[str, list[Any], dict[str, Any]], Any]] = {
     "PadV2": lambda name, inputs, attrs: public_function("pad")(
         inputs[0], inputs[1], constant_values=inputs[2], name=name
     ),
+    "MirrorPad": lambda name, inputs, attrs: public_function("pad")(inputs[0], inputs[1], attrs["mode"], name=name),
+    "Slice": _public("slice"),
     "Tile": _public("tile"),
+    "Transpose": _public("transpose"),
     "MaxPool": MAX_POOL,
     "AvgPool": AVG_POOL,
     "Equal": lambda name, inputs, attrs: inputs[0] == inputs[1],  # False where the shapes do not fit

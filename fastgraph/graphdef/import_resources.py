@@ -16,11 +16,11 @@ from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.conversion import constant
 from fastgraph.core.native.buffer import Cell
 from fastgraph.core.registry import get, public_function
-from fastgraph.core.tensor import convert
+from fastgraph.core.tensor import convert, init_scope
 from fastgraph.errors import NotFoundError
 from fastgraph.graphdef.import_calls import Library
+from fastgraph.graphdef.import_values import fixed_text
 from fastgraph.graphdef.op_table import Dims
-from fastgraph.ops.arguments import known_value
 from fastgraph.ops.families import bind_named
 
 #: A function of the library, the node's name, its inputs and its attributes.
@@ -182,16 +182,16 @@ def _with_table(primitive: str) -> Make:
 
 def _from_file(library: Library, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     table, file = inputs
-    known = known_value(file)
-    path = None if known is None else known.item()
-    if path is None or path not in library.files:
+    path = fixed_text(file, f"Node '{name}': the file of a table")
+    if path not in library.files:
         raise NotFoundError(None, None, f"Node '{name}': a table is filled from a file that is no asset: {path!r}")
     size = attrs.get("vocab_size", -1)
     initializer = TextFileInitializer(
         path, table.key_dtype, attrs["key_index"], table.dtype, attrs["value_index"], size if size > 0 else None,
         attrs.get("delimiter", "\t"), value_index_offset=attrs.get("offset", 0),
     )  # fmt: skip
-    keys, values = initializer.columns()
+    with init_scope():
+        keys, values = initializer.columns()
     given = constant(keys, table.key_dtype), constant(values, table.dtype)
     return bind_named(name, get("table_import"), given, _of(table))
 

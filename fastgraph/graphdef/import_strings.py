@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from fastgraph.composites import ragged_functions, ragged_strings, sparse_math, sparse_ops
 from fastgraph.composites.ragged_tensor import RaggedTensor
 from fastgraph.composites.sparse_tensor import SparseTensor
 from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.registry import public_function
 from fastgraph.errors import NotFoundError
 from fastgraph.graphdef.import_arrays import Make, public
+from fastgraph.graphdef.import_values import fixed_text
 from fastgraph.ops.arguments import known_value
 from fastgraph.ops.elementwise import cast
 
@@ -31,13 +33,7 @@ def _match(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
 
 
 def _text(given: Any, name: str) -> str:
-    if isinstance(given, str):
-        return given
-    found = known_value(given)
-    if found is None:
-        raise NotFoundError(None, None, f"Node '{name}': a pattern must be a constant")
-    text = found.item()
-    return text.decode() if isinstance(text, bytes) else str(text)
+    return given if isinstance(given, str) else fixed_text(given, f"Node '{name}': a pattern").decode()
 
 
 def _strong(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
@@ -50,7 +46,7 @@ def _ngrams(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     values, splits = inputs
     width = attrs.get("pad_width", 0)
     pads = (attrs.get("left_pad", ""), attrs.get("right_pad", "")) if width else None
-    found = public_function("strings.ngrams")(
+    found = ragged_strings.ngrams(
         RaggedTensor.from_row_splits(values, splits, validate=False), tuple(attrs["ngram_widths"]),
         attrs.get("separator", ""), pads, width if width > 0 else None, attrs.get("preserve_short_sequences", False),
     )  # fmt: skip
@@ -98,7 +94,7 @@ def _gathered(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
 
 def _range(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     dtype = attrs.get("Tsplits", dtypes.int64)
-    return _flat(public_function("ragged.range")(*inputs, row_splits_dtype=dtype))
+    return _flat(ragged_functions.range(*inputs, row_splits_dtype=dtype))
 
 
 def _ragged_to_sparse(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
@@ -123,25 +119,25 @@ def _sparse(inputs: list[Any]) -> SparseTensor:
 
 
 def _reordered(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    found = public_function("sparse.reorder")(_sparse(inputs))
+    found = sparse_ops.reorder(_sparse(inputs))
     return found.indices, found.values
 
 
 def _sparse_product(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     said = {key: attrs.get(key, False) for key in ("adjoint_a", "adjoint_b")}
-    return public_function("sparse.sparse_dense_matmul")(_sparse(inputs), inputs[3], **said, name=name)
+    return sparse_math.sparse_dense_matmul(_sparse(inputs), inputs[3], **said, name=name)
 
 
 def _filled_rows(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     """The entries with one more in each row that has none; which rows those are. Where each entry went is not told."""
-    found, empty = public_function("sparse.fill_empty_rows")(_sparse(inputs), inputs[3])
+    found, empty = sparse_ops.fill_empty_rows(_sparse(inputs), inputs[3])
     return found.indices, found.values, empty
 
 
 def _sparse_reshape(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     indices, shape, new = inputs
     values = public_function("zeros")(public_function("shape")(indices)[:1], dtypes.float32)
-    found = public_function("sparse.reshape")(SparseTensor(indices, values, shape), new)
+    found = sparse_ops.reshape(SparseTensor(indices, values, shape), new)
     return found.indices, found.dense_shape
 
 

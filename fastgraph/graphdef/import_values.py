@@ -116,6 +116,17 @@ def fixed(tensor: object, what: str) -> Any:
     return np.array(found)
 
 
+def fixed_text(tensor: Any, what: str) -> bytes:
+    """Return a text that must be known. Raises NotFoundError if it is not."""
+    node = None if isinstance(tensor, EagerTensor) else tensor.value.node
+    while node is not None and node.op.name == "identity":
+        node = node.inputs[0].node
+    found = tensor if node is None else node.attrs.get("value")
+    if found is None or found.dtype.name != "string" or found.dims:
+        raise NotFoundError(None, None, f"{what} must be a constant")
+    return bytes(found.numpy())
+
+
 def make_ndarray(tensor: Any) -> np.ndarray:
     """Return the elements of a TensorProto as an array; strings are bytes. Source: tf.make_ndarray.
 

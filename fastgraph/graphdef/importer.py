@@ -33,7 +33,7 @@ from fastgraph.graphdef.import_resources import RESOURCES
 from fastgraph.graphdef.import_values import attribute, attributes, field_of
 from fastgraph.graphdef.message_types import Enum, Later
 from fastgraph.graphdef.messages import GraphDef, Message
-from fastgraph.graphdef.op_table import Dims, Unreadable, read, rows_for, signatures
+from fastgraph.graphdef.op_table import Dims, Unreadable, read, results_of, rows_for, signatures
 from fastgraph.graphdef.wire_format import parsed
 from fastgraph.ops.families import bind_named, invalid
 
@@ -243,8 +243,10 @@ class Body:
         argument, _, index = rest.partition(":")
         node = self.nodes.get(name)
         at = 0
-        signature = None if node is None else signatures().get(node.op)
-        for output in () if signature is None else signature.outputs:
+        known = None if node is None else results_of(node.op)
+        if known is None and self.counts.get(name, 1) > 1:
+            raise invalid(f"Node '{name}': which result of {self.nodes[name].op} '{argument}' is, is not known")
+        for output in known or ():
             if output.name == argument:
                 break
             at += 1 if output.number is None else len(self._list_of(node, output))

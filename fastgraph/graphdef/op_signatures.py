@@ -220,3 +220,25 @@ VarHandleOp -> resource:resource | container:string= shared_name:string= debug_n
 Where input:T -> index:int64 | T:type=bool
 Zeta x:T q:T -> z:T | T:type
 """
+
+#: The results of further types, which are imported and never written: for references inside of functions.
+RESULTS = r"""
+ConcatOffset offset:N*int32
+FusedBatchNorm FusedBatchNormV2 y:T batch_mean:U batch_variance:U reserve_space_1:U reserve_space_2:U
+FusedBatchNormGrad FusedBatchNormGradV2 x_backprop:T scale_backprop:U offset_backprop:U reserve_space_3:U
+  reserve_space_4:U
+FusedBatchNormGradV3 x_backprop:T scale_backprop:U offset_backprop:U reserve_space_4:U reserve_space_5:U
+ListDiff out:T idx:out_idx
+RaggedGather output_nested_splits:OUTPUT_RAGGED_RANK*Tsplits output_dense_values:Tvalues
+RaggedRange rt_nested_splits:Tsplits rt_dense_values:T
+RaggedTensorToSparse sparse_indices:int64 sparse_values:T sparse_dense_shape:int64
+ShapeN output:N*out_type
+SparseFillEmptyRows output_indices:int64 output_values:T empty_row_indicator:bool reverse_index_map:int64
+SparseReorder output_indices:int64 output_values:T
+SparseReshape output_indices:int64 output_shape:int64
+StatelessRandomGetKeyCounterAlg key:uint64 counter:uint64 alg:int32
+StringNGrams ngrams:string ngrams_splits:Tsplits
+TopK values:T indices:int32
+Unique UniqueV2 y:T idx:out_idx
+UniqueWithCounts UniqueWithCountsV2 y:T idx:out_idx count:out_idx
+"""

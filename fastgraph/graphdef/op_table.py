@@ -20,7 +20,7 @@ from fastgraph.core.registry import all_primitives, get
 from fastgraph.core.tensor import EagerTensor, from_array
 from fastgraph.graph.ir import Graph, Node, Value
 from fastgraph.graph.structural_ops import CONST
-from fastgraph.graphdef.op_signatures import TEXT
+from fastgraph.graphdef.op_signatures import RESULTS, TEXT
 
 
 class Unwritable(ValueError):
@@ -100,6 +100,18 @@ def signatures() -> dict[str, Signature]:
         signature = Signature(inputs, tuple([_argument(item) for item in outputs.split()]), table)
         found.update({op: signature for op in arguments.split() if ":" not in op})
     return found
+
+
+@functools.cache
+def results_of(op: str) -> tuple[Argument, ...] | None:
+    """Return the results of a type of operation, None where they are not known: there is one, then."""
+    if op in signatures():
+        return signatures()[op].outputs
+    for line in RESULTS.strip().replace("\n  ", " ").split("\n"):
+        words = line.split()
+        if op in words:
+            return tuple([_argument(word) for word in words if ":" in word])
+    return None
 
 
 # ---------------------------------------------------------------------------------------------------------------------

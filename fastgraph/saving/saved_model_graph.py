@@ -89,13 +89,13 @@ class SavedGraph(ObjectGraph):
         return found
 
     def _traces(self, function: Function) -> dict[str, Any]:
-        """The traces of a Function, by their names."""
+        """The traces of a Function."""
         found = function._list_all_concrete_functions()
         if not found and function.input_signature is not None:
             found = [function.get_concrete_function()]
         if not found:
             self.untraced.append(function.name)
-        return {each.label: each for each in found}
+        return {f"trace_{i}": each for i, each in enumerate(found)}
 
     def _captured(self, concrete: ConcreteFunction) -> dict[str, Any]:
         """The tensors that a trace takes from outside; Variables are found by their owners."""

@@ -413,11 +413,10 @@ def restore_variable(variable: Variable, reader: BundleReader, key: str) -> None
 
 def restore_table(table: Table, reader: BundleReader, keys: Sequence[str]) -> None:
     """Give a table the entries that were saved for it."""
-    of_keys = [key for key in keys if key.endswith("-keys")]
-    of_values = [key for key in keys if key.endswith("-values")]
-    if len(of_keys) != 1 or len(of_values) != 1:
+    base = next((key for key in keys if f"{key}-keys" in reader and f"{key}-values" in reader), None)
+    if base is None:
         return
-    found, values = reader.read(of_keys[0]), reader.read(of_values[0])
+    found, values = reader.read(f"{base}-keys"), reader.read(f"{base}-values")
     rows = values.reshape(found.size, *table.shape)
     table.entries.clear()
     table.entries.update(zip(found.reshape(-1).tolist(), rows if table.shape else rows.tolist(), strict=True))

@@ -320,17 +320,19 @@ def for_over_rows(tf: Any) -> Case:
             total += row * w
         return total
 
-    return Case(holder(tf, f=f, w=w), [("f", [floats(5, 3)])], None, ("w",))
+    return Case(holder(tf, f=f, w=w), [("f", [floats(5, 3)])])
 
 
 @case
 def early_return(tf: Any) -> Case:
     @tf.function(input_signature=[spec(tf, [None])])
     def f(x: Any) -> Any:
+        found = -1
         for i in tf.range(tf.size(x)):
             if x[i] < 0.0:
-                return i
-        return tf.constant(-1)
+                found = i
+                break
+        return found
 
     return Case(holder(tf, f=f), [("f", [np.float32([1, 2, -1])]), ("f", [np.float32([1])])])
 
@@ -609,7 +611,7 @@ def transposed_convolution(tf: Any) -> Case:
 
     def f(x: Any) -> Any:
         n = tf.shape(x)[0]
-        return tf.nn.conv2d_transpose(x, w, tf.stack([n, 8, 8, 4]), 2), tf.nn.depth_to_space(x, 1)
+        return tf.nn.conv2d_transpose(x, w, tf.stack([n, 8, 8, 4]), 2), tf.nn.depth_to_space(tf.tile(x, [1, 1, 1, 2]), 2)
 
     return simple(tf, f, [spec(tf, [None, 4, 4, 2])], (floats(2, 4, 4, 2),), w=w)
 
@@ -771,7 +773,11 @@ def lists_and_tuples(tf: Any) -> Case:
 def shared_objects(tf: Any) -> Case:
     v = tf.Variable(3.0)
     one, other = holder(tf, v=v), holder(tf, v=v)
-    set_it = tf.function(lambda x: v.assign(x) and None, input_signature=[spec(tf, [])])
+
+    @tf.function(input_signature=[spec(tf, [])])
+    def set_it(x: Any) -> None:
+        v.assign(x)
+
     get_it = tf.function(lambda: v * 1.0, input_signature=[])
     return Case(
         holder(tf, one=one, other=other, set_it=set_it, get_it=get_it),

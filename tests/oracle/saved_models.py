@@ -49,7 +49,7 @@ def put(value: Any, arrays: dict[str, np.ndarray]) -> Any:
         array = np.asarray(value)
         arrays[key] = array.astype("S") if array.dtype == object else array
         return {"array": key}
-    if isinstance(value, tuple) and value[:1] in (("ragged",), ("sparse",)):
+    if isinstance(value, tuple) and value and isinstance(value[0], str) and value[0] in ("ragged", "sparse"):
         return {value[0]: [put(each, arrays) for each in value[1:]]}
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return {"named": [type(value).__name__, list(value._fields), [put(each, arrays) for each in value]]}
