@@ -217,7 +217,7 @@ class _Loader:
         names = None if spec is None else ArgumentNames(spec)
         keywords = [str(each) for each in field_of(said, "argument_keywords", [])]
         concrete = self._trace(name, names, keywords)
-        if spec is None:
+        if spec is None or not concrete.signature.structured_inputs[0]:  # all by name
             concrete.limit(field_of(said, "allowed_positional_arguments", 0))
         return concrete
 

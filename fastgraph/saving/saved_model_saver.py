@@ -11,6 +11,8 @@ from collections import namedtuple
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from fastgraph.core.base.file_errors import raising_for
 from fastgraph.core.base.gc_pause import resting
 from fastgraph.core.base.shapes import TensorSpec
@@ -96,8 +98,10 @@ class _Saver:
         with raising_for(folder):
             os.makedirs(folder, exist_ok=True)
         with BundleWriter(os.path.join(self.path, files.VARIABLES)) as writer:
-            for name in sorted([*tensors, OBJECT_GRAPH]):
-                writer.add(name, serialized(checkpoint) if name == OBJECT_GRAPH else tensors[name])
+            tensors[OBJECT_GRAPH] = np.array(serialized(checkpoint), object)
+            for name in sorted(tensors):
+                writer.add(name, tensors[name])
+            writer.finish()
         self._write_assets(names)
         self._write(files.FINGERPRINT_FILENAME, serialized(_fingerprint(saved, content)))
         self._write(files.SAVED_MODEL_FILENAME_PB, content)

@@ -1,4 +1,4 @@
-"""SavedModels: those that TensorFlow wrote (saved_models.tar.xz, see tests/oracle/saved_models.py) and our own.
+"""SavedModels: those that TensorFlow wrote (tests/oracle/saved_models.tar.xz, see saved_models.py beside it) and our own.
 
 The oracle run loads all of them, both ways; here are some, and what no comparison tells: errors, damaged files, bytes.
 """
@@ -24,7 +24,7 @@ from fastgraph.saving import saved_model_command
 from tests.oracle import saved_models
 from tests.oracle.saved_model_cases import CASES
 
-ARCHIVE = Path(__file__).parent / "saved_models.tar.xz"
+ARCHIVE = Path(__file__).parents[1] / "oracle" / "saved_models.tar.xz"
 LOADED = (
     "affine", "several_traces", "nested_modules", "structures", "signatures", "branches", "tensor_arrays",
     "table_of_file", "mutable_table", "ragged", "custom_gradients", "training_step", "keras3_functional_exported",
