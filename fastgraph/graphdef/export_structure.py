@@ -481,6 +481,8 @@ STRUCTURE: dict[str, Callable[[Node], list[Definition]]] = {
     "recursive_call": _recursive_call,
     "custom_gradient_identity": _custom_gradient,
     "apart": _apart,
+    "check_indices": _apart,
+    "countable": _apart,
     "within": _apart,
     "matmul": _matmul,
     "pad": _pad,

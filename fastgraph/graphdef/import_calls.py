@@ -52,6 +52,7 @@ class CustomGradient(NamedTuple):
     function: str
     given: list[Any]
     bound: list[Any]
+    objects: Sequence[Any] = ()  # that these stand for
 
 
 class Library(dict[str, Message]):
@@ -63,6 +64,7 @@ class Library(dict[str, Message]):
         self.resources: dict[str, Any] = {}  # Cells and tables by the names that operations share them by
         self.files: frozenset[bytes] = frozenset()  # the files that operations may read
         self.gradients: dict[str, CustomGradient] = {}  # by the name that operations have for it
+        self.messages: dict[str, Message] = {}  # what else is said of functions
 
     @cached_property
     def recursive(self) -> frozenset[str]:

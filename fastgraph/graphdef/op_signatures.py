@@ -90,6 +90,8 @@ If StatelessIf cond:Tcond input:*Tin -> output:*Tout | Tcond:type Tin:types Tout
   else_branch:func output_shapes:shapes=[]
 Igamma Igammac Polygamma a:T x:T -> z:T | T:type
 Imag Real input:T -> output:Tout | T:type=complex64 Tout:type=float32
+IgammaGradA a:T x:T -> z:T | T:type
+InTopKV2 predictions:float32 targets:T k:T -> precision:bool | T:type=int32
 InvertPermutation x:T -> y:T | T:type=int32
 IsFinite IsInf IsNan x:T -> y:bool | T:type
 LeakyRelu features:T -> activations:T | alpha:float=0.2 T:type=float32
@@ -143,6 +145,8 @@ Range start:Tidx limit:Tidx delta:Tidx -> output:Tidx | Tidx:type=int32
 Rank input:T -> output:int32 | T:type
 ReadVariableOp resource:resource -> value:dtype | dtype:type
 ReduceJoin inputs:string reduction_indices:int32 -> output:string | keep_dims:bool=False separator:string=
+RegexFullMatch input:string pattern:string -> output:bool |
+RegexReplace input:string pattern:string rewrite:string -> output:string | replace_global:bool=True
 Relu6Grad ReluGrad gradients:T features:T -> backprops:T | T:type
 Reshape tensor:T shape:Tshape -> output:T | T:type Tshape:type=int32
 ReverseV2 tensor:T axis:Tidx -> output:T | Tidx:type=int32 T:type
@@ -183,6 +187,8 @@ StringLower StringUpper input:string -> output:string | encoding:string=
 StringSplit input:string delimiter:string -> indices:int64 values:string shape:int64 | skip_empty:bool=True
 StringSplitV2 input:string sep:string -> indices:int64 values:string shape:int64 | maxsplit:int=-1
 StringStrip input:string -> output:string
+StringToHashBucketFast input:string -> output:int64 | num_buckets:int
+StringToHashBucketStrong input:string -> output:int64 | num_buckets:int key:ints
 StringToNumber string_tensor:string -> output:out_type | out_type:type=float32
 Substr input:string pos:T len:T -> output:string | T:type unit:string=BYTE
 Svd input:T -> s:T u:T v:T | compute_uv:bool=True full_matrices:bool=False T:type
@@ -212,6 +218,7 @@ TopKV2 input:T k:Tk -> values:T indices:index_type | sorted:bool=True T:type Tk:
 Transpose x:T perm:Tperm -> y:T | T:type Tperm:type=int32
 TridiagonalSolve diagonals:T rhs:T -> output:T | partial_pivoting:bool=True perturb_singular:bool=False T:type
 Unpack value:T -> output:num*T | num:int T:type axis:int=0
+UniqueWithCounts x:T -> y:T idx:out_idx count:out_idx | T:type out_idx:type=int32
 UnravelIndex indices:Tidx dims:Tidx -> output:Tidx | Tidx:type=int32
 UnsortedSegmentMax UnsortedSegmentMin UnsortedSegmentProd UnsortedSegmentSum data:T segment_ids:Tindices
   num_segments:Tnumsegments -> output:T | T:type Tindices:type Tnumsegments:type=int32
@@ -240,5 +247,5 @@ StatelessRandomGetKeyCounterAlg key:uint64 counter:uint64 alg:int32
 StringNGrams ngrams:string ngrams_splits:Tsplits
 TopK values:T indices:int32
 Unique UniqueV2 y:T idx:out_idx
-UniqueWithCounts UniqueWithCountsV2 y:T idx:out_idx count:out_idx
+UniqueWithCountsV2 y:T idx:out_idx count:out_idx
 """

@@ -245,6 +245,18 @@ ROWS: dict[str, str] = {
     "string_upper": "StringUpper encoding=encoding",
     "string_length": "StringLength unit=unit",
     "to_number": "StringToNumber out_type=out_type",
+    "regex_replace": "RegexReplace replace_global=replace_global",
+    "hash_bucket_fast": "StringToHashBucketFast num_buckets=num_buckets",
+    "hash_bucket_strong": "StringToHashBucketStrong num_buckets=num_buckets key=key:list",
+    "unique": "UniqueWithCounts out_idx=out_idx",
+    "dynamic_partition": "DynamicPartition num_partitions=count",
+    "matrix_diag": "MatrixDiagV3 k=k:ints num_rows=rows:scalar num_cols=columns:scalar align=align",
+    "matrix_diag_part": "MatrixDiagPartV3 k=k:ints align=align",
+    "matrix_set_diag": "MatrixSetDiagV3 k=k:ints align=align",
+    "lu": "Lu output_idx_type=output_idx_type",
+    "qr": "Qr full_matrices=full_matrices",
+    "svd": "Svd full_matrices=full_matrices",
+    "cast_stored": "Cast DstT=dtype",
 }  # fmt: skip
 
 
@@ -288,7 +300,7 @@ def row_of(name: str) -> Row | None:
 
 
 #: Primitives that are written as an op which allows more.
-WRITTEN_ONLY = frozenset({"ensure_extents"})
+WRITTEN_ONLY = frozenset({"cast_stored", "ensure_extents"})
 
 
 @functools.cache

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from fastgraph.core.base import dtype as dtypes
-from fastgraph.core.base import nesting
 from fastgraph.core.base.dtype import DType
 from fastgraph.core.base.shapes import TensorShape, TensorSpec
 from fastgraph.core.op_errors import enum_name
@@ -21,6 +20,8 @@ from fastgraph.graph.ir import Graph
 from fastgraph.graphdef.definitions import definitions
 from fastgraph.graphdef.export_structure import table_maker
 from fastgraph.graphdef.exporter import MIN_CONSUMER, PRODUCER, Library, attr_value, function_message
+from fastgraph.graphdef.import_calls import CustomGradient
+from fastgraph.graphdef.import_calls import Library as Written
 from fastgraph.graphdef.message_types import KINDS, Enum
 from fastgraph.graphdef.messages import (
     ArgDef,
@@ -34,15 +35,17 @@ from fastgraph.graphdef.messages import (
     VersionDef,
 )
 from fastgraph.graphdef.op_table import Dims
+from fastgraph.graphdef.wire_format import parsed, serialized
 from fastgraph.saving.object_graph import variable_of
 from fastgraph.saving.saved_model_files import (
     INIT_OP_SIGNATURE,
     MAIN_OPS,
     PREDICT_METHOD_NAME,
 )
-from fastgraph.saving.saved_model_graph import Constant, SavedGraph, TableFunction
+from fastgraph.saving.saved_model_functions import RestoredConcreteFunction
+from fastgraph.saving.saved_model_graph import Constant, SavedGraph, TableFunction, table_of
 from fastgraph.saving.saved_model_objects import Asset
-from fastgraph.saving.saved_model_signatures import argument_names
+from fastgraph.saving.saved_model_signatures import argument_names, result_of
 from fastgraph.saving.saved_model_structures import flat_specs, shape_message
 from fastgraph.staging.concrete_function import ConcreteFunction
 from fastgraph.state.variable import Variable
@@ -61,6 +64,8 @@ class Functions:
         self.traces: dict[str, ConcreteFunction] = {}
         self.names: dict[int, str] = {}  # of an object's number
         self.of_tables: dict[str, TableFunction] = {}
+        self.loaded: dict[int, tuple[Written, dict[str, str]]] = {}
+        self.gradients: dict[str, tuple[str, Written, CustomGradient]] = {}  # by the name that operations have for it
         for number, value in enumerate(graph.objects):
             if isinstance(value, ConcreteFunction):
                 name = self._name(value)
@@ -73,8 +78,45 @@ class Functions:
 
     def _name(self, concrete: ConcreteFunction) -> str:
         name = self._unique(concrete.label)
+        if isinstance(concrete, RestoredConcreteFunction):
+            self._own_names(concrete.library)[concrete.label] = name
+            return name
         self.library.names[concrete._trace.graph] = name
         return name
+
+    def _own_names(self, library: Written) -> dict[str, str]:
+        """The names here of functions of a library that was loaded."""
+        known = self.loaded.get(id(library))
+        if known is None:
+            known = self.loaded[id(library)] = (library, {})
+        return known[1]
+
+    def name_of(self, concrete: ConcreteFunction) -> str:
+        """Return what a trace is called here."""
+        if isinstance(concrete, RestoredConcreteFunction):
+            return self._own_names(concrete.library)[concrete.label]
+        return self.library.names[concrete._trace.graph]
+
+    def captures(self, concrete: ConcreteFunction) -> list[int]:
+        """Return the numbers of what a trace takes from outside. Raises LookupError for what nothing leads to."""
+        if isinstance(concrete, RestoredConcreteFunction):
+            return [self.graph.number_of_object(each) for each in concrete.objects]
+        return [self.graph.number_of_capture(held) for held, _ in concrete._trace.graph.captures]
+
+    def _as_loaded(self) -> dict[str, Message]:
+        """The functions that were loaded, and all that these call, as they were written."""
+        found = {}
+        for library, names in self.loaded.values():
+            roots = {*names, *[stated.function for stated in library.gradients.values()]}
+            for name in sorted(library.reached(roots)):
+                if name not in names:
+                    names[name] = self._unique(name)
+            changed = {old: new for old, new in names.items() if old != new}
+            for old, new in names.items():
+                found[new] = _renamed(library[old], changed) if changed else library[old]
+            for op_type, stated in library.gradients.items():
+                self.gradients[op_type] = names[stated.function], library, stated
+        return found
 
     def _unique(self, name: str) -> str:
         found, n = name, 0
@@ -87,9 +129,10 @@ class Functions:
     def messages(self) -> list[Message]:
         """Return the FunctionDefs by name. Raises Unsavable, with all their names, for operations without an equal."""
         done: dict[str, Message] = {name: _table_function(name, each) for name, each in self.of_tables.items()}
+        done.update(self._as_loaded())
         foreign: dict[str, list[str]] = {}
-        named = self.library.names
-        while len(done) < len(named) + len(self.of_tables):
+        named, n = self.library.names, len(done)
+        while len(done) < len(named) + n:
             for graph, name in list(named.items()):
                 if name not in done:
                     done[name] = function_message(graph, name, self.library)
@@ -99,6 +142,18 @@ class Functions:
             lines = "\n".join(f"  {op}, in {', '.join(where[:3])}" for op, where in sorted(foreign.items()))
             raise Unsavable(f"Functions use operations that TensorFlow has no equal of, or not for these arguments:\n{lines}")
         return [done[name] for name in sorted(done)]
+
+
+def _renamed(function: Message, names: dict[str, str]) -> Message:
+    """A FunctionDef in which functions are called otherwise."""
+    found = parsed(serialized(function), "FunctionDef")
+    found.signature.name = names.get(found.signature.name, found.signature.name)
+    for each in found.node_def:
+        each.op = names.get(each.op, each.op)
+        for value in each.attr.values():
+            for func in [*([value.func] if value.HasField("func") else []), *value.list.func]:
+                func.name = names.get(func.name, func.name)
+    return found
 
 
 def _foreign(graph: Graph) -> list[str]:
@@ -184,6 +239,7 @@ class MainGraph:
         self.nodes: list[Message] = []
         self._taken: set[str] = set()
         self.handles: dict[int, str] = {}  # what a function takes for an object, by its number
+        self._types: dict[str, DType] = {}  # of handles
         self.operations: dict[int, str] = {}  # the names of constants
         self.assets: list[tuple[str, Asset]] = []  # the tensors that are fed with the paths of files
         self.variables: dict[int, Variable] = {}
@@ -210,15 +266,21 @@ class MainGraph:
         if own is not None:
             self.variables[number] = own
             self.handles[number] = self._handle(_plain(own._shared_name), own.dtype, own.shape)
+        elif (table := table_of(value)) is not None:
+            kind, attrs = table_maker(table)
+            self.handles[number] = self.add("table", kind, **attrs)
+            self._types[self.handles[number]] = dtypes.resource
         elif isinstance(value, Constant):
             dtype = value.tensor.dtype
             self.operations[number] = self.handles[number] = self.add("Const", "Const", dtype=dtype, value=value.tensor)
+            self._types[self.handles[number]] = dtype
         elif isinstance(value, Asset):
             path = self.add("asset_path_initializer", "PlaceholderWithDefault", [self._text("unknown")],
                             dtype=dtypes.string, shape=Dims(()))  # fmt: skip
             handle = self._handle("asset", dtypes.string, TensorShape([]))
             self._assigned.append(self.add("asset/Assign", "AssignVariableOp", [handle, path], dtype=dtypes.string))
             self.handles[number] = self.add("asset/Read/ReadVariableOp", "ReadVariableOp", [handle], dtype=dtypes.string)
+            self._types[self.handles[number]] = dtypes.string
             self.assets.append((path, value))
 
     def _text(self, text: str) -> str:
@@ -228,10 +290,11 @@ class MainGraph:
         found = self.add(name, "VarHandleOp", dtype=dtype, shape=Dims(shape._dims), shared_name=name, container="")
         if found != name:  # names of Variables need not differ
             self.nodes[-1].attr["shared_name"].s = found
+        self._types[found] = dtypes.resource
         return found
 
     def _taken_by(self, concrete: ConcreteFunction) -> list[str]:
-        return [self.handles[self.graph.number_of_capture(held)] for held, _ in concrete._trace.graph.captures]
+        return [self.handles[number] for number in self.functions.captures(concrete)]
 
     def _call(self, name: str, inputs: Sequence[str], types: Sequence[DType], results: Sequence[DType], after: Sequence[str] = (),
               scope: str = "StatefulPartitionedCall") -> str:  # fmt: skip
@@ -251,15 +314,12 @@ class MainGraph:
             made = self.add(_plain(f"{key}_{name}"), "Placeholder", dtype=spec.dtype, shape=Dims(spec.shape._dims))
             inputs[name] = _info(f"{made}:0", spec)
             names.append(made)
-        outputs = concrete._trace.graph.outputs
-        types = [spec.dtype for spec in specs] + [value.aval.dtype for value in concrete._trace.graph.parameters[len(specs):]]
-        results = [value.aval.dtype for value in outputs]
-        label = self.functions.library.names[concrete._trace.graph]
-        call = self._call(label, [*names, *self._taken_by(concrete)], types, results)
-        given = {}
-        flat = _flat_names(concrete)
-        for i, (name, value) in enumerate(zip(flat, outputs, strict=True)):
-            given[name] = _info(f"{call}:{i}", TensorSpec(TensorShape(value.aval.shape), value.aval.dtype))
+        taken = self._taken_by(concrete)
+        results = [*zip(_flat_names(result_of(concrete)), flat_specs(result_of(concrete)), strict=True)]
+        types = [*[spec.dtype for spec in specs], *[self._types[each] for each in taken]]
+        label = self.functions.name_of(concrete)
+        call = self._call(label, [*names, *taken], types, [spec.dtype for _, spec in results])
+        given = {name: _info(f"{call}:{i}", spec) for i, (name, spec) in enumerate(results)}
         self.signatures[key] = KINDS["SignatureDef"](inputs=inputs, outputs=given, method_name=PREDICT_METHOD_NAME)
 
     # -- what runs first
@@ -310,19 +370,24 @@ class MainGraph:
 
     def message(self) -> Message:
         """Return the GraphDef."""
+        functions = self.functions.messages()
+        stated = [
+            KINDS["RegisteredGradient"](gradient_func=name, registered_op_type=op_type)
+            for op_type, (name, _, _) in sorted(self.functions.gradients.items())
+        ]
         return GraphDef(
             node=self.nodes,
-            library=FunctionDefLibrary(function=self.functions.messages()),
+            library=FunctionDefLibrary(function=functions, registered_gradients=stated),
             versions=VersionDef(producer=PRODUCER, min_consumer=MIN_CONSUMER),
         )
 
 
-def _flat_names(concrete: ConcreteFunction) -> list[str]:
+def _flat_names(result: Any) -> list[str]:
     """The names of a signature's results, in the order of the graph's: composites give several, by number."""
     found = []
-    for name in sorted(concrete.structured_outputs):
-        parts = nesting.flatten(concrete.structured_outputs[name], expand_composites=True)
-        found += [name] if len(parts) == 1 else [f"{name}_{i}" for i in range(len(parts))]
+    for name in sorted(result):
+        n = len(flat_specs(result[name]))
+        found += [name] if n == 1 else [f"{name}_{i}" for i in range(n)]
     return found
 
 

@@ -40,11 +40,12 @@ class RestoredConcreteFunction(ConcreteFunction):
         self.label = name
         self.signature = signature
         self.bound: list[Any] = []
+        self.objects: list[Any] = []  # that these stand for
         self.guard = None
         self.latest_use = 0
         self.first = None
-        self._library = library
-        self._result = result  # the structure of what it returns, specs for tensors
+        self.library = library
+        self.result = result  # the structure of what it returns, specs for tensors
         self._keywords = None if keywords is None else list(keywords)
         self._most_positional = -1  # -1: as many as there are
         self._lock = Lock()
@@ -60,7 +61,7 @@ class RestoredConcreteFunction(ConcreteFunction):
 
     def _imported(self) -> tuple[GraphTrace, Any]:
         """Return the function as a graph, and its result with the graph's tensors."""
-        function = self._library[self.label]
+        function = self.library[self.label]
         parameters = field_of(function.signature, "input_arg", [])
         specs = flat_specs(self.signature.structured_inputs)
         n = len(parameters) - len(self.bound)
@@ -80,11 +81,11 @@ class RestoredConcreteFunction(ConcreteFunction):
         with resting, entering(trace):
             for parameter, held in zip(parameters[n:], self.bound, strict=True):
                 values[f"{parameter.name}:0"] = _bound(trace, held)
-            body = Body(field_of(function, "node_def", []), values, self._library)
+            body = Body(field_of(function, "node_def", []), values, self.library)
             body.run()
             returned = field_of(function.signature, "output_arg", [])
             results = [body.tensor(function.ret[each.name]) for each in returned]
-            wanted = flat_specs(self._result)
+            wanted = flat_specs(self.result)
             if len(wanted) != len(results):
                 raise InvalidArgumentError(
                     None, None, f"Function {self.label} returns {len(results)} tensors, and says it were {len(wanted)}"
@@ -92,7 +93,7 @@ class RestoredConcreteFunction(ConcreteFunction):
             outputs = [trace.identity(_as(spec, result, self.label)) for spec, result in zip(wanted, results, strict=True)]
         trace.finish(outputs)
         trace.graph.function_name = self.label
-        return trace, filled(self._result, iter([trace.tensor(value) for value in outputs]))
+        return trace, filled(self.result, iter([trace.tensor(value) for value in outputs]))
 
     def _flat_names(self) -> list[str]:
         return super()._flat_names() if self._keywords is None else self._keywords

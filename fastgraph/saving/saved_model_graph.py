@@ -16,6 +16,7 @@ from fastgraph.core.native.buffer import Cell
 from fastgraph.core.tensor import EagerTensor, cell_read, convert
 from fastgraph.graph.captures import Deferred
 from fastgraph.saving.object_graph import ObjectGraph, variable_of
+from fastgraph.saving.saved_model_functions import RestoredConcreteFunction
 from fastgraph.saving.saved_model_objects import Asset, RestoredTable, SignatureMap
 from fastgraph.staging.concrete_function import ConcreteFunction
 from fastgraph.staging.function import BoundFunction, Function
@@ -99,7 +100,18 @@ class SavedGraph(ObjectGraph):
 
     def _captured(self, concrete: ConcreteFunction) -> dict[str, Any]:
         """The tensors that a trace takes from outside; Variables are found by their owners."""
-        found = {}
+        found: dict[str, Any] = {}
+        if isinstance(concrete, RestoredConcreteFunction):
+            of_gradients = [each for stated in concrete.library.gradients.values() for each in stated.objects]
+            for kind, objects in (("capture", concrete.objects), ("of_gradient", of_gradients)):
+                for i, each in enumerate(objects):
+                    if isinstance(each, Asset):
+                        found[f"{kind}_{i}"] = self._asset(each)
+                    elif isinstance(each, EagerTensor):
+                        found[f"{kind}_{i}"] = self.constants.setdefault(each.id, Constant(each))
+                    elif isinstance(each, RestoredTable):
+                        found[f"{kind}_{i}"] = each
+            return found
         for i, (held, _) in enumerate(concrete._trace.graph.captures):
             tensor = held.value() if isinstance(held, Deferred) else held
             if isinstance(tensor, weakref.ref):
@@ -147,6 +159,14 @@ class SavedGraph(ObjectGraph):
                 return self.ids[id(state)]
             return self.variables()[tensor.id]
         return self.ids[id(self.constants[tensor.id])]
+
+    def number_of_object(self, value: Any) -> int:
+        """Return the number of what a loaded function is bound to. Raises LookupError if nothing leads to it."""
+        if isinstance(value, Variable):
+            return self.variables()[value.__fg_cell__.id]
+        if isinstance(value, EagerTensor):
+            return self.ids[id(self.constants[value.id])]
+        return self.ids[id(self._asset(value) if isinstance(value, Asset) else value)]
 
     def variables(self) -> dict[int, int]:
         """Return {a Cell's id: the number of the object that owns the Variable}."""

@@ -26,7 +26,14 @@ from fastgraph.saving.saved_model_functions import (
     RestoredFunction,
     signature_of,
 )
-from fastgraph.saving.saved_model_objects import Asset, RestoredTable, SignatureMap, set_child, user_object
+from fastgraph.saving.saved_model_objects import (
+    Asset,
+    CapturedName,
+    RestoredTable,
+    SignatureMap,
+    set_child,
+    user_object,
+)
 from fastgraph.saving.saved_model_options import LoadOptions
 from fastgraph.saving.saved_model_structures import decoded
 from fastgraph.saving.tensor_bundle import BundleReader
@@ -110,7 +117,9 @@ class _Loader:
         for number, node in enumerate(self.saved):
             self._connect(number, node)
         for name, concrete in self.concrete.items():
-            concrete.bound = [self._held(number) for number in field_of(self.traces[name], "bound_inputs", [])]
+            numbers = field_of(self.traces[name], "bound_inputs", [])
+            concrete.bound = [self._held(number) for number in numbers]
+            concrete.objects = [self._node(number) for number in numbers]
         self._enter_gradients()
         if not self.options.experimental_skip_checkpoint:
             self._restore()
@@ -236,7 +245,9 @@ class _Loader:
         return found
 
     def _captured_tensor(self, number: int, node: Message) -> Any:
-        return str(field_of(node.captured_tensor, "name", ""))
+        found = CapturedName(field_of(node.captured_tensor, "name", ""))
+        found.function = field_of(node.captured_tensor, "concrete_function", "")
+        return found
 
     def _resource(self, number: int, node: Message) -> Any:
         """A table: the operation that made it says which kind."""
@@ -315,8 +326,11 @@ class _Loader:
                 continue
             result = decoded(said.output_signature)
             given = list(result) if isinstance(result, list | tuple) else [result]
-            bound = [self._held(number) for number in field_of(said, "bound_inputs", [])]
-            self.library.gradients[op_type] = CustomGradient(name, given, bound)
+            numbers = field_of(said, "bound_inputs", [])
+            bound = [self._held(number) for number in numbers]
+            objects = [self._node(number) for number in numbers]
+            self.library.gradients[op_type] = CustomGradient(name, given, bound, objects)
+            self.library.messages[name] = said
 
     # -- values
 

@@ -72,6 +72,14 @@ class RestoredTable(Trackable):
         return self._table.dtype
 
 
+class CapturedName(str):
+    """The name of a tensor of a function, which a gradient that a program states takes."""
+
+    __slots__ = ("function",)
+
+    function: str
+
+
 def user_object() -> Any:
     """Return an object that has only the attributes that it is given, of a class of its own."""
     return type("_UserObject", (AutoTrackable,), {"__module__": __name__})()

@@ -27,9 +27,9 @@ from fastgraph.saving import saved_model_files as files
 from fastgraph.saving.object_graph import OBJECT_GRAPH, VALUE, variable_of
 from fastgraph.saving.saved_model_export import Functions, MainGraph
 from fastgraph.saving.saved_model_graph import Constant, SavedGraph, TableFunction, functions_of, table_of
-from fastgraph.saving.saved_model_objects import Asset, SignatureMap
+from fastgraph.saving.saved_model_objects import Asset, CapturedName, SignatureMap
 from fastgraph.saving.saved_model_options import SaveOptions
-from fastgraph.saving.saved_model_signatures import argument_names, found_in, signatures_of
+from fastgraph.saving.saved_model_signatures import argument_names, found_in, result_of, signatures_of
 from fastgraph.saving.saved_model_structures import encoded, shape_message
 from fastgraph.saving.tensor_bundle import BundleWriter
 from fastgraph.staging.concrete_function import ConcreteFunction
@@ -109,17 +109,15 @@ class _Saver:
     def _check_captures(self) -> None:
         """Raise AssertionError if a function takes a Variable that no object has."""
         for name, concrete in self.functions.traces.items():
-            for held, value in concrete._trace.graph.captures:
-                try:
-                    self.graph.number_of_capture(held)
-                except LookupError:
-                    raise AssertionError(
-                        "Tried to export a function which references an 'untracked' resource. TensorFlow objects (e.g. "
-                        "tf.Variable) captured by functions must be 'tracked' by assigning them to an attribute of a "
-                        "tracked object or assigned to an attribute of the main object directly. See the information "
-                        f"below:\n\tFunction name = {name.encode()!r}\n\tCaptured Tensor = {held!r}\n\tInternal Tensor = "
-                        f"{value.node.name}:0"
-                    ) from None
+            try:
+                self.functions.captures(concrete)
+            except LookupError:
+                raise AssertionError(
+                    "Tried to export a function which references an 'untracked' resource. TensorFlow objects (e.g. "
+                    "tf.Variable) captured by functions must be 'tracked' by assigning them to an attribute of a "
+                    "tracked object or assigned to an attribute of the main object directly. See the information "
+                    f"below:\n\tFunction name = {name.encode()!r}\n\tCaptured Tensors = {concrete.captured_inputs!r}"
+                ) from None
 
     def _keys(self) -> dict[int, str]:
         """The keys of Variables' values, by their numbers."""
@@ -151,9 +149,7 @@ class _Saver:
         for alias, function in self.options.function_aliases.items():
             traces = function._list_all_concrete_functions() if isinstance(function, Function) else [function]
             for each in traces:
-                name = self.functions.library.names.get(each._trace.graph)
-                if name is not None:
-                    found[name] = alias
+                found[self.functions.name_of(each)] = alias
         return found
 
     def _objects(self, main: MainGraph, assets: Mapping[int, int]) -> Message:
@@ -177,6 +173,7 @@ class _Saver:
             traces[name] = KINDS["SavedConcreteFunction"](
                 bound_inputs=bound, canonicalized_input_signature=encoded(((), {})), output_signature=encoded(result)
             )
+        self._gradients(nodes, traces)
         return KINDS["SavedObjectGraph"](nodes=nodes, concrete_functions=traces)
 
     def _object(self, number: int, value: Any, main: MainGraph, assets: Mapping[int, int]) -> tuple[str, Message]:
@@ -216,14 +213,31 @@ class _Saver:
         )  # fmt: skip
 
     def _trace(self, concrete: ConcreteFunction) -> Message:
-        bound = [self.graph.number_of_capture(held) for held, _ in concrete._trace.graph.captures]
         try:
-            inputs, result = encoded(concrete.structured_input_signature), encoded(concrete._result_types())
+            inputs, result = encoded(concrete.structured_input_signature), encoded(result_of(concrete))
         except ValueError as error:
             raise ValueError(f"{concrete!r} cannot be saved: {error}") from None
         return KINDS["SavedConcreteFunction"](
-            bound_inputs=bound, canonicalized_input_signature=inputs, output_signature=result
+            bound_inputs=self.functions.captures(concrete), canonicalized_input_signature=inputs, output_signature=result
         )
+
+    def _gradients(self, nodes: list[Message], traces: dict[str, Message]) -> None:
+        """Enter the gradients that loaded functions state, and the tensors of functions that these take."""
+        for name, library, stated in self.functions.gradients.values():
+            bound = []
+            for each in stated.objects:
+                if isinstance(each, CapturedName):
+                    function = self.functions.loaded[id(library)][1].get(each.function, each.function)
+                    said = KINDS["CapturedTensor"](name=str(each), concrete_function=function)
+                    bound.append(len(nodes))
+                    nodes.append(KINDS["SavedObject"](captured_tensor=said))
+                else:
+                    bound.append(self.graph.number_of_object(each))
+            before = library.messages[stated.function]
+            traces[name] = KINDS["SavedConcreteFunction"](
+                bound_inputs=bound, canonicalized_input_signature=before.canonicalized_input_signature,
+                output_signature=before.output_signature,
+            )  # fmt: skip
 
     # -- files
 

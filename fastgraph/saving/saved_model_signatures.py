@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fastgraph.core.base.shapes import TensorSpec
+from fastgraph.core.base.shapes import TensorSpec, TypeSpec
 from fastgraph.core.tensor import Tensor
 from fastgraph.saving.saved_model_files import DEFAULT_SERVING_SIGNATURE_DEF_KEY
+from fastgraph.saving.saved_model_functions import RestoredConcreteFunction
 from fastgraph.saving.saved_model_structures import flat_specs
 from fastgraph.staging.concrete_function import ConcreteFunction
 from fastgraph.staging.function import Function
@@ -52,11 +53,17 @@ def found_in(children: Mapping[str, Any]) -> ConcreteFunction | None:
     return possible[0] if len(possible) == 1 else None
 
 
+def result_of(concrete: ConcreteFunction) -> Any:
+    """Return the structure of what a function returns, specs for tensors."""
+    return concrete.result if isinstance(concrete, RestoredConcreteFunction) else concrete._result_types()
+
+
 def _is_valid(concrete: ConcreteFunction) -> bool:
-    if not concrete._trace.graph.outputs:
+    result = result_of(concrete)
+    if not flat_specs(result):
         return False
     try:
-        _named_results(concrete.structured_outputs, "", "")
+        _named_results(result, "", "")
     except ValueError:
         return False
     return True
@@ -74,7 +81,9 @@ def _signature(key: str, function: Any) -> ConcreteFunction:
         TensorSpec(spec.shape, spec.dtype, name)
         for name, spec in zip(names, flat_specs(concrete.structured_input_signature), strict=True)
     ]
-    _named_results(concrete.structured_outputs, concrete.label, key)
+    named = _named_results(result_of(concrete), concrete.label, key)
+    if isinstance(concrete, RestoredConcreteFunction) and _is_signature(concrete, named):
+        return concrete
 
     def signature_wrapper(**kwargs: Any) -> Any:
         result = concrete.call_flat([kwargs[name] for name in names])
@@ -83,6 +92,13 @@ def _signature(key: str, function: Any) -> ConcreteFunction:
     wrapped = Function(signature_wrapper, f"signature_wrapper_{_short(concrete)}", autograph=False)
     found = wrapped.get_concrete_function(**{str(spec.name): spec for spec in specs})
     return found
+
+
+def _is_signature(concrete: RestoredConcreteFunction, named: dict[str, Any]) -> bool:
+    """Whether a function that was loaded takes tensors by keywords and gives a dict of tensors."""
+    positional, keywords = concrete.signature.structured_inputs
+    tensors = [*keywords.values(), *named.values()]
+    return not positional and type(concrete.result) is dict and all(isinstance(each, TensorSpec) for each in tensors)
 
 
 def _short(concrete: ConcreteFunction) -> str:
@@ -119,7 +135,7 @@ def _named_results(outputs: Any, function: str, key: str) -> dict[str, Any]:
                 f"Got a dictionary with a non-string key {name!r} in the output of the function {function} used to "
                 f"generate the SavedModel signature {key!r}."
             )
-        if not isinstance(value, Tensor) and getattr(value, "_type_spec", None) is None:
+        if not isinstance(value, Tensor | TypeSpec) and getattr(value, "_type_spec", None) is None:
             raise ValueError(
                 f"Got a non-Tensor value {value!r} for key {name!r} in the output of the function {function} used to "
                 f"generate the SavedModel signature {key!r}. Outputs for functions used as signatures must be a single "
