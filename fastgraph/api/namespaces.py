@@ -132,6 +132,8 @@ PUBLIC: dict[str, str] = {
     "saved_model.save": "saving.saved_model_saver:save",
     **_same("saving.saved_model_options", "LoadOptions SaveOptions", ("saved_model",)),
     "saved_model.experimental.VariablePolicy": "saving.saved_model_options:VariablePolicy",
+    "saved_model.experimental.TrackableResource": "state.tracking:TrackableResource",
+    **_same("saving.saved_model_files", "Fingerprint read_fingerprint", ("saved_model.experimental",)),
     "saved_model.Asset": "saving.saved_model_objects:Asset",
     **_same("saving.saved_model_files", "contains_saved_model", ("saved_model",)),
     **{f"saved_model.{name}": f"saving.saved_model_files:{name}" for name in (

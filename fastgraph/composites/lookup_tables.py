@@ -25,7 +25,7 @@ from fastgraph.ops.elementwise import cast, select
 from fastgraph.ops.families import Array, bind_effect, custom, invalid
 from fastgraph.ops.string_hashes import to_hash_bucket_fast
 from fastgraph.ops.strings import as_string
-from fastgraph.state.tracking import AutoTrackable
+from fastgraph.state.tracking import AutoTrackable, TrackableResource
 
 _REASON = "its table is a Python dict"
 _numbers = itertools.count()
@@ -339,7 +339,7 @@ def _check_dtypes(table: Any, key_dtype: DType, value_dtype: DType) -> None:
 # ---- tables ---------------------------------------------------------------------------------------------------------
 
 
-class LookupInterface(AutoTrackable):
+class LookupInterface(AutoTrackable, TrackableResource):
     """What all tables have: dtypes, `lookup`, `size`, `[keys]`."""
 
     def __init__(self, key_dtype: Any, value_dtype: Any, name: str) -> None:

@@ -221,6 +221,19 @@ def _custom_gradient(node: Node) -> list[Definition]:
     return [Definition(node, "IdentityN", inputs, {"T": types_of(inputs)})]
 
 
+def _reduced(node: Node) -> list[Definition]:
+    """A reduction; over all axes of a tensor of unknown rank, as many as that turns out to be."""
+    x = node.inputs[0]
+    if node.attrs["axes"] is not None or x.aval.shape is not None:
+        return written(node)
+    parts = Parts(node)
+    number = Aval(dtypes.int32, ())
+    rank = parts.op("Rank", (x,), number)
+    bounds = parts.const(0, "start", dtypes.int32), rank, parts.const(1, "delta", dtypes.int32)
+    axes = parts.op("Range", bounds, Aval(dtypes.int32, (None,)))
+    return parts.last(str(node.op.op_type), (x, axes), keep_dims=node.attrs["keepdims"])
+
+
 def _apart(node: Node) -> list[Definition]:
     """The first input itself: what checks it here, TensorFlow's own operations check."""
     return [Definition(node, "Identity", node.inputs[:1], {"T": node.inputs[0].aval.dtype})]
@@ -480,6 +493,7 @@ STRUCTURE: dict[str, Callable[[Node], list[Definition]]] = {
     "call": _call,
     "recursive_call": _recursive_call,
     "custom_gradient_identity": _custom_gradient,
+    **dict.fromkeys(("sum", "mean", "max", "min", "prod", "any", "all"), _reduced),
     "apart": _apart,
     "check_indices": _apart,
     "countable": _apart,

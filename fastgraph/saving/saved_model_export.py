@@ -296,10 +296,9 @@ class MainGraph:
     def _taken_by(self, concrete: ConcreteFunction) -> list[str]:
         return [self.handles[number] for number in self.functions.captures(concrete)]
 
-    def _call(self, name: str, inputs: Sequence[str], types: Sequence[DType], results: Sequence[DType], after: Sequence[str] = (),
-              scope: str = "StatefulPartitionedCall") -> str:  # fmt: skip
+    def _call(self, name: str, inputs: Sequence[str], types: Sequence[DType], results: Sequence[DType]) -> str:
         attrs = {"Tin": list(types), "Tout": list(results), "config": "", "config_proto": b"", "executor_type": ""}
-        found = self.add(scope, "StatefulPartitionedCall", [*inputs, *[f"^{each}" for each in after]], **attrs)
+        found = self.add("StatefulPartitionedCall", "StatefulPartitionedCall", inputs, **attrs)
         self.nodes[-1].attr["f"].func.name = name
         self.nodes[-1].attr["f"].SetInParent()
         return found
@@ -328,9 +327,9 @@ class MainGraph:
         calls = []
         for number, value in enumerate(self.graph.objects):
             if isinstance(value, TableFunction) and value.kind == "_initialize":
-                file = [] if value.file is None else [self.handles[self.graph.ids[id(value.file)]]]
+                file = [path for path, asset in self.assets if asset is value.file]  # not read: that is for later
                 types = [dtypes.string] * len(file)
-                calls.append(self._call(self.functions.names[number], file, types, [dtypes.int32], self._assigned))
+                calls.append(self._call(self.functions.names[number], file, types, [dtypes.int32]))
         last = self.add("NoOp", "NoOp", [f"^{each}" for each in (*self._assigned, *calls)])
         self.collections[MAIN_OPS[0]] = KINDS["CollectionDef"](node_list=KINDS["NodeList"](value=[last]))
         info = KINDS["TensorInfo"](name=last, dtype=Enum(0), tensor_shape=shape_message(TensorShape(None)))

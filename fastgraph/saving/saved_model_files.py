@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from typing import Any
 
 from fastgraph.core.base.gc_pause import resting
@@ -59,6 +60,45 @@ def read_saved_model(export_dir: str) -> Message:
             return parsed(content, "SavedModel")
     except ValueError as error:
         raise OSError(f"Cannot parse file {path}: {error}.") from None
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """The numbers that tell one SavedModel from another. Source: tf.saved_model.experimental.Fingerprint."""
+
+    saved_model_checksum: int
+    graph_def_program_hash: int
+    signature_def_hash: int
+    saved_object_graph_hash: int
+    checkpoint_hash: int
+    version: int = 0
+
+    def singleprint(self) -> str:
+        """Return the hashes as one text."""
+        parts = (
+            self.graph_def_program_hash, self.signature_def_hash, self.saved_object_graph_hash, self.checkpoint_hash
+        )  # fmt: skip
+        return "/".join([str(each) for each in parts])
+
+
+def read_fingerprint(export_dir: str | os.PathLike[str]) -> Fingerprint:
+    """Return the fingerprint of a SavedModel. Source: tf.saved_model.experimental.read_fingerprint.
+
+    Raises FileNotFoundError if it has none, RuntimeError for a damaged one.
+    """
+    path = os.path.join(plain_export_dir(export_dir), FINGERPRINT_FILENAME)
+    if not os.path.exists(path):
+        raise FileNotFoundError(f"SavedModel Fingerprint Error: fingerprint.pb does not exist: {path}")
+    with open(path, "rb") as file:
+        content = file.read()
+    try:
+        message = parsed(content, "FingerprintDef")
+    except ValueError as error:
+        raise RuntimeError(f"SavedModel Fingerprint Error: {path}: {error}") from None
+    names = [each.name for each in fields(Fingerprint) if each.name != "version"]
+    version = field_of(message, "version")
+    numbers = {name: field_of(message, name, 0) % (1 << 64) for name in names}
+    return Fingerprint(**numbers, version=0 if version is None else field_of(version, "producer", 0))
 
 
 def choose_meta_graph(saved: Message, tags: Sequence[str] | str | None, export_dir: str) -> Message:

@@ -15,6 +15,7 @@ from fastgraph.core.base.logger import get_logger
 from fastgraph.core.native.buffer import Cell
 from fastgraph.core.tensor import EagerTensor, cell_read, convert
 from fastgraph.graph.captures import Deferred
+from fastgraph.graph.ir import subgraphs
 from fastgraph.saving.object_graph import ObjectGraph, variable_of
 from fastgraph.saving.saved_model_functions import RestoredConcreteFunction
 from fastgraph.saving.saved_model_objects import Asset, RestoredTable, SignatureMap
@@ -50,6 +51,13 @@ class SavedGraph(ObjectGraph):
         self._known: dict[int, dict[str, Any]] = {}
         self._assets: dict[bytes, Asset] = {}
         super().__init__(root, {"signatures": signatures})
+        known = {table_of(value) for value in self.objects}
+        hidden = [table for table in self._tables() if table not in known]
+        if hidden:  # what only functions know
+            self._known.clear()
+            self.untraced.clear()
+            more = {f"_table_{i}": RestoredTable(table) for i, table in enumerate(hidden)}
+            super().__init__(root, {"signatures": signatures, **more})
         if self.untraced:
             shown = ", ".join(self.untraced[:_SHOWN])
             get_logger().warning(
@@ -88,6 +96,20 @@ class SavedGraph(ObjectGraph):
                 )
             found.update(self.attached)
         return found
+
+    def _tables(self) -> list[Table]:
+        """The tables that functions look things up in."""
+        left = [value._trace.graph for value in self.objects if type(value) is ConcreteFunction]
+        seen, found = set(left), dict[Table, None]()
+        while left:
+            graph = left.pop()
+            for node in graph.nodes:
+                if isinstance(node.attrs.get("table"), Table):
+                    found.setdefault(node.attrs["table"])
+                inner = [each for each, _ in subgraphs(node) if each not in seen]
+                seen.update(inner)
+                left += inner
+        return list(found)
 
     def _traces(self, function: Function) -> dict[str, Any]:
         """The traces of a Function."""

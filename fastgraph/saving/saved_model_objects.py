@@ -12,7 +12,7 @@ from typing import Any
 from fastgraph.composites.lookup_tables import Table
 from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.tensor import EagerTensor, convert
-from fastgraph.state.tracking import AutoTrackable, Trackable
+from fastgraph.state.tracking import AutoTrackable, Trackable, TrackableResource
 
 
 class Asset(Trackable):
@@ -55,7 +55,7 @@ class SignatureMap(Mapping[str, Any], Trackable):
         return dict(self._signatures) if save_type == "savedmodel" else {}
 
 
-class RestoredTable(Trackable):
+class RestoredTable(TrackableResource):
     """A table of a SavedModel: the functions that were saved with it look things up in it."""
 
     def __init__(self, table: Table) -> None:
