@@ -13,7 +13,7 @@ from fastgraph.core.base import nesting
 from fastgraph.core.base.shapes import TensorSpec
 from fastgraph.core.name_scopes import current_scope
 from fastgraph.errors import NotBuiltError
-from fastgraph.keras import layers, saving
+from fastgraph.keras import exporting, layers, saving
 from fastgraph.keras.functional import Network, rebuilt
 from fastgraph.keras.layers.base import Layer
 from fastgraph.keras.layers.calls import each_once, parameters_of, specs_of, traced_specs
@@ -34,7 +34,6 @@ __getattr__, __dir__ = lookup("keras.models")
 #: Methods of Keras's models that are not there, and what to use in their place.
 _LATER = {
     "save": "save_weights(path), and load_weights(path) on a model that is built again",
-    "export": "a tf.function of the model, called from Python",
     **dict.fromkeys(("to_json", "to_yaml"), "json.dumps of get_config()"),
 }
 
@@ -280,6 +279,13 @@ class Model(Trainer, Layer):
         if skip_mismatch or by_name:
             raise NotBuiltError("load_weights takes all weights, in order: skip_mismatch and by_name are not built.")
         return saving.load_weights(self, filepath, options)
+
+    def export(self, filepath: Any) -> None:
+        """Write a SavedModel of the model as it is called to predict: an object with the function `serve`.
+
+        Raises ValueError for a model that was neither called nor built. Source: tf.keras.Model.export.
+        """
+        exporting.export(self, filepath)
 
     def summary(
         self,
