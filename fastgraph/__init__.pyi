@@ -29,6 +29,7 @@ from fastgraph import quantization as quantization
 from fastgraph import ragged as ragged
 from fastgraph import random as random
 from fastgraph import raw_ops as raw_ops
+from fastgraph import saved_model as saved_model
 from fastgraph import sets as sets
 from fastgraph import signal as signal
 from fastgraph import space_to_batch as space_to_batch_nd
@@ -38,6 +39,7 @@ from fastgraph import summary as summary
 from fastgraph import sysconfig as sysconfig
 from fastgraph import test as test
 from fastgraph import testing as testing
+from fastgraph import train as train
 from fastgraph import types as types
 from fastgraph import version as version
 from fastgraph.api.configuration import show_config as show_config

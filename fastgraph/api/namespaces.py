@@ -136,12 +136,15 @@ PUBLIC: dict[str, str] = {
     **_same("saving.saved_model_files", "Fingerprint read_fingerprint", ("saved_model.experimental",)),
     "saved_model.Asset": "saving.saved_model_objects:Asset",
     **_same("saving.saved_model_files", "contains_saved_model", ("saved_model",)),
-    **{f"saved_model.{name}": f"saving.saved_model_files:{name}" for name in (
+    **_same(
+        "saving.saved_model_files",
         "ASSETS_DIRECTORY ASSETS_KEY CLASSIFY_INPUTS CLASSIFY_METHOD_NAME CLASSIFY_OUTPUT_CLASSES "
         "CLASSIFY_OUTPUT_SCORES DEBUG_DIRECTORY DEBUG_INFO_FILENAME_PB DEFAULT_SERVING_SIGNATURE_DEF_KEY GPU "
         "PREDICT_INPUTS PREDICT_METHOD_NAME PREDICT_OUTPUTS REGRESS_INPUTS REGRESS_METHOD_NAME REGRESS_OUTPUTS "
         "SAVED_MODEL_FILENAME_PB SAVED_MODEL_FILENAME_PBTXT SAVED_MODEL_SCHEMA_VERSION SERVING TPU TRAINING "
-        "VARIABLES_DIRECTORY VARIABLES_FILENAME").split()},
+        "VARIABLES_DIRECTORY VARIABLES_FILENAME",
+        ("saved_model",),
+    ),
     **_same("graph.map_and_scan", "map_fn scan foldl foldr"),
     "vectorized_map": "graph.vectorized_map:vectorized_map",
     **_same("state.variable", "Variable VariableAggregation VariableSynchronization variable_creator_scope"),

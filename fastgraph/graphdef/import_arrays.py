@@ -1,4 +1,4 @@
-"""Types of operations on arrays that are a public function each: partitions, diagonals, pictures, counts, random numbers.
+"""Types of operations on arrays that are a public function each: partitions, diagonals, pictures, counts.
 
 Rule: as in import_ops.py: a function takes the node's name, its inputs and its attributes, and returns the results.
 """
@@ -224,8 +224,7 @@ ARRAYS: dict[str, Make] = {
     "UniqueWithCountsV2": public("raw_ops.UniqueWithCountsV2", "out_idx"),
 }
 
-_REDUCTIONS = {"All": "reduce_all", "Any": "reduce_any", "Max": "reduce_max", "Mean": "reduce_mean", "Min": "reduce_min",
-               "Prod": "reduce_prod", "Sum": "reduce_sum"}  # fmt: skip
+_REDUCTIONS = {name: f"reduce_{name.lower()}" for name in ("All", "Any", "Max", "Mean", "Min", "Prod", "Sum")}
 #: Types that a row has, for arguments that only a call knows.
 ARRAY_VARIANTS: dict[str, Make] = {
     **{name: _reduced_whole(function) for name, function in _REDUCTIONS.items()},
@@ -234,4 +233,3 @@ ARRAY_VARIANTS: dict[str, Make] = {
     "SplitV": _split,
     "TopKV2": _top_k,
 }
-

@@ -73,9 +73,7 @@ class Library(dict[str, Message]):
 
     @cached_property
     def _calls(self) -> dict[str, set[str]]:
-        return {
-            name: set(_called(field_of(function, "node_def", []))) & self.keys() for name, function in self.items()
-        }
+        return {name: set(_called(field_of(function, "node_def", []))) & self.keys() for name, function in self.items()}
 
     def reached(self, roots: Iterable[str], nodes: Iterable[Message] = ()) -> set[str]:
         """Return the functions `roots`, those that `nodes` name, and all that calls from them on come to."""

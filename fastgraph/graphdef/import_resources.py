@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from fastgraph.composites.lookup_tables import Table, TextFileInitializer, new_table
-from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.conversion import constant
 from fastgraph.core.native.buffer import Cell
 from fastgraph.core.registry import get, public_function

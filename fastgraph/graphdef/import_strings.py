@@ -79,7 +79,9 @@ def _to_tensor(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
         elif i == 0 and rows is not None:
             values = RaggedTensor.from_value_rowids(values, part, cast(rows, part.dtype), validate=False)
         else:
-            raise NotFoundError(None, None, f"Node '{name}': rows that are told by {kind} inside of others have no equal")
+            raise NotFoundError(
+                None, None, f"Node '{name}': rows that are told by {kind} inside of others have no equal"
+            )
     known = known_value(shape)
     if known is None:
         raise NotFoundError(None, None, f"Node '{name}': the shape must be a constant")
@@ -93,8 +95,8 @@ def _gathered(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
 
 
 def _range(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    dtype = attrs.get("Tsplits", dtypes.int64)
-    return _flat(ragged_functions.range(*inputs, row_splits_dtype=dtype))
+    starts, limits, deltas = inputs
+    return _flat(ragged_functions.range(starts, limits, deltas, row_splits_dtype=attrs.get("Tsplits", dtypes.int64)))
 
 
 def _ragged_to_sparse(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:

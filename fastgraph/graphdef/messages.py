@@ -15,8 +15,8 @@ from fastgraph.core.base.gc_pause import resting
 from fastgraph.graphdef.message_types import FIELDS, KINDS, Descriptor, Enum, Field, Later
 from fastgraph.graphdef.wire_format import parsed, serialized
 
-_DEFAULTS = {"text": "", "bytes": b"", "int": 0, "zigzag": 0, "float": 0.0, "double": 0.0, "bool": False, "type": Enum(0),
-             "fixed32": 0}  # fmt: skip
+_DEFAULTS = {"text": "", "bytes": b"", "int": 0, "zigzag": 0, "float": 0.0, "double": 0.0, "bool": False,
+             "type": Enum(0), "fixed32": 0}  # fmt: skip
 
 
 class Messages(list[Any]):

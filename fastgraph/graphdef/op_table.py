@@ -322,7 +322,19 @@ class Definition:
     A name that is `free` is no other's only by chance: the graph makes it unique.
     """
 
-    __slots__ = ("attrs", "control", "device", "free", "inputs", "is_foreign", "name", "node", "outputs", "slots", "type")
+    __slots__ = (
+        "attrs",
+        "control",
+        "device",
+        "free",
+        "inputs",
+        "is_foreign",
+        "name",
+        "node",
+        "outputs",
+        "slots",
+        "type",
+    )
 
     def __init__(
         self, node: Node, op: str, inputs: Sequence[Value], attrs: dict[str, Any], *, name: str | None = None

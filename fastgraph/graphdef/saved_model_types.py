@@ -19,8 +19,7 @@ TABLE = {
     "CollectionDef": "kind|node_list=1:NodeList kind|bytes_list=2:BytesList",
     "NodeList": "value=1:text*",
     "BytesList": "value=1:bytes*",
-    "SignatureDef": "inputs=1:text>TensorInfo outputs=2:text>TensorInfo method_name=3:text "
-    "defaults=4:text>TensorProto",
+    "SignatureDef": "inputs=1:text>TensorInfo outputs=2:text>TensorInfo method_name=3:text defaults=4:text>TensorProto",
     "TensorInfo": "encoding|name=1:text encoding|coo_sparse=4:CooSparse encoding|composite_tensor=5:CompositeInfo "
     "dtype=2:type tensor_shape=3:TensorShapeProto",
     "CooSparse": "values_tensor_name=1:text indices_tensor_name=2:text dense_shape_tensor_name=3:text",

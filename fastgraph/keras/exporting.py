@@ -17,7 +17,7 @@ def export(model: Any, filepath: Any) -> None:
     Raises ValueError for a model that was neither called nor built.
     """
     specs = _specs(model)
-    root = AutoTrackable()
+    root: Any = AutoTrackable()
     root._model = model
     root.trainable_variables, root.non_trainable_variables = model.trainable_weights, model.non_trainable_weights
     root.variables = model.weights

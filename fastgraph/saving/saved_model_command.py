@@ -1,6 +1,6 @@
 """`python -m fastgraph saved_model show | run`: what a SavedModel takes and gives, and a call of a signature.
 
-Rule: what `saved_model_cli` of TensorFlow is asked for, in the same words; nothing given on the command line is evaluated.
+Rule: what `saved_model_cli` of TensorFlow is asked for, in the same words; nothing that is given is evaluated.
 """
 
 from __future__ import annotations
@@ -60,7 +60,9 @@ def _show(chosen: argparse.Namespace) -> int:
     meta_graph = files.choose_meta_graph(saved, _tags(chosen.tag_set), chosen.dir)
     signatures = field_of(meta_graph, "signature_def", {})
     if chosen.all:
-        print(f"MetaGraphDef with tag-set: '{', '.join(files.tags_of(meta_graph))}' contains the following SignatureDefs:")
+        print(
+            f"MetaGraphDef with tag-set: '{', '.join(files.tags_of(meta_graph))}' contains the following SignatureDefs:"
+        )
         for name, said in sorted(signatures.items()):
             print(f"\nsignature_def['{name}']:")
             print("\n".join(_lines(said)))
@@ -82,7 +84,9 @@ def _lines(said: Message, indent: str = "  ") -> list[str]:
         for name, info in sorted(field_of(said, kind, {}).items()):
             found.append(f"{indent}  {kind}['{name}'] tensor_info:")
             dims = dims_of(field_of(info, "tensor_shape", TensorShapeProto()))
-            shape = "unknown_rank" if dims is None else "(" + ", ".join("-1" if n is None else str(n) for n in dims) + ")"
+            shape = (
+                "unknown_rank" if dims is None else "(" + ", ".join("-1" if n is None else str(n) for n in dims) + ")"
+            )
             found.append(f"{indent}      dtype: {Enum(field_of(info, 'dtype', 0)).name}")
             found.append(f"{indent}      shape: {shape}")
             found.append(f"{indent}      name: {field_of(info, 'name', '')}")

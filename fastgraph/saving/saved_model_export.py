@@ -140,7 +140,9 @@ class Functions:
                         foreign.setdefault(op, []).append(name)
         if foreign:
             lines = "\n".join(f"  {op}, in {', '.join(where[:3])}" for op, where in sorted(foreign.items()))
-            raise Unsavable(f"Functions use operations that TensorFlow has no equal of, or not for these arguments:\n{lines}")
+            raise Unsavable(
+                f"Functions use operations that TensorFlow has no equal of, or not for these arguments:\n{lines}"
+            )
         return [done[name] for name in sorted(done)]
 
 
@@ -166,7 +168,7 @@ def _foreign(graph: Graph) -> list[str]:
 
 
 def _table_function(name: str, of: TableFunction) -> Message:
-    """A FunctionDef: of a table's handle, or of what fills it (from a file, given as an argument; else from constants)."""
+    """A FunctionDef: of a table's handle, or of what fills it (from a file that is given, or constants)."""
     table = of.table
     kind, attrs = table_maker(table)
     maker = node("table", kind, (), **attrs)
@@ -223,7 +225,9 @@ def _function(
 def node(name: str, op: str, inputs: Sequence[str], **attrs: Any) -> Message:
     """Return a NodeDef."""
     library = Library()
-    return NodeDef(name=name, op=op, input=list(inputs), attr={key: attr_value(each, library) for key, each in attrs.items()})
+    return NodeDef(
+        name=name, op=op, input=list(inputs), attr={key: attr_value(each, library) for key, each in attrs.items()}
+    )
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -279,7 +283,9 @@ class MainGraph:
                             dtype=dtypes.string, shape=Dims(()))  # fmt: skip
             handle = self._handle("asset", dtypes.string, TensorShape([]))
             self._assigned.append(self.add("asset/Assign", "AssignVariableOp", [handle, path], dtype=dtypes.string))
-            self.handles[number] = self.add("asset/Read/ReadVariableOp", "ReadVariableOp", [handle], dtype=dtypes.string)
+            self.handles[number] = self.add(
+                "asset/Read/ReadVariableOp", "ReadVariableOp", [handle], dtype=dtypes.string
+            )
             self._types[self.handles[number]] = dtypes.string
             self.assets.append((path, value))
 
@@ -348,7 +354,9 @@ class MainGraph:
             names = self._texts("saver/tensor_names", [keys[number] for number in numbers])
             slices = self._texts("saver/shape_and_slices", [""] * len(numbers))
             reads = [
-                self.add(f"{self.handles[number]}/Read/ReadVariableOp", "ReadVariableOp", [self.handles[number]], dtype=dtype)
+                self.add(
+                    f"{self.handles[number]}/Read/ReadVariableOp", "ReadVariableOp", [self.handles[number]], dtype=dtype
+                )
                 for number, dtype in zip(numbers, types, strict=True)
             ]
             saved = self.add("saver/SaveV2", "SaveV2", [file, names, slices, *reads], dtypes=types)

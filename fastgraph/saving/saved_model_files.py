@@ -39,7 +39,9 @@ VARIABLES = os.path.join(VARIABLES_DIRECTORY, VARIABLES_FILENAME)
 def contains_saved_model(export_dir: str | os.PathLike[str]) -> bool:
     """Whether there is a SavedModel in this folder. Source: tf.saved_model.contains_saved_model."""
     path = os.fspath(export_dir)
-    return any(os.path.exists(os.path.join(path, name)) for name in (SAVED_MODEL_FILENAME_PB, SAVED_MODEL_FILENAME_PBTXT))
+    return any(
+        os.path.exists(os.path.join(path, name)) for name in (SAVED_MODEL_FILENAME_PB, SAVED_MODEL_FILENAME_PBTXT)
+    )
 
 
 def read_saved_model(export_dir: str) -> Message:
@@ -49,11 +51,14 @@ def read_saved_model(export_dir: str) -> Message:
         with open(path, "rb") as file:
             content = file.read()
     except FileNotFoundError:
-        more = "" if not os.path.exists(os.path.join(export_dir, SAVED_MODEL_FILENAME_PBTXT)) else (
-            f" ({SAVED_MODEL_FILENAME_PBTXT}, which is there, is not read: write it again as {SAVED_MODEL_FILENAME_PB})"
+        more = (
+            ""
+            if not os.path.exists(os.path.join(export_dir, SAVED_MODEL_FILENAME_PBTXT))
+            else (f" ({SAVED_MODEL_FILENAME_PBTXT} is there, and is not read)")
         )
         raise OSError(
-            f"SavedModel file does not exist at: {export_dir}{os.sep}{{{SAVED_MODEL_FILENAME_PBTXT}|{SAVED_MODEL_FILENAME_PB}}}{more}"
+            f"SavedModel file does not exist at: {export_dir}{os.sep}"
+            f"{{{SAVED_MODEL_FILENAME_PBTXT}|{SAVED_MODEL_FILENAME_PB}}}{more}"
         ) from None
     try:
         with resting:

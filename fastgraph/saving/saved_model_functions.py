@@ -90,7 +90,9 @@ class RestoredConcreteFunction(ConcreteFunction):
                 raise InvalidArgumentError(
                     None, None, f"Function {self.label} returns {len(results)} tensors, and says it were {len(wanted)}"
                 )
-            outputs = [trace.identity(_as(spec, result, self.label)) for spec, result in zip(wanted, results, strict=True)]
+            outputs = [
+                trace.identity(_as(spec, result, self.label)) for spec, result in zip(wanted, results, strict=True)
+            ]
         trace.finish(outputs)
         trace.graph.function_name = self.label
         return trace, filled(self.result, iter([trace.tensor(value) for value in outputs]))
@@ -132,7 +134,11 @@ def _bound(trace: GraphTrace, held: Any) -> Any:
 
 def _as(spec: TensorSpec, result: Any, function: str) -> Any:
     """Return a result that is known to be as the signature says."""
-    if not isinstance(result, Tensor) or result.dtype != spec.dtype or not compatible(result.aval.shape, spec.shape._dims):
+    if (
+        not isinstance(result, Tensor)
+        or result.dtype != spec.dtype
+        or not compatible(result.aval.shape, spec.shape._dims)
+    ):
         raise InvalidArgumentError(None, None, f"Function {function} returns {result!r}, and says it were {spec!r}")
     if result.shape.rank is None or None in tuple(result.shape):
         result.set_shape(spec.shape)  # type: ignore[attr-defined]
@@ -162,8 +168,8 @@ class ArgumentNames:
         self.defaults = dict(zip(self.names[len(self.names) - len(defaults) :], defaults, strict=False))
         self.only = [str(name) for name in fields.get("kwonlyargs") or []]
         self.only_defaults = dict(fields.get("kwonlydefaults") or {})
-        signature = None if message is None or "input_signature" not in message.__dict__ else decoded(
-            message.input_signature
+        signature = (
+            None if message is None or "input_signature" not in message.__dict__ else decoded(message.input_signature)
         )
         self.input_signature = tuple(signature) if isinstance(signature, list | tuple) else None
 
@@ -189,7 +195,7 @@ def _plain(name: str) -> str:
 
 
 def signature_of(name: str, inputs: Any, names: ArgumentNames | None) -> Signature:
-    """Return the signature of a trace whose inputs are (positional ones, {name: keyword}). Raises ValueError for others."""
+    """Return the signature of a trace whose inputs are (positional ones, {name: keyword}). Raises ValueError."""
     if not (isinstance(inputs, tuple) and len(inputs) == 2 and isinstance(inputs[0], tuple | list)) or not isinstance(
         inputs[1], dict
     ):

@@ -1,7 +1,7 @@
 """The objects that a SavedModel keeps: those of a checkpoint, and functions, their constants, signatures and tables.
 
-Rule: an object is found by the names of attributes that lead to it, as in a checkpoint; what a function takes from outside
-is an object as well.
+Rule: an object is found by the names of attributes that lead to it, as in a checkpoint; what a function takes from
+outside is an object as well.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ class Constant:
 class TableFunction:
     """A function that a table has in a SavedModel: `kind` says which, "_create_resource" or "_initialize"."""
 
-    def __init__(self, kind: str, table: Table, file: Asset | None = None, said: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self, kind: str, table: Table, file: Asset | None = None, said: Mapping[str, Any] | None = None
+    ) -> None:
         self.kind, self.table, self.file, self.said = kind, table, file, dict(said or {})
 
 
@@ -173,7 +175,7 @@ class SavedGraph(ObjectGraph):
 
     def number_of_capture(self, held: Any) -> int:
         """Return the number of what stands for a capture. Raises LookupError if nothing leads to it."""
-        tensor = held.value() if isinstance(held, Deferred) else held
+        tensor: Any = held.value() if isinstance(held, Deferred) else held
         tensor = tensor() if isinstance(tensor, weakref.ref) else tensor
         if isinstance(tensor, Cell):
             state = self.states.get(tensor.id)
@@ -222,9 +224,11 @@ def functions_of(value: Any) -> dict[str, Any]:
         items = []
         for cls in reversed(type(value).__mro__):
             for name, each in vars(cls).items():
-                if isinstance(each, Function) and type(each) is not BoundFunction:
+                if isinstance(each, Function):
                     items.append((name, getattr(value, name)))
         items += list(getattr(value, "__dict__", {}).items())
     return {
-        name: _plain(each) for name, each in items if type(each) is BoundFunction or isinstance(each, Function | ConcreteFunction)
+        name: _plain(each)
+        for name, each in items
+        if type(each) is BoundFunction or isinstance(each, Function | ConcreteFunction)
     }

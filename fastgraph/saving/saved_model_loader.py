@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
-from fastgraph.composites.lookup_tables import Table
 from fastgraph.core.base.gc_pause import resting
-from fastgraph.core.tensor import EagerTensor, cell_assign, from_array, init_scope
+from fastgraph.core.tensor import EagerTensor, init_scope
 from fastgraph.errors import InvalidArgumentError, NotFoundError, OpError
 from fastgraph.graphdef.import_calls import CustomGradient, Library
 from fastgraph.graphdef.import_resources import RESOURCES
@@ -36,6 +35,8 @@ from fastgraph.saving.saved_model_objects import (
 )
 from fastgraph.saving.saved_model_options import LoadOptions
 from fastgraph.saving.saved_model_structures import decoded
+from fastgraph.saving.saved_model_v1 import load_v1
+from fastgraph.saving.saved_model_values import restore_table, restore_variable
 from fastgraph.saving.tensor_bundle import BundleReader
 from fastgraph.state.variable import Variable, VariableAggregation, VariableSynchronization
 
@@ -63,15 +64,15 @@ def load(
     with init_scope(), resting:
         try:
             if files.objects_of(meta_graph) is None:
-                from fastgraph.saving.saved_model_v1 import load_v1
-
                 return load_v1(meta_graph, path, options)
             return _Loader(meta_graph, path, options).load()
         except (LookupError, AttributeError, ArithmeticError, AssertionError, UnicodeError, TypeError) as error:
             if isinstance(error, OpError | NotImplementedError):
                 raise
             what = f"{type(error).__name__}: {error}"
-            raise InvalidArgumentError(None, None, f"The SavedModel in {path} is not as one is written: {what}") from error
+            raise InvalidArgumentError(
+                None, None, f"The SavedModel in {path} is not as one is written: {what}"
+            ) from error
 
 
 class _Loader:
@@ -89,10 +90,14 @@ class _Loader:
         self.library = Library([] if held is None else field_of(held, "function", []))
         self.assets = files.asset_paths(meta_graph, path)
         self.library.files = frozenset([os.fsencode(file) for _, file in self.assets])
-        self.registered = {} if held is None else {
-            field_of(each, "registered_op_type", ""): field_of(each, "gradient_func", "")
-            for each in field_of(held, "registered_gradients", [])
-        }
+        self.registered = (
+            {}
+            if held is None
+            else {
+                field_of(each, "registered_op_type", ""): field_of(each, "gradient_func", "")
+                for each in field_of(held, "registered_gradients", [])
+            }
+        )
         self.concrete: dict[str, RestoredConcreteFunction] = {}
         self.made: dict[int, Any] = {}
         self.of_saver = {
@@ -261,7 +266,7 @@ class _Loader:
                         return RestoredTable(RESOURCES[maker.op](self.library, maker.name, [], said))
         raise NotFoundError(None, None, f"object {number} is a resource of a kind that has no equal here")
 
-    _MAKERS: dict[str, Callable[[_Loader, int, Message], Any]] = {
+    _MAKERS: ClassVar[dict[str, Callable[[_Loader, int, Message], Any]]] = {
         "user_object": _user_object,
         "variable": _variable,
         "constant": _constant,
@@ -376,7 +381,9 @@ class _Loader:
             there = nodes[known[number]]
             yield number, there
             node = self._saved(number)
-            children = {field_of(e, "local_name", ""): field_of(e, "node_id", 0) for e in field_of(there, "children", [])}
+            children = {
+                field_of(e, "local_name", ""): field_of(e, "node_id", 0) for e in field_of(there, "children", [])
+            }
             slots = {
                 (field_of(e, "slot_name", ""), field_of(e, "original_variable_node_id", 0)): field_of(
                     e, "slot_variable_node_id", 0
@@ -400,7 +407,7 @@ class _Loader:
 
     def _fill_tables(self) -> None:
         """Fill the tables by the functions that were saved for that."""
-        for number, node in enumerate(self.saved):
+        for node in self.saved:
             if "resource" not in node.__dict__:
                 continue
             for reference in field_of(node, "children", []):
@@ -411,29 +418,6 @@ class _Loader:
                     if concrete.signature.parameters:
                         raise InvalidArgumentError(None, None, f"{name}, which fills a table, takes arguments")
                     concrete()
-
-
-def restore_variable(variable: Variable, reader: BundleReader, key: str) -> None:
-    """Give a Variable the value of a key. Raises InvalidArgumentError for another dtype or shape, naming both."""
-    dtype, shape = reader.dtype_and_shape(key)
-    if dtype != variable.dtype or not variable.shape.is_compatible_with(shape):
-        raise InvalidArgumentError(
-            None, None,
-            f"{key}: a {dtype.name} tensor of shape {shape} is saved for the Variable {variable.name}, which has "
-            f"dtype {variable.dtype.name} and shape {variable.shape}",
-        )  # fmt: skip
-    cell_assign(variable.__fg_cell__, from_array(reader.read(key), dtype))
-
-
-def restore_table(table: Table, reader: BundleReader, keys: Sequence[str]) -> None:
-    """Give a table the entries that were saved for it."""
-    base = next((key for key in keys if f"{key}-keys" in reader and f"{key}-values" in reader), None)
-    if base is None:
-        return
-    found, values = reader.read(f"{base}-keys"), reader.read(f"{base}-values")
-    rows = values.reshape(found.size, *table.shape)
-    table.entries.clear()
-    table.entries.update(zip(found.reshape(-1).tolist(), rows if table.shape else rows.tolist(), strict=True))
 
 
 def _short(name: str) -> str:

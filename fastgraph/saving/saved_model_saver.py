@@ -37,7 +37,9 @@ from fastgraph.staging.function import Function
 from fastgraph.state.tracking import Trackable
 
 _VERSION = "2.21.0"  # of TensorFlow, whose format this is
-FullArgSpec = namedtuple("FullArgSpec", "args varargs varkw defaults kwonlyargs kwonlydefaults annotations")
+FullArgSpec = namedtuple(  # noqa: PYI024  # a tuple of these names is all that the format knows
+    "FullArgSpec", "args varargs varkw defaults kwonlyargs kwonlydefaults annotations"
+)
 
 
 def save(
@@ -188,7 +190,9 @@ class _Saver:
         if isinstance(value, Asset):
             return "asset", KINDS["SavedAsset"](asset_file_def_index=assets[id(value)])
         if isinstance(value, TableFunction):
-            return "function", _saved_function([self.functions.names[number]], _spec_message(((), None, None, (), (), {})))
+            return "function", _saved_function(
+                [self.functions.names[number]], _spec_message(((), None, None, (), (), {}))
+            )
         if isinstance(value, ConcreteFunction):
             return "bare_concrete_function", self._bare(number, value)
         if isinstance(value, Function):
@@ -218,7 +222,9 @@ class _Saver:
         except ValueError as error:
             raise ValueError(f"{concrete!r} cannot be saved: {error}") from None
         return KINDS["SavedConcreteFunction"](
-            bound_inputs=self.functions.captures(concrete), canonicalized_input_signature=inputs, output_signature=result
+            bound_inputs=self.functions.captures(concrete),
+            canonicalized_input_signature=inputs,
+            output_signature=result,
         )
 
     def _gradients(self, nodes: list[Message], traces: dict[str, Message]) -> None:

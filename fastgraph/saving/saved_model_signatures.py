@@ -1,6 +1,6 @@
 """Signatures of SavedModels: functions of named tensors, made of what a program gives, with results that have names.
 
-Rule: a signature takes tensors by keywords and gives a dict of tensors, whatever the function behind it takes and gives.
+Rule: a signature takes tensors by keywords and gives a dict of tensors, whatever the function behind it does.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def concrete_of(function: Any) -> ConcreteFunction | None:
 
 
 def found_in(children: Mapping[str, Any]) -> ConcreteFunction | None:
-    """Return what is a signature though a program names none: `_default_save_signature`, or the only one there can be."""
+    """Return what is a signature though a program names none: `_default_save_signature`, or the only one."""
     possible = []
     for name, child in children.items():
         if not isinstance(child, Function | ConcreteFunction):
@@ -112,9 +112,9 @@ def argument_names(concrete: ConcreteFunction) -> list[str]:
         twice = next(name for name in names if names.count(name) > 1)
         raise ValueError(
             "Got non-flat/non-unique argument names for SavedModel signature: more than one argument to "
-            f"'{concrete.label}' was named '{twice}'. Signatures have one Tensor per named input, so to have predictable "
-            "names Python functions used to generate these signatures should avoid *args and Tensors in nested "
-            "structures unless unique names are specified for each. Use tf.TensorSpec(..., name=...) to provide a name "
+            f"'{concrete.label}' was named '{twice}'. Signatures have one Tensor per named input, so to have "
+            "predictable names Python functions used to generate these signatures should avoid *args and Tensors in "
+            "nested structures unless unique names are specified for each. Use tf.TensorSpec(..., name=...) to provide a name "
             "for a Tensor input."
         )
     return names

@@ -70,11 +70,12 @@ def _named_tuple(message: Message) -> Any:
     pairs = [(field_of(pair, "key", ""), decoded(pair.value)) for pair in field_of(message, "values", [])]
     name = field_of(message, "name", "")
     names = [key for key, _ in pairs]
-    if not all(each.isidentifier() and not keyword.iskeyword(each) for each in (name, *names)) or len(set(names)) < len(
-        names
-    ):
+    plain = all(each.isidentifier() and not keyword.iskeyword(each) for each in (name, *names))
+    if not plain or len(set(names)) < len(names):
         raise ValueError(f"{name!r} with fields {names} can be no named tuple")
-    return namedtuple(name, names, rename=True)(*[value for _, value in pairs])  # type: ignore[misc]
+    return namedtuple(name, names, rename=True)(  # noqa: PYI024  # its names are data
+        *[value for _, value in pairs]
+    )
 
 
 def _items(message: Message) -> list[Any]:
@@ -137,7 +138,8 @@ def _encoded(value: Any) -> tuple[str, Any]:
         return "type_spec_value", _type_spec_message(value)
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         pairs = [
-            KINDS["StructuredPair"](key=key, value=encoded(each)) for key, each in zip(value._fields, value, strict=True)
+            KINDS["StructuredPair"](key=key, value=encoded(each))
+            for key, each in zip(value._fields, value, strict=True)
         ]
         return "named_tuple_value", KINDS["StructuredFields"](name=type(value).__name__, values=pairs)
     if isinstance(value, tuple):

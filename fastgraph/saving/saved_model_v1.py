@@ -24,9 +24,9 @@ from fastgraph.graphdef.import_values import attributes, dims_of, dtype_of, fiel
 from fastgraph.graphdef.importer import Body, unserved
 from fastgraph.graphdef.messages import Message, TensorShapeProto
 from fastgraph.saving import saved_model_files as files
-from fastgraph.saving.saved_model_loader import restore_variable
 from fastgraph.saving.saved_model_objects import Asset, SignatureMap
 from fastgraph.saving.saved_model_options import LoadOptions
+from fastgraph.saving.saved_model_values import restore_variable
 from fastgraph.saving.tensor_bundle import BundleReader
 from fastgraph.staging.concrete_function import ConcreteFunction, Signature
 from fastgraph.state.tracking import AutoTrackable
@@ -50,9 +50,7 @@ class GraphModel(AutoTrackable):
         self.signatures = SignatureMap()
         self.tensorflow_version = self.tensorflow_git_version = ""
 
-    def prune(
-        self, feeds: Any, fetches: Any, name: str | None = None, input_signature: Any = None
-    ) -> ConcreteFunction:
+    def prune(self, feeds: Any, fetches: Any, name: str | None = None, input_signature: Any = None) -> ConcreteFunction:
         """Return the function from some tensors of the graph, by their names ("x:0"), to others.
 
         feeds, fetches: A name, or a structure of names. Raises ValueError for a name of none, NotFoundError for
@@ -85,7 +83,7 @@ class GraphModel(AutoTrackable):
     def _needed(self, roots: Iterable[str], fed: Mapping[str, Any]) -> list[Message]:
         """The nodes that tensors or operations need, down to what is fed."""
         found: dict[str, Message] = {}
-        left = [root for root in roots]
+        left = list(roots)
         while left:
             key = left.pop().lstrip("^")
             name = key.partition(":")[0]
@@ -106,7 +104,7 @@ class GraphModel(AutoTrackable):
         for node in self._needed(roots, {**self._values, **values}):
             key = f"{node.name}:0"
             if key in values or key in self._values:
-                held = values.get(key, self._values.get(key))
+                held: Any = values.get(key, self._values.get(key))
                 if node.op in _REFERENCES:
                     dtype = held.__fg_cell__.aval.dtype
                     held = of_variable("read_variable")(self._library, node.name, [held.__fg_cell__], {"dtype": dtype})
@@ -120,7 +118,9 @@ class GraphModel(AutoTrackable):
         missing = unserved(self._library, (), nodes)
         if missing:
             raise NotFoundError(
-                None, None, f"The SavedModel in {self._path} uses operations that have no equal here: {', '.join(missing)}"
+                None,
+                None,
+                f"The SavedModel in {self._path} uses operations that have no equal here: {', '.join(missing)}",
             )
         body = Body(nodes, values, self._library)
         body.run()

@@ -128,9 +128,10 @@ class Trackable:
 
 
 class TrackableResource(Trackable):
-    """What functions use and no tensor holds, a table for example. Source: tf.saved_model.experimental.TrackableResource.
+    """What functions use and no tensor holds, a table for example.
 
     There are those of this package; a class of a program's own would need an operation that makes such a resource.
+    Source: tf.saved_model.experimental.TrackableResource.
     """
 
     def __init__(self, device: str = "") -> None:

@@ -80,7 +80,9 @@ def test_a_loaded_function_is_compiled_as_a_traced_one(folder: Path) -> None:
 
 def test_no_trace_fits(folder: Path) -> None:
     loaded = tf.saved_model.load(folder / "several_traces" / "model")
-    with pytest.raises(ValueError, match="Could not find matching concrete function to call loaded from the SavedModel"):
+    with pytest.raises(
+        ValueError, match="Could not find matching concrete function to call loaded from the SavedModel"
+    ):
         loaded.f(tf.constant(["text"]))
     with pytest.raises(TypeError, match="too many positional|unexpected|Binding inputs"):
         loaded.f(tf.ones([2]), 3, True, 4)

@@ -141,13 +141,27 @@ def growing_variable(tf: Any) -> Case:
 
 @case
 def dtypes_of_variables(tf: Any) -> Case:
-    names = ("float16", "bfloat16", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "bool", "complex64")
+    names = (
+        "float16",
+        "bfloat16",
+        "float64",
+        "int8",
+        "int16",
+        "int32",
+        "int64",
+        "uint8",
+        "uint16",
+        "bool",
+        "complex64",
+    )
     all_of_them = [tf.Variable(tf.cast(tf.constant([1, 0, 3]), name), name=name) for name in names]
     words = tf.Variable([b"one", b"", b"three"], dtype=tf.string)
 
     @tf.function(input_signature=[])
     def f() -> Any:
-        return [tf.cast(v, tf.float64) if v.dtype != tf.complex64 else tf.math.real(v) for v in all_of_them], words + "!"
+        return [
+            tf.cast(v, tf.float64) if v.dtype != tf.complex64 else tf.math.real(v) for v in all_of_them
+        ], words + "!"
 
     return Case(holder(tf, f=f, all_of_them=all_of_them, words=words), [("f", [])])
 
@@ -611,7 +625,9 @@ def transposed_convolution(tf: Any) -> Case:
 
     def f(x: Any) -> Any:
         n = tf.shape(x)[0]
-        return tf.nn.conv2d_transpose(x, w, tf.stack([n, 8, 8, 4]), 2), tf.nn.depth_to_space(tf.tile(x, [1, 1, 1, 2]), 2)
+        return tf.nn.conv2d_transpose(x, w, tf.stack([n, 8, 8, 4]), 2), tf.nn.depth_to_space(
+            tf.tile(x, [1, 1, 1, 2]), 2
+        )
 
     return simple(tf, f, [spec(tf, [None, 4, 4, 2])], (floats(2, 4, 4, 2),), w=w)
 

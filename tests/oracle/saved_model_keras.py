@@ -137,12 +137,17 @@ def _enter() -> None:
     for name, (build, inputs) in _BUILDS.items():
         tensors = [tf.nest.map_structure(tf.constant, each) for each in inputs]
         for keras, label in ((keras2, "keras2"), (keras3, "keras3")):
-            def exported(_: Any, keras: Any = keras, build: Any = build, tensors: Any = tensors, inputs: Any = inputs) -> Any:
+
+            def exported(
+                _: Any, keras: Any = keras, build: Any = build, tensors: Any = tensors, inputs: Any = inputs
+            ) -> Any:
                 listed = keras is keras2 and isinstance(inputs[0], dict)
                 given = [list(inputs[0].values())] if listed else inputs  # as that version's `serve` takes them
                 return _exported(keras, build, *tensors)._replace(calls=[("serve", given)])
 
-            def saved(_: Any, keras: Any = keras, build: Any = build, tensors: Any = tensors, inputs: Any = inputs) -> Any:
+            def saved(
+                _: Any, keras: Any = keras, build: Any = build, tensors: Any = tensors, inputs: Any = inputs
+            ) -> Any:
                 return _saved(keras, build, *tensors)._replace(calls=[("__call__", inputs)])
 
             KERAS[f"{label}_{name}_exported"] = exported

@@ -11,6 +11,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -24,10 +25,8 @@ import numpy as np
 
 from tests.oracle.saved_model_cases import CASES, KERAS, Case
 
-try:
+with contextlib.suppress(ImportError):
     import tests.oracle.saved_model_keras  # noqa: F401  # fills KERAS where TensorFlow is
-except ImportError:
-    pass
 
 
 def library() -> Any:
