@@ -216,9 +216,23 @@ def _called(node: Node, graph: Graph, results: object, op: str) -> Definition:
     return Definition(node, op, node.inputs, attrs)
 
 
+#: The gradients of operations that are written as functions of their own, by their names: of the operands that are
+#: Variables the dtypes and shapes.
+STATED: dict[str, list[Aval]] = {}
+
+
 def _custom_gradient(node: Node) -> list[Definition]:
-    inputs = node.inputs[: node.attrs["n_outputs"]]
-    return [Definition(node, "IdentityN", inputs, {"T": types_of(inputs)})]
+    """The results again; with a gradient of its own also the operands, of Variables the values."""
+    n, key = node.attrs["n_outputs"], node.attrs["key"]
+    inputs = list(node.inputs[:n])
+    if key not in STATED:
+        return [Definition(node, "IdentityN", inputs, {"T": types_of(inputs)})]
+    parts, avals = Parts(node), iter(STATED[key])
+    for value in node.inputs[n:]:
+        is_tensor = value.aval.dtype != dtypes.resource
+        inputs.append(value if is_tensor else parts.op("ReadVariableOp", (value,), next(avals)))
+    attrs = {"T": types_of(inputs), "_gradient_op_type": key}
+    return [*parts.made, Definition(node, "IdentityN", inputs, attrs)]
 
 
 def _reduced(node: Node) -> list[Definition]:

@@ -43,6 +43,7 @@ from fastgraph.saving.saved_model_files import (
     PREDICT_METHOD_NAME,
 )
 from fastgraph.saving.saved_model_functions import RestoredConcreteFunction
+from fastgraph.saving.saved_model_gradients import Stated, captured_name, stated_gradients
 from fastgraph.saving.saved_model_graph import Constant, SavedGraph, TableFunction, table_of
 from fastgraph.saving.saved_model_objects import Asset
 from fastgraph.saving.saved_model_signatures import argument_names, result_of
@@ -66,6 +67,7 @@ class Functions:
         self.of_tables: dict[str, TableFunction] = {}
         self.loaded: dict[int, tuple[Written, dict[str, str]]] = {}
         self.gradients: dict[str, tuple[str, Written, CustomGradient]] = {}  # by the name that operations have for it
+        self.stated: list[tuple[str, Stated, list[tuple[str, str] | int]]] = []  # with what each takes from outside
         for number, value in enumerate(graph.objects):
             if isinstance(value, ConcreteFunction):
                 name = self._name(value)
@@ -126,6 +128,21 @@ class Functions:
         self.library._taken.add(found)
         return found
 
+    def state_gradients(self) -> None:
+        """Enter the gradients that functions of this program state, as functions."""
+        for stated in stated_gradients(self):
+            name = self._unique(f"__inference_internal_grad_fn_{len(self.stated)}")
+            self.library.names[stated.graph] = name
+            self.stated.append((name, stated, []))
+
+    def _find_captured(self, done: dict[str, Message]) -> None:
+        """Say by name what stated gradients take of functions, by number what they take else."""
+        for _, stated, bound in self.stated:
+            function = self.library.names[stated.within]
+            for value in stated.residuals:
+                bound.append((captured_name(value, stated.within, done[function]), function))
+            bound += [self.graph.number_of_capture(held) for held, _ in stated.graph.captures]
+
     def messages(self) -> list[Message]:
         """Return the FunctionDefs by name. Raises Unsavable, with all their names, for operations without an equal."""
         done: dict[str, Message] = {name: _table_function(name, each) for name, each in self.of_tables.items()}
@@ -138,6 +155,7 @@ class Functions:
                     done[name] = function_message(graph, name, self.library)
                     for op in _foreign(graph):
                         foreign.setdefault(op, []).append(name)
+        self._find_captured(done)
         if foreign:
             lines = "\n".join(f"  {op}, in {', '.join(where[:3])}" for op, where in sorted(foreign.items()))
             raise Unsavable(
@@ -378,9 +396,11 @@ class MainGraph:
     def message(self) -> Message:
         """Return the GraphDef."""
         functions = self.functions.messages()
+        names = {op_type: name for op_type, (name, _, _) in self.functions.gradients.items()}
+        names.update({stated.op_type: name for name, stated, _ in self.functions.stated})
         stated = [
             KINDS["RegisteredGradient"](gradient_func=name, registered_op_type=op_type)
-            for op_type, (name, _, _) in sorted(self.functions.gradients.items())
+            for op_type, name in sorted(names.items())
         ]
         return GraphDef(
             node=self.nodes,

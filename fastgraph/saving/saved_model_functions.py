@@ -15,7 +15,7 @@ from fastgraph.core.base.locks import Lock
 from fastgraph.core.base.shapes import Aval, TensorSpec, compatible
 from fastgraph.core.native.buffer import Cell
 from fastgraph.core.tensor import EagerTensor, Tensor, convert
-from fastgraph.errors import InvalidArgumentError
+from fastgraph.errors import InvalidArgumentError, OpError
 from fastgraph.graph.differentiate import entering
 from fastgraph.graph.trace import GraphTrace
 from fastgraph.graphdef.definitions import SMALL
@@ -55,7 +55,14 @@ class RestoredConcreteFunction(ConcreteFunction):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         with self._lock:
             if "_trace" not in self.__dict__:
-                trace, structure = self._imported()
+                try:
+                    trace, structure = self._imported()
+                except (LookupError, AttributeError, ArithmeticError, AssertionError, UnicodeError, TypeError) as error:
+                    if isinstance(error, OpError | NotImplementedError):
+                        raise
+                    what = f"{type(error).__name__}: {error}"
+                    text = f"Function {self.label} is not as one is written: {what}"
+                    raise InvalidArgumentError(None, None, text) from error
                 super().__init__(trace, self.signature, structure, self.label)
         return self.__dict__[name]
 

@@ -26,6 +26,7 @@ from fastgraph.ops.string_hashes import fingerprint
 from fastgraph.saving import saved_model_files as files
 from fastgraph.saving.object_graph import OBJECT_GRAPH, VALUE, variable_of
 from fastgraph.saving.saved_model_export import Functions, MainGraph
+from fastgraph.saving.saved_model_gradients import forget, input_specs
 from fastgraph.saving.saved_model_graph import Constant, SavedGraph, TableFunction, functions_of, table_of
 from fastgraph.saving.saved_model_objects import Asset, CapturedName, SignatureMap
 from fastgraph.saving.saved_model_options import SaveOptions
@@ -68,7 +69,11 @@ def save(
         )
     options = options or SaveOptions()
     with resting:
-        _Saver(obj, files.plain_export_dir(export_dir), signatures, options).save()
+        saver = _Saver(obj, files.plain_export_dir(export_dir), signatures, options)
+        try:
+            saver.save()
+        finally:
+            forget([stated for _, stated, _ in saver.functions.stated])
 
 
 class _Saver:
@@ -82,6 +87,8 @@ class _Saver:
         self.signatures = SignatureMap(signatures_of(signatures))
         self.graph = SavedGraph(root, self.signatures)
         self.functions = Functions(self.graph)
+        if options.experimental_custom_gradients:
+            self.functions.state_gradients()
 
     def save(self) -> None:
         """Write the folder: values, files, what they are, and last saved_model.pb."""
@@ -243,6 +250,20 @@ class _Saver:
             traces[name] = KINDS["SavedConcreteFunction"](
                 bound_inputs=bound, canonicalized_input_signature=before.canonicalized_input_signature,
                 output_signature=before.output_signature,
+            )  # fmt: skip
+
+        for name, stated, captured in self.functions.stated:
+            bound = []
+            for each in captured:
+                if isinstance(each, int):
+                    bound.append(each)
+                else:
+                    said = KINDS["CapturedTensor"](name=each[0], concrete_function=each[1])
+                    bound.append(len(nodes))
+                    nodes.append(KINDS["SavedObject"](captured_tensor=said))
+            traces[name] = KINDS["SavedConcreteFunction"](
+                bound_inputs=bound, canonicalized_input_signature=encoded(input_specs(stated)),
+                output_signature=encoded(stated.given),
             )  # fmt: skip
 
     # -- files

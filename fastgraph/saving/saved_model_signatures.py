@@ -114,8 +114,8 @@ def argument_names(concrete: ConcreteFunction) -> list[str]:
             "Got non-flat/non-unique argument names for SavedModel signature: more than one argument to "
             f"'{concrete.label}' was named '{twice}'. Signatures have one Tensor per named input, so to have "
             "predictable names Python functions used to generate these signatures should avoid *args and Tensors in "
-            "nested structures unless unique names are specified for each. Use tf.TensorSpec(..., name=...) to provide a name "
-            "for a Tensor input."
+            "nested structures unless unique names are specified for each. Use tf.TensorSpec(..., name=...) to give a "
+            "name for a Tensor input."
         )
     return names
 

@@ -709,6 +709,30 @@ def custom_gradients(tf: Any) -> Case:
 
 
 @case
+def custom_gradients_inside(tf: Any) -> Case:
+    w, b = tf.Variable(floats(3)), tf.Variable(floats(3, seed=9))
+
+    @tf.custom_gradient
+    def product(x: Any, y: Any) -> Any:
+        inner = tf.exp(x) + y
+
+        def grad(dy: Any) -> Any:
+            return dy * inner, dy * 2.0
+
+        return inner * x, grad
+
+    @tf.function
+    def called(x: Any) -> Any:
+        return product(x * w, b)
+
+    def f(x: Any) -> Any:
+        return tf.cond(x[0] > 0.0, lambda: called(x) + w, lambda: called(-x) * 2.0)
+
+    found = simple(tf, f, [spec(tf, [3])], (floats(3),), (-floats(3),), w=w, b=b)
+    return Case(found.root, found.calls, None, ("w", "b"))
+
+
+@case
 def recurrent_cell(tf: Any) -> Case:
     w, u = tf.Variable(floats(2, 3)), tf.Variable(floats(3, 3) * 0.3)
 
