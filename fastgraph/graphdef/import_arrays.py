@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from fastgraph.composites import sparse_math
 from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.registry import public_function
@@ -35,7 +37,7 @@ def _stitch(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     return public_function("dynamic_stitch")(inputs[:n], inputs[n:], name=name)
 
 
-def _diagonal(function: str) -> Make:
+def _diagonal(function: str, align: str = "LEFT_LEFT") -> Make:
     """A part of matrices between the diagonals k: the inputs of the older types leave out the last ones."""
 
     def make(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
@@ -46,7 +48,7 @@ def _diagonal(function: str) -> Make:
         if len(inputs) > n + 1:
             said["padding_value"] = inputs[n + 1]
         if "k" in said:
-            said["align"] = attrs.get("align", "LEFT_LEFT")
+            said["align"] = attrs.get("align", align)
         return public_function(function)(*inputs[:n], **said, name=name)
 
     return make
@@ -157,7 +159,59 @@ def _split(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     return public_function("split")(inputs[0], inputs[1], axis, attrs["num_split"], name)
 
 
+def _any_sum(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    return public_function("add_n")(inputs, name=name)
+
+
+def _near(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    x, y = inputs
+    return public_function("less")(public_function("abs")(x - y), attrs.get("tolerance", 1e-5), name=name)
+
+
+def _layout(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    """Sizes of axes in one layout as those of another."""
+    before, after = attrs.get("src_format", "NHWC"), attrs.get("dst_format", "NCHW")
+    order = [before.index(letter) for letter in after]
+    if inputs[0].shape.rank is None or inputs[0].shape[0] != len(order):
+        raise NotFoundError(None, None, f"Node '{name}': sizes of another number than of axes have no equal here")
+    return public_function("gather")(inputs[0], order, name=name)
+
+
+def _reversed(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    chosen = fixed(inputs[1], f"Node '{name}': the axes")
+    return public_function("reverse")(inputs[0], np.flatnonzero(chosen).tolist(), name=name)
+
+
+def _legacy_blocks(function: str) -> Make:
+    """Blocks that are as long along both axes of a picture."""
+
+    def make(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+        return public_function(function)(inputs[0], [attrs["block_size"]] * 2, inputs[1], name=name)
+
+    return make
+
+
+def _least_squares(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    return public_function("linalg.lstsq")(*inputs, fast=attrs.get("fast", True), name=name)
+
+
 ARRAYS: dict[str, Make] = {
+    "AccumulateNV2": _any_sum,
+    "ApproximateEqual": _near,
+    "BatchToSpace": _legacy_blocks("batch_to_space"),
+    "CheckNumericsV2": public("debugging.check_numerics", "message"),
+    "ConjugateTranspose": lambda name, inputs, attrs: public_function("transpose")(*inputs, conjugate=True, name=name),
+    "ControlTrigger": lambda name, inputs, attrs: public_function("no_op")(name=name),
+    "DataFormatVecPermute": _layout,
+    "Diag": public("linalg.tensor_diag"),
+    "DiagPart": public("linalg.tensor_diag_part"),
+    "GuaranteeConst": public("identity"),
+    "MatrixSolveLs": _least_squares,
+    "Reverse": _reversed,
+    "SpaceToBatch": _legacy_blocks("space_to_batch"),
+    "TridiagonalMatMul": lambda name, inputs, attrs: public_function("linalg.tridiagonal_matmul")(
+        tuple([each[..., 0, :] for each in inputs[:3]]), inputs[3], "sequence", name=name
+    ),
     "AdjustHue": public("image.adjust_hue"),
     "AdjustSaturation": public("image.adjust_saturation"),
     "Angle": public("math.angle"),
@@ -189,10 +243,10 @@ ARRAYS: dict[str, Make] = {
     "MatrixDiag": public("linalg.diag"),
     "MatrixDiagPart": _diagonal("linalg.diag_part"),
     "MatrixDiagPartV2": _diagonal("linalg.diag_part"),
-    "MatrixDiagPartV3": _diagonal("linalg.diag_part"),
+    "MatrixDiagPartV3": _diagonal("linalg.diag_part", "RIGHT_LEFT"),
     "MatrixSetDiag": _diagonal("linalg.set_diag"),
     "MatrixSetDiagV2": _diagonal("linalg.set_diag"),
-    "MatrixSetDiagV3": _diagonal("linalg.set_diag"),
+    "MatrixSetDiagV3": _diagonal("linalg.set_diag", "RIGHT_LEFT"),
     "ParallelDynamicStitch": _stitch,
     "Qr": public("linalg.qr", "full_matrices"),
     "RGBToHSV": public("image.rgb_to_hsv"),

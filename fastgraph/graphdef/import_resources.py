@@ -97,6 +97,19 @@ def _scatter(function: str, *, of_rows: bool) -> Make:
     return make
 
 
+def _scaled(function: str) -> Make:
+    """Rows of a Variable times, or over, numbers."""
+
+    def make(library: Library, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+        cell, indices, updates = inputs
+        value = _read(cell)
+        rows = public_function(function)(public_function("gather")(value, indices), updates)
+        places = public_function("expand_dims")(indices, -1)
+        return _assign(cell, public_function("tensor_scatter_nd_update")(value, places, rows), name)
+
+    return make
+
+
 def _descent(library: Library, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     cell, rate, gradient = inputs
     return _assign(cell, _read(cell) - rate * gradient, name)
@@ -210,6 +223,8 @@ RESOURCES: dict[str, Make] = {
        (("Add", "add"), ("Sub", "sub"), ("Min", "min"), ("Max", "max"), ("Update", "update"))},
     **{f"ResourceScatterNd{kind}": _scatter(function, of_rows=False) for kind, function in
        (("Add", "add"), ("Sub", "sub"), ("Min", "min"), ("Max", "max"), ("Update", "update"))},
+    "ResourceScatterDiv": _scaled("divide"),
+    "ResourceScatterMul": _scaled("multiply"),
     "ResourceApplyAdam": _adam,
     "ResourceApplyGradientDescent": _descent,
     "ResourceApplyKerasMomentum": _momentum(is_keras=True),
