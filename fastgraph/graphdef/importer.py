@@ -582,7 +582,7 @@ def unserved(library: Library, roots: Iterable[str], nodes: Iterable[Message] = 
     found: dict[str, list[str]] = {}
 
     def note(op: str, where: str) -> None:
-        if op in _OLD_LOOPS or not (_is_served(op) or op in library):
+        if op in _OLD_LOOPS or not (is_served(op) or op in library):
             places = found.setdefault(op, [])
             if where not in places:
                 places.append(where)
@@ -595,6 +595,7 @@ def unserved(library: Library, roots: Iterable[str], nodes: Iterable[Message] = 
     return dict(sorted(found.items()))
 
 
-def _is_served(op: str) -> bool:
+def is_served(op: str) -> bool:
+    """Whether a type of operation has an equal here."""
     known = op in _SERVED or op in STRUCTURE or op in RESOURCES or op in COMPOSITES or op in VARIANTS
     return known or (op in signatures() and bool(rows_for(op)))

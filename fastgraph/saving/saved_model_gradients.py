@@ -1,7 +1,7 @@
 """Gradients that functions state themselves (tf.custom_gradient) in SavedModels: functions of their own.
 
-Rule: such a function takes the cotangents of an operation's results and operands, then what it needs of the function that
-the operation is in. What cannot be said so is left out: whoever loads it differentiates the operations themselves.
+Rule: such a function takes the cotangents of an operation's results and operands, then what it needs of the function
+that the operation is in. What cannot be said so is left out: whoever loads it differentiates the operations themselves.
 """
 
 from __future__ import annotations

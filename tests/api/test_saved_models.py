@@ -99,6 +99,14 @@ def test_signatures_take_keywords(folder: Path) -> None:
     assert sorted(serve(x=tf.ones([1]), y=tf.ones([1]))) == ["product", "sum"]
 
 
+def test_operations_without_an_equal_are_those_of_the_list() -> None:
+    from fastgraph.graphdef.importer import is_served
+
+    text = (Path(__file__).parents[2] / "docs" / "unserved_ops.md").read_text(encoding="utf-8")
+    words = [word for line in text.splitlines()[5:] if not line.startswith("#") for word in line.split()]
+    assert len(words) > 500 and not [word for word in words if is_served(word)], "what is served leaves the list"
+
+
 # ---- errors ---------------------------------------------------------------------------------------------------------
 
 

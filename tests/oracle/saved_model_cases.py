@@ -766,7 +766,7 @@ def generator(tf: Any) -> Case:
 @case
 def pictures(tf: Any) -> Case:
     def f(x: Any) -> Any:
-        return tf.image.resize(x, [4, 6]), tf.image.flip_left_right(x), tf.image.rgb_to_grayscale(x)
+        return tf.image.resize(x, [4, 6]), tf.reverse(x, [2]), tf.image.rgb_to_grayscale(x)
 
     return simple(tf, f, [spec(tf, [None, 3, 5, 3])], (np.abs(floats(1, 3, 5, 3)),))
 

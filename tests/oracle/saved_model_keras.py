@@ -190,6 +190,45 @@ def _v1_table(v1: Any) -> Any:
     return {"words": x}, {"numbers": table.lookup(x)}, v1.tables_initializer()
 
 
+def _raw() -> Any:
+    """One call each of operations that no public function of TensorFlow 2 makes, or few do."""
+    r: Any = tf.raw_ops
+    x, m = tf.reshape(tf.range(16.0), [4, 2, 2, 1]), tf.constant(floats(3, 3))
+    i, v = tf.constant([0, 1, 1]), tf.constant([1.0, 2.0, 3.0])
+    none, places = [[0, 0], [0, 0]], tf.constant([[0, 0], [2, 1]], tf.int64)
+    large = r.BatchToSpace(input=x, crops=none, block_size=2)
+    words = tf.constant(["a", "b", "c"])
+    key, state = tf.constant([1], tf.uint64), tf.constant([1, 2], tf.uint64)
+    return [
+         r.ApproximateEqual(x=m, y=m + 1e-7), large,
+        r.ConjugateTranspose(x=m, perm=[1, 0]), r.DataFormatVecPermute(x=tf.constant([1, 2, 3, 4])), r.Diag(diagonal=v),
+        r.DiagPart(input=m), r.GuaranteeConst(input=v), r.Reverse(tensor=m, dims=tf.constant([True, False])),
+        r.MatrixSolveLs(matrix=m, rhs=m, l2_regularizer=tf.constant(0.0, tf.float64)),
+        r.SpaceToBatch(input=large, paddings=none, block_size=2), r.Roll(input=m, shift=1, axis=0),
+        r.TridiagonalMatMul(superdiag=m[:1], maindiag=m[1:2], subdiag=m[2:], rhs=m),
+        r.MatrixSetDiagV3(input=m, diagonal=v, k=0), r.MatrixDiagPartV3(input=m, k=[-1, 1], padding_value=9.0),
+        r.Qr(input=m).r, r.Lu(input=m).p, r.Bucketize(input=v, boundaries=[1.5, 2.5]),
+        r.DenseBincount(input=i, size=tf.constant(4), weights=tf.constant([], tf.float32)),
+        r.ClipByValue(t=m, clip_value_min=-0.1, clip_value_max=0.1), r.EuclideanNorm(input=m, axis=[0]),
+        r.ReverseSequence(input=m, seq_lengths=i + 1, seq_dim=1, batch_dim=0), r.UniqueV2(x=i, axis=[0]).y,
+        r.InTopKV2(predictions=m, targets=i, k=tf.constant(1)),
+        r.DynamicStitch(indices=[tf.constant([0, 2]), tf.constant([1])], data=[m[:2], m[2:]]),
+        r.StatelessTruncatedNormalV2(shape=[3], key=key, counter=state, alg=1),
+        r.SparseSegmentMean(data=m, indices=i, segment_ids=i), r.HistogramFixedWidth(values=v, value_range=[0.0, 4.0], nbins=4),
+        r.RaggedRange(starts=i[:2], limits=i[:2] + 2, deltas=tf.constant([1, 1])).rt_dense_values,
+        *r.SparseFillEmptyRows(indices=places, values=v[:2], dense_shape=[3, 2], default_value=0.0)[:3],
+        r.StringNGrams(data=words, data_splits=tf.constant([0, 3], tf.int64), separator=" ", ngram_widths=[2], left_pad="",
+                       right_pad="", pad_width=0, preserve_short_sequences=False)[0],
+    ]  # fmt: skip
+
+
+def _raw_operations(_: Any) -> Case:
+    root = tf.Module()
+    root.f = tf.function(_raw, input_signature=[])
+    return Case(root, [("f", [])])
+
+
+KERAS["raw_operations"] = _raw_operations
 KERAS["v1_resource"] = _v1(_v1_affine(True), x=floats(2, 3))
 KERAS["v1_reference"] = _v1(_v1_affine(False), x=floats(2, 3))
 KERAS["v1_table"] = _v1(_v1_table, words=np.array([b"b", b"z"], object))
