@@ -115,12 +115,10 @@ class SavedGraph(ObjectGraph):
 
     def _traces(self, function: Function) -> dict[str, Any]:
         """The traces of a Function."""
-        found = function._list_all_concrete_functions()
-        if not found and function.input_signature is not None:
-            found = [function.get_concrete_function()]
+        found = function._trackable_children("savedmodel")
         if not found:
             self.untraced.append(function.name)
-        return {f"trace_{i}": each for i, each in enumerate(found)}
+        return found
 
     def _captured(self, concrete: ConcreteFunction) -> dict[str, Any]:
         """The tensors that a trace takes from outside; Variables are found by their owners."""
@@ -227,6 +225,10 @@ def functions_of(value: Any) -> dict[str, Any]:
                 if isinstance(each, Function):
                     items.append((name, getattr(value, name)))
         items += list(getattr(value, "__dict__", {}).items())
+        try:  # a property of Keras's models
+            items.append(("_default_save_signature", getattr(value, "_default_save_signature", None)))
+        except (TypeError, ValueError, AttributeError) as error:  # of inputs that are not known
+            get_logger().debug("%r has no default signature: %s", value, error)
     return {
         name: _plain(each)
         for name, each in items

@@ -135,10 +135,26 @@ class _Loader:
         root = self.made[0]
         if not hasattr(root, "signatures") and hasattr(root, "__dict__"):
             root.__dict__["signatures"] = SignatureMap()
+        if self.options.experimental_load_function_aliases:
+            root.__dict__["function_aliases"] = self._aliases()
         for name in ("tensorflow_version", "tensorflow_git_version"):
             if hasattr(root, "__dict__"):
                 root.__dict__[name] = field_of(self.meta_graph.meta_info_def, name, "")
         return root
+
+    def _aliases(self) -> dict[str, Any]:
+        """The functions by the names that whoever saved them gave them: Functions, or lists of traces of several."""
+        said = field_of(self.meta_graph.meta_info_def, "function_aliases", {})
+        found: dict[str, Any] = {}
+        for name, alias in said.items():
+            if name in self.concrete:
+                found.setdefault(alias, []).append(self.concrete[name])
+        for function in self.made.values():
+            traces = set(function.concrete_functions) if isinstance(function, RestoredFunction) else set()
+            for alias in {said.get(each.label) for each in traces} & found.keys():
+                if type(found[alias]) is list and set(found[alias]) == traces:
+                    found[alias] = function
+        return found
 
     # -- operations
 

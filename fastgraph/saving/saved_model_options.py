@@ -33,9 +33,10 @@ class LoadOptions:
 
     Args:
         allow_partial_checkpoint: Whether Variables may be missing among the values; they are left without one.
-        experimental_io_device, experimental_variable_policy, experimental_load_function_aliases: Taken and without
-            effect: there is one device, and functions have their names.
+        experimental_io_device, experimental_variable_policy: Taken and without effect: there is one device.
         experimental_skip_checkpoint: Whether Variables are left without values.
+        experimental_load_function_aliases: Whether the object gets `function_aliases`, functions by the names that
+            SaveOptions gave them.
         experimental_skip_unknown_ops: Beyond TensorFlow: functions of which an operation has no equal here are an error
             when they are called, not when they are loaded.
     """
