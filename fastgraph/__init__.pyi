@@ -31,6 +31,7 @@ from fastgraph import quantization as quantization
 from fastgraph import ragged as ragged
 from fastgraph import random as random
 from fastgraph import raw_ops as raw_ops
+from fastgraph import saved_model as saved_model
 from fastgraph import sets as sets
 from fastgraph import signal as signal
 from fastgraph import space_to_batch as space_to_batch_nd

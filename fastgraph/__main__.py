@@ -1,4 +1,4 @@
-"""The command line: `python -m fastgraph run SCRIPT.py | info | store | store clear | doctor`."""
+"""The command line: `python -m fastgraph run SCRIPT.py | info | store | store clear | doctor | saved_model`."""
 
 from __future__ import annotations
 
@@ -137,6 +137,10 @@ def main(arguments: list[str] | None = None) -> int:
     given = sys.argv[1:] if arguments is None else arguments
     if given[:1] == ["run"]:  # what follows is the program's
         return running.main(given[1:])
+    if given[:1] == ["saved_model"]:
+        from fastgraph.saving import saved_model_command
+
+        return saved_model_command.main(given[1:])
     parser = argparse.ArgumentParser(prog="python -m fastgraph", description="Look at and mend fastgraph.")
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("run", help="run a program with fastgraph in TensorFlow's place", add_help=False)
@@ -144,6 +148,7 @@ def main(arguments: list[str] | None = None) -> int:
     kernels = commands.add_parser("store", help="print where compiled kernels are kept; with 'clear', delete them")
     kernels.add_argument("action", nargs="?", choices=["clear"])
     commands.add_parser("doctor", help="check that everything works, and say what to do where it does not")
+    commands.add_parser("saved_model", help="look at a SavedModel, or call a signature of it", add_help=False)
     chosen = parser.parse_args(given)
     if chosen.command == "info":
         return show_info()

@@ -69,6 +69,8 @@ NAMESPACES: dict[str, str] = {
     "ragged": "rows of different lengths",
     "random": "random numbers",
     "random.experimental": "functions of random numbers that may still change",
+    "saved_model": "SavedModels: written and read in TensorFlow's format",
+    "saved_model.experimental": "options of SavedModels that may still change",
     "sets": "the last axis as sets",
     "signal": "Fourier and cosine transforms, frames and windows of signals",
     "raw_ops": "operations by TensorFlow's names of them, where programs use those",
@@ -127,6 +129,23 @@ PUBLIC: dict[str, str] = {
     "make_ndarray": "graphdef.import_values:make_ndarray",
     **_same("staging.graph_summaries", "trace_export trace_off trace_on", ("summary",)),
     **_same("graphdef.importer", "import_graph_def", ("", "graph_util")),
+    "saved_model.load": "saving.saved_model_loader:load",
+    "saved_model.save": "saving.saved_model_saver:save",
+    **_same("saving.saved_model_options", "LoadOptions SaveOptions", ("saved_model",)),
+    "saved_model.experimental.VariablePolicy": "saving.saved_model_options:VariablePolicy",
+    "saved_model.experimental.TrackableResource": "state.tracking:TrackableResource",
+    **_same("saving.saved_model_files", "Fingerprint read_fingerprint", ("saved_model.experimental",)),
+    "saved_model.Asset": "saving.saved_model_objects:Asset",
+    **_same("saving.saved_model_files", "contains_saved_model", ("saved_model",)),
+    **_same(
+        "saving.saved_model_files",
+        "ASSETS_DIRECTORY ASSETS_KEY CLASSIFY_INPUTS CLASSIFY_METHOD_NAME CLASSIFY_OUTPUT_CLASSES "
+        "CLASSIFY_OUTPUT_SCORES DEBUG_DIRECTORY DEBUG_INFO_FILENAME_PB DEFAULT_SERVING_SIGNATURE_DEF_KEY GPU "
+        "PREDICT_INPUTS PREDICT_METHOD_NAME PREDICT_OUTPUTS REGRESS_INPUTS REGRESS_METHOD_NAME REGRESS_OUTPUTS "
+        "SAVED_MODEL_FILENAME_PB SAVED_MODEL_FILENAME_PBTXT SAVED_MODEL_SCHEMA_VERSION SERVING TPU TRAINING "
+        "VARIABLES_DIRECTORY VARIABLES_FILENAME",
+        ("saved_model",),
+    ),
     **_same("graph.map_and_scan", "map_fn scan foldl foldr"),
     "vectorized_map": "graph.vectorized_map:vectorized_map",
     **_same("state.variable", "Variable VariableAggregation VariableSynchronization variable_creator_scope"),
@@ -334,7 +353,6 @@ SUBSTITUTES = {
     "optimizers": "fastgraph.keras.optimizers.Adam or SGD",
     "queue": "Python's queue",
     "random": "numpy.random (outside Functions)",
-    "saved_model": "numpy.savez of the Variables' values",
     "strings": "Python's bytes methods on the elements of .numpy()",
     "summary": "Python's logging",
     "test": "fastgraph.testing",

@@ -26,29 +26,33 @@ from fastgraph.ops.elementwise import cast, select
 from fastgraph.ops.families import Array, bind_effect, custom, invalid
 from fastgraph.ops.string_hashes import to_hash_bucket_fast
 from fastgraph.ops.strings import as_string
-from fastgraph.state.tracking import AutoTrackable
+from fastgraph.state.tracking import AutoTrackable, TrackableResource
 
 _REASON = "its table is a Python dict"
 _numbers = itertools.count()
 
 
-class _Table(str):
+class Table(str):
     """The name of a table among a node's attributes; it holds the table's dict."""
 
-    __slots__ = ("dtype", "entries", "shape")
+    __slots__ = ("dtype", "entries", "is_fixed", "key_dtype", "shape")
 
     entries: dict[Any, Any]
+    key_dtype: DType
     dtype: DType
     shape: tuple[int, ...]  # of a value
+    is_fixed: bool  # whether nothing changes it once it is filled
 
 
-def _new_table(dtype: DType, value_shape: tuple[int, ...]) -> _Table:
-    table = _Table(f"table_{next(_numbers)}")
-    table.entries, table.dtype, table.shape = {}, dtype, value_shape
+def new_table(key_dtype: DType, dtype: DType, value_shape: tuple[int, ...] = (), *, is_fixed: bool = False) -> Table:
+    """Return an empty table."""
+    table = Table(f"table_{next(_numbers)}")
+    table.entries, table.key_dtype, table.dtype, table.shape = {}, key_dtype, dtype, value_shape
+    table.is_fixed = is_fixed
     return table
 
 
-def _found(keys: Array, default: Array, table: _Table) -> Any:
+def _found(keys: Array, default: Array, table: Table) -> Any:
     entries, kind = table.entries, table.dtype.numpy_dtype
     size = len(table.shape)
     result = np.empty((*keys.shape, *table.shape), kind)
@@ -62,12 +66,12 @@ def _found(keys: Array, default: Array, table: _Table) -> Any:
     return result
 
 
-def _infer_found(keys: Aval, default: Aval, *, table: _Table) -> Aval:
+def _infer_found(keys: Aval, default: Aval, *, table: Table) -> Aval:
     return Aval(table.dtype, None if keys.shape is None else (*keys.shape, *table.shape))
 
 
-def _sample_table() -> _Table:
-    table = _new_table(int64, ())
+def _sample_table() -> Table:
+    table = new_table(string, int64)
     table.entries.update({b"a": 1, b"b": 2})
     return table
 
@@ -82,13 +86,13 @@ _FIND: dict[str, Any] = dict(
 
 
 @custom(**_FIND)
-def table_find_p(keys: Array, default: Array, *, table: _Table) -> Any:
+def table_find_p(keys: Array, default: Array, *, table: Table) -> Any:
     """The value of each key in a table that does not change, `default` of those that are not in it. -> v[*s, *t]."""
     return _found(keys, default, table)
 
 
 @custom(**_FIND, effect="host")
-def mutable_table_find_p(keys: Array, default: Array, *, table: _Table) -> Any:
+def mutable_table_find_p(keys: Array, default: Array, *, table: Table) -> Any:
     """The value of each key in a table that may change, `default` of those that are not in it. -> v[*s, *t]."""
     return _found(keys, default, table)
 
@@ -102,7 +106,7 @@ def mutable_table_find_p(keys: Array, default: Array, *, table: _Table) -> Any:
     samples=lambda: [((np.array([b"c"], object), np.array([3])), {"table": _sample_table()})],
     reason=_REASON,
 )
-def table_insert_p(keys: Array, values: Array, *, table: _Table) -> Any:
+def table_insert_p(keys: Array, values: Array, *, table: Table) -> Any:
     """Put values under keys, in place of what is there."""
     if values.shape != (*keys.shape, *table.shape):
         raise invalid(f"Expected shape {[*keys.shape, *table.shape]} for value, got {list(values.shape)}")
@@ -121,11 +125,44 @@ def table_insert_p(keys: Array, values: Array, *, table: _Table) -> Any:
     samples=lambda: [((np.array([b"a", b"x"], object),), {"table": _sample_table()})],
     reason=_REASON,
 )
-def table_remove_p(keys: Array, *, table: _Table) -> Any:
+def table_remove_p(keys: Array, *, table: Table) -> Any:
     """Take keys away, if they are there."""
     for key in keys.reshape(-1).tolist():
         table.entries.pop(key, None)
     return ()
+
+
+@custom(
+    op="LookupTableImportV2",
+    infer=lambda keys, values, *, table: (),
+    groups=("Tin", "Tout"),
+    n_outputs=0,
+    effect="host",
+    samples=lambda: [((np.array([b"c"], object), np.array([3])), {"table": _sample_table()})],
+    reason=_REASON,
+)
+def table_import_p(keys: Array, values: Array, *, table: Any) -> Any:
+    """Have these keys and values, and nothing else."""
+    rows = values.reshape(keys.size, *table.shape)
+    found = dict(zip(keys.reshape(-1).tolist(), rows if table.shape else rows.tolist(), strict=True))
+    if table.is_fixed and len(found) < keys.size:
+        _check_same(keys.reshape(-1).tolist(), rows.tolist())
+    table.entries.clear()
+    table.entries.update(found)
+    return ()
+
+
+def _check_same(keys: list[Any], values: list[Any]) -> None:
+    """Raise FailedPreconditionError for a key with two values."""
+    found: dict[Any, Any] = {}
+    for key, value in zip(keys, values, strict=True):
+        if found.setdefault(key, value) != value:
+            raise FailedPreconditionError(
+                None,
+                None,
+                f"HashTable has different value for same key. Key {key} has {found[key]} and trying to add value "
+                f"{value}",
+            )
 
 
 @custom(
@@ -137,7 +174,7 @@ def table_remove_p(keys: Array, *, table: _Table) -> Any:
     samples=lambda: [((), {"table": _sample_table(), "key_dtype": "string"})],
     reason=_REASON,
 )
-def table_export_p(*, table: _Table, key_dtype: str) -> Any:
+def table_export_p(*, table: Table, key_dtype: str) -> Any:
     """All keys and their values: k[n], v[n, *t]."""
     keys = np.empty(len(table.entries), as_dtype(key_dtype).numpy_dtype)
     keys[:] = list(table.entries)
@@ -155,7 +192,7 @@ def table_export_p(*, table: _Table, key_dtype: str) -> Any:
     samples=lambda: [((), {"table": _sample_table()})],
     reason=_REASON,
 )
-def table_size_p(*, table: _Table) -> Any:
+def table_size_p(*, table: Table) -> Any:
     """How many keys there are. -> i64[]."""
     return np.array(len(table.entries), np.int64)
 
@@ -263,6 +300,23 @@ class TextFileInitializer(TableInitializer):
     def initialize(self, table: StaticHashTable) -> None:
         """Fill `table` from the file."""
         _check_dtypes(table, self.key_dtype, self.value_dtype)
+        table.fill(*self.columns())
+
+    @property
+    def file(self) -> Any:
+        """The file's path."""
+        return self._file
+
+    def described(self) -> dict[str, Any]:
+        """Return what is read of a line, as operations of TensorFlow say it."""
+        return {
+            "key_index": self._indices[0], "value_index": self._indices[1],
+            "vocab_size": -1 if self._size is None else self._size, "delimiter": self._delimiter,
+            "offset": self._offset,
+        }  # fmt: skip
+
+    def columns(self) -> tuple[Array, Array]:
+        """Return the keys and the values that the file has now: k[n], v[n]."""
         name = known_value(as_tensor(self._file, string))
         assert name is not None
         with open(name.item(), "rb") as file:
@@ -277,7 +331,7 @@ class TextFileInitializer(TableInitializer):
             columns.append(array)
         if self._offset:
             columns[1] = columns[1] + np.array(self._offset, columns[1].dtype)
-        table.fill(*columns)
+        return columns[0], columns[1]
 
 
 def _check_dtypes(table: LookupInterface, key_dtype: DType, value_dtype: DType) -> None:
@@ -289,7 +343,7 @@ def _check_dtypes(table: LookupInterface, key_dtype: DType, value_dtype: DType) 
 # ---- tables ---------------------------------------------------------------------------------------------------------
 
 
-class LookupInterface(AutoTrackable):
+class LookupInterface(AutoTrackable, TrackableResource):
     """The base of tables: dtypes, `lookup`, `size`, `[keys]`."""
 
     def __init__(self, key_dtype: DTypeLike, value_dtype: DTypeLike, name: str) -> None:
@@ -365,7 +419,7 @@ class StaticHashTable(_Entries):
             self._default_value = as_tensor(default_value, self._value_dtype)
         if self._default_value.shape.rank not in (0, None):
             raise ValueError(f"default_value must be a scalar, got shape {self._default_value.shape}")
-        self._table = _new_table(self._value_dtype, ())
+        self._table = new_table(self._key_dtype, self._value_dtype, is_fixed=True)
         self._filled = False
         initializer.initialize(self)
 
@@ -376,14 +430,10 @@ class StaticHashTable(_Entries):
 
     def fill(self, keys: Array, values: Array) -> None:
         """Put keys and values into the table, once. Raises FailedPreconditionError for a key with two values."""
-        for key, value in zip(keys.reshape(-1).tolist(), values.reshape(-1).tolist(), strict=True):
-            if self._table.entries.setdefault(key, value) != value:
-                raise FailedPreconditionError(
-                    None,
-                    None,
-                    f"HashTable has different value for same key. Key {key} has {self._table.entries[key]} and trying "
-                    f"to add value {value}",
-                )
+        flat = keys.reshape(-1).tolist(), values.reshape(-1).tolist()
+        self._table.entries.update(zip(*flat, strict=True))
+        if len(self._table.entries) < len(flat[0]):
+            _check_same(*flat)
         self._filled = True
 
     def lookup(self, keys: Data, name: str | None = None) -> Any:
@@ -459,7 +509,7 @@ class MutableHashTable(_Entries):
         with init_scope():
             self._default_value = as_tensor(default_value, self._value_dtype)
         extents = [int(n) for n in self._default_value.shape.as_list() if n is not None]
-        self._table = _new_table(self._value_dtype, tuple(extents))
+        self._table = new_table(self._key_dtype, self._value_dtype, tuple(extents))
 
     def lookup(  # type: ignore[override]  # as TensorFlow has it
         self, keys: Data, dynamic_default_values: Data | None = None, name: str | None = None

@@ -65,7 +65,7 @@ def random_numbers(node: Node, graph: Graph) -> list[Definition]:
     shape = _shape_input(parts, node)
     if state.op.name != "state_of_seed" and _own(state, graph) is None:
         return _stateless(parts, shape, key_and_counter(parts, node.inputs[0]), kind)
-    if kind not in _STATEFUL:
+    if kind not in _STATEFUL and state.op.name != "state_of_seed":
         raise Unwritable("random words")
     if state.op.name != "state_of_seed":
         return parts.last(_STATEFUL[kind], (shape,), **_seeds(node, graph))

@@ -216,9 +216,36 @@ def _called(node: Node, graph: Graph, results: object, op: str) -> Definition:
     return Definition(node, op, node.inputs, attrs)
 
 
+#: The gradients of operations that are written as functions of their own, by their names: of the operands that are
+#: Variables the dtypes and shapes.
+STATED: dict[str, list[Aval]] = {}
+
+
 def _custom_gradient(node: Node) -> list[Definition]:
-    inputs = node.inputs[: node.attrs["n_outputs"]]
-    return [Definition(node, "IdentityN", inputs, {"T": types_of(inputs)})]
+    """The results again; with a gradient of its own also the operands, of Variables the values."""
+    n, key = node.attrs["n_outputs"], node.attrs["key"]
+    inputs = list(node.inputs[:n])
+    if key not in STATED:
+        return [Definition(node, "IdentityN", inputs, {"T": types_of(inputs)})]
+    parts, avals = Parts(node), iter(STATED[key])
+    for value in node.inputs[n:]:
+        is_tensor = value.aval.dtype != dtypes.resource
+        inputs.append(value if is_tensor else parts.op("ReadVariableOp", (value,), next(avals)))
+    attrs = {"T": types_of(inputs), "_gradient_op_type": key}
+    return [*parts.made, Definition(node, "IdentityN", inputs, attrs)]
+
+
+def _reduced(node: Node) -> list[Definition]:
+    """A reduction; over all axes of a tensor of unknown rank, as many as that turns out to be."""
+    x = node.inputs[0]
+    if node.attrs["axes"] is not None or x.aval.shape is not None:
+        return written(node)
+    parts = Parts(node)
+    number = Aval(dtypes.int32, ())
+    rank = parts.op("Rank", (x,), number)
+    bounds = parts.const(0, "start", dtypes.int32), rank, parts.const(1, "delta", dtypes.int32)
+    axes = parts.op("Range", bounds, Aval(dtypes.int32, (None,)))
+    return parts.last(str(node.op.op_type), (x, axes), keep_dims=node.attrs["keepdims"])
 
 
 def _apart(node: Node) -> list[Definition]:
@@ -432,6 +459,44 @@ def _assign(node: Node) -> list[Definition]:
     return [Definition(node, "AssignVariableOp", node.inputs[:2], attrs)]
 
 
+#: Operations on tables: the type, and the results that it has.
+_TABLES = {
+    "table_find": "LookupTableFindV2",
+    "mutable_table_find": "LookupTableFindV2",
+    "table_insert": "LookupTableInsertV2",
+    "table_remove": "LookupTableRemoveV2",
+    "table_import": "LookupTableImportV2",
+    "table_export": "LookupTableExportV2",
+    "table_size": "LookupTableSizeV2",
+}
+
+
+def _of_table(node: Node) -> list[Definition]:
+    """An operation on a table, which another one finds by its name."""
+    table = node.attrs["table"]
+    parts = Parts(node)
+    kind, attrs = table_maker(table)
+    handle = parts.op(kind, (), Aval(dtypes.resource, ()), **attrs)
+    types = {"Tin": table.key_dtype, "Tout": table.dtype}
+    types = {"Tkeys": types["Tin"], "Tvalues": types["Tout"]} if node.op.name == "table_export" else types
+    types = {} if node.op.name == "table_size" else types
+    types = {"Tin": table.key_dtype} if node.op.name == "table_remove" else types
+    return parts.last(_TABLES[node.op.name], (handle, *node.inputs), **types)
+
+
+def table_maker(table: Any) -> tuple[str, dict[str, Any]]:
+    """Return the type and the attributes of the operation that makes a table, or finds it again by its name."""
+    attrs: dict[str, Any] = {
+        "container": "", "shared_name": str(table), "use_node_name_sharing": True, "key_dtype": table.key_dtype,
+        "value_dtype": table.dtype,
+    }  # fmt: skip
+    if table.is_fixed:
+        return "HashTableV2", attrs
+    if not table.shape:
+        return "MutableHashTableV2", attrs
+    return "MutableHashTableOfTensorsV2", {**attrs, "value_shape": Dims(tuple(table.shape))}
+
+
 STRUCTURE: dict[str, Callable[[Node], list[Definition]]] = {
     "add": _add,
     "placeholder": _placeholder,
@@ -442,7 +507,10 @@ STRUCTURE: dict[str, Callable[[Node], list[Definition]]] = {
     "call": _call,
     "recursive_call": _recursive_call,
     "custom_gradient_identity": _custom_gradient,
+    **dict.fromkeys(("sum", "mean", "max", "min", "prod", "any", "all"), _reduced),
     "apart": _apart,
+    "check_indices": _apart,
+    "countable": _apart,
     "within": _apart,
     "matmul": _matmul,
     "pad": _pad,
@@ -459,6 +527,7 @@ STRUCTURE: dict[str, Callable[[Node], list[Definition]]] = {
     "print": _print,
     "assign_variable": _assign,
     "take_variable": _assign,
+    **dict.fromkeys(_TABLES, _of_table),
     **SEVERAL,
     **TRANSFORMS,
 }

@@ -98,7 +98,7 @@ def message(graph: Graph, *, in_bytes: bool = False) -> Message:
     while len(done) < len(library.names):
         for each, name in list(library.names.items()):
             if name not in done:
-                done[name] = _function(each, name, library)
+                done[name] = function_message(each, name, library)
     if done:
         fields["library"] = FunctionDefLibrary(function=[done[name] for name in sorted(done)])
     fields["versions"] = VersionDef(producer=PRODUCER, min_consumer=MIN_CONSUMER)
@@ -109,7 +109,7 @@ def function_def(graph: Graph, name: str) -> Any:
     """Return the FunctionDef of a graph."""
     library = Library(has_protocol_buffers())
     library.names[graph] = _unique(name, library._taken)
-    return as_protocol_buffer(_function(graph, name, library))
+    return as_protocol_buffer(function_message(graph, name, library))
 
 
 def node_def(definition: Definition) -> Any:
@@ -146,7 +146,7 @@ def _node(definition: Definition, names: dict[Value, str], library: Library) -> 
     if isinstance(definition.attrs.get("body"), Graph):
         library.loops.update({definition.attrs[part]: definition.node for part in ("cond", "body")})
     if definition.type in _WITH_FUNCTIONS:  # which are to be known
-        return NodeDef(**fields, attr={name: _attr(value, library) for name, value in definition.attrs.items()})
+        return NodeDef(**fields, attr={name: attr_value(value, library) for name, value in definition.attrs.items()})
     made = NodeDef(**fields)
     made.__dict__[""] = {"attr": _Attributes(definition.attrs)}
     return made
@@ -190,7 +190,7 @@ def _read_again(value: object) -> Any:
         return [_read_again(item) for item in value]
     if isinstance(value, One):
         return value.tensor
-    return attribute_of(_attr(value, Library()))
+    return attribute_of(attr_value(value, Library()))
 
 
 #: Attributes in the wire format, of values that many nodes have.
@@ -210,7 +210,7 @@ class _Attributes(Later):
     def made(self) -> Any:
         """Return the field."""
         library = Library()
-        return MessageMap(AttrValue, {name: _attr(value, library) for name, value in self.attrs.items()})
+        return MessageMap(AttrValue, {name: attr_value(value, library) for name, value in self.attrs.items()})
 
     def values(self) -> dict[str, Any]:
         """Return the attributes as they are read again."""
@@ -228,7 +228,7 @@ def _attributes_in_bytes(attrs: dict[str, Any]) -> bytes:
         key = _entry_key(name, value)
         known = None if key is None else _ENTRIES.get(key)
         if known is None:
-            known = serialized(NodeDef(attr={name: _attr(value, Library())}))
+            known = serialized(NodeDef(attr={name: attr_value(value, Library())}))
             if key is not None and len(_ENTRIES) < 100_000:
                 _ENTRIES[key] = known
         parts.append(known)
@@ -250,7 +250,7 @@ def _shape(shape: Shape) -> Message:
     return TensorShapeProto(dim=[Dim(size=-1 if size is None else size) for size in shape])
 
 
-def _attr(attr: Any, library: Library) -> Message:
+def attr_value(attr: Any, library: Library) -> Message:
     """An AttrValue."""
     if isinstance(attr, list):
         return AttrValue(list=_list(attr, library))
@@ -328,7 +328,7 @@ def _is_one_number(flat: np.ndarray) -> bool:
     return same and (flat.dtype.kind not in "fV" or flat[0] != 0 or len(set(np.signbit(flat).tolist())) == 1)
 
 
-def _function(graph: Graph, name: str, library: Library) -> Message:
+def function_message(graph: Graph, name: str, library: Library) -> Message:
     """A FunctionDef: a subgraph with named arguments and results. A loop's body gives back what does not change."""
     parameters, returned, passed, more = list(graph.parameters), graph.outputs, frozenset[Value](), list[Definition]()
     if graph in library.loops:

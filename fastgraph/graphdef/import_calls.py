@@ -7,7 +7,7 @@ unknown and only become narrower, effects begin with none and only become more.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -42,18 +42,43 @@ class _Made:
         self.effects: recursive_calls.Effects = ()
 
 
+class CustomGradient(NamedTuple):
+    """A gradient that a program states: a function of the cotangents of an operation's results, then its operands.
+
+    `given` are the gradients that it returns, None where there is none; `bound` is what it takes besides: Cells and
+    tensors, or the names of tensors of the function around the operation.
+    """
+
+    function: str
+    given: list[Any]
+    bound: list[Any]
+    objects: Sequence[Any] = ()  # that these stand for
+
+
 class Library(dict[str, Message]):
     """The functions of a GraphDef by name."""
 
     def __init__(self, functions: Sequence[Message]) -> None:
         super().__init__({function.signature.name: function for function in functions})
         self._made: dict[_Key, _Made] = {}
+        self.resources: dict[str, Any] = {}  # Cells and tables by the names that operations share them by
+        self.files: frozenset[bytes] = frozenset()  # the files that operations may read
+        self.gradients: dict[str, CustomGradient] = {}  # by the name that operations have for it
+        self.messages: dict[str, Message] = {}  # what else is said of functions
 
     @cached_property
     def recursive(self) -> frozenset[str]:
         """The functions that come to a call of themselves."""
-        calls = {name: set(_called(function)) & self.keys() for name, function in self.items()}
-        return frozenset(name for name in self if name in _reached(calls, name))
+        return frozenset(name for name in self if name in _reached(self._calls, name))
+
+    @cached_property
+    def _calls(self) -> dict[str, set[str]]:
+        return {name: set(_called(field_of(function, "node_def", []))) & self.keys() for name, function in self.items()}
+
+    def reached(self, roots: Iterable[str], nodes: Iterable[Message] = ()) -> set[str]:
+        """Return the functions `roots`, those that `nodes` name, and all that calls from them on come to."""
+        found = {each for each in (*roots, *_called(nodes)) if each in self}
+        return found.union(*[_reached(self._calls, each) for each in found])
 
     def call(self, name: str, operands: Sequence[Any], make: Callable[[Sequence[Any]], list[Any]]) -> list[Any]:
         """Return the results of a call of a recursive function; `make` gives those of its nodes.
@@ -123,9 +148,10 @@ def _type(argument: Message) -> Any:
     return dtype_of(argument.type)
 
 
-def _called(function: Message) -> Iterator[str]:
-    """Yield the names of the functions that a function's nodes name."""
-    for node in field_of(function, "node_def", []):
+def _called(nodes: Iterable[Message]) -> Iterator[str]:
+    """Yield the names of the functions that nodes name."""
+    for node in nodes:
+        yield node.op  # as old graphs call
         for value in field_of(node, "attr", {}).values():
             listed = field_of(value, "list")
             one = field_of(value, "func")

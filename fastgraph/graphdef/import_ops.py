@@ -16,6 +16,7 @@ from fastgraph.core.registry import get, public_function
 from fastgraph.core.tape.gradient_tape import GradientTape
 from fastgraph.core.tensor import Tensor, convert, current_trace
 from fastgraph.errors import NotFoundError
+from fastgraph.graphdef.import_arrays import ARRAY_VARIANTS, ARRAYS
 from fastgraph.graphdef.import_gradients import (
     AVG_POOL,
     AVG_POOL_3D,
@@ -32,6 +33,7 @@ from fastgraph.graphdef.import_gradients import (
 )
 from fastgraph.graphdef.import_lists import LISTS
 from fastgraph.graphdef.import_random import RANDOM
+from fastgraph.graphdef.import_strings import STRINGS
 from fastgraph.graphdef.import_values import fixed
 from fastgraph.ops import joining, matmul, movement, nn_ops, padding
 from fastgraph.ops.arguments import known_value
@@ -118,7 +120,8 @@ def sum_over_broadcast(name: str, op: str, given: list[Any]) -> Any:
 
 
 def _pad(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    return padding.pad(inputs[0], fixed(inputs[1], f"Node '{name}': the paddings"), name=name)
+    known = known_value(inputs[1])
+    return padding.pad(inputs[0], inputs[1] if known is None else known, name=name)
 
 
 def _list_diff(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
@@ -224,9 +227,11 @@ COMPOSITES: dict[str, Callable[[str, list[Any], dict[str, Any]], Any]] = {
     "UpperBound": _search("right"),
     "StridedSliceGrad": _slice_grad,
     **{name: _public(f"signal.{name.lower()}") for name in _TRANSFORMS},
+    **ARRAYS,
     **GRADIENTS,
     **LISTS,
     **RANDOM,
+    **STRINGS,
 }
 
 #: Types that a row has, for the attributes that it does not.
@@ -236,10 +241,14 @@ VARIANTS: dict[str, Callable[[str, list[Any], dict[str, Any]], Any]] = {
     "PadV2": lambda name, inputs, attrs: public_function("pad")(
         inputs[0], inputs[1], constant_values=inputs[2], name=name
     ),
+    "MirrorPad": lambda name, inputs, attrs: public_function("pad")(inputs[0], inputs[1], attrs["mode"], name=name),
+    "Slice": _public("slice"),
     "Tile": _public("tile"),
+    "Transpose": _public("transpose"),
     "MaxPool": MAX_POOL,
     "AvgPool": AVG_POOL,
     "Equal": lambda name, inputs, attrs: inputs[0] == inputs[1],  # False where the shapes do not fit
     "NotEqual": lambda name, inputs, attrs: inputs[0] != inputs[1],
+    **ARRAY_VARIANTS,
     **GRADIENT_VARIANTS,
 }

@@ -74,6 +74,11 @@ def _keyed(kind: str) -> Callable[[str, list[Any], dict[str, Any]], Any]:
     return made
 
 
+def _keyed_truncated(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    dtype = attrs.get("dtype", dtypes.float32)
+    return truncated_of(_Keyed(*inputs[1:3]), extents(inputs[0]), 0.0, 1.0, dtype, name)
+
+
 def _keyed_int(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     size, key, counter, _, low, high = inputs
     return uniform_of(_Keyed(key, counter), extents(size), low, high, attrs["dtype"], "StatelessRandomUniformInt", name)
@@ -93,6 +98,11 @@ RANDOM: dict[str, Callable[[str, list[Any], dict[str, Any]], Any]] = {
     "RngReadAndSkip": _drawn,
     "StatelessRandomGetAlg": lambda name, inputs, attrs: cast(ones([]), dtypes.int32),
     "StatelessRandomGetKeyCounter": _keys,
+    "StatelessRandomGetKeyCounterAlg": lambda name, inputs, attrs: (
+        *_keys(name, inputs, attrs),
+        cast(ones([]), dtypes.int32),
+    ),
+    "StatelessTruncatedNormalV2": _keyed_truncated,
     "StatelessRandomNormalV2": _keyed("normal"),
     "StatelessRandomUniformFullIntV2": _keyed("bits"),
     "StatelessRandomUniformIntV2": _keyed_int,

@@ -67,13 +67,13 @@ def _plain(name: str, value: Any) -> Any:
     if name == "type":
         return dtype_of(value)
     if name == "shape":
-        return Dims(_dims(value))
+        return Dims(dims_of(value))
     if name == "tensor":
         return tensor_of(value)
     return value.name if name == "func" else value
 
 
-def _dims(shape: Message) -> tuple[int | None, ...] | None:
+def dims_of(shape: Message) -> tuple[int | None, ...] | None:
     if field_of(shape, "unknown_rank"):
         return None
     sizes = [field_of(dim, "size", 0) for dim in field_of(shape, "dim", [])]
@@ -84,7 +84,7 @@ def tensor_of(message: Message) -> EagerTensor:
     """Return the tensor of a TensorProto. Raises ValueError if its elements do not fit its shape."""
     message._set()
     dtype = dtype_of(message.dtype)
-    dims = _dims(field_of(message, "tensor_shape", TensorShapeProto())) or ()
+    dims = dims_of(field_of(message, "tensor_shape", TensorShapeProto())) or ()
     n = math.prod(size or 0 for size in dims)
     if field_of(message, "tensor_content"):
         array = np.frombuffer(message.tensor_content, dtype.numpy_dtype).copy()
@@ -114,6 +114,17 @@ def fixed(tensor: object, what: str) -> Any:
     if found is None:
         raise NotFoundError(None, None, f"{what} must be a constant")
     return np.array(found)
+
+
+def fixed_text(tensor: Any, what: str) -> bytes:
+    """Return a text that must be known. Raises NotFoundError if it is not."""
+    node = None if isinstance(tensor, EagerTensor) else tensor.value.node
+    while node is not None and node.op.name == "identity":
+        node = node.inputs[0].node
+    found = tensor if node is None else node.attrs.get("value")
+    if found is None or found.dtype.name != "string" or found.dims:
+        raise NotFoundError(None, None, f"{what} must be a constant")
+    return bytes(found.numpy())
 
 
 def make_ndarray(tensor: Any) -> np.ndarray:

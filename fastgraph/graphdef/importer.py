@@ -7,31 +7,33 @@ primitives are in `import_ops`. Constants are made when something takes them as 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 
+from fastgraph.composites.lookup_tables import Table
 from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.base.gc_pause import resting
 from fastgraph.core.base.shapes import Aval, TensorShape, generalises
 from fastgraph.core.conversion import constant
 from fastgraph.core.name_scopes import current_scope, name_scope
 from fastgraph.core.native.buffer import Cell
-from fastgraph.core.registry import get
+from fastgraph.core.registry import get, public_function
 from fastgraph.core.tensor import EagerTensor, Tensor, convert, current_trace
 from fastgraph.errors import NotFoundError, OpError
 from fastgraph.graph import control_flow
 from fastgraph.graph.ir import Node
 from fastgraph.graphdef.graph_view import Graph
-from fastgraph.graphdef.import_calls import Library
+from fastgraph.graphdef.import_calls import CustomGradient, Library
 from fastgraph.graphdef.import_lists import TensorList
 from fastgraph.graphdef.import_ops import COMPOSITES, VARIANTS, Broadcast, sum_over_broadcast
+from fastgraph.graphdef.import_resources import RESOURCES
 from fastgraph.graphdef.import_values import attribute, attributes, field_of
 from fastgraph.graphdef.message_types import Enum, Later
 from fastgraph.graphdef.messages import GraphDef, Message
-from fastgraph.graphdef.op_table import Dims, Unreadable, read, signatures
+from fastgraph.graphdef.op_table import Dims, Unreadable, read, results_of, rows_for, signatures
 from fastgraph.graphdef.wire_format import parsed
 from fastgraph.ops.families import bind_named, invalid
 
@@ -161,7 +163,7 @@ def _full(name: str) -> str:
 RESOURCE = Enum("DT_RESOURCE")
 #: Attributes that are types alone: what they are read as does not depend on what is known of the inputs.
 _PLAIN = frozenset({"T", "Tidx", "Treal", "Tcomplex"})
-_OWN = (TensorList, Broadcast)  # what is no tensor here
+_OWN = (TensorList, Broadcast, Table, Cell)  # what is no tensor here
 _OLD_LOOPS = frozenset({"Enter", "Exit", "Merge", "NextIteration", "RefSwitch", "Switch"})
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -241,8 +243,10 @@ class Body:
         argument, _, index = rest.partition(":")
         node = self.nodes.get(name)
         at = 0
-        signature = None if node is None else signatures().get(node.op)
-        for output in () if signature is None else signature.outputs:
+        known = None if node is None else results_of(node.op)
+        if known is None and self.counts.get(name, 1) > 1:
+            raise invalid(f"Node '{name}': which result of {self.nodes[name].op} '{argument}' is, is not known")
+        for output in known or ():
             if output.name == argument:
                 break
             at += 1 if output.number is None else len(self._list_of(node, output))
@@ -368,10 +372,16 @@ class Body:
 
     def _results(self, node: Message, given: list[str], attrs: dict[str, Any]) -> Any:
         name, op = node.name, node.op
-        if op == "Identity" and isinstance(held := self.lazy(given[0]), TensorList):
+        if op == "Identity" and isinstance(held := self.lazy(given[0]), TensorList | Table | Cell):
             return held
         if op == "PrintV2" and given[0].partition(":")[0] in self.texts:
             return self._print(given[0].partition(":")[0], attrs)
+        if op in RESOURCES:
+            return RESOURCES[op](self.library, name, [self.tensor(each) for each in given], attrs)
+        if op == "IdentityN" and (stated := self.library.gradients.get(attrs.get("_gradient_op_type", ""))) is not None:
+            return _with_gradient(self, [self.tensor(each) for each in given], stated)
+        if op in self.library:  # a call as old graphs have it
+            return _call(self, name, [self.tensor(each) for each in given], {"f": op})
         if op in STRUCTURE:
             return STRUCTURE[op](self, name, [self.tensor(each) for each in given], attrs)
         lazy = [self.lazy(each) for each in given]
@@ -443,6 +453,8 @@ def _aval(tensor: Tensor) -> Aval:
         return Aval(dtypes.resource, ())
     if isinstance(tensor, TensorList):
         return Aval(dtypes.variant, ())
+    if isinstance(tensor, Table):
+        return Aval(dtypes.resource, ())
     if tensor.aval.value is not None or not isinstance(tensor, EagerTensor):
         return tensor.aval
     return Aval(tensor.aval.dtype, tensor.aval.shape, np.asarray(tensor.numpy()))
@@ -458,18 +470,6 @@ def _placeholder(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]
     return trace.tensor(trace.placeholder(Aval(attrs["dtype"], shape), current_scope() + name))
 
 
-def _of_variable(primitive: str) -> Callable[[Body, str, list[Any], dict[str, Any]], Any]:
-    """A read or update of a Variable, which knows the shape."""
-
-    def make(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-        shape: Any = None
-        if isinstance(inputs[0], Cell) and (variable := inputs[0].variable()) is not None:
-            shape = None if variable.shape.rank is None else tuple(variable.shape)
-        return bind_named(name, get(primitive), tuple(inputs), {"dtype": attrs["dtype"], "shape": shape})
-
-    return make
-
-
 def _if(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     pred, *operands = inputs
     results = control_flow.cond(
@@ -482,6 +482,28 @@ def _if(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
 
 
 def _while(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    resources = {i: each for i, each in enumerate(inputs) if isinstance(each, Table | Cell)}
+    if not resources:
+        return _loop(body, name, inputs, attrs, lambda function, values: body.function(function, values))
+
+    def whole(values: Sequence[Any]) -> list[Any]:
+        rest = iter(values)
+        return [resources[i] if i in resources else next(rest) for i in range(len(inputs))]
+
+    def call(function: str, values: Sequence[Any]) -> list[Any]:
+        made = body.function(function, whole(values))
+        return made if len(made) < len(inputs) else [each for i, each in enumerate(made) if i not in resources]
+
+    said = dict(attrs)
+    if len(said.get("output_shapes") or []) == len(inputs):
+        said["output_shapes"] = [each for i, each in enumerate(said["output_shapes"]) if i not in resources]
+    found = _loop(body, name, [each for i, each in enumerate(inputs) if i not in resources], said, call)
+    return whole(found if isinstance(found, list | tuple) else [found])
+
+
+def _loop(
+    body: Body, name: str, inputs: list[Any], attrs: dict[str, Any], call: Callable[[str, Sequence[Any]], list[Any]]
+) -> Any:
     shapes = [dims.shape for dims in attrs.get("output_shapes") or []]
     if len(shapes) != len(inputs):
         shapes = [_aval(tensor).shape for tensor in inputs]
@@ -491,13 +513,13 @@ def _while(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> A
     ]
 
     def step(*values: object) -> list[Any]:
-        made = body.function(attrs["body"], values)
+        made = call(attrs["body"], values)
         return [
             each if isinstance(each, TensorList) else _fitted(each, to) for each, to in zip(made, shapes, strict=True)
         ]
 
     return control_flow.while_loop(
-        lambda *values: body.function(attrs["cond"], values)[0], step, inputs, shape_invariants=shapes, name=name
+        lambda *values: call(attrs["cond"], values)[0], step, inputs, shape_invariants=shapes, name=name
     )
 
 
@@ -515,6 +537,20 @@ def _case(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> An
     return control_flow.indexed_case(index, branches, name)
 
 
+def _with_gradient(body: Body, inputs: list[Any], stated: CustomGradient) -> list[Any]:
+    """Results, then operands: the results again, whose gradients to the operands are what the program states."""
+    trace: Any = current_trace()
+    n = next((i for i, each in enumerate(stated.given) if each is not None), len(stated.given))
+    bound = [body.lazy(each) if isinstance(each, str) else each for each in stated.bound]
+
+    def backward(*dys: Any) -> list[Any]:
+        unused = [public_function("zeros_like")(each) for each in inputs[n:]]
+        made = iter(body.function(stated.function, [*dys, *unused, *bound]))
+        return [None if each is None else next(made) for each in stated.given][n:]
+
+    return [*trace.custom_gradient(inputs[:n], inputs[n:], backward), *inputs[n:]]
+
+
 def _call(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     with name_scope(name):
         return body.function(attrs["f"], inputs)
@@ -524,9 +560,6 @@ STRUCTURE: dict[str, Callable[[Body, str, list[Any], dict[str, Any]], Any]] = {
     "Placeholder": _placeholder,
     "PlaceholderV2": _placeholder,
     "PlaceholderWithDefault": lambda body, name, inputs, attrs: inputs[0],
-    "ReadVariableOp": _of_variable("read_variable"),
-    "AssignAddVariableOp": _of_variable("assign_add_variable"),
-    "AssignSubVariableOp": _of_variable("assign_sub_variable"),
     "If": _if,
     "StatelessIf": _if,
     "While": _while,
@@ -536,3 +569,33 @@ STRUCTURE: dict[str, Callable[[Body, str, list[Any], dict[str, Any]], Any]] = {
     "PartitionedCall": _call,
     "StatefulPartitionedCall": _call,
 }
+
+
+_SERVED = frozenset({"Const", "NoOp", "StringFormat", "PrintV2"})
+
+
+def unserved(library: Library, roots: Iterable[str], nodes: Iterable[Message] = ()) -> dict[str, list[str]]:
+    """Return the types of operations that have no equal here, and the functions that they are in.
+
+    Looked at are `nodes`, the functions `roots`, and all that those call.
+    """
+    found: dict[str, list[str]] = {}
+
+    def note(op: str, where: str) -> None:
+        if op in _OLD_LOOPS or not (is_served(op) or op in library):
+            places = found.setdefault(op, [])
+            if where not in places:
+                places.append(where)
+
+    for node in nodes:
+        note(node.op, "the graph")
+    for name in sorted(library.reached(roots, nodes)):
+        for node in field_of(library[name], "node_def", []):
+            note(node.op, name)
+    return dict(sorted(found.items()))
+
+
+def is_served(op: str) -> bool:
+    """Whether a type of operation has an equal here."""
+    known = op in _SERVED or op in STRUCTURE or op in RESOURCES or op in COMPOSITES or op in VARIANTS
+    return known or (op in signatures() and bool(rows_for(op)))

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
+from fastgraph.graphdef.saved_model_types import TABLE as SAVED_MODELS
+
 if TYPE_CHECKING:
     from fastgraph.graphdef.messages import Message
 
@@ -71,7 +73,8 @@ _TABLE = {
     "float_val=5:float* double_val=6:double* int_val=7:int* string_val=8:bytes* scomplex_val=9:float* "
     "int64_val=10:int* bool_val=11:bool* dcomplex_val=12:double* half_val=13:int* uint32_val=16:int* "
     "uint64_val=17:int*",
-    "FunctionDefLibrary": "function=1:FunctionDef* gradient=2:GradientDef*",
+    "FunctionDefLibrary": "function=1:FunctionDef* gradient=2:GradientDef* registered_gradients=3:RegisteredGradient*",
+    "RegisteredGradient": "gradient_func=1:text registered_op_type=2:text",
     "GradientDef": "function_name=1:text gradient_func=2:text",
     "FunctionDef": "signature=1:OpDef node_def=3:NodeDef* ret=4:text>text attr=5:text>AttrValue "
     "control_ret=6:text>text arg_attr=7:int>ArgAttrs",
@@ -114,6 +117,7 @@ _TABLE = {
     "BoolValue": "value=1:bool",
     "CheckpointState": "model_checkpoint_path=1:text all_model_checkpoint_paths=2:text* "
     "all_model_checkpoint_timestamps=3:double* last_preserved_timestamp=4:double",
+    **SAVED_MODELS,
 }
 
 

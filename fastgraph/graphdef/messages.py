@@ -15,8 +15,8 @@ from fastgraph.core.base.gc_pause import resting
 from fastgraph.graphdef.message_types import FIELDS, KINDS, Descriptor, Enum, Field, Later
 from fastgraph.graphdef.wire_format import parsed, serialized
 
-_DEFAULTS = {"text": "", "bytes": b"", "int": 0, "float": 0.0, "double": 0.0, "bool": False, "type": Enum(0),
-             "fixed32": 0}  # fmt: skip
+_DEFAULTS = {"text": "", "bytes": b"", "int": 0, "zigzag": 0, "float": 0.0, "double": 0.0, "bool": False,
+             "type": Enum(0), "fixed32": 0}  # fmt: skip
 
 
 class Messages(list[Any]):
@@ -304,7 +304,8 @@ def _restored(kind: str, content: bytes) -> Message:
 
 
 _WANTED: dict[str, Any] = {
-    "text": (str,), "bytes": (bytes, str), "int": (int, np.integer), "type": (int, np.integer), "fixed32": (int,),
+    "text": (str,), "bytes": (bytes, str), "int": (int, np.integer), "zigzag": (int, np.integer),
+    "type": (int, np.integer), "fixed32": (int,),
     "bool": (int, np.integer, np.bool_), "float": (int, float, np.number), "double": (int, float, np.number),
 }  # fmt: skip
 
@@ -317,9 +318,9 @@ def _checked(field: Field, value: object) -> Any:
         return value.encode() if isinstance(value, str) else value
     if field.kind in ("float", "double"):
         return float(np.float32(value)) if field.kind == "float" else float(value)
-    return (
-        value if field.kind == "text" else {"int": int, "bool": bool, "type": Enum, "fixed32": int}[field.kind](value)
-    )
+    if field.kind == "text":
+        return value
+    return {"int": int, "zigzag": int, "bool": bool, "type": Enum, "fixed32": int}[field.kind](value)
 
 
 def _kind(name: str) -> type[Message]:
@@ -381,7 +382,7 @@ def _scalar(kind: str, value: Any) -> str:
         return "true" if value else "false"
     if kind == "type":
         return Enum(value).name
-    if kind in ("int", "fixed32"):
+    if kind in ("int", "zigzag", "fixed32"):
         return str(int(value))
     number: Any = np.float32(value) if kind == "float" else np.float64(value)
     if not np.isfinite(number):

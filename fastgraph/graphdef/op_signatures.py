@@ -82,12 +82,16 @@ GatherNd params:Tparams indices:Tindices -> output:Tparams | Tparams:type Tindic
 GatherV2 params:Tparams indices:Tindices axis:Taxis -> output:Tparams | batch_dims:int=0 Tparams:type Tindices:type
   Taxis:type
 Greater GreaterEqual Less LessEqual x:T y:T -> z:bool | T:type
+HashTableV2 MutableHashTableV2 -> table_handle:resource | container:string= shared_name:string=
+  use_node_name_sharing:bool=False key_dtype:type value_dtype:type
 IRFFT IRFFT2D IRFFT3D input:Tcomplex fft_length:int32 -> output:Treal | Treal:type=float32 Tcomplex:type=complex64
 IdentityN input:*T -> output:*T | T:types
 If StatelessIf cond:Tcond input:*Tin -> output:*Tout | Tcond:type Tin:types Tout:types then_branch:func
   else_branch:func output_shapes:shapes=[]
 Igamma Igammac Polygamma a:T x:T -> z:T | T:type
 Imag Real input:T -> output:Tout | T:type=complex64 Tout:type=float32
+IgammaGradA a:T x:T -> z:T | T:type
+InTopKV2 predictions:float32 targets:T k:T -> precision:bool | T:type=int32
 InvertPermutation x:T -> y:T | T:type=int32
 IsFinite IsInf IsNan x:T -> y:bool | T:type
 LeakyRelu features:T -> activations:T | alpha:float=0.2 T:type=float32
@@ -98,6 +102,11 @@ LogSoftmax logits:T -> logsoftmax:T | T:type
 LogicalAnd LogicalOr x:bool y:bool -> z:bool
 LogicalNot x:bool -> y:bool
 LowerBound UpperBound sorted_inputs:T values:T -> output:out_type | T:type out_type:type=int32
+LookupTableExportV2 table_handle:resource -> keys:Tkeys values:Tvalues | Tkeys:type Tvalues:type
+LookupTableFindV2 table_handle:resource keys:Tin default_value:Tout -> values:Tout | Tin:type Tout:type
+LookupTableImportV2 LookupTableInsertV2 table_handle:resource keys:Tin values:Tout -> | Tin:type Tout:type
+LookupTableRemoveV2 table_handle:resource keys:Tin -> | Tin:type
+LookupTableSizeV2 table_handle:resource -> size:int64 |
 Lu input:T -> lu:T p:output_idx_type | T:type output_idx_type:type=int32
 MatMul a:T b:T -> product:T | transpose_a:bool=False transpose_b:bool=False T:type grad_a:bool=False grad_b:bool=False
 MatrixBandPart input:T num_lower:Tindex num_upper:Tindex -> band:T | T:type Tindex:type=int64
@@ -113,6 +122,8 @@ MaxPool input:T -> output:T | T:type=float32 ksize:ints strides:ints padding:str
   data_format:string=NHWC
 MirrorPad input:T paddings:Tpaddings -> output:T | T:type Tpaddings:type=int32 mode:string
 Multinomial logits:T num_samples:int32 -> output:output_dtype | seed:int=0 seed2:int=0 T:type output_dtype:type=int64
+MutableHashTableOfTensorsV2 -> table_handle:resource | container:string= shared_name:string=
+  use_node_name_sharing:bool=False key_dtype:type value_dtype:type value_shape:shape=
 NextAfter x1:T x2:T -> output:T | T:type=float32
 NoOp ->
 OneHot indices:TI depth:int32 on_value:T off_value:T -> output:T | axis:int=-1 T:type TI:type=int64
@@ -134,6 +145,8 @@ Range start:Tidx limit:Tidx delta:Tidx -> output:Tidx | Tidx:type=int32
 Rank input:T -> output:int32 | T:type
 ReadVariableOp resource:resource -> value:dtype | dtype:type
 ReduceJoin inputs:string reduction_indices:int32 -> output:string | keep_dims:bool=False separator:string=
+RegexFullMatch input:string pattern:string -> output:bool |
+RegexReplace input:string pattern:string rewrite:string -> output:string | replace_global:bool=True
 Relu6Grad ReluGrad gradients:T features:T -> backprops:T | T:type
 Reshape tensor:T shape:Tshape -> output:T | T:type Tshape:type=int32
 ReverseV2 tensor:T axis:Tidx -> output:T | Tidx:type=int32 T:type
@@ -174,6 +187,8 @@ StringLower StringUpper input:string -> output:string | encoding:string=
 StringSplit input:string delimiter:string -> indices:int64 values:string shape:int64 | skip_empty:bool=True
 StringSplitV2 input:string sep:string -> indices:int64 values:string shape:int64 | maxsplit:int=-1
 StringStrip input:string -> output:string
+StringToHashBucketFast input:string -> output:int64 | num_buckets:int
+StringToHashBucketStrong input:string -> output:int64 | num_buckets:int key:ints
 StringToNumber string_tensor:string -> output:out_type | out_type:type=float32
 Substr input:string pos:T len:T -> output:string | T:type unit:string=BYTE
 Svd input:T -> s:T u:T v:T | compute_uv:bool=True full_matrices:bool=False T:type
@@ -203,6 +218,7 @@ TopKV2 input:T k:Tk -> values:T indices:index_type | sorted:bool=True T:type Tk:
 Transpose x:T perm:Tperm -> y:T | T:type Tperm:type=int32
 TridiagonalSolve diagonals:T rhs:T -> output:T | partial_pivoting:bool=True perturb_singular:bool=False T:type
 Unpack value:T -> output:num*T | num:int T:type axis:int=0
+UniqueWithCounts x:T -> y:T idx:out_idx count:out_idx | T:type out_idx:type=int32
 UnravelIndex indices:Tidx dims:Tidx -> output:Tidx | Tidx:type=int32
 UnsortedSegmentMax UnsortedSegmentMin UnsortedSegmentProd UnsortedSegmentSum data:T segment_ids:Tindices
   num_segments:Tnumsegments -> output:T | T:type Tindices:type Tnumsegments:type=int32
@@ -210,4 +226,26 @@ VarHandleOp -> resource:resource | container:string= shared_name:string= debug_n
   allowed_devices:strings=[]
 Where input:T -> index:int64 | T:type=bool
 Zeta x:T q:T -> z:T | T:type
+"""
+
+#: The results of further types, which are imported and never written: for references inside of functions.
+RESULTS = r"""
+ConcatOffset offset:N*int32
+FusedBatchNorm FusedBatchNormV2 y:T batch_mean:U batch_variance:U reserve_space_1:U reserve_space_2:U
+FusedBatchNormGrad FusedBatchNormGradV2 x_backprop:T scale_backprop:U offset_backprop:U reserve_space_3:U
+  reserve_space_4:U
+FusedBatchNormGradV3 x_backprop:T scale_backprop:U offset_backprop:U reserve_space_4:U reserve_space_5:U
+ListDiff out:T idx:out_idx
+RaggedGather output_nested_splits:OUTPUT_RAGGED_RANK*Tsplits output_dense_values:Tvalues
+RaggedRange rt_nested_splits:Tsplits rt_dense_values:T
+RaggedTensorToSparse sparse_indices:int64 sparse_values:T sparse_dense_shape:int64
+ShapeN output:N*out_type
+SparseFillEmptyRows output_indices:int64 output_values:T empty_row_indicator:bool reverse_index_map:int64
+SparseReorder output_indices:int64 output_values:T
+SparseReshape output_indices:int64 output_shape:int64
+StatelessRandomGetKeyCounterAlg key:uint64 counter:uint64 alg:int32
+StringNGrams ngrams:string ngrams_splits:Tsplits
+TopK values:T indices:int32
+Unique UniqueV2 y:T idx:out_idx
+UniqueWithCountsV2 y:T idx:out_idx count:out_idx
 """

@@ -20,7 +20,7 @@ from fastgraph.core.registry import all_primitives, get
 from fastgraph.core.tensor import EagerTensor, from_array
 from fastgraph.graph.ir import Graph, Node, Value
 from fastgraph.graph.structural_ops import CONST
-from fastgraph.graphdef.op_signatures import TEXT
+from fastgraph.graphdef.op_signatures import RESULTS, TEXT
 
 
 class Unwritable(ValueError):
@@ -100,6 +100,18 @@ def signatures() -> dict[str, Signature]:
         signature = Signature(inputs, tuple([_argument(item) for item in outputs.split()]), table)
         found.update({op: signature for op in arguments.split() if ":" not in op})
     return found
+
+
+@functools.cache
+def results_of(op: str) -> tuple[Argument, ...] | None:
+    """Return the results of a type of operation, None where they are not known: there is one, then."""
+    if op in signatures():
+        return signatures()[op].outputs
+    for line in RESULTS.strip().replace("\n  ", " ").split("\n"):
+        words = line.split()
+        if op in words:
+            return tuple([_argument(word) for word in words if ":" in word])
+    return None
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -233,6 +245,18 @@ ROWS: dict[str, str] = {
     "string_upper": "StringUpper encoding=encoding",
     "string_length": "StringLength unit=unit",
     "to_number": "StringToNumber out_type=out_type",
+    "regex_replace": "RegexReplace replace_global=replace_global",
+    "hash_bucket_fast": "StringToHashBucketFast num_buckets=num_buckets",
+    "hash_bucket_strong": "StringToHashBucketStrong num_buckets=num_buckets key=key:list",
+    "unique": "UniqueWithCounts out_idx=out_idx",
+    "dynamic_partition": "DynamicPartition num_partitions=count",
+    "matrix_diag": "MatrixDiagV3 k=k:ints num_rows=rows:scalar num_cols=columns:scalar align=align",
+    "matrix_diag_part": "MatrixDiagPartV3 k=k:ints align=align",
+    "matrix_set_diag": "MatrixSetDiagV3 k=k:ints align=align",
+    "lu": "Lu output_idx_type=output_idx_type",
+    "qr": "Qr full_matrices=full_matrices",
+    "svd": "Svd full_matrices=full_matrices",
+    "cast_stored": "Cast DstT=dtype",
 }  # fmt: skip
 
 
@@ -276,7 +300,7 @@ def row_of(name: str) -> Row | None:
 
 
 #: Primitives that are written as an op which allows more.
-WRITTEN_ONLY = frozenset({"ensure_extents"})
+WRITTEN_ONLY = frozenset({"cast_stored", "ensure_extents"})
 
 
 @functools.cache
@@ -298,7 +322,19 @@ class Definition:
     A name that is `free` is no other's only by chance: the graph makes it unique.
     """
 
-    __slots__ = ("attrs", "control", "device", "free", "inputs", "name", "node", "outputs", "slots", "type")
+    __slots__ = (
+        "attrs",
+        "control",
+        "device",
+        "free",
+        "inputs",
+        "is_foreign",
+        "name",
+        "node",
+        "outputs",
+        "slots",
+        "type",
+    )
 
     def __init__(
         self, node: Node, op: str, inputs: Sequence[Value], attrs: dict[str, Any], *, name: str | None = None
@@ -310,6 +346,7 @@ class Definition:
         self.attrs = attrs
         self.control: tuple[str, ...] = ()
         self.free = False
+        self.is_foreign = False  # whether TensorFlow cannot run it
         self.device = node.device
         self.outputs: tuple[Value, ...] = node.outputs
         self.slots = [f"output:{i}" for i in range(len(node.outputs))]
@@ -339,7 +376,9 @@ def as_is(node: Node) -> Definition:
     for letter, value in zip(node.op.groups, node.inputs, strict=False):
         if letter[:1].isupper():
             attrs.setdefault(letter, value.aval.dtype)
-    return Definition(node, str(node.op.op_type), node.inputs, attrs)
+    found = Definition(node, str(node.op.op_type), node.inputs, attrs)
+    found.is_foreign = True
+    return found
 
 
 def written(node: Node, row: Row | None = None) -> list[Definition]:

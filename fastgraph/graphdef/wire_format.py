@@ -42,6 +42,8 @@ def _scalar_bytes(kind: str, value: Any) -> bytes:
         return struct.pack("<f", value)
     if kind == "double":
         return struct.pack("<d", value)
+    if kind == "zigzag":
+        return varint(int(value) << 1 ^ int(value) >> 63)
     if kind == "fixed32":
         return struct.pack("<I", value)
     return varint(int(value))
@@ -109,6 +111,8 @@ def _number(kind: str, wire: int, content: bytes, at: int) -> tuple[Any, int]:
         return bool(number), at
     if kind == "type":
         return Enum(number), at
+    if kind == "zigzag":
+        return number >> 1 ^ -(number & 1), at
     return number - (1 << 64) if number >> 63 else number, at
 
 

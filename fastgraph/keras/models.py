@@ -38,7 +38,6 @@ __getattr__, __dir__ = lookup("keras.models")
 #: Methods of Keras's models that are not there, and what to use in their place.
 _LATER = {
     "save": "save_weights(path), and load_weights(path) on a model that is built again",
-    "export": "a tf.function of the model, called from Python",
     **dict.fromkeys(("to_json", "to_yaml"), "json.dumps of get_config()"),
 }
 
@@ -296,6 +295,15 @@ class Model(Trainer, Layer):
         from fastgraph.keras import saving
 
         return saving.load_weights(self, filepath, options)
+
+    def export(self, filepath: str | os.PathLike[str]) -> None:
+        """Write a SavedModel of the model as it is called to predict: an object with the function `serve`.
+
+        Raises ValueError for a model that was neither called nor built. Source: tf.keras.Model.export.
+        """
+        from fastgraph.keras import exporting
+
+        exporting.export(self, filepath)
 
     def summary(
         self,

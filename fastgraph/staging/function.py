@@ -216,6 +216,15 @@ class Function(MethodCall):
     def _list_all_concrete_functions(self) -> list[ConcreteFunction]:
         return self._traces.all()
 
+    def _trackable_children(self, save_type: str = "checkpoint", **kwargs: Any) -> dict[str, Any]:
+        """Return what a SavedModel keeps of it: its traces; the one of an input_signature is made."""
+        if save_type == "checkpoint":
+            return {}
+        found = self._list_all_concrete_functions()
+        if not found and self.input_signature is not None:
+            found = [self.get_concrete_function()]
+        return {f"trace_{i}": concrete for i, concrete in enumerate(found)}
+
     def clear_cache(self) -> None:
         """Forget all traces, of a method those for all objects: the next call traces afresh.
 

@@ -137,6 +137,20 @@ class Trackable:
         raise NotImplementedError
 
 
+class TrackableResource(Trackable):
+    """A thing that functions use and no tensor holds, a table for example.
+
+    There are those of this package; a class of a program's own would need an operation that makes such a resource.
+    Source: tf.saved_model.experimental.TrackableResource.
+    """
+
+    def __init__(self, device: str = "") -> None:
+        self._resource_device = device
+
+    def _create_resource(self) -> Any:
+        raise NotImplementedError("TrackableResource._create_resource not implemented.")
+
+
 class AutoTrackable(Trackable):
     """A Trackable whose attributes are its dependencies. Source: tf.__internal__.tracking.AutoTrackable."""
 

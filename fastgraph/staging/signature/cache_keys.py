@@ -330,6 +330,13 @@ def substitute(structure: object, replace: Callable[[Any], Any], specs: Iterable
     return each(structure)
 
 
+def tensors_for_arrays(value: Any) -> Any:
+    """Return an argument with tensors for arrays; all else is as it was given."""
+    if is_array(value):
+        return convert(value)
+    return _mapped(value, tensors_for_arrays) if nesting.is_nested(value) else value
+
+
 def boxed(value: object) -> Any:
     """Return an argument with tensors for its Python numbers."""
     if type(value) in (int, float, complex):

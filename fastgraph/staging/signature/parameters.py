@@ -81,9 +81,10 @@ class Parameters:
                 named[parameter.name] = parameter.default
         if rest and self.keywords is None:
             raise TypeError(self._unbound(args, kwargs))
-        ordered = {parameter.name: named[parameter.name] for parameter in parameters}
-        if self.variadic is not None and extra:
+        ordered = {parameter.name: named[parameter.name] for parameter in positional}
+        if self.variadic is not None and extra:  # before what is given by name alone, as results of flattening are
             ordered["*" + self.variadic] = tuple(extra)
+        ordered.update({p.name: named[p.name] for p in parameters if p.name not in ordered})
         if rest:
             assert self.keywords is not None
             ordered["**" + self.keywords] = dict(sorted(rest.items()))
@@ -135,7 +136,7 @@ class Parameters:
         named, extra = self.input_signature[:n], self.input_signature[n:]
         defaults = cache_keys.analyse(
             {p.name: p.default for p in self._unspecified}
-        )  # they stand before what *args takes
+        )  # keywords all of them, where *args takes something
 
         def shapes(part: object) -> list[Any]:
             return [spec.aval.shape for spec in nesting.flatten(part, True)]
@@ -144,8 +145,8 @@ class Parameters:
             return [spec for spec in nesting.flatten(part) if not isinstance(spec, TensorSpec)]
 
         return (
-            [*shapes(named), *defaults.shapes, *shapes(extra)],
-            [*composites(named), *defaults.specs, *composites(extra)],
+            [*shapes(named), *shapes(extra), *defaults.shapes],
+            [*composites(named), *composites(extra), *defaults.specs],
         )
 
     def rename(self, arguments: cache_keys.Arguments) -> None:

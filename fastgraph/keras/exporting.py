@@ -1,0 +1,49 @@
+"""Models as SavedModels that are called and nothing else: Model.export."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastgraph.core.base import nesting
+from fastgraph.core.base.shapes import TensorShape
+from fastgraph.core.base.type_specs import TensorSpec
+from fastgraph.saving.saved_model_saver import save
+from fastgraph.staging.function import function
+from fastgraph.state.tracking import AutoTrackable
+
+
+def export(model: Any, filepath: Any) -> None:
+    """Write a model as a SavedModel with the endpoint `serve`, which is its signature too.
+
+    Raises ValueError for a model that was neither called nor built.
+    """
+    specs = _specs(model)
+    root: Any = AutoTrackable()
+    root._model = model
+    root.trainable_variables, root.non_trainable_variables = model.trainable_weights, model.non_trainable_weights
+    root.variables = model.weights
+    root.serve = function(lambda inputs: model(inputs, training=False), input_signature=[specs])
+    save(root, filepath, signatures={"serving_default": root.serve})
+
+
+def _specs(model: Any) -> Any:
+    """The specs of what a model takes, batches of any size: in the structure of its inputs."""
+    given = getattr(model, "_network", None)
+    if given is not None:
+        return nesting.map_structure(lambda x: _spec(x.shape, x.dtype, x.name), given.structure)
+    try:
+        shapes = model.input_shape
+    except (AttributeError, RuntimeError):
+        raise ValueError(
+            f"The model {model.name!r} must be built before it is exported: call it, or give its inputs."
+        ) from None
+    if isinstance(shapes, list):
+        return [_spec(shape, model._dtype, None) for shape in shapes]
+    if isinstance(shapes, dict):
+        return {name: _spec(shape, model._dtype, name) for name, shape in shapes.items()}
+    return _spec(shapes, model._dtype, "inputs")
+
+
+def _spec(shape: Any, dtype: Any, name: str | None) -> TensorSpec:
+    dims = TensorShape(shape).as_list()
+    return TensorSpec([None, *dims[1:]], dtype, None if name is None else name.partition(":")[0])

@@ -1,0 +1,33 @@
+# Written by tools/stubs.py from the ops' definitions; do not edit.
+from fastgraph.saved_model import experimental as experimental
+from fastgraph.saving.saved_model_files import ASSETS_DIRECTORY as ASSETS_DIRECTORY
+from fastgraph.saving.saved_model_files import ASSETS_KEY as ASSETS_KEY
+from fastgraph.saving.saved_model_files import CLASSIFY_INPUTS as CLASSIFY_INPUTS
+from fastgraph.saving.saved_model_files import CLASSIFY_METHOD_NAME as CLASSIFY_METHOD_NAME
+from fastgraph.saving.saved_model_files import CLASSIFY_OUTPUT_CLASSES as CLASSIFY_OUTPUT_CLASSES
+from fastgraph.saving.saved_model_files import CLASSIFY_OUTPUT_SCORES as CLASSIFY_OUTPUT_SCORES
+from fastgraph.saving.saved_model_files import DEBUG_DIRECTORY as DEBUG_DIRECTORY
+from fastgraph.saving.saved_model_files import DEBUG_INFO_FILENAME_PB as DEBUG_INFO_FILENAME_PB
+from fastgraph.saving.saved_model_files import DEFAULT_SERVING_SIGNATURE_DEF_KEY as DEFAULT_SERVING_SIGNATURE_DEF_KEY
+from fastgraph.saving.saved_model_files import GPU as GPU
+from fastgraph.saving.saved_model_files import PREDICT_INPUTS as PREDICT_INPUTS
+from fastgraph.saving.saved_model_files import PREDICT_METHOD_NAME as PREDICT_METHOD_NAME
+from fastgraph.saving.saved_model_files import PREDICT_OUTPUTS as PREDICT_OUTPUTS
+from fastgraph.saving.saved_model_files import REGRESS_INPUTS as REGRESS_INPUTS
+from fastgraph.saving.saved_model_files import REGRESS_METHOD_NAME as REGRESS_METHOD_NAME
+from fastgraph.saving.saved_model_files import REGRESS_OUTPUTS as REGRESS_OUTPUTS
+from fastgraph.saving.saved_model_files import SAVED_MODEL_FILENAME_PB as SAVED_MODEL_FILENAME_PB
+from fastgraph.saving.saved_model_files import SAVED_MODEL_FILENAME_PBTXT as SAVED_MODEL_FILENAME_PBTXT
+from fastgraph.saving.saved_model_files import SAVED_MODEL_SCHEMA_VERSION as SAVED_MODEL_SCHEMA_VERSION
+from fastgraph.saving.saved_model_files import SERVING as SERVING
+from fastgraph.saving.saved_model_files import TPU as TPU
+from fastgraph.saving.saved_model_files import TRAINING as TRAINING
+from fastgraph.saving.saved_model_files import VARIABLES_DIRECTORY as VARIABLES_DIRECTORY
+from fastgraph.saving.saved_model_files import VARIABLES_FILENAME as VARIABLES_FILENAME
+from fastgraph.saving.saved_model_files import contains_saved_model as contains_saved_model
+from fastgraph.saving.saved_model_loader import load as load
+from fastgraph.saving.saved_model_objects import Asset as Asset
+from fastgraph.saving.saved_model_options import LoadOptions as LoadOptions
+from fastgraph.saving.saved_model_options import SaveOptions as SaveOptions
+from fastgraph.saving.saved_model_saver import save as save
+

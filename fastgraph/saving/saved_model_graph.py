@@ -1,0 +1,236 @@
+"""The objects that a SavedModel keeps: those of a checkpoint, and functions, their constants, signatures and tables.
+
+Rule: an object is found by the names of attributes that lead to it, as in a checkpoint; what a function takes from
+outside is an object as well.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Mapping
+from typing import Any
+
+from fastgraph.composites.lookup_tables import LookupInterface, Table, TextFileInitializer
+from fastgraph.core.base.logger import get_logger
+from fastgraph.core.native.buffer import Cell
+from fastgraph.core.tensor import EagerTensor, cell_read, convert
+from fastgraph.graph.captures import Deferred
+from fastgraph.graph.ir import subgraphs
+from fastgraph.saving.object_graph import ObjectGraph, variable_of
+from fastgraph.saving.saved_model_functions import RestoredConcreteFunction
+from fastgraph.saving.saved_model_objects import Asset, RestoredTable, SignatureMap
+from fastgraph.staging.concrete_function import ConcreteFunction
+from fastgraph.staging.function import BoundFunction, Function
+from fastgraph.state.tracking import Trackable, children_of
+from fastgraph.state.variable import Variable
+
+_SHOWN = 5  # names of functions that a warning tells
+
+
+class Constant:
+    """A tensor that a function takes from outside."""
+
+    def __init__(self, tensor: EagerTensor) -> None:
+        self.tensor = tensor
+
+
+class TableFunction:
+    """A function that a table has in a SavedModel: `kind` says which, "_create_resource" or "_initialize"."""
+
+    def __init__(
+        self, kind: str, table: Table, file: Asset | None = None, said: Mapping[str, Any] | None = None
+    ) -> None:
+        self.kind, self.table, self.file, self.said = kind, table, file, dict(said or {})
+
+
+class SavedGraph(ObjectGraph):
+    """The objects below a root that a SavedModel keeps, with signatures."""
+
+    def __init__(self, root: Any, signatures: SignatureMap) -> None:
+        self.untraced: list[str] = []
+        self.constants: dict[int, Any] = {}  # a captured tensor's id -> what stands for it
+        self.states: dict[int, Variable] = {}  # of generators that operations have for themselves
+        self._known: dict[int, dict[str, Any]] = {}
+        self._assets: dict[bytes, Asset] = {}
+        super().__init__(root, {"signatures": signatures})
+        known = {table_of(value) for value in self.objects}
+        hidden = [table for table in self._tables() if table not in known]
+        if hidden:  # what only functions know
+            self._known.clear()
+            self.untraced.clear()
+            more = {f"_table_{i}": RestoredTable(table) for i, table in enumerate(hidden)}
+            super().__init__(root, {"signatures": signatures, **more})
+        if self.untraced:
+            shown = ", ".join(self.untraced[:_SHOWN])
+            get_logger().warning(
+                "Found untraced functions such as %s while saving (showing %d of %d). These functions will not be "
+                "directly callable after loading.", shown, min(_SHOWN, len(self.untraced)), len(self.untraced),
+            )  # fmt: skip
+
+    def children_of(self, value: Any) -> dict[str, Any]:
+        """Return {name: what an object depends on, or has as a function}."""
+        found = self._known.get(id(value))
+        if found is None:
+            found = self._known[id(value)] = self._children(value)
+        return found
+
+    def _children(self, value: Any) -> dict[str, Any]:
+        if isinstance(value, Constant | Asset | TableFunction):
+            return {}
+        if isinstance(value, ConcreteFunction):
+            return self._captured(value)
+        if isinstance(value, Function):
+            return self._traces(value)
+        if variable_of(value) is not None:
+            return {}
+        found = {}
+        if isinstance(value, Trackable | list | tuple | dict):
+            found = {name: _plain(child) for name, child in children_of(value, "savedmodel").items()}
+        found.update(functions_of(value))
+        table = table_of(value)
+        if table is not None:
+            found.update(self._of_table(value, table))
+        if value is self.root:
+            if "signatures" in found and not isinstance(found["signatures"], SignatureMap):
+                raise ValueError(
+                    "Exporting an object that has an attribute named 'signatures' is not supported: signatures are "
+                    "given by the argument. Delete the attribute or call it otherwise."
+                )
+            found.update(self.attached)
+        return found
+
+    def _tables(self) -> list[Table]:
+        """The tables that functions look things up in."""
+        left = [value._trace.graph for value in self.objects if type(value) is ConcreteFunction]
+        seen, found = set(left), dict[Table, None]()
+        while left:
+            graph = left.pop()
+            for node in graph.nodes:
+                if isinstance(node.attrs.get("table"), Table):
+                    found.setdefault(node.attrs["table"])
+                inner = [each for each, _ in subgraphs(node) if each not in seen]
+                seen.update(inner)
+                left += inner
+        return list(found)
+
+    def _traces(self, function: Function) -> dict[str, Any]:
+        """The traces of a Function."""
+        found = function._trackable_children("savedmodel")
+        if not found:
+            self.untraced.append(function.name)
+        return found
+
+    def _captured(self, concrete: ConcreteFunction) -> dict[str, Any]:
+        """The tensors that a trace takes from outside; Variables are found by their owners."""
+        found: dict[str, Any] = {}
+        if isinstance(concrete, RestoredConcreteFunction):
+            of_gradients = [each for stated in concrete.library.gradients.values() for each in stated.objects]
+            for kind, objects in (("capture", concrete.objects), ("of_gradient", of_gradients)):
+                for i, each in enumerate(objects):
+                    if isinstance(each, Asset):
+                        found[f"{kind}_{i}"] = self._asset(each)
+                    elif isinstance(each, EagerTensor):
+                        found[f"{kind}_{i}"] = self.constants.setdefault(each.id, Constant(each))
+                    elif isinstance(each, RestoredTable):
+                        found[f"{kind}_{i}"] = each
+            return found
+        for i, (held, _) in enumerate(concrete._trace.graph.captures):
+            tensor = held.value() if isinstance(held, Deferred) else held
+            if isinstance(tensor, weakref.ref):
+                cell = tensor()
+                if cell is not None and cell.name == "generator" and (cell.variable is None or cell.variable() is None):
+                    state = self.states.get(cell.id)
+                    if state is None:
+                        state = self.states[cell.id] = Variable(cell_read(cell), trainable=False, name="generator")
+                    found[f"capture_{i}"] = state
+            elif isinstance(tensor, EagerTensor):
+                known = self.constants.get(tensor.id)
+                if known is None:
+                    known = self.constants[tensor.id] = self._constant(tensor)
+                found[f"capture_{i}"] = known
+        return found
+
+    def _constant(self, tensor: EagerTensor) -> Any:
+        if tensor.dtype.name == "string" and not tensor.dims and tensor.numpy() in self._assets:
+            return self._assets[tensor.numpy()]
+        return Constant(tensor)
+
+    def _asset(self, file: Any) -> Asset:
+        """Return the asset of a file, of which there is one."""
+        found = file if isinstance(file, Asset) else Asset(convert(file))
+        return self._assets.setdefault(found.asset_path.numpy(), found)
+
+    def _of_table(self, value: Any, table: Table) -> dict[str, Any]:
+        initializer = getattr(value, "_initializer", None)
+        found: dict[str, Any] = {"_create_resource": TableFunction("_create_resource", table)}
+        if isinstance(initializer, TextFileInitializer):
+            file = self._asset(initializer.file)
+            found["_asset"] = file
+            found["_initialize"] = TableFunction("_initialize", table, file, initializer.described())
+        else:
+            found["_initialize"] = TableFunction("_initialize", table)
+        return found
+
+    def number_of_capture(self, held: Any) -> int:
+        """Return the number of what stands for a capture. Raises LookupError if nothing leads to it."""
+        tensor: Any = held.value() if isinstance(held, Deferred) else held
+        tensor = tensor() if isinstance(tensor, weakref.ref) else tensor
+        if isinstance(tensor, Cell):
+            state = self.states.get(tensor.id)
+            if state is not None:
+                return self.ids[id(state)]
+            return self.variables()[tensor.id]
+        return self.ids[id(self.constants[tensor.id])]
+
+    def number_of_object(self, value: Any) -> int:
+        """Return the number of what a loaded function is bound to. Raises LookupError if nothing leads to it."""
+        if isinstance(value, Variable):
+            return self.variables()[value.__fg_cell__.id]
+        if isinstance(value, EagerTensor):
+            return self.ids[id(self.constants[value.id])]
+        return self.ids[id(self._asset(value) if isinstance(value, Asset) else value)]
+
+    def variables(self) -> dict[int, int]:
+        """Return {a Cell's id: the number of the object that owns the Variable}."""
+        if not hasattr(self, "_variables"):
+            self._variables: dict[int, int] = {}
+            for number, value in enumerate(self.objects):
+                own = variable_of(value)
+                if own is not None:
+                    self._variables.setdefault(own.__fg_cell__.id, number)
+        return self._variables
+
+
+def table_of(value: Any) -> Table | None:
+    """Return the table that an object has for itself."""
+    found = getattr(value, "_table", None) if isinstance(value, LookupInterface | RestoredTable) else None
+    return found if isinstance(found, Table) else None
+
+
+def _plain(value: Any) -> Any:
+    """Return the Function of a bound one: there is one for each instance."""
+    return value.function if type(value) is BoundFunction else value
+
+
+def functions_of(value: Any) -> dict[str, Any]:
+    """Return the functions among an object's attributes, items, methods, by name."""
+    if isinstance(value, dict):
+        items = [(str(name), each) for name, each in value.items()]
+    elif isinstance(value, list | tuple):
+        items = [(str(i), each) for i, each in enumerate(value)]
+    else:
+        items = []
+        for cls in reversed(type(value).__mro__):
+            for name, each in vars(cls).items():
+                if isinstance(each, Function):
+                    items.append((name, getattr(value, name)))
+        items += list(getattr(value, "__dict__", {}).items())
+        try:  # a property of Keras's models
+            items.append(("_default_save_signature", getattr(value, "_default_save_signature", None)))
+        except (TypeError, ValueError, AttributeError) as error:  # of inputs that are not known
+            get_logger().debug("%r has no default signature: %s", value, error)
+    return {
+        name: _plain(each)
+        for name, each in items
+        if type(each) is BoundFunction or isinstance(each, Function | ConcreteFunction)
+    }

@@ -1,0 +1,144 @@
+"""Signatures of SavedModels: functions of named tensors, made of what a program gives, with results that have names.
+
+Rule: a signature takes tensors by keywords and gives a dict of tensors, whatever the function behind it does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fastgraph.core.base.type_specs import TensorSpec, TypeSpec
+from fastgraph.core.tensor import Tensor
+from fastgraph.saving.saved_model_files import DEFAULT_SERVING_SIGNATURE_DEF_KEY
+from fastgraph.saving.saved_model_functions import RestoredConcreteFunction
+from fastgraph.saving.saved_model_structures import flat_specs
+from fastgraph.staging.concrete_function import ConcreteFunction
+from fastgraph.staging.function import Function
+
+
+def signatures_of(given: Any) -> dict[str, ConcreteFunction]:
+    """Return the signatures of what a program gives: nothing, a function, or a mapping of functions.
+
+    Raises ValueError for what is no concrete function and has no input_signature, and for results that have no names.
+    """
+    if given is None:
+        return {}
+    named = given if isinstance(given, Mapping) else {DEFAULT_SERVING_SIGNATURE_DEF_KEY: given}
+    return {key: _signature(key, function) for key, function in named.items()}
+
+
+def concrete_of(function: Any) -> ConcreteFunction | None:
+    """Return the one concrete function that a value stands for, None if there is no one."""
+    if isinstance(function, ConcreteFunction):
+        return function
+    if isinstance(function, Function) and function.input_signature is not None:
+        return function.get_concrete_function()
+    return None
+
+
+def found_in(children: Mapping[str, Any]) -> ConcreteFunction | None:
+    """Return what is a signature though a program names none: `_default_save_signature`, or the only one."""
+    possible = []
+    for name, child in children.items():
+        if not isinstance(child, Function | ConcreteFunction):
+            continue
+        concrete = concrete_of(child)
+        if concrete is None:
+            continue
+        if name == "_default_save_signature":
+            return concrete
+        if _is_valid(concrete):
+            possible.append(concrete)
+    return possible[0] if len(possible) == 1 else None
+
+
+def result_of(concrete: ConcreteFunction) -> Any:
+    """Return the structure of what a function returns, specs for tensors."""
+    return concrete.result if isinstance(concrete, RestoredConcreteFunction) else concrete._result_types()
+
+
+def _is_valid(concrete: ConcreteFunction) -> bool:
+    result = result_of(concrete)
+    if not flat_specs(result):
+        return False
+    try:
+        _named_results(result, "", "")
+    except ValueError:
+        return False
+    return True
+
+
+def _signature(key: str, function: Any) -> ConcreteFunction:
+    concrete = concrete_of(function)
+    if concrete is None:
+        raise ValueError(
+            f"Expected a TensorFlow function for which to generate a signature, but got {function}. Only "
+            "`tf.functions` with an input signature or concrete functions can be used as a signature."
+        )
+    names = argument_names(concrete)
+    specs = [
+        TensorSpec(spec.shape, spec.dtype, name)
+        for name, spec in zip(names, flat_specs(concrete.structured_input_signature), strict=True)
+    ]
+    named = _named_results(result_of(concrete), concrete.label, key)
+    if isinstance(concrete, RestoredConcreteFunction) and _is_signature(concrete, named):
+        return concrete
+
+    def signature_wrapper(**kwargs: Any) -> Any:
+        result = concrete.call_flat([kwargs[name] for name in names])
+        return _named_results(result, concrete.label, key)
+
+    wrapped = Function(signature_wrapper, f"signature_wrapper_{_short(concrete)}", autograph=False)
+    found = wrapped.get_concrete_function(**{str(spec.name): spec for spec in specs})
+    return found
+
+
+def _is_signature(concrete: RestoredConcreteFunction, named: dict[str, Any]) -> bool:
+    """Whether a function that was loaded takes tensors by keywords and gives a dict of tensors."""
+    positional, keywords = concrete.signature.structured_inputs
+    tensors = [*keywords.values(), *named.values()]
+    return not positional and type(concrete.result) is dict and all(isinstance(each, TensorSpec) for each in tensors)
+
+
+def _short(concrete: ConcreteFunction) -> str:
+    return concrete.signature.name
+
+
+def argument_names(concrete: ConcreteFunction) -> list[str]:
+    """Return what the tensors that a function takes are called. Raises ValueError if two have one name."""
+    names = [str(name) for name in concrete._flat_names()]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(
+            "Got non-flat/non-unique argument names for SavedModel signature: more than one argument to "
+            f"'{concrete.label}' was named '{twice}'. Signatures have one Tensor per named input, so to have "
+            "predictable names Python functions used to generate these signatures should avoid *args and Tensors in "
+            "nested structures unless unique names are specified for each. Use tf.TensorSpec(..., name=...) to give a "
+            "name for a Tensor input."
+        )
+    return names
+
+
+def _named_results(outputs: Any, function: str, key: str) -> dict[str, Any]:
+    """Return results by names: a mapping's, a named tuple's, or output_0 and so on. Raises ValueError."""
+    if not isinstance(outputs, Mapping):
+        if hasattr(outputs, "_asdict"):
+            outputs = outputs._asdict()
+        else:
+            if not isinstance(outputs, Sequence):
+                outputs = [outputs]
+            outputs = {f"output_{i}": output for i, output in enumerate(outputs)}
+    for name, value in outputs.items():
+        if not isinstance(name, str):
+            raise ValueError(
+                f"Got a dictionary with a non-string key {name!r} in the output of the function {function} used to "
+                f"generate the SavedModel signature {key!r}."
+            )
+        if not isinstance(value, Tensor | TypeSpec) and getattr(value, "_type_spec", None) is None:
+            raise ValueError(
+                f"Got a non-Tensor value {value!r} for key {name!r} in the output of the function {function} used to "
+                f"generate the SavedModel signature {key!r}. Outputs for functions used as signatures must be a single "
+                "Tensor, a sequence of Tensors, or a dictionary from string to Tensor."
+            )
+    return dict(outputs)

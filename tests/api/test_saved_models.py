@@ -1,0 +1,291 @@
+"""SavedModels: those that TensorFlow wrote (tests/oracle/saved_models.tar.xz, see saved_models.py beside it) and our own.
+
+The oracle run loads all of them, both ways; here are some, and what no comparison tells: errors, damaged files, bytes.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fastgraph as tf
+from fastgraph.graphdef.messages import KINDS
+from fastgraph.graphdef.wire_format import parsed, serialized
+from fastgraph.saving import saved_model_command
+from tests.oracle import saved_models
+from tests.oracle.saved_model_cases import CASES
+
+ARCHIVE = Path(__file__).parents[1] / "oracle" / "saved_models.tar.xz"
+LOADED = (
+    "affine", "several_traces", "nested_modules", "structures", "signatures", "branches", "tensor_arrays",
+    "table_of_file", "mutable_table", "ragged", "custom_gradients", "training_step", "keras3_functional_exported",
+    "keras2_lstm_saved", "v1_table",
+)  # fmt: skip
+SAVED = ("affine", "several_traces", "nested_modules", "signatures", "hash_table", "captured_constants")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    path = tmp_path_factory.mktemp("saved_models")
+    wanted = {*LOADED, *SAVED}
+    with tarfile.open(ARCHIVE) as archive:
+        members = [each for each in archive if each.name.partition("/")[0] in wanted]
+        archive.extractall(path, members, filter="data")
+    yield path
+
+
+@pytest.mark.parametrize("name", LOADED)
+def test_what_tensorflow_saved_gives_the_same_here(folder: Path, name: str) -> None:
+    loaded = tf.saved_model.load(folder / name / "model")
+    assert saved_models.compare(tf, loaded, str(folder / name)) == ""
+
+
+@pytest.mark.parametrize("name", SAVED)
+def test_what_is_saved_here_gives_the_same_again(folder: Path, tmp_path: Path, name: str) -> None:
+    made = CASES[name](tf)
+    tf.saved_model.save(made.root, tmp_path / "model", signatures=made.signatures)
+    loaded = tf.saved_model.load(tmp_path / "model")
+    assert saved_models.compare(tf, loaded, str(folder / name)) == ""
+
+
+def test_what_was_loaded_can_be_saved_again(folder: Path, tmp_path: Path) -> None:
+    loaded = tf.saved_model.load(folder / "nested_modules" / "model")
+    tf.saved_model.save(loaded, tmp_path / "model", signatures=dict(loaded.signatures))
+    again = tf.saved_model.load(tmp_path / "model")
+    assert saved_models.compare(tf, again, str(folder / "nested_modules")) == ""
+
+
+def test_a_loaded_function_is_compiled_as_a_traced_one(folder: Path) -> None:
+    loaded = tf.saved_model.load(folder / "affine" / "model")
+    (concrete,) = loaded.f.concrete_functions
+    loaded.f(tf.ones([2, 3]))
+    assert concrete.host_steps == 0 and "MatMul" in concrete.explain()
+    assert loaded.f.get_concrete_function(tf.TensorSpec([None, 3])) is concrete
+
+    @tf.function
+    def twice(x: Any) -> Any:
+        return loaded.f(x) * 2.0
+
+    np.testing.assert_allclose(twice(tf.ones([2, 3])), loaded.f(tf.ones([2, 3])) * 2.0, rtol=1e-6)
+
+
+def test_no_trace_fits(folder: Path) -> None:
+    loaded = tf.saved_model.load(folder / "several_traces" / "model")
+    with pytest.raises(
+        ValueError, match="Could not find matching concrete function to call loaded from the SavedModel"
+    ):
+        loaded.f(tf.constant(["text"]))
+    with pytest.raises(TypeError, match="too many positional|unexpected|Binding inputs"):
+        loaded.f(tf.ones([2]), 3, True, 4)
+
+
+def test_signatures_take_keywords(folder: Path) -> None:
+    loaded = tf.saved_model.load(folder / "signatures" / "model")
+    serve = loaded.signatures["serving_default"]
+    assert sorted(loaded.signatures) == ["one", "serving_default"]
+    with pytest.raises(TypeError):
+        serve(tf.ones([1]), tf.ones([1]))
+    with pytest.raises(TypeError):
+        serve(x=tf.ones([1]))
+    assert sorted(serve(x=tf.ones([1]), y=tf.ones([1]))) == ["product", "sum"]
+
+
+def test_operations_without_an_equal_are_those_of_the_list() -> None:
+    from fastgraph.graphdef.importer import is_served
+
+    text = (Path(__file__).parents[2] / "docs" / "unserved_ops.md").read_text(encoding="utf-8")
+    words = [word for line in text.splitlines()[5:] if not line.startswith("#") for word in line.split()]
+    assert len(words) > 500 and not [word for word in words if is_served(word)], "what is served leaves the list"
+
+
+# ---- errors ---------------------------------------------------------------------------------------------------------
+
+
+def test_folders_without_a_saved_model(tmp_path: Path) -> None:
+    assert not tf.saved_model.contains_saved_model(tmp_path)
+    with pytest.raises(OSError, match="SavedModel file does not exist at"):
+        tf.saved_model.load(tmp_path)
+    (tmp_path / "saved_model.pb").write_bytes(b"\xff" * 9)
+    assert tf.saved_model.contains_saved_model(tmp_path)
+    with pytest.raises(OSError, match="Cannot parse file"):
+        tf.saved_model.load(tmp_path)
+
+
+def test_tags(folder: Path) -> None:
+    path = folder / "affine" / "model"
+    assert tf.saved_model.load(path, tags=["serve"]).w.shape == (3, 2)
+    with pytest.raises(ValueError, match="incompatible argument to `tags`"):
+        tf.saved_model.load(path, tags="gpu")
+
+
+def _changed(folder: Path, target: Path, change: Any) -> Path:
+    """A copy of the model `affine` whose message was changed."""
+    source = folder / "affine" / "model"
+    for path in source.rglob("*"):
+        if path.is_file():
+            (target / path.relative_to(source)).parent.mkdir(parents=True, exist_ok=True)
+            (target / path.relative_to(source)).write_bytes(path.read_bytes())
+    message = parsed((target / "saved_model.pb").read_bytes(), "SavedModel")
+    change(message.meta_graphs[0])
+    (target / "saved_model.pb").write_bytes(serialized(message))
+    return target
+
+
+def test_all_operations_without_an_equal_are_named_at_once(folder: Path, tmp_path: Path) -> None:
+    def change(meta_graph: Any) -> None:
+        for function in meta_graph.graph_def.library.function:
+            for node in function.node_def:
+                node.op = {"MatMul": "NobodysProduct", "AddV2": "NobodysSum"}.get(node.op, node.op)
+
+    path = _changed(folder, tmp_path, change)
+    with pytest.raises(tf.errors.NotFoundError, match=r"(?s)NobodysProduct.*NobodysSum"):
+        tf.saved_model.load(path)
+    options = tf.saved_model.LoadOptions(experimental_skip_unknown_ops=True)
+    loaded = tf.saved_model.load(path, options=options)
+    assert loaded.w.shape == (3, 2)
+    with pytest.raises(tf.errors.NotFoundError, match="Nobodys"):
+        loaded.f(tf.ones([1, 3]))
+
+
+@pytest.mark.parametrize("name", ["/etc/passwd", "../../secret", ""])
+def test_assets_lie_in_their_folder(folder: Path, tmp_path: Path, name: str) -> None:
+    def change(meta_graph: Any) -> None:
+        meta_graph.asset_file_def.add(filename=name)
+
+    with pytest.raises(tf.errors.InvalidArgumentError, match="an asset lies in the SavedModel's own folder"):
+        tf.saved_model.load(_changed(folder, tmp_path, change))
+
+
+def test_missing_values(folder: Path, tmp_path: Path) -> None:
+    path = _changed(folder, tmp_path, lambda meta_graph: None)
+    (path / "variables" / "variables.index").unlink()
+    with pytest.raises(tf.errors.NotFoundError, match="variables"):
+        tf.saved_model.load(path)
+
+
+@pytest.mark.parametrize("file", ["saved_model.pb", "variables/variables.index"])
+def test_damaged_files_are_an_error_each(folder: Path, tmp_path: Path, file: str) -> None:
+    path = _changed(folder, tmp_path, lambda meta_graph: None)
+    content = (path / file).read_bytes()
+    chance = random.Random(7)
+    n_errors = 0
+    for _ in range(60):
+        damaged = bytearray(content)
+        for _ in range(chance.randint(1, 4)):
+            damaged[chance.randrange(len(damaged))] = chance.randrange(256)
+        if chance.random() < 0.2:
+            del damaged[chance.randrange(len(damaged)) :]
+        (path / file).write_bytes(damaged)
+        try:
+            loaded = tf.saved_model.load(path)
+            loaded.f(tf.ones([1, 3]))
+        except (OSError, ValueError, TypeError, AttributeError, RuntimeError, tf.errors.OpError):
+            n_errors += 1
+    assert n_errors > 10
+
+
+# ---- saving ---------------------------------------------------------------------------------------------------------
+
+
+def test_what_cannot_be_saved(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="Expected an object of type `Trackable`"):
+        tf.saved_model.save(3, tmp_path)
+    module, hidden = tf.Module(), tf.Variable(1.0)
+    module.f = tf.function(lambda: hidden + 1.0, input_signature=[])
+    with pytest.raises(AssertionError, match="references an 'untracked' resource"):
+        tf.saved_model.save(module, tmp_path)
+    with pytest.raises(ValueError, match="Expected a TensorFlow function for which to generate a signature"):
+        tf.saved_model.save(tf.Module(), tmp_path, signatures=lambda x: x)
+    assert not (tmp_path / "saved_model.pb").exists()
+
+
+def test_untraced_functions_are_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    module = tf.Module()
+    module.f = tf.function(lambda x: x)
+    logger = __import__("logging").getLogger("tensorflow")
+    before, logger.propagate = logger.propagate, True
+    try:
+        tf.saved_model.save(module, tmp_path)
+    finally:
+        logger.propagate = before
+    assert "Found untraced functions such as" in caplog.text
+    with pytest.raises(ValueError, match="Found zero restored functions"):
+        tf.saved_model.load(tmp_path).f(1.0)
+
+
+_PROGRAM = """
+import sys
+import fastgraph as tf
+from tests.oracle.saved_model_cases import CASES
+made = CASES["nested_modules"](tf)
+tf.saved_model.save(made.root, sys.argv[1])
+"""
+
+
+def test_the_same_program_writes_the_same_bytes(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        env = {**os.environ, "PYTHONHASHSEED": {"a": "1", "b": "2"}[name]}
+        subprocess.run([sys.executable, "-c", _PROGRAM, str(tmp_path / name)], check=True, env=env)
+    files = sorted(path.relative_to(tmp_path / "a") for path in (tmp_path / "a").rglob("*") if path.is_file())
+    assert Path("saved_model.pb") in files and Path("fingerprint.pb") in files
+    for file in files:
+        assert (tmp_path / "a" / file).read_bytes() == (tmp_path / "b" / file).read_bytes(), file
+
+
+def test_what_serving_programs_look_for(tmp_path: Path) -> None:
+    made = CASES["table_of_file"](tf)
+    tf.saved_model.save(made.root, tmp_path)
+    (meta_graph,) = parsed((tmp_path / "saved_model.pb").read_bytes(), "SavedModel").meta_graphs
+    names = {node.name for node in meta_graph.graph_def.node}
+    saver = meta_graph.saver_def
+    wanted = [saver.filename_tensor_name, saver.save_tensor_name, saver.restore_op_name]
+    wanted += meta_graph.collection_def["saved_model_main_op"].node_list.value
+    wanted += [info.name for info in meta_graph.signature_def["__saved_model_init_op"].outputs.values()]
+    wanted += [info.name for info in meta_graph.signature_def["serving_default"].inputs.values()]
+    wanted += [each.tensor_info.name for each in meta_graph.asset_file_def]
+    assert {each.partition(":")[0] for each in wanted} <= names
+    assert list(meta_graph.meta_info_def.tags) == ["serve"]
+    assert (tmp_path / "assets" / "words.txt").read_text() == "red\ngreen\nblue\n"
+    assert parsed((tmp_path / "fingerprint.pb").read_bytes(), "FingerprintDef").saved_model_checksum
+
+
+def test_structured_values_come_back() -> None:
+    from fastgraph.saving.saved_model_structures import decoded, encoded
+
+    spec = tf.TensorSpec([None, 2], tf.int32, "x")
+    values = [None, True, -(2**63), 1.5, "text", (1, [2, {"a": spec}]), tf.float32, tf.TensorShape(None),
+              tf.RaggedTensorSpec([2, None], tf.string), tf.SparseTensorSpec([3], tf.bool)]  # fmt: skip
+    for value in values:
+        found = decoded(parsed(serialized(encoded(value)), "StructuredValue"))
+        assert type(found) is type(value) and (found == value or repr(found) == repr(value))
+    with pytest.raises(ValueError, match="No encoder for object"):
+        encoded(object())
+    with pytest.raises(ValueError, match="says one thing"):
+        decoded(KINDS["StructuredValue"]())
+
+
+# ---- the command line -----------------------------------------------------------------------------------------------
+
+
+def test_show_and_run(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(folder / "signatures" / "model")
+    assert saved_model_command.main(["show", "--dir", path]) == 0
+    assert "'serve'" in capsys.readouterr().out
+    assert saved_model_command.main(["show", "--dir", path, "--all"]) == 0
+    shown = capsys.readouterr().out
+    assert "signature_def['one']" in shown and "dtype: DT_FLOAT" in shown and "shape: (-1)" in shown
+    np.save(tmp_path / "x.npy", np.float32([1, 2]))
+    given = ["--inputs", f"x={tmp_path / 'x.npy'}", "--input_exprs", "y=[3.0, 4.0]", "--outdir", str(tmp_path)]
+    assert saved_model_command.main(["run", "--dir", path, *given]) == 0
+    np.testing.assert_allclose(np.load(tmp_path / "product.npy"), [3, 8])
+    assert saved_model_command.main(["run", "--dir", path, "--input_exprs", "x=__import__('os')"]) == 1
+    assert saved_model_command.main(["show", "--dir", str(tmp_path)]) == 1
