@@ -248,6 +248,20 @@ def _reduced(node: Node) -> list[Definition]:
     return parts.last(str(node.op.op_type), (x, axes), keep_dims=node.attrs["keepdims"])
 
 
+def _expanded(node: Node) -> list[Definition]:
+    """Several new axes are one after the other, the first ones first."""
+    axes, shape = node.attrs["axes"], node.outputs[0].aval.shape
+    if len(axes) == 1:
+        return written(node)
+    if shape is None:
+        raise Unwritable("several new axes of a tensor of unknown rank")
+    x, parts = node.inputs[0], Parts(node)
+    *before, last = sorted([axis % len(shape) for axis in axes])
+    for axis in before:
+        x = parts.op("ExpandDims", (x, parts.const(axis, "dim", dtypes.int32)), Aval(x.aval.dtype, None))
+    return parts.last("ExpandDims", (x, parts.const(last, "dim", dtypes.int32)))
+
+
 def _apart(node: Node) -> list[Definition]:
     """The first input itself: what checks it here, TensorFlow's own operations check."""
     return [Definition(node, "Identity", node.inputs[:1], {"T": node.inputs[0].aval.dtype})]
@@ -508,6 +522,7 @@ STRUCTURE: dict[str, Callable[[Node], list[Definition]]] = {
     "recursive_call": _recursive_call,
     "custom_gradient_identity": _custom_gradient,
     **dict.fromkeys(("sum", "mean", "max", "min", "prod", "any", "all"), _reduced),
+    "expand_dims": _expanded,
     "apart": _apart,
     "check_indices": _apart,
     "countable": _apart,

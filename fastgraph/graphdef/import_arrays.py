@@ -282,6 +282,7 @@ _REDUCTIONS = {name: f"reduce_{name.lower()}" for name in ("All", "Any", "Max", 
 #: Types that a row has, for arguments that only a call knows.
 ARRAY_VARIANTS: dict[str, Make] = {
     **{name: _reduced_whole(function) for name, function in _REDUCTIONS.items()},
+    "MatrixBandPart": public("linalg.band_part"),
     "Cumprod": _cumulative("math.cumprod"),
     "Cumsum": _cumulative("cumsum"),
     "SplitV": _split,

@@ -438,9 +438,9 @@ def _run(tf: Any, ours: bool, definition: bytes, feeds: dict[str, Any], variable
 
 def _constants(definition: bytes) -> set[str]:
     """The captured tensors that were written as constants: these need not be given."""
-    from fastgraph.graphdef.wire_format import parsed
+    from fastgraph.graphdef.messages import GraphDef
 
-    return {f"{node.name}:0" for node in parsed(definition, "GraphDef").node if node.op == "Const"}
+    return {f"{node.name}:0" for node in GraphDef.FromString(definition).node if node.op == "Const"}
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -44,7 +44,7 @@ def written(tf: Any) -> dict[str, bytes]:
 
 def text(content: bytes) -> str:
     """Return a GraphDef as text: the library's functions by name, the process's own numbers left out."""
-    from fastgraph.graphdef.wire_format import parsed
+    from fastgraph.graphdef.messages import parsed
 
     definition = parsed(content, "GraphDef")
     definition.ClearField("versions")
