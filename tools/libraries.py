@@ -1,6 +1,6 @@
 """Keras's own tests as the judge: `make libraries`.
 
-    python tools/libraries.py [PATTERN ...] [--again] [--jobs N]      # behind the door; the report: docs/libraries.md
+    python tools/libraries.py [PATTERN ...] [--again] [--jobs N]      # behind the door; of all: docs/libraries.md
     python tools/libraries.py --oracle PYTHON [PATTERN ...]           # TensorFlow's own list, kept as data
 
 Keras ships its tests in its wheel. Each file runs unmodified in a process of its own, with a limit on its time and on
@@ -302,6 +302,12 @@ def report(run: Run) -> str:
     return "\n".join(text) + "\n"
 
 
+def report_place(run: Run) -> Path:
+    """Return where the report goes: to the docs once every file of the list has been run, beside the results before."""
+    whole = all(run.outcomes(path)[1] is not None for path in read_list(run.list_file()))
+    return ROOT / "docs" / "libraries.md" if whole else run.results / "report.md"
+
+
 def cell(text: str) -> str:
     """Return a text that may stand in a table's cell."""
     return " ".join(text.replace("|", "\\|").split())
@@ -315,7 +321,7 @@ def main() -> int:
     parser.add_argument("--again", action="store_true", help="run finished files too")
     parser.add_argument("--missed", action="store_true", help="run again the files that have misses")
     parser.add_argument("--jobs", type=int, default=1, help="files at a time (%(default)s)")
-    parser.add_argument("--report", type=Path, metavar="OUT", default=ROOT / "docs" / "libraries.md")
+    parser.add_argument("--report", type=Path, metavar="OUT", help="where it goes (see report_place)")
     parser.add_argument("--no-run", action="store_true", help="only write what the results say")
     options = parser.parse_args()
     run = Run(options.oracle or options.python, options.oracle is not None)
@@ -333,8 +339,9 @@ def main() -> int:
     if options.oracle is not None:
         run.write_list()
     else:
-        options.report.write_text(report(run))
-        print(options.report.read_text().split("## Misses by their errors")[0])
+        place = options.report or report_place(run)
+        place.write_text(report(run))
+        print(place.read_text().split("## Misses by their errors")[0] + f"The report: {place}")
     return 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import signal
@@ -9,8 +10,10 @@ import subprocess
 import sys
 import textwrap
 import time
+from importlib import metadata
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import fastgraph as fg
@@ -428,3 +431,16 @@ def test_the_strategy_of_one_device() -> None:
         fg.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
     with pytest.raises(NotImplementedError, match="TPUStrategy is not built yet"):
         fg.distribute.TPUStrategy()
+
+
+def test_a_program_for_keras_gives_tensorflows_numbers() -> None:
+    """With the same seed: initial weights, dropout, shuffled batches and steps are those of TensorFlow."""
+    if importlib.util.find_spec("keras") is None or metadata.version("keras") != "3.15.1":
+        pytest.skip("Keras 3.15.1 is not installed")
+    script = str(Path(__file__).with_name("keras_program.py"))
+    done = run(script, KERAS_BACKEND="tensorflow", FASTGRAPH_TIER="first")
+    assert done.returncode == 0, done.stderr
+    losses, predicted = json.loads(done.stdout.splitlines()[-1])
+    wanted = [0.93965924, 0.81135446, 0.8214857, 0.88611281, 0.72520560, 0.94037235, 0.72492934, 0.80501711, 0.9325316]
+    np.testing.assert_allclose(losses, [*wanted, 0.70856464], rtol=1e-5)
+    np.testing.assert_allclose(predicted, [0.51400852, 0.13480268, 0.60079455], rtol=1e-5)

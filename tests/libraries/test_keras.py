@@ -63,6 +63,18 @@ def test_what_passes_on_tensorflow_passes_behind_the_door(tmp_path: Path) -> Non
     assert missed == {}
 
 
+@pytest.mark.skipif(not has_keras(), reason="Keras 3.15.1 is not installed")
+def test_a_part_leaves_the_docs_alone(tmp_path: Path) -> None:
+    libraries = tool()
+    run = libraries.Run(sys.executable, oracle=False, results=tmp_path)
+    paths = list(libraries.read_list(run.list_file()))
+    for path in paths[1:]:
+        run.outcome_file(path).write_text('{"end": 0}\n')
+    assert libraries.report_place(run) == tmp_path / "report.md"
+    run.outcome_file(paths[0]).write_text('{"end": 0}\n')
+    assert libraries.report_place(run) == HERE.parents[1] / "docs" / "libraries.md"
+
+
 @pytest.mark.parametrize(
     ("line", "words"),
     [
