@@ -1,7 +1,8 @@
 """Images of another size: tf.image.resize and its kin.
 
 Rule: an axis is resized by weighted sums of the few pixels around each new one, which a method states; work and memory
-go by the size of the images. All of it is ops, so that sizes may be unknown until the graph runs.
+go by the size of the images (short axes by a product with all pixels). All of it is ops, so that sizes may be unknown
+until the graph runs.
 """
 
 from __future__ import annotations
@@ -16,14 +17,14 @@ from fastgraph.core.base.dtype import float32, int32, int64
 from fastgraph.core.conversion import convert_to_tensor
 from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import as_tensor, of_dtypes, static_int
-from fastgraph.ops.comparison import greater_equal, less, less_equal, logical_and
+from fastgraph.ops.comparison import equal, greater_equal, less, less_equal, logical_and
 from fastgraph.ops.creation import range_
 from fastgraph.ops.elementwise import abs, cast, ceil, floor, maximum, minimum, rint, select, zeros_like_p
 from fastgraph.ops.exponentials import exp, sin
 from fastgraph.ops.families import invalid, public, shape_text
 from fastgraph.ops.gathering import gather
 from fastgraph.ops.joining import unstack
-from fastgraph.ops.matmul import extents_of
+from fastgraph.ops.matmul import extents_of, matmul, product_of
 from fastgraph.ops.movement import expand_dims, reshape, squeeze
 from fastgraph.ops.padding import pad
 from fastgraph.ops.reduction import reduce_sum
@@ -31,6 +32,8 @@ from fastgraph.ops.runtime_assertions import assert_non_negative, assert_positiv
 
 #: How the table of the bicubic kernel divides the way between two pixels.
 _TABLE = 1024
+#: An axis of no more pixels than so many times those that make up a new one is resized by a product.
+_FEW = 48
 #: Sums of weights below it are taken for none.
 _LEAST = 1000 * float(np.finfo(np.float32).tiny)
 
@@ -163,9 +166,22 @@ def _by_area(old: Any, new: Any) -> tuple[Any, Any]:
 
 def _weighted(images: Any, axis: int, old: Any, pixels: Any, weights: Any) -> Any:
     """Images with the pixels of an axis weighted: f[b, h, w, c], f[o, k], f[o, k] -> f with o for that axis."""
+    k = weights.shape[1]
+    if k is not None and isinstance(old, int) and old <= _FEW * k:  # a product with all pixels' weights is faster
+        of_each = equal(expand_dims(pixels, 2), _numbers(old))
+        return _product(reduce_sum(select(of_each, expand_dims(weights, 2), 0.0), 1), images, axis)
     places = maximum(minimum(cast(pixels, int32), cast(old, int32) - 1), 0)
     found = gather(images, places, axis=axis)
     return reduce_sum(found * reshape(weights, [*extents_of(weights), *[1] * (3 - axis)]), axis + 1)
+
+
+def _product(weights: Any, images: Any, axis: int) -> Any:
+    """Images with an axis weighted by a product: f[o, i], f[b, h, w, c] -> f with o for i."""
+    if axis == 2:
+        return matmul(weights, images)
+    b, h, w, c = extents_of(images)
+    rows = matmul(weights, reshape(images, [b, h, product_of([w, c])]))
+    return reshape(rows, [b, extents_of(rows)[1], w, c])
 
 
 def _bilinear(images: Any, axis: int, old: Any, new: Any) -> Any:
