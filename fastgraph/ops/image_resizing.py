@@ -16,7 +16,7 @@ import numpy as np
 from fastgraph.core.base.dtype import float32, int32, int64
 from fastgraph.core.conversion import convert_to_tensor
 from fastgraph.core.tensor import Tensor
-from fastgraph.ops.arguments import as_tensor, of_dtypes, static_int
+from fastgraph.ops.arguments import as_tensor, has_dtype, of_dtypes, static_int, whole
 from fastgraph.ops.comparison import equal, greater_equal, less, less_equal, logical_and
 from fastgraph.ops.creation import range_
 from fastgraph.ops.elementwise import abs, cast, ceil, floor, maximum, minimum, rint, select, zeros_like_p
@@ -315,6 +315,8 @@ def pad_to_bounding_box(
     Raises: ValueError for offsets below 0 and a target that is too small. Source: tf.image.pad_to_bounding_box.
     """
     x, is_batch = _with_pixels(image)
+    offset_height, offset_width = _number(offset_height, "offset_height"), _number(offset_width, "offset_width")
+    target_height, target_width = _number(target_height, "target_height"), _number(target_width, "target_width")
     _, height, width, _ = extents_of(x)
     sides = []
     for what, at, old, wanted in (
@@ -329,6 +331,11 @@ def pad_to_bounding_box(
     sides = [[n if n is not None else side for n, side in zip(ns, pair)] for ns, pair in zip(known, sides)]
     x = pad(x, [[0, 0], *sides, [0, 0]])
     return x if is_batch else squeeze(x, axis=[0])
+
+
+def _number(value: Any, what: str) -> Any:
+    """An integer argument: a tensor, or a Python number. Raises: TypeError for what is neither."""
+    return as_tensor(value) if has_dtype(value) else whole(value, what)
 
 
 def _not_negative(value: Any, message: str) -> None:
@@ -348,6 +355,8 @@ def crop_to_bounding_box(
     Raises: ValueError for a part that does not lie in the image. Source: tf.image.crop_to_bounding_box.
     """
     x, is_batch = _with_pixels(image)
+    offset_height, offset_width = _number(offset_height, "offset_height"), _number(offset_width, "offset_width")
+    target_height, target_width = _number(target_height, "target_height"), _number(target_width, "target_width")
     _, height, width, _ = extents_of(x)
     for what, at, old, wanted in (
         ("height", offset_height, height, target_height),
