@@ -195,7 +195,7 @@ def ctc_loss(
     return named(name, ctc_p, x, numbers, *lengths, blank=blank)[0]
 
 
-def _as_int32(numbers: Tensor) -> Tensor:
+def _as_int32(numbers: Tensor) -> Any:
     """Integers as int32; those that it does not hold are the least or the greatest, which are no labels or lengths."""
     if numbers.dtype is int64:
         numbers = clip_by_value(numbers, np.int64(-(2**31)), np.int64(2**31 - 1))

@@ -223,7 +223,7 @@ def _dims(axis: Data) -> tuple[int | None, ...]:
     """The extents of an axis, a number or a tensor; none where its rank is not known."""
     shape = getattr(axis, "shape", None)
     if shape is None:
-        return np.shape(axis)  # type: ignore[arg-type]
+        return tuple(np.shape(axis))  # type: ignore[arg-type]
     return () if getattr(shape, "rank", 0) is None else tuple(shape)
 
 

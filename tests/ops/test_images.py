@@ -70,6 +70,9 @@ def test_boxes_patches_and_edges() -> None:
     np.testing.assert_array_equal(tf.image.crop_to_bounding_box(padded, 1, 2, 3, 4), X)
     with pytest.raises(ValueError, match="height must be <= target"):
         tf.image.pad_to_bounding_box(X, 1, 2, 3, 8)
+    for box in (tf.image.pad_to_bounding_box, tf.image.crop_to_bounding_box):
+        with pytest.raises(TypeError, match="Expected int for argument 'offset_width'"):
+            box(X, 1, np.array(["a"]), 6, 8)
     patches = tf.image.extract_patches(X, [1, 2, 2, 1], [1, 2, 2, 1], [1, 1, 1, 1], "SAME")
     np.testing.assert_allclose(np.ravel(patches)[8:], [22.627, 27, 0, 0, 31.623, 36.483, 0, 0], atol=1e-3)
     edges = np.ravel(tf.image.sobel_edges(X))
