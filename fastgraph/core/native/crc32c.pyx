@@ -1,4 +1,4 @@
-"""CRC-32C, the checksum of TensorFlow's files: of any object that lends its bytes, without the GIL where they are many."""
+"""CRC-32C, the checksum of TensorFlow's files: of all that lends its bytes, without the GIL where they are many."""
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int64_t, uint8_t, uint32_t
