@@ -70,7 +70,7 @@ def pooled(
     str what, tuple dims, tuple out, cnp.ndarray x or None, cnp.ndarray given or None, window, strides, pads,
     double low=0,
 ):
-    """A result of windows over an array of shape `dims` (and `out`, batch and channels in both); None: NumPy must do it.
+    """A result of windows over an array of shape `dims` (and `out`, batch and channels in both); None: NumPy must.
 
     "max" (which begins with `low`) and "mean" take x of `dims` and give `out`; "spread" gives the gradient of the
     maximum from x and `given` of `out`, to its first place, "spread to each" (with `low`) to all, "pick" what of
