@@ -252,7 +252,7 @@ class _Saver:
                 output_signature=before.output_signature,
             )  # fmt: skip
 
-        for name, stated, captured in self.functions.stated:
+        for name, own, captured in self.functions.stated:
             bound = []
             for each in captured:
                 if isinstance(each, int):
@@ -262,8 +262,8 @@ class _Saver:
                     bound.append(len(nodes))
                     nodes.append(KINDS["SavedObject"](captured_tensor=said))
             traces[name] = KINDS["SavedConcreteFunction"](
-                bound_inputs=bound, canonicalized_input_signature=encoded(input_specs(stated)),
-                output_signature=encoded(stated.given),
+                bound_inputs=bound, canonicalized_input_signature=encoded(input_specs(own)),
+                output_signature=encoded(own.given),
             )  # fmt: skip
 
     # -- files

@@ -42,7 +42,15 @@ def noting_claims(code: str) -> str:
 
 
 @pytest.mark.parametrize(
-    "name", ["README.md", "docs/getting_started.md", "docs/graphs.md", "docs/keras.md", "docs/performance.md"]
+    "name",
+    [
+        "README.md",
+        "docs/getting_started.md",
+        "docs/graphs.md",
+        "docs/keras.md",
+        "docs/performance.md",
+        "docs/saved_model.md",
+    ],
 )
 def test_code_runs(name: str, tmp_path: Path) -> None:
     path = ROOT / name
@@ -63,6 +71,8 @@ def test_code_runs(name: str, tmp_path: Path) -> None:
     elif name == "docs/graphs.md":
         assert "gradient_tape/hidden" in (tmp_path / "train_step.svg").read_text(encoding="utf-8")
         assert b"train_step" in next((tmp_path / "logs").iterdir()).read_bytes()
+    elif name == "docs/saved_model.md":
+        assert done.stdout.count("tf.Tensor(6.0, shape=(), dtype=float32)") == 2
     elif name == "docs/keras.md":
         assert done.stdout == "['accuracy', 'loss', 'val_accuracy', 'val_loss']\n(3, 2)\n"
     else:
@@ -75,7 +85,15 @@ def test_the_architectures_example_is_in_the_sources() -> None:
 
 
 def test_code_that_is_run_is_all_there_is() -> None:
-    run = {"README.md", "getting_started.md", "graphs.md", "keras.md", "performance.md", "architecture.md"}
+    run = {
+        "README.md",
+        "getting_started.md",
+        "graphs.md",
+        "keras.md",
+        "performance.md",
+        "architecture.md",
+        "saved_model.md",
+    }
     assert [
         path.name
         for path in DOCS
