@@ -30,6 +30,8 @@ ARGUMENT_NAMES = {
     ("fill_dynamic", 1): "dims",
     ("pad", 1): "constant_values",
     ("select", 1): "t",
+    ("matrix_diag", 1): "padding_value",
+    ("matrix_diag_part", 1): "padding_value",
     ("select", 2): "e",
     ("swap_last", 0): "x",
 }

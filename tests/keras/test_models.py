@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -334,7 +335,7 @@ def test_lists_that_grow_and_attributes_set_again() -> None:
 
 def test_what_is_not_there_says_so() -> None:
     model = keras.Sequential()
-    for name in ("save", "export", "to_json"):
+    for name in ("save", "to_json"):
         assert not hasattr(model, name)
         with pytest.raises(NotImplementedError, match=f"fastgraph's models have no `{name}` yet. Use "):
             getattr(model, name)
@@ -378,3 +379,17 @@ def test_summary(capsys: pytest.CaptureFixture[str]) -> None:
     nested.build((None, 2))
     nested.summary(print_fn=lines.append)
     assert lines[4].split() == ["dense_2", "(Dense)", "multiple", "6"] and "Total params: 24 (96.00 Byte)" in lines
+
+
+def test_models_are_exported(tmp_path: Path) -> None:
+    a, b = keras.Input((3,), name="a"), keras.Input((2,), name="b")
+    y = keras.layers.Dropout(0.5)(keras.layers.Dense(2)(keras.layers.Concatenate()([a, b])))
+    model = keras.Model({"a": a, "b": b}, {"y": y})
+    model.export(tmp_path / "model")
+    loaded = fg.saved_model.load(tmp_path / "model")
+    given = {"a": fg.ones([4, 3]), "b": fg.ones([4, 2])}
+    np.testing.assert_allclose(loaded.serve(given)["y"], model(given)["y"], rtol=1e-6)
+    np.testing.assert_allclose(loaded.signatures["serving_default"](**given)["y"], model(given)["y"], rtol=1e-6)
+    assert len(loaded.trainable_variables) == 2
+    with pytest.raises(ValueError, match="must be built before it is exported"):
+        keras.Sequential([keras.layers.Dense(1)]).export(tmp_path / "none")

@@ -44,10 +44,15 @@ def noting_claims(code: str) -> str:
 @pytest.mark.parametrize(
     "name",
     [
-        "README.md", "docs/checkpoints.md", "docs/getting_started.md", "docs/graphs.md", "docs/keras.md",
+        "README.md",
+        "checkpoints.md",
+        "docs/getting_started.md",
+        "docs/graphs.md",
+        "docs/keras.md",
         "docs/performance.md",
+        "docs/saved_model.md",
     ],
-)  # fmt: skip
+)
 def test_code_runs(name: str, tmp_path: Path) -> None:
     path = ROOT / name
     script = tmp_path / "document.py"
@@ -69,6 +74,8 @@ def test_code_runs(name: str, tmp_path: Path) -> None:
         assert b"train_step" in next((tmp_path / "logs").iterdir()).read_bytes()
     elif name == "docs/checkpoints.md":
         assert done.stdout == "folder/ckpt-5 3\n"
+    elif name == "docs/saved_model.md":
+        assert done.stdout.count("tf.Tensor(6.0, shape=(), dtype=float32)") == 2
     elif name == "docs/keras.md":
         assert done.stdout == "['accuracy', 'loss', 'val_accuracy', 'val_loss']\n(3, 2)\n"
     else:
@@ -82,8 +89,15 @@ def test_the_architectures_example_is_in_the_sources() -> None:
 
 def test_code_that_is_run_is_all_there_is() -> None:
     run = {
-        "README.md", "checkpoints.md", "getting_started.md", "graphs.md", "keras.md", "performance.md", "architecture.md",
-    }  # fmt: skip
+        "README.md",
+        "checkpoints.md",
+        "getting_started.md",
+        "graphs.md",
+        "keras.md",
+        "performance.md",
+        "architecture.md",
+        "saved_model.md",
+    }
     assert [
         path.name
         for path in DOCS
