@@ -21,8 +21,10 @@ from fastgraph.core.conversion import Data
 from fastgraph.core.name_scopes import name_scope
 from fastgraph.core.op_errors import message_name
 from fastgraph.core.registry import get, public_function
+from fastgraph.core.tape.indexed_slices import IndexedSlices
 from fastgraph.core.tensor import EagerTensor, Tensor, bind, convert, current_trace
 from fastgraph.graph import control_flow_gradients as control_flow_gradients  # fills in the gradients of cond and while
+from fastgraph.graph.differentiate import entering
 from fastgraph.graph.ir import OperationView, Value
 from fastgraph.graph.recursive_calls import Unknown
 from fastgraph.graph.subgraphs import as_tensor, converted, make_cond, make_while, packed, subgraph_name, traced
@@ -104,6 +106,7 @@ def _branching(
     except Unknown as unknown:
         unknown.left_out()
         return converted(known())
+    branches = _with_like_indices(branches)
     (then_trace, then_result), (else_trace, _) = branches
     _check_branches(branches)
     outputs = make_cond(then_trace, else_trace, pred, name=scope, indexed=_is_index(index))
@@ -133,6 +136,32 @@ def _predicate(pred: Tensor) -> Any:
     if pred.shape.rank not in (None, 0) and pred.shape.num_elements() != 1:
         raise ValueError(f"pred must be a scalar, and {pred!r} has shape {pred.shape}")
     return pred
+
+
+def _with_like_indices(branches: list[tuple[GraphTrace, Any]]) -> list[tuple[GraphTrace, Any]]:
+    """Return the branches with int64 indices of IndexedSlices where one has those and the other int32."""
+    pairs = list(zip(*[nesting.flatten(result) for _, result in branches], strict=False))
+    wide = [
+        isinstance(a, IndexedSlices) and isinstance(b, IndexedSlices) and a.indices.dtype != b.indices.dtype
+        for a, b in pairs
+    ]
+    return [(trace, _widened(trace, result, wide)) for trace, result in branches] if any(wide) else branches
+
+
+def _widened(trace: GraphTrace, result: Any, wide: list[bool]) -> Any:
+    """Make the indices of these leaves of a branch's result int64, among the outputs of its graph as well."""
+    leaves = nesting.flatten(result)
+    place = 0
+    with entering(trace):
+        for i, leaf in enumerate(leaves):
+            parts = [part for part in nesting.flatten(leaf, expand_composites=True) if part is not None]
+            if i < len(wide) and wide[i] and leaf.indices.dtype != dtypes.int64:
+                at = place + next(k for k, part in enumerate(parts) if part is leaf.indices)
+                indices = bind_cast(trace.tensor(trace.graph.outputs[at]), dtypes.int64)
+                trace.graph.outputs[at] = trace.identity(indices)
+                leaves[i] = IndexedSlices(leaf.values, indices, leaf.dense_shape)
+            place += len(parts)
+    return nesting.pack_sequence_as(result, leaves)
 
 
 def _check_branches(branches: list[tuple[GraphTrace, Any]]) -> None:

@@ -412,3 +412,23 @@ def test_a_training_loop_in_one_graph():
 
     train(fg.constant(60))
     assert abs(w.numpy() - 3.0) < 1e-4
+
+
+def test_indices_of_slices_are_int64_where_one_branch_has_them_so() -> None:
+    """As in TensorFlow; the slices that a branch gives are left as they are."""
+    values = fg.constant([1.0, 2.0])
+
+    def chosen(flag, swapped):
+        narrow = fg.IndexedSlices(values, fg.constant([0, 3]), fg.constant([5]))
+        wide = fg.IndexedSlices(values * 2.0, fg.constant([1, 2], fg.int64), fg.constant([5]))
+        functions = [lambda: (flag, [narrow]), lambda: (flag, [wide])]
+        result = fg.cond(flag, *(functions[::-1] if swapped else functions))
+        assert narrow.indices.dtype == fg.int32 and wide.indices.dtype == fg.int64
+        return result
+
+    for swapped in (False, True):
+        for flag in (True, False):
+            _, [slices] = fg.function(chosen, autograph=False)(fg.constant(flag), swapped)
+            assert slices.indices.dtype == fg.int64
+            expected = [0.0, 2.0, 4.0, 0.0, 0.0] if flag == swapped else [1.0, 0.0, 0.0, 2.0, 0.0]
+            assert fg.convert_to_tensor(slices).numpy().tolist() == expected
