@@ -50,6 +50,8 @@ DIRECTIVES = {
 COMPILE_ARGS = ["-O1", "-g"] if DEBUG else ["-O3", "-g0"]
 COMPILE_ARGS += ["-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-pthread", "-Wno-unused-function"]
 LINK_ARGS = ["-pthread"]
+if sys.platform == "linux" and not DEBUG and not SANITIZE:
+    LINK_ARGS += ["-s"]  # names of functions within the extensions: a twelfth of them, for debuggers only
 if GUARD:
     COMPILE_ARGS += ["-DFASTGRAPH_GUARD"]
 if SANITIZE:

@@ -171,13 +171,12 @@ cdef object _equality(object slot, str name, object tensor, object other, bint n
             other = convert(other, tensor.dtype)
     try:
         return _operate(slot, name, tensor, other, 0)
-    except InvalidArgumentError as error:
-        if "Incompatible shapes" in error.message:
+    except (InvalidArgumentError, ValueError) as error:
+        if thread_state().trace is not None:
+            if "Dimensions must be equal" in str(error):
+                return convert(negated)
+        elif "Incompatible shapes" in str(error):
             return from_array(np.array(negated))
-        raise
-    except ValueError as error:  # the same while tracing
-        if thread_state().trace is not None and "Dimensions must be equal" in str(error):
-            return convert(negated)
         raise
 
 

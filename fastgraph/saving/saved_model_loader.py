@@ -52,11 +52,25 @@ def load(
     `signatures` maps names to functions that are called with keywords. A SavedModel of TensorFlow 1 gives an object
     with `signatures`, `variables`, `prune(feeds, fetches)` and `graph`. Source: tf.saved_model.load.
 
+    Args:
+        export_dir: The folder, of TensorFlow or of this package.
+        tags: The tags of the graph among several; None if there is one.
+        options: A LoadOptions: whether operations without an equal are left out, whether Variables are restored.
+
     Raises:
         OSError: There is no SavedModel in the folder, or its file is damaged.
         ValueError: `tags` are not those of a graph in it.
         NotFoundError: There are operations that have no equal here; the text names them all.
         InvalidArgumentError, DataLossError: What the files say does not go together.
+
+    Examples:
+        >>> import tempfile
+        >>> module = tf.Module()
+        >>> module.double = tf.function(lambda x: 2.0 * x, input_signature=[tf.TensorSpec([None])])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     tf.saved_model.save(module, folder)
+        ...     tf.saved_model.load(folder).signatures["serving_default"](x=tf.constant([3.0]))
+        {'output_0': <tf.Tensor: shape=(1,), dtype=float32, numpy=array([6.], dtype=float32)>}
     """
     path = files.plain_export_dir(export_dir)
     options = options or LoadOptions()

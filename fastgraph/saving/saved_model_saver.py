@@ -48,14 +48,32 @@ def save(
 ) -> None:
     """Write an object, all that it has and the functions of these as a SavedModel into a folder.
 
-    signatures: A function with an input_signature or a concrete one, or a dict of such: what serving programs call.
-    Without it the only function with an input_signature is "serving_default". Functions that were never traced are left
-    out, with a warning. What is there already is written over. Source: tf.saved_model.save.
+    Functions that were never traced are left out, with a warning. What is there already is written over.
+    Source: tf.saved_model.save.
+
+    Args:
+        obj: A Trackable: a Module, a model, an AutoTrackable.
+        export_dir: The folder, made if it is not there.
+        signatures: A function with an input_signature or a concrete one, or a dict of such: what serving programs call.
+            Without it the only function with an input_signature is "serving_default".
+        options: A SaveOptions: what is written beside the functions.
+
+    Returns:
+        None.
 
     Raises:
         ValueError: The object is not Trackable, a signature is none, an operation has no equal in TensorFlow (the text
             names all of them), or an argument of a trace has no place in the format.
         AssertionError: A function uses a Variable that nothing in the object has; or it is called in a tf.function.
+
+    Examples:
+        >>> import tempfile
+        >>> module = tf.Module()
+        >>> module.double = tf.function(lambda x: 2.0 * x, input_signature=[tf.TensorSpec([None])])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     tf.saved_model.save(module, folder)
+        ...     tf.saved_model.load(folder).double([1.0, 2.0])
+        <tf.Tensor: shape=(2,), dtype=float32, numpy=array([2., 4.], dtype=float32)>
     """
     if current_trace() is not None:
         raise AssertionError(

@@ -87,7 +87,7 @@ def test_tab_completion_shows_public_names_alone(name: str) -> None:
         ("keras.losses.Poisson", "a function of (y_true, y_pred)", "random"),
         ("keras.metrics.AUC", "keras.metrics.Metric", "Mean"),
         ("keras.utils.plot_model", "Keras 3 (pip install fastgraph[keras]", "NumPy"),
-        ("saved_model.save", "numpy.savez", "Use one process"),
+        ("load_library", "numpy_function", "Use one process"),
         ("compat.v1.Session", "TensorFlow 2", "Did you mean"),
     ],
 )

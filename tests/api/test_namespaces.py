@@ -87,7 +87,6 @@ def test_no_internal_module_has_a_public_name() -> None:
     [
         ("queue", "Python's queue"),
         ("load_op_library", "numpy_function"),
-        ("saved_model", "numpy.savez"),
     ],
 )
 def test_not_built(name: str, hint: str) -> None:

@@ -15,7 +15,7 @@ def test_damaged_graph_defs_are_refused() -> None:
     came: Counter[str] = Counter()
     for seed, text in messages.findings(iter(range(500)), came):
         pytest.fail(f"seed {seed}: {text}")
-    assert came["imported"] > 10 and came["InvalidArgumentError"] > 10 and came["ValueError"] > 100
+    assert came["imported"] > 10 and came["NotFoundError"] > 10 and came["ValueError"] > 100
 
 
 def test_the_error_names_the_node() -> None:

@@ -386,6 +386,8 @@ tf.image.sobel_edges(x) ; x: float32[1,4,5,2]
 tf.image.resize(x, [5, 3]) ; x: float32|uint8|float64[1,3,4,2]0..9
 tf.image.resize(x, [2, 7], method='bicubic', antialias=True) ; x: float32[5,4,1]
 tf.image.resize(x, [2, 7], method='nearest') ; x: float32|int32[5,4,1]
+tf.raw_ops.UniqueV2(x=x, axis=[0]) ; x: float32|int32[3,2]
+tf.raw_ops.UniqueWithCountsV2(x=x, axis=[1]) ; x: float32|int32[2,6]
 tf.raw_ops.Bucketize(input=x, boundaries=[0.0, 1.5, 3.0]) ; x: float32|int32[6]
 tf.raw_ops.ImageProjectiveTransformV3(images=x, transforms=y, output_shape=[3, 4], fill_value=0.5, interpolation='BILINEAR') ; x: float32[1,3,4,2], y: float32[1,8]0..0.4
 tf.quantization.fake_quant_with_min_max_vars(x, -1.0, 2.0, num_bits=6) ; x: float32[2,5]

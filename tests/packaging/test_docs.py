@@ -45,7 +45,7 @@ def noting_claims(code: str) -> str:
     "name",
     [
         "README.md",
-        "checkpoints.md",
+        "docs/checkpoints.md",
         "docs/getting_started.md",
         "docs/graphs.md",
         "docs/keras.md",

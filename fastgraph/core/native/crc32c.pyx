@@ -32,8 +32,12 @@ def crc32c(content, uint32_t crc=0) -> int:
 
 def by_tables(content not None) -> int:
     """The CRC-32C as CPUs without the instruction compute it: for tests."""
-    cdef const uint8_t[::1] view = content
-    return 0xFFFFFFFF ^ fg_crc_by_tables(0xFFFFFFFF, &view[0] if view.shape[0] else NULL, view.shape[0])
+    cdef Py_buffer view  # a typed memoryview would be half of this extension
+    PyObject_GetBuffer(content, &view, PyBUF_SIMPLE)
+    try:
+        return 0xFFFFFFFF ^ fg_crc_by_tables(0xFFFFFFFF, <const uint8_t*>view.buf, view.len)
+    finally:
+        PyBuffer_Release(&view)
 
 
 def masked(uint32_t crc) -> int:
