@@ -15,8 +15,9 @@ typedef struct { uint64_t low, high; } fg_pair;
 
 /* out = c ? x : y; a step of 0: the one item for all. Both are read: a branch for each element would be guessed wrong. */
 #define FG_CHOOSE(NAME, T)                                                                                             \
-    FG_WIDER static void NAME(const uint8_t *restrict c, const void *x_, int64_t x_step, const void *y_,               \
+    FG_WIDER static void NAME(const void *c_, const void *x_, int64_t x_step, const void *y_,                          \
                               int64_t y_step, void *out_, int64_t n) {                                                 \
+        const uint8_t *restrict c = (const uint8_t *)c_;                                                               \
         const T *restrict x = (const T *)x_, *restrict y = (const T *)y_;                                              \
         T *restrict out = (T *)out_;                                                                                   \
         if (x_step && y_step)                                                                                          \
