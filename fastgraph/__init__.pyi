@@ -111,6 +111,7 @@ from fastgraph.graph.map_and_scan import foldr as foldr
 from fastgraph.graph.map_and_scan import map_fn as map_fn
 from fastgraph.graph.map_and_scan import scan as scan
 from fastgraph.graph.vectorized_map import vectorized_map as vectorized_map
+from fastgraph.graphdef.exporter import make_tensor_proto as make_tensor_proto
 from fastgraph.graphdef.graph_view import Graph as Graph
 from fastgraph.graphdef.graph_view import Operation as Operation
 from fastgraph.graphdef.import_values import make_ndarray as make_ndarray

@@ -126,6 +126,7 @@ PUBLIC: dict[str, str] = {
     **_same("graphdef.summary_kinds", "histogram image record_if should_record_summaries write", ("summary",)),
     "summary.experimental.summary_scope": "graphdef.summary_kinds:summary_scope",
     "compat.v1.train.summary_iterator": "graphdef.event_files:summary_iterator",
+    "make_tensor_proto": "graphdef.exporter:make_tensor_proto",
     "make_ndarray": "graphdef.import_values:make_ndarray",
     **_same("staging.graph_summaries", "trace_export trace_off trace_on", ("summary",)),
     **_same("graphdef.importer", "import_graph_def", ("", "graph_util")),

@@ -7,15 +7,17 @@ protocol-buffer library is needed; the classes have the messages' field names.
 from __future__ import annotations
 
 import functools
+import math
 from typing import Any
 
 import numpy as np
 
 from fastgraph.core.base.dtype import DType
 from fastgraph.core.base.gc_pause import resting
-from fastgraph.core.base.shapes import Shape
+from fastgraph.core.base.shapes import Shape, TensorShape
+from fastgraph.core.conversion import convert_to_tensor
 from fastgraph.core.op_errors import enum_name
-from fastgraph.core.tensor import EagerTensor
+from fastgraph.core.tensor import EagerTensor, from_array
 from fastgraph.graph.ir import Graph, Node, Value
 from fastgraph.graph.node_names import tensor_place
 from fastgraph.graph.subgraphs import subgraph_name
@@ -320,6 +322,38 @@ def tensor_message(tensor: Any, is_one: bool = False) -> Message:
     elif flat.size:
         fields["tensor_content"] = np.ascontiguousarray(array).tobytes()
     return TensorProto(**fields)
+
+
+def make_tensor_proto(
+    values: Any, dtype: Any = None, shape: Any = None, verify_shape: bool = False, allow_broadcast: bool = False
+) -> Message:
+    """Return the TensorProto of values, which `make_ndarray` reads. Source: tf.make_tensor_proto.
+
+    Args:
+        values: A tensor whose values are known, an array, a number, a text or lists of such.
+        dtype: What they are converted to; None: what they are, of Python's numbers as in `constant`.
+        shape: The shape that they are given, None for their own.
+        verify_shape: Whether their own must be `shape`: TypeError if it is not.
+        allow_broadcast: With `verify_shape`: whether one value may fill the whole `shape`.
+
+    Where there are fewer values than the shape has, the last stands for the rest. Raises TypeError for what is no value
+    of the dtype, ValueError for more values than the shape has.
+    """
+    tensor = convert_to_tensor(values, dtype)
+    if not isinstance(tensor, EagerTensor):
+        raise TypeError(f"List of Tensors when single Tensor expected, or a value that only a call knows: {values!r}")
+    own = tensor.dims
+    dims: tuple[Any, ...] = own if shape is None else tuple(TensorShape(shape).as_list())
+    n = math.prod(dims)
+    if own != dims:
+        if verify_shape and not (allow_broadcast and math.prod(own) == 1):
+            raise TypeError(f"Expected Tensor's shape: {dims}, but got {own}.")
+        flat = np.asarray(tensor.numpy()).reshape(-1)
+        if flat.size > n or not flat.size:
+            raise ValueError(f"A tensor of shape {list(dims)} takes 1 to {n} elements, {flat.size} were given.")
+        tensor = from_array(np.append(flat, np.repeat(flat[-1:], n - flat.size)).reshape(dims), tensor.dtype)
+    message = tensor_message(tensor)
+    return as_protocol_buffer(message) if has_protocol_buffers() else message
 
 
 def _is_one_number(flat: np.ndarray) -> bool:

@@ -1,4 +1,4 @@
-"""Models as SavedModels that are called and nothing else: Model.export."""
+"""The functions of models in SavedModels: what `tf.saved_model.save` writes of one, and `Model.export`."""
 
 from __future__ import annotations
 
@@ -24,6 +24,34 @@ def export(model: Any, filepath: Any) -> None:
     root.variables = model.weights
     root.serve = function(lambda inputs: model(inputs, training=False), input_signature=[specs])
     save(root, filepath, signatures={"serving_default": root.serve})
+
+
+def call_of(model: Any) -> Any:
+    """Return how a model is called, traced to predict and to train; None if it is not built."""
+    try:
+        specs = _specs(model)
+    except ValueError:
+        return None
+    call = function(lambda inputs, training=False: model(inputs, training=training))
+    for training in (False, True):
+        call.get_concrete_function(specs, training=training)
+    return call
+
+
+def signature_of(model: Any) -> Any:
+    """Return the function that predicts, its results by the names of the outputs; None if the model is not built."""
+    try:
+        specs = _specs(model)
+    except ValueError:
+        return None
+    names = getattr(model, "output_names", None) or []
+
+    def serving_default(inputs: Any) -> Any:
+        found = model(inputs, training=False)
+        flat = nesting.flatten(found)
+        return found if isinstance(found, dict) or len(flat) != len(names) else dict(zip(names, flat, strict=True))
+
+    return function(serving_default, input_signature=[specs])
 
 
 def _specs(model: Any) -> Any:

@@ -195,7 +195,18 @@ class Model(Trainer, Layer):
 
     def _trackable_children(self, save_type: str = "checkpoint", **kwargs: Any) -> dict[str, Any]:
         own = super()._trackable_children(save_type, **kwargs)
+        if save_type != "checkpoint":
+            from fastgraph.keras import exporting
+
+            call = exporting.call_of(self)
+            own = own if call is None else {"__call__": call, **own}
         return own if self._network is None else {**_numbered(self.layers), **own}
+
+    @property
+    def _default_save_signature(self) -> Any:
+        from fastgraph.keras import exporting
+
+        return exporting.signature_of(self)
 
     @property
     def layers(self) -> list[Layer]:

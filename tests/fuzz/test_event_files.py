@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -74,6 +75,33 @@ def test_arrays_of_messages() -> None:
     for array in (np.float32([[1, 2]]), np.array([b"a", b""], object), np.array(3), np.zeros([0, 2])):
         found = fg.make_ndarray(_message(array))
         assert found.dtype == array.dtype and found.shape == array.shape and found.tolist() == array.tolist()
+
+
+@pytest.mark.parametrize(
+    ("values", "options", "wanted"),
+    [
+        (1.5, {}, np.float32(1.5)),
+        ([1, 2], {"dtype": "float64", "shape": [2, 1]}, np.array([[1.0], [2.0]])),
+        (["a", b"b"], {}, np.array([b"a", b"b"], object)),
+        ([1, 2], {"shape": [3]}, np.int32([1, 2, 2])),
+        (3, {"shape": [2, 2], "verify_shape": True, "allow_broadcast": True}, np.int32([[3, 3], [3, 3]])),
+        (np.zeros([2, 0], np.float16), {}, np.zeros([2, 0], np.float16)),
+        (fg.constant([True, False]), {}, np.array([True, False])),
+        (np.array([1 + 2j]), {}, np.array([1 + 2j])),
+    ],
+)
+def test_values_become_messages_and_come_back(values: Any, options: dict[str, Any], wanted: Any) -> None:
+    found = fg.make_ndarray(fg.make_tensor_proto(values, **options))
+    assert found.dtype == wanted.dtype and found.shape == wanted.shape and found.tolist() == wanted.tolist()
+
+
+def test_values_that_do_not_fit_become_no_message() -> None:
+    with pytest.raises(TypeError, match=r"Expected Tensor's shape: \(2, 1\), but got \(2,\)"):
+        fg.make_tensor_proto([1, 2], shape=[2, 1], verify_shape=True)
+    with pytest.raises(ValueError, match="takes 1 to 1 elements, 2 were given"):
+        fg.make_tensor_proto([1, 2], shape=[])
+    with pytest.raises(TypeError):
+        fg.make_tensor_proto([1.5], dtype="int32")
 
 
 def _message(array: np.ndarray) -> object:

@@ -381,6 +381,18 @@ def test_summary(capsys: pytest.CaptureFixture[str]) -> None:
     assert lines[4].split() == ["dense_2", "(Dense)", "multiple", "6"] and "Total params: 24 (96.00 Byte)" in lines
 
 
+def test_saved_models_are_called_to_predict_and_to_train(tmp_path: Path) -> None:
+    model = keras.Sequential([keras.layers.Dense(2, input_shape=(3,)), keras.layers.Dropout(0.5)])
+    x = fg.ones([4, 3])
+    fg.saved_model.save(model, tmp_path / "model")
+    loaded = fg.saved_model.load(tmp_path / "model")
+    np.testing.assert_allclose(loaded(x), model(x), rtol=1e-6)
+    assert 0 < np.count_nonzero(loaded(fg.ones([400, 3]), training=True)) < 800
+    assert loaded.signatures["serving_default"](inputs=x)["dropout"].shape == [4, 2]
+    fg.saved_model.save(keras.Sequential([keras.layers.Dense(2)]), tmp_path / "unbuilt")
+    assert not callable(fg.saved_model.load(tmp_path / "unbuilt"))
+
+
 def test_models_are_exported(tmp_path: Path) -> None:
     a, b = keras.Input((3,), name="a"), keras.Input((2,), name="b")
     y = keras.layers.Dropout(0.5)(keras.layers.Dense(2)(keras.layers.Concatenate()([a, b])))
