@@ -1,4 +1,5 @@
 # Written by tools/stubs.py from the ops' definitions; do not edit.
+from collections.abc import Sequence
 from fastgraph.core.base.dtype import DTypeLike
 from fastgraph.core.conversion import Data
 from fastgraph.core.tensor import Tensor
@@ -11,6 +12,16 @@ from fastgraph.ops.image_resizing import ResizeMethod as ResizeMethod
 from typing import Any
 import builtins
 
+def adjust_brightness(image: Data, delta: Data) -> Tensor:
+    """Add a number, of floats from 0 to 1, to all pixels. t[*s], f[] -> t[*s]. Source: tf.image.adjust_brightness."""
+def adjust_contrast(images: Data, contrast_factor: Data) -> Any:
+    """Move pixels away from the mean of their channel in their image: (x - mean) factor + mean. t[*s, h, w, c] -> t.
+
+    Raises: InvalidArgumentError for ranks below 3. Source: tf.image.adjust_contrast."""
+def adjust_gamma(image: Data, gamma: Data = 1, gain: Data = 1) -> Tensor:
+    """gain * x ** gamma of pixels from 0 to 1. t[*s] -> t[*s].
+
+    Raises: ValueError, for tensors InvalidArgumentError, for a gamma below 0. Source: tf.image.adjust_gamma."""
 def adjust_hue(image: Data, delta: Data, name: builtins.str | None = None) -> Tensor:
     """Turn the hue by `delta`, from -1 to 1. t[*s, 3] -> t[*s, 3].
 
@@ -20,6 +31,10 @@ def adjust_saturation(image: Data, saturation_factor: Data, name: builtins.str |
     """Multiply the saturation, up to 1. t[*s, 3] -> t[*s, 3].
 
     Raises: InvalidArgumentError as adjust_hue. Source: tf.image.adjust_saturation."""
+def central_crop(image: Data, central_fraction: Data) -> Any:
+    """The middle of images: a fraction of each side. t[(b,) h, w, c], number in (0, 1] -> t.
+
+    Raises: ValueError for other fractions and ranks. Source: tf.image.central_crop."""
 def convert_image_dtype(image: Data, dtype: DTypeLike, saturate: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
     """Images of another dtype, scaled: integers count to their greatest, floats from 0 to 1. t[*s] -> dtype[*s].
 
@@ -34,6 +49,14 @@ def extract_patches(images: Data, sizes: Data, strides: Data, rates: Data, paddi
 
     sizes, strides, rates: [1, rows, columns, 1]. Raises: InvalidArgumentError for another rank, ValueError for sizes
     that are not of this form. Source: tf.image.extract_patches."""
+def flip_left_right(image: Data) -> Any:
+    """Images mirrored: their columns from the last to the first. t[(b,) h, w, c] -> the same.
+
+    Raises: ValueError for another rank. Source: tf.image.flip_left_right."""
+def flip_up_down(image: Data) -> Any:
+    """Images upside down: their rows from the last to the first. t[(b,) h, w, c] -> the same.
+
+    Raises: ValueError for another rank. Source: tf.image.flip_up_down."""
 def grayscale_to_rgb(images: Data, name: builtins.str | None = None) -> Tensor:
     """Grey pixels as three equal colours. t[*s, 1] -> t[*s, 3].
 
@@ -42,10 +65,50 @@ def hsv_to_rgb(images: Data, name: builtins.str | None = None) -> Tensor:
     """Red, green and blue of hue, saturation and value from 0 to 1. f[*s, 3] -> f[*s, 3].
 
     Raises: FailedPreconditionError (in a graph ValueError) if the last axis is not 3. Source: tf.image.hsv_to_rgb."""
+def image_gradients(image: Data) -> builtins.tuple[Any, Any]:
+    """(what a pixel lacks to the one below, to the one on its right), 0 at the edge. t[b, h, w, c] -> two of the same.
+
+    Raises: ValueError for another rank. Source: tf.image.image_gradients."""
 def pad_to_bounding_box(image: Data, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any, name: builtins.str | None = None) -> Any:
     """Images with zeros around them, so that they stand at an offset in a larger one. t[(b,) h, w, c] -> t.
 
     Raises: ValueError for offsets below 0 and a target that is too small. Source: tf.image.pad_to_bounding_box."""
+def per_image_standardization(image: Data) -> Any:
+    """(x - mean) / max(stddev, 1 / sqrt(numbers in it)) of each image. t[*b, h, w, c] -> f32 of that shape.
+
+    Raises: ValueError for ranks below 3. Source: tf.image.per_image_standardization."""
+def psnr(a: Data, b: Data, max_val: Data, name: builtins.str | None = None) -> Tensor:
+    """The ratio of the greatest pixel to the noise between images, in decibels. t[*s, h, w, c], same -> f32[*s].
+
+    Raises: ValueError, InvalidArgumentError too, for shapes that do not fit. Source: tf.image.psnr."""
+def random_brightness(image: Data, max_delta: builtins.float, seed: builtins.int | None = None) -> Tensor:
+    """`adjust_brightness` by a number from -max_delta to max_delta. t[*s] -> t[*s].
+
+    Raises: ValueError for a max_delta below 0. Source: tf.image.random_brightness."""
+def random_contrast(image: Data, lower: builtins.float, upper: builtins.float, seed: builtins.int | None = None) -> Any:
+    """`adjust_contrast` by a factor from lower to upper. t[*s, h, w, c] -> t.
+
+    Raises: ValueError unless 0 <= lower < upper. Source: tf.image.random_contrast."""
+def random_crop(value: Data, size: Data, seed: builtins.int | None = None, name: builtins.str | None = None) -> Tensor:
+    """A part of a tensor, as large as `size`, at a random place. t[*s], i[rank] -> t[*size].
+
+    Raises: InvalidArgumentError for a size that is larger than the tensor. Source: tf.image.random_crop."""
+def random_flip_left_right(image: Data, seed: builtins.int | None = None) -> Any:
+    """Each image mirrored with a probability of a half. t[(b,) h, w, c] -> the same.
+
+    Raises: ValueError for another rank. Source: tf.image.random_flip_left_right."""
+def random_flip_up_down(image: Data, seed: builtins.int | None = None) -> Any:
+    """Each image upside down with a probability of a half. t[(b,) h, w, c] -> the same.
+
+    Raises: ValueError for another rank. Source: tf.image.random_flip_up_down."""
+def random_hue(image: Data, max_delta: builtins.float, seed: builtins.int | None = None) -> Tensor:
+    """`adjust_hue` by a number from -max_delta to max_delta. t[*s, 3] -> t[*s, 3].
+
+    Raises: ValueError unless 0 <= max_delta <= 0.5. Source: tf.image.random_hue."""
+def random_saturation(image: Data, lower: builtins.float, upper: builtins.float, seed: builtins.int | None = None) -> Tensor:
+    """`adjust_saturation` by a factor from lower to upper. t[*s, 3] -> t[*s, 3].
+
+    Raises: ValueError unless 0 <= lower < upper. Source: tf.image.random_saturation."""
 def resize(images: Data, size: Data, method: builtins.str | builtins.int = 'bilinear', preserve_aspect_ratio: builtins.bool = False, antialias: builtins.bool = False, name: builtins.str | None = None) -> Any:
     """Images of another height and width. t[b, h, w, c] or t[h, w, c], i32[2] -> f32 of that size.
 
@@ -66,13 +129,66 @@ def resize(images: Data, size: Data, method: builtins.str | builtins.int = 'bili
         <tf.Tensor: shape=(4,), dtype=float32, numpy=array([0.  , 0.25, 0.75, 1.  ], dtype=float32)>
 
     Source: tf.image.resize."""
+def resize_with_crop_or_pad(image: Data, target_height: Data, target_width: Data) -> Tensor:
+    """Images cut at their edges, or with zeros around them, to have a size. t[(b,) h, w, c] -> t[(b,) target, c].
+
+    Raises: ValueError for sizes that are not above 0 and other ranks. Source: tf.image.resize_with_crop_or_pad."""
+def resize_with_pad(image: Data, target_height: Data, target_width: Data, method: builtins.str = 'bilinear', antialias: builtins.bool = False) -> Tensor:
+    """Images as large as fits a size, with zeros where their sides have another ratio. -> t[(b,) target, c].
+
+    method, antialias: As in `image.resize`. Raises: ValueError as that. Source: tf.image.resize_with_pad."""
 def rgb_to_grayscale(images: Data, name: builtins.str | None = None) -> Tensor:
     """How bright each pixel looks. t[*s, 3] -> t[*s, 1]. Source: tf.image.rgb_to_grayscale."""
 def rgb_to_hsv(images: Data, name: builtins.str | None = None) -> Tensor:
     """Hue, saturation and value of red, green and blue from 0 to 1. f[*s, 3] -> f[*s, 3].
 
     Raises: FailedPreconditionError (in a graph ValueError) if the last axis is not 3. Source: tf.image.rgb_to_hsv."""
+def rgb_to_yiq(images: Data) -> Tensor:
+    """Brightness and two differences of red, green and blue. f[*s, 3] -> f[*s, 3]. Source: tf.image.rgb_to_yiq."""
+def rgb_to_yuv(images: Data) -> Tensor:
+    """Brightness and two differences of red, green and blue. f[*s, 3] -> f[*s, 3]. Source: tf.image.rgb_to_yuv."""
+def rot90(image: Data, k: Data = 1, name: builtins.str | None = None) -> Any:
+    """Images turned k times by a quarter, against the clock. t[(b,) h, w, c] -> t.
+
+    k: An int; a tensor that only a call knows turns images whose height is their width.
+    Raises: ValueError for another rank, or several k. Source: tf.image.rot90."""
 def sobel_edges(image: Data) -> Tensor:
     """How much pixels change downwards and to the right, by Sobel's filter. t[b, h, w, c] -> t[b, h, w, c, 2].
 
     Source: tf.image.sobel_edges."""
+def ssim(img1: Data, img2: Data, max_val: Data, filter_size: builtins.int = 11, filter_sigma: builtins.float = 1.5, k1: builtins.float = 0.01, k2: builtins.float = 0.03, return_index_map: builtins.bool = False) -> Tensor:
+    """The structural similarity of images, up to 1, or of each place in them. t[*s, h, w, c], same -> f32[*s].
+
+    max_val: The greatest number a pixel can be less the least. filter_size, filter_sigma: of the Gaussian window.
+    k1, k2: What keeps quotients finite, as shares of max_val. Raises: InvalidArgumentError (in a graph
+    ValueError) for shapes that do not fit and images smaller than the window. Source: tf.image.ssim."""
+def ssim_multiscale(img1: Data, img2: Data, max_val: Data, power_factors: Sequence[builtins.float] = ..., filter_size: builtins.int = 11, filter_sigma: builtins.float = 1.5, k1: builtins.float = 0.01, k2: builtins.float = 0.03) -> Tensor:
+    """The product of the similarities of images at half, a quarter ... their size, each to a power. -> f32[*s].
+
+    power_factors: One for each scale, the whole images first. Else as `image.ssim`. Source: tf.image.ssim_multiscale."""
+def stateless_random_brightness(image: Data, max_delta: builtins.float, seed: Data) -> Any:
+    """`random_brightness`, the same for the same seed i[2]. Source: tf.image.stateless_random_brightness."""
+def stateless_random_contrast(image: Data, lower: builtins.float, upper: builtins.float, seed: Data) -> Any:
+    """`random_contrast`, the same for the same seed i[2]. Source: tf.image.stateless_random_contrast."""
+def stateless_random_crop(value: Data, size: Data, seed: Data, name: builtins.str | None = None) -> Any:
+    """`random_crop`, the same for the same seed i[2]. Source: tf.image.stateless_random_crop."""
+def stateless_random_flip_left_right(image: Data, seed: Data) -> Any:
+    """`random_flip_left_right`, the same for the same seed i[2]. Source: tf.image.stateless_random_flip_left_right."""
+def stateless_random_flip_up_down(image: Data, seed: Data) -> Any:
+    """`random_flip_up_down`, the same for the same seed i[2]. Source: tf.image.stateless_random_flip_up_down."""
+def stateless_random_hue(image: Data, max_delta: builtins.float, seed: Data) -> Any:
+    """`random_hue`, the same for the same seed i[2]. Source: tf.image.stateless_random_hue."""
+def stateless_random_saturation(image: Data, lower: builtins.float, upper: builtins.float, seed: Data | None = None) -> Any:
+    """`random_saturation`, the same for the same seed i[2]. Source: tf.image.stateless_random_saturation."""
+def total_variation(images: Data, name: builtins.str | None = None) -> Tensor:
+    """The sum of the differences between neighbours. t[(b,) h, w, c] -> t[(b)].
+
+    Raises: ValueError for another rank. Source: tf.image.total_variation."""
+def transpose(image: Data, name: builtins.str | None = None) -> Tensor:
+    """Images with rows and columns exchanged. t[(b,) h, w, c] -> t[(b,) w, h, c].
+
+    Raises: ValueError for another rank. Source: tf.image.transpose."""
+def yiq_to_rgb(images: Data) -> Tensor:
+    """Red, green and blue of what `rgb_to_yiq` gives. f[*s, 3] -> f[*s, 3]. Source: tf.image.yiq_to_rgb."""
+def yuv_to_rgb(images: Data) -> Tensor:
+    """Red, green and blue of what `rgb_to_yuv` gives. f[*s, 3] -> f[*s, 3]. Source: tf.image.yuv_to_rgb."""

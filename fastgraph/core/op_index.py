@@ -164,11 +164,24 @@ PUBLIC: dict[str, str] = {
     "fractional_pooling": "nn.fractional_avg_pool nn.fractional_max_pool",
     "gathering": "boolean_mask gather one_hot where",
     "grouping": "group no_op",
+    "image_adjustments": (
+        "image.adjust_brightness image.adjust_contrast image.adjust_gamma image.per_image_standardization "
+        "image.random_brightness image.random_contrast image.random_hue image.random_saturation image.rgb_to_yiq "
+        "image.rgb_to_yuv image.stateless_random_brightness image.stateless_random_contrast "
+        "image.stateless_random_hue image.stateless_random_saturation image.yiq_to_rgb image.yuv_to_rgb"
+    ),
     "image_colors": (
         "image.adjust_hue image.adjust_saturation image.convert_image_dtype image.grayscale_to_rgb image.hsv_to_rgb "
         "image.rgb_to_grayscale image.rgb_to_hsv image.sobel_edges"
     ),
     "image_geometry": "image.extract_patches raw_ops.ImageProjectiveTransformV3",
+    "image_orientation": (
+        "image.central_crop image.flip_left_right image.flip_up_down image.random_crop image.random_flip_left_right "
+        "image.random_flip_up_down image.resize_with_crop_or_pad image.resize_with_pad image.rot90 "
+        "image.stateless_random_crop image.stateless_random_flip_left_right image.stateless_random_flip_up_down "
+        "image.transpose"
+    ),
+    "image_quality": "image.image_gradients image.psnr image.ssim image.ssim_multiscale image.total_variation",
     "image_resizing": "image.crop_to_bounding_box image.pad_to_bounding_box image.resize",
     "incomplete_gamma": "math.betainc math.igamma math.igammac",
     "indexing": "strided_slice",

@@ -302,7 +302,7 @@ def resize(
     return x if is_batch else squeeze(x, axis=[0])
 
 
-def _with_pixels(image: Data) -> tuple[Tensor, bool]:
+def with_pixels(image: Data) -> tuple[Tensor, bool]:
     """`as_batch` of images that have pixels and channels. Raises: ValueError for others."""
     x, is_batch = as_batch(image, "'image'")
     if 0 in x.shape.as_list()[1:]:
@@ -323,7 +323,7 @@ def pad_to_bounding_box(
 
     Raises: ValueError for offsets below 0 and a target that is too small. Source: tf.image.pad_to_bounding_box.
     """
-    x, is_batch = _with_pixels(image)
+    x, is_batch = with_pixels(image)
     offset_height, offset_width = _number(offset_height, "offset_height"), _number(offset_width, "offset_width")
     target_height, target_width = _number(target_height, "target_height"), _number(target_width, "target_width")
     _, height, width, _ = extents_of(x)
@@ -368,7 +368,7 @@ def crop_to_bounding_box(
 
     Raises: ValueError for a part that does not lie in the image. Source: tf.image.crop_to_bounding_box.
     """
-    x, is_batch = _with_pixels(image)
+    x, is_batch = with_pixels(image)
     offset_height, offset_width = _number(offset_height, "offset_height"), _number(offset_width, "offset_width")
     target_height, target_width = _number(target_height, "target_height"), _number(target_width, "target_width")
     _, height, width, _ = extents_of(x)

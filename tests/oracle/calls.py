@@ -382,6 +382,40 @@ tf.image.grayscale_to_rgb(x) ; x: float32|uint8[2,3,1]
 tf.image.rgb_to_grayscale(x) ; x: float32[2,3,3]0..1
 tf.image.rgb_to_hsv(x) ; x: float32|float64[2,3,3]0..1
 tf.image.hsv_to_rgb(x) ; x: float32|float64[2,3,3]0..1
+tf.image.flip_left_right(x) ; x: float32|uint8[2,3,4,1]
+tf.image.flip_up_down(x) ; x: float32|int32[3,4,2]
+tf.image.transpose(x) ; x: float32|uint8[2,3,4,1]
+tf.image.rot90(x, 3) ; x: float32|uint8[3,4,2]
+tf.image.central_crop(x, 0.5) ; x: float32|uint8[5,7,2]
+tf.image.resize_with_crop_or_pad(x, 3, 6) ; x: float32|uint8[2,4,5,1]
+tf.image.resize_with_pad(x, 5, 5) ; x: float32|uint8[1,3,4,2]0..9
+tf.image.random_crop(x, tf.shape(x)) ; x: float32|uint8[3,4,2]
+tf.image.stateless_random_crop(x, [2, 3, 2], seed=[3, 4]) ; x: float32|uint8[3,4,2]
+tf.image.stateless_random_flip_left_right(x, seed=[3, 4]) ; x: float32|uint8[5,3,4,2]
+tf.image.stateless_random_flip_up_down(x, seed=[3, 4]) ; x: float32|uint8[5,3,4,2]
+tf.image.random_flip_left_right(x) ; x: float32|uint8[5,1,1,2]
+tf.image.random_flip_up_down(x) ; x: float32|uint8[5,1,1,2]
+tf.image.adjust_brightness(x, 0.25) ; x: float32|uint8[3,4,2]0..1
+tf.image.adjust_contrast(x, 1.5) ; x: float32|uint8[2,3,4,2]0..1
+tf.image.adjust_gamma(x, 2.0) ; x: float32|uint8[3,4,2]0..1
+tf.image.per_image_standardization(x) ; x: float32|uint8[2,3,4,2]0..9
+tf.image.random_brightness(x, 0.0) ; x: float32|uint8[3,4,2]0..1
+tf.image.stateless_random_brightness(x, 0.3, seed=[3, 4]) ; x: float32|uint8[3,4,2]0..1
+tf.image.stateless_random_contrast(x, 0.3, 1.5, seed=[3, 4]) ; x: float32|uint8[3,4,2]0..1
+tf.image.stateless_random_hue(x, 0.3, seed=[3, 4]) ; x: float32[2,3,3]0..1
+tf.image.stateless_random_saturation(x, 0.3, 1.5, seed=[3, 4]) ; x: float32[2,3,3]0..1
+tf.image.random_contrast(x * 0.0, 0.3, 1.5) ; x: float32[3,4,2]0..1
+tf.image.random_hue(x * 0.0, 0.3) ; x: float32[2,3,3]0..1
+tf.image.random_saturation(x * 0.0, 0.3, 1.5) ; x: float32[2,3,3]0..1
+tf.image.rgb_to_yiq(x) ; x: float32|float64[2,3,3]0..1
+tf.image.yiq_to_rgb(x) ; x: float32|float64[2,3,3]0..1
+tf.image.rgb_to_yuv(x) ; x: float32|float64[2,3,3]0..1
+tf.image.yuv_to_rgb(x) ; x: float32|float64[2,3,3]0..1
+tf.image.psnr(x, y, 1.0) ; x: float32[2,4,5,2]0..1, y: float32[2,4,5,2]0..1
+tf.image.ssim(x, y, 1.0, filter_size=3) ; x: float32[2,4,5,2]0..1, y: float32[2,4,5,2]0..1
+tf.image.ssim_multiscale(x, y, 1.0, (0.5, 0.5), filter_size=2) ; x: float32[2,4,5,2]0..1, y: float32[2,4,5,2]0..1
+tf.image.total_variation(x) ; x: float32|int32[2,4,5,2]
+tf.image.image_gradients(x) ; x: float32|int32[2,4,5,2]
 tf.image.sobel_edges(x) ; x: float32[1,4,5,2]
 tf.image.resize(x, [5, 3]) ; x: float32|uint8|float64[1,3,4,2]0..9
 tf.image.resize(x, [2, 7], method='bicubic', antialias=True) ; x: float32[5,4,1]

@@ -173,5 +173,7 @@ def _copied(node: object) -> Any:
         return [_copied(each) for each in node]
     if not isinstance(node, ast.AST):
         return node
-    new = type(node)(**{name: _copied(value) for name, value in ast.iter_fields(node)})
+    # The fields of its class: malt enters its notes among those of the nodes that Python shares (ast.Load).
+    fields = [name for name in type(node)._fields if hasattr(node, name)]
+    new = type(node)(**{name: _copied(getattr(node, name)) for name in fields})
     return ast.copy_location(new, node)

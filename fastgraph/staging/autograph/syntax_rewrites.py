@@ -448,7 +448,7 @@ def _again(node: object) -> Any:
         return [_again(each) for each in node]
     if not isinstance(node, ast.AST):
         return node
-    return type(node)(**{name: _again(value) for name, value in ast.iter_fields(node)})
+    return type(node)(**{name: _again(getattr(node, name)) for name in type(node)._fields if hasattr(node, name)})
 
 
 def _all(tests: Sequence[ast.expr]) -> ast.expr:
