@@ -114,7 +114,10 @@ def test_substitute_is_the_same_name_elsewhere() -> None:
     [
         ("losses.CategoricalFocalCrossentropy", "name that is built is fastgraph.losses.CategoricalCrossentropy."),
         ("qint8", "There is no near substitute yet."),  # int8 is like it in letters only
-        ("image.extract_glimpse", "Use NumPy and Pillow on tensors (outside Functions) instead."),  # that of its namespace
+        (
+            "image.extract_glimpse",
+            "Use NumPy and Pillow on tensors (outside Functions) instead.",
+        ),  # that of its namespace
         ("queue.FIFOQueue", "Use Python's queue instead."),
     ],
 )

@@ -26,7 +26,10 @@ BUDGET: tuple[tuple[int, str], ...] = (
     (111_500, "the door to programs that import tensorflow: its finder and tables, TensorFlow 1's names, strategies"),
     (111_950, "types of parameters that were Any: longer signatures, and the imports of what they name"),
     (115_300, "checkpoints in TensorFlow's format, both ways: bundles, graphs of objects, what comes later, managers"),
-    (119_950, "SavedModels both ways: the loader, the saver, structures, Keras models, what more of TensorFlow's operations mean"),
+    (
+        119_950,
+        "SavedModels both ways: the loader, the saver, structures, Keras models, what more of TensorFlow's operations mean",
+    ),
     (120_700, "images turned, cut, adjusted and compared, by choice and by chance"),
 )
 
