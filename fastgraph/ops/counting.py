@@ -89,7 +89,8 @@ def bincount(
     # As wide as the widest of them: 2**32 + 1 is not 1.
     kind = int64 if any(each is not None and each.dtype is int64 for each in (numbers, least, most)) else int32
     x = countable(cast(numbers, kind))
-    size = maximum(reduce_max(x) + 1, 0)  # of no numbers the greatest is the least integer
+    greatest = reduce_max(x) if most is None else minimum(reduce_max(x), cast(most, kind) - 1)  # one more could wrap
+    size = maximum(greatest + 1, 0)  # of no numbers the greatest is the least integer
     if least is not None:
         size = maximum(size, cast(least, kind))
     values = ones_like(x, dtype=dtype) if weights is None else as_tensor(weights)

@@ -21,6 +21,7 @@ from fastgraph.ops.joining import unstack
 from fastgraph.ops.matmul import extents_of, product_of
 from fastgraph.ops.movement import expand_dims, reshape, transpose_p
 from fastgraph.ops.patches import spatial, windows_of
+from fastgraph.ops.runtime_assertions import assert_positive
 from fastgraph.ops.window_arguments import paddings
 
 
@@ -85,6 +86,11 @@ def image_projective_transform(
         raise ValueError(f"Unknown interpolation {interpolation} or fill mode {fill_mode}")
     b, h, w, c = extents_of(x)
     height, width = (n if (k := static_int(n)) is None else k for n in unstack(as_tensor(output_shape, int32), 2))
+    for side in (height, width):
+        if not isinstance(side, int):
+            assert_positive(side, "output dimensions must be positive")
+        elif side <= 0:
+            raise invalid("output dimensions must be positive")
     a0, a1, a2, b0, b1, b2, c0, c1 = (expand_dims(expand_dims(v, 1), 1) for v in unstack(rows, 8, axis=1))
     across = cast(range_(width), float32)
     down = expand_dims(cast(range_(height), float32), 1)

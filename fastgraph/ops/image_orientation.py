@@ -14,13 +14,22 @@ from fastgraph.core.base.dtype import float32, float64, int32, int64
 from fastgraph.core.conversion import Data, SizeLike
 from fastgraph.core.tensor import EagerTensor, Tensor
 from fastgraph.ops.arguments import as_tensor, static_int
-from fastgraph.ops.comparison import greater_equal, less
-from fastgraph.ops.elementwise import cast, floor, maximum, minimum, rint, select
+from fastgraph.ops.comparison import equal, greater_equal, less
+from fastgraph.ops.creation import range_
+from fastgraph.ops.elementwise import cast, floor, maximum, minimum, rint, select, zeros_like_p
 from fastgraph.ops.families import invalid, public
-from fastgraph.ops.image_resizing import ResizeMethod, crop_to_bounding_box, pad_to_bounding_box, resize, with_pixels
+from fastgraph.ops.gathering import gather
+from fastgraph.ops.image_resizing import (
+    ResizeMethod,
+    crop_to_bounding_box,
+    pad_to_bounding_box,
+    positive,
+    resize,
+    with_pixels,
+)
 from fastgraph.ops.joining import stack
-from fastgraph.ops.matmul import extents_of
-from fastgraph.ops.movement import reshape, shape, squeeze, transpose_p
+from fastgraph.ops.matmul import extents_of, product_of
+from fastgraph.ops.movement import expand_dims, reshape, shape, squeeze, transpose_p
 from fastgraph.ops.padding import reverse
 from fastgraph.ops.random_ops import uniform
 from fastgraph.ops.reduction import reduce_all
@@ -120,24 +129,28 @@ def transpose_image(image: Data, name: str | None = None) -> Any:
 def rot90(image: Data, k: Data = 1, name: str | None = None) -> Any:
     """Images turned k times by a quarter, against the clock. t[(b,) h, w, c] -> t.
 
-    k: An int; a tensor that only a call knows turns images whose height is their width.
-    Raises: ValueError for another rank, or several k. Source: tf.image.rot90.
+    k: An int, or a tensor of one. Raises: ValueError for another rank, or several k. Source: tf.image.rot90.
     """
     x, is_batch = with_pixels(image)
     turns = as_tensor(k, int32)
     if turns.shape.rank not in (0, None):
         raise ValueError(f"Shape must be rank 0 but is rank {turns.shape.rank}")
-    across = transpose_p(x, perm=(0, 2, 1, 3))
-    ways = (lambda: x, lambda: reverse(across, [1]), lambda: reverse(x, [1, 2]), lambda: reverse(across, [2]))
     known = static_int(turns)
     if known is not None:
-        return _unbatched(ways[known % 4](), is_batch)
-    if not x.shape.is_compatible_with(across.shape):
-        raise ValueError(f"How often an image of shape {x.shape} is turned must be known while a graph is made.")
-    found = x
-    for quarter in (1, 2, 3):
-        found = select(turns % 4 == quarter, ways[quarter](), found)
-    return _unbatched(found, is_batch)
+        across = transpose_p(x, perm=(0, 2, 1, 3)) if known % 2 else x
+        axes = ((), (1,), (1, 2), (2,))[known % 4]
+        return _unbatched(reverse(across, list(axes)) if axes else across, is_batch)
+    turns = turns % 4
+    b, h, w, c = extents_of(x)
+    rows, columns = (select(equal(turns % 2, 1), m, n) for m, n in ((w, h), (h, w)))
+    i, j = expand_dims(range_(rows), 1), range_(columns)
+    forth, back = ((i, j), (h - 1 - i, w - 1 - j)), ((j, w - 1 - i), (h - 1 - j, i))
+    places = [
+        select(turns < 2, *(m * w + n + zeros_like_p(i + j) for m, n in pair)) for pair in (forth, back)
+    ]  # of turns by none and a half, by one and three quarters
+    place = reshape(select(equal(turns % 2, 1), places[1], places[0]), [-1])
+    found = gather(reshape(x, [b, product_of([h, w]), c]), place, axis=1)
+    return _unbatched(reshape(found, [b, rows, columns, c]), is_batch)
 
 
 @public("image.central_crop")
@@ -174,12 +187,7 @@ def resize_with_crop_or_pad(image: Data, target_height: Data, target_width: Data
     Raises: ValueError for sizes that are not above 0 and other ranks. Source: tf.image.resize_with_crop_or_pad.
     """
     x, is_batch = with_pixels(image)
-    sizes: list[Any] = []
-    for value, what in ((target_height, "target_height"), (target_width, "target_width")):
-        known = static_int(value)
-        if known is not None and known <= 0:
-            raise ValueError(f"{what} must be > 0.")
-        sizes.append(as_tensor(value, int32) if known is None else known)
+    sizes = [positive(target_height, "target_height"), positive(target_width, "target_width")]
     sides = extents_of(x)[1:3]
     crops, pads, kept = [], [], []
     for side, wanted in zip(sides, sizes, strict=True):
@@ -209,10 +217,7 @@ def resize_with_pad(
     """
     x, is_batch = with_pixels(image)
     sides = extents_of(x)[1:3]
-    wanted = [as_tensor(n, int32) if (known := static_int(n)) is None else known for n in (target_height, target_width)]
-    for n, what in zip(wanted, ("target_height", "target_width"), strict=True):
-        if isinstance(n, int) and n <= 0:
-            raise ValueError(f"{what} must be > 0.")
+    wanted = [positive(target_height, "target_height"), positive(target_width, "target_width")]
     if all(isinstance(n, int) for n in [*sides, *wanted]):
         lengths, targets = (np.array(pair, np.float32) for pair in (sides, wanted))
         fitted = lengths / np.max(lengths / targets)

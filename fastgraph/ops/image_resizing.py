@@ -324,8 +324,8 @@ def pad_to_bounding_box(
     Raises: ValueError for offsets below 0 and a target that is too small. Source: tf.image.pad_to_bounding_box.
     """
     x, is_batch = with_pixels(image)
-    offset_height, offset_width = _number(offset_height, "offset_height"), _number(offset_width, "offset_width")
-    target_height, target_width = _number(target_height, "target_height"), _number(target_width, "target_width")
+    offset_height, offset_width = number(offset_height, "offset_height"), number(offset_width, "offset_width")
+    target_height, target_width = number(target_height, "target_height"), number(target_width, "target_width")
     _, height, width, _ = extents_of(x)
     sides = []
     for what, at, old, wanted in (
@@ -342,7 +342,7 @@ def pad_to_bounding_box(
     return x if is_batch else squeeze(x, axis=[0])
 
 
-def _number(value: Data, what: str) -> Any:
+def number(value: Data, what: str) -> Any:
     """An integer argument: a tensor, or a Python number. Raises: TypeError for what is neither."""
     return as_tensor(value) if has_dtype(value) else whole(value, what)
 
@@ -353,6 +353,17 @@ def _not_negative(value: Number, message: str) -> None:
         assert_non_negative(value, message)
     elif value < 0:
         raise ValueError(message)
+
+
+def positive(value: Data, what: str) -> Any:
+    """`number`, an int where it is known. Raises: as `_not_negative`, for numbers that are not above 0."""
+    found = number(value, what)
+    if isinstance(found, Tensor):
+        assert_positive(found, f"{what} must be > 0.")
+    elif found <= 0:
+        raise ValueError(f"{what} must be > 0.")
+    known = static_int(found)
+    return found if known is None else known
 
 
 @public("image.crop_to_bounding_box")
@@ -369,8 +380,8 @@ def crop_to_bounding_box(
     Raises: ValueError for a part that does not lie in the image. Source: tf.image.crop_to_bounding_box.
     """
     x, is_batch = with_pixels(image)
-    offset_height, offset_width = _number(offset_height, "offset_height"), _number(offset_width, "offset_width")
-    target_height, target_width = _number(target_height, "target_height"), _number(target_width, "target_width")
+    offset_height, offset_width = number(offset_height, "offset_height"), number(offset_width, "offset_width")
+    target_height, target_width = number(target_height, "target_height"), number(target_width, "target_width")
     _, height, width, _ = extents_of(x)
     for what, at, old, wanted in (
         ("height", offset_height, height, target_height),
