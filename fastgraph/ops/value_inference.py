@@ -66,7 +66,7 @@ def following(
     def infer_and_follow(*avals: Aval, **attrs: Any) -> Any:
         result = infer(*avals, **attrs)
         if type(result) is not Aval:
-            if not many:
+            if not many or not result or not (result[0].dtype.is_integer or result[0].dtype.is_bool):
                 return result
         elif result.value is not None or result.partial is not None:
             return result
