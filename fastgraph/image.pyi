@@ -35,15 +35,33 @@ def central_crop(image: Data, central_fraction: Data) -> Any:
     """The middle of images: a fraction of each side. t[(b,) h, w, c], number in (0, 1] -> t.
 
     Raises: ValueError for other fractions and ranks. Source: tf.image.central_crop."""
+def combined_non_max_suppression(boxes: Data, scores: Data, max_output_size_per_class: Data, max_total_size: Data, iou_threshold: Data = 0.5, score_threshold: Data = ..., pad_per_class: builtins.bool = False, clip_boxes: builtins.bool = True, name: builtins.str | None = None) -> Any:
+    """`non_max_suppression` of each class, and the best of all of them. f32[b, n, q, 4], f32[b, n, c] -> 4 tensors.
+
+    boxes: With q = 1 the same for all classes, else one for each. Results, filled with zeros, are boxes f32[b, k, 4],
+    scores f32[b, k], classes f32[b, k] and how many there are i32[b]; k is max_total_size, or with `pad_per_class` at
+    most the number of classes times max_output_size_per_class. clip_boxes: boxes end at 0 and 1.
+    Raises: InvalidArgumentError for shapes that do not fit. Source: tf.image.combined_non_max_suppression."""
 def convert_image_dtype(image: Data, dtype: DTypeLike, saturate: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
     """Images of another dtype, scaled: integers count to their greatest, floats from 0 to 1. t[*s] -> dtype[*s].
 
     saturate: numbers out of range go to its ends before they become integers. Raises: TypeError for other dtypes.
     Source: tf.image.convert_image_dtype."""
+def crop_and_resize(image: Data, boxes: Data, box_indices: Data, crop_size: Data, method: builtins.str = 'bilinear', extrapolation_value: builtins.float = 0.0, name: builtins.str | None = None) -> Tensor:
+    """Parts of images, each cut out by a box and of one size. t[b, h, w, c], f32[n, 4], i32[n], i32[2] -> f32[n, *size, c].
+
+    box_indices: Which image a box is of. method: bilinear or nearest. extrapolation_value: What lies outside of images.
+    Raises: InvalidArgumentError for shapes and methods, OutOfRangeError for images that are not there.
+    Source: tf.image.crop_and_resize."""
 def crop_to_bounding_box(image: Data, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any, name: builtins.str | None = None) -> Tensor:
     """The part of images that begins at an offset and has a size. t[(b,) h, w, c] -> t[(b,) target, c].
 
     Raises: ValueError for a part that does not lie in the image. Source: tf.image.crop_to_bounding_box."""
+def draw_bounding_boxes(images: Data, boxes: Data, colors: Data | None = None, name: builtins.str | None = None) -> Tensor:
+    """Images with boxes drawn on them, the last on top. f[b, h, w, c], f32[b, n, 4] -> f[b, h, w, c].
+
+    colors: f32[k, c], taken in turn; None: yellow, blue, red and more, of grey images white.
+    Raises: InvalidArgumentError for other shapes. Source: tf.image.draw_bounding_boxes."""
 def extract_patches(images: Data, sizes: Data, strides: Data, rates: Data, padding: builtins.str, name: builtins.str | None = None) -> Tensor:
     """The elements of each window of images as channels, 0 outside. t[b, h, w, c] -> t[b, *o, kh * kw * c].
 
@@ -69,6 +87,25 @@ def image_gradients(image: Data) -> builtins.tuple[Any, Any]:
     """(what a pixel lacks to the one below, to the one on its right), 0 at the edge. t[b, h, w, c] -> two of the same.
 
     Raises: ValueError for another rank. Source: tf.image.image_gradients."""
+def non_max_suppression(boxes: Data, scores: Data, max_output_size: Data, iou_threshold: Data = 0.5, score_threshold: Data = ..., name: builtins.str | None = None) -> Tensor:
+    """The best boxes, none of which has more than a share in common with a better one. f[n, 4], f[n] -> i32[k].
+
+    max_output_size: The most boxes. iou_threshold: The share of the union. score_threshold: What scores must be above.
+    Raises: InvalidArgumentError for shapes or numbers that do not fit. Source: tf.image.non_max_suppression."""
+def non_max_suppression_overlaps(overlaps: Data, scores: Data, max_output_size: Data, overlap_threshold: Data = 0.5, score_threshold: Data = ..., name: builtins.str | None = None) -> Tensor:
+    """`non_max_suppression` of boxes whose overlaps are known. f[n, n], f[n] -> i32[k].
+
+    Raises: InvalidArgumentError as that. Source: tf.image.non_max_suppression_overlaps."""
+def non_max_suppression_padded(boxes: Data, scores: Data, max_output_size: Data, iou_threshold: Data = 0.5, score_threshold: Data = ..., pad_to_max_output_size: builtins.bool = False, name: builtins.str | None = None, sorted_input: builtins.bool = False, canonicalized_coordinates: builtins.bool = False, tile_size: builtins.int = 512) -> Any:
+    """`non_max_suppression`, with zeros up to the most boxes if wanted, and their number. -> i32[(b,) k], i32[(b)].
+
+    boxes and scores with a batch need `pad_to_max_output_size`. sorted_input, canonicalized_coordinates, tile_size say
+    what is known of the boxes, and how TensorFlow computes; nothing here depends on them.
+    Raises: ValueError for a batch without it. Source: tf.image.non_max_suppression_padded."""
+def non_max_suppression_with_scores(boxes: Data, scores: Data, max_output_size: Data, iou_threshold: Data = 0.5, score_threshold: Data = ..., soft_nms_sigma: Data = 0.0, name: builtins.str | None = None) -> Any:
+    """`non_max_suppression` and the scores; with a sigma, boxes that overlap get lower scores instead. -> i32[k], f[k].
+
+    Raises: InvalidArgumentError as that. Source: tf.image.non_max_suppression_with_scores."""
 def pad_to_bounding_box(image: Data, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any, name: builtins.str | None = None) -> Any:
     """Images with zeros around them, so that they stand at an offset in a larger one. t[(b,) h, w, c] -> t.
 
@@ -150,8 +187,7 @@ def rgb_to_yuv(images: Data) -> Tensor:
 def rot90(image: Data, k: Data = 1, name: builtins.str | None = None) -> Any:
     """Images turned k times by a quarter, against the clock. t[(b,) h, w, c] -> t.
 
-    k: An int; a tensor that only a call knows turns images whose height is their width.
-    Raises: ValueError for another rank, or several k. Source: tf.image.rot90."""
+    k: An int, or a tensor of one. Raises: ValueError for another rank, or several k. Source: tf.image.rot90."""
 def sobel_edges(image: Data) -> Tensor:
     """How much pixels change downwards and to the right, by Sobel's filter. t[b, h, w, c] -> t[b, h, w, c, 2].
 

@@ -10,6 +10,7 @@ which module an op is defined.
 from __future__ import annotations
 
 import inspect
+import math
 import re
 import subprocess
 import sys
@@ -99,6 +100,8 @@ def returned(function: Callable[..., Any]) -> str:
 
 def plain(value: Any) -> str:
     """Return a default value as a stub may write it."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return "..."
     return repr(value) if value is None or isinstance(value, (bool, int, float, str)) else "..."
 
 

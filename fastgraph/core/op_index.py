@@ -43,6 +43,7 @@ PRIMITIVES: dict[str, str] = {
     "factorizations": "cholesky lu qr",
     "fourier": "dct fft fit irfft rfft",
     "gathering": "gather gather_grad mask mask_scatter one_hot one_hot_dynamic where_index",
+    "image_boxes": "suppression",
     "incomplete_gamma": "betainc igamma igamma_grad_a igammac",
     "indexing": "strided_slice strided_slice_dynamic strided_slice_grad",
     "joining": "concat split stack unstack whole_split",
@@ -169,6 +170,11 @@ PUBLIC: dict[str, str] = {
         "image.random_brightness image.random_contrast image.random_hue image.random_saturation image.rgb_to_yiq "
         "image.rgb_to_yuv image.stateless_random_brightness image.stateless_random_contrast "
         "image.stateless_random_hue image.stateless_random_saturation image.yiq_to_rgb image.yuv_to_rgb"
+    ),
+    "image_boxes": (
+        "image.combined_non_max_suppression image.crop_and_resize image.draw_bounding_boxes "
+        "image.non_max_suppression image.non_max_suppression_overlaps image.non_max_suppression_padded "
+        "image.non_max_suppression_with_scores"
     ),
     "image_colors": (
         "image.adjust_hue image.adjust_saturation image.convert_image_dtype image.grayscale_to_rgb image.hsv_to_rgb "

@@ -18,7 +18,7 @@ from fastgraph.core.base.dtype import bool_, int64, string
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import Data
 from fastgraph.errors import InvalidArgumentError
-from fastgraph.ops.arguments import as_tensor, known_value, named
+from fastgraph.ops.arguments import as_tensor, known_value, named, of_dtypes
 from fastgraph.ops.families import Array, custom, invalid, public, shape_text
 
 _REASON = "strings: their bytes lie in Python objects, which kernels do not see"
@@ -184,10 +184,13 @@ def regex_full_match(input: Data, pattern: Data, name: str | None = None) -> Any
 
     Raises: InvalidArgumentError for what is no pattern. Source: tf.strings.regex_full_match.
     """
-    known = known_value(as_tensor(pattern, string))
+    x, rule = as_tensor(input, string), of_dtypes(as_tensor(pattern, string), "string")
+    if rule.shape.rank not in (0, None):
+        raise invalid(f"Pattern must be scalar, but received {shape_text(rule.shape.as_list())}", "RegexFullMatch")
+    known = known_value(rule)
     if known is not None:
         _compiled(_text(known.item()))
-    return named(name, regex_full_match_p, as_tensor(input, string), as_tensor(pattern, string))
+    return named(name, regex_full_match_p, x, rule)
 
 
 # ---- parts ----------------------------------------------------------------------------------------------------------

@@ -63,6 +63,7 @@ HOST_STEPS = {
     "eigh_tridiagonal": RECURRENCE,
     "triangular_solve": SUBSTITUTION,
     "unique": "a sort whose number of results is data",
+    "suppression": "one box after the other, until the best is taken",
     **dict.fromkeys(("bessel_k0", "bessel_k0e", "bessel_k1", "bessel_k1e", "bessel_j0", "bessel_j1"), RARE),
     **dict.fromkeys(("bessel_y0", "bessel_y1", "dawsn", "expint", "fresnel_cos", "fresnel_sin", "spence"), RARE),
     "betainc": RARE,

@@ -416,6 +416,13 @@ tf.image.ssim(x, y, 1.0, filter_size=3) ; x: float32[2,4,5,2]0..1, y: float32[2,
 tf.image.ssim_multiscale(x, y, 1.0, (0.5, 0.5), filter_size=2) ; x: float32[2,4,5,2]0..1, y: float32[2,4,5,2]0..1
 tf.image.total_variation(x) ; x: float32|int32[2,4,5,2]
 tf.image.image_gradients(x) ; x: float32|int32[2,4,5,2]
+tf.image.crop_and_resize(x, [[0.1, 0.2, 0.8, 0.7], [-0.2, 0.9, 1.1, 0.1]], [0, 1], [3, 2], extrapolation_value=0.5) ; x: float32|uint8[2,4,5,1]
+tf.image.draw_bounding_boxes(x, [[[0.1, 0.2, 0.8, 0.7], [-0.2, 0.1, 1.1, 0.9]]], None) ; x: float32[1,7,8,3]0..1
+tf.image.non_max_suppression(x, y, 4, 0.3) ; x: float32[6,4]0..1, y: float32[6]
+tf.image.non_max_suppression_with_scores(x, y, 4, 0.3, soft_nms_sigma=0.5) ; x: float32[6,4]0..1, y: float32[6]
+tf.image.non_max_suppression_overlaps(x, y, 4, 0.5) ; x: float32[6,6]0..1, y: float32[6]
+tf.image.non_max_suppression_padded(x, y, 4, 0.3, pad_to_max_output_size=True) ; x: float32[6,4]0..1, y: float32[6]
+tf.image.combined_non_max_suppression(x, y, 3, 5) ; x: float32[2,6,1,4]0..1, y: float32[2,6,3]0..1
 tf.image.sobel_edges(x) ; x: float32[1,4,5,2]
 tf.image.resize(x, [5, 3]) ; x: float32|uint8|float64[1,3,4,2]0..9
 tf.image.resize(x, [2, 7], method='bicubic', antialias=True) ; x: float32[5,4,1]

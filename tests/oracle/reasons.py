@@ -112,6 +112,12 @@ ROWS = [
     ),
     (r"image\.(stateless_)?random_flip_\w+", r"error: a result, TensorFlow: TypeError.*bool", "images of bools flip too"),
     (r"image\.image_gradients", r"shape: \(0, 1, 0, 0\) is not", "an image without rows has no row of gradients"),
+    (r"image\.draw_bounding_boxes", r"first gradient: not None", "TensorFlow has no gradient of it"),
+    (
+        r"image\.non_max_suppression_padded",
+        r"error: (InvalidArgumentError|ValueError), TensorFlow: ((TypeError|ValueError): in user code|a result)",
+        "TensorFlow makes it of other ops, whose dtypes and errors it has",
+    ),
     (
         r"image\.ssim_multiscale",
         r"first gradient: values: 0 is not nan",
