@@ -23,7 +23,7 @@ def adjust_saturation(image: Data, saturation_factor: Data, name: builtins.str |
 def convert_image_dtype(image: Data, dtype: DTypeLike, saturate: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
     """Images of another dtype, scaled: integers count to their greatest, floats from 0 to 1. t[*s] -> dtype[*s].
 
-    saturate: numbers out of range go to its ends before they become integers. Raises: TypeError for other dtypes.
+    saturate: numbers out of range go to its ends before they become integers. Raises: AttributeError for other dtypes.
     Source: tf.image.convert_image_dtype."""
 def crop_to_bounding_box(image: Data, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any, name: builtins.str | None = None) -> Tensor:
     """The part of images that begins at an offset and has a size. t[(b,) h, w, c] -> t[(b,) target, c].

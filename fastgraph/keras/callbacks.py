@@ -14,8 +14,8 @@ import numpy as np
 from fastgraph.api.namespaces import lookup
 from fastgraph.core.base.logger import get_logger
 from fastgraph.errors import NotBuiltError
-from fastgraph.graphdef import event_files
 from fastgraph.keras.callback_list import Callback, CallbackList, History, Logs, ProgbarLogger
+from fastgraph.summaries import kinds, writers
 
 if TYPE_CHECKING:
     from fastgraph.keras.models import Model
@@ -294,7 +294,7 @@ class TensorBoard(Callback):
         super().__init__()
         self.log_dir = os.fspath(log_dir)
         self.update_freq = 1 if update_freq == "batch" else update_freq
-        self._writers: dict[str, event_files.SummaryWriter] = {}
+        self._writers: dict[str, writers.SummaryWriter] = {}
         self._steps = 0
         if isinstance(self.update_freq, int):
             self.on_train_batch_end = self._after_step  # type: ignore[method-assign]
@@ -304,10 +304,10 @@ class TensorBoard(Callback):
     def _write(self, part: str, values: Iterable[tuple[str, Any]], step: int) -> None:
         writer = self._writers.get(part)
         if writer is None:
-            writer = self._writers[part] = event_files.create_file_writer(os.path.join(self.log_dir, part))
+            writer = self._writers[part] = writers.create_file_writer(os.path.join(self.log_dir, part))
         with writer.as_default():
             for name, value in values:
-                event_files.scalar(name, value, step=step)
+                kinds.scalar(name, value, step=step)
         writer.flush()
 
     def _after_step(self, batch: int, logs: Logs = None) -> None:
