@@ -188,7 +188,7 @@ def test_tensorboard_reads_the_file(graph, tmp_path) -> None:
     writer = tf.summary.create_file_writer(tmp_path)
     with writer.as_default():
         tf.summary.graph(graph)
-    read = list(loader.RawEventFileLoader(next(tmp_path.iterdir())).Load())
+    read = list(loader.RawEventFileLoader(str(next(tmp_path.iterdir()))).Load())
     assert len(read) == 2
 
 
