@@ -70,9 +70,8 @@ def each(name: str, method: str, rows: list[Any], **others: Any) -> None:
     case(run)
 
 
-DRAWN = np.random.default_rng(1)
-NORMAL = DRAWN.standard_normal([3, 5, 4]).astype(np.float32)
-PICTURES = DRAWN.random([4, 5, 6, 4]).astype(np.float32)
+NORMAL = np.random.default_rng(1).standard_normal([3, 5, 4]).astype(np.float32)
+PICTURES = np.random.default_rng(2).random([4, 5, 6, 4]).astype(np.float32)
 SOUND = np.sin(np.arange(40, dtype=np.float32).reshape(2, 10, 2))
 
 each(
