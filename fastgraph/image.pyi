@@ -45,7 +45,7 @@ def combined_non_max_suppression(boxes: Data, scores: Data, max_output_size_per_
 def convert_image_dtype(image: Data, dtype: DTypeLike, saturate: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
     """Images of another dtype, scaled: integers count to their greatest, floats from 0 to 1. t[*s] -> dtype[*s].
 
-    saturate: numbers out of range go to its ends before they become integers. Raises: TypeError for other dtypes.
+    saturate: numbers out of range go to its ends before they become integers. Raises: AttributeError for other dtypes.
     Source: tf.image.convert_image_dtype."""
 def crop_and_resize(image: Data, boxes: Data, box_indices: Data, crop_size: Data, method: builtins.str = 'bilinear', extrapolation_value: builtins.float = 0.0, name: builtins.str | None = None) -> Tensor:
     """Parts of images, each cut out by a box and of one size. t[b, h, w, c], f32[n, 4], i32[n], i32[2] -> f32[n, *size, c].

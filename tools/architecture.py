@@ -20,7 +20,18 @@ ROOMS = (
     *("core/base", "core/native", "core", "api", "core/tape", "ops", "state", "composites", "graph", "graph/passes"),
     *("graphdef", "compiler/program", "compiler/nest", "compiler/vecmath", "compiler/cpu", "compiler/library"),
     *("compiler/store", "compiler", "compiler/cuda", "runtime", "staging/signature", "staging/autograph", "staging"),
-    *("profiling", "saving", "keras", "keras/layers", "keras/optimizers", "data", "", "door/startup", "door"),
+    *(
+        "profiling",
+        "summaries",
+        "saving",
+        "keras",
+        "keras/layers",
+        "keras/optimizers",
+        "data",
+        "",
+        "door/startup",
+        "door",
+    ),
 )
 SUFFIXES = (".py", ".pyx", ".pxi", ".h")
 

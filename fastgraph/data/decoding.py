@@ -18,6 +18,7 @@ from fastgraph.errors import NotBuiltImportError
 from fastgraph.ops.arguments import as_tensor, named, whole
 from fastgraph.ops.families import Array, custom, invalid
 from fastgraph.ops.image_colors import convert_image_dtype
+from fastgraph.summaries.media import wav
 
 _MODES = {1: "L", 3: "RGB", 4: "RGBA"}
 _REASON = "the size of what is decoded is data"
@@ -160,15 +161,7 @@ def decode_wav(contents: Data, desired_channels: Data = -1, desired_samples: Dat
 @custom(op="EncodeWav", infer=lambda audio, sample_rate: Aval(string, ()), groups=("float32", "int32"), reason=_REASON)
 def encode_wav_p(audio: Array, sample_rate: Array) -> Any:
     """Samples from -1 to 1 as the bytes of a WAV file of 16 bits."""
-    if audio.ndim != 2:
-        raise invalid(f"audio must be 2-dimensional, got rank {audio.ndim}")
-    written = io.BytesIO()
-    with wave.open(written, "wb") as sound:
-        sound.setnchannels(audio.shape[1])
-        sound.setsampwidth(2)
-        sound.setframerate(int(sample_rate))
-        sound.writeframes(np.clip(np.rint(audio * 32767), -32768, 32767).astype("<i2").tobytes())
-    return np.array(written.getvalue(), object)
+    return np.array(wav(audio, int(sample_rate)), object)
 
 
 def encode_wav(audio: Data, sample_rate: Data, name: str | None = None) -> Any:

@@ -14,8 +14,8 @@ import numpy as np
 from fastgraph.api.namespaces import lookup
 from fastgraph.core.base.logger import get_logger
 from fastgraph.errors import NotBuiltError
-from fastgraph.graphdef import event_files
 from fastgraph.keras.callback_list import Callback, CallbackList, History, Logs, ProgbarLogger
+from fastgraph.summaries import kinds, writers
 
 if TYPE_CHECKING:
     from fastgraph.keras.models import Model
@@ -294,20 +294,21 @@ class TensorBoard(Callback):
         super().__init__()
         self.log_dir = os.fspath(log_dir)
         self.update_freq = 1 if update_freq == "batch" else update_freq
-        self._writers: dict[str, event_files.SummaryWriter] = {}
+        self._writers: dict[str, writers.SummaryWriter] = {}
         self._steps = 0
         if isinstance(self.update_freq, int):
             self.on_train_batch_end = self._after_step  # type: ignore[method-assign]
-        if histogram_freq or write_images or embeddings_freq:
-            get_logger().warning("TensorBoard: histograms, images and embeddings are not written; values are.")
+        self.histogram_freq = histogram_freq
+        if write_images or embeddings_freq:
+            get_logger().warning("TensorBoard: images and embeddings of weights are not written; values are.")
 
     def _write(self, part: str, values: Iterable[tuple[str, Any]], step: int) -> None:
         writer = self._writers.get(part)
         if writer is None:
-            writer = self._writers[part] = event_files.create_file_writer(os.path.join(self.log_dir, part))
+            writer = self._writers[part] = writers.create_file_writer(os.path.join(self.log_dir, part))
         with writer.as_default():
             for name, value in values:
-                event_files.scalar(name, value, step=step)
+                (kinds.histogram if name.endswith("/histogram") else kinds.scalar)(name, value, step=step)
         writer.flush()
 
     def _after_step(self, batch: int, logs: Logs = None) -> None:
@@ -322,6 +323,9 @@ class TensorBoard(Callback):
         train = [(f"epoch_{name}", value) for name, value in logs.items() if not name.startswith("val_")]
         if rate is not None:
             train.append(("epoch_learning_rate", float(np.asarray(rate))))
+        if self.histogram_freq and epoch % self.histogram_freq == 0:
+            weights = [weight for layer in self.model.layers for weight in layer.weights]
+            train += [(f"{weight.name.replace(':', '_')}/histogram", weight) for weight in weights]
         self._write("train", train, epoch)
         values = [(f"epoch_{n.removeprefix('val_')}", value) for n, value in logs.items() if n.startswith("val_")]
         if values:

@@ -36,14 +36,14 @@ _BRIGHTNESS = (0.2989, 0.5870, 0.1140)
 def convert_image_dtype(image: Data, dtype: DTypeLike, saturate: bool = False, name: str | None = None) -> Any:
     """Images of another dtype, scaled: integers count to their greatest, floats from 0 to 1. t[*s] -> dtype[*s].
 
-    saturate: numbers out of range go to its ends before they become integers. Raises: TypeError for other dtypes.
+    saturate: numbers out of range go to its ends before they become integers. Raises: AttributeError for other dtypes.
     Source: tf.image.convert_image_dtype.
     """
     x = as_tensor(image)
     kind = as_dtype(dtype)
-    for each in (x.dtype, kind):
+    for each, what in ((x.dtype, "image dtype"), (kind, "dtype")):
         if not each.is_floating and not each.is_integer:
-            raise TypeError("dtype must be either floating point or integer")
+            raise AttributeError(f"{what} must be either floating point or integer")
     if kind == x.dtype:
         return x
     if not x.dtype.is_integer:

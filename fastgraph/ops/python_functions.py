@@ -198,6 +198,19 @@ def py_func_p(*values: Array, key: Held, dtypes: tuple[str, ...]) -> Any:
         return tuple([np.asarray(tensor) for tensor in key.object.arrays(values)])
 
 
+@custom(
+    op="WriteSummary",
+    infer=lambda *values, key: Aval(as_dtype("bool"), ()),
+    groups=("-",),
+    effect="host",
+    reason="it writes to a file",
+)
+def write_summary_p(*values: Array, key: Held) -> Any:
+    """Call what writes a summary, with arrays: what it raises is raised."""
+    with init_scope():
+        return key.object(*map(np.asarray, values))
+
+
 # ---- the public functions -------------------------------------------------------------------------------------------
 
 

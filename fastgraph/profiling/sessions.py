@@ -1,8 +1,8 @@
 """tf.profiler.experimental: recordings that are written below a log directory, by TensorFlow's names.
 
 Rule: this module decides only where files go; `fastgraph.profiling.recording` does the rest. A run's files are
-<logdir>/plugins/profile/<time>/<host>.trace.json.gz, where TensorBoard's profile plugin looks for them, and
-<host>.kernels.txt.
+<logdir>/plugins/profile/<time>/<host>.xplane.pb, which TensorBoard's profile plugin shows, <host>.trace.json.gz for
+Perfetto, and <host>.kernels.txt.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any, Self
 
 from fastgraph import errors
 from fastgraph.profiling.recording import Recording, record, write_whole
+from fastgraph.profiling.xplane import xspace
 from fastgraph.runtime import executor
 
 
@@ -72,6 +73,7 @@ def stop(save: bool = True) -> None:
         host = socket.gethostname()
         session.folder.mkdir(parents=True, exist_ok=True)  # which someone may have tidied away meanwhile
         session.recording.save(session.folder / f"{host}.trace.json.gz")
+        write_whole(session.folder / f"{host}.xplane.pb", xspace(session.recording.timeline(), host))
         write_whole(session.folder / f"{host}.kernels.txt", (session.recording.table(100) + "\n").encode())
 
 

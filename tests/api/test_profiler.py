@@ -14,7 +14,9 @@ import pytest
 
 import fastgraph as fg
 from fastgraph.core.base import flags
+from fastgraph.graphdef.wire_format import field, varint
 from fastgraph.profiling import recording as recordings
+from fastgraph.profiling.xplane import xspace
 
 
 def warm(function: Any, *arguments: Any) -> None:
@@ -214,6 +216,7 @@ def test_tensorflows_names(tmp_path: Path) -> None:
         step(X, W)
     profiler.stop()
     (trace,) = tmp_path.glob("plugins/profile/*/*.trace.json.gz")
+    assert b"/host:CPU" in next(tmp_path.glob("plugins/profile/*/*.xplane.pb")).read_bytes()
     (table,) = tmp_path.glob("plugins/profile/*/*.kernels.txt")
     events = json.loads(gzip.decompress(trace.read_bytes()))["traceEvents"]
     mark = next(e for e in events if e["name"] == "train")
@@ -249,3 +252,25 @@ def test_busy_time_counts_overlaps_once() -> None:
         return recordings.StepEvent("x", "kernel", "p", 0, 1, begin, end)
 
     assert recordings._busy([event(0, 10), event(5, 15), event(20, 30), event(22, 25)]) == 25
+
+
+def test_a_timeline_as_tensorboards_plugin_reads_it() -> None:
+    events = [
+        {"ph": "M", "tid": 7, "name": "thread_name", "args": {"name": "main"}},
+        {"ph": "X", "tid": 7, "name": "a", "ts": 1.5, "dur": 0.25},
+        {"ph": "X", "tid": 8, "name": "b", "ts": 300.0, "dur": 0.0},
+        {"ph": "X", "tid": 7, "name": "a", "ts": 2.0, "dur": 1.0},
+    ]
+
+    def event(number: int, begin: int, length: int) -> bytes:
+        return field(4, varint(8) + varint(number) + varint(16) + varint(begin) + varint(24) + varint(length))
+
+    main = b"\x08\x07" + field(2, b"main") + event(1, 1_500_000, 250_000) + event(1, 2_000_000, 1_000_000)
+    other = b"\x08\x08" + field(2, b"thread 8") + event(2, 300_000_000, 0)
+    names = [
+        b"\x08" + bytes([n]) + field(2, b"\x08" + bytes([n]) + field(2, name)) for n, name in ((1, b"a"), (2, b"b"))
+    ]
+    plane = (
+        b"\x08\x00" + field(2, b"/host:CPU") + field(3, main) + field(3, other) + b"".join(field(4, n) for n in names)
+    )
+    assert xspace({"traceEvents": events}, "here") == field(1, plane) + field(4, b"here")

@@ -23,6 +23,8 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
+import numpy as np
+
 import fastgraph as fg
 from fastgraph.graphdef.event_files import record
 from tests.fuzz.messages import _other_bytes
@@ -41,8 +43,13 @@ def originals() -> list[list[bytes]]:
         with writer.as_default():
             for step in range(4):
                 fg.summary.scalar("loss", 0.5 * step, step=step, description="of a step")
+            fg.summary.histogram("spread", [1.0, 2.0], step=1, buckets=3)
+            fg.summary.image("picture", np.zeros([1, 2, 2, 3], np.uint8), step=1)
+            fg.summary.audio("sound", np.zeros([1, 4, 1], np.float32), 8000, step=1)
+            fg.summary.text("text", [["a", "b"]], step=1)
             fg.summary.graph(fg.function(lambda x: x * 2.0).get_concrete_function(fg.TensorSpec([3])).graph)
         (name,) = os.listdir(folder)
+        walked(os.path.join(folder, name))  # so that what reads is imported before memory is counted
         with open(os.path.join(folder, name), "rb") as file:
             whole = contents(file.read())
     simple = struct.pack("<f", 1.5)

@@ -255,7 +255,7 @@ def test_checkpoints_are_written_when_they_are_better(tmp_path: Path) -> None:
 
 def test_event_files_hold_the_values(tmp_path: Path) -> None:
     model = model_of(metrics=["mae"])
-    board = keras.callbacks.TensorBoard(tmp_path, update_freq=2)
+    board = keras.callbacks.TensorBoard(tmp_path, histogram_freq=1, update_freq=2)
     model.fit(X, Y, epochs=2, verbose=0, validation_split=0.5, callbacks=[board])
     found: dict[str, list[int]] = {}
     for file in tmp_path.rglob("events*"):
@@ -264,6 +264,8 @@ def test_event_files_hold_the_values(tmp_path: Path) -> None:
                 found.setdefault(f"{file.parent.name}/{value.tag}", []).append(event.step)
     assert found["train/epoch_loss"] == found["validation/epoch_mae"] == found["train/epoch_learning_rate"] == [0, 1]
     assert found["train/batch_loss"] == [2, 4]
+    histograms = [steps for name, steps in found.items() if name.endswith("/kernel_0/histogram")]
+    assert histograms and all(steps == [0, 1] for steps in histograms)
 
 
 def test_steps_of_ones_own() -> None:

@@ -117,6 +117,10 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
         ("profiling.",),
     ),
     (
+        "summaries: tf.summary",
+        ("summaries.",),
+    ),
+    (
         "saving: checkpoints",
         ("saving.",),
     ),

@@ -31,6 +31,7 @@ BUDGET: tuple[tuple[int, str], ...] = (
         "SavedModels both ways: the loader, the saver, structures, Keras models, what more of TensorFlow's operations mean",
     ),
     (121_100, "images turned, cut, adjusted and compared, by choice and by chance; boxes in them"),
+    (121_500, "tf.summary whole: writers of files that outlive the process, sounds, texts, raw messages, traces"),
 )
 
 #: Lines that may be left over before the budget has to be lowered.
