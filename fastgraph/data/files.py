@@ -191,7 +191,7 @@ def glob(pattern: Any) -> list[str]:
     for each in patterns:
         system = remote(each)
         if system is None:
-            found += sorted(globs.glob(local_path(each)))
+            found += sorted(globs.glob(local_path(each), include_hidden=True))
         else:
             found += sorted(map(system.unstrip_protocol, system.glob(os.fsdecode(each))))
     return found
@@ -304,8 +304,7 @@ def write_file(filename: Data, contents: Data, name: str | None = None) -> Any:
 def matching_files_p(pattern: Array) -> Any:
     """The files that fit a pattern, or one of several. string[*s] -> string[n]."""
     patterns = [os.fsdecode(each) for each in np.asarray(pattern).reshape(-1).tolist()]
-    found = [path for path in sorted(set(glob(patterns))) if not path.endswith("/")]
-    return np.array([os.fsencode(path) for path in found], object)
+    return np.array([os.fsencode(path) for path in sorted(glob(patterns))], object)
 
 
 def matching_files(pattern: Data, name: str | None = None) -> Any:
