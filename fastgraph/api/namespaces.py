@@ -244,6 +244,11 @@ PUBLIC: dict[str, str] = {
         ("io",),
     ),
     **_same("data.decoding", "decode_bmp decode_gif decode_image decode_jpeg decode_png", ("image", "io")),
+    **_same(
+        "data.encoding",
+        "decode_and_crop_jpeg encode_jpeg encode_png extract_jpeg_shape is_jpeg",
+        ("image", "io"),
+    ),
     **_same("data.decoding", "decode_wav encode_wav", ("audio",)),
     **_same(
         "core.devices",
