@@ -306,3 +306,43 @@ def test_the_parser_serves_arrays_of_many_sizes_as_message_by_message(rng: np.ra
         assert whole["i"][i].numpy().tolist() == one["i"].int64_list.value
         assert whole["x"][i].numpy().tolist() == one["x"].float_list.value
         assert [whole["s"][i].numpy()] == (one["s"].bytes_list.value or [b"none"])
+
+
+def test_graph_defs_that_parse_examples() -> None:
+    from fastgraph.graphdef.messages import KINDS, AttrValue, Enum, GraphDef, ListValue, TensorProto, TensorShapeProto
+
+    graph = GraphDef()
+
+    def const(name: str, *words: bytes) -> str:
+        shape = TensorShapeProto(dim=[KINDS["Dim"](size=len(words))])
+        value = TensorProto(dtype=Enum("DT_STRING"), tensor_shape=shape, string_val=list(words))
+        attr = {"dtype": AttrValue(type=Enum("DT_STRING")), "value": AttrValue(tensor=value)}
+        graph.node.add(name=name, op="Const", attr=attr)
+        return name
+
+    def types(*names: str) -> Any:
+        return AttrValue(list=ListValue(type=[Enum(name) for name in names]))
+
+    graph.node.add(name="s", op="Placeholder", attr={"dtype": AttrValue(type=Enum("DT_STRING"))})
+    names, sparse, dense, ragged = const("n"), const("sk", b"s"), const("dk", b"a"), const("rk", b"f")
+    graph.node.add(
+        name="default", op="Const",
+        attr={
+            "dtype": AttrValue(type=Enum("DT_INT64")),
+            "value": AttrValue(tensor=TensorProto(dtype=Enum("DT_INT64"), tensor_shape=TensorShapeProto(dim=[KINDS["Dim"](size=2)]), int64_val=[7, 8])),
+        },
+    )  # fmt: skip
+    graph.node.add(
+        name="p", op="ParseExampleV2", input=["s", names, sparse, dense, ragged, "default"],
+        attr={
+            "num_sparse": AttrValue(i=1), "sparse_types": types("DT_STRING"), "Tdense": types("DT_INT64"),
+            "ragged_value_types": types("DT_FLOAT"), "ragged_split_types": types("DT_INT32"),
+            "dense_shapes": AttrValue(list=ListValue(shape=[TensorShapeProto(dim=[KINDS["Dim"](size=2)])])),
+        },
+    )  # fmt: skip
+    parse = tf.function(
+        lambda s: tf.graph_util.import_graph_def(graph, {"s": s}, [f"p:{i}" for i in range(6)]),
+        input_signature=[tf.TensorSpec([None], tf.string)],
+    )
+    found = [each.numpy().tolist() for each in parse(np.array([E, serialized()], object))]
+    assert found == [[[0, 0], [0, 1]], [b"x", b"yy"], [2, 2], [[1, 2], [7, 8]], [1.5, 2.5], [0, 2, 2]]
