@@ -218,9 +218,7 @@ PUBLIC: dict[str, str] = {
         ("io.gfile",),
     ),
     **_same("data.files", "matching_files read_file write_file", ("io",)),
-    **_same(
-        "records.codecs", "decode_base64 decode_compressed decode_csv decode_raw encode_base64", ("io",)
-    ),
+    **_same("records.codecs", "decode_base64 decode_compressed decode_csv decode_raw encode_base64", ("io",)),
     **_same(
         "data.serialized_tensors",
         "decode_json_example deserialize_many_sparse parse_tensor serialize_many_sparse serialize_sparse "

@@ -169,7 +169,7 @@ def decode_jpeg(contents: Data, channels: Data = 0, ratio: Data = 1, name: str |
     another ratio and for other bytes. Source: tf.io.decode_jpeg.
     """
     if ratio not in (1, 2, 4, 8):
-        raise invalid(f"ratio must be 1, 2, 4, or 8, got {ratio}")
+        raise invalid(f"ratio must be 1, 2, 4, or 8, got {ratio!r}")
     return _decoded("DecodeJpeg", contents, channels, uint8, name, ratio=int(ratio))  # type: ignore[arg-type]
 
 

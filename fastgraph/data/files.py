@@ -120,7 +120,7 @@ class GFile:
 
 
 class FileStatistics(NamedTuple):
-    """What `stat` says of a path with a scheme."""
+    """Size and time of a file behind a path with a scheme."""
 
     st_size: int
     st_mtime: float

@@ -224,6 +224,7 @@ class TFRecordDataset(_OfFiles):
         DataLossError: A record is damaged or cut off (when it is its turn).
 
     Examples:
+        >>> import tempfile
         >>> path = tempfile.mkdtemp() + "/records"
         >>> with tf.io.TFRecordWriter(path, "GZIP") as writer:
         ...     writer.write(b"first")

@@ -20,8 +20,7 @@ from fastgraph.core.op_errors import message_name
 from fastgraph.core.tensor import as_array
 from fastgraph.graphdef import example_messages
 from fastgraph.graphdef.import_values import dims_of, dtype_of, tensor_of
-from fastgraph.graphdef.message_types import KINDS, Field
-from fastgraph.graphdef.messages import Enum
+from fastgraph.graphdef.message_types import KINDS, Enum, Field
 from fastgraph.graphdef.wire_format import field, parsed, varint
 from fastgraph.ops.arguments import as_tensor, named, whole
 from fastgraph.ops.families import Array, custom, invalid
@@ -185,7 +184,9 @@ def deserialize_many_sparse_p(serialized: Array, *, dtype: str, rank: int) -> An
     """Sparse tensors, three strings each, one after the other along a new first axis."""
     _infer_deserialized(Aval(string, serialized.shape), dtype=dtype, rank=rank)
     wanted = as_dtype(dtype)
-    indices, values, shapes = [], [], []
+    indices: list[Array] = []
+    values: list[Array] = []
+    shapes: list[Array] = []
     for i, row in enumerate(serialized.tolist()):
         (_, index), (kind, value), (_, shape) = [_array(word, "Could not parse serialized proto") for word in row]
         if kind != wanted:

@@ -275,7 +275,7 @@ class ExampleMessage(Message):
 
 
 def _contained(field: Field, value: Any) -> Any:
-    """What a user gives for a field as its message holds it: checked, and copied."""
+    """A user's value of a field as its message holds it: checked, and copied."""
     kind = KINDS.get(field.kind)
     if kind is None:
         scalars = _SCALARS[field.kind]
@@ -288,7 +288,7 @@ def _contained(field: Field, value: Any) -> Any:
 
 
 def _held(field: Field, value: Any) -> Any:
-    """What is known to fit a field as its message holds it."""
+    """A value that is known to fit a field, as its message holds it."""
     kind = KINDS.get(field.kind)
     if kind is None:
         return _SCALARS[field.kind](value)

@@ -29,7 +29,7 @@ def _example(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
 
 
 def _single(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    keys = attrs.get("sparse_keys", []), attrs.get("dense_keys", []), []
+    keys: tuple[list[str], ...] = (attrs.get("sparse_keys", []), attrs.get("dense_keys", []), [])
     none = from_array(np.zeros(0, object), string)
     return _parsed(name, inputs[0], none, keys, inputs[1:], attrs)
 

@@ -276,7 +276,7 @@ def _inflated(content: bytes, window: int) -> bytes:
 
 @custom(op="DecodeCompressed", infer=_same, groups=("string",), reason=_REASON)
 def decode_compressed_p(input: Array, *, compression: str) -> Any:
-    """What is compressed in strings. string[*s] -> string[*s]."""
+    """The contents of compressed strings. string[*s] -> string[*s]."""
     if not compression:
         return input
     window = {"ZLIB": 15, "GZIP": 31}[compression]
@@ -284,7 +284,7 @@ def decode_compressed_p(input: Array, *, compression: str) -> Any:
 
 
 def decode_compressed(bytes: Data, compression_type: str = "", name: str | None = None) -> Any:
-    """What is compressed in strings by "ZLIB", "GZIP", or "" for not at all. string[*s] -> string[*s].
+    """The contents of strings compressed by "ZLIB", "GZIP", or "" for not at all. string[*s] -> string[*s].
 
     Raises: InvalidArgumentError for another type, DataLossError for other bytes. Source: tf.io.decode_compressed.
     """
@@ -326,7 +326,7 @@ def _from_base64(word: bytes) -> bytes:
 
 @custom(op="DecodeBase64", infer=_same, groups=("string",), reason=_REASON)
 def decode_base64_p(input: Array) -> Any:
-    """What base64 for web addresses stands for. string[*s] -> string[*s]."""
+    """The bytes that base64 for web addresses stands for. string[*s] -> string[*s]."""
     for word in input.reshape(-1).tolist():
         if b"+" in word or b"/" in word:
             raise invalid("Invalid character found in base64.")
@@ -334,7 +334,7 @@ def decode_base64_p(input: Array) -> Any:
 
 
 def decode_base64(input: Data, name: str | None = None) -> Any:
-    """What base64 for web addresses stands for, filled up or not. string[*s] -> string[*s].
+    """The bytes that base64 for web addresses stands for, filled up or not. string[*s] -> string[*s].
 
     Raises: InvalidArgumentError for other characters. Source: tf.io.decode_base64.
     """

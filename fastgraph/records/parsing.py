@@ -42,7 +42,7 @@ _EVERY = tuple(_ORDER)
 
 
 class Asked:
-    """What is to be parsed: keys and dtypes of the sparse, dense and ragged features, defaults of the dense ones."""
+    """The features to be parsed: keys and dtypes of sparse, dense and ragged ones, defaults of the dense ones."""
 
     def __init__(self, features: Features | None, allowed: tuple[type, ...], lists: bool = False) -> None:
         self.features = dict(sorted((features or {}).items()))
@@ -172,7 +172,7 @@ def _simple(asked: Asked, found: list[Any], single: bool) -> dict[str, Any]:
 
 
 def _composed(asked: Asked, tensors: dict[str, Any], single: bool) -> dict[str, Any]:
-    """What was asked for, made of the values of each key, in TensorFlow's order."""
+    """The values asked for, made of those of each key, in TensorFlow's order."""
     found: dict[str, Any] = {}
     for key, feature in sorted(asked.features.items(), key=lambda item: _ORDER[type(item[1])]):
         if isinstance(feature, SparseFeature):
@@ -336,7 +336,7 @@ def _sequences(
 
 
 def _composed_lists(lists: Asked, tensors: dict[str, Any], single: bool) -> dict[str, Any]:
-    """What was asked for of lists. Raises ValueError for a ragged one in other rows than its own."""
+    """The values asked for of lists. Raises ValueError for a ragged one in other rows than its own."""
     for key, feature in lists.features.items():
         if isinstance(feature, RaggedFeature) and feature.partitions:
             raise NotImplementedError(f"Feature list '{key}': partitions of lists of features are not built")

@@ -78,6 +78,7 @@ class TFRecordWriter:
         ValueError: The type of compression is none.
 
     Examples:
+        >>> import tempfile
         >>> path = tempfile.mkdtemp() + "/numbers"
         >>> with tf.io.TFRecordWriter(path) as writer:
         ...     for i in range(3):
