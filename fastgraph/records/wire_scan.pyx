@@ -1,3 +1,4 @@
+# cython: binding=False, embedsignature=False
 """Examples and records taken apart: where features lie, their values as arrays, records out of a block of a file.
 
 Rule: places are addresses in bytes objects that the caller keeps; loops over numbers run without the GIL.
