@@ -8,6 +8,11 @@ from fastgraph.data.decoding import decode_gif as decode_gif
 from fastgraph.data.decoding import decode_image as decode_image
 from fastgraph.data.decoding import decode_jpeg as decode_jpeg
 from fastgraph.data.decoding import decode_png as decode_png
+from fastgraph.data.encoding import decode_and_crop_jpeg as decode_and_crop_jpeg
+from fastgraph.data.encoding import encode_jpeg as encode_jpeg
+from fastgraph.data.encoding import encode_png as encode_png
+from fastgraph.data.encoding import extract_jpeg_shape as extract_jpeg_shape
+from fastgraph.data.encoding import is_jpeg as is_jpeg
 from fastgraph.ops.image_resizing import ResizeMethod as ResizeMethod
 from typing import Any
 import builtins

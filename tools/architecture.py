@@ -17,8 +17,17 @@ PAGE = ROOT / "docs" / "architecture.md"
 BEGIN, END = "<!-- modules: written by tools/architecture.py -->\n", "<!-- end of the modules -->\n"
 #: The rooms, from the foundations up: folders below the package, "" for its root.
 ROOMS = (
-    *("core/base", "core/native", "core", "api", "core/tape", "ops", "state", "composites", "graph", "graph/passes"),
-    *("graphdef", "compiler/program", "compiler/nest", "compiler/vecmath", "compiler/cpu", "compiler/library"),
+    *("core/base", "core/native", "core", "api", "core/tape", "ops", "state", "composites", "records"),
+    *(
+        "graph",
+        "graph/passes",
+        "graphdef",
+        "compiler/program",
+        "compiler/nest",
+        "compiler/vecmath",
+        "compiler/cpu",
+        "compiler/library",
+    ),
     *("compiler/store", "compiler", "compiler/cuda", "runtime", "staging/signature", "staging/autograph", "staging"),
     *(
         "profiling",

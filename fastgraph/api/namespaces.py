@@ -215,11 +215,40 @@ PUBLIC: dict[str, str] = {
     **_same("composites.lookup_tables", "DenseHashTable MutableHashTable", ("lookup.experimental",)),
     **_same(
         "data.files",
-        "GFile copy exists glob isdir join listdir makedirs mkdir remove rename rmtree stat walk",
+        "GFile copy exists get_registered_schemes glob isdir join listdir makedirs mkdir remove rename rmtree stat "
+        "walk",
         ("io.gfile",),
     ),
-    **_same("data.files", "read_file write_file", ("io",)),
+    **_same("data.files", "matching_files read_file write_file", ("io",)),
+    **_same("records.codecs", "decode_base64 decode_compressed decode_csv decode_raw encode_base64", ("io",)),
+    **_same(
+        "data.serialized_tensors",
+        "decode_json_example deserialize_many_sparse parse_tensor serialize_many_sparse serialize_sparse "
+        "serialize_tensor",
+        ("io",),
+    ),
+    **_same("records.record_files", "TFRecordOptions TFRecordWriter", ("io",)),
+    **_same(
+        "records.parsing",
+        "parse_example parse_sequence_example parse_single_example parse_single_sequence_example",
+        ("io",),
+    ),
+    **_same(
+        "graphdef.example_messages",
+        "BytesList Example Feature FeatureList FeatureLists Features FloatList Int64List SequenceExample",
+        ("train",),
+    ),
+    **_same(
+        "records.features",
+        "FixedLenFeature FixedLenSequenceFeature RaggedFeature SparseFeature VarLenFeature",
+        ("io",),
+    ),
     **_same("data.decoding", "decode_bmp decode_gif decode_image decode_jpeg decode_png", ("image", "io")),
+    **_same(
+        "data.encoding",
+        "decode_and_crop_jpeg encode_jpeg encode_png extract_jpeg_shape is_jpeg",
+        ("image", "io"),
+    ),
     **_same("data.decoding", "decode_wav encode_wav", ("audio",)),
     **_same(
         "core.devices",

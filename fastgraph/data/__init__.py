@@ -10,6 +10,7 @@ from fastgraph.data.dataset import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDI
 from fastgraph.data.iterators import IteratorBase as Iterator
 from fastgraph.data.iterators import IteratorSpec, NumpyIterator
 from fastgraph.data.options import Options, ThreadingOptions
+from fastgraph.data.record_datasets import FixedLengthRecordDataset, TextLineDataset, TFRecordDataset
 
 __all__ = [
     "AUTOTUNE",
@@ -17,10 +18,13 @@ __all__ = [
     "UNKNOWN_CARDINALITY",
     "Dataset",
     "DatasetSpec",
+    "FixedLengthRecordDataset",
     "Iterator",
     "IteratorSpec",
     "NumpyIterator",
     "Options",
+    "TFRecordDataset",
+    "TextLineDataset",
     "ThreadingOptions",
 ]
 

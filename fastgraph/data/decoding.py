@@ -6,61 +6,118 @@ Rule: Pillow reads pictures, Python's wave module sounds; both are imported when
 from __future__ import annotations
 
 import io
+import struct
+import warnings
 import wave
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastgraph.core.base.dtype import DTypeLike, as_dtype, float32, int32, string, uint8
+from fastgraph.core.base.dtype import DTypeLike, as_dtype, float32, int32, string, uint8, uint16
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import Data
 from fastgraph.errors import NotBuiltImportError
-from fastgraph.ops.arguments import as_tensor, named, whole
-from fastgraph.ops.families import Array, custom, invalid
+from fastgraph.ops.arguments import as_tensor, named, not_allowed, whole
+from fastgraph.ops.families import Array, custom, invalid, shape_text
 from fastgraph.ops.image_colors import convert_image_dtype
+from fastgraph.records.png_files import png16
 from fastgraph.summaries.media import wav
 
 _MODES = {1: "L", 3: "RGB", 4: "RGBA"}
 _REASON = "the size of what is decoded is data"
 
 
-def _pillow() -> Any:
+def pillow() -> Any:
+    """Return Pillow. Raises ImportError where it is not installed."""
     try:
         from PIL import Image
     except ImportError:
         raise NotBuiltImportError(
-            "Pictures are decoded by Pillow, which is not installed: pip install pillow"
+            "Pictures are decoded by Pillow, which is not installed: pip install fastgraph[pictures]"
         ) from None
     return Image
 
 
-def _infer(contents: Aval, *, channels: int, frames: bool) -> Aval:
-    return Aval(uint8, None if frames else (None, None, channels or None))
+def _infer(contents: Aval, *, op: str, channels: int, frames: bool, bits: int, ratio: int) -> Aval:
+    return Aval(uint16 if bits == 16 else uint8, None if frames else (None, None, channels or None))
+
+
+_UNKNOWN = "Unknown image file format. One of JPEG, PNG, GIF, BMP required."
+#: Bytes of pixels that a byte of a file may stand for: more than any of the formats reaches in earnest.
+_DENSEST = 1 << 12
+
+
+def opened_picture(data: bytes) -> Any:
+    """The picture of a file, whose pixels are not read yet. Raises InvalidArgumentError for other bytes."""
+    images = pillow()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", images.DecompressionBombWarning)
+            picture = images.open(io.BytesIO(data), formats=("JPEG", "PNG", "GIF", "BMP"))
+    except Exception:  # whatever a damaged head makes of the decoders
+        raise invalid(_UNKNOWN) from None
+    if 4 * picture.width * picture.height > _DENSEST * len(data) + (1 << 20):
+        raise invalid(f"{len(data)} bytes are too few for a picture of {picture.width} x {picture.height}")
+    return picture
 
 
 @custom(op="DecodeImage", infer=_infer, groups=("string",), step="dynamic", reason=_REASON)
-def decode_image_p(contents: Array, *, channels: int, frames: bool) -> Any:
+def decode_image_p(contents: Array, *, op: str, channels: int, frames: bool, bits: int, ratio: int) -> Any:
     """The pixels of a picture. string[] -> u8[h, w, c], u8[n, h, w, 3] of an animation if `frames` are wanted."""
-    data = np.asarray(contents).item()
+    if contents.ndim:
+        raise invalid(f"`contents` must be scalar but got shape{shape_text(contents.shape)}")
+    data = contents.item()
+    picture = opened_picture(data)
+    kind = picture.format
+    if (kind == "BMP") != (op == "DecodeBmp") and op != "DecodeImage":
+        right = f"decode_{kind.lower()}"
+        raise invalid(f"Trying to decode {kind} format using {op} op. Use `{right}` or `decode_image` instead.")
+    if kind == "JPEG" and channels == 4:
+        raise invalid("JPEG does not support 4 channels")
     try:
-        picture = _pillow().open(io.BytesIO(data))
-    except OSError:
-        raise invalid("Unknown image file format. One of JPEG, PNG, GIF, BMP required.") from None
-    if picture.format not in ("JPEG", "PNG", "GIF", "BMP"):
-        raise invalid("Unknown image file format. One of JPEG, PNG, GIF, BMP required.")
+        return _pixels(picture, data, op, channels, frames, bits, ratio)
+    except NotImplementedError:
+        raise
+    except Exception:  # whatever damaged contents make of the decoders
+        text = "jpeg::Uncompress failed. Invalid JPEG data or crop window."
+        raise invalid(text if kind == "JPEG" else f"Invalid {kind} data, size {len(data)}") from None
+
+
+def _pixels(picture: Any, data: bytes, op: str, channels: int, frames: bool, bits: int, ratio: int) -> Any:
     if picture.format == "GIF" and frames:
         pages = []
         for i in range(picture.n_frames):
             picture.seek(i)
             pages.append(np.asarray(picture.convert("RGB")))
         return np.stack(pages)
+    if ratio > 1:
+        picture.draft(picture.mode, (-(-picture.width // ratio), -(-picture.height // ratio)))
+    if picture.format == "PNG" and data[24:25] == b"\x10" and (bits == 16 or picture.mode.startswith("I")):
+        pixels = _with_channels(png16(data), channels)
+        return pixels if bits == 16 else (pixels >> 8).astype(np.uint8)
     if channels:
         picture = picture.convert(_MODES[channels])
-    elif picture.mode not in ("L", "RGB", "RGBA"):
-        has_alpha = picture.mode in ("LA", "PA") or "transparency" in picture.info
+    elif picture.mode not in ("L", "LA", "RGB", "RGBA"):
+        has_alpha = picture.mode == "PA" or "transparency" in picture.info
         picture = picture.convert("L" if picture.mode in ("1", "I", "I;16", "F") else "RGBA" if has_alpha else "RGB")
     pixels = np.array(picture)
-    return pixels if pixels.ndim == 3 else pixels[..., None]
+    pixels = pixels if pixels.ndim == 3 else pixels[..., None]
+    pixels = pixels[None] if op == "DecodeGif" else pixels
+    return pixels.astype(np.uint16) * 257 if bits == 16 else pixels
+
+
+def _with_channels(pixels: Array, channels: int) -> Array:
+    """Pixels of 16 bits with as many channels: grey ones repeated, an alpha left out or added."""
+    found = pixels.shape[2]
+    if channels in (0, found):
+        return pixels
+    colors = pixels[..., :1] if found < 3 else pixels[..., :3]
+    if channels == 1:
+        grey = colors[..., :1] if found < 3 else np.rint(colors @ np.array([0.299, 0.587, 0.114]))[..., None]
+        return np.asarray(grey).astype(np.uint16)
+    alpha = pixels[..., -1:] if found in (2, 4) else np.full_like(pixels[..., :1], 65535)
+    colors = np.broadcast_to(colors, (*colors.shape[:2], 3))
+    return colors if channels == 3 else np.concatenate([colors, alpha], 2)
 
 
 def decode_image(
@@ -76,37 +133,50 @@ def decode_image(
     that the rank is known. Raises: InvalidArgumentError for other bytes; ImportError without Pillow.
     Source: tf.io.decode_image.
     """
-    count = whole(channels or 0, "channels", 32)
+    return _decoded("DecodeImage", contents, channels, dtype, name, expand_animations)
+
+
+def _decoded(
+    op: str, contents: Data, channels: Any, dtype: DTypeLike, name: str | None, frames: bool = False, ratio: int = 1
+) -> Any:
+    count, wanted = whole(channels or 0, "channels", 32), as_dtype(dtype)
     if count not in (0, 1, 3, 4):
-        raise ValueError("`channels` must be in (None, 0, 1, 3, 4)")
-    pixels = named(name, decode_image_p, as_tensor(contents, string), channels=count, frames=bool(expand_animations))
-    return pixels if as_dtype(dtype) == uint8 else convert_image_dtype(pixels, dtype)
+        text = f"`channels` must be 0, 1, 3 or 4 but got {count}"
+        raise ValueError(text) if op == "DecodeImage" else invalid(text)
+    bits = 16 if wanted == uint16 else 8
+    pixels = named(
+        name, decode_image_p, as_tensor(contents, string), op=op, channels=count, frames=bool(frames), bits=bits,
+        ratio=ratio,
+    )  # fmt: skip
+    return pixels if wanted in (uint8, uint16) else convert_image_dtype(pixels, wanted)
 
 
 def decode_png(contents: Data, channels: Data = 0, dtype: DTypeLike = uint8, name: str | None = None) -> Any:
-    """As `decode_image`, of one picture. string[] -> u8[h, w, channels]. Source: tf.io.decode_png."""
-    return decode_image(contents, channels, dtype, name, expand_animations=False)
+    """The pixels of a PNG (JPEG, GIF). string[] -> dtype[h, w, channels], dtype u8 or u16. Source: tf.io.decode_png."""
+    if as_dtype(dtype) not in (uint8, uint16):
+        raise invalid(not_allowed(as_dtype(dtype), "DecodePng.dtype", "uint8, uint16"))
+    return _decoded("DecodePng", contents, channels, dtype, name)
 
 
 def decode_bmp(contents: Data, channels: Data = 0, name: str | None = None) -> Any:
-    """As `decode_image`, of one picture. string[] -> u8[h, w, channels]. Source: tf.io.decode_bmp."""
-    return decode_image(contents, channels, uint8, name, expand_animations=False)
+    """The pixels of a BMP. string[] -> u8[h, w, channels]. Source: tf.io.decode_bmp."""
+    return _decoded("DecodeBmp", contents, channels, uint8, name)
 
 
 def decode_jpeg(contents: Data, channels: Data = 0, ratio: Data = 1, name: str | None = None, **options: Any) -> Any:
-    """As `decode_image`, of one picture. string[] -> u8[h, w, channels].
+    """The pixels of a JPEG (PNG, GIF), each side by `ratio` smaller. string[] -> u8[h, w, channels].
 
-    Other options say how exact and how fast a decoder is, and change nothing here. Raises: NotImplementedError for
-    another ratio. Source: tf.io.decode_jpeg.
+    Other options say how exact and how fast a decoder is, and change nothing here. Raises: InvalidArgumentError for
+    another ratio and for other bytes. Source: tf.io.decode_jpeg.
     """
-    if ratio != 1:
-        raise NotImplementedError("decode_jpeg: only ratio=1 is built")
-    return decode_image(contents, channels, uint8, name, expand_animations=False)
+    if ratio not in (1, 2, 4, 8):
+        raise invalid(f"ratio must be 1, 2, 4, or 8, got {ratio!r}")
+    return _decoded("DecodeJpeg", contents, channels, uint8, name, ratio=int(ratio))  # type: ignore[arg-type]
 
 
 def decode_gif(contents: Data, name: str | None = None) -> Any:
     """All pictures of a GIF. string[] -> u8[n, h, w, 3]. Source: tf.io.decode_gif."""
-    return named(name, decode_image_p, as_tensor(contents, string), channels=3, frames=True)
+    return _decoded("DecodeGif", contents, 3, uint8, name, frames=True)
 
 
 # ---- sounds ---------------------------------------------------------------------------------------------------------
@@ -130,10 +200,14 @@ def decode_wav_p(contents: Array, *, channels: int, samples: int) -> Any:
         with wave.open(io.BytesIO(np.asarray(contents).item())) as sound:
             if sound.getsampwidth() != 2:
                 raise invalid(f"Can only read 16-bit WAV files, but received {8 * sound.getsampwidth()}")
-            found = np.frombuffer(sound.readframes(sound.getnframes()), "<i2").reshape(-1, sound.getnchannels())
-            rate = sound.getframerate()
-    except (wave.Error, EOFError):
+            frames = sound.readframes(sound.getnframes())
+            if len(frames) != sound.getnframes() * sound.getnchannels() * 2:
+                raise EOFError
+            found, rate = np.frombuffer(frames, "<i2").reshape(-1, sound.getnchannels()), sound.getframerate()
+    except wave.Error:
         raise invalid("Header mismatch: Expected RIFF but found something else") from None
+    except (EOFError, RuntimeError, ValueError, ZeroDivisionError, struct.error):
+        raise invalid("Data too short when trying to read string") from None
     numbers = found.astype(np.float32) / 32768
     if channels > 0:  # missing ones repeat the last
         numbers = numbers[:, np.minimum(np.arange(channels), numbers.shape[1] - 1)]

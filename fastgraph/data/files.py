@@ -1,18 +1,15 @@
 """tf.io.gfile, and tf.io's ops that read and write files.
 
-Rule: paths are those of this machine, as text, bytes or os.PathLike; errors are those that ops give.
+Rule: paths are those of this machine, or fsspec's; errors are those that ops give.
 """
 
 from __future__ import annotations
 
-import contextlib
-import errno
 import glob as globs
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -22,32 +19,9 @@ from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import Data
 from fastgraph.ops.arguments import as_tensor, named
 from fastgraph.ops.families import Array, bind_effect, custom
-
-#: A path as users give it.
-AnyPath = str | bytes | os.PathLike[Any]
+from fastgraph.records.paths import AnyPath, as_op_errors, local_path, opened, remote
 
 _REASON = "it reads or writes a file"
-_ERRORS: dict[int, tuple[type[errors.OpError], str]] = {
-    errno.ENOENT: (errors.NotFoundError, "No such file or directory"),
-    errno.EEXIST: (errors.AlreadyExistsError, "File exists"),
-    errno.EACCES: (errors.PermissionDeniedError, "Permission denied"),
-    errno.EISDIR: (errors.FailedPreconditionError, "Is a directory"),
-    errno.ENOTDIR: (errors.FailedPreconditionError, "Not a directory"),
-    errno.ENOTEMPTY: (errors.FailedPreconditionError, "Directory not empty"),
-}
-
-
-@contextlib.contextmanager
-def _as_op_errors(path: AnyPath) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        kind, text = _ERRORS.get(error.errno or 0, (errors.UnknownError, str(error)))
-        raise kind(None, None, f"{os.fspath(path)!s}; {text}") from None
-
-
-def _local(path: AnyPath) -> str:
-    return os.fsdecode(os.fspath(path)).removeprefix("file://")
 
 
 class GFile:
@@ -74,14 +48,14 @@ class GFile:
 
     def _opened(self) -> Any:
         if self._file is None:
-            with _as_op_errors(self._name):
+            with as_op_errors(self._name):
                 coded = None if "b" in self._mode else self._encoding
-                self._file = open(_local(self._name), self._mode, encoding=coded)  # noqa: SIM115
+                self._file = opened(self._name, self._mode, coded)
         return self._file
 
     def size(self) -> int:
         """Return the number of bytes."""
-        return stat(self._name).st_size
+        return int(stat(self._name).st_size)
 
     def read(self, n: int = -1) -> Any:
         """Return `n` characters (bytes), all if it is -1."""
@@ -145,59 +119,91 @@ class GFile:
         self.close()
 
 
-def _call(function: Callable[..., Any], path: AnyPath, *rest: Any) -> Any:
-    with _as_op_errors(path):
-        return function(_local(path), *rest)
+class FileStatistics(NamedTuple):
+    """Size and time of a file behind a path with a scheme."""
+
+    st_size: int
+    st_mtime: float
+
+
+def _call(function: Callable[..., Any], elsewhere: str, path: AnyPath, *rest: Any) -> Any:
+    """`function` of a path of this machine, or the method of fsspec's file system for another."""
+    system = remote(path)
+    with as_op_errors(path):
+        if system is None:
+            return function(local_path(path), *rest)
+        return getattr(system, elsewhere)(os.fsdecode(os.fspath(path)), *rest)
 
 
 def exists(path: AnyPath) -> bool:
     """Return whether there is a file or directory. Source: tf.io.gfile.exists."""
-    return os.path.exists(_local(path))
+    return bool(_call(os.path.exists, "exists", path))
 
 
 def isdir(path: AnyPath) -> bool:
     """Return whether there is a directory. Source: tf.io.gfile.isdir."""
-    return os.path.isdir(_local(path))
+    return bool(_call(os.path.isdir, "isdir", path))
 
 
 def listdir(path: AnyPath) -> list[str]:
     """Return the names in a directory. Raises NotFoundError. Source: tf.io.gfile.listdir."""
     if not isdir(path):
         raise errors.NotFoundError(None, None, f"Could not find directory {path!s}")
-    return sorted(_call(os.listdir, path))
+    if (system := remote(path)) is not None:
+        return sorted([name.rstrip("/").rpartition("/")[2] for name in system.ls(os.fsdecode(path), detail=False)])
+    return sorted(_call(os.listdir, "ls", path))
 
 
 def makedirs(path: AnyPath) -> None:
     """Make a directory and those above it, where they are missing. Source: tf.io.gfile.makedirs."""
-    with _as_op_errors(path):
-        os.makedirs(_local(path), exist_ok=True)
+    _call(lambda path, _: os.makedirs(path, exist_ok=True), "makedirs", path, True)
 
 
 def mkdir(path: AnyPath) -> None:
     """Make a directory. Raises AlreadyExistsError, NotFoundError. Source: tf.io.gfile.mkdir."""
-    _call(os.mkdir, path)
+    _call(os.mkdir, "mkdir", path)
 
 
 def remove(path: AnyPath) -> None:
     """Delete a file. Raises NotFoundError. Source: tf.io.gfile.remove."""
-    _call(os.remove, path)
+    _call(os.remove, "rm_file", path)
 
 
 def rmtree(path: AnyPath) -> None:
     """Delete a directory and all in it. Raises NotFoundError. Source: tf.io.gfile.rmtree."""
-    _call(shutil.rmtree, path)
+    _call(lambda path, _: shutil.rmtree(path), "rm", path, True)
 
 
-def stat(path: AnyPath) -> os.stat_result:
+def stat(path: AnyPath) -> Any:
     """Return size and times of a file. Raises NotFoundError. Source: tf.io.gfile.stat."""
-    found: os.stat_result = _call(os.stat, path)
-    return found
+    if (system := remote(path)) is None:
+        return _call(os.stat, "info", path)
+    with as_op_errors(path):
+        found = system.info(os.fsdecode(path))
+    changed = found.get("mtime") or found.get("created") or 0.0
+    return FileStatistics(found["size"], changed.timestamp() if hasattr(changed, "timestamp") else float(changed))
 
 
 def glob(pattern: Any) -> list[str]:
     """Return the paths that fit a pattern, or one of several. Source: tf.io.gfile.glob."""
     patterns = pattern if isinstance(pattern, list | tuple) else [pattern]
-    return [path for each in patterns for path in sorted(globs.glob(_local(each)))]
+    found: list[str] = []
+    for each in patterns:
+        system = remote(each)
+        if system is None:
+            found += sorted(globs.glob(local_path(each), include_hidden=True))
+        else:
+            found += sorted(map(system.unstrip_protocol, system.glob(os.fsdecode(each))))
+    return found
+
+
+def get_registered_schemes() -> list[str]:
+    """Return the schemes of paths: "" and "file", and those of fsspec. Source: tf.io.gfile.get_registered_schemes."""
+    try:
+        from fsspec import available_protocols
+    except ImportError:
+        return ["", "file"]
+    return ["", *sorted({"file", *available_protocols()})]
 
 
 def _free(path: AnyPath, overwrite: bool) -> None:
@@ -208,13 +214,14 @@ def _free(path: AnyPath, overwrite: bool) -> None:
 def copy(src: AnyPath, dst: AnyPath, overwrite: bool = False) -> None:
     """Copy a file. Raises AlreadyExistsError unless it may overwrite, NotFoundError. Source: tf.io.gfile.copy."""
     _free(dst, overwrite)
-    _call(shutil.copyfile, src, _local(dst))
+    with as_op_errors(src), opened(src, "rb") as source, opened(dst, "wb") as copied:
+        shutil.copyfileobj(source, copied)
 
 
 def rename(src: AnyPath, dst: AnyPath, overwrite: bool = False) -> None:
     """Move a file. Raises AlreadyExistsError unless it may overwrite, NotFoundError. Source: tf.io.gfile.rename."""
     _free(dst, overwrite)
-    _call(os.replace, src, _local(dst))
+    _call(os.replace, "mv", src, local_path(dst) if remote(src) is None else os.fsdecode(dst))
 
 
 def join(path: Any, *paths: Any) -> Any:
@@ -226,9 +233,13 @@ def walk(
     top: AnyPath, topdown: bool = True, onerror: Callable[..., Any] | None = None
 ) -> Iterator[tuple[str, list[str], list[str]]]:
     """Yield (directory, its directories, its files) of a tree. Source: tf.io.gfile.walk."""
-    for root, folders, files in os.walk(_local(top), topdown, onerror):
-        folders.sort()
-        yield root, folders, sorted(files)
+    system = remote(top)
+    if system is None:
+        found: Any = os.walk(local_path(top), topdown, onerror)
+    else:
+        found = system.walk(os.fsdecode(top), topdown=topdown)
+    for root, folders, files in found:
+        yield root if system is None else system.unstrip_protocol(root), sorted(folders), sorted(files)
 
 
 # ---- ops ------------------------------------------------------------------------------------------------------------
@@ -249,8 +260,8 @@ def _this_file() -> Any:
 def read_file_p(filename: Array) -> Any:
     """The content of a file. string[] -> string[]."""
     path = np.asarray(filename).item()
-    with _as_op_errors(os.fsdecode(path)):
-        return np.array(Path(_local(path)).read_bytes(), object)
+    with as_op_errors(path), opened(path, "rb") as file:
+        return np.array(file.read(), object)
 
 
 def read_file(filename: Data, name: str | None = None) -> Any:
@@ -268,10 +279,12 @@ def read_file(filename: Data, name: str | None = None) -> Any:
 )
 def write_file_p(filename: Array, contents: Array) -> Any:
     """Write a file, and the directories above it."""
-    path = _local(np.asarray(filename).item())
-    with _as_op_errors(path):
-        os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
-        Path(path).write_bytes(np.asarray(contents).item())
+    path = np.asarray(filename).item()
+    with as_op_errors(path):
+        if remote(path) is None:
+            os.makedirs(os.path.dirname(local_path(path)) or ".", exist_ok=True)
+        with opened(path, "wb") as file:
+            file.write(np.asarray(contents).item())
     return ()
 
 
@@ -279,3 +292,24 @@ def write_file(filename: Data, contents: Data, name: str | None = None) -> Any:
     """Write `contents` to a file, whose directories are made where they are missing. Source: tf.io.write_file."""
     given = (as_tensor(filename, string), as_tensor(contents, string))
     return bind_effect(name, write_file_p.primitive, given, {})  # type: ignore[attr-defined]
+
+
+@custom(
+    op="MatchingFiles",
+    infer=lambda pattern: Aval(string, (None,)),
+    groups=("string",),
+    effect="host",
+    reason=_REASON,
+)
+def matching_files_p(pattern: Array) -> Any:
+    """The files that fit a pattern, or one of several. string[*s] -> string[n]."""
+    patterns = [os.fsdecode(each) for each in np.asarray(pattern).reshape(-1).tolist()]
+    return np.array([os.fsencode(path) for path in sorted(glob(patterns))], object)
+
+
+def matching_files(pattern: Data, name: str | None = None) -> Any:
+    """Return the paths that fit a pattern, or one of several, in order. string[*s] -> string[n].
+
+    A pattern is of *, ? and [...], which do not stand for /. Source: tf.io.matching_files.
+    """
+    return named(name, matching_files_p, as_tensor(pattern, string))

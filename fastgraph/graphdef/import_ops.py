@@ -33,6 +33,7 @@ from fastgraph.graphdef.import_gradients import (
 )
 from fastgraph.graphdef.import_lists import LISTS
 from fastgraph.graphdef.import_random import RANDOM
+from fastgraph.graphdef.import_records import RECORDS
 from fastgraph.graphdef.import_strings import STRINGS
 from fastgraph.graphdef.import_values import fixed
 from fastgraph.ops import joining, matmul, movement, nn_ops, padding
@@ -231,6 +232,7 @@ COMPOSITES: dict[str, Callable[[str, list[Any], dict[str, Any]], Any]] = {
     **GRADIENTS,
     **LISTS,
     **RANDOM,
+    **RECORDS,
     **STRINGS,
 }
 

@@ -116,15 +116,23 @@ def fixed(tensor: object, what: str) -> Any:
     return np.array(found)
 
 
-def fixed_text(tensor: Any, what: str) -> bytes:
-    """Return a text that must be known. Raises NotFoundError if it is not."""
+def fixed_words(tensor: Any, what: str) -> np.ndarray:
+    """Return texts that must be known. Raises NotFoundError if they are not."""
     node = None if isinstance(tensor, EagerTensor) else tensor.value.node
     while node is not None and node.op.name == "identity":
         node = node.inputs[0].node
     found = tensor if node is None else node.attrs.get("value")
-    if found is None or found.dtype.name != "string" or found.dims:
+    if found is None or found.dtype.name != "string":
         raise NotFoundError(None, None, f"{what} must be a constant")
-    return bytes(found.numpy())
+    return np.array(found.numpy(), object)
+
+
+def fixed_text(tensor: Any, what: str) -> bytes:
+    """Return a text that must be known. Raises NotFoundError if it is not."""
+    found = fixed_words(tensor, what)
+    if found.ndim:
+        raise NotFoundError(None, None, f"{what} must be a constant")
+    return bytes(found.item())
 
 
 def make_ndarray(tensor: Any) -> np.ndarray:

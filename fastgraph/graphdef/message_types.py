@@ -101,6 +101,16 @@ _TABLE = {
     "SessionLog": "status=1:int checkpoint_path=2:text msg=3:text",
     "TaggedRunMetadata": "tag=1:text run_metadata=2:bytes",
     "SourceMetadata": "writer=1:text",
+    # Examples
+    "Example": "features=1:Features",
+    "Features": "feature=1:text>Feature",
+    "Feature": "kind|bytes_list=1:BytesList kind|float_list=2:FloatList kind|int64_list=3:Int64List",
+    "BytesList": "value=1:bytes*",
+    "FloatList": "value=1:float*",
+    "Int64List": "value=1:int*",
+    "SequenceExample": "context=1:Features feature_lists=2:FeatureLists",
+    "FeatureLists": "feature_list=1:text>FeatureList",
+    "FeatureList": "feature=1:Feature*",
     # Checkpoints
     "BundleHeader": "num_shards=1:int endianness=2:int version=3:VersionDef",
     "BundleEntry": "dtype=1:type shape=2:TensorShapeProto shard_id=3:int offset=4:int size=5:int crc32c=6:fixed32 "

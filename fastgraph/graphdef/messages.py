@@ -75,6 +75,11 @@ class Message:
             if items is not None:
                 held[name] = (Messages if field.key is None else MessageMap)(KINDS[field.kind], items)
 
+    @classmethod
+    def _of(cls, fields: dict[str, Any]) -> Any:
+        """The message of fields that were read."""
+        return cls(**fields)
+
     def __getattr__(self, name: str) -> Any:
         if name == "_touched":
             return False
@@ -206,11 +211,10 @@ class Message:
             if field.key is not None:
                 mine = getattr(self, name)
                 for key, item in value.items():
-                    mine[key] = item.__deepcopy__() if isinstance(item, Message) else item
+                    dict.__setitem__(mine, key, item.__deepcopy__() if isinstance(item, Message) else item)
             elif field.repeated:
-                getattr(self, name).extend(
-                    [each.__deepcopy__() if isinstance(each, Message) else each for each in value]
-                )
+                items = [each.__deepcopy__() if isinstance(each, Message) else each for each in value]
+                list.extend(getattr(self, name), items)
             elif isinstance(value, Message):
                 self._settle(name if field.oneof else None)
                 mine = getattr(self, name)
@@ -323,13 +327,14 @@ def _checked(field: Field, value: object) -> Any:
     return {"int": int, "zigzag": int, "bool": bool, "type": Enum, "fixed32": int}[field.kind](value)
 
 
-def _kind(name: str) -> type[Message]:
+def kind_of(name: str, base: type[Message] = Message) -> type[Any]:
+    """Return a new class for the type of message `name`."""
     fields = FIELDS[name]
     held = [(f.name, f) for f in fields if f.kind in FIELDS and (f.repeated or f.key is not None)]
     words = ", ".join([f"`{field.name}`" for field in fields])
     return type(
         name,
-        (Message,),
+        (base,),
         {
             "__slots__": (), "__doc__": f"A message: {words}.", "__module__": __name__, "_held": tuple(held),
             "_fields": {field.name: field for field in fields},
@@ -338,7 +343,7 @@ def _kind(name: str) -> type[Message]:
     )  # fmt: skip
 
 
-KINDS.update({name: _kind(name) for name in FIELDS})
+KINDS.update({name: kind_of(name) for name in FIELDS})
 (ArgAttrs, ArgDef, AttrValue, Dim, FunctionDef, FunctionDefLibrary, GraphDef, ListValue, NameAttrList, NodeDef, OpDef,
  TensorProto, TensorShapeProto, VersionDef, Event, SummaryMetadata) = [KINDS[name] for name in (
     "ArgAttrs", "ArgDef", "AttrValue", "Dim", "FunctionDef", "FunctionDefLibrary", "GraphDef", "ListValue",
@@ -387,4 +392,6 @@ def _scalar(kind: str, value: Any) -> str:
     number: Any = np.float32(value) if kind == "float" else np.float64(value)
     if not np.isfinite(number):
         return str(number)
-    return str(int(number)) if number == int(number) and abs(number) < 1e15 else f"{number!s}"
+    few, many = (6, 9) if kind == "float" else (15, 17)
+    text = f"{float(number):.{few}g}"
+    return text if type(number)(text) == number else f"{float(number):.{many}g}"

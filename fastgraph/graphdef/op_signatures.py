@@ -235,7 +235,12 @@ FusedBatchNorm FusedBatchNormV2 y:T batch_mean:U batch_variance:U reserve_space_
 FusedBatchNormGrad FusedBatchNormGradV2 x_backprop:T scale_backprop:U offset_backprop:U reserve_space_3:U
   reserve_space_4:U
 FusedBatchNormGradV3 x_backprop:T scale_backprop:U offset_backprop:U reserve_space_4:U reserve_space_5:U
+DecodeCSV output:*OUT_TYPE
 ListDiff out:T idx:out_idx
+ParseExampleV2 sparse_indices:num_sparse*int64 sparse_values:*sparse_types sparse_shapes:num_sparse*int64
+  dense_values:*Tdense ragged_values:*ragged_value_types ragged_row_splits:*ragged_split_types
+ParseSingleExample sparse_indices:num_sparse*int64 sparse_values:*sparse_types sparse_shapes:num_sparse*int64
+  dense_values:*Tdense
 RaggedGather output_nested_splits:OUTPUT_RAGGED_RANK*Tsplits output_dense_values:Tvalues
 RaggedRange rt_nested_splits:Tsplits rt_dense_values:T
 RaggedTensorToSparse sparse_indices:int64 sparse_values:T sparse_dense_shape:int64

@@ -52,6 +52,13 @@ def _scalar_bytes(kind: str, value: Any) -> bytes:
 _WIRE = {"float": 5, "double": 1, "fixed32": 5}
 
 
+def _packed(kind: str, values: list[Any]) -> bytes:
+    """The bytes of many numbers."""
+    if kind == "float":
+        return struct.pack(f"<{len(values)}f", *values)
+    return b"".join([_scalar_bytes(kind, item) for item in values])
+
+
 def _written(number: int, kind: str, value: Any) -> bytes:
     if kind in FIELDS:
         return field(number, value if type(value) is bytes else serialized(value))
@@ -79,7 +86,7 @@ def serialized(message: Message) -> bytes:
         elif kind in FIELDS or kind in ("text", "bytes"):
             parts += [_written(number, kind, item) for item in value]
         else:
-            parts.append(field(number, b"".join([_scalar_bytes(kind, item) for item in value])))
+            parts.append(field(number, _packed(kind, value)))
     return b"".join(parts) + last
 
 
@@ -154,7 +161,7 @@ def parsed(content: bytes, kind: str = "GraphDef") -> Message:
                     fields[found.name] = value
     except (IndexError, struct.error, ValueError, RecursionError) as error:
         raise ValueError(f"these bytes are no {kind}: {error or type(error).__name__}") from None
-    return KINDS[kind](**fields)
+    return KINDS[kind]._of(fields)  # type: ignore[no-any-return]
 
 
 def _take(fields: dict[str, Any], found: Field, part: bytes) -> None:
@@ -176,6 +183,9 @@ def _take(fields: dict[str, Any], found: Field, part: bytes) -> None:
     else:
         wire, at = _WIRE.get(kind, 0), 0
         packed = fields.setdefault(name, [])
+        if kind == "float":
+            packed.extend(struct.unpack(f"<{len(part) // 4}f", part))
+            return
         while at < len(part):
             value, at = _number(kind, wire, part, at)
             packed.append(value)

@@ -2,6 +2,7 @@
 from fastgraph.data.files import GFile as GFile
 from fastgraph.data.files import copy as copy
 from fastgraph.data.files import exists as exists
+from fastgraph.data.files import get_registered_schemes as get_registered_schemes
 from fastgraph.data.files import glob as glob
 from fastgraph.data.files import isdir as isdir
 from fastgraph.data.files import join as join

@@ -3,32 +3,23 @@
 from __future__ import annotations
 
 import io
-import struct
 import wave
-import zlib
 from typing import Any
 
 import numpy as np
 
 from fastgraph.errors import InvalidArgumentError
+from fastgraph.records.png_files import png
 
 
-def png(picture: Any) -> bytes:
+def picture_file(picture: Any) -> bytes:
     """A picture u8[h, w, 1 to 4] as a PNG file. Raises InvalidArgumentError for other shapes, and empty ones."""
-
-    def chunk(kind: bytes, content: bytes) -> bytes:
-        return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
-
     height, width, channels = picture.shape
     if not 1 <= channels <= 4:
         raise InvalidArgumentError(None, None, f"image must have 1, 2, 3, or 4 channels, got {channels}")
     if not height or not width:
         raise InvalidArgumentError(None, None, f"image must have pixels, got shape {list(picture.shape)}")
-    head = struct.pack(">IIBBBBB", width, height, 8, {1: 0, 2: 4, 3: 2, 4: 6}[channels], 0, 0, 0)
-    rows = np.zeros((height, width * channels + 1), np.uint8)  # each row's first byte: as it is
-    rows[:, 1:] = picture.reshape(height, -1)
-    parts = [chunk(b"IHDR", head), chunk(b"IDAT", zlib.compress(rows.tobytes())), chunk(b"IEND", b"")]
-    return b"\x89PNG\r\n\x1a\n" + b"".join(parts)
+    return png(picture, -1)
 
 
 def wav(samples: Any, rate: int) -> bytes:

@@ -1,4 +1,13 @@
 # Written by tools/stubs.py from the ops' definitions; do not edit.
+from fastgraph.graphdef.example_messages import BytesList as BytesList
+from fastgraph.graphdef.example_messages import Example as Example
+from fastgraph.graphdef.example_messages import Feature as Feature
+from fastgraph.graphdef.example_messages import FeatureList as FeatureList
+from fastgraph.graphdef.example_messages import FeatureLists as FeatureLists
+from fastgraph.graphdef.example_messages import Features as Features
+from fastgraph.graphdef.example_messages import FloatList as FloatList
+from fastgraph.graphdef.example_messages import Int64List as Int64List
+from fastgraph.graphdef.example_messages import SequenceExample as SequenceExample
 from fastgraph.saving.checkpoint import Checkpoint as Checkpoint
 from fastgraph.saving.checkpoint import CheckpointOptions as CheckpointOptions
 from fastgraph.saving.checkpoint_reader import CheckpointView as CheckpointView

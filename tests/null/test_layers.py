@@ -53,6 +53,10 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
         ("composites.",),
     ),
     (
+        "records: what lies in files",
+        ("records.",),
+    ),
+    (
         "graph: graphs",
         ("graph.",),
     ),
@@ -154,7 +158,7 @@ UPWARD = {
 #: What may be imported inside a function: loaded on first use, or an optional extra.
 LATE = {
     "numba", "llvmlite", "scipy", "malt", "ml_dtypes", "threadpoolctl", "rich", "matplotlib", "sklearn",
-    "tensorboard", "safetensors",
+    "tensorboard", "safetensors", "fsspec",
 }  # fmt: skip
 
 #: Modules that import such a package as a whole, and so are themselves imported late (or by one another).

@@ -1,0 +1,175 @@
+"""Pictures as the bytes of files: tf.io.encode_png, encode_jpeg, and what is asked of a JPEG without all of its pixels.
+
+Rule: PNGs are written here (png_files.py), JPEGs by Pillow.
+"""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import numpy as np
+
+from fastgraph.core.base.dtype import DTypeLike, as_dtype, bool_, int32, int64, string, uint8, uint16
+from fastgraph.core.base.shapes import Aval
+from fastgraph.core.conversion import Data
+from fastgraph.data.decoding import decode_image_p, opened_picture, pillow
+from fastgraph.ops.arguments import as_tensor, named, not_allowed, whole, word
+from fastgraph.ops.families import Array, custom, invalid, shape_text
+from fastgraph.records.png_files import png
+
+_REASON = "the bytes of a file lie in Python objects, which kernels do not see"
+
+
+def _infer_png(image: Aval, *, compression: int) -> Aval:
+    return Aval(string, None if image.shape is None else image.shape[:-3])
+
+
+@custom(op="EncodePng", infer=_infer_png, groups=("T",), dtypes="uint8 uint16", reason=_REASON)
+def encode_png_p(image: Array, *, compression: int) -> Any:
+    """Pictures as PNG files. t[*s, h, w, c] -> string[*s]."""
+    if image.ndim < 3:
+        raise invalid(f"images must be at least rank 3{shape_text(image.shape)}")
+    channels = image.shape[-1]
+    if not 1 <= channels <= 4:
+        raise invalid(f"image must have 1, 2, 3, or 4 channels, got {channels}")
+    found = np.empty(image.shape[:-3], object)
+    if found.size and not image.size:
+        raise invalid(f"a picture has pixels, got shape {shape_text(image.shape)}")
+    pictures = image.reshape(-1, *image.shape[-3:])
+    flat = found.reshape(-1)
+    for i in range(flat.size):
+        flat[i] = png(pictures[i], compression)
+    return found
+
+
+def encode_png(image: Data, compression: Data = -1, name: str | None = None) -> Any:
+    """Pictures as PNG files, without loss. u8 or u16 [*s, h, w, 1 to 4 channels] -> string[*s].
+
+    compression: zlib's, from 0 to 9, -1: as it chooses. Raises: InvalidArgumentError for other shapes, dtypes and
+    compressions. Source: tf.io.encode_png.
+    """
+    level = whole(compression, "compression")
+    if not -1 <= level <= 9:
+        raise invalid(f"compression should be in [-1,9], got {level}")
+    given = as_tensor(image) if isinstance(image, np.ndarray) else as_tensor(image, uint8)
+    if given.dtype not in (uint8, uint16):
+        raise invalid(not_allowed(given.dtype, "EncodePng.T", "uint8, uint16"))
+    return named(name, encode_png_p, given, compression=level)
+
+
+@custom(op="EncodeJpeg", infer=lambda image, **attrs: Aval(string, ()), groups=("uint8",), reason=_REASON)
+def encode_jpeg_p(image: Array, *, kind: str, quality: int, progressive: bool, small: bool, sampled: bool) -> Any:
+    """A picture as a JPEG file. u8[h, w, 1 or 3] -> string[]."""
+    if image.ndim != 3:
+        raise invalid(f"image must be 3-dimensional{shape_text(image.shape)}")
+    channels = image.shape[2]
+    if channels not in (1, 3):
+        raise invalid(f"image must have 1 or 3 channels, got {shape_text(image.shape)}")
+    if kind and {"grayscale": 1, "rgb": 3}[kind] != channels:
+        raise invalid(f"format {kind} expects {4 - channels} channels, got {shape_text(image.shape)}")
+    written = io.BytesIO()
+    picture = pillow().fromarray(np.ascontiguousarray(image[..., 0] if channels == 1 else image))
+    picture.save(
+        written, "JPEG", quality=quality, progressive=progressive, optimize=small, subsampling=2 if sampled else 0
+    )
+    found = np.empty((), object)
+    found[()] = written.getvalue()
+    return found
+
+
+def encode_jpeg(
+    image: Data,
+    format: str = "",
+    quality: Data = 95,
+    progressive: bool = False,
+    optimize_size: bool = False,
+    chroma_downsampling: bool = True,
+    density_unit: str = "in",
+    x_density: Data = 300,
+    y_density: Data = 300,
+    xmp_metadata: str = "",
+    name: str | None = None,
+) -> Any:
+    """A picture as a JPEG file. u8[h, w, 1 or 3] -> string[].
+
+    quality: from 0 to 100. The densities and xmp_metadata are not written. Raises: InvalidArgumentError for other
+    shapes and qualities; ImportError without Pillow. Source: tf.io.encode_jpeg.
+    """
+    kind, level = word(format, "format"), whole(quality, "quality")
+    if kind not in ("", "grayscale", "rgb"):
+        allowed = '"", "grayscale", "rgb"'
+        raise invalid(f"Value for attr 'format' of \"{kind}\" is not in the list of allowed values: {allowed}")
+    if not 0 <= level <= 100:
+        raise invalid(f"quality must be in [0,100], got {level}")
+    return named(
+        name, encode_jpeg_p, as_tensor(image, uint8), kind=kind, quality=level, progressive=bool(progressive),
+        small=bool(optimize_size), sampled=bool(chroma_downsampling),
+    )  # fmt: skip
+
+
+@custom(op="IsJpeg", infer=lambda contents: Aval(bool_, ()), groups=("string",), reason=_REASON)
+def is_jpeg_p(contents: Array) -> Any:
+    """Whether bytes begin as a JPEG file does."""
+    return np.bool_(contents.item()[:3] == b"\xff\xd8\xff")
+
+
+def is_jpeg(contents: Data, name: str | None = None) -> Any:
+    """Whether bytes begin as a JPEG file does. string[] -> bool[]. Source: tf.io.is_jpeg."""
+    return named(name, is_jpeg_p, as_tensor(contents, string))
+
+
+@custom(op="ExtractJpegShape", infer=lambda contents, *, wide: Aval(int64 if wide else int32, (3,)), groups=("string",),
+        reason=_REASON)  # fmt: skip
+def extract_jpeg_shape_p(contents: Array, *, wide: bool) -> Any:
+    """The height, width and channels of a JPEG file."""
+    data = contents.item()
+    if data[:3] != b"\xff\xd8\xff":
+        raise invalid(f"Invalid JPEG data, size {len(data)}")
+    picture = opened_picture(data)
+    sizes = [picture.height, picture.width, len(picture.getbands())]
+    return np.array(sizes, np.int64 if wide else np.int32)
+
+
+def extract_jpeg_shape(contents: Data, output_type: DTypeLike = int32, name: str | None = None) -> Any:
+    """The height, width and channels of a JPEG file, whose pixels are not read. string[] -> i32[3] or i64[3].
+
+    Raises: InvalidArgumentError for other bytes; ImportError without Pillow. Source: tf.io.extract_jpeg_shape.
+    """
+    wide = as_dtype(output_type) == int64
+    return named(name, extract_jpeg_shape_p, as_tensor(contents, string), wide=wide)
+
+
+def _infer_crop(contents: Aval, crop_window: Aval, *, channels: int) -> Aval:
+    return Aval(uint8, (None, None, channels or None))
+
+
+@custom(op="DecodeAndCropJpeg", infer=_infer_crop, groups=("string", "int32"), step="dynamic", reason=_REASON)
+def decode_and_crop_jpeg_p(contents: Array, crop_window: Array, *, channels: int) -> Any:
+    """A part of a JPEG: string[], i32[4] (y, x, height, width) -> u8[height, width, channels]."""
+    whole_picture = decode_image_p.primitive.body(  # type: ignore[attr-defined]
+        contents, op="DecodeJpeg", channels=channels, frames=False, bits=8, ratio=1
+    )
+    y, x, height, width = map(int, crop_window)
+    rows, columns = whole_picture.shape[:2]
+    if not (0 <= y < y + height <= rows and 0 <= x < x + width <= columns):
+        raise invalid("jpeg::Uncompress failed. Invalid JPEG data or crop window.")
+    return np.ascontiguousarray(whole_picture[y : y + height, x : x + width])
+
+
+def decode_and_crop_jpeg(
+    contents: Data, crop_window: Data, channels: Data = 0, ratio: Data = 1, name: str | None = None, **options: Any
+) -> Any:
+    """A part of a JPEG: string[], i32[4] (y, x, height, width) -> u8[height, width, channels].
+
+    Other options say how exact and how fast a decoder is, and change nothing here. Raises: InvalidArgumentError for a
+    part that is not within; NotImplementedError for another ratio. Source: tf.io.decode_and_crop_jpeg.
+    """
+    if ratio != 1:
+        raise NotImplementedError("decode_and_crop_jpeg: only ratio=1 is built")
+    count = whole(channels, "channels", 32)
+    if count not in (0, 1, 3):
+        raise invalid(f"`channels` must be 0, 1 or 3 but got {count}")
+    return named(
+        name, decode_and_crop_jpeg_p, as_tensor(contents, string), as_tensor(crop_window, int32), channels=count
+    )

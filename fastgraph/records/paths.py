@@ -1,0 +1,74 @@
+"""Paths of files, as text, bytes or os.PathLike, and the errors that ops give for them.
+
+Rule: a path is of this machine, or has a scheme ("memory://", "s3://") that fsspec, an extra, knows.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from fastgraph import errors
+
+#: A path as users give it.
+AnyPath = str | bytes | os.PathLike[Any]
+
+_ERRORS: dict[int, tuple[type[errors.OpError], str]] = {
+    errno.ENOENT: (errors.NotFoundError, "No such file or directory"),
+    errno.EEXIST: (errors.AlreadyExistsError, "File exists"),
+    errno.EACCES: (errors.PermissionDeniedError, "Permission denied"),
+    errno.EISDIR: (errors.FailedPreconditionError, "Is a directory"),
+    errno.ENOTDIR: (errors.FailedPreconditionError, "Not a directory"),
+    errno.ENOTEMPTY: (errors.FailedPreconditionError, "Directory not empty"),
+    errno.ENOSPC: (errors.ResourceExhaustedError, "No space left on device"),
+}
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*(?=://)")
+
+
+@contextlib.contextmanager
+def as_op_errors(path: AnyPath) -> Iterator[None]:
+    """Raise what goes wrong with a file as ops do: NotFoundError, PermissionDeniedError, ..."""
+    try:
+        yield
+    except OSError as error:
+        number = error.errno or (errno.ENOENT if isinstance(error, FileNotFoundError) else 0)
+        number = errno.EEXIST if isinstance(error, FileExistsError) else number
+        kind, text = _ERRORS.get(number, (errors.UnknownError, str(error)))
+        raise kind(None, None, f"{os.fsdecode(path)}; {text}") from None
+
+
+def local_path(path: AnyPath) -> str:
+    """Return a path of this machine as text."""
+    return os.fsdecode(os.fspath(path)).removeprefix("file://")
+
+
+def remote(path: AnyPath) -> Any:
+    """Return fsspec's file system for a path with a scheme, None for one of this machine.
+
+    Raises UnimplementedError for a scheme that is not known, or if fsspec is not there.
+    """
+    text = os.fsdecode(os.fspath(path))
+    found = _SCHEME.match(text)
+    if found is None or found[0] == "file":
+        return None
+    try:
+        import fsspec
+
+        return fsspec.filesystem(found[0])
+    except (ImportError, ValueError) as error:
+        raise errors.UnimplementedError(
+            None, None, f"File system scheme '{found[0]}' not implemented (file: '{text}'): {error}. "
+            "Paths with a scheme need fsspec: pip install fastgraph[fsspec]",
+        ) from None  # fmt: skip
+
+
+def opened(path: AnyPath, mode: str, encoding: str | None = None, buffering: int = -1) -> Any:
+    """Return an open file. Raises OSError, UnimplementedError for a scheme that is not known."""
+    system = remote(path)
+    if system is None:
+        return open(local_path(path), mode, buffering, encoding)
+    return system.open(os.fsdecode(os.fspath(path)), mode, **({} if "b" in mode else {"encoding": encoding}))

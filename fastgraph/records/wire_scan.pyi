@@ -1,0 +1,31 @@
+"""Examples and records taken apart. See wire_scan.pyx."""
+
+from typing import Any
+
+import numpy as np
+
+class Slices:
+    """Places in bytes objects, which it keeps: `rows` rows of `n`."""
+
+    rows: int
+    n: int
+
+def located(messages: list[bytes], keys: list[bytes], field: int) -> tuple[Slices | None, int]:
+    """The features of these keys in the maps in field `field` of messages: (Slices, a row for each key; -1), or where
+    the first message is that is none: (None, its index)."""
+
+def counted(slices: Slices, row: int, kind: int) -> np.ndarray[Any, Any]:
+    """How many values of `kind` each feature of a row has, i64[n]: -1 of one that is not there, -2 of bytes that are
+    none, -3 - k of one of kind k."""
+
+def filled(slices: Slices, row: int, kind: int, total: int) -> Any:
+    """The values of all features of a row that `counted` has counted, `total` in all, one after the other: an array,
+    of bytes a list. Raises ValueError for a number that is none."""
+
+def members(slices: Slices, row: int) -> tuple[np.ndarray[Any, Any], Slices]:
+    """The Features of each FeatureList of a row: how many, i64[n] (-1 of one that is not there, -2 of bytes that are
+    none), and where, one row."""
+
+def records(block: bytes, at: int, limit: int) -> tuple[list[bytes], int, int]:
+    """The whole records of a block of a file, from `at` on, `limit` at most: (a list of bytes, where the next one
+    begins, how many bytes this needs; 0: unknown, -1: its head, -2: its content has another checksum)."""

@@ -1,0 +1,229 @@
+"""Strings that hold numbers, records, tensors: tf.io.decode_*, serialize_*, parse_tensor. Values are TensorFlow 2.21's."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import zlib
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fastgraph as tf
+from fastgraph import errors
+
+io = tf.io
+
+
+def plain(found: Any) -> Any:
+    return [plain(each) for each in found] if isinstance(found, list | tuple) else found.numpy().tolist()
+
+
+def both_ways(function: Any, given: Any) -> Any:
+    """What a function gives, eagerly and in a Function."""
+    eager = plain(function(given))
+    assert plain(tf.function(function)(tf.constant(given, tf.string))) == eager
+    return eager
+
+
+RAW: list[tuple[Any, dict[str, Any], Any]] = [
+    ([b"\1\2\3\4", b"\5\6\7\x08"], {"out_type": tf.uint16}, [[513, 1027], [1541, 2055]]),
+    (b"\1\2\3\4", {"out_type": tf.uint16, "little_endian": False}, [258, 772]),
+    ([b"\1\2", b"\1"], {"out_type": tf.uint8, "fixed_length": 4}, [[1, 2, 0, 0], [1, 0, 0, 0]]),
+    ([b"\1\2\3\4\5", b"\1"], {"out_type": tf.uint16, "fixed_length": 4}, [[513, 1027], [1, 0]]),
+    (b"\1\0", {"out_type": tf.bool}, [True, False]),
+    ([b"", b""], {"out_type": tf.int32}, [[], []]),
+    ([[b"ab"], [b"cd"]], {"out_type": tf.int8}, [[[97, 98]], [[99, 100]]]),
+]
+
+
+@pytest.mark.parametrize(("given", "arguments", "expected"), RAW)
+def test_decode_raw(given: Any, arguments: dict[str, Any], expected: Any) -> None:
+    assert both_ways(lambda x: io.decode_raw(x, **arguments), given) == expected
+
+
+def test_decode_raw_refuses_what_does_not_fit() -> None:
+    for given, arguments, message in (
+        ([b"abc"], {"out_type": tf.uint16}, "Input to DecodeRaw has length 3 that is not a multiple of 2, the size of"),
+        ([b"ab", b"a"], {"out_type": tf.uint8}, "but element 1 has size 2 != 1"),
+        ([b"ab"], {"out_type": tf.uint16, "fixed_length": 3}, r"fixed_length \(3\) must be a multiple of the size"),
+        ([b"ab"], {"out_type": tf.uint16, "fixed_length": 0}, "must be greater than zero"),
+        ([b"ab"], {"out_type": tf.string}, "is not in the list of allowed values"),
+    ):
+        with pytest.raises(errors.InvalidArgumentError, match=message):
+            io.decode_raw(given, **arguments)  # type: ignore[arg-type]
+
+
+CSV: list[tuple[Any, list[Any], dict[str, Any], Any]] = [
+    (["1,2.5,abc", '4,,"q,""x"'], [[0], [1.5], ["z"]], {}, [[1, 4], [2.5, 1.5], [b"abc", b'q,"x']]),
+    ("1,2", [[0], [0]], {}, [1, 2]),
+    ([" 1 , 2.5 , a b "], [[0], [0.0], [""]], {}, [[1], [2.5], [b" a b "]]),
+    (['1,a"b"'], [[0], [""]], {"use_quote_delim": False}, [[1], [b'a"b"']]),
+    (["NA,2", ",3"], [[7], [0]], {"na_value": "NA"}, [[7, 7], [2, 3]]),
+    (["1,2,3", "4,5,6"], [[0], [0]], {"select_cols": [0, 2]}, [[1, 4], [3, 6]]),
+    (['"",1'], [["x"], [0]], {}, [[b"x"], [1]]),
+    (["1|2"], [0, 0], {"field_delim": "|"}, [[1], [2]]),
+]
+
+
+@pytest.mark.parametrize(("records", "defaults", "arguments", "expected"), CSV)
+def test_decode_csv(records: Any, defaults: list[Any], arguments: dict[str, Any], expected: Any) -> None:
+    assert both_ways(lambda x: io.decode_csv(x, defaults, **arguments), records) == expected
+
+
+@pytest.mark.parametrize(
+    ("record", "defaults", "message"),
+    [
+        ("1,", [[0], tf.constant([], tf.int32)], "Field 1 is required but missing in record 0!"),
+        ("1", [[0], [0]], "Expect 2 fields but have 1 in record 0"),
+        ("", [["x"]], "Expect 1 fields but have 0 in record 0"),
+        ("1,x", [[0], [0]], "Field 1 in record 0 is not a valid int32: x"),
+        ("99999999999", [[0]], "Field 0 in record 0 is not a valid int32: 99999999999"),
+        ("1_0", [[0]], "is not a valid int32"),
+        ("x", [[0.0]], "is not a valid float: x"),
+        ('a"b', [[""]], "Unquoted fields cannot have quotes/CRLFs inside"),
+        ('"ab', [[""]], "Quoted field has to end with quote followed by delim or end"),
+        ('"ab"c', [[""]], "Quote inside a string has to be escaped by another quote"),
+        ("1", [[0, 1]], "There should only be 1 default per field but field 0 has 2"),
+        ("1", [tf.constant([0], tf.int8)], "is not in the list of allowed values"),
+    ],
+)
+def test_decode_csv_refuses_what_does_not_fit(record: str, defaults: list[Any], message: str) -> None:
+    with pytest.raises(errors.InvalidArgumentError, match=message):
+        io.decode_csv([record], defaults)
+
+
+def test_columns_that_cannot_be_selected() -> None:
+    for columns in ([2, 0], [-1, 0], [0]):
+        with pytest.raises(ValueError, match="select_cols"):
+            io.decode_csv(["1,2,3"], [[0], [0]], select_cols=columns)
+
+
+def test_compressed_strings() -> None:
+    assert both_ways(lambda x: io.decode_compressed(x, "ZLIB"), [zlib.compress(b"ab"), zlib.compress(b"")]) == [
+        b"ab",
+        b"",
+    ]
+    assert io.decode_compressed(gzip.compress(b"ab"), "GZIP").numpy() == b"ab"
+    assert io.decode_compressed([b"ab"]).numpy().tolist() == [b"ab"]
+    with pytest.raises(errors.DataLossError, match=r"inflate\(\) failed with error -3: incorrect header check"):
+        io.decode_compressed([b"ab"], "ZLIB")
+    with pytest.raises(errors.InvalidArgumentError):
+        io.decode_compressed([b"ab"], "LZ")
+
+
+def test_base64() -> None:
+    words = [b"ab\xff\xfe", b""]
+    assert both_ways(io.encode_base64, words) == [b"YWL__g", b""]
+    assert both_ways(lambda x: io.encode_base64(x, pad=True), words) == [b"YWL__g==", b""]
+    assert both_ways(io.decode_base64, [b"YWL__g", b"YWL__g==", b"YR"]) == [b"ab\xff\xfe", b"ab\xff\xfe", b"a"]
+    for wrong in (b"YWL+/g", b"A", b"YQ=a", b"YQ="):
+        with pytest.raises(errors.InvalidArgumentError):
+            io.decode_base64([wrong])
+
+
+SERIALIZED = [
+    (tf.constant([[1.0, 2.0]]), b'\x08\x01\x12\x08\x12\x02\x08\x01\x12\x02\x08\x02"\x08\x00\x00\x80?\x00\x00\x00@'),
+    (tf.constant(3), b'\x08\x03\x12\x00"\x04\x03\x00\x00\x00'),
+    (tf.constant([b"a", b"bcd"]), b"\x08\x07\x12\x04\x12\x02\x08\x02B\x01aB\x03bcd"),
+    (tf.constant([True]), b'\x08\n\x12\x04\x12\x02\x08\x01"\x01\x01'),
+    (tf.constant([1.0], tf.bfloat16), b'\x08\x0e\x12\x04\x12\x02\x08\x01"\x02\x80?'),
+    (tf.constant([1 + 2j], tf.complex64), b'\x08\x08\x12\x04\x12\x02\x08\x01"\x08\x00\x00\x80?\x00\x00\x00@'),
+    (tf.zeros([0, 3]), b"\x08\x01\x12\x06\x12\x00\x12\x02\x08\x03"),
+]
+
+
+@pytest.mark.parametrize(("tensor", "content"), SERIALIZED, ids=[str(case[0].dtype.name) for case in SERIALIZED])
+def test_tensors_as_strings(tensor: Any, content: bytes) -> None:
+    assert io.serialize_tensor(tensor).numpy() == content == tf.function(io.serialize_tensor)(tensor).numpy()
+    for parse in (io.parse_tensor, tf.function(io.parse_tensor)):
+        back = parse(tf.constant(content), tensor.dtype)
+        assert (
+            back.dtype == tensor.dtype
+            and back.shape == tensor.shape
+            and back.numpy().tolist() == tensor.numpy().tolist()
+        )
+
+
+def test_strings_that_are_no_tensors(rng: np.random.Generator) -> None:
+    for content, message in (
+        (b"garbage", "Could not parse `serialized` as TensorProto, base64: Z2FyYmFnZQ=="),
+        (b"", "Cannot parse tensor from proto"),
+        (b"\x08\x03\x12\x0c\x12\x04\x08\x80\x80\x40\x12\x04\x08\x80\x80\x40", "its shape 1099511627776 elements"),
+        (b'\x08\x03\x12\x04\x12\x02\x08\x03"\x04\1\0\0\0', "Cannot parse tensor from proto"),
+        (SERIALIZED[0][1], r"Type mismatch between parsed tensor \(float\) and dtype \(int32\)"),
+    ):
+        with pytest.raises(errors.InvalidArgumentError, match=message):
+            io.parse_tensor(content, tf.int32)
+    with pytest.raises(errors.InvalidArgumentError, match="to be a scalar"):
+        io.parse_tensor([b"", b""], tf.int32)
+    for _ in range(500):
+        content = bytearray(SERIALIZED[rng.integers(0, 7)][1])
+        content[rng.integers(0, len(content))] = rng.integers(0, 256)
+        with contextlib.suppress(errors.InvalidArgumentError):
+            io.parse_tensor(bytes(content), tf.float32)
+
+
+def test_sparse_tensors_as_strings() -> None:
+    first = tf.SparseTensor([[0, 1], [1, 0]], [1.0, 2.0], [2, 3])
+    second = tf.SparseTensor([[0, 1], [2, 0]], [3.0, 4.0], [3, 2])
+    rows = tf.stack([io.serialize_sparse(first), io.serialize_sparse(second)])
+    found = io.deserialize_many_sparse(rows, tf.float32, rank=3)
+    assert plain([found.indices, found.values, found.dense_shape]) == [
+        [[0, 0, 1], [0, 1, 0], [1, 0, 1], [1, 2, 0]], [1, 2, 3, 4], [2, 3, 3]
+    ]  # fmt: skip
+    back = io.deserialize_many_sparse(io.serialize_many_sparse(first), tf.float32)
+    assert plain([back.indices, back.values, back.dense_shape]) == [[[0, 1], [1, 0]], [1, 2], [2, 3]]
+    for given, dtype, message in (
+        (rows, tf.int32, r"Requested SparseTensor of type int32 but SparseTensor\[0\].values.dtype\(\) == float"),
+        ([b"a"], tf.float32, "Serialized sparse should have 3 as the last dimension"),
+        ([[b"a", b"b", b"c"]], tf.float32, "Could not parse serialized proto"),
+    ):
+        with pytest.raises(errors.InvalidArgumentError, match=message):
+            io.deserialize_many_sparse(given, dtype)
+    with pytest.raises(errors.InvalidArgumentError, match="should be > 1, but saw rank: 1"):
+        io.serialize_many_sparse(tf.SparseTensor([[0]], [1.0], [2]))
+
+
+def test_examples_as_json() -> None:
+    text = (
+        '{"features":{"feature":{"a":{"int64List":{"value":["1",2]}},"b":{"bytes_list":{"value":["eA=="]}},'
+        '"c":{"floatList":{"value":[1.5,"NaN"]}}}}}'
+    )
+    found = tf.train.Example.FromString(io.decode_json_example(text).numpy()).features.feature
+    assert found["a"].int64_list.value == [1, 2] and found["b"].bytes_list.value == [b"x"]
+    assert found["c"].float_list.value[0] == 1.5 and np.isnan(found["c"].float_list.value[1])
+    assert both_ways(io.decode_json_example, ["{}", "{}"]) == [b"", b""]
+    for wrong in ("{x", '{"foo":1}', "[]", '{"features":{"feature":{"a":{"int64List":{"value":["x"]}}}}}'):
+        with pytest.raises(errors.InvalidArgumentError, match="Error while parsing JSON"):
+            io.decode_json_example(wrong)
+
+
+def test_matching_files(tmp_path: Any) -> None:
+    for name in ("b1", "b2", "c", ".hidden"):
+        (tmp_path / name).write_bytes(b"")
+    names = lambda *patterns: [
+        path.decode().rpartition("/")[2] for path in io.matching_files([f"{tmp_path}/{p}" for p in patterns]).numpy()
+    ]
+    assert names("b*") == ["b1", "b2"] and names("?") == ["c"] and names("[bc]*", "c") == ["b1", "b2", "c", "c"]
+    assert names("none*") == [] and ".hidden" in names("*")
+
+
+def test_paths_with_a_scheme(tmp_path: Any) -> None:
+    with pytest.raises(errors.UnimplementedError, match="File system scheme 'nowhere' not implemented"):
+        io.gfile.GFile("nowhere://bucket/file").read()
+    assert {"", "file"} <= set(io.gfile.get_registered_schemes())
+    pytest.importorskip("fsspec")
+    gfile, path = io.gfile, "memory://folder/records"
+    gfile.makedirs("memory://folder")
+    with io.TFRecordWriter(path) as writer:
+        writer.write(b"one")
+    assert [record.numpy() for record in tf.data.TFRecordDataset(path)] == [b"one"]
+    assert gfile.exists(path) and gfile.listdir("memory://folder") == ["records"] and gfile.stat(path).st_size == 19
+    gfile.copy(path, str(tmp_path / "local"))
+    assert (tmp_path / "local").stat().st_size == 19 and io.read_file(path).numpy() == (tmp_path / "local").read_bytes()
+    gfile.rename(path, "memory://folder/other")
+    assert not gfile.exists(path) and len(gfile.glob("memory://folder/*")) == 1
+    gfile.rmtree("memory://folder")
+    assert not gfile.isdir("memory://folder")

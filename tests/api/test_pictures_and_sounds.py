@@ -1,0 +1,151 @@
+"""Pictures and sounds as the bytes of files, both ways."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import struct
+import wave
+import zlib
+
+import numpy as np
+import pytest
+
+import fastgraph as tf
+from fastgraph import errors
+from fastgraph.data import png_files
+
+PIXELS = (np.arange(4 * 6 * 4) * 37 % 256).reshape(4, 6, 4).astype(np.uint8)
+DEEP = (np.arange(5 * 7 * 4) * 911 % 65536).reshape(5, 7, 4).astype(np.uint16)
+
+
+@pytest.mark.parametrize("channels", [1, 2, 3, 4])
+@pytest.mark.parametrize("filters", [[2] * 5, [0, 1, 2, 3, 4]])
+def test_pngs_of_16_bits(channels: int, filters: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    pixels = DEEP[..., :channels]
+    content = tf.io.encode_png(pixels).numpy() if filters[1] == 2 else _filtered(pixels, filters)
+    np.testing.assert_array_equal(png_files.png16(content), pixels)
+    with pytest.raises(ValueError):
+        png_files.png16(content[:60])
+
+
+def _filtered(pixels: np.ndarray, filters: list[int]) -> bytes:
+    """A PNG whose rows have these filters, written element by element as its specification says."""
+    height, width, channels = pixels.shape
+    rows, step = pixels.astype(">u2").view(np.uint8).reshape(height, -1).astype(int), 2 * channels
+    body = b""
+    for y, kind in enumerate(filters):
+        line = []
+        for i, value in enumerate(rows[y]):
+            a = rows[y, i - step] if i >= step else 0
+            b = rows[y - 1, i] if y else 0
+            c = rows[y - 1, i - step] if y and i >= step else 0
+            p = a + b - c
+            paeth = a if abs(p - a) <= min(abs(p - b), abs(p - c)) else b if abs(p - b) <= abs(p - c) else c
+            line.append((value - [0, a, b, (a + b) // 2, paeth][kind]) % 256)
+        body += bytes([kind, *line])
+    head = struct.pack(">IIBBBBB", width, height, 16, {1: 0, 2: 4, 3: 2, 4: 6}[channels], 0, 0, 0)
+    chunks = [(b"IHDR", head), (b"IDAT", zlib.compress(body)), (b"IEND", b"")]
+    return b"\x89PNG\r\n\x1a\n" + b"".join([struct.pack(">I", len(c)) + k + c + b"\0\0\0\0" for k, c in chunks])
+
+
+def test_pngs_are_encoded_without_loss() -> None:
+    image = pytest.importorskip("PIL.Image")
+    for channels in (1, 2, 3, 4):
+        content = tf.io.encode_png(PIXELS[..., :channels]).numpy()
+        np.testing.assert_array_equal(
+            np.asarray(image.open(io.BytesIO(content))).reshape(4, 6, channels), PIXELS[..., :channels]
+        )
+        np.testing.assert_array_equal(tf.io.decode_png(content), PIXELS[..., :channels])
+    deep = tf.io.encode_png(DEEP[..., :3])
+    np.testing.assert_array_equal(tf.io.decode_png(deep, dtype=tf.uint16), DEEP[..., :3])
+    np.testing.assert_array_equal(tf.io.decode_png(deep), DEEP[..., :3] >> 8)
+    eight = tf.io.decode_png(tf.io.encode_png(PIXELS[..., :3]), dtype=tf.uint16)
+    np.testing.assert_array_equal(eight, PIXELS[..., :3].astype(np.uint16) * 257)
+    batch = tf.function(tf.io.encode_png)(np.stack([PIXELS, PIXELS]))
+    assert batch.shape == (2,) and batch.numpy()[1] == tf.io.encode_png(PIXELS).numpy()
+    for wrong in (PIXELS[..., 0], np.zeros((2, 2, 5), "u1"), PIXELS.astype("f"), np.zeros((0, 2, 3), "u1")):
+        with pytest.raises(errors.InvalidArgumentError):
+            tf.io.encode_png(wrong)
+    with pytest.raises(errors.InvalidArgumentError, match=r"compression should be in \[-1,9\], got 10"):
+        tf.io.encode_png(PIXELS, compression=10)
+
+
+def test_jpegs() -> None:
+    pytest.importorskip("PIL.Image")
+    smooth = np.add.outer(np.arange(64), np.arange(48)).astype(np.uint8)[..., None].repeat(3, 2)
+    content = tf.io.encode_jpeg(smooth).numpy()
+    pixels = tf.io.decode_jpeg(content)
+    assert np.abs(pixels.numpy().astype(int) - smooth).max() <= 3 and tf.io.is_jpeg(content) and not tf.io.is_jpeg(b"")
+    assert tf.io.extract_jpeg_shape(content).numpy().tolist() == [64, 48, 3]
+    assert tf.io.extract_jpeg_shape(tf.io.encode_jpeg(smooth[..., :1]), tf.int64).numpy().tolist() == [64, 48, 1]
+    np.testing.assert_array_equal(tf.io.decode_and_crop_jpeg(content, [1, 2, 30, 40]), pixels[1:31, 2:42])
+    assert [tf.io.decode_jpeg(content, ratio=ratio).shape[:2] for ratio in (2, 8)] == [[32, 24], [8, 6]]
+    assert len(tf.io.encode_jpeg(smooth, quality=10).numpy()) < len(content)
+    for wrong in (
+        lambda: tf.io.encode_jpeg(smooth[..., :2]), lambda: tf.io.encode_jpeg(smooth, quality=101),
+        lambda: tf.io.encode_jpeg(smooth[..., :1], format="rgb"), lambda: tf.io.encode_jpeg(smooth, format="x"),
+        lambda: tf.io.decode_jpeg(content, ratio=3), lambda: tf.io.decode_jpeg(content, channels=4),
+        lambda: tf.io.decode_and_crop_jpeg(content, [1, 2, 64, 4]), lambda: tf.io.extract_jpeg_shape(b"xx"),
+        lambda: tf.io.decode_bmp(content), lambda: tf.io.decode_png([content, content]), lambda: tf.io.decode_png(b"xx"),
+    ):  # fmt: skip
+        with pytest.raises(errors.InvalidArgumentError):
+            wrong()
+    assert tf.io.decode_gif(tf.io.encode_png(PIXELS)).shape == [1, 4, 6, 3]
+
+
+def test_damaged_pictures_end_in_an_error_or_in_other_pixels(rng: np.random.Generator) -> None:
+    image = pytest.importorskip("PIL.Image")
+    files = [tf.io.encode_png(PIXELS).numpy(), tf.io.encode_png(DEEP).numpy()]
+    for kind in ("JPEG", "GIF", "BMP"):
+        written = io.BytesIO()
+        image.fromarray(PIXELS[..., :3]).save(written, kind)
+        files.append(written.getvalue())
+    refused = 0
+    for i in range(600):
+        damaged = bytearray(files[i % len(files)])
+        for place in rng.integers(0, len(damaged), rng.integers(1, 4)):
+            damaged[place] = rng.integers(0, 256)
+        if rng.random() < 0.3:
+            del damaged[rng.integers(0, len(damaged)) :]
+        try:
+            tf.io.decode_image(bytes(damaged), dtype=tf.uint16 if i % 2 else tf.uint8)
+        except (errors.InvalidArgumentError, NotImplementedError):
+            refused += 1
+    assert refused > 200
+    large = bytearray(files[0])
+    large[16:24] = struct.pack(">II", 12000, 12000)
+    large[29:33] = struct.pack(">I", zlib.crc32(large[12:29]))
+    with pytest.raises(errors.InvalidArgumentError, match="too few for a picture of 12000 x 12000"):
+        tf.io.decode_png(bytes(large))
+
+
+def test_sounds(rng: np.random.Generator) -> None:
+    samples = np.array([[0, 0.5], [1, -1], [2, -2], [0.3, -0.3]], np.float32)
+    written = tf.audio.encode_wav(samples, 8000).numpy()
+    assert written == bytes.fromhex(  # as TensorFlow 2.21 writes it
+        "524946463400000057415645666d74201000000001000200401f0000007d000004001000646174611000000000000040ff7f0080ff7f0080"
+        "66269ad9"
+    )
+    decoded = tf.audio.decode_wav(written)
+    np.testing.assert_array_equal(
+        decoded.audio, np.array([[0, 16384], [32767, -32768], [32767, -32768], [9830, -9830]]) / 32768
+    )
+    eight = io.BytesIO()
+    with wave.open(eight, "wb") as sound:
+        sound.setnchannels(1)
+        sound.setsampwidth(1)
+        sound.setframerate(8)
+        sound.writeframes(b"abc")
+    with pytest.raises(errors.InvalidArgumentError, match="Can only read 16-bit WAV files, but received 8"):
+        tf.audio.decode_wav(eight.getvalue())
+    for content in (b"xx", written[:-3], written[:30]):
+        with pytest.raises(errors.InvalidArgumentError, match="Data too short when trying to read string"):
+            tf.audio.decode_wav(content)
+    with pytest.raises(errors.InvalidArgumentError, match="sample_rate must be"):
+        tf.audio.encode_wav(samples, 0)
+    for _ in range(300):
+        damaged = bytearray(written)
+        damaged[rng.integers(0, 44)] = rng.integers(0, 256)
+        with contextlib.suppress(errors.InvalidArgumentError):
+            tf.audio.decode_wav(bytes(damaged))
