@@ -48,6 +48,7 @@ class Mapped:
             self.spec: Any = spec_of(result)
             return flat(result)
 
+        self.code = function  # whose text tells pipelines apart
         outer = current_trace()
         self.captured: list[Any] = []
         self._lock = Lock()
@@ -91,7 +92,7 @@ class Mapped:
         return call
 
 
-class _OfFunction(OfTensors):
+class OfFunction(OfTensors):
     """A source that calls a function of the user's."""
 
     def __init__(self, source: Source, captured: tuple[Any, ...], mapped: Mapped) -> None:
@@ -102,7 +103,7 @@ class _OfFunction(OfTensors):
         return self._mapped.bound(self._captured, run)
 
 
-class Map(_OfFunction):
+class Map(OfFunction):
     """A function of each element. Source: tf.data.Dataset.map."""
 
     def __init__(self, source: Source, *captured: Any, mapped: Mapped, parallel: bool = False) -> None:
@@ -120,7 +121,7 @@ class Map(_OfFunction):
         return self.source.cardinality()
 
 
-class Filter(_OfFunction):
+class Filter(OfFunction):
     """The elements of which a function is true. Source: tf.data.Dataset.filter."""
 
     name = "_FilterDataset"
@@ -139,7 +140,7 @@ class Filter(_OfFunction):
         return filter(lambda element: bool(function(element)[0]), self.source.elements(run))
 
 
-class FlatMap(_OfFunction):
+class FlatMap(OfFunction):
     """The elements of the datasets that a function of each element gives. Source: tf.data.Dataset.flat_map."""
 
     name = "_FlatMapDataset"

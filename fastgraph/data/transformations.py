@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,11 +18,11 @@ from fastgraph.core.base import nesting
 from fastgraph.core.base.dtype import int64
 from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.core.native.philox import words
-from fastgraph.core.tensor import from_array
+from fastgraph.core.tensor import as_array, from_array
 from fastgraph.data.element_leaves import batched, kinds_of, sliced, stacked, unbatched
 from fastgraph.data.element_specs import Element, common
 from fastgraph.data.sources import INFINITE, UNKNOWN, Run, Source
-from fastgraph.errors import InvalidArgumentError
+from fastgraph.errors import FailedPreconditionError, InvalidArgumentError, OpError
 from fastgraph.ops.random_states import advanced, first_state
 
 
@@ -204,6 +205,130 @@ class Shuffle(_Same):
         self.seeds.drawn = [int(word) for word in drawn]
 
 
+class Random(Source):
+    """Random words, TensorFlow's for a seed. Source: tf.data.Dataset.random."""
+
+    name = "_RandomDataset"
+    spec = TensorSpec((), int64)
+
+    def __init__(self, *, seed: tuple[int, int] | None, again: bool) -> None:
+        self.first, self.again = first_state(seed), again
+        self.seeds = _Words(self.first)
+
+    def elements(self, run: Run) -> Iterator[Element]:
+        state = self.first
+        if self.again:
+            first, second = next(self.seeds), next(self.seeds)
+            state = np.array([0, second, first], np.int64)
+        return zip(map(from_array, map(np.asarray, map(np.int64, _Words(state)))))
+
+    def cardinality(self) -> int:
+        return INFINITE
+
+    def order(self) -> list[Any]:
+        """Return from where the numbers of further passes follow."""
+        return [self.first.tolist(), self.seeds.state.tolist(), self.seeds.drawn[:]]
+
+    take_order = Shuffle.take_order
+
+
+class Unique(_Same):
+    """Each element once. Source: tf.data.Dataset.unique."""
+
+    name = "_UniqueDataset"
+
+    def elements(self, run: Run) -> Iterator[Element]:
+        seen: set[Any] = set()
+
+        def is_new(element: Element) -> bool:
+            key = tuple([(array.shape, array.tobytes() if not array.dtype.hasobject else tuple(array.reshape(-1)))
+                         for array in map(as_array, element)])  # fmt: skip
+            return key not in seen and not seen.add(key)  # type: ignore[func-returns-value]
+
+        return filter(is_new, self.source.elements(run))
+
+    def cardinality(self) -> int:
+        return UNKNOWN
+
+
+class IgnoreErrors(_Same):
+    """The elements that come without an error. Source: tf.data.Dataset.ignore_errors."""
+
+    name = "_IgnoreErrorsDataset"
+
+    def __init__(self, source: Source, *, log: bool) -> None:
+        super().__init__(source)
+        self.log = log
+
+    def elements(self, run: Run) -> Iterator[Element]:
+        return _Ignoring(self.source.elements(run), self.log)
+
+    def cardinality(self) -> int:
+        n = self.source.cardinality()
+        return n if n < 0 else UNKNOWN
+
+
+class _Ignoring(Iterator[Element]):
+    """One pass."""
+
+    def __init__(self, left: Iterator[Element], log: bool) -> None:
+        self.left, self.log = left, log
+
+    def __next__(self) -> Element:
+        while True:
+            try:
+                return next(self.left)
+            except OpError as error:
+                if self.log:
+                    warnings.warn(f"Error raised with error message {error}", stacklevel=2)
+
+
+class Known(_Counted):
+    """The same elements, of which somebody knows how many there are."""
+
+    name = "_LoadDataset"
+
+    def cardinality(self) -> int:
+        return int(self.count)
+
+
+class OfCardinality(_Same):
+    """The elements, of which there are as many as is said. Source: tf.data.experimental.assert_cardinality."""
+
+    name = "_AssertCardinalityDataset"
+
+    def __init__(self, source: Source, count: Any) -> None:
+        super().__init__(source)
+        self.count = count
+
+    def elements(self, run: Run) -> Iterator[Element]:
+        return _Counting(self.source.elements(run), self.count)
+
+    def cardinality(self) -> int:
+        return int(self.count)
+
+
+class _Counting(Iterator[Element]):
+    """One pass. Raises FailedPreconditionError for another number of elements."""
+
+    def __init__(self, left: Iterator[Element], count: int) -> None:
+        self.left, self.count, self.n = left, count, 0
+
+    def __next__(self) -> Element:
+        wanted = "an infinite number of elements" if self.count < 0 else f"{self.count} elements"
+        element = next(self.left, None)
+        if element is None:
+            if self.n != self.count and self.count != UNKNOWN:
+                text = f"Input dataset was expected to contain {wanted} but contained only {self.n} elements."
+                raise FailedPreconditionError(None, None, text)
+            raise StopIteration
+        self.n += 1
+        if self.n > self.count >= 0:
+            text = f"Input dataset was expected to contain {wanted} but contained at least {self.n} elements."
+            raise FailedPreconditionError(None, None, text)
+        return element
+
+
 class _Words(Iterator[int]):
     """The words of a stream, one after another. The state of one is i64[3]."""
 
@@ -277,10 +402,12 @@ class _Batches(Iterator[Element]):
     def __init__(self, batch: Batch, run: Run) -> None:
         self.batch, self.left = batch, batch.source.elements(run)
         self.kinds = kinds_of(batch.source.spec)
+        self.sizes: Iterator[int] = itertools.repeat(batch.size)
 
     def __next__(self) -> Element:
-        rows = list(itertools.islice(self.left, self.batch.size))
-        if not rows or (self.batch.drop and len(rows) < self.batch.size):
+        size = next(self.sizes)
+        rows = list(itertools.islice(self.left, size))
+        if not rows or (self.batch.drop and len(rows) < size):
             raise StopIteration
         return stacked(self.kinds, rows)
 
@@ -310,6 +437,31 @@ class Unbatch(Source):
     def elements(self, run: Run) -> Iterator[Element]:
         kinds = kinds_of(self.source.spec)
         return itertools.chain.from_iterable(map(functools.partial(sliced, kinds), self.source.elements(run)))
+
+    def cardinality(self) -> int:
+        n = self.source.cardinality()
+        shapes = [leaf.shape for leaf in nesting.flatten(self.source.spec) if isinstance(leaf, TensorSpec)]
+        sizes = [shape[0] for shape in shapes if shape.rank and shape[0] is not None]
+        return n * sizes[0] if n >= 0 and sizes else INFINITE if n == INFINITE else UNKNOWN
+
+
+class Rebatch(Batch):
+    """Batches of other sizes, in turn, of what lies along the first axis. Source: tf.data.Dataset.rebatch."""
+
+    def __init__(self, source: Source, *sizes: Any, drop_remainder: bool) -> None:
+        super().__init__(Unbatch(source), sizes[0], drop_remainder=drop_remainder)
+        self.sizes, self.name = sizes, "_RebatchDataset"
+        if len(sizes) > 1:
+            self.spec = batched(self.source.spec, None)
+
+    def elements(self, run: Run) -> Iterator[Element]:
+        passes = _Batches(self, run)
+        passes.sizes = itertools.cycle(self.sizes)
+        return passes
+
+    def cardinality(self) -> int:
+        n = self.source.cardinality()
+        return n if n == INFINITE else UNKNOWN
 
 
 class Enumerate(Source):
