@@ -144,7 +144,9 @@ class Dataset(Combinations):
 
         Args:
             map_func: A function of an element that gives a structure of tensors. A tuple is spread over its parameters.
-            num_parallel_calls, deterministic, synchronous, use_unbounded_threadpool: They change no result or order.
+            num_parallel_calls: How many calls may run at once, such as tf.data.AUTOTUNE; they do where one takes long.
+            deterministic: False: elements may come in another order.
+            synchronous, use_unbounded_threadpool: Taken and without effect.
 
         Raises:
             TypeError: A result is no tensor. And what tracing raises.
@@ -159,9 +161,13 @@ class Dataset(Combinations):
         Source: tf.data.Dataset.map.
         """
         function = element_functions.Mapped(map_func, self._spec, "Dataset.map()")
-        return made(
-            element_functions.Map, self, *function.captured, mapped=function, parallel=num_parallel_calls is not None
-        )
+        calls = 0 if num_parallel_calls is None else count(num_parallel_calls)
+        if isinstance(calls, int) and calls < AUTOTUNE:
+            raise InvalidArgumentError(
+                None, None, "num_parallel_calls must be greater than zero. [Op:ParallelMapDatasetV2]"
+            )
+        options = {"mapped": function, "calls": calls if isinstance(calls, int) else AUTOTUNE}
+        return made(element_functions.Map, self, *function.captured, ordered=deterministic is not False, **options)
 
     def filter(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
         """Return the elements of which `predicate`, traced once, is true. Raises: ValueError if it gives no bool."""
@@ -206,7 +212,7 @@ class Dataset(Combinations):
         return made(transformations.Unbatch, self)
 
     def rebatch(self, batch_size: Data, drop_remainder: bool = False, name: str | None = None) -> Dataset:
-        """Return batches of another size (or of several, in turn) of what lies along the first axis. Source: tf.data.Dataset."""
+        """Return batches of another size (or of several, in turn) of what lies along the first axis."""
         sizes = batch_size if isinstance(batch_size, list | tuple) else [batch_size]
         return made(transformations.Rebatch, self, *map(count, sizes), drop_remainder=bool(drop_remainder))
 
@@ -276,10 +282,10 @@ class Dataset(Combinations):
         return made(transformations.Shuffle, self, count(buffer_size), seed=seeds, reshuffle=reshuffle)
 
     def prefetch(self, buffer_size: Data, name: str | None = None) -> Dataset:
-        """Return the same elements. `buffer_size` changes nothing yet: each is made when it is asked for.
+        """Return the same elements, made ahead in a thread once one takes long enough for that to pay.
 
         Args:
-            buffer_size: How many would be made ahead, such as tf.data.AUTOTUNE.
+            buffer_size: How many are made ahead, such as tf.data.AUTOTUNE.
 
         Raises:
             InvalidArgumentError: The size is below -1, which like None means AUTOTUNE.
@@ -292,7 +298,7 @@ class Dataset(Combinations):
         if isinstance(size, int) and size < AUTOTUNE:
             text = "buffer_size must be >= 0 or set buffer_size to be -1 for auto-tuning [Op:PrefetchDataset]"
             raise InvalidArgumentError(None, None, text)
-        return made(transformations.Prefetch, self)
+        return made(transformations.Prefetch, self, size)
 
     def cache(self, filename: Data = "", name: str | None = None) -> Dataset:
         """Return the same elements, kept by the first pass that comes to the end.

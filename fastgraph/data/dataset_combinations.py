@@ -68,9 +68,9 @@ class Combinations(DatasetBase):
     ) -> Dataset:
         """Return `batch_size` elements at a time along a new first axis, filled up to one shape.
 
-        padded_shapes: A structure of shapes; None (or -1) in one: as long as the longest. padding_values: scalars of the
-        components' dtypes; None: zeros. Raises: ValueError, TypeError for shapes and values that do not fit; on iteration
-        DataLossError for an element that is larger. Source: tf.data.Dataset.padded_batch.
+        padded_shapes: A structure of shapes; None (or -1) in one: as long as the longest. padding_values: scalars of
+        the components' dtypes; None: zeros. Raises: ValueError, TypeError for shapes and values that do not fit; on
+        iteration DataLossError for an element that is larger. Source: tf.data.Dataset.padded_batch.
         """
         shapes = windows.padded_shapes_of(self._spec, padded_shapes)
         fill = windows.padding_values_of(self._spec, padding_values)
@@ -119,7 +119,7 @@ class Combinations(DatasetBase):
             raise ValueError(
                 "Either the `window_size` argument or the `window_size_func` argument must be specified."
                 if window_size is None
-                else "The `window_size` argument and the `window_size_func` argument cannot be specified at the same time."
+                else "The `window_size` and the `window_size_func` argument cannot be specified at the same time."
             )
         of_key: Callable[..., Any] = window_size_func or (lambda _: convert(window_size, int64))
         key_spec = TensorSpec((), int64)
@@ -212,7 +212,7 @@ class Combinations(DatasetBase):
             raise ValueError("Invalid `datasets`. `datasets` should not be empty.")
         if not isinstance(choice_dataset, DatasetBase):
             raise TypeError(
-                f"Invalid `choice_dataset`. `choice_dataset` should be a `tf.data.Dataset` but is {type(choice_dataset)}."
+                f"Invalid `choice_dataset`: it should be a `tf.data.Dataset` but is {type(choice_dataset)}."
             )
         spec = choice_dataset.element_spec
         if not (isinstance(spec, TensorSpec) and spec.dtype is int64 and spec.shape.is_compatible_with(())):
@@ -333,7 +333,7 @@ class Combinations(DatasetBase):
             found = scan_func(state, element if type(self._spec) is tuple else element[0])
             if not isinstance(found, list | tuple) or len(found) != 2:
                 raise TypeError(
-                    "Invalid `scan_func`. `scan_func` should return a pair consisting of new state and the output value."
+                    "Invalid `scan_func`: it should return a pair consisting of new state and the output value."
                 )
             return normalized(found[0]), found[1]
 
@@ -346,7 +346,7 @@ class Combinations(DatasetBase):
         return made(grouping.Scan, self, *tensors, *mapped.captured, mapped=mapped, n_state=len(tensors))
 
     def take_while(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
-        """Return the elements before the first of which `predicate` is false. Raises: ValueError if it gives no bool."""
+        """Return the elements before the first of which `predicate` is false. Raises: ValueError for no bool."""
         mapped = Mapped(predicate, self._spec, "Dataset.take_while()")
         return made(grouping.TakeWhile, self, *mapped.captured, mapped=mapped)
 
@@ -389,7 +389,7 @@ class Combinations(DatasetBase):
     def list_files(
         file_pattern: Any, shuffle: bool | None = None, seed: Data | None = None, name: str | None = None
     ) -> Dataset:
-        """Return the paths that fit a pattern, or one of several, as string[], in random order unless `shuffle` is False.
+        """Return the paths that fit a pattern, or one of several, as string[]; in random order unless `shuffle=False`.
 
         Raises: InvalidArgumentError where none fits. Source: tf.data.Dataset.list_files.
         """
@@ -404,7 +404,7 @@ class Combinations(DatasetBase):
     # -- elements taken out, written and read
 
     def get_single_element(self, name: str | None = None) -> Any:
-        """Return the only element. Raises: InvalidArgumentError where there are none, or more. Source: tf.data.Dataset."""
+        """Return the only element. Raises: InvalidArgumentError where there are none, or more."""
         if current_trace() is None and self.source is not None:
             elements = iter(self)
             element = next(elements, None)

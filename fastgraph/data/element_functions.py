@@ -6,6 +6,7 @@ Rule: such a function is converted and traced when the dataset is made, so that 
 from __future__ import annotations
 
 import itertools
+import os
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -15,6 +16,7 @@ from fastgraph.core.base.locks import Lock
 from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.core.tensor import current_trace
 from fastgraph.data.element_specs import Element, flat, normalized, packed, spec_of, tensor_specs
+from fastgraph.data.making_ahead import Together
 from fastgraph.data.sources import OfTensors, Run, Source
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.graph.subgraphs import subgraph_name, traced
@@ -23,6 +25,8 @@ from fastgraph.ops.random_states import generators
 from fastgraph.staging import autograph
 from fastgraph.staging.function import Function
 from fastgraph.staging.graph_runner import Runner
+
+_CORES = os.cpu_count() or 1
 
 
 class Mapped:
@@ -74,6 +78,11 @@ class Mapped:
 
         self._call = call
 
+    @property
+    def draws(self) -> bool:
+        """Whether it has random ops, whose numbers come in the order of its calls."""
+        return bool(self._generators)
+
     def bound(self, captured: Sequence[Any], run: Run) -> Callable[[Element], Element]:
         """Return the function of elements that uses these tensors for those that it captured.
 
@@ -98,6 +107,11 @@ class OfFunction(OfTensors):
     def __init__(self, source: Source, captured: tuple[Any, ...], mapped: Mapped) -> None:
         self.source, self._mapped, self._captured = source, mapped, captured
 
+    @property
+    def draws(self) -> bool:
+        """Whether its function has random ops."""
+        return self._mapped.draws
+
     def function(self, run: Run) -> Callable[[Element], Element]:
         """Return the function of elements for an iterator."""
         return self._mapped.bound(self._captured, run)
@@ -106,15 +120,18 @@ class OfFunction(OfTensors):
 class Map(OfFunction):
     """A function of each element. Source: tf.data.Dataset.map."""
 
-    def __init__(self, source: Source, *captured: Any, mapped: Mapped, parallel: bool = False) -> None:
+    def __init__(self, source: Source, *captured: Any, mapped: Mapped, calls: int = 0, ordered: bool = True) -> None:
         super().__init__(source, captured, mapped)
-        self.spec = mapped.spec
+        self.spec, self.ordered = mapped.spec, ordered
+        self.calls = _CORES if calls < 0 else calls
         if not tensor_specs(self.spec):
             text = "Length for attr 'output_shapes' of 0 must be at least minimum 1 [Op:MapDataset]"
             raise InvalidArgumentError(None, None, text)
-        self.name = "_ParallelMapDataset" if parallel else "_MapDataset"
+        self.name = "_ParallelMapDataset" if calls else "_MapDataset"
 
     def elements(self, run: Run) -> Iterator[Element]:
+        if self.calls > 1 and not self._mapped.draws:
+            return Together(self.function(run), self.source.elements(run), self.calls, self.ordered)
         return map(self.function(run), self.source.elements(run))
 
     def cardinality(self) -> int:

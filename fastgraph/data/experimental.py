@@ -106,7 +106,7 @@ def prefetch_to_device(device: str, buffer_size: Data | None = None) -> _Applied
 
 
 def from_list(elements: Sequence[Any], name: str | None = None) -> Dataset:
-    """Return the dataset of the elements of a list, which are alike. Raises: ValueError for another thing, or an empty one.
+    """Return the dataset of the elements of a list, which are alike. Raises: ValueError for others, or an empty one.
 
     Source: tf.data.experimental.from_list.
     """
@@ -135,7 +135,7 @@ def from_variant(variant: Any, structure: Any) -> Dataset:
 
 
 def get_structure(dataset_or_iterator: Any) -> Any:
-    """Return the spec of an element. Raises: TypeError for what has none. Source: tf.data.experimental.get_structure."""
+    """Return the spec of an element. Raises: TypeError for what has none. Source: tf.data.experimental."""
     try:
         return dataset_or_iterator.element_spec
     except AttributeError:
@@ -159,7 +159,7 @@ def save(
 
 
 class Reducer:
-    """Three functions: the first state of a key, the next one with an element, a result. Source: tf.data.experimental."""
+    """Three functions: the first state of a key, the next one with an element, a result."""
 
     def __init__(
         self, init_func: Callable[..., Any], reduce_func: Callable[..., Any], finalize_func: Callable[..., Any]
@@ -189,7 +189,7 @@ def group_by_reducer(key_func: Callable[..., Any], reducer: Reducer) -> _Applied
 def pad_to_cardinality(cardinality: Data, mask_key: str = "valid") -> _Applied:
     """Return a function of a dataset of dicts that gives them with a mask, and zeros until there are so many.
 
-    Raises: ValueError for elements that are no dicts, or have that key. Source: tf.data.experimental.pad_to_cardinality.
+    Raises: ValueError for elements that are no dicts, or have that key. Source: tf.data.experimental.
     """
 
     def applied(dataset: Dataset) -> Dataset:

@@ -30,7 +30,7 @@ class TakeWhile(OfFunction):
         super().__init__(source, captured, mapped)
         self.spec, found = source.spec, mapped.spec
         if not (isinstance(found, TensorSpec) and found.dtype is bool_ and found.shape.is_compatible_with(())):
-            text = f"Invalid `predicate`. `predicate` must return a `tf.bool` scalar tensor but its return type is {found}."
+            text = f"Invalid `predicate`: it must return a `tf.bool` scalar tensor but its return type is {found}."
             raise ValueError(text)
 
     def elements(self, run: Run) -> Iterator[Element]:
@@ -156,7 +156,7 @@ class _Interleaved(Iterator[Element]):
 
 
 class GroupByWindow(OfTensors):
-    """Datasets that a function makes of `window_size` elements with one key. Source: tf.data.Dataset.group_by_window."""
+    """Datasets that a function makes of `window_size` elements with one key. Source: tf.data.Dataset."""
 
     name = "_GroupByWindowDataset"
 
@@ -251,13 +251,13 @@ class GroupByReducer(OfTensors):
 
 
 def state_spec(given: Any, found: Any) -> Any:
-    """Return what fits the first state of a scan and what its function gives. Raises TypeError, ValueError if nothing."""
+    """Return what fits the first state of a scan and what its function gives. Raises TypeError if nothing."""
     try:
         nesting.assert_same_structure(given, found)
         pairs = list(zip(nesting.flatten(given), nesting.flatten(found), strict=True))
     except (TypeError, ValueError):
         raise invalid(
-            f"Invalid `scan_func`. The element structure for the new state must match the initial state: {given}, {found}."
+            f"Invalid `scan_func`. The structure of the new state must match the initial state: {given}, {found}."
         ) from None
     wider = []
     for own, new in pairs:

@@ -172,7 +172,7 @@ def save(source: Any, path: str, compression: str | None, shard: Callable[[Any],
 
 
 def saved(path: str, spec: Any, compression: str | None, wait: bool) -> tuple[Any, int, list[Any]]:
-    """Return the spec, the number of elements and the shards of what `save` has written. Raises NotFoundError where nothing is."""
+    """Return spec, number of elements and shards of what `save` has written. Raises NotFoundError where nothing is."""
     kind = _kind(compression)
     while True:
         metadata = _metadata(path)
@@ -363,8 +363,9 @@ class _Kept(Iterator[Element]):
             raise AlreadyExistsError(
                 None,
                 None,
-                f"There appears to be a concurrent caching iterator running - cache lockfile already exists ('{mark}'). "
-                "If you are sure no other running TF computations are using this cache prefix, delete the lockfile and "
+                "There appears to be a concurrent caching iterator running - cache lockfile already exists "
+                f"('{mark}')."
+                " If you are sure no other running TF computations are using this cache prefix, delete the lockfile and "
                 "re-initialize the iterator. [Op:IteratorGetNext]",
             ) from None
         self.writer = BundleWriter(self.cache.path)

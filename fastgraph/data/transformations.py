@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import sys
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -17,13 +18,18 @@ import numpy as np
 from fastgraph.core.base import nesting
 from fastgraph.core.base.dtype import int64
 from fastgraph.core.base.type_specs import TensorSpec
-from fastgraph.core.native.philox import words
+from fastgraph.core.native.philox import shuffled, words
 from fastgraph.core.tensor import as_array, from_array
 from fastgraph.data.element_leaves import batched, kinds_of, sliced, stacked, unbatched
 from fastgraph.data.element_specs import Element, common
+from fastgraph.data.making_ahead import Ahead, draws
+from fastgraph.data.row_tables import Table, cut, numbers
 from fastgraph.data.sources import INFINITE, UNKNOWN, Run, Source
 from fastgraph.errors import FailedPreconditionError, InvalidArgumentError, OpError
 from fastgraph.ops.random_states import advanced, first_state
+
+_MOST_ROWS = 1 << 26  # whose numbers are worth keeping at once
+_AHEAD = 4  # elements made ahead where nobody says how many
 
 
 class _Same(Source):
@@ -55,6 +61,10 @@ class Take(_Counted):
     def elements(self, run: Run) -> Iterator[Element]:
         return itertools.islice(self.source.elements(run), None if self.count < 0 else self.count)
 
+    def table(self, run: Run) -> Table | None:
+        table = self.source.table(run)
+        return table and table.with_keys(cut(table.keys, 0, None if self.count < 0 else self.count))
+
     def cardinality(self) -> int:
         n = self.source.cardinality()
         if self.count < 0 or n == UNKNOWN:
@@ -79,6 +89,10 @@ class Shard(_Same):
     def elements(self, run: Run) -> Iterator[Element]:
         return itertools.islice(self.source.elements(run), self.index, None, self.shards)
 
+    def table(self, run: Run) -> Table | None:
+        table = self.source.table(run)
+        return table and table.with_keys(cut(table.keys, self.index, None, self.shards))
+
     def cardinality(self) -> int:
         n = self.source.cardinality()
         return n if n < 0 else max(0, -(-(n - self.index) // self.shards))
@@ -91,6 +105,10 @@ class Skip(_Counted):
 
     def elements(self, run: Run) -> Iterator[Element]:
         return iter(()) if self.count < 0 else itertools.islice(self.source.elements(run), self.count, None)
+
+    def table(self, run: Run) -> Table | None:
+        table = self.source.table(run)
+        return table and table.with_keys(iter(()) if self.count < 0 else cut(table.keys, self.count, None))
 
     def cardinality(self) -> int:
         n = self.source.cardinality()
@@ -106,6 +124,14 @@ class Repeat(_Counted):
         if self.source.cardinality() == 0:
             return iter(())
         return itertools.chain.from_iterable(_Passes(self.source, self.count, run))
+
+    def table(self, run: Run) -> Table | None:
+        first = self.source.table(run) if self.source.cardinality() > 0 else None
+        if first is None or not first.fixed or self.count == 0:
+            return None
+        more = itertools.repeat(None) if self.count < 0 else itertools.repeat(None, self.count - 1)
+        rest = (self.source.table(run).keys for _ in more)  # type: ignore[union-attr]
+        return first.with_keys(itertools.chain(first.keys, itertools.chain.from_iterable(rest)))
 
     def cardinality(self) -> int:
         n = self.source.cardinality()
@@ -134,10 +160,17 @@ class _Passes(Iterator[Iterator[Element]]):
         return element
 
 
-class Prefetch(_Same):
-    """The same elements: each is made when it is asked for, none ahead. Source: tf.data.Dataset.prefetch."""
+class Prefetch(_Counted):
+    """The same elements, some of them made ahead. Source: tf.data.Dataset.prefetch."""
 
     name = "_PrefetchDataset"
+
+    def elements(self, run: Run) -> Iterator[Element]:
+        elements, size = self.source.elements(run), _AHEAD if self.count < 0 else self.count
+        return Ahead(elements, size) if size and not draws(self.source) else elements
+
+    def table(self, run: Run) -> Table | None:
+        return self.source.table(run)
 
 
 class Cache(_Same):
@@ -188,11 +221,28 @@ class Shuffle(_Same):
         self.seeds = _Words(self.first)
 
     def elements(self, run: Run) -> Iterator[Element]:
-        state = self.first
-        if self.reshuffle:
-            first, second = next(self.seeds), next(self.seeds)
-            state = np.array([0, second, first], np.int64)
+        state = self._state()
         return _Shuffled(self.source.elements(run), self.buffer_size, _Words(state))
+
+    def _state(self) -> Any:
+        if not self.reshuffle:
+            return self.first
+        first, second = next(self.seeds), next(self.seeds)
+        return np.array([0, second, first], np.int64)
+
+    def table(self, run: Run) -> Table | None:
+        if not 0 <= self.source.cardinality() <= _MOST_ROWS:
+            return None
+        table = self.source.table(run)
+        if table is None:
+            return None
+        state = self._state()
+
+        def keys() -> Iterator[Any]:
+            given = [np.empty(0, np.int64), *table.keys]
+            yield shuffled(np.concatenate(given), sys.maxsize if self.buffer_size < 0 else self.buffer_size, state)
+
+        return table.with_keys(keys(), ordered=False)
 
     def order(self) -> list[Any]:
         """Return from where the orders of further passes follow: what `take_order` goes back to."""
@@ -389,7 +439,8 @@ class Batch(Source):
         self.name = "_ParallelBatchDataset" if parallel else "_BatchDataset"
 
     def elements(self, run: Run) -> Iterator[Element]:
-        return _Batches(self, run)
+        table = self.source.table(run)
+        return _Batches(self, run) if table is None else table.batches(self.size, self.drop)
 
     def cardinality(self) -> int:
         n = self.source.cardinality()
@@ -516,6 +567,27 @@ class Zip(Source):
     def elements(self, run: Run) -> Iterator[Element]:
         # What a failing source leaves unread in the others stays unread: they go on in step only without errors.
         return map(_joined, zip(*[source.elements(run.branch(i)) for i, source in enumerate(self.sources)]))
+
+    def table(self, run: Run) -> Table | None:
+        n = self.cardinality()
+        if not 0 <= n <= _MOST_ROWS or any(source.cardinality() < 0 for source in self.sources):
+            return None
+        tables = []
+        for i, source in enumerate(self.sources):
+            table = source.table(run.branch(i))
+            if table is None:
+                return None
+            tables.append(table)
+        columns: list[Any] = []
+
+        def gather(keys: Any) -> Element:
+            if not columns:
+                columns.extend(np.concatenate([np.empty(0, np.int64), *table.keys]) for table in tables)
+            parts = [table.gather(column[keys]) for table, column in zip(tables, columns, strict=True)]
+            return tuple(itertools.chain.from_iterable(parts))
+
+        fixed = all(table.fixed and table.ordered for table in tables)
+        return Table(numbers(n), gather, fixed=fixed)
 
     def cardinality(self) -> int:
         every = [source.cardinality() for source in self.sources]

@@ -193,7 +193,7 @@ def padded_shapes_of(spec: Any, padded_shapes: Any) -> list[TensorShape]:
         if own.rank is not None:
             if shape.rank != own.rank:
                 raise ValueError(
-                    f"The padded shape {shape} is not compatible with the shape {own} of the corresponding input component."
+                    f"The padded shape {shape} is not compatible with the shape {own} of the input component."
                 )
             for padded, size in zip(shape, own, strict=True):
                 if padded is not None and size is not None and padded < size:
@@ -418,7 +418,7 @@ class PadToCardinality(Source):
         self.source, self.count = source, count
         spec = dict(source.spec)
         self.spec = {**spec, key: TensorSpec((), bool_)}
-        self.at = [i for i, name in enumerate(sorted(self.spec)) if name == key][0]
+        self.at = next(i for i, name in enumerate(sorted(self.spec)) if name == key)
 
     def elements(self, run: Run) -> Iterator[Element]:
         place = sum(kind.n for kind in kinds_of([self.spec[name] for name in sorted(self.spec)[: self.at]]))
