@@ -77,7 +77,7 @@ class _Rows(Iterator[Element]):
         own = self.options
         with _as_op_errors(path):
             text = open_text(_local(path), own["compression_type"], "latin-1")
-        quoting = csv.QUOTE_MINIMAL if own["use_quote_delim"] else csv.QUOTE_NONE
+        quoting: Any = csv.QUOTE_MINIMAL if own["use_quote_delim"] else csv.QUOTE_NONE
         reader = csv.reader(text, delimiter=own["field_delim"], quoting=quoting, strict=True)
         if own["header"]:
             next(reader, None)
@@ -120,7 +120,7 @@ def open_text(path: str, compression: Any, encoding: str) -> Any:
     if compression == "GZIP":
         return gzip.open(path, "rt", encoding=encoding, newline="")
     if compression == "ZLIB":
-        return io.TextIOWrapper(io.BufferedReader(_Inflated(path)), encoding=encoding, newline="")  # type: ignore[arg-type]
+        return io.TextIOWrapper(io.BufferedReader(_Inflated(path)), encoding=encoding, newline="")
     raise invalid(f"Unsupported compression_type: {compression}.")
 
 
@@ -233,7 +233,7 @@ def make_csv_dataset(
     paths = matching(file_pattern)
     if not paths:
         raise ValueError(f"No files match `file_pattern` {file_pattern}.")
-    quoting = csv.QUOTE_MINIMAL if use_quote_delim else csv.QUOTE_NONE
+    quoting: Any = csv.QUOTE_MINIMAL if use_quote_delim else csv.QUOTE_NONE
 
     def rows(path: bytes) -> Iterator[list[str]]:
         with open_text(os.fsdecode(path), compression_type, encoding) as file:

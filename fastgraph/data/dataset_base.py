@@ -163,14 +163,14 @@ def made(kind: type[Source], *operands: object, **options: object) -> Dataset:
 
     What the operands' tf.data.Options say, the last one wins, holds for it as well.
     """
-    result = _made(kind, *operands, **options)
+    result: Dataset = _made(kind, *operands, **options)
     for operand in operands:
         if isinstance(operand, DatasetBase) and operand._options is not None:
             result._options = operand._options if result._options is None else result._options.merge(operand._options)
     return result
 
 
-def _made(kind: type[Source], *operands: object, **options: object) -> Dataset:
+def _made(kind: type[Source], *operands: object, **options: object) -> Any:
 
     def is_symbolic(operand: object) -> bool:
         return isinstance(operand, SymbolicTensor) or (isinstance(operand, DatasetBase) and operand.source is None)

@@ -102,7 +102,7 @@ def copy_to_device(target_device: str, source_device: str = "/cpu:0") -> _Applie
 
 def prefetch_to_device(device: str, buffer_size: Data | None = None) -> _Applied:
     """Return a function of a dataset that gives its `prefetch`. Source: tf.data.experimental.prefetch_to_device."""
-    return lambda dataset: dataset.prefetch(buffer_size)
+    return lambda dataset: dataset.prefetch(-1 if buffer_size is None else buffer_size)
 
 
 def from_list(elements: Sequence[Any], name: str | None = None) -> Dataset:

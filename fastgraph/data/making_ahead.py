@@ -155,8 +155,8 @@ class Together(Iterator[Element]):
             self.running.remove(done)
             return done.result()
         if self.error is not None:
-            error, self.error = self.error, None
-            raise error
+            kept, self.error = self.error, None
+            raise kept
         raise StopIteration
 
     def __del__(self) -> None:

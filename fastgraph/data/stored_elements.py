@@ -56,8 +56,9 @@ def fingerprint_of(value: Any) -> int:
     return int.from_bytes(digest.digest(), "little")
 
 
-def _feed(take: Callable[[bytes], None], value: Any, seen: set[int]) -> None:
-    if isinstance(value, Tensor) and hasattr(value, "numpy"):
+def _feed(take: Callable[[bytes], None], given: object, seen: set[int]) -> None:
+    value: Any = given
+    if isinstance(given, Tensor) and hasattr(value, "numpy"):
         array = as_array(value)
         take(repr((array.dtype, array.shape)).encode())
         take(repr(array.tolist()).encode() if array.dtype.hasobject else np.ascontiguousarray(array).tobytes())
@@ -236,7 +237,7 @@ class _Records(RecordIterator):
         super().__init__(path)
         if zipped:
             self._file.close()
-            self._file: Any = io.BufferedReader(gzip.open(path, "rb"))  # type: ignore[arg-type]  # noqa: SIM115
+            self._file: Any = io.BufferedReader(gzip.open(path, "rb"))  # noqa: SIM115
 
     def __next__(self) -> bytes:
         try:
@@ -365,7 +366,7 @@ class _Kept(Iterator[Element]):
                 None,
                 "There appears to be a concurrent caching iterator running - cache lockfile already exists "
                 f"('{mark}')."
-                " If you are sure no other running TF computations are using this cache prefix, delete the lockfile and "
+                " If you are sure no other computations are using this cache prefix, delete the lockfile and "
                 "re-initialize the iterator. [Op:IteratorGetNext]",
             ) from None
         self.writer = BundleWriter(self.cache.path)

@@ -236,9 +236,9 @@ class Shuffle(_Same):
         table = self.source.table(run)
         if table is None:
             return None
-        state = self._state()
 
         def keys() -> Iterator[Any]:
+            state = self._state()  # not before a pass begins: who finds no table further on asks for elements instead
             given = [np.empty(0, np.int64), *table.keys]
             yield shuffled(np.concatenate(given), sys.maxsize if self.buffer_size < 0 else self.buffer_size, state)
 

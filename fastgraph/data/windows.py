@@ -71,7 +71,7 @@ class Window(Source):
         if not self.drop:
             return -(-n // self.shift)
         rest = n - ((self.size - 1) * self.stride + 1)
-        return 0 if rest < 0 else rest // self.shift + 1
+        return 0 if rest < 0 else int(rest // self.shift + 1)
 
 
 class _Windows(Iterator[Element]):
@@ -243,7 +243,7 @@ def padding_values_of(spec: Any, values: Any) -> list[Any]:
     """Return the value of each component of a padded batch, as arrays. Raises TypeError, ValueError as TensorFlow."""
     leaves = nesting.flatten(spec)
     given = [values] * len(leaves) if values is None or not isinstance(values, tuple | dict) else _up_to(spec, values)
-    found = []
+    found: list[Any] = []
     for value, leaf in zip(given, leaves, strict=True):
         if value is None:
             found.append(
