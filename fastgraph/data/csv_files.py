@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import itertools
 import os
 import sqlite3
 import zlib
@@ -27,12 +28,15 @@ from fastgraph.data.dataset_base import made
 from fastgraph.data.element_specs import Element
 from fastgraph.data.files import _as_op_errors, _local
 from fastgraph.data.options import Options
+from fastgraph.data.row_tables import Table
 from fastgraph.data.sources import OfTensors, Run, Source
 from fastgraph.data.stored_elements import matching
+from fastgraph.errors import InvalidArgumentError, OpError
 from fastgraph.ops.families import invalid
 
 _KINDS = (float32, float64, int32, int64, string)
 _PART = 1 << 20
+_ROWS = 2048  # read at once
 
 
 class CsvRows(OfTensors):
@@ -47,9 +51,50 @@ class CsvRows(OfTensors):
     def elements(self, run: Run) -> Iterator[Element]:
         return _Rows(self)
 
+    def table(self, run: Run) -> Table:
+        return Table(*_numbered(_Columns(self)), fixed=False, whole=False)
+
 
 class _Rows(Iterator[Element]):
-    """One pass over the files."""
+    """One pass over the files, row by row."""
+
+    def __init__(self, rows: CsvRows) -> None:
+        self.columns = _Columns(rows)
+        self.left: Iterator[Element] = iter(())
+
+    def __next__(self) -> Element:
+        while True:
+            element = next(self.left, None)
+            if element is not None:
+                return element
+            self.left = zip(*next(self.columns), strict=True)
+
+
+def _numbered(columns: _Columns) -> tuple[Iterator[Any], Callable[[Any], Element]]:
+    """Return the numbers of the rows, some at a time, and what puts rows together: those of the last numbers given."""
+    held: list[tuple[int, Element]] = []  # (number of the first row, columns)
+    total = 0
+
+    def next_numbers(_: None) -> Any:
+        nonlocal total
+        found = next(columns)
+        held.append((total, found))
+        total += found[0].shape[0]
+        return np.arange(held[-1][0], total)
+
+    def gather(keys: Any) -> Element:
+        first, last = int(keys[0]), int(keys[-1]) + 1
+        while len(held) > 1 and held[1][0] <= first:
+            del held[0]
+        parts = [[as_array(part)[max(first - at, 0) : last - at] for part in found] for at, found in held if at < last]
+        joined = [pieces[0] if len(pieces) == 1 else np.concatenate(pieces) for pieces in zip(*parts, strict=True)]
+        return tuple([from_array(array, part.dtype, False) for array, part in zip(joined, held[0][1], strict=True)])
+
+    return map(next_numbers, itertools.repeat(None)), gather
+
+
+class _Columns(Iterator[Element]):
+    """One pass over the files, many rows at a time, as tensors of their columns; an error after the rows before it."""
 
     def __init__(self, rows: CsvRows) -> None:
         self.paths = iter(np.atleast_1d(as_array(rows.paths)).tolist())
@@ -57,21 +102,82 @@ class _Rows(Iterator[Element]):
         self.defaults = [as_array(default).reshape(-1) for default in rows.defaults]
         self.path: bytes | None = None
         self.reader: Any = None
+        self.rows: list[list[str]] = []
+        self.error: Exception | None = None
 
     def __next__(self) -> Element:
-        while True:
-            if self.reader is None:
-                self.path = next(self.paths) if self.path is None else self.path  # one that failed is tried again
-                self.reader = self._opened(self.path)
-                self.path = None
+        self._read()
+        if self.rows:
+            rows, self.rows = self.rows, []
             try:
-                row = next(self.reader)
-            except csv.Error as error:
-                raise invalid(f"{error} [Op:IteratorGetNext]") from None
+                return tuple(self._converted(rows))
+            except InvalidArgumentError:
+                n, wrong = self._until_error(rows)
+            self.rows = rows[n or 1 :]  # it comes again, as the first of its rows
+            if n:
+                return tuple(self._converted(rows[:n]))
+            raise wrong
+        if self.error is None:
+            raise StopIteration
+        error, self.error = self.error, None
+        raise error
+
+    def _read(self) -> None:
+        """Have rows, as far as there are any before an error."""
+        while len(self.rows) < _ROWS and self.error is None:
+            try:
+                if self.reader is None:
+                    self.path = next(self.paths) if self.path is None else self.path  # one that failed is tried again
+                    self.reader = self._opened(self.path)
+                    self.path = None
+                self.rows += itertools.islice(self.reader, _ROWS - len(self.rows))
+                if len(self.rows) < _ROWS:
+                    self.reader = None
             except StopIteration:
-                self.reader = None
-                continue
-            return self._element(row or [""])
+                return
+            except csv.Error as error:
+                self.error = invalid(f"{error} [Op:IteratorGetNext]")
+            except OpError as error:
+                self.error = error
+
+    def _until_error(self, rows: list[list[str]]) -> tuple[int, Exception]:
+        """Return the number of the first row that does not fit, and why."""
+        for n, row in enumerate(rows):
+            try:
+                self._converted([row])
+            except InvalidArgumentError as error:
+                return n, error
+        raise AssertionError("all rows fit")
+
+    def _converted(self, rows: list[list[str]]) -> list[Any]:
+        chosen, n = self.options["columns"], len(self.kinds)
+        least = n if chosen is None else (chosen[-1] + 1 if chosen else 0)
+        rows = [row or [""] for row in rows]
+        for row in rows:
+            if len(row) < least or (chosen is None and len(row) > n):
+                more = "fewer fields" if len(row) < least else "more fields"
+                raise invalid(f"Expect {n} fields but have {more} in record [Op:IteratorGetNext]")
+        columns: list[Any] = list(zip(*[row[:least] for row in rows], strict=True))
+        columns = columns if chosen is None else [columns[i] for i in chosen]
+        return [self._column(i, column) for i, column in enumerate(columns)]
+
+    def _column(self, i: int, texts: Sequence[str]) -> Any:
+        dtype, default, na = self.kinds[i], self.defaults[i], self.options["na_value"]
+        number: Callable[[str], Any] = float if dtype in (float32, float64) else int
+        try:
+            if dtype is not string and "_" in "".join(texts):
+                raise ValueError
+            convert_one: Callable[[str], Any] = (lambda text: text.encode("latin-1")) if dtype is string else number
+            if "" not in texts and na not in texts:
+                found: Any = list(map(convert_one, texts))
+            elif default.size:
+                found = [default[0] if text in ("", na) else convert_one(text) for text in texts]
+            else:
+                raise invalid(f"Field {i} is required but missing in record! [Op:IteratorGetNext]")
+            return from_array(np.array(found, dtype.as_numpy_dtype), dtype, False)
+        except (ValueError, OverflowError):
+            text = f"Field {i} in record is not a valid {dtype.name}: {texts[0]} [Op:IteratorGetNext]"
+            raise invalid(text) from None
 
     def _opened(self, path: bytes) -> Any:
         own = self.options
@@ -82,35 +188,6 @@ class _Rows(Iterator[Element]):
         if own["header"]:
             next(reader, None)
         return reader
-
-    def _element(self, row: list[str]) -> Element:
-        chosen, n = self.options["columns"], len(self.kinds)
-        if chosen is None:
-            if len(row) != n:
-                more = "more fields" if len(row) > n else "fewer fields"
-                raise invalid(f"Expect {n} fields but have {more} in record [Op:IteratorGetNext]")
-        elif chosen and chosen[-1] >= len(row):
-            raise invalid(f"Expect {n} selected fields but have fewer in record [Op:IteratorGetNext]")
-        else:
-            row = [row[i] for i in chosen]
-        na = self.options["na_value"]
-        return tuple([self._field(i, "" if text == na else text) for i, text in enumerate(row)])
-
-    def _field(self, i: int, text: str) -> Any:
-        dtype, default = self.kinds[i], self.defaults[i]
-        if not text:
-            if not default.size:
-                raise invalid(f"Field {i} is required but missing in record! [Op:IteratorGetNext]")
-            return from_array(default[0] if dtype is not string else np.array(default[0], object), dtype)
-        try:
-            if dtype is string:
-                return from_array(np.array(text.encode("latin-1"), object), string)
-            if "_" in text:
-                raise ValueError
-            number = float(text) if dtype in (float32, float64) else int(text)
-            return from_array(np.array(number, dtype.as_numpy_dtype), dtype)
-        except (ValueError, OverflowError):
-            raise invalid(f"Field {i} in record is not a valid {dtype.name}: {text} [Op:IteratorGetNext]") from None
 
 
 def open_text(path: str, compression: Any, encoding: str) -> Any:

@@ -1,4 +1,4 @@
-"""What every dataset is: its elements' spec, a pass over them, its options; how one is made of operands.
+"""The base of datasets: their elements' spec, a pass over them, their options; how one is made of operands.
 
 Rule: what `made` is given may be symbolic while a graph is traced; then the dataset is a node of that graph.
 """

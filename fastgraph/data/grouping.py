@@ -54,7 +54,7 @@ class _While(Iterator[Element]):
 
 
 class Scan(OfFunction):
-    """What a function of a state and an element gives besides the next state. Source: tf.data.Dataset.scan.
+    """The results that a function of a state and an element gives besides the next state. Source: tf.data.Dataset.scan.
 
     Operands after the source: the tensors of the first state, then what the function captured.
     """

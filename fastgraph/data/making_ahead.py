@@ -27,7 +27,7 @@ _working: weakref.WeakSet[_Made] = weakref.WeakSet()
 
 
 class _Made:
-    """What a thread has made, and who may stop it."""
+    """The elements that a thread has made, and the way to stop it."""
 
     def __init__(self, elements: Iterator[Element], size: int) -> None:
         self.elements, self.size = elements, size

@@ -19,7 +19,8 @@ _CHUNK = 1 << 16
 class Table:
     """The numbers of a pass's rows, some at a time, and how rows with given numbers are put together.
 
-    fixed: Another pass puts the same rows together for the same numbers. ordered: It has them in the same order.
+    whole: No row is an error, and any may be asked for. fixed: Another pass puts the same rows together for the same
+    numbers. ordered: It has them in the same order.
     """
 
     def __init__(
@@ -29,7 +30,9 @@ class Table:
         *,
         fixed: bool = True,
         ordered: bool = True,
+        whole: bool = True,
     ) -> None:
+        self.whole = whole
         self.keys, self.gather, self.fixed, self.ordered = keys, gather, fixed, ordered
 
     def with_keys(self, keys: Iterator[Keys], ordered: bool = True) -> Table:
@@ -64,12 +67,22 @@ class _Batches(Iterator[tuple[Any, ...]]):
         parts = [self.left[self.at :]]
         n = parts[0].size
         while n < self.size:
-            chunk = next(self.table.keys, None)
+            try:
+                chunk = next(self.table.keys, None)
+            except BaseException:
+                self.left, self.at = self.left[:0], 0  # what came before an error is lost with it, as in TensorFlow
+                raise
             if chunk is None:
                 break
             parts.append(chunk)
             n += chunk.size
         self.left, self.at = np.concatenate(parts), 0
+
+
+def whole(source: Any, run: Any) -> Table | None:
+    """Return the table of a source if all its rows may be asked for."""
+    table: Table | None = source.table(run)
+    return table if table is not None and table.whole else None
 
 
 def numbers(n: int) -> Iterator[Keys]:

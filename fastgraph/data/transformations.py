@@ -23,7 +23,7 @@ from fastgraph.core.tensor import as_array, from_array
 from fastgraph.data.element_leaves import batched, kinds_of, sliced, stacked, unbatched
 from fastgraph.data.element_specs import Element, common
 from fastgraph.data.making_ahead import Ahead, draws
-from fastgraph.data.row_tables import Table, cut, numbers
+from fastgraph.data.row_tables import Table, cut, numbers, whole
 from fastgraph.data.sources import INFINITE, UNKNOWN, Run, Source
 from fastgraph.errors import FailedPreconditionError, InvalidArgumentError, OpError
 from fastgraph.ops.random_states import advanced, first_state
@@ -59,10 +59,11 @@ class Take(_Counted):
     name = "_TakeDataset"
 
     def elements(self, run: Run) -> Iterator[Element]:
-        return itertools.islice(self.source.elements(run), None if self.count < 0 else self.count)
+        elements = self.source.elements(run)
+        return elements if self.count < 0 else _Taking(elements, self.count)
 
     def table(self, run: Run) -> Table | None:
-        table = self.source.table(run)
+        table = whole(self.source, run)
         return table and table.with_keys(cut(table.keys, 0, None if self.count < 0 else self.count))
 
     def cardinality(self) -> int:
@@ -70,6 +71,30 @@ class Take(_Counted):
         if self.count < 0 or n == UNKNOWN:
             return n
         return int(self.count if n == INFINITE else min(n, self.count))
+
+
+class _Taking(Iterator[Element]):
+    """One pass, which an error does not end, as it would end itertools.islice."""
+
+    def __init__(self, left: Iterator[Element], count: int) -> None:
+        self.left, self.count = left, count
+
+    def __next__(self) -> Element:
+        if self.count <= 0:
+            raise StopIteration
+        element = next(self.left)
+        self.count -= 1
+        return element
+
+
+class _Skipping(_Taking):
+    """One pass without its first elements."""
+
+    def __next__(self) -> Element:
+        while self.count > 0:
+            next(self.left)
+            self.count -= 1
+        return next(self.left)
 
 
 class Shard(_Same):
@@ -90,7 +115,7 @@ class Shard(_Same):
         return itertools.islice(self.source.elements(run), self.index, None, self.shards)
 
     def table(self, run: Run) -> Table | None:
-        table = self.source.table(run)
+        table = whole(self.source, run)
         return table and table.with_keys(cut(table.keys, self.index, None, self.shards))
 
     def cardinality(self) -> int:
@@ -104,10 +129,10 @@ class Skip(_Counted):
     name = "_SkipDataset"
 
     def elements(self, run: Run) -> Iterator[Element]:
-        return iter(()) if self.count < 0 else itertools.islice(self.source.elements(run), self.count, None)
+        return iter(()) if self.count < 0 else _Skipping(self.source.elements(run), self.count)
 
     def table(self, run: Run) -> Table | None:
-        table = self.source.table(run)
+        table = whole(self.source, run)
         return table and table.with_keys(iter(()) if self.count < 0 else cut(table.keys, self.count, None))
 
     def cardinality(self) -> int:
@@ -126,7 +151,7 @@ class Repeat(_Counted):
         return itertools.chain.from_iterable(_Passes(self.source, self.count, run))
 
     def table(self, run: Run) -> Table | None:
-        first = self.source.table(run) if self.source.cardinality() > 0 else None
+        first = whole(self.source, run) if self.source.cardinality() > 0 else None
         if first is None or not first.fixed or self.count == 0:
             return None
         more = itertools.repeat(None) if self.count < 0 else itertools.repeat(None, self.count - 1)
@@ -233,7 +258,7 @@ class Shuffle(_Same):
     def table(self, run: Run) -> Table | None:
         if not 0 <= self.source.cardinality() <= _MOST_ROWS:
             return None
-        table = self.source.table(run)
+        table = whole(self.source, run)
         if table is None:
             return None
 
@@ -574,7 +599,7 @@ class Zip(Source):
             return None
         tables = []
         for i, source in enumerate(self.sources):
-            table = source.table(run.branch(i))
+            table = whole(source, run.branch(i))
             if table is None:
                 return None
             tables.append(table)

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import gzip
 import importlib
 import json
 import os
@@ -352,6 +353,11 @@ def _single() -> None:
         "csv floats": lambda tf, D: _csv(tf, "1e3, 2.5\n-inf,nan\n", [tf.float32, tf.float64]),
         "csv ints": lambda tf, D: _csv(tf, "2147483648,1\n 5,-7\n+3,9223372036854775807\n1_0,2\n", [tf.int32, tf.int64]),
         "csv spaces": lambda tf, D: _csv(tf, " a , b\n", [tf.string, tf.string]),
+        "csv batch": lambda tf, D: [_each(_csv_file(tf, "".join(f"{i},{'x' if i in bad else i}\n" for i in range(9)), [tf.int32, tf.int32]).batch(3), 6) for bad in ((), (0,), (4,), (8,), (1, 2), (3, 8))],
+        "take after error": lambda tf, D: _each(D.from_tensor_slices([1.0, 0.0, 4.0, 5.0, 6.0]).map(lambda x: tf.debugging.check_numerics(1 / x, "")).take(3), 5),
+        "skip after error": lambda tf, D: _each(D.from_tensor_slices([1.0, 2.0, 0.0, 5.0, 6.0]).map(lambda x: tf.debugging.check_numerics(1 / x, "")).skip(1), 5),
+        "csv take batch": lambda tf, D: _each(_csv_file(tf, "1\n2\nx\n3\n4\n", [tf.int32]).take(4).batch(2), 5),
+        "csv files": lambda tf, D: tf.data.experimental.CsvDataset([_csv_path("a\n1\n2\n"), _csv_path("a\n3\n")], [tf.int32], header=True).batch(2),
         "csv na": lambda tf, D: _csv(tf, "1,NA\nNA,5\n", [tf.constant([7]), tf.constant([8.0])], na_value="NA"),
         "csv delimiter": lambda tf, D: _csv(tf, "1|2\n", [tf.int32, tf.int32], field_delim="|"),
         "csv not a number": lambda tf, D: _csv(tf, "1,x\n2,3\n", [tf.int32, tf.int32]),
@@ -412,13 +418,20 @@ def _options(tf: Any, D: Any) -> Any:
     return [dataset.options().deterministic, dataset.options().threading.private_threadpool_size]
 
 
-def _csv(tf: Any, text: str, defaults: Any, **options: Any) -> Any:
-    import gzip
-
+def _csv_path(text: str, kind: Any = None) -> str:
     path = os.path.join(_folder(), "f.csv")
-    with (gzip.open if options.get("compression_type") else open)(path, "wb") as file:
+    with (gzip.open if kind else open)(path, "wb") as file:
         file.write(text.encode())
-    dataset = tf.data.experimental.CsvDataset(path, defaults, **options)
+    return path
+
+
+def _csv_file(tf: Any, text: str, defaults: Any, **options: Any) -> Any:
+    path = _csv_path(text, options.get("compression_type"))
+    return tf.data.experimental.CsvDataset(path, defaults, **options)
+
+
+def _csv(tf: Any, text: str, defaults: Any, **options: Any) -> Any:
+    dataset = _csv_file(tf, text, defaults, **options)
     return [_each(dataset, 4), _cardinality(dataset)]
 
 
