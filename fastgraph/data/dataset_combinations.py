@@ -17,7 +17,7 @@ from fastgraph.core.base.shapes import TensorShape
 from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.core.conversion import Data
 from fastgraph.core.tensor import Tensor, convert, current_trace, from_array
-from fastgraph.data import dataset_ops, grouping, sources, stored_elements, transformations, windows
+from fastgraph.data import checked_elements, dataset_ops, grouping, sources, stored_elements, transformations, windows
 from fastgraph.data.dataset_base import DatasetBase, DatasetSpec, count, element_of, made
 from fastgraph.data.element_functions import Mapped
 from fastgraph.data.element_specs import flat, normalized, packed, spec_of
@@ -361,11 +361,11 @@ class Combinations(DatasetBase):
                     "`tf.data.Dataset.unique` does not support type "
                     f"{leaf.dtype} -- only `tf.int32`, `tf.int64`, and `tf.string` are supported."
                 )
-        return made(transformations.Unique, self)
+        return made(checked_elements.Unique, self)
 
     def ignore_errors(self, log_warning: bool = False, name: str | None = None) -> Dataset:
         """Return the elements without those that raise an error. Source: tf.data.Dataset.ignore_errors."""
-        return made(transformations.IgnoreErrors, self, log=log_warning)
+        return made(checked_elements.IgnoreErrors, self, log=log_warning)
 
     # -- sources
 
@@ -455,7 +455,7 @@ class Combinations(DatasetBase):
         Source: tf.data.Dataset.load.
         """
         spec, n, shards = stored_elements.saved(_path(path), element_spec, compression, wait)
-        return made(transformations.Known, _read_by(reader_func, shards, spec), n)
+        return made(checked_elements.Known, _read_by(reader_func, shards, spec), n)
 
     def snapshot(
         self,

@@ -5,7 +5,6 @@ Rule: such a function is converted and traced when the dataset is made, so that 
 
 from __future__ import annotations
 
-import itertools
 import os
 import weakref
 from collections.abc import Callable, Iterator, Sequence
@@ -17,7 +16,7 @@ from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.core.tensor import current_trace
 from fastgraph.data.element_specs import Element, flat, normalized, packed, spec_of, tensor_specs
 from fastgraph.data.making_ahead import Together
-from fastgraph.data.sources import OfTensors, Run, Source
+from fastgraph.data.sources import Chained, OfTensors, Run, Source
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.graph.subgraphs import subgraph_name, traced
 from fastgraph.graph.symbolic_tensor import SymbolicTensor
@@ -176,7 +175,7 @@ class FlatMap(OfFunction):
             found: Iterator[Element] = packed(self.inner, function(element)).source.elements(run)
             return found
 
-        return itertools.chain.from_iterable(map(inner, self.source.elements(run)))
+        return Chained(map(inner, self.source.elements(run)))
 
 
 def reduced(source: Source, initial_state: object, function: Callable[..., Any]) -> Any:

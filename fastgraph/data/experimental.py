@@ -14,7 +14,7 @@ from fastgraph.core.base.dtype import DTypeLike, as_dtype, int64, string
 from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.core.conversion import Data
 from fastgraph.core.tensor import convert
-from fastgraph.data import grouping, transformations, windows
+from fastgraph.data import checked_elements, grouping, windows
 from fastgraph.data.csv_files import CsvDataset, SqlDataset, make_csv_dataset
 from fastgraph.data.dataset import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Dataset
 from fastgraph.data.dataset_base import DatasetSpec, count, element_of, made
@@ -81,7 +81,7 @@ unique = _applied("unique")
 
 def assert_cardinality(expected_cardinality: Data) -> _Applied:
     """Return a function of a dataset that gives it with so many elements; other numbers are FailedPreconditionError."""
-    return lambda dataset: made(transformations.OfCardinality, dataset, count(expected_cardinality))
+    return lambda dataset: made(checked_elements.OfCardinality, dataset, count(expected_cardinality))
 
 
 def at(dataset: Dataset, index: Data) -> Any:

@@ -66,6 +66,21 @@ class Source(Handled):
         return int(array)
 
 
+class Chained(Iterator[Element]):
+    """The elements of iterators, one after the other. An error ends none: itertools.chain ends where one is made."""
+
+    def __init__(self, parts: Iterator[Iterator[Element]]) -> None:
+        self.parts = parts
+        self.part: Iterator[Element] = iter(())
+
+    def __next__(self) -> Element:
+        while True:
+            element = next(self.part, None)
+            if element is not None:
+                return element
+            self.part = next(self.parts)
+
+
 class OfTensors(Source):
     """A source whose operands are tensors, not counts."""
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import itertools
 import sys
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,19 +19,19 @@ from fastgraph.core.base.dtype import int64
 from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.core.native.philox import shuffled, words
 from fastgraph.core.tensor import as_array, from_array
-from fastgraph.data.element_leaves import batched, kinds_of, sliced, stacked, unbatched
+from fastgraph.data.element_leaves import Dense, batched, kinds_of, sliced, stacked, unbatched
 from fastgraph.data.element_specs import Element, common
 from fastgraph.data.making_ahead import Ahead, draws
-from fastgraph.data.row_tables import Table, cut, numbers, whole
-from fastgraph.data.sources import INFINITE, UNKNOWN, Run, Source
-from fastgraph.errors import FailedPreconditionError, InvalidArgumentError, OpError
+from fastgraph.data.row_tables import Table, cut, numbers, rows_of, whole
+from fastgraph.data.sources import INFINITE, UNKNOWN, Chained, Run, Source
+from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.random_states import advanced, first_state
 
 _MOST_ROWS = 1 << 26  # whose numbers are worth keeping at once
 _AHEAD = 4  # elements made ahead where nobody says how many
 
 
-class _Same(Source):
+class Same(Source):
     """Of elements like those of its one source, and by default as many."""
 
     def __init__(self, source: Source) -> None:
@@ -45,7 +44,7 @@ class _Same(Source):
         return self.source.cardinality()
 
 
-class _Counted(_Same):
+class Counted(Same):
     """Of elements like those of its one source, `count` of them in some way."""
 
     def __init__(self, source: Source, count: Any) -> None:
@@ -53,7 +52,7 @@ class _Counted(_Same):
         self.count = count
 
 
-class Take(_Counted):
+class Take(Counted):
     """The first `count` elements; all if it is -1. Source: tf.data.Dataset.take."""
 
     name = "_TakeDataset"
@@ -97,7 +96,23 @@ class _Skipping(_Taking):
         return next(self.left)
 
 
-class Shard(_Same):
+class _Sharding(Iterator[Element]):
+    """One pass over one shard."""
+
+    def __init__(self, left: Iterator[Element], shards: int, index: int) -> None:
+        self.left, self.shards, self.index, self.at = left, shards, index, 0
+
+    def __next__(self) -> Element:
+        ahead = (self.index - self.at) % self.shards
+        for _ in range(ahead):
+            next(self.left)
+        self.at += ahead
+        element = next(self.left)
+        self.at += 1
+        return element
+
+
+class Shard(Same):
     """Every `number`-th element, from number `index` on. Source: tf.data.Dataset.shard."""
 
     name = "_ShardDataset"
@@ -112,7 +127,7 @@ class Shard(_Same):
         self.shards, self.index = number, index
 
     def elements(self, run: Run) -> Iterator[Element]:
-        return itertools.islice(self.source.elements(run), self.index, None, self.shards)
+        return _Sharding(self.source.elements(run), self.shards, self.index)
 
     def table(self, run: Run) -> Table | None:
         table = whole(self.source, run)
@@ -123,7 +138,7 @@ class Shard(_Same):
         return n if n < 0 else max(0, -(-(n - self.index) // self.shards))
 
 
-class Skip(_Counted):
+class Skip(Counted):
     """The elements after the first `count`; none if it is -1. Source: tf.data.Dataset.skip."""
 
     name = "_SkipDataset"
@@ -140,7 +155,7 @@ class Skip(_Counted):
         return 0 if self.count < 0 else n if n < 0 else max(n - self.count, 0)
 
 
-class Repeat(_Counted):
+class Repeat(Counted):
     """All elements `count` times, for ever if it is -1. Source: tf.data.Dataset.repeat."""
 
     name = "_RepeatDataset"
@@ -185,7 +200,7 @@ class _Passes(Iterator[Iterator[Element]]):
         return element
 
 
-class Prefetch(_Counted):
+class Prefetch(Counted):
     """The same elements, some of them made ahead. Source: tf.data.Dataset.prefetch."""
 
     name = "_PrefetchDataset"
@@ -198,7 +213,7 @@ class Prefetch(_Counted):
         return self.source.table(run)
 
 
-class Cache(_Same):
+class Cache(Same):
     """The elements that the first whole pass gave. Source: tf.data.Dataset.cache."""
 
     name = "_CacheDataset"
@@ -206,9 +221,22 @@ class Cache(_Same):
     def __init__(self, source: Source) -> None:
         super().__init__(source)
         self.kept: list[Element] | None = None
+        self.columns: Element | None = None  # where all elements fit together: those of `kept` are views of them
 
     def elements(self, run: Run) -> Iterator[Element]:
         return _Caching(self, run) if self.kept is None else iter(self.kept)
+
+    def table(self, run: Run) -> Table | None:
+        kinds = kinds_of(self.spec)
+        if not self.kept or not all(type(kind) is Dense for kind in kinds):
+            return None
+        if self.columns is None:
+            if any({as_array(part).shape for part in column} != {as_array(column[0]).shape}
+                   for column in zip(*self.kept, strict=True)):  # fmt: skip
+                return None
+            self.columns = stacked(kinds, self.kept)
+            self.kept = list(sliced(kinds, self.columns))
+        return Table(numbers(len(self.kept)), rows_of(self.columns))
 
 
 class _Caching(Iterator[Element]):
@@ -227,7 +255,7 @@ class _Caching(Iterator[Element]):
         return element
 
 
-class Shuffle(_Same):
+class Shuffle(Same):
     """The elements, each chosen at random from the next `buffer_size`. Source: tf.data.Dataset.shuffle.
 
     With a seed, of the op or of the program, the orders of all passes follow from it, and are TensorFlow's: every pass
@@ -305,103 +333,6 @@ class Random(Source):
         return [self.first.tolist(), self.seeds.state.tolist(), self.seeds.drawn[:]]
 
     take_order = Shuffle.take_order
-
-
-class Unique(_Same):
-    """Each element once. Source: tf.data.Dataset.unique."""
-
-    name = "_UniqueDataset"
-
-    def elements(self, run: Run) -> Iterator[Element]:
-        seen: set[Any] = set()
-
-        def is_new(element: Element) -> bool:
-            key = tuple([(array.shape, array.tobytes() if not array.dtype.hasobject else tuple(array.reshape(-1)))
-                         for array in map(as_array, element)])  # fmt: skip
-            return key not in seen and not seen.add(key)  # type: ignore[func-returns-value]
-
-        return filter(is_new, self.source.elements(run))
-
-    def cardinality(self) -> int:
-        return UNKNOWN
-
-
-class IgnoreErrors(_Same):
-    """The elements that come without an error. Source: tf.data.Dataset.ignore_errors."""
-
-    name = "_IgnoreErrorsDataset"
-
-    def __init__(self, source: Source, *, log: bool) -> None:
-        super().__init__(source)
-        self.log = log
-
-    def elements(self, run: Run) -> Iterator[Element]:
-        return _Ignoring(self.source.elements(run), self.log)
-
-    def cardinality(self) -> int:
-        n = self.source.cardinality()
-        return n if n < 0 else UNKNOWN
-
-
-class _Ignoring(Iterator[Element]):
-    """One pass."""
-
-    def __init__(self, left: Iterator[Element], log: bool) -> None:
-        self.left, self.log = left, log
-
-    def __next__(self) -> Element:
-        while True:
-            try:
-                return next(self.left)
-            except OpError as error:
-                if self.log:
-                    warnings.warn(f"Error raised with error message {error}", stacklevel=2)
-
-
-class Known(_Counted):
-    """The same elements, of which somebody knows how many there are."""
-
-    name = "_LoadDataset"
-
-    def cardinality(self) -> int:
-        return int(self.count)
-
-
-class OfCardinality(_Same):
-    """The elements, of which there are as many as is said. Source: tf.data.experimental.assert_cardinality."""
-
-    name = "_AssertCardinalityDataset"
-
-    def __init__(self, source: Source, count: Any) -> None:
-        super().__init__(source)
-        self.count = count
-
-    def elements(self, run: Run) -> Iterator[Element]:
-        return _Counting(self.source.elements(run), self.count)
-
-    def cardinality(self) -> int:
-        return int(self.count)
-
-
-class _Counting(Iterator[Element]):
-    """One pass. Raises FailedPreconditionError for another number of elements."""
-
-    def __init__(self, left: Iterator[Element], count: int) -> None:
-        self.left, self.count, self.n = left, count, 0
-
-    def __next__(self) -> Element:
-        wanted = "an infinite number of elements" if self.count < 0 else f"{self.count} elements"
-        element = next(self.left, None)
-        if element is None:
-            if self.n != self.count and self.count != UNKNOWN:
-                text = f"Input dataset was expected to contain {wanted} but contained only {self.n} elements."
-                raise FailedPreconditionError(None, None, text)
-            raise StopIteration
-        self.n += 1
-        if self.n > self.count >= 0:
-            text = f"Input dataset was expected to contain {wanted} but contained at least {self.n} elements."
-            raise FailedPreconditionError(None, None, text)
-        return element
 
 
 class _Words(Iterator[int]):
@@ -512,7 +443,7 @@ class Unbatch(Source):
 
     def elements(self, run: Run) -> Iterator[Element]:
         kinds = kinds_of(self.source.spec)
-        return itertools.chain.from_iterable(map(functools.partial(sliced, kinds), self.source.elements(run)))
+        return Chained(map(functools.partial(sliced, kinds), self.source.elements(run)))
 
     def cardinality(self) -> int:
         n = self.source.cardinality()
@@ -550,12 +481,10 @@ class Enumerate(Source):
         self.spec = (TensorSpec((), int64), source.spec)
 
     def elements(self, run: Run) -> Iterator[Element]:
-        numbers = itertools.count(self.start)
+        def numbered(pair: tuple[int, Element]) -> Element:
+            return (from_array(np.array(pair[0])), *pair[1])
 
-        def numbered(element: Element) -> Element:
-            return (from_array(np.array(next(numbers))), *element)
-
-        return map(numbered, self.source.elements(run))
+        return map(numbered, zip(itertools.count(self.start), self.source.elements(run), strict=False))
 
     def cardinality(self) -> int:
         return self.source.cardinality()
@@ -626,6 +555,6 @@ def _joined(row: tuple[Element, ...]) -> Element:
 
 def batch_size_of(source: Source) -> int:
     """Return how many elements the last `batch` puts together, -1 where there is none, or others came after it."""
-    while isinstance(source, _Same):
+    while isinstance(source, Same):
         source = source.source
     return int(source.size) if isinstance(source, Batch) else -1

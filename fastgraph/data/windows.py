@@ -23,7 +23,7 @@ from fastgraph.data.element_leaves import apart, kinds_of
 from fastgraph.data.element_specs import Element, common
 from fastgraph.data.handles import owned
 from fastgraph.data.sources import INFINITE, UNKNOWN, OfTensors, Run, Source
-from fastgraph.errors import DataLossError, InvalidArgumentError
+from fastgraph.errors import DataLossError, InvalidArgumentError, OpError
 from fastgraph.ops import elementwise
 from fastgraph.ops.families import invalid
 
@@ -69,7 +69,7 @@ class Window(Source):
         if n < 0:
             return n
         if not self.drop:
-            return -(-n // self.shift)
+            return int(-(-n // self.shift))
         rest = n - ((self.size - 1) * self.stride + 1)
         return 0 if rest < 0 else int(rest // self.shift + 1)
 
@@ -80,13 +80,16 @@ class _Windows(Iterator[Element]):
     def __init__(self, window: Window, run: Run) -> None:
         self.window, self.left = window, window.source.elements(run)
         self.kinds = kinds_of(window.source.spec)
-        self.buffer: list[Element] = []
+        self.buffer: list[Any] = []  # elements, and errors in their places
 
     def __next__(self) -> Element:
         own = self.window
         reach = (own.size - 1) * own.stride + 1
-        while len(self.buffer) < reach:  # one at a time: what failed is left out, what came before it stays
-            element = next(self.left, None)
+        while len(self.buffer) < reach:
+            try:
+                element: Any = next(self.left, None)
+            except OpError as error:
+                element = error
             if element is None:
                 break
             self.buffer.append(element)
@@ -97,6 +100,9 @@ class _Windows(Iterator[Element]):
         self.buffer = self.buffer[own.shift :]
         for _ in itertools.islice(self.left, max(missing, 0)):
             pass
+        for row in rows:
+            if isinstance(row, OpError):
+                raise row
         columns = zip(*[apart(self.kinds, row) for row in rows], strict=True)
         return tuple([handle_of(Elements(*pair)) for pair in zip(columns, own.leaves, strict=True)])
 

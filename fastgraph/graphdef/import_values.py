@@ -114,7 +114,8 @@ def tensor_of(message: Message) -> EagerTensor:
 
 def _strings_of(content: bytes, n: int) -> list[bytes]:
     """Return n strings written one behind the other after their lengths. Raises ValueError if they are not there."""
-    lengths, at = [], 0
+    lengths: list[int] = []
+    at = 0
     while len(lengths) < n:
         length = shift = 0
         while True:

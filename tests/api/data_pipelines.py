@@ -10,6 +10,7 @@ import gzip
 import importlib
 import json
 import os
+import random
 import sys
 import tempfile
 from collections.abc import Callable
@@ -153,6 +154,11 @@ def _folder() -> str:
     return tempfile.mkdtemp()
 
 
+def _chains(numbers: range) -> None:
+    for number in numbers:
+        _add(f"chain {number}", lambda tf, D, n=number: _chain(tf, D, n))
+
+
 def _single() -> None:
     one = {
         "padded": lambda tf, D: _lengths(tf, D).padded_batch(2),
@@ -285,6 +291,9 @@ def _single() -> None:
         "shard zero": lambda tf, D: D.range(11).shard(0, 0),
         "cache file": lambda tf, D: _twice(D.range(4).map(lambda x: (x, tf.strings.as_string(x))).cache(os.path.join(_folder(), "c"))),
         "cache file empty": lambda tf, D: _twice(D.range(0).cache(os.path.join(_folder(), "c"))),
+        "cache shuffle batch": lambda tf, D: _twice(D.range(9).map(lambda x: (x, [x, x])).cache().shuffle(4, seed=1).batch(4)),
+        "cache ragged shuffle batch": lambda tf, D: _each(_lengths(tf, D).cache().shuffle(2, seed=1).batch(1).repeat(3), 20),
+        "cache shuffle repeat batch": lambda tf, D: _twice(D.range(9).map(lambda x: x).cache().shuffle(4, seed=1).repeat(2).batch(4)),
         "cache partial": lambda tf, D: _each(D.range(4).cache().take(2).repeat(2), 5),
         "save load": lambda tf, D: _saved(D, D.range(4).map(lambda x: {"a": x, "b": tf.strings.as_string(x), "c": [1.5, 2.5]})),
         "save load gzip": lambda tf, D: _saved(D, D.range(4), "GZIP"),
@@ -354,6 +363,20 @@ def _single() -> None:
         "csv ints": lambda tf, D: _csv(tf, "2147483648,1\n 5,-7\n+3,9223372036854775807\n1_0,2\n", [tf.int32, tf.int64]),
         "csv spaces": lambda tf, D: _csv(tf, " a , b\n", [tf.string, tf.string]),
         "csv batch": lambda tf, D: [_each(_csv_file(tf, "".join(f"{i},{'x' if i in bad else i}\n" for i in range(9)), [tf.int32, tf.int32]).batch(3), 6) for bad in ((), (0,), (4,), (8,), (1, 2), (3, 8))],
+        "flat_map error": lambda tf, D: _each(D.from_tensor_slices([1.0, 0.0, 4.0]).flat_map(lambda x: D.from_tensors(tf.debugging.check_numerics(1 / x, "")).repeat(2)), 7),
+        "flat_map error inside": lambda tf, D: _each(D.range(2).flat_map(lambda x: D.from_tensor_slices([1.0, 0.0, 4.0]).map(lambda y: tf.debugging.check_numerics(1 / y, ""))), 8),
+        "shard after error": lambda tf, D: _each(D.from_tensor_slices([1.0, 0.0, 4.0, 5.0, 2.0]).map(lambda x: tf.debugging.check_numerics(1 / x, "")).shard(2, 0), 5),
+        "window after error": lambda tf, D: _each(D.from_tensor_slices([1.0, 0.0, 4.0, 5.0, 2.0]).map(lambda x: tf.debugging.check_numerics(1 / x, "")).window(2).flat_map(lambda w: w.batch(2)), 5),
+        "batch after error": lambda tf, D: _each(D.from_tensor_slices([1.0, 0.0, 4.0, 5.0, 2.0]).map(lambda x: tf.debugging.check_numerics(1 / x, "")).batch(2), 5),
+        "shuffle after error": lambda tf, D: _each(D.from_tensor_slices([1.0, 0.0, 4.0, 5.0, 2.0]).map(lambda x: tf.debugging.check_numerics(1 / x, "")).shuffle(2, seed=1), 6),
+        "zip after error": lambda tf, D: _each(D.zip((D.range(5), D.from_tensor_slices([1.0, 0.0, 4.0, 5.0, 2.0]).map(lambda x: tf.debugging.check_numerics(1 / x, "")))), 6),
+        "enumerate after error": lambda tf, D: _each(D.from_tensor_slices([1.0, 0.0, 4.0]).map(lambda x: tf.debugging.check_numerics(1 / x, "")).enumerate(), 4),
+        "repeat after error": lambda tf, D: _each(D.from_tensor_slices([1.0, 0.0, 4.0]).map(lambda x: tf.debugging.check_numerics(1 / x, "")).repeat(2), 7),
+        "concatenate after error": lambda tf, D: _each(D.from_tensor_slices([1.0, 0.0]).map(lambda x: tf.debugging.check_numerics(1 / x, "")).concatenate(D.from_tensors(2.0)), 4),
+        "padded after error": lambda tf, D: _each(D.from_tensor_slices([1.0, 0.0, 4.0, 5.0, 2.0]).map(lambda x: tf.debugging.check_numerics(1 / x, "")).padded_batch(2), 5),
+        "scan after error": lambda tf, D: _each(D.from_tensor_slices([1.0, 0.0, 4.0]).scan(0.0, lambda s, x: (s + x, tf.debugging.check_numerics(1 / x, ""))), 4),
+        "cache after error": lambda tf, D: _each(D.from_tensor_slices([1.0, 0.0, 4.0]).map(lambda x: tf.debugging.check_numerics(1 / x, "")).cache().repeat(2), 7),
+        "group after error": lambda tf, D: _each(D.from_tensor_slices([1.0, 0.0, 4.0]).map(lambda x: tf.debugging.check_numerics(1 / x, "")).group_by_window(lambda x: tf.constant(1, tf.int64), lambda k, w: w.batch(2), 2), 4),
         "take after error": lambda tf, D: _each(D.from_tensor_slices([1.0, 0.0, 4.0, 5.0, 6.0]).map(lambda x: tf.debugging.check_numerics(1 / x, "")).take(3), 5),
         "skip after error": lambda tf, D: _each(D.from_tensor_slices([1.0, 2.0, 0.0, 5.0, 6.0]).map(lambda x: tf.debugging.check_numerics(1 / x, "")).skip(1), 5),
         "csv take batch": lambda tf, D: _each(_csv_file(tf, "1\n2\nx\n3\n4\n", [tf.int32]).take(4).batch(2), 5),
@@ -388,6 +411,74 @@ def _single() -> None:
     }  # fmt: skip
     for name, make in one.items():
         _add(name, make)
+
+
+def _steps(tf: Any, D: Any) -> list[Callable[[Any], Any]]:
+    """What chains are drawn from: each takes a dataset of any elements."""
+
+    def first(x: Any) -> Any:
+        return tf.cast(tf.reshape(tf.nest.flatten(x)[0], [-1])[0], tf.int64)
+
+    def key(*x: Any) -> Any:
+        return first(x) % 3
+
+    return [
+        lambda d: d.batch(2),
+        lambda d: d.batch(3, drop_remainder=True),
+        lambda d: d.unbatch(),
+        lambda d: d.rebatch(3),
+        lambda d: d.ragged_batch(2),
+        lambda d: d.padded_batch(2),
+        lambda d: d.shuffle(4, seed=5),
+        lambda d: d.shuffle(3, seed=6, reshuffle_each_iteration=False),
+        lambda d: d.repeat(2),
+        lambda d: d.take(5),
+        lambda d: d.skip(2),
+        lambda d: d.shard(2, 1),
+        lambda d: d.enumerate(),
+        lambda d: d.cache(),
+        lambda d: d.prefetch(2),
+        lambda d: d.map(lambda *x: x),
+        lambda d: d.map(lambda *x: {"a": x, "b": first(x)}, num_parallel_calls=2),
+        lambda d: d.map(lambda *x: first(x) * 2),
+        lambda d: d.filter(lambda *x: first(x) % 2 == 0),
+        lambda d: d.concatenate(d),
+        lambda d: D.zip((d, D.range(5))),
+        lambda d: D.zip({"x": d, "y": d}),
+        lambda d: d.flat_map(lambda *x: D.from_tensors(x[0] if len(x) == 1 else x).repeat(2)),
+        lambda d: d.interleave(lambda *x: D.from_tensors(x[0] if len(x) == 1 else x).repeat(2), 2, 1),
+        lambda d: d.window(2, drop_remainder=True).flat_map(lambda *w: D.zip(w).take(1) if len(w) > 1 else D.range(2)),
+        lambda d: d.group_by_window(key, lambda k, w: w.batch(4), 2),
+        lambda d: d.take_while(lambda *x: first(x) < 6),
+        lambda d: d.scan(tf.constant(0, tf.int64), lambda s, x: (s + first(x), (s, x))),
+        lambda d: d.ignore_errors(),
+        lambda d: D.choose_from_datasets([d, d.skip(1)], D.range(2).repeat(4)),
+        lambda d: D.sample_from_datasets([d, d], seed=3),
+        lambda d: d.apply(lambda e: e.take(3)),
+    ]
+
+
+def _chain(tf: Any, D: Any, number: int) -> Any:
+    """Some steps drawn by a number; those that are refused are left out and told."""
+    draw = random.Random(number)
+    bases = [
+        lambda: D.range(9),
+        lambda: D.from_tensor_slices({"p": np.arange(7), "q": np.arange(14.0).reshape(7, 2)}),
+        lambda: D.from_tensor_slices((["a", "bc", "d"], [3, 1, 2])).map(lambda s, n: (n, s)),
+        lambda: D.range(6).map(lambda x: tf.fill([x % 3 + 1], x)),
+        lambda: D.from_tensor_slices(tf.ragged.constant([[1], [2, 3], [4], [5, 6, 7]])),
+        lambda: D.range(5).map(lambda x: tf.sparse.from_dense(tf.stack([x, 0, 1]))),
+        lambda: D.from_generator(lambda: iter(range(6)), output_signature=tf.TensorSpec([], tf.int32)),
+    ]
+    dataset, told = draw.choice(bases)(), []
+    for _ in range(draw.randrange(1, 6)):
+        step = draw.randrange(32)
+        try:
+            dataset = _steps(tf, D)[step](dataset)
+            told.append([step, str(dataset.element_spec)])
+        except Exception as error:
+            told.append([step, type(error).__name__])
+    return [told, _each(dataset.take(40), 42), int(dataset.cardinality())]
 
 
 def _saved(D: Any, dataset: Any, compression: Any = None, shard: Any = None, read: Any = None) -> Any:
@@ -470,9 +561,10 @@ def outcome(tf: Any, name: str) -> Any:
 
 _many()
 _single()
+_chains(range(int(os.environ.get("CHAINS", "56"))))
 
 if __name__ == "__main__":
     library = importlib.import_module(sys.argv[1])
-    chosen = sys.argv[2:] or list(PIPELINES)
+    chosen = [name for name in PIPELINES if not sys.argv[2:] or name.startswith(tuple(sys.argv[2:]))]
     lines = [f"{json.dumps(name)}: {json.dumps(outcome(library, name))}" for name in chosen]
     print("{" + ",\n".join(lines) + "}")
