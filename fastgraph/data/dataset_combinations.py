@@ -74,7 +74,7 @@ class Combinations(DatasetBase):
         """
         shapes = windows.padded_shapes_of(self._spec, padded_shapes)
         fill = windows.padding_values_of(self._spec, padding_values)
-        sizes = [convert([-1 if n is None else n for n in shape], int64) for shape in shapes]
+        sizes = windows.padded_sizes_of(self._spec, padded_shapes, shapes)
         size = count(batch_size)
         return made(windows.PaddedBatch, self, size, *sizes, *fill, drop=bool(drop_remainder), shapes=shapes)
 

@@ -301,7 +301,7 @@ class _Written(Iterator[Element]):
 class FileCache(Source):
     """The elements that the first whole pass wrote to a bundle. Source: tf.data.Dataset.cache."""
 
-    name = "_CacheDataset"
+    name = "CacheDataset"
 
     def __init__(self, source: Source, *, path: str) -> None:
         self.source, self.spec, self.path = source, source.spec, path

@@ -216,7 +216,7 @@ class Prefetch(Counted):
 class Cache(Same):
     """The elements that the first whole pass gave. Source: tf.data.Dataset.cache."""
 
-    name = "_CacheDataset"
+    name = "CacheDataset"
 
     def __init__(self, source: Source) -> None:
         super().__init__(source)

@@ -15,7 +15,7 @@ import numpy as np
 from fastgraph.composites.ragged_tensor import RaggedTensorSpec
 from fastgraph.composites.sparse_tensor import SparseTensorSpec
 from fastgraph.core.base import nesting
-from fastgraph.core.base.dtype import DType, bool_, string
+from fastgraph.core.base.dtype import DType, bool_, int64, string
 from fastgraph.core.base.shapes import TensorShape
 from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.core.tensor import as_array, convert, from_array
@@ -24,6 +24,7 @@ from fastgraph.data.element_specs import Element, common
 from fastgraph.data.handles import owned
 from fastgraph.data.sources import INFINITE, UNKNOWN, OfTensors, Run, Source
 from fastgraph.errors import DataLossError, InvalidArgumentError, OpError
+from fastgraph.graph.symbolic_tensor import SymbolicTensor
 from fastgraph.ops import elementwise
 from fastgraph.ops.families import invalid
 
@@ -211,6 +212,16 @@ def padded_shapes_of(spec: Any, padded_shapes: Any) -> list[TensorShape]:
     return found
 
 
+def padded_sizes_of(spec: Any, padded_shapes: Any, shapes: list[TensorShape]) -> list[Any]:
+    """Return the sizes of each component as tensors: what is given where only a graph knows it, -1 for any."""
+    given = [None] * len(shapes) if padded_shapes is None else _up_to(spec, padded_shapes)
+    found = []
+    for one, shape in zip(given, shapes, strict=True):
+        symbolic = isinstance(one, SymbolicTensor)
+        found.append(one if symbolic else convert([-1 if n is None else n for n in shape], int64))
+    return found
+
+
 def _up_to(spec: Any, value: Any) -> list[Any]:
     """Return the parts of `value`, one for each leaf of a spec."""
     if isinstance(spec, dict):
@@ -229,6 +240,8 @@ def _up_to(spec: Any, value: Any) -> list[Any]:
 def _padded_shape(value: Any) -> TensorShape:
     if isinstance(value, TensorShape):
         return value
+    if isinstance(value, SymbolicTensor):
+        return TensorShape(None if value.shape.rank is None else [None] * (value.shape[0] or 0))
     if hasattr(value, "numpy"):
         value = value.numpy()
     if isinstance(value, np.ndarray):

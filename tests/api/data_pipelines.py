@@ -368,6 +368,7 @@ def _single() -> None:
         "shard after error": lambda tf, D: _each(D.from_tensor_slices([1.0, 0.0, 4.0, 5.0, 2.0]).map(lambda x: tf.debugging.check_numerics(1 / x, "")).shard(2, 0), 5),
         "window after error": lambda tf, D: _each(D.from_tensor_slices([1.0, 0.0, 4.0, 5.0, 2.0]).map(lambda x: tf.debugging.check_numerics(1 / x, "")).window(2).flat_map(lambda w: w.batch(2)), 5),
         "batch after error": lambda tf, D: _each(D.from_tensor_slices([1.0, 0.0, 4.0, 5.0, 2.0]).map(lambda x: tf.debugging.check_numerics(1 / x, "")).batch(2), 5),
+        "padded shapes in function": lambda tf, D: _leaf(tf.function(lambda n: D.range(3).map(lambda i: tf.fill([i], i)).padded_batch(2, padded_shapes=tf.stack([n])).reduce(tf.constant(0, tf.int64), lambda s, x: s + tf.size(x, tf.int64)))(tf.constant(3, tf.int64))),
         "shuffle after error": lambda tf, D: _each(D.from_tensor_slices([1.0, 0.0, 4.0, 5.0, 2.0]).map(lambda x: tf.debugging.check_numerics(1 / x, "")).shuffle(2, seed=1), 6),
         "zip after error": lambda tf, D: _each(D.zip((D.range(5), D.from_tensor_slices([1.0, 0.0, 4.0, 5.0, 2.0]).map(lambda x: tf.debugging.check_numerics(1 / x, "")))), 6),
         "enumerate after error": lambda tf, D: _each(D.from_tensor_slices([1.0, 0.0, 4.0]).map(lambda x: tf.debugging.check_numerics(1 / x, "")).enumerate(), 4),
