@@ -8,128 +8,42 @@ symbolic.
 from __future__ import annotations
 
 import functools
-import operator
+import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from fastgraph.composites.ragged_tensor import RaggedTensorSpec
-from fastgraph.composites.sparse_tensor import SparseTensorSpec
 from fastgraph.core.base import nesting
 from fastgraph.core.base.dtype import DTypeLike, as_dtype, bool_, int64
-from fastgraph.core.base.shapes import ShapeLike, TensorShape
-from fastgraph.core.base.type_specs import NoneTensorSpec, TensorSpec
-from fastgraph.core.conversion import Data, unsupported
-from fastgraph.core.tensor import Tensor, convert, current_trace, from_array, init_scope
-from fastgraph.data import dataset_ops, element_functions, sources, transformations
-from fastgraph.data.element_specs import InElements, OfElements, flat, normalized, spec_of
-from fastgraph.data.handles import HANDLE, owned, resolve
-from fastgraph.data.iterators import NumpyIterator, OwnedIterator, found
-from fastgraph.data.options import Options
-from fastgraph.data.sources import INFINITE, UNKNOWN, Cursor, Described, Source
+from fastgraph.core.base.type_specs import TensorSpec
+from fastgraph.core.conversion import Data
+from fastgraph.core.tensor import convert
+from fastgraph.data import element_functions, sources, stored_elements, transformations
+from fastgraph.data.dataset_base import DatasetBase, DatasetSpec, count, element_of, made
+from fastgraph.data.dataset_combinations import Combinations
+from fastgraph.data.element_specs import flat, spec_of
+from fastgraph.data.sources import INFINITE, UNKNOWN
 from fastgraph.errors import InvalidArgumentError
-from fastgraph.graph import control_flow
-from fastgraph.graph.symbolic_tensor import SymbolicTensor
 from fastgraph.ops import comparison, elementwise, runtime_assertions
 from fastgraph.ops.random_states import generators
-from fastgraph.staging import autograph
+
+__all__ = ["AUTOTUNE", "INFINITE_CARDINALITY", "UNKNOWN_CARDINALITY", "Dataset", "DatasetSpec", "count", "made"]
+
+_count = count  # methods have parameters of this name
 
 AUTOTUNE = -1
 INFINITE_CARDINALITY = INFINITE
 UNKNOWN_CARDINALITY = UNKNOWN
 
 
-class Dataset(InElements):
+class Dataset(Combinations):
     """Elements one after the other, each a structure of tensors. Source: tf.data.Dataset."""
-
-    def __init__(self, source: Source | None, spec: Any = None, symbolic: Any = None) -> None:
-        self.source = source
-        self._spec = spec if source is None else source.spec
-        self._symbolic = symbolic
-        self._options: Options | None = None  # None: nothing but defaults
-
-    # -- what it is
-
-    @property
-    def element_spec(self) -> Any:
-        """The spec of an element: a structure of specs."""
-        return self._spec
-
-    @property
-    def _type_spec(self) -> DatasetSpec:
-        return DatasetSpec(self._spec)
-
-    @property
-    def handle(self) -> Any:
-        """The tensor by which graphs know it."""
-        own = None if self.source is None else self.source.handle()  # asked in any case: a trace then keeps the source
-        return own if self._symbolic is None else self._symbolic
-
-    def cardinality(self) -> Any:
-        """Return how many elements there are, INFINITE_CARDINALITY or UNKNOWN_CARDINALITY. -> i64[]."""
-        if self.source is None:
-            return dataset_ops.cardinality_of(self.handle)
-        return convert(self.source.cardinality(), int64)
-
-    def __len__(self) -> int:
-        if self.source is None:
-            raise TypeError("`tf.data.Dataset` has no length while a function is traced: use `cardinality()`.")
-        n = self.source.cardinality()
-        if n < 0:
-            raise TypeError("The dataset is infinite." if n == INFINITE else "The dataset length is unknown.")
-        return n
-
-    def __bool__(self) -> bool:
-        return True
-
-    def __repr__(self) -> str:
-        return f"<{'Dataset' if self.source is None else self.source.name} element_spec={self._spec}>"
-
-    def _as_element(self) -> Dataset:
-        """As what an element of another dataset holds it: by a number that keeps it."""
-        if self.source is None or current_trace() is not None:
-            return self
-        return Dataset(self.source, None, from_array(owned(self.source), None, False))
-
-    # -- iteration
-
-    def __iter__(self) -> OwnedIterator:
-        if current_trace() is None and self.source is not None:
-            return OwnedIterator(Cursor(self.source), self._spec)
-        return OwnedIterator(None, self._spec, dataset_ops.iterator_of(self.handle))
-
-    def __fg_staged_for__(self) -> tuple[Any, Any]:
-        """As what a staged loop goes over: (is there another element, the next element), two functions."""
-        return iter(self).__fg_staged_for__()
-
-    def as_numpy_iterator(self) -> NumpyIterator:
-        """Return an iterator over the elements with NumPy arrays for tensors. Raises RuntimeError in a trace."""
-        if current_trace() is not None:
-            raise RuntimeError("`tf.data.Dataset.as_numpy_iterator()` is only supported in eager mode.")
-        for leaf in nesting.flatten(self._spec):
-            if not isinstance(leaf, TensorSpec | RaggedTensorSpec | SparseTensorSpec | NoneTensorSpec):
-                raise TypeError(
-                    "`tf.data.Dataset.as_numpy_iterator()` is not supported for datasets that produce values of type "
-                    f"{leaf.value_type}"
-                )
-        return NumpyIterator(iter(self))
-
-    def reduce(self, initial_state: object, reduce_func: Callable[..., Any], name: str | None = None) -> Any:
-        """Return the last state of `state = reduce_func(state, element)`. Source: tf.data.Dataset.reduce."""
-        if current_trace() is None and self.source is not None:
-            with init_scope():
-                return element_functions.reduced(self.source, initial_state, reduce_func)
-        has_next, get_next = self.__fg_staged_for__()
-        function = autograph.convert(reduce_func)
-        state = normalized(initial_state)
-        (state,) = control_flow.while_loop(lambda _: has_next(), lambda s: [function(s, get_next())], [state])
-        return state
 
     # -- where elements come from
 
     @staticmethod
     def from_tensors(tensors: object, name: str | None = None) -> Dataset:
         """Return the dataset of one element. Source: tf.data.Dataset.from_tensors."""
-        element = _element(tensors)
+        element = element_of(tensors)
         return made(sources.Tensors, *flat(element), spec=spec_of(element))
 
     @staticmethod
@@ -154,7 +68,7 @@ class Dataset(InElements):
         """
         if isinstance(tensors, list) and tensors and all(item is None for item in tensors):
             raise ValueError("Invalid `element`. `element` should not be empty.")
-        element = _element(tensors)
+        element = element_of(tensors)
         return made(sources.Slices, *flat(element), spec=spec_of(element))
 
     @staticmethod
@@ -175,7 +89,7 @@ class Dataset(InElements):
         if not callable(generator):
             raise TypeError("`generator` must be a Python callable.")
         spec = sources.generator_spec(output_types, output_shapes, output_signature)
-        arguments = [_element(argument) for argument in args or ()]
+        arguments = [element_of(argument) for argument in args or ()]
         return made(sources.Generated, *arguments, generator=generator, spec=spec)
 
     @staticmethod
@@ -230,7 +144,9 @@ class Dataset(InElements):
 
         Args:
             map_func: A function of an element that gives a structure of tensors. A tuple is spread over its parameters.
-            num_parallel_calls, deterministic, synchronous, use_unbounded_threadpool: They change no result or order.
+            num_parallel_calls: How many calls may run at once, such as tf.data.AUTOTUNE; they do where one takes long.
+            deterministic: False: elements may come in another order.
+            synchronous, use_unbounded_threadpool: Taken and without effect.
 
         Raises:
             TypeError: A result is no tensor. And what tracing raises.
@@ -245,9 +161,13 @@ class Dataset(InElements):
         Source: tf.data.Dataset.map.
         """
         function = element_functions.Mapped(map_func, self._spec, "Dataset.map()")
-        return made(
-            element_functions.Map, self, *function.captured, mapped=function, parallel=num_parallel_calls is not None
-        )
+        calls = 0 if num_parallel_calls is None else count(num_parallel_calls)
+        if isinstance(calls, int) and calls < AUTOTUNE:
+            raise InvalidArgumentError(
+                None, None, "num_parallel_calls must be greater than zero. [Op:ParallelMapDatasetV2]"
+            )
+        options = {"mapped": function, "calls": calls if isinstance(calls, int) else AUTOTUNE}
+        return made(element_functions.Map, self, *function.captured, ordered=deterministic is not False, **options)
 
     def filter(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
         """Return the elements of which `predicate`, traced once, is true. Raises: ValueError if it gives no bool."""
@@ -292,15 +212,16 @@ class Dataset(InElements):
         return made(transformations.Unbatch, self)
 
     def rebatch(self, batch_size: Data, drop_remainder: bool = False, name: str | None = None) -> Dataset:
-        """Return batches of another size of what lies along the first axis. Source: tf.data.Dataset.rebatch."""
-        return self.unbatch().batch(batch_size, drop_remainder)
+        """Return batches of another size (or of several, in turn) of what lies along the first axis."""
+        sizes = batch_size if isinstance(batch_size, list | tuple) else [batch_size]
+        return made(transformations.Rebatch, self, *map(count, sizes), drop_remainder=bool(drop_remainder))
 
     def shard(self, num_shards: Data, index: Data, name: str | None = None) -> Dataset:
         """Return every `num_shards`-th element, from number `index` on.
 
         Raises: InvalidArgumentError for an index that is none of a shard. Source: tf.data.Dataset.shard.
         """
-        return made(transformations.Shard, self, _count(num_shards), _count(index))
+        return made(transformations.Shard, self, count(num_shards), count(index))
 
     def take(self, count: Data, name: str | None = None) -> Dataset:
         """Return the first `count` elements.
@@ -354,17 +275,17 @@ class Dataset(InElements):
             (False, True)
         """
         if seed is not None:
-            seeds: tuple[int, int] | None = generators.seeds(_count(seed))
+            seeds: tuple[int, int] | None = generators.seeds(count(seed))
         else:
             seeds = generators.next_seeds()
         reshuffle = reshuffle_each_iteration is not False
-        return made(transformations.Shuffle, self, _count(buffer_size), seed=seeds, reshuffle=reshuffle)
+        return made(transformations.Shuffle, self, count(buffer_size), seed=seeds, reshuffle=reshuffle)
 
     def prefetch(self, buffer_size: Data, name: str | None = None) -> Dataset:
-        """Return the same elements. `buffer_size` changes nothing yet: each is made when it is asked for.
+        """Return the same elements, made ahead in a thread once one takes long enough for that to pay.
 
         Args:
-            buffer_size: How many would be made ahead, such as tf.data.AUTOTUNE.
+            buffer_size: How many are made ahead, such as tf.data.AUTOTUNE.
 
         Raises:
             InvalidArgumentError: The size is below -1, which like None means AUTOTUNE.
@@ -373,54 +294,38 @@ class Dataset(InElements):
             >>> [int(x) for x in tf.data.Dataset.range(3).prefetch(tf.data.AUTOTUNE)]
             [0, 1, 2]
         """
-        size = AUTOTUNE if buffer_size is None else _count(buffer_size)
+        size = AUTOTUNE if buffer_size is None else count(buffer_size)
         if isinstance(size, int) and size < AUTOTUNE:
             text = "buffer_size must be >= 0 or set buffer_size to be -1 for auto-tuning [Op:PrefetchDataset]"
             raise InvalidArgumentError(None, None, text)
-        return made(transformations.Prefetch, self)
+        return made(transformations.Prefetch, self, size)
 
-    def cache(self, filename: str = "", name: str | None = None) -> Dataset:
-        """Return the same elements, kept in memory by the first pass that comes to the end.
+    def cache(self, filename: Data = "", name: str | None = None) -> Dataset:
+        """Return the same elements, kept by the first pass that comes to the end.
 
         Args:
-            filename: "": memory; files are not built.
+            filename: "": in memory; else the beginning of the paths of files, as TensorFlow writes them.
 
         Raises:
-            NotImplementedError: A file is named.
+            AlreadyExistsError: On iteration: another pass is writing these files.
 
         Examples:
             >>> drawn = tf.data.Dataset.range(3).map(lambda x: tf.random.uniform([])).cache()
             >>> [float(x) for x in drawn] == [float(x) for x in drawn]
             True
         """
-        if not isinstance(filename, str) or filename:
-            raise NotImplementedError("Dataset.cache keeps elements in memory: caching in a file is not built yet.")
+        path = os.fsdecode(filename.numpy() if hasattr(filename, "numpy") else filename)  # type: ignore[arg-type]
+        if path:
+            return made(stored_elements.FileCache, self, path=path)
         return made(transformations.Cache, self)
 
     def enumerate(self, start: Data = 0, name: str | None = None) -> Dataset:
         """Return pairs of a number i64[], from `start` on, and an element."""
-        return made(transformations.Enumerate, self, _count(start))
+        return made(transformations.Enumerate, self, count(start))
 
     def concatenate(self, dataset: Dataset, name: str | None = None) -> Dataset:
         """Return these elements, then those of `dataset`. Raises: TypeError if no spec fits both."""
         return made(transformations.Concatenate, self, dataset)
-
-    def options(self) -> Options:
-        """Return the options that hold for this dataset, those of what it is made from included; they are fixed."""
-        result = Options() if self._options is None else Options().merge(self._options)
-        result._freeze()
-        return result
-
-    def with_options(self, options: Options, name: str | None = None) -> Dataset:
-        """Return this dataset with options besides those it has. Source: tf.data.Dataset.with_options.
-
-        Raises: TypeError for what is no tf.data.Options.
-        """
-        if not isinstance(options, Options):
-            raise TypeError(f"`options` must be a `tf.data.Options` object. Got {type(options)}.")
-        result = Dataset(self.source, self._spec, self._symbolic)
-        result._options = self.options().merge(options)
-        return result
 
     def apply(self, transformation_func: Callable[[Dataset], Any], name: str | None = None) -> Any:
         """Return `transformation_func` of this dataset. Raises: TypeError if that is no dataset."""
@@ -430,112 +335,12 @@ class Dataset(InElements):
         return result
 
 
-def count(value: Any) -> Any:
-    """Return an integer; a symbolic one as it is. Raises TypeError for what is none, ValueError for None."""
-    if isinstance(value, SymbolicTensor):
-        return value
-    if value is None:
-        raise unsupported(None)
-    try:
-        return operator.index(value.numpy() if hasattr(value, "numpy") else value)
-    except TypeError:
-        raise TypeError(f"Cannot convert {value!r} to EagerTensor of dtype int64") from None
-
-
-_count = count
-
-
-def _element(value: object) -> Any:
-    """Return a structure of tensors, eager ones unless some are symbolic."""
-    if any(isinstance(leaf, SymbolicTensor) for leaf in nesting.flatten(value, expand_composites=True)):
-        return normalized(value)
-    with init_scope():
-        return normalized(value)
+DatasetBase.made_as = Dataset
 
 
 def compute_batch_size(dataset: Dataset) -> Any:
     """Return how many elements the last `batch` of a dataset puts together, -1 where nobody knows. -> i64[]."""
     return convert(-1 if dataset.source is None else transformations.batch_size_of(dataset.source), int64)
-
-
-def made(kind: type[Source], *operands: object, **options: object) -> Dataset:
-    """Return the dataset of `kind(*operands, **options)`; operands are datasets, tensors and Python values.
-
-    What the operands' tf.data.Options say, the last one wins, holds for it as well.
-    """
-    result = _made(kind, *operands, **options)
-    for operand in operands:
-        if isinstance(operand, Dataset) and operand._options is not None:
-            result._options = operand._options if result._options is None else result._options.merge(operand._options)
-    return result
-
-
-def _made(kind: type[Source], *operands: object, **options: object) -> Dataset:
-
-    def is_symbolic(operand: object) -> bool:
-        return isinstance(operand, SymbolicTensor) or (isinstance(operand, Dataset) and operand.source is None)
-
-    if not any(map(is_symbolic, operands)):
-        with init_scope():
-            return Dataset(kind(*[item.source if isinstance(item, Dataset) else item for item in operands], **options))
-    described = kind(
-        *[Described(item.element_spec) if isinstance(item, Dataset) else item for item in operands], **options
-    )
-    tensors = [item.handle if isinstance(item, Dataset) else item for item in operands]
-    computed = [isinstance(tensor, Tensor) for tensor in tensors]
-
-    def build(arrays: tuple[Any, ...]) -> Source:
-        left = iter(arrays)
-        values: list[Any] = []
-        for operand, tensor, from_graph in zip(operands, tensors, computed, strict=True):
-            if not from_graph:
-                values.append(tensor)
-            elif isinstance(operand, Dataset):
-                values.append(resolve(next(left)))
-            else:
-                values.append(kind.operand(next(left)))
-        return kind(*values, **options)
-
-    inputs = tuple([tensor for tensor, from_graph in zip(tensors, computed, strict=True) if from_graph])
-    return Dataset(None, described.spec, dataset_ops.dataset_of(inputs, dataset_ops.Recipe(build)))
-
-
-class DatasetSpec(OfElements):
-    """The type of a dataset, which the spec of its elements says. Source: tf.data.DatasetSpec."""
-
-    __slots__ = ("_dataset_shape",)
-
-    def __init__(self, element_spec: Any, dataset_shape: ShapeLike = ()) -> None:
-        super().__init__(element_spec)
-        self._dataset_shape = TensorShape(dataset_shape)
-
-    @staticmethod
-    def from_value(value: Dataset) -> DatasetSpec:
-        """Return the spec of a dataset."""
-        return DatasetSpec(value.element_spec)
-
-    @property
-    def value_type(self) -> type:
-        return Dataset
-
-    @property
-    def dataset_shape(self) -> TensorShape:
-        """The shape of a tensor of such datasets, that of a scalar for one."""
-        return self._dataset_shape
-
-    def _serialize(self) -> tuple[Any, ...]:
-        return self._element_spec, self._dataset_shape
-
-    @property
-    def _component_specs(self) -> Any:
-        return TensorSpec(self._dataset_shape, HANDLE.dtype)
-
-    def _to_components(self, value: Any) -> Any:
-        return value.handle
-
-    def _from_components(self, components: object) -> Dataset:
-        one = self._dataset_shape.rank == 0
-        return Dataset(found(components) if one else None, self._element_spec, components)
 
 
 def _enumerated(dataset: Dataset, start: Data = 0) -> Any:

@@ -5,7 +5,7 @@ Rule: such a function is converted and traced when the dataset is made, so that 
 
 from __future__ import annotations
 
-import itertools
+import os
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -15,7 +15,8 @@ from fastgraph.core.base.locks import Lock
 from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.core.tensor import current_trace
 from fastgraph.data.element_specs import Element, flat, normalized, packed, spec_of, tensor_specs
-from fastgraph.data.sources import OfTensors, Run, Source
+from fastgraph.data.making_ahead import Together
+from fastgraph.data.sources import Chained, OfTensors, Run, Source
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.graph.subgraphs import subgraph_name, traced
 from fastgraph.graph.symbolic_tensor import SymbolicTensor
@@ -23,6 +24,8 @@ from fastgraph.ops.random_states import generators
 from fastgraph.staging import autograph
 from fastgraph.staging.function import Function
 from fastgraph.staging.graph_runner import Runner
+
+_CORES = os.cpu_count() or 1
 
 
 class Mapped:
@@ -48,6 +51,7 @@ class Mapped:
             self.spec: Any = spec_of(result)
             return flat(result)
 
+        self.code = function  # whose text tells pipelines apart
         outer = current_trace()
         self.captured: list[Any] = []
         self._lock = Lock()
@@ -73,6 +77,11 @@ class Mapped:
 
         self._call = call
 
+    @property
+    def draws(self) -> bool:
+        """Whether it has random ops, whose numbers come in the order of its calls."""
+        return bool(self._generators)
+
     def bound(self, captured: Sequence[Any], run: Run) -> Callable[[Element], Element]:
         """Return the function of elements that uses these tensors for those that it captured.
 
@@ -91,36 +100,44 @@ class Mapped:
         return call
 
 
-class _OfFunction(OfTensors):
+class OfFunction(OfTensors):
     """A source that calls a function of the user's."""
 
     def __init__(self, source: Source, captured: tuple[Any, ...], mapped: Mapped) -> None:
         self.source, self._mapped, self._captured = source, mapped, captured
+
+    @property
+    def draws(self) -> bool:
+        """Whether its function has random ops."""
+        return self._mapped.draws
 
     def function(self, run: Run) -> Callable[[Element], Element]:
         """Return the function of elements for an iterator."""
         return self._mapped.bound(self._captured, run)
 
 
-class Map(_OfFunction):
+class Map(OfFunction):
     """A function of each element. Source: tf.data.Dataset.map."""
 
-    def __init__(self, source: Source, *captured: Any, mapped: Mapped, parallel: bool = False) -> None:
+    def __init__(self, source: Source, *captured: Any, mapped: Mapped, calls: int = 0, ordered: bool = True) -> None:
         super().__init__(source, captured, mapped)
-        self.spec = mapped.spec
+        self.spec, self.ordered = mapped.spec, ordered
+        self.calls = _CORES if calls < 0 else calls
         if not tensor_specs(self.spec):
             text = "Length for attr 'output_shapes' of 0 must be at least minimum 1 [Op:MapDataset]"
             raise InvalidArgumentError(None, None, text)
-        self.name = "_ParallelMapDataset" if parallel else "_MapDataset"
+        self.name = "_ParallelMapDataset" if calls else "_MapDataset"
 
     def elements(self, run: Run) -> Iterator[Element]:
+        if self.calls > 1 and not self._mapped.draws:
+            return Together(self.function(run), self.source.elements(run), self.calls, self.ordered)
         return map(self.function(run), self.source.elements(run))
 
     def cardinality(self) -> int:
         return self.source.cardinality()
 
 
-class Filter(_OfFunction):
+class Filter(OfFunction):
     """The elements of which a function is true. Source: tf.data.Dataset.filter."""
 
     name = "_FilterDataset"
@@ -139,7 +156,7 @@ class Filter(_OfFunction):
         return filter(lambda element: bool(function(element)[0]), self.source.elements(run))
 
 
-class FlatMap(_OfFunction):
+class FlatMap(OfFunction):
     """The elements of the datasets that a function of each element gives. Source: tf.data.Dataset.flat_map."""
 
     name = "_FlatMapDataset"
@@ -158,7 +175,7 @@ class FlatMap(_OfFunction):
             found: Iterator[Element] = packed(self.inner, function(element)).source.elements(run)
             return found
 
-        return itertools.chain.from_iterable(map(inner, self.source.elements(run)))
+        return Chained(map(inner, self.source.elements(run)))
 
 
 def reduced(source: Source, initial_state: object, function: Callable[..., Any]) -> Any:

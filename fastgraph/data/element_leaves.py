@@ -136,8 +136,7 @@ class Sparse(Dense):
 
     def batched(self, size: int | None) -> Any:
         shape = self.spec.shape
-        # How many there are is not said of a batch of sparse tensors, as TensorFlow does not.
-        return SparseTensorSpec(None if shape.rank is None else [None, *shape], self.spec.dtype)
+        return SparseTensorSpec(None if shape.rank is None else [size, *shape], self.spec.dtype)
 
     def unbatched(self) -> Any:
         shape = self.spec.shape

@@ -1,11 +1,25 @@
-"""tf.data.experimental: older names of what tf.data has."""
+"""tf.data.experimental: what tf.data has not, and older names of what it has."""
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from fastgraph.api.namespaces import lookup
+from fastgraph.composites.lookup_tables import KeyValueTensorInitializer, StaticHashTable, StaticVocabularyTable
+from fastgraph.core.base.dtype import DTypeLike, as_dtype, int64, string
+from fastgraph.core.base.type_specs import TensorSpec
+from fastgraph.core.conversion import Data
+from fastgraph.core.tensor import convert
+from fastgraph.data import checked_elements, grouping, windows
+from fastgraph.data.csv_files import CsvDataset, SqlDataset, make_csv_dataset
 from fastgraph.data.dataset import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Dataset
+from fastgraph.data.dataset_base import DatasetSpec, count, element_of, made
+from fastgraph.data.element_functions import Mapped
+from fastgraph.data.element_specs import flat, spec_of
 from fastgraph.data.optionals import Optional, get_next_as_optional
 from fastgraph.data.options import (
     AutoShardPolicy,
@@ -16,6 +30,255 @@ from fastgraph.data.options import (
     OptimizationOptions,
     ThreadingOptions,
 )
+from fastgraph.errors import OutOfRangeError
+
+Counter = Dataset.counter
+RandomDataset = Dataset.random
+sample_from_datasets = Dataset.sample_from_datasets
+load = Dataset.load
+
+
+def choose_from_datasets(datasets: Sequence[Any], choice_dataset: Any, stop_on_empty_dataset: bool = False) -> Dataset:
+    """Return an element of the dataset that each choice names. Source: tf.data.Dataset.choose_from_datasets."""
+    return Dataset.choose_from_datasets(datasets, choice_dataset, stop_on_empty_dataset)
+
+
+_Applied = Callable[[Dataset], Any]
+
+
+def cardinality(dataset: Dataset) -> Any:
+    """Return how many elements there are, INFINITE_CARDINALITY or UNKNOWN_CARDINALITY. -> i64[]."""
+    return dataset.cardinality()
+
+
+def _applied(method: str) -> Callable[..., _Applied]:
+    """Return the older form of a method: a function of its arguments that gives a function of the dataset."""
+
+    def applied(*args: Any, **kwargs: Any) -> _Applied:
+        return lambda dataset: getattr(dataset, method)(*args, **kwargs)
+
+    applied.__name__ = applied.__qualname__ = method
+    applied.__doc__ = f"Return a function of a dataset that gives its `{method}`. Source: tf.data.Dataset.{method}."
+    own = inspect.signature(getattr(Dataset, method))
+    left = [p for name, p in own.parameters.items() if name not in ("self", "name")]
+    applied.__signature__ = own.replace(parameters=left)  # type: ignore[attr-defined]
+    return applied
+
+
+bucket_by_sequence_length = _applied("bucket_by_sequence_length")
+dense_to_ragged_batch = _applied("ragged_batch")
+dense_to_sparse_batch = _applied("sparse_batch")
+enumerate_dataset = _applied("enumerate")
+group_by_window = _applied("group_by_window")
+ignore_errors = _applied("ignore_errors")
+rejection_resample = _applied("rejection_resample")
+scan = _applied("scan")
+snapshot = _applied("snapshot")
+take_while = _applied("take_while")
+unbatch = _applied("unbatch")
+unique = _applied("unique")
+
+
+def assert_cardinality(expected_cardinality: Data) -> _Applied:
+    """Return a function of a dataset that gives it with so many elements; other numbers are FailedPreconditionError."""
+    return lambda dataset: made(checked_elements.OfCardinality, dataset, count(expected_cardinality))
+
+
+def at(dataset: Dataset, index: Data) -> Any:
+    """Return element `index`. Raises: OutOfRangeError where there are fewer. Source: tf.data.experimental.at."""
+    place = count(index)
+    if place >= 0:
+        for element in dataset.skip(place).take(1):
+            return element
+    raise OutOfRangeError(
+        None, None, f"Index out of range [0, {int(dataset.cardinality())}):{place} [Op:GetElementAtIndex]"
+    )
+
+
+def copy_to_device(target_device: str, source_device: str = "/cpu:0") -> _Applied:
+    """Return a function of a dataset that gives it: elements are where ops are run. Source: tf.data.experimental."""
+    return lambda dataset: dataset
+
+
+def prefetch_to_device(device: str, buffer_size: Data | None = None) -> _Applied:
+    """Return a function of a dataset that gives its `prefetch`. Source: tf.data.experimental.prefetch_to_device."""
+    return lambda dataset: dataset.prefetch(-1 if buffer_size is None else buffer_size)
+
+
+def from_list(elements: Sequence[Any], name: str | None = None) -> Dataset:
+    """Return the dataset of the elements of a list, which are alike. Raises: ValueError for others, or an empty one.
+
+    Source: tf.data.experimental.from_list.
+    """
+    if not isinstance(elements, list):
+        raise ValueError("Invalid `elements`. `elements` should be a list.")
+    if not elements:
+        raise ValueError("Invalid `elements`. `elements` should not be empty.")
+    rows = [element_of(element) for element in elements]
+    spec = spec_of(rows[0])
+    for row in rows:
+        if spec_of(row) != spec:
+            raise ValueError(f"Elements are not alike: {spec}, {spec_of(row)}")
+    return made(windows.Elements, [flat(row) for row in rows], spec)
+
+
+def to_variant(dataset: Dataset) -> Any:
+    """Return the tensor by which graphs know a dataset. Source: tf.data.experimental.to_variant."""
+    return dataset._as_element().handle
+
+
+def from_variant(variant: Any, structure: Any) -> Dataset:
+    """Return the dataset with elements like `structure` that such a tensor stands for. Source: tf.data.experimental."""
+    spec = structure.element_spec if isinstance(structure, DatasetSpec) else structure
+    found: Dataset = DatasetSpec(spec)._from_components(variant)
+    return found
+
+
+def get_structure(dataset_or_iterator: Any) -> Any:
+    """Return the spec of an element. Raises: TypeError for what has none. Source: tf.data.experimental."""
+    try:
+        return dataset_or_iterator.element_spec
+    except AttributeError:
+        raise TypeError(f"Invalid `dataset_or_iterator`: {type(dataset_or_iterator)} has no elements.") from None
+
+
+def get_single_element(dataset: Dataset) -> Any:
+    """Return the only element of a dataset. Source: tf.data.Dataset.get_single_element."""
+    return dataset.get_single_element()
+
+
+def save(
+    dataset: Dataset,
+    path: Any,
+    compression: str | None = None,
+    shard_func: Callable[..., Any] | None = None,
+    checkpoint_args: dict[str, Any] | None = None,
+) -> None:
+    """Write the elements of a dataset below a path. Source: tf.data.Dataset.save."""
+    dataset.save(path, compression, shard_func, checkpoint_args)
+
+
+class Reducer:
+    """Three functions: the first state of a key, the next one with an element, a result."""
+
+    def __init__(
+        self, init_func: Callable[..., Any], reduce_func: Callable[..., Any], finalize_func: Callable[..., Any]
+    ) -> None:
+        self.init_func, self.reduce_func, self.finalize_func = init_func, reduce_func, finalize_func
+
+
+def group_by_reducer(key_func: Callable[..., Any], reducer: Reducer) -> _Applied:
+    """Return a function of a dataset that gives one result for each key i64[]. Source: tf.data.experimental."""
+    where = "tf.data.experimental.group_by_reducer()"
+
+    def applied(dataset: Dataset) -> Dataset:
+        spec = dataset.element_spec
+        key = Mapped(lambda *x: convert(key_func(*x), int64), spec, where)
+        init = Mapped(reducer.init_func, TensorSpec((), int64), where)
+        inner = spec if type(spec) is tuple else (spec,)
+        reduce = Mapped(
+            lambda state, *x: reducer.reduce_func(state, x if type(spec) is tuple else x[0]), (init.spec, *inner), where
+        )
+        state = init.spec if type(init.spec) is tuple else (init.spec,)
+        finalize = Mapped(reducer.finalize_func, state, where)
+        return made(grouping.GroupByReducer, dataset, key=key, init=init, reduce=reduce, finalize=finalize)
+
+    return applied
+
+
+def pad_to_cardinality(cardinality: Data, mask_key: str = "valid") -> _Applied:
+    """Return a function of a dataset of dicts that gives them with a mask, and zeros until there are so many.
+
+    Raises: ValueError for elements that are no dicts, or have that key. Source: tf.data.experimental.
+    """
+
+    def applied(dataset: Dataset) -> Dataset:
+        spec = dataset.element_spec
+        if not isinstance(spec, dict):
+            raise ValueError("`pad_to_cardinality` requires its input dataset to be a dictionary.")
+        if mask_key in spec:
+            raise ValueError(f"The dataset already has a feature named {mask_key!r}: name another `mask_key`.")
+        return made(windows.PadToCardinality, dataset, count(cardinality), key=mask_key)
+
+    return applied
+
+
+def map_and_batch(
+    map_func: Callable[..., Any],
+    batch_size: Data,
+    num_parallel_batches: Data | None = None,
+    drop_remainder: bool = False,
+    num_parallel_calls: Data | None = None,
+) -> _Applied:
+    """Return a function of a dataset that gives batches of its `map`. Source: tf.data.experimental.map_and_batch."""
+    return lambda dataset: dataset.map(map_func, num_parallel_calls).batch(batch_size, drop_remainder)
+
+
+def shuffle_and_repeat(buffer_size: Data, count: Data | None = None, seed: Data | None = None) -> _Applied:
+    """Return a function of a dataset that gives it shuffled and repeated. Source: tf.data.experimental."""
+    return lambda dataset: dataset.shuffle(buffer_size, seed).repeat(count)
+
+
+def parallel_interleave(
+    map_func: Callable[..., Any],
+    cycle_length: Data,
+    block_length: Data = 1,
+    sloppy: bool = False,
+    buffer_output_elements: Data | None = None,
+    prefetch_input_elements: Data | None = None,
+) -> _Applied:
+    """Return a function of a dataset that gives its `interleave`. Source: tf.data.experimental.parallel_interleave."""
+    return lambda dataset: dataset.interleave(map_func, cycle_length, block_length)
+
+
+def table_from_dataset(
+    dataset: Any = None,
+    num_oov_buckets: int = 0,
+    vocab_size: int | None = None,
+    default_value: Any = None,
+    hasher_spec: Any = None,
+    key_dtype: DTypeLike = string,
+    name: str | None = None,
+) -> Any:
+    """Return the lookup table of a dataset of pairs (key, value). Source: tf.data.experimental.table_from_dataset.
+
+    Raises: ValueError without a dataset of such pairs, or for a default value with buckets.
+    """
+    spec = getattr(dataset, "element_spec", None)
+    if not isinstance(spec, tuple) or len(spec) != 2:
+        raise ValueError("`dataset` must be a dataset of pairs of a key and a value.")
+    pairs = list(dataset.as_numpy_iterator())
+    if vocab_size is not None and num_oov_buckets and vocab_size > len(pairs):
+        raise ValueError(f"Invalid `vocab_size`: the dataset has {len(pairs)} pairs, fewer than {vocab_size}.")
+    pairs = pairs if vocab_size is None else pairs[:vocab_size]
+    dtype = as_dtype(key_dtype)
+    keys, values = ([pair[i] for pair in pairs] for i in range(2))
+    of_values = spec[1].dtype
+    filled = KeyValueTensorInitializer(
+        convert(np.array(keys, dtype.as_numpy_dtype), dtype),
+        convert(np.array(values, of_values.as_numpy_dtype), of_values),
+    )
+    if num_oov_buckets:
+        return StaticVocabularyTable(filled, num_oov_buckets)
+    default = default_value if default_value is not None else ("" if of_values is string else -1)
+    return StaticHashTable(filled, default)
+
+
+def index_table_from_dataset(
+    dataset: Any = None,
+    num_oov_buckets: int = 0,
+    vocab_size: int | None = None,
+    default_value: int = -1,
+    hasher_spec: Any = None,
+    key_dtype: DTypeLike = string,
+    name: str | None = None,
+) -> Any:
+    """Return the lookup table from the elements of a dataset to their numbers. Source: tf.data.experimental."""
+    if not hasattr(dataset, "element_spec"):
+        raise ValueError("`dataset` must be a dataset of keys.")
+    pairs = dataset.enumerate().map(lambda number, key: (key, number))
+    return table_from_dataset(pairs, num_oov_buckets, vocab_size, default_value, hasher_spec, key_dtype)
+
 
 __all__ = [
     "AUTOTUNE",
@@ -24,19 +287,51 @@ __all__ = [
     "AutoShardPolicy",
     "AutotuneAlgorithm",
     "AutotuneOptions",
+    "Counter",
+    "CsvDataset",
     "DistributeOptions",
     "ExternalStatePolicy",
     "OptimizationOptions",
     "Optional",
+    "RandomDataset",
+    "Reducer",
+    "SqlDataset",
     "ThreadingOptions",
+    "assert_cardinality",
+    "at",
+    "bucket_by_sequence_length",
     "cardinality",
+    "choose_from_datasets",
+    "copy_to_device",
+    "dense_to_ragged_batch",
+    "dense_to_sparse_batch",
+    "enumerate_dataset",
+    "from_list",
+    "from_variant",
     "get_next_as_optional",
+    "get_single_element",
+    "get_structure",
+    "group_by_reducer",
+    "group_by_window",
+    "ignore_errors",
+    "index_table_from_dataset",
+    "load",
+    "make_csv_dataset",
+    "map_and_batch",
+    "pad_to_cardinality",
+    "parallel_interleave",
+    "prefetch_to_device",
+    "rejection_resample",
+    "sample_from_datasets",
+    "save",
+    "scan",
+    "shuffle_and_repeat",
+    "snapshot",
+    "table_from_dataset",
+    "take_while",
+    "to_variant",
+    "unbatch",
+    "unique",
 ]
-
-
-def cardinality(dataset: Dataset) -> Any:
-    """Return how many elements there are, INFINITE_CARDINALITY or UNKNOWN_CARDINALITY. -> i64[]."""
-    return dataset.cardinality()
-
 
 __getattr__, __dir__ = lookup("data.experimental")

@@ -37,6 +37,14 @@ class IteratorBase(Iterator[Any]):
         """The spec of an element."""
         return self._spec
 
+    def get_next(self) -> Any:
+        """Return the next element. Raises OutOfRangeError after the last."""
+        raise NotImplementedError("Iterator.get_next()")
+
+    def get_next_as_optional(self) -> Optional:
+        """Return the next element as an Optional, an empty one after the last."""
+        raise NotImplementedError("Iterator.get_next_as_optional()")
+
 
 class OwnedIterator(IteratorBase, Trackable):
     """A pass over a dataset: `iter(dataset)`. Source: tf.data.Iterator.
@@ -126,6 +134,11 @@ class IteratorSpec(OfElements):
 
     __slots__ = ()
 
+    @staticmethod
+    def from_value(value: OwnedIterator) -> IteratorSpec:
+        """Return the spec of an iterator."""
+        return IteratorSpec(value.element_spec)
+
     @property
     def value_type(self) -> type:
         return OwnedIterator
@@ -155,6 +168,18 @@ class NumpyIterator(Iterator[Any]):
 
     def __next__(self) -> Any:
         return nesting.map_structure(_as_numpy, next(self._iterator))
+
+    def next(self) -> Any:
+        """Return the next element. Raises StopIteration after the last."""
+        return self.__next__()
+
+    def save(self) -> bytes:
+        """Return where the pass is, for `restore`."""
+        return bytes(self._iterator._serialize_to_tensors()["_STATE"].numpy())
+
+    def restore(self, state: bytes) -> None:
+        """Go where `save` was called. Raises InvalidArgumentError for the state of another dataset."""
+        self._iterator._restore_from_tensors({"_STATE": from_array(np.array(state, object), string)})
 
     def __repr__(self) -> str:
         return f"NumpyIterator(iterator={self._iterator!r})"

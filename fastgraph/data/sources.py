@@ -21,9 +21,10 @@ from fastgraph.core.base.locks import Lock
 from fastgraph.core.base.shapes import ShapeLike, TensorShape
 from fastgraph.core.base.type_specs import TensorSpec, TypeSpec
 from fastgraph.core.tensor import Tensor, convert, from_array, init_scope
-from fastgraph.data.element_leaves import apart, kinds_of, sliced, unbatched
+from fastgraph.data.element_leaves import Dense, apart, kinds_of, sliced, unbatched
 from fastgraph.data.element_specs import Element, flat, tensor_specs
 from fastgraph.data.handles import Handled
+from fastgraph.data.row_tables import Table, numbers, rows_of
 from fastgraph.ops.families import invalid
 
 INFINITE, UNKNOWN = -1, -2
@@ -51,6 +52,10 @@ class Source(Handled):
         """Begin a pass over the elements, for an iterator that keeps `run`."""
         raise NotImplementedError
 
+    def table(self, run: Run) -> Table | None:
+        """Begin a pass over the numbers of rows, where elements are rows of tensors; else None."""
+        return None
+
     def cardinality(self) -> int:
         """How many elements there are, INFINITE or UNKNOWN."""
         return UNKNOWN
@@ -59,6 +64,21 @@ class Source(Handled):
     def operand(array: Any) -> Any:
         """Return what a tensor among the operands is for this kind of source, once a graph has computed it."""
         return int(array)
+
+
+class Chained(Iterator[Element]):
+    """The elements of iterators, one after the other. An error ends none: itertools.chain ends where one is made."""
+
+    def __init__(self, parts: Iterator[Iterator[Element]]) -> None:
+        self.parts = parts
+        self.part: Iterator[Element] = iter(())
+
+    def __next__(self) -> Element:
+        while True:
+            element = next(self.part, None)
+            if element is not None:
+                return element
+            self.part = next(self.parts)
 
 
 class OfTensors(Source):
@@ -113,6 +133,10 @@ class Slices(OfTensors):
     def elements(self, run: Run) -> Iterator[Element]:
         return sliced(self.kinds, self.tensors)
 
+    def table(self, run: Run) -> Table | None:
+        dense = all(type(kind) is Dense for kind in self.kinds)
+        return Table(numbers(self.cardinality()), rows_of(self.tensors)) if dense else None
+
     def cardinality(self) -> int:
         pairs = zip(self.kinds, apart(self.kinds, self.tensors), strict=True)
         return next(int(size) for kind, parts in pairs if (size := kind.size(parts)) is not None)
@@ -132,6 +156,12 @@ class Range(Source):
     def elements(self, run: Run) -> Iterator[Element]:
         kind = self.spec.dtype.as_numpy_dtype
         return zip(map(from_array, map(np.asarray, map(kind, range(*self.limits)))))
+
+    def table(self, run: Run) -> Table:
+        start, _, step = self.limits
+        dtype = self.spec.dtype
+        keys = (start + step * part for part in numbers(self.cardinality()))
+        return Table(keys, lambda keys: (from_array(keys.astype(dtype.as_numpy_dtype), dtype, False),))
 
     def cardinality(self) -> int:
         return len(range(*self.limits))

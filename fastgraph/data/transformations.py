@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,16 +17,21 @@ import numpy as np
 from fastgraph.core.base import nesting
 from fastgraph.core.base.dtype import int64
 from fastgraph.core.base.type_specs import TensorSpec
-from fastgraph.core.native.philox import words
-from fastgraph.core.tensor import from_array
-from fastgraph.data.element_leaves import batched, kinds_of, sliced, stacked, unbatched
+from fastgraph.core.native.philox import shuffled, words
+from fastgraph.core.tensor import as_array, from_array
+from fastgraph.data.element_leaves import Dense, batched, kinds_of, sliced, stacked, unbatched
 from fastgraph.data.element_specs import Element, common
-from fastgraph.data.sources import INFINITE, UNKNOWN, Run, Source
+from fastgraph.data.making_ahead import Ahead, draws
+from fastgraph.data.row_tables import Table, cut, numbers, rows_of, whole
+from fastgraph.data.sources import INFINITE, UNKNOWN, Chained, Run, Source
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.random_states import advanced, first_state
 
+_MOST_ROWS = 1 << 26  # whose numbers are worth keeping at once
+_AHEAD = 4  # elements made ahead where nobody says how many
 
-class _Same(Source):
+
+class Same(Source):
     """Of elements like those of its one source, and by default as many."""
 
     def __init__(self, source: Source) -> None:
@@ -38,7 +44,7 @@ class _Same(Source):
         return self.source.cardinality()
 
 
-class _Counted(_Same):
+class Counted(Same):
     """Of elements like those of its one source, `count` of them in some way."""
 
     def __init__(self, source: Source, count: Any) -> None:
@@ -46,13 +52,18 @@ class _Counted(_Same):
         self.count = count
 
 
-class Take(_Counted):
+class Take(Counted):
     """The first `count` elements; all if it is -1. Source: tf.data.Dataset.take."""
 
     name = "_TakeDataset"
 
     def elements(self, run: Run) -> Iterator[Element]:
-        return itertools.islice(self.source.elements(run), None if self.count < 0 else self.count)
+        elements = self.source.elements(run)
+        return elements if self.count < 0 else _Taking(elements, self.count)
+
+    def table(self, run: Run) -> Table | None:
+        table = whole(self.source, run)
+        return table and table.with_keys(cut(table.keys, 0, None if self.count < 0 else self.count))
 
     def cardinality(self) -> int:
         n = self.source.cardinality()
@@ -61,7 +72,47 @@ class Take(_Counted):
         return int(self.count if n == INFINITE else min(n, self.count))
 
 
-class Shard(_Same):
+class _Taking(Iterator[Element]):
+    """One pass, which an error does not end, as it would end itertools.islice."""
+
+    def __init__(self, left: Iterator[Element], count: int) -> None:
+        self.left, self.count = left, count
+
+    def __next__(self) -> Element:
+        if self.count <= 0:
+            raise StopIteration
+        element = next(self.left)
+        self.count -= 1
+        return element
+
+
+class _Skipping(_Taking):
+    """One pass without its first elements."""
+
+    def __next__(self) -> Element:
+        while self.count > 0:
+            next(self.left)
+            self.count -= 1
+        return next(self.left)
+
+
+class _Sharding(Iterator[Element]):
+    """One pass over one shard."""
+
+    def __init__(self, left: Iterator[Element], shards: int, index: int) -> None:
+        self.left, self.shards, self.index, self.at = left, shards, index, 0
+
+    def __next__(self) -> Element:
+        ahead = (self.index - self.at) % self.shards
+        for _ in range(ahead):
+            next(self.left)
+        self.at += ahead
+        element = next(self.left)
+        self.at += 1
+        return element
+
+
+class Shard(Same):
     """Every `number`-th element, from number `index` on. Source: tf.data.Dataset.shard."""
 
     name = "_ShardDataset"
@@ -76,27 +127,35 @@ class Shard(_Same):
         self.shards, self.index = number, index
 
     def elements(self, run: Run) -> Iterator[Element]:
-        return itertools.islice(self.source.elements(run), self.index, None, self.shards)
+        return _Sharding(self.source.elements(run), self.shards, self.index)
+
+    def table(self, run: Run) -> Table | None:
+        table = whole(self.source, run)
+        return table and table.with_keys(cut(table.keys, self.index, None, self.shards))
 
     def cardinality(self) -> int:
         n = self.source.cardinality()
         return n if n < 0 else max(0, -(-(n - self.index) // self.shards))
 
 
-class Skip(_Counted):
+class Skip(Counted):
     """The elements after the first `count`; none if it is -1. Source: tf.data.Dataset.skip."""
 
     name = "_SkipDataset"
 
     def elements(self, run: Run) -> Iterator[Element]:
-        return iter(()) if self.count < 0 else itertools.islice(self.source.elements(run), self.count, None)
+        return iter(()) if self.count < 0 else _Skipping(self.source.elements(run), self.count)
+
+    def table(self, run: Run) -> Table | None:
+        table = whole(self.source, run)
+        return table and table.with_keys(iter(()) if self.count < 0 else cut(table.keys, self.count, None))
 
     def cardinality(self) -> int:
         n = self.source.cardinality()
         return 0 if self.count < 0 else n if n < 0 else max(n - self.count, 0)
 
 
-class Repeat(_Counted):
+class Repeat(Counted):
     """All elements `count` times, for ever if it is -1. Source: tf.data.Dataset.repeat."""
 
     name = "_RepeatDataset"
@@ -105,6 +164,14 @@ class Repeat(_Counted):
         if self.source.cardinality() == 0:
             return iter(())
         return itertools.chain.from_iterable(_Passes(self.source, self.count, run))
+
+    def table(self, run: Run) -> Table | None:
+        first = whole(self.source, run) if self.source.cardinality() > 0 else None
+        if first is None or not first.fixed or self.count == 0:
+            return None
+        more = itertools.repeat(None) if self.count < 0 else itertools.repeat(None, self.count - 1)
+        rest = (self.source.table(run).keys for _ in more)  # type: ignore[union-attr]
+        return first.with_keys(itertools.chain(first.keys, itertools.chain.from_iterable(rest)))
 
     def cardinality(self) -> int:
         n = self.source.cardinality()
@@ -133,23 +200,43 @@ class _Passes(Iterator[Iterator[Element]]):
         return element
 
 
-class Prefetch(_Same):
-    """The same elements: each is made when it is asked for, none ahead. Source: tf.data.Dataset.prefetch."""
+class Prefetch(Counted):
+    """The same elements, some of them made ahead. Source: tf.data.Dataset.prefetch."""
 
     name = "_PrefetchDataset"
 
+    def elements(self, run: Run) -> Iterator[Element]:
+        elements, size = self.source.elements(run), _AHEAD if self.count < 0 else self.count
+        return Ahead(elements, size) if size and not draws(self.source) else elements
 
-class Cache(_Same):
+    def table(self, run: Run) -> Table | None:
+        return self.source.table(run)
+
+
+class Cache(Same):
     """The elements that the first whole pass gave. Source: tf.data.Dataset.cache."""
 
-    name = "_CacheDataset"
+    name = "CacheDataset"
 
     def __init__(self, source: Source) -> None:
         super().__init__(source)
         self.kept: list[Element] | None = None
+        self.columns: Element | None = None  # where all elements fit together: those of `kept` are views of them
 
     def elements(self, run: Run) -> Iterator[Element]:
         return _Caching(self, run) if self.kept is None else iter(self.kept)
+
+    def table(self, run: Run) -> Table | None:
+        kinds = kinds_of(self.spec)
+        if not self.kept or not all(type(kind) is Dense for kind in kinds):
+            return None
+        if self.columns is None:
+            if any({as_array(part).shape for part in column} != {as_array(column[0]).shape}
+                   for column in zip(*self.kept, strict=True)):  # fmt: skip
+                return None
+            self.columns = stacked(kinds, self.kept)
+            self.kept = list(sliced(kinds, self.columns))
+        return Table(numbers(len(self.kept)), rows_of(self.columns))
 
 
 class _Caching(Iterator[Element]):
@@ -168,7 +255,7 @@ class _Caching(Iterator[Element]):
         return element
 
 
-class Shuffle(_Same):
+class Shuffle(Same):
     """The elements, each chosen at random from the next `buffer_size`. Source: tf.data.Dataset.shuffle.
 
     With a seed, of the op or of the program, the orders of all passes follow from it, and are TensorFlow's: every pass
@@ -187,11 +274,28 @@ class Shuffle(_Same):
         self.seeds = _Words(self.first)
 
     def elements(self, run: Run) -> Iterator[Element]:
-        state = self.first
-        if self.reshuffle:
-            first, second = next(self.seeds), next(self.seeds)
-            state = np.array([0, second, first], np.int64)
+        state = self._state()
         return _Shuffled(self.source.elements(run), self.buffer_size, _Words(state))
+
+    def _state(self) -> Any:
+        if not self.reshuffle:
+            return self.first
+        first, second = next(self.seeds), next(self.seeds)
+        return np.array([0, second, first], np.int64)
+
+    def table(self, run: Run) -> Table | None:
+        if not 0 <= self.source.cardinality() <= _MOST_ROWS:
+            return None
+        table = whole(self.source, run)
+        if table is None:
+            return None
+
+        def keys() -> Iterator[Any]:
+            state = self._state()  # not before a pass begins: who finds no table further on asks for elements instead
+            given = [np.empty(0, np.int64), *table.keys]
+            yield shuffled(np.concatenate(given), sys.maxsize if self.buffer_size < 0 else self.buffer_size, state)
+
+        return table.with_keys(keys(), ordered=False)
 
     def order(self) -> list[Any]:
         """Return from where the orders of further passes follow: what `take_order` goes back to."""
@@ -202,6 +306,33 @@ class Shuffle(_Same):
         first, state, drawn = order
         self.first, self.seeds.state = np.array(first, np.int64).reshape(3), np.array(state, np.int64).reshape(3)
         self.seeds.drawn = [int(word) for word in drawn]
+
+
+class Random(Source):
+    """Random words, TensorFlow's for a seed. Source: tf.data.Dataset.random."""
+
+    name = "_RandomDataset"
+    spec = TensorSpec((), int64)
+
+    def __init__(self, *, seed: tuple[int, int] | None, again: bool) -> None:
+        self.first, self.again = first_state(seed), again
+        self.seeds = _Words(self.first)
+
+    def elements(self, run: Run) -> Iterator[Element]:
+        state = self.first
+        if self.again:
+            first, second = next(self.seeds), next(self.seeds)
+            state = np.array([0, second, first], np.int64)
+        return zip(map(from_array, map(np.asarray, map(np.int64, _Words(state)))))
+
+    def cardinality(self) -> int:
+        return INFINITE
+
+    def order(self) -> list[Any]:
+        """Return from where the numbers of further passes follow."""
+        return [self.first.tolist(), self.seeds.state.tolist(), self.seeds.drawn[:]]
+
+    take_order = Shuffle.take_order
 
 
 class _Words(Iterator[int]):
@@ -264,7 +395,8 @@ class Batch(Source):
         self.name = "_ParallelBatchDataset" if parallel else "_BatchDataset"
 
     def elements(self, run: Run) -> Iterator[Element]:
-        return _Batches(self, run)
+        table = self.source.table(run)
+        return _Batches(self, run) if table is None else table.batches(self.size, self.drop)
 
     def cardinality(self) -> int:
         n = self.source.cardinality()
@@ -277,10 +409,12 @@ class _Batches(Iterator[Element]):
     def __init__(self, batch: Batch, run: Run) -> None:
         self.batch, self.left = batch, batch.source.elements(run)
         self.kinds = kinds_of(batch.source.spec)
+        self.sizes: Iterator[int] = itertools.repeat(batch.size)
 
     def __next__(self) -> Element:
-        rows = list(itertools.islice(self.left, self.batch.size))
-        if not rows or (self.batch.drop and len(rows) < self.batch.size):
+        size = next(self.sizes)
+        rows = list(itertools.islice(self.left, size))
+        if not rows or (self.batch.drop and len(rows) < size):
             raise StopIteration
         return stacked(self.kinds, rows)
 
@@ -309,7 +443,32 @@ class Unbatch(Source):
 
     def elements(self, run: Run) -> Iterator[Element]:
         kinds = kinds_of(self.source.spec)
-        return itertools.chain.from_iterable(map(functools.partial(sliced, kinds), self.source.elements(run)))
+        return Chained(map(functools.partial(sliced, kinds), self.source.elements(run)))
+
+    def cardinality(self) -> int:
+        n = self.source.cardinality()
+        shapes = [leaf.shape for leaf in nesting.flatten(self.source.spec) if isinstance(leaf, TensorSpec)]
+        sizes = [shape[0] for shape in shapes if shape.rank and shape[0] is not None]
+        return n * sizes[0] if n >= 0 and sizes else INFINITE if n == INFINITE else UNKNOWN
+
+
+class Rebatch(Batch):
+    """Batches of other sizes, in turn, of what lies along the first axis. Source: tf.data.Dataset.rebatch."""
+
+    def __init__(self, source: Source, *sizes: Any, drop_remainder: bool) -> None:
+        super().__init__(Unbatch(source), sizes[0], drop_remainder=drop_remainder)
+        self.sizes, self.name = sizes, "_RebatchDataset"
+        if len(sizes) > 1:
+            self.spec = batched(self.source.spec, None)
+
+    def elements(self, run: Run) -> Iterator[Element]:
+        passes = _Batches(self, run)
+        passes.sizes = itertools.cycle(self.sizes)
+        return passes
+
+    def cardinality(self) -> int:
+        n = self.source.cardinality()
+        return n if n == INFINITE else UNKNOWN
 
 
 class Enumerate(Source):
@@ -322,12 +481,10 @@ class Enumerate(Source):
         self.spec = (TensorSpec((), int64), source.spec)
 
     def elements(self, run: Run) -> Iterator[Element]:
-        numbers = itertools.count(self.start)
+        def numbered(pair: tuple[int, Element]) -> Element:
+            return (from_array(np.array(pair[0])), *pair[1])
 
-        def numbered(element: Element) -> Element:
-            return (from_array(np.array(next(numbers))), *element)
-
-        return map(numbered, self.source.elements(run))
+        return map(numbered, zip(itertools.count(self.start), self.source.elements(run), strict=False))
 
     def cardinality(self) -> int:
         return self.source.cardinality()
@@ -365,6 +522,27 @@ class Zip(Source):
         # What a failing source leaves unread in the others stays unread: they go on in step only without errors.
         return map(_joined, zip(*[source.elements(run.branch(i)) for i, source in enumerate(self.sources)]))
 
+    def table(self, run: Run) -> Table | None:
+        n = self.cardinality()
+        if not 0 <= n <= _MOST_ROWS or any(source.cardinality() < 0 for source in self.sources):
+            return None
+        tables = []
+        for i, source in enumerate(self.sources):
+            table = whole(source, run.branch(i))
+            if table is None:
+                return None
+            tables.append(table)
+        columns: list[Any] = []
+
+        def gather(keys: Any) -> Element:
+            if not columns:
+                columns.extend(np.concatenate([np.empty(0, np.int64), *table.keys]) for table in tables)
+            parts = [table.gather(column[keys]) for table, column in zip(tables, columns, strict=True)]
+            return tuple(itertools.chain.from_iterable(parts))
+
+        fixed = all(table.fixed and table.ordered for table in tables)
+        return Table(numbers(n), gather, fixed=fixed)
+
     def cardinality(self) -> int:
         every = [source.cardinality() for source in self.sources]
         finite = [n for n in every if n != INFINITE]
@@ -377,6 +555,6 @@ def _joined(row: tuple[Element, ...]) -> Element:
 
 def batch_size_of(source: Source) -> int:
     """Return how many elements the last `batch` puts together, -1 where there is none, or others came after it."""
-    while isinstance(source, _Same):
+    while isinstance(source, Same):
         source = source.source
     return int(source.size) if isinstance(source, Batch) else -1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -86,7 +87,10 @@ def tensor_of(message: Message) -> EagerTensor:
     dtype = dtype_of(message.dtype)
     dims = dims_of(field_of(message, "tensor_shape", TensorShapeProto())) or ()
     n = math.prod(size or 0 for size in dims)
-    if field_of(message, "tensor_content"):
+    content = field_of(message, "tensor_content")
+    if content and dtype.name == "string":
+        array = np.array([*_strings_of(content, n)], object)
+    elif content:
         array = np.frombuffer(message.tensor_content, dtype.numpy_dtype).copy()
     else:
         listed: list[Any] = next((value for field, value in message._set() if field.name.endswith("_val")), [])
@@ -106,6 +110,27 @@ def tensor_of(message: Message) -> EagerTensor:
     if array.size != n:
         raise ValueError(f"a tensor of shape {dims} has {n} elements, and {array.size} were given")
     return from_array(array.reshape(dims), dtype)
+
+
+def _strings_of(content: bytes, n: int) -> list[bytes]:
+    """Return n strings written one behind the other after their lengths. Raises ValueError if they are not there."""
+    lengths: list[int] = []
+    at = 0
+    while len(lengths) < n:
+        length = shift = 0
+        while True:
+            if at == len(content) or shift > 63:
+                raise ValueError(f"{len(content)} bytes are not {n} strings")
+            byte = content[at]
+            length |= (byte & 127) << shift
+            at, shift = at + 1, shift + 7
+            if byte < 128:
+                break
+        lengths.append(length)
+    if at + sum(lengths) != len(content):
+        raise ValueError(f"{len(content)} bytes are not {n} strings")
+    ends = list(itertools.accumulate(lengths, initial=at))
+    return [content[a:b] for a, b in itertools.pairwise(ends)]
 
 
 def fixed(tensor: object, what: str) -> Any:

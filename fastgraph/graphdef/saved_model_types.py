@@ -7,6 +7,8 @@ saved_object_graph, fingerprint}.proto; a message that two of them name alike ha
 from __future__ import annotations
 
 TABLE = {
+    "SnapshotMetadata": "graph_hash=1:text run_id=2:text creation_timestamp=3:int version=4:int dtype=5:type* "
+    "num_elements=6:int finalized=1000:bool",
     "SavedModel": "saved_model_schema_version=1:int meta_graphs=2:MetaGraphDef*",
     "MetaGraphDef": "meta_info_def=1:MetaInfoDef graph_def=2:GraphDef saver_def=3:SaverDef "
     "collection_def=4:text>CollectionDef signature_def=5:text>SignatureDef asset_file_def=6:AssetFileDef* "

@@ -144,7 +144,7 @@ def image(
 
     def files(array: Array, most: Array) -> Any:
         _rank(array, 4)
-        texts = [str(array.shape[2]).encode(), str(array.shape[1]).encode(), *map(png, array[: _number(most)])]
+        texts = [str(array.shape[2]).encode(), str(array.shape[1]).encode(), *map(picture_file, array[: _number(most)])]
         return np.array(texts, object)
 
     with summary_scope(name, "image_summary") as (tag, _):

@@ -419,7 +419,6 @@ def test_every_dataset_says_what_it_is() -> None:
         (base.repeat(), "Repeat"),
         (base.shuffle(2), "Shuffle"),
         (base.prefetch(1), "Prefetch"),
-        (base.cache(), "Cache"),
         (base.filter(lambda x: x > 1), "Filter"),
         (base.map(lambda x: x), "Map"),
         (base.map(lambda x: x, num_parallel_calls=2), "ParallelMap"),
@@ -427,6 +426,7 @@ def test_every_dataset_says_what_it_is() -> None:
         (base.batch(2).unbatch(), "Unbatch"),
     ]:
         assert repr(dataset) == f"<_{name}Dataset element_spec={spec}>"
+    assert repr(base.cache()) == f"<CacheDataset element_spec={spec}>"  # TensorFlow's own exception
     assert isinstance(base, Dataset)
     assert bool(Dataset.range(0))
     assert (tf.data.AUTOTUNE, tf.data.INFINITE_CARDINALITY, tf.data.UNKNOWN_CARDINALITY) == (-1, -1, -2)

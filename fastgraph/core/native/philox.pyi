@@ -5,6 +5,7 @@ from typing import Any
 
 from numpy import ndarray
 
+def shuffled(keys: ndarray, size: int, state: ndarray) -> ndarray: ...
 def words(state: ndarray, n: int) -> ndarray:
     """n words. i64[3] -> u32[n]."""
 

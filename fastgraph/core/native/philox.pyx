@@ -54,6 +54,29 @@ def words(state, Py_ssize_t n):
     return out
 
 
+def shuffled(keys, Py_ssize_t size, state):
+    """The keys in the order in which a buffer of `size` gives them at random, one word for each. i64[n] -> i64[n]."""
+    cdef cnp.ndarray given = np.ascontiguousarray(keys, np.int64)
+    cdef Py_ssize_t n = given.size, room = min(max(size, 1), max(n, 1)), begin = 0, held = 0, taken = 0, i, chosen
+    cdef cnp.ndarray drawn = words(state, n), buffer = np.empty(room, np.int64), out = np.empty(n, np.int64)
+    cdef int64_t* source = <int64_t*>cnp.PyArray_DATA(given)
+    cdef int64_t* ring = <int64_t*>cnp.PyArray_DATA(buffer)
+    cdef int64_t* target = <int64_t*>cnp.PyArray_DATA(out)
+    cdef uint32_t* word = <uint32_t*>cnp.PyArray_DATA(drawn)
+    with nogil:
+        for i in range(n):
+            while held < room and taken < n:
+                ring[(begin + held) % room] = source[taken]
+                held += 1
+                taken += 1
+            chosen = (begin + <Py_ssize_t>(word[i] % <uint32_t>held)) % room
+            target[i] = ring[chosen]
+            ring[chosen] = ring[begin]
+            begin = (begin + 1) % room
+            held -= 1
+    return out
+
+
 def units(state, Py_ssize_t n, str dtype):
     """n numbers in [0, 1) of a float dtype; those of bfloat16 as their bits. i64[3] -> dtype[n]."""
     cdef State s = _state(state)

@@ -1,0 +1,459 @@
+"""Rows of files of comma-separated values and of databases: CsvDataset, make_csv_dataset, SqlDataset.
+
+Rule: fields are read as bytes; a row that does not fit is an error at that row, and the next one goes on behind it.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import itertools
+import os
+import sqlite3
+import zlib
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from fastgraph.core.base.dtype import DType, as_dtype, bool_, float32, float64, int8, int16, int32, int64, string
+from fastgraph.core.base.shapes import TensorShape
+from fastgraph.core.base.type_specs import TensorSpec
+from fastgraph.core.conversion import Data
+from fastgraph.core.tensor import Tensor, as_array, convert, from_array
+from fastgraph.data.dataset import Dataset
+from fastgraph.data.dataset_base import made
+from fastgraph.data.element_specs import Element
+from fastgraph.data.files import _as_op_errors, _local
+from fastgraph.data.options import Options
+from fastgraph.data.row_tables import Table
+from fastgraph.data.sources import OfTensors, Run, Source
+from fastgraph.data.stored_elements import matching
+from fastgraph.errors import InvalidArgumentError, OpError
+from fastgraph.ops.families import invalid
+
+_KINDS = (float32, float64, int32, int64, string)
+_PART = 1 << 20
+_ROWS = 2048  # read at once
+
+
+class CsvRows(OfTensors):
+    """The rows of files, as tuples of scalars. Operands: the paths string[] or string[n]; defaults t[0] or t[1]."""
+
+    name = "CsvDatasetV2"
+
+    def __init__(self, paths: Any, *defaults: Any, **options: Any) -> None:
+        self.paths, self.defaults, self.options = paths, defaults, options
+        self.spec = tuple([TensorSpec((), default.dtype) for default in defaults])
+
+    def elements(self, run: Run) -> Iterator[Element]:
+        return _Rows(self)
+
+    def table(self, run: Run) -> Table:
+        return Table(*_numbered(_Columns(self)), fixed=False, whole=False)
+
+
+class _Rows(Iterator[Element]):
+    """One pass over the files, row by row."""
+
+    def __init__(self, rows: CsvRows) -> None:
+        self.columns = _Columns(rows)
+        self.left: Iterator[Element] = iter(())
+
+    def __next__(self) -> Element:
+        while True:
+            element = next(self.left, None)
+            if element is not None:
+                return element
+            self.left = zip(*next(self.columns), strict=True)
+
+
+def _numbered(columns: _Columns) -> tuple[Iterator[Any], Callable[[Any], Element]]:
+    """Return the numbers of the rows, some at a time, and what puts rows together: those of the last numbers given."""
+    held: list[tuple[int, Element]] = []  # (number of the first row, columns)
+    total = 0
+
+    def next_numbers(_: None) -> Any:
+        nonlocal total
+        found = next(columns)
+        held.append((total, found))
+        total += found[0].shape[0]
+        return np.arange(held[-1][0], total)
+
+    def gather(keys: Any) -> Element:
+        first, last = int(keys[0]), int(keys[-1]) + 1
+        while len(held) > 1 and held[1][0] <= first:
+            del held[0]
+        parts = [[as_array(part)[max(first - at, 0) : last - at] for part in found] for at, found in held if at < last]
+        joined = [pieces[0] if len(pieces) == 1 else np.concatenate(pieces) for pieces in zip(*parts, strict=True)]
+        return tuple([from_array(array, part.dtype, False) for array, part in zip(joined, held[0][1], strict=True)])
+
+    return map(next_numbers, itertools.repeat(None)), gather
+
+
+class _Columns(Iterator[Element]):
+    """One pass over the files, many rows at a time, as tensors of their columns; an error after the rows before it."""
+
+    def __init__(self, rows: CsvRows) -> None:
+        self.paths = iter(np.atleast_1d(as_array(rows.paths)).tolist())
+        self.options, self.kinds = rows.options, [spec.dtype for spec in rows.spec]
+        self.defaults = [as_array(default).reshape(-1) for default in rows.defaults]
+        self.path: bytes | None = None
+        self.reader: Any = None
+        self.rows: list[list[str]] = []
+        self.error: Exception | None = None
+
+    def __next__(self) -> Element:
+        self._read()
+        if self.rows:
+            rows, self.rows = self.rows, []
+            try:
+                return tuple(self._converted(rows))
+            except InvalidArgumentError:
+                n, wrong = self._until_error(rows)
+            self.rows = rows[n or 1 :]  # it comes again, as the first of its rows
+            if n:
+                return tuple(self._converted(rows[:n]))
+            raise wrong
+        if self.error is None:
+            raise StopIteration
+        error, self.error = self.error, None
+        raise error
+
+    def _read(self) -> None:
+        """Have rows, as far as there are any before an error."""
+        while len(self.rows) < _ROWS and self.error is None:
+            try:
+                if self.reader is None:
+                    self.path = next(self.paths) if self.path is None else self.path  # one that failed is tried again
+                    self.reader = self._opened(self.path)
+                    self.path = None
+                self.rows += itertools.islice(self.reader, _ROWS - len(self.rows))
+                if len(self.rows) < _ROWS:
+                    self.reader = None
+            except StopIteration:
+                return
+            except csv.Error as error:
+                self.error = invalid(f"{error} [Op:IteratorGetNext]")
+            except OpError as error:
+                self.error = error
+
+    def _until_error(self, rows: list[list[str]]) -> tuple[int, Exception]:
+        """Return the number of the first row that does not fit, and why."""
+        for n, row in enumerate(rows):
+            try:
+                self._converted([row])
+            except InvalidArgumentError as error:
+                return n, error
+        raise AssertionError("all rows fit")
+
+    def _converted(self, rows: list[list[str]]) -> list[Any]:
+        chosen, n = self.options["columns"], len(self.kinds)
+        least = n if chosen is None else (chosen[-1] + 1 if chosen else 0)
+        rows = [row or [""] for row in rows]
+        for row in rows:
+            if len(row) < least or (chosen is None and len(row) > n):
+                more = "fewer fields" if len(row) < least else "more fields"
+                raise invalid(f"Expect {n} fields but have {more} in record [Op:IteratorGetNext]")
+        columns: list[Any] = list(zip(*[row[:least] for row in rows], strict=True))
+        columns = columns if chosen is None else [columns[i] for i in chosen]
+        return [self._column(i, column) for i, column in enumerate(columns)]
+
+    def _column(self, i: int, texts: Sequence[str]) -> Any:
+        dtype, default, na = self.kinds[i], self.defaults[i], self.options["na_value"]
+        number: Callable[[str], Any] = float if dtype in (float32, float64) else int
+        try:
+            if dtype is not string and "_" in "".join(texts):
+                raise ValueError
+            convert_one: Callable[[str], Any] = (lambda text: text.encode("latin-1")) if dtype is string else number
+            if "" not in texts and na not in texts:
+                found: Any = list(map(convert_one, texts))
+            elif default.size:
+                found = [default[0] if text in ("", na) else convert_one(text) for text in texts]
+            else:
+                raise invalid(f"Field {i} is required but missing in record! [Op:IteratorGetNext]")
+            return from_array(np.array(found, dtype.as_numpy_dtype), dtype, False)
+        except (ValueError, OverflowError):
+            text = f"Field {i} in record is not a valid {dtype.name}: {texts[0]} [Op:IteratorGetNext]"
+            raise invalid(text) from None
+
+    def _opened(self, path: bytes) -> Any:
+        own = self.options
+        with _as_op_errors(path):
+            text = open_text(_local(path), own["compression_type"], "latin-1")
+        quoting: Any = csv.QUOTE_MINIMAL if own["use_quote_delim"] else csv.QUOTE_NONE
+        reader = csv.reader(text, delimiter=own["field_delim"], quoting=quoting, strict=True)
+        if own["header"]:
+            next(reader, None)
+        return reader
+
+
+def open_text(path: str, compression: Any, encoding: str) -> Any:
+    """Return the text of a file, uncompressed. Raises InvalidArgumentError for other kinds than GZIP and ZLIB."""
+    if not compression:
+        return open(path, encoding=encoding, newline="")
+    if compression == "GZIP":
+        return gzip.open(path, "rt", encoding=encoding, newline="")
+    if compression == "ZLIB":
+        return io.TextIOWrapper(io.BufferedReader(_Inflated(path)), encoding=encoding, newline="")
+    raise invalid(f"Unsupported compression_type: {compression}.")
+
+
+class _Inflated(io.RawIOBase):
+    """A file compressed by zlib, read piece by piece."""
+
+    def __init__(self, path: str) -> None:
+        self.file, self.inflater = open(path, "rb"), zlib.decompressobj()  # noqa: SIM115
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, memory: Any) -> int:
+        found = self.inflater.decompress(self.inflater.unconsumed_tail, len(memory))
+        while not found and (part := self.file.read(_PART)):
+            found = self.inflater.decompress(part, len(memory))
+        memory[: len(found)] = found
+        return len(found)
+
+
+class CsvDataset(Dataset):
+    """The rows of files of comma-separated values, as tuples of scalars. Source: tf.data.experimental.CsvDataset.
+
+    record_defaults: For each column read its dtype, where a value is required, or a tensor t[1]. select_cols,
+    exclude_cols: which are read. Raises: on iteration InvalidArgumentError for a row that does not fit, NotFoundError.
+    """
+
+    def __init__(
+        self,
+        filenames: Any,
+        record_defaults: Sequence[Any],
+        compression_type: Any = None,
+        buffer_size: Data | None = None,
+        header: bool = False,
+        field_delim: Any = ",",
+        use_quote_delim: bool = True,
+        na_value: Any = "",
+        select_cols: Sequence[int] | None = None,
+        exclude_cols: Sequence[int] | None = None,
+    ) -> None:
+        if select_cols is not None and exclude_cols is not None:
+            raise invalid("Either select_cols or exclude_cols should be empty")
+        defaults = [_default(item) for item in record_defaults]
+        paths = filenames if isinstance(filenames, Tensor) else convert(filenames, string)
+        columns = None if select_cols is None else [int(i) for i in select_cols]
+        if exclude_cols is not None:
+            left = iter(range(len(defaults) + len(exclude_cols)))
+            columns = [i for i in left if i not in set(exclude_cols)][: len(defaults)]
+        if columns is not None and (len(columns) != len(defaults) or columns != sorted(set(columns))):
+            raise invalid("select_cols should match output size and be strictly increasing indices")
+        dataset = made(
+            CsvRows,
+            paths,
+            *defaults,
+            compression_type=_text(compression_type),
+            header=bool(header),
+            field_delim=_text(field_delim),
+            use_quote_delim=bool(use_quote_delim),
+            na_value=_text(na_value),
+            columns=columns,
+        )
+        super().__init__(dataset.source, dataset.element_spec, dataset._symbolic)
+
+
+def _text(value: Any) -> Any:
+    value = value.numpy() if hasattr(value, "numpy") else value
+    return value.decode("latin-1") if isinstance(value, bytes) else value
+
+
+def _default(item: Any) -> Any:
+    if isinstance(item, str | bytes | int | float | list | np.ndarray | Tensor):
+        found = convert(item)
+        found = found if found.shape.rank else convert([item])
+    else:
+        dtype = as_dtype(item)
+        found = from_array(np.zeros(0, dtype.as_numpy_dtype), dtype)
+    if found.dtype not in _KINDS:
+        raise ValueError(f"Each record default should be one of {_KINDS} but is {found.dtype}")
+    return found
+
+
+def make_csv_dataset(
+    file_pattern: Any,
+    batch_size: Data,
+    column_names: Sequence[str] | None = None,
+    column_defaults: Sequence[Any] | None = None,
+    label_name: str | None = None,
+    select_columns: Sequence[Any] | None = None,
+    field_delim: str = ",",
+    use_quote_delim: bool = True,
+    na_value: str = "",
+    header: bool = True,
+    num_epochs: int | None = None,
+    shuffle: bool = True,
+    shuffle_buffer_size: int = 10000,
+    shuffle_seed: Data | None = None,
+    prefetch_buffer_size: Data | None = None,
+    num_parallel_reads: int | None = None,
+    sloppy: bool = False,
+    num_rows_for_inference: int | None = 100,
+    compression_type: str | None = None,
+    ignore_errors: bool = False,
+    encoding: str = "utf-8",
+) -> Dataset:
+    """Return batches of the rows of files as {column: t[batch]}, or pairs of such and the column `label_name`.
+
+    Names come from the header, dtypes from the first rows. Raises: ValueError for names and columns that do not fit.
+    Source: tf.data.experimental.make_csv_dataset.
+    """
+    paths = matching(file_pattern)
+    if not paths:
+        raise ValueError(f"No files match `file_pattern` {file_pattern}.")
+    quoting: Any = csv.QUOTE_MINIMAL if use_quote_delim else csv.QUOTE_NONE
+
+    def rows(path: bytes) -> Iterator[list[str]]:
+        with open_text(os.fsdecode(path), compression_type, encoding) as file:
+            yield from csv.reader(file, delimiter=field_delim, quoting=quoting)
+
+    if column_names is None:
+        if not header:
+            raise ValueError("Expected `column_names` or `header` arguments. Neither is provided.")
+        heads = [next(rows(path), None) for path in paths]
+        for path, head in zip(paths, heads, strict=True):
+            if head is None:
+                raise ValueError(f"Failed when reading the header line of {path!r}. Is it an empty file?")
+            if head != heads[0]:
+                raise ValueError(f"All input CSV files should have the same column names. {path!r} has different ones.")
+        column_names = heads[0]
+    names = list(column_names or ())
+    if len(names) != len(set(names)):
+        raise ValueError("Either `column_names` argument or CSV header row contains duplicate column names.")
+    columns = None if select_columns is None else _indices(select_columns, names)
+    chosen = list(range(len(names))) if columns is None else columns
+    if column_defaults is None:
+        first = (row for path in paths for i, row in enumerate(rows(path)) if i or not header)
+        column_defaults = _inferred(first, len(names), chosen, na_value, num_rows_for_inference)
+    if len(column_defaults) != len(chosen) and columns is not None:
+        raise ValueError("If specified, `column_defaults` and `select_columns` must have the same length.")
+    names = [names[i] for i in chosen]
+    if label_name is not None and label_name not in names:
+        raise ValueError(f"`label_name` provided must be one of the columns: {names}. Received: {label_name}.")
+    defaults = [_default(item) for item in column_defaults]
+
+    def of_file(path: Any) -> Any:
+        found = CsvDataset(
+            path, defaults, compression_type, None, header, field_delim, use_quote_delim, na_value, columns
+        )
+        return found.ignore_errors() if ignore_errors else found
+
+    def named(*fields: Any) -> Any:
+        features = OrderedDict(zip(names, fields, strict=True))
+        return features if label_name is None else (features, features.pop(label_name))
+
+    files = Dataset.from_tensor_slices(from_array(np.array(paths, object), string))
+    if shuffle:
+        files = files.shuffle(len(paths), shuffle_seed)
+    reads = 1 if num_parallel_reads is None else num_parallel_reads
+    dataset = files.interleave(of_file, None if reads == -1 else reads)
+    if sloppy:
+        options = Options()
+        options.deterministic = False
+        dataset = dataset.with_options(options)
+    if shuffle:
+        dataset = dataset.shuffle(shuffle_buffer_size, shuffle_seed)
+    if num_epochs != 1:
+        dataset = dataset.repeat(num_epochs)
+    dataset = dataset.batch(batch_size, drop_remainder=num_epochs is None).map(named)
+    return dataset.prefetch(-1 if prefetch_buffer_size is None else prefetch_buffer_size)
+
+
+def _indices(chosen: Sequence[Any], names: list[str]) -> list[int]:
+    found = []
+    for item in chosen:
+        if isinstance(item, int) and not 0 <= item < len(names):
+            raise ValueError(f"Column index {item} specified in `select_columns` should be in [0, {len(names)}).")
+        if not isinstance(item, int) and item not in names:
+            raise ValueError(f"Column {item} specified in `select_columns` must be of one of the columns: {names}.")
+        found.append(item if isinstance(item, int) else names.index(item))
+    if len(set(found)) != len(found):
+        raise ValueError("The `select_columns` argument contains duplicate columns.")
+    return sorted(found)
+
+
+def _inferred(rows: Iterator[list[str]], n: int, chosen: list[int], na: str, most: int | None) -> list[Any]:
+    """The narrowest kind of each column that fits its first rows, with its default."""
+    order: list[tuple[DType, Callable[[str], Any]]] = [
+        (int32, lambda text: -(2**31) <= int(text) < 2**31),
+        (int64, lambda text: -(2**63) <= int(text) < 2**63),
+        (float32, lambda text: abs(float(text)) <= float(np.finfo(np.float32).max) or not np.isfinite(float(text))),
+        (float64, lambda text: (float(text), True)[1]),
+        (string, lambda text: True),
+    ]
+    ranks = [-1] * len(chosen)
+    for number, row in enumerate(rows):
+        if most is not None and number >= most:
+            break
+        if len(row) != n:
+            raise ValueError(f"Problem inferring types: CSV row {row} has {len(row)} columns. Expected: {n}.")
+        for j, i in enumerate(chosen):
+            if row[i] in ("", na):
+                continue
+            while ranks[j] < 0 or not _fits(order[ranks[j]][1], row[i]):
+                ranks[j] += 1
+    kinds = [order[rank][0] if rank >= 0 else string for rank in ranks]
+    return [from_array(np.array([b"" if kind is string else 0], kind.as_numpy_dtype), kind) for kind in kinds]
+
+
+def _fits(test: Callable[[str], Any], text: str) -> bool:
+    try:
+        return bool(test(text)) and "_" not in text
+    except (ValueError, OverflowError):
+        return False
+
+
+class SqlRows(Source):
+    """The rows of a query."""
+
+    name = "SqlDatasetV2"
+
+    def __init__(self, path: str, query: str, spec: Any) -> None:
+        self.path, self.query, self.spec = path, query, spec
+
+    def elements(self, run: Run) -> Iterator[Element]:
+        if not os.path.exists(self.path):
+            raise invalid(f"Failed to connect to database: unable to open database file {self.path}")
+        connection = sqlite3.connect(f"file:{self.path}?mode=ro", uri=True)
+        try:
+            for row in connection.execute(self.query):
+                if len(row) != len(self.spec):
+                    raise invalid(f"The number of columns in output_types ({len(self.spec)}) is not that of the rows")
+                yield tuple([_cell(value, leaf.dtype) for value, leaf in zip(row, self.spec, strict=True)])
+        except sqlite3.Error as error:
+            raise invalid(f"Failed to execute query: {error}") from None
+        finally:
+            connection.close()
+
+
+def _cell(value: Any, dtype: DType) -> Any:
+    if dtype is string:
+        text = "" if value is None else value
+        return from_array(np.array(text if isinstance(text, bytes) else str(text).encode(), object), string)
+    return from_array(np.array(value or 0).astype(dtype.as_numpy_dtype), dtype)
+
+
+class SqlDataset(Dataset):
+    """The rows that a query of an SQLite database gives, as tuples of scalars. Source: tf.data.experimental.SqlDataset.
+
+    Raises: ValueError for other databases; on iteration InvalidArgumentError for what cannot be asked.
+    """
+
+    def __init__(self, driver_name: Any, data_source_name: Any, query: Any, output_types: Sequence[Any]) -> None:
+        if _text(driver_name) != "sqlite":
+            raise invalid(f"The database type, {_text(driver_name)}, is not supported by SqlDataset. Only sqlite is.")
+        kinds = [as_dtype(item) for item in output_types]
+        for kind in kinds:
+            if kind not in (*_KINDS, bool_, int8, int16):
+                raise TypeError(f"SqlDataset has no columns of {kind}")
+        spec = tuple([TensorSpec(TensorShape(()), kind) for kind in kinds])
+        super().__init__(SqlRows(_text(data_source_name), _text(query), spec))

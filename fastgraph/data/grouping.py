@@ -1,0 +1,274 @@
+"""Datasets made with functions that keep something from element to element, or give datasets whose elements mingle.
+
+Rule: as in element_functions.py: such a function is traced when the dataset is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from fastgraph.core.base import nesting
+from fastgraph.core.base.dtype import bool_, int32, int64
+from fastgraph.core.base.type_specs import TensorSpec
+from fastgraph.core.tensor import as_array, from_array
+from fastgraph.data.element_functions import Mapped, OfFunction
+from fastgraph.data.element_specs import Element, packed
+from fastgraph.data.sources import OfTensors, Run, Source
+from fastgraph.data.windows import Elements, handle_of
+from fastgraph.ops.families import invalid
+
+
+class TakeWhile(OfFunction):
+    """The elements before the first of which a function is false. Source: tf.data.Dataset.take_while."""
+
+    name = "_TakeWhileDataset"
+
+    def __init__(self, source: Source, *captured: Any, mapped: Mapped) -> None:
+        super().__init__(source, captured, mapped)
+        self.spec, found = source.spec, mapped.spec
+        if not (isinstance(found, TensorSpec) and found.dtype is bool_ and found.shape.is_compatible_with(())):
+            text = f"Invalid `predicate`: it must return a `tf.bool` scalar tensor but its return type is {found}."
+            raise ValueError(text)
+
+    def elements(self, run: Run) -> Iterator[Element]:
+        return _While(self.source.elements(run), self.function(run))
+
+
+class _While(Iterator[Element]):
+    """One pass, which an error in the source does not end."""
+
+    def __init__(self, left: Iterator[Element], function: Callable[[Element], Element]) -> None:
+        self.left, self.function, self.ended = left, function, False
+
+    def __next__(self) -> Element:
+        if self.ended:
+            raise StopIteration
+        element = next(self.left)
+        if not bool(as_array(self.function(element)[0])):
+            self.ended = True
+            raise StopIteration
+        return element
+
+
+class Scan(OfFunction):
+    """The results that a function of a state and an element gives besides the next state. Source: tf.data.Dataset.scan.
+
+    Operands after the source: the tensors of the first state, then what the function captured.
+    """
+
+    name = "_ScanDataset"
+
+    def __init__(self, source: Source, *operands: Any, mapped: Mapped, n_state: int) -> None:
+        super().__init__(source, operands[n_state:], mapped)
+        self.state, self.spec = operands[:n_state], mapped.spec[1]
+
+    def elements(self, run: Run) -> Iterator[Element]:
+        function, state, n = self.function(run), self.state, len(self.state)
+
+        def next_one(element: Element) -> Element:
+            nonlocal state
+            found = function((*state, *element))
+            state = found[:n]
+            return found[n:]
+
+        return map(next_one, self.source.elements(run))
+
+    def cardinality(self) -> int:
+        return self.source.cardinality()
+
+
+class Interleave(OfFunction):
+    """Elements of `cycle` datasets that a function of each element gives, `block` of each in turn.
+
+    Source: tf.data.Dataset.interleave.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        cycle: Any,
+        block: Any,
+        *captured: Any,
+        mapped: Mapped,
+        parallel: bool = False,
+        threads: int = 0,
+    ) -> None:
+        super().__init__(source, captured, mapped)
+        self.cycle, self.block = (int(n) if isinstance(n, int) or hasattr(n, "numpy") else n for n in (cycle, block))
+        if parallel and isinstance(self.cycle, int) and 0 < self.cycle < threads:
+            raise invalid(
+                "`num_parallel_calls` must be less than or equal to `cycle_length`. [Op:ParallelInterleaveDatasetV4]"
+            )
+        for value, what in ((self.cycle, "`cycle_length`"), (self.block, "`block_length`")):
+            if isinstance(value, int) and value < 1:
+                raise invalid(f"{what} must be > 0. [Op:InterleaveDataset]")
+        self.inner = mapped.spec
+        if not hasattr(self.inner, "element_spec"):
+            raise TypeError(f"The `map_func` argument must return a `Dataset` object. Got {self.inner}.")
+        self.spec = self.inner.element_spec
+        self.name = "_ParallelInterleaveDataset" if parallel else "_InterleaveDataset"
+
+    def elements(self, run: Run) -> Iterator[Element]:
+        return _Interleaved(self, run)
+
+
+class _Interleaved(Iterator[Element]):
+    """One pass. A place whose dataset has ended is empty until its next turn."""
+
+    def __init__(self, interleave: Interleave, run: Run) -> None:
+        self.left, self.function, self.run = interleave.source.elements(run), interleave.function(run), run
+        self.inner, self.block = interleave.inner, interleave.block
+        self.places: list[Iterator[Element] | None] = [None] * interleave.cycle
+        self.at = self.taken = self.open = 0
+        self.ended = False
+
+    def _on(self) -> None:
+        self.at, self.taken = (self.at + 1) % len(self.places), 0
+
+    def __next__(self) -> Element:
+        while self.open or not self.ended:
+            place = self.places[self.at]
+            if place is not None:
+                element = next(place, None)
+                if element is None:
+                    self.places[self.at] = None
+                    self.open -= 1
+                    self._on()
+                    continue
+                self.taken += 1
+                if self.taken == self.block:
+                    self._on()
+                return element
+            if self.ended:
+                self._on()
+                continue
+            outer = next(self.left, None)
+            if outer is None:
+                self.ended = True
+                continue
+            dataset = packed(self.inner, self.function(outer))
+            self.places[self.at] = dataset.source.elements(self.run)
+            self.open += 1
+        raise StopIteration
+
+
+class GroupByWindow(OfTensors):
+    """Datasets that a function makes of `window_size` elements with one key. Source: tf.data.Dataset."""
+
+    name = "_GroupByWindowDataset"
+
+    def __init__(
+        self, source: Source, *captured: Any, key: Mapped, reduce: Mapped, size: Mapped, counts: tuple[int, int]
+    ) -> None:
+        self.source, self.functions = source, (key, reduce, size)
+        first, second = counts
+        self.captured = captured[:first], captured[first : first + second], captured[first + second :]
+        if not (
+            isinstance(key.spec, TensorSpec) and key.spec.dtype in (int32, int64) and key.spec.shape.rank in (0, None)
+        ):
+            raise ValueError(
+                f"Invalid `key_func`. `key_func` must return a single `tf.int64` scalar but got {key.spec}."
+            )
+        if not hasattr(reduce.spec, "element_spec"):
+            raise TypeError(
+                f"Invalid `reduce_func`. `reduce_func` must return a `Dataset` object but got {reduce.spec}."
+            )
+        self.spec = reduce.spec.element_spec
+
+    def elements(self, run: Run) -> Iterator[Element]:
+        return _Groups(self, run)
+
+
+class _Groups(Iterator[Element]):
+    """One pass: windows as they become full, and at the end what is left, by key."""
+
+    def __init__(self, grouped: GroupByWindow, run: Run) -> None:
+        self.left, self.run, self.spec = grouped.source.elements(run), run, grouped.source.spec
+        pairs = zip(grouped.functions, grouped.captured, strict=True)
+        self.key, self.reduce, self.size = (function.bound(captured, run) for function, captured in pairs)
+        self.inner = grouped.functions[1].spec
+        self.groups: dict[int, list[Element]] = {}
+        self.sizes: dict[int, int] = {}
+        self.now: Iterator[Element] | None = None
+        self.ended = False
+
+    def __next__(self) -> Element:
+        while True:
+            if self.now is not None:
+                element = next(self.now, None)
+                if element is not None:
+                    return element
+                self.now = None
+            if not self.ended:
+                row = next(self.left, None)
+                if row is None:
+                    self.ended = True
+                    continue
+                key = int(as_array(self.key(row)[0]))
+                group = self.groups.setdefault(key, [])
+                group.append(row)
+                if len(group) == self._size_of(key):
+                    self._begin(key)
+            elif self.groups:
+                self._begin(min(self.groups))
+            else:
+                raise StopIteration
+
+    def _size_of(self, key: int) -> int:
+        if key not in self.sizes:
+            size = int(as_array(self.size((_number(key),))[0]))
+            if size <= 0:
+                raise invalid(f"Window size must be greater than zero, but got {size}. [Op:IteratorGetNext]")
+            self.sizes[key] = size
+        return self.sizes[key]
+
+    def _begin(self, key: int) -> None:
+        rows = Elements(self.groups.pop(key), self.spec)
+        self.now = packed(self.inner, self.reduce((_number(key), handle_of(rows)))).source.elements(self.run)
+
+
+class GroupByReducer(OfTensors):
+    """For each key one result, of its elements in order. Source: tf.data.experimental.group_by_reducer."""
+
+    name = "_GroupByReducerDataset"
+
+    def __init__(self, source: Source, *, key: Mapped, init: Mapped, reduce: Mapped, finalize: Mapped) -> None:
+        self.source, self.functions = source, (key, init, reduce, finalize)
+        self.spec = finalize.spec
+
+    def elements(self, run: Run) -> Iterator[Element]:
+        key, init, reduce, finalize = (function.bound((), run) for function in self.functions)
+        states: dict[int, Element] = {}
+        for element in self.source.elements(run):
+            number = int(as_array(key(element)[0]))
+            state = states[number] if number in states else init((_number(number),))
+            states[number] = reduce((*state, *element))
+        for number in sorted(states):
+            yield finalize(states[number])
+
+
+def state_spec(given: Any, found: Any) -> Any:
+    """Return what fits the first state of a scan and what its function gives. Raises TypeError if nothing."""
+    try:
+        nesting.assert_same_structure(given, found)
+        pairs = list(zip(nesting.flatten(given), nesting.flatten(found), strict=True))
+    except (TypeError, ValueError):
+        raise invalid(
+            f"Invalid `scan_func`. The structure of the new state must match the initial state: {given}, {found}."
+        ) from None
+    wider = []
+    for own, new in pairs:
+        if own.dtype is not new.dtype:
+            raise TypeError(
+                f"Invalid `scan_func`. The element types for the new state must match the initial state. Expected "
+                f"{own.dtype}; got {new.dtype}."
+            )
+        wider.append(own.most_specific_common_supertype([new]))
+    return nesting.pack_sequence_as(given, wider)
+
+
+def _number(key: int) -> Any:
+    return from_array(np.array(key, np.int64))

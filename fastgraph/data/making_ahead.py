@@ -1,0 +1,175 @@
+"""Elements made in threads: ahead of who asks for them, or several at once.
+
+Rule: a thread begins only when some elements in a row have taken longer than a thread costs, so quick pipelines run
+without; errors come where their elements would. Threads end with the iterator that they work for, and before the
+interpreter does.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import threading
+import time
+import weakref
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from typing import Any
+
+from fastgraph.data.element_specs import Element
+
+_LONG = 3e-4  # seconds: what takes less is made at once
+_TIMES = 3  # one element may take long by chance, as the first one does
+_LAST = 2.0  # seconds that the end of the program waits for a thread
+
+_working: weakref.WeakSet[_Made] = weakref.WeakSet()
+
+
+class _Made:
+    """The elements that a thread has made, and the way to stop it."""
+
+    def __init__(self, elements: Iterator[Element], size: int) -> None:
+        self.elements, self.size = elements, size
+        self.found: deque[Any] = deque()  # elements, errors, None at the end
+        self.changed = threading.Condition()
+        self.stopped = False
+        self.thread = threading.Thread(target=_make, args=(self,), daemon=True, name="fastgraph-prefetch")
+
+    def stop(self) -> None:
+        """Let the thread end after what it is making."""
+        with self.changed:
+            self.stopped = True
+            self.changed.notify_all()
+
+
+def _make(made: _Made) -> None:
+    while True:
+        with made.changed:
+            while len(made.found) >= made.size and not made.stopped:
+                made.changed.wait()
+            if made.stopped:
+                return
+        found: Any
+        try:
+            found = next(made.elements, None)
+        except BaseException as error:
+            found = _Error(error)
+        with made.changed:
+            made.found.append(found)
+            made.changed.notify_all()
+        if found is None:
+            return
+
+
+class _Error:
+    """An error in the place of an element."""
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+
+class Ahead(Iterator[Element]):
+    """A pass of which a thread makes up to `size` elements ahead."""
+
+    def __init__(self, elements: Iterator[Element], size: int) -> None:
+        self.elements, self.size = elements, size
+        self.made: _Made | None = None
+        self.ended = False
+        self.long = 0  # elements in a row that took long
+
+    def __next__(self) -> Element:
+        if self.ended:
+            raise StopIteration
+        if self.made is None:
+            begin = time.perf_counter()
+            element = next(self.elements)
+            self.long = self.long + 1 if time.perf_counter() - begin > _LONG else 0
+            if self.long == _TIMES:
+                self.made = _Made(self.elements, self.size)
+                _working.add(self.made)
+                self.made.thread.start()
+            return element
+        made = self.made
+        with made.changed:
+            while not made.found:
+                made.changed.wait()
+            found = made.found.popleft()
+            made.changed.notify_all()
+        if found is None:
+            self.ended = True
+            raise StopIteration
+        if isinstance(found, _Error):
+            raise found.error
+        return found  # type: ignore[no-any-return]
+
+    def __del__(self) -> None:
+        if self.made is not None:
+            self.made.stop()
+
+
+@atexit.register
+def _stop_all() -> None:
+    for made in list(_working):
+        made.stop()
+    for made in list(_working):
+        with contextlib.suppress(RuntimeError):
+            made.thread.join(_LAST)
+
+
+class Together(Iterator[Element]):
+    """A function of each element, of which up to `calls` are made at once."""
+
+    def __init__(
+        self, function: Callable[[Element], Element], elements: Iterator[Element], calls: int, ordered: bool
+    ) -> None:
+        self.function, self.elements, self.calls, self.ordered = function, elements, calls, ordered
+        self.pool: ThreadPoolExecutor | None = None
+        self.running: deque[Future[Element]] = deque()
+        self.ended = False
+        self.long = 0
+        self.error: BaseException | None = None  # of the source, for after what came before it
+
+    def __next__(self) -> Element:
+        if self.pool is None:
+            element = next(self.elements)
+            begin = time.perf_counter()
+            found = self.function(element)
+            self.long = self.long + 1 if time.perf_counter() - begin > _LONG else 0
+            if self.long == _TIMES:
+                self.pool = ThreadPoolExecutor(self.calls, thread_name_prefix="fastgraph-map")
+            return found
+        while not self.ended and self.error is None and len(self.running) < self.calls + 1:
+            try:
+                element = next(self.elements)
+            except StopIteration:
+                self.ended = True
+            except Exception as error:
+                self.error = error
+            else:
+                self.running.append(self.pool.submit(self.function, element))
+        if self.running:
+            if self.ordered:
+                return self.running.popleft().result()
+            done = next(iter(wait(self.running, return_when=FIRST_COMPLETED).done))
+            self.running.remove(done)
+            return done.result()
+        if self.error is not None:
+            kept, self.error = self.error, None
+            raise kept
+        raise StopIteration
+
+    def __del__(self) -> None:
+        if self.pool is not None:
+            self.pool.shutdown(wait=False, cancel_futures=True)
+
+
+def draws(source: Any) -> bool:
+    """Whether a source, or one that it is made of, draws random numbers as a function is called."""
+    if getattr(source, "draws", False):
+        return True
+    inner = [value for value in vars(source).values() if hasattr(value, "elements") and hasattr(value, "cardinality")]
+    for value in vars(source).values():
+        if isinstance(value, tuple):
+            inner += [item for item in value if hasattr(item, "elements") and hasattr(item, "cardinality")]
+    return any(map(draws, inner))

@@ -1,0 +1,115 @@
+"""Rows by number: what lets `batch` gather many elements of tensors at once, with no Python step for each.
+
+Rule: a table's rows, taken one after the other, are exactly the elements of a pass of the same source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from fastgraph.core.tensor import as_array, from_array
+
+Keys = np.ndarray[Any, Any]
+_CHUNK = 1 << 16
+
+
+class Table:
+    """The numbers of a pass's rows, some at a time, and how rows with given numbers are put together.
+
+    whole: No row is an error, and any may be asked for. fixed: Another pass puts the same rows together for the same
+    numbers. ordered: It has them in the same order.
+    """
+
+    def __init__(
+        self,
+        keys: Iterator[Keys],
+        gather: Callable[[Keys], tuple[Any, ...]],
+        *,
+        fixed: bool = True,
+        ordered: bool = True,
+        whole: bool = True,
+    ) -> None:
+        self.whole = whole
+        self.keys, self.gather, self.fixed, self.ordered = keys, gather, fixed, ordered
+
+    def with_keys(self, keys: Iterator[Keys], ordered: bool = True) -> Table:
+        """Return the table with other rows, or in another order."""
+        return Table(keys, self.gather, fixed=self.fixed, ordered=ordered and self.ordered)
+
+    def batches(self, size: int, drop: bool) -> Iterator[tuple[Any, ...]]:
+        """Go over the rows, `size` at a time."""
+        return _Batches(self, size, drop)
+
+
+class _Batches(Iterator[tuple[Any, ...]]):
+    """One pass, batch by batch."""
+
+    def __init__(self, table: Table, size: int, drop: bool) -> None:
+        self.table, self.size, self.drop = table, size, drop
+        self.left = np.empty(0, np.int64)
+        self.at = 0
+
+    def __next__(self) -> tuple[Any, ...]:
+        end = self.at + self.size
+        if end > self.left.size:
+            self._fill()
+            end = self.size
+        keys = self.left[self.at : end]
+        if not keys.size or (self.drop and keys.size < self.size):
+            raise StopIteration
+        self.at = end
+        return self.table.gather(keys)
+
+    def _fill(self) -> None:
+        parts = [self.left[self.at :]]
+        n = parts[0].size
+        while n < self.size:
+            try:
+                chunk = next(self.table.keys, None)
+            except BaseException:
+                self.left, self.at = self.left[:0], 0  # what came before an error is lost with it, as in TensorFlow
+                raise
+            if chunk is None:
+                break
+            parts.append(chunk)
+            n += chunk.size
+        self.left, self.at = np.concatenate(parts), 0
+
+
+def whole(source: Any, run: Any) -> Table | None:
+    """Return the table of a source if all its rows may be asked for."""
+    table: Table | None = source.table(run)
+    return table if table is not None and table.whole else None
+
+
+def numbers(n: int) -> Iterator[Keys]:
+    """Go over 0 to n - 1, some at a time."""
+    return (np.arange(begin, min(begin + _CHUNK, n)) for begin in range(0, n, _CHUNK))
+
+
+def rows_of(tensors: Sequence[Any]) -> Callable[[Keys], tuple[Any, ...]]:
+    """Return the function that puts rows of tensors together; rows one behind the other are a view."""
+    columns = [(as_array(tensor), tensor.dtype) for tensor in tensors]
+
+    def gather(keys: Keys) -> tuple[Any, ...]:
+        first, last = int(keys[0]), int(keys[-1])
+        if last - first == keys.size - 1 and bool((keys[1:] > keys[:-1]).all()):
+            return tuple([from_array(array[first : last + 1], dtype, False) for array, dtype in columns])
+        return tuple([from_array(array.take(keys, 0), dtype, False) for array, dtype in columns])
+
+    return gather
+
+
+def cut(keys: Iterator[Keys], start: int, stop: int | None, step: int = 1) -> Iterator[Keys]:
+    """Go over the keys with the numbers of range(start, stop, step), as itertools.islice does."""
+    at = 0
+    while stop is None or at < stop:
+        chunk = next(keys, None)
+        if chunk is None:
+            return
+        begin = start - at if at < start else (start - at) % step
+        yield chunk[begin : None if stop is None else stop - at : step]
+        at += chunk.size

@@ -1,0 +1,382 @@
+"""Elements in files: saved datasets, snapshots and caches, in TensorFlow's forms.
+
+Rule: a saved dataset is a folder of records, each the TensorProto of one component; a cache is a bundle as checkpoints
+are. What is begun and not finished is never read. The files of a pass are named by the folder's own listing.
+"""
+
+from __future__ import annotations
+
+import glob as globs
+import gzip
+import hashlib
+import io
+import itertools
+import os
+import secrets
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from fastgraph.core.base.type_specs import TensorSpec
+from fastgraph.core.op_errors import enum_name
+from fastgraph.core.tensor import Tensor, as_array, from_array
+from fastgraph.data.element_specs import Element, tensor_specs
+from fastgraph.data.sources import Run, Source
+from fastgraph.errors import (
+    AlreadyExistsError,
+    DataLossError,
+    NotFoundError,
+    UnimplementedError,
+)
+from fastgraph.graphdef.event_files import RecordIterator, record
+from fastgraph.graphdef.exporter import tensor_message
+from fastgraph.graphdef.import_values import tensor_of
+from fastgraph.graphdef.message_types import KINDS, Enum
+from fastgraph.graphdef.messages import TensorProto
+from fastgraph.saving.saved_model_structures import decoded, encoded
+from fastgraph.saving.tensor_bundle import BundleReader, BundleWriter
+
+_SPEC, _METADATA = "dataset_spec.pb", "snapshot.metadata"
+_AGAIN = 5.0  # seconds between two looks for what somebody else writes
+
+
+def matching(pattern: Any) -> list[bytes]:
+    """Return the paths that fit a pattern, or one of several, sorted."""
+    patterns = pattern if isinstance(pattern, list | tuple) else np.atleast_1d(np.asarray(pattern, object)).tolist()
+    found = {os.fsencode(path) for each in patterns for path in globs.glob(os.fsdecode(each), include_hidden=True)}
+    return sorted(found)
+
+
+def fingerprint_of(value: Any) -> int:
+    """Return a number of 64 bits that says how a source is made: kinds, counts, tensors and functions' code."""
+    digest = hashlib.blake2b(digest_size=8)
+    _feed(digest.update, value, set())
+    return int.from_bytes(digest.digest(), "little")
+
+
+def _feed(take: Callable[[bytes], None], given: object, seen: set[int]) -> None:
+    value: Any = given
+    if isinstance(given, Tensor) and hasattr(value, "numpy"):
+        array = as_array(value)
+        take(repr((array.dtype, array.shape)).encode())
+        take(repr(array.tolist()).encode() if array.dtype.hasobject else np.ascontiguousarray(array).tobytes())
+    elif isinstance(value, np.ndarray):
+        take(value.tobytes() if not value.dtype.hasobject else repr(value.tolist()).encode())
+    elif isinstance(value, list | tuple):
+        for item in value:
+            _feed(take, item, seen)
+    elif isinstance(value, dict):
+        _feed(take, list(value.items()), seen)
+    elif callable(value) and hasattr(value, "__code__"):
+        if id(value) not in seen:
+            seen.add(id(value))
+            take(
+                value.__code__.co_code
+                + repr([c for c in value.__code__.co_consts if not hasattr(c, "co_code")]).encode()
+            )
+            _feed(
+                take, [cell.cell_contents for cell in value.__closure__ or () if cell.cell_contents is not value], seen
+            )
+    elif isinstance(value, Source) or hasattr(value, "_call"):
+        if id(value) not in seen:
+            seen.add(id(value))
+            take(type(value).__name__.encode())
+            kept = {
+                k: v
+                for k, v in sorted(vars(value).items())
+                if k not in ("_number", "_handle", "_call", "_lock", "seeds")
+            }
+            _feed(take, kept, seen)
+    elif isinstance(value, bytes):
+        take(value)
+    elif isinstance(value, str | int | float | bool | None) or hasattr(value, "_serialize"):
+        take(repr(value).encode())
+    else:
+        take(type(value).__name__.encode())
+
+
+# ---- records ---------------------------------------------------------------------------------------------------------
+
+
+def _kind(compression: str | None) -> str:
+    """Return GZIP, or NONE for other names. Raises UnimplementedError for SNAPPY."""
+    name = compression or "NONE"
+    if name == "SNAPPY":
+        raise UnimplementedError(None, None, "elements compressed by SNAPPY are not built: use GZIP or none")
+    return "GZIP" if name == "GZIP" else "NONE"
+
+
+class _Writer:
+    """Writes the elements of a pass as one run below a folder; finished, the metadata say so."""
+
+    def __init__(self, folder: str, compression: str | None, types: list[TensorSpec], graph: str = "") -> None:
+        self.folder, self.gzip = folder, _kind(compression) == "GZIP"
+        self.run = str(secrets.randbits(63))
+        self.n = 0
+        self.files: dict[int, Any] = {}
+        message = KINDS["SnapshotMetadata"]
+        self.metadata = message(graph_hash=graph, run_id=self.run, creation_timestamp=time.time_ns() // 1000, version=2)
+        self.metadata.dtype.extend([Enum(enum_name(leaf.dtype)) for leaf in types])
+
+    def write(self, element: Element, shard: int) -> None:
+        """Write an element."""
+        file = self.files.get(shard)
+        if file is None:
+            folder = os.path.join(self.folder, self.run, f"{shard:08d}.shard")
+            os.makedirs(folder, exist_ok=True)
+            path = os.path.join(folder, "00000000.snapshot")
+            file = self.files[shard] = gzip.open(path, "wb") if self.gzip else open(path, "wb")  # noqa: SIM115
+        for part in element:
+            file.write(record(tensor_message(part).SerializeToString()))
+        self.n += 1
+
+    def close(self) -> None:
+        """Close the files."""
+        for file in self.files.values():
+            file.close()
+        self.files = {}
+
+    def finish(self) -> None:
+        """Make the run be the folder's."""
+        for file in self.files.values():
+            file.flush()
+            os.fsync(file.fileno())
+        self.close()
+        self.metadata.num_elements, self.metadata.finalized = self.n, True
+        os.makedirs(self.folder, exist_ok=True)
+        _put(os.path.join(self.folder, _METADATA), self.metadata.SerializeToString())
+
+
+def _put(path: str, content: bytes) -> None:
+    """Write a file that is there whole or not at all."""
+    beside = f"{path}.{secrets.randbits(63)}"
+    with open(beside, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(beside, path)
+
+
+def save(source: Any, path: str, compression: str | None, shard: Callable[[Any], int] | None) -> None:
+    """Write all elements of a source below a path. Source: tf.data.Dataset.save."""
+    os.makedirs(path, exist_ok=True)
+    _put(os.path.join(path, _SPEC), encoded(source.spec).SerializeToString())
+    writer = _Writer(path, compression, tensor_specs(source.spec))
+    try:
+        for element in source.elements(Run()):
+            writer.write(element, 0 if shard is None else shard(element))
+        writer.finish()
+    finally:
+        writer.close()
+
+
+def saved(path: str, spec: Any, compression: str | None, wait: bool) -> tuple[Any, int, list[Any]]:
+    """Return spec, number of elements and shards of what `save` has written. Raises NotFoundError where nothing is."""
+    kind = _kind(compression)
+    while True:
+        metadata = _metadata(path)
+        if metadata is not None or not wait:
+            break
+        time.sleep(_AGAIN)
+    name = os.path.join(path, _SPEC)
+    if spec is None:
+        if not os.path.exists(name):
+            raise NotFoundError(None, None, f"tf.data snapshot element_spec file not found: {name}.")
+        with open(name, "rb") as file:
+            spec = decoded(KINDS["StructuredValue"].FromString(file.read()))
+    if metadata is None:
+        raise NotFoundError(None, None, f"Could not find metadata file [{os.path.join(path, _METADATA)}]")
+    return spec, metadata.num_elements, shards_of(path, metadata, spec, kind == "GZIP")
+
+
+def _metadata(path: str) -> Any:
+    """Return the metadata below a path, None if there are none."""
+    try:
+        with open(os.path.join(path, _METADATA), "rb") as file:
+            return KINDS["SnapshotMetadata"].FromString(file.read())
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def shards_of(path: str, metadata: Any, spec: Any, zipped: bool) -> list[Any]:
+    """Return the shards of a run. Raises DataLossError where its name is a path."""
+    run = metadata.run_id
+    if not run.isdigit():
+        raise DataLossError(None, None, f"{run!r} is no run of a snapshot")
+    folders = sorted(globs.glob(os.path.join(globs.escape(os.path.join(path, run)), "*.shard")))
+    return [Shard(folder, spec, zipped) for folder in folders]
+
+
+class Shard(Source):
+    """The elements in the files of one folder."""
+
+    name = "_SnapshotDatasetReader"
+
+    def __init__(self, folder: str, spec: Any, zipped: bool) -> None:
+        self.folder, self.spec, self.zipped = folder, spec, zipped
+
+    def elements(self, run: Run) -> Iterator[Element]:
+        n = len(tensor_specs(self.spec))
+        files = sorted(globs.glob(os.path.join(globs.escape(self.folder), "*.snapshot")))
+        records = itertools.chain.from_iterable(_Records(path, self.zipped) for path in files)
+        for parts in iter(lambda: list(itertools.islice(records, n)), []):
+            if len(parts) < n:
+                raise DataLossError(None, None, f"{self.folder}: an element has {len(parts)} of {n} components")
+            try:
+                yield tuple([tensor_of(TensorProto.FromString(part)) for part in parts])
+            except (ValueError, NotFoundError) as error:
+                raise DataLossError(None, None, f"{self.folder}: {error}") from None
+
+
+class _Records(RecordIterator):
+    """The records of a file that may be compressed."""
+
+    def __init__(self, path: str, zipped: bool) -> None:
+        super().__init__(path)
+        if zipped:
+            self._file.close()
+            self._file: Any = io.BufferedReader(gzip.open(path, "rb"))  # noqa: SIM115
+
+    def __next__(self) -> bytes:
+        try:
+            found: bytes = super().__next__()
+        except (EOFError, gzip.BadGzipFile, OSError) as error:
+            raise DataLossError(None, None, f"{self.path}: {error}") from None
+        return found
+
+
+# ---- snapshots -------------------------------------------------------------------------------------------------------
+
+
+class Snapshot(Source):
+    """The elements, kept by the first whole pass, read by those after it. Source: tf.data.Dataset.snapshot."""
+
+    name = "_SnapshotDataset"
+
+    def __init__(self, source: Source, *, path: str, compression: str | None, shard: Any, again: Any) -> None:
+        self.source, self.spec, self.path, self.compression = source, source.spec, path, compression
+        self.shard, self.again = shard, again
+        _kind(compression)
+
+    def elements(self, run: Run) -> Iterator[Element]:
+        metadata = _metadata(self.path)
+        if metadata is not None and metadata.finalized:
+            shards = shards_of(self.path, metadata, self.spec, _kind(self.compression) == "GZIP")
+            found: Iterator[Element] = self.again(shards).elements(run)
+            return found
+        return _Written(self, run)
+
+    def cardinality(self) -> int:
+        return self.source.cardinality()
+
+
+class _Written(Iterator[Element]):
+    """A pass that writes what it gives."""
+
+    def __init__(self, snapshot: Snapshot, run: Run) -> None:
+        self.left, self.shard = snapshot.source.elements(run), snapshot.shard
+        name = os.path.basename(snapshot.path)
+        self.writer = _Writer(snapshot.path, snapshot.compression, tensor_specs(snapshot.spec), name)
+        self.ended = False
+
+    def __next__(self) -> Element:
+        element = next(self.left, None)
+        if element is None:
+            if not self.ended:
+                self.ended = True
+                self.writer.finish()
+            raise StopIteration
+        self.writer.write(element, 0 if self.shard is None else self.shard(element))
+        return element
+
+    def __del__(self) -> None:
+        self.writer.close()
+
+
+# ---- caches ----------------------------------------------------------------------------------------------------------
+
+
+class FileCache(Source):
+    """The elements that the first whole pass wrote to a bundle. Source: tf.data.Dataset.cache."""
+
+    name = "CacheDataset"
+
+    def __init__(self, source: Source, *, path: str) -> None:
+        self.source, self.spec, self.path = source, source.spec, path
+        self.types = tensor_specs(source.spec)
+
+    def key(self, number: int, component: int) -> str:
+        """Return under which name a component of an element is kept."""
+        return f"{number:7d}_{component:{len(str(len(self.types)))}d}"
+
+    def elements(self, run: Run) -> Iterator[Element]:
+        return self._kept() if os.path.exists(f"{self.path}.index") else _Kept(self, run)
+
+    def _kept(self) -> Iterator[Element]:
+        with BundleReader(self.path) as reader:
+            for number in itertools.count():
+                if self.key(number, 0) not in reader:
+                    return
+                keys = [self.key(number, i) for i in range(len(self.types))]
+                pairs = zip(keys, self.types, strict=True)
+                yield tuple([from_array(reader.read(key), leaf.dtype, False) for key, leaf in pairs])
+
+    def cardinality(self) -> int:
+        return self.source.cardinality()
+
+
+class _Kept(Iterator[Element]):
+    """A pass that writes what it gives; once it is through, the cache is there. Beside it lies the mark of the pass."""
+
+    def __init__(self, cache: FileCache, run: Run) -> None:
+        self.cache, self.left, self.n = cache, cache.source.elements(run), 0
+        self.mark = f"{cache.path}_0.lockfile"
+        self.writer: BundleWriter | None = None
+        self.ended = False
+
+    def __next__(self) -> Element:
+        if self.ended:
+            raise StopIteration
+        if self.writer is None:
+            self._begin()
+        assert self.writer is not None
+        element = next(self.left, None)
+        if element is None:
+            self.ended = True
+            self.writer.finish()
+            self._leave()
+            raise StopIteration
+        for i, part in enumerate(element):
+            self.writer.add(self.cache.key(self.n, i), as_array(part), part.dtype)
+        self.n += 1
+        return element
+
+    def _begin(self) -> None:
+        os.makedirs(os.path.dirname(self.mark) or ".", exist_ok=True)
+        try:
+            with open(self.mark, "x") as file:
+                file.write(f"Created at: {int(time.time())}")
+        except FileExistsError:
+            self.ended, mark = True, self.mark
+            self.mark = ""
+            raise AlreadyExistsError(
+                None,
+                None,
+                "There appears to be a concurrent caching iterator running - cache lockfile already exists "
+                f"('{mark}')."
+                " If you are sure no other computations are using this cache prefix, delete the lockfile and "
+                "re-initialize the iterator. [Op:IteratorGetNext]",
+            ) from None
+        self.writer = BundleWriter(self.cache.path)
+
+    def _leave(self) -> None:
+        if self.mark and os.path.exists(self.mark):
+            os.unlink(self.mark)
+
+    def __del__(self) -> None:
+        if self.writer is not None:
+            if not self.ended:
+                self.writer.discard()
+            self._leave()

@@ -1,0 +1,153 @@
+"""Elements in files: what TensorFlow wrote is read, what is begun is not, damaged files are errors."""
+
+from __future__ import annotations
+
+import base64
+import os
+
+import numpy as np
+import pytest
+
+import fastgraph as tf
+from fastgraph import errors
+
+Dataset = tf.data.Dataset
+
+#: What TensorFlow 2.21 writes for [["a", "b"], ["", "ccc"]], sliced: saved, and cached.
+OF_TENSORFLOW = {
+    "cache.data-00000-of-00001": ("AQF6G61sYWIAA+zG6hljY2M="),
+    "cache.index": (
+        "AAAGCAEaAggBAAkPICAgICAgMF8wCAcSBBICCAIoCDW7piHcBgMRMV8wCAcSBBICCAIgCCgJNX/QyKgAAAAAAQAAAACcZ9h9AAAAAAEA"
+        "AAAAwPKhsAABAiEAQwAAAAABAAAAAOdb1w1ICFUOAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAV/uAiyR1R9s="
+    ),
+    "saved/1283471898765523558/00000000.shard/00000000.snapshot": (
+        "DgAAAAAAAADF5Wk/CAcSBBICCAIiBAEBYWJamD7uDwAAAAAAAABtUysJCAcSBBICCAIiBQADY2Njc9srCA=="
+    ),
+    "saved/dataset_spec.pb": ("igIIEgQSAggCGAc="),
+    "saved/snapshot.metadata": ("EhMxMjgzNDcxODk4NzY1NTIzNTU4GPXD2vKFnpgDIAIqAQcwAsA+AQ=="),
+}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for name, content in OF_TENSORFLOW.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(base64.b64decode(content))
+    return tmp_path
+
+
+def _listed(dataset):
+    return [element.numpy().tolist() for element in dataset]
+
+
+def test_what_tensorflow_saved_is_read(folder):
+    dataset = Dataset.load(str(folder / "saved"))
+    assert _listed(dataset) == [[b"a", b"b"], [b"", b"ccc"]]
+    assert dataset.element_spec == tf.TensorSpec([2], tf.string) and len(dataset) == 2
+
+
+def test_what_tensorflow_cached_is_read(folder):
+    dataset = Dataset.from_tensors(["no", "such"]).cache(str(folder / "cache"))
+    assert _listed(dataset) == [[b"a", b"b"], [b"", b"ccc"]]
+
+
+def test_damaged_files_are_errors(folder, rng):
+    (path,) = (folder / "saved").glob("*/*/*.snapshot")
+    whole = path.read_bytes()
+    for _ in range(300):
+        content = bytearray(whole)
+        at = rng.integers(len(content))
+        content[at] ^= 1 << rng.integers(8)
+        path.write_bytes(content if rng.integers(2) else content[:at])
+        try:
+            found = _listed(Dataset.load(str(folder / "saved")))
+        except errors.DataLossError:
+            continue
+        assert found == [[b"a", b"b"], [b"", b"ccc"]][: len(found)]  # cut between two elements
+
+
+def test_a_snapshot_counts_once_it_is_whole(tmp_path):
+    passes = []
+
+    def elements():
+        passes.append(1)
+        yield from range(4)
+
+    dataset = Dataset.from_generator(elements, tf.int64).snapshot(str(tmp_path))
+    next(iter(dataset))
+    assert _listed(dataset) == [0, 1, 2, 3] and len(passes) == 2
+    assert sorted(_listed(dataset)) == [0, 1, 2, 3] and len(passes) == 2
+    other = Dataset.from_generator(elements, tf.int64).map(lambda x: x + 1).snapshot(str(tmp_path))
+    assert _listed(other) == [1, 2, 3, 4] and len(passes) == 3
+
+
+def test_a_cache_that_another_pass_writes(tmp_path):
+    path = str(tmp_path / "c")
+    dataset = Dataset.range(3).cache(path)
+    first = iter(dataset)
+    next(first)
+    with pytest.raises(errors.AlreadyExistsError, match="lockfile"):
+        next(iter(dataset))
+    del first
+    assert _listed(dataset) == [0, 1, 2] == _listed(Dataset.range(9, 12).cache(path))
+    assert not os.path.exists(path + "_0.lockfile")
+
+
+def test_ragged_sparse_and_all_dtypes_are_kept(tmp_path):
+    def made(x):
+        return {
+            "ragged": tf.RaggedTensor.from_row_lengths(tf.range(x), [x]),
+            "sparse": tf.sparse.from_dense([x, 0]),
+            "all": tuple([tf.cast(x, t) for t in (tf.float16, tf.bfloat16, tf.complex128, tf.uint8, tf.bool)]),
+        }
+
+    dataset = Dataset.range(3).map(made)
+    dataset.save(str(tmp_path / "s"), "GZIP")
+    loaded = Dataset.load(str(tmp_path / "s"), compression="GZIP")
+    assert loaded.element_spec == dataset.element_spec
+    for a, b in zip(dataset, loaded, strict=True):
+        for x, y in zip(tf.nest.flatten(a, True), tf.nest.flatten(b, True), strict=True):
+            assert x.dtype == y.dtype and np.array_equal(x.numpy(), y.numpy())
+
+
+def test_the_fingerprint_tells_pipelines_apart():
+    def made(n, scale):
+        return Dataset.range(n).map(lambda x: x * scale).batch(2)
+
+    assert int(made(3, 2).fingerprint()) == int(made(3, 2).fingerprint())
+    assert len({int(made(n, scale).fingerprint()) for n in (3, 4) for scale in (2, 3)}) == 4
+
+
+def test_a_pass_of_numpy_arrays_is_saved_and_restored():
+    elements = Dataset.range(9).shuffle(4, seed=1).as_numpy_iterator()
+    first = [elements.next() for _ in range(3)]
+    state = elements.save()
+    rest = list(elements)
+    elements.restore(state)
+    assert list(elements) == rest and sorted([*first, *rest]) == list(range(9))
+
+
+def test_rows_of_a_database(tmp_path):
+    import sqlite3
+
+    path = str(tmp_path / "d.db")
+    connection = sqlite3.connect(path)
+    connection.execute("create table t (a integer, b text, c real)")
+    connection.executemany("insert into t values (?, ?, ?)", [(1, "x", 0.5), (2, "y", 1.5)])
+    connection.commit()
+    connection.close()
+    kinds = (tf.int64, tf.string, tf.float64)
+    dataset = tf.data.experimental.SqlDataset("sqlite", path, "select * from t order by a desc", kinds)
+    assert [tuple(row) for row in dataset.as_numpy_iterator()] == [(2, b"y", 1.5), (1, b"x", 0.5)]
+    with pytest.raises(errors.InvalidArgumentError):
+        list(tf.data.experimental.SqlDataset("sqlite", path, "select * from no", kinds))
+
+
+def test_lookup_tables_from_datasets():
+    words = Dataset.from_tensor_slices(["b", "a", "c"])
+    table = tf.data.experimental.index_table_from_dataset(words, vocab_size=2)
+    assert table.lookup(tf.constant(["a", "b", "c"])).numpy().tolist() == [1, 0, -1]
+    pairs = Dataset.zip((words, Dataset.range(10, 13)))
+    table = tf.data.experimental.table_from_dataset(pairs, default_value=7)
+    assert table.lookup(tf.constant(["c", "z"])).numpy().tolist() == [12, 7]

@@ -1,0 +1,178 @@
+"""Elements made ahead and together: in threads, in order, with errors in their places; rows gathered at once."""
+
+from __future__ import annotations
+
+import gc
+import itertools
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import fastgraph as tf
+from fastgraph import errors
+from fastgraph.data import sources, transformations
+
+Dataset = tf.data.Dataset
+SCALAR = tf.TensorSpec([], tf.int64)
+
+
+def _threads(name):
+    return [thread for thread in threading.enumerate() if thread.name.startswith(name)]
+
+
+def _slow(n, fails_at=-1):
+    def elements():
+        for i in range(n):
+            time.sleep(0.001)
+            if i == fails_at:
+                raise ValueError("no")
+            yield i
+
+    return Dataset.from_generator(elements, output_signature=SCALAR)
+
+
+def test_prefetch_makes_slow_elements_ahead_and_ends_its_thread():
+    elements = iter(_slow(30).prefetch(3))
+    assert [int(next(elements)) for _ in range(10)] == list(range(10))
+    assert len(_threads("fastgraph-prefetch")) == 1
+    assert [int(x) for x in elements] == list(range(10, 30))
+    abandoned = iter(_slow(10**6).prefetch(2))
+    for _ in range(6):
+        next(abandoned)
+    del abandoned, elements
+    gc.collect()
+    for _ in range(200):
+        if not _threads("fastgraph-prefetch"):
+            break
+        time.sleep(0.01)
+    assert not _threads("fastgraph-prefetch")
+
+
+def test_prefetch_gives_errors_in_their_places():
+    found = []
+    elements = iter(_slow(12, fails_at=8).prefetch(2))
+    for _ in range(10):
+        try:
+            found.append(int(next(elements)))
+        except StopIteration:
+            found.append("stop")
+        except errors.InvalidArgumentError:
+            found.append("error")
+    assert found == [*range(8), "error", "stop"]
+
+
+def test_quick_pipelines_have_no_thread():
+    elements = iter(Dataset.range(100).map(lambda x: x + 1, num_parallel_calls=4).prefetch(8))
+    for _ in range(50):
+        next(elements)
+    assert not _threads("fastgraph-prefetch") and not _threads("fastgraph-map")
+
+
+def _wait(x):
+    time.sleep(0.002)
+    if x == 11:
+        raise ValueError("eleven")
+    return x
+
+
+@pytest.mark.parametrize("deterministic", [True, False])
+def test_calls_of_map_run_at_once(deterministic):
+    running, most = 0, 0
+    lock = threading.Lock()
+
+    def counted(x):
+        nonlocal running, most
+        with lock:
+            running += 1
+            most = max(most, running)
+        time.sleep(0.002)
+        with lock:
+            running -= 1
+        return x * 2
+
+    dataset = Dataset.range(30).map(lambda x: tf.numpy_function(counted, [x], tf.int64), 4, deterministic)
+    found = [int(x) for x in dataset]
+    assert (found if deterministic else sorted(found)) == list(range(0, 60, 2))
+    assert 2 <= most <= 4
+
+
+def test_an_error_of_a_call_is_in_its_place():
+    elements = iter(Dataset.range(14).map(lambda x: tf.numpy_function(_wait, [x], tf.int64), 3))
+    found = []
+    for _ in range(15):
+        try:
+            found.append(int(next(elements)))
+        except StopIteration:
+            found.append("stop")
+        except errors.OpError:
+            found.append("error")
+    assert found == [*range(11), "error", 12, 13, "stop"]
+
+
+def test_random_ops_are_called_one_after_the_other():
+    tf.random.set_seed(3)
+    try:
+        dataset = Dataset.range(20).map(lambda x: tf.random.uniform([], seed=5), num_parallel_calls=4).prefetch(4)
+        assert [float(x) for x in dataset] == [float(x) for x in dataset]
+        assert not _threads("fastgraph-map")
+    finally:
+        tf.random.set_seed(None)
+
+
+def test_a_program_ends_while_elements_are_made():
+    text = (
+        "import time, fastgraph as tf\n"
+        "def slow():\n"
+        "    while True:\n"
+        "        time.sleep(0.001); yield 1\n"
+        "it = iter(tf.data.Dataset.from_generator(slow, tf.int32).prefetch(2))\n"
+        "print([int(next(it)) for _ in range(8)])"
+    )
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=60)
+    assert done.stdout == "[1, 1, 1, 1, 1, 1, 1, 1]\n" and done.returncode == 0, done.stderr
+
+
+NUMBERS = np.arange(33)
+TABLES = [
+    lambda: Dataset.from_tensor_slices((NUMBERS, NUMBERS * 1.5)),
+    lambda: Dataset.range(5, 100, 3),
+    lambda: Dataset.range(10, -9, -2, output_type=tf.float32),
+    lambda: Dataset.zip((Dataset.range(40), Dataset.from_tensor_slices(NUMBERS).shuffle(9, 1))),
+    lambda: Dataset.from_tensor_slices(["a", "b", "c"]),
+    lambda: Dataset.range(0),
+]
+STEPS = [
+    lambda d: d,
+    lambda d: d.take(7),
+    lambda d: d.skip(4),
+    lambda d: d.shard(3, 1),
+    lambda d: d.shuffle(5, 2),
+    lambda d: d.shuffle(1000, 2),
+    lambda d: d.repeat(3),
+    lambda d: d.repeat().take(50) if int(d.cardinality()) else d,
+    lambda d: d.prefetch(2),
+]
+
+
+@pytest.mark.parametrize("base", range(len(TABLES)))
+def test_rows_gathered_at_once_are_the_elements(base):
+    for first, second in itertools.product(STEPS, STEPS):
+        for size, drop in ((1, False), (4, True), (4, False), (64, False)):
+
+            def batches():
+                return second(first(TABLES[base]())).batch(size, drop).source  # noqa: B023
+
+            own, by_rows = batches(), batches()
+            slow = transformations._Batches(own, sources.Run())
+            for expected, found in itertools.zip_longest(slow, by_rows.elements(sources.Run())):
+                for a, b in zip(expected, found, strict=True):
+                    assert a.dtype == b.dtype and a.numpy().tolist() == b.numpy().tolist()
+
+
+def test_batches_of_arrays_are_gathered():
+    dataset = Dataset.from_tensor_slices((NUMBERS, NUMBERS)).shuffle(10).repeat(2).batch(4)
+    assert not isinstance(dataset.source.elements(sources.Run()), transformations._Batches)
