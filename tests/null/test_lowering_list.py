@@ -41,6 +41,7 @@ HOST_STEPS = {
     "assert": "its message is made of whole tensors",
     "check_indices": "its message is made of the first wrong index and its neighbour",
     "argsort": SORTED,
+    "sort": SORTED,
     "inv": LAPACK,
     "det": LAPACK,
     "slogdet": LAPACK,
