@@ -120,7 +120,9 @@ class StepSpecs(Placement):
                 cell=self.slot_of[cell], count=self.slot_of[count], output=self._operand(output), cost=60.0, **common
             )
         if isinstance(step, (HostStep, DynamicStep)):
-            return self._host(step, _body_of(step.node), common)
+            made = self._host(step, _body_of(step.node), common)
+            made.dropped = tuple(self.dropped.get(new, ()))
+            return made
         if isinstance(step, ListStep):
             return self._list(new, step, common)
         if isinstance(step, CondStep):
@@ -194,7 +196,7 @@ class StepSpecs(Placement):
 
         return self._host(step, function, common)
 
-    def _host(self, step: Step, function: Callable[..., list[Any]], common: dict[str, Any]) -> StepSpec:
+    def _host(self, step: Step, function: Callable[..., list[Any]], common: dict[str, Any]) -> specs.HostCall:
         """Return a step that is Python."""
         operands, outputs = self._operands(step.inputs), self._operands(step.outputs)
         return specs.HostCall(function=function, operands=operands, outputs=outputs, cost=3000.0, pinned=True, **common)
