@@ -45,7 +45,7 @@ FEW, ALONE = 4096, 65536
 
 
 def _transform(kind: str, x: Array, axes: tuple[int, ...], norm: str, sizes: Sequence[int] | None = None) -> Array:
-    """One of NumPy's transforms, by name: by NumPy, or many numbers by SciPy's pocketfft and as many threads as the pool."""
+    """NumPy's transform of that name: by NumPy, or many numbers by SciPy's pocketfft and the threads of the pool."""
     if x.size <= FEW:
         return np.asarray(getattr(np.fft, kind)(x, s=sizes, axes=axes, norm=norm))
     from scipy import fft

@@ -15,7 +15,7 @@ import numpy as np
 from fastgraph.core.base.dtype import as_dtype, bool_, int32, int64
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import Data
-from fastgraph.core.native import groups
+from fastgraph.core.native import array_loops
 from fastgraph.core.op_errors import MAX_RANK, rank_too_large
 from fastgraph.core.tensor import Tensor, bind, current_trace, get_slot, init_scope
 from fastgraph.errors import InvalidArgumentError, ResourceExhaustedError
@@ -205,7 +205,7 @@ def combine_at(how: str, result: Array, where: Sequence[Array], updates: Array) 
         ids = ids * n + each.reshape(-1)
     rows = result.reshape((math.prod(result.shape[:depth]), inner))
     updates = np.ascontiguousarray(updates).reshape((len(ids), inner))
-    if groups.combine(how, rows, np.ascontiguousarray(ids), updates):
+    if array_loops.combine(how, rows, np.ascontiguousarray(ids), updates):
         return
     kept = ids >= 0
     if not kept.all():
