@@ -235,6 +235,13 @@ class StepSpecs(Placement):
         m, n = c_shape[-2:]
         k = a_shape[-2] if step.transpose_a else a_shape[-1]
         batch = c_shape[:-2]
+        if not step.shapes and not step.transpose_a and a_shape[:-2] == batch and math.prod(b_shape[:-2]) == 1:
+            m, batch, a_shape, b_shape = (
+                m * math.prod(batch),
+                (),
+                a_shape[-2:],
+                b_shape[-2:],
+            )  # one product, of all rows
         size = gemm_size(self.aval(a).dtype.name)
         pieces, along_n, chunk = gemm_shards(batch, m, n, k, size)
         return {
