@@ -265,7 +265,7 @@ def sort_p(values: Array, *, descending: bool) -> Any:
 
 def _sort_grad(dy: Tensor, values: Tensor, descending: bool) -> Any:
     """The cotangents where their elements came from. f[*s], f[*s] -> f[*s]."""
-    last = values.shape.rank - 1  # of unknown rank, `sort` waits for the call
+    last = (values.shape.rank or 1) - 1  # of unknown rank, `sort` waits for the call
     places = argsort_p(values, descending=descending)
     return gather_grad(dy, places, shape(values), axis=last, batch_dims=last)
 

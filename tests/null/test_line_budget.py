@@ -27,7 +27,7 @@ BUDGET: tuple[tuple[int, str], ...] = (
     (111_950, "types of parameters that were Any: longer signatures, and the imports of what they name"),
     (115_300, "checkpoints in TensorFlow's format, both ways: bundles, graphs of objects, what comes later, managers"),
     (119_800, "SavedModels both ways: the loader, the saver, structures, what more of TensorFlow's operations mean"),
-    (120_300, "equal elements and rows of one number brought together in C, stable orders by vectorised sorts"),
+    (120_500, "in C: groups of equal elements and rows, many small systems; stable orders by vectorised sorts"),
 )
 
 #: Lines that may be left over before the budget has to be lowered.

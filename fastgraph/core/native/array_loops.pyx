@@ -43,7 +43,7 @@ cdef enum:
 
 
 def combine(str how not None, cnp.ndarray rows not None, cnp.ndarray ids not None, cnp.ndarray x not None) -> bool:
-    """Combine each row of x with the row whose number it has, in order; False where NumPy must. t[m, k], i64[n], t[n, k].
+    """Combine rows of x with those whose numbers they have, in order; False where NumPy must. t[m, k], i64[n], t[n, k].
 
     Rows of negative numbers are passed over. Raises: ValueError for sizes that do not fit, IndexError for a number
     that is no row.
@@ -136,7 +136,7 @@ def factored(cnp.ndarray a not None):
 
 
 def solved(cnp.ndarray a not None, cnp.ndarray x not None, bint turned) -> bool:
-    """Make x what solves a x' = x, or a's transpose; False, and x is spoilt, where LAPACK must. f[p, n, n], f[p, n, k]."""
+    """Make x what solves a x' = x, or a's transpose; False, and x spoilt, where LAPACK must. f[p, n, n], f[p, n, k]."""
     cdef double[SMALL * SMALL] room
     cdef void* w = <void*>room
     if not _are_small(a, x) or not cnp.PyArray_ISWRITEABLE(x):
