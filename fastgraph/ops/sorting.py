@@ -267,7 +267,8 @@ def _sort_grad(dy: Tensor, values: Tensor, descending: bool) -> Any:
     """The cotangents where their elements came from. f[*s], f[*s] -> f[*s]."""
     last = (values.shape.rank or 1) - 1  # of unknown rank, `sort` waits for the call
     places = argsort_p(values, descending=descending)
-    return gather_grad(dy, places, shape(values), axis=last, batch_dims=last)
+    wide = cast(dy, "float32") if dy.dtype.name in HALF else dy
+    return cast(gather_grad(wide, places, shape(values), axis=last, batch_dims=last), dy.dtype)
 
 
 def _constant_axis(axis: Data | None) -> int:

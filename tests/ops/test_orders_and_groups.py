@@ -90,6 +90,21 @@ def test_sort_and_its_gradients(rng: Any, direction: str) -> None:
             np.testing.assert_allclose(got, each)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_gradients_of_sorted_halves(rng: Any, dtype: str) -> None:
+    x, w = (tf.cast(tf.constant(rng.permutation(np.arange(6.0))), dtype) for _ in range(2))
+
+    def slope(x: Any) -> Any:
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = tf.reduce_sum(tf.sort(x) * w)
+        return tape.gradient(y, x)
+
+    wanted = tf.gather(w, tf.cast(x, tf.int32))
+    for f in (slope, tf.function(slope)):
+        assert f(x).dtype == x.dtype and bool(tf.reduce_all(f(x) == wanted))
+
+
 @pytest.mark.parametrize("dtype", [*DTYPES, "bool", "complex64"])
 @pytest.mark.parametrize("n", [0, 1, 50, 5000])
 def test_unique(rng: Any, dtype: str, n: int) -> None:
