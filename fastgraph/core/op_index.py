@@ -77,7 +77,7 @@ PRIMITIVES: dict[str, str] = {
     ),
     "slice_accumulation": "gather_add strided_slice_add",
     "slicing": "slice slice_dynamic slice_grad",
-    "sorting": "argsort in_top_k search_sorted top_k unique unique_slices",
+    "sorting": "argsort in_top_k search_sorted sort top_k unique unique_slices",
     "special_functions": (
         "digamma erfinv lgamma ndtri nextafter polygamma softsign truncatediv truncatemod xdivy xlog1py xlogy zeta"
     ),

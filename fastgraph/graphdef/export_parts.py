@@ -227,21 +227,23 @@ def search_sorted(node: Node) -> list[Definition]:
 
 
 def argsort(node: Node) -> list[Definition]:
-    """The places of the largest elements first, all of them; of the negative ones for the other order."""
+    """The places of the largest elements first, all of them; of the negative ones for the other order. So `sort`."""
     (values,) = node.inputs
     shape, dtype = values.aval.shape, values.aval.dtype
     if shape is None or shape[-1] is None:
         raise Unwritable("sorting along an axis of unknown size")
     parts = Parts(node)
-    if not node.attrs["descending"]:
+    rising = not node.attrs["descending"]
+    if rising:
         if dtype.is_unsigned or dtype.is_bool:
             raise Unwritable(f"sorting {dtype.name} from the least on")
         # Not 0 - x, for of equal elements the first must stay the first.
         values = parts.op("Neg", (values,), values.aval.without_value())
     k = parts.const(shape[-1], "k", dtypes.int32)
-    kind = node.outputs[0].aval.dtype
-    _, places = parts.several("TopKV2", (values, k), (values.aval.without_value(), Aval(kind, shape)))
-    return parts.last("Identity", (places,))
+    found = parts.several("TopKV2", (values, k), (values.aval.without_value(), Aval(dtypes.int32, shape)))
+    if node.op.name == "argsort":
+        return parts.last("Identity", (found[1],))
+    return parts.last("Neg" if rising else "Identity", (found[0],))
 
 
 def gather_grad(node: Node) -> list[Definition]:
@@ -300,6 +302,7 @@ SEVERAL = {
     "list_trim": list_trim,
     "search_sorted": search_sorted,
     "argsort": argsort,
+    "sort": argsort,
     "eye": eye,
     "gather_grad": gather_grad,
 }

@@ -15,6 +15,7 @@ import numpy as np
 from fastgraph.core.base.dtype import as_dtype
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import Data
+from fastgraph.core.native.thread_pool import num_threads
 from fastgraph.core.tensor import Tensor, current_trace
 from fastgraph.ops.arguments import as_tensor, has_dtype, index_vector, known_axes, known_value, named, static_int
 from fastgraph.ops.elementwise import cast, maximum, minimum
@@ -38,7 +39,19 @@ from fastgraph.ops.padding import roll
 from fastgraph.ops.runtime_assertions import ensure_shape_p
 from fastgraph.ops.runtime_checks import checked, wide
 
-_REASON = "a Fourier transform: complex numbers, which kernels have not, and NumPy's is the fast one already"
+_REASON = "a Fourier transform: complex numbers, which kernels have not, and SciPy's is the fast one already"
+#: Elements up to which NumPy transforms, which needs no import, and up to which one thread does.
+FEW, ALONE = 4096, 65536
+
+
+def _transform(kind: str, x: Array, axes: tuple[int, ...], norm: str, sizes: Sequence[int] | None = None) -> Array:
+    """NumPy's transform of that name: by NumPy, or many numbers by SciPy's pocketfft and the threads of the pool."""
+    if x.size <= FEW:
+        return np.asarray(getattr(np.fft, kind)(x, s=sizes, axes=axes, norm=norm))
+    from scipy import fft
+
+    workers = 1 if x.size <= ALONE else num_threads()
+    return np.asarray(getattr(fft, kind)(x, s=sizes, axes=axes, norm=norm, workers=workers))
 
 
 # ---- an array brought to a size -------------------------------------------------------------------------------------
@@ -143,7 +156,7 @@ def fft_p(x: Array, *, axes: tuple[int, ...], inverse: bool, scaled: bool) -> An
     _check_rank(x.ndim, axes)
     if x.size == 0 or not axes:
         return x.copy()
-    return (np.fft.ifftn if inverse else np.fft.fftn)(x, axes=axes, norm=_norm(inverse, scaled))
+    return _transform("ifftn" if inverse else "fftn", x, axes, _norm(inverse, scaled))
 
 
 def _norm(inverse: bool, scaled: bool) -> Any:
@@ -216,9 +229,9 @@ def rfft_p(x: Array, *, axes: tuple[int, ...], scaled: bool, doubled: bool) -> A
     kind = np.complex64 if x.dtype == np.float32 else np.complex128
     if x.size == 0:
         return np.zeros(dims, kind)
-    found = np.fft.rfftn(x, axes=axes, norm="forward" if scaled else "backward")
+    found = _transform("rfftn", x, axes, "forward" if scaled else "backward")
     if doubled:
-        found = found * _along(_weight(n), axes[-1], x.ndim)
+        found *= _along(_weight(n), axes[-1], x.ndim)
     return found.astype(kind, copy=False)
 
 
@@ -276,9 +289,8 @@ def irfft_p(x: Array, length: Array, *, axes: tuple[int, ...], scaled: bool, dou
     if math.prod(dims) == 0:
         return np.zeros(dims, kind)
     if not doubled:
-        x = x / _along(_weight(n), axes[-1], x.ndim)
-    sizes = [dims[a] for a in axes]
-    found = np.fft.irfftn(x, s=sizes, axes=axes, norm="backward" if scaled else "forward")
+        x = x / _along(_weight(n), axes[-1], x.ndim).astype(kind)
+    found = _transform("irfftn", x, axes, "backward" if scaled else "forward", [dims[a] for a in axes])
     return found.astype(kind, copy=False)
 
 

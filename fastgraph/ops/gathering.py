@@ -15,6 +15,7 @@ import numpy as np
 from fastgraph.core.base.dtype import as_dtype, bool_, int32, int64
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import Data
+from fastgraph.core.native import array_loops
 from fastgraph.core.op_errors import MAX_RANK, rank_too_large
 from fastgraph.core.tensor import Tensor, bind, current_trace, get_slot, init_scope
 from fastgraph.errors import InvalidArgumentError, ResourceExhaustedError
@@ -190,15 +191,33 @@ def _four_axes(params: tuple[int, ...], indices: Array, axis: int, batch_dims: i
     return (batch, before, params[axis], after), where
 
 
-def combine_at(combine: np.ufunc, result: Array, where: Sequence[Array], updates: Array) -> None:
-    """`combine.at(result, where, updates)`, where NumPy's own crashes above 32 dimensions (2.4).
+def combine_at(how: str, result: Array, where: Sequence[Array], updates: Array) -> None:
+    """Combine updates with the slices of `result` at `where`, in order: "add", "sub", "mul", "max", "min".
 
+    "segmax", "segmin": with NaN as in TensorFlow's segments. Slices at a negative last index are passed over.
     result: contiguous. where: int[*q] for each of the first axes of `result`. updates: t[*q, *its other axes].
     """
-    rows = tuple([w.reshape(-1) for w in where])
-    inner = (math.prod(result.shape[len(rows) :]),) if len(rows) < result.ndim else ()
     assert result.flags.c_contiguous
-    combine.at(result.reshape((*result.shape[: len(rows)], *inner)), rows, updates.reshape((*rows[0].shape, *inner)))
+    depth = len(where)
+    inner = math.prod(result.shape[depth:])
+    ids = where[0].reshape(-1).astype(np.int64, copy=False)
+    for n, each in zip(result.shape[1:], where[1:], strict=False):
+        ids = ids * n + each.reshape(-1)
+    rows = result.reshape((math.prod(result.shape[:depth]), inner))
+    updates = np.ascontiguousarray(updates).reshape((len(ids), inner))
+    if array_loops.combine(how, rows, np.ascontiguousarray(ids), updates):
+        return
+    kept = ids >= 0
+    if not kept.all():
+        ids, updates = ids[kept], updates[kept]
+    if how in _COMBINE:
+        _COMBINE[how].at(rows, ids, updates)
+    else:
+        for i, update in zip(ids.tolist(), updates, strict=True):
+            rows[i] = np.where(update > rows[i] if how == "max" else update < rows[i], update, rows[i])
+
+
+_COMBINE = {"add": np.add, "sub": np.subtract, "mul": np.multiply}
 
 
 @custom(
@@ -225,8 +244,12 @@ def gather_grad(dy: Array, indices: Array, shape: Array, *, axis: int, batch_dim
         batch_dims += indices.ndim
     result = np.zeros(dims, np.float32 if is_half(dy.dtype) else dy.dtype)
     extents, where = _four_axes(dims, indices, axis, batch_dims)
-    own = where[-1].shape[-1]
-    np.add.at(result.reshape(extents), where, dy.reshape((*extents[:2], own, extents[3])))
+    batch, before, n, after = extents
+    ids = (where[0] * before + where[1]) * n + where[2]
+    outside = (where[2] < 0) | (where[2] >= n)
+    if outside.any():
+        ids = np.where(outside, -1, ids)
+    combine_at("add", result.reshape((batch * before * n, after)), [ids], dy)
     return result.astype(dy.dtype, copy=False)
 
 

@@ -323,7 +323,7 @@ def crop_and_resize(
     extrapolation_value: float = 0.0,
     name: str | None = None,
 ) -> Any:
-    """Parts of images, each cut out by a box and of one size. t[b, h, w, c], f32[n, 4], i32[n], i32[2] -> f32[n, *k, c].
+    """Parts of images, cut out by boxes, of one size. t[b, h, w, c], f32[n, 4], i32[n], i32[2] -> f32[n, *k, c].
 
     box_indices: Which image a box is of. method: bilinear or nearest. extrapolation_value: What lies outside of images.
     Raises: InvalidArgumentError for shapes and methods, OutOfRangeError for images that are not there.

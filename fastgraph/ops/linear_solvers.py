@@ -13,6 +13,7 @@ import numpy as np
 
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import Data
+from fastgraph.core.native import array_loops
 from fastgraph.core.native.matmul import scipy_functions
 from fastgraph.core.tensor import Tensor
 from fastgraph.errors import InvalidArgumentError
@@ -36,6 +37,7 @@ from fastgraph.ops.matrix_checks import (
     square_errors,
     square_samples,
     square_shape,
+    stacked,
     substitute_back,
     triangular_shape,
     upper_triangle,
@@ -63,12 +65,20 @@ from fastgraph.ops.precise_sums import is_half
 def inv_p(input: Array) -> Any:
     """Inverse matrices. t[*b, n, n] -> t[*b, n, n]."""
     validated(square_shape, input.shape)
+    x = np.array(np.broadcast_to(np.eye(input.shape[-1], dtype=widened(input).dtype), input.shape), order="C")
+    if _solved_here(input, x, False):
+        return x.astype(input.dtype, copy=False)
     try:
         if not all_finite(input).all():
             return _solved(input, np.broadcast_to(np.eye(input.shape[-1], dtype=input.dtype), input.shape))
         return np.linalg.inv(widened(input)).astype(input.dtype, copy=False)
     except np.linalg.LinAlgError:
         raise invalid("Input is not invertible.") from None
+
+
+def _solved_here(a: Array, x: Array, turned: bool) -> bool:
+    """Whether the contiguous x has become what solves a x' = x (or a's transpose): many small real matrices."""
+    return array_loops.solved(np.ascontiguousarray(stacked(widened(a))), stacked(x), turned)
 
 
 def _solved(a: Array, b: Array) -> Array:
@@ -116,6 +126,9 @@ def det(input: Array) -> Any:
     Raises: InvalidArgumentError for what is not square. Source: tf.linalg.det.
     """
     validated(square_shape, input.shape)
+    small = array_loops.determinants(np.ascontiguousarray(stacked(widened(input))))
+    if small is not None:
+        return small.reshape(input.shape[:-2]).astype(input.dtype, copy=False)
     found = np.asarray(np.linalg.det(widened(input)))
     if not (finite := all_finite(input)).all():
         packed, _, exchanges = eliminated(widened(input)[~finite])
@@ -231,6 +244,9 @@ def _solve_errors() -> list[Any]:
 def solve_p(matrix: Array, rhs: Array, *, adjoint: bool) -> Any:
     """x with matrix x = rhs, or with its adjoint. t[*b, n, n], t[*b, n, k] -> t[*b, n, k]."""
     validated(solved_shape, matrix.shape, rhs.shape)
+    x = np.array(widened(rhs), order="C")
+    if _solved_here(matrix, x, adjoint):
+        return x.astype(rhs.dtype, copy=False)
     a = np.conj(np.swapaxes(matrix, -1, -2)) if adjoint else matrix
     try:
         if not all_finite(a).all():
@@ -259,7 +275,7 @@ def substituted(a: Array, b: Array, lower: bool, adjoint: bool) -> Array:
     """
     p, n = b.shape[:2]
     x = np.array(b, order="C")
-    if not x.size:
+    if not x.size or array_loops.substituted(np.ascontiguousarray(a), x, lower, adjoint):
         return x
     if p > 2 * n:
         if adjoint:

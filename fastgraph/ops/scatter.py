@@ -310,14 +310,8 @@ def _apply(how: str, result: Array, where: tuple[Array, ...], updates: Array) ->
             _apply(how, result[None], (np.zeros(1, int),), update[None])
     elif how == "update":
         result[where] = updates
-    elif how in ("add", "sub"):
-        combine_at(np.add if how == "add" else np.subtract, result, where, updates)
-    else:  # TensorFlow's comparison: what is no number neither replaces nor is replaced
-        depth = len(where)
-        rows = zip(*[w.ravel().tolist() for w in where], strict=True)
-        for at, update in zip(rows, updates.reshape((-1, *result.shape[depth:])), strict=True):
-            old = result[at]
-            result[at] = np.where(update > old if how == "max" else update < old, update, old)
+    else:  # max, min: TensorFlow's comparison: what is no number neither replaces nor is replaced
+        combine_at(how, result, where, updates)
 
 
 @public("scatter_nd")

@@ -30,19 +30,6 @@ _REAL = "float32 float64 int32 uint8 int16 int8 int64 uint16 uint32 uint64"
 _SUMMED = _REAL + " complex64 complex128"
 
 
-def _combine(kind: str, result: Array, ids: Array, data: Array) -> None:
-    """Add each row of data to the row of result that its id names, in order."""
-    if kind in ("sum", "prod"):
-        combine_at(np.add if kind == "sum" else np.multiply, result, [ids], data)
-    elif data.dtype.kind == "f" and np.isnan(data).any():
-        # TensorFlow's comparison: a NaN takes the place of what was there, and is replaced by what comes next.
-        for row, i in zip(data, ids.tolist(), strict=True):
-            old = result[i]
-            result[i] = np.where(old > row if kind == "max" else old < row, old, row)
-    else:
-        combine_at(np.maximum if kind == "max" else np.minimum, result, [ids], data)
-
-
 def _start(kind: str, dtype: np.dtype[Any]) -> Any:
     """The value of a segment without elements, of unsorted ones."""
     if kind in ("sum", "prod"):
@@ -50,6 +37,9 @@ def _start(kind: str, dtype: np.dtype[Any]) -> Any:
     limits = np.iinfo(dtype) if dtype.kind in "iu" else np.finfo(dtype)
     return limits.min if kind == "max" else limits.max
 
+
+#: TensorFlow's comparisons: a NaN takes the place of what was there, and is replaced by what comes next.
+_COMBINED = {"sum": "add", "prod": "mul", "max": "segmax", "min": "segmin"}
 
 # ---- unsorted -------------------------------------------------------------------------------------------------------
 
@@ -68,16 +58,15 @@ def _unsorted(kind: str, data: Array, segment_ids: Array, n: int, start: float |
     if n < 0:
         raise invalid(f"Input num_segments == {n} must not be negative.")
     validated(_unsorted_shape, data.shape, segment_ids.shape, n)
-    bad = segment_ids >= n
-    if bad.any():
+    if segment_ids.size and segment_ids.max() >= n:
+        bad = segment_ids >= n
         first = tuple(int(i) for i in np.argwhere(bad)[0])
         place = f"segment_ids{shape_text(first)}" if first else "segment_ids"
         raise invalid(f"{place} = {int(segment_ids[first])} is out of range [0, {n})")
     result: Array = np.full(
         (n, *data.shape[segment_ids.ndim :]), _start(kind, data.dtype) if start is None else start, data.dtype
     )
-    kept = segment_ids >= 0
-    _combine(kind, result, segment_ids[kept], data[kept])
+    combine_at(_COMBINED[kind], result, [segment_ids], data)
     return result
 
 

@@ -1,6 +1,6 @@
 """Order: top_k, in_top_k, sort, unique, searchsorted.
 
-Rule: of equal elements the first comes first; NaN counts as greater than any number.
+Rule: of equal elements the first comes first; NaN counts as greater than any number (in searches, as `<` has it).
 """
 
 from __future__ import annotations
@@ -14,30 +14,26 @@ import numpy as np
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, float64, int32, int64
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import Data, unsupported
+from fastgraph.core.native import array_loops
 from fastgraph.core.tensor import Tensor
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, has_dtype, index_list, known_value, named, of_dtypes, static_int
 from fastgraph.ops.division import floordiv
 from fastgraph.ops.elementwise import cast, maximum
 from fastgraph.ops.families import Array, Builder, Dims, Node, custom, invalid, misuse, public, validated
-from fastgraph.ops.gathering import dim, gather_grad, gather_p
+from fastgraph.ops.gathering import dim, gather_grad
 from fastgraph.ops.joining import stack
 from fastgraph.ops.late_calls import late
 from fastgraph.ops.matmul import extents_of, product_of
-from fastgraph.ops.movement import expand_dims_p, reshape, shape, size, squeeze_p, transpose_p
-from fastgraph.ops.precise_sums import HALF
+from fastgraph.ops.movement import reshape, shape, size, transpose_p
+from fastgraph.ops.precise_sums import HALF, is_half
 from fastgraph.ops.runtime_checks import checked
 from fastgraph.ops.slicing import slice_tensor
+from fastgraph.ops.stable_orders import greatest, in_order, stable_order
 
 _ORDERED = "float32 float64 int32 uint8 int16 int8 int64 bfloat16 uint16 float16 uint32 uint64"
 
 # ---- the k greatest -------------------------------------------------------------------------------------------------
-
-
-def _descending(x: Array) -> Array:
-    """Positions along the last axis, the greatest first, the first of equals first."""
-    backwards = np.argsort(x[..., ::-1], axis=-1, kind="stable")[..., ::-1]
-    return np.asarray(x.shape[-1] - 1 - backwards)
 
 
 def _top_shape(dims: Dims, k: int | None) -> Dims:
@@ -111,7 +107,7 @@ def _top_errors() -> list[Any]:
 def top_k_p(input: Array, *, k: int, index_type: DType) -> Any:
     """The k greatest along the last axis, falling, and where they stand. t[*s, n] -> t[*s, k], i[*s, k]."""
     validated(_top_shape, input.shape, k)
-    places = _descending(input)[..., :k]
+    places = greatest(input, k)
     return np.take_along_axis(input, places, -1), places.astype(index_type.numpy_dtype)
 
 
@@ -229,6 +225,8 @@ def in_top_k(targets: Data, predictions: Data, k: Data, name: str | None = None)
     return named(name, in_top_k_p, predictions, targets, as_tensor(k, targets.dtype))
 
 
+_SORTED = "a sort: its work depends on data, and NumPy's is as fast as any kernel of ours would be"
+
 # ---- sorting --------------------------------------------------------------------------------------------------------
 
 
@@ -241,11 +239,36 @@ def in_top_k(targets: Data, predictions: Data, k: Data, name: str | None = None)
         for t in ("float32", "int32", "uint8")
         for d in (False, True)
     ],
-    reason="a sort: its work depends on data, and NumPy's is as fast as any kernel of ours would be",
+    reason=_SORTED,
 )
 def argsort_p(values: Array, *, descending: bool) -> Any:
     """The positions of the elements along the last axis in rising (falling) order. t[*s] -> i32[*s]."""
-    return (_descending(values) if descending else np.argsort(values, axis=-1, kind="stable")).astype(np.int32)
+    return stable_order(values, descending)
+
+
+@custom(
+    op="Sort",
+    infer=lambda values, *, descending: Aval(values.dtype, values.shape),
+    dtypes=_ORDERED,
+    vjp=dict(values=lambda dy, values, descending: _sort_grad(dy, values, descending)),
+    samples=lambda: [
+        ((np.array([[3, 1, 2, 7], [5, 6, 4, 0]]).astype(t),), {"descending": d})
+        for t in ("float32", "float64", "int32", "uint8", "bfloat16")
+        for d in (False, True)
+    ],
+    reason=_SORTED,
+)
+def sort_p(values: Array, *, descending: bool) -> Any:
+    """The elements along the last axis in rising (falling) order. t[*s] -> t[*s]."""
+    return in_order(values, descending)
+
+
+def _sort_grad(dy: Tensor, values: Tensor, descending: bool) -> Any:
+    """The cotangents where their elements came from. f[*s], f[*s] -> f[*s]."""
+    last = (values.shape.rank or 1) - 1  # of unknown rank, `sort` waits for the call
+    places = argsort_p(values, descending=descending)
+    wide = cast(dy, "float32") if dy.dtype.name in HALF else dy
+    return cast(gather_grad(wide, places, shape(values), axis=last, batch_dims=last), dy.dtype)
 
 
 def _constant_axis(axis: Data | None) -> int:
@@ -312,12 +335,7 @@ def sort(values: Data, axis: Data = -1, direction: str = "ASCENDING", name: str 
         axis = _constant_axis(axis)
         return late(lambda rows: sort(rows, axis, direction), [x], x.dtype, name=name)
     x, swap = _to_last(x, axis)
-    last = x.shape.rank - 1
-    if last == 0:  # as the one row of a matrix: its gradient is dense, as TensorFlow's
-        row = expand_dims_p(x, axes=(0,))
-        row = gather_p(row, argsort_p(row, descending=descending), axis=1, batch_dims=1)
-        return named(name, squeeze_p, row, axes=(0,))
-    result = named(name, gather_p, x, argsort_p(x, descending=descending), axis=last, batch_dims=last)
+    result = named(name, sort_p, x, descending=descending)
     return result if swap is None else transpose_p(result, perm=swap)
 
 
@@ -355,17 +373,24 @@ def unique_p(x: Array, *, out_idx: DType) -> Any:
             where.astype(index),
             np.bincount(where, minlength=len(table)).astype(index),
         )
-    values, first, inverse, counts = np.unique(
-        x, return_index=True, return_inverse=True, return_counts=True, equal_nan=False
-    )
-    order = np.argsort(first, kind="stable")
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
-    return (
-        values[order],
-        rank[inverse.reshape(-1)].astype(index),
-        counts[order].astype(index),
-    )
+    if x.dtype.kind == "c":
+        _, at, inverse, counts = np.unique(
+            x, return_index=True, return_inverse=True, return_counts=True, equal_nan=False
+        )
+        order = np.argsort(at, kind="stable")
+        rank = np.empty_like(order)
+        rank[order] = np.arange(len(order))
+        first, counts, where = at[order], counts[order], rank[inverse.reshape(-1)]
+    else:
+        first, counts, where = array_loops.unique(_as_words(x))
+    return x[first], where.astype(index, copy=False), counts.astype(index)
+
+
+def _as_words(x: Array) -> Array:
+    """The elements, contiguous, as what has 4 or 8 bytes and is as different. t[n] -> t[n]."""
+    if x.itemsize < 4:
+        return x.astype(np.float32 if is_half(x.dtype) else np.int32)
+    return np.ascontiguousarray(x)
 
 
 class Unique(NamedTuple):
@@ -515,9 +540,27 @@ def search_sorted(sequence: Array, values: Array, *, right: bool, out_type: DTyp
     """Where each value would go in its sorted row: before its equals, or after them. t[b, n], t[b, m] -> i[b, m]."""
     if len(sequence) != len(values):
         raise invalid(_UNLIKE_ROWS)
+    nan = values.dtype.kind not in "iu" and any(bool((x != x).any()) for x in (sequence, values))
+    if nan or len(sequence) > 8:
+        return _bisected(sequence, values, right).astype(out_type.numpy_dtype)
     side: Any = "right" if right else "left"
     rows = [np.searchsorted(s, v, side) for s, v in zip(sequence, values, strict=True)]
     return np.array(rows).astype(out_type.numpy_dtype).reshape(values.shape)
+
+
+def _bisected(sequence: Array, values: Array, right: bool) -> Array:
+    """`search_sorted` of all rows at once; what comes before NaN, and where NaN goes, is as `<` has it."""
+    n = sequence.shape[1]
+    first = np.arange(len(values))[:, None] * n
+    low = np.broadcast_to(first, values.shape)
+    high = low + n
+    for _ in range(n.bit_length()):
+        middle = (low + high) >> 1
+        kept = sequence.reshape(-1).take(middle, mode="clip")
+        before = ~(values < kept) if right else kept < values
+        open_ = low < high
+        low, high = np.where(before & open_, middle + 1, low), np.where(before | ~open_, high, middle)
+    return np.asarray(low - first)
 
 
 def _as_rows(x: Tensor) -> Any:

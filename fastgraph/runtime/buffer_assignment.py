@@ -15,6 +15,7 @@ from fastgraph.compiler.program.program import (
     AssignStep,
     CountedStep,
     GemmStep,
+    HostStep,
     KernelStep,
     ListStep,
     ReadStep,
@@ -65,6 +66,7 @@ class Placement(Settled):
         self.names: dict[int, list[int]] = {}  # slot -> those of them that are in it now, before they are written over
         self.copies: dict[int, list[tuple[int, int, int]]] = {}  # new step -> copies before it
         self.order_after: dict[int, list[int]] = {}  # new step -> readers that an in-place step must wait for
+        self.dropped: dict[int, list[int]] = {}  # new step -> slots of what was read, and is let go before it
         self.lists_over: set[int] = set()  # new steps that may write over the list they take
         self.updates: dict[int, list[tuple[int, int, int]]] = {}  # new step -> Cells, what was read, what is assigned
         for index, number in enumerate(self.inputs):
@@ -81,6 +83,8 @@ class Placement(Settled):
                 for known in (self.groups, self.names):
                     known.setdefault(slot, [step.inputs[0]]).append(step.outputs[0])
                 continue
+            if isinstance(step, HostStep) and step.node.op.effect == "write":
+                self._reads_die(new, step)
             by_bodies = self._by_bodies(step)
             pairs = {out: into for into, out in step.in_place} if isinstance(step, KernelStep) and not by_bodies else {}
             if isinstance(step, ListStep):
@@ -112,6 +116,19 @@ class Placement(Settled):
         if own and not held and all(reader <= new for reader in readers):
             self.lists_over.add(new)
             self.order_after.setdefault(new, []).extend([reader for reader in readers if reader < new])
+
+    def _reads_die(self, new: int, step: HostStep) -> None:
+        """Note which values read from the Cell that a step writes nobody takes later: it can write over them then."""
+        for old in self.now[:new]:
+            read = self.program.steps[old]
+            if not isinstance(read, ReadStep) or read.inputs[0] not in step.inputs:
+                continue
+            slot = self.slot_of[read.outputs[0]]
+            group = self.groups.get(slot, list(read.outputs))
+            readers = [reader for number in group for reader in self.consumers.get(number, [])]
+            if all(r < new for r in readers) and not {*self.program.outputs, *self.rest_inputs}.intersection(group):
+                self.dropped.setdefault(new, []).append(slot)
+                self.order_after.setdefault(new, []).extend(readers)
 
     def _constant(self, number: int) -> None:
         """Make the slot of a value that no step computes: a constant, or one that follows from shapes."""

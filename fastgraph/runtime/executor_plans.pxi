@@ -222,6 +222,9 @@ cdef class Plan:
         elif s.kind == HOST or s.kind == LIST:
             s.n_values = len(step.outputs)
             s.values = self.values(step.outputs)
+            self.set_buffers(s, step.dropped)
+            if any(p.slots[slot].place != GIVEN for slot in step.dropped):
+                raise ValueError(f"Step {i} lets go of what the plan does not hold")
             if s.kind == LIST:
                 s.sizes = self.numbers(
                     (step.push, step.over, step.rows, step.row_bytes, step.wide_index, step.grow,

@@ -36,6 +36,9 @@ cdef int _host(Frame* f, CStep* s) except -1:
             operands.append(<object>(<CellRef*>f.data[value.slot]).cell)
         else:
             operands.append(_tensor_of(f, value))
+    for k in range(s.n_buffers if s.kind == HOST else 0):
+        block_release(f.block[s.buffers[k]])
+        f.block[s.buffers[k]] = NULL
     spec = <object>s.spec
     results = spec.function(*operands)
     if len(results) != s.n_values:

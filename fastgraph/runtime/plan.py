@@ -124,10 +124,14 @@ class GemmCall(StepSpec):
 
 @dataclass(eq=False, repr=False, match_args=False)
 class HostCall(StepSpec):
-    """outputs = function(*operands): EagerTensors (Cells for resources) in, a list of EagerTensors out."""
+    """outputs = function(*operands): EagerTensors (Cells for resources) in, a list of EagerTensors out.
+
+    Before, the Blocks in the slots `dropped`, which were read and are not used any more, are let go.
+    """
 
     function: Callable[..., list[Any]] | None = None
     outputs: tuple[Operand, ...] = ()
+    dropped: tuple[int, ...] = ()
 
 
 @dataclass(eq=False, repr=False, match_args=False)

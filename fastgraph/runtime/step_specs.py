@@ -120,7 +120,9 @@ class StepSpecs(Placement):
                 cell=self.slot_of[cell], count=self.slot_of[count], output=self._operand(output), cost=60.0, **common
             )
         if isinstance(step, (HostStep, DynamicStep)):
-            return self._host(step, _body_of(step.node), common)
+            made = self._host(step, _body_of(step.node), common)
+            made.dropped = tuple(self.dropped.get(new, ()))
+            return made
         if isinstance(step, ListStep):
             return self._list(new, step, common)
         if isinstance(step, CondStep):
@@ -194,7 +196,7 @@ class StepSpecs(Placement):
 
         return self._host(step, function, common)
 
-    def _host(self, step: Step, function: Callable[..., list[Any]], common: dict[str, Any]) -> StepSpec:
+    def _host(self, step: Step, function: Callable[..., list[Any]], common: dict[str, Any]) -> specs.HostCall:
         """Return a step that is Python."""
         operands, outputs = self._operands(step.inputs), self._operands(step.outputs)
         return specs.HostCall(function=function, operands=operands, outputs=outputs, cost=3000.0, pinned=True, **common)
@@ -233,6 +235,13 @@ class StepSpecs(Placement):
         m, n = c_shape[-2:]
         k = a_shape[-2] if step.transpose_a else a_shape[-1]
         batch = c_shape[:-2]
+        if not step.shapes and not step.transpose_a and a_shape[:-2] == batch and math.prod(b_shape[:-2]) == 1:
+            m, batch, a_shape, b_shape = (
+                m * math.prod(batch),
+                (),
+                a_shape[-2:],
+                b_shape[-2:],
+            )  # one product, of all rows
         size = gemm_size(self.aval(a).dtype.name)
         pieces, along_n, chunk = gemm_shards(batch, m, n, k, size)
         return {

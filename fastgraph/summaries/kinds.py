@@ -17,7 +17,7 @@ from fastgraph.core.tensor import convert, current_trace
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.graphdef.wire_format import field, varint
 from fastgraph.ops.families import Array
-from fastgraph.summaries.media import wav
+from fastgraph.summaries.media import picture_file, wav
 from fastgraph.summaries.writers import value_message, written
 
 

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 import fastgraph as fg
+from fastgraph.core.base import flags
+from fastgraph.runtime import step_costs
 
 
 def table(dtype: str = "float32") -> Any:
@@ -194,3 +196,64 @@ def test_rows_without_elements_are_scattered(shape):
     v.scatter_update(fg.IndexedSlices(fg.zeros((2, *shape[1:])), fg.constant([0, 1])))
     v.scatter_add(fg.IndexedSlices(fg.zeros((2, *shape[1:])), fg.constant([2, 2])))
     assert v.value().shape == shape
+
+
+def _early(v: Any, i: Any, u: Any) -> Any:
+    total = fg.reduce_sum(fg.gather(v, i) * u)
+    v.scatter_sub(fg.IndexedSlices(u * total, i))
+    return total
+
+
+def _late(v: Any, i: Any, u: Any) -> Any:
+    before = v.read_value()
+    v.scatter_sub(fg.IndexedSlices(u * fg.reduce_sum(fg.gather(v, i)), i))
+    return fg.reduce_sum(before * before) + fg.reduce_sum(v)
+
+
+def _kept(v: Any, i: Any, u: Any) -> Any:
+    before = fg.reshape(v.read_value(), [-1])
+    v.scatter_add(fg.IndexedSlices(u + before[0], i))
+    return before
+
+
+def _twice(v: Any, i: Any, u: Any) -> Any:
+    first = fg.reduce_sum(fg.reshape(v, [-1]))
+    v.scatter_add(fg.IndexedSlices(u * first, i))
+    second = fg.gather(v, i)
+    v.scatter_update(fg.IndexedSlices(second * 0.5, i))
+    return first + fg.reduce_max(v)
+
+
+def _branched(v: Any, i: Any, u: Any) -> Any:
+    before = v.read_value()
+    if fg.reduce_sum(before) > 0.0:
+        v.scatter_add(fg.IndexedSlices(u, i))
+    for _ in fg.range(2):
+        v.scatter_sub(fg.IndexedSlices(u * fg.reduce_mean(fg.gather(before, i)), i))
+    return before if fg.reduce_sum(v) > 1e9 else before + 1.0
+
+
+@pytest.mark.parametrize("forced", [False, True], ids=["alone", "threads"])
+@pytest.mark.parametrize("program", [_early, _late, _kept, _twice, _branched])
+def test_rows_are_written_over_what_nobody_looks_at_any_more(
+    program: Any, forced: bool, rng: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if forced:
+        monkeypatch.setattr(step_costs, "WAKE_NS", -1e12)
+        monkeypatch.setattr(step_costs, "SHARD_NS", 10.0)
+    start = rng.standard_normal((500, 40)).astype(np.float32)
+    i, u = fg.constant(rng.integers(0, 500, 30)), fg.constant(rng.standard_normal((30, 40)).astype(np.float32))
+    u *= 1e-3
+    eager, staged = fg.Variable(start), fg.Variable(start)
+    function = fg.function(lambda i, u: program(staged, i, u))
+    with flags.override(tier="last"):
+        for _ in range(3):
+            place = int(np.asarray(staged.read_value()).ctypes.data)
+            wanted, found = program(eager, i, u), function(i, u)
+            np.testing.assert_allclose(found, wanted, rtol=2e-4, atol=2e-4)
+            np.testing.assert_allclose(staged, eager, rtol=2e-4, atol=2e-4)
+            same = int(np.asarray(staged.read_value()).ctypes.data) == place
+            assert same if program in (_early, _twice) else True
+    held, before = staged.read_value(), staged.numpy().copy()
+    function(i, u)
+    np.testing.assert_array_equal(held, before)

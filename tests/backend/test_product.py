@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 import fastgraph as fg
 from fastgraph.compiler.program.program import KernelStep
 from fastgraph.core.base import flags
+from fastgraph.runtime import step_specs
 from tests import native
 
 TURNED = [(False, False), (True, False), (False, True), (True, True)]
@@ -262,3 +264,16 @@ def test_products_of_integers_go_row_by_row(bits: int, dtype: str, batch: Any, t
     program = alone.get_concrete_function(*large).executable.program
     (step,) = [step for step in program.steps if isinstance(step, KernelStep)]
     assert "sums = local_" in step.kernel.source
+
+
+@pytest.mark.parametrize(("left", "right"), [((8, 4), ()), ((2, 3, 5), ()), ((6, 1), (1,)), ((3, 0), ())], ids=str)
+def test_rows_of_all_batches_make_one_product_with_a_shared_matrix(
+    left: Any, right: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batches, shards = [], step_specs.gemm_shards
+    monkeypatch.setattr(step_specs, "gemm_shards", lambda *sizes: batches.append(sizes[:2]) or shards(*sizes))
+    for turned in TURNED:
+        x, y = operands(left[-1], 20, 30, turned, (left[:-1], right))
+        batches.clear()
+        check(product(turned), x, y, turned)
+        assert batches == [(left[:-1], left[-1]) if turned[0] else ((), math.prod(left))]

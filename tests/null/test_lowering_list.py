@@ -13,7 +13,7 @@ SUBSTITUTION = "substitution, each row after those before it: BLAS's is as fast 
 LAPACK = "a factorization: its order of work depends on data, and LAPACK's is as fast as any kernel of ours would be"
 COUNTED = "the number of results is data: a pass over all elements decides it"
 
-FOURIER = "a Fourier transform: complex numbers, which kernels have not, and NumPy's is the fast one already"
+FOURIER = "a Fourier transform: complex numbers, which kernels have not, and SciPy's is the fast one already"
 LEVELS = "which elements share a level depends on data, one after the other"
 RARE = "rarely used, and SciPy's is as fast as a kernel of ours would be"
 REJECTED = "rejection: how many words a number takes is data, and the C that fills the array does not hold the GIL"
@@ -41,6 +41,7 @@ HOST_STEPS = {
     "assert": "its message is made of whole tensors",
     "check_indices": "its message is made of the first wrong index and its neighbour",
     "argsort": SORTED,
+    "sort": SORTED,
     "inv": LAPACK,
     "det": LAPACK,
     "slogdet": LAPACK,

@@ -11,6 +11,7 @@ from scipy import fft as scipy_fft
 from scipy import signal as scipy_signal
 
 import fastgraph as tf
+from fastgraph.core.native.thread_pool import num_threads, set_num_threads
 
 X, Y = np.random.default_rng(5).standard_normal((2, 2, 3, 4, 5))
 C = X + 1j * Y
@@ -317,3 +318,32 @@ def test_mel_scale() -> None:
     check(
         lambda x: tf.signal.mfccs_from_log_mel_spectrograms(x), X, scipy_fft.dct(X, 2) / np.sqrt(2 * X.shape[-1]), 1e-7
     )
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_many_lines_are_transformed_alike_by_any_threads(dtype: str) -> None:
+    x = np.random.default_rng(3).standard_normal((37, 60, 50)).astype(dtype)
+    c = (x + 1j * x[::-1]).astype(np.result_type(dtype, np.complex64))
+    pairs = [
+        (tf.signal.rfft2d, x, np.fft.rfft2(x)),
+        (tf.signal.fft, c, np.fft.fft(c)),
+        (tf.signal.ifft2d, c, np.fft.ifft2(c)),
+        (tf.signal.irfft, c, np.fft.irfft(c)),
+        (tf.signal.rfft, x.transpose(2, 1, 0), np.fft.rfft(x.transpose(2, 1, 0))),
+    ]
+    before, tolerance = num_threads(), 1e-4 if dtype == "float32" else 1e-11
+    for function, given, wanted in pairs:
+        found = []
+        for n in (1, 4):
+            set_num_threads(n)
+            found += [way(tf.constant(given)).numpy() for way in (function, tf.function(function))]
+        set_num_threads(before)
+        assert found[0].dtype == np.result_type(found[0].dtype, dtype) and all(
+            np.array_equal(f, found[0]) for f in found
+        )
+        np.testing.assert_allclose(found[0], wanted, rtol=tolerance, atol=tolerance * 10)
+    with tf.GradientTape() as tape:  # of a transform's squares: the numbers themselves, twice their number times
+        t = tf.constant(x)
+        tape.watch(t)
+        loss = tf.reduce_sum(tf.square(tf.abs(tf.signal.fft(tf.cast(t, c.dtype)))))
+    np.testing.assert_allclose(tape.gradient(loss, t), 2 * 50 * x, rtol=tolerance * 10, atol=tolerance * 10)

@@ -28,6 +28,8 @@ TILE = 64
 PARTS = 8
 #: Elements of a row from which on units share the columns, and from which on they share the rows.
 WIDE, NARROW = 128, 8
+#: How many of a row are found by insertion; of more, NumPy's partition finds them sooner.
+INSERTED = 128
 _OTHER = {"string", "variant", "resource"}
 
 
@@ -259,8 +261,10 @@ def _gathered(node: Node, how: str, shapes: Shapes) -> Ordered | None:
 # ---- the k largest ---------------------------------------------------------------------------------------------------
 
 
-def _top_k(node: Node, how: str, shapes: Shapes) -> Ordered:
+def _top_k(node: Node, how: str, shapes: Shapes) -> Ordered | None:
     """Values and places of the k largest of each row, by insertion into the k found so far; a unit is one row."""
+    if node.attrs["k"] > INSERTED:
+        return None
     x, (values, places) = node.inputs[0], node.outputs
     dtype, index = x.aval.dtype.name, places.aval.dtype.name
     text = Text()
@@ -301,31 +305,32 @@ for row in range(begin, end):
 
 
 def _search(node: Node, how: str, shapes: Shapes) -> Ordered:
-    """Where values go in sorted rows, by halving; a unit is one row."""
+    """Where values go in sorted rows, by halving; a unit is one value."""
     (rows, values), out = node.inputs, node.outputs[0]
     dtype, index = rows.aval.dtype.name, out.aval.dtype.name
     text = Text()
-    before = "<=" if node.attrs["right"] else "<"
+    kept = text.load("x0[middle]", dtype)
+    before = f"not value < {kept}" if node.attrs["right"] else f"{kept} < value"
     lines = f"""
 if rows != asking:
     return {1 << 48}
-for row in range(begin, end):
-    for i in range(row * m, row * m + m):
-        value = {text.load("x1[i]", dtype)}
-        low = row * n
-        high = low + n
-        while low < high:
-            middle = low + ((high - low) >> 1)
-            if {text.load("x0[middle]", dtype)} {before} value:
-                low = middle + 1
-            else:
-                high = middle
-        x2[i] = {text.call(f"cast_int64_{index}", "low - row * n")}
+for i in range(begin, end):
+    value = {text.load("x1[i]", dtype)}
+    first = {text.call("truncatediv_int64", "i", "m")} * n
+    low = first
+    high = low + n
+    while low < high:
+        middle = low + ((high - low) >> 1)
+        if {before}:
+            low = middle + 1
+        else:
+            high = middle
+    x2[i] = {text.call(f"cast_int64_{index}", "low - first")}
 """
     sizes = {"n": shapes.of(rows, 1), "m": shapes.of(values, 1)}
     sizes |= {"rows": shapes.of(rows, 0, 1), "asking": shapes.of(values, 0, 1)}
     buffers = {"x0": rows, "x1": values, "x2": out}
-    return text.kernel(buffers, sizes, lines, sizes["asking"], 60.0, (sizes["m"],), fallible=True)
+    return text.kernel(buffers, sizes, lines, shapes.of(values), 60.0, fallible=True)
 
 
 def _permutation(node: Node, how: str, shapes: Shapes) -> Ordered:

@@ -1,0 +1,23 @@
+"""Rows combined by their numbers, different elements, many small systems. See array_loops.pyx."""
+
+from typing import Any
+
+import numpy as np
+
+def combine(how: str, rows: np.ndarray[Any, Any], ids: np.ndarray[Any, Any], x: np.ndarray[Any, Any]) -> bool:
+    """Combine each row of x with the row whose number it has, in order; False where NumPy must."""
+
+def unique(x: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Where the different elements are first, how often each occurs, and its number for each element."""
+
+def factored(a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any] | None:
+    """L with L L^T = a, or None where LAPACK must find it."""
+
+def solved(a: np.ndarray[Any, Any], x: np.ndarray[Any, Any], turned: bool) -> bool:
+    """Make x what solves a x' = x, or a's transpose; False, and x is spoilt, where LAPACK must."""
+
+def substituted(a: np.ndarray[Any, Any], x: np.ndarray[Any, Any], lower: bool, turned: bool) -> bool:
+    """Make x what solves a x' = x for triangular a, or its transpose; False where BLAS must."""
+
+def determinants(a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any] | None:
+    """Determinants, or None where LAPACK must find them."""

@@ -1,0 +1,189 @@
+"""Loops over arrays that NumPy has not: rows combined by their numbers, different elements, many small systems.
+
+Rule: sizes are checked here before C touches memory, which it does without the GIL where there is much of it.
+"""
+
+cimport numpy as cnp
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+
+import numpy as np
+
+cdef extern from "core/native/groups.h" nogil:
+    ctypedef int64_t (*fg_combine)(void*, const void*, const int64_t*, int64_t, int64_t, int64_t)
+    fg_combine fg_combine_of(int how, char kind, int bytes)
+    int64_t fg_unique_32(const uint32_t* x, int64_t n, int real, int32_t* where, int32_t* first, int32_t* count)
+    int64_t fg_unique_64(const uint64_t* x, int64_t n, int real, int32_t* where, int32_t* first, int32_t* count)
+
+cdef extern from *:
+    """
+    #include <math.h>
+    #define T float
+    #include "core/native/small_systems.h"
+    #undef T
+    #define T double
+    #include "core/native/small_systems.h"
+    #undef T
+    """
+    int64_t fg_cholesky_float(const float* a, float* out, int64_t p, int64_t n) nogil
+    int64_t fg_cholesky_double(const double* a, double* out, int64_t p, int64_t n) nogil
+    int64_t fg_solve_float(const float* a, float* x, float* w, int64_t p, int64_t n, int64_t k, int turned) nogil
+    int64_t fg_solve_double(const double* a, double* x, double* w, int64_t p, int64_t n, int64_t k, int turned) nogil
+    void fg_substitute_float(const float* a, float* x, int64_t n, int64_t k, int lower, int turned) nogil
+    void fg_substitute_double(const double* a, double* x, int64_t n, int64_t k, int lower, int turned) nogil
+    int64_t fg_det_float(const float* a, float* out, float* w, int64_t p, int64_t n) nogil
+    int64_t fg_det_double(const double* a, double* out, double* w, int64_t p, int64_t n) nogil
+
+cnp.import_array()
+
+cdef tuple _hows = ("add", "sub", "mul", "max", "min", "segmax", "segmin")  # as in groups.h
+
+cdef enum:
+    FEW = 4096  # elements: less than giving up the GIL may cost
+    SMALL = 32  # rows of a matrix that is factored here
+
+
+def combine(str how not None, cnp.ndarray rows not None, cnp.ndarray ids not None, cnp.ndarray x not None) -> bool:
+    """Combine rows of x with those whose numbers they have, in order; False where NumPy must. t[m, k], i64[n], t[n, k].
+
+    Rows of negative numbers are passed over. Raises: ValueError for sizes that do not fit, IndexError for a number
+    that is no row.
+    """
+    cdef cnp.dtype dtype = rows.dtype
+    cdef char kind = <char>dtype.kind
+    cdef int64_t n = ids.shape[0] if ids.ndim == 1 else -1, bad, count, inner, bytes = cnp.PyArray_ITEMSIZE(rows)
+    cdef int number = _hows.index(how)
+    cdef void* out = cnp.PyArray_DATA(rows)
+    cdef const void* given = cnp.PyArray_DATA(x)
+    cdef const int64_t* at = <const int64_t*>cnp.PyArray_DATA(ids)
+    cdef fg_combine loop
+    if rows.ndim != 2 or x.ndim != 2 or x.shape[0] != n or x.shape[1] != rows.shape[1] or x.dtype != dtype:
+        raise ValueError("rows of other sizes or dtypes than those that they come to")
+    if cnp.PyArray_TYPE(ids) != cnp.NPY_INT64 or not rows.flags.writeable:
+        raise ValueError("numbers are int64, and rows are written")
+    if not (cnp.PyArray_IS_C_CONTIGUOUS(rows) and cnp.PyArray_IS_C_CONTIGUOUS(x) and cnp.PyArray_IS_C_CONTIGUOUS(ids)):
+        raise ValueError("what is combined is contiguous")
+    count, inner = rows.shape[0], rows.shape[1]
+    if kind == b"c" and number <= 1:
+        kind, bytes, inner = b"f", bytes // 2, 2 * inner
+    loop = fg_combine_of(number, kind, <int>bytes)
+    if loop == NULL or not cnp.PyArray_ISNOTSWAPPED(rows) or not cnp.PyArray_ISALIGNED(rows):
+        return False
+    if n * inner < FEW:
+        bad = loop(out, given, at, n, count, inner)
+    else:
+        with nogil:
+            bad = loop(out, given, at, n, count, inner)
+    if bad >= 0:
+        raise IndexError(f"row {at[bad]} of {count}")
+    return True
+
+
+def unique(cnp.ndarray x not None) -> tuple:
+    """Where the different elements are first, how often each occurs, and its number for each element, by appearance.
+
+    t[n], contiguous, of 4 or 8 bytes, -> i32[m], i32[m], i32[n]. Zeros of floats are one, no NaN is like another.
+    Raises: ValueError for other arrays, MemoryError.
+    """
+    cdef int64_t n = x.shape[0] if x.ndim == 1 else -1, found
+    cdef cnp.dtype dtype = x.dtype
+    cdef char kind = <char>dtype.kind
+    cdef int real = kind == b"f"
+    cdef int bytes = <int>cnp.PyArray_ITEMSIZE(x)
+    if n < 0 or n >= 1 << 31 or bytes not in (4, 8) or not (real or kind == b"i" or kind == b"u"):
+        raise ValueError("what is not a vector of elements of 4 or 8 bytes")
+    if not cnp.PyArray_IS_C_CONTIGUOUS(x) or not cnp.PyArray_ISALIGNED(x) or not cnp.PyArray_ISNOTSWAPPED(x):
+        raise ValueError("what is counted is contiguous")
+    cdef cnp.ndarray first = np.empty(n, np.int32), count = np.empty(n, np.int32), where = np.empty(n, np.int32)
+    cdef const void* given = cnp.PyArray_DATA(x)
+    cdef int32_t* w = <int32_t*>cnp.PyArray_DATA(where)
+    cdef int32_t* f = <int32_t*>cnp.PyArray_DATA(first)
+    cdef int32_t* c = <int32_t*>cnp.PyArray_DATA(count)
+    with nogil:
+        if bytes == 4:
+            found = fg_unique_32(<const uint32_t*>given, n, real, w, f, c)
+        else:
+            found = fg_unique_64(<const uint64_t*>given, n, real, w, f, c)
+    if found < 0:
+        raise MemoryError
+    return first[:found], count[:found], where
+
+
+cdef bint _are_small(cnp.ndarray a, cnp.ndarray x) except -1:
+    """Whether these are [p, n, n] and [p, n, k] of one float type, contiguous, of at most SMALL rows."""
+    if a.ndim != 3 or x.ndim != 3 or a.shape[1] != a.shape[2] or x.shape[0] != a.shape[0] or x.shape[1] != a.shape[1]:
+        raise ValueError("systems of other sizes")
+    return (a.shape[1] <= SMALL and cnp.PyArray_TYPE(a) == cnp.PyArray_TYPE(x)
+            and (cnp.PyArray_TYPE(a) == cnp.NPY_FLOAT32 or cnp.PyArray_TYPE(a) == cnp.NPY_FLOAT64)
+            and cnp.PyArray_ISBEHAVED_RO(a) and cnp.PyArray_ISBEHAVED_RO(x)
+            and cnp.PyArray_IS_C_CONTIGUOUS(a) and cnp.PyArray_IS_C_CONTIGUOUS(x))
+
+
+def factored(cnp.ndarray a not None):
+    """L with L L^T = a, or None where LAPACK must find it. f[p, n, n] -> f[p, n, n]."""
+    if not _are_small(a, a):
+        return None
+    cdef cnp.ndarray out = np.empty_like(a)
+    cdef int64_t p = a.shape[0], n = a.shape[1], bad
+    cdef const void* given = cnp.PyArray_DATA(a)
+    cdef void* found = cnp.PyArray_DATA(out)
+    cdef bint single = cnp.PyArray_TYPE(a) == cnp.NPY_FLOAT32
+    with nogil:
+        if single:
+            bad = fg_cholesky_float(<const float*>given, <float*>found, p, n)
+        else:
+            bad = fg_cholesky_double(<const double*>given, <double*>found, p, n)
+    return out if bad < 0 else None
+
+
+def solved(cnp.ndarray a not None, cnp.ndarray x not None, bint turned) -> bool:
+    """Make x what solves a x' = x, or a's transpose; False, and x spoilt, where LAPACK must. f[p, n, n], f[p, n, k]."""
+    cdef double[SMALL * SMALL] room
+    cdef void* w = <void*>room
+    if not _are_small(a, x) or not cnp.PyArray_ISWRITEABLE(x):
+        return False
+    cdef int64_t p = a.shape[0], n = a.shape[1], k = x.shape[2], bad
+    cdef const void* given = cnp.PyArray_DATA(a)
+    cdef void* found = cnp.PyArray_DATA(x)
+    cdef bint single = cnp.PyArray_TYPE(a) == cnp.NPY_FLOAT32
+    with nogil:
+        if single:
+            bad = fg_solve_float(<const float*>given, <float*>found, <float*>w, p, n, k, turned)
+        else:
+            bad = fg_solve_double(<const double*>given, <double*>found, <double*>w, p, n, k, turned)
+    return bad < 0
+
+
+def substituted(cnp.ndarray a not None, cnp.ndarray x not None, bint lower, bint turned) -> bool:
+    """Make x what solves a x' = x for triangular a, or its transpose; False where BLAS must. f[p, n, n], f[p, n, k]."""
+    if not _are_small(a, x) or not cnp.PyArray_ISWRITEABLE(x):
+        return False
+    cdef int64_t p = a.shape[0], n = a.shape[1], k = x.shape[2], m
+    cdef const void* given = cnp.PyArray_DATA(a)
+    cdef void* found = cnp.PyArray_DATA(x)
+    cdef bint single = cnp.PyArray_TYPE(a) == cnp.NPY_FLOAT32
+    with nogil:
+        for m in range(p):
+            if single:
+                fg_substitute_float(<const float*>given + m * n * n, <float*>found + m * n * k, n, k, lower, turned)
+            else:
+                fg_substitute_double(<const double*>given + m * n * n, <double*>found + m * n * k, n, k, lower, turned)
+    return True
+
+
+def determinants(cnp.ndarray a not None):
+    """Determinants, or None where LAPACK must find them. f[p, n, n] -> f[p]."""
+    cdef double[SMALL * SMALL] room
+    cdef void* w = <void*>room
+    if not _are_small(a, a):
+        return None
+    cdef cnp.ndarray out = np.empty(a.shape[0], a.dtype)
+    cdef int64_t p = a.shape[0], n = a.shape[1], bad
+    cdef const void* given = cnp.PyArray_DATA(a)
+    cdef void* found = cnp.PyArray_DATA(out)
+    cdef bint single = cnp.PyArray_TYPE(a) == cnp.NPY_FLOAT32
+    with nogil:
+        if single:
+            bad = fg_det_float(<const float*>given, <float*>found, <float*>w, p, n)
+        else:
+            bad = fg_det_double(<const double*>given, <double*>found, <double*>w, p, n)
+    return out if bad < 0 else None

@@ -1,0 +1,95 @@
+"""Many small matrices: factors, solutions, inverses and determinants against NumPy's, and where only LAPACK can tell."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fastgraph as tf
+from fastgraph.core.native import array_loops
+
+
+def both(function: Any, *args: Any) -> Any:
+    """What an op gives eagerly; a Function gives the same."""
+    eager = function(*[tf.constant(a) for a in args]).numpy()
+    np.testing.assert_array_equal(tf.function(function)(*[tf.constant(a) for a in args]), eager)
+    return eager
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "complex64"])
+@pytest.mark.parametrize("shape", [(5, 1), (2, 3, 2), (7, 5), (3, 32), (2, 33), (0, 4), (3, 0)], ids=str)
+def test_systems_of_any_size(rng: Any, dtype: str, shape: Any) -> None:
+    *batch, n = shape
+    a = rng.standard_normal((*batch, n, n)) + np.eye(n) * rng.choice([0.0, n + 1], (*batch, 1, 1))
+    a = a + 1j * rng.standard_normal(a.shape) if dtype == "complex64" else a
+    a, b = a.astype(dtype), rng.standard_normal((*batch, n, 3)).astype(dtype)
+    wide = a.astype(complex if dtype == "complex64" else float)
+    condition = float(np.linalg.cond(wide).max()) if a.size else 1.0
+    near = {"rtol": 0, "atol": (4e-3 if dtype == "float16" else 1e-15 if dtype == "float64" else 1e-6) * 30 * condition}
+    inverse = np.linalg.inv(wide)
+    if dtype != "float16":
+        size = float(np.abs(inverse).max()) * (n + 1) if a.size else 1.0
+        near["atol"] *= size
+        np.testing.assert_allclose(both(tf.linalg.inv, a), inverse, **near)
+        for adjoint in (False, True):
+            wanted = (inverse.conj().swapaxes(-1, -2) if adjoint else inverse) @ b
+            found = both(lambda a, b, t=adjoint: tf.linalg.solve(a, b, adjoint=t), a, b)
+            assert found.dtype == b.dtype
+            np.testing.assert_allclose(found, wanted, **near)
+        if n < 32:  # others' may be too large
+            wanted = np.linalg.det(wide)
+            np.testing.assert_allclose(both(tf.linalg.det, a), wanted, rtol=near["atol"], atol=near["atol"])
+    square = wide @ wide.conj().swapaxes(-1, -2) + (n + 1) * np.eye(n)
+    factor = both(tf.linalg.cholesky, np.tril(square).astype(dtype)).astype(
+        wide.dtype
+    )  # the upper triangle is not read
+    np.testing.assert_allclose(factor @ factor.conj().swapaxes(-1, -2), square, rtol=0, atol=np.abs(square).max(
+        initial=1.0) * (1e-2 if dtype == "float16" else 1e-5))  # fmt: skip
+    assert not np.triu(factor, 1).any()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("n", [1, 2, 7, 33])
+def test_triangles_are_substituted(rng: Any, dtype: str, n: int) -> None:
+    a = (rng.standard_normal((4, n, n)) / n + 2 * np.eye(n)).astype(dtype)
+    a[0], b = np.asfortranarray(a[0]), rng.standard_normal((3, 4, n, 2)).astype(dtype)
+    for lower in (False, True):
+        triangle = np.tril(a) if lower else np.triu(a)
+        for adjoint in (False, True):
+            wanted = np.linalg.solve(triangle.swapaxes(-1, -2) if adjoint else triangle, b)
+            found = both(lambda a, b, lo=lower, t=adjoint: tf.linalg.triangular_solve(a, b, lower=lo, adjoint=t), a, b)
+            np.testing.assert_allclose(found, wanted, rtol=2e-4, atol=1e-5)
+
+
+def test_what_has_no_factors_is_told_as_ever() -> None:
+    one = np.eye(3)
+    for bad in (np.zeros((3, 3)), np.ones((3, 3)), np.full((3, 3), np.nan)):
+        a = np.stack([one, bad, one])
+        for function in (tf.linalg.inv, lambda a: tf.linalg.solve(a, a)):
+            with pytest.raises(tf.errors.InvalidArgumentError, match="not invertible"):
+                function(tf.constant(a))
+        found = tf.linalg.cholesky(np.stack([one, -bad if bad[0, 0] == 1 else bad, one])).numpy()
+        assert np.array_equal(found[::2], [one, one]) and np.isnan(found[1][np.tril_indices(3)]).all()
+        assert not found[1][np.triu_indices(3, 1)].any()
+        determinants = tf.linalg.det(a).numpy()
+        assert determinants[0] == determinants[2] == 1 and (determinants[1] == 0) is np.bool_(bad[0, 0] == bad[0, 0])
+    infinite = np.array([[1.0, np.inf], [0.0, 1.0]])
+    assert not array_loops.solved(infinite[None], infinite[None].copy(), False)
+    huge = np.diag([1e30, 1e30, 1e-30, 1e-30]).astype(np.float32)  # whose products leave float32 on the way
+    np.testing.assert_allclose(tf.linalg.det([huge, huge[::-1].copy()]), [1, 1], rtol=1e-4)
+    np.testing.assert_allclose(tf.linalg.det(np.diag([1e150] * 2 + [1e-150] * 2)), 1, rtol=1e-9)
+
+
+def test_arrays_of_other_sizes_are_refused() -> None:
+    a, x = np.ones((2, 3, 3)), np.ones((2, 3, 1))
+    for wrong in ((a[0], x), (a, x[:1]), (a, x[:, :2]), (a[:, :2], x)):
+        with pytest.raises(ValueError):
+            array_loops.solved(*wrong, False)
+        with pytest.raises(ValueError):
+            array_loops.substituted(*wrong, True, False)
+    x.setflags(write=False)
+    views = ((a, x), (a, np.ones((2, 1, 3)).swapaxes(1, 2)[:, ::-1]), (a[:, ::-1], x.copy()), (a, x.astype("f")))
+    assert not any(array_loops.solved(*each, False) or array_loops.substituted(*each, True, True) for each in views)
+    assert array_loops.factored(a.astype(int)) is None and array_loops.determinants(a[..., ::-1]) is None
