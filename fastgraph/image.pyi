@@ -53,7 +53,7 @@ def convert_image_dtype(image: Data, dtype: DTypeLike, saturate: builtins.bool =
     saturate: numbers out of range go to its ends before they become integers. Raises: AttributeError for other dtypes.
     Source: tf.image.convert_image_dtype."""
 def crop_and_resize(image: Data, boxes: Data, box_indices: Data, crop_size: Data, method: builtins.str = 'bilinear', extrapolation_value: builtins.float = 0.0, name: builtins.str | None = None) -> Tensor:
-    """Parts of images, each cut out by a box and of one size. t[b, h, w, c], f32[n, 4], i32[n], i32[2] -> f32[n, *size, c].
+    """Parts of images, cut out by boxes, of one size. t[b, h, w, c], f32[n, 4], i32[n], i32[2] -> f32[n, *k, c].
 
     box_indices: Which image a box is of. method: bilinear or nearest. extrapolation_value: What lies outside of images.
     Raises: InvalidArgumentError for shapes and methods, OutOfRangeError for images that are not there.

@@ -26,13 +26,13 @@ from fastgraph.core.tensor import Tensor, as_array, convert, from_array
 from fastgraph.data.dataset import Dataset
 from fastgraph.data.dataset_base import made
 from fastgraph.data.element_specs import Element
-from fastgraph.data.files import _as_op_errors, _local
 from fastgraph.data.options import Options
 from fastgraph.data.row_tables import Table
 from fastgraph.data.sources import OfTensors, Run, Source
 from fastgraph.data.stored_elements import matching
 from fastgraph.errors import InvalidArgumentError, OpError
 from fastgraph.ops.families import invalid
+from fastgraph.records.paths import as_op_errors, local_path
 
 _KINDS = (float32, float64, int32, int64, string)
 _PART = 1 << 20
@@ -181,8 +181,8 @@ class _Columns(Iterator[Element]):
 
     def _opened(self, path: bytes) -> Any:
         own = self.options
-        with _as_op_errors(path):
-            text = open_text(_local(path), own["compression_type"], "latin-1")
+        with as_op_errors(path):
+            text = open_text(local_path(path), own["compression_type"], "latin-1")
         quoting: Any = csv.QUOTE_MINIMAL if own["use_quote_delim"] else csv.QUOTE_NONE
         reader = csv.reader(text, delimiter=own["field_delim"], quoting=quoting, strict=True)
         if own["header"]:
