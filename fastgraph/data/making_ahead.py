@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import os
 import threading
 import time
 import weakref
@@ -26,6 +27,14 @@ _LAST = 2.0  # seconds that the end of the program waits for a thread
 _working: weakref.WeakSet[_Made] = weakref.WeakSet()
 
 
+def _check_process(begun: int) -> None:
+    """Raise RuntimeError in a process that was forked since: it has the iterator, and not its threads."""
+    if os.getpid() != begun:
+        raise RuntimeError(
+            "This iterator makes elements in threads, which a forked process has not: make the iterator after the fork."
+        )
+
+
 class _Made:
     """The elements that a thread has made, and the way to stop it."""
 
@@ -34,10 +43,13 @@ class _Made:
         self.found: deque[Any] = deque()  # elements, errors, None at the end
         self.changed = threading.Condition()
         self.stopped = False
+        self.process = os.getpid()
         self.thread = threading.Thread(target=_make, args=(self,), daemon=True, name="fastgraph-prefetch")
 
     def stop(self) -> None:
         """Let the thread end after what it is making."""
+        if os.getpid() != self.process:  # a fork: there is no thread, and who held the lock is gone
+            return
         with self.changed:
             self.stopped = True
             self.changed.notify_all()
@@ -91,6 +103,7 @@ class Ahead(Iterator[Element]):
                 self.made.thread.start()
             return element
         made = self.made
+        _check_process(made.process)
         with made.changed:
             while not made.found:
                 made.changed.wait()
@@ -125,6 +138,7 @@ class Together(Iterator[Element]):
     ) -> None:
         self.function, self.elements, self.calls, self.ordered = function, elements, calls, ordered
         self.pool: ThreadPoolExecutor | None = None
+        self.process = 0  # whose threads they are
         self.running: deque[Future[Element]] = deque()
         self.ended = False
         self.long = 0
@@ -138,7 +152,9 @@ class Together(Iterator[Element]):
             self.long = self.long + 1 if time.perf_counter() - begin > _LONG else 0
             if self.long == _TIMES:
                 self.pool = ThreadPoolExecutor(self.calls, thread_name_prefix="fastgraph-map")
+                self.process = os.getpid()
             return found
+        _check_process(self.process)
         while not self.ended and self.error is None and len(self.running) < self.calls + 1:
             try:
                 element = next(self.elements)
@@ -160,7 +176,7 @@ class Together(Iterator[Element]):
         raise StopIteration
 
     def __del__(self) -> None:
-        if self.pool is not None:
+        if self.pool is not None and os.getpid() == self.process:
             self.pool.shutdown(wait=False, cancel_futures=True)
 
 

@@ -65,6 +65,30 @@ def test_prefetch_gives_errors_in_their_places():
     assert found == [*range(8), "error", "stop"]
 
 
+@pytest.mark.parametrize("way", ["prefetch", "map"])
+def test_a_forked_process_is_told_that_it_has_no_threads(way):
+    script = f"""
+import os, time, fastgraph as tf
+def slow(x):
+    time.sleep(0.001)
+    return x
+d = tf.data.Dataset.range(100).map(lambda x: tf.numpy_function(slow, [x], tf.int64), {"4" if way == "map" else "None"})
+elements = iter(d{".prefetch(2)" if way == "prefetch" else ""})
+for _ in range(8):
+    next(elements)
+child = os.fork()
+if not child:
+    try:
+        next(elements)
+    except RuntimeError as error:
+        os._exit(7 if "after the fork" in str(error) else 1)
+    os._exit(2)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), int(next(elements)))
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert done.stdout == "7 8\n", done.stdout + done.stderr
+
+
 def test_quick_pipelines_have_no_thread():
     elements = iter(Dataset.range(100).map(lambda x: x + 1, num_parallel_calls=4).prefetch(8))
     for _ in range(50):
