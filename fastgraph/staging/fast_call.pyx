@@ -11,7 +11,7 @@ from cpython.float cimport PyFloat_AS_DOUBLE
 from cpython.list cimport PyList_GET_ITEM, PyList_GET_SIZE
 from cpython.object cimport PyObject
 from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcmp
 
@@ -30,7 +30,10 @@ cdef extern from "Python.h":
     object PyWeakref_NewRef(object held, object callback)
 
 cdef enum:
-    MOST_ENTRIES = 32
+    MOST_ENTRIES = 32      # that are compared one after the other
+    MOST_SIZES = 224       # more that are found by the sizes of their tensors: in all no more than Plans are kept
+
+cdef uint64_t PRIME = 0x100000001B3, SALT = 0x1E3779B97F4A7C15  # of Fowler, Noll and Vo; of the golden ratio
 
 cdef enum ArgumentKind:
     TENSOR, ARRAY, SCALAR, VALUE, OBJECT, WEAK, HANDLED, TUPLE_OF, LIST_OF, DICT_OF
@@ -151,6 +154,7 @@ cdef class Entry:
     """
 
     cdef Py_ssize_t n
+    cdef object sizes          # the number `_mixed` of the arguments
     cdef tuple keywords        # names of the last arguments, in the order in which they were given
     cdef int64_t epoch
     cdef char* kinds
@@ -371,15 +375,59 @@ cdef bint _same_value(object a, object b) except -1:
     return a == b
 
 
+cdef uint64_t _mixed(uint64_t number, object given) except? 0:
+    """A number that the sizes of tensors and arrays in an argument have changed."""
+    cdef EagerTensor tensor
+    cdef int i
+    number = (number ^ SALT) * PRIME
+    if type(given) is EagerTensor:
+        tensor = <EagerTensor>given
+        for i in range(tensor.ndim):
+            number = (number ^ <uint64_t>tensor.dims[i]) * PRIME
+    elif cnp.PyArray_Check(given):
+        for i in range(cnp.PyArray_NDIM(given)):
+            number = (number ^ <uint64_t>cnp.PyArray_DIM(given, i)) * PRIME
+    elif type(given) is tuple or type(given) is list:
+        for item in given:
+            number = _mixed(number, item)
+    elif type(given) is dict:
+        for item in (<dict>given).values():
+            number = _mixed(number, item)
+    return number
+
+
 @cython.binding(False)
 cdef class FastCall:
-    """Something that is called again and again with arguments of few kinds."""
+    """Something that is called again and again with arguments of few kinds, or of one kind in many sizes."""
 
     cdef list entries
+    cdef dict by_sizes           # what `entries` has no room for, the latest of each `_mixed` number
     cdef public int64_t _calls   # how many calls there were outside of traces
 
     def __cinit__(self, *args, **kwargs):
         self.entries = []
+        self.by_sizes = {}
+
+    cdef Entry _found_by_sizes(self, tuple given, tuple keywords):
+        """The entry that `by_sizes` has for arguments of these sizes, or None; it comes first then."""
+        cdef Entry entry = self.by_sizes.get(_mixed(0, given))
+        if entry is None or entry.n != len(given) or entry.epoch != epoch or entry.keywords != keywords:
+            return None
+        if entry.operands(given) is None:
+            return None
+        self._enter(entry, self.entries)
+        return entry
+
+    cdef void _enter(self, Entry entry, list entries):
+        """Let an entry come first; the last one goes where it is found by its sizes."""
+        cdef list new = [entry]
+        new += entries
+        for last in new[MOST_ENTRIES:]:
+            if len(self.by_sizes) >= MOST_SIZES:
+                self.by_sizes = {}
+            self.by_sizes[(<Entry>last).sizes] = last
+        del new[MOST_ENTRIES:]
+        self.entries = new
 
     def __call__(self, *args, **kwargs):
         cdef ThreadState state = thread_state()
@@ -406,7 +454,11 @@ cdef class FastCall:
                 if inputs is not None:
                     break
         else:
-            return self._call_slow(args, kwargs)
+            i = 0
+            entry = self._found_by_sizes(given, keywords) if self.by_sizes else None
+            inputs = None if entry is None else entry.operands(given)
+            if inputs is None:
+                return self._call_slow(args, kwargs)
         if i > 0:
             entries[i] = entries[i - 1]
             entries[i - 1] = entry
@@ -444,9 +496,10 @@ cdef class FastCall:
                 break
         if found is None:
             found = Entry(len(args), keywords, pattern, captures, candidates, how, structure, weakref.ref(owner))
-            entries.insert(0, found)
-            del entries[MOST_ENTRIES:]
-        self.entries = entries
+            found.sizes = _mixed(0, args)
+            self._enter(found, entries)
+        else:
+            self.entries = entries
         if recording is None:
             found.plan = plan
         else:
@@ -454,11 +507,12 @@ cdef class FastCall:
 
     def _owners(self) -> list:
         """Whose Plans are remembered."""
-        return [(<Entry>entry).owner() for entry in self.entries]
+        return [(<Entry>entry).owner() for entry in [*self.entries, *self.by_sizes.values()]]
 
     def _forget_calls(self) -> None:
         """Forget the calls that were made."""
         self.entries = []
+        self.by_sizes = {}
 
     def _call_slow(self, args, kwargs):
         raise NotImplementedError

@@ -430,6 +430,28 @@ def test_no_python_finds_a_call_with_an_iterator(compiled):
     assert int(function(iter(dataset))) == 0
 
 
+@pytest.mark.parametrize("form", ["tensor", "array", "keyword", "inside"])
+def test_calls_of_many_sizes_are_found_by_them(compiled, form):
+    spec = fg.TensorSpec([None, 2])
+    signature = [[spec]] if form == "inside" else [spec]
+    function = fg.function(lambda x: fg.reduce_sum(x[0] if form == "inside" else x), input_signature=signature)
+
+    def call(n):
+        x = np.ones([n, 2], np.float32) if form == "array" else fg.ones([n, 2])
+        return function(x=x) if form == "keyword" else function([x] if form == "inside" else x)
+
+    for _ in range(3):
+        assert [int(call(n)) for n in range(90)] == [2 * n for n in range(90)]
+    assert "Function._call_slow" not in entered(lambda: [call(n) for n in (3, 88, 41, 0, 3)])
+    fg.config.optimizer.set_experimental_options({})  # what was found before is void
+    assert [int(call(n)) for n in range(90)] == [2 * n for n in range(90)]
+    with fg.GradientTape() as tape:
+        x = fg.ones([57, 2])
+        tape.watch(x)
+        y = function([x] if form == "inside" else x)
+    assert tape.gradient(y, x).shape == [57, 2]
+
+
 @pytest.mark.parametrize(
     "f",
     [
