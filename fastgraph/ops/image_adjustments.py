@@ -11,7 +11,7 @@ from typing import Any
 from fastgraph.core.base.dtype import float16, float32
 from fastgraph.core.conversion import Data, convert_to_tensor
 from fastgraph.core.tensor import Tensor
-from fastgraph.ops.arguments import as_tensor
+from fastgraph.ops.arguments import as_tensor, real
 from fastgraph.ops.elementwise import cast, maximum
 from fastgraph.ops.exponentials import pow as power
 from fastgraph.ops.exponentials import rsqrt
@@ -66,7 +66,7 @@ def adjust_gamma(image: Data, gamma: Data = 1, gain: Data = 1) -> Any:
     text = "Gamma should be a non-negative real number."
     if isinstance(gamma, Tensor):
         assert_non_negative(gamma, text)
-    elif gamma < 0:  # type: ignore[operator]
+    elif real(gamma, "gamma") < 0:
         raise ValueError(text)
     return _changed(image, lambda x: cast(gain, x.dtype) * power(x, cast(gamma, x.dtype)))
 
@@ -100,6 +100,7 @@ def _stateless(seed: Data) -> Draw:
 
 
 def _delta(max_delta: float, draw: Draw, most: float = float("inf")) -> Any:
+    max_delta = real(max_delta, "max_delta")
     if max_delta > most:
         raise ValueError(f"max_delta must be <= {most}.")
     if max_delta < 0:
@@ -108,6 +109,7 @@ def _delta(max_delta: float, draw: Draw, most: float = float("inf")) -> Any:
 
 
 def _factor(lower: float, upper: float, draw: Draw) -> Any:
+    lower, upper = real(lower, "lower"), real(upper, "upper")
     if upper <= lower:
         raise ValueError("upper must be > lower.")
     if lower < 0:

@@ -278,7 +278,7 @@ def combined_non_max_suppression(
     x, y = (of_dtypes(as_tensor(each, float32), "float32") for each in (boxes, scores))
     if x.shape.rank != 4 or y.shape.rank != 3:
         raise invalid("boxes must be 4-D and scores 3-D", "CombinedNonMaxSuppression", x.shape, y.shape)
-    per_class, total = static_int(max_output_size_per_class), static_int(max_total_size)
+    per_class, total = (static_int(tensor_of(n, int32)) for n in (max_output_size_per_class, max_total_size))
     batch, _, own, _ = extents_of(x)
     classes = extents_of(y)[2]
     if None in (per_class, total) or not isinstance(batch, int) or not isinstance(classes, int):

@@ -13,7 +13,7 @@ import numpy as np
 from fastgraph.core.base.dtype import float32, float64, int32, int64
 from fastgraph.core.conversion import Data, SizeLike
 from fastgraph.core.tensor import EagerTensor, Tensor
-from fastgraph.ops.arguments import as_tensor, static_int
+from fastgraph.ops.arguments import as_tensor, real, static_int
 from fastgraph.ops.comparison import equal, greater_equal, less
 from fastgraph.ops.creation import range_
 from fastgraph.ops.elementwise import cast, floor, maximum, minimum, rint, select, zeros_like_p
@@ -163,7 +163,8 @@ def central_crop(image: Data, central_fraction: Data) -> Any:
     if isinstance(fraction, Tensor):
         fraction = float(fraction.numpy()) if isinstance(fraction, EagerTensor) else cast(fraction, float64)
     if not isinstance(fraction, Tensor):
-        if not 0.0 < fraction <= 1.0:  # type: ignore[operator]
+        fraction = real(fraction, "central_fraction")
+        if not 0.0 < fraction <= 1.0:
             raise ValueError("central_fraction must be within (0, 1]")
         if fraction == 1.0:
             return as_tensor(image)
@@ -172,7 +173,7 @@ def central_crop(image: Data, central_fraction: Data) -> Any:
 
     def start(side: Tensor | int) -> Any:
         if isinstance(side, int) and not isinstance(fraction, Tensor):
-            return int((float(side) - float(side) * float(fraction)) / 2)  # type: ignore[arg-type]
+            return int((float(side) - float(side) * float(fraction)) / 2)
         wide = cast(side, float64)
         return cast((wide - wide * fraction) / 2.0, int32)
 

@@ -15,7 +15,7 @@ from fastgraph.core.conversion import Data
 from fastgraph.core.tensor import Tensor
 from fastgraph.errors import MisfitError
 from fastgraph.ops.activations import relu
-from fastgraph.ops.arguments import as_tensor
+from fastgraph.ops.arguments import as_tensor, real, whole
 from fastgraph.ops.convolutions import depthwise_conv2d
 from fastgraph.ops.elementwise import abs as abs_of
 from fastgraph.ops.elementwise import cast, square, squared_difference
@@ -71,9 +71,11 @@ def _alike(img1: Data, img2: Data, max_val: Data) -> tuple[Tensor, Tensor, Tenso
 
 def _weights(size: int, sigma: float) -> np.ndarray[Any, Any]:
     """A Gaussian window that sums to 1. -> f32[size, size, 1, 1]."""
-    line = np.square(np.arange(size, dtype=np.float32) - np.float32((size - 1) / 2)) * np.float32(-0.5 / sigma**2)
-    window = np.exp(line[:, None] + line)
-    return np.asarray(window / window.sum(), np.float32)[..., None, None]
+    with np.errstate(all="ignore"):  # a width of 0 gives NaN, as in TensorFlow
+        scale = np.float32(-0.5 / np.square(np.float64(sigma)))
+        line = np.square(np.arange(size, dtype=np.float32) - np.float32((size - 1) / 2)) * scale
+        window = np.exp(line[:, None] + line)
+        return np.asarray(window / window.sum(), np.float32)[..., None, None]
 
 
 def _of_channels(
@@ -95,10 +97,13 @@ def _of_channels(
     return luminance * structure, structure
 
 
-def _check_size(x: Tensor, size: int) -> None:
+def _check_size(x: Tensor, filter_size: Data) -> int:
+    """Return the size of a window. Raises InvalidArgumentError if images, where their sizes are known, are smaller."""
+    size = whole(filter_size, "filter_size")
     sides = [n for n in extents_of(x)[-3:-1] if isinstance(n, int)]
-    if any(n < size for n in sides):
+    if size < 1 or any(n < size for n in sides):
         raise invalid(f"image of shape {x.shape.as_list()} is smaller than the filter of {size}")
+    return size
 
 
 @public("image.ssim")
@@ -119,8 +124,9 @@ def ssim(
     ValueError) for shapes that do not fit and images smaller than the window. Source: tf.image.ssim.
     """
     x, y, greatest = _alike(img1, img2, max_val)
-    _check_size(x, filter_size)
-    found, _ = _of_channels(x, y, greatest, _weights(filter_size, filter_sigma), k1, k2)
+    size = _check_size(x, filter_size)
+    window = _weights(size, real(filter_sigma, "filter_sigma"))
+    found, _ = _of_channels(x, y, greatest, window, real(k1, "k1"), real(k2, "k2"))
     return reduce_mean(found, [-1] if return_index_map else [-3, -2, -1])
 
 
@@ -140,16 +146,17 @@ def ssim_multiscale(
     power_factors: One for each scale, the whole images first. Else as `image.ssim`. Source: tf.image.ssim_multiscale.
     """
     x, y, greatest = _alike(img1, img2, max_val)
-    window = _weights(filter_size, filter_sigma)
+    size = _check_size(x, filter_size)
+    window = _weights(size, real(filter_sigma, "filter_sigma"))
+    powers = np.array([real(each, "power_factors") for each in power_factors], np.float32)
     parts = []
-    for scale in range(len(power_factors)):
+    for scale in range(len(powers)):
         if scale:
             x, y = _halved(x), _halved(y)
-        _check_size(x, filter_size)
-        whole, structure = _of_channels(x, y, greatest, window, k1, k2)
-        last = scale == len(power_factors) - 1
-        parts.append(relu(reduce_mean(whole if last else structure, [-3, -2])))
-    return reduce_mean(reduce_prod(power(stack(parts, -1), np.array(power_factors, np.float32)), [-1]), [-1])
+        _check_size(x, size)
+        similar, structure = _of_channels(x, y, greatest, window, real(k1, "k1"), real(k2, "k2"))
+        parts.append(relu(reduce_mean(similar if scale == len(powers) - 1 else structure, [-3, -2])))
+    return reduce_mean(reduce_prod(power(stack(parts, -1), powers), [-1]), [-1])
 
 
 def _halved(x: Tensor) -> Any:

@@ -280,7 +280,7 @@ def _constant_axis(axis: Data | None) -> int:
         number = known_value(axis)
     elif hasattr(type(axis), "__fg_tensor__"):
         number = known_value(as_tensor(axis))
-    if number is None or isinstance(number, (str, bytes)) or np.ndim(number):
+    if number is None or number is np.ma.masked or isinstance(number, (str, bytes)) or np.ndim(number):
         raise ValueError(f"Argument `axis` must be a constant scalar. Received: axis={axis!s}.")
     return int(number)
 

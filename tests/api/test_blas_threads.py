@@ -17,7 +17,8 @@ from fastgraph.core.base import flags
 from fastgraph.core.native.matmul import OneThread, know_scipy
 from tests import native
 
-MATRIX = (np.eye(12) * 20 + np.arange(144.0).reshape(12, 12) % 7).astype(np.float32)
+#: Larger than what the loops for small systems take.
+MATRIX = (np.eye(40) * 200 + np.arange(1600.0).reshape(40, 40) % 7).astype(np.float32)
 SYMMETRIC = (MATRIX + MATRIX.T).astype(np.float32)
 
 

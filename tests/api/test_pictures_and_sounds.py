@@ -13,7 +13,7 @@ import pytest
 
 import fastgraph as tf
 from fastgraph import errors
-from fastgraph.data import png_files
+from fastgraph.records import png_files
 
 PIXELS = (np.arange(4 * 6 * 4) * 37 % 256).reshape(4, 6, 4).astype(np.uint8)
 DEEP = (np.arange(5 * 7 * 4) * 911 % 65536).reshape(5, 7, 4).astype(np.uint16)

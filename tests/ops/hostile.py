@@ -258,6 +258,8 @@ def fault_of(text: str, way: str) -> str | None:
             raise
         if isinstance(error, RuntimeError) and "not compatible with eager execution" in str(error):
             return None  # TensorFlow's class for what is for graphs alone
+        if isinstance(error, AttributeError) and "image dtype must be" in str(error):
+            return None  # TensorFlow's class for it, too
         return _fault(error)
     return None
 

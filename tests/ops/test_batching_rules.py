@@ -21,6 +21,7 @@ ONE_BY_ONE = {
     "where_index": "the elements have different numbers of results",
     "mask": "the elements have different numbers of results",
     "unique": "the elements have different numbers of results",
+    "suppression": "the elements have different numbers of results",
     "mask_scatter": "which values are whose follows from counting",
     "range": "the elements would have different sizes",
     **dict.fromkeys(
