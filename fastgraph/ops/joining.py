@@ -496,6 +496,8 @@ def split(
                 "Split",
                 value.shape,
             )
+        if num_or_size_splits >= 2**31:  # of nothing: TensorFlow counts outputs by int32
+            raise invalid(f"Output list size {num_or_size_splits} is beyond that of int32", "Split", value.shape)
         sizes = (n // num_or_size_splits,) * num_or_size_splits
     else:
         if not isinstance(num_or_size_splits, (list, tuple)) and as_tensor(num_or_size_splits).shape.rank == 0:

@@ -31,7 +31,10 @@ def finfo(dtype: DTypeLike) -> Any:
 
 def _together(values: Sequence[Any]) -> Any:
     kinds = [v if isinstance(v, bool | int | float | complex) else as_tensor(v).dtype.numpy_dtype for v in values]
-    return as_dtype(np.result_type(*kinds))
+    try:
+        return as_dtype(np.result_type(*kinds))
+    except TypeError as error:  # of classes of NumPy's own
+        raise TypeError(str(error)) from None
 
 
 @public("experimental.numpy.select")
