@@ -112,6 +112,11 @@ ROWS = [
     ),
     (r"image\.(stateless_)?random_flip_\w+", r"error: a result, TensorFlow: TypeError.*bool", "images of bools flip too"),
     (r"image\.image_gradients", r"shape: \(0, 1, 0, 0\) is not", "an image without rows has no row of gradients"),
+    (
+        r"concat",
+        r"error: InvalidArgumentError, TensorFlow: ValueError: Can't convert Python sequence with mixed types",
+        "an axis that is a list is refused for its rank, whatever is in it",
+    ),
     (r"image\.draw_bounding_boxes", r"first gradient: not None", "TensorFlow has no gradient of it"),
     (
         r"image\.non_max_suppression_padded",
