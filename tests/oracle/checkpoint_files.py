@@ -75,7 +75,7 @@ def main(folder: str) -> None:
         tf.compat.v1.get_variable("b", initializer=numbers(13, (3,)))
         session.run(tf.compat.v1.global_variables_initializer())
         os.makedirs(os.path.join(folder, "names"))
-        tf.compat.v1.train.Saver().save(session, path("names"), write_meta_graph=False)
+        tf.compat.v1.train.Saver(save_relative_paths=True).save(session, path("names"), write_meta_graph=False)
 
     import tf_keras
 

@@ -25,7 +25,10 @@ def tried(call: Callable[[], Any]) -> Any:
     try:
         return plain(call())
     except Exception as error:
-        return f"{type(error).__name__}: {getattr(error, 'message', None) or error}"[:400]
+        said = str(getattr(error, "message", None) or error).strip().splitlines() or [
+            ""
+        ]  # the last line: no files' names
+        return f"{type(error).__name__}: {said[-1].strip().removeprefix(f'{type(error).__name__}: ')}"[:400]
 
 
 def plain(value: Any) -> Any:
