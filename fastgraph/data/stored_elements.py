@@ -30,11 +30,12 @@ from fastgraph.errors import (
     NotFoundError,
     UnimplementedError,
 )
-from fastgraph.graphdef.event_files import RecordIterator, record
+from fastgraph.graphdef.event_files import RecordIterator
 from fastgraph.graphdef.exporter import tensor_message
 from fastgraph.graphdef.import_values import tensor_of
 from fastgraph.graphdef.message_types import KINDS, Enum
 from fastgraph.graphdef.messages import TensorProto
+from fastgraph.records.record_files import framed
 from fastgraph.saving.saved_model_structures import decoded, encoded
 from fastgraph.saving.tensor_bundle import BundleReader, BundleWriter
 
@@ -129,7 +130,7 @@ class _Writer:
             path = os.path.join(folder, "00000000.snapshot")
             file = self.files[shard] = gzip.open(path, "wb") if self.gzip else open(path, "wb")  # noqa: SIM115
         for part in element:
-            file.write(record(tensor_message(part).SerializeToString()))
+            file.write(framed(tensor_message(part).SerializeToString()))
         self.n += 1
 
     def close(self) -> None:

@@ -1,55 +1,22 @@
-"""Event files: graphs and scalars for TensorBoard, written, and their events read again.
+"""Event files: the events that summaries are, read again.
 
-Rule: a file is a row of records (length, content, their checksums), its first the format's version, and is whole after
-every record. Source: tf.summary.
+Rule: a file is a row of records (length, content, their checksums), its first the format's version, and may grow while
+it is read. Source: tf.compat.v1.train.summary_iterator.
 """
 
 from __future__ import annotations
 
 import os
 import struct
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, Self
 
-from fastgraph.core.native.crc32c import crc32c, masked
+from fastgraph.core.base.file_errors import raising_for
 from fastgraph.errors import (
     DataLossError,
-    FailedPreconditionError,
-    NotFoundError,
-    OpError,
-    PermissionDeniedError,
-    UnknownError,
 )
 from fastgraph.graphdef.messages import Message
 from fastgraph.graphdef.wire_format import parsed
-
-_FILE_ERRORS: tuple[tuple[Any, type[OpError]], ...] = (
-    (FileNotFoundError, NotFoundError),
-    ((FileExistsError, NotADirectoryError, IsADirectoryError), FailedPreconditionError),
-    (PermissionError, PermissionDeniedError),
-)
-
-
-def record(content: bytes) -> bytes:
-    """Return a record: the length and the content, each with its checksum (turned, as the format wants)."""
-    return _checked(struct.pack("<Q", len(content))) + _checked(content)
-
-
-def _checked(part: bytes) -> bytes:
-    """Bytes and their checksum."""
-    return part + struct.pack("<I", masked(crc32c(part)))
-
-
-@contextmanager
-def _opening(path: str) -> Iterator[None]:
-    """Raise what goes wrong with a file as TensorFlow's errors."""
-    try:
-        yield
-    except OSError as error:
-        kind = next((kind for classes, kind in _FILE_ERRORS if isinstance(error, classes)), UnknownError)
-        raise kind(None, None, f"{path}; {error.strerror}") from None
-
+from fastgraph.records.record_files import checked
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Reading
@@ -66,7 +33,7 @@ class RecordIterator:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        with _opening(path):
+        with raising_for(path):
             self._file = open(path, "rb")  # noqa: SIM115  it is closed with the iterator
         self._at = 0  # where the next record begins
 
@@ -87,7 +54,7 @@ class RecordIterator:
     def _read(self, size: int) -> bytes:
         """So many bytes, or fewer at the end of the file."""
         parts = []
-        with _opening(self.path):
+        with raising_for(self.path):
             while size and (part := self._file.read(min(size, _PART))):
                 parts.append(part)
                 size -= len(part)
@@ -98,7 +65,7 @@ class RecordIterator:
         if len(part) != size:
             text = f"truncated record at {self._at}' failed with Read less bytes than requested"
             raise DataLossError(None, None, text)
-        if _checked(part[:-4]) != part:
+        if checked(part[:-4]) != part:
             text = f"corrupted record at {at}" + ("" if at else " (Is this even a TFRecord file?)")
             raise DataLossError(None, None, text)
         return part[:-4]

@@ -6,39 +6,22 @@ Rule: a path is of this machine, or has a scheme ("memory://", "s3://") that fss
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import re
-from collections.abc import Iterator
 from typing import Any
 
 from fastgraph import errors
+from fastgraph.core.base.file_errors import raising_for
 
 #: A path as users give it.
 AnyPath = str | bytes | os.PathLike[Any]
 
-_ERRORS: dict[int, tuple[type[errors.OpError], str]] = {
-    errno.ENOENT: (errors.NotFoundError, "No such file or directory"),
-    errno.EEXIST: (errors.AlreadyExistsError, "File exists"),
-    errno.EACCES: (errors.PermissionDeniedError, "Permission denied"),
-    errno.EISDIR: (errors.FailedPreconditionError, "Is a directory"),
-    errno.ENOTDIR: (errors.FailedPreconditionError, "Not a directory"),
-    errno.ENOTEMPTY: (errors.FailedPreconditionError, "Directory not empty"),
-    errno.ENOSPC: (errors.ResourceExhaustedError, "No space left on device"),
-}
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*(?=://)")
 
 
-@contextlib.contextmanager
-def as_op_errors(path: AnyPath) -> Iterator[None]:
-    """Raise what goes wrong with a file as ops do: NotFoundError, PermissionDeniedError, ..."""
-    try:
-        yield
-    except OSError as error:
-        number = error.errno or (errno.ENOENT if isinstance(error, FileNotFoundError) else 0)
-        number = errno.EEXIST if isinstance(error, FileExistsError) else number
-        kind, text = _ERRORS.get(number, (errors.UnknownError, str(error)))
-        raise kind(None, None, f"{os.fsdecode(path)}; {text}") from None
+def as_op_errors(path: AnyPath) -> contextlib.AbstractContextManager[None]:
+    """Return a context that raises what goes wrong with a file as ops do: NotFoundError, PermissionDeniedError, ..."""
+    return raising_for(os.fsdecode(path))
 
 
 def local_path(path: AnyPath) -> str:

@@ -100,8 +100,7 @@ class TFRecordWriter:
         if not isinstance(record, bytes | str):
             raise TypeError(f"write(): a record is bytes, not {type(record).__name__}")
         content = record.encode() if isinstance(record, str) else record
-        size = struct.pack("<Q", len(content))
-        self._put(b"".join((size, _checksum(size), content, _checksum(content))))
+        self._put(framed(content))
 
     def _put(self, content: bytes) -> None:
         if self._file is None:
@@ -137,8 +136,14 @@ class TFRecordWriter:
             self.close()
 
 
-def _checksum(content: bytes) -> bytes:
-    return struct.pack("<I", masked(crc32c(content)))
+def framed(content: bytes) -> bytes:
+    """Return a record: the length and the content, each with its checksum (turned, as the format wants)."""
+    return checked(struct.pack("<Q", len(content))) + checked(content)
+
+
+def checked(part: bytes) -> bytes:
+    """Return bytes and their checksum."""
+    return part + struct.pack("<I", masked(crc32c(part)))
 
 
 class Bytes:

@@ -28,12 +28,12 @@ from fastgraph.core.tensor import Tensor, bind, convert, current_state, current_
 from fastgraph.errors import DataLossError, FailedPreconditionError, InvalidArgumentError, NotFoundError
 from fastgraph.graph.control_flow import smart_cond
 from fastgraph.graphdef import exporter
-from fastgraph.graphdef.event_files import record
 from fastgraph.graphdef.graph_view import Graph
 from fastgraph.graphdef.message_types import Enum
 from fastgraph.graphdef.messages import Dim, TensorProto, TensorShapeProto
 from fastgraph.graphdef.wire_format import field, parsed, serialized, varint
 from fastgraph.ops.late_calls import Held
+from fastgraph.records.record_files import framed
 
 _WRITER, _STEP, _RECORDS = "summary_writer", "summary_step", "summary_recorded"  # in the thread's state
 _GRAPH, _SUMMARY = 4, 5  # fields of an Event
@@ -74,7 +74,7 @@ class EventFile:
             self._append((varint(2 << 3) + varint(step) if step else b"") + field(number, content))
 
     def _append(self, event: bytes) -> None:
-        rest = memoryview(record(varint(1 << 3 | 1) + struct.pack("<d", time.time()) + event))
+        rest = memoryview(framed(varint(1 << 3 | 1) + struct.pack("<d", time.time()) + event))
         size = len(rest)
         with raising_for(self.path):
             try:

@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 import fastgraph as tf
-from fastgraph.graphdef import drawing, event_files, exporter, wire_format
+from fastgraph.core.native.crc32c import crc32c
+from fastgraph.graphdef import drawing, exporter, wire_format
+from fastgraph.records.record_files import framed
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -143,8 +145,8 @@ def test_png_without_matplotlib(graph, tmp_path, monkeypatch) -> None:
 
 
 def test_checksums_are_the_formats() -> None:
-    assert event_files.crc32c(b"123456789") == 0xE3069283  # the check value of CRC-32C
-    assert event_files.crc32c(bytes(32)) == 0x8A9136AA  # RFC 3720, B.4
+    assert crc32c(b"123456789") == 0xE3069283  # the check value of CRC-32C
+    assert crc32c(bytes(32)) == 0x8A9136AA  # RFC 3720, B.4
 
 
 def _records(content: bytes) -> list[bytes]:
@@ -152,7 +154,7 @@ def _records(content: bytes) -> list[bytes]:
     while content:
         (size,) = struct.unpack_from("<Q", content)
         found.append(content[12 : 12 + size])
-        assert event_files.record(found[-1]) == content[: 16 + size]
+        assert framed(found[-1]) == content[: 16 + size]
         content = content[16 + size :]
     return found
 

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 import fastgraph as fg
-from fastgraph.graphdef.event_files import record
+from fastgraph.records.record_files import framed as record
 from tests.fuzz.messages import _other_bytes
 
 #: What a damaged tensor may raise; a damaged record is a DataLossError.

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import fastgraph as fg
-from fastgraph.graphdef.event_files import record
+from fastgraph.records.record_files import framed as record
 from tests.fuzz import event_files
 
 

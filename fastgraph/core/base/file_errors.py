@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -22,12 +23,15 @@ _NUMBERS: tuple[tuple[type[OpError], str], ...] = (
     (errors.AbortedError, "EDEADLK ESTALE"),
 )
 _CLASSES = {getattr(errno, name): kind for kind, names in _NUMBERS for name in names.split() if hasattr(errno, name)}
+#: Errors that say by their class alone what they are, as libraries of file systems raise them.
+_NAMED: dict[type[OSError], int] = {FileNotFoundError: errno.ENOENT, FileExistsError: errno.EEXIST}
 
 
 def error_of(path: object, error: OSError, what: str = "") -> OpError:
     """Return TensorFlow's error for an error of the system's at `path`; `what` says what was done."""
-    kind: type = _CLASSES.get(error.errno or 0, errors.UnknownError)
-    made: OpError = kind(None, None, f"{what}{path}; {error.strerror or error}")
+    number = error.errno or next((n for own, n in _NAMED.items() if isinstance(error, own)), 0)
+    kind: type = _CLASSES.get(number, errors.UnknownError)
+    made: OpError = kind(None, None, f"{what}{path}; {os.strerror(number) if number else error}")
     return made
 
 
