@@ -67,6 +67,8 @@ class Placement(Settled):
         self.copies: dict[int, list[tuple[int, int, int]]] = {}  # new step -> copies before it
         self.order_after: dict[int, list[int]] = {}  # new step -> readers that an in-place step must wait for
         self.dropped: dict[int, list[int]] = {}  # new step -> slots of what was read, and is let go before it
+        self.held: dict[int, list[int]] = {}  # Cell -> values read from it that may be let go
+        self.wanted = {*self.program.outputs, *self.rest_inputs}
         self.lists_over: set[int] = set()  # new steps that may write over the list they take
         self.updates: dict[int, list[tuple[int, int, int]]] = {}  # new step -> Cells, what was read, what is assigned
         for index, number in enumerate(self.inputs):
@@ -83,7 +85,9 @@ class Placement(Settled):
                 for known in (self.groups, self.names):
                     known.setdefault(slot, [step.inputs[0]]).append(step.outputs[0])
                 continue
-            if isinstance(step, HostStep) and step.node.op.effect == "write":
+            if isinstance(step, ReadStep):
+                self.held.setdefault(step.inputs[0], []).append(step.outputs[0])
+            elif isinstance(step, HostStep) and step.node.op.effect == "write":
                 self._reads_die(new, step)
             by_bodies = self._by_bodies(step)
             pairs = {out: into for into, out in step.in_place} if isinstance(step, KernelStep) and not by_bodies else {}
@@ -119,16 +123,19 @@ class Placement(Settled):
 
     def _reads_die(self, new: int, step: HostStep) -> None:
         """Note which values read from the Cell that a step writes nobody takes later: it can write over them then."""
-        for old in self.now[:new]:
-            read = self.program.steps[old]
-            if not isinstance(read, ReadStep) or read.inputs[0] not in step.inputs:
-                continue
-            slot = self.slot_of[read.outputs[0]]
-            group = self.groups.get(slot, list(read.outputs))
-            readers = [reader for number in group for reader in self.consumers.get(number, [])]
-            if all(r < new for r in readers) and not {*self.program.outputs, *self.rest_inputs}.intersection(group):
-                self.dropped.setdefault(new, []).append(slot)
-                self.order_after.setdefault(new, []).extend(readers)
+        for cell in step.inputs:
+            left = []
+            for number in self.held.get(cell, ()):
+                slot = self.slot_of[number]
+                group = self.groups.get(slot, [number])
+                readers = [reader for other in group for reader in self.consumers.get(other, [])]
+                if all(reader < new for reader in readers) and self.wanted.isdisjoint(group):
+                    self.dropped.setdefault(new, []).append(slot)
+                    self.order_after.setdefault(new, []).extend(readers)
+                else:
+                    left.append(number)
+            if left or cell in self.held:
+                self.held[cell] = left
 
     def _constant(self, number: int) -> None:
         """Make the slot of a value that no step computes: a constant, or one that follows from shapes."""
