@@ -27,7 +27,7 @@ from fastgraph.data.dataset import Dataset
 from fastgraph.data.dataset_base import made
 from fastgraph.data.element_specs import Element
 from fastgraph.data.options import Options
-from fastgraph.data.row_tables import Table
+from fastgraph.data.row_tables import Table, table_of
 from fastgraph.data.sources import OfTensors, Run, Source
 from fastgraph.data.stored_elements import matching
 from fastgraph.errors import InvalidArgumentError, OpError
@@ -52,7 +52,7 @@ class CsvRows(OfTensors):
         return _Rows(self)
 
     def table(self, run: Run) -> Table:
-        return Table(*_numbered(_Columns(self)), fixed=False, whole=False)
+        return table_of(_Columns(self))
 
 
 class _Rows(Iterator[Element]):
@@ -68,29 +68,6 @@ class _Rows(Iterator[Element]):
             if element is not None:
                 return element
             self.left = zip(*next(self.columns), strict=True)
-
-
-def _numbered(columns: _Columns) -> tuple[Iterator[Any], Callable[[Any], Element]]:
-    """Return the numbers of the rows, some at a time, and what puts rows together: those of the last numbers given."""
-    held: list[tuple[int, Element]] = []  # (number of the first row, columns)
-    total = 0
-
-    def next_numbers(_: None) -> Any:
-        nonlocal total
-        found = next(columns)
-        held.append((total, found))
-        total += found[0].shape[0]
-        return np.arange(held[-1][0], total)
-
-    def gather(keys: Any) -> Element:
-        first, last = int(keys[0]), int(keys[-1]) + 1
-        while len(held) > 1 and held[1][0] <= first:
-            del held[0]
-        parts = [[as_array(part)[max(first - at, 0) : last - at] for part in found] for at, found in held if at < last]
-        joined = [pieces[0] if len(pieces) == 1 else np.concatenate(pieces) for pieces in zip(*parts, strict=True)]
-        return tuple([from_array(array, part.dtype, False) for array, part in zip(joined, held[0][1], strict=True)])
-
-    return map(next_numbers, itertools.repeat(None)), gather
 
 
 class _Columns(Iterator[Element]):

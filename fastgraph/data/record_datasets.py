@@ -20,6 +20,7 @@ from fastgraph.core.conversion import Data
 from fastgraph.core.tensor import from_array
 from fastgraph.data.dataset import Dataset, made
 from fastgraph.data.element_specs import Element
+from fastgraph.data.row_tables import Table, table_of
 from fastgraph.data.sources import OfTensors, Run
 from fastgraph.ops.arguments import as_tensor, known_value, whole
 from fastgraph.ops.movement import reshape
@@ -38,8 +39,14 @@ class Files(OfTensors):
         self.spec = TensorSpec((), string)
 
     def elements(self, run: Run) -> Iterator[Element]:
-        names = [os.fsdecode(name) for name in np.asarray(self.filenames).reshape(-1).tolist()]
+        names = self._names()
         return _InTurn(names, self.blocks) if self.turns is None else _AtOnce(names, self.blocks, self.turns)
+
+    def table(self, run: Run) -> Table | None:
+        return table_of(_InBlocks(self._names(), self.blocks)) if self.turns is None else None
+
+    def _names(self) -> list[str]:
+        return [os.fsdecode(name) for name in np.asarray(self.filenames).reshape(-1).tolist()]
 
 
 class _InTurn(Iterator[Element]):
@@ -59,6 +66,22 @@ class _InTurn(Iterator[Element]):
                 return _element(next(self.block))
             except StopIteration:
                 self.file = self.blocks(next(self.names))
+
+
+class _InBlocks(Iterator[Element]):
+    """The same, as many elements at a time as are read at a time."""
+
+    def __init__(self, names: list[str], blocks: Blocks) -> None:
+        self.names, self.blocks = iter(names), blocks
+        self.file: Iterator[list[bytes]] = iter(())
+
+    def __next__(self) -> Element:
+        while True:
+            block = next(self.file, None)
+            if block is None:
+                self.file = self.blocks(next(self.names))
+            elif block:
+                return (from_array(np.fromiter(block, object, len(block)), string, False),)
 
 
 class _AtOnce(Iterator[Element]):

@@ -5,6 +5,7 @@ Rule: a table's rows, taken one after the other, are exactly the elements of a p
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -101,6 +102,29 @@ def rows_of(tensors: Sequence[Any]) -> Callable[[Keys], tuple[Any, ...]]:
         return tuple([from_array(array.take(keys, 0), dtype, False) for array, dtype in columns])
 
     return gather
+
+
+def table_of(columns: Iterator[tuple[Any, ...]]) -> Table:
+    """Return the table of rows that come some at a time, as tensors of columns: each can be had once, in order."""
+    held: list[tuple[int, tuple[Any, ...]]] = []  # (number of the first row, columns)
+    total = 0
+
+    def next_numbers(_: None) -> Keys:
+        nonlocal total
+        found = next(columns)
+        held.append((total, found))
+        total += found[0].shape[0]
+        return np.arange(held[-1][0], total)
+
+    def gather(keys: Keys) -> tuple[Any, ...]:
+        first, last = int(keys[0]), int(keys[-1]) + 1
+        while len(held) > 1 and held[1][0] <= first:
+            del held[0]
+        parts = [[as_array(part)[max(first - at, 0) : last - at] for part in found] for at, found in held if at < last]
+        joined = [pieces[0] if len(pieces) == 1 else np.concatenate(pieces) for pieces in zip(*parts, strict=True)]
+        return tuple([from_array(array, part.dtype, False) for array, part in zip(joined, held[0][1], strict=True)])
+
+    return Table(map(next_numbers, itertools.repeat(None)), gather, fixed=False, whole=False)
 
 
 def cut(keys: Iterator[Keys], start: int, stop: int | None, step: int = 1) -> Iterator[Keys]:

@@ -185,3 +185,29 @@ def test_pieces_of_one_length(tmp_path: Path) -> None:
         pieces(b"H", 2, 2, 1)
     with pytest.raises(errors.InvalidArgumentError, match="`record_bytes` must be > 0"):
         tf.data.FixedLengthRecordDataset("x", 0)
+
+
+@pytest.mark.parametrize("size", [1, 3, 7, 100])
+def test_batches_of_records_are_those_of_the_elements(tmp_path: Path, size: int) -> None:
+    records = [b"%d" % i * (i % 7) for i in range(40)]
+    paths = [write(tmp_path / name, records[:n]) for name, n in (("a", 40), ("b", 0), ("c", 17))]
+    whole = (tmp_path / "a").read_bytes()
+    (tmp_path / "d").write_bytes(whole[:200] + b"?" + whole[201:])
+
+    def batches(dataset: Any) -> list[Any]:
+        found: list[Any] = []
+        left = iter(dataset)
+        while True:
+            try:
+                found.append(next(left).numpy().tolist())
+            except StopIteration:
+                return found
+            except errors.DataLossError as error:
+                found.append(error.message.partition("failed")[0])
+
+    for buffer in (None, 1, 64):
+        dataset = tf.data.TFRecordDataset([*paths, str(tmp_path / "d"), paths[2]], buffer_size=buffer)
+        for drop in (False, True):
+            by_element = dataset.map(lambda record: record).batch(size, drop)
+            assert batches(dataset.batch(size, drop)) == batches(by_element)
+            assert batches(by_element)
