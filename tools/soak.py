@@ -2,10 +2,10 @@
 
     python tools/soak.py [--minutes 10] [--hostile-minutes 30] [--report docs/soak.md]
 
-Runs the fuzzer, hostile calls of every op, imports of damaged GraphDefs, reading of damaged event files and
-checkpoints, saves that are killed, every integer argument of every op and random programs of such arguments (as
-tensors that only a call knows; beside TensorFlow where PEER_TENSORFLOW names it), and the tests marked soak.
-The report says what ran, on what, for how long, and what came of it.
+Runs the fuzzer, hostile calls of every op, imports of damaged GraphDefs, reading of damaged event files, records,
+checkpoints and SavedModels, saves that are killed, every integer argument of every op and random programs of such
+arguments (as tensors that only a call knows; beside TensorFlow where PEER_TENSORFLOW names it), and the tests marked
+soak. The report says what ran, on what, for how long, and what came of it.
 """
 
 from __future__ import annotations
@@ -54,12 +54,12 @@ def main() -> int:
     ]
     seconds = str(60 * options.hostile_minutes)
     hostile = [sys.executable, "-m", "tests.ops.hostile", "--seconds", seconds, "--seed", str(seed)]
-    damaged = [sys.executable, "-W", "ignore", "-m", "tests.fuzz.messages", "--seed", str(seed)]
-    damaged += ["--seconds", str(60 * options.minutes)]
-    events = [sys.executable, "-W", "ignore", "-m", "tests.fuzz.event_files", "--seed", str(seed)]
-    events += ["--seconds", str(12 * options.minutes)]
-    saved = [sys.executable, "-W", "ignore", "-m", "tests.fuzz.checkpoints", "--seed", str(seed)]
-    saved += ["--seconds", str(60 * options.minutes)]
+    kinds = {"messages": 60, "event_files": 12, "checkpoints": 60, "records": 12, "saved_models": 60}
+    damaged = [
+        [sys.executable, "-W", "ignore", "-m", f"tests.fuzz.{kind}"]
+        + ["--seed", str(seed), "--seconds", str(share * options.minutes)]
+        for kind, share in kinds.items()
+    ]
     killed = [sys.executable, "-W", "ignore", "-m", "tests.faults.checkpoint_kills", tempfile.mkdtemp(), "300"]
     arguments = [sys.executable, "-W", "ignore", "-m", "tests.oracle.arguments", "--kernels"]
     programs = [sys.executable, "-W", "ignore", "-m", "tests.ops.argument_programs"]
@@ -67,9 +67,7 @@ def main() -> int:
     parts = [
         ("Fuzzer", *run(fuzz)),
         ("Hostile calls", *run(hostile)),
-        ("Damaged GraphDefs", *run(damaged)),
-        ("Damaged event files", *run(events)),
-        ("Damaged checkpoints", *run(saved)),
+        *((f"Damaged {kind.replace('_', ' ')}", *run(command)) for kind, command in zip(kinds, damaged, strict=True)),
         ("Killed saves of checkpoints", *run(killed)),
         ("Integer arguments of every op", *run(arguments)),
         ("Random programs of integer arguments", *run(programs)),

@@ -9,17 +9,11 @@ the size of the file does not justify, which is printed with its seed.
 
 from __future__ import annotations
 
-import argparse
 import os
 import random
 import struct
 import sys
 import tempfile
-import time
-import traceback
-import tracemalloc
-from collections import Counter
-from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
@@ -27,12 +21,12 @@ import numpy as np
 
 import fastgraph as fg
 from fastgraph.records.record_files import framed as record
-from tests.fuzz.messages import _other_bytes
+from tests.fuzz import damage
 
 #: What a damaged tensor may raise; a damaged record is a DataLossError.
 OF_TENSORS = (ValueError, fg.errors.OpError)
 #: Bytes of memory for each byte of a file, and besides.
-PER_BYTE, BESIDES = 200, 1 << 20
+BESIDES = 1 << 20
 
 
 @cache
@@ -75,10 +69,10 @@ def damaged(seed: int) -> bytes:
     parts = list(rng.choice(originals()))
     way = rng.randrange(3)
     if way == 0 or not parts:
-        return _other_bytes(rng, b"".join(map(record, parts)))
+        return damage.other_bytes(rng, b"".join(map(record, parts)))
     if way == 1:
         i = rng.randrange(len(parts))
-        parts[i] = _other_bytes(rng, parts[i])
+        parts[i] = damage.other_bytes(rng, parts[i])
         return b"".join(map(record, parts))
     whole = [record(part) for part in parts]  # a length that is not the content's, with the right checksum
     i = rng.randrange(len(whole))
@@ -113,61 +107,20 @@ def walked(path: str) -> int:
     return n
 
 
-def answer(seed: int, path: str) -> str:
+def answer(seed: int) -> str:
     """What comes of reading the file of a seed: "read", or the name of the error. Raises what is no answer."""
     content = damaged(seed)
-    with open(path, "wb") as file:
+    with tempfile.NamedTemporaryFile() as file:
         file.write(content)
-    tracemalloc.start()
-    try:
-        walked(path)
-        found = "read"
-    except fg.errors.DataLossError as error:
-        found = error.message.partition(" at ")[0]
-        assert " at " in error.message
-    finally:
-        peak = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-    assert peak < PER_BYTE * len(content) + BESIDES, f"{peak} bytes of memory for a file of {len(content)}"
-    return found
-
-
-def findings(seeds: Iterator[int], came: Counter[str]) -> Iterator[tuple[int, str]]:
-    """Yield (seed, traceback) of files the reading of which is no answer."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "events")
-        for seed in seeds:
+        file.flush()
+        with damage.little_memory(len(content), besides=BESIDES):
             try:
-                came[answer(seed, path)] += 1
-            except Exception as error:
-                came[f"{type(error).__name__} (wrong)"] += 1
-                yield seed, traceback.format_exc()
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--seconds", type=float, default=60)
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
-    end = time.monotonic() + options.seconds
-    came: Counter[str] = Counter()
-
-    def seeds() -> Iterator[int]:
-        seed = options.seed
-        while time.monotonic() < end:
-            yield seed
-            seed += 1
-
-    places: set[str] = set()
-    for seed, text in findings(seeds(), came):
-        lines = text.strip().splitlines()
-        place = next((line.strip() for line in reversed(lines) if line.startswith("  File")), "")
-        if place not in places:
-            print(f"seed {seed}: {lines[-1][:200]}\n    {place}", flush=True)
-        places.add(place)
-    print(f"{came.total()} event files: " + ", ".join(f"{n} {what}" for what, n in came.most_common()))
-    return 1 if places else 0
+                walked(file.name)
+                return "read"
+            except fg.errors.DataLossError as error:
+                assert " at " in error.message
+                return error.message.partition(" at ")[0]
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(damage.main("event files", answer, __doc__))

@@ -8,17 +8,13 @@ Exit status 1 where an import raised what is no answer (KeyError, IndexError, ..
 
 from __future__ import annotations
 
-import argparse
 import random
 import sys
-import time
-import traceback
-from collections import Counter
-from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
 import fastgraph as fg
+from tests.fuzz import damage
 from tests.oracle import small_graphs
 
 #: What an import may raise: TensorFlow's errors (ours derive from them), and what arguments of a wrong kind raise.
@@ -49,33 +45,16 @@ def damaged(seed: int) -> bytes:
     rng = random.Random(seed)
     content = rng.choice(originals())
     if rng.random() < 0.5:
-        return _other_bytes(rng, content)
+        return damage.other_bytes(rng, content)
     definition = fg.Graph().as_graph_def()
     definition.ParseFromString(content)
     for _ in range(rng.randint(1, 4)):
-        _change(rng, definition)
+        change(rng, definition)
     return definition.SerializeToString()
 
 
-def _other_bytes(rng: random.Random, content: bytes) -> bytes:
-    data = bytearray(content)
-    for _ in range(rng.randint(1, 4)):
-        at = rng.randrange(len(data)) if data else 0
-        way = rng.randrange(5)
-        if way == 0 and data:
-            data[at] = rng.randrange(256)
-        elif way == 1:
-            data[at:at] = rng.randbytes(rng.randint(1, 4))
-        elif way == 2:
-            del data[at : at + rng.randint(1, 8)]
-        elif way == 3:
-            del data[at:]
-        else:
-            data[at:at] = data[at : at + rng.randint(1, 40)]
-    return bytes(data)
-
-
-def _change(rng: random.Random, definition: Any) -> None:
+def change(rng: random.Random, definition: Any) -> None:
+    """Change a node or a function of a GraphDef."""
     bodies = [definition.node, *[function.node_def for function in definition.library.function]]
     nodes = rng.choice([body for body in bodies if body] or [definition.node])
     if not nodes:
@@ -153,40 +132,5 @@ def answer(seed: int) -> str:
     return "imported"
 
 
-def findings(seeds: Iterator[int], came: Counter[str]) -> Iterator[tuple[int, str]]:
-    """Yield (seed, traceback) of imports that raise what is no answer."""
-    for seed in seeds:
-        try:
-            came[answer(seed)] += 1
-        except Exception as error:
-            came[f"{type(error).__name__} (wrong)"] += 1
-            yield seed, traceback.format_exc()
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--seconds", type=float, default=60)
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
-    end = time.monotonic() + options.seconds
-    came: Counter[str] = Counter()
-    wrong: Counter[str] = Counter()
-
-    def seeds() -> Iterator[int]:
-        seed = options.seed
-        while time.monotonic() < end:
-            yield seed
-            seed += 1
-
-    for seed, text in findings(seeds(), came):
-        last = text.strip().splitlines()
-        place = next((line.strip() for line in reversed(last) if line.startswith("  File")), "")
-        wrong[place] += 1
-        if wrong[place] == 1:
-            print(f"seed {seed}: {last[-1][:200]}\n    {place}", flush=True)
-    print(f"{came.total()} GraphDefs: " + ", ".join(f"{n} {what}" for what, n in came.most_common()))
-    return 1 if wrong else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(damage.main("GraphDefs", answer, __doc__))

@@ -11,7 +11,7 @@ import pytest
 
 import fastgraph as fg
 from fastgraph.records.record_files import framed as record
-from tests.fuzz import event_files
+from tests.fuzz import damage, event_files
 
 
 def test_what_was_written_is_read(tmp_path: Path) -> None:
@@ -44,7 +44,7 @@ def test_where_a_file_is_damaged(tmp_path: Path) -> None:
     with pytest.raises(fg.errors.NotFoundError, match="No such file"):
         fg.compat.v1.train.summary_iterator(str(path))
     parts = [record(b"\x10\x01"), record(b"\x10\x02"), record(b"\x10\x03")]
-    for damage, says in {
+    for part, says in {
         parts[1][:12]: "truncated record at 18' failed with Read less bytes than requested",
         parts[1][:-1]: "truncated record at 18",
         event_files.record_head(2**62) + parts[1][12:]: "truncated record at 18",
@@ -52,7 +52,7 @@ def test_where_a_file_is_damaged(tmp_path: Path) -> None:
         parts[1][:13] + b"\0" + parts[1][14:]: "corrupted record at 30",
         record(b"\x0b"): "corrupted record at 18: these bytes are no Event: a field of kind double has wire type 3",
     }.items():
-        path.write_bytes(parts[0] + damage + (b"" if "truncated" in says else parts[2]))
+        path.write_bytes(parts[0] + part + (b"" if "truncated" in says else parts[2]))
         reader = fg.compat.v1.train.summary_iterator(path)
         assert next(reader).step == 1
         for _ in range(1 if "Event" in says else 2):
@@ -66,7 +66,7 @@ def test_where_a_file_is_damaged(tmp_path: Path) -> None:
 
 def test_damaged_files_are_refused() -> None:
     came: Counter[str] = Counter()
-    for seed, text in event_files.findings(iter(range(250)), came):
+    for seed, text in damage.findings(event_files.answer, iter(range(250)), came):
         pytest.fail(f"seed {seed}: {text}")
     assert came["read"] > 10 and came["corrupted record"] > 50 and came["truncated record"] > 20
 

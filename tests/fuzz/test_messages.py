@@ -8,12 +8,12 @@ import pytest
 
 import fastgraph as fg
 from fastgraph.graphdef.messages import GraphDef
-from tests.fuzz import messages
+from tests.fuzz import damage, messages
 
 
 def test_damaged_graph_defs_are_refused() -> None:
     came: Counter[str] = Counter()
-    for seed, text in messages.findings(iter(range(500)), came):
+    for seed, text in damage.findings(messages.answer, iter(range(500)), came):
         pytest.fail(f"seed {seed}: {text}")
     assert came["imported"] > 10 and came["NotFoundError"] > 10 and came["ValueError"] > 100
 
