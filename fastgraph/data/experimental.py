@@ -30,6 +30,7 @@ from fastgraph.data.options import (
     OptimizationOptions,
     ThreadingOptions,
 )
+from fastgraph.data.record_datasets import make_batched_features_dataset, parse_example_dataset
 from fastgraph.errors import OutOfRangeError
 
 Counter = Dataset.counter
@@ -316,10 +317,12 @@ __all__ = [
     "ignore_errors",
     "index_table_from_dataset",
     "load",
+    "make_batched_features_dataset",
     "make_csv_dataset",
     "map_and_batch",
     "pad_to_cardinality",
     "parallel_interleave",
+    "parse_example_dataset",
     "prefetch_to_device",
     "rejection_resample",
     "sample_from_datasets",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from fastgraph.data.row_tables import Table, table_of
 from fastgraph.data.sources import OfTensors, Run
 from fastgraph.ops.arguments import as_tensor, known_value, whole
 from fastgraph.ops.movement import reshape
+from fastgraph.records.parsing import parse_example
 from fastgraph.records.record_files import Bytes, blocks_of_records
 
 #: Makes blocks of a file's elements.
@@ -308,3 +309,65 @@ class FixedLengthRecordDataset(_OfFiles):
             _pieces, compression=_compression(compression_type), block=block, size=size, header=header, footer=footer
         )
         self._begin(filenames, blocks, num_parallel_reads)
+
+
+def parse_example_dataset(
+    features: Mapping[str, Any], num_parallel_calls: Data | None = 1, deterministic: bool | None = None
+) -> Callable[[Dataset], Dataset]:
+    """Return the function that parses a dataset of serialized Examples, string[batch], as tf.io.parse_example does.
+
+    Raises: ValueError without features; InvalidArgumentError for what is no Example. Source:
+    tf.data.experimental.parse_example_dataset.
+    """
+    if not features:
+        raise ValueError("Argument `features` cannot be None or empty.")
+    return lambda dataset: dataset.map(
+        lambda examples: parse_example(examples, features),
+        None if num_parallel_calls == 1 else num_parallel_calls,
+        deterministic,
+    )
+
+
+def make_batched_features_dataset(
+    file_pattern: Any,
+    batch_size: Data,
+    features: Mapping[str, Any],
+    reader: Callable[..., Dataset] | None = None,
+    label_key: str | None = None,
+    reader_args: Sequence[Any] | None = None,
+    num_epochs: int | None = None,
+    shuffle: bool = True,
+    shuffle_buffer_size: int = 10000,
+    shuffle_seed: Data | None = None,
+    prefetch_buffer_size: Data | None = None,
+    reader_num_threads: int | None = None,
+    parser_num_threads: int | None = None,
+    sloppy_ordering: bool = False,
+    drop_final_batch: bool = False,
+) -> Dataset:
+    """Return batches of the Examples in files as {key: tensor}, or pairs of such and the feature `label_key`.
+
+    `reader` makes a dataset of Examples, or of pairs whose second is one, of a file's name. Raises: ValueError if
+    `label_key` is no feature. Source: tf.data.experimental.make_batched_features_dataset.
+    """
+    if label_key is not None and label_key not in features:
+        raise ValueError(f"The `label_key` provided ({label_key!r}) must be one of the `features` keys: {[*features]}.")
+    make = reader or TFRecordDataset
+    files = Dataset.list_files(file_pattern, shuffle=shuffle, seed=shuffle_seed)
+    reads = 1 if reader_num_threads is None else reader_num_threads
+    dataset = files.interleave(
+        lambda name: make(name, *(reader_args or ())),
+        None if reads == -1 else reads,
+        deterministic=False if sloppy_ordering else None,
+    )
+    if isinstance(dataset.element_spec, tuple):
+        dataset = dataset.map(lambda _, example: example)
+    if shuffle:
+        dataset = dataset.shuffle(shuffle_buffer_size, shuffle_seed)
+    if num_epochs != 1:
+        dataset = dataset.repeat(num_epochs)
+    dataset = dataset.batch(batch_size, drop_remainder=drop_final_batch or num_epochs is None)
+    dataset = parse_example_dataset(features, 2 if parser_num_threads is None else parser_num_threads)(dataset)
+    if label_key is not None:
+        dataset = dataset.map(lambda parsed: (parsed, parsed.pop(label_key)))
+    return dataset.prefetch(-1 if prefetch_buffer_size is None else prefetch_buffer_size)

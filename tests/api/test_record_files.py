@@ -211,3 +211,31 @@ def test_batches_of_records_are_those_of_the_elements(tmp_path: Path, size: int)
             by_element = dataset.map(lambda record: record).batch(size, drop)
             assert batches(dataset.batch(size, drop)) == batches(by_element)
             assert batches(by_element)
+
+
+def test_batches_of_parsed_examples(tmp_path: Path) -> None:
+    train = tf.train
+    for name, numbers in (("a", [0, 1, 2, 3]), ("b", [4, 5, 6])):
+        records = []
+        for i in numbers:
+            held = {"x": train.Feature(float_list=train.FloatList(value=[i, -i])),
+                    "y": train.Feature(int64_list=train.Int64List(value=[i]))}  # fmt: skip
+            records.append(train.Example(features=train.Features(feature=held)).SerializeToString())
+        write(tmp_path / name, records)
+    features = {"x": tf.io.FixedLenFeature([2], tf.float32), "y": tf.io.FixedLenFeature([], tf.int64)}
+    make = tf.data.experimental.make_batched_features_dataset
+    batches = list(make(str(tmp_path / "*"), 3, features, label_key="y", num_epochs=1, shuffle=False))
+    assert [y.numpy().tolist() for _, y in batches] == [[0, 1, 2], [3, 4, 5], [6]]
+    assert [list(x) for x, _ in batches] == [["x"]] * 3 and batches[1][0]["x"].numpy().tolist() == [
+        [3, -3],
+        [4, -4],
+        [5, -5],
+    ]
+    two = make(
+        [str(tmp_path / "a"), str(tmp_path / "b")], 2, features, num_epochs=2, shuffle_seed=3, reader_num_threads=2
+    )
+    assert sorted(y for batch in two for y in batch["y"].numpy()) == sorted([*range(7)] * 2)
+    endless = make(str(tmp_path / "a"), 3, features)
+    assert endless.element_spec["x"].shape == (3, 2) and len(list(endless.take(5))) == 5
+    with pytest.raises(ValueError, match="label_key"):
+        make(str(tmp_path / "a"), 3, features, label_key="z")
