@@ -60,15 +60,16 @@ from fastgraph.ops.precise_sums import is_half
         misuse("Input is not invertible.", np.ones([2, 2])),
         misuse("Input is not invertible.", np.full([2, 2], np.nan)),
     ],
+    step="system.inverse",
     reason=LAPACK,
 )
 def inv_p(input: Array) -> Any:
     """Inverse matrices. t[*b, n, n] -> t[*b, n, n]."""
     validated(square_shape, input.shape)
     x = np.array(np.broadcast_to(np.eye(input.shape[-1], dtype=widened(input).dtype), input.shape), order="C")
-    if _solved_here(input, x, False):
-        return x.astype(input.dtype, copy=False)
     try:
+        if _solved_here(input, x, False):
+            return x.astype(input.dtype, copy=False)
         if not all_finite(input).all():
             return _solved(input, np.broadcast_to(np.eye(input.shape[-1], dtype=input.dtype), input.shape))
         return np.linalg.inv(widened(input)).astype(input.dtype, copy=False)
@@ -77,8 +78,14 @@ def inv_p(input: Array) -> Any:
 
 
 def _solved_here(a: Array, x: Array, turned: bool) -> bool:
-    """Whether the contiguous x has become what solves a x' = x (or a's transpose): many small real matrices."""
-    return array_loops.solved(np.ascontiguousarray(stacked(widened(a))), stacked(x), turned)
+    """Whether the contiguous x has become what solves a x' = x (or a's transpose): many small real matrices.
+
+    Raises: LinAlgError if one has no inverse.
+    """
+    try:
+        return array_loops.solved(np.ascontiguousarray(stacked(widened(a))), stacked(x), turned)
+    except ZeroDivisionError:
+        raise np.linalg.LinAlgError from None
 
 
 def _solved(a: Array, b: Array) -> Array:
@@ -239,16 +246,17 @@ def _solve_errors() -> list[Any]:
     vjp_all=_solve_grad,
     samples=_solve_samples,
     error_samples=_solve_errors,
+    step="system.solve",
     reason=LAPACK,
 )
 def solve_p(matrix: Array, rhs: Array, *, adjoint: bool) -> Any:
     """x with matrix x = rhs, or with its adjoint. t[*b, n, n], t[*b, n, k] -> t[*b, n, k]."""
     validated(solved_shape, matrix.shape, rhs.shape)
     x = np.array(widened(rhs), order="C")
-    if _solved_here(matrix, x, adjoint):
-        return x.astype(rhs.dtype, copy=False)
     a = np.conj(np.swapaxes(matrix, -1, -2)) if adjoint else matrix
     try:
+        if _solved_here(matrix, x, adjoint):
+            return x.astype(rhs.dtype, copy=False)
         if not all_finite(a).all():
             return _solved(a, rhs)
         return np.linalg.solve(widened(a), widened(rhs)).astype(rhs.dtype, copy=False)
@@ -352,6 +360,7 @@ def _triangular_errors() -> list[Any]:
     vjp_all=_triangular_grad,
     samples=_triangular_samples,
     error_samples=_triangular_errors,
+    step="system.substitute",
     reason="substitution, each row after those before it: BLAS's is as fast as any kernel of ours would be",
 )
 def triangular_solve_p(matrix: Array, rhs: Array, *, lower: bool, adjoint: bool) -> Any:

@@ -431,6 +431,7 @@ def _make_later(executable: weakref.ref[Executable], version: _Version) -> None:
         if made is not None:
             made._make(version)
     finally:
+        version.made.set()  # where its graph is gone, too: who waits for all that was begun has looked before
         with contextlib.suppress(ValueError):
             _begun.remove((executable, version))
 
@@ -439,6 +440,8 @@ def wait_for_all(timeout: float) -> bool:
     """Wait until all that was begun runs compiled, or has failed; say whether that was within so many seconds."""
     end = time.monotonic() + timeout
     for _, version in list(_begun):
+        if version.process != os.getpid():
+            continue
         version.wanted.set()
         if not version.made.wait(max(0.0, end - time.monotonic())):
             return False

@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 import fastgraph as fg
-from fastgraph.compiler.store import wait_message
+from fastgraph.compiler.program.kernel_spec import KernelSpec
+from fastgraph.compiler.store import kernel_service, wait_message
 from fastgraph.compiler.store.kernel_store import store
 from fastgraph.core.base import flags
 from fastgraph.graph import interpreter
@@ -61,6 +62,39 @@ def test_a_graph_that_is_gone_is_not_compiled(made: list[str]) -> None:
         gc.collect()
         assert ended()
     assert made == []
+
+
+def test_who_waits_for_all_does_not_wait_for_what_is_gone(made: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(executables, "LATEST_S", 60.0)
+    assert ended()
+    with foreground.foreground:
+        function = fg.function(lambda x: x * 5.0 - 1.0)
+        assert function(fg.constant([1.0])).numpy().tolist() == [4.0]
+        assert len(executables._begun) == 1
+        del function
+        gc.collect()
+        begun = time.monotonic()
+        assert executables.wait_for_all(30.0)
+        assert time.monotonic() - begun < 10.0
+    assert ended()
+
+
+def test_who_waits_for_all_kernels_does_not_wait_for_those_nobody_uses(monkeypatch: pytest.MonkeyPatch) -> None:
+    desk = kernel_service.Desk()
+    monkeypatch.setattr(kernel_service, "_desk", desk)
+    monkeypatch.setattr(desk, "hire", lambda: None)
+    (handle,) = desk.request(
+        [KernelSpec("def kernel(buffers, sizes, begin, end):\n    return 77\n", ("float32",), 0, ())]
+    )
+    waits = threading.Thread(target=lambda: found.append(kernel_service.wait_for_all(30.0)))
+    found: list[bool] = []
+    waits.start()
+    time.sleep(0.05)
+    handle.close()
+    monkeypatch.setattr(kernel_service, "IDLE_SECONDS", 0.0)
+    assert desk._next() is None
+    waits.join(10.0)
+    assert found == [True]
 
 
 def test_it_waits_while_a_thread_traces(made: list[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,13 +8,17 @@ import numpy as np
 import pytest
 
 import fastgraph as tf
+from fastgraph.core.base import flags
 from fastgraph.core.native import array_loops
 
 
 def both(function: Any, *args: Any) -> Any:
-    """What an op gives eagerly; a Function gives the same."""
-    eager = function(*[tf.constant(a) for a in args]).numpy()
-    np.testing.assert_array_equal(tf.function(function)(*[tf.constant(a) for a in args]), eager)
+    """What an op gives eagerly; a Function gives the same, and so do its kernels."""
+    given = [tf.constant(a) for a in args]
+    eager = function(*given).numpy()
+    for tier in ("first", "last"):
+        with flags.override(tier=tier):
+            np.testing.assert_array_equal(tf.function(function)(*given), eager)
     return eager
 
 
@@ -70,7 +74,9 @@ def test_what_has_no_factors_is_told_as_ever() -> None:
         for function in (tf.linalg.inv, lambda a: tf.linalg.solve(a, a)):
             with pytest.raises(tf.errors.InvalidArgumentError, match="not invertible"):
                 function(tf.constant(a))
-        found = tf.linalg.cholesky(np.stack([one, -bad if bad[0, 0] == 1 else bad, one])).numpy()
+            with flags.override(tier="last"), pytest.raises(tf.errors.InvalidArgumentError, match="not invertible"):
+                tf.function(function)(tf.constant(a))
+        found = both(tf.linalg.cholesky, np.stack([one, -bad if bad[0, 0] == 1 else bad, one]))
         assert np.array_equal(found[::2], [one, one]) and np.isnan(found[1][np.tril_indices(3)]).all()
         assert not found[1][np.triu_indices(3, 1)].any()
         determinants = tf.linalg.det(a).numpy()
@@ -93,3 +99,60 @@ def test_arrays_of_other_sizes_are_refused() -> None:
     views = ((a, x), (a, np.ones((2, 1, 3)).swapaxes(1, 2)[:, ::-1]), (a[:, ::-1], x.copy()), (a, x.astype("f")))
     assert not any(array_loops.solved(*each, False) or array_loops.substituted(*each, True, True) for each in views)
     assert array_loops.factored(a.astype(int)) is None and array_loops.determinants(a[..., ::-1]) is None
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_infinities_and_nan_in_kernels(rng: Any, dtype: str) -> None:
+    for _ in range(30):
+        n = int(rng.integers(1, 5))
+        a = (rng.standard_normal((3, n, n)) + 3 * np.eye(n)).astype(dtype)
+        a[tuple(rng.integers(0, (3, n, n)))] = rng.choice([np.inf, -np.inf, np.nan])
+        b = rng.standard_normal((3, n, 2)).astype(dtype)
+        for function, args in (
+            (tf.linalg.cholesky, [a]),
+            (tf.linalg.triangular_solve, [a, b]),
+            (tf.linalg.solve, [a, b]),
+        ):
+            given = [tf.constant(x) for x in args]
+            try:
+                eager = function(*given)
+            except tf.errors.InvalidArgumentError:
+                with flags.override(tier="last"), pytest.raises(tf.errors.InvalidArgumentError):
+                    tf.function(function)(*given)
+                continue
+            with flags.override(tier="last"):
+                np.testing.assert_allclose(tf.function(function)(*given), eager, rtol=1e-3, atol=1e-5)
+
+
+def test_a_loop_over_small_systems_is_one_kernel(rng: Any) -> None:
+    """As in a Kalman filter: nothing of a step is Python's."""
+    a = tf.constant(rng.standard_normal((4, 4)) * 0.1 + np.eye(4), tf.float32)
+
+    @tf.function
+    def run(p: Any, n: Any) -> Any:
+        for _ in tf.range(n):
+            p = a @ p @ tf.transpose(a) + 0.1 * tf.eye(4)
+            gain = tf.linalg.solve(p + tf.eye(4), p)
+            p = p - p @ gain + 1e-3 * tf.linalg.inv(tf.linalg.cholesky(p))
+        return p
+
+    given = (tf.eye(4), tf.constant(20))
+    with flags.override(tier="last"):
+        found = run(*given)
+        assert run.get_concrete_function(*given).host_steps == 0
+    with flags.override(tier="first"):
+        np.testing.assert_allclose(found, tf.function(run.python_function)(*given), rtol=1e-4)
+
+
+def test_batches_that_are_not_known(rng: Any) -> None:
+    a, b = rng.standard_normal((3, 2, 2)) + 3 * np.eye(2), rng.standard_normal((3, 2, 1))
+    signature = [tf.TensorSpec([None, 2, 2], tf.float64), tf.TensorSpec([None, 2, 1], tf.float64)]
+    solve = tf.function(tf.linalg.solve, input_signature=signature)
+    with flags.override(tier="last"):
+        np.testing.assert_allclose(solve(a, b), np.linalg.solve(a, b))
+        with pytest.raises(tf.errors.InvalidArgumentError, match="same outer dimensions"):
+            solve(a, b[:2])
+        grow = tf.function(tf.linalg.inv, input_signature=[tf.TensorSpec([None, None, None], tf.float64)])
+        for n in (1, 2, 40):
+            x = rng.standard_normal((2, n, n)) + 9 * np.eye(n)
+            np.testing.assert_allclose(grow(x) @ x, np.broadcast_to(np.eye(n), x.shape), atol=1e-9)

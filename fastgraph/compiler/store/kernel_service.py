@@ -320,6 +320,8 @@ class Desk:
                         return entry
                     if self._table.get(entry.key) is entry:
                         del self._table[entry.key]
+                    entry.error = "nobody asks for it any more"
+                    entry.done.set()  # who waits for all kernels may have seen it
                 if self.closing:
                     return None
                 self.idle += 1

@@ -136,7 +136,10 @@ def factored(cnp.ndarray a not None):
 
 
 def solved(cnp.ndarray a not None, cnp.ndarray x not None, bint turned) -> bool:
-    """Make x what solves a x' = x, or a's transpose; False, and x spoilt, where LAPACK must. f[p, n, n], f[p, n, k]."""
+    """Make x what solves a x' = x, or a's transpose; False, and x spoilt, where LAPACK must. f[p, n, n], f[p, n, k].
+
+    Raises: ZeroDivisionError, and x is spoilt, where a pivot is 0.
+    """
     cdef double[SMALL * SMALL] room
     cdef void* w = <void*>room
     if not _are_small(a, x) or not cnp.PyArray_ISWRITEABLE(x):
@@ -150,6 +153,8 @@ def solved(cnp.ndarray a not None, cnp.ndarray x not None, bint turned) -> bool:
             bad = fg_solve_float(<const float*>given, <float*>found, <float*>w, p, n, k, turned)
         else:
             bad = fg_solve_double(<const double*>given, <double*>found, <double*>w, p, n, k, turned)
+    if bad >= p:
+        raise ZeroDivisionError("a pivot is 0")
     return bad < 0
 
 

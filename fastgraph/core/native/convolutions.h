@@ -72,6 +72,7 @@ typedef struct {
 #define FG_CHUNK_PLACES 256    /* the same where sums go over places: the nearest cache holds two vectors of each */
 #define FG_TILE_WIDE 112
 #define FG_FEW_TAPS 16
+#define FG_STRIP 32768         /* bytes of a strip that the nearest cache holds beside a filter's lanes */
 
 #define FG_WITHIN(i, n) ((i) >= 0 && (i) < (n))
 

@@ -469,6 +469,15 @@ LOCAL void NAME(strip_fetched)(const fg_sweep *w, const NAME(strip) *p, int64_t 
         }
 }
 
+/* Blocks of places that share a strip, which the nearest cache holds: where two of them see the same, it is copied once. */
+LOCAL int64_t NAME(blocks_at_once)(const fg_sweep *w) {
+    const fg_axis *x = w->axis;
+    int64_t column = x[0].taps * fg_seen(x + 1, 1) * fg_least(w->part, WIDE) * (int64_t)sizeof(T), n = 1;
+    if (!w->apart || x[0].taps * x[1].taps * x[2].taps <= FG_FEW_TAPS) return 1; /* what lies inside is not copied */
+    while ((n + 1) * MOST <= x[2].tile && fg_seen(x + 2, (n + 1) * MOST) * column <= FG_STRIP) n++;
+    return n;
+}
+
 LOCAL void NAME(sweep_tile)(const fg_sweep *w, int64_t unit, T *room, T *out, fg_run *runs) {
     const fg_axis *x = w->axis;
     NAME(tile) t = NAME(tile_of)(w, unit / (w->groups * w->parts));
@@ -482,6 +491,7 @@ LOCAL void NAME(sweep_tile)(const fg_sweep *w, int64_t unit, T *room, T *out, fg
     NAME(strip) p;
     int how = w->apart ? 1 : w->filter_row == WIDE ? 2 : 0;
     int ahead = !w->apart && w->groups == 1; /* else it would cost as much as it saves */
+    int64_t at_once = NAME(blocks_at_once)(w);
     s.b_row = w->filter_row;
     s.c_row = through ? WIDE : x[2].target;
     s.b_tap = w->c * WIDE;
@@ -499,22 +509,26 @@ LOCAL void NAME(sweep_tile)(const fg_sweep *w, int64_t unit, T *room, T *out, fg
         if (lines && n > LANES) blocks = narrow;
         s.taps = lines ? x[2].taps : 0;
         /* Down the lines, then to the next columns: most of what a block sees is what the one above it saw. */
-        for (int64_t block = 0, i = 0, rows; block < blocks; block++, i += rows) {
-            rows = t.wide / blocks + (block < t.wide % blocks);
+        for (int64_t block = 0, i = 0, places; block < blocks; block += at_once, i += places) {
+            int64_t end = fg_least(block + at_once, blocks);
+            places = t.wide / blocks * (end - block) + fg_most(fg_least(t.wide % blocks, end) - block, 0);
             for (int k = 0; k < 3; k++) p.low[k] = (t.at[k] + (k == 2 ? i : 0)) * x[k].step + x[k].first;
-            p.wide = fg_seen(x + 2, rows);
+            p.wide = fg_seen(x + 2, places);
             p.next = 0;
             for (int64_t j = 0; j < t.high; j++) {
                 int64_t at = to + j * x[1].target + i * x[2].target;
                 const T *a = NAME(strip_seen)(w, &p, j * x[1].step, &s, runs);
-                T *c = through ? out : (T *)w->target + at;
                 if (ahead && j + 1 < t.high)
                     NAME(strip_fetched)(w, &p, j * x[1].step + p.ring, x[1].step, p.low[2]);
-                else if (ahead && block + 1 < blocks)
-                    NAME(strip_fetched)(w, &p, 0, p.ring, p.low[2] + rows * x[2].step);
-                NAME(all_sums)[lines ? 3 : how][rows](&s, a, b, c, n, 0);
-                if (through)
-                    for (int64_t k = 0; k < rows; k++) NAME(put)(w, out + k * WIDE, at + k * x[2].target, n);
+                else if (ahead && end < blocks)
+                    NAME(strip_fetched)(w, &p, 0, p.ring, p.low[2] + places * x[2].step);
+                for (int64_t of = block, rows; of < end; of++, a += rows * s.a_row, at += rows * x[2].target) {
+                    rows = t.wide / blocks + (of < t.wide % blocks);
+                    T *c = through ? out : (T *)w->target + at;
+                    NAME(all_sums)[lines ? 3 : how][rows](&s, a, b, c, n, 0);
+                    if (through)
+                        for (int64_t k = 0; k < rows; k++) NAME(put)(w, out + k * WIDE, at + k * x[2].target, n);
+                }
             }
         }
     }
@@ -522,7 +536,7 @@ LOCAL void NAME(sweep_tile)(const fg_sweep *w, int64_t unit, T *room, T *out, fg
 
 LOCAL void NAME(fg_sweep_units)(fg_sweep *w, int64_t first, int64_t last) {
     int64_t lanes = w->apart ? fg_least(w->part, WIDE) : w->c, out = MOST * WIDE;
-    int64_t columns = fg_seen(w->axis + 2, fg_least(MOST, w->axis[2].tile));
+    int64_t columns = fg_seen(w->axis + 2, fg_least(NAME(blocks_at_once)(w) * MOST, w->axis[2].tile));
     int64_t size = w->axis[0].taps * fg_seen(w->axis + 1, 1) * columns * lanes;
     int64_t n_runs = w->axis[0].taps * w->axis[1].taps * w->axis[2].taps;
     void *room;

@@ -43,6 +43,10 @@ LEVELS = """
 #define FG_AT(name) FG_CAT(name, FG_LEVEL)
 
 #define FG_LEVEL plain
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#pragma GCC push_options
+#pragma GCC optimize("Os") /* for processors of before 2013 */
+#endif
 #define FG_FMA_float32(a, b, c) ((a) * (b) + (c))
 #define FG_FMA_float64(a, b, c) ((a) * (b) + (c))
 #define FG_REST_float32(a, b, c) ((float)((double)(a) * (b) - (c)))
@@ -54,6 +58,7 @@ LEVELS = """
 #undef FG_REST_float32
 #undef FG_REST_float64
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#pragma GCC pop_options
 #define FG_FMA_float32(a, b, c) __builtin_fmaf((a), (b), (c))
 #define FG_FMA_float64(a, b, c) __builtin_fma((a), (b), (c))
 #define FG_REST_float32(a, b, c) __builtin_fmaf((a), (b), -(c))

@@ -4,7 +4,8 @@
  *     #include "simd_lanes.h"
  *
  * T is the type, V a vector of LANES of them, M a mask, NAME(x) what x is called for this width, and MOST how many rows of
- * two vectors of sums leave registers enough. LOAD_BRAIN, STORE_HALF
+ * two vectors of sums leave registers enough; of what is multiplied less often, how many keep two multipliers busy: blocks
+ * of 14 rows would be a third of a megabyte of code more. LOAD_BRAIN, STORE_HALF
  * and so on widen and narrow bfloat16 and float16; ABOVE and EQUAL make a CHOICE; MAX(x, y) is y where one is no number.
  * Integers, which are the same bits with a sign and without, and without one may overflow, have what products take.
  * TURN transposes TILE rows of TILE numbers; who uses it defines fg_turn. simd_lanes_end.h forgets them all. */
@@ -87,7 +88,7 @@
 #define V __m512d
 #define M __mmask8
 #define LANES 8
-#define MOST 14
+#define MOST 6
 #define TARGET "avx512f"
 #define NAME(x) x##_512_double
 #define TILE 4
@@ -147,7 +148,7 @@
 #define V __m512i
 #define M __mmask16
 #define LANES 16
-#define MOST 14
+#define MOST 6
 #define TARGET "avx512f"
 #define NAME(x) x##_512_int
 #define TILE 8

@@ -29,7 +29,7 @@ static int64_t FN(fg_cholesky)(const T* a, T* out, int64_t p, int64_t n) {
 }
 
 /* Rows of w [n, n] exchanged and eliminated, those of x [n, k] with them; *odd: how often rows were exchanged, modulo
-   2. 0 where a pivot is 0 or not finite. */
+   2. Returns 1; -1 where a pivot is 0, 0 where it is not finite. */
 static int FN(fg_eliminate)(T* w, T* x, int64_t n, int64_t k, int* odd) {
     *odd = 0;
     for (int64_t j = 0; j < n; j++) {
@@ -39,7 +39,7 @@ static int FN(fg_eliminate)(T* w, T* x, int64_t n, int64_t k, int* odd) {
             const T size = w[i * n + j] < 0 ? -w[i * n + j] : w[i * n + j];
             if (size > most) most = size, best = i;
         }
-        if (!(most > 0 && most < (T)INFINITY)) return 0;
+        if (!(most > 0 && most < (T)INFINITY)) return most == 0 ? -1 : 0;
         if (best != j) {
             *odd ^= 1;
             for (int64_t c = j; c < n; c++) {
@@ -81,13 +81,15 @@ static void FN(fg_substitute)(const T* a, T* x, int64_t n, int64_t k, int lower,
     }
 }
 
-/* x = a^-1 x of p matrices [n, n] and [n, k]; `w`: room for n * n. Returns the first without a finite pivot, else -1. */
+/* x = a^-1 x of p matrices [n, n] and [n, k]; `w`: room for n * n. Returns -1; m if matrix m is the first without a finite
+   pivot, p + m if it is the first without an inverse. */
 static int64_t FN(fg_solve)(const T* a, T* x, T* w, int64_t p, int64_t n, int64_t k, int turned) {
     int odd;
     for (int64_t m = 0; m < p; m++, a += n * n, x += n * k) {
         for (int64_t i = 0; i < n; i++)
             for (int64_t j = 0; j < n; j++) w[i * n + j] = turned ? a[j * n + i] : a[i * n + j];
-        if (!FN(fg_eliminate)(w, x, n, k, &odd)) return m;
+        const int done = FN(fg_eliminate)(w, x, n, k, &odd);
+        if (done < 1) return done < 0 ? p + m : m;
         FN(fg_substitute)(w, x, n, k, 0, 0);
     }
     return -1;
@@ -98,7 +100,7 @@ static int64_t FN(fg_det)(const T* a, T* out, T* w, int64_t p, int64_t n) {
     int odd;
     for (int64_t m = 0; m < p; m++, a += n * n) {
         memcpy(w, a, (size_t)(n * n) * sizeof(T));
-        if (!FN(fg_eliminate)(w, w, n, 0, &odd)) return m;
+        if (FN(fg_eliminate)(w, w, n, 0, &odd) < 1) return m;
         double product = odd ? -1 : 1;
         for (int64_t i = 0; i < n; i++) {
             product *= (double)w[i * n + i];
