@@ -305,6 +305,7 @@ class Lane:
         otherwise: Callable[..., Lane],
         *others: Lane,
         same: bool = False,
+        rare: bool = True,
     ) -> Lane:
         """Lanes of usual(self, *others) where the bool it gives with them is true, else of otherwise(self, *others).
 
@@ -312,10 +313,10 @@ class Lane:
         call of a function that it is told has forms for vectors (LLVM's "Vector Function ABI variants"), and the forms
         become part of the loop afterwards. The operands are of one dtype. `same`: `otherwise` gives the same bits where
         both do, so it alone serves for single values, the forms are of the longest vectors, and
-        there is less to compile.
+        there is less to compile. `rare`: `otherwise` may work on the stack, so that registers are left to the others.
         """
         lanes = (self, *others)
-        function = _mostly_function(self.builder.module, name, self.dtype, len(lanes), usual, otherwise, same)
+        function = _mostly_function(self.builder.module, name, self.dtype, len(lanes), usual, otherwise, same, rare)
         return self._make(self.builder.call(function, [lane.value for lane in lanes]))
 
     def apart(self, name: str, body: Callable[[Lane], Lane]) -> Lane:
@@ -397,6 +398,7 @@ def _mostly_function(
     usual: Callable[..., tuple[Lane, Lane]],
     otherwise: Callable[..., Lane],
     same: bool,
+    rare: bool,
 ) -> Any:
     """The function behind `Lane.mostly`, of single values. Its forms for vectors are written beside it."""
     forms = host().form_lanes(bits_of(dtype))
@@ -415,7 +417,7 @@ def _mostly_function(
             continue
         here, odd, after = builder.block, function.append_basic_block(), function.append_basic_block()
         near, fit = usual(*given)
-        builder.cbranch((~fit).any_(), odd, after).set_weights([1, 1])  # rare ones would work on the stack
+        builder.cbranch((~fit).any_(), odd, after).set_weights([1, 10_000 if rare else 1])
         builder.position_at_end(odd)
         far = fit.select(near, otherwise(*given))
         builder.branch(after)

@@ -124,7 +124,7 @@ def tanh(x: Lane) -> Lane:
     """Hyperbolic tangent: near 0 by a polynomial, 1 - 2 / (e**(2 |x|) + 1) beyond, where that does not cancel."""
     # Small states of recurrences, and all of them near a fixed point, need the polynomial alone: a third of the
     # operations, and of the time that the next iteration waits.
-    return x.mostly("tanh", lambda x: (_tanh_near(x), x.abs() < 0.6), _tanh_far)
+    return x.mostly("tanh", lambda x: (_tanh_near(x), x.abs() < 0.6), _tanh_far, rare=False)
 
 
 def _tanh_near(x: Lane) -> Lane:
