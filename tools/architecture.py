@@ -20,6 +20,7 @@ ROOMS = (
     *("core/base", "core/native", "core", "api", "core/tape", "ops", "state", "composites", "records"),
     *(
         "graph",
+        "linear_operators",
         "graph/passes",
         "graphdef",
         "compiler/program",

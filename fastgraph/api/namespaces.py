@@ -40,6 +40,7 @@ NAMESPACES: dict[str, str] = {
     "experimental.numpy": "functions of arrays by NumPy's names",
     "experimental.dlpack": "tensors shared with other libraries",
     "linalg": "linear algebra",
+    "linalg.experimental": "systems solved by products alone",
     "graph_util": "GraphDefs as graphs",
     "image": "images of other sizes, colours and places",
     "io": "files, and what their bytes say",
@@ -198,6 +199,17 @@ PUBLIC: dict[str, str] = {
     **_same("composites.sparse_sets", "difference intersection size union", ("sets",)),
     **_same("composites.ctc_decoders", "ctc_beam_search_decoder ctc_greedy_decoder", ("nn",)),
     **_same("composites.sparse_lookups", "embedding_lookup_sparse safe_embedding_lookup_sparse", ("nn",)),
+    "linalg.LinearOperator": "linear_operators.base:LinearOperator",
+    "linalg.experimental.conjugate_gradient": "linear_operators.conjugate_gradient:conjugate_gradient",
+    **{
+        f"linalg.LinearOperator{name}": f"linear_operators.{module}:LinearOperator{name}"
+        for module, names in {
+            "structures": "Circulant Circulant2D Circulant3D Diag FullMatrix Householder Identity LowerTriangular "
+            "Permutation ScaledIdentity Toeplitz Tridiag Zeros",
+            "compounds": "Adjoint BlockDiag BlockLowerTriangular Composition Inversion Kronecker LowRankUpdate",
+        }.items()
+        for name in names.split()
+    },
     **_same("composites.ragged_tensor", "RaggedTensor RaggedTensorSpec"),
     **_same("composites.ragged_shape", "DynamicRaggedShape", ("experimental",)),
     **_same(

@@ -43,6 +43,7 @@ from fastgraph.ops.matrix_checks import (
     upper_triangle,
 )
 from fastgraph.ops.matrix_checks import adjoint as adjoint_of
+from fastgraph.ops.matrix_diagonals import adjoint as matrix_adjoint
 from fastgraph.ops.movement import shape
 from fastgraph.ops.precise_sums import is_half
 
@@ -105,7 +106,7 @@ def inv(input: Data, adjoint: bool = False, name: str | None = None) -> Any:
     Raises: InvalidArgumentError for what is not square or has no inverse. Source: tf.linalg.inv.
     """
     x = as_tensor(input)
-    return named(name, inv_p, adjoint_of(x) if adjoint and x.shape.rank not in (0, 1) else x)
+    return named(name, inv_p, matrix_adjoint(x) if adjoint and x.shape.rank not in (0, 1) else x)
 
 
 def _det_shape(dims: Dims) -> Dims:

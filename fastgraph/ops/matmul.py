@@ -218,11 +218,16 @@ def matmul(
     if output_type is not None or (isinstance(a, Tensor) and isinstance(b, Tensor) and a.dtype is not b.dtype):
         a, b, output_type = _of_one_dtype(a, b, output_type)
     if adjoint_a:
-        a, transpose_a = conj(a), True
+        a, transpose_a = _before_transposing(a)
     if adjoint_b:
-        b, transpose_b = conj(b), True
+        b, transpose_b = _before_transposing(b)
     result = named(name, matmul_p, a, b, transpose_a=bool(transpose_a), transpose_b=bool(transpose_b))
     return result if output_type is None else cast(result, output_type)
+
+
+def _before_transposing(x: Data) -> tuple[Any, bool]:
+    """What gives the adjoint of x once it is transposed, if it still is to be: an operator knows its adjoint."""
+    return (x.__fg_adjoint__(), False) if hasattr(type(x), "__fg_adjoint__") else (conj(x), True)  # type: ignore[union-attr]
 
 
 def _of_one_dtype(a: Data, b: Data, output_type: DTypeLike | None) -> tuple[Any, Any, Any]:

@@ -620,6 +620,8 @@ def matrix_transpose(a: Data, name: str | None = "matrix_transpose", conjugate: 
 @public("linalg.adjoint")
 def adjoint(matrix: Data, name: str | None = None) -> Any:
     """Matrices transposed and conjugated. t[*s, m, n] -> t[*s, n, m]. Source: tf.linalg.adjoint."""
+    if hasattr(type(matrix), "__fg_adjoint__"):
+        return matrix.__fg_adjoint__()  # type: ignore[union-attr]
     return matrix_transpose(matrix, conjugate=True)
 
 

@@ -61,6 +61,10 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
         ("graph.",),
     ),
     (
+        "linear_operators: matrices known by their structure",
+        ("linear_operators.",),
+    ),
+    (
         "graph.passes: passes over graphs",
         ("graph.passes.",),
     ),

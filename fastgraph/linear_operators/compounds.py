@@ -1,0 +1,605 @@
+"""Operators made of others: adjoints, inverses, products, blocks, Kronecker products, and updates of low rank.
+
+Rule: what is said of a whole tensor is said of the operators inside: each does its part, and the parts are joined.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Sequence
+from functools import reduce
+from typing import Any
+
+from fastgraph.core.base.dtype import DType
+from fastgraph.core.base.shapes import compatible
+from fastgraph.errors import InvalidArgumentError
+from fastgraph.linear_operators.base import HINTS, Hints, LinearOperator, check_fits
+from fastgraph.linear_operators.batches import (
+    extent,
+    full,
+    known,
+    product,
+    regrouped,
+    solved,
+    spread,
+    together,
+    total,
+    turned_if,
+)
+from fastgraph.linear_operators.fields import OPERATORS, Field, OperatorOfFields
+from fastgraph.linear_operators.structures import (
+    LinearOperatorDiag,
+    LinearOperatorFullMatrix,
+    LinearOperatorIdentity,
+    LinearOperatorLowerTriangular,
+    with_diagonal_added,
+)
+from fastgraph.ops.arguments import as_tensor
+from fastgraph.ops.complex_numbers import conj
+from fastgraph.ops.creation import zeros
+from fastgraph.ops.elementwise import add, cast, multiply, ones_like
+from fastgraph.ops.exponentials import log
+from fastgraph.ops.factored_solvers import cholesky_solve
+from fastgraph.ops.factorizations import cholesky
+from fastgraph.ops.joining import concat, split
+from fastgraph.ops.linear_solvers import det, slogdet
+from fastgraph.ops.matmul import matmul
+from fastgraph.ops.matrix_diagonals import adjoint as adjoint_matrix
+from fastgraph.ops.matrix_diagonals import diag_part, matrix_transpose
+from fastgraph.ops.movement import expand_dims, squeeze
+from fastgraph.ops.reduction import reduce_sum
+from fastgraph.ops.static_assertions import assert_proper_iterable
+
+
+def _words(hint: str) -> str:
+    return hint.removeprefix("is_").replace("_", "-")
+
+
+# ---- of one operator ------------------------------------------------------------------------------------------------
+
+
+def _same(method: str, change: Callable[[Any], Any] = lambda x: x) -> Any:
+    """A method that gives what that of the operator inside gives, changed."""
+    return lambda self: change(getattr(self.operator, method)())
+
+
+class _OfOne(OperatorOfFields):
+    """What follows from one operator: hints hold of both or of neither."""
+
+    operator = Field("The operator inside.", OPERATORS)
+    _label = None
+    _suffix = ""
+
+    def _checked(self, given: dict[str, Any], hints: Hints) -> tuple[Any, Hints]:
+        found: Hints = {}
+        for hint in HINTS:
+            own, said = getattr(self.operator, hint), hints[hint]
+            if None not in (own, said) and own is not said:
+                raise ValueError(f"An operator is {_words(hint)} if and only if its {self._suffix} is {_words(hint)}.")
+            found[hint] = own if said is None else said
+        return self.operator.dtype, found
+
+    _composed_name: Any = lambda A: f"{A.operator.name}_{A._suffix}"
+    _assert_non_singular = _same("assert_non_singular")
+    _assert_positive_definite = _same("assert_positive_definite")
+    _assert_self_adjoint = _same("assert_self_adjoint")
+    _cond = _same("cond")
+
+
+class LinearOperatorAdjoint(_OfOne):
+    """The operator of the adjoint of another one. Raises: ValueError for hints that are not those of the other.
+
+    Source: tf.linalg.LinearOperatorAdjoint.
+    """
+
+    _suffix = "adjoint"
+
+    def _matmul(self, x: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
+        return self.operator.matmul(x, adjoint=not adjoint, adjoint_arg=adjoint_arg)
+
+    def _solve(self, rhs: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
+        return self.operator.solve(rhs, adjoint=not adjoint, adjoint_arg=adjoint_arg)
+
+    _dims: Any = lambda A, extent: (extent(A.operator, -1), extent(A.operator, -2))
+    _linop_adjoint: Any = lambda A: A.operator
+    _matvec: Any = lambda A, x, adjoint=False: A.operator.matvec(x, adjoint=not adjoint)
+    _solvevec: Any = lambda A, rhs, adjoint=False: A.operator.solvevec(rhs, adjoint=not adjoint)
+    _determinant = _same("determinant", conj)
+    _log_abs_determinant = _same("log_abs_determinant")
+    _trace = _same("trace", conj)
+    _diag_part = _same("diag_part", conj)
+    _to_dense = _same("to_dense", adjoint_matrix)
+    _eigvals = _same("eigvals")
+
+
+class LinearOperatorInversion(_OfOne):
+    """The operator of the inverse of another one. Source: tf.linalg.LinearOperatorInversion.
+
+    Raises: ValueError for one that is singular or not square, and for hints that are not those of the other.
+    """
+
+    _suffix = "inv"
+
+    def _checked(self, given: dict[str, Any], hints: Hints) -> tuple[Any, Hints]:
+        for hint in ("is_non_singular", "is_square"):
+            if False in (getattr(self.operator, hint), hints[hint]):
+                text = f"must have supplied hint `{hint}` equal to `True` or `None`."
+                raise ValueError(f"Argument `{hint}` or argument `operator` {text}")
+        return super()._checked(given, hints)
+
+    def _matmul(self, x: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
+        return self.operator.solve(x, adjoint=adjoint, adjoint_arg=adjoint_arg)
+
+    def _solve(self, rhs: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
+        return self.operator.matmul(rhs, adjoint=adjoint, adjoint_arg=adjoint_arg)
+
+    _dims: Any = lambda A, extent: (extent(A.operator, -2), extent(A.operator, -1))
+    _linop_inverse: Any = lambda A: A.operator
+    _determinant = _same("determinant", lambda x: 1 / x)
+    _log_abs_determinant = _same("log_abs_determinant", lambda x: -x)
+    _eigvals = _same("eigvals", lambda x: 1 / x)
+
+
+# ---- of several -----------------------------------------------------------------------------------------------------
+
+
+def _dtype_of(operators: Iterable[LinearOperator]) -> DType:
+    """The dtype of several operators. Raises: TypeError that names them if there are more."""
+    given = list(operators)
+    if any(op.dtype is not given[0].dtype for op in given):
+        names = "   ".join(f"{op.name} {op.dtype!r}" for op in given)
+        raise TypeError(f"Expected all operators to have the same dtype.  Found {names}")
+    return given[0].dtype  # type: ignore[no-any-return]
+
+
+class _OfSeveral(OperatorOfFields):
+    """What operators made of a list of others share."""
+
+    operators = Field("The operators.", OPERATORS)
+    _label = None
+    _between = ""  # their names
+
+    def _begin(self) -> DType:
+        """The operators' dtype. Raises: ValueError if there are none, TypeError for several dtypes."""
+        assert_proper_iterable(self.operators)
+        if not self.operators:
+            raise ValueError(f"Argument `operators` must be a list of >=1 operators. Received: {self.operators}.")
+        return _dtype_of(self.operators)
+
+    def _of_all(self, hints: Hints, what: str) -> Hints:
+        """Hints, with what holds of each and so of the whole. Raises: ValueError where a hint says otherwise."""
+        for hint in HINTS[:3]:
+            if all(getattr(op, hint) for op in self.operators):
+                if hints[hint] is False:
+                    raise ValueError(f"The {what} of {_words(hint)} operators is always {_words(hint)}.")
+                hints[hint] = True
+        return hints
+
+    _composed_name: Any = lambda A: A._between.join(op.name for op in A.operators)
+    _all_square: Any = lambda A: all(op.is_square for op in A.operators)
+    _get: Any = lambda A, method: [getattr(op, method)() for op in A.operators]
+
+
+def _are_adjoint(a: LinearOperator, b: LinearOperator) -> bool:
+    """Whether one operator is seen to be the adjoint of the other."""
+    if a is b:
+        return bool(a.is_self_adjoint)
+    return any(isinstance(x, LinearOperatorAdjoint) and x.operator is y for x, y in ((a, b), (b, a)))
+
+
+class LinearOperatorComposition(_OfSeveral):
+    """The product of operators of one dtype: the last is applied first. Source: tf.linalg.LinearOperatorComposition.
+
+    Raises: TypeError for several dtypes, ValueError for no operators, shapes that do not fit, hints that cannot hold.
+    """
+
+    _between = "_o_"
+
+    def _is_outer(self) -> bool:
+        """Whether it is seen to be A A^H."""
+        n = len(self.operators)
+        return n % 2 == 0 and all(_are_adjoint(self.operators[i], self.operators[n - 1 - i]) for i in range(n // 2))
+
+    def _checked(self, given: dict[str, Any], hints: Hints) -> tuple[Any, Hints]:
+        dtype, operators, outer = self._begin(), self.operators, self._is_outer()
+        invertible = all(op.is_non_singular for op in operators)
+        for hint, holds in (
+            ("is_non_singular", invertible),
+            ("is_self_adjoint", outer or (len(operators) == 1 and operators[0].is_self_adjoint)),
+            ("is_square", outer),
+            ("is_positive_definite", outer and (invertible or hints["is_non_singular"])),
+        ):
+            if holds and hints[hint] is False:
+                raise ValueError(f"The composition was determined to be {_words(hint)}; the hint `False` is incorrect.")
+            hints[hint] = True if holds else hints[hint]
+        for left, right in itertools.pairwise(operators):
+            check_fits(left.domain_dimension, right.range_dimension)
+        return dtype, hints
+
+    def _linop_cholesky(self) -> LinearOperator:
+        first: LinearOperator = self.operators[0]
+        of_two = len(self.operators) == 2 and self._is_outer() and isinstance(first, LinearOperatorLowerTriangular)
+        return first if of_two else super()._linop_cholesky()
+
+    def _times(self, x: Any, adjoint: bool) -> Any:
+        for op in self.operators if adjoint else reversed(self.operators):
+            x = op.matmul(x, adjoint=adjoint)
+        return x
+
+    def _over(self, rhs: Any, adjoint: bool) -> Any:
+        if not self._all_square():
+            return super()._over(rhs, adjoint)
+        for op in reversed(self.operators) if adjoint else self.operators:
+            rhs = op.solve(rhs, adjoint=adjoint)
+        return rhs
+
+    def _determinant(self) -> Any:
+        return reduce(multiply, self._get("determinant")) if self._all_square() else super()._determinant()
+
+    def _log_abs_determinant(self) -> Any:
+        return reduce(add, self._get("log_abs_determinant")) if self._all_square() else super()._log_abs_determinant()
+
+    def _assert_non_singular(self) -> Any:
+        return self._get("assert_non_singular")[-1] if self._all_square() else super()._assert_non_singular()
+
+    _dims: Any = lambda A, extent: (extent(A.operators[0], -2), extent(A.operators[-1], -1))
+
+
+def _outer(a: Any, b: Any) -> Any:
+    """All products of elements, the last vector's index running fastest."""
+    return regrouped(a[..., None] * b[..., None, :], 2, -1)
+
+
+class LinearOperatorKronecker(_OfSeveral):
+    """The Kronecker product of operators of one dtype. Source: tf.linalg.LinearOperatorKronecker.
+
+    Products and solutions take those of each factor along its own axis. Raises: TypeError for several dtypes,
+    ValueError for no operators and hints that cannot hold.
+    """
+
+    _between = "_x_"
+
+    def _checked(self, given: dict[str, Any], hints: Hints) -> tuple[Any, Hints]:
+        return self._begin(), self._of_all(hints, "Kronecker product")
+
+    def _linop_cholesky(self) -> LinearOperator:
+        if not all(op._can_use_cholesky() for op in self.operators):
+            return super()._linop_cholesky()
+        return LinearOperatorKronecker(self._get("cholesky"), is_non_singular=True)
+
+    def _through(self, x: Any, axis: int, each: Callable[[LinearOperator, Any], Any]) -> Any:
+        """x with `each` operator done along its own axis: the axes go round, each in turn in front."""
+        k = extent(x, -1)
+        for op in self.operators:
+            x = regrouped(x, 2, extent(op, axis), -1)  # its own axis, then all others
+            x = matrix_transpose(each(op, x))
+        return matrix_transpose(regrouped(x, 2, k, product([extent(op, -3 - axis) for op in self.operators])))
+
+    def _times(self, x: Any, adjoint: bool) -> Any:
+        return self._through(x, -2 if adjoint else -1, lambda op, part: op.matmul(part, adjoint=adjoint))
+
+    def _over(self, rhs: Any, adjoint: bool) -> Any:
+        if not self._all_square():
+            return super()._over(rhs, adjoint)
+        return self._through(rhs, -1 if adjoint else -2, lambda op, part: op.solve(part, adjoint=adjoint))
+
+    def _powers(self, method: str) -> Any:
+        """What each factor gives, and how often that counts."""
+        n = product([extent(op, -1) for op in self.operators])
+        return zip(self._get(method), [cast(n // extent(op, -1), self.dtype) for op in self.operators], strict=True)
+
+    def _determinant(self) -> Any:
+        if not self._all_square():
+            return super()._determinant()
+        return reduce(multiply, [x**n for x, n in self._powers("determinant")])
+
+    def _log_abs_determinant(self) -> Any:
+        if not self._all_square():
+            return super()._log_abs_determinant()
+        return reduce(add, [x * n for x, n in self._powers("log_abs_determinant")])
+
+    def _trace(self) -> Any:
+        return reduce(multiply, self._get("trace")) if self._all_square() else super()._trace()
+
+    def _diag_part(self) -> Any:
+        return reduce(_outer, self._get("diag_part")) if self._all_square() else super()._diag_part()
+
+    def _to_dense(self) -> Any:
+        def two(a: Any, b: Any) -> Any:
+            m, n = (extent(a, axis) * extent(b, axis) for axis in (-2, -1))
+            return regrouped(a[..., :, None, :, None] * b[..., None, :, None, :], 4, m, n)
+
+        return spread(reduce(two, self._get("to_dense")), self._batch())
+
+    def _of_squares(self, method: str) -> Any:
+        if any(op.is_square is False for op in self.operators):
+            text = "All Kronecker factors must be square for the product to be invertible."
+            raise InvalidArgumentError(None, None, text)
+        return self._get(method)[-1]
+
+    _dims: Any = lambda A, extent: tuple(product([extent(op, axis) for op in A.operators]) for axis in (-2, -1))
+    _linop_adjoint: Any = lambda A: LinearOperatorKronecker(A._get("adjoint"), **A._hints())
+    _linop_inverse: Any = lambda A: LinearOperatorKronecker(A._get("inverse"), **A._hints())
+    _eigvals: Any = lambda A: reduce(_outer, A._get("eigvals"))
+    _assert_non_singular: Any = lambda A: A._of_squares("assert_non_singular")
+    _assert_self_adjoint: Any = lambda A: A._of_squares("assert_self_adjoint")
+
+
+# ---- of blocks ------------------------------------------------------------------------------------------------------
+
+
+def _is_in_blocks(x: Any, dims: Sequence[int | None], axis: int) -> bool:
+    """Whether a list holds one tensor for each block, and is not itself one tensor. Raises: ValueError if unclear."""
+    if not isinstance(x, (list, tuple)) or any(hasattr(item, "dtype") for item in x):
+        return isinstance(x, (list, tuple))
+
+    def extents(value: Any) -> int | None:
+        try:
+            return known(as_tensor(value), axis) if as_tensor(value).shape.rank else -1
+        except (TypeError, ValueError):
+            return -1
+
+    blocks = len(x) == len(dims) and compatible(tuple(extents(item) for item in x), tuple(dims))
+    whole = compatible((extents(x),), (total(dims),))
+    if blocks and whole:
+        raise ValueError("Parsing of the input structure is ambiguous. Please input an iterable of `Tensor`s, or one.")
+    if not blocks and not whole:
+        raise ValueError("Input dimension does not match operator dimension.")
+    return blocks
+
+
+class _OfBlocks(_OfSeveral):
+    """Operators that take tensors whole, or as a list of blocks, and then give such a list.
+
+    `_diagonal` gives the operators on the diagonal, which tell the sizes; `_at` that at a row and a column of blocks of
+    the matrix, or of its adjoint, None for 0.
+    """
+
+    _at: Any
+    _diagonal: Any
+
+    def _each(self, parts: list[Any], adjoint: bool) -> list[Any]:
+        """A x of blocks, or A^H x."""
+        n = range(len(parts))
+        rows = [[(op, parts[j]) for j in n if (op := self._at(i, j, adjoint)) is not None] for i in n]
+        return [reduce(add, [op.matmul(x, adjoint=adjoint) for op, x in row]) for row in rows]
+
+    def _each_over(self, parts: list[Any], adjoint: bool) -> list[Any]:
+        """What solves A x = parts, or A^H x = parts, of blocks: row by row."""
+        n, found = len(parts), dict[int, Any]()
+        for i in reversed(range(n)) if adjoint else range(n):
+            rest = parts[i]
+            for j, x in found.items():
+                if (op := self._at(i, j, adjoint)) is not None:
+                    rest = rest - op.matmul(x, adjoint=adjoint)
+            found[i] = self._diagonal()[i].solve(rest, adjoint=adjoint)
+        return [found[i] for i in range(n)]
+
+    def _fitting(self, x: Any, own: int, its: int) -> Any:
+        dims = self._sizes(known, own)
+        if not _is_in_blocks(x, dims, its):
+            return super()._fitting(x, own, its)
+        parts = [self._argument(part) for part in x]
+        for n, part in zip(dims, parts, strict=True):
+            check_fits(n, known(part, its))
+        return parts
+
+    def _done(self, how: Callable[..., list[Any]], x: Any, own: int, adjoint: bool, adjoint_arg: bool) -> Any:
+        """What `how` gives for blocks, or for a tensor that is cut into such."""
+        if isinstance(x, list):
+            return how([turned_if(part, adjoint_arg) for part in x], adjoint)
+        parts = split(turned_if(x, adjoint_arg), self._sizes(extent, own), axis=-2)
+        return concat(together(*how(parts, adjoint)), -2)
+
+    def _matmul(self, x: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
+        return self._done(self._each, x, -2 if adjoint else -1, adjoint, adjoint_arg)
+
+    def _solve(self, rhs: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
+        return self._done(self._each_over, rhs, -1 if adjoint else -2, adjoint, adjoint_arg)
+
+    def _columns(self, how: Callable[..., Any], x: Any, adjoint: bool) -> Any:
+        """What `how` gives for vectors, or for blocks of such."""
+        if not isinstance(x, list):
+            return squeeze(how(expand_dims(x, -1), adjoint), [-1])
+        return [squeeze(y, [-1]) for y in how([expand_dims(part, -1) for part in x], adjoint)]
+
+    def _solvevec(self, rhs: Any, adjoint: bool = False) -> Any:
+        self._check_solvable()
+        return self._columns(self._solve, rhs, adjoint)
+
+    def _get(self, method: str) -> list[Any]:
+        """What each operator on the diagonal gives. Raises: NotImplementedError if one is not square."""
+        if any(op.is_square is False for op in self._diagonal()):
+            raise NotImplementedError(f"`{method}` not implemented for an operator whose blocks are not square.")
+        return [getattr(op, method)() for op in self._diagonal()]
+
+    def _to_dense(self) -> Any:
+        batch, rows, columns = self._batch(), self._sizes(extent, -2), self._sizes(extent, -1)
+
+        def block(i: int, j: int) -> Any:
+            op = self._at(i, j, False)
+            return zeros(full(batch, rows[i], columns[j]), self.dtype) if op is None else spread(op.to_dense(), batch)
+
+        return concat([concat([block(i, j) for j in range(len(columns))], -1) for i in range(len(rows))], -2)
+
+    _sizes: Any = lambda A, extent, axis: [extent(op, axis) for op in A._diagonal()]
+    _dims: Any = lambda A, extent: (total(A._sizes(extent, -2)), total(A._sizes(extent, -1)))
+    _matvec: Any = lambda A, x, adjoint=False: A._columns(A._matmul, x, adjoint)
+    _diag_part: Any = lambda A: concat(together(*A._get("diag_part"), own=1), -1)
+    _eigvals: Any = lambda A: concat(together(*A._get("eigvals"), own=1), -1)
+    _trace: Any = lambda A: reduce(add, A._get("trace"))
+    _determinant: Any = lambda A: reduce(multiply, A._get("determinant"))
+    _log_abs_determinant: Any = lambda A: reduce(add, A._get("log_abs_determinant"))
+    _assert_non_singular: Any = lambda A: A._get("assert_non_singular")[-1]
+
+
+class LinearOperatorBlockDiag(_OfBlocks, defaults={"is_square": True}):
+    """The operator with others of one dtype along its diagonal, 0 elsewhere. Source: tf.linalg.LinearOperatorBlockDiag.
+
+    Raises: TypeError for several dtypes, ValueError for no operators and hints that cannot hold.
+    """
+
+    _between = "_ds_"
+
+    def _checked(self, given: dict[str, Any], hints: Hints) -> tuple[Any, Hints]:
+        return self._begin(), self._of_all(hints, "direct sum")
+
+    _diagonal: Any = lambda A: A.operators
+    _at: Any = lambda A, i, j, adjoint: A.operators[i] if i == j else None
+    _linop_adjoint: Any = lambda A: LinearOperatorBlockDiag([op.H for op in A.operators], **A._hints())
+    _linop_inverse: Any = lambda A: LinearOperatorBlockDiag([op.inverse() for op in A.operators], **A._hints())
+    _linop_cholesky: Any = lambda A: LinearOperatorBlockDiag(A._get("cholesky"), is_non_singular=True)
+    _assert_self_adjoint: Any = lambda A: A._get("assert_self_adjoint")[-1]
+    _assert_positive_definite: Any = lambda A: A._get("assert_positive_definite")[-1]
+
+
+class LinearOperatorBlockLowerTriangular(_OfBlocks, kind="`LinearOperatorBlockLowerTriangular` must be square."):
+    """The operator of rows of others: one in the first, two in the second, and so on; the last of each is square.
+
+    Raises: TypeError for several dtypes, ValueError for other numbers of operators, shapes that do not fit, hints that
+    cannot hold. Source: tf.linalg.LinearOperatorBlockLowerTriangular.
+    """
+
+    _label = "LinearOperatorBlockLowerTriangular"
+
+    def _checked(self, given: dict[str, Any], hints: Hints) -> tuple[Any, Hints]:
+        assert_proper_iterable(self._operators)
+        for row in self._operators:
+            assert_proper_iterable(row)
+        self._operators = [list(row) for row in self._operators]
+        _check_rows(self._operators)
+        said, of_diagonal = hints["is_non_singular"], [op.is_non_singular for op in self._diagonal()]
+        holds = True if all(of_diagonal) else False if False in of_diagonal else said
+        if said not in (holds, None):
+            kind = "non-singular operators" if holds else "a singular operator"
+            text = f"with {kind} on the main diagonal is always {'non-' * bool(holds)}singular."
+            raise ValueError(f"A blockwise lower-triangular operator {text}")
+        return _dtype_of(op for row in self._operators for op in row), {**hints, "is_non_singular": holds}
+
+    def _at(self, i: int, j: int, adjoint: bool) -> LinearOperator | None:
+        row, column = (j, i) if adjoint else (i, j)
+        return self.operators[row][column] if column <= row else None
+
+    def _linop_inverse(self) -> LinearOperator:
+        made: list[list[LinearOperator]] = []
+        for i, row in enumerate(self.operators):
+            below: list[LinearOperator] = []
+            for j in range(i):
+                sums = reduce(add, [row[k].matmul(made[k][j].to_dense()) for k in range(j, i)])
+                below.append(LinearOperatorFullMatrix(-row[i].solve(sums)))
+            made.append([*below, row[i].inverse()])
+        return LinearOperatorBlockLowerTriangular(made, is_non_singular=True)
+
+    _diagonal: Any = lambda A: [row[-1] for row in A.operators]
+
+
+def _check_rows(rows: Sequence[Sequence[LinearOperator]]) -> None:
+    """Raise ValueError unless blocks make up a lower triangle, and fit."""
+    if not rows:
+        raise ValueError(f"Argument `operators` must be a list of >=1 operators. Received: {rows}.")
+    for i, row in enumerate(rows):
+        where = f"Argument `operators[{i}]"
+        if len(row) != i + 1:
+            raise ValueError(f"{where}` must contain `{i + 1}` blocks. Received: {len(row)} blocks.")
+        if row[-1].is_square is False:
+            raise ValueError(f"Matrices on the diagonal must be square. {where}[-1].is_square` is False.")
+        for j, op in enumerate(row[:-1]):
+            for what, other in (("domain_dimension", rows[i - 1][j]), ("range_dimension", row[j + 1])):
+                m, n = getattr(op, what), getattr(other, what)
+                if None not in (m, n) and m != n:
+                    raise ValueError(f"{where}[{j}].{what}` ({m}) must be the same as its neighbour's ({n}).")
+
+
+# ---- near to another ------------------------------------------------------------------------------------------------
+
+
+class LinearOperatorLowRankUpdate(OperatorOfFields):
+    """L + U D V^H, of an operator L of n rows, U and V t[*b, n, r] (V None: U), diagonal of D t[*b, r] (None: ones).
+
+    Solutions and determinants take those of L, and of matrices of r rows. Raises: ValueError for shapes that do not fit
+    and hints that cannot hold. Source: tf.linalg.LinearOperatorLowRankUpdate.
+    """
+
+    base_operator, u = Field("L.", OPERATORS), Field("U.", 2)
+    diag_update, v = Field("The diagonal of D, or None.", 1, None), Field("V.", 2, None, "u")
+    is_diag_update_positive = Field("Whether D is known to be positive.", default=None)
+
+    def _checked(self, given: dict[str, Any], hints: Hints) -> tuple[Any, Hints]:
+        base, one_sided, positive = self.base_operator, given["v"] is None, given["is_diag_update_positive"]
+        if given["diag_update"] is None:
+            if positive is False:
+                text = "However, user set 'is_diag_update_positive' to False."
+                raise ValueError(f"Default diagonal is the identity, which is positive.  {text}")
+            self._is_diag_update_positive = positive = True
+        self._by_cholesky = bool(one_sided and base._can_use_cholesky() and positive)
+        if one_sided and base.is_self_adjoint and not base.dtype.is_complex:
+            if hints["is_self_adjoint"] is False:
+                raise ValueError("A = L + UDU^H, with L self-adjoint and D real diagonal, must be self-adjoint.")
+            hints["is_self_adjoint"] = True
+        if self._by_cholesky:
+            if False in (hints["is_self_adjoint"], hints["is_positive_definite"], hints["is_non_singular"]):
+                raise ValueError("Arguments imply this is self-adjoint positive-definite operator.")
+            hints |= {"is_self_adjoint": True, "is_positive_definite": True}
+        for x in self._sides(False):
+            check_fits(base.domain_dimension, known(x, -2))
+            if self.diag_update is not None:
+                check_fits(known(x, -1), known(self.diag_update, -1))
+        return base.dtype, hints
+
+    @property
+    def diag_operator(self) -> LinearOperator:
+        """D."""
+        if self.diag_update is None:
+            return LinearOperatorIdentity(extent(self.u, -1), dtype=self.dtype)
+        return LinearOperatorDiag(self.diag_update, is_positive_definite=self.is_diag_update_positive)
+
+    def _sides(self, adjoint: bool) -> tuple[Any, Any]:
+        return (self.v, self.u) if adjoint else (self.u, self.v)
+
+    def _times(self, x: Any, adjoint: bool) -> Any:
+        u, v = self._sides(adjoint)
+        inner = self.diag_operator.matmul(matmul(v, x, adjoint_a=True), adjoint=adjoint)
+        return self.base_operator.matmul(x, adjoint=adjoint) + matmul(u, inner)
+
+    def _to_dense(self) -> Any:
+        u, v = self._sides(False)
+        return self.base_operator.to_dense() + matmul(u, self.diag_operator.matmul(adjoint_matrix(v)))
+
+    def _diag_part(self) -> Any:
+        u, v = self._sides(False)
+        return self.base_operator.diag_part() + reduce_sum(as_tensor(u) * conj(v) * self._line()[..., None, :], -1)
+
+    def _line(self) -> Any:
+        """The diagonal of D."""
+        return ones_like(as_tensor(self.u)[..., 0, :]) if self.diag_update is None else as_tensor(self.diag_update)
+
+    def _small(self, adjoint: bool = False, over: Any = None) -> Any:
+        """D^-1 + V^H L^-1 U, or that of the adjoint; `over` is L^-1 U."""
+        over = self.base_operator.solve(as_tensor(self.u)) if over is None else over
+        line = 1 / self._line()
+        product = matmul(self._sides(adjoint)[1], over, adjoint_a=True)
+        return with_diagonal_added(product, conj(line) if adjoint else line)
+
+    def _over(self, rhs: Any, adjoint: bool) -> Any:
+        base = self.base_operator
+        if base.is_non_singular is False:
+            raise ValueError("Solve not implemented unless this is a perturbation of a non-singular LinearOperator.")
+        u, v = self._sides(adjoint)
+        x, over = base.solve(rhs, adjoint=adjoint), base.solve(as_tensor(u), adjoint=adjoint)
+        inner, small = matmul(v, x, adjoint_a=True), self._small(adjoint, over)
+        return x - matmul(over, cholesky_solve(cholesky(small), inner) if self._by_cholesky else solved(small, inner))
+
+    def _determinant(self) -> Any:
+        return det(self._small()) * self.base_operator.determinant() * self.diag_operator.determinant()
+
+    def _log_abs_determinant(self) -> Any:
+        small = self._small()
+        own = 2 * reduce_sum(log(diag_part(cholesky(small))), -1) if self._by_cholesky else slogdet(small)[1]
+        return own + self.base_operator.log_abs_determinant() + self.diag_operator.log_abs_determinant()
+
+    def _assert_self_adjoint(self) -> Any:
+        if self._v is not None or (self.diag_update is not None and self.dtype.is_complex):
+            return super()._assert_self_adjoint()
+        return self.base_operator.assert_self_adjoint()
+
+    _dims: Any = lambda A, extent: (extent(A.base_operator, -2), extent(A.base_operator, -1))
