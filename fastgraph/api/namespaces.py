@@ -37,6 +37,7 @@ NAMESPACES: dict[str, str] = {
     "dtypes": "the element types of tensors",
     "experimental": "what may still change",
     "experimental.dtensor": "tensors spread over devices: its names are not built",
+    "experimental.extension_type": "fields of extension types",
     "experimental.numpy": "functions of arrays by NumPy's names",
     "experimental.dlpack": "tensors shared with other libraries",
     "linalg": "linear algebra",
@@ -200,6 +201,15 @@ PUBLIC: dict[str, str] = {
     **_same("composites.sparse_lookups", "embedding_lookup_sparse safe_embedding_lookup_sparse", ("nn",)),
     **_same("composites.ragged_tensor", "RaggedTensor RaggedTensorSpec"),
     **_same("composites.ragged_shape", "DynamicRaggedShape", ("experimental",)),
+    **_same("composites.extension_type", "ExtensionType ExtensionTypeSpec", ("experimental",)),
+    **_same("composites.extension_batching", "BatchableExtensionType ExtensionTypeBatchEncoder", ("experimental",)),
+    "experimental.extension_type.as_dict": "composites.extension_type:as_dict",
+    **_same(
+        "core.api_dispatch",
+        "dispatch_for_api dispatch_for_binary_elementwise_apis dispatch_for_binary_elementwise_assert_apis "
+        "dispatch_for_unary_elementwise_apis unregister_dispatch_for",
+        ("experimental",),
+    ),
     **_same(
         "composites.ragged_functions",
         "boolean_mask constant map_flat_values range row_splits_to_segment_ids segment_ids_to_row_splits stack "
