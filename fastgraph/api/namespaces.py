@@ -201,6 +201,7 @@ PUBLIC: dict[str, str] = {
     **_same("composites.sparse_lookups", "embedding_lookup_sparse safe_embedding_lookup_sparse", ("nn",)),
     **_same("composites.ragged_tensor", "RaggedTensor RaggedTensorSpec"),
     **_same("composites.ragged_shape", "DynamicRaggedShape", ("experimental",)),
+    **_same("composites.row_partition", "RowPartition", ("experimental",)),
     **_same("composites.extension_type", "ExtensionType ExtensionTypeSpec", ("experimental",)),
     **_same("composites.extension_batching", "BatchableExtensionType ExtensionTypeBatchEncoder", ("experimental",)),
     "experimental.extension_type.as_dict": "composites.extension_type:as_dict",

@@ -13,7 +13,7 @@ from typing import Any
 from fastgraph.core.base.composite import CompositeTensor
 from fastgraph.core.base.dtype import DType, as_dtype
 from fastgraph.core.base.shapes import TensorShape
-from fastgraph.core.base.type_specs import TypeSpec
+from fastgraph.core.base.type_specs import TensorSpec, TypeSpec
 from fastgraph.core.tensor import Tensor, convert
 
 _PLAIN = (int, float, str, bytes, bool, type(None))
@@ -126,7 +126,7 @@ def converted(value: Any, kind: Any, path: str, for_spec: bool = False) -> Any:
 
 def _tensor(value: Any, path: str, for_spec: bool) -> Any:
     if for_spec:
-        if not (isinstance(value, TypeSpec) and value.value_type is Tensor):
+        if not isinstance(value, TensorSpec):
             raise TypeError(f"{path}: expected a TensorSpec, got {type(value).__name__!r}")
         return value
     try:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import abc
 import inspect
+import re
 import typing
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar
 
-from fastgraph.composites.extension_fields import check_annotation, converted, is_reserved
+from fastgraph.composites.extension_fields import ImmutableDict, check_annotation, converted, is_reserved
 from fastgraph.core.base import nesting
 from fastgraph.core.base.composite import CompositeTensor
 from fastgraph.core.base.type_specs import TensorSpec, TypeSpec
@@ -178,7 +179,26 @@ def _add_spec(cls: Any) -> None:
         namespace["__batch_encoder__"] = cls.__batch_encoder__
     namespace["__qualname__"] = f"{cls.__qualname__}.Spec"
     cls.Spec = type("Spec", tuple(bases), namespace)
+    if "__name__" in cls.__dict__:
+        _register(f"{cls.__dict__['__name__']}.Spec", cls.Spec)
     _constructor(cls.Spec, _with_defaults(cls, True), True)
+
+
+#: The specs of classes that have a `__name__`, by which SavedModels know them.
+registered: dict[str, Any] = {}
+
+
+def _register(name: str, spec: Any) -> None:
+    if not re.fullmatch(r"(\w+\.)+\w+", name):
+        raise ValueError(
+            "Registered name must have the form '{project_name}.{type_name}' (e.g. 'my_project.MyTypeSpec'); got "
+            f"{name!r}."
+        )
+    if name in registered:
+        found = registered[name]
+        raise ValueError(f"Name {name} has already been registered for class {found.__module__}.{found.__name__}.")
+    registered[name] = spec
+    spec._registered_name = name
 
 
 class ExtensionTypeSpec(_Fields, TypeSpec):
@@ -208,7 +228,7 @@ class ExtensionTypeSpec(_Fields, TypeSpec):
     @classmethod
     def _deserialize(cls, parts: Any) -> Any:
         found = cls.__new__(cls)
-        found.__dict__.update(dict(parts))
+        found.__dict__.update({name: _frozen(value) for name, value in parts})
         return found
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -239,6 +259,13 @@ class ExtensionTypeSpec(_Fields, TypeSpec):
 
     def __repr__(self) -> str:
         return f"{type(self).__qualname__}({', '.join(f'{name}={value!r}' for name, value in self._serialize())})"
+
+
+def _frozen(value: Any) -> Any:
+    """A field with dicts that stay as they are, whatever they were."""
+    if isinstance(value, Mapping):
+        return ImmutableDict({key: _frozen(each) for key, each in value.items()})
+    return tuple(map(_frozen, value)) if type(value) in (tuple, list) else value
 
 
 def _restored(value_type: Any, parts: Any) -> Any:
