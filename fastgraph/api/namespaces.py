@@ -368,6 +368,7 @@ SUBSTITUTES = {
     "data": "Dataset.from_generator with a Python generator",
     "compat.v1": "the names of TensorFlow 2",
     "compat.v2": "fastgraph itself",
+    "experimental.StructuredTensor": "a dict, or an ExtensionType, of RaggedTensors",
     "experimental.numpy": "NumPy, or the functions of fastgraph",
     "image": "NumPy and Pillow on tensors (outside Functions)",
     "io": "Python's files and NumPy",

@@ -189,7 +189,5 @@ def _encoded(leaf: Any, minimum_rank: int) -> Any:
 
 def _decoded(structure: Any, specs: Sequence[Any], encodings: Any) -> Any:
     left = iter(nesting.flatten(encodings))
-    leaves = [
-        next(left) if spec is None else spec.decoded([next(left) for _ in spec.encodings()]) for spec in specs
-    ]
+    leaves = [next(left) if spec is None else spec.decoded([next(left) for _ in spec.encodings()]) for spec in specs]
     return nesting.pack_sequence_as(structure, leaves)

@@ -17,11 +17,11 @@ from fastgraph.core.base.type_specs import TensorSpec, TypeSpec
 from fastgraph.core.tensor import Tensor, convert
 
 _PLAIN = (int, float, str, bytes, bool, type(None))
-_RESERVED = frozenset(
+_RESERVED = (
     "self Spec _type_spec _shape_invariant_to_type_spec _consumers value_type is_compatible_with "
     "most_specific_compatible_type _with_tensor_ranks_only _to_components _from_components _component_specs "
     "_to_tensor_list _from_tensor_list _from_compatible_tensor_list _flat_tensor_specs _serialize _deserialize "
-    "_to_legacy_output_types _to_legacy_output_shapes _to_legacy_output_classes _keras_mask".split()
+    "_to_legacy_output_types _to_legacy_output_shapes _to_legacy_output_classes _keras_mask"
 )
 
 
@@ -51,7 +51,7 @@ class ImmutableDict(Mapping[Any, Any]):
 
 def is_reserved(name: str) -> bool:
     """Whether no field may have this name."""
-    return name in _RESERVED or name.lower().startswith(("_tf_extension_type", "_fg_"))
+    return name in _RESERVED.split() or name.lower().startswith(("_tf_extension_type", "_fg_"))
 
 
 def _is_composite(kind: Any) -> bool:
@@ -118,7 +118,9 @@ def converted(value: Any, kind: Any, path: str, for_spec: bool = False) -> Any:
         raise TypeError(f"{path}: expected mapping, got {type(value).__name__!r}")
     return ImmutableDict(
         {
-            converted(key, inner[0], f"{path}[<key>]", for_spec): converted(each, inner[1], f"{path}[{key!r}]", for_spec)
+            converted(key, inner[0], f"{path}[<key>]", for_spec): converted(
+                each, inner[1], f"{path}[{key!r}]", for_spec
+            )
             for key, each in value.items()
         }
     )

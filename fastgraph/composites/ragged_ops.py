@@ -405,10 +405,8 @@ def _map(function: Callable[..., Any], rt: RaggedTensor) -> RaggedTensor:
 # ---- one rule per op ------------------------------------------------------------------------------------------------
 
 #: Ops that do to the innermost values what they would do to a dense tensor.
-_MAPPED = frozenset(
-    "check_numerics as_string to_number string_lower string_upper string_strip string_length string_join substr "
-    "decode_compressed encode_base64 decode_base64 unicode_script unicode_transcode".split()
-)
+_STRINGS = "to_number string_lower string_upper string_strip string_length string_join substr"
+_MAPPED = {"check_numerics", "as_string", "decode_compressed", "encode_base64", "decode_base64", *_STRINGS.split()}
 
 
 def _where_index(rt: RaggedTensor) -> Any:

@@ -59,7 +59,9 @@ class DynamicRaggedShape(BatchableExtensionType):
             if not isinstance(each, RowPartition):
                 raise TypeError(f"row_partitions should contain RowPartitions. Instead, got {each}")
         found = next((each.dtype for each in row_partitions), int64)
-        target = as_dtype(dtype) if dtype is not None else inner_shape.dtype if isinstance(inner_shape, Tensor) else found
+        target = (
+            as_dtype(dtype) if dtype is not None else inner_shape.dtype if isinstance(inner_shape, Tensor) else found
+        )
         self._row_partitions = tuple([each.with_dtype(target) for each in row_partitions])
         self._inner_shape = cast(as_tensor(inner_shape, target), target)
         ends = [each.static_nrows for each in row_partitions[1:]] + self._known_inner()[:1]

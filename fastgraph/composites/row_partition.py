@@ -1,6 +1,6 @@
 """RowPartition: how values are cut into rows, without the values.
 
-Rule: it is a RaggedTensor of the values' numbers, which says all that can be asked.
+Rule: what a RaggedTensor with these row splits says of its rows, it says.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from fastgraph.composites.extension_type import ExtensionType
-from fastgraph.composites.ragged_tensor import RaggedTensor, nvals, positions
+from fastgraph.composites.ragged_tensor import RaggedTensor, made, nvals, positions
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, int64
 from fastgraph.core.conversion import Data
 from fastgraph.core.tensor import Tensor
@@ -27,7 +27,8 @@ class RowPartition(ExtensionType):
         (array([0, 2, 2, 3]), array([0, 0, 2]))
     """
 
-    _rows: RaggedTensor
+    _splits: Tensor
+    _length: int | Tensor | None
 
     def __init__(self, rows: Any, internal: bool = False) -> None:
         if not internal:
@@ -35,7 +36,12 @@ class RowPartition(ExtensionType):
                 "RowPartition constructor is private; please use one of the factory methods instead (e.g., "
                 "RowPartition.from_row_lengths())"
             )
-        self._rows = rows
+        self._splits, self._length = rows.row_splits, rows._uniform
+
+    @property
+    def _rows(self) -> Any:
+        """A RaggedTensor of these rows, whose values nobody asks for."""
+        return made(self._splits, self._splits, self._length)
 
     @classmethod
     def _of(cls, make: Any, count: Any, part: Any, validate: bool, *rest: Any) -> Any:
@@ -45,7 +51,7 @@ class RowPartition(ExtensionType):
     def from_row_splits(
         cls, row_splits: Data, validate: bool = True, dtype: DTypeLike | None = None, dtype_hint: Any = None
     ) -> Any:
-        """Rows that begin and end where row_splits i[n + 1] says. Raises: InvalidArgumentError unless it rises from 0."""
+        """Rows that begin and end where row_splits i[n + 1] says, rising from 0. Raises: InvalidArgumentError."""
         splits = _vector(row_splits, dtype, dtype_hint)
         if splits.shape[0] == 0:
             raise ValueError("row_splits tensor may not be empty.")
@@ -61,12 +67,7 @@ class RowPartition(ExtensionType):
 
     @classmethod
     def from_value_rowids(
-        cls,
-        value_rowids: Data,
-        nrows: Data | None = None,
-        validate: bool = True,
-        dtype: DTypeLike | None = None,
-        dtype_hint: Any = None,
+        cls, value_rowids: Data, nrows: Any = None, validate: bool = True, dtype: Any = None, dtype_hint: Any = None
     ) -> Any:
         """Rows of the values whose row's number i[n], which never falls, is theirs. Raises: as RaggedTensor's."""
         ids = _vector(value_rowids, dtype, dtype_hint)
@@ -74,20 +75,13 @@ class RowPartition(ExtensionType):
 
     @classmethod
     def from_row_starts(
-        cls,
-        row_starts: Data,
-        nvals: Data,
-        validate: bool = True,
-        dtype: DTypeLike | None = None,
-        dtype_hint: Any = None,
+        cls, row_starts: Data, nvals: Data, validate: bool = True, dtype: Any = None, dtype_hint: Any = None
     ) -> Any:
         """Rows of `nvals` values that begin where row_starts i[n] says."""
         return cls._of(RaggedTensor.from_row_starts, nvals, _vector(row_starts, dtype, dtype_hint), validate)
 
     @classmethod
-    def from_row_limits(
-        cls, row_limits: Data, validate: bool = True, dtype: DTypeLike | None = None, dtype_hint: Any = None
-    ) -> Any:
+    def from_row_limits(cls, row_limits: Data, validate: bool = True, dtype: Any = None, dtype_hint: Any = None) -> Any:
         """Rows that end where row_limits i[n] says."""
         limits = _vector(row_limits, dtype, dtype_hint)
         return cls._of(RaggedTensor.from_row_limits, reduce_sum(limits[-1:]), limits, validate)
@@ -105,9 +99,9 @@ class RowPartition(ExtensionType):
         """Rows that are all of one length: of `nvals` values, or `nrows` of them. Raises: ValueError for neither."""
         if nvals is None and nrows is None:
             raise ValueError("At least one of {nvals,nrows} must be specified")
-        target = as_dtype(dtype) if dtype is not None else int64
-        count = cast(nrows, target) * cast(uniform_row_length, target) if nvals is None else nvals
-        known = static_int(as_tensor(count))
+        target = as_dtype(dtype or int64)
+        count = cast(nrows, target) * cast(uniform_row_length, target) if nvals is None else as_tensor(nvals)
+        known = static_int(count)
         values = range_(count if known is None else known)
         rows = RaggedTensor.from_uniform_row_length(values, uniform_row_length, nrows, validate=validate)
         return cls(rows.with_row_splits_dtype(target), internal=True)
@@ -115,58 +109,24 @@ class RowPartition(ExtensionType):
     @property
     def dtype(self) -> DType:
         """int32 or int64."""
-        dtype: DType = self._rows.row_splits.dtype
-        return dtype
+        return self._splits.dtype
 
-    @property
-    def static_nrows(self) -> int | None:
-        """The number of rows, if it is known."""
-        found: int | None = self._rows.shape[0]
-        return found
-
-    @property
-    def static_nvals(self) -> int | None:
-        """The number of values, if it is known."""
-        found: int | None = self._rows.values.shape[0]
-        return found
-
-    @property
-    def static_uniform_row_length(self) -> int | None:
-        """The length of all rows, if they have one and it is known."""
-        found: int | None = self._rows.shape[1]
-        return found
+    #: The number of rows, of values, and the length of all rows, as far as they are known.
+    static_nrows = property(lambda self: self._rows.shape[0])
+    static_nvals = property(lambda self: static_int(self.nvals()))
+    static_uniform_row_length = property(lambda self: self._rows.shape[1])
 
     def row_splits(self) -> Tensor:
         """Where rows begin, and where the last ends. i[n + 1]."""
-        return self._rows.row_splits  # type: ignore[no-any-return]
-
-    def row_starts(self) -> Tensor:
-        """Where rows begin. i[n]."""
-        return self._rows.row_starts()  # type: ignore[no-any-return]
-
-    def row_limits(self) -> Tensor:
-        """Where rows end. i[n]."""
-        return self._rows.row_limits()  # type: ignore[no-any-return]
-
-    def row_lengths(self) -> Tensor:
-        """The lengths of the rows. i[n]."""
-        return self._rows.row_lengths()  # type: ignore[no-any-return]
-
-    def value_rowids(self) -> Tensor:
-        """The row that each value is in. i[nvals]."""
-        return self._rows.value_rowids()  # type: ignore[no-any-return]
+        return self._splits
 
     def offsets_in_rows(self) -> Tensor:
         """The place of each value in its row. i[nvals]."""
         return cast(positions(self.row_lengths()), self.dtype)
 
-    def nrows(self) -> Tensor:
-        """The number of rows. i[]."""
-        return self._rows.nrows()  # type: ignore[no-any-return]
-
     def nvals(self) -> Tensor:
         """The number of values. i[]."""
-        return cast(nvals(self._rows.values), self.dtype)
+        return self._splits[-1]
 
     def uniform_row_length(self) -> Tensor | None:
         """The length of all rows where it was given as one, else None."""
@@ -175,20 +135,38 @@ class RowPartition(ExtensionType):
 
     def is_uniform(self) -> bool:
         """Whether the rows were given one length."""
-        return self._rows.uniform_row_length is not None
+        return self._length is not None
 
     def with_dtype(self, dtype: DTypeLike) -> Any:
         """The same with row splits of int32 or int64."""
-        return type(self)(self._rows.with_row_splits_dtype(dtype), internal=True)
+        return RowPartition(self._rows.with_row_splits_dtype(dtype), internal=True)
 
     def rows_of(self, values: Any) -> Any:
         """The RaggedTensor of values (a Tensor or RaggedTensor) cut so."""
-        return self._rows.with_values(values)
+        return made(values, self._splits, self._length)
 
     def __repr__(self) -> str:
         shown = getattr(self.row_splits(), "numpy", self.row_splits)()
         uniform = self.static_uniform_row_length
         return f"tf.RowPartition(row_splits={shown}" + (")" if uniform is None else f", uniform_row_length={uniform})")
+
+
+def _asked(name: str, doc: str) -> Any:
+    def ask(self: Any) -> Any:
+        return getattr(self._rows, name)()
+
+    ask.__name__, ask.__qualname__, ask.__doc__ = name, f"RowPartition.{name}", doc
+    return ask
+
+
+for _name, _doc in {
+    "nrows": "The number of rows. i[].",
+    "row_starts": "Where rows begin. i[n].",
+    "row_limits": "Where rows end. i[n].",
+    "row_lengths": "The lengths of the rows. i[n].",
+    "value_rowids": "The row that each value is in. i[nvals].",
+}.items():
+    setattr(RowPartition, _name, _asked(_name, _doc))
 
 
 def _vector(part: Data, dtype: DTypeLike | None, hint: Any) -> Any:

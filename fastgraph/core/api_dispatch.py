@@ -49,9 +49,6 @@ _ASSERTS_IN = {
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
-# ---- types of arguments ---------------------------------------------------------------------------------------------
-
-
 def _checker(annotation: Any) -> Callable[[Any], bool]:
     """Whether a value is of an annotated type: a class, List[...] of one, or a Union."""
     origin, inner = typing.get_origin(annotation), typing.get_args(annotation)
@@ -82,33 +79,28 @@ def _is_foreign(value: Any) -> bool:
 class _Case:
     """One registration: the parameters that must be of certain types, and what is called then."""
 
-    def __init__(self, signature: inspect.Signature, wanted: Any, target: Any, handler: Any = None) -> None:
+    def __init__(self, signature: inspect.Signature, wanted: Any, target: Any, handler: Any) -> None:
         if not isinstance(wanted, dict):
             raise TypeError("signatures must be dictionaries mapping parameter names to type annotations.")
-        self.target, self.handler = target, target if handler is None else handler
+        self.target, self.handler = target, handler
         self.checks: list[tuple[int, str, Any, Callable[[Any], bool]]] = []
         names = list(signature.parameters)
         for name, annotation in wanted.items():
-            parameter = signature.parameters.get(names[name] if isinstance(name, int) else name)
+            parameter = signature.parameters.get(name)
             if parameter is None:
                 raise ValueError(f"signature includes annotation for unknown parameter {name!r}.")
             if parameter.kind not in _POSITIONAL:
                 raise ValueError(
                     "Dispatch currently only supports type annotations for positional parameters; can't handle "
-                    f"annotation for {parameter.kind!r} parameter {parameter.name}."
+                    f"annotation for {parameter.kind!r} parameter {name}."
                 )
-            check = _checker(annotation)
-            self.checks.append((names.index(parameter.name), parameter.name, parameter.default, check))
+            self.checks.append((names.index(name), name, parameter.default, _checker(annotation)))
 
     def fits(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Whether the arguments of a call are of these types, and one of them is no tensor."""
         given = [args[at] if at < len(args) else kwargs.get(name, default) for at, name, default, _ in self.checks]
-        return any(map(_is_foreign, given)) and all(
-            check(value) for value, (*_, check) in zip(given, self.checks, strict=True)
-        )
-
-
-# ---- public functions with cases ------------------------------------------------------------------------------------
+        checks = [check for *_, check in self.checks]
+        return any(map(_is_foreign, given)) and all(check(each) for check, each in zip(checks, given, strict=True))
 
 
 class _Api:
@@ -185,10 +177,6 @@ def _register(api: _Api, case: _Case) -> None:
         api.open()
 
 
-def _named(name: str | None, *values: Any) -> Any:
-    return nullcontext() if name is None else name_scope(name)
-
-
 def _taking_name(target: Any, signature: inspect.Signature) -> Any:
     """`target`, or, where it takes no `name` and the function does, what calls it within that name scope."""
     names = list(signature.parameters)
@@ -199,22 +187,11 @@ def _taking_name(target: Any, signature: inspect.Signature) -> Any:
 
     def named(*args: Any, **kwargs: Any) -> Any:
         name = args[at] if len(args) > at else kwargs.pop("name", None)
-        with _named(name):
+        with nullcontext() if name is None else name_scope(name):
             return target(*args[:at], *args[at + 1 :], **kwargs)
 
     named.__wrapped__ = target  # type: ignore[attr-defined]
     return named
-
-
-def _check_parameters(target: Any, signature: inspect.Signature) -> None:
-    """Raise ValueError unless `target` has the parameters of the function."""
-    own = inspect.signature(target)
-    kinds = [p.kind for p in own.parameters.values()]
-    if kinds == [inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD]:
-        return
-    names = [name for name in own.parameters if name != "name"]
-    if names != [name for name in signature.parameters if name != "name"]:
-        raise ValueError(f"Dispatch function's signature {own} does not match API's signature {signature}.")
 
 
 def dispatch_for_api(api: Any, *signatures: dict[str, Any]) -> Callable[[Any], Any]:
@@ -243,32 +220,28 @@ def dispatch_for_api(api: Any, *signatures: dict[str, Any]) -> Callable[[Any], A
     """
     record = _api(api)
     for signature in signatures:
-        _Case(record.signature, signature, None)
+        _Case(record.signature, signature, None, None)
 
     def decorate(target: Any) -> Any:
         if not callable(target):
             raise TypeError(f"Expected dispatch_target to be callable; got {target!r}")
-        wanted = list(signatures) or [_annotated(target)]
-        record = _api(api)
-        _check_parameters(target, record.signature)
+        record, own = _api(api), inspect.signature(target)
+        names, others = ([name for name in each.parameters if name != "name"] for each in (own, record.signature))
+        if names not in (others, ["args", "kwargs"]):
+            raise ValueError(f"Dispatch function's signature {own} does not match API's signature {record.signature}.")
+        hints = {} if signatures else typing.get_type_hints(target)
+        wanted = signatures or ({name: hints[name] for name in own.parameters if name in hints},)
+        if wanted == ({},):
+            raise ValueError(
+                "The dispatch_for_api decorator must be called with at least one signature, or applied to a function "
+                "that has type annotations on its parameters."
+            )
         called = _taking_name(target, record.signature)
         for signature in wanted:
             _register(record, _Case(record.signature, signature, called, target))
         return target
 
     return decorate
-
-
-def _annotated(target: Any) -> dict[str, Any]:
-    """The annotations of a function's parameters. Raises ValueError if there are none."""
-    hints = typing.get_type_hints(target)
-    found = {name: hints[name] for name in inspect.signature(target).parameters if name in hints}
-    if not found:
-        raise ValueError(
-            "The dispatch_for_api decorator must be called with at least one signature, or applied to a function that "
-            "has type annotations on its parameters."
-        )
-    return found
 
 
 def unregister_dispatch_for(dispatch_target: Any) -> None:
@@ -291,9 +264,6 @@ def unregister_dispatch_for(dispatch_target: Any) -> None:
         raise ValueError(f"Function {dispatch_target} was not registered using a `@dispatch_for_*` decorator.")
 
 
-# ---- elementwise functions ------------------------------------------------------------------------------------------
-
-
 def _functions(spaces: dict[str, str]) -> list[Any]:
     """The public functions of these names that are built, in the order of the names."""
     found: dict[Any, None] = {}
@@ -314,9 +284,7 @@ def _elementwise(kind: str, key: tuple[Any, ...], apis: dict[str, str]) -> Calla
     def decorate(handler: Any) -> Any:
         if key in _handlers:
             shown = key[0] if n == 1 else f"({key[0]}, {key[1]})"
-            raise ValueError(
-                f"A {kind} dispatch handler ({_handlers[key]}) has already been registered for {shown}."
-            )
+            raise ValueError(f"A {kind} dispatch handler ({_handlers[key]}) has already been registered for {shown}.")
         _handlers[key] = handler
         for function in _functions(apis):
             record = _api(function)
@@ -338,7 +306,7 @@ def _applied(function: Any, handler: Any, names: list[str], n: int) -> Any:
         name = given.pop("name", None) if name_at < len(names) else None
         operands = [given.pop(each) for each in names[:n]]
         bound = (lambda *values: function(*values, **given)) if given else function
-        with _named(name):
+        with nullcontext() if name is None else name_scope(name):
             return handler(bound, *operands)
 
     return applied

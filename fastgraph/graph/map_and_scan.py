@@ -247,8 +247,8 @@ def map_fn(
     `elems` may be a structure of tensors with the same n: fn gets one element in that structure. `fn_output_signature`
     (before: `dtype`) says the structure and dtypes of fn's result where they are not those of elems: dtypes or
     TensorSpecs, and RaggedTensorSpecs and SparseTensorSpecs where results differ in size; all others have one shape.
-    elems may be RaggedTensors and SparseTensors, of which fn gets rows, and BatchableExtensionTypes. `parallel_iterations` and `swap_memory`
-    change nothing.
+    elems may be RaggedTensors and SparseTensors, of which fn gets rows, and BatchableExtensionTypes.
+    `parallel_iterations` and `swap_memory` change nothing.
     Raises TypeError or ValueError for a result of another structure, ValueError for scalars, n that differ and shapes
     that differ (in eager mode without `infer_shape`: InvalidArgumentError), InvalidArgumentError for another dtype.
     Source: tf.map_fn.

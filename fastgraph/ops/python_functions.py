@@ -260,8 +260,8 @@ def _as_decorator(op: Callable[..., Any], func: Any, inp: Any, Tout: Any, **rest
     if func is not None:
         if inp is None:
             raise TypeError(
-                "Missing argument `inp`:\n  You must set the `inp` argument (the list of arguments to the\n  function), "
-                f"unless you use `{public_name}` as a decorator(`func=None`)."
+                "Missing argument `inp`:\n  You must set the `inp` argument (the list of arguments to the\n  "
+                f"function), unless you use `{public_name}` as a decorator(`func=None`)."
             )
         return None
     if inp is not None:
