@@ -237,11 +237,11 @@ class DynamicRaggedShape(BatchableExtensionType):
 
     def __fg_bind__(self, prim: Primitive, inputs: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
         """Apply an op that takes a shape, with this one."""
-        name, first = prim.name.removesuffix("_dynamic"), inputs[0]
+        name, first = prim.name.removesuffix("_dynamic"), as_tensor(inputs[0])
         if name == "fill":
             return self.rows_of(fill(self._inner_shape, first))
         if name == "reshape":
-            flat = first.flat_values if isinstance(first, RaggedTensor) else as_tensor(first)
+            flat = first.flat_values if isinstance(first, RaggedTensor) else first
             return self.rows_of(reshape(flat, self._inner_shape))
         if name == "broadcast_to":
             if not self._row_partitions:
