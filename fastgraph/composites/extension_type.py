@@ -29,13 +29,22 @@ class _Fields:
 
     @classmethod
     def _fg_names(cls) -> tuple[str, ...]:
-        """The names of all fields, those of bases first."""
-        raise NotImplementedError
+        """The names of all fields, those of bases first; of a spec, its values'."""
+        kind = getattr(cls, "value_type", cls)
+        found: tuple[str, ...] | None = kind.__dict__.get("_fg_kept_names")
+        if found is None:
+            found = kind._fg_kept_names = tuple(_annotations(kind))
+        return found
 
     @classmethod
     def _fg_types(cls) -> dict[str, Any]:
         """{name: type} of all fields. Raises NameError for a type that is not there yet."""
-        raise NotImplementedError
+        kind = getattr(cls, "value_type", cls)
+        found: dict[str, Any] | None = kind.__dict__.get("_fg_kept_types")
+        if found is None:
+            hints = _hints(kind)
+            found = kind._fg_kept_types = {name: hints[name] for name in cls._fg_names()}
+        return found
 
     def __validate__(self) -> None:
         """Raise an error for fields that do not fit together: a subclass says which."""
@@ -55,18 +64,17 @@ class _Fields:
             found[name] = converted(found[name], kind, name, for_spec)
         self.__validate__()
 
-    def _refuse(self, name: str) -> AttributeError:
-        what = "ExtensionTypeSpec" if isinstance(self, TypeSpec) else "ExtensionType"
-        return AttributeError(f"Cannot mutate attribute `{name}` outside the custom constructor of {what}.")
+    def _check_change(self, name: str) -> None:
+        if name not in _MUTABLE and (_INSIDE not in self.__dict__ or name not in self._fg_names()):
+            what = "ExtensionTypeSpec" if isinstance(self, TypeSpec) else "ExtensionType"
+            raise AttributeError(f"Cannot mutate attribute `{name}` outside the custom constructor of {what}.")
 
     def __setattr__(self, name: str, value: object) -> None:
-        if name not in _MUTABLE and (_INSIDE not in self.__dict__ or name not in self._fg_names()):
-            raise self._refuse(name)
+        self._check_change(name)
         self.__dict__[name] = value
 
     def __delattr__(self, name: str) -> None:
-        if name not in _MUTABLE and (_INSIDE not in self.__dict__ or name not in self._fg_names()):
-            raise self._refuse(name)
+        self._check_change(name)
         del self.__dict__[name]
 
 
@@ -135,16 +143,13 @@ class ExtensionTypeMeta(abc.ABCMeta):
 def _check_class(cls: Any) -> None:
     """Raise ValueError or TypeError for fields that cannot be."""
     own = inspect.get_annotations(cls)
-    for name, value in cls.__dict__.items():
-        if name == "Spec":
-            if not isinstance(value, type):
-                raise ValueError(f"{cls.__qualname__}.Spec must be a nested class; got {value}.")
-            if value.__bases__ not in ((TypeSpec,), (object,)):
-                raise ValueError(f"{cls.__qualname__}.Spec must be directly subclassed from tf.TypeSpec.")
-        elif is_reserved(name) and name != "_fg_of_the_house":
-            raise ValueError(f"The field annotations for {cls.__name__} are invalid. Field '{name}' is reserved.")
-    for name in own:
-        if is_reserved(name):
+    given = cls.__dict__.get("Spec", object)
+    if given is not object and not isinstance(given, type):
+        raise ValueError(f"{cls.__qualname__}.Spec must be a nested class; got {given}.")
+    if given is not object and given.__bases__ not in ((TypeSpec,), (object,)):
+        raise ValueError(f"{cls.__qualname__}.Spec must be directly subclassed from tf.TypeSpec.")
+    for name in (*own, *cls.__dict__):
+        if is_reserved(name) and (name in own or name != "Spec"):
             raise ValueError(f"The field annotations for {cls.__name__} are invalid. Field '{name}' is reserved.")
     for name, value in cls.__dict__.items():
         plain = not (name.startswith("__") or callable(value) or hasattr(value, "__get__"))
@@ -208,14 +213,6 @@ class ExtensionTypeSpec(_Fields, TypeSpec):
     """
 
     value_type: Any = None
-
-    @classmethod
-    def _fg_names(cls) -> tuple[str, ...]:
-        return cls.value_type._fg_names()  # type: ignore[no-any-return]
-
-    @classmethod
-    def _fg_types(cls) -> dict[str, Any]:
-        return cls.value_type._fg_types()  # type: ignore[no-any-return]
 
     @classmethod
     def from_value(cls, value: Any) -> Any:
@@ -314,23 +311,6 @@ class ExtensionType(_Fields, CompositeTensor, metaclass=ExtensionTypeMeta):
         raise AssertionError(
             "Cannot create an instance of ExtensionType because ExtensionType is an abstract base class."
         )
-
-    @classmethod
-    def _fg_names(cls) -> tuple[str, ...]:
-        found: tuple[str, ...] | None = cls.__dict__.get("_fg_kept_names")
-        if found is None:
-            found = tuple(_annotations(cls))
-            cls._fg_kept_names = found
-        return found
-
-    @classmethod
-    def _fg_types(cls) -> dict[str, Any]:
-        found: dict[str, Any] | None = cls.__dict__.get("_fg_kept_types")
-        if found is None:
-            hints = _hints(cls)
-            found = {name: hints[name] for name in cls._fg_names()}
-            cls._fg_kept_types = found
-        return found
 
     @property
     def _type_spec(self) -> Any:
