@@ -158,6 +158,9 @@ class Encodings:
 
     def __init__(self, function: Any, elems: Any, signature: Any) -> None:
         self._function, self._given, self._wanted = function, elems, signature
+        for leaf in nesting.flatten(elems):
+            if _spec(leaf) is not None and not isinstance(_spec(leaf), BatchableExtensionTypeSpec):
+                raise TypeError(f"map_fn can not consume {_spec(leaf)!r} inputs: got {leaf!r}")
         self.elems = nesting.map_structure(lambda leaf: _encoded(leaf, 1), elems)
         self.signature = nesting.map_structure(
             lambda leaf: leaf if _spec(leaf) is None else _batchable(leaf).encodings(), signature

@@ -9,7 +9,7 @@ import abc
 import inspect
 import re
 import typing
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 from fastgraph.composites.extension_fields import ImmutableDict, check_annotation, converted, is_reserved
@@ -90,7 +90,7 @@ def _constructor(cls: type, parameters: list[inspect.Parameter], for_spec: bool)
             bound.apply_defaults()
             self.__dict__.update(bound.arguments)
 
-        own.__signature__ = inspect.Signature([first, *parameters])  # type: ignore[attr-defined]
+        own.__signature__ = inspect.Signature([first, *parameters], return_annotation=cls)  # type: ignore[attr-defined]
         own.__qualname__ = f"{cls.__qualname__}.__init__"
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
@@ -122,10 +122,12 @@ def _annotations(cls: type) -> dict[str, Any]:
 def _with_defaults(cls: Any, for_spec: bool) -> list[inspect.Parameter]:
     """The constructor's parameters: after one with a default, those without have to be named."""
     found, kind = [], inspect.Parameter.POSITIONAL_OR_KEYWORD
+    hints = {} if for_spec else _annotations(cls) | cls.__dict__.get("_fg_kept_types", {})
     for name in cls._fg_names():
         default = _NONE if for_spec else getattr(cls, name, _NONE)
         after = default is _NONE and any(p.default is not _NONE for p in found)
-        found.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY if after else kind, default=default))
+        how = {"default": default, "annotation": hints.get(name, _NONE)}
+        found.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY if after else kind, **how))
     return sorted(found, key=lambda p: p.kind)
 
 
@@ -183,7 +185,7 @@ def _add_spec(cls: Any) -> None:
     if hasattr(cls, "__batch_encoder__"):
         namespace["__batch_encoder__"] = cls.__batch_encoder__
     namespace["__qualname__"] = f"{cls.__qualname__}.Spec"
-    cls.Spec = type("Spec", tuple(bases), namespace)
+    cls.Spec = type(f"{cls.__name__}.Spec", tuple(bases), namespace)
     if "__name__" in cls.__dict__:
         _register(f"{cls.__dict__['__name__']}.Spec", cls.Spec)
     _constructor(cls.Spec, _with_defaults(cls, True), True)
@@ -305,6 +307,7 @@ class ExtensionType(_Fields, CompositeTensor, metaclass=ExtensionTypeMeta):
     """
 
     _fg_of_the_house = True
+    _is_tensor = False
     Spec: ClassVar[Any] = ExtensionTypeSpec
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -326,18 +329,8 @@ class ExtensionType(_Fields, CompositeTensor, metaclass=ExtensionTypeMeta):
         if type(self) is not type(other) or self._type_spec != other._type_spec:  # type: ignore[attr-defined]
             return False
         pairs = zip(*[nesting.flatten(each, expand_composites=True) for each in (self, other)], strict=True)
-        equal: Callable[..., Any] = public_function("math.equal")
-        alike: Any = True
-        for mine, theirs in pairs:
-            if mine.shape.is_fully_defined():
-                same = public_function("reduce_all")(equal(mine, theirs))
-            else:
-                fits = public_function("reduce_all")(equal(*map(public_function("shape"), (mine, theirs))))
-                same = public_function("cond")(
-                    fits, lambda a=mine, b=theirs: public_function("reduce_all")(equal(a, b)), lambda: False
-                )
-            alike = same if alike is True else public_function("logical_and")(alike, same)
-        return alike
+        alike = [same for mine, theirs in pairs for same in _compared(mine, theirs)]
+        return public_function("reduce_all")(public_function("stack")(alike)) if alike else True
 
     def __ne__(self, other: object) -> Any:
         found = self.__eq__(other)
@@ -350,6 +343,21 @@ class ExtensionType(_Fields, CompositeTensor, metaclass=ExtensionTypeMeta):
 
     def __getstate__(self) -> Any:
         return {name: value for name, value in self.__dict__.items() if name != _SPEC}
+
+
+def _compared(a: Any, b: Any) -> list[Any]:
+    """Scalars, bool[], that are all true where two tensors are equal, whatever their shapes."""
+    reduce_all, equal = public_function("reduce_all"), public_function("math.equal")
+    if a.shape.is_fully_defined():
+        return [reduce_all(equal(a, b))]
+    sizes = [public_function("shape")(each) for each in (a, b)]
+    flat = [public_function("reshape")(each, [-1]) for each in (a, b)]
+    found = []
+    for x, y in (sizes, flat):
+        counts = [public_function("size")(each) for each in (x, y)]
+        n = public_function("minimum")(*counts)
+        found += [equal(*counts), reduce_all(equal(x[:n], y[:n]))]
+    return found
 
 
 def _hints(cls: type) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from fastgraph.composites.ragged_rows import (
     tile,
 )
 from fastgraph.composites.ragged_shape import DynamicRaggedShape
-from fastgraph.composites.ragged_strings import join_segments
+from fastgraph.composites.ragged_strings import format_rows, join_segments
 from fastgraph.composites.ragged_tensor import RaggedTensor, along, levels, made, positions, splits_of
 from fastgraph.composites.sparse_tensor import SparseTensor, with_shape
 from fastgraph.core.base.dtype import DType, as_dtype, float64, int32, int64
@@ -405,8 +405,10 @@ def _map(function: Callable[..., Any], rt: RaggedTensor) -> RaggedTensor:
 # ---- one rule per op ------------------------------------------------------------------------------------------------
 
 #: Ops that do to the innermost values what they would do to a dense tensor.
-_STRINGS = "to_number string_lower string_upper string_strip string_length string_join substr"
-_MAPPED = {"check_numerics", "as_string", "decode_compressed", "encode_base64", "decode_base64", *_STRINGS.split()}
+_MAPPED = {"check_numerics", "as_string", "decode_compressed", "encode_base64", "decode_base64", "substr"}
+_MAPPED |= {f"string_{name}" for name in ("lower", "upper", "strip", "length", "join")}
+_MAPPED |= {"to_number", "regex_full_match", "regex_replace", "hash_bucket_fast", "hash_bucket_strong"}
+_MAPPED |= {"unicode_script", "unicode_transcode"}
 
 
 def _where_index(rt: RaggedTensor) -> Any:
@@ -477,6 +479,8 @@ def apply(prim: Primitive, inputs: tuple[Any, ...], attrs: dict[str, Any]) -> An
         return gather_nd_ragged(*inputs)
     if name == "reduce_join":
         return _join(inputs[0], attrs["axes"], attrs["keepdims"], attrs["separator"])
+    if name == "string_format":
+        return format_rows(inputs, attrs)
     if name == "dynamic_partition":
         return _parted(*inputs, attrs["count"])
     if name.startswith("unsorted_segment_"):

@@ -12,7 +12,7 @@ from typing import Any
 from fastgraph.composites.extension_batching import BatchableExtensionType
 from fastgraph.composites.ragged_tensor import RaggedTensor, levels
 from fastgraph.composites.row_partition import RowPartition
-from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, int64
+from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, int32, int64
 from fastgraph.core.conversion import Data, unsupported
 from fastgraph.core.primitive import Primitive
 from fastgraph.core.registry import public_function
@@ -75,7 +75,7 @@ class DynamicRaggedShape(BatchableExtensionType):
     def from_tensor(cls, t: Any, dtype: DTypeLike | None = None) -> DynamicRaggedShape:
         """Return the shape of a Tensor or RaggedTensor."""
         if not isinstance(t, RaggedTensor):
-            return cls([], shape(as_tensor(t), int64 if dtype is None else dtype))
+            return cls([], shape(as_tensor(t), int32 if dtype is None else dtype))
         target = t.row_splits.dtype if dtype is None else as_dtype(dtype)
         parts = [RowPartition(level, internal=True) for level in levels(t)]
         return cls(parts, shape(t.flat_values, target), target)

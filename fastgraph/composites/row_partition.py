@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from fastgraph.composites.extension_type import ExtensionType
-from fastgraph.composites.ragged_tensor import RaggedTensor, made, nvals, positions
+from fastgraph.composites.ragged_tensor import RaggedTensor, as_partition, made, nvals, positions
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, int64
 from fastgraph.core.conversion import Data
 from fastgraph.core.tensor import Tensor
@@ -146,9 +146,10 @@ class RowPartition(ExtensionType):
         return made(values, self._splits, self._length)
 
     def __repr__(self) -> str:
-        shown = getattr(self.row_splits(), "numpy", self.row_splits)()
         uniform = self.static_uniform_row_length
-        return f"tf.RowPartition(row_splits={shown}" + (")" if uniform is None else f", uniform_row_length={uniform})")
+        if uniform is not None:
+            return f"tf.RowPartition(nrows={self.static_nrows}, uniform_row_length={uniform})"
+        return f"tf.RowPartition(row_splits={getattr(self._splits, 'numpy', self.row_splits)()})"
 
 
 def _asked(name: str, doc: str) -> Any:
@@ -169,7 +170,8 @@ for _name, _doc in {
     setattr(RowPartition, _name, _asked(_name, _doc))
 
 
-def _vector(part: Data, dtype: DTypeLike | None, hint: Any) -> Any:
-    """Splits, lengths, ... as a tensor of int32 or int64; Python's integers are int64 unless a dtype is wanted."""
-    target = as_dtype(dtype or hint or int64)
-    return cast(part, target) if dtype is not None else as_tensor(part, target)
+def _vector(part: Any, dtype: DTypeLike | None, hint: Any) -> Any:
+    """Splits, lengths, ... as a vector of int32 or int64; Python's integers are int64 unless a dtype is wanted."""
+    found = as_partition(part, "row_splits")
+    plain = isinstance(part, (list, tuple))
+    return cast(found, dtype or (plain and hint) or found.dtype)

@@ -55,9 +55,7 @@ def _checker(annotation: Any) -> Callable[[Any], bool]:
     if origin in (typing.Union, types.UnionType):
         options = [_checker(each) for each in inner]
         return lambda value: any(option(value) for option in options)
-    if origin is list:
-        if len(inner) != 1:
-            raise AssertionError("Expected List[...] to have a single type parameter")
+    if origin is list and inner:
         each = _checker(inner[0])
         return lambda value: isinstance(value, (list, tuple)) and len(value) > 0 and all(map(each, value))
     if isinstance(annotation, type) and origin is None:
@@ -125,9 +123,10 @@ class _Api:
             if case.target not in targets and case.fits(args, kwargs):
                 targets.append(case.target)
         if len(targets) > 1:
+            both = " and ".join([str(getattr(target, "__wrapped__", target)) for target in targets])
             raise ValueError(
-                f"Multiple dispatch targets that were registered with {self.own.__name__} match the arguments: "
-                f"{', '.join(map(repr, targets))}"
+                f"Multiple dispatch targets that were registered with tf.dispatch_for ({both}) match the arguments to "
+                f"{self.own.__name__}"
             )
         found = targets[0](*args, **kwargs) if targets else NotImplemented
         return self.own(*args, **kwargs) if found is NotImplemented else found
