@@ -92,11 +92,12 @@ class SparseLeaf:
 
     def of_rows(self, rows: Sequence[Sequence[Any]]) -> Any:
         """The SparseTensor of the parts of all results."""
-        rank = self.spec.shape.rank
         if not rows:
-            zeros = public_function("zeros")
-            dims = [0, *[n or 0 for n in self.spec.shape.as_list()]]
-            return self._made(zeros([0, rank], dtypes.int64), zeros([0], self.dtype), zeros([0]), convert(dims))
+            zeros, rank = public_function("zeros"), self.spec.shape.rank
+            none = zeros([0], dtypes.int64)
+            return self._made(
+                zeros([0, rank], dtypes.int64), zeros([0], self.dtype), none, zeros([0, rank], none.dtype)
+            )
         indices, values, dims = zip(*rows, strict=True)
         counts = stack([shape(part)[0] for part in values])
         return self._made(concat(list(indices), 0), concat(list(values), 0), counts, stack(list(dims)))
@@ -107,12 +108,11 @@ class SparseLeaf:
         return self._made(reshape(indices, [-1, self.spec.shape.rank]), values, shapes[:, 0], dims)
 
     def _made(self, indices: Any, values: Any, counts: Any, dims: Any) -> Any:
+        known = self.spec.shape.as_list()
         rows = cast(repeat(range_(shape(counts)[0]), counts), dtypes.int64)
-        largest = reduce_max(dims, 0) if dims.shape.rank == 2 else cast(dims[1:], dtypes.int64)
-        first = cast(shape(counts), dtypes.int64)
-        full = concat([expand_dims(rows, 1), indices], 1)
-        known = [counts.shape[0], *self.spec.shape]
-        return with_shape(full, values, concat([first, largest], 0), known)
+        least = convert([[n or 0 for n in known]], dtypes.int64)  # where there are no results
+        dense_shape = concat([cast(shape(counts), dtypes.int64), reduce_max(concat([dims, least], 0), 0)], 0)
+        return with_shape(concat([expand_dims(rows, 1), indices], 1), values, dense_shape, [counts.shape[0], *known])
 
 
 def flattened(tensor: Tensor) -> list[Any]:
