@@ -37,6 +37,7 @@ NAMESPACES: dict[str, str] = {
     "dtypes": "the element types of tensors",
     "experimental": "what may still change",
     "experimental.dtensor": "tensors spread over devices: its names are not built",
+    "experimental.extension_type": "fields of extension types",
     "experimental.numpy": "functions of arrays by NumPy's names",
     "experimental.dlpack": "tensors shared with other libraries",
     "linalg": "linear algebra",
@@ -212,6 +213,16 @@ PUBLIC: dict[str, str] = {
     },
     **_same("composites.ragged_tensor", "RaggedTensor RaggedTensorSpec"),
     **_same("composites.ragged_shape", "DynamicRaggedShape", ("experimental",)),
+    **_same("composites.row_partition", "RowPartition", ("experimental",)),
+    **_same("composites.extension_type", "ExtensionType ExtensionTypeSpec", ("experimental",)),
+    **_same("composites.extension_batching", "BatchableExtensionType ExtensionTypeBatchEncoder", ("experimental",)),
+    "experimental.extension_type.as_dict": "composites.extension_type:as_dict",
+    **_same(
+        "core.api_dispatch",
+        "dispatch_for_api dispatch_for_binary_elementwise_apis dispatch_for_binary_elementwise_assert_apis "
+        "dispatch_for_unary_elementwise_apis unregister_dispatch_for",
+        ("experimental",),
+    ),
     **_same(
         "composites.ragged_functions",
         "boolean_mask constant map_flat_values range row_splits_to_segment_ids segment_ids_to_row_splits stack "
@@ -369,6 +380,7 @@ SUBSTITUTES = {
     "data": "Dataset.from_generator with a Python generator",
     "compat.v1": "the names of TensorFlow 2",
     "compat.v2": "fastgraph itself",
+    "experimental.StructuredTensor": "a dict, or an ExtensionType, of RaggedTensors",
     "experimental.numpy": "NumPy, or the functions of fastgraph",
     "image": "NumPy and Pillow on tensors (outside Functions)",
     "io": "Python's files and NumPy",

@@ -82,7 +82,7 @@ def row_spec(composite: Any) -> Any:
     """The spec of the rows of a composite, which map_fn's results have where nothing else is said."""
     spec = composite._type_spec
     if not isinstance(spec, RaggedTensorSpec):
-        return spec
+        return type(spec)(spec.shape[1:], spec.dtype)
     return RaggedTensorSpec(spec.shape[1:], spec.dtype, spec.ragged_rank - 1, spec.row_splits_dtype)
 
 

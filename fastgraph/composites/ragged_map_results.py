@@ -1,4 +1,5 @@
-"""Results of map_fn that differ in size from element to element: as RaggedTensors with one ragged dimension more.
+"""Results of map_fn that differ in size from element to element: RaggedTensors with one ragged dimension more, and
+SparseTensors.
 
 Rule: what an iteration gives is kept as a vector, end to end with those of the other iterations, beside its shape; a
 gradient finds an iteration's part again by these shapes.
@@ -10,14 +11,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from fastgraph.composites.ragged_tensor import RaggedTensor, RaggedTensorSpec
+from fastgraph.composites.sparse_tensor import SparseTensorSpec, with_shape
 from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.base.dtype import DType
 from fastgraph.core.base.shapes import TensorShape
 from fastgraph.core.registry import public_function
 from fastgraph.core.tensor import Tensor, convert
+from fastgraph.ops.creation import range_
 from fastgraph.ops.elementwise import cast
 from fastgraph.ops.joining import concat, stack
-from fastgraph.ops.movement import reshape, shape
+from fastgraph.ops.movement import expand_dims, reshape, shape
+from fastgraph.ops.padding import repeat
+from fastgraph.ops.reduction import reduce_max
 
 
 class RaggedLeaf:
@@ -27,7 +32,7 @@ class RaggedLeaf:
         self.spec = spec
         self.dtype: DType = spec.dtype
         self.shape: TensorShape = spec.shape
-        self.n = 1 + spec.ragged_rank
+        self.n = self.uneven = 1 + spec.ragged_rank
 
     def parts(self, value: Any) -> list[Any]:
         """The tensors of one result. Raises ValueError for another dtype, rank or shape."""
@@ -52,21 +57,62 @@ class RaggedLeaf:
         outermost = stack([shape(first)[0] for first in columns[1 if self.n > 1 else 0]])
         return self._made(concat(list(columns[0]), 0), [outermost, *[concat(list(c), 0) for c in columns[1:]]])
 
-    def of_loop(self, parts: Sequence[tuple[Any, Any]], inner: Sequence[int | None]) -> Any:
-        """The RaggedTensor of what a loop gave: for each part a vector and the shapes i32[n, rank].
-
-        `inner` are the sizes of one of the flat values, which are the same in all results.
+    def of_loop(self, parts: Sequence[Any]) -> Any:
+        """The RaggedTensor of what a loop gave: for each part a vector, the shapes i32[n, rank], and the sizes of one
+        row of it, which are the same in all results.
         """
-        vector, shapes = parts[0]
+        vector, shapes, inner = parts[0]
         if None in inner:
             raise NotImplementedError(f"map_fn: the sizes of what is not ragged must be known, got {list(inner)}")
         values = reshape(vector, [-1, *inner])
         outermost = (parts[1] if self.n > 1 else (None, shapes))[1][:, 0]
-        return self._made(values, [outermost, *[lengths for lengths, _ in parts[1:]]])
+        return self._made(values, [outermost, *[lengths for lengths, *_ in parts[1:]]])
 
     def _made(self, values: object, lengths: Sequence[Any]) -> Any:
         lengths = [cast(n, self.spec.row_splits_dtype) for n in lengths]
         return RaggedTensor.from_nested_row_lengths(values, lengths, validate=False)
+
+
+class SparseLeaf:
+    """One result of a signature that has a SparseTensorSpec: its parts are indices and values, and the dense shape."""
+
+    n, uneven = 3, 2
+
+    def __init__(self, spec: SparseTensorSpec) -> None:
+        self.spec = spec
+        self.dtype: DType = spec.dtype
+        if spec.shape.rank is None:
+            raise NotImplementedError(f"map_fn: the rank of a sparse result must be known, got {spec!r}")
+
+    def parts(self, value: Any) -> list[Any]:
+        """The tensors of one result. Raises ValueError for another kind, dtype or shape."""
+        if not self.spec.is_compatible_with(value):
+            raise ValueError(f"map_fn: fn was to return {self.spec!r} (fn_output_signature), and it gave {value!r}")
+        return [value.indices, value.values, value.dense_shape]
+
+    def of_rows(self, rows: Sequence[Sequence[Any]]) -> Any:
+        """The SparseTensor of the parts of all results."""
+        if not rows:
+            zeros, rank = public_function("zeros"), self.spec.shape.rank
+            none = zeros([0], dtypes.int64)
+            return self._made(
+                zeros([0, rank], dtypes.int64), zeros([0], self.dtype), none, zeros([0, rank], none.dtype)
+            )
+        indices, values, dims = zip(*rows, strict=True)
+        counts = stack([shape(part)[0] for part in values])
+        return self._made(concat(list(indices), 0), concat(list(values), 0), counts, stack(list(dims)))
+
+    def of_loop(self, parts: Sequence[Any]) -> Any:
+        """The SparseTensor of what a loop gave."""
+        (indices, *_), (values, shapes, _), dims = parts
+        return self._made(reshape(indices, [-1, self.spec.shape.rank]), values, shapes[:, 0], dims)
+
+    def _made(self, indices: Any, values: Any, counts: Any, dims: Any) -> Any:
+        known = self.spec.shape.as_list()
+        rows = cast(repeat(range_(shape(counts)[0]), counts), dtypes.int64)
+        least = convert([[n or 0 for n in known]], dtypes.int64)  # where there are no results
+        dense_shape = concat([cast(shape(counts), dtypes.int64), reduce_max(concat([dims, least], 0), 0)], 0)
+        return with_shape(concat([expand_dims(rows, 1), indices], 1), values, dense_shape, [counts.shape[0], *known])
 
 
 def flattened(tensor: Tensor) -> list[Any]:

@@ -13,8 +13,18 @@ import numpy as np
 from fastgraph.composites.ragged_along import bits, running_sum, softmax_along
 from fastgraph.composites.ragged_gathering import gather_nd_ragged, gather_ragged
 from fastgraph.composites.ragged_matmul import matmul
-from fastgraph.composites.ragged_rows import broadcasted, coordinates, expand_axis, join, pile, squeeze, tile
+from fastgraph.composites.ragged_rows import (
+    broadcasted,
+    coordinates,
+    expand_axis,
+    gather_rows,
+    join,
+    pile,
+    squeeze,
+    tile,
+)
 from fastgraph.composites.ragged_shape import DynamicRaggedShape
+from fastgraph.composites.ragged_strings import format_rows, join_segments
 from fastgraph.composites.ragged_tensor import RaggedTensor, along, levels, made, positions, splits_of
 from fastgraph.composites.sparse_tensor import SparseTensor, with_shape
 from fastgraph.core.base.dtype import DType, as_dtype, float64, int32, int64
@@ -33,6 +43,7 @@ from fastgraph.ops.gathering import boolean_mask, gather, where
 from fastgraph.ops.joining import concat, stack
 from fastgraph.ops.movement import reshape, shape
 from fastgraph.ops.padding import repeat
+from fastgraph.ops.partitions import dynamic_partition
 from fastgraph.ops.reduction import reduce_all, reduce_max, reduce_sum
 from fastgraph.ops.runtime_assertions import assert_equal, ensure_shape
 from fastgraph.ops.scatter import gather_nd, tensor_scatter_update_p
@@ -42,6 +53,7 @@ from fastgraph.ops.segments import (
     unsorted_segment_prod,
     unsorted_segment_sum,
 )
+from fastgraph.ops.strings import reduce_join
 
 # ---- dense and sparse -----------------------------------------------------------------------------------------------
 
@@ -283,11 +295,13 @@ def _spread(x: Data, rt: RaggedTensor, dtype: DType | None, place: list[Any]) ->
 
 # ---- reductions -----------------------------------------------------------------------------------------------------
 
-_BY_SEGMENT: dict[str, Callable[..., Any]] = {
-    "sum": unsorted_segment_sum,
-    "prod": unsorted_segment_prod,
-    "max": unsorted_segment_max,
-    "min": unsorted_segment_min,
+#: What rows become one by: along a ragged axis, by the rows' numbers, and along one of the innermost values.
+Kind = tuple[Callable[..., Any], Callable[..., Any]]
+_KINDS: dict[str, Kind] = {
+    "sum": (unsorted_segment_sum, reduction.reduce_sum),
+    "prod": (unsorted_segment_prod, reduction.reduce_prod),
+    "max": (unsorted_segment_max, reduction.reduce_max),
+    "min": (unsorted_segment_min, reduction.reduce_min),
 }
 
 
@@ -301,23 +315,23 @@ def _reduce(prim: Primitive, inputs: tuple[Any, ...], attrs: dict[str, Any]) -> 
     if prim.name == "mean":
         values = rt if rt.dtype.is_floating or rt.dtype.is_complex else _map(lambda x: cast(x, float64), rt)
         one = values.with_flat_values(ones_like(values.flat_values))
-        return _along(values, chosen, "sum", keepdims) / _along(one, chosen, "sum", keepdims)
+        return _along(values, chosen, _KINDS["sum"], keepdims) / _along(one, chosen, _KINDS["sum"], keepdims)
     if prim.name in ("any", "all"):
         counts = _map(lambda x: cast(x, int32), rt)
-        return _along(counts, chosen, "max" if prim.name == "any" else "min", keepdims) > 0
-    return _along(rt, chosen, prim.name, keepdims)
+        return _along(counts, chosen, _KINDS["max" if prim.name == "any" else "min"], keepdims) > 0
+    return _along(rt, chosen, _KINDS[prim.name], keepdims)
 
 
-def _along(rt: RaggedTensor, axes: Sequence[int], kind: str, keepdims: bool) -> Any:
+def _along(rt: RaggedTensor, axes: Sequence[int], kind: Kind, keepdims: bool) -> Any:
     for axis in reversed(axes):  # an axis that is named twice is reduced twice
         rt = _along_one(rt, axis, kind)
         rt = expand_axis(rt, axis) if keepdims else rt
     return rt
 
 
-def _along_one(rt: RaggedTensor, axis: int, kind: str) -> Any:
+def _along_one(rt: RaggedTensor, axis: int, kind: Kind) -> Any:
     if not isinstance(rt, RaggedTensor):
-        return getattr(reduction, f"reduce_{kind}")(rt, axis)
+        return kind[1](rt, axis)
     if axis > 1:
         return rt.with_values(_along_one(rt.values, axis - 1, kind))
     if axis == 1:
@@ -327,15 +341,61 @@ def _along_one(rt: RaggedTensor, axis: int, kind: str) -> Any:
     return _segments(rt.values, positions(lengths), longest, kind)
 
 
-def _segments(rows: Tensor | RaggedTensor, ids: Tensor, n: Data, kind: str) -> Any:
+def _segments(rows: Tensor | RaggedTensor, ids: Tensor, n: Data, kind: Kind) -> Any:
     """The rows that belong to each of n segments as one, element by element; as long as the longest of them."""
     if not isinstance(rows, RaggedTensor):
-        return _BY_SEGMENT[kind](rows, ids, n)
+        return kind[0](rows, ids, n)
     lengths = rows.row_lengths()
     splits = splits_of(maximum(unsorted_segment_max(lengths, ids, n), 0))
     starts = gather(splits, ids)
     inner = repeat(starts, lengths) + positions(lengths)
     return made(_segments(rows.values, inner, splits[-1], kind), splits)
+
+
+def _join(rt: RaggedTensor, axes: Sequence[int] | None, keepdims: bool, separator: str) -> Any:
+    """tf.strings.reduce_join of a RaggedTensor. Raises: ValueError for an axis out of range."""
+    rank = rt.shape.rank
+    if axes is None:
+        whole = reduce_join(rt.flat_values, separator=separator)
+        return reshape(whole, [1] * rank) if keepdims else whole
+    kind = (
+        lambda rows, ids, n: join_segments(rows, ids, cast(n, int64), separator=separator),
+        lambda rows, axis: reduce_join(rows, axis, separator=separator),
+    )
+    return _along(rt, [along(axis, rank) for axis in axes], kind, keepdims)
+
+
+def _segmented(name: str, rt: RaggedTensor, ids: Any, n: Any) -> Any:
+    """tf.math.unsorted_segment_sum and its like: rows that have one number become one. Raises: ValueError."""
+    if isinstance(ids, RaggedTensor):
+        if not isinstance(rt, RaggedTensor):
+            raise ValueError("segment_ids is ragged, and data is not")
+        assert_equal(rt.row_splits, ids.row_splits, "segment_ids.shape must be a prefix of data.shape")
+        return _segmented(name, rt.values, ids.values, n)
+    if not isinstance(rt, RaggedTensor):
+        return _KINDS[name][0](rt, ids, n)
+    ids = as_tensor(ids)
+    ids.shape.assert_has_rank(1)
+    return _segments(rt, ids, n, _KINDS[name])
+
+
+def _parted(rt: Any, partitions: Any, count: int) -> tuple[Any, ...]:
+    """tf.dynamic_partition: the rows whose number is 0, those whose is 1, ..."""
+    if isinstance(partitions, RaggedTensor):
+        if isinstance(rt, RaggedTensor):
+            assert_equal(rt.row_splits, partitions.row_splits, "partitions.shape must be a prefix of data.shape")
+            return _parted(rt.values, partitions.values, count)
+        raise ValueError("partitions is ragged, and data is not")
+    partitions = as_tensor(partitions, int32)
+    if not isinstance(rt, RaggedTensor):
+        return tuple(dynamic_partition(rt, partitions, count))
+    rank = partitions.shape.rank
+    if rank == 0:
+        return _parted(expand_axis(rt, 0), reshape(partitions, [1]), count)
+    if rank != 1:
+        raise ValueError(f"partitions of rank {rank} for a RaggedTensor: 1, or ragged as it is")
+    places = dynamic_partition(range_(shape(partitions)[0]), partitions, count)
+    return tuple([gather_rows(rt, own) for own in places])
 
 
 def _map(function: Callable[..., Any], rt: RaggedTensor) -> RaggedTensor:
@@ -345,9 +405,10 @@ def _map(function: Callable[..., Any], rt: RaggedTensor) -> RaggedTensor:
 # ---- one rule per op ------------------------------------------------------------------------------------------------
 
 #: Ops that do to the innermost values what they would do to a dense tensor.
-_MAPPED = frozenset(
-    ["check_numerics", "as_string", "to_number", "string_lower", "string_upper", "string_strip", "string_length"]
-)
+_MAPPED = {"check_numerics", "as_string", "decode_compressed", "encode_base64", "decode_base64", "substr"}
+_MAPPED |= {f"string_{name}" for name in ("lower", "upper", "strip", "length", "join")}
+_MAPPED |= {"to_number", "regex_full_match", "regex_replace", "hash_bucket_fast", "hash_bucket_strong"}
+_MAPPED |= {"unicode_script", "unicode_transcode"}
 
 
 def _where_index(rt: RaggedTensor) -> Any:
@@ -365,7 +426,7 @@ def _one(prim: Primitive, rt: RaggedTensor, attrs: dict[str, Any]) -> Any:
     if prim.name == "rank":
         return convert(rank, int32)
     if prim.name == "shape":
-        return DynamicRaggedShape(rt, attrs["out_type"])
+        return DynamicRaggedShape.from_tensor(rt, attrs["out_type"])
     if prim.name == "where_index":
         return _where_index(_map(lambda x: x if x.dtype.is_bool else x != 0, rt))
     if prim.name == "tile":
@@ -398,6 +459,8 @@ def _one_hot_axis(indices: Any, axis: int) -> int:
 def apply(prim: Primitive, inputs: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
     """Apply an op one of whose inputs is a RaggedTensor. Raises: ValueError for ops that take none."""
     name = prim.name
+    if isinstance(inputs[-1], DynamicRaggedShape):
+        return inputs[-1].__fg_bind__(prim, inputs, attrs)
     if prim.family == "reduction":
         return _reduce(prim, inputs, attrs)
     if name == "one_hot":
@@ -414,6 +477,15 @@ def apply(prim: Primitive, inputs: tuple[Any, ...], attrs: dict[str, Any]) -> An
         return gather_ragged(inputs[0], inputs[1], attrs["axis"], attrs["batch_dims"])
     if name == "gather_nd":
         return gather_nd_ragged(*inputs)
+    if name == "reduce_join":
+        return _join(inputs[0], attrs["axes"], attrs["keepdims"], attrs["separator"])
+    if name == "string_format":
+        return format_rows(inputs, attrs)
+    if name == "dynamic_partition":
+        return _parted(*inputs, attrs["count"])
+    if name.startswith("unsorted_segment_"):
+        n = attrs["num_segments"] if "num_segments" in attrs else inputs[2]
+        return _segmented(name.split("_")[2], inputs[0], inputs[1], n)
     if len(inputs) == 1:
         return _one(prim, inputs[0], attrs)
     raise unsupported(next(x for x in inputs if isinstance(x, RaggedTensor)))

@@ -8,13 +8,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from fastgraph.composites.ragged_tensor import RaggedTensor
 from fastgraph.core.base.dtype import string
+from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import Data
 from fastgraph.core.name_scopes import name_scope
 from fastgraph.ops.arguments import as_tensor, whole
+from fastgraph.ops.families import Array, custom
 from fastgraph.ops.joining import stack
 from fastgraph.ops.movement import size
+from fastgraph.ops.print_op import ragged_text, tensor_text
 from fastgraph.ops.string_patterns import characters_p, ngrams_p
 from fastgraph.ops.strings import string_split_p, string_split_v2_p
 
@@ -146,3 +151,56 @@ def _rows_of(data: RaggedTensor, attrs: dict[str, Any]) -> Any:
         return data.with_values(_rows_of(data.values, attrs))
     values, splits = ngrams_p(data.values, data.row_splits, **attrs)
     return RaggedTensor.from_row_splits(values, splits, validate=False)
+
+
+@custom(
+    infer=lambda *inputs, **_: Aval(string, ()),
+    groups=("-",),
+    samples=lambda: [
+        (
+            (np.arange(3.0), np.array([0, 1, 3])),
+            {"template": "a {}", "placeholder": "{}", "summarize": 3, "levels": (1,)},
+        )
+    ],
+    reason="text for people to read",
+)
+def format_rows_p(*inputs: Array, template: str, placeholder: str, summarize: int, levels: tuple[int, ...]) -> Any:
+    """A text with tensors in the places held for them; the next `levels[i]` inputs are the row splits of the i-th."""
+    left, shown = iter(inputs), []
+    for n in levels:
+        values, splits = next(left), [next(left) for _ in range(n)]
+        shown.append(ragged_text(values, splits, summarize) if n else tensor_text(values, summarize))
+    texts = zip(template.split(placeholder), [*shown, ""], strict=True)
+    return np.array("".join(a + b for a, b in texts).encode(), object)
+
+
+def format_rows(inputs: Sequence[Any], attrs: dict[str, Any]) -> Any:
+    """tf.strings.format where one of the tensors is ragged."""
+    parts = [(x.flat_values, *x.nested_row_splits) if isinstance(x, RaggedTensor) else (x,) for x in inputs]
+    flat = [tensor for part in parts for tensor in part]
+    return format_rows_p(*flat, **attrs, levels=tuple([len(part) - 1 for part in parts]))
+
+
+@custom(
+    op="UnsortedSegmentJoin",
+    infer=lambda inputs, ids, n, **_: Aval(string, None if inputs.shape is None else (None, *inputs.shape[1:])),
+    groups=("string", "T", "int64"),
+    dtypes="index",
+    step="dynamic",
+    samples=lambda: [
+        ((np.array([b"a", b"b", b"c"], object), np.array([1, 0, 1], t), np.int64(3)), {"separator": "+"})
+        for t in ("int32", "int64")
+    ],
+    reason="Python joins the bytes",
+)
+def join_segments(inputs: Array, ids: Array, n: Array, *, separator: str) -> Any:
+    """The slices of inputs with the same number joined, place by place. string[m, *s], i[m] -> string[n, *s]."""
+    rows = inputs.reshape(len(ids), -1)
+    found: list[list[list[bytes]]] = [[[] for _ in range(rows.shape[1])] for _ in range(int(n))]
+    for place, row in zip(ids.tolist(), rows.tolist(), strict=True):
+        for texts, text in zip(found[place], row, strict=True):
+            texts.append(text)
+    result = np.empty((int(n), rows.shape[1]), object)
+    for i, row in enumerate(found):
+        result[i] = [separator.encode().join(texts) for texts in row]
+    return result.reshape(int(n), *inputs.shape[1:])

@@ -56,7 +56,7 @@ class RaggedTensor(RaggedOperators, CompositeTensor):
         """Rows that begin and end where row_splits i[n + 1] says. Raises: InvalidArgumentError unless it rises from 0
         to the number of values. Source: tf.RaggedTensor.from_row_splits.
         """
-        values, splits = as_values(values), _partition(row_splits, "row_splits")
+        values, splits = as_values(values), as_partition(row_splits, "row_splits")
         if splits.shape[0] == 0:
             raise ValueError("row_splits tensor may not be empty.")
         if validate:
@@ -71,7 +71,7 @@ class RaggedTensor(RaggedOperators, CompositeTensor):
         """Rows of the lengths i[n]. Raises: InvalidArgumentError unless they make up all values.
         Source: tf.RaggedTensor.from_row_lengths.
         """
-        values, lengths = as_values(values), _partition(row_lengths, "row_lengths")
+        values, lengths = as_values(values), as_partition(row_lengths, "row_lengths")
         if validate:
             assert_non_negative(lengths, message="Arguments to from_row_lengths do not form a valid RowPartition.")
         splits = splits_of(lengths)
@@ -86,7 +86,7 @@ class RaggedTensor(RaggedOperators, CompositeTensor):
         """Rows of the values whose row's number i[n], which never falls, is theirs. Raises: ValueError for another
         number of them or of rows. Source: tf.RaggedTensor.from_value_rowids.
         """
-        values, ids = as_values(values), _partition(value_rowids, "value_rowids")
+        values, ids = as_values(values), as_partition(value_rowids, "value_rowids")
         n_values = values.shape[0]
         if None not in (ids.shape[0], n_values) and ids.shape[0] != n_values:
             raise ValueError(f"Shapes ({n_values},) and ({ids.shape[0]},) are incompatible")
@@ -106,7 +106,7 @@ class RaggedTensor(RaggedOperators, CompositeTensor):
     @classmethod
     def from_row_starts(cls, values: Any, row_starts: Any, name: str | None = None, validate: bool = True) -> Any:
         """Rows that begin where row_starts i[n] says. Source: tf.RaggedTensor.from_row_starts."""
-        values, starts = as_values(values), _partition(row_starts, "row_starts")
+        values, starts = as_values(values), as_partition(row_starts, "row_starts")
         if validate:
             what = "Arguments to from_row_starts do not form a valid RaggedTensor"
             assert_equal(starts[:1], zeros(shape(starts[:1]), starts.dtype), what)
@@ -115,7 +115,7 @@ class RaggedTensor(RaggedOperators, CompositeTensor):
     @classmethod
     def from_row_limits(cls, values: object, row_limits: object, name: str | None = None, validate: bool = True) -> Any:
         """Rows that end where row_limits i[n] says. Source: tf.RaggedTensor.from_row_limits."""
-        limits = _partition(row_limits, "row_limits")
+        limits = as_partition(row_limits, "row_limits")
         return cls.from_row_splits(values, concat([zeros([1], limits.dtype), limits], 0), validate=validate)
 
     @classmethod
@@ -572,7 +572,7 @@ def along(axis: int, rank: int | None) -> int:
     return axis % rank
 
 
-def _partition(given: Any, what: str) -> Any:
+def as_partition(given: Any, what: str) -> Any:
     """Splits, lengths, ... as a vector of int32 or int64; Python's integers become int64."""
     plain = isinstance(given, (list, tuple)) and not any(isinstance(n, Tensor) for n in given)
     whole = plain and (len(given) == 0 or np.asarray(given).dtype.kind in "iu")

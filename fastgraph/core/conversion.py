@@ -15,7 +15,6 @@ import numpy as np
 
 import fastgraph.core.base.dtype as dtypes
 import fastgraph.core.op_errors as op_errors
-from fastgraph.core.base.composite import CompositeTensor
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype
 from fastgraph.core.base.shapes import ShapeLike, TensorShape
 from fastgraph.core.registry import public_function
@@ -92,8 +91,8 @@ def register_tensor_conversion_function(
 
 
 def is_tensor(x: object) -> bool:
-    """Whether `x` is a tensor, a Variable or a composite of tensors; datasets are none. Source: tf.is_tensor."""
-    return isinstance(x, (Tensor, CompositeTensor)) or hasattr(x, "__fg_tensor__")
+    """Whether `x` is a tensor, a Variable or a composite; datasets, extension types are none. Source: tf.is_tensor."""
+    return isinstance(x, Tensor) or bool(getattr(x, "_is_tensor", hasattr(x, "__fg_tensor__")))
 
 
 def convert_value(value: Any, dtype: DType | None = None) -> Tensor:

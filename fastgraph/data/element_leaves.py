@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from fastgraph.composites.extension_batching import BatchableExtensionTypeSpec, batched_spec, unbatched_spec
 from fastgraph.composites.ragged_tensor import RaggedTensorSpec
 from fastgraph.composites.sparse_tensor import SparseTensorSpec
 from fastgraph.core.base import nesting
@@ -210,6 +211,54 @@ class Datasets(Dense):
         return (from_array(together([as_array(row[0]) for row in rows]), None, False),)
 
 
+class Extension(Dense):
+    """An object of an extension type: its encoding is batched, part by part."""
+
+    def __init__(self, spec: BatchableExtensionTypeSpec) -> None:
+        super().__init__(spec)
+        self.n = len(nesting.flatten(spec, expand_composites=True))
+        self._kinds = [kind_of(part) for part in spec.encodings()]
+
+    def batched(self, size: int | None) -> Any:
+        return batched_spec(self.spec, size)
+
+    def unbatched(self) -> Any:
+        for kind in self._kinds:
+            kind.unbatched()
+        return unbatched_spec(self.spec)
+
+    def _encoded(self, parts: Parts, minimum_rank: int) -> list[Parts]:
+        value = nesting.pack_sequence_as(self.spec, list(parts), expand_composites=True)
+        return [_flat(part) for part in self.spec.encoded(value, minimum_rank)]
+
+    def _decoded(self, spec: Any, kinds: Sequence[Dense], encoded: Sequence[Parts]) -> Parts:
+        made = [
+            nesting.pack_sequence_as(kind, list(own), expand_composites=True)
+            for kind, own in zip(kinds, encoded, strict=True)
+        ]
+        return _flat(spec.decoded(made))
+
+    def size(self, parts: Parts) -> int | None:
+        sizes = [kind.size(own) for kind, own in zip(self._kinds, self._encoded(parts, 1), strict=True)]
+        return sizes[0] if sizes else None
+
+    def slices(self, parts: Parts) -> Iterator[Parts]:
+        spec = self.unbatched()
+        rows = zip(*[kind.slices(own) for kind, own in zip(self._kinds, self._encoded(parts, 1), strict=True)])
+        specs = [kind.unbatched() for kind in self._kinds]
+        return (self._decoded(spec, specs, row) for row in rows)
+
+    def together(self, rows: Sequence[Parts], component: int) -> Parts:
+        columns = zip(*[self._encoded(row, 0) for row in rows], strict=True)
+        made = [kind.together(column, component) for kind, column in zip(self._kinds, columns, strict=True)]
+        n = len(rows)
+        return self._decoded(self.batched(n), [kind.batched(n) for kind in self._kinds], made)
+
+
+def _flat(value: Any) -> Parts:
+    return tuple(nesting.flatten(value, expand_composites=True))
+
+
 def kind_of(spec: object) -> Dense:
     """Return what a leaf with this spec does. Raises NotImplementedError for leaves that have no batches yet."""
     if isinstance(spec, TensorSpec):
@@ -220,6 +269,8 @@ def kind_of(spec: object) -> Dense:
         return Sparse(spec)
     if isinstance(spec, NoneTensorSpec):
         return Nothing(spec)
+    if isinstance(spec, BatchableExtensionTypeSpec):
+        return Extension(spec)
     if hasattr(spec, "dataset_shape"):
         return Datasets(spec)
     raise NotImplementedError(f"Batches and slices of {type(spec).__name__} are not built yet.")

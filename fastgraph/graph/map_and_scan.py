@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from fastgraph.composites.ragged_map_results import RaggedLeaf, flattened
+from fastgraph.composites.extension_batching import Encodings, has_extensions, unbatched_spec
+from fastgraph.composites.extension_type import ExtensionTypeSpec
+from fastgraph.composites.ragged_map_results import RaggedLeaf, SparseLeaf, flattened
 from fastgraph.composites.ragged_tensor import RaggedTensorSpec
+from fastgraph.composites.sparse_tensor import SparseTensorSpec
 from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.base import nesting
 from fastgraph.core.base.dtype import DType, as_dtype
@@ -142,12 +145,11 @@ class _Signature:
     def __init__(self, signature: Any, shown: Any) -> None:
         self.structure = nesting.map_structure(_leaf, signature)
         self.shown = shown  # the same structure with what the caller gave
-        self.leaves: list[_Leaf | RaggedLeaf] = nesting.flatten(self.structure)
+        self.leaves: list[_Leaf | RaggedLeaf | SparseLeaf] = nesting.flatten(self.structure)
         self.ragged: list[int] = []  # which of the flat tensors differ in size from element to element
         n = 0
         for leaf in self.leaves:
-            if isinstance(leaf, RaggedLeaf):
-                self.ragged += range(n, n + leaf.n)
+            self.ragged += range(n, n + leaf.uneven)
             n += leaf.n
 
     def flat(self, result: object) -> list[Any]:
@@ -162,10 +164,10 @@ class _Signature:
         for leaf in self.leaves:
             own = [row[at : at + leaf.n] for row in rows]
             at += leaf.n
-            if isinstance(leaf, RaggedLeaf):
-                found.append(leaf.of_rows(own))
-            else:
+            if isinstance(leaf, _Leaf):
                 found.append(leaf.stacked([row[0] for row in own], infer_shape))
+            else:
+                found.append(leaf.of_rows(own))
         return nesting.pack_sequence_as(self.structure, found)
 
     def of_loop(self, stacks: Sequence[Any]) -> Any:
@@ -174,21 +176,20 @@ class _Signature:
         for leaf in self.leaves:
             own = stacks[at : at + leaf.n]
             at += leaf.n
-            if isinstance(leaf, RaggedLeaf):
-                found.append(leaf.of_loop([(part[0], part[1]) for part in own], own[0][2]))
-            else:
-                found.append(own[0])
+            found.append(own[0] if isinstance(leaf, _Leaf) else leaf.of_loop(own))
         return nesting.pack_sequence_as(self.structure, found)
 
 
-def _leaf(given: object) -> _Leaf | RaggedLeaf:
+def _leaf(given: object) -> _Leaf | RaggedLeaf | SparseLeaf:
+    if isinstance(given, SparseTensorSpec):
+        return SparseLeaf(given)
     return RaggedLeaf(given) if isinstance(given, RaggedTensorSpec) else _Leaf(given)
 
 
 class _Leaf:
     """One tensor of a signature."""
 
-    n = 1
+    n, uneven = 1, 0
 
     def parts(self, value: object) -> list[Any]:
         """Return the tensor of one result, as `take` does."""
@@ -245,16 +246,21 @@ def map_fn(
 
     `elems` may be a structure of tensors with the same n: fn gets one element in that structure. `fn_output_signature`
     (before: `dtype`) says the structure and dtypes of fn's result where they are not those of elems: dtypes or
-    TensorSpecs, and RaggedTensorSpecs where results differ in size; all others have one shape. elems may be
-    RaggedTensors and SparseTensors, of which fn gets rows. `parallel_iterations` and `swap_memory`
-    change nothing.
+    TensorSpecs, and RaggedTensorSpecs and SparseTensorSpecs where results differ in size; all others have one shape.
+    elems may be RaggedTensors and SparseTensors, of which fn gets rows, and BatchableExtensionTypes.
+    `parallel_iterations` and `swap_memory` change nothing.
     Raises TypeError or ValueError for a result of another structure, ValueError for scalars, n that differ and shapes
     that differ (in eager mode without `infer_shape`: InvalidArgumentError), InvalidArgumentError for another dtype.
     Source: tf.map_fn.
     """
     _checked(fn, "map_fn")
-    elements = _elements(elems)
     wanted = fn_output_signature if fn_output_signature is not None else dtype
+    if has_extensions(elems) or has_extensions(wanted):
+        wanted = nesting.map_structure(_row_spec, elems) if wanted is None else wanted
+        inner = Encodings(fn, elems, wanted)
+        signed = {"infer_shape": infer_shape, "back_prop": back_prop, "fn_output_signature": inner.signature}
+        return inner.packed(map_fn(inner, inner.elems, **signed))
+    elements = _elements(elems)
     signature = _Signature(
         nesting.map_structure(_row_spec, elems) if wanted is None else wanted, elems if wanted is None else wanted
     )
@@ -284,6 +290,9 @@ def _elements(elems: object) -> Any:
 
 def _row_spec(leaf: object) -> Any:
     """Return the type that fn gives where nothing is said: that of what it gets."""
+    spec = getattr(leaf, "_type_spec", None)
+    if isinstance(spec, ExtensionTypeSpec):
+        return unbatched_spec(spec)
     if not _is_composite(leaf):
         return as_tensor(leaf).dtype
     from fastgraph.composites.map_over_rows import row_spec

@@ -210,7 +210,7 @@ def multiply_no_nan(x: Data, y: Data, name: str | None = None) -> Any:
     Raises: ValueError if y is a tensor of another dtype. Source: tf.math.multiply_no_nan.
     """
     x = as_tensor(x)
-    return named(name, multiply_no_nan_p, x, convert(y, x.dtype))
+    return named(name, multiply_no_nan_p, x, y if hasattr(type(y), "__fg_bind__") else convert(y, x.dtype))
 
 
 @elementwise(

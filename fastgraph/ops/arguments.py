@@ -270,6 +270,8 @@ def extents(shape: SizeLike, letter: str = "Tshape", no_vector: str = "") -> Ext
     if type(shape) is int and not no_vector:
         return Extents((_held(shape),))
     tensor = as_tensor(shape)
+    if not isinstance(tensor, Tensor):  # that of a RaggedTensor: the op asks it
+        return Extents(None, tensor)
     if isinstance(shape, np.ndarray | np.generic) and not tensor.dtype.is_integer:
         tensor = preferred(shape, int32)
     value = known_value(tensor)

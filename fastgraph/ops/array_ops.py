@@ -188,6 +188,8 @@ def broadcast_dynamic_shape(shape_x: Data, shape_y: Data) -> Any:
 
     Raises: InvalidArgumentError if they do not. Source: tf.broadcast_dynamic_shape.
     """
+    if any(hasattr(type(each), "__fg_bind__") for each in (shape_x, shape_y)):
+        return named(None, broadcast_args, shape_x, shape_y)
     x, y = (convert_to_tensor(each, dtype_hint=int64 if holds_int64(each) else int32) for each in (shape_x, shape_y))
     if not isinstance(shape_x, Tensor):
         x = cast(x, y.dtype) if y.dtype == int64 else x

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.core.base.dtype import STORED, DType, DTypeLike, as_dtype
+from fastgraph.core.base.dtype import STORED, DType, DTypeLike, as_dtype, string
 from fastgraph.core.conversion import Data
 from fastgraph.core.name_scopes import name_scope
 from fastgraph.core.op_errors import message_name
@@ -573,6 +573,8 @@ def ones_like(input: Data, dtype: DTypeLike | None = None, name: str | None = No
     """
     if layout is not None:
         raise no_layout(layout)
+    if dtype is not None and getattr(input, "dtype", None) is string:  # which have no ones, but a shape
+        input = not_equal_p(input, input)
     return _cast_constant(named(name, ones_like_p, input), dtype)
 
 

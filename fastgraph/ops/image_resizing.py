@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from fastgraph.api import namespaces
 from fastgraph.core.base.dtype import float32, int32, int64
 from fastgraph.core.conversion import Data, convert_to_tensor
 from fastgraph.core.tensor import Tensor
@@ -267,6 +268,11 @@ def resize(
 
     Source: tf.image.resize.
     """
+    if hasattr(type(images), "__fg_bind__"):  # images of different sizes, in a RaggedTensor
+        dtype = images.dtype if method == "nearest" else float32
+        rest = (size, method, preserve_aspect_ratio, antialias)
+        mapped = namespaces.resolve("", "map_fn")
+        return mapped(lambda one: resize(one.to_tensor(), *rest), images, fn_output_signature=dtype)
     x, is_batch = as_batch(images)
     _, height, width, _ = extents_of(x)
     new_height, new_width = _wanted(size, height, width, preserve_aspect_ratio)

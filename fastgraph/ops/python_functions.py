@@ -6,6 +6,7 @@ becomes the error that TensorFlow's kernels make of it.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import traceback
 from collections import OrderedDict
@@ -248,6 +249,30 @@ def _callable(func: object) -> None:
         raise ValueError(f"Expected func to be callable. Received func={func} of type {type(func)}.")
 
 
+def _as_decorator(op: Callable[..., Any], func: Any, inp: Any, Tout: Any, **rest: Any) -> Any:
+    """What decorates a function where none was given, else None. Raises: TypeError for arguments that lack."""
+    public_name = f"tf.{op.__name__}"
+    if Tout is None:
+        raise TypeError(
+            f"Missing required argument: 'Tout'\n  If using {public_name} as a decorator, set `Tout`\n  **by name** "
+            f"above the function:\n  `@{public_name}(Tout=tout)`"
+        )
+    if func is not None:
+        if inp is None:
+            raise TypeError(
+                "Missing argument `inp`:\n  You must set the `inp` argument (the list of arguments to the\n  "
+                f"function), unless you use `{public_name}` as a decorator(`func=None`)."
+            )
+        return None
+    if inp is not None:
+        raise TypeError(f"Don't set the `inp` argument when using {public_name} as a decorator (`func=None`).")
+
+    def decorate(function: Any) -> Any:
+        return functools.wraps(function)(lambda *args: op(function, args, Tout, **rest))
+
+    return decorate
+
+
 @public("py_function")
 def py_function(func: Any = None, inp: Sequence[Any] | None = None, Tout: Any = None, name: str | None = None) -> Any:
     """Results of the Python function `func` for eager tensors, called anew whenever a graph comes to this place.
@@ -256,13 +281,16 @@ def py_function(func: Any = None, inp: Sequence[Any] | None = None, Tout: Any = 
     ragged and sparse ones too, may go in and out; gradients flow, to any order, through what func computes.
     Raises: InvalidArgumentError for results that do not fit and for a ValueError or TypeError in func, OutOfRangeError
     for StopIteration, ResourceExhaustedError for MemoryError, UnimplementedError for NotImplementedError, UnknownError
-    for all else that func raises. Source: tf.py_function.
+    for all else that func raises. Without `func` (and `inp`), a decorator. Source: tf.py_function.
     """
+    decorator = _as_decorator(py_function, func, inp, Tout, name=name)
+    if decorator is not None:
+        return decorator
     _callable(func)
     structure = [item if _is_composite(item) else convert(item) for item in (() if inp is None else inp)]
     flat = flatten(structure, expand_composites=True)
     if current_trace() is None:
-        specs, many = _specs(() if Tout is None else Tout)
+        specs, many = _specs(Tout)
         results = _eager_results(func, structure, specs)
         return results if many else results[0]
     layout = [getattr(item, "_type_spec", None) if _is_composite(item) else None for item in structure]
@@ -281,7 +309,7 @@ def py_function(func: Any = None, inp: Sequence[Any] | None = None, Tout: Any = 
             return [part for item in results for part in flatten(item, expand_composites=True)]
         return results
 
-    return _applied("eager_py_func", call, flat, () if Tout is None else Tout, name)
+    return _applied("eager_py_func", call, flat, Tout, name)
 
 
 def _is_composite(value: Data | None) -> bool:
@@ -314,11 +342,14 @@ def numpy_function(
     `Tout` is the dtype of the result, or a list of them. There is no gradient; `stateful` changes nothing. Outside a
     graph what func raises is raised as it is, and results keep their dtypes.
     Raises: in a graph, InvalidArgumentError for results of another number or dtype than `Tout`'s, and as py_function.
-    Source: tf.numpy_function.
+    Without `func` (and `inp`), a decorator. Source: tf.numpy_function.
     """
+    decorator = _as_decorator(numpy_function, func, inp, Tout, stateful=stateful, name=name)
+    if decorator is not None:
+        return decorator
     _callable(func)
     inputs = [convert(item) for item in (() if inp is None else inp)]
     if current_trace() is None:
         results = func(*[np.asarray(tensor) for tensor in inputs])
         return None if results is None else map_structure(convert, results)
-    return _applied("py_func", func, inputs, () if Tout is None else Tout, name)
+    return _applied("py_func", func, inputs, Tout, name)

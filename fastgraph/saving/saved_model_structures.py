@@ -11,6 +11,7 @@ from collections import namedtuple
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from fastgraph.composites.extension_type import registered
 from fastgraph.composites.ragged_tensor import RaggedTensorSpec
 from fastgraph.composites.sparse_tensor import SparseTensorSpec
 from fastgraph.core.base import nesting
@@ -27,6 +28,7 @@ from fastgraph.graphdef.messages import Dim, Message, TensorShapeProto
 #: The numbers by which the format knows the classes of specs.
 _SPECS: dict[int, Any] = {1: SparseTensorSpec, 2: IndexedSlicesSpec, 3: RaggedTensorSpec}
 _NUMBERS = {spec: number for number, spec in _SPECS.items()}
+_OF_USERS = 15  # an extension type's, by the name that its class has registered
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Reading
@@ -54,9 +56,10 @@ def _tensor_spec(message: Message) -> TensorSpec:
 
 
 def _type_spec(message: Message) -> Any:
-    kind = _SPECS.get(message.type_spec_class)
+    kind, name = _SPECS.get(message.type_spec_class), field_of(message, "type_spec_class_name", "")
+    if message.type_spec_class == _OF_USERS and name in registered:
+        kind = registered[name]
     if kind is None:
-        name = field_of(message, "type_spec_class_name", "")
         raise NotFoundError(None, None, f"values of type {name!r} ({message.type_spec_class}) have no equal here")
     state = decoded(message.type_state)
     if not isinstance(state, tuple):
@@ -154,13 +157,14 @@ def _encoded(value: Any) -> tuple[str, Any]:
 
 
 def _type_spec_message(spec: Any) -> Message:
-    number = _NUMBERS.get(type(spec))
+    name = type(spec).__dict__.get("_registered_name")  # a base's is none
+    number = _NUMBERS.get(type(spec)) if name is None else _OF_USERS
     if number is None:
         raise ValueError(f"No encoder for object {spec} of type {type(spec)}.")
     return KINDS["TypeSpecProto"](
         type_spec_class=number,
         type_state=encoded(spec._serialize()),
-        type_spec_class_name=type(spec).__name__,
+        type_spec_class_name=name or type(spec).__name__,
         num_flat_components=len(nesting.flatten(spec, expand_composites=True)),
     )
 

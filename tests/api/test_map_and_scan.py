@@ -337,3 +337,28 @@ def test_scan_without_infer_shape() -> None:
     for infer, error in ((False, fg.errors.InvalidArgumentError), (True, ValueError)):
         with pytest.raises(error):
             fg.scan(lambda a, v: fg.concat([a, [v]], 0), x, fg.zeros([1]), infer_shape=infer)
+
+
+@pytest.mark.parametrize("staged", [False, True])
+def test_map_fn_gives_sparse_tensors(staged):
+    made = fg.function if staged else (lambda f: f)
+    spec = fg.SparseTensorSpec([None], fg.int32)
+    rows = made(lambda n: fg.map_fn(lambda i: fg.sparse.from_dense(fg.range(i)), n, fn_output_signature=spec))
+    found = rows(fg.range(4))
+    assert found.indices.numpy().tolist() == [[2, 1], [3, 1], [3, 2]] and found.values.numpy().tolist() == [1, 1, 2]
+    assert found.dense_shape.numpy().tolist() == [4, 3]
+    twice = made(lambda s: fg.map_fn(lambda r: fg.sparse.map_values(lambda v: v * 2, r), s))
+    same = twice(fg.sparse.from_dense([[1, 0, 2], [0, 0, 3]]))
+    assert fg.sparse.to_dense(same).numpy().tolist() == [[2, 0, 4], [0, 0, 6]]
+    assert rows(fg.range(0)).dense_shape.numpy().tolist()[0] == 0
+    with pytest.raises(ValueError, match="was to return"):
+        fg.map_fn(lambda i: i, fg.range(2), fn_output_signature=spec)
+    x = fg.constant([1.0, 2.0])
+    with fg.GradientTape() as tape:
+        tape.watch(x)
+        signature = fg.SparseTensorSpec([3], fg.float32)
+        out = made(
+            lambda x: fg.map_fn(lambda v: fg.sparse.from_dense([v, 0.0, v * v]), x, fn_output_signature=signature)
+        )
+        y = fg.reduce_sum(out(x).values)
+    assert tape.gradient(y, x).numpy().tolist() == [3.0, 5.0]

@@ -253,3 +253,29 @@ def test_the_function_lives_as_long_as_its_graph() -> None:
         gc.collect()
         time.sleep(0.05)
     assert alive() is None
+
+
+def test_decorators():
+    @fg.py_function(Tout=fg.float32)
+    def double(x):
+        """Twice x."""
+        return x * 2
+
+    @fg.numpy_function(Tout=fg.float64)
+    def root(x):
+        return np.sqrt(x)
+
+    assert (float(double(2.0)), float(fg.function(double)(3.0)), double.__name__, double.__doc__) == (
+        4.0,
+        6.0,
+        "double",
+        "Twice x.",
+    )
+    assert float(root(np.float64(4.0))) == float(fg.function(root)(np.float64(4.0))) == 2.0
+    for wrong, text in (
+        (lambda: fg.py_function(lambda x: x, [1.0]), "Missing required argument: 'Tout'"),
+        (lambda: fg.numpy_function(lambda x: x, Tout=fg.float32), "Missing argument `inp`"),
+        (lambda: fg.py_function(inp=[1.0], Tout=fg.float32), "Don't set the `inp` argument"),
+    ):
+        with pytest.raises(TypeError, match=text):
+            wrong()

@@ -268,5 +268,5 @@ def test_map_fn_of_deeper_rows_beside_tensors_and_its_gradient() -> None:
     assert gradient(fg.range(5.0)).numpy().tolist() == [0.0, 2.0, 4.0, 6.0, 8.0]
     with pytest.raises(ValueError, match="Dimensions 2 and 3 are not compatible"):
         fg.function(lambda: fg.map_fn(lambda p: p[0], (R([[1.0], []]), fg.ones([3])), fn_output_signature=fg.float32))()
-    with pytest.raises(NotImplementedError, match="SparseTensorSpec.* are not built yet"):
-        fg.function(lambda: fg.map_fn(lambda r: r, fg.sparse.eye(2)))()
+    same = fg.function(lambda: fg.map_fn(lambda r: r, fg.sparse.eye(2)))()
+    assert fg.sparse.to_dense(same).numpy().tolist() == [[1.0, 0.0], [0.0, 1.0]]

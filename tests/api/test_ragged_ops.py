@@ -232,3 +232,61 @@ def test_custom_gradients_of_composites():
         tape.watch(x)
         z = double(x)
     assert tape.gradient(z, x).to_list() == [[3.0, 3.0], [3.0]]
+
+
+def test_strings_in_rows():
+    s, deep = R([["aB", " c "], [], ["3"]]), R([[["a", "b"], ["c"]], [["d"]]])
+    assert both(lambda x: fg.strings.regex_replace(x, "a", "Q"), s).to_list() == [[b"QB", b" c "], [], [b"3"]]
+    assert both(lambda x: fg.strings.regex_full_match(x, "a."), s).to_list() == [[True, False], [], [False]]
+    assert both(lambda x: fg.strings.substr(x, 0, 1), s).to_list() == [[b"a", b" "], [], [b"3"]]
+    assert both(lambda x: fg.strings.to_hash_bucket_fast(x, 10), s).to_list() == [[4, 4], [], [1]]
+    assert both(lambda x: fg.strings.to_hash_bucket_strong(x, 10, [1, 2]), s).to_list() == [[0, 7], [], [5]]
+    assert both(lambda x: fg.strings.join([x, x, "!"], "-"), s).to_list()[0] == [b"aB-aB-!", b" c - c -!"]
+    assert both(lambda x: fg.io.decode_base64(fg.io.encode_base64(x)), s).to_list() == s.to_list()
+    for axis, wanted in (
+        (0, [b"aB3", b" c "]), (1, [b"aB c ", b"", b"3"]), (-1, [b"aB c ", b"", b"3"]),
+    ):  # fmt: skip
+        found = both(lambda x, a=axis: fg.strings.reduce_join(x, a), s)
+        assert found.numpy().tolist() == wanted
+    assert both(lambda x: fg.strings.reduce_join(x, 1, True), s).numpy().tolist() == [[b"aB c "], [b""], [b"3"]]
+    assert both(lambda x: fg.strings.reduce_join(x, -1, separator="_"), deep).to_list() == [[b"a_b", b"c"], [b"d"]]
+    assert both(lambda x: fg.strings.reduce_join(x, 1), deep).to_list() == [[b"ac", b"b"], [b"d"]]
+    assert both(lambda x: fg.strings.reduce_join(x, [1, 2], separator=","), deep).numpy().tolist() == [b"a,b,c", b"d"]
+    assert fg.function(fg.strings.reduce_join)(s).numpy() == fg.strings.reduce_join(s).numpy() == b"aB c 3"
+    shown = fg.function(lambda x: fg.strings.format("{} {}", [x, [1, 2]]))(R([[1.0, -2.0], []]))
+    assert shown.numpy() == b"[[1.000000, -2.000000], []] [1 2]"
+    assert fg.strings.format("{}", s).numpy() == b"[['aB', ' c '], [], ['3']]"
+    assert fg.ones_like(s, dtype=fg.int32).to_list() == [[1, 1], [], [1]]
+
+
+def test_rows_by_numbers():
+    f, deep = R([[1.0, -2.0], [], [3.5]]), R([[[1], [2, 3]], []])
+    for n, name in ((4.5, "sum"), (3.5, "prod"), (1.0, "min"), (3.5, "max"), (2.25, "mean")):
+        op = getattr(fg.math, f"unsorted_segment_{name}")
+        assert both(lambda x, op=op: op(x, [0, 1, 0], 2), f).to_list() == [[n, -2.0], []]
+    assert both(lambda x: fg.math.unsorted_segment_sum(x, R([[0, 1], [], [1]]), 2), f).numpy().tolist() == [1.0, 1.5]
+    assert both(lambda x: fg.math.unsorted_segment_sum(x, [1, 0], 2), deep).to_list() == [[], [[1], [2, 3]]]
+    parts = fg.dynamic_partition(f, [0, 1, 0], 2)
+    assert [p.to_list() for p in parts] == [[[1.0, -2.0], [3.5]], [[]]]
+    parts = fg.function(lambda x: fg.dynamic_partition(x, R([[1, 0], []]), 2))(deep)
+    assert [p.to_list() for p in parts] == [[[2, 3]], [[1]]]
+    parts = fg.dynamic_partition(f, R([[0, 1], [], [1]]), 2)
+    assert [p.numpy().tolist() for p in parts] == [[1.0], [-2.0, 3.5]]
+    with pytest.raises(INVALID, match=r"is not in \[0, 2\)"):
+        fg.dynamic_partition(f, [0, 5, 0], 2)
+    with fg.GradientTape() as tape:
+        tape.watch(f)
+        y = fg.reduce_sum(fg.math.unsorted_segment_sum(f, [0, 1, 0], 2) ** 2)
+    assert tape.gradient(y, f).to_list() == [[9.0, -4.0], [], [9.0]]
+
+
+def test_images_of_different_sizes():
+    images = fg.ragged.stack([fg.ones([4, 4, 3]), fg.zeros([2, 6, 3])])
+    small = both(lambda x: fg.image.resize(x, [2, 2]), images)
+    assert small.shape == [2, 2, 2, 3] and small[0, 0, 0, 0] == 1.0 and small[1, 1, 1, 1] == 0.0
+
+
+def test_products_without_nan_of_rows():
+    x = R([[np.inf, 2.0], [3.0]])
+    assert both(lambda x: fg.math.multiply_no_nan(x, x * 0.0), R([[1.0], []])).to_list() == [[0.0], []]
+    assert both(lambda x: fg.math.multiply_no_nan(x, 0.0), x).to_list() == [[0.0, 0.0], [0.0]]

@@ -10,3 +10,4 @@ class CompositeTensor:
     """
 
     __slots__ = ()
+    _is_tensor = True

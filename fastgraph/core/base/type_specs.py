@@ -5,14 +5,14 @@ Rule: a spec is immutable and hashable; it takes a value apart into tensors and 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
 from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.base.dtype import DType, DTypeLike
-from fastgraph.core.base.nesting import CompositeSpec, flatten, pack_sequence_as
+from fastgraph.core.base.nesting import CompositeSpec, flatten, like_mapping, pack_sequence_as
 from fastgraph.core.base.shapes import (
     Aval,
     ShapeLike,
@@ -121,6 +121,8 @@ def _generalise(general: object, special: object) -> bool:
         return special.is_subtype_of(general)
     if isinstance(general, (tuple, list)) and isinstance(special, (tuple, list)):
         return len(general) == len(special) and all(map(_generalise, general, special))
+    if isinstance(general, Mapping) and isinstance(special, Mapping):
+        return general.keys() == special.keys() and all(_generalise(general[key], special[key]) for key in general)
     return bool(general == special)
 
 
@@ -134,6 +136,9 @@ def _common(a: object, b: object) -> Any:
     if isinstance(a, (tuple, list)) and isinstance(b, (tuple, list)) and len(a) == len(b):
         parts = tuple(map(_common, a, b))
         return _NOTHING if any(part is _NOTHING for part in parts) else parts
+    if isinstance(a, Mapping) and isinstance(b, Mapping) and a.keys() == b.keys():
+        found = {key: _common(a[key], b[key]) for key in a}
+        return _NOTHING if any(part is _NOTHING for part in found.values()) else like_mapping(a, list(found.items()))
     return a if a == b else _NOTHING
 
 

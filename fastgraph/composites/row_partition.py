@@ -1,0 +1,177 @@
+"""RowPartition: how values are cut into rows, without the values.
+
+Rule: what a RaggedTensor with these row splits says of its rows, it says.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastgraph.composites.extension_type import ExtensionType
+from fastgraph.composites.ragged_tensor import RaggedTensor, as_partition, made, nvals, positions
+from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, int64
+from fastgraph.core.conversion import Data
+from fastgraph.core.tensor import Tensor
+from fastgraph.ops.arguments import as_tensor, static_int
+from fastgraph.ops.creation import range_
+from fastgraph.ops.elementwise import cast
+from fastgraph.ops.reduction import reduce_sum
+
+
+class RowPartition(ExtensionType):
+    """A vector of values cut into rows. Made by `from_row_splits` and its like. Source: tf.experimental.RowPartition.
+
+    Examples:
+        >>> rows = tf.experimental.RowPartition.from_row_lengths([2, 0, 1])
+        >>> rows.row_splits().numpy(), rows.value_rowids().numpy()
+        (array([0, 2, 2, 3]), array([0, 0, 2]))
+    """
+
+    _splits: Tensor
+    _length: int | Tensor | None
+
+    def __init__(self, rows: Any, internal: bool = False) -> None:
+        if not internal:
+            raise ValueError(
+                "RowPartition constructor is private; please use one of the factory methods instead (e.g., "
+                "RowPartition.from_row_lengths())"
+            )
+        self._splits, self._length = rows.row_splits, rows._uniform
+
+    @property
+    def _rows(self) -> Any:
+        """A RaggedTensor of these rows, whose values nobody asks for."""
+        return made(self._splits, self._splits, self._length)
+
+    @classmethod
+    def _of(cls, make: Any, count: Any, part: Any, validate: bool, *rest: Any) -> Any:
+        return cls(make(range_(count), part, *rest, validate=validate), internal=True)
+
+    @classmethod
+    def from_row_splits(
+        cls, row_splits: Data, validate: bool = True, dtype: DTypeLike | None = None, dtype_hint: Any = None
+    ) -> Any:
+        """Rows that begin and end where row_splits i[n + 1] says, rising from 0. Raises: InvalidArgumentError."""
+        splits = _vector(row_splits, dtype, dtype_hint)
+        if splits.shape[0] == 0:
+            raise ValueError("row_splits tensor may not be empty.")
+        return cls._of(RaggedTensor.from_row_splits, splits[-1], splits, validate)
+
+    @classmethod
+    def from_row_lengths(
+        cls, row_lengths: Data, validate: bool = True, dtype: DTypeLike | None = None, dtype_hint: Any = None
+    ) -> Any:
+        """Rows of the lengths i[n]. Raises: InvalidArgumentError for one below 0."""
+        lengths = _vector(row_lengths, dtype, dtype_hint)
+        return cls._of(RaggedTensor.from_row_lengths, reduce_sum(lengths), lengths, validate)
+
+    @classmethod
+    def from_value_rowids(
+        cls, value_rowids: Data, nrows: Any = None, validate: bool = True, dtype: Any = None, dtype_hint: Any = None
+    ) -> Any:
+        """Rows of the values whose row's number i[n], which never falls, is theirs. Raises: as RaggedTensor's."""
+        ids = _vector(value_rowids, dtype, dtype_hint)
+        return cls._of(RaggedTensor.from_value_rowids, nvals(ids), ids, validate, nrows)
+
+    @classmethod
+    def from_row_starts(
+        cls, row_starts: Data, nvals: Data, validate: bool = True, dtype: Any = None, dtype_hint: Any = None
+    ) -> Any:
+        """Rows of `nvals` values that begin where row_starts i[n] says."""
+        return cls._of(RaggedTensor.from_row_starts, nvals, _vector(row_starts, dtype, dtype_hint), validate)
+
+    @classmethod
+    def from_row_limits(cls, row_limits: Data, validate: bool = True, dtype: Any = None, dtype_hint: Any = None) -> Any:
+        """Rows that end where row_limits i[n] says."""
+        limits = _vector(row_limits, dtype, dtype_hint)
+        return cls._of(RaggedTensor.from_row_limits, reduce_sum(limits[-1:]), limits, validate)
+
+    @classmethod
+    def from_uniform_row_length(
+        cls,
+        uniform_row_length: Data,
+        nvals: Data | None = None,
+        nrows: Data | None = None,
+        validate: bool = True,
+        dtype: DTypeLike | None = None,
+        dtype_hint: Any = None,
+    ) -> Any:
+        """Rows that are all of one length: of `nvals` values, or `nrows` of them. Raises: ValueError for neither."""
+        if nvals is None and nrows is None:
+            raise ValueError("At least one of {nvals,nrows} must be specified")
+        target = as_dtype(dtype or int64)
+        count = cast(nrows, target) * cast(uniform_row_length, target) if nvals is None else as_tensor(nvals)
+        known = static_int(count)
+        values = range_(count if known is None else known)
+        rows = RaggedTensor.from_uniform_row_length(values, uniform_row_length, nrows, validate=validate)
+        return cls(rows.with_row_splits_dtype(target), internal=True)
+
+    @property
+    def dtype(self) -> DType:
+        """int32 or int64."""
+        return self._splits.dtype
+
+    #: The number of rows, of values, and the length of all rows, as far as they are known.
+    static_nrows = property(lambda self: self._rows.shape[0])
+    static_nvals = property(lambda self: static_int(self.nvals()))
+    static_uniform_row_length = property(lambda self: self._rows.shape[1])
+
+    def row_splits(self) -> Tensor:
+        """Where rows begin, and where the last ends. i[n + 1]."""
+        return self._splits
+
+    def offsets_in_rows(self) -> Tensor:
+        """The place of each value in its row. i[nvals]."""
+        return cast(positions(self.row_lengths()), self.dtype)
+
+    def nvals(self) -> Tensor:
+        """The number of values. i[]."""
+        return self._splits[-1]
+
+    def uniform_row_length(self) -> Tensor | None:
+        """The length of all rows where it was given as one, else None."""
+        found = self._rows.uniform_row_length
+        return None if found is None else cast(found, self.dtype)
+
+    def is_uniform(self) -> bool:
+        """Whether the rows were given one length."""
+        return self._length is not None
+
+    def with_dtype(self, dtype: DTypeLike) -> Any:
+        """The same with row splits of int32 or int64."""
+        return RowPartition(self._rows.with_row_splits_dtype(dtype), internal=True)
+
+    def rows_of(self, values: Any) -> Any:
+        """The RaggedTensor of values (a Tensor or RaggedTensor) cut so."""
+        return made(values, self._splits, self._length)
+
+    def __repr__(self) -> str:
+        uniform = self.static_uniform_row_length
+        if uniform is not None:
+            return f"tf.RowPartition(nrows={self.static_nrows}, uniform_row_length={uniform})"
+        return f"tf.RowPartition(row_splits={getattr(self._splits, 'numpy', self.row_splits)()})"
+
+
+def _asked(name: str, doc: str) -> Any:
+    def ask(self: Any) -> Any:
+        return getattr(self._rows, name)()
+
+    ask.__name__, ask.__qualname__, ask.__doc__ = name, f"RowPartition.{name}", doc
+    return ask
+
+
+for _name, _doc in {
+    "nrows": "The number of rows. i[].",
+    "row_starts": "Where rows begin. i[n].",
+    "row_limits": "Where rows end. i[n].",
+    "row_lengths": "The lengths of the rows. i[n].",
+    "value_rowids": "The row that each value is in. i[nvals].",
+}.items():
+    setattr(RowPartition, _name, _asked(_name, _doc))
+
+
+def _vector(part: Any, dtype: DTypeLike | None, hint: Any) -> Any:
+    """Splits, lengths, ... as a vector of int32 or int64; Python's integers are int64 unless a dtype is wanted."""
+    found = as_partition(part, "row_splits")
+    plain = isinstance(part, (list, tuple))
+    return cast(found, dtype or (plain and hint) or found.dtype)
