@@ -38,6 +38,7 @@ ROOMS = (
         "keras/layers",
         "keras/optimizers",
         "data",
+        "distribute",
         "",
         "door/startup",
         "door",

@@ -34,6 +34,9 @@ NAMESPACES: dict[str, str] = {
     "config.optimizer": "which passes run over graphs",
     "config.threading": "how many threads run kernels",
     "debugging": "checks of values, kept in graphs",
+    "distribute.experimental": "strategies and values of replicas that may still change",
+    "distribute.cluster_resolver": "who takes part: its names are not built",
+    "distribute.coordinator": "work handed to workers: its names are not built",
     "dtypes": "the element types of tensors",
     "experimental": "what may still change",
     "experimental.dtensor": "tensors spread over devices: its names are not built",
@@ -54,6 +57,7 @@ NAMESPACES: dict[str, str] = {
     "keras.datasets.imdb": "film reviews",
     "keras.datasets.mnist": "digits written by hand",
     "keras.datasets.reuters": "news by topic",
+    "keras.layers.experimental": "layers that may still change",
     "keras.utils": "files, labels, seeds, progress",
     "lookup": "tables from keys to values",
     "lookup.experimental": "tables that change",
@@ -86,6 +90,7 @@ NAMESPACES: dict[str, str] = {
     "train.experimental": "objects whose state is a Python text",
     "types": "what may stand where",
     "types.experimental": "how arguments of traced functions are told apart",
+    "types.experimental.distributed": "values of which each replica has its own",
     "version": "the version of the API and of fastgraph",
 }
 
@@ -344,6 +349,16 @@ PUBLIC: dict[str, str] = {
     ),
     **_same("api.configuration", "show_config"),
     "device": "core.devices:device",
+    **_same(
+        "distribute.strategy",
+        "CentralStorageStrategy ParameterServerStrategy TPUStrategy",
+        ("distribute.experimental",),
+    ),
+    **_same("distribute.processes", "CommunicationOptions MultiWorkerMirroredStrategy", ("distribute.experimental",)),
+    "distribute.experimental.ValueContext": "distribute.contexts:ValueContext",
+    "types.experimental.distributed.PerReplica": "state.distributed:PerReplica",
+    "types.experimental.distributed.Mirrored": "state.distributed:DistributedVariable",
+    "keras.layers.experimental.SyncBatchNormalization": "keras.layers.normalization:SyncBatchNormalization",
     "OptionalSpec": "data.optionals:OptionalSpec",
     **{
         f"keras.datasets.{name}.load_data": f"keras.dataset_files:{name}"
@@ -381,6 +396,8 @@ SUBSTITUTES = {
     "compat.v1": "the names of TensorFlow 2",
     "compat.v2": "fastgraph itself",
     "experimental.StructuredTensor": "a dict, or an ExtensionType, of RaggedTensors",
+    "distribute": "fastgraph.distribute.MirroredStrategy in one process",
+    "experimental.dtensor": "fastgraph.distribute.MirroredStrategy in one process",
     "experimental.numpy": "NumPy, or the functions of fastgraph",
     "image": "NumPy and Pillow on tensors (outside Functions)",
     "io": "Python's files and NumPy",

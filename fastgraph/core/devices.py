@@ -11,7 +11,10 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from fastgraph.core.tensor import EagerTensor, Tensor, current_state, register_slot
+import numpy as np
+
+from fastgraph.core.registry import public_function
+from fastgraph.core.tensor import EagerTensor, Tensor, current_state, from_array, place_by, register_slot
 from fastgraph.errors import InvalidArgumentError
 
 PREFIX = "/job:localhost/replica:0/task:0"
@@ -47,6 +50,10 @@ class LogicalDevice(NamedTuple):
 
 #: What the CPU was divided into, None for nothing. The parts share memory and threads: they differ in name alone.
 _parts: list[LogicalDeviceConfiguration] | None = None
+#: Which part each name means that was asked for.
+_numbers: dict[str | None, int] = {}
+_begun = False  # whether somebody has seen the devices, or used one
+_latest = from_array(np.zeros(())).id
 
 
 def get_logical_device_configuration(device: PhysicalDevice) -> list[LogicalDeviceConfiguration] | None:
@@ -60,10 +67,10 @@ def set_logical_device_configuration(
 ) -> None:
     """Divide a physical device: CPU:0, CPU:1, ... are then names of the one CPU.
 
-    ValueError for a device that is not there, for no parts, and for memory limits, which the CPU has not.
+    ValueError for a device that is not there, for no parts, and for memory limits, which the CPU has not; RuntimeError
+    for another division than before, once devices were listed or ops were run.
     Source: tf.config.set_logical_device_configuration.
     """
-    global _parts
     _known(device)
     if not logical_devices:
         raise ValueError("A device is divided into one part or more; got none")
@@ -72,7 +79,28 @@ def set_logical_device_configuration(
             raise ValueError("Setting memory limit on CPU virtual devices is currently not supported")
         if part.experimental_priority is not None:
             raise ValueError("Setting experimental_priority on CPU virtual  devices is currently not supported")
-    _parts = list(logical_devices)
+    if list(logical_devices) == _parts:
+        return
+    if _has_run():
+        raise RuntimeError("Virtual devices cannot be modified after being initialized")
+    divide(logical_devices)
+
+
+def divide(parts: Sequence[LogicalDeviceConfiguration] | None) -> None:
+    """Let the CPU have these parts from now on, whatever was run before; None: let it be whole."""
+    global _parts
+    _parts = None if parts is None else list(parts)
+    _numbers.clear()
+    _numbers.update({device_name(0, part): part for part in range(len(_parts or ()))})
+    place_by(_numbers if len(_parts or ()) > 1 else None)
+
+
+def _has_run() -> bool:
+    """Whether a tensor was made since this module was imported, which comes before all ops: their numbers tell."""
+    global _begun, _latest
+    before, _latest = _latest, from_array(np.zeros(())).id
+    _begun = _begun or _latest != before + 1
+    return _begun
 
 
 def _known(device: object) -> None:
@@ -101,13 +129,23 @@ def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice
 
 def list_logical_devices(device_type: str | None = None) -> list[LogicalDevice]:
     """The devices that ops can be placed on. Source: tf.config.list_logical_devices."""
+    global _begun
+    _begun = True
     found = [LogicalDevice(f"/device:CPU:{index}", "CPU") for index in range(len(_parts or (None,)))]
     return [device for device in found if device_type in (None, device.device_type)]
 
 
-def device_name(number: int) -> str:
-    """The full name of the device with this number in Blocks."""
-    return CPU if number == 0 else f"{PREFIX}/device:GPU:{number - 1}"
+def device_name(number: int, part: int = 0) -> str:
+    """The full name of the device with this number in Blocks, of the CPU that of a part."""
+    return f"{PREFIX}/device:CPU:{part}" if number == 0 else f"{PREFIX}/device:GPU:{number - 1}"
+
+
+def part_of(name: str | None) -> int:
+    """The part of the CPU that a name means, 0 for None. Raises as `device_number` does."""
+    match = re.match(_NAME, name) if name else None
+    if match is not None:
+        device_number(name or "")
+    return 0 if match is None or match["index"] in (None, "*") else int(match["index"])
 
 
 def device_number(name: str) -> int:
@@ -126,7 +164,8 @@ def device_number(name: str) -> int:
         full = f"/job:{match['job'] or 'localhost'}/replica:{match['replica'] or 0}/task:{match['task'] or 0}"
         raise InvalidArgumentError(
             None, None, f"Could not satisfy device specification '{full}/device:{kind}:{index}'. "
-            f"enable_soft_placement=0. Supported device types [CPU]. All available devices [{CPU}]."
+            f"enable_soft_placement=0. Supported device types [CPU]. All available devices "
+            f"[{', '.join(device_name(0, part) for part in range(len(_parts or (None,))))}]."
         )  # fmt: skip
     return 0
 
@@ -200,6 +239,8 @@ class device:
             name = _within(state.device, _placed(name) if name else "")
         self._previous.append(state.device)
         state.device = name
+        if _parts is not None:
+            _numbers[name] = part_of(name)
         _entered.devices = (*_entered.devices, self)
 
     def __exit__(self, *exc: object) -> None:
@@ -248,7 +289,8 @@ def copy_to(tensor: Tensor, name: str) -> Tensor:
         device_number(name)
     except InvalidArgumentError as error:
         raise RuntimeError(f"{name} unknown device. {error.message}") from None
-    return tensor
+    with device(name):
+        return tensor if tensor.device == device_name(0, part_of(name)) else public_function("identity")(tensor)
 
 
 register_slot("device_name", device_name)

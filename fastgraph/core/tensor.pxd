@@ -17,7 +17,8 @@ cdef class EagerTensor(Tensor):
     cdef Block* block
     cdef char* data                    # block.data, or inside it where a dense slice shares its Block
     cdef int dtype_code
-    cdef int ndim
+    cdef short ndim
+    cdef short part                    # of the CPU that it is said to lie on: "CPU:<part>"
     cdef int64_t size
     cdef object array                  # the read-only ndarray view, once somebody asked for it (tensor_array)
     cdef int64_t* dims                 # `near` or, of more axes than that has room for, memory of its own
@@ -27,6 +28,7 @@ cdef class ThreadState:
     cdef public object trace           # the Trace that ops are bound to, or None: eager
     cdef public list tapes             # TapeBase objects that record now, outermost first
     cdef public object device          # name of the device asked for by fg.device, or None
+    cdef public object replica         # the one of several replicas that runs here (core/replicas.py), or None
     cdef public dict extra             # per-thread state of higher layers, by their own keys
 
 cdef class TapeBase:

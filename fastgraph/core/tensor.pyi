@@ -139,6 +139,7 @@ class ThreadState:
     trace: Trace | None
     tapes: list[TapeBase]
     device: str | None
+    replica: Any
     extra: dict[Any, Any]
 
 class TapeBase:
@@ -220,6 +221,9 @@ def pop_trace(previous: Trace | None) -> None:
 
 def executing_eagerly() -> bool:
     """Whether ops run at once in this thread (no trace is active)."""
+
+def place_by(parts: dict[str | None, int] | None) -> None:
+    """Let new tensors lie on the part of the CPU that `parts` has for the thread's device; None: there is one part."""
 
 def register_slot(name: str, value: Callable[..., Any] | Primitive) -> None:
     """Fill the slot `name`."""

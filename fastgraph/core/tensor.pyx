@@ -190,6 +190,7 @@ cdef class ThreadState:
         self.trace = None
         self.tapes = []
         self.device = None
+        self.replica = None
         self.extra = {}
 
     def __dealloc__(self):

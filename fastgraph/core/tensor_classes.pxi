@@ -349,7 +349,7 @@ cdef class EagerTensor(Tensor):
     def device(self) -> str:
         """The full name of the device that holds the elements."""
         _alive(self)
-        return slots["device_name"](self.block.device)
+        return slots["device_name"](self.block.device, self.part)
 
     @property
     def is_packed(self) -> bool:

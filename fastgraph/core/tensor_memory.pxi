@@ -14,6 +14,15 @@ cdef int64_t _count(int ndim, const int64_t* dims) noexcept nogil:
     return n
 
 
+cdef dict _parts = None   # number of the CPU's part by the name asked for by fg.device; None while the CPU is whole
+
+
+def place_by(parts) -> None:
+    """Let new tensors lie on the part of the CPU that `parts` has for the thread's device; None: there is one part."""
+    global _parts
+    _parts = parts
+
+
 cdef EagerTensor wrap_slice(Block* block, char* data, int dtype_code, int ndim, const int64_t* dims):
     """A tensor over part of `block`, whose reference it takes. ResourceExhaustedError if block is NULL."""
     cdef EagerTensor t
@@ -37,6 +46,8 @@ cdef EagerTensor wrap_slice(Block* block, char* data, int dtype_code, int ndim, 
         t.dims[i] = dims[i]
         size *= dims[i]
     t.size = size
+    if _parts is not None:
+        t.part = <short>_parts.get(thread_state().device, 0)
     return t
 
 

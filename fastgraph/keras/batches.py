@@ -268,7 +268,8 @@ def source_of(
                     "The `batch_size` argument must not be specified for the given input type. Received input: "
                     f"{x!s}, batch_size: {batch_size}"
                 )
-            known = int(x.cardinality())
+            count = x.cardinality
+            known = int(count() if callable(count) else count)
             if known == -1 and steps is None:
                 raise ValueError(
                     "When passing an infinitely repeating dataset, you must specify how many steps to draw: "

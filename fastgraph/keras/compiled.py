@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from fastgraph.core import replicas
 from fastgraph.core.base import nesting
 from fastgraph.core.conversion import Data, convert_to_tensor
 from fastgraph.core.tensor import Tensor
@@ -110,6 +111,9 @@ class CompiledLoss:
     def _build(self, y_pred: Any) -> Outputs:
         outputs = Outputs(y_pred, self._names)
         self._losses = [_loss(one) for one in outputs.each(self._given, "losses", everywhere=True)]
+        for one in self._losses:
+            if one is not None:
+                one._in_compile = True
         self._weights = outputs.each(self._given_weights, "loss weights", everywhere=self._given_weights is None)
         if len(outputs.names) > 1:
             pairs = zip(outputs.names, self._losses, strict=True)
@@ -125,7 +129,7 @@ class CompiledLoss:
         """Return the loss of a batch: f[], or None without a loss or targets."""
         outputs = self._outputs or self._build(y_pred)
         predictions = outputs.tensors(y_pred)
-        total, batch = [], None
+        total, of_all, batch = [], [], None
         if y_true is not None:
             targets = outputs.each(y_true, "targets")
             weights = outputs.each(sample_weight, "sample weights", everywhere=True)
@@ -135,10 +139,12 @@ class CompiledLoss:
                     continue
                 target = _labels(target, prediction)
                 value = loss(target, prediction, sample_weight=weight)
+                whole = loss.reduction != losses.Reduction.SUM
                 batch = shape(target)[0]
                 if mean is not None:
                     mean.update_state(value, sample_weight=batch)
                 total.append(value if factor is None else value * cast(factor, value.dtype))
+                of_all.append(whole)
         total += [convert_to_tensor(loss) for loss in regularization_losses]
         if not total:
             return None
@@ -147,7 +153,12 @@ class CompiledLoss:
         if batch is None:
             batch = shape(predictions[0])[0]
         self._total.update_state(found, sample_weight=batch)
-        return found
+        if (n := replicas.count()) == 1:
+            return found
+        of_all += [True] * (len(total) - len(of_all))
+        own = [value / cast(n, value.dtype) if whole else value for value, whole in zip(total, of_all, strict=True)]
+        share: Tensor = add_n(own)  # the replicas' gradients are added up
+        return share
 
 
 class CompiledMetrics:

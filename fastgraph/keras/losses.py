@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from fastgraph.api.namespaces import lookup
+from fastgraph.core import replicas
 from fastgraph.core.base.dtype import as_dtype, int64
 from fastgraph.core.conversion import Data, convert_to_tensor
 from fastgraph.core.tensor import Tensor
@@ -75,8 +76,18 @@ class Reduction:
             raise ValueError(f'Invalid Reduction Key: {key}. Expected keys are "{cls.all()}"')
 
 
+_NO_MEAN = (
+    "Please use `tf.keras.losses.Reduction.SUM` or `tf.keras.losses.Reduction.NONE` for loss reduction when losses are "
+    "used with `tf.distribute.Strategy`, except for specifying losses in `Model.compile()` for use by the built-in "
+    "training looop `Model.fit()`.\nPlease see https://www.tensorflow.org/tutorials/distribute/custom_training for "
+    "more details."
+)
+
+
 class Loss:
     """The base of losses: `call(y_true, y_pred)` gives the losses of the examples. Source: tf.keras.losses.Loss."""
+
+    _in_compile = False  # whether a model calls it, which divides by the number of replicas
 
     def __init__(self, reduction: str = Reduction.AUTO, name: str | None = None) -> None:
         Reduction.validate(reduction)
@@ -89,6 +100,9 @@ class Loss:
         `sample_weight`, of the losses' shape or one that broadcasts to it, weights the examples; the mean divides by
         their number all the same, not by the sum of the weights.
         """
+        alone = self._in_compile or self.reduction in (Reduction.NONE, Reduction.SUM)
+        if not alone and replicas.strategy() is not None:
+            raise ValueError(_NO_MEAN)
         losses = self.call(y_true, y_pred)
         valid = self.valid(y_true, y_pred)
         mask = getattr(y_pred, "_keras_mask", None)

@@ -5,14 +5,16 @@ Rule: a metric is a layer whose weights are sums; `update_state` adds to them, `
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from fastgraph.api.namespaces import lookup
+from fastgraph.core import replicas
 from fastgraph.core.base.dtype import DTypeLike
 from fastgraph.core.base.shapes import ShapeLike
 from fastgraph.core.conversion import Data, convert_to_tensor
-from fastgraph.core.tensor import Tensor, init_scope
+from fastgraph.core.tensor import Tensor, current_trace, init_scope
 from fastgraph.keras import backend, identifiers, losses
 from fastgraph.keras.identifiers import Identifier
 from fastgraph.keras.layers.base import Layer
@@ -22,6 +24,7 @@ from fastgraph.ops.elementwise import cast, multiply, ones_like
 from fastgraph.ops.exponentials import sqrt
 from fastgraph.ops.movement import expand_dims, size, squeeze
 from fastgraph.ops.reduction import argmax, reduce_mean, reduce_sum
+from fastgraph.staging import autograph
 from fastgraph.state.variable import Variable, VariableAggregation, VariableSynchronization
 
 __all__ = [
@@ -74,6 +77,11 @@ class Metric(Layer):
 
     _is_metric = True
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "result" in cls.__dict__:
+            cls.result = _of_all_replicas(cls.__dict__["result"], cls.__module__)  # type: ignore[method-assign]
+
     def __init__(self, name: str | None = None, dtype: DTypeLike | None = None, **kwargs: Any) -> None:
         super().__init__(name=name, dtype=dtype, **kwargs)
         self.stateful = True
@@ -114,13 +122,33 @@ class Metric(Layer):
         synchronization: VariableSynchronization | None = None, initializer: Identifier = None,
         dtype: DTypeLike | None = None,
     ) -> Variable:  # fmt: skip
-        """Return a new weight, of zeros unless `initializer` says otherwise."""
+        """Return a new weight, of zeros unless `initializer` says otherwise; those of replicas are added up."""
         with init_scope():
-            return super().add_weight(name, shape, dtype, initializer or "zeros", trainable=False)
+            return super().add_weight(
+                name, shape, dtype, initializer or "zeros", trainable=False,
+                synchronization=synchronization or VariableSynchronization.ON_READ,
+                aggregation=aggregation or VariableAggregation.SUM,
+            )  # fmt: skip
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make such a metric."""
         return {"name": self.name, "dtype": self.dtype}
+
+
+def _of_all_replicas(stated: Callable[..., Any], module: str) -> Callable[..., Any]:
+    """`result` of a metric; on one of several replicas that of what all of them have added."""
+    own = module.partition(".")[0] == __name__.partition(".")[0]
+
+    @functools.wraps(stated)
+    def wrapped(self: Any, *args: Any, **kwargs: Any) -> Any:
+        replica, result = replicas.current(), stated
+        if not own and current_trace() is not None:
+            result = autograph.convert(stated)
+        if replica is None or replica.context is None:
+            return result(self, *args, **kwargs)
+        return replica.context.merge_call(lambda strategy: result(self, *args, **kwargs))
+
+    return wrapped
 
 
 class Sum(Metric):

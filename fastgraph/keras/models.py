@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from fastgraph.api.namespaces import lookup
+from fastgraph.core import replicas
 from fastgraph.core.base import nesting
 from fastgraph.core.base.shapes import ShapeLike
 from fastgraph.core.base.type_specs import TensorSpec
@@ -73,6 +74,8 @@ class Model(Trainer, Layer):
     _UNTRACKED = Layer._UNTRACKED | {"_network_layers", "inputs", "outputs", "input_names", "output_names"}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if (strategy := replicas.strategy()) is not None:
+            self.__dict__["_strategy"] = strategy
         given = dict(zip(("inputs", "outputs", "name"), args, strict=False)) if len(args) >= 2 else {}
         given.update({key: kwargs.pop(key) for key in ("inputs", "outputs") if key in kwargs})
         if not given:

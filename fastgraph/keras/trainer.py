@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 
+from fastgraph.api.namespaces import resolve
 from fastgraph.core.base import nesting
 from fastgraph.core.conversion import Data, convert_to_tensor
 from fastgraph.core.tape.gradient_tape import GradientTape
@@ -41,6 +43,7 @@ class Trainer:
     _compiled_metrics: CompiledMetrics | None = None
     _steps: dict[str, Callable[..., Any]]
     _is_compiled = False
+    _strategy: Any = None  # of the scope that the model was made in, if it was one
 
     def compile(
         self,
@@ -64,14 +67,20 @@ class Trainer:
         for unknown in set(kwargs) - {"pss_evaluation_shards", "experimental_run_tf_function"}:
             raise TypeError(f"Invalid keyword argument(s) in `compile()`: {unknown!r}.")
         names = getattr(self, "output_names", None)
-        self.optimizer = optimizers.get(optimizer)
-        self.loss = loss
-        self._compiled_loss = CompiledLoss(loss, loss_weights, names)
-        self._compiled_metrics = CompiledMetrics(metrics, weighted_metrics, names)
+        with nullcontext() if self._strategy is None else self._strategy.scope():
+            self.optimizer = optimizers.get(optimizer)
+            self.loss = loss
+            self._compiled_loss = CompiledLoss(loss, loss_weights, names)
+            self._compiled_metrics = CompiledMetrics(metrics, weighted_metrics, names)
         self.run_eagerly = run_eagerly
         self.steps_per_execution = steps_per_execution or 1
         self._steps = {}
         self._is_compiled = True
+
+    @property
+    def distribute_strategy(self) -> Any:
+        """The tf.distribute.Strategy of the scope that the model was made in."""
+        return resolve("distribute", "get_strategy")() if self._strategy is None else self._strategy
 
     @property
     def compiled_loss(self) -> Any:
@@ -168,7 +177,11 @@ class Trainer:
         if made is None or made[0] != (eager, trainable):
             name = f"{kind}_step"
             method = getattr(self, name)
-            if not eager and not isinstance(method, Function):
+            if self._strategy is not None and self._strategy.num_replicas_in_sync > 1:
+                step = _on_replicas(method, self._strategy, kind)
+                step = step if eager else function(step, reduce_retracing=True)
+                method = step.__get__(self, type(self))
+            elif not eager and not isinstance(method, Function):
                 own = getattr(method, "__func__", None) is getattr(type(self), name)  # a Function for each model
                 stated = function(getattr(type(self), name) if own else method, reduce_retracing=True)
                 method = stated.__get__(self, type(self)) if own else stated
@@ -402,6 +415,17 @@ class Trainer:
         _check_queues(kwargs)
         if not self._is_compiled:
             raise RuntimeError(_NOT_COMPILED)
+
+
+def _on_replicas(method: Callable[..., Any], strategy: Any, kind: str) -> Callable[..., Any]:
+    """A step on each replica, of its part of a batch: the logs, which are those of all, or the outputs joined."""
+
+    def step(model: Any, data: Any) -> Any:
+        found = strategy.run(method, args=(strategy._share(data),))
+        return strategy.gather(found, 0) if kind == "predict" else strategy.experimental_local_results(found)[0]
+
+    step.__name__ = f"{kind}_step"
+    return step
 
 
 def _check_queues(kwargs: dict[str, Any]) -> None:

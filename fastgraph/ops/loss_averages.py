@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from fastgraph.core import replicas
 from fastgraph.core.conversion import Data, SizeLike
 from fastgraph.core.registry import register_public
 from fastgraph.core.tensor import Tensor, current_trace
@@ -60,8 +61,9 @@ def compute_average_loss(
 ) -> Any:
     """The sum of losses, weighted, over the size of the batch: global_batch_size, or the loss's first extent.
 
-    f[n, *s] -> f[]. Raises: ValueError for a scalar loss or a size that is no scalar; TypeError for a size that is no
-    integer; InvalidArgumentError for a negative one and losses that are no numbers. Source: tf.nn.compute_average_loss.
+    That of a replica is the extent times their number. f[n, *s] -> f[]. Raises: ValueError for a scalar loss or a size
+    that is no scalar; TypeError for a size that is no integer; InvalidArgumentError for a negative one and losses that
+    are no numbers; RuntimeError between replicas. Source: tf.nn.compute_average_loss.
     """
     loss = as_tensor(per_example_loss)
     if loss.shape.rank == 0:
@@ -78,7 +80,10 @@ def compute_average_loss(
             weight = expand_dims(weight, -1)
         loss = loss * weight
     if global_batch_size is None:
+        _check_replica("compute_average_loss")
         size: Any = extents_of(loss)[0]
+        if (n := replicas.count()) > 1:
+            size = size * n
     else:
         size = as_tensor(global_batch_size)
         if size.shape.rank not in (0, None):
@@ -99,11 +104,19 @@ def compute_average_loss(
 
 @public("nn.scale_regularization_loss")
 def scale_regularization_loss(regularization_loss: Data) -> Any:
-    """The sum of a regularisation loss over the number of replicas, which is one; of integers a float. f[*s] -> f[].
+    """The sum of a regularisation loss over the number of replicas; of integers a float. f[*s] -> f[].
 
-    Source: tf.nn.scale_regularization_loss.
+    Raises: RuntimeError between replicas. Source: tf.nn.scale_regularization_loss.
     """
-    return truediv(reduce_sum(regularization_loss), 1)
+    _check_replica("scale_regularization_loss")
+    return truediv(reduce_sum(regularization_loss), replicas.count())
+
+
+def _check_replica(name: str) -> None:
+    if replicas.between():
+        raise RuntimeError(
+            f"You are calling `{name}` in cross replica context, while it was expected to be called in replica context."
+        )
 
 
 # ---- normalisation --------------------------------------------------------------------------------------------------

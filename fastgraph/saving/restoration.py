@@ -169,7 +169,7 @@ class Restoration:
             key = attributes[0].checkpoint_key
             base = key[: key.index(".ATTRIBUTES/") + len(".ATTRIBUTES/")] if ".ATTRIBUTES/" in key else ""
             own = variable_of(value)
-            if own is not None:
+            if own is not None and not own._copies:
                 keys = {each.name: each.checkpoint_key for each in attributes}
                 if VALUE not in keys:
                     self._unused(position, [each.name for each in attributes])
@@ -196,7 +196,9 @@ class Restoration:
         for name, key, saveable, specs in found:
             if name not in keys:
                 continue
-            if isinstance(saveable, Variable):
+            if isinstance(saveable, Variable) and saveable._copies:
+                steps.append(_assigning(saveable, reading.tensor(key)))
+            elif isinstance(saveable, Variable):
                 reading.variable(saveable, key)
             elif isinstance(saveable, SaveableObject):
                 steps.append(_restoring(saveable, [reading.tensor(spec.name) for spec in specs]))
@@ -319,6 +321,10 @@ class Position:
 
 def _restoring(saveable: SaveableObject, tensors: list[Callable[[], Any]]) -> Callable[[], Any]:
     return lambda: saveable.restore([read() for read in tensors], None)
+
+
+def _assigning(variable: Variable, read: Callable[[], Any]) -> Callable[[], Any]:
+    return lambda: variable.assign(read())
 
 
 def as_tensor(reader: BundleReader, key: str) -> Any:

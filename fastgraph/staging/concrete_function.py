@@ -250,6 +250,8 @@ class ConcreteFunction(FastCall):
 
     def offer(self, caller: FastCall, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: list[Any]) -> None:
         """Let `caller` remember the Plan for these arguments, if there is one and they say at sight that it fits."""
+        if current_state().replica is not None:  # where the same arguments may mean another trace
+            return
         parts: list[cache_keys.Part] = []
         given: list[Any] = []
         if not all(cache_keys.pattern(argument, parts, given) for argument in (*args, *kwargs.values())):

@@ -441,7 +441,7 @@ cdef class FastCall:
             keywords = tuple(kwargs)
             given = args + tuple(kwargs.values())
         n = PyTuple_GET_SIZE(given)
-        if run_eagerly or state.trace is not None:
+        if run_eagerly or state.trace is not None or state.replica is not None:
             return self._call_slow(args, kwargs)
         self._calls += 1
         entries = self.entries  # no list that is here is ever changed but for the order

@@ -290,6 +290,9 @@ class Function(MethodCall):
         if self._parameters.input_signature is not None:
             arguments.key = _SIGNATURE
             self._parameters.rename(arguments)
+        replica = current_state().replica
+        if replica is not None:  # whose copies of Variables the trace takes
+            arguments.key = (cache_keys.REPLICA, replica.index, replica.updates, arguments.key)
         found = self._traces.find(arguments.key) or recursive_tracing.find(self, arguments.key)
         if found is None:
             found = self._find_within(arguments.key)
@@ -331,7 +334,7 @@ class Function(MethodCall):
         general = any(shape is None or None in shape for shape in shapes) or any(
             isinstance(s, TraceType) for s in specs
         )
-        general = general and key is not _SIGNATURE
+        general = general and self._parameters.input_signature is None
         exact = not general or bool(specs)  # a composite's shape may be known and yet not those of its tensors
         return self._traces.add(key, concrete, exact, general, self._owners())
 

@@ -12,8 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from fastgraph.core import replicas
 from fastgraph.core.base.dtype import DTypeLike, as_dtype, float32, int32, int64, uint64
 from fastgraph.core.conversion import Data, SizeLike
+from fastgraph.core.native.buffer import Cell
 from fastgraph.core.tensor import init_scope
 from fastgraph.ops.arguments import as_tensor, tensor_of
 from fastgraph.ops.elementwise import add, cast, multiply, zeros_like_p
@@ -75,6 +77,36 @@ def _with_key(key: Any, counter: Any, alg: int) -> Any:
     _check(counter, [_size(alg) - 1])
     _check(key, [])
     return concat([counter, reshape(key, [1])], 0)
+
+
+class _OfReplica(Held):
+    """The generator of one of several replicas: their counters go on together, and each has a key of its own."""
+
+    __slots__ = ("replica",)
+
+    def __init__(self, cell: Cell, replica: int) -> None:
+        super().__init__(cell)
+        self.replica = replica
+
+    def blocks(self, n: Any) -> Any:
+        """The state, with the key that follows from the generator's and the replica's number."""
+        state = super().blocks(n)
+        place = _At(concat([as_tensor([self.replica, 0], int64), state[2:]], 0))
+        key = cast(numbers(place, shape_vector([1]), "bits", as_dtype("uint64")), int64)
+        return concat([state[:2], key], 0)
+
+
+class _At(Source):
+    """A state that is given."""
+
+    __slots__ = ("given",)
+
+    def __init__(self, given: Any) -> None:
+        self.given = given
+
+    def blocks(self, n: Any) -> Any:
+        """The state."""
+        return self.given
 
 
 class Generator(AutoTrackable):
@@ -172,6 +204,9 @@ class Generator(AutoTrackable):
     def _source(self) -> Source:
         if self._alg == Algorithm.THREEFRY.value:
             raise no_threefry()
+        replica = replicas.current()
+        if self._state_var._copies and replica is not None and replica.context is not None:
+            return _OfReplica(self._state_var.__fg_cell__, replica.context._replica_id)
         return Held(self._state_var.__fg_cell__)
 
     # Numbers.

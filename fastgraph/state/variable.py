@@ -21,6 +21,7 @@ from fastgraph.core.base import nesting
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype
 from fastgraph.core.base.shapes import Aval, ShapeLike, TensorShape, as_dims, compatible, dims_text, shape_of
 from fastgraph.core.conversion import Data
+from fastgraph.core.devices import device_name, part_of
 from fastgraph.core.name_scopes import current_scope
 from fastgraph.core.native.buffer import Cell
 from fastgraph.core.op_errors import misfit
@@ -120,7 +121,7 @@ class Variable(Parts, Trackable, metaclass=_VariableType):
         trainable: Whether tapes follow it by themselves; None: yes, unless `synchronization` is ON_READ.
         dtype: What the value is converted to; None: the value's.
         constraint: A function that optimizers apply to it once they have changed it.
-        synchronization, aggregation: How copies on several devices would be kept together; there is one.
+        synchronization, aggregation: How the copies that a strategy of several replicas makes are kept together.
         shape: What may be assigned: None dimensions admit any size; None: the initial value's shape.
         validate_shape, caching_device, variable_def, import_scope,
             experimental_enable_variable_lifting: Taken and without effect.
@@ -143,6 +144,7 @@ class Variable(Parts, Trackable, metaclass=_VariableType):
 
     __array_priority__ = 100
     __fg_cell__: Cell
+    _copies: tuple[Variable, ...] = ()  # of one of several replicas: each replica's own
 
     def __init__(
         self,
@@ -208,6 +210,7 @@ class Variable(Parts, Trackable, metaclass=_VariableType):
         """Have a Cell that holds no value yet."""
         plain = current_scope() + (name or "Variable")
         self.__fg_cell__ = cell = Cell(aval, plain)
+        cell.part = part_of(current_state().device)
         cell.variable, cell.trainable = weakref.ref(self), trainable
         self._name = plain + ":0"
         self._trainable = trainable
@@ -248,7 +251,12 @@ class Variable(Parts, Trackable, metaclass=_VariableType):
     @property
     def _unique_id(self) -> str:
         """A name that no other Variable of the process has, as optimizers of other libraries ask for it."""
-        return f"{self._shared_name}_{self.__fg_cell__.id}"
+        return f"{self._shared_name}_{self._number}"
+
+    @property
+    def _number(self) -> int:
+        """What tells it from every other Variable, on whichever replica that is asked."""
+        return self.__fg_cell__.id
 
     @property
     def handle(self) -> ResourceHandle:
@@ -298,7 +306,7 @@ class Variable(Parts, Trackable, metaclass=_VariableType):
     @property
     def device(self) -> str:
         """Where the value lives."""
-        return "/job:localhost/replica:0/task:0/device:CPU:0"
+        return device_name(0, self.__fg_cell__.part)
 
     @property
     def initial_value(self) -> Any:

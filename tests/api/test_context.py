@@ -11,24 +11,26 @@ import numpy as np
 import pytest
 
 import fastgraph as fg
+from fastgraph.core import devices
 
 c = fg.constant
 
 
 def test_the_cpu_is_divided_into_devices_that_differ_in_name() -> None:
     cpu = fg.config.list_physical_devices("CPU")[0]
+    parts = [fg.config.LogicalDeviceConfiguration()] * 2
+    devices.divide(parts)
     try:
-        parts = [fg.config.LogicalDeviceConfiguration()] * 2
-        fg.config.set_logical_device_configuration(cpu, parts)
         assert fg.config.get_logical_device_configuration(cpu) == parts
         assert [d.name for d in fg.config.list_logical_devices("CPU")] == ["/device:CPU:0", "/device:CPU:1"]
         for device in fg.config.list_logical_devices():
             with fg.device(device):
                 assert float(c(1.0) + 1.0) == 2.0
-        with fg.device("/CPU:1"):
-            assert float(c(1.0) + 1.0) == 2.0
+        fg.config.set_logical_device_configuration(cpu, parts)
+        with pytest.raises(RuntimeError, match="Virtual devices cannot be modified after being initialized"):
+            fg.config.set_logical_device_configuration(cpu, parts[:1])
     finally:
-        fg.config.set_logical_device_configuration(cpu, [fg.config.LogicalDeviceConfiguration()])
+        devices.divide(None)
     with (
         pytest.raises(fg.errors.InvalidArgumentError, match="Could not satisfy device specification"),
         fg.device("CPU:1"),

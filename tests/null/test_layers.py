@@ -140,7 +140,11 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
         "data: tf.data",
         ("data.",),
     ),
-    ("names and commands", ("", "compat", "distribute", "testing")),
+    (
+        "distribute: tf.distribute",
+        ("distribute.",),
+    ),
+    ("names and commands", ("", "compat", "testing")),
     (
         "door: what programs get that import tensorflow",
         ("door.startup.", "door.", "__main__"),

@@ -105,6 +105,21 @@ class Turn:
                 self._forks = _forks
 
 
+@contextlib.contextmanager
+def awaiting(thread: int) -> Iterator[None]:
+    """Say that this thread waits for another one, which then does not wait for Turns of this one's."""
+    me, turn = threading.get_ident(), Turn()
+    turn._holder = thread
+    before, _waiting[me] = _waiting.get(me), turn
+    try:
+        yield
+    finally:
+        if before is None:
+            _waiting.pop(me, None)
+        else:
+            _waiting[me] = before
+
+
 #: Which threads wait for which Turn.
 _waiting: dict[int, Turn] = {}
 

@@ -83,5 +83,6 @@ cdef class Cell:
     cdef public object aval        # dtype and static shape: what may be assigned
     cdef public str name           # for messages
     cdef public object variable    # weak reference to the Variable that owns this Cell, or None
+    cdef public int part           # of the CPU that it is said to lie on
     cdef public bint trainable     # a tape watches the reads of a trainable one
     cdef object __weakref__

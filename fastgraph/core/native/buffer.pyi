@@ -29,6 +29,7 @@ class Cell:
     aval: Aval
     name: str
     variable: Any
+    part: int
     trainable: bool
 
     def __init__(self, aval: Aval, name: str = "Variable") -> None: ...

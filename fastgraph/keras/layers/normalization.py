@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from fastgraph.core import replicas
 from fastgraph.core.base.shapes import ShapeLike, TensorShape
 from fastgraph.core.tensor import Tensor
 from fastgraph.graph.control_flow import cond
@@ -14,11 +15,17 @@ from fastgraph.keras.layers.base import Layer
 from fastgraph.keras.layers.calls import Training
 from fastgraph.keras.layers.input_spec import InputSpec
 from fastgraph.keras.layers.windows import Sizes
-from fastgraph.ops.elementwise import cast, maximum, multiply
+from fastgraph.ops.elementwise import cast, maximum, multiply, ones_like, square
 from fastgraph.ops.exponentials import rsqrt
 from fastgraph.ops.movement import expand_dims, reshape, size
 from fastgraph.ops.normalization import moments, weighted_moments
-from fastgraph.state.variable import Variable
+from fastgraph.ops.reduction import reduce_sum
+from fastgraph.state.variable import Variable, VariableAggregation, VariableSynchronization
+
+_MEAN_OF_REPLICAS = {
+    "synchronization": VariableSynchronization.ON_READ,
+    "aggregation": VariableAggregation.MEAN,
+}
 
 
 class _Normalization(Layer):
@@ -143,6 +150,7 @@ class BatchNormalization(_Normalization):
             beta_constraint, gamma_constraint, **kwargs,
         )  # fmt: skip
         self.momentum = momentum
+        self.synchronized = bool(synchronized)
         self.moving_mean_initializer = initializers.get(moving_mean_initializer)
         self.moving_variance_initializer = initializers.get(moving_variance_initializer)
         self._unbiased = False
@@ -156,15 +164,16 @@ class BatchNormalization(_Normalization):
         self._reduced = [a for a in range(dims.rank or 0) if a not in axes]
         self._beside = [dims[a] if a in axes else 1 for a in range(dims.rank or 0)]
         # As Keras 2: for images, whose fused kernel counts so.
-        self._unbiased = dims.rank in (4, 5) and axes in ([1], [dims.rank - 1])
+        self._unbiased = not self.synchronized and dims.rank in (4, 5) and axes in ([1], [dims.rank - 1])
         lengths = [dims[axes[0]]] if len(axes) == 1 else self._beside
         self._make_scale(lengths)
         self.moving_mean = self.add_weight(
-            "moving_mean", lengths, initializer=self.moving_mean_initializer, trainable=False
+            "moving_mean", lengths, initializer=self.moving_mean_initializer, trainable=False, **_MEAN_OF_REPLICAS
         )
         self.moving_variance = self.add_weight(
-            "moving_variance", lengths, initializer=self.moving_variance_initializer, trainable=False
-        )
+            "moving_variance", lengths, initializer=self.moving_variance_initializer, trainable=False,
+            **_MEAN_OF_REPLICAS,
+        )  # fmt: skip
         self.built = True
 
     def call(self, inputs: Tensor, training: Training | None = None, mask: Tensor | None = None) -> Any:
@@ -179,7 +188,9 @@ class BatchNormalization(_Normalization):
         return self._normalized(inputs, mean, variance, self._beside)
 
     def _by_batch(self, inputs: Tensor, mask: Tensor | None = None) -> Any:
-        if mask is None:
+        if self.synchronized:
+            mean, variance = self._moments_of_replicas(inputs, mask)
+        elif mask is None:
             mean, variance = moments(inputs, self._reduced, keepdims=True)
         else:
             weights = expand_dims(cast(mask, inputs.dtype), -1)
@@ -193,6 +204,19 @@ class BatchNormalization(_Normalization):
         self._move(self.moving_variance, reshape(kept, flat))
         return self._normalized(inputs, mean, variance, self._beside)
 
+    def _moments_of_replicas(self, inputs: Tensor, mask: Tensor | None) -> tuple[Any, Any]:
+        """Mean and variance of the batches of all replicas together."""
+        wide = cast(inputs, "float32") if inputs.dtype.size < 4 else inputs
+        weights = ones_like(wide) if mask is None else expand_dims(cast(mask, wide.dtype), -1) * ones_like(wide)
+        parts = (wide * weights, square(wide) * weights, weights)
+        sums = [reduce_sum(each, self._reduced, keepdims=True) for each in parts]
+        replica = replicas.current()
+        if replica is not None and replica.context is not None:
+            sums = replica.context.all_reduce("SUM", sums)
+        count = sums[2]
+        mean = sums[0] / count
+        return cast(mean, inputs.dtype), cast(sums[1] / count - square(mean), inputs.dtype)
+
     def _move(self, moving: Variable, now: Tensor) -> None:
         moving.assign_sub(multiply(moving - now, 1.0 - self.momentum))
 
@@ -204,6 +228,16 @@ class BatchNormalization(_Normalization):
             "moving_mean_initializer": initializers.serialize(self.moving_mean_initializer),
             "moving_variance_initializer": initializers.serialize(self.moving_variance_initializer),
         }
+
+
+class SyncBatchNormalization(BatchNormalization):
+    """BatchNormalization by the batches of all replicas together. f[*s] -> f[*s].
+
+    Source: tf.keras.layers.experimental.SyncBatchNormalization.
+    """
+
+    def __init__(self, axis: Sizes = -1, *args: Any, synchronized: bool = True, **kwargs: Any) -> None:
+        super().__init__(axis, *args, synchronized=synchronized, **kwargs)
 
 
 class LayerNormalization(_Normalization):

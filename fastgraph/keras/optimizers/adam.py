@@ -94,7 +94,7 @@ class Adam(Optimizer):
         step = cast(self.iterations + 1, dtype)
         correction = sqrt(1.0 - pow(cast(self.beta_2, dtype), step)) / (1.0 - pow(cast(self.beta_1, dtype), step))
         alpha = rate * correction
-        index = self._index[variable.__fg_cell__.id]
+        index = self._index[variable._number]
         momentum, velocity = self._momentums[index], self._velocities[index]
         m = momentum + (gradient - momentum) * (1.0 - self.beta_1)
         v = velocity + (square(gradient) - velocity) * (1.0 - self.beta_2)

@@ -6,8 +6,10 @@ Rule: a step is written in ops and Variables, so that it runs eagerly, or as par
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from typing import Any, ClassVar
 
+from fastgraph.core import replicas
 from fastgraph.core.base.dtype import float32, int64
 from fastgraph.core.base.logger import get_logger
 from fastgraph.core.base.shapes import ShapeLike
@@ -24,7 +26,7 @@ from fastgraph.ops.gathering import where
 from fastgraph.ops.movement import shape
 from fastgraph.ops.reduction import reduce_sum
 from fastgraph.state.tracking import Trackable
-from fastgraph.state.variable import Variable
+from fastgraph.state.variable import Variable, VariableAggregation
 
 Rate = float | Callable[[Any], Any]
 
@@ -78,7 +80,9 @@ class Optimizer(Trackable):
         self.ema_momentum = ema_momentum
         self.ema_overwrite_frequency = ema_overwrite_frequency
         self.jit_compile = jit_compile
-        self.iterations = Variable(0, name="iteration", dtype=int64, trainable=False)
+        self.iterations = Variable(
+            0, name="iteration", dtype=int64, trainable=False, aggregation=VariableAggregation.ONLY_FIRST_REPLICA
+        )
         self._rate: Variable | Callable[[Any], Any]
         if callable(learning_rate):
             self._rate = learning_rate
@@ -131,7 +135,7 @@ class Optimizer(Trackable):
         """Return a slot for a checkpoint of TensorFlow before 2.11 to restore; one that is not made yet waits."""
         if slot_name not in self._LEGACY_SLOTS.values() or not hasattr(variable, "__fg_cell__"):
             return None
-        key = variable.__fg_cell__.id, slot_name
+        key = variable._number, slot_name
         slot = self._slots.get(key)
         if isinstance(slot, Variable):
             return slot
@@ -140,7 +144,7 @@ class Optimizer(Trackable):
 
     def build(self, var_list: Sequence[Variable]) -> None:
         """Make what is kept for each of the Variables. A subclass calls this first."""
-        self._index = {variable.__fg_cell__.id: i for i, variable in enumerate(var_list)}
+        self._index = {variable._number: i for i, variable in enumerate(var_list)}
 
     def add_variable_from_reference(
         self, model_variable: Variable, variable_name: str, shape: ShapeLike = None, initial_value: Data | None = None
@@ -152,7 +156,7 @@ class Optimizer(Trackable):
         slot = Variable(initial_value, trainable=False, name=f"{variable_name}/{name}", dtype=model_variable.dtype)
         self._variables.append(slot)
         if variable_name in self._LEGACY_SLOTS:
-            key = model_variable.__fg_cell__.id, self._LEGACY_SLOTS[variable_name]
+            key = model_variable._number, self._LEGACY_SLOTS[variable_name]
             position, self._slots[key] = self._slots.get(key), slot
             if position is not None:
                 position.restore(slot)
@@ -172,7 +176,7 @@ class Optimizer(Trackable):
         self, var_list: Iterable[Variable] | None = None, var_names: Iterable[str] | None = None
     ) -> None:
         """Leave the Variables, and those with one of the texts in their names, without weight decay."""
-        self._excluded = ({v.__fg_cell__.id for v in var_list or ()}, tuple(var_names or ()))
+        self._excluded = ({v._number for v in var_list or ()}, tuple(var_names or ()))
 
     def minimize(
         self,
@@ -214,7 +218,7 @@ class Optimizer(Trackable):
 
         Args:
             grads_and_vars: Pairs of a gradient and a Variable. Gradients that are None are left out, with a warning.
-            skip_gradients_aggregation: Taken and without effect.
+            skip_gradients_aggregation: Take a replica's gradients as they are; else those of all replicas are added up.
             kwargs: None of them has an effect.
 
         Returns:
@@ -237,27 +241,49 @@ class Optimizer(Trackable):
         if not pairs:
             return self.iterations
         variables = [variable for _, variable in pairs]
+        gradients = [gradient for gradient, _ in pairs]
+        replica = replicas.current()
+        if replica is not None and replica.context is not None and not skip_gradients_aggregation:
+            gradients = replica.context.all_reduce("SUM", gradients)
         with name_scope(name or self.name or "optimizer"):
             if not self._index:
                 self.build(variables)
             self._check_known(variables)
-            gradients = self._prepared([gradient for gradient, _ in pairs])
-            self._decay(variables)
-            for gradient, variable in zip(gradients, variables, strict=True):
-                if isinstance(gradient, IndexedSlices):
-                    self.update_rows(gradient, variable)
-                else:
-                    self.update_step(gradient, variable)
+            if replica is not None:
+                self._check_copies(variables)
+            with replicas.updating() if replica is not None else nullcontext():  # each its own copies, all alike
+                self._step(gradients, variables)
+        return self.iterations
+
+    def _step(self, gradients: list[Any], variables: Sequence[Variable]) -> None:
+        """Change the Variables by their gradients."""
+        gradients = self._prepared(gradients)
+        self._decay(variables)
+        for gradient, variable in zip(gradients, variables, strict=True):
+            if isinstance(gradient, IndexedSlices):
+                self.update_rows(gradient, variable)
+            else:
+                self.update_step(gradient, variable)
+        replica = replicas.current()
+        if replica is None or replica.index == 0 or self.iterations._copies:
             self.iterations.assign_add(1)
         for variable in variables:
             if variable.constraint is not None:
                 variable.assign(variable.constraint(variable))
-        return self.iterations
+
+    def _check_copies(self, variables: Sequence[Variable]) -> None:
+        """Raise ValueError for a Variable that all replicas share: each of them would change it."""
+        for variable in variables:
+            if not variable._copies:
+                raise ValueError(
+                    "`colocate_vars_with` must only be passed a variable created in this "
+                    f"tf.distribute.Strategy.scope(), not: {variable}"
+                )
 
     def _check_known(self, variables: Sequence[Variable]) -> None:
         """Raise KeyError for a Variable that the optimizer was not built for, before any of them changes."""
         for variable in variables:
-            if variable.__fg_cell__.id not in self._index:
+            if variable._number not in self._index:
                 raise KeyError(
                     f"The optimizer cannot recognize variable {variable.name}. This usually means you are trying "
                     "to call the optimizer to update different parts of the model separately. Please call "
@@ -292,7 +318,7 @@ class Optimizer(Trackable):
             return
         ids, texts = self._excluded
         for variable in variables:
-            if variable.__fg_cell__.id not in ids and not any(text in variable.name for text in texts):
+            if variable._number not in ids and not any(text in variable.name for text in texts):
                 rate = cast(self.learning_rate, variable.dtype)
                 variable.assign_sub(variable * self.weight_decay * rate)
 

@@ -63,7 +63,7 @@ class SGD(Optimizer):
         if not self.momentum:
             variable.assign_sub(gradient * rate)
             return
-        momentum = self.momentums[self._index[variable.__fg_cell__.id]]
+        momentum = self.momentums[self._index[variable._number]]
         velocity = momentum * self.momentum - gradient * rate
         momentum.assign(velocity)
         variable.assign_add(velocity * self.momentum - gradient * rate if self.nesterov else velocity)
@@ -131,7 +131,7 @@ class RMSprop(Optimizer):
 
     def update_step(self, gradient: Tensor, variable: Variable) -> None:
         """Change `variable` by its gradient."""
-        index = self._index[variable.__fg_cell__.id]
+        index = self._index[variable._number]
         rate = cast(self.learning_rate, variable.dtype)
         velocity = self._velocities[index]
         v = self.rho * velocity + (1.0 - self.rho) * square(gradient)
@@ -196,7 +196,7 @@ class Adagrad(Optimizer):
 
     def update_step(self, gradient: Tensor, variable: Variable) -> None:
         """Change `variable` by its gradient."""
-        accumulator = self._accumulators[self._index[variable.__fg_cell__.id]]
+        accumulator = self._accumulators[self._index[variable._number]]
         total = accumulator + square(gradient)
         accumulator.assign(total)
         rate = cast(self.learning_rate, variable.dtype)
@@ -206,7 +206,7 @@ class Adagrad(Optimizer):
         """Change the rows of `variable` that the gradient has, of the sums too."""
         rows, place = unique(gradient.indices)
         total = unsorted_segment_sum(gradient.values, place, size(rows))
-        accumulator = self._accumulators[self._index[variable.__fg_cell__.id]]
+        accumulator = self._accumulators[self._index[variable._number]]
         accumulator.scatter_add(IndexedSlices(square(total), rows))
         rate = cast(self.learning_rate, variable.dtype)
         step = rate * total / sqrt(gather(accumulator, rows) + self.epsilon)

@@ -36,6 +36,8 @@ class _Mark:
 
 #: A tensor: (TENSOR, dtype code, shape). A type with subtypes, a composite's spec for example: (TYPE, type).
 TENSOR, TYPE = _Mark("tensor"), _Mark("type")
+#: Of a call on one of several replicas: (REPLICA, its number, whether it updates, the key of the call).
+REPLICA = _Mark("replica")
 _VARIABLE, _OBJECT, _METHOD = _Mark("variable"), _Mark("object"), _Mark("method")
 
 _PRIMITIVES = (bool, int, float, complex, str, bytes, type(None))

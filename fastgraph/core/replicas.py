@@ -1,0 +1,77 @@
+"""Replicas: which copy of a program this thread runs for a strategy of tf.distribute, as lower rooms may ask.
+
+Rule: strategies lie above and are objects here. Where there is one replica, or none, `current` is None: a thread is
+told of a replica only where several differ.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from fastgraph.core.tensor import current_state
+
+
+class Replica:
+    """One of several replicas: its number, how many there are, and the context that its program sees.
+
+    context: None while Variables are updated between replicas. updates: assignments go to the replica's own copy, for
+    all replicas make the same ones.
+    """
+
+    __slots__ = ("context", "count", "index", "updates")
+
+    def __init__(self, index: int, count: int, context: Any = None, updates: bool = False) -> None:
+        self.index, self.count, self.context, self.updates = index, count, context, updates
+
+
+def current() -> Replica | None:
+    """Return the one of several replicas that runs on this thread."""
+    found: Replica | None = current_state().replica
+    return found
+
+
+@contextmanager
+def acting(replica: Replica | None) -> Iterator[None]:
+    """A context in which this thread runs a replica."""
+    state = current_state()
+    before, state.replica = state.replica, replica
+    try:
+        yield
+    finally:
+        state.replica = before
+
+
+@contextmanager
+def updating() -> Iterator[None]:
+    """A context in which this thread's replica assigns to its own copies, as all the others do."""
+    now = current()
+    with acting(None if now is None else Replica(now.index, now.count, now.context, True)):
+        yield
+
+
+class _Scopes(threading.local):
+    """Whose scope this thread is in: pairs of a strategy and its replica's context, None between replicas."""
+
+    def __init__(self) -> None:
+        self.stack: list[tuple[Any, Any]] = []
+
+
+scopes = _Scopes()
+
+
+def strategy() -> Any:
+    """Return the strategy in whose scope this thread is, None for the default one."""
+    return scopes.stack[-1][0] if scopes.stack else None
+
+
+def count() -> int:
+    """Return how many replicas the strategy of this thread's scope has."""
+    return scopes.stack[-1][0].num_replicas_in_sync if scopes.stack else 1
+
+
+def between() -> bool:
+    """Return whether this thread is in the scope of a strategy and not in a replica."""
+    return bool(scopes.stack) and scopes.stack[-1][1] is None

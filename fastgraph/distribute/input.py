@@ -1,0 +1,238 @@
+"""Datasets shared out among replicas: each element a PerReplica, in Python and in graphs.
+
+Rule: one pass goes over the dataset itself; a batch is cut into the replicas' parts, in their order, as it comes. A
+replica for which nothing is left gets a part of no rows.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from fastgraph.core.base import nesting
+from fastgraph.core.base.shapes import TensorShape
+from fastgraph.core.base.type_specs import TensorSpec, TypeSpec
+from fastgraph.core.tensor import Tensor
+from fastgraph.data.element_specs import packed
+from fastgraph.data.iterators import OwnedIterator
+from fastgraph.data.optionals import Optional
+from fastgraph.errors import NotBuiltError, OutOfRangeError
+from fastgraph.ops.elementwise import minimum as minimum_op
+from fastgraph.ops.movement import shape
+from fastgraph.state.distributed import DistributedValues, PerReplica, PerReplicaSpec
+
+
+class Sharing(enum.Enum):
+    """How elements are shared out: cut into parts; one for each replica; one for each, stacked by `batch`."""
+
+    PARTS = 0
+    EACH = 1
+    STACKED = 2
+
+
+def one_each(dataset: Any, n: int) -> tuple[Any, Sharing]:
+    """Return a dataset of which each replica of `n` gets an element, and how; of an incomplete turn nothing is left.
+
+    Where elements may have any number of rows, a replica gets none in an incomplete turn.
+    """
+    specs = nesting.flatten(dataset.element_spec)
+    if n > 1 and all(isinstance(spec, TensorSpec) and spec.shape.is_fully_defined() for spec in specs):
+        return dataset.batch(n, drop_remainder=True), Sharing.STACKED
+    return dataset, Sharing.EACH
+
+
+class InputReplicationMode(enum.Enum):
+    """Which replicas share a dataset. Source: tf.distribute.InputReplicationMode."""
+
+    PER_WORKER = "PER_WORKER"
+    PER_REPLICA = "PER_REPLICA"
+
+
+class InputOptions(NamedTuple):
+    """How input gets to replicas; all but the mode has no effect. Source: tf.distribute.InputOptions."""
+
+    experimental_fetch_to_device: bool | None = None
+    experimental_replication_mode: InputReplicationMode = InputReplicationMode.PER_WORKER
+    experimental_place_dataset_on_device: bool = False
+    experimental_per_replica_buffer_size: int = 1
+
+
+class RunOptions(NamedTuple):
+    """Options of `Strategy.run`, of TPUs: without effect. Source: tf.distribute.RunOptions."""
+
+    experimental_enable_dynamic_batch_size: bool = True
+    experimental_bucketizing_dynamic_shape: bool = False
+    experimental_xla_options: Any = None
+
+
+def _least(a: Any, b: int) -> Any:
+    return minimum_op(a, b) if isinstance(a, Tensor) else min(a, b)
+
+
+def parts_of(batch: Any, n: int, own: range) -> Any:
+    """Return a structure of tensors [rows, *s] as one of PerReplica values: as evenly as can be, more rows first.
+
+    own: which of the `n` replicas are this process's. What is PerReplica already stays.
+    """
+    leaves = [leaf for leaf in nesting.flatten(batch) if leaf is not None]
+    if not leaves or isinstance(leaves[0], DistributedValues):
+        return batch
+    rows = leaves[0].shape[0]
+    rows = shape(leaves[0])[0] if rows is None else rows
+    ends = [rows // n * i + _least(rows % n, i) for i in range(n + 1)]
+
+    def cut(leaf: Any) -> Any:
+        if leaf is None:
+            return None
+        if not hasattr(leaf, "__getitem__"):
+            raise NotBuiltError(f"Sharing a {type(leaf).__name__} out among replicas is not built yet: make it dense.")
+        return PerReplica([leaf[ends[i] : ends[i + 1]] for i in own])
+
+    return nesting.map_structure(cut, batch)
+
+
+def _spec_of(spec: Any, strategy: Any, how: Sharing) -> Any:
+    """The spec of elements that are shared out."""
+
+    def one(leaf: Any) -> Any:
+        if how is Sharing.STACKED:
+            leaf = TensorSpec(leaf.shape[1:], leaf.dtype, leaf.name)
+        elif how is Sharing.PARTS and isinstance(leaf, TensorSpec) and leaf.shape.rank:
+            rows, n = leaf.shape[0], strategy.num_replicas_in_sync
+            known = None if rows is None or rows % n else rows // n
+            leaf = TensorSpec(TensorShape([known]).concatenate(leaf.shape[1:]), leaf.dtype, leaf.name)
+        return PerReplicaSpec(*[leaf] * len(strategy._own))
+
+    return nesting.map_structure(one, spec)
+
+
+class _SharedOut(TypeSpec):
+    """The type of what is shared out: that of what it is made of, and among how many, and how."""
+
+    __slots__ = ("_how", "_inner", "_strategy")
+
+    def __init__(self, inner: Any, strategy: Any, how: Sharing) -> None:
+        self._inner, self._strategy, self._how = inner, strategy, how
+
+    @property
+    def element_spec(self) -> Any:
+        """The spec of an element."""
+        return _spec_of(self._inner.element_spec, self._strategy, self._how)
+
+    def _serialize(self) -> tuple[Any, ...]:
+        return self._inner, self._strategy, self._how
+
+    @property
+    def _component_specs(self) -> Any:
+        return self._inner
+
+    def _to_components(self, value: Any) -> Any:
+        return value._inner
+
+    def _from_components(self, components: Any) -> Any:
+        return self.value_type(components, self._strategy, self._how)
+
+
+class DistributedDatasetSpec(_SharedOut):
+    """The spec of a DistributedDataset."""
+
+    __slots__ = ()
+
+    @property
+    def value_type(self) -> type:
+        return DistributedDataset
+
+
+class DistributedIteratorSpec(_SharedOut):
+    """The spec of a DistributedIterator."""
+
+    __slots__ = ()
+
+    @property
+    def value_type(self) -> type:
+        return DistributedIterator
+
+
+class DistributedDataset:
+    """A dataset of which each replica gets a part of each element. Source: tf.distribute.DistributedDataset."""
+
+    def __init__(self, dataset: Any, strategy: Any, how: Sharing) -> None:
+        self._inner, self._strategy, self._how = dataset, strategy, how
+
+    @property
+    def element_spec(self) -> Any:
+        """The spec of an element: PerReplicaSpecs."""
+        return self._type_spec.element_spec
+
+    @property
+    def _type_spec(self) -> DistributedDatasetSpec:
+        return DistributedDatasetSpec(self._inner._type_spec, self._strategy, self._how)
+
+    @property
+    def cardinality(self) -> Any:
+        """How many elements there are, INFINITE_CARDINALITY or UNKNOWN_CARDINALITY. -> i64[]."""
+        found = self._inner.cardinality()
+        n = len(self._strategy._own)
+        return found if self._how is not Sharing.EACH or int(found) < 0 else (found + (n - 1)) // n
+
+    def __iter__(self) -> DistributedIterator:
+        return DistributedIterator(iter(self._inner), self._strategy, self._how)
+
+    def __fg_staged_for__(self) -> tuple[Any, Any]:
+        """As what a staged loop goes over: (is there another element, the next element), two functions."""
+        return iter(self).__fg_staged_for__()
+
+
+class DistributedIterator(Iterator[Any]):
+    """An iterator over a DistributedDataset. Source: tf.distribute.DistributedIterator."""
+
+    def __init__(self, iterator: OwnedIterator, strategy: Any, how: Sharing) -> None:
+        self._inner, self._strategy, self._how = iterator, strategy, how
+
+    @property
+    def element_spec(self) -> Any:
+        """The spec of an element: PerReplicaSpecs."""
+        return self._type_spec.element_spec
+
+    @property
+    def _type_spec(self) -> DistributedIteratorSpec:
+        return DistributedIteratorSpec(self._inner._type_spec, self._strategy, self._how)
+
+    def __next__(self) -> Any:
+        return self._completed(next(self._inner))
+
+    def _completed(self, first: Any) -> Any:
+        """What the replicas get, of which `first` is the first element."""
+        spec, own = self._inner.element_spec, self._strategy._own
+        if self._how is Sharing.STACKED:
+            return nesting.map_structure(lambda leaf: PerReplica([leaf[i] for i in range(len(own))]), first)
+        if self._how is Sharing.PARTS:
+            return parts_of(first, self._strategy.num_replicas_in_sync, own)
+        others = [self._inner.get_next_as_optional()._components for _ in own[1:]]
+        elements = [first, *(packed(spec, components) for components in others)]
+        return nesting.map_structure(lambda *leaves: PerReplica(leaves), *elements)
+
+    def next(self) -> Any:
+        """Return the next element. Raises StopIteration after the last."""
+        return self.__next__()
+
+    def get_next(self) -> Any:
+        """Return the next element. Raises OutOfRangeError after the last."""
+        try:
+            return self.__next__()
+        except StopIteration:
+            raise OutOfRangeError(None, None, "End of sequence [Op:IteratorGetNext]") from None
+
+    def get_next_as_optional(self) -> Any:
+        """Return the next element as an Optional, an empty one after the last."""
+        found = self._inner.get_next_as_optional()
+        spec = self._inner.element_spec
+        parts = self._completed(packed(spec, found._components))
+        flat = [part for leaf in nesting.flatten(parts) for part in leaf.values]
+        return Optional(_spec_of(spec, self._strategy, self._how), found.has_value(), flat)
+
+    def __fg_staged_for__(self) -> tuple[Any, Any]:
+        """As what a staged loop goes over: (is there another element, the next element), two functions."""
+        has_next, get_next = self._inner.__fg_staged_for__()
+        return has_next, lambda: self._completed(get_next())

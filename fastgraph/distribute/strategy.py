@@ -1,0 +1,479 @@
+"""Strategies: how a program runs on devices. The default one, one device, several devices of this machine.
+
+Rule: a replica is a thread with a device and copies of the Variables (replica_threads.py); a strategy of one replica
+runs the program as it is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Self
+
+from fastgraph.core import replicas
+from fastgraph.core.base import nesting
+from fastgraph.core.devices import CPU, device, device_name, list_logical_devices, part_of
+from fastgraph.core.tensor import current_trace, init_scope
+from fastgraph.distribute import contexts
+from fastgraph.distribute.contexts import (
+    Args,
+    InputContext,
+    Named,
+    ReplicaContext,
+    ValueContext,
+    check_between,
+    merge,
+)
+from fastgraph.distribute.input import DistributedDataset, Sharing, one_each, parts_of
+from fastgraph.distribute.reductions import (
+    CrossDeviceOps,
+    ReduceOp,
+    joined,
+    per_replica,
+    reduce_any,
+    reduced,
+    reduced_along,
+    way,
+)
+from fastgraph.distribute.replica_threads import run_replicas
+from fastgraph.errors import NotBuiltError
+from fastgraph.ops.joining import split
+from fastgraph.ops.movement import shape
+from fastgraph.staging import autograph
+from fastgraph.state.distributed import DistributedVariable, PerReplica, select, wrapped
+from fastgraph.state.variable import Variable, VariableAggregation, variable_creator_scope
+
+
+class StrategyExtended:
+    """The part of a strategy that libraries ask beyond its public methods. Source: tf.distribute.StrategyExtended."""
+
+    experimental_require_static_shapes = False
+    should_checkpoint = True
+    should_save_summary = True
+    num_hosts = 1
+
+    def __init__(self, strategy: Strategy, cross_device_ops: CrossDeviceOps | None = None) -> None:
+        self._strategy = strategy
+        self._cross_device_ops = cross_device_ops or CrossDeviceOps()
+
+    @property
+    def worker_devices(self) -> tuple[str, ...]:
+        """The devices of the replicas, in their order."""
+        return self._strategy._devices
+
+    @property
+    def parameter_devices(self) -> tuple[str, ...]:
+        """The devices that Variables lie on."""
+        return self._strategy._devices
+
+    @property
+    def num_replicas_per_host(self) -> int:
+        """How many replicas this process has."""
+        return len(self.worker_devices)
+
+    @property
+    def count(self) -> int:
+        """How many replicas there are, those of other processes among them."""
+        return self._strategy.num_replicas_in_sync
+
+    _num_replicas_in_sync = count
+
+    def total(self, values: Sequence[Any]) -> Any:
+        """Return the sum over all replicas of the values that this process's have."""
+        return reduced(ReduceOp.SUM, values)
+
+    def begin(self, variable: Variable) -> None:
+        """Let a new Variable have the value that it has in the first process."""
+
+    def of_first(self, value: Any) -> Any:
+        """Return what the first process has."""
+        return value
+
+    def _container_strategy(self) -> Strategy:
+        return self._strategy
+
+    def _in_multi_worker_mode(self) -> bool:
+        """Return whether several processes take part."""
+        return False
+
+    def _use_merge_call(self) -> bool:
+        return True
+
+    def update(
+        self, var: Variable, fn: Callable[..., Any], args: Args = (), kwargs: Named = None, group: bool = True
+    ) -> Any:
+        """Call `fn(copy, *args, **kwargs)` for each replica's copy of a Variable, with the replica's arguments.
+
+        Returns: what it gave; with `group` the first result where there are several.
+        """
+        check_between(self._strategy)
+        if not isinstance(var, DistributedVariable):
+            return fn(var, *args, **(kwargs or {}))
+        found = []
+        for index, copy in enumerate(var.values):
+            own = select((tuple(args), dict(kwargs or {})), index)
+            with replicas.acting(replicas.Replica(index, len(var.values), updates=True)), device(copy.device):
+                found.append(fn(copy, *own[0], **own[1]))
+        return found[0] if group or all(each is None for each in found) else PerReplica(found)
+
+    def call_for_each_replica(self, fn: Callable[..., Any], args: Args = (), kwargs: Named = None) -> Any:
+        """Return `fn(*args, **kwargs)` of each replica, as `Strategy.run` does."""
+        check_between(self._strategy)
+        return self._strategy._each(fn, args, dict(kwargs or {}))
+
+    def reduce_to(self, reduce_op: Any, value: Any, destinations: object, options: object = None) -> Any:
+        """Return the sum or mean of a value over the replicas. Raises RuntimeError on a replica."""
+        check_between(self._strategy)
+        if per_replica(value) is not None:
+            return self.all_reduced(way(reduce_op), [value])[0]
+        return reduce_any(way(reduce_op), value, self._num_replicas_in_sync)
+
+    def batch_reduce_to(
+        self, reduce_op: Any, value_destination_pairs: Iterable[tuple[Any, Any]], options: object = None
+    ) -> list[Any]:
+        """Return what `reduce_to` gives for each pair."""
+        return [self.reduce_to(reduce_op, value, where, options) for value, where in value_destination_pairs]
+
+    def all_reduced(self, op: ReduceOp, values: Sequence[Any]) -> list[Any]:
+        """Return the sums or means over the replicas of `values`, also of what is the same in all of them."""
+        n = len(self._strategy._devices)
+        everywhere = [value if per_replica(value) is not None else PerReplica([value] * n) for value in values]
+        return self._cross_device_ops.batch_reduce(op, [(value, value) for value in everywhere])
+
+    def joined(self, values: Sequence[Any], axis: int) -> Any:
+        """Return the values of all replicas joined along an axis, of those that this process's have."""
+        return joined(values, axis)
+
+    def aggregated(self, aggregation: VariableAggregation, value: Any, variable: Variable) -> Any:
+        """Return what replicas assign to a Variable together."""
+        if aggregation is VariableAggregation.ONLY_FIRST_REPLICA:
+            values = per_replica(value)
+            return value if values is None else values[0]
+        return self.reduce_to(ReduceOp.from_variable_aggregation(aggregation), value, variable)
+
+    def broadcast_to(self, tensor: Any, destinations: object) -> Any:
+        """Return the tensor: every device can read it."""
+        return tensor
+
+    def places(self, values: Sequence[Any], axis: int) -> list[Any]:
+        """Return, for each value, how long each replica's part is along an axis."""
+        return [tuple(shape(part)[axis] for part in per_replica(value) or (value,)) for value in values]
+
+    def cut(self, whole: Any, lengths: Sequence[Any], index: int, axis: int) -> Any:
+        """Return the part of a joined value that is one replica's."""
+        return split(whole, list(lengths), axis)[index]
+
+    def colocate_vars_with(self, colocate_with_variable: object) -> Any:
+        """Return a context whose Variables lie where another one lies."""
+        return contextlib.nullcontext()
+
+    def variable_created_in_scope(self, v: object) -> bool:
+        """Return whether a Variable was made in a scope of this strategy; with one replica all are of the same kind."""
+        return self._num_replicas_in_sync == 1 or getattr(v, "distribute_strategy", None) is self._strategy
+
+    def value_container(self, value: Any) -> Any:
+        """Return what holds the replicas' values of which `value` is one."""
+        owner = getattr(value, "_distributed_container", None)
+        return value if owner is None else owner()
+
+
+class Strategy:
+    """How a program runs on devices. Source: tf.distribute.Strategy."""
+
+    _devices: tuple[str, ...] = (CPU,)
+
+    def __init__(self, extended: object = None) -> None:
+        self.extended: Any = StrategyExtended(self) if extended is None else extended
+        self.cluster_resolver: Any = None
+        self._running: list[Any] = []  # the threads of a run's replicas
+        self._made: dict[tuple[str, int], Any] = {}  # Variables that the replicas of a run make: each once
+
+    @property
+    def num_replicas_in_sync(self) -> int:
+        """How many replicas run together."""
+        return len(self._devices)
+
+    @property
+    def _own(self) -> range:
+        """Which of them are this process's."""
+        return range(len(self._devices))
+
+    def __repr__(self) -> str:
+        return f"<fastgraph.distribute.{type(self).__name__} on {', '.join(self._devices)}>"
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        raise ValueError("Strategies cannot be deep copied.")
+
+    @contextlib.contextmanager
+    def scope(self) -> Iterator[Strategy]:
+        """A context in which this is the strategy of what is made. Raises RuntimeError in another strategy's."""
+        stack = replicas.scopes.stack
+        check_between(self)
+        stack.append((self, None))
+        try:
+            several = self.num_replicas_in_sync > 1 and len(stack) == 1
+            with variable_creator_scope(self._create) if several else self._place():
+                yield self
+        finally:
+            stack.pop()
+
+    def _place(self) -> contextlib.AbstractContextManager[Any]:
+        """The device of a strategy of one, where it is not the first."""
+        others = len(self._devices) > 1 or self._devices[0] == CPU
+        return contextlib.nullcontext() if others else device(self._devices[0])
+
+    def _create(self, next_creator: Callable[..., Any], **kwargs: Any) -> Any:
+        """Make a Variable with a copy for each replica; what one replica made the others find, by its name."""
+        replica = replicas.current()
+        if replica is None or replica.context is None:
+            return self._new(next_creator, kwargs)
+        name = str(kwargs.get("name") or "Variable")
+        count = replica.context.made.get(name, 0)
+        replica.context.made[name] = count + 1
+        if (name, count) not in self._made:
+            with replicas.acting(None):
+                self._made[name, count] = self._new(next_creator, kwargs)
+        return self._made[name, count]
+
+    def _new(self, next_creator: Callable[..., Any], kwargs: dict[str, Any]) -> Any:
+        with device(self._devices[0]):
+            first = next_creator(**kwargs)
+        if isinstance(first, DistributedVariable):
+            return first
+        copies = [first]
+        with init_scope():
+            self.extended.begin(first)
+            value = first.numpy()
+            for place in self._devices[1:]:
+                with device(place):
+                    copies.append(first._copied(value))
+        return DistributedVariable(copies, self)
+
+    def run(self, fn: Callable[..., Any], args: Args = (), kwargs: Named = None, options: object = None) -> Any:
+        """Run `fn(*args, **kwargs)` on each replica, with the replica's part of PerReplica arguments.
+
+        Args:
+            fn: A function, or tf.function, of one replica's arguments. While a graph is traced, it is traced with it,
+                once for each replica.
+            args, kwargs: The arguments; of those that a DistributedDataset or another `run` gave each replica has its
+                own.
+
+        Returns:
+            What the replicas gave: one structure, in it a PerReplica where they differ.
+
+        Raises:
+            RuntimeError: On a replica; or a replica ends while others wait for it.
+
+        Examples:
+            >>> strategy = tf.distribute.MirroredStrategy()
+            >>> strategy.run(lambda x: x + 1, args=(2,))
+            3
+        """
+        check_between(self)
+        if current_trace() is not None:
+            fn = autograph.convert(fn)
+        return self._each(fn, args, dict(kwargs or {}))
+
+    def _each(self, fn: Callable[..., Any], args: Args, kwargs: dict[str, Any]) -> Any:
+        if self.num_replicas_in_sync == 1:
+            with ReplicaContext(self), self._place():
+                return fn(*args, **kwargs)
+        before, self._made = self._made, {}
+        all_ = [ReplicaContext(self, index) for index in self._own]
+        try:
+            with self.scope():
+                if len(all_) == 1:  # of several processes
+                    with all_[0], replicas.acting(replicas.Replica(0, 1, all_[0])):
+                        return wrapped(fn(*select(tuple(args), 0), **select(kwargs, 0)))
+                return run_replicas(self, all_, self._devices, fn, args, kwargs, lambda *call: merge(self, *call))
+        finally:
+            self._made = before
+
+    def reduce(self, reduce_op: Any, value: Any, axis: Any = None) -> Any:
+        """Return the sum or mean of the replicas' values; with `axis`, over that axis of theirs as well.
+
+        Raises ValueError for the sum of what is one value for all replicas.
+        """
+        check_between(self)
+        op = way(reduce_op)
+
+        def one(leaf: Any) -> Any:
+            if axis is None:
+                return self.extended.reduce_to(op, leaf, leaf)
+            return reduced_along(op, per_replica(leaf) or (leaf,) * len(self._own), axis, self.extended.total)
+
+        return nesting.map_structure(one, value)
+
+    def gather(self, value: Any, axis: int) -> Any:
+        """Return the replicas' values joined along an axis. Raises NotImplementedError for IndexedSlices."""
+        check_between(
+            self,
+            "tf.distribute.Strategy.gather method requires cross-replica context, use "
+            "get_replica_context().all_gather() instead",
+        )
+        return nesting.map_structure(lambda leaf: self.extended.joined(per_replica(leaf) or (leaf,), axis), value)
+
+    def experimental_distribute_dataset(self, dataset: Any, options: Any = None) -> Any:
+        """Return a dataset of PerReplica elements: each batch of `dataset`, shared out among the replicas.
+
+        Raises NotBuiltError for InputOptions that ask for a dataset on each replica.
+        """
+        _check_options(options)
+        if self.num_replicas_in_sync == 1:
+            return dataset
+        return DistributedDataset(dataset, self, Sharing.PARTS)
+
+    def distribute_datasets_from_function(self, dataset_fn: Callable[[InputContext], Any], options: Any = None) -> Any:
+        """Return a dataset of PerReplica elements: one after the other, each for a replica.
+
+        dataset_fn: called with an InputContext it gives a dataset of batches that are one replica's.
+        """
+        _check_options(options)
+        n = self.num_replicas_in_sync
+        dataset = dataset_fn(InputContext(n // len(self._own), self._own[0] // len(self._own), n))
+        if n == 1:
+            return dataset
+        dataset, how = one_each(dataset, len(self._own))
+        return DistributedDataset(dataset, self, how)
+
+    def experimental_distribute_values_from_function(self, value_fn: Callable[[ValueContext], Any]) -> Any:
+        """Return a PerReplica of `value_fn(ValueContext)` for each replica."""
+        n = self.num_replicas_in_sync
+        found = [value_fn(ValueContext(index, n)) for index in self._own]
+        return found[0] if n == 1 else PerReplica(found)
+
+    def experimental_local_results(self, value: Any) -> tuple[Any, ...]:
+        """Return the values of this process's replicas."""
+        leaves = [per_replica(leaf) for leaf in nesting.flatten(value)]
+        if not nesting.is_nested(value):
+            return leaves[0] or (value,)
+        n = len(self._own)
+
+        def own(index: int) -> Callable[[Any], Any]:
+            return lambda leaf: (per_replica(leaf) or (leaf,) * n)[index]
+
+        return tuple(nesting.map_structure(own(index), value) for index in range(n))
+
+    unwrap = _local_results = experimental_local_results
+
+    # What `fit` asks.
+
+    def _share(self, batch: Any) -> Any:
+        """Return a batch as PerReplica values."""
+        return parts_of(batch, self.num_replicas_in_sync, self._own)
+
+
+def _check_options(options: Any) -> None:
+    mode = getattr(getattr(options, "experimental_replication_mode", None), "name", "PER_WORKER")
+    if mode != "PER_WORKER":
+        raise NotBuiltError(
+            "InputReplicationMode.PER_REPLICA is not built yet: use PER_WORKER, or a dataset of batches."
+        )
+
+
+class _DefaultStrategy(Strategy):
+    """The strategy of programs that name none."""
+
+    @contextlib.contextmanager
+    def scope(self) -> Iterator[Strategy]:
+        """A context like none: the default strategy is no other inside it."""
+        if replicas.scopes.stack:
+            raise RuntimeError("Must not nest tf.distribute.Strategy scopes.")
+        yield self
+
+    def run(self, fn: Callable[..., Any], args: Args = (), kwargs: Named = None, options: object = None) -> Any:
+        """Return `fn(*args, **kwargs)`."""
+        return fn(*args, **(kwargs or {}))
+
+
+class OneDeviceStrategy(Strategy):
+    """A program on the device that it names. Source: tf.distribute.OneDeviceStrategy.
+
+    Raises InvalidArgumentError for a device that is not there.
+    """
+
+    def __init__(self, device: str) -> None:
+        super().__init__()
+        self._devices = (device_name(0, part_of(device)),)
+
+
+class MirroredStrategy(Strategy):
+    """Copies of a program on several devices of one machine, kept alike.
+
+    Args:
+        devices: The devices, by name: parts of the CPU, which `tf.config.set_logical_device_configuration` makes. None:
+            all of them.
+        cross_device_ops: How values are added up; every way gives the same sums here.
+
+    Raises:
+        InvalidArgumentError: A device is not there.
+        AssertionError: A device is named twice.
+
+    Examples:
+        >>> strategy = tf.distribute.MirroredStrategy()
+        >>> with strategy.scope():
+        ...     v = tf.Variable(2.0)
+        >>> float(strategy.run(lambda: v * 3.0)), strategy.num_replicas_in_sync
+        (6.0, 1)
+
+    Source: tf.distribute.MirroredStrategy.
+    """
+
+    def __init__(self, devices: Sequence[str] | None = None, cross_device_ops: CrossDeviceOps | None = None) -> None:
+        super().__init__(None)
+        self.extended = StrategyExtended(self, cross_device_ops)
+        names = devices or [each.name for each in list_logical_devices("CPU")]
+        self._devices = tuple(device_name(0, part_of(name)) for name in names)
+        if len(set(self._devices)) < len(self._devices):
+            raise AssertionError(f"No duplicates allowed in `devices` argument: {self._devices}")
+
+
+class _NotBuilt(Strategy):
+    _instead = "tf.distribute.MirroredStrategy over parts of the CPU (tf.config.set_logical_device_configuration)"
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        raise NotBuiltError(f"{type(self).__name__} is not built yet. Use {self._instead} instead.")
+
+
+class TPUStrategy(_NotBuilt):
+    """Copies of a program on TPUs: not built."""
+
+
+class ParameterServerStrategy(_NotBuilt):
+    """Workers that share Variables on other machines: not built."""
+
+
+class CentralStorageStrategy(_NotBuilt):
+    """Variables in one place and replicas on several devices: not built."""
+
+
+default = contexts.outside = _DefaultStrategy()
+
+
+def get_strategy() -> Strategy:
+    """Return the strategy in whose scope this is, the default one outside of all. Source: tf.distribute."""
+    found: Strategy = replicas.strategy() or default
+    return found
+
+
+def has_strategy() -> bool:
+    """Return whether this is in the scope of a strategy that the program has chosen."""
+    return get_strategy() is not default
+
+
+_scope: Any = None
+
+
+def experimental_set_strategy(strategy: Strategy | None) -> None:
+    """Enter the scope of a strategy for the rest of the program, of another one later; None: leave it.
+
+    Raises RuntimeError within a scope. Source: tf.distribute.experimental_set_strategy.
+    """
+    global _scope
+    if len(replicas.scopes.stack) > (_scope is not None):
+        raise RuntimeError("Must not be called inside a `tf.distribute.Strategy` scope.")
+    if _scope is not None:
+        _scope.__exit__(None, None, None)
+    _scope = None if strategy is None else strategy.scope()
+    if _scope is not None:
+        _scope.__enter__()

@@ -1,0 +1,282 @@
+"""Values of which each of several replicas has its own: PerReplica, and Variables with a copy for each.
+
+Rule: on a replica such a Variable is that replica's copy, Cell and all; between replicas it is what all copies are
+(those kept alike by writes), or what they come to together (those brought together by reads).
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from fastgraph.core.base import nesting
+from fastgraph.core.base.composite import CompositeTensor
+from fastgraph.core.base.dtype import DType
+from fastgraph.core.base.type_specs import TypeSpec, type_spec_from_value
+from fastgraph.core.conversion import Data
+from fastgraph.core.registry import public_function
+from fastgraph.core.replicas import Replica, acting, current
+from fastgraph.core.tensor import Tensor, convert, current_trace, executing_eagerly
+from fastgraph.core.tensor_type import TensorType
+from fastgraph.state.resource_handles import ResourceHandle
+from fastgraph.state.variable import Variable, VariableAggregation, VariableSynchronization
+
+
+class DistributedValues:
+    """Values of which each replica has its own. Source: tf.distribute.DistributedValues."""
+
+    def __init__(self, values: Sequence[Any]) -> None:
+        self._values = tuple(values)
+
+    @property
+    def values(self) -> tuple[Any, ...]:
+        """The values, in the order of the replicas."""
+        return self._values
+
+
+class PerReplica(DistributedValues, CompositeTensor):
+    """A value for each replica, as `Strategy.run` gives and takes them. Source: tf.types.experimental.distributed."""
+
+    @property
+    def _type_spec(self) -> PerReplicaSpec:
+        return PerReplicaSpec(*(type_spec_from_value(value) for value in self._values))
+
+    def __repr__(self) -> str:
+        return "PerReplica:{\n" + ",\n".join(f"  {i}: {value}" for i, value in enumerate(self._values)) + "\n}"
+
+
+class PerReplicaSpec(TypeSpec):
+    """The spec of a PerReplica: those of its values."""
+
+    __slots__ = ("_value_specs",)
+
+    def __init__(self, *value_specs: Any) -> None:
+        self._value_specs = value_specs
+
+    @property
+    def value_type(self) -> type:
+        return PerReplica
+
+    def _serialize(self) -> tuple[Any, ...]:
+        return self._value_specs
+
+    @property
+    def _component_specs(self) -> Any:
+        return self._value_specs
+
+    def _to_components(self, value: PerReplica) -> Any:
+        return value.values
+
+    def _from_components(self, components: Any) -> PerReplica:
+        return PerReplica(tuple(components))
+
+
+def select(structure: Any, index: int) -> Any:
+    """Return a structure with what replica `index` has for each DistributedValues in it."""
+
+    def own(leaf: Any) -> Any:
+        return leaf.values[index] if isinstance(leaf, DistributedValues) else leaf
+
+    return nesting.map_structure(own, structure)
+
+
+def regroup(values: Sequence[Any]) -> Any:
+    """Return one structure of those that the replicas gave: what is one object in all of them, else a PerReplica.
+
+    Raises ValueError where the structures differ.
+    """
+    first = values[0]
+    if all(value is first for value in values):
+        return first
+    if isinstance(first, (list, tuple, Mapping)) and nesting.is_nested(first):
+        for value in values[1:]:
+            nesting.assert_same_structure(first, value)
+        rows = [nesting.children(value) for value in values]
+        return nesting.rebuilt(first, [regroup(row) for row in zip(*rows, strict=True)])
+    owners = {id(owner) for value in values if (owner := container_of(value)) is not None}
+    if len(owners) == 1 and all(container_of(value) is not None for value in values):
+        return container_of(first)
+    if current_trace() is not None:  # numbers that differ come out of a graph as tensors
+        values = [convert(value) if isinstance(value, (bool, int, float)) else value for value in values]
+    return PerReplica(values)
+
+
+def wrapped(structure: Any) -> Any:
+    """Return what the only replica of this process gave as what several give: a PerReplica for each tensor."""
+    return nesting.map_structure(lambda leaf: PerReplica([leaf]) if isinstance(leaf, Tensor) else leaf, structure)
+
+
+def container_of(value: object) -> DistributedVariable | None:
+    """Return the Variable that a replica's copy belongs to."""
+    owner = getattr(value, "_distributed_container", None)
+    return None if owner is None else owner()
+
+
+_MEAN_OF_WHOLE = (
+    "creating distributed tf.Variable with aggregation=MEAN and a non-floating dtype is not supported, please use a "
+    "different aggregation or dtype"
+)
+_SUM_ON_READ = (
+    "SyncOnReadVariable does not support `{}` in cross-replica context when aggregation is set to "
+    "`tf.VariableAggregation.SUM`."
+)
+
+
+class DistributedVariable(Variable):
+    """A Variable with a copy for each replica of a strategy, as `tf.Variable` gives in its scope."""
+
+    def __init__(self, copies: Sequence[Variable], strategy: Any) -> None:
+        first = copies[0]
+        if first.aggregation is VariableAggregation.MEAN and not (first.dtype.is_floating or first.dtype.is_complex):
+            raise ValueError(_MEAN_OF_WHOLE)
+        self._copies = tuple(copies)
+        self.distribute_strategy = strategy
+        self._name, self._trainable, self._constraint = first._name, first._trainable, first._constraint
+        self._synchronization, self._aggregation = first._synchronization, first._aggregation
+        self._read_attrs = first._read_attrs
+        own = weakref.ref(self)
+        for index, copy in enumerate(copies):
+            copy.__fg_cell__.variable = own
+            copy._distributed_container = own  # type: ignore[attr-defined]
+            if index:
+                copy._name = f"{first._shared_name}/replica_{index}:0"
+
+    # What it is here.
+
+    @property
+    def _here(self) -> Variable:
+        replica = current()
+        return self._copies[0 if replica is None else replica.index]
+
+    @property
+    def __fg_cell__(self) -> Any:  # type: ignore[override]
+        return self._here.__fg_cell__
+
+    @property
+    def handle(self) -> ResourceHandle:
+        """The tensor of dtype resource that stands for this replica's copy."""
+        return self._here.handle
+
+    @property
+    def _number(self) -> int:
+        return self._copies[0]._number
+
+    @property
+    def values(self) -> tuple[Variable, ...]:
+        """The replicas' copies."""
+        return self._copies
+
+    @property
+    def _primary(self) -> Variable:
+        return self._copies[0]
+
+    @property
+    def _is_mirrored(self) -> bool:
+        return self._synchronization is not VariableSynchronization.ON_READ
+
+    # Its value.
+
+    def value(self) -> Any:
+        """Return this replica's value; between replicas, what the copies come to."""
+        if self._is_mirrored or current() is not None:
+            return self._here.value()
+        if self._aggregation is VariableAggregation.NONE:
+            raise ValueError(
+                f"Could not convert {self._name!r} to a tensor: its copies differ, and it has no aggregation. Read "
+                "`values`, or read it on a replica."
+            )
+        extended = self.distribute_strategy.extended
+        if self._aggregation is VariableAggregation.ONLY_FIRST_REPLICA:
+            return extended.of_first(self._copies[0].value())
+        total = extended.total([copy.value() for copy in self._copies])
+        return total if self._aggregation is VariableAggregation.SUM else _over(total, extended.count)
+
+    read_value = value
+
+    def __fg_tensor__(self, dtype: DType | None = None) -> Any:
+        """Return the value as conversion to a tensor does."""
+        found = self.value()
+        return found if dtype is None else convert(found, dtype)
+
+    def numpy(self) -> Any:
+        """Return a copy of the value as a NumPy array or scalar. Raises NotImplementedError in a trace."""
+        if not executing_eagerly():
+            raise NotImplementedError("numpy() is only available when eager execution is enabled.")
+        return self.value().numpy()
+
+    def __repr__(self) -> str:
+        kind = "MirroredVariable" if self._is_mirrored else "SyncOnReadVariable"
+        return kind + ":{\n" + ",\n".join(f"  {i}: {copy!r}" for i, copy in enumerate(self._copies)) + "\n}"
+
+    # Assignment.
+
+    def assign(self, value: Data, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
+        """Replace the value: of a replica's copy, or of all as the aggregation says. As `Variable.assign`."""
+        return self._write("assign", value, read_value)
+
+    def assign_add(
+        self, delta: Data, use_locking: bool = False, name: str | None = None, read_value: bool = True
+    ) -> Any:
+        """Add to the value. As `assign`."""
+        return self._write("assign_add", delta, read_value)
+
+    def assign_sub(
+        self, delta: Data, use_locking: bool = False, name: str | None = None, read_value: bool = True
+    ) -> Any:
+        """Subtract from the value. As `assign`."""
+        return self._write("assign_sub", delta, read_value)
+
+    def _write(self, method: str, value: Any, read_value: bool = True) -> Any:
+        return self._change_copies(
+            lambda copy, own: getattr(copy, method)(own, read_value=read_value), method, value, read_value
+        )
+
+    def _scatter(self, how: str, slices: Any) -> Any:
+        return self._change_copies(lambda copy, own: copy._scatter(how, own), f"scatter_{how}", slices)
+
+    def _change_copies(self, change: Any, method: str, value: Any, read_value: bool = True) -> Any:
+        """Change this replica's copy, or all: by what is given, or on a replica by what all of them give together."""
+        replica = current()
+        if replica is None:
+            return self._change_all(change, method, value, read_value)
+        alone = replica.updates or replica.context is None or not self._is_mirrored
+        if alone or self._aggregation is VariableAggregation.NONE:
+            return change(self._here, value)
+
+        def together(strategy: Any, value: Any) -> Any:
+            value = strategy.extended.aggregated(self._aggregation, value, self)
+            return self._change_all(change, method, value, read_value)
+
+        return replica.context.merge_call(together, (value,))
+
+    def _change_all(self, change: Any, method: str, value: Any, read_value: bool) -> Any:
+        if not self._is_mirrored and self._aggregation is VariableAggregation.SUM:
+            if method != "assign":
+                raise ValueError(_SUM_ON_READ.format(method))
+            value = _over(convert(value, self.dtype), self.distribute_strategy.extended.count)
+        self._each(change, value)
+        return self._after_assign(read_value)
+
+    def _each(self, function: Callable[[Variable, Any], Any], value: Any) -> None:
+        for index, copy in enumerate(self._copies):
+            with acting(Replica(index, len(self._copies), updates=True)):
+                function(copy, select(value, index))
+
+    def _after_assign(self, read_value: bool = True) -> Any:
+        return super()._after_assign(read_value) if self._is_mirrored or not read_value else self
+
+    def set_shape(self, shape: Any) -> None:
+        """Narrow the shape of what may be assigned. ValueError where `shape` is not compatible with it."""
+        for copy in self._copies:
+            copy.set_shape(shape)
+        self._read_attrs = self._copies[0]._read_attrs
+
+
+def _over(total: Any, count: int) -> Any:
+    """A sum over a number of replicas, in its dtype."""
+    return public_function("cast")(total / public_function("cast")(count, total.dtype), total.dtype)
+
+
+nesting.register_leaf(DistributedVariable)
+TensorType.register(DistributedVariable)

@@ -1,0 +1,400 @@
+"""tf.distribute: replicas of a program on parts of the CPU."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fastgraph as fg
+from fastgraph.core import devices
+from tests.api import distributed_programs as programs
+
+TWO = programs.TWO
+NUMBERS = json.loads(Path(__file__).with_name("distributed_numbers.json").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(autouse=True)
+def two_devices() -> Iterator[None]:
+    """Two parts of the CPU, whatever was run before."""
+    devices.divide([devices.LogicalDeviceConfiguration()] * 2)
+    yield
+    devices.divide(None)
+
+
+@pytest.fixture
+def strategy() -> Any:
+    return fg.distribute.MirroredStrategy(TWO)
+
+
+def replica() -> Any:
+    return fg.distribute.get_replica_context()
+
+
+def number() -> Any:
+    return float(replica()._replica_id)
+
+
+def values(variable: Any) -> list[Any]:
+    return [copy.numpy().tolist() for copy in variable.values]
+
+
+# ---- devices --------------------------------------------------------------------------------------------------------
+
+
+def test_a_program_divides_the_cpu_before_it_is_used() -> None:
+    program = """
+import fastgraph as tf
+cpu = tf.config.list_physical_devices("CPU")[0]
+two = [tf.config.LogicalDeviceConfiguration()] * 2
+tf.config.set_logical_device_configuration(cpu, two)
+tf.config.set_logical_device_configuration(cpu, two)
+assert [d.name for d in tf.config.list_logical_devices()] == ["/device:CPU:0", "/device:CPU:1"]
+tf.config.set_logical_device_configuration(cpu, two)
+try:
+    tf.config.set_logical_device_configuration(cpu, two[:1])
+except RuntimeError as error:
+    print(error)
+"""
+    used = program.replace("cpu =", "tf.constant(1.0) + 1.0\ncpu =", 1)
+    for text in (program, used):
+        found = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=False)
+        assert "Virtual devices cannot be modified after being initialized" in found.stdout + found.stderr
+        assert (found.returncode == 0) is (text is program), found.stderr
+
+
+def test_tensors_and_variables_say_where_they_are() -> None:
+    with fg.device("CPU:1"):
+        x, v = fg.constant(1.0), fg.Variable(2.0)
+        y = fg.identity(x)
+        results = [x + 1.0, x[None], fg.reshape(x, [1]), fg.matmul([[1.0]], [[2.0]]), fg.concat([[1.0], [2.0]], 0), y]
+        assert fg.function(lambda a: a * 2.0)(x).device.endswith("CPU:1")
+    assert all(each.device.endswith("CPU:1") for each in [x, v, v.assign(3.0), *results])
+    assert all(
+        each.device.endswith("CPU:0") for each in [x + 1.0, v.read_value(), fg.identity(x), x.cpu(), fg.Variable(1.0)]
+    )
+    with fg.device("CPU:1"), fg.device("CPU:0"):
+        assert fg.constant(1.0).device.endswith("CPU:0")
+    with pytest.raises(fg.errors.InvalidArgumentError, match=r"CPU:1\]"), fg.device("CPU:2"):
+        pass
+    with fg.Graph().as_default(), fg.device("CPU:1"):
+        assert fg.constant(1.0).device.endswith("CPU:1")
+
+
+# ---- the guides -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["custom_loop", "worker_loop", "fit", "fit_normalised"])
+def test_programs_of_the_guides_give_tensorflows_numbers(name: str) -> None:
+    found = getattr(programs, name)(fg, TWO)
+    np.testing.assert_allclose(found, NUMBERS[name], rtol=2e-5, atol=2e-6)
+
+
+def test_values_of_replicas_are_tensorflows() -> None:
+    found = json.loads(json.dumps(programs.parts(fg, TWO)))
+    assert len(found) == len(NUMBERS["parts"])
+    for i, (mine, theirs) in enumerate(zip(found, NUMBERS["parts"], strict=True)):
+        assert mine == theirs or np.allclose(mine, theirs, 1e-6), i
+
+
+@pytest.mark.parametrize("name", ["custom_loop", "fit_normalised"])
+def test_one_replica_and_two_give_the_same(name: str) -> None:
+    one, two = (getattr(programs, name)(fg, TWO[:n]) for n in (1, 2))
+    np.testing.assert_allclose(one, two, rtol=2e-5, atol=2e-6)
+
+
+# ---- replicas -------------------------------------------------------------------------------------------------------
+
+
+def test_each_replica_runs_in_order_with_its_context_and_device(strategy: Any) -> None:
+    order: list[Any] = []
+
+    def step(x: Any) -> Any:
+        order.append((number(), threading.get_ident() == main, fg.constant(1.0).device[-5:]))
+        replica().merge_call(lambda s: order.append(s is strategy and fg.distribute.in_cross_replica_context()))
+        order.append(number())
+        return {"x": x + number(), "n": replica().num_replicas_in_sync, "none": None}
+
+    main = threading.get_ident()
+    found = strategy.run(step, (1.0,))
+    assert order == [(0.0, False, "CPU:0"), (1.0, False, "CPU:1"), True, 0.0, 1.0]
+    assert strategy.experimental_local_results(found["x"]) == (1.0, 2.0)
+    assert found["n"] == 2 and found["none"] is None
+    assert strategy.extended.worker_devices[1].endswith("CPU:1")
+    assert replica().num_replicas_in_sync == 1 and not fg.distribute.has_strategy()
+
+
+def test_a_function_is_traced_for_each_replica_and_takes_its_copies(strategy: Any) -> None:
+    with strategy.scope():
+        v = fg.Variable(0.0)
+    traced = []
+
+    @fg.function
+    def step(x: Any) -> Any:
+        traced.append(number())
+        v.assign_add(x)
+        return v + 0.0
+
+    for i in (1, 2):
+        given = strategy.run(lambda: fg.constant(number() + 1.0))
+        found = strategy.run(step, (given,))
+        assert [float(each) for each in found.values] == [1.0 * i, 2.0 * i]
+    assert traced == [0.0, 1.0] and values(v) == [2.0, 4.0]
+    assert float(step(fg.constant(5.0))) == 7.0 and values(v) == [7.0, 9.0]
+
+
+def test_functions_called_on_replicas_meet_when_they_run(strategy: Any) -> None:
+    with strategy.scope():
+        v, optimizer = fg.Variable(1.0), fg.keras.optimizers.SGD(0.5)
+
+    @fg.function
+    def step(x: Any) -> Any:
+        with fg.GradientTape() as tape:
+            loss = v * x
+        optimizer.apply_gradients(zip(tape.gradient(loss, [v]), [v], strict=True))
+        return replica().all_reduce("MEAN", x)
+
+    for i in (1, 2, 3):
+        found = strategy.run(step, (strategy.run(lambda: fg.constant(number() + 1.0)),))
+        assert [float(each) for each in found.values] == [1.5, 1.5] and values(v) == [1.0 - 1.5 * i] * 2
+    with pytest.raises(fg.errors.OpError, match="division"):
+        bad = fg.function(lambda: fg.numpy_function(lambda: 1.0 / number_of_run, [], fg.float64))
+        number_of_run = 0
+        strategy.run(lambda: bad() if number() else replica().all_reduce("SUM", 1.0))
+
+
+def test_what_differs_between_replicas_goes_into_functions_and_out(strategy: Any) -> None:
+    given = strategy.run(lambda: fg.ones([2]) * number())
+
+    @fg.function
+    def doubled(x: Any) -> Any:
+        return x, strategy.run(lambda own: own * 2.0, (x,))
+
+    for _ in range(2):
+        same, twice = doubled(given)
+        assert [v.numpy().tolist() for v in same.values] == [[0.0, 0.0], [1.0, 1.0]]
+        assert [v.numpy().tolist() for v in twice.values] == [[0.0, 0.0], [2.0, 2.0]]
+    assert doubled.experimental_get_tracing_count() == 1
+
+
+def test_errors_end_all_replicas(strategy: Any) -> None:
+    ended = []
+
+    def step(bad: int) -> None:
+        try:
+            if number() == bad:
+                raise KeyError("what happened")
+            replica().all_reduce("SUM", fg.constant(1.0))
+        finally:
+            ended.append(number())
+
+    before = threading.active_count()
+    for bad in (0, 1):
+        for run in (strategy.run, lambda f, a: fg.function(lambda: strategy.run(f, a))()):
+            ended.clear()
+            with pytest.raises(KeyError, match="what happened"):
+                run(step, (bad,))
+            assert ended == ([0.0] if bad == 0 else [1.0, 0.0])
+    with pytest.raises(RuntimeError, match="merge_call"):
+        strategy.run(lambda: replica().all_reduce("SUM", 1.0) if number() else None)
+    inner = fg.function(lambda: replica().merge_call(lambda s: None))
+    with pytest.raises(RuntimeError, match="`merge_call` called while defining a new graph or a tf.function"):
+        strategy.run(inner)
+    with pytest.raises(RuntimeError, match="cross-replica context"):
+        strategy.run(lambda: strategy.run(lambda: 1))
+    assert threading.active_count() == before
+
+
+def test_an_interrupt_ends_a_replica_that_goes_on_and_on(strategy: Any) -> None:
+    ended = threading.Event()
+
+    def step() -> None:
+        try:
+            replica().merge_call(lambda s: None)
+            while True:
+                time.sleep(0.001)
+        finally:
+            ended.set()
+
+    main = threading.main_thread().ident
+    assert main == threading.get_ident()
+    timer = threading.Timer(0.2, lambda: signal.pthread_kill(main, signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        strategy.run(step)
+    assert ended.wait(5.0)
+    timer.join()
+    assert strategy.run(lambda: 1) == 1
+
+
+def test_a_function_that_calls_itself_in_a_replica_does_not_wait_for_itself(strategy: Any) -> None:
+    @fg.function
+    def down(n: int) -> Any:
+        if n == 0:
+            return fg.constant(0.0)
+        return strategy.reduce("SUM", strategy.run(lambda: inner(n)), axis=None)
+
+    def inner(n: int) -> Any:
+        return fg.constant(1.0) if n == 1 else fg.constant(2.0)
+
+    assert float(down(1)) == 2.0 and float(down(2)) == 4.0
+
+
+# ---- values and Variables -------------------------------------------------------------------------------------------
+
+
+def test_reductions_say_what_they_cannot_do(strategy: Any) -> None:
+    with pytest.raises(ValueError, match="A non-DistributedValues value 1.0 cannot be reduced"):
+        strategy.reduce("SUM", 1.0, axis=None)
+    assert strategy.reduce("mean", 2.0, axis=None) == 2.0 and strategy.reduce("SUM", 0.0, axis=None) == 0.0
+    with pytest.raises(ValueError, match="MAX"):
+        strategy.reduce("MAX", 1.0, axis=None)
+    slices = strategy.run(
+        lambda: replica().all_reduce("SUM", fg.IndexedSlices(fg.ones([1, 2]), fg.constant([int(number())]), [3, 2]))
+    )
+    assert fg.convert_to_tensor(slices).numpy().tolist() == [[1.0, 1.0], [1.0, 1.0], [0.0, 0.0]]
+    with pytest.raises(RuntimeError, match="Mixing"), strategy.scope():
+        fg.distribute.MirroredStrategy().run(lambda: 1)
+
+
+def test_variables_are_written_as_their_aggregation_says(strategy: Any) -> None:
+    kinds = fg.VariableAggregation
+    with strategy.scope():
+        mirrored = {kind: fg.Variable(1.0, aggregation=kind) for kind in kinds}
+        read = {
+            kind: fg.Variable(1.0, aggregation=kind, synchronization=fg.VariableSynchronization.ON_READ)
+            for kind in kinds
+        }
+    for kind, expected in {kinds.SUM: 3.0, kinds.MEAN: 1.5, kinds.ONLY_FIRST_REPLICA: 1.0}.items():
+        strategy.run(lambda v: v.assign(fg.constant(number() + 1.0)), (mirrored[kind],))
+        assert values(mirrored[kind]) == [expected, expected]
+        strategy.run(lambda v: v.assign(fg.constant(number() + 1.0)), (read[kind],))
+        assert values(read[kind]) == [1.0, 2.0] and float(read[kind]) == expected
+        read[kind].assign(8.0)
+        assert float(read[kind]) == 8.0
+        assert float(fg.function(lambda v: v + 0.0)(read[kind])) == 8.0
+    with pytest.raises(ValueError, match="does not support `assign_add` in cross-replica context"):
+        read[kinds.SUM].assign_add(1.0)
+    mirrored[kinds.NONE].assign_add(2.0)
+    assert values(mirrored[kinds.NONE]) == [3.0, 3.0]
+    table = mirrored[kinds.SUM]
+    assert isinstance(table, fg.Variable) and fg.Variable(1.0).device[-5:] == "CPU:0"
+    with strategy.scope():
+        rows = fg.Variable(fg.zeros([3, 2]))
+    rows.scatter_add(fg.IndexedSlices(fg.ones([1, 2]), fg.constant([1])))
+    rows[2].assign([5.0, 5.0])
+    assert values(rows)[0] == values(rows)[1] == [[0.0, 0.0], [1.0, 1.0], [5.0, 5.0]]
+    strategy.extended.update(rows, lambda v, x: v.assign(x), (fg.ones([3, 2]),))
+    assert values(rows)[1] == [[1.0, 1.0]] * 3
+
+
+def test_checkpoints_keep_variables_as_one(strategy: Any, tmp_path: Path) -> None:
+    with strategy.scope():
+        v = fg.Variable([1.0, 2.0])
+        total = fg.Variable(
+            4.0, synchronization=fg.VariableSynchronization.ON_READ, aggregation=fg.VariableAggregation.SUM
+        )
+    strategy.run(lambda: total.assign_add(number()))
+    path = fg.train.Checkpoint(v=v, total=total).save(str(tmp_path / "both"))
+    assert np.asarray(fg.train.load_variable(path, "total/.ATTRIBUTES/VARIABLE_VALUE")) == 9.0
+    v.assign([0.0, 0.0])
+    total.assign(0.0)
+    fg.train.Checkpoint(v=v, total=total).restore(path)
+    assert values(v) == [[1.0, 2.0]] * 2 and float(total) == 9.0
+    plain = fg.Variable([0.0, 0.0])
+    fg.train.Checkpoint(v=plain).restore(path).expect_partial()
+    assert plain.numpy().tolist() == [1.0, 2.0]
+
+
+def test_gradients_are_of_each_replicas_copies(strategy: Any) -> None:
+    with strategy.scope():
+        v = fg.Variable([1.0, 2.0])
+
+    def step() -> Any:
+        with fg.GradientTape() as tape:
+            loss = fg.reduce_sum(v**2) * (1.0 + number())
+        (gradient,) = tape.gradient(loss, [v])
+        return gradient
+
+    for run in (strategy.run, lambda f: fg.function(lambda: strategy.run(f))()):
+        assert [g.numpy().tolist() for g in run(step).values] == [[2.0, 4.0], [4.0, 8.0]]
+
+
+def test_optimizers_refuse_variables_that_replicas_share(strategy: Any) -> None:
+    optimizer, v = fg.keras.optimizers.SGD(0.1), fg.Variable(1.0)
+    with pytest.raises(ValueError, match="must only be passed a variable created in this"):
+        strategy.run(lambda: optimizer.apply_gradients([(fg.constant(1.0), v)]))
+    assert float(v) == 1.0
+    with strategy.scope(), pytest.raises(ValueError, match="Reduction.SUM"):
+        fg.keras.losses.MeanSquaredError()([1.0], [2.0])
+
+
+def test_sparse_gradients_of_replicas_are_joined(strategy: Any) -> None:
+    with strategy.scope():
+        table, optimizer = fg.Variable(fg.zeros([4, 1])), fg.keras.optimizers.Adam(0.5)
+
+    def step() -> None:
+        with fg.GradientTape() as tape:
+            loss = fg.reduce_sum(fg.gather(table, [int(number()), 2]))
+        optimizer.apply_gradients(zip(tape.gradient(loss, [table]), [table], strict=True))
+
+    strategy.run(step)
+    assert values(table)[0] == values(table)[1]
+    np.testing.assert_allclose(np.ravel(values(table)[0]), [-0.5, -0.5, -0.5, 0.0], atol=1e-5)
+    assert int(optimizer.iterations) == 1 and values(optimizer.iterations) == [1, 1]
+
+
+# ---- input ----------------------------------------------------------------------------------------------------------
+
+
+def test_input_is_shared_out_in_graphs_too(strategy: Any) -> None:
+    dataset = strategy.experimental_distribute_dataset(fg.data.Dataset.range(7).batch(4))
+    assert dataset.element_spec._component_specs[0].shape.as_list() == [None]
+
+    @fg.function
+    def total(dataset: Any) -> Any:
+        found = fg.constant(0, fg.int64)
+        for batch in dataset:
+            found += strategy.reduce("SUM", strategy.run(fg.reduce_sum, (batch,)), axis=None)
+        return found
+
+    @fg.function
+    def first(iterator: Any) -> Any:
+        return strategy.experimental_local_results(next(iterator))
+
+    @fg.function
+    def ended(iterator: Any) -> Any:
+        return iterator.get_next_as_optional().has_value()
+
+    assert int(total(dataset)) == 21
+    iterator = iter(dataset)
+    assert [v.numpy().tolist() for v in first(iterator)] == [[0, 1], [2, 3]]
+    assert [v.numpy().tolist() for v in first(iterator)] == [[4, 5], [6]]
+    assert first.experimental_get_tracing_count() == 1
+    assert not bool(ended(iterator))
+    with pytest.raises(fg.errors.OutOfRangeError):
+        iterator.get_next()
+
+
+# ---- what is not there ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["TPUStrategy", "ParameterServerStrategy", "experimental.CentralStorageStrategy", "coordinator.ClusterCoordinator"],
+)
+def test_what_is_not_built_says_what_to_use(name: str) -> None:
+    with pytest.raises(fg.errors.NotBuiltError, match="MirroredStrategy"):
+        found = fg.distribute
+        for part in name.split("."):
+            found = getattr(found, part)
+        found()  # type: ignore[operator]

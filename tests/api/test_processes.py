@@ -1,0 +1,105 @@
+"""MultiWorkerMirroredStrategy: processes that MPI starts."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import fastgraph as fg
+from fastgraph.core import devices
+from tests.api import distributed_programs as programs
+
+MPIEXEC = shutil.which("mpiexec")
+needs_mpi = pytest.mark.skipif(
+    MPIEXEC is None or importlib.util.find_spec("mpi4py") is None, reason="mpi4py and mpiexec are not installed"
+)
+
+
+def started(text: list[str], **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run Python with these arguments in two processes."""
+    root = str(Path(__file__).parents[2])
+    path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH", "")]))
+    return subprocess.run(
+        [str(MPIEXEC), "-n", "2", sys.executable, *text],
+        capture_output=True, text=True, check=False, timeout=120, env={**os.environ, "PYTHONPATH": path, **environment},
+    )  # fmt: skip
+
+
+@needs_mpi
+def test_two_processes_give_what_two_devices_give() -> None:
+    names = ["custom_loop", "worker_loop", "fit_normalised"]
+    found = started(["-m", "tests.api.distributed_programs", "fastgraph", "mpi", *names])
+    assert found.returncode == 0, found.stderr
+    decoder, text, ranks = json.JSONDecoder(), found.stdout.strip(), []
+    while text:
+        one, end = decoder.raw_decode(text)
+        ranks.append(one)
+        text = text[end:].strip()
+    assert len(ranks) == 2 and ranks[0] == ranks[1]
+    devices.divide([devices.LogicalDeviceConfiguration()] * 2)
+    try:
+        for name in names:
+            here = getattr(programs, name)(fg, programs.TWO)
+            np.testing.assert_allclose(ranks[0][name], here, rtol=2e-5, atol=2e-6)
+    finally:
+        devices.divide(None)
+
+
+PROGRAM = """
+import fastgraph as tf
+strategy = tf.distribute.MultiWorkerMirroredStrategy()
+rank = strategy.cluster_resolver.task_id
+with strategy.scope():
+    v = tf.Variable(tf.random.uniform([2]) + rank)
+    total = tf.Variable(0.0, synchronization=tf.VariableSynchronization.ON_READ, aggregation=tf.VariableAggregation.SUM)
+    mean = tf.Variable(1.0, aggregation=tf.VariableAggregation.MEAN)
+def step():
+    context = tf.distribute.get_replica_context()
+    i = tf.cast(context.replica_id_in_sync_group, tf.float32)
+    total.assign_add(i + 1.0)
+    mean.assign(i)
+    with tf.GradientTape() as tape:
+        tape.watch(i)
+        y = context.all_reduce("MEAN", i * [1.0, 2.0])[1] + tf.reduce_sum(context.all_gather(tf.reshape(i, [1]), 0))
+    return i, y, tape.gradient(y, i), tf.distribute.get_replica_context().num_replicas_in_sync
+for run in (step, tf.function(step)):
+    i, y, gradient, n = strategy.run(run)
+    assert [float(each.values[0]) for each in (i, y, gradient)] == [rank, 2.0, 4.0], (i, y, gradient)
+    assert n == 2 and float(mean) == 0.5
+assert float(total) == 6.0 and float(strategy.reduce("SUM", i, axis=None)) == 1.0
+assert strategy.gather(strategy.run(lambda: tf.ones([rank + 1])), 0).shape[0] == 3
+rows = strategy.run(lambda: tf.distribute.get_replica_context().all_reduce(
+    "SUM", tf.IndexedSlices(tf.ones([1, 1]), tf.constant([rank]), [3, 1])))
+assert tf.convert_to_tensor(rows).numpy().ravel().tolist() == [1.0, 1.0, 0.0]
+same = strategy.gather(strategy.run(lambda: v[None]), 0).numpy()
+assert (same[0] == same[1]).all(), same
+assert strategy.extended.should_checkpoint is (rank == 0)
+print("done")
+"""
+
+
+@needs_mpi
+def test_values_of_processes_are_brought_together() -> None:
+    found = started(["-c", PROGRAM])
+    assert found.returncode == 0 and found.stdout.split() == ["done"] * 2, found.stderr
+
+
+@needs_mpi
+def test_tf_config_that_says_something_else_is_an_error() -> None:
+    config = json.dumps({"cluster": {"worker": ["a:1", "b:1", "c:1"]}, "task": {"type": "worker", "index": 0}})
+    found = started(["-c", PROGRAM], TF_CONFIG=config)
+    assert found.returncode != 0 and "TF_CONFIG names 3 processes" in found.stderr
+
+
+def test_without_mpi_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mpi4py.MPI", None)
+    with pytest.raises(fg.errors.NotBuiltError, match=r"pip install fastgraph\[mpi\].*mpiexec -n 4"):
+        fg.distribute.MultiWorkerMirroredStrategy()
