@@ -291,7 +291,13 @@ class Lane:
         raise CannotWrite(name)
 
     def mostly(
-        self, name: str, usual: Callable[..., Any], otherwise: Callable[..., Any], *others: Lane, same: bool = False
+        self,
+        name: str,
+        usual: Callable[..., Any],
+        otherwise: Callable[..., Any],
+        *others: Lane,
+        same: bool = False,
+        rare: bool = True,
     ) -> Lane:
         if same:
             whole: Lane = otherwise(self, *others)

@@ -1,0 +1,2 @@
+# Written by tools/stubs.py from the ops' definitions; do not edit.
+
