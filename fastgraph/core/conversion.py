@@ -93,7 +93,8 @@ def register_tensor_conversion_function(
 
 def is_tensor(x: object) -> bool:
     """Whether `x` is a tensor, a Variable or a composite of tensors; datasets are none. Source: tf.is_tensor."""
-    return isinstance(x, (Tensor, CompositeTensor)) or hasattr(x, "__fg_tensor__")
+    found = isinstance(x, (Tensor, CompositeTensor)) or hasattr(x, "__fg_tensor__")
+    return found and not hasattr(x, "__fg_adjoint__")  # no operator is
 
 
 def convert_value(value: Any, dtype: DType | None = None) -> Tensor:

@@ -10,6 +10,28 @@ from fastgraph import tensordot as tensordot
 from fastgraph.core.base.dtype import DTypeLike
 from fastgraph.core.conversion import Data
 from fastgraph.core.tensor import Tensor
+from fastgraph.linalg import experimental as experimental
+from fastgraph.linear_operators.base import LinearOperator as LinearOperator
+from fastgraph.linear_operators.compounds import LinearOperatorAdjoint as LinearOperatorAdjoint
+from fastgraph.linear_operators.compounds import LinearOperatorBlockDiag as LinearOperatorBlockDiag
+from fastgraph.linear_operators.compounds import LinearOperatorBlockLowerTriangular as LinearOperatorBlockLowerTriangular
+from fastgraph.linear_operators.compounds import LinearOperatorComposition as LinearOperatorComposition
+from fastgraph.linear_operators.compounds import LinearOperatorInversion as LinearOperatorInversion
+from fastgraph.linear_operators.compounds import LinearOperatorKronecker as LinearOperatorKronecker
+from fastgraph.linear_operators.compounds import LinearOperatorLowRankUpdate as LinearOperatorLowRankUpdate
+from fastgraph.linear_operators.structures import LinearOperatorCirculant as LinearOperatorCirculant
+from fastgraph.linear_operators.structures import LinearOperatorCirculant2D as LinearOperatorCirculant2D
+from fastgraph.linear_operators.structures import LinearOperatorCirculant3D as LinearOperatorCirculant3D
+from fastgraph.linear_operators.structures import LinearOperatorDiag as LinearOperatorDiag
+from fastgraph.linear_operators.structures import LinearOperatorFullMatrix as LinearOperatorFullMatrix
+from fastgraph.linear_operators.structures import LinearOperatorHouseholder as LinearOperatorHouseholder
+from fastgraph.linear_operators.structures import LinearOperatorIdentity as LinearOperatorIdentity
+from fastgraph.linear_operators.structures import LinearOperatorLowerTriangular as LinearOperatorLowerTriangular
+from fastgraph.linear_operators.structures import LinearOperatorPermutation as LinearOperatorPermutation
+from fastgraph.linear_operators.structures import LinearOperatorScaledIdentity as LinearOperatorScaledIdentity
+from fastgraph.linear_operators.structures import LinearOperatorToeplitz as LinearOperatorToeplitz
+from fastgraph.linear_operators.structures import LinearOperatorTridiag as LinearOperatorTridiag
+from fastgraph.linear_operators.structures import LinearOperatorZeros as LinearOperatorZeros
 from fastgraph.nn import l2_normalize as l2_normalize
 from typing import Any
 import builtins
