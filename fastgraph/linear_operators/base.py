@@ -80,6 +80,8 @@ class LinearOperator(Module, CompositeTensor, abc.ABC):
     Raises: ValueError for hints that contradict one another.
     """
 
+    _is_tensor = False
+
     def __init__(
         self,
         dtype: DTypeLike | None,
@@ -290,7 +292,7 @@ class LinearOperator(Module, CompositeTensor, abc.ABC):
     _solvevec: Any = lambda A, rhs, adjoint=False: squeeze(A.solve(expand_dims(rhs, -1), adjoint=adjoint), [-1])
     # -- other operators
 
-    def adjoint(self, name: str = "adjoint") -> LinearOperator:
+    def adjoint(self, name: str = "adjoint") -> Any:
         """Return the operator of the adjoint matrix; itself if it is self-adjoint."""
         with self._scope(name):
             return self if self.is_self_adjoint else self._linop_adjoint()
@@ -299,7 +301,7 @@ class LinearOperator(Module, CompositeTensor, abc.ABC):
 
     _linop_adjoint: Any = lambda A: _class("Adjoint")(A, **A._hints())
 
-    def inverse(self, name: str = "inverse") -> LinearOperator:
+    def inverse(self, name: str = "inverse") -> Any:
         """Return the operator of the inverse. Raises ValueError for what is not square or singular."""
         for holds, what in ((self.is_square, "non square"), (self.is_non_singular, "singular")):
             if holds is False:
@@ -309,7 +311,7 @@ class LinearOperator(Module, CompositeTensor, abc.ABC):
 
     _linop_inverse: Any = lambda A: _class("Inversion")(A, **A._hints())
 
-    def cholesky(self, name: str = "cholesky") -> LinearOperator:
+    def cholesky(self, name: str = "cholesky") -> Any:
         """Return the operator L, lower triangular, with L L^H = A.
 
         Raises ValueError unless it is self-adjoint and positive definite by its hints.

@@ -42,7 +42,7 @@ def _at_run_time(x: Any) -> Any:
 
 
 def batch_dims(x: Any, own: int) -> Shape:
-    """What is known of the batch of a tensor or an operator that has `own` axes besides."""
+    """The batch of a tensor or an operator that has `own` axes besides, as far as it is known."""
     dims = x.shape._dims
     return None if dims is None else dims[: len(dims) - own]
 

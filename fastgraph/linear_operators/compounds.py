@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
-from typing import Any
+from typing import Any, ClassVar
 
 from fastgraph.core.base.dtype import DType
 from fastgraph.core.base.shapes import compatible
@@ -37,7 +37,7 @@ from fastgraph.linear_operators.structures import (
 from fastgraph.ops.arguments import as_tensor
 from fastgraph.ops.complex_numbers import conj
 from fastgraph.ops.creation import zeros
-from fastgraph.ops.elementwise import add, cast, multiply, ones_like
+from fastgraph.ops.elementwise import add, cast, multiply, ones_like, sign
 from fastgraph.ops.exponentials import log
 from fastgraph.ops.factored_solvers import cholesky_solve
 from fastgraph.ops.factorizations import cholesky
@@ -64,7 +64,7 @@ def _same(method: str, change: Callable[[Any], Any] = lambda x: x) -> Any:
 
 
 class _OfOne(OperatorOfFields):
-    """What follows from one operator: hints hold of both or of neither."""
+    """An operator that follows from another one: hints hold of both or of neither."""
 
     operator = Field("The operator inside.", OPERATORS)
     _label = None
@@ -153,10 +153,11 @@ def _dtype_of(operators: Iterable[LinearOperator]) -> DType:
 
 
 class _OfSeveral(OperatorOfFields):
-    """What operators made of a list of others share."""
+    """An operator made of a list of others."""
 
     operators = Field("The operators.", OPERATORS)
-    _label = None
+    _operators: Any
+    _label: ClassVar[str | None] = None
     _between = ""  # their names
 
     def _begin(self) -> DType:
@@ -216,10 +217,12 @@ class LinearOperatorComposition(_OfSeveral):
             check_fits(left.domain_dimension, right.range_dimension)
         return dtype, hints
 
-    def _linop_cholesky(self) -> LinearOperator:
-        first: LinearOperator = self.operators[0]
-        of_two = len(self.operators) == 2 and self._is_outer() and isinstance(first, LinearOperatorLowerTriangular)
-        return first if of_two else super()._linop_cholesky()
+    def _linop_cholesky(self) -> Any:
+        first = self.operators[0]
+        if len(self.operators) > 2 or not self._is_outer() or not isinstance(first, LinearOperatorLowerTriangular):
+            return super()._linop_cholesky()
+        turns = conj(sign(first.diag_part()))  # the factor has a diagonal above 0
+        return LinearOperatorLowerTriangular(first.to_dense() * turns[..., None, :], **first._hints())
 
     def _times(self, x: Any, adjoint: bool) -> Any:
         for op in self.operators if adjoint else reversed(self.operators):
@@ -262,7 +265,7 @@ class LinearOperatorKronecker(_OfSeveral):
     def _checked(self, given: dict[str, Any], hints: Hints) -> tuple[Any, Hints]:
         return self._begin(), self._of_all(hints, "Kronecker product")
 
-    def _linop_cholesky(self) -> LinearOperator:
+    def _linop_cholesky(self) -> Any:
         if not all(op._can_use_cholesky() for op in self.operators):
             return super()._linop_cholesky()
         return LinearOperatorKronecker(self._get("cholesky"), is_non_singular=True)
@@ -284,7 +287,7 @@ class LinearOperatorKronecker(_OfSeveral):
         return self._through(rhs, -1 if adjoint else -2, lambda op, part: op.solve(part, adjoint=adjoint))
 
     def _powers(self, method: str) -> Any:
-        """What each factor gives, and how often that counts."""
+        """The results of a method of each factor, and how often they count."""
         n = product([extent(op, -1) for op in self.operators])
         return zip(self._get(method), [cast(n // extent(op, -1), self.dtype) for op in self.operators], strict=True)
 
@@ -365,7 +368,7 @@ class _OfBlocks(_OfSeveral):
         return [reduce(add, [op.matmul(x, adjoint=adjoint) for op, x in row]) for row in rows]
 
     def _each_over(self, parts: list[Any], adjoint: bool) -> list[Any]:
-        """What solves A x = parts, or A^H x = parts, of blocks: row by row."""
+        """Solve A x = parts, or A^H x = parts, of blocks: row by row."""
         n, found = len(parts), dict[int, Any]()
         for i in reversed(range(n)) if adjoint else range(n):
             rest = parts[i]
@@ -385,7 +388,7 @@ class _OfBlocks(_OfSeveral):
         return parts
 
     def _done(self, how: Callable[..., list[Any]], x: Any, own: int, adjoint: bool, adjoint_arg: bool) -> Any:
-        """What `how` gives for blocks, or for a tensor that is cut into such."""
+        """The result of `how` for blocks, or for a tensor that is cut into such."""
         if isinstance(x, list):
             return how([turned_if(part, adjoint_arg) for part in x], adjoint)
         parts = split(turned_if(x, adjoint_arg), self._sizes(extent, own), axis=-2)
@@ -398,7 +401,7 @@ class _OfBlocks(_OfSeveral):
         return self._done(self._each_over, rhs, -1 if adjoint else -2, adjoint, adjoint_arg)
 
     def _columns(self, how: Callable[..., Any], x: Any, adjoint: bool) -> Any:
-        """What `how` gives for vectors, or for blocks of such."""
+        """The result of `how` for vectors, or for blocks of such."""
         if not isinstance(x, list):
             return squeeze(how(expand_dims(x, -1), adjoint), [-1])
         return [squeeze(y, [-1]) for y in how([expand_dims(part, -1) for part in x], adjoint)]
@@ -408,7 +411,7 @@ class _OfBlocks(_OfSeveral):
         return self._columns(self._solve, rhs, adjoint)
 
     def _get(self, method: str) -> list[Any]:
-        """What each operator on the diagonal gives. Raises: NotImplementedError if one is not square."""
+        """The results of a method of those on the diagonal. Raises: NotImplementedError if one is not square."""
         if any(op.is_square is False for op in self._diagonal()):
             raise NotImplementedError(f"`{method}` not implemented for an operator whose blocks are not square.")
         return [getattr(op, method)() for op in self._diagonal()]
@@ -488,7 +491,7 @@ class LinearOperatorBlockLowerTriangular(_OfBlocks, kind="`LinearOperatorBlockLo
                 sums = reduce(add, [row[k].matmul(made[k][j].to_dense()) for k in range(j, i)])
                 below.append(LinearOperatorFullMatrix(-row[i].solve(sums)))
             made.append([*below, row[i].inverse()])
-        return LinearOperatorBlockLowerTriangular(made, is_non_singular=True)
+        return LinearOperatorBlockLowerTriangular(made, **self._hints())
 
     _diagonal: Any = lambda A: [row[-1] for row in A.operators]
 
@@ -520,6 +523,7 @@ class LinearOperatorLowRankUpdate(OperatorOfFields):
     and hints that cannot hold. Source: tf.linalg.LinearOperatorLowRankUpdate.
     """
 
+    _v: Any
     base_operator, u = Field("L.", OPERATORS), Field("U.", 2)
     diag_update, v = Field("The diagonal of D, or None.", 1, None), Field("V.", 2, None, "u")
     is_diag_update_positive = Field("Whether D is known to be positive.", default=None)

@@ -72,5 +72,5 @@ def conjugate_gradient(
             return [CGState(state.i + 1, state.x + alpha * state.p, r, p, gamma)]
 
         state = while_loop(unfinished, step, [CGState(as_tensor(0), start, r, p, dot(r, p))])[0]
-        vectors = (squeeze(each, [-1]) for each in (state.x, state.r, state.p))
-        return CGState(state.i, *vectors, squeeze(state.gamma, [-2, -1]))
+        x_, r, p = (squeeze(each, [-1]) for each in (state.x, state.r, state.p))
+        return CGState(state.i, x_, r, p, squeeze(state.gamma, [-2, -1]))

@@ -61,7 +61,7 @@ def kept(value: Data) -> Any:
 
 
 class OperatorOfFields(LinearOperator):
-    """What the operators of this package share: their fields, and shapes that follow from those."""
+    """The base of this package's operators: their fields, and shapes that follow from those."""
 
     _fields: ClassVar[dict[str, Field]] = {}
     _defaults: ClassVar[Hints] = {}  # of the hints, in the constructor
@@ -93,6 +93,9 @@ class OperatorOfFields(LinearOperator):
         exec(text, scope)  # so that the signature is TensorFlow's
         cls.__init__ = scope["__init__"]  # type: ignore[method-assign]
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        raise NotImplementedError("a constructor is made for each class")
+
     def _start(self, given: dict[str, Any]) -> None:
         """Initialise by the arguments of the constructor."""
         for name, field in self._fields.items():
@@ -113,7 +116,8 @@ class OperatorOfFields(LinearOperator):
                 raise ValueError(self._kind if self._kind.endswith(".") else f"{self._kind} is always {words}.")
             hints[hint] = holds
         dtype, hints = self._checked(given, hints)
-        LinearOperator.__init__(self, dtype, name=given["name"] or self._composed_name(), parameters=given, **hints)
+        said: dict[str, Any] = {**hints, "name": given["name"] or self._composed_name(), "parameters": given}
+        LinearOperator.__init__(self, dtype, **said)
 
     def _tensor_field(self, name: str, value: Any) -> Any:
         found, own = kept(value), self._own(name)
@@ -138,7 +142,7 @@ class OperatorOfFields(LinearOperator):
         return self._fields[name].own or 0
 
     def _parts(self) -> list[tuple[Any, int]]:
-        """What the batch follows from: tensors and operators, with their numbers of own axes."""
+        """The fields that the batch follows from: tensors and operators, with their numbers of own axes."""
         found: list[tuple[Any, int]] = []
         for name, field in self._fields.items():
             if field.own is not None:
@@ -259,12 +263,10 @@ class LinearOperatorSpec(TypeSpec):
 
     __slots__ = ("_class", "_rest", "_specs")
 
-    def __init__(self, cls: type, specs: tuple[tuple[str, Any], ...], rest: tuple[tuple[str, Any], ...]) -> None:
+    def __init__(self, cls: Any, specs: tuple[tuple[str, Any], ...], rest: tuple[tuple[str, Any], ...]) -> None:
         self._class, self._specs, self._rest = cls, specs, rest
 
-    @property
-    def value_type(self) -> type:
-        return self._class
+    value_type: Any = property(lambda A: A._class)
 
     _serialize: Any = lambda A: (A._class, A._specs, A._rest)
 

@@ -54,8 +54,7 @@ from fastgraph.ops.tridiagonal import _compact, tridiagonal_matmul, tridiagonal_
 
 _DTYPES = ("float16", "float32", "float64", "complex64", "complex128")
 _REAL = "A real diagonal operator is always self adjoint."
-_REFLECTION = {"is_self_adjoint": True, "is_positive_definite": False, "is_square": True, "is_non_singular": True}
-_PERMUTATION = {"is_non_singular": True, "is_square": True}
+_REFLECTION = {"is_self_adjoint": True, "is_positive_definite": False, "is_square": True}
 _NOTHING = {"is_non_singular": False, "is_self_adjoint": True, "is_positive_definite": False, "is_square": True}
 _DEFINITE: Hints = {"is_self_adjoint": True, "is_positive_definite": True}
 
@@ -127,7 +126,7 @@ class LinearOperatorLowerTriangular(
 
 
 class _Diagonal(OperatorOfFields):
-    """What operators that are 0 beside their diagonal share."""
+    """An operator that is 0 beside its diagonal."""
 
     _to_dense: Any = lambda A: matrix_of(A._diag_part())
     _add_to_tensor: Any = lambda A, x: with_diagonal_added(x, A._diag_part())
@@ -167,7 +166,7 @@ class LinearOperatorDiag(_Diagonal, kind="Only square diagonal operators current
     _determinant: Any = lambda A: reduce_prod(A.diag, -1)
     _log_abs_determinant: Any = lambda A: reduce_sum(_log_size(A.diag), -1)
     _diag_part: Any = lambda A: as_tensor(A.diag)
-    _cond: Any = lambda A: cast(largest_to_least(abs(A._diag_part())), A.dtype)
+    _cond: Any = lambda A: largest_to_least(abs(A._diag_part()))
 
 
 def _size(value: Any, what: str, rank: int, asserted: bool) -> Any:
@@ -218,9 +217,11 @@ class _OfSizes(_Diagonal):
 
     def _sliced(self, slices: tuple[Any, ...], batch: Batch) -> Any:
         made = super()._sliced(slices, batch)
-        if self._batch_shape is None:
+        if "batch_shape" not in made.parameters:
             return made
-        chosen = zeros(full(self._batch()))[slices]
+        chosen = zeros(full(batch))[slices]
+        if self._batch_shape is None and batch != ():
+            return made  # in another operator, whose batch it has by broadcasting
         return type(made)(**{**made.parameters, "batch_shape": full(batch_of(chosen, 0))})
 
     def add_to_tensor(self, mat: Any, name: str = "add_to_tensor") -> Any:
@@ -288,7 +289,7 @@ class LinearOperatorScaledIdentity(_OfSizes, defaults={"is_square": True}, kind=
     _over: Any = lambda A, rhs, adjoint: rhs / A._lead(2, adjoint)
     _number: Any = lambda A: cast(A._num_rows, A.dtype)
     _determinant: Any = lambda A: A._lead(0) ** A._number()
-    _log_abs_determinant: Any = lambda A: A._number() * _log_size(A.multiplier)
+    _log_abs_determinant: Any = lambda A: real(A._number()) * log(abs(A._lead(0)))
     _trace: Any = lambda A: A._number() * A._lead(0)
     _diag_part: Any = lambda A: A._lead(1) * ones([A._num_rows], A.dtype)
 
@@ -316,9 +317,6 @@ class LinearOperatorZeros(_OfSizes, defaults=_NOTHING):
                 f"LinearOperatorZeros initialized as is_square=True, but num_rows({m}) != num_columns({n})"
             )
         return found
-
-    def _linop_adjoint(self) -> Any:
-        return LinearOperatorZeros(*self._dims(None)[::-1], self._batch_shape, self.dtype, **self._hints())
 
     def _assert_non_singular(self) -> Any:
         raise InvalidArgumentError(None, None, "Zero operators are always non-invertible.")
@@ -378,7 +376,7 @@ class LinearOperatorHouseholder(OperatorOfFields, kind="A Householder operator",
     _cond: Any = lambda A: A._filled(1)
 
 
-class LinearOperatorPermutation(OperatorOfFields, kind="A Permutation operator", always=_PERMUTATION):
+class LinearOperatorPermutation(OperatorOfFields, kind="A Permutation operator"):
     """The operator that puts row perm[i] at i, of permutations i[*b, n]; float32 unless said.
 
     Raises: TypeError for other numbers, ValueError for a scalar, what is no permutation, hints that cannot hold.
@@ -390,6 +388,8 @@ class LinearOperatorPermutation(OperatorOfFields, kind="A Permutation operator",
     def _checked(self, given: dict[str, Any], hints: Hints) -> tuple[Any, Hints]:
         if not self.perm.dtype.is_integer:
             raise TypeError(f"Argument `perm` must be integer dtype. Received: {self.perm}.")
+        if hints["is_non_singular"] is False:
+            raise ValueError("A Permutation operator is always non-singular.")
         found = known_value(as_tensor(self.perm))
         if found is not None and (np.sort(found, -1) != np.arange(n := found.shape[-1])).any():
             raise ValueError(f"Argument `perm` must be a vector of unique integers from 0 to {n - 1}.")
@@ -476,6 +476,7 @@ class LinearOperatorTridiag(OperatorOfFields, kind="Only square Tridiag operator
     Source: tf.linalg.LinearOperatorTridiag.
     """
 
+    _diagonals_format: Any
     diagonals, diagonals_format = Field("The diagonals.", 2), Field("How they are given.", default="compact")
 
     def _tensor_field(self, name: str, value: Any) -> Any:
@@ -529,7 +530,6 @@ class LinearOperatorCirculant(
 
     spectrum, input_output_dtype = Field("The transform of what it convolves with.", 1), Field(default="complex64")
     _real = "A real spectrum always corresponds to a self-adjoint operator."
-    _label = "LinearOperatorCirculant"
     _depth: ClassVar[int] = 1
     block_depth = property(lambda A: A._depth, doc="How many dimensions the convolution has.")
 
@@ -589,7 +589,7 @@ class LinearOperatorCirculant(
     _log_abs_determinant: Any = lambda A: A._given_back(reduce_sum(_log_size(A.spectrum), A._axes()))
     _trace: Any = lambda A: A._given_back(reduce_sum(A.spectrum, A._axes()))
     _eigvals: Any = lambda A: regrouped(as_tensor(A.spectrum), A._depth, extent(A, -1))
-    _cond: Any = lambda A: cast(largest_to_least(abs(as_tensor(A.spectrum)), A._axes()), A.dtype)
+    _cond: Any = lambda A: largest_to_least(abs(as_tensor(A.spectrum)), A._axes())
     _assert_non_singular: Any = lambda A: _nowhere_zero(
         A.spectrum, "Singular operator:  Spectrum contained zero values."
     )

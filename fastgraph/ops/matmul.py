@@ -226,7 +226,7 @@ def matmul(
 
 
 def _before_transposing(x: Data) -> tuple[Any, bool]:
-    """What gives the adjoint of x once it is transposed, if it still is to be: an operator knows its adjoint."""
+    """x, such that transposed it is the adjoint, and whether it is still to be: an operator knows its adjoint."""
     return (x.__fg_adjoint__(), False) if hasattr(type(x), "__fg_adjoint__") else (conj(x), True)  # type: ignore[union-attr]
 
 

@@ -389,7 +389,46 @@ WRONG = (
 CG = "tf.linalg.experimental.conjugate_gradient(A, y[..., 0]{})"
 
 #: Patterns of (case, difference) that are as they are, and why.
-REASONS: tuple[tuple[str, str, str], ...] = ()
+REASONS: tuple[tuple[str, str, str], ...] = (
+    (
+        "complex",
+        "gradient",
+        "of complex matrices TensorFlow leaves out a conjugate; finite differences agree with fastgraph",
+    ),
+    (
+        "assert_.* complex",
+        "TensorFlow: InvalidArgumentError: Value for attr 'T'",
+        "complex numbers have no order: of their sizes",
+    ),
+    ("assert_hermitian_spectrum", "TensorFlow: InvalidArgumentError: cannot compute Less", "of another dtype inside"),
+    ("LowRankUpdate.*assert_self_adjoint", "RecursionError", "TensorFlow calls itself without end"),
+    ("Identity.*complex", "None, None, True. is not .None, True, None, True", "a complex multiple is not self-adjoint"),
+    ("^ScaledIdentity functions of squares complex", "values", "TensorFlow calls its inverse self-adjoint"),
+    ("(Identity|Zeros|Zeros wide) slices", "error", "TensorFlow reads the batch shape that was not given"),
+    ("Tridiag sequence", "error: a result", "batches broadcast"),
+    ("Tridiag matrix", "values", "what stands beside the three diagonals is read by none of its methods"),
+    ("Circulant", "dtype: .* is not complex64", "TensorFlow forgets the dtype that was given"),
+    (
+        "Kronecker of three (trace|diag_part|functions|adjoint)",
+        "values",
+        "factors that are not square have no such product",
+    ),
+    (
+        "BlockLowerTriangular of three (inverse|functions of squares|slices)",
+        "error: a result",
+        "TensorFlow fails inside",
+    ),
+    (
+        "triangular|LowerTriangular.*: adjoint product",
+        "LinearOperator",
+        "TensorFlow takes the adjoint for a lower triangle",
+    ),
+    ("Inversion, .*: adjoint solution", "", "TensorFlow takes the adjoint of the inverse for the inverse"),
+    (r"matmul\(\[1.0\]\)", "IndexError", "an accident"),
+    ("Composition.*Identity.3", "TensorFlow: a result", "TensorFlow does not look before the product is used"),
+    ("Composition with its adjoint assert_self_adjoint complex", "", "the last bits of a product"),
+    ("nest.flatten", "3 results, not 4", "V is U and counts once"),
+)
 
 
 def array(kind: str, shape: tuple[int, ...], dtype: str, seed: int) -> Any:
