@@ -676,7 +676,7 @@ def numpy_function(func: Any = None, inp: Sequence[Any] | None = None, Tout: Any
     `Tout` is the dtype of the result, or a list of them. There is no gradient; `stateful` changes nothing. Outside a
     graph what func raises is raised as it is, and results keep their dtypes.
     Raises: in a graph, InvalidArgumentError for results of another number or dtype than `Tout`'s, and as py_function.
-    Source: tf.numpy_function."""
+    Without `func` (and `inp`), a decorator. Source: tf.numpy_function."""
 def one_hot(indices: Any, depth: Any, on_value: Any = None, off_value: Any = None, axis: Any = None, dtype: Any = None, name: builtins.str | None = None) -> Tensor:
     """on_value (1) at the index, off_value (0) elsewhere, along a new axis of size depth. i[*s] -> t[*s with depth].
 
@@ -779,7 +779,7 @@ def py_function(func: Any = None, inp: Sequence[Any] | None = None, Tout: Any = 
     ragged and sparse ones too, may go in and out; gradients flow, to any order, through what func computes.
     Raises: InvalidArgumentError for results that do not fit and for a ValueError or TypeError in func, OutOfRangeError
     for StopIteration, ResourceExhaustedError for MemoryError, UnimplementedError for NotImplementedError, UnknownError
-    for all else that func raises. Source: tf.py_function."""
+    for all else that func raises. Without `func` (and `inp`), a decorator. Source: tf.py_function."""
 def range(start: Data, limit: Data | None = None, delta: Data = 1, dtype: DTypeLike | None = None, name: builtins.str | None = 'range') -> Tensor:
     """start (0), start + delta, ... up to but without limit. t[], t[], t[] -> t[n].
 

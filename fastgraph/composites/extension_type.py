@@ -209,10 +209,7 @@ def _register(name: str, spec: Any) -> None:
 
 
 class ExtensionTypeSpec(_Fields, TypeSpec):
-    """What is known of an extension type's objects: their fields, with specs for tensors. `cls.Spec` is one.
-
-    Source: tf.experimental.ExtensionTypeSpec.
-    """
+    """What is known of an extension type's objects: `cls.Spec` is one. Source: tf.experimental.ExtensionTypeSpec."""
 
     value_type: Any = None
 
@@ -257,7 +254,13 @@ class ExtensionTypeSpec(_Fields, TypeSpec):
         return found
 
     def __repr__(self) -> str:
-        return f"{type(self).__qualname__}({', '.join(f'{name}={value!r}' for name, value in self._serialize())})"
+        return (
+            f"{type(self).__qualname__}({', '.join(f'{name}={_plain(value)!r}' for name, value in self._serialize())})"
+        )
+
+
+def _plain(value: Any) -> Any:
+    return {key: _plain(each) for key, each in value.items()} if isinstance(value, ImmutableDict) else value
 
 
 def _frozen(value: Any) -> Any:
@@ -283,25 +286,17 @@ def _paired(spec: Any, value: Any) -> Iterator[Any]:
 class ExtensionType(_Fields, CompositeTensor, metaclass=ExtensionTypeMeta):
     """The base of classes whose objects stand where tensors do: in Functions, branches, loops, tapes, `tf.nest`.
 
-    A subclass annotates its fields: Tensors, RaggedTensors, SparseTensors, other extension types, Python's numbers and
-    text, DType, TensorShape, and of these `tuple[...]`, `Mapping[...]`, unions. What it is made of is converted, then
-    `__validate__` may check it. `Spec` is the class of its specs.
-
-    Raises:
-        TypeError: A field is annotated otherwise, or given what it cannot hold.
-        AttributeError: A field is set once the object is made.
+    A subclass annotates its fields: Tensors and other composites, Python's numbers and text, DType, TensorShape, and of
+    these tuples, Mappings, unions. What it is made of is converted; `__validate__` may check it. `Spec` is the class of
+    its specs. Raises TypeError for other annotations and values, AttributeError where a field is set later.
 
     Examples:
         >>> class Masked(tf.experimental.ExtensionType):
         ...     values: tf.Tensor
         ...     mask: tf.Tensor
-        ...     def filled(self, default=0):
-        ...         return tf.where(self.mask, self.values, tf.cast(default, self.values.dtype))
-        >>> x = Masked([1.0, 2.0], [True, False])
-        >>> tf.function(lambda m: m.filled(-1))(x).numpy()
+        >>> fill = tf.function(lambda m: tf.where(m.mask, m.values, -1.0))
+        >>> fill(Masked([1.0, 2.0], [True, False])).numpy()
         array([ 1., -1.], dtype=float32)
-        >>> Masked.Spec(tf.TensorSpec([None]), tf.TensorSpec([None], tf.bool)).is_compatible_with(x)
-        True
 
     Source: tf.experimental.ExtensionType.
     """
@@ -346,18 +341,13 @@ class ExtensionType(_Fields, CompositeTensor, metaclass=ExtensionTypeMeta):
 
 
 def _compared(a: Any, b: Any) -> list[Any]:
-    """Scalars, bool[], that are all true where two tensors are equal, whatever their shapes."""
-    reduce_all, equal = public_function("reduce_all"), public_function("math.equal")
+    """Scalars, bool[], that are all true where two tensors of one rank are equal, whatever their extents."""
+    reduce_all, equal, size = map(public_function, ("reduce_all", "math.equal", "size"))
     if a.shape.is_fully_defined():
         return [reduce_all(equal(a, b))]
-    sizes = [public_function("shape")(each) for each in (a, b)]
-    flat = [public_function("reshape")(each, [-1]) for each in (a, b)]
-    found = []
-    for x, y in (sizes, flat):
-        counts = [public_function("size")(each) for each in (x, y)]
-        n = public_function("minimum")(*counts)
-        found += [equal(*counts), reduce_all(equal(x[:n], y[:n]))]
-    return found
+    x, y = (public_function("reshape")(each, [-1]) for each in (a, b))
+    n = public_function("minimum")(size(x), size(y))
+    return [reduce_all(equal(*map(public_function("shape"), (a, b)))), reduce_all(equal(x[:n], y[:n]))]
 
 
 def _hints(cls: type) -> dict[str, Any]:

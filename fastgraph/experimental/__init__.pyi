@@ -1,7 +1,18 @@
 # Written by tools/stubs.py from the ops' definitions; do not edit.
+from fastgraph.composites.extension_batching import BatchableExtensionType as BatchableExtensionType
+from fastgraph.composites.extension_batching import ExtensionTypeBatchEncoder as ExtensionTypeBatchEncoder
+from fastgraph.composites.extension_type import ExtensionType as ExtensionType
+from fastgraph.composites.extension_type import ExtensionTypeSpec as ExtensionTypeSpec
 from fastgraph.composites.ragged_shape import DynamicRaggedShape as DynamicRaggedShape
+from fastgraph.composites.row_partition import RowPartition as RowPartition
+from fastgraph.core.api_dispatch import dispatch_for_api as dispatch_for_api
+from fastgraph.core.api_dispatch import dispatch_for_binary_elementwise_apis as dispatch_for_binary_elementwise_apis
+from fastgraph.core.api_dispatch import dispatch_for_binary_elementwise_assert_apis as dispatch_for_binary_elementwise_assert_apis
+from fastgraph.core.api_dispatch import dispatch_for_unary_elementwise_apis as dispatch_for_unary_elementwise_apis
+from fastgraph.core.api_dispatch import unregister_dispatch_for as unregister_dispatch_for
 from fastgraph.data.optionals import Optional as Optional
 from fastgraph.experimental import dlpack as dlpack
 from fastgraph.experimental import dtensor as dtensor
+from fastgraph.experimental import extension_type as extension_type
 from fastgraph.experimental import numpy as numpy
 
