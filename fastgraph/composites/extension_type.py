@@ -30,7 +30,7 @@ class _Fields:
     @classmethod
     def _fg_names(cls) -> tuple[str, ...]:
         """The names of all fields, those of bases first; of a spec, its values'."""
-        kind = getattr(cls, "value_type", cls)
+        kind: Any = getattr(cls, "value_type", cls)
         found: tuple[str, ...] | None = kind.__dict__.get("_fg_kept_names")
         if found is None:
             found = kind._fg_kept_names = tuple(_annotations(kind))
@@ -39,7 +39,7 @@ class _Fields:
     @classmethod
     def _fg_types(cls) -> dict[str, Any]:
         """{name: type} of all fields. Raises NameError for a type that is not there yet."""
-        kind = getattr(cls, "value_type", cls)
+        kind: Any = getattr(cls, "value_type", cls)
         found: dict[str, Any] | None = kind.__dict__.get("_fg_kept_types")
         if found is None:
             hints = _hints(kind)
@@ -121,7 +121,8 @@ def _annotations(cls: type) -> dict[str, Any]:
 
 def _with_defaults(cls: Any, for_spec: bool) -> list[inspect.Parameter]:
     """The constructor's parameters: after one with a default, those without have to be named."""
-    found, kind = [], inspect.Parameter.POSITIONAL_OR_KEYWORD
+    found: list[inspect.Parameter] = []
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     hints = {} if for_spec else _annotations(cls) | cls.__dict__.get("_fg_kept_types", {})
     for name in cls._fg_names():
         default = _NONE if for_spec else getattr(cls, name, _NONE)
@@ -176,7 +177,7 @@ def _check_class(cls: Any) -> None:
 
 def _add_spec(cls: Any) -> None:
     """Make `cls.Spec`, of the specs of its bases and what the class says of its own."""
-    bases = [base.Spec for base in cls.__bases__ if isinstance(base, ExtensionTypeMeta)]
+    bases = [base.__dict__["Spec"] for base in cls.__bases__ if isinstance(base, ExtensionTypeMeta)]
     namespace: dict[str, Any] = {"value_type": cls, "__module__": cls.__module__}
     given = cls.__dict__.get("Spec")
     if given is not None:
@@ -321,7 +322,7 @@ class ExtensionType(_Fields, CompositeTensor, metaclass=ExtensionTypeMeta):
 
     def __eq__(self, other: object) -> Any:
         """Whether all fields are equal: False where that is known, else bool[]."""
-        if type(self) is not type(other) or self._type_spec != other._type_spec:  # type: ignore[attr-defined]
+        if type(self) is not type(other) or self._type_spec != other._type_spec:
             return False
         pairs = zip(*[nesting.flatten(each, expand_composites=True) for each in (self, other)], strict=True)
         alike = [same for mine, theirs in pairs for same in _compared(mine, theirs)]

@@ -145,7 +145,7 @@ class DynamicRaggedShape(BatchableExtensionType):
         if not self.is_uniform(axis):
             raise ValueError(f"Index {axis} is not uniform")
         if axis == 0:
-            return self._row_partitions[0].nrows() if self._row_partitions else self._inner_shape[0]
+            return self._row_partitions[0]._rows.nrows() if self._row_partitions else self._inner_shape[0]
         if axis <= self.num_row_partitions:
             return self._row_partitions[axis - 1].uniform_row_length()
         return self._inner_shape[axis - self.num_row_partitions]
@@ -157,7 +157,7 @@ class DynamicRaggedShape(BatchableExtensionType):
         if stop <= start:
             return kind([], cast([], self.dtype))
         if start == 0 and stop <= n:
-            first = [self._row_partitions[0].nrows()] if stop == 1 else [self._row_partitions[stop - 2].nvals()]
+            first = [self._row_partitions[0]._rows.nrows()] if stop == 1 else [self._row_partitions[stop - 2].nvals()]
             return kind(self._row_partitions[: stop - 1], first, self.dtype)
         if start == 0:
             return kind(self._row_partitions, self._inner_shape[: stop - n], self.dtype)
@@ -174,7 +174,7 @@ class DynamicRaggedShape(BatchableExtensionType):
             if each.is_uniform():
                 found.append(each.static_uniform_row_length)
             else:
-                lengths = known_value(each.row_lengths())
+                lengths = known_value(each._rows.row_lengths())
                 known = (None, ...) if lengths is None else tuple(lengths.tolist())
                 found.append(known if ragged_lengths else None)
         inner = self._known_inner()[1 if self._row_partitions else 0 :]

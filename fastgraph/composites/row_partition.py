@@ -103,11 +103,11 @@ class RowPartition(ExtensionType):
 
     def offsets_in_rows(self) -> Tensor:
         """The place of each value in its row. i[nvals]."""
-        return cast(positions(self._rows.row_lengths()), self._splits.dtype)
+        return cast(positions(self._rows.row_lengths()), self._splits.dtype)  # type: ignore[no-any-return]
 
     def nvals(self) -> Tensor:
         """The number of values. i[]."""
-        return self._splits[-1]
+        return self._splits[-1]  # type: ignore[no-any-return]
 
     def uniform_row_length(self) -> Tensor | None:
         """The length of all rows where it was given as one, else None."""

@@ -65,12 +65,20 @@ def _checker(annotation: Any) -> Callable[[Any], bool]:
     )
 
 
+_foreign: dict[type, bool] = {}
+
+
 def _is_foreign(value: Any) -> bool:
     """Whether public functions know nothing of a value: it is a composite, or of a class of users'."""
-    if isinstance(value, (list, tuple)):
+    kind = type(value)
+    if kind is list or kind is tuple:
         return any(map(_is_foreign, value))
-    house = type(value).__module__.partition(".")[0] in ("builtins", "numpy", __name__.partition(".")[0])
-    return isinstance(value, CompositeTensor) or not house
+    if kind not in _foreign:
+        if len(_foreign) > 1000:  # classes made at run time must not be kept for ever
+            _foreign.clear()
+        house = kind.__module__.partition(".")[0] in ("builtins", "numpy", __name__.partition(".")[0])
+        _foreign[kind] = issubclass(kind, CompositeTensor) or not house
+    return _foreign[kind]
 
 
 class _Case:
@@ -118,7 +126,7 @@ class _Api:
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         targets: list[Any] = []
-        for case in self.cases:
+        for case in self.cases if any(map(_is_foreign, (*args, *kwargs.values()))) else ():
             if case.target not in targets and case.fits(args, kwargs):
                 targets.append(case.target)
         if len(targets) > 1:
