@@ -107,7 +107,7 @@ class RowPartition(ExtensionType):
 
     def nvals(self) -> Tensor:
         """The number of values. i[]."""
-        return self._splits[-1]  # type: ignore[no-any-return]
+        return self._splits[-1]
 
     def uniform_row_length(self) -> Tensor | None:
         """The length of all rows where it was given as one, else None."""
