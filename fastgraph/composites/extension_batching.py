@@ -126,21 +126,12 @@ class BatchableExtensionTypeSpec(ExtensionTypeSpec):
 class BatchableExtensionType(ExtensionType):
     """An ExtensionType whose objects tf.data and map_fn put together and take apart, as `__batch_encoder__` says.
 
-    Examples:
-        >>> class Vertex(tf.experimental.BatchableExtensionType):
-        ...     place: tf.Tensor
-        >>> [v.place.numpy().tolist() for v in tf.data.Dataset.from_tensor_slices(Vertex([[1, 2], [3, 4]]))]
-        [[1, 2], [3, 4]]
-
     Source: tf.experimental.BatchableExtensionType.
     """
 
     _fg_of_the_house = True
     __batch_encoder__: ClassVar[Any] = ExtensionTypeBatchEncoder()
     Spec: ClassVar[Any] = BatchableExtensionTypeSpec
-
-
-# ---- map_fn ---------------------------------------------------------------------------------------------------------
 
 
 def _spec(leaf: Any) -> Any:

@@ -77,6 +77,10 @@ def check_annotation(kind: Any, in_key: bool = False) -> None:
         raise TypeError(f"Unsupported type annotation {shown!r}")
 
 
+def _wrong(path: str, expected: str, value: Any) -> TypeError:
+    return TypeError(f"{path}: expected {expected}, got {type(value).__name__!r}")
+
+
 def converted(value: Any, kind: Any, path: str, for_spec: bool = False) -> Any:
     """Return `value` as a field `path` annotated `kind` holds it; `for_spec`, as its spec does.
 
@@ -90,18 +94,18 @@ def converted(value: Any, kind: Any, path: str, for_spec: bool = False) -> Any:
     if _is_composite(kind):
         if for_spec:
             if not (isinstance(value, TypeSpec) and issubclass(value.value_type, kind)):
-                raise TypeError(f"{path}: expected a TypeSpec for {kind.__name__!r}, got {type(value).__name__!r}")
+                raise _wrong(path, f"a TypeSpec for {kind.__name__!r}", value)
         elif not isinstance(value, kind):
-            raise TypeError(f"{path}: expected {kind.__name__!r}, got {type(value).__name__!r}")
+            raise _wrong(path, f"{kind.__name__!r}", value)
         return value
     if kind in (TensorShape, DType):
         try:
             return TensorShape(value) if kind is TensorShape else as_dtype(value)
         except (TypeError, ValueError) as error:
-            raise TypeError(f"{path}: expected 'tf.{kind.__name__}', got {type(value).__name__!r}") from error
+            raise _wrong(path, f"'tf.{kind.__name__}'", value) from error
     if kind in _PLAIN:
         if not isinstance(value, kind):
-            raise TypeError(f"{path}: expected {kind.__name__!r}, got {type(value).__name__!r}")
+            raise _wrong(path, f"{kind.__name__!r}", value)
         return value
     if origin is tuple:
         return _tuple(value, inner, path, for_spec)
@@ -111,41 +115,38 @@ def converted(value: Any, kind: Any, path: str, for_spec: bool = False) -> Any:
                 return converted(value, option, path, for_spec)
             except TypeError:
                 continue
-        raise TypeError(f"{path}: expected {kind!r}, got {type(value).__name__!r}")
+        raise _wrong(path, f"{kind!r}", value)
     if origin is None or isinstance(kind, str):
         raise TypeError(f"{path}: Unsupported type annotation {kind!r}")
     if not isinstance(value, Mapping):
-        raise TypeError(f"{path}: expected mapping, got {type(value).__name__!r}")
-    return ImmutableDict(
-        {
-            converted(key, inner[0], f"{path}[<key>]", for_spec): converted(
-                each, inner[1], f"{path}[{key!r}]", for_spec
-            )
-            for key, each in value.items()
-        }
-    )
+        raise _wrong(path, "mapping", value)
+    found = {}
+    for key, each in value.items():
+        name = converted(key, inner[0], f"{path}[<key>]", for_spec)
+        found[name] = converted(each, inner[1], f"{path}[{key!r}]", for_spec)
+    return ImmutableDict(found)
 
 
 def _tensor(value: Any, path: str, for_spec: bool) -> Any:
     if for_spec:
         if not isinstance(value, TensorSpec):
-            raise TypeError(f"{path}: expected a TensorSpec, got {type(value).__name__!r}")
+            raise _wrong(path, "a TensorSpec", value)
         return value
     try:
         found = convert(value)
+        if isinstance(found, Tensor):  # and no ragged or sparse one
+            return found
     except (TypeError, ValueError) as error:
-        raise TypeError(f"{path}: expected a Tensor, got {type(value).__name__!r}") from error
-    if not isinstance(found, Tensor):  # a ragged or sparse one
-        raise TypeError(f"{path}: expected a Tensor, got {type(value).__name__!r}")
-    return found
+        raise _wrong(path, "a Tensor", value) from error
+    raise _wrong(path, "a Tensor", value)
 
 
 def _tuple(value: Any, kinds: tuple[Any, ...], path: str, for_spec: bool) -> Any:
     if not isinstance(value, Sequence):
-        raise TypeError(f"{path}: expected tuple, got {type(value).__name__!r}")
+        raise _wrong(path, "tuple", value)
     if kinds[1:] == (...,):
         kinds = (kinds[0],) * len(value)
     if len(value) != len(kinds):
-        raise TypeError(f"{path}: expected tuple with length {len(kinds)}, got {type(value).__name__!r})")
+        raise _wrong(path, f"tuple with length {len(kinds)}", value)
     pairs = enumerate(zip(value, kinds, strict=True))
     return tuple([converted(each, kind, f"{path}[{i}]", for_spec) for i, (each, kind) in pairs])

@@ -30,7 +30,7 @@ class _Fields:
     @classmethod
     def _fg_names(cls) -> tuple[str, ...]:
         """The names of all fields, those of bases first; of a spec, its values'."""
-        kind = getattr(cls, "value_type", cls)
+        kind: Any = getattr(cls, "value_type", cls)
         found: tuple[str, ...] | None = kind.__dict__.get("_fg_kept_names")
         if found is None:
             found = kind._fg_kept_names = tuple(_annotations(kind))
@@ -39,7 +39,7 @@ class _Fields:
     @classmethod
     def _fg_types(cls) -> dict[str, Any]:
         """{name: type} of all fields. Raises NameError for a type that is not there yet."""
-        kind = getattr(cls, "value_type", cls)
+        kind: Any = getattr(cls, "value_type", cls)
         found: dict[str, Any] | None = kind.__dict__.get("_fg_kept_types")
         if found is None:
             hints = _hints(kind)
@@ -121,7 +121,8 @@ def _annotations(cls: type) -> dict[str, Any]:
 
 def _with_defaults(cls: Any, for_spec: bool) -> list[inspect.Parameter]:
     """The constructor's parameters: after one with a default, those without have to be named."""
-    found, kind = [], inspect.Parameter.POSITIONAL_OR_KEYWORD
+    found: list[inspect.Parameter] = []
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     hints = {} if for_spec else _annotations(cls) | cls.__dict__.get("_fg_kept_types", {})
     for name in cls._fg_names():
         default = _NONE if for_spec else getattr(cls, name, _NONE)
@@ -176,7 +177,7 @@ def _check_class(cls: Any) -> None:
 
 def _add_spec(cls: Any) -> None:
     """Make `cls.Spec`, of the specs of its bases and what the class says of its own."""
-    bases = [base.Spec for base in cls.__bases__ if isinstance(base, ExtensionTypeMeta)]
+    bases = [base.__dict__["Spec"] for base in cls.__bases__ if isinstance(base, ExtensionTypeMeta)]
     namespace: dict[str, Any] = {"value_type": cls, "__module__": cls.__module__}
     given = cls.__dict__.get("Spec")
     if given is not None:
@@ -209,10 +210,7 @@ def _register(name: str, spec: Any) -> None:
 
 
 class ExtensionTypeSpec(_Fields, TypeSpec):
-    """What is known of an extension type's objects: their fields, with specs for tensors. `cls.Spec` is one.
-
-    Source: tf.experimental.ExtensionTypeSpec.
-    """
+    """What is known of an extension type's objects: `cls.Spec` is one. Source: tf.experimental.ExtensionTypeSpec."""
 
     value_type: Any = None
 
@@ -257,7 +255,13 @@ class ExtensionTypeSpec(_Fields, TypeSpec):
         return found
 
     def __repr__(self) -> str:
-        return f"{type(self).__qualname__}({', '.join(f'{name}={value!r}' for name, value in self._serialize())})"
+        return (
+            f"{type(self).__qualname__}({', '.join(f'{name}={_plain(value)!r}' for name, value in self._serialize())})"
+        )
+
+
+def _plain(value: Any) -> Any:
+    return {key: _plain(each) for key, each in value.items()} if isinstance(value, ImmutableDict) else value
 
 
 def _frozen(value: Any) -> Any:
@@ -283,25 +287,17 @@ def _paired(spec: Any, value: Any) -> Iterator[Any]:
 class ExtensionType(_Fields, CompositeTensor, metaclass=ExtensionTypeMeta):
     """The base of classes whose objects stand where tensors do: in Functions, branches, loops, tapes, `tf.nest`.
 
-    A subclass annotates its fields: Tensors, RaggedTensors, SparseTensors, other extension types, Python's numbers and
-    text, DType, TensorShape, and of these `tuple[...]`, `Mapping[...]`, unions. What it is made of is converted, then
-    `__validate__` may check it. `Spec` is the class of its specs.
-
-    Raises:
-        TypeError: A field is annotated otherwise, or given what it cannot hold.
-        AttributeError: A field is set once the object is made.
+    A subclass annotates its fields: Tensors and other composites, Python's numbers and text, DType, TensorShape, and of
+    these tuples, Mappings, unions. What it is made of is converted; `__validate__` may check it. `Spec` is the class of
+    its specs. Raises TypeError for other annotations and values, AttributeError where a field is set later.
 
     Examples:
         >>> class Masked(tf.experimental.ExtensionType):
         ...     values: tf.Tensor
         ...     mask: tf.Tensor
-        ...     def filled(self, default=0):
-        ...         return tf.where(self.mask, self.values, tf.cast(default, self.values.dtype))
-        >>> x = Masked([1.0, 2.0], [True, False])
-        >>> tf.function(lambda m: m.filled(-1))(x).numpy()
+        >>> fill = tf.function(lambda m: tf.where(m.mask, m.values, -1.0))
+        >>> fill(Masked([1.0, 2.0], [True, False])).numpy()
         array([ 1., -1.], dtype=float32)
-        >>> Masked.Spec(tf.TensorSpec([None]), tf.TensorSpec([None], tf.bool)).is_compatible_with(x)
-        True
 
     Source: tf.experimental.ExtensionType.
     """
@@ -326,7 +322,7 @@ class ExtensionType(_Fields, CompositeTensor, metaclass=ExtensionTypeMeta):
 
     def __eq__(self, other: object) -> Any:
         """Whether all fields are equal: False where that is known, else bool[]."""
-        if type(self) is not type(other) or self._type_spec != other._type_spec:  # type: ignore[attr-defined]
+        if type(self) is not type(other) or self._type_spec != other._type_spec:
             return False
         pairs = zip(*[nesting.flatten(each, expand_composites=True) for each in (self, other)], strict=True)
         alike = [same for mine, theirs in pairs for same in _compared(mine, theirs)]
@@ -346,18 +342,13 @@ class ExtensionType(_Fields, CompositeTensor, metaclass=ExtensionTypeMeta):
 
 
 def _compared(a: Any, b: Any) -> list[Any]:
-    """Scalars, bool[], that are all true where two tensors are equal, whatever their shapes."""
-    reduce_all, equal = public_function("reduce_all"), public_function("math.equal")
+    """Scalars, bool[], that are all true where two tensors of one rank are equal, whatever their extents."""
+    reduce_all, equal, size = map(public_function, ("reduce_all", "math.equal", "size"))
     if a.shape.is_fully_defined():
         return [reduce_all(equal(a, b))]
-    sizes = [public_function("shape")(each) for each in (a, b)]
-    flat = [public_function("reshape")(each, [-1]) for each in (a, b)]
-    found = []
-    for x, y in (sizes, flat):
-        counts = [public_function("size")(each) for each in (x, y)]
-        n = public_function("minimum")(*counts)
-        found += [equal(*counts), reduce_all(equal(x[:n], y[:n]))]
-    return found
+    x, y = (public_function("reshape")(each, [-1]) for each in (a, b))
+    n = public_function("minimum")(size(x), size(y))
+    return [reduce_all(equal(*map(public_function("shape"), (a, b)))), reduce_all(equal(x[:n], y[:n]))]
 
 
 def _hints(cls: type) -> dict[str, Any]:

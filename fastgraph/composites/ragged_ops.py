@@ -357,7 +357,7 @@ def _join(rt: RaggedTensor, axes: Sequence[int] | None, keepdims: bool, separato
     rank = rt.shape.rank
     if axes is None:
         whole = reduce_join(rt.flat_values, separator=separator)
-        return reshape(whole, [1] * rank) if keepdims else whole
+        return reshape(whole, [1] * (rank or 0)) if keepdims else whole
     kind = (
         lambda rows, ids, n: join_segments(rows, ids, cast(n, int64), separator=separator),
         lambda rows, axis: reduce_join(rows, axis, separator=separator),
@@ -482,7 +482,7 @@ def apply(prim: Primitive, inputs: tuple[Any, ...], attrs: dict[str, Any]) -> An
     if name == "string_format":
         return format_rows(inputs, attrs)
     if name == "dynamic_partition":
-        return _parted(*inputs, attrs["count"])
+        return _parted(inputs[0], inputs[1], attrs["count"])
     if name.startswith("unsorted_segment_"):
         n = attrs["num_segments"] if "num_segments" in attrs else inputs[2]
         return _segmented(name.split("_")[2], inputs[0], inputs[1], n)

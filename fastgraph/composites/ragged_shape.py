@@ -27,19 +27,8 @@ from fastgraph.ops.movement import reshape, shape
 class DynamicRaggedShape(BatchableExtensionType):
     """The lengths of a RaggedTensor's axes, as tensors of one dtype. Source: tf.experimental.DynamicRaggedShape.
 
-    Args:
-        row_partitions: A RowPartition for each axis of rows.
-        inner_shape: The extents i[n] of the values, those of all rows counted as one axis.
-
-    Raises:
-        ValueError: A partition's values are not the next one's rows.
-
-    Examples:
-        >>> shape = tf.experimental.DynamicRaggedShape.from_lengths([2, (1, 3), 2])
-        >>> shape.rank, shape.num_row_partitions, shape.inner_shape.numpy()
-        (3, 1, array([4, 2]))
-        >>> tf.zeros(shape, tf.int32)
-        <tf.RaggedTensor [[[0, 0]], [[0, 0], [0, 0], [0, 0]]]>
+    row_partitions: a RowPartition for each axis of rows; inner_shape: the extents i[n] of the values, all rows as one.
+    Raises: ValueError where a partition's values are not the next one's rows.
     """
 
     _row_partitions: tuple[RowPartition, ...]
@@ -54,22 +43,18 @@ class DynamicRaggedShape(BatchableExtensionType):
         static_inner_shape: Any = None,
     ) -> None:
         if not isinstance(row_partitions, Sequence):
-            raise TypeError("row_partitions should be a list of RowPartitions. Instead, got " + str(row_partitions))
+            raise TypeError(f"row_partitions should be a list of RowPartitions. Instead, got {row_partitions}")
         for each in row_partitions:
             if not isinstance(each, RowPartition):
                 raise TypeError(f"row_partitions should contain RowPartitions. Instead, got {each}")
-        found = next((each.dtype for each in row_partitions), int64)
-        target = (
-            as_dtype(dtype) if dtype is not None else inner_shape.dtype if isinstance(inner_shape, Tensor) else found
-        )
+        own = [x.dtype for x in (inner_shape, *row_partitions) if isinstance(x, (Tensor, RowPartition))]
+        target = (*own, int64)[0] if dtype is None else as_dtype(dtype)
         self._row_partitions = tuple([each.with_dtype(target) for each in row_partitions])
         self._inner_shape = cast(as_tensor(inner_shape, target), target)
         ends = [each.static_nrows for each in row_partitions[1:]] + self._known_inner()[:1]
         for each, n in zip(row_partitions, ends, strict=False):
             if None not in (each.static_nvals, n) and each.static_nvals != n:
                 raise ValueError(f"RowPartitions do not fit: {each.static_nvals} values are followed by {n} rows")
-
-    # -- made
 
     @classmethod
     def from_tensor(cls, t: Any, dtype: DTypeLike | None = None) -> DynamicRaggedShape:
@@ -100,15 +85,10 @@ class DynamicRaggedShape(BatchableExtensionType):
         if not isinstance(lengths, (list, tuple)):
             raise ValueError("lengths should be a list")
         ragged = [i for i, n in enumerate(lengths) if not isinstance(n, int)]
-        count = ragged[-1] if ragged else 0
-        if num_row_partitions is not None:
-            if num_row_partitions < count:
-                raise ValueError(f"lengths[{count}] is ragged, but num_row_partitions is {num_row_partitions}")
-            count = num_row_partitions
-        if ragged[:1] == [0]:
-            raise ValueError("ragged lengths[0] is not allowed")
-        if count and count >= len(lengths):
-            raise ValueError(f"num_row_partitions ({count}) must be less than the rank ({len(lengths)})")
+        least = ragged[-1] if ragged else 0
+        count = least if num_row_partitions is None else num_row_partitions
+        if ragged[:1] == [0] or count < least or (count and count >= len(lengths)):
+            raise ValueError(f"{count} row partitions do not make a shape of the lengths {lengths}")
         parts: list[RowPartition] = []
         n = lengths[0] if lengths else 0
         for each in lengths[1 : count + 1]:
@@ -122,27 +102,11 @@ class DynamicRaggedShape(BatchableExtensionType):
                 n = sum(each)
         return cls(parts, [n, *lengths[count + 1 :]] if lengths else [], dtype)
 
-    # -- what it says
-
-    @property
-    def dtype(self) -> DType:
-        """int32 or int64."""
-        return self._inner_shape.dtype
-
-    @property
-    def row_partitions(self) -> tuple[RowPartition, ...]:
-        """The partitions into rows, the outermost first."""
-        return self._row_partitions
-
-    @property
-    def num_row_partitions(self) -> int:
-        """How many axes are of rows."""
-        return len(self._row_partitions)
-
-    @property
-    def inner_shape(self) -> Tensor:
-        """The shape of the values within all rows. -> dtype[inner_rank]."""
-        return self._inner_shape
+    #: Int32 or int64; the partitions into rows, the outermost first, and their number; the shape of the values.
+    dtype = property(lambda self: self._inner_shape.dtype)
+    row_partitions = property(lambda self: self._row_partitions)
+    num_row_partitions = property(lambda self: len(self._row_partitions))
+    inner_shape = property(lambda self: self._inner_shape)
 
     @property
     def inner_rank(self) -> Any:
@@ -181,7 +145,7 @@ class DynamicRaggedShape(BatchableExtensionType):
         if not self.is_uniform(axis):
             raise ValueError(f"Index {axis} is not uniform")
         if axis == 0:
-            return self._row_partitions[0].nrows() if self._row_partitions else self._inner_shape[0]
+            return self._row_partitions[0]._rows.nrows() if self._row_partitions else self._inner_shape[0]
         if axis <= self.num_row_partitions:
             return self._row_partitions[axis - 1].uniform_row_length()
         return self._inner_shape[axis - self.num_row_partitions]
@@ -193,7 +157,7 @@ class DynamicRaggedShape(BatchableExtensionType):
         if stop <= start:
             return kind([], cast([], self.dtype))
         if start == 0 and stop <= n:
-            first = [self._row_partitions[0].nrows()] if stop == 1 else [self._row_partitions[stop - 2].nvals()]
+            first = [self._row_partitions[0]._rows.nrows()] if stop == 1 else [self._row_partitions[stop - 2].nvals()]
             return kind(self._row_partitions[: stop - 1], first, self.dtype)
         if start == 0:
             return kind(self._row_partitions, self._inner_shape[: stop - n], self.dtype)
@@ -210,7 +174,7 @@ class DynamicRaggedShape(BatchableExtensionType):
             if each.is_uniform():
                 found.append(each.static_uniform_row_length)
             else:
-                lengths = known_value(each.row_lengths())
+                lengths = known_value(each._rows.row_lengths())
                 known = (None, ...) if lengths is None else tuple(lengths.tolist())
                 found.append(known if ragged_lengths else None)
         inner = self._known_inner()[1 if self._row_partitions else 0 :]
@@ -223,8 +187,6 @@ class DynamicRaggedShape(BatchableExtensionType):
     def __repr__(self) -> str:
         lengths = ", ".join(str(n).replace("Ellipsis", "...") for n in self.static_lengths())
         return f"<DynamicRaggedShape lengths=[{lengths}] num_row_partitions={self.num_row_partitions}>"
-
-    # -- what it makes
 
     def rows_of(self, flat: Any) -> Any:
         """Return the RaggedTensor (without partitions the Tensor) of these innermost values."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from fastgraph.composites.extension_type import ExtensionType
 from fastgraph.composites.ragged_tensor import RaggedTensor, as_partition, made, nvals, positions
-from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, int64
+from fastgraph.core.base.dtype import DTypeLike, as_dtype, int64
 from fastgraph.core.conversion import Data
 from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import as_tensor, static_int
@@ -21,10 +21,7 @@ from fastgraph.ops.reduction import reduce_sum
 class RowPartition(ExtensionType):
     """A vector of values cut into rows. Made by `from_row_splits` and its like. Source: tf.experimental.RowPartition.
 
-    Examples:
-        >>> rows = tf.experimental.RowPartition.from_row_lengths([2, 0, 1])
-        >>> rows.row_splits().numpy(), rows.value_rowids().numpy()
-        (array([0, 2, 2, 3]), array([0, 0, 2]))
+    Raises: ValueError when it is called itself.
     """
 
     _splits: Tensor
@@ -38,32 +35,21 @@ class RowPartition(ExtensionType):
             )
         self._splits, self._length = rows.row_splits, rows._uniform
 
-    @property
-    def _rows(self) -> Any:
-        """A RaggedTensor of these rows, whose values nobody asks for."""
-        return made(self._splits, self._splits, self._length)
-
     @classmethod
-    def _of(cls, make: Any, count: Any, part: Any, validate: bool, *rest: Any) -> Any:
-        return cls(make(range_(count), part, *rest, validate=validate), internal=True)
-
-    @classmethod
-    def from_row_splits(
-        cls, row_splits: Data, validate: bool = True, dtype: DTypeLike | None = None, dtype_hint: Any = None
-    ) -> Any:
+    def from_row_splits(cls, row_splits: Data, validate: bool = True, dtype: Any = None, dtype_hint: Any = None) -> Any:
         """Rows that begin and end where row_splits i[n + 1] says, rising from 0. Raises: InvalidArgumentError."""
         splits = _vector(row_splits, dtype, dtype_hint)
         if splits.shape[0] == 0:
             raise ValueError("row_splits tensor may not be empty.")
-        return cls._of(RaggedTensor.from_row_splits, splits[-1], splits, validate)
+        return _of("row_splits", splits[-1], splits, validate)
 
     @classmethod
     def from_row_lengths(
-        cls, row_lengths: Data, validate: bool = True, dtype: DTypeLike | None = None, dtype_hint: Any = None
+        cls, row_lengths: Data, validate: bool = True, dtype: Any = None, dtype_hint: Any = None
     ) -> Any:
         """Rows of the lengths i[n]. Raises: InvalidArgumentError for one below 0."""
         lengths = _vector(row_lengths, dtype, dtype_hint)
-        return cls._of(RaggedTensor.from_row_lengths, reduce_sum(lengths), lengths, validate)
+        return _of("row_lengths", reduce_sum(lengths), lengths, validate)
 
     @classmethod
     def from_value_rowids(
@@ -71,47 +57,42 @@ class RowPartition(ExtensionType):
     ) -> Any:
         """Rows of the values whose row's number i[n], which never falls, is theirs. Raises: as RaggedTensor's."""
         ids = _vector(value_rowids, dtype, dtype_hint)
-        return cls._of(RaggedTensor.from_value_rowids, nvals(ids), ids, validate, nrows)
+        return _of("value_rowids", nvals(ids), ids, validate, nrows)
 
     @classmethod
     def from_row_starts(
         cls, row_starts: Data, nvals: Data, validate: bool = True, dtype: Any = None, dtype_hint: Any = None
     ) -> Any:
         """Rows of `nvals` values that begin where row_starts i[n] says."""
-        return cls._of(RaggedTensor.from_row_starts, nvals, _vector(row_starts, dtype, dtype_hint), validate)
+        return _of("row_starts", nvals, _vector(row_starts, dtype, dtype_hint), validate)
 
     @classmethod
     def from_row_limits(cls, row_limits: Data, validate: bool = True, dtype: Any = None, dtype_hint: Any = None) -> Any:
         """Rows that end where row_limits i[n] says."""
         limits = _vector(row_limits, dtype, dtype_hint)
-        return cls._of(RaggedTensor.from_row_limits, reduce_sum(limits[-1:]), limits, validate)
+        return _of("row_limits", reduce_sum(limits[-1:]), limits, validate)
 
     @classmethod
     def from_uniform_row_length(
-        cls,
-        uniform_row_length: Data,
-        nvals: Data | None = None,
-        nrows: Data | None = None,
-        validate: bool = True,
-        dtype: DTypeLike | None = None,
+        cls, uniform_row_length: Data, nvals: Any = None, nrows: Any = None, validate: bool = True, dtype: Any = None,
         dtype_hint: Any = None,
-    ) -> Any:
+    ) -> Any:  # fmt: skip
         """Rows that are all of one length: of `nvals` values, or `nrows` of them. Raises: ValueError for neither."""
         if nvals is None and nrows is None:
             raise ValueError("At least one of {nvals,nrows} must be specified")
         target = as_dtype(dtype or int64)
         count = cast(nrows, target) * cast(uniform_row_length, target) if nvals is None else as_tensor(nvals)
         known = static_int(count)
-        values = range_(count if known is None else known)
-        rows = RaggedTensor.from_uniform_row_length(values, uniform_row_length, nrows, validate=validate)
-        return cls(rows.with_row_splits_dtype(target), internal=True)
+        rows = _of("uniform_row_length", count if known is None else known, uniform_row_length, validate, nrows)
+        return rows.with_dtype(target)
 
     @property
-    def dtype(self) -> DType:
-        """int32 or int64."""
-        return self._splits.dtype
+    def _rows(self) -> Any:
+        """A RaggedTensor of these rows, whose values nobody asks for."""
+        return made(self._splits, self._splits, self._length)
 
-    #: The number of rows, of values, and the length of all rows, as far as they are known.
+    #: Int32 or int64; the number of rows, of values, and the length of all rows, as far as they are known.
+    dtype = property(lambda self: self._splits.dtype)
     static_nrows = property(lambda self: self._rows.shape[0])
     static_nvals = property(lambda self: static_int(self.nvals()))
     static_uniform_row_length = property(lambda self: self._rows.shape[1])
@@ -122,7 +103,7 @@ class RowPartition(ExtensionType):
 
     def offsets_in_rows(self) -> Tensor:
         """The place of each value in its row. i[nvals]."""
-        return cast(positions(self.row_lengths()), self.dtype)
+        return cast(positions(self._rows.row_lengths()), self._splits.dtype)  # type: ignore[no-any-return]
 
     def nvals(self) -> Tensor:
         """The number of values. i[]."""
@@ -130,8 +111,7 @@ class RowPartition(ExtensionType):
 
     def uniform_row_length(self) -> Tensor | None:
         """The length of all rows where it was given as one, else None."""
-        found = self._rows.uniform_row_length
-        return None if found is None else cast(found, self.dtype)
+        return None if self._length is None else cast(self._length, self._splits.dtype)
 
     def is_uniform(self) -> bool:
         """Whether the rows were given one length."""
@@ -170,8 +150,12 @@ for _name, _doc in {
     setattr(RowPartition, _name, _asked(_name, _doc))
 
 
+def _of(kind: str, count: Any, part: Any, validate: bool, *rest: Any) -> Any:
+    rows = getattr(RaggedTensor, f"from_{kind}")(range_(count), part, *rest, validate=validate)
+    return RowPartition(rows, internal=True)
+
+
 def _vector(part: Any, dtype: DTypeLike | None, hint: Any) -> Any:
     """Splits, lengths, ... as a vector of int32 or int64; Python's integers are int64 unless a dtype is wanted."""
     found = as_partition(part, "row_splits")
-    plain = isinstance(part, (list, tuple))
-    return cast(found, dtype or (plain and hint) or found.dtype)
+    return cast(found, dtype or (isinstance(part, (list, tuple)) and hint) or found.dtype)

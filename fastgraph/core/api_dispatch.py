@@ -40,7 +40,6 @@ _BINARY_IN = {
     "logical_or logical_xor maximum minimum multiply multiply_no_nan not_equal pow scalar_mul squared_difference "
     "subtract truediv xdivy xlog1py xlogy zeta",
     "nn": "sigmoid_cross_entropy_with_logits",
-    "realdiv": "",
 }
 _ASSERTS_IN = {
     "debugging": "assert_equal assert_greater assert_greater_equal assert_less assert_less_equal assert_near "
@@ -66,12 +65,20 @@ def _checker(annotation: Any) -> Callable[[Any], bool]:
     )
 
 
+_foreign: dict[type, bool] = {}
+
+
 def _is_foreign(value: Any) -> bool:
     """Whether public functions know nothing of a value: it is a composite, or of a class of users'."""
-    if isinstance(value, (list, tuple)):
+    kind = type(value)
+    if kind is list or kind is tuple:
         return any(map(_is_foreign, value))
-    house = type(value).__module__.partition(".")[0] in ("builtins", "numpy", __name__.partition(".")[0])
-    return isinstance(value, CompositeTensor) or not house
+    if kind not in _foreign:
+        if len(_foreign) > 1000:  # classes made at run time must not be kept for ever
+            _foreign.clear()
+        house = kind.__module__.partition(".")[0] in ("builtins", "numpy", __name__.partition(".")[0])
+        _foreign[kind] = issubclass(kind, CompositeTensor) or not house
+    return _foreign[kind]
 
 
 class _Case:
@@ -119,7 +126,7 @@ class _Api:
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         targets: list[Any] = []
-        for case in self.cases:
+        for case in self.cases if any(map(_is_foreign, (*args, *kwargs.values()))) else ():
             if case.target not in targets and case.fits(args, kwargs):
                 targets.append(case.target)
         if len(targets) > 1:
@@ -196,25 +203,9 @@ def _taking_name(target: Any, signature: inspect.Signature) -> Any:
 def dispatch_for_api(api: Any, *signatures: dict[str, Any]) -> Callable[[Any], Any]:
     """Decorate a function that stands for a public one where its arguments are of the given types.
 
-    Args:
-        api: A public function, such as `tf.concat`.
-        signatures: Dicts from names of parameters to types: classes, `List[...]` of them, Unions. Without any, the
-            annotations of the decorated function, which has the parameters of `api` (`name` may be missing) and may
-            return NotImplemented.
-
-    Raises:
-        ValueError: `api` cannot be decorated, another name of a parameter, an annotation that is no such type.
-
-    Examples:
-        >>> class Celsius(tf.experimental.ExtensionType):
-        ...     degrees: tf.Tensor
-        >>> @tf.experimental.dispatch_for_api(tf.math.add)
-        ... def warmer(x: Celsius, y: Celsius):
-        ...     return Celsius(x.degrees + y.degrees)
-        >>> tf.add(Celsius(20.0), Celsius(1.5)).degrees.numpy()
-        np.float32(21.5)
-        >>> tf.experimental.unregister_dispatch_for(warmer)
-
+    signatures: dicts from names of parameters to types (classes, `List[...]` of them, Unions); without any, the
+    annotations of the decorated function, which has the parameters of `api` (`name` may be missing) and may return
+    NotImplemented. Raises ValueError for other functions, names of parameters and types.
     Source: tf.experimental.dispatch_for_api.
     """
     record = _api(api)

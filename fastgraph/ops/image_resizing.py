@@ -269,7 +269,7 @@ def resize(
     Source: tf.image.resize.
     """
     if hasattr(type(images), "__fg_bind__"):  # images of different sizes, in a RaggedTensor
-        dtype = images.dtype if method == "nearest" else float32
+        dtype = getattr(images, "dtype", None) if method == "nearest" else float32
         rest = (size, method, preserve_aspect_ratio, antialias)
         mapped = namespaces.resolve("", "map_fn")
         return mapped(lambda one: resize(one.to_tensor(), *rest), images, fn_output_signature=dtype)

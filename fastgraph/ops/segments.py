@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.core.base.dtype import float32
+from fastgraph.core.base.dtype import DTypeLike, float32
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import Data
 from fastgraph.core.registry import get
@@ -258,13 +258,13 @@ unsorted_segment_max = _public_unsorted("max", unsorted_segment_max_p, unsorted_
 unsorted_segment_min = _public_unsorted("min", unsorted_segment_min_p, unsorted_segment_min_dynamic)
 
 
-def _counts(segment_ids: Tensor, num_segments: Data, data: Tensor, like: Tensor) -> Any:
+def _counts(segment_ids: Tensor, num_segments: Data, dtype: DTypeLike, like: Tensor, data: Any = None) -> Any:
     """How many rows each segment has, at least 1, to divide `like` by. i[*q], f[n, *r] -> f[n, 1, ...]."""
     ids = as_tensor(segment_ids)
     if not isinstance(like, Tensor):  # a ragged one: how many have each element
         counted = unsorted_segment_sum(ones_like(data), ids, num_segments)
         return maximum(counted, ones_like(counted))
-    counted = unsorted_segment_sum(ones_like(ids, dtype=data.dtype), ids, num_segments)
+    counted = unsorted_segment_sum(ones_like(ids, dtype=dtype), ids, num_segments)
     counted = maximum(counted, ones_like(counted))
     if like.shape.rank is None:
         return _spread(counted, like)
@@ -279,7 +279,7 @@ def unsorted_segment_mean(data: Data, segment_ids: Data, num_segments: Data, nam
     """
     data, ids = as_tensor(data), as_tensor(segment_ids)
     total = unsorted_segment_sum(data, ids, num_segments)
-    return truediv(total, _counts(ids, num_segments, data, total), name=name)
+    return truediv(total, _counts(ids, num_segments, data.dtype, total, data), name=name)
 
 
 @public("math.unsorted_segment_sqrt_n")
@@ -290,7 +290,7 @@ def unsorted_segment_sqrt_n(data: Data, segment_ids: Data, num_segments: Data, n
     """
     data, ids = as_tensor(data), as_tensor(segment_ids)
     total = unsorted_segment_sum(data, ids, num_segments)
-    return truediv(total, sqrt(_counts(ids, num_segments, data, total)), name=name)
+    return truediv(total, sqrt(_counts(ids, num_segments, data.dtype, total, data)), name=name)
 
 
 # ---- sorted ---------------------------------------------------------------------------------------------------------

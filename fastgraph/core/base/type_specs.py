@@ -137,8 +137,8 @@ def _common(a: object, b: object) -> Any:
         parts = tuple(map(_common, a, b))
         return _NOTHING if any(part is _NOTHING for part in parts) else parts
     if isinstance(a, Mapping) and isinstance(b, Mapping) and a.keys() == b.keys():
-        found = {key: _common(a[key], b[key]) for key in a}
-        return _NOTHING if any(part is _NOTHING for part in found.values()) else like_mapping(a, list(found.items()))
+        items = [(key, _common(a[key], b[key])) for key in a]
+        return _NOTHING if any(part is _NOTHING for _, part in items) else like_mapping(a, items)
     return a if a == b else _NOTHING
 
 
