@@ -37,6 +37,7 @@ ROOMS = (
         "keras/layers",
         "keras/optimizers",
         "data",
+        "unittests",
         "",
         "door/startup",
         "door",

@@ -136,6 +136,10 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
         "data: tf.data",
         ("data.",),
     ),
+    (
+        "unittests: tf.test",
+        ("unittests.",),
+    ),
     ("names and commands", ("", "compat", "distribute", "testing")),
     (
         "door: what programs get that import tensorflow",
