@@ -28,6 +28,7 @@ from fastgraph import nn as nn
 from fastgraph import optimizers as optimizers
 from fastgraph import profiler as profiler
 from fastgraph import quantization as quantization
+from fastgraph import queue as queue
 from fastgraph import ragged as ragged
 from fastgraph import random as random
 from fastgraph import raw_ops as raw_ops
@@ -45,6 +46,7 @@ from fastgraph import train as train
 from fastgraph import types as types
 from fastgraph import version as version
 from fastgraph.api.configuration import show_config as show_config
+from fastgraph.composites.edit_distance import edit_distance as edit_distance
 from fastgraph.composites.ragged_tensor import RaggedTensor as RaggedTensor
 from fastgraph.composites.ragged_tensor import RaggedTensorSpec as RaggedTensorSpec
 from fastgraph.composites.sparse_tensor import SparseTensor as SparseTensor
@@ -481,6 +483,10 @@ def fill(dims: SizeLike, value: Data, name: builtins.str | None = None) -> Tenso
                [7, 7]], dtype=int32)>
 
     Source: tf.fill."""
+def fingerprint(data: Data, method: Data = 'farmhash64', name: builtins.str | None = None) -> Tensor:
+    """FarmHash's 64 bits of each row, as bytes. t[n, *s] -> u8[n, 8]. Source: tf.fingerprint.
+
+    Raises: InvalidArgumentError for a scalar and for another method."""
 def floor(x: Any, name: str | None = None) -> Tensor:
     """The greatest whole number not above x. f[*s] -> f[*s]. Source: tf.floor.
 

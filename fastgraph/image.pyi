@@ -8,11 +8,14 @@ from fastgraph.data.decoding import decode_gif as decode_gif
 from fastgraph.data.decoding import decode_image as decode_image
 from fastgraph.data.decoding import decode_jpeg as decode_jpeg
 from fastgraph.data.decoding import decode_png as decode_png
+from fastgraph.data.encoding import adjust_jpeg_quality as adjust_jpeg_quality
 from fastgraph.data.encoding import decode_and_crop_jpeg as decode_and_crop_jpeg
 from fastgraph.data.encoding import encode_jpeg as encode_jpeg
 from fastgraph.data.encoding import encode_png as encode_png
 from fastgraph.data.encoding import extract_jpeg_shape as extract_jpeg_shape
 from fastgraph.data.encoding import is_jpeg as is_jpeg
+from fastgraph.data.encoding import random_jpeg_quality as random_jpeg_quality
+from fastgraph.data.encoding import stateless_random_jpeg_quality as stateless_random_jpeg_quality
 from fastgraph.ops.image_resizing import ResizeMethod as ResizeMethod
 from typing import Any
 import builtins
@@ -67,6 +70,12 @@ def draw_bounding_boxes(images: Data, boxes: Data, colors: Data | None = None, n
 
     colors: f32[k, c], taken in turn; None: yellow, blue, red and more, of grey images white.
     Raises: InvalidArgumentError for other shapes. Source: tf.image.draw_bounding_boxes."""
+def extract_glimpse(input: Data, size: Data, offsets: Data, centered: builtins.bool = True, normalized: builtins.bool = True, noise: builtins.str = 'uniform', name: builtins.str | None = None) -> Any:
+    """Windows of images around given places, noise beyond the edges. f32[b, h, w, c], i32[2], f32[b, 2] -> f32.
+
+    offsets: rows and columns of the middles; centered: from the image's middle; normalized: the image counts 1 (from
+    the middle 2: -1 to 1). noise: "uniform", "gaussian" or "zero". Raises: InvalidArgumentError for other shapes.
+    Source: tf.image.extract_glimpse."""
 def extract_patches(images: Data, sizes: Data, strides: Data, rates: Data, padding: builtins.str, name: builtins.str | None = None) -> Tensor:
     """The elements of each window of images as channels, 0 outside. t[b, h, w, c] -> t[b, *o, kh * kw * c].
 
@@ -193,6 +202,12 @@ def rot90(image: Data, k: Data = 1, name: builtins.str | None = None) -> Any:
     """Images turned k times by a quarter, against the clock. t[(b,) h, w, c] -> t.
 
     k: An int, or a tensor of one. Raises: ValueError for another rank, or several k. Source: tf.image.rot90."""
+def sample_distorted_bounding_box(image_size: Data, bounding_boxes: Data, seed: builtins.int = 0, min_object_covered: Data = 0.1, aspect_ratio_range: Sequence[builtins.float] | None = None, area_range: Sequence[builtins.float] | None = None, max_attempts: builtins.int | None = None, use_image_if_no_bounding_boxes: builtins.bool | None = None, name: builtins.str | None = None) -> Any:
+    """A box by chance that holds enough of some given one: where it begins i[3], its size i[3], it itself f32[1, 1, 4].
+
+    image_size: i[3]. bounding_boxes: f32[b, n, 4], of rows and columns from 0 to 1. The box has an aspect of the range
+    (0.75 to 1.33) and an area of the range (0.05 to 1 of the image); after max_attempts (100) it is the image.
+    Raises: InvalidArgumentError for no boxes, unless the image counts as one. Source: same name."""
 def sobel_edges(image: Data) -> Tensor:
     """How much pixels change downwards and to the right, by Sobel's filter. t[b, h, w, c] -> t[b, h, w, c, 2].
 
@@ -221,6 +236,8 @@ def stateless_random_hue(image: Data, max_delta: builtins.float, seed: Data) -> 
     """`random_hue`, the same for the same seed i[2]. Source: tf.image.stateless_random_hue."""
 def stateless_random_saturation(image: Data, lower: builtins.float, upper: builtins.float, seed: Data | None = None) -> Any:
     """`random_saturation`, the same for the same seed i[2]. Source: tf.image.stateless_random_saturation."""
+def stateless_sample_distorted_bounding_box(image_size: Data, bounding_boxes: Data, seed: Data, min_object_covered: Data = 0.1, aspect_ratio_range: Sequence[builtins.float] | None = None, area_range: Sequence[builtins.float] | None = None, max_attempts: builtins.int | None = None, use_image_if_no_bounding_boxes: builtins.bool | None = None, name: builtins.str | None = None) -> Any:
+    """`sample_distorted_bounding_box`, the same for the same seed i[2]. Source: same name."""
 def total_variation(images: Data, name: builtins.str | None = None) -> Tensor:
     """The sum of the differences between neighbours. t[(b,) h, w, c] -> t[(b)].
 

@@ -5,6 +5,12 @@ from fastgraph.composites.ragged_strings import bytes_split as bytes_split
 from fastgraph.composites.ragged_strings import ngrams as ngrams
 from fastgraph.composites.ragged_strings import split as split
 from fastgraph.composites.ragged_strings import unicode_split as unicode_split
+from fastgraph.composites.unicode_strings import unicode_decode as unicode_decode
+from fastgraph.composites.unicode_strings import unicode_decode_with_offsets as unicode_decode_with_offsets
+from fastgraph.composites.unicode_strings import unicode_encode as unicode_encode
+from fastgraph.composites.unicode_strings import unicode_split_with_offsets as unicode_split_with_offsets
+from fastgraph.composites.unicode_strings import unicode_transcode as unicode_transcode
+from fastgraph.composites.unicode_strings import unsorted_segment_join as unsorted_segment_join
 from fastgraph.core.base.dtype import DTypeLike
 from fastgraph.core.conversion import Data
 from fastgraph.core.tensor import Tensor
@@ -47,6 +53,10 @@ def substr(input: Data, pos: Data, len: Data, unit: builtins.str = 'BYTE', name:
 
     Of a negative `len`: all that follow. Raises: InvalidArgumentError for a position outside a string.
     Source: tf.strings.substr."""
+def to_hash_bucket(input: Data, num_buckets: Data, name: builtins.str | None = None) -> Tensor:
+    """The bucket of each string, by an older hash than to_hash_bucket_fast's. string[*s] -> i64[*s].
+
+    Raises: InvalidArgumentError for less than one bucket. Source: tf.strings.to_hash_bucket."""
 def to_hash_bucket_fast(input: Data, num_buckets: Data, name: builtins.str | None = None) -> Any:
     """The bucket of each string, by its fingerprint. string[*s] -> i64[*s], from 0 to num_buckets - 1.
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import fastgraph
+from fastgraph.api import namespaces
 
 ROOT = Path(__file__).resolve().parents[1]
 COUNTS = ROOT / "tests" / "api" / "api_counts.txt"
@@ -36,6 +37,15 @@ TensorFlow 2 that occur there, how many fastgraph has, and which it has not, wit
 | namespace | names | there | of those used {often} times or more | missing (uses) |
 |---|---|---|---|---|
 """
+EXPORTED = """
+# All of TensorFlow's names
+
+Of the {} names that TensorFlow 2.21 exports, those of keras and `raw_ops` left out, {} are there. Every other one
+raises NotBuiltError, which says what to use.
+
+| namespace | names | missing | which | why |
+|---|---|---|---|---|
+"""
 
 
 def counted() -> dict[str, list[tuple[str, int]]]:
@@ -49,6 +59,32 @@ def counted() -> dict[str, list[tuple[str, int]]]:
         pairs = [entry.rsplit(" ", 1) for entry in names.split(", ")]
         found[space] = [(name, int(uses)) for name, uses in pairs if name not in wrong]
     return found
+
+
+#: Modules whose names are not built, and why; other names are not built yet.
+REASONS = {
+    "tpu": "TPUs", "distribute": "several processes", "experimental.dtensor": "several devices as one",
+    "experimental.tensorrt": "other devices", "lite": "another runtime", "mlir": "another compiler's forms",
+    "xla": "another compiler", "tools": "of TensorFlow's own documentation", "security": "of TensorFlow's own tests",
+    "feature_column": "deprecated there", "quantization": "no quantized dtypes", "dtypes": "no such elements",
+    "data.experimental.service": "several processes", "optimizers": "keras", "losses": "keras", "metrics": "keras",
+    "profiler.experimental": "several processes", "config": "several processes",
+}  # fmt: skip
+
+
+def exported() -> str:
+    """Return the table of TensorFlow's exported names: how many are there, and which are not."""
+    rows, total = [], [0, 0]
+    for space, names in namespaces.tensorflow_names().items():
+        if space == "keras" or space.startswith("keras."):
+            continue
+        missing = [name for name in sorted(names) if not is_there(f"tf.{space}".rstrip("."), name)]
+        total = [total[0] + len(names), total[1] + len(names) - len(missing)]
+        if missing:
+            reason = next((REASONS[key] for key in (space, space.partition(".")[0]) if key in REASONS), "not yet")
+            shown = f"`tf.{space}`".replace(".`", "`")
+            rows.append(f"| {shown} | {len(names)} | {len(missing)} | {', '.join(missing)} | {reason} |")
+    return EXPORTED.format(*total) + "\n".join(rows) + "\n"
 
 
 def is_there(space: str, name: str) -> bool:
@@ -74,7 +110,7 @@ def page() -> str:
         text = ", ".join(f"{name} {uses}" for name, uses in missing)
         rows.append(f"| `{space}` | {numbers[0]} | {numbers[1]} | {numbers[3]} of {numbers[2]} | {text} |")
     rows.append(f"| all | {total[0]} | {total[1]} | {total[3]} of {total[2]} | |")
-    return HEAD.format(often=OFTEN) + "\n".join(rows) + "\n"
+    return HEAD.format(often=OFTEN) + "\n".join(rows) + "\n" + exported()
 
 
 if __name__ == "__main__":

@@ -39,6 +39,7 @@ ROOMS = (
         "keras/optimizers",
         "data",
         "distribute",
+        "unittests",
         "",
         "door/startup",
         "door",

@@ -23,6 +23,8 @@ VERSION = fastgraph.__version__
 GIT_VERSION = "unknown"
 COMPILER_VERSION = platform.python_compiler()
 GRAPH_DEF_VERSION = 1987
+GRAPH_DEF_VERSION_MIN_CONSUMER = GRAPH_DEF_VERSION_MIN_PRODUCER = 0
+CXX11_ABI_FLAG, CXX_VERSION, MONOLITHIC_BUILD = 1, 201703, 0
 
 #: The packages that fastgraph uses, for `show_config`.
 PACKAGES = (

@@ -72,6 +72,7 @@ NAMESPACES: dict[str, str] = {
     "profiler": "where the time of compiled calls goes",
     "profiler.experimental": "recordings that are written below a log directory",
     "quantization": "numbers as few bits would hold them",
+    "queue": "elements between threads, in order, by priority or shuffled",
     "ragged": "rows of different lengths",
     "random": "random numbers",
     "random.experimental": "functions of random numbers that may still change",
@@ -85,7 +86,8 @@ NAMESPACES: dict[str, str] = {
     "summary": "graphs and scalars for TensorBoard",
     "summary.experimental": "the step of summaries",
     "sysconfig": "how this fastgraph was built",
-    "test": "which devices tests may ask for",
+    "test": "test cases whose asserts take tensors, and what tests ask for",
+    "test.experimental": "what tests may wait for",
     "train": "values of objects in files, and back: checkpoints",
     "train.experimental": "objects whose state is a Python text",
     "types": "what may stand where",
@@ -167,6 +169,8 @@ PUBLIC: dict[str, str] = {
     **_same("core.name_scopes", "name_scope"),
     "image.ResizeMethod": "ops.image_resizing:ResizeMethod",
     **_same("staging.signature.trace_types", "SupportsTracingProtocol TraceType", ("types.experimental",)),
+    "types.experimental.AtomicFunction": "staging.atomic_function:AtomicFunction",
+    "types.experimental.Callable": "staging.concrete_function:ConcreteFunction",
     "types.experimental.ConcreteFunction": "staging.concrete_function:ConcreteFunction",
     "types.experimental.FunctionType": "staging.signature.function_type:FunctionType",
     "types.experimental.GenericFunction": "staging.function:Function",
@@ -236,6 +240,23 @@ PUBLIC: dict[str, str] = {
     ),
     **_same("composites.ragged_strings", "bytes_split ngrams split unicode_split", ("strings",)),
     **_same(
+        "composites.unicode_strings",
+        "unicode_decode unicode_decode_with_offsets unicode_encode unicode_split_with_offsets unicode_transcode "
+        "unsorted_segment_join",
+        ("strings",),
+    ),
+    "edit_distance": "composites.edit_distance:edit_distance",
+    **_same("data.queues", "FIFOQueue PaddingFIFOQueue PriorityQueue QueueBase RandomShuffleQueue", ("queue",)),
+    "test.TestCase": "unittests.case:TestCase",
+    "test.compute_gradient": "unittests.jacobians:compute_gradient",
+    **_same(
+        "unittests.running",
+        "Benchmark assert_equal_graph_def benchmark_config disable_with_predicate is_cpu_target_available main "
+        "with_eager_op_as_function",
+        ("test",),
+    ),
+    "test.experimental.sync_devices": "unittests.running:sync_devices",
+    **_same(
         "composites.lookup_tables",
         "KeyValueTensorInitializer StaticHashTable StaticVocabularyTable TextFileIndex TextFileInitializer",
         ("lookup",),
@@ -277,6 +298,7 @@ PUBLIC: dict[str, str] = {
         "decode_and_crop_jpeg encode_jpeg encode_png extract_jpeg_shape is_jpeg",
         ("image", "io"),
     ),
+    **_same("data.encoding", "adjust_jpeg_quality random_jpeg_quality stateless_random_jpeg_quality", ("image",)),
     **_same("data.decoding", "decode_wav encode_wav", ("audio",)),
     **_same(
         "core.devices",
@@ -369,8 +391,17 @@ PUBLIC: dict[str, str] = {
     "keras.utils.get_file": "keras.fetching:get_file",
     "keras.utils.set_random_seed": "keras.backend:set_random_seed",
     **_same("data.optionals", "Optional", ("experimental",)),
-    **_same("api.configuration", "VERSION GIT_VERSION COMPILER_VERSION GRAPH_DEF_VERSION", ("version",)),
-    **_same("api.configuration", "get_build_info get_include get_lib", ("sysconfig",)),
+    **_same(
+        "api.configuration",
+        "VERSION GIT_VERSION COMPILER_VERSION GRAPH_DEF_VERSION GRAPH_DEF_VERSION_MIN_CONSUMER "
+        "GRAPH_DEF_VERSION_MIN_PRODUCER",
+        ("version",),
+    ),
+    **_same(
+        "api.configuration",
+        "CXX11_ABI_FLAG CXX_VERSION MONOLITHIC_BUILD get_build_info get_include get_lib",
+        ("sysconfig",),
+    ),
 }
 
 #: Public modules with the names of another one.
@@ -423,11 +454,51 @@ SUBSTITUTES = {
     "losses": "a function of (y_true, y_pred)",
     "metrics": "a subclass of fastgraph.keras.metrics.Metric",
     "optimizers": "fastgraph.keras.optimizers.Adam or SGD",
-    "queue": "Python's queue",
     "random": "numpy.random (outside Functions)",
+    "raw_ops": "the public function of the op",
     "strings": "Python's bytes methods on the elements of .numpy()",
     "summary": "Python's logging",
     "test": "fastgraph.testing",
+    "approx_top_k": "fastgraph.math.approx_max_k",
+    "check_pinned": "fastgraph.identity",
+    "guarantee_const": "fastgraph.identity",
+    "conv": "fastgraph.nn.convolution",
+    "conv2d_backprop_filter_v2": "fastgraph.raw_ops.Conv2DBackpropFilter",
+    "conv2d_backprop_input_v2": "fastgraph.raw_ops.Conv2DBackpropInput",
+    "config": "the one process, its CPU and its threads, as they are",
+    "debugging.experimental": "fastgraph.debugging.enable_check_numerics",
+    "distribute": "one process",
+    "dtensor": "one device",
+    "dtypes": "the dtypes of fastgraph.dtypes, such as int8 and float16",
+    "experimental": "what is not experimental",
+    "linalg": "matrices, and the functions of fastgraph.linalg",
+    "nondifferentiable_batch_function": "fastgraph.data.Dataset.batch",
+    "profiler": "fastgraph.profiler.experimental.start",
+    **dict.fromkeys(("qint8", "qint16", "qint32", "quint8", "quint16"), "fastgraph.int8 and its kin"),
+    "ragged_fill_empty_rows_grad": "fastgraph.GradientTape",
+    "random_index_shuffle": "fastgraph.random.experimental.index_shuffle",
+    "sysconfig": "fastgraph.sysconfig.get_build_info",
+    "types": "typing.Any",
+    "tools": "the documentation of TensorFlow",
+    "security": "NumPy's types",
+    "mlir": "fastgraph.function and explain() of what it makes",
+    "RegisterGradient": "fastgraph.custom_gradient",
+    "no_gradient": "fastgraph.stop_gradient",
+    "config.experimental_connect_to_cluster": "one process",
+    "config.experimental_connect_to_host": "one process",
+    "distribute.cluster_resolver": "one process",
+    "quantization": "fastgraph.quantization.quantize_and_dequantize_v2, which keeps floats",
+    "nn.RNNCellDeviceWrapper": "fastgraph.keras.layers.RNN",
+    "nn.RNNCellDropoutWrapper": "fastgraph.keras.layers.RNN",
+    "nn.RNNCellResidualWrapper": "fastgraph.keras.layers.RNN",
+    "random.learned_unigram_candidate_sampler": "fastgraph.random.fixed_unigram_candidate_sampler",
+    "nn.learned_unigram_candidate_sampler": "fastgraph.random.fixed_unigram_candidate_sampler",
+    "feature_column": "Keras 3's preprocessing layers",
+    "train.Coordinator": "Python's threading and queues",
+    "image.decode_webp": "Pillow (outside Functions)",
+    "image.decode_jxl": "Pillow (outside Functions)",
+    "io.decode_proto": "the classes that protoc makes (outside Functions)",
+    "io.encode_proto": "the classes that protoc makes (outside Functions)",
     "tpu": "the CPU",
     "train": "tf.io for records, tf.keras.optimizers for optimizers",
     "xla": "fastgraph.function, which compiles every graph",
@@ -532,7 +603,21 @@ def _find(namespace: str, name: str) -> Any:
     try:
         return primitives.public_function(dotted)
     except KeyError:
-        return _UNRESOLVED
+        return _by_rule(namespace, name)
+
+
+def _by_rule(namespace: str, name: str) -> Any:
+    """What a name is by the rule of its namespace, which lists none. Raises NotBuiltError for TensorFlow 1's others."""
+    if namespace == "raw_ops":
+        found: Any = imported(f"{ROOT}.graphdef.raw_ops")
+        return found.function(name) if name in found.names() else _UNRESOLVED
+    if f"{namespace}.".startswith("compat.v1."):
+        old: Any = imported(f"{ROOT}.door.v1_names")
+        dotted = f"{namespace}.{name}"
+        if dotted in old.MODULES and dotted not in NAMESPACES:
+            return imported(f"{ROOT}.door.modules").front(dotted)
+        return old.value(namespace.removeprefix("compat.v1").lstrip("."), name)
+    return _UNRESOLVED
 
 
 def _close(name: str, names: Iterable[str], least: float) -> list[str]:
@@ -546,7 +631,8 @@ def missing(namespace: str, name: str) -> AttributeError:
     """Return the error for a name that is not there: NotBuiltError, with a substitute, if TensorFlow has it."""
     dotted = _join(namespace, name)
     known = tensorflow_names()
-    of_old = f"{namespace}.".startswith("compat.v1.") and not name.startswith("_")  # whose names are not listed
+    unlisted = namespace == "raw_ops" and name[:1].isupper()
+    of_old = unlisted or (f"{namespace}.".startswith("compat.v1.") and not name.startswith("_"))  # names not listed
     if name not in known.get(namespace, ()) and dotted not in known and not of_old:
         module = f"{ROOT}.{namespace}" if namespace else ROOT
         text = f"module {module!r} has no attribute {name!r}"

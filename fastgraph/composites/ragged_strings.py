@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from fastgraph.composites.ragged_tensor import RaggedTensor
+from fastgraph.composites.unicode_strings import unicode_split_with_offsets
 from fastgraph.core.base.dtype import string
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import Data
@@ -68,11 +69,11 @@ def unicode_split(
 ) -> Any:
     """The characters of each string, a string each. string[*s] -> string[*s, None], ragged where s is not empty.
 
-    Raises: ValueError for an unknown rank; NotImplementedError for another encoding than UTF-8 or other ways with what
-    is not of it. Source: tf.strings.unicode_split.
+    errors: "replace" what is no text by `replacement_char`, "ignore" it, or "strict". Raises: ValueError for an unknown
+    rank; InvalidArgumentError for what is no text, if strict. Source: tf.strings.unicode_split.
     """
     if input_encoding != "UTF-8" or errors != "replace" or replacement_char != 0xFFFD:
-        raise NotImplementedError("unicode_split: only UTF-8 with errors='replace' is built yet")
+        return unicode_split_with_offsets(input, input_encoding, errors, replacement_char, name or "UnicodeSplit")[0]
     with name_scope(name or "UnicodeSplit"):
         return _characters(input)
 

@@ -58,7 +58,7 @@ PRIMITIVES: dict[str, str] = {
     "partitions": "dynamic_partition isotonic isotonic_grad",
     "pooling_primitives": "avg_pool avg_pool_grad max_pool max_pool_grad max_pool_pick",
     "print_op": "print timestamp",
-    "python_functions": "eager_py_func py_func write_summary",
+    "python_functions": "eager_py_func host_call py_func write_summary",
     "random_distributions": "gamma_slope random_binomial random_gamma random_poisson random_truncated",
     "random_ops": "permutation truncated_numbers",
     "random_states": "draw random_numbers random_numbers_dynamic state_of_seed",
@@ -120,6 +120,11 @@ PUBLIC: dict[str, str] = {
         "math.special.expint math.special.fresnel_cos math.special.fresnel_sin math.special.spence"
     ),
     "broadcasting": "broadcast_to",
+    "candidate_samplers": (
+        "nn.all_candidate_sampler nn.compute_accidental_hits nn.fixed_unigram_candidate_sampler nn.nce_loss "
+        "nn.sampled_softmax_loss random.all_candidate_sampler random.fixed_unigram_candidate_sampler "
+        "random.log_uniform_candidate_sampler random.uniform_candidate_sampler"
+    ),
     "check_numerics": "debugging.disable_check_numerics debugging.enable_check_numerics",
     "comparison": (
         "bitwise.bitwise_and bitwise.bitwise_or bitwise.bitwise_xor bitwise.invert bitwise.left_shift "
@@ -135,9 +140,7 @@ PUBLIC: dict[str, str] = {
     "counting": "histogram_fixed_width math.bincount math.confusion_matrix math.invert_permutation unravel_index",
     "creation": "eye fill linalg.eye linspace ones range zeros",
     "ctc_loss": "nn.ctc_loss nn.ctc_unique_labels",
-    "custom_gradients": (
-        "GradientTape UnconnectedGradients autodiff.GradientTape custom_gradient grad_pass_through recompute_grad"
-    ),
+    "custom_gradients": "custom_gradient grad_pass_through recompute_grad",
     "division": "divide math.divide math.floordiv math.floormod math.mod math.truediv truediv",
     "einsum": "einsum linalg.einsum",
     "elementwise": (
@@ -189,6 +192,9 @@ PUBLIC: dict[str, str] = {
     ),
     "image_quality": "image.image_gradients image.psnr image.ssim image.ssim_multiscale image.total_variation",
     "image_resizing": "image.crop_to_bounding_box image.pad_to_bounding_box image.resize",
+    "image_windows": (
+        "image.extract_glimpse image.sample_distorted_bounding_box image.stateless_sample_distorted_bounding_box"
+    ),
     "incomplete_gamma": "math.betainc math.igamma math.igammac",
     "indexing": "strided_slice",
     "joining": "concat split stack unstack",
@@ -227,8 +233,14 @@ PUBLIC: dict[str, str] = {
         "nn.pool"
     ),
     "print_op": "print timestamp",
-    "python_functions": "numpy_function py_function",
-    "quantization": "quantization.fake_quant_with_min_max_vars quantization.fake_quant_with_min_max_vars_per_channel",
+    "python_functions": "GradientTape UnconnectedGradients autodiff.GradientTape numpy_function py_function",
+    "quantization": (
+        "quantization.fake_quant_with_min_max_args quantization.fake_quant_with_min_max_args_gradient "
+        "quantization.fake_quant_with_min_max_vars quantization.fake_quant_with_min_max_vars_gradient "
+        "quantization.fake_quant_with_min_max_vars_per_channel "
+        "quantization.fake_quant_with_min_max_vars_per_channel_gradient quantization.quantize_and_dequantize "
+        "quantization.quantize_and_dequantize_v2"
+    ),
     "random_distributions": (
         "random.gamma random.poisson random.stateless_binomial random.stateless_gamma "
         "random.stateless_parameterized_truncated_normal random.stateless_poisson"
@@ -287,7 +299,7 @@ PUBLIC: dict[str, str] = {
         "debugging.assert_all_finite debugging.assert_proper_iterable debugging.assert_rank_in "
         "debugging.assert_same_float_dtype debugging.assert_shapes debugging.is_numeric_tensor"
     ),
-    "string_hashes": "strings.to_hash_bucket_fast strings.to_hash_bucket_strong",
+    "string_hashes": "fingerprint strings.to_hash_bucket strings.to_hash_bucket_fast strings.to_hash_bucket_strong",
     "string_patterns": "strings.regex_full_match strings.regex_replace",
     "strings": (
         "as_string strings.as_string strings.format strings.join strings.length strings.lower strings.reduce_join "

@@ -6,6 +6,7 @@ Rule: PNGs are written here (png_files.py), JPEGs by Pillow.
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,11 @@ from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import Data
 from fastgraph.data.decoding import decode_image_p, opened_picture, pillow
 from fastgraph.ops.arguments import as_tensor, named, not_allowed, whole, word
-from fastgraph.ops.families import Array, custom, invalid, shape_text
+from fastgraph.ops.families import Array, body_of, custom, invalid, shape_text
+from fastgraph.ops.image_colors import convert_image_dtype
+from fastgraph.ops.python_functions import host_call
+from fastgraph.ops.random_ops import uniform
+from fastgraph.ops.stateless_random import stateless_uniform
 from fastgraph.records.png_files import png
 
 _REASON = "the bytes of a file lie in Python objects, which kernels do not see"
@@ -173,3 +178,43 @@ def decode_and_crop_jpeg(
     return named(
         name, decode_and_crop_jpeg_p, as_tensor(contents, string), as_tensor(crop_window, int32), channels=count
     )
+
+
+def adjust_jpeg_quality(image: Data, jpeg_quality: Data, dct_method: str = "", name: str | None = None) -> Any:
+    """A picture as it is after a JPEG file of a quality. t[h, w, 1 or 3] -> t[h, w, 1 or 3].
+
+    Raises: InvalidArgumentError for a quality that is not from 0 to 100; ImportError without Pillow.
+    Source: tf.image.adjust_jpeg_quality.
+    """
+    x, quality = as_tensor(image), as_tensor(jpeg_quality, int32)
+    pixels = convert_image_dtype(x, uint8, saturate=True)
+
+    def through(picture: Any, quality: Any) -> list[Any]:
+        if not 0 <= quality <= 100:
+            raise invalid(f"quality must be in [0,100], got {quality}")
+        encode: Any = encode_jpeg_p
+        options = {"kind": "", "quality": int(quality), "progressive": False, "small": False, "sampled": True}
+        found = np.asarray(opened_picture(body_of(encode)(picture, **options).item()))
+        return [found.reshape(picture.shape)]
+
+    return convert_image_dtype(host_call(through, [pixels, quality], (uint8, pixels.shape))[0], x.dtype, saturate=True)
+
+
+def _quality(low: Any, high: Any, draw: Callable[[Any, Any], Any]) -> Any:
+    if low < 0 or high < 0 or low > 100 or high > 100:
+        raise ValueError("jpeg encoding range must be between 0 and 100.")
+    if low >= high:
+        raise ValueError("`min_jpeg_quality` must be less than `max_jpeg_quality`.")
+    return draw(low, high)
+
+
+def random_jpeg_quality(image: Data, min_jpeg_quality: int, max_jpeg_quality: int, seed: int | None = None) -> Any:
+    """`adjust_jpeg_quality` by a random quality below the greatest. Source: tf.image.random_jpeg_quality."""
+    quality = _quality(min_jpeg_quality, max_jpeg_quality, lambda a, b: uniform([], a, b, int32, seed))
+    return adjust_jpeg_quality(image, quality)
+
+
+def stateless_random_jpeg_quality(image: Data, min_jpeg_quality: int, max_jpeg_quality: int, seed: Data) -> Any:
+    """`random_jpeg_quality`, the same for the same seed i[2]. Source: tf.image.stateless_random_jpeg_quality."""
+    quality = _quality(min_jpeg_quality, max_jpeg_quality, lambda a, b: stateless_uniform([], seed, a, b, int32))
+    return adjust_jpeg_quality(image, quality)

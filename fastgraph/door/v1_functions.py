@@ -6,10 +6,16 @@ Rule: each is a few lines of public names. What would need a session, or another
 from __future__ import annotations
 
 import logging
+import tempfile
+import unittest.mock
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 import fastgraph as tf
+from fastgraph.composites.evaluated import RaggedTensorValue
+from fastgraph.composites.evaluated import SparseTensorValue as SparseTensorValue
 from fastgraph.core.base.dtype import DTypeLike
 from fastgraph.core.base.logger import get_logger
 from fastgraph.core.base.shapes import ShapeLike
@@ -17,18 +23,15 @@ from fastgraph.core.conversion import Data
 from fastgraph.core.tensor import current_trace
 from fastgraph.errors import NotBuiltError
 from fastgraph.graphdef.func_graph import placeholder as placeholder
+from fastgraph.ops.random_states import generators
 from fastgraph.state.variable import Variable
 
+_raw: Any = tf.raw_ops
 Dimension = int  # an extent of a TensorShape is an int already, or None
 
 
-def assign(
-    ref: Variable,
-    value: Data,
-    validate_shape: bool | None = None,
-    use_locking: bool | None = None,
-    name: str | None = None,
-) -> Any:
+def assign(ref: Variable, value: Data, validate_shape: bool | None = None, use_locking: bool | None = None,
+           name: str | None = None) -> Any:  # fmt: skip
     """Assign a value to a Variable and return it."""
     return ref.assign(value, name=name)
 
@@ -125,27 +128,16 @@ class name_scope(tf.name_scope):
         super().__init__(name if name is not None else default_name or "")
 
 
-def nn_dropout(
-    x: Any,
-    keep_prob: Any = None,
-    noise_shape: Any = None,
-    seed: Any = None,
-    name: str | None = None,
-    rate: Any = None,
-) -> Any:
+def nn_dropout(x: Any, keep_prob: Any = None, noise_shape: Any = None, seed: Any = None, name: str | None =
+               None, rate: Any = None) -> Any:  # fmt: skip
     """Return `x` with elements set to zero with probability `rate`, which is 1 - `keep_prob`."""
     if (keep_prob is None) == (rate is None):
         raise ValueError("`rate` or `keep_prob` must be given, and not both.")
     return tf.nn.dropout(x, rate=1 - keep_prob if rate is None else rate, noise_shape=noise_shape, seed=seed, name=name)
 
 
-def nn_softmax_cross_entropy_with_logits(
-    labels: Data | None = None,
-    logits: Any = None,
-    dim: int = -1,
-    name: str | None = None,
-    axis: int | None = None,
-) -> Any:
+def nn_softmax_cross_entropy_with_logits(labels: Data | None = None, logits: Any = None, dim: int = -1,
+                                         name: str | None = None, axis: int | None = None) -> Any:  # fmt: skip
     """Return the cross-entropy of labels that no gradient goes to."""
     return tf.nn.softmax_cross_entropy_with_logits(
         tf.stop_gradient(labels), logits, axis=dim if axis is None else axis, name=name
@@ -176,18 +168,10 @@ def sparse_placeholder(dtype: DTypeLike, shape: ShapeLike = None, name: str | No
     return result
 
 
-def while_loop(
-    cond: Callable[..., Any],
-    body: Callable[..., Any],
-    loop_vars: Any,
-    shape_invariants: Any = None,
-    parallel_iterations: int = 10,
-    back_prop: bool = True,
-    swap_memory: bool = False,
-    name: str | None = None,
-    maximum_iterations: Data | None = None,
-    return_same_structure: bool = False,
-) -> Any:
+def while_loop(cond: Callable[..., Any], body: Callable[..., Any], loop_vars: Any, shape_invariants: Any = None,
+               parallel_iterations: int = 10, back_prop: bool = True, swap_memory: bool = False,
+               name: str | None = None, maximum_iterations: Data | None = None,
+               return_same_structure: bool = False) -> Any:  # fmt: skip
     """Return what tf.while_loop gives; of a single loop variable, unless `return_same_structure`, not in a list."""
     found = tf.while_loop(
         cond,
@@ -210,3 +194,245 @@ def logging_set_verbosity(level: int | str) -> None:
 def logging_get_verbosity() -> int:
     """Return from which level on messages are written."""
     return get_logger().getEffectiveLevel() if get_logger().level else logging.WARNING
+
+
+# ---- numbers --------------------------------------------------------------------------------------------------------
+
+
+def batch_gather(params: Data, indices: Data, name: str | None = None) -> Any:
+    """Return tf.gather in which all axes of `indices` but the last are of the batch."""
+    places = tf.convert_to_tensor(indices)
+    rank = places.shape.rank
+    if rank is None:
+        raise ValueError("batch_gather does not allow indices with unknown shape.")
+    return tf.gather(params, places, axis=rank - 1, batch_dims=rank - 1, name=name)
+
+
+def div(x: Data, y: Data, name: str | None = None) -> Any:
+    """Return the quotient, of integers the rounded one, as Python 2 had it."""
+    a = tf.convert_to_tensor(x)
+    b = tf.convert_to_tensor(y, a.dtype)
+    return tf.math.floordiv(a, b, name=name) if a.dtype.is_integer else tf.divide(a, b, name=name)
+
+
+def clip_by_average_norm(t: Data, clip_norm: Data, name: str | None = None) -> Any:
+    """Return t, shortened where its norm over its number of elements is more than clip_norm."""
+    x = tf.convert_to_tensor(t)
+    average = tf.norm(x) / tf.cast(tf.size(x), x.dtype)
+    return x * clip_norm * tf.minimum(1.0 / average, tf.ones([], x.dtype) / clip_norm)
+
+
+def setdiff1d(x: Data, y: Data, index_dtype: DTypeLike = tf.int32, name: str | None = None) -> Any:
+    """Return the elements of x that y has not, and their places."""
+    return _raw.ListDiff(x=x, y=y, out_idx=index_dtype)
+
+
+def where(condition: Data, x: Data | None = None, y: Data | None = None, name: str | None = None) -> Any:
+    """Return tf.where; a vector for tensors of more axes chooses rows. ValueError if one of x and y is given."""
+    if x is None or y is None:
+        return tf.where(condition, x, y, name=name)
+    chosen, a, b = tf.convert_to_tensor(condition), tf.convert_to_tensor(x), tf.convert_to_tensor(y)
+    a.shape.assert_is_compatible_with(b.shape)
+    if chosen.shape.rank == 1 and (a.shape.rank or 0) > 1:
+        chosen = tf.reshape(chosen, [-1] + [1] * (len(a.shape) - 1))
+    elif chosen.shape.rank and not chosen.shape.is_compatible_with(a.shape):
+        shapes = [str(list(each.shape)).replace(" ", "") for each in (chosen, a)]
+        what = "Inputs to operation Select of type Select must have the same size and shape."
+        raise tf.errors.InvalidArgumentError(None, None, f"{what}  Input 0: {shapes[0]} != input 1: {shapes[1]}")
+    return tf.where(chosen, a, b, name=name)
+
+
+def Print(input_: Data, data: Any, message: str | None = None, first_n: int | None = None, summarize: int | None = None,
+          name: str | None = None) -> Any:  # fmt: skip
+    """Return `input_`, and write `data` when it is computed. NotBuiltError for first_n."""
+    if first_n is not None and first_n >= 0:
+        raise NotBuiltError("tf.compat.v1.Print with first_n is not built.")
+    written = tf.print(message or "", *data, summarize=summarize or 3, sep="")
+    with tf.control_dependencies([] if written is None else [written]):
+        return tf.identity(input_, name=name)
+
+
+def nn_relu_layer(x: Data, weights: Data, biases: Data, name: str | None = None) -> Any:
+    """Return relu(x @ weights + biases)."""
+    return tf.nn.relu(nn_xw_plus_b(x, weights, biases), name=name)
+
+
+def nn_xw_plus_b(x: Data, weights: Data, biases: Data, name: str | None = None) -> Any:
+    """Return x @ weights + biases."""
+    return tf.nn.bias_add(tf.matmul(x, weights), biases, name=name)
+
+
+def nn_ctc_loss(
+    labels: Any, inputs: Any = None, sequence_length: Any = None, preprocess_collapse_repeated: bool = False,
+    ctc_merge_repeated: bool = True, ignore_longer_outputs_than_inputs: bool = False, time_major: bool = True,
+    logits: Any = None,
+) -> Any:  # fmt: skip
+    """Return tf.nn.ctc_loss of sparse labels, the last class being the blank. NotBuiltError for other ways."""
+    if preprocess_collapse_repeated or not ctc_merge_repeated or ignore_longer_outputs_than_inputs:
+        raise NotBuiltError("tf.compat.v1.nn.ctc_loss in another way than with its defaults is not built.")
+    scores = tf.convert_to_tensor(inputs if logits is None else logits)
+    n = tf.shape(scores)[1 if time_major else 0]
+    lengths = tf.math.bincount(tf.cast(labels.indices[:, 0], tf.int32), minlength=n, maxlength=n)
+    dense = tf.sparse.to_dense(labels)
+    return tf.nn.ctc_loss(dense, scores, lengths, sequence_length, logits_time_major=time_major, blank_index=-1)
+
+
+def space_to_batch(input: Data, paddings: Data, block_size: Any = None, name: str | None = None,
+                   block_shape: Any = None) -> Any:  # fmt: skip
+    """Return tf.space_to_batch, by a block as long along both axes."""
+    return tf.space_to_batch(input, [block_size] * 2 if block_shape is None else block_shape, paddings, name)
+
+
+nn_space_to_batch = space_to_batch
+
+
+# ---- images ---------------------------------------------------------------------------------------------------------
+
+
+def _along(x: Any, axis: int, n: int, align: bool, nearest: bool) -> Any:
+    """One axis resized as TensorFlow 1 places pixels: the first of both at one place; if `align` the last too."""
+    size = x.shape[axis]
+    scale = np.float32((size - 1) / (n - 1) if align and n > 1 else size / n)
+    at = np.arange(n, dtype=np.float32) * scale
+    if nearest:
+        return tf.gather(
+            x, np.minimum(np.floor(at + 0.5) if align else np.floor(at), size - 1).astype(np.int32), axis=axis
+        )
+    low = np.floor(at).astype(np.int32)
+    part = (at - low).reshape([-1] + [1] * (x.shape.rank - 1 - axis))
+    first, second = tf.gather(x, low, axis=axis), tf.gather(x, np.minimum(low + 1, size - 1), axis=axis)
+    return first + (second - first) * part
+
+
+def _resized(kind: str) -> Callable[..., Any]:
+    def function(images: Data, size: Any, align_corners: bool = False, name: str | None = None,
+                 half_pixel_centers: bool = False) -> Any:  # fmt: skip
+        if half_pixel_centers or (kind == "area" and not align_corners):
+            return tf.image.resize(images, size, kind)
+        x, (height, width) = tf.convert_to_tensor(images), np.asarray(size).tolist()
+        if kind not in ("bilinear", "nearest") or None in x.shape[1:3]:
+            raise NotBuiltError(f"Resizing by {kind} as TensorFlow 1 places pixels is not built: use tf.image.resize.")
+        x = x if kind == "nearest" else tf.cast(x, tf.float32)
+        found = _along(
+            _along(x, 1, height, align_corners, kind == "nearest"), 2, width, align_corners, kind == "nearest"
+        )
+        return tf.identity(found, name=name)
+
+    return function
+
+
+image_resize_bilinear, image_resize_nearest_neighbor = _resized("bilinear"), _resized("nearest")
+image_resize_area = _resized("area")
+
+
+def image_resize_images(images: Data, size: Any, method: Any = "bilinear", align_corners: bool = False,
+                        preserve_aspect_ratio: bool = False, name: str | None = None) -> Any:  # fmt: skip
+    """Return images [b, h, w, c] or [h, w, c] of another size, pixels placed as TensorFlow 1 does."""
+    x = tf.convert_to_tensor(images)
+    if x.shape.rank == 3:
+        return image_resize_images(x[tf.newaxis], size, method, align_corners, preserve_aspect_ratio, name)[0]
+    kind = {0: "bilinear", 1: "nearest", 2: "bicubic", 3: "area"}.get(method, method)
+    if preserve_aspect_ratio:
+        scale = min(size[0] / x.shape[1], size[1] / x.shape[2])
+        size = [round(scale * x.shape[1]), round(scale * x.shape[2])]
+    if list(size) == list(x.shape[1:3]):
+        return x
+    return _resized(kind)(x, size, align_corners, name)
+
+
+image_resize = image_resize_images
+
+
+# ---- strings, sparse and ragged tensors -----------------------------------------------------------------------------
+
+
+def strings_split(input: Any = None, sep: str | None = None, maxsplit: int = -1, result_type: str = "SparseTensor",
+                  source: Any = None, name: str | None = None) -> Any:  # fmt: skip
+    """Return tf.strings.split, by default as a SparseTensor."""
+    words = tf.convert_to_tensor(source if input is None else input)
+    if result_type not in ("SparseTensor", "RaggedTensor"):
+        raise ValueError("result_type must be 'RaggedTensor' or 'SparseTensor'.")
+    found = tf.strings.split(words[tf.newaxis] if words.shape.rank == 0 else words, sep, maxsplit, name)
+    return found if result_type == "RaggedTensor" else found.to_sparse()
+
+
+def string_split(source: Any, sep: str | None = None, skip_empty: bool = True, delimiter: str | None = None,
+                 result_type: str = "SparseTensor", name: str | None = None) -> Any:  # fmt: skip
+    """Return the parts of a vector's strings, by default as a SparseTensor, without empty ones; at each character."""
+    between = delimiter if sep is None else sep
+    indices, values, shape = _raw.StringSplit(
+        input=source, delimiter=" " if between is None else between, skip_empty=skip_empty
+    )
+    found = tf.SparseTensor(indices, values, shape)
+    return found if result_type == "SparseTensor" else tf.RaggedTensor.from_sparse(found)
+
+
+def sparse_to_dense(sparse_indices: Data, output_shape: Data, sparse_values: Data, default_value: Data = 0,
+                    validate_indices: bool = True, name: str | None = None) -> Any:  # fmt: skip
+    """Return a tensor of `default_value` with other values at some places."""
+    values = tf.convert_to_tensor(sparse_values)
+    return _raw.SparseToDense(
+        sparse_indices=sparse_indices, output_shape=output_shape, sparse_values=values,
+        default_value=tf.cast(default_value, values.dtype), name=name,
+    )  # fmt: skip
+
+
+def convert_to_tensor_or_sparse_tensor(value: Any, dtype: Any = None, name: str | None = None) -> Any:
+    """Return a SparseTensor as it is, its value as one, anything else as a tensor."""
+    if isinstance(value, tf.SparseTensor | SparseTensorValue):
+        return tf.SparseTensor.from_value(value)
+    return tf.convert_to_tensor(value, dtype, name=name)
+
+
+# ---- what programs are made of --------------------------------------------------------------------------------------
+
+
+def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
+    """Return the seeds of an op: the global one and its own."""
+    if generators.seed is None and op_seed is None:
+        return None, None
+    return generators.seeds(op_seed) if op_seed is not None else (generators.next_seeds() or (None, None))
+
+
+def no_regularizer(_: Any) -> None:
+    """Return None."""
+
+
+def is_variable_initialized(variable: Any) -> Any:
+    """Return True: Variables are initialized when they are made."""
+    return tf.constant(True)
+
+
+def io_tf_record_iterator(path: Any, options: Any = None) -> Any:
+    """Return an iterator over the records of a file, as bytes."""
+    kind = getattr(options, "compression_type", None) or ""
+    return tf.data.TFRecordDataset(path, kind).as_numpy_iterator()
+
+
+test_mock = unittest.mock
+
+
+def test_get_temp_dir() -> str:
+    """Return the path of a folder for files of tests."""
+    return tempfile.gettempdir()
+
+
+logging_DEBUG, logging_INFO, logging_WARN, logging_ERROR, logging_FATAL = 10, 20, 30, 40, 50
+
+
+def _logged(level: str) -> Callable[..., None]:
+    return lambda msg, *args, **kwargs: getattr(get_logger(), level)(msg, *args, **kwargs)
+
+
+logging_debug, logging_info, logging_error = _logged("debug"), _logged("info"), _logged("error")
+logging_warn, logging_warning, logging_fatal = _logged("warning"), _logged("warning"), _logged("critical")
+
+
+def logging_log(level: int, msg: str, *args: Any, **kwargs: Any) -> None:
+    """Write a message of a level."""
+    get_logger().log(level, msg, *args, **kwargs)
+
+
+#: One thing under several names.
+ragged_RaggedTensorValue, random_get_seed = RaggedTensorValue, get_seed
+python_io_tf_record_iterator = io_tf_record_iterator

@@ -15,7 +15,6 @@ from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.registry import public_function
 from fastgraph.errors import NotFoundError
 from fastgraph.graphdef.import_values import fixed
-from fastgraph.ops.arguments import extents
 
 Make = Callable[[str, list[Any], dict[str, Any]], Any]
 
@@ -121,18 +120,18 @@ def _seeded(function: str) -> Make:
     def make(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
         dtype = attrs.get("dtype", dtypes.float32)
         bounds = {"minval": inputs[2], "maxval": inputs[3]} if len(inputs) > 2 else {}
-        return public_function(function)(extents(inputs[0]), inputs[1], dtype=dtype, **bounds, name=name)
+        return public_function(function)(inputs[0], inputs[1], dtype=dtype, **bounds, name=name)
 
     return make
 
 
 def _gamma(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    return public_function("random.gamma")(extents(inputs[0]), inputs[1], dtype=inputs[1].dtype, name=name)
+    return public_function("random.gamma")(inputs[0], inputs[1], dtype=inputs[1].dtype, name=name)
 
 
 def _poisson(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     dtype = attrs.get("dtype", dtypes.int64)
-    return public_function("random.poisson")(extents(inputs[0]), inputs[1], dtype=dtype, name=name)
+    return public_function("random.poisson")(inputs[0], inputs[1], dtype=dtype, name=name)
 
 
 def _segments(kind: str) -> Make:

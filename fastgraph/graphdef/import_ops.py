@@ -52,7 +52,8 @@ def _batched(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
 def _slice(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     key = _key(name, inputs[1:], attrs)
     trace: Any = current_trace()
-    trace.node_name = name
+    if trace is not None:
+        trace.node_name = name
     return inputs[0][key]
 
 

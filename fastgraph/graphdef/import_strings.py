@@ -117,7 +117,7 @@ def _to_dense(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
 
 
 def _sparse(inputs: list[Any]) -> SparseTensor:
-    return SparseTensor(inputs[0], inputs[1], cast(inputs[2], dtypes.int64))
+    return SparseTensor(cast(inputs[0], dtypes.int64), inputs[1], cast(inputs[2], dtypes.int64))
 
 
 def _reordered(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:

@@ -87,8 +87,13 @@ def _default(kind: str, text: str) -> Any:
 @functools.cache
 def signatures() -> dict[str, Signature]:
     """Return the signatures by type of operation."""
+    return parsed_signatures(TEXT)
+
+
+def parsed_signatures(text: str) -> dict[str, Signature]:
+    """Return the signatures that a text says, a line for those that are alike."""
     found = {}
-    for line in TEXT.strip().replace("\n  ", " ").split("\n"):
+    for line in text.strip().replace("\n  ", " ").split("\n"):
         types, _, attrs = f"{line} ".partition(" | ")
         arguments, _, outputs = types.partition("->")
         table: dict[str, tuple[str, Any]] = {}

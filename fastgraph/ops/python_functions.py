@@ -212,6 +212,24 @@ def write_summary_p(*values: Array, key: Held) -> Any:
         return key.object(*map(np.asarray, values))
 
 
+@custom(op="HostCall", infer=infer_dtypes, groups=("-",), n_outputs=None, effect="host", reason="it calls a function")
+def host_call_p(*values: Array, key: Held, dtypes: tuple[str, ...]) -> Any:
+    """Call a function of this package with arrays: its results; what it raises is raised."""
+    with init_scope():
+        return tuple([np.asarray(each) for each in key.object(*map(np.asarray, values))])
+
+
+def host_call(function: Callable[..., Sequence[Any]], inputs: Sequence[Any], *results: tuple[DType, Any]) -> list[Any]:
+    """The results of a function of arrays, run on the host, in a graph at every run: tensors of (dtype, shape)."""
+    called = Held(f"{function.__qualname__}_{next(_names)}", function)
+    names = tuple([dtype.name for dtype, _ in results])
+    made = bind(get("host_call"), tuple(inputs), {"key": called, "dtypes": names})
+    found = list(made) if isinstance(made, tuple | list) else [] if made is None else [made]
+    for tensor, (_, shape) in zip(found, results, strict=True):
+        tensor.set_shape(shape)
+    return found
+
+
 # ---- the public functions -------------------------------------------------------------------------------------------
 
 

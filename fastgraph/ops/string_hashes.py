@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.core.base.dtype import int64
+from fastgraph.core.base.dtype import int64, string, uint8
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import Data
 from fastgraph.errors import InvalidArgumentError
-from fastgraph.ops.arguments import index_list, named, whole
+from fastgraph.ops.arguments import as_tensor, index_list, known_value, named, whole
 from fastgraph.ops.families import Array, custom, invalid, public
+from fastgraph.ops.python_functions import host_call
 
 _MASK = (1 << 64) - 1
 _K0, _K1, _K2 = 0xC3A5C85C97CB3127, 0xB492B66FBE98F273, 0x9AE16A3B2F90404F
@@ -150,10 +151,10 @@ def keyed(text: bytes, key: tuple[int, int]) -> int:
 
     whole_words = len(text) // 8 * 8
     words = [_word(text, at) for at in range(0, whole_words, 8)]
-    for word in [*words, _word(text, whole_words) | (len(text) & 0xFF) << 56]:
-        v[3] ^= word
+    for each in [*words, _word(text, whole_words) | (len(text) & 0xFF) << 56]:
+        v[3] ^= each
         rounds(2)
-        v[0] ^= word
+        v[0] ^= each
     v[2] ^= 0xFF
     rounds(4)
     return v[0] ^ v[1] ^ v[2] ^ v[3]
@@ -218,3 +219,55 @@ def to_hash_bucket_strong(input: Data, num_buckets: Data, key: Data, name: str |
         raise invalid("Key must have 2 elements")
     count = whole(num_buckets, "num_buckets")
     return named(name, hash_bucket_strong_p, input, num_buckets=count, key=words)
+
+
+def _legacy(text: bytes) -> int:
+    """MurmurHash64A of a string, with the seed of tf.strings.to_hash_bucket."""
+    factor = 0xC6A4A7935BD1E995
+    hashed = 0xDECAFCAFFE ^ len(text) * factor & _MASK
+    whole = len(text) & ~7
+    for at in range(0, whole, 8):
+        word = int.from_bytes(text[at : at + 8], "little") * factor & _MASK
+        hashed = (hashed ^ _mixed(word) * factor & _MASK) * factor & _MASK
+    if whole < len(text):
+        hashed = (hashed ^ int.from_bytes(text[whole:], "little")) * factor & _MASK
+    return _mixed(_mixed(hashed) * factor & _MASK)
+
+
+@public("strings.to_hash_bucket")
+def to_hash_bucket(input: Data, num_buckets: Data, name: str | None = None) -> Any:
+    """The bucket of each string, by an older hash than to_hash_bucket_fast's. string[*s] -> i64[*s].
+
+    Raises: InvalidArgumentError for less than one bucket. Source: tf.strings.to_hash_bucket.
+    """
+    words, count = as_tensor(input, string), whole(num_buckets, "num_buckets")
+    if count < 1:
+        raise invalid(f"num_buckets must be >= 1, got {count}")
+    return host_call(lambda texts: [_buckets(texts, _legacy, count)], [words], (int64, words.shape))[0]
+
+
+@public("fingerprint")
+def fingerprints(data: Data, method: Data = "farmhash64", name: str | None = None) -> Any:
+    """FarmHash's 64 bits of each row, as bytes. t[n, *s] -> u8[n, 8]. Source: tf.fingerprint.
+
+    Raises: InvalidArgumentError for a scalar and for another method.
+    """
+    x = as_tensor(data)
+    if x.shape.rank == 0:
+        raise invalid("`data` should have at least one dimension")
+    known = known_value(as_tensor(method, string))
+    if known is not None and known != b"farmhash64":
+        raise invalid(f"Unsupported fingerprint algorithm: {known.item().decode()}")
+
+    def rows(array: Any) -> list[Any]:
+        if array.dtype == object and array.ndim == 1:
+            texts = array.tolist()
+        elif array.dtype == object:
+            texts = [b"".join(fingerprint(each).to_bytes(8, "little") for each in row.flat) for row in array]
+        else:
+            texts = [np.ascontiguousarray(row).tobytes() for row in array]
+        found = b"".join(fingerprint(text).to_bytes(8, "little") for text in texts)
+        return [np.frombuffer(found, np.uint8).reshape(-1, 8)]
+
+    n = None if x.shape.rank is None else x.shape[0]
+    return host_call(rows, [x], (uint8, [n, 8]))[0]

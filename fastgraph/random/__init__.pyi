@@ -3,6 +3,8 @@ from fastgraph.core.base.dtype import DTypeLike
 from fastgraph.core.conversion import Data
 from fastgraph.core.conversion import SizeLike
 from fastgraph.core.tensor import Tensor
+from fastgraph.nn import all_candidate_sampler as all_candidate_sampler
+from fastgraph.nn import fixed_unigram_candidate_sampler as fixed_unigram_candidate_sampler
 from fastgraph.ops.random_algorithms import Algorithm as Algorithm
 from fastgraph.random import experimental as experimental
 from fastgraph.state.random_generator import Generator as Generator
@@ -23,6 +25,10 @@ def gamma(shape: SizeLike, alpha: Data, beta: Data | None = None, dtype: DTypeLi
 
     They have gradients with respect to both. Raises: InvalidArgumentError for shapes that do not broadcast. Source:
     tf.random.gamma; Marsaglia and Tsang 2000."""
+def log_uniform_candidate_sampler(true_classes: Data, num_true: Data, num_sampled: Data, unique: builtins.bool, range_max: Data, seed: builtins.int | None = None, name: builtins.str | None = None) -> Any:
+    """`uniform_candidate_sampler`, where class k comes with (log(k + 2) - log(k + 1)) / log(range_max + 1).
+
+    Source: tf.random.log_uniform_candidate_sampler."""
 def normal(shape: SizeLike, mean: Data = 0.0, stddev: Data = 1.0, dtype: DTypeLike = ..., seed: Data | None = None, name: builtins.str | None = None) -> Tensor:
     """Numbers of the normal distribution. -> dtype[*shape].
 
@@ -130,3 +136,8 @@ def uniform(shape: SizeLike, minval: Data = 0, maxval: Data | None = None, dtype
         TensorShape([2, 3])
 
     Source: tf.random.uniform."""
+def uniform_candidate_sampler(true_classes: Data, num_true: Data, num_sampled: Data, unique: builtins.bool, range_max: Data, seed: builtins.int | None = None, name: builtins.str | None = None) -> Any:
+    """Classes below range_max, each as likely. i64[b, num_true] -> i64[n], f32[b, num_true], f32[n].
+
+    The second and third result: how often the true classes and the sampled ones are expected to be drawn.
+    Raises: InvalidArgumentError for more different classes than there are. Source: tf.random.uniform_candidate_sampler."""

@@ -85,7 +85,7 @@ def test_no_internal_module_has_a_public_name() -> None:
 @pytest.mark.parametrize(
     ("name", "hint"),
     [
-        ("queue", "Python's queue"),
+        ("tpu", "the CPU"),
         ("load_op_library", "numpy_function"),
     ],
 )
@@ -114,12 +114,11 @@ def test_substitute_is_the_same_name_elsewhere() -> None:
     ("name", "advice"),
     [
         ("losses.CategoricalFocalCrossentropy", "name that is built is fastgraph.losses.CategoricalCrossentropy."),
-        ("qint8", "There is no near substitute yet."),  # int8 is like it in letters only
         (
-            "image.extract_glimpse",
+            "image.generate_bounding_box_proposals",
             "Use NumPy and Pillow on tensors (outside Functions) instead.",
         ),  # that of its namespace
-        ("queue.FIFOQueue", "Use Python's queue instead."),
+        ("train.Coordinator", "Use Python's threading and queues instead."),
     ],
 )
 def test_a_substitute_is_kindred_in_words_and_not_in_letters(name: str, advice: str) -> None:
@@ -140,7 +139,7 @@ def test_substitutes_are_there_and_those_they_replace_are_not() -> None:
 
 @pytest.mark.parametrize(
     "statement",
-    ["import fastgraph.queue", "from fastgraph import queue", "from fastgraph.keras.layers import Attention",
+    ["import fastgraph.tpu", "from fastgraph import tpu", "from fastgraph.keras.layers import Attention",
      "from fastgraph.nn import conv3d_transpose_of_nothing, relu"],
 )  # fmt: skip
 def test_import_statements_say_the_same(statement: str) -> None:

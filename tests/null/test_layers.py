@@ -144,6 +144,10 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
         "distribute: tf.distribute",
         ("distribute.",),
     ),
+    (
+        "unittests: tf.test",
+        ("unittests.",),
+    ),
     ("names and commands", ("", "compat", "testing")),
     (
         "door: what programs get that import tensorflow",

@@ -7,6 +7,39 @@ defined up to a sign or phase.
 """
 
 TABLE = """
+tf.fingerprint(x) ; x: int32|float32|uint8[3,2]
+tf.fingerprint(['a', 'hello world', '']) ;
+tf.strings.to_hash_bucket(['a', 'hello', '', 'a longer word of many letters'], 1000) ;
+tf.image.extract_glimpse(x, [3, 2], [[0., 0.], [.5, -.7]], noise='zero') ; x: float32[2,5,6,2]
+tf.image.extract_glimpse(x, [4, 3], [[0.2, 0.9]], centered=False, noise='zero') ; x: float32[1,5,6,1]
+tf.image.extract_glimpse(x, [4, 3], [[1., -2.]], normalized=False, noise='zero') ; x: float32[1,5,6,1]
+random tf.image.extract_glimpse(x, [4, 3], [[0., 0.]], noise='gaussian') ; x: float32[1,5,6,1]
+tf.image.sample_distorted_bounding_box([30, 40, 3], x, seed=3) ; x: float32[1,2,4]0..1
+tf.image.sample_distorted_bounding_box([30, 40, 3], [[[0.1, 0.2, 0.8, 0.9]]], seed=5, min_object_covered=0.5) ;
+tf.image.stateless_sample_distorted_bounding_box([90, 40, 3], [[[0.1, 0.2, 0.8, 0.9]]], [1, 2], 0.3) ;
+tf.image.stateless_sample_distorted_bounding_box([9, 14, 3], [[[0., 0., 1., 1.]]], [7, 5], 0.1, [0.5, 2.], [0.2, 0.9]) ;
+tf.image.stateless_sample_distorted_bounding_box([9, 14, 3], tf.zeros([1, 0, 4]), [7, 5]) ;
+tf.quantization.fake_quant_with_min_max_args(x, -2., 3., 4) ; x: float32[3,4]
+tf.quantization.fake_quant_with_min_max_args_gradient(x, y, -1., 1.) ; x: float32[3,4], y: float32[3,4]
+tf.quantization.fake_quant_with_min_max_vars_gradient(x, y, -1., 1.) ; x: float32[3,4], y: float32[3,4]
+tf.quantization.fake_quant_with_min_max_vars_per_channel_gradient(x, y, [-1., -.5], [1., .7]) ; x: float32[3,2], y: float32[3,2]
+tf.quantization.quantize_and_dequantize(x, -1., 2., range_given=True) ; x: float32[3,4]
+tf.quantization.quantize_and_dequantize_v2(x, -1., 2., range_given=True) ; x: float32|float64[3,4]
+tf.quantization.quantize_and_dequantize_v2(x, -1., 2., num_bits=4, round_mode='HALF_UP') ; x: float32[3,4]
+tf.quantization.quantize_and_dequantize_v2(x, -1., 2., False, range_given=True) ; x: float32[3,4]
+tf.quantization.quantize_and_dequantize_v2(x, [-1., -2.], [2., 1.], range_given=True, axis=1) ; x: float32[3,2]
+tf.quantization.quantize_and_dequantize_v2(x, 2., 1., range_given=True) ; x: float32[3]
+tf.random.uniform_candidate_sampler([[1], [2]], 1, 4, True, 10, seed=3) ;
+tf.random.uniform_candidate_sampler([[1], [2]], 1, 6, False, 16, seed=3) ;
+tf.random.log_uniform_candidate_sampler([[1, 5], [2, 0]], 2, 8, True, 50, seed=4) ;
+tf.random.log_uniform_candidate_sampler([[1]], 1, 3, False, 7, seed=9) ;
+tf.random.uniform_candidate_sampler([[1]], 1, 20, True, 10, seed=3) ;
+tf.random.all_candidate_sampler([[1]], 1, 4, True, seed=3) ;
+random tf.random.fixed_unigram_candidate_sampler([[1]], 1, 4, False, 4, unigrams=[1., 2., 3., 4.], seed=3) ;
+tf.nn.compute_accidental_hits([[1, 2], [3, 4]], tf.constant([2, 9, 3], tf.int64), 2) ;
+tf.nn.nce_loss(w, b, l, x, 3, 8, sampled_values=(tf.constant([2, 5, 1], tf.int64), [[.3], [.4]], [.2, .3, .5])) ; w: float32[8,3], b: float32[8], l: int64[2,1]<8, x: float32[2,3]
+tf.nn.sampled_softmax_loss(w, b, l, x, 3, 8, sampled_values=(tf.constant([2, 5, 1], tf.int64), [[.3], [.4]], [.2, .3, .5])) ; w: float32[8,3], b: float32[8], l: int64[2,1]<8, x: float32[2,3]
+tf.nn.sampled_softmax_loss(w, b, l, x, 4, 8, seed=2) ; w: float32[8,3], b: float32[8], l: int64[2,1]<8, x: float32[2,3]
 tf.abs(x) ; x: signed_complex[2,3]
 tf.add_n([x, y, z]) ; x: addable[2,2], y: addable[2,2], z: addable[2,2]
 tf.add_n([x]) ; x: float32[0,2]

@@ -44,6 +44,12 @@ ROWS = [
         "TensorFlow leaves out how the labels change the gradient of the logits",
     ),
     (r"math\.top_k", r"values: nan", "TensorFlow leaves the order of NaNs to the sorting algorithm; here they come first"),
+    (r"nn\.(nce_loss|sampled_softmax_loss)", r"error: a result", "rows of another dtype are converted"),
+    (
+        r"quantization\.quantize_and_dequantize",
+        r"error: a result",
+        "ranges for each slice, which TensorFlow documents, and its kernel for the CPU refuses",
+    ),
     (r"math\.lbeta", r"values", "arguments below 0, where the sum of lgammas loses digits in float32"),
     (r"debugging\.assert_near", r"error", "outside the documented dtypes, NumPy's text about inexact numbers"),
     (r"expand_dims", r"error: a result", "several axes at once are an extension"),

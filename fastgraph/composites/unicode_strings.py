@@ -1,0 +1,248 @@
+"""tf.strings.unicode_*: strings of an encoding as numbers of characters, with their places, and back; other encodings.
+
+Rule: the codecs are Python's; a part that is no text of the encoding is replaced, left out, or an error.
+"""
+
+from __future__ import annotations
+
+import codecs
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from fastgraph.composites.ragged_tensor import RaggedTensor
+from fastgraph.core.base.dtype import int32, int64, string
+from fastgraph.core.base.shapes import TensorShape
+from fastgraph.core.conversion import Data
+from fastgraph.core.name_scopes import name_scope
+from fastgraph.ops.arguments import as_tensor, whole
+from fastgraph.ops.families import invalid
+from fastgraph.ops.movement import reshape
+from fastgraph.ops.python_functions import host_call
+
+_OUTPUTS = ("UTF-8", "UTF-16-BE", "UTF-32-BE")
+
+
+class _Options:
+    """How text is read, and what becomes of what is none."""
+
+    def __init__(self, encoding: str, errors: str, replacement: Any, control: bool = False) -> None:
+        if errors not in ("strict", "replace", "ignore"):
+            allowed = '"strict", "replace", "ignore"'
+            raise invalid(f"Value for attr 'errors' of \"{errors}\" is not in the list of allowed values: {allowed}")
+        try:
+            self.codec = codecs.lookup(encoding).name
+        except LookupError:
+            raise invalid(f"Could not create converter for input encoding: {encoding}") from None
+        self.errors, self.control = errors, control
+        self.replacement = whole(replacement, "replacement_char", 32)
+        if not 0 <= self.replacement <= 0x10FFFF:
+            raise invalid("replacement_char out of unicode codepoint range")
+
+    def characters(self, data: bytes) -> Iterator[tuple[int, int]]:
+        """Yield the numbers of the characters, and where each begins."""
+        at = 0
+        while at < len(data):
+            end, after = len(data), None
+            try:
+                text = data[at:].decode(self.codec)
+            except UnicodeDecodeError as error:
+                end, after = at + error.start, at + max(error.end, error.start + 1)
+                text = data[at:end].decode(self.codec)
+            for character in text:
+                code = ord(character)
+                if self.control and code < 32:
+                    if self.errors != "ignore":
+                        yield self.replacement, at
+                else:
+                    yield code, at
+                at += len(character.encode(self.codec))
+            if after is None:
+                return
+            if self.errors == "strict":
+                raise invalid("Invalid formatting on input string")
+            if self.errors == "replace":
+                yield self.replacement, end
+            at = after
+
+
+def _is_character(code: int) -> bool:
+    """Whether a number is that of a character, and no surrogate."""
+    return 0 <= code < 0xD800 or 0xE000 <= code <= 0x10FFFF
+
+
+def _output(encoding: str) -> str:
+    if encoding not in _OUTPUTS:
+        allowed = ", ".join(f'"{each}"' for each in _OUTPUTS)
+        raise invalid(
+            f"Value for attr 'output_encoding' of \"{encoding}\" is not in the list of allowed values: {allowed}"
+        )
+    return codecs.lookup(encoding).name
+
+
+def _texts(items: list[bytes]) -> Any:
+    made = np.empty(len(items), object)
+    made[:] = items
+    return made
+
+
+def _by_rows(input: Any, parts: Callable[[Any], list[Any]], scope: str) -> list[Any]:
+    """Results of a vector of strings, [values..., row lengths], as ragged tensors of one more axis."""
+    if isinstance(input, RaggedTensor):
+        return [input.with_flat_values(each) for each in _by_rows(input.flat_values, parts, scope)]
+    words = as_tensor(input, string)
+    rank = words.shape.rank
+    if rank is None:
+        raise ValueError("Rank of `input` must be statically known.")
+    if rank > 1:
+        return _by_rows(RaggedTensor.from_tensor(words, ragged_rank=rank - 1), parts, scope)
+    *values, lengths = parts(reshape(words, [-1]))
+    if rank == 0:
+        return values
+    return [RaggedTensor.from_row_lengths(each, lengths, validate=False) for each in values]
+
+
+def _decoded(options: _Options, words: Any) -> list[Any]:
+    def decode(words: Any) -> tuple[Any, Any, Any]:
+        rows = [list(options.characters(word)) for word in words.tolist()]
+        flat = np.array([pair for row in rows for pair in row], np.int64).reshape(-1, 2)
+        return flat[:, 0].astype(np.int32), flat[:, 1], np.array([len(row) for row in rows], np.int64)
+
+    return host_call(decode, [words], (int32, [None]), (int64, [None]), (int64, words.shape))
+
+
+def unicode_decode(input: Data, input_encoding: str, errors: str = "replace", replacement_char: int =
+                   0xFFFD, replace_control_characters: bool = False, name: str | None = None) -> Any:  # fmt: skip
+    """The numbers of each string's characters. string[*s] -> i32[*s, None], ragged where s is not empty.
+
+    errors: "replace" what is no text by `replacement_char`, "ignore" it, or "strict". Raises: InvalidArgumentError for
+    what is no text, if strict, and for unknown encodings. Source: tf.strings.unicode_decode.
+    """
+    return unicode_decode_with_offsets(
+        input, input_encoding, errors, replacement_char, replace_control_characters, name or "UnicodeDecode"
+    )[0]
+
+
+def unicode_decode_with_offsets(input: Data, input_encoding: str, errors: str = "replace",
+                                replacement_char: int = 0xFFFD, replace_control_characters: bool = False,
+                                name: str | None = None) -> tuple[Any, Any]:  # fmt: skip
+    """`unicode_decode`, and at which byte each character begins, i64. Source: same name."""
+    options = _Options(input_encoding, errors, replacement_char, bool(replace_control_characters))
+    with name_scope(name or "UnicodeDecodeWithOffsets") as scope:
+        codes, offsets = _by_rows(input, lambda words: _decoded(options, words), str(scope))
+    return codes, offsets
+
+
+def unicode_split_with_offsets(
+    input: Data, input_encoding: str, errors: str = "replace", replacement_char: int = 0xFFFD, name: str | None = None
+) -> tuple[Any, Any]:
+    """Each string's characters as strings, and at which byte each begins. string[*s] -> string, i64[*s, None].
+
+    Source: tf.strings.unicode_split_with_offsets.
+    """
+    options, codec = _Options(input_encoding, errors, replacement_char), _output(input_encoding)
+
+    def split(words: Any) -> list[Any]:
+        codes, offsets, lengths = _decoded(options, words)
+        parts = host_call(
+            lambda codes: [_texts([chr(code).encode(codec) for code in codes.tolist()])], [codes], (string, [None])
+        )
+        return [*parts, offsets, lengths]
+
+    with name_scope(name or "UnicodeSplitWithOffsets") as scope:
+        parts, offsets = _by_rows(input, split, str(scope))
+    return parts, offsets
+
+
+def unicode_encode(
+    input: Any, output_encoding: str, errors: str = "replace", replacement_char: int = 0xFFFD, name: str | None = None
+) -> Any:
+    """Strings of the numbers of their characters, which lie along the last axis. i32[*s, n] -> string[*s].
+
+    Raises: InvalidArgumentError for numbers of no characters, if strict, and for other encodings.
+    Source: tf.strings.unicode_encode.
+    """
+    options, codec = _Options("UTF-8", errors, replacement_char), _output(output_encoding)
+
+    def text(codes: list[int]) -> bytes:
+        if errors == "strict" and not all(map(_is_character, codes)):
+            raise invalid("Code point is out of range for Unicode, or a noncharacter.")
+        known = [code if _is_character(code) else options.replacement for code in codes
+                 if errors == "replace" or _is_character(code)]  # fmt: skip
+        return "".join(map(chr, known)).encode(codec, "surrogatepass")
+
+    def rows(codes: Any, splits: Any) -> list[Any]:
+        return [_texts([text(codes[a:b].tolist()) for a, b in itertools.pairwise(splits)])]
+
+    with name_scope(name or "UnicodeEncode"):
+        if isinstance(input, RaggedTensor) and isinstance(input.values, RaggedTensor):
+            return input.with_values(unicode_encode(input.values, output_encoding, errors, replacement_char))
+        if isinstance(input, RaggedTensor) and input.values.shape.rank == 1:
+            n = None if input.shape[0] is None else [input.shape[0]]
+            return host_call(rows, [input.values, input.row_splits], (string, n or [None]))[0]
+        if isinstance(input, RaggedTensor):
+            return input.with_values(unicode_encode(input.values, output_encoding, errors, replacement_char))
+        codes = as_tensor(input, int32)
+        if codes.shape.rank is None:
+            raise ValueError("Rank of `input` must be statically known.")
+        if codes.shape.rank == 0:
+            raise ValueError("input_tensor's rank must be at least 1.")
+
+        def dense(codes: Any) -> list[Any]:
+            flat = _texts([text(row.tolist()) for row in codes.reshape(-1, codes.shape[-1])] if codes.shape[-1]
+                          else [b""] * int(np.prod(codes.shape[:-1])))  # fmt: skip
+            return [flat.reshape(codes.shape[:-1])]
+
+        return host_call(dense, [codes], (string, codes.shape[:-1]))[0]
+
+
+def unicode_transcode(input: Data, input_encoding: str, output_encoding: str, errors: str = "replace",
+                      replacement_char: int = 0xFFFD, replace_control_characters: bool = False,
+                      name: str | None = None) -> Any:  # fmt: skip
+    """Strings of one encoding in another. string[*s] -> string[*s]. Source: tf.strings.unicode_transcode."""
+    options = _Options(input_encoding, errors, replacement_char, bool(replace_control_characters))
+    codec = _output(output_encoding)
+    if isinstance(input, RaggedTensor):
+        rest = (errors, replacement_char, replace_control_characters, name)
+        return input.with_flat_values(unicode_transcode(input.flat_values, input_encoding, output_encoding, *rest))
+
+    def transcode(words: Any) -> list[Any]:
+        texts = ["".join(chr(code) for code, _ in options.characters(word)) for word in words.reshape(-1).tolist()]
+        return [_texts([each.encode(codec, "replace") for each in texts]).reshape(words.shape)]
+
+    words = as_tensor(input, string)
+    with name_scope(name or "UnicodeTranscode"):
+        return host_call(transcode, [words], (string, words.shape))[0]
+
+
+def unsorted_segment_join(
+    inputs: Data, segment_ids: Data, num_segments: Data, separator: str = "", name: str | None = None
+) -> Any:
+    """Strings with the same id joined in order. string[*s, *r], i[*s] -> string[num_segments, *r].
+
+    Raises: InvalidArgumentError for other ids and shapes.
+    Source: tf.strings.unsorted_segment_join.
+    """
+    words, ids, n = as_tensor(inputs, string), as_tensor(segment_ids), as_tensor(num_segments)
+    between = separator.encode() if isinstance(separator, str) else separator
+
+    def join(words: Any, ids: Any, n: Any) -> list[Any]:
+        count = int(n)
+        if words.shape[: ids.ndim] != ids.shape:
+            raise invalid("segment_ids's shape must be the beginning of inputs' shape")
+        rest = words.shape[ids.ndim :]
+        rows = words.reshape(ids.size, -1 if words.size else int(np.prod(rest)))
+        found: list[list[list[bytes]]] = [[[] for _ in range(rows.shape[1])] for _ in range(count)]
+        for row, place in zip(rows, ids.reshape(-1).tolist(), strict=True):
+            if not 0 <= place < count:
+                raise invalid("segment_ids are not allowed to exceed num_segments or to have negative values.")
+            for parts, word in zip(found[place], row, strict=True):
+                parts.append(word)
+        return [_texts([between.join(parts) for row in found for parts in row]).reshape(count, *rest)]
+
+    rank = ids.shape.rank
+    rest = None if rank is None or words.shape.rank is None else TensorShape([None]).concatenate(words.shape[rank:])
+    with name_scope(name or "UnsortedSegmentJoin"):
+        return host_call(join, [words, ids, n], (string, rest))[0]

@@ -1,0 +1,194 @@
+"""tf.compat.v1: arguments in its order, Variables and scopes, losses, wrapped functions, raw operations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fastgraph as fg
+from fastgraph.door import v1_names
+
+v1 = fg.compat.v1
+
+
+def numbers(x: Any) -> Any:
+    return x.numpy().tolist()
+
+
+X = [[1.0, 2.0], [3.0, 4.0]]
+CALLS: list[tuple[Any, Any]] = [
+    (lambda: v1.reduce_sum(X, 1, True), [[3.0], [7.0]]),
+    (lambda: v1.reduce_max(X, reduction_indices=[0]), [3.0, 4.0]),
+    (lambda: v1.math.argmax(X, None, None, 1), [1, 1]),
+    (lambda: v1.arg_min(X, 0), [0, 0]),
+    (lambda: v1.expand_dims([1], dim=0), [[1]]),
+    (lambda: v1.squeeze([[1]], squeeze_dims=[0]), [1]),
+    (lambda: v1.where([True, False], X, [[0.0, 0.0], [9.0, 9.0]]), [[1.0, 2.0], [9.0, 9.0]]),
+    (lambda: v1.where([False, True]), [[1]]),
+    (lambda: v1.div([7, -7], 2), [3, -4]),
+    (lambda: v1.div([7.0], 2.0), [3.5]),
+    (lambda: v1.to_int32([1.7]), [1]),
+    (lambda: v1.batch_gather([[1, 2], [3, 4]], [[1], [0]]), [[2], [3]]),
+    (lambda: v1.setdiff1d([1, 2, 3], [2])[0], [1, 3]),
+    (lambda: v1.sparse_to_dense([[0, 1]], [1, 2], 5), [[0, 5]]),
+    (lambda: v1.nn.xw_plus_b([[1.0, 1.0]], X, [1.0, 1.0]), [[5.0, 7.0]]),
+    (lambda: v1.string_split(["a  b"]).values, [b"a", b"b"]),
+    (lambda: v1.strings.split(["a b"], result_type="RaggedTensor").values, [b"a", b"b"]),
+    (lambda: v1.image.resize_nearest_neighbor([[[[1.0]], [[2.0]]]], [3, 1])[0, :, 0, 0], [1.0, 1.0, 2.0]),
+    (lambda: v1.image.resize_bilinear([[[[0.0]], [[2.0]]]], [4, 1])[0, :, 0, 0], [0.0, 1.0, 2.0, 2.0]),
+    (lambda: v1.image.resize_bilinear([[[[0.0]], [[2.0]]]], [3, 1], True)[0, :, 0, 0], [0.0, 1.0, 2.0]),
+    (lambda: v1.nn.embedding_lookup([[[0.0], [2.0]], [[1.0]]], [0, 1, 2]), [[0.0], [1.0], [2.0]]),
+    (lambda: v1.nn.embedding_lookup([[[0.0], [1.0]], [[2.0]]], [0, 1, 2], "div"), [[0.0], [1.0], [2.0]]),
+    (lambda: v1.nn.conv2d_backprop_filter(np.ones([1, 2, 2, 1], "f"), [1, 1, 1, 1], np.ones([1, 2, 2, 1], "f"),
+                                          [1, 1, 1, 1], "VALID"), [[[[4.0]]]]),
+    (lambda: v1.initializers.constant(3.0)([2]), [3.0, 3.0]),
+    (lambda: v1.losses.huber_loss([0.0, 0.0], [0.5, 3.0]), (0.125 + 2.5) / 2),
+    (lambda: v1.losses.mean_squared_error([1.0, 2.0], [2.0, 4.0], [1.0, 0.0]), 1.0),
+    (lambda: v1.losses.absolute_difference([1.0, 2.0], [2.0, 4.0], reduction="none"), [1.0, 2.0]),
+    (lambda: v1.losses.cosine_distance([[1.0, 0.0]], [[1.0, 0.0]], dim=1), 0.0),
+    (lambda: v1.losses.compute_weighted_loss([1.0, 2.0], 2.0, reduction="weighted_sum"), 6.0),
+    (lambda: v1.losses.hinge_loss([1.0, 0.0], [0.5, 0.5]), 1.0),
+    (lambda: v1.losses.mean_pairwise_squared_error([[0.0, 0.0]], [[1.0, 3.0]]), 4.0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("i", range(len(CALLS)))
+def test_calls(i: int) -> None:
+    call, expected = CALLS[i]
+    assert numbers(call()) == expected
+    assert numbers(fg.function(call)()) == expected
+
+
+def test_losses_refuse() -> None:
+    with pytest.raises(ValueError, match="Invalid Reduction Key x"):
+        v1.losses.mean_squared_error([1.0], [1.0], reduction="x")
+    with pytest.raises(ValueError, match="weights can not be broadcast to values"):
+        v1.losses.mean_squared_error([[1.0]], [[1.0]], [1.0])
+    with pytest.raises(TypeError, match="unexpected keyword"):
+        v1.losses.mean_squared_error([1.0], [1.0], delta=2)
+
+
+@pytest.mark.parametrize(
+    ("name", "way"),
+    [
+        ("Session", "prune"),
+        ("train.AdamOptimizer", "tf.keras.optimizers"),
+        ("metrics.mean", "tf.keras.metrics"),
+        ("layers.dense", "tf.keras.layers"),
+        ("get_collection", "lists of your own"),
+        ("summary.scalar", "tf.summary with a writer"),
+        ("train.Saver", "tf.train.Checkpoint"),
+        ("nn.dynamic_rnn", "tf.keras.layers.RNN"),
+        ("disable_eager_execution_of_all", "TensorFlow 2"),
+    ],
+)
+def test_what_is_not_built_says_what_to_use(name: str, way: str) -> None:
+    space, _, last = name.rpartition(".")
+    with pytest.raises(fg.errors.NotBuiltError, match=way):
+        v1_names.value(space, last)
+
+
+def test_variables_and_scopes() -> None:
+    with v1.variable_scope("outer", initializer=v1.ones_initializer()):
+        with v1.variable_scope("inner") as scope:
+            made = v1.get_variable("x", [2])
+    assert made.name == "outer/inner/x:0" and scope.name == "outer/inner" and numbers(made) == [1.0, 1.0]
+    assert isinstance(made, v1.Variable) and not v1.Variable(1.0, False).trainable
+    assert v1.get_variable("n", [], fg.int32).numpy() == 0
+    with pytest.raises(ValueError, match="must be fully defined"):
+        v1.get_variable("y")
+    with pytest.raises(fg.errors.NotBuiltError, match="regularizer"):
+        v1.get_variable("y", [1], regularizer=abs)
+    assert v1.scatter_add(made, [0], [[5.0]][0]).numpy().tolist() == [6.0, 1.0]
+    limit = np.sqrt(6 / (3 + 5))
+    values = v1.glorot_uniform_initializer(seed=1)([3, 5]).numpy()
+    assert (np.abs(values) <= limit).all() and values.std() > 0.1
+
+
+def test_wrapped_functions_keep_their_variables() -> None:
+    def body(x: Any) -> Any:
+        with v1.variable_scope("s", reuse=v1.AUTO_REUSE):
+            w = v1.get_variable("w", [], initializer=v1.constant_initializer(2.0))
+            again = v1.get_variable("w", [])
+        assert w is again
+        b = fg.Variable(1.0)
+        return x * w + b
+
+    wrapped = v1.wrap_function(body, [fg.TensorSpec([], fg.float32)])
+    assert wrapped(fg.constant(3.0)).numpy() == 7.0 and len(wrapped.variables) == 2
+    next(each for each in wrapped.variables if each.name == "s/w:0").assign(5.0)
+    assert wrapped(fg.constant(3.0)).numpy() == 16.0
+
+    def twice() -> None:
+        v1.get_variable("w", [])
+        with pytest.raises(ValueError, match="Variable w already exists, disallowed"):
+            v1.get_variable("w", [])
+        with v1.variable_scope("", reuse=True), pytest.raises(ValueError, match="Variable v does not exist"):
+            v1.get_variable("v", [])
+
+    v1.wrap_function(twice, [])()
+
+
+def test_graphs_are_pruned() -> None:
+    def body() -> None:
+        x = v1.placeholder(fg.float32, [None], name="x")
+        y = fg.identity(x * 2.0, name="y")
+        fg.identity(y + 1.0, name="z")
+
+    wrapped = v1.wrap_function(body, [])
+    function = wrapped.prune("x:0", wrapped.graph.get_tensor_by_name("z:0"))
+    assert numbers(function(fg.constant([1.0, 2.0]))) == [3.0, 5.0]
+    assert numbers(wrapped.prune(["x:0"], {"y": "y:0"})(fg.constant([4.0]))["y"]) == [8.0]
+
+
+# ---- raw operations -------------------------------------------------------------------------------------------------
+
+raw = fg.raw_ops
+RAW: list[tuple[Any, Any]] = [
+    (lambda: raw.AddV2(x=[1, 2], y=3), [4, 5]),
+    (lambda: raw.MatMul(a=X, b=X, transpose_b=True), [[5.0, 11.0], [11.0, 25.0]]),
+    (lambda: raw.Sum(input=X, axis=[1], keep_dims=True), [[3.0], [7.0]]),
+    (lambda: raw.ConcatV2(values=[[1], [2]], axis=0), [1, 2]),
+    (lambda: raw.Cast(x=[1.5], DstT=fg.int32), [1]),
+    (lambda: raw.StridedSlice(input=[1, 2, 3, 4], begin=[1], end=[0], strides=[2], end_mask=1), [2, 4]),
+    (lambda: raw.Split(axis=0, value=[1, 2], num_split=2)[1], [2]),
+    (lambda: raw.TopKV2(input=[3, 1, 2], k=2).indices, [0, 2]),
+    (lambda: raw.Unique(x=[5, 5, 6]).y, [5, 6]),
+    (lambda: raw.BiasAddGrad(out_backprop=X), [4.0, 6.0]),
+    (lambda: raw.SigmoidGrad(y=[0.5], dy=[2.0]), [0.5]),
+    (lambda: raw.L2Loss(t=[2.0]), 2.0),
+    (lambda: raw.ReluGrad(gradients=[1.0, 1.0], features=[-1.0, 1.0]), [0.0, 1.0]),
+    (lambda: raw.ShapeN(input=[[1], [[1, 2]]])[1], [1, 2]),
+    (lambda: raw.SparseSegmentSum(data=X, indices=[0, 1], segment_ids=[0, 0]), [[4.0, 6.0]]),
+    (lambda: raw.StringLower(input=["AB"]), [b"ab"]),
+]
+
+
+@pytest.mark.parametrize("i", range(len(RAW)))
+def test_raw_operations(i: int) -> None:
+    call, expected = RAW[i]
+    assert numbers(call()) == expected
+    assert numbers(fg.function(call)()) == expected
+
+
+def test_raw_operations_refuse() -> None:
+    with pytest.raises(TypeError, match=r"AddV2 only takes keyword args \(possible keys: \['x', 'y', 'name'\]\)"):
+        raw.AddV2(1, 2)
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'y'"):
+        raw.AddV2(x=1)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'z'"):
+        raw.AddV2(x=1, y=2, z=3)
+    with pytest.raises(fg.errors.NotBuiltError, match=r"raw_ops\.TPUReplicate is not built"):
+        _ = raw.TPUReplicate
+    variable = fg.Variable([1.0, 2.0])
+    raw.AssignAddVariableOp(resource=variable.handle, value=[1.0, 1.0])
+    assert numbers(raw.ReadVariableOp(resource=variable.handle, dtype=fg.float32)) == [2.0, 3.0]
+
+
+def test_gradients_flow_through_raw_operations() -> None:
+    with fg.GradientTape() as tape:
+        x = fg.Variable([1.0, 2.0])
+        y = raw.Sum(input=raw.Square(x=x), axis=0)
+    assert numbers(tape.gradient(y, x)) == [2.0, 4.0]
