@@ -394,16 +394,18 @@ class Assembler:
             if term.op == "read":
                 reads.setdefault(term.attr, set()).add(term.args[0])
         found: list[tuple[Value, Value]] = []
+        written: dict[Any, set[Scalar]] = {}
         for store in nest.stores:
-            if len(store.position.free) != len(nest.dims):
+            written.setdefault(store.key, set()).add(store.position)
+        for result, places in written.items():
+            if any(len(p.free) != len(nest.dims) for p in places):
                 continue  # written more than once
-            result = store.key
             assert isinstance(result, Value)
             if result.node is PARTIAL_NODE:
                 continue
             shape = self.avals[result].shape
             for value, positions in reads.items():
-                if positions != {store.position} or value.node is PARTIAL_NODE:
+                if positions != places or value.node is PARTIAL_NODE:
                     continue
                 if value.aval.dtype is result.aval.dtype and self.avals[value].shape == shape:
                     found.append((value, result))

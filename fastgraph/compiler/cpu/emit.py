@@ -112,7 +112,10 @@ class Emitter:
         blocks, headers = [root], []
         for k, v in enumerate(self.nest.dims):
             self.variables[v] = f"i{k}"
-            headers.append(f"for i{k} in range({self.size(v.args[0]) if k else 'begin, end'}):")
+            stop = self.size(v.args[0]) if k else "begin, end"
+            if v.args[0].op == "const" and 0 < k == len(self.nest.dims) - 1:
+                stop = self.call("tile_int64", stop, stop)  # whole vectors
+            headers.append(f"for i{k} in range({stop}):")
             blocks.append(Block(blocks[-1], blocks[-1].variables | {v}))
         return blocks, headers
 
