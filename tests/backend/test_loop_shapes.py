@@ -145,3 +145,35 @@ def test_an_image_pipeline() -> None:
     x = np.random.default_rng(0).integers(0, 256, (3, 17, 5, 3)).astype(np.uint8)
     function = check(pipeline, x, exact=True)
     assert len(kernels(function, fg.constant(x))) == 1
+
+
+COLUMNS: dict[str, F] = {
+    "sum": lambda x: fg.reduce_sum(x, 0),
+    "extremes": lambda x: (fg.reduce_max(x, 0), fg.reduce_min(x, 0)),
+    "moments": lambda x: fg.nn.moments(x, [0]),
+    "two at once": lambda x: (fg.reduce_sum(x, 0), fg.reduce_sum(x * x, 0)),
+    "relu before": lambda x: fg.reduce_mean(fg.nn.relu(x) * 2, 0),
+}
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+@pytest.mark.parametrize("columns", [3, 8, 10, 70])
+def test_sums_down_columns(name: str, columns: int) -> None:
+    rows = max(260, 10_000 // columns + 3)
+    check(COLUMNS[name], sample((rows, columns), "float32", False) + 3, native=columns == 10)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float16", "int32", "uint8", "int64"])
+def test_sums_down_columns_of_other_types(dtype: str) -> None:
+    check(lambda x: (fg.reduce_sum(x, 0), fg.reduce_max(x, 0)), sample((500, 21), dtype))
+
+
+def test_sums_down_columns_have_the_same_bits_whatever_the_threads() -> None:
+    x = fg.constant(sample((20_000, 24), "float32", False))
+    function = fg.function(lambda x: fg.nn.moments(x, [0]))
+    found = []
+    for threads in (1, 2, 3):
+        with flags.override(tier="last", threads=threads):
+            found.append([t.numpy() for t in function(x)])
+    for other in found[1:]:
+        np.testing.assert_array_equal(found[0], other)
