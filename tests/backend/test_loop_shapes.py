@@ -136,17 +136,6 @@ def test_places_of_extremes_in_long_rows(dtype: str) -> None:
         )
 
 
-def pipeline(x: Any) -> Any:
-    y = fg.cast(x, "float32") / 255.0 - [0.4, 0.5, 0.6]
-    return fg.saturate_cast(fg.round(y * 300.0 + 100.0), "uint8")
-
-
-def test_an_image_pipeline() -> None:
-    x = np.random.default_rng(0).integers(0, 256, (3, 17, 5, 3)).astype(np.uint8)
-    function = check(pipeline, x, exact=True)
-    assert len(kernels(function, fg.constant(x))) == 1
-
-
 COLUMNS: dict[str, F] = {
     "sum": lambda x: fg.reduce_sum(x, 0),
     "extremes": lambda x: (fg.reduce_max(x, 0), fg.reduce_min(x, 0)),
@@ -177,6 +166,74 @@ def test_sums_down_columns_have_the_same_bits_whatever_the_threads() -> None:
             found.append([t.numpy() for t in function(x)])
     for other in found[1:]:
         np.testing.assert_array_equal(found[0], other)
+
+
+def life(x: Any) -> Any:
+    n = fg.add_n([fg.roll(x, [i, j], [0, 1]) for i in (-1, 0, 1) for j in (-1, 0, 1) if i or j])
+    return fg.cast((n == 3) | ((n == 2) & (x == 1)), x.dtype)
+
+
+RANGES: dict[str, F] = {
+    "rolled": lambda x: fg.roll(x, 1, -1),
+    "rolled far": lambda x: fg.roll(x, -23, 1),
+    "rolled by nothing": lambda x: fg.roll(x, [14, 0], [1, 0]),
+    "rolled twice": lambda x: fg.roll(fg.roll(x, 3, 1), [-1, 2], [0, 1]),
+    "stencil": lambda x: fg.roll(x, 1, 1) + fg.roll(x, -1, 1) + fg.roll(x, 1, 0) - x,
+    "joined": lambda x: fg.concat([x, x[:, :2], x[:, 5:]], 1) + 1,
+    "padded": lambda x: fg.pad(x, [[1, 2], [3, 1]]) + 1,
+    "padded once": lambda x: fg.pad(x, [[0, 0], [2, 0]]) + 1,
+    "sliced": lambda x: fg.slice(x, [1, 2], [4, 5]) + 1,
+    "band": lambda x: fg.linalg.band_part(x, 1, 2) + 1,
+}
+
+
+@pytest.mark.parametrize("name", RANGES)
+@pytest.mark.parametrize("dtype", ["float32", "int32", "uint8"])
+def test_loops_cut_into_ranges(name: str, dtype: str) -> None:
+    f = RANGES[name]
+    check(f, sample((9, 14), dtype), exact=True)
+    for rows, columns in ((5, 7), (6, 33)):
+        check(f, sample((rows, columns), dtype), exact=True, signature=[fg.TensorSpec([None, None], dtype)])
+
+
+@pytest.mark.parametrize("dtype", ["int32", "uint8", "float32"])
+def test_the_game_of_life(dtype: str) -> None:
+    for shape in ((1, 1), (2, 3), (17, 70)):
+        x = (sample(shape, "int32") > 3).astype(dtype)
+        n = sum(np.roll(x, (i, j), (0, 1)) for i in (-1, 0, 1) for j in (-1, 0, 1) if i or j)
+        np.testing.assert_array_equal(life(x), ((n == 3) | ((n == 2) & (x == 1))).astype(dtype))
+        check(life, x, native=shape[0] == 17 and dtype == "uint8")
+    (source,) = kernels(fg.function(life), fg.TensorSpec([17, 70], dtype))
+    assert "if" not in source.replace(" if v", "")
+
+
+def test_rolls_in_graphs_have_gradients_of_both_orders_and_batches() -> None:
+    x = fg.constant(sample((4, 6), "float64", False))
+
+    def both(x: Any) -> Any:
+        with fg.GradientTape() as outer:
+            outer.watch(x)
+            with fg.GradientTape() as tape:
+                tape.watch(x)
+                y = fg.reduce_sum(fg.roll(x, [1, -2], [0, 1]) ** 3 * fg.roll(x, 2, 1))
+            dx = tape.gradient(y, x)
+        return dx, outer.gradient(dx, x)
+
+    for a, b in zip(fg.function(both)(x), both(x), strict=True):
+        np.testing.assert_allclose(a, b)
+    mapped = fg.function(lambda x: fg.vectorized_map(lambda row: fg.roll(row, 2, 0), x))(x)
+    np.testing.assert_array_equal(mapped, np.roll(x, 2, 1))
+
+
+def pipeline(x: Any) -> Any:
+    y = fg.cast(x, "float32") / 255.0 - [0.4, 0.5, 0.6]
+    return fg.saturate_cast(fg.round(y * 300.0 + 100.0), "uint8")
+
+
+def test_an_image_pipeline() -> None:
+    x = np.random.default_rng(0).integers(0, 256, (3, 17, 5, 3)).astype(np.uint8)
+    function = check(pipeline, x, exact=True)
+    assert len(kernels(function, fg.constant(x))) == 1
 
 
 def normalised(x: Any) -> Any:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from fastgraph.compiler.cpu import column_reductions as columns
+from fastgraph.compiler.cpu import loop_ranges as ranges
 from fastgraph.compiler.cpu import spelling as spell
 from fastgraph.compiler.cpu import transpose_tiles as tiles
 from fastgraph.compiler.nest.canonicalize import FlatNest, FlatStore, arrange
@@ -88,7 +89,9 @@ class Emitter:
         block = blocks[-1]
         if columns.apply(self.nest):
             headers[-1], blocks[-1] = columns.emit(self, blocks[-2])
-        if not self.arrays:
+        elif crossed is None and (cuts := ranges.find(self.nest)):
+            headers[-1], blocks[-1] = ranges.emit(self, blocks[-2], cuts)
+        else:
             # Every value is computed before the first is written: a result may lie over an operand.
             for store in self.nest.stores:
                 if not store.variables:
