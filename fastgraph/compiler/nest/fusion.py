@@ -429,10 +429,7 @@ class Fusion:
         return merged if self._price(merged) - LAUNCH <= sum(apart) - SAVING * min(apart) else None
 
     def _recompute(self) -> None:
-        """Let kernels compute for themselves what one before them would only write for them to read, if that is less.
-
-        So the sums of a normalisation's gradient, and what is made of them, begin with the same elements.
-        """
+        """Let kernels compute for themselves what one before them would only write for them, if that is less."""
         readers: dict[Cluster, dict[Cluster, None]] = {}
         for cluster in dict.fromkeys(self.cluster.values()):
             for value in self.loads(cluster):
