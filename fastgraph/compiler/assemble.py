@@ -10,12 +10,14 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeGuard, cast
 
+from fastgraph.compiler.cpu.column_reductions import apply as down_columns
 from fastgraph.compiler.cpu.emit import Emitted, emit
 from fastgraph.compiler.cpu.spelling import FLOATS
 from fastgraph.compiler.library import bias_gradient, convolution, counted_results, loop_kernels, scalar_loops
 from fastgraph.compiler.library.ordered_ops import KINDS, ordered
 from fastgraph.compiler.library.register_blocks import Geometry
 from fastgraph.compiler.nest.canonicalize import FlatNest, arrange
+from fastgraph.compiler.nest.column_chunks import split_columns
 from fastgraph.compiler.nest.cost_model import cost, operations
 from fastgraph.compiler.nest.fusion import UPDATES, Cluster, Fusion, lowerable
 from fastgraph.compiler.nest.scalar_ir import Scalar, walk
@@ -362,7 +364,8 @@ class Assembler:
 
     def split(self, nest: FlatNest) -> list[FlatNest]:
         """The nests that compute it: several where threads are to share a long reduction."""
-        return split(nest, self.scratch)
+        parts = split(nest, self.scratch)
+        return [p for part in parts for p in (split_columns(part, self.scratch) if down_columns(part) else [part])]
 
     def emit(self, nest: FlatNest) -> Emitted:
         """The kernel of a nest."""
@@ -394,16 +397,18 @@ class Assembler:
             if term.op == "read":
                 reads.setdefault(term.attr, set()).add(term.args[0])
         found: list[tuple[Value, Value]] = []
+        written: dict[Any, set[Scalar]] = {}
         for store in nest.stores:
-            if len(store.position.free) != len(nest.dims):
+            written.setdefault(store.key, set()).add(store.position)
+        for result, places in written.items():
+            if any(len(p.free) != len(nest.dims) for p in places):
                 continue  # written more than once
-            result = store.key
             assert isinstance(result, Value)
             if result.node is PARTIAL_NODE:
                 continue
             shape = self.avals[result].shape
             for value, positions in reads.items():
-                if positions != {store.position} or value.node is PARTIAL_NODE:
+                if positions != places or value.node is PARTIAL_NODE:
                     continue
                 if value.aval.dtype is result.aval.dtype and self.avals[value].shape == shape:
                     found.append((value, result))

@@ -54,7 +54,7 @@ PRIMITIVES: dict[str, str] = {
     "matrix_functions": "expm logm sqrtm",
     "movement": "expand_dims rank reshape reshape_dynamic shape size squeeze transpose",
     "nn_ops": "add_n cross_entropy log_softmax pick_labels softmax sparse_cross_entropy",
-    "padding": "mirror_pad pad reverse tile",
+    "padding": "mirror_pad pad reverse roll tile",
     "partitions": "dynamic_partition isotonic isotonic_grad",
     "pooling_primitives": "avg_pool avg_pool_grad max_pool max_pool_grad max_pool_pick",
     "print_op": "print timestamp",

@@ -320,6 +320,11 @@ def _reverse(a: Application) -> Any:
     return a.apply(a.args[0], axes=tuple(_shifted(i, a.rank(0)) for i in a.attrs["axes"]))
 
 
+@rule("roll")
+def _roll(a: Application) -> Any:
+    return a.apply(a.args[0], axes=tuple(i + 1 for i in a.attrs["axes"]))
+
+
 @rule("pad", "mirror_pad")
 def _pad(a: Application) -> Any:
     a.fixed(*range(1, len(a.args)))

@@ -234,6 +234,7 @@ ROWS: dict[str, str] = {
     "mirror_pad": "MirrorPad paddings=paddings:pairs mode=mode",
     "tile": "Tile multiples=multiples:ints",
     "reverse": "ReverseV2 axis=axes:ints",
+    "roll": "Roll shift=shifts:ints axis=axes:ints",
     "matrix_band_part": "MatrixBandPart num_lower=lower:scalar64 num_upper=upper:scalar64",
     "read_variable": "ReadVariableOp dtype=dtype -=shape",
     "assign_add_variable": "AssignAddVariableOp -=dtype -=shape",

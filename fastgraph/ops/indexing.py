@@ -348,7 +348,11 @@ def _slice_lower(b: Builder, node: Node) -> list[Callable[..., Any]]:
         for i, axis in zip(index, layout, strict=True):
             if axis is not None:
                 at[axis] = axes[axis].source(i)
-        value = x.at(tuple(at))
+        # Slices are cut to what there is, and known indices checked where shapes are inferred.
+        sure = [
+            i if part.is_index and part.unsure else b.within(i, n) for i, part, n in zip(at, axes, x.shape, strict=True)
+        ]
+        value = x.at(sure)
         for axis, part in enumerate(axes):
             if part.is_index and part.unsure:
                 ok = (part.start >= 0) & (part.start < x.shape[axis])

@@ -454,6 +454,40 @@ def _rank(x: Data) -> int:
     return int(as_tensor(x).shape.rank or 0)
 
 
+def _lower_roll(b: Builder, node: Node) -> list[Any]:
+    x, dims = b.input(0), node.inputs[0].aval.shape or ()
+
+    def element(index: Sequence[Any]) -> Any:
+        at = list(index)
+        for by, axis in zip(node.attrs["shifts"], node.attrs["axes"], strict=True):
+            i, n, known = at[axis], x.shape[axis], dims[axis] if dims else None
+            if known is None or by % max(known, 1):
+                start = b.op("floormod", b.param(by), n) if known is None else b.param(by % known)
+                at[axis] = b.within(b.select(i < start, i + (n - start), i - start), n)
+        return x.at(at)
+
+    return [element]
+
+
+@movement(
+    op="Roll",
+    infer=lambda input, shifts, axes: Aval(input.dtype, input.shape),
+    lower=_lower_roll,
+    vjp=dict(input=lambda dy, shifts, axes: roll_p(dy, shifts=tuple(-by for by in shifts), axes=axes)),
+    samples=lambda: (
+        [
+            ((np.arange(24).reshape(4, 6).astype(t),), {"shifts": by, "axes": axes})
+            for t in ("float32", "int32", "bool")
+            for by, axes in (((1,), (0,)), ((-8,), (1,)), ((2, 13), (0, 1)), ((1, 1), (1, 1)), ((0,), (1,)))
+        ]
+        + [((np.zeros([2, 0], np.float32),), {"shifts": (3,), "axes": (1,)})]
+    ),
+)
+def roll_p(input: Array, *, shifts: tuple[int, ...], axes: tuple[int, ...]) -> Any:
+    """input moved by `shifts` along as many `axes`, counted from the front. t[*s] -> t[*s]."""
+    return np.roll(input, shifts, axes)
+
+
 @public("roll")
 def roll(input: Data, shift: Data, axis: Data, name: str | None = None) -> Any:
     """input moved by `shift` along `axis`, what leaves at the end coming in at the start. t[*s] -> t[*s].
@@ -480,10 +514,13 @@ def roll(input: Data, shift: Data, axis: Data, name: str | None = None) -> Any:
         return x
     if len(x.shape) == 0:
         raise invalid("input must be 1-D or higher", "Roll")
-    for by, along in zip(shifts, axes, strict=True):
+    for along in axes:
         if not -len(x.shape) <= along < len(x.shape):
             raise invalid(f"axis {along if along >= 0 else along + len(x.shape)} is out of range", "Roll")
-        along %= len(x.shape)
+    axes = [along % len(x.shape) for along in axes]
+    if current_trace() is not None and all(isinstance(by, (int, np.integer)) and abs(by) < 2**31 for by in shifts):
+        return named(name, roll_p, x, shifts=tuple([int(by) for by in shifts]), axes=tuple(axes))
+    for by, along in zip(shifts, axes, strict=True):
         n = dim(x, along)
         if isinstance(by, Tensor) or isinstance(n, Tensor):
             n = wide(n)
@@ -503,8 +540,8 @@ def _rolled_in_the_middle(x: Tensor, shift: int, axis: int) -> Any:
 
 def _list(x: Data, n: int) -> Any:
     """The n integers of a list, or of a tensor, whose length a graph may not know."""
-    if isinstance(x, (list, tuple)):
-        return x
+    if isinstance(x, (int, np.integer, list, tuple)):
+        return [x] if isinstance(x, (int, np.integer)) else x
     tensor = as_tensor(x)
     if tensor.shape.rank == 1 and tensor.shape[0] is None:
         return unstack(tensor, n)

@@ -146,6 +146,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh,
     "round": np.rint,
     "min": np.minimum,
+    "tile": np.minimum,
     "max": np.maximum,
     "pow": np.power,
     "floordiv": lambda a, b: np.floor(a / b) if a.dtype.kind == "f" else (a // b if b else a.dtype.type(0)),

@@ -406,7 +406,7 @@ def test_single_numbers_go_through_no_memory() -> None:
             total = 0.5 * total + fg.reduce_sum(x * x)
         return x, total
 
-    (loop,) = _loops(kept.get_concrete_function(_numbers(4), fg.constant(10)))
+    (loop,) = _loops(kept.get_concrete_function(_numbers(20), fg.constant(10)))
     assert loop.burst_program is not None
     (step,) = loop.burst_program.steps
     lines = step.kernel.source.splitlines()  # type: ignore[union-attr]

@@ -33,7 +33,7 @@ def test_a_chain_is_one_loop() -> None:
 
 
 def test_a_row_is_loaded_once_and_its_loop_is_inside() -> None:
-    (source,) = sources(program(lambda x, b: fg.tanh(x + b), (3, 4), (4,)))
+    (source,) = sources(program(lambda x, b: fg.tanh(x + b), (3, 400), (400,)))
     assert source == (
         "def kernel(buffers, sizes, begin, end):\n"
         "    x0 = buffers[0]\n"
@@ -54,7 +54,7 @@ def test_a_row_is_loaded_once_and_its_loop_is_inside() -> None:
 
 
 def test_a_reduction_takes_what_comes_before_and_after_it_along() -> None:
-    (source,) = sources(program(lambda x: fg.sqrt(fg.reduce_sum(x * x, axis=1)), (5, 6)))
+    (source,) = sources(program(lambda x: fg.sqrt(fg.reduce_sum(x * x, axis=1)), (5, 60)))
     assert source.count("for ") == 2 and "fold_add_float32" in source and "sqrt_float32" in source
 
 
@@ -70,8 +70,21 @@ def test_equal_reductions_share_a_kernel() -> None:
     def rows(x: Any) -> Any:
         return fg.reduce_sum(fg.exp(x), axis=-1)
 
-    made = [program(rows, shape) for shape in ((4, 5), (5, 5), (2, 3, 4), (None, 8), (6, None))]
+    made = [program(rows, shape) for shape in ((4, 70), (70, 70), (2, 3, 80), (None, 100), (6, None))]
     assert len({kernels(p)[0].kernel for p in made}) == 1
+
+
+def test_few_elements_of_a_row_are_a_number_in_the_kernel() -> None:
+    rows = lambda x: fg.reduce_sum(fg.exp(x), axis=-1)
+    assert len({kernels(program(rows, shape))[0].kernel for shape in ((4, 10), (None, 10), (5, 10))}) == 1
+    assert "range(10)" in sources(program(lambda x: fg.reduce_max(x, axis=-1), (None, 10)))[0]
+
+
+def test_short_reductions_have_no_loop() -> None:
+    (source,) = sources(program(lambda x: fg.nn.softmax(x), (40, 5)))
+    assert source.count("for ") == 1 and source.count("exp_float32(") == 5
+    (source,) = sources(program(lambda x: fg.reduce_sum(x, axis=1), (None, None)))
+    assert source.count("for ") == 2
 
 
 def test_constants_do_not_specialise_a_kernel() -> None:

@@ -346,6 +346,35 @@ def test_what_a_loop_stacks_or_takes_twice_is_merged():
         assert np.array_equal(one, other)
 
 
+@pytest.mark.parametrize("assigned", [False, True])
+def test_a_variable_that_a_loop_only_reads_is_not_stacked(assigned):
+    w = fg.Variable(np.float32([[0.5, -1], [2, 0.25]]))
+
+    def f(x):
+        with fg.GradientTape() as tape:
+            y = x
+            for _ in fg.range(3):
+                y = fg.tanh(y @ fg.exp(w))
+                if assigned:
+                    w.assign(w * 0.5)
+        return tape.gradient(y, w)
+
+    graph = graph_of(fg.autograph.to_graph(f), fg.TensorSpec([4, 2], fg.float32))
+    new = ir.verify(optimize.optimise(graph))
+    forward, backward = [node for node in new.nodes if node.op.name == "while"]
+    stacks = [value.aval.shape for value in forward.outputs[forward.attrs["n_carried"] :]]
+    assert ((3, 2, 2) in stacks) == assigned
+    assert any(value.node.op.name in ("read_variable", "exp") for value in backward.inputs) != assigned
+    x = fg.constant(np.float32([[1, 2], [3, 4], [5, 6], [0, 1]]))
+    before = w.numpy()
+    eager = f(x)
+    w.assign(before)
+    for tier in ("first", "last"):
+        with flags.override(tier=tier):
+            np.testing.assert_allclose(fg.function(f)(x), eager, rtol=1e-5)
+        w.assign(before)
+
+
 def test_a_parameter_of_a_loop_may_stand_behind_what_used_another():
     def f(x):
         a, b = x * 2.0, x * 2.0  # one value, when they are merged

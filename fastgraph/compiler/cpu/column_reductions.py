@@ -11,18 +11,22 @@ The inner loop then reads neighbouring elements and vectorises.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from fastgraph.compiler.cpu import spelling as spell
 from fastgraph.compiler.nest.canonicalize import FlatNest
 from fastgraph.compiler.nest.scalar_ir import Index, Scalar, walk
+from fastgraph.compiler.nest.short_loops import is_known
+from fastgraph.core.native.matmul import vector_bits
 
 if TYPE_CHECKING:
     from fastgraph.compiler.cpu.emit import Block, Emitter
 
-#: Columns that are reduced side by side.
-TILE = 64
+#: Columns that are reduced side by side, and the fewest that are so in registers.
+TILE, LEAST = 64, 8
 
 
 def apply(nest: FlatNest) -> bool:
@@ -69,12 +73,37 @@ def emit(emitter: Emitter, outside: Block) -> tuple[str, Block]:
     """Write the innermost shared loop tile by tile: its header, and its body."""
     nest = emitter.nest
     column = nest.dims[-1]
+    groups: dict[int, list[Scalar]] = {}
+    for term in _down(nest, walk([s.scalar for s in nest.stores])):
+        groups.setdefault(nest.stage[term], []).append(term)
+    if len(nest.dims) > 1 and is_known(column.args[0]) and (n := column.args[0].witness or 0) >= LEAST:
+        width = _width(n, [t for members in groups.values() for t in members], max(map(len, groups.values())))
+        # The last tile lies over the one before it: what is written twice is the same.
+        start = f"t = {emitter.call('tile_int64', 'c', str(n - width))}"
+        return f"for c in range(0, {n}, {width}):", _tile(emitter, outside, groups, str(width), start)
     first, stop = ("begin", "end") if len(nest.dims) == 1 else ("0", emitter.size(column.args[0]))
-    tile, width, at = "t", "w", "k"
+    body = _tile(emitter, outside, groups, "w", f"w = {emitter.call('min_int64', str(TILE), f'{stop} - t')}")
+    return f"for t in range({first}, {stop}, {TILE}):", body
+
+
+def _width(n: int, terms: Sequence[Scalar], together: int) -> int:
+    """Columns of a tile, of `n`, whose totals stay in registers: LLVM takes them at once, in up to four vectors."""
+    size = max(
+        [2 if t.args[-1].dtype == "bool" else np.dtype(spell.register(t.args[-1].dtype)).itemsize for t in terms]
+    )
+    most = max((vector_bits() or 128) // 2 // size // min(together, 2), LEAST)
+    widths = [w for w in (64, 32, 16, 8) if w <= min(n, most)]
+    return min(widths, key=lambda w: -(-n // w) * (w + LEAST))
+
+
+def _tile(emitter: Emitter, outside: Block, groups: Mapping[int, list[Scalar]], width: str, *lines: str) -> Block:
+    """The body of the loop over tiles: of the columns from t on as many as `width` says."""
+    nest = emitter.nest
+    column, at = nest.dims[-1], "k"
     block = emitter.block(outside, outside.variables)
-    block.lines.append(f"{width} = {emitter.call('min_int64', str(TILE), f'{stop} - {tile}')}")
+    block.lines += lines
     each = f"for {at} in range({width}):"
-    line = f"{emitter.variables[column]} = {tile} + {at}"
+    line = f"{emitter.variables[column]} = t + {at}"
 
     def cell(dtype: str) -> str:
         emitter.arrays[f"a{len(emitter.arrays)}"] = dtype
@@ -84,9 +113,6 @@ def emit(emitter: Emitter, outside: Block) -> tuple[str, Block]:
         if lines:
             where.lines += [each, *["    " + line for line in lines]]
 
-    groups: dict[int, list[Scalar]] = {}
-    for term in _down(nest, walk([s.scalar for s in nest.stores])):
-        groups.setdefault(nest.stage[term], []).append(term)
     for stage in sorted(groups):
         rows: dict[tuple[Scalar, ...], list[Scalar]] = {}
         for term in groups[stage]:
@@ -98,7 +124,7 @@ def emit(emitter: Emitter, outside: Block) -> tuple[str, Block]:
     for store in nest.stores:
         emitter.emit_store(store, last)
     block.nest(each, last)
-    return f"for {tile} in range({first}, {stop}, {TILE}):", block
+    return block
 
 
 def _fold_rows(

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from fastgraph.compiler.cpu import column_reductions as columns
+from fastgraph.compiler.cpu import loop_ranges as ranges
 from fastgraph.compiler.cpu import spelling as spell
 from fastgraph.compiler.cpu import transpose_tiles as tiles
 from fastgraph.compiler.nest.canonicalize import FlatNest, FlatStore, arrange
@@ -88,7 +89,9 @@ class Emitter:
         block = blocks[-1]
         if columns.apply(self.nest):
             headers[-1], blocks[-1] = columns.emit(self, blocks[-2])
-        if not self.arrays:
+        elif crossed is None and (cuts := ranges.find(self.nest)):
+            headers[-1], blocks[-1] = ranges.emit(self, blocks[-2], cuts)
+        else:
             # Every value is computed before the first is written: a result may lie over an operand.
             for store in self.nest.stores:
                 if not store.variables:
@@ -112,7 +115,10 @@ class Emitter:
         blocks, headers = [root], []
         for k, v in enumerate(self.nest.dims):
             self.variables[v] = f"i{k}"
-            headers.append(f"for i{k} in range({self.size(v.args[0]) if k else 'begin, end'}):")
+            stop = self.size(v.args[0]) if k else "begin, end"
+            if v.args[0].op == "const" and 0 < k == len(self.nest.dims) - 1:
+                stop = self.call("tile_int64", stop, stop)  # whole vectors
+            headers.append(f"for i{k} in range({stop}):")
             blocks.append(Block(blocks[-1], blocks[-1].variables | {v}))
         return blocks, headers
 

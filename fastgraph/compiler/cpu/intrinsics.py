@@ -262,6 +262,8 @@ def _integer_power(dtype: str) -> Any:
 
 
 _NUMBERS = {**functions.functions(), **complex_arithmetic.functions()}
+#: Where a tile of known width begins. Its name tells that the loops of a kernel become vectors as they stand.
+_NUMBERS["tile_int64"] = functions.Function("tile_int64", ("int64", "int64"), "int64", functions.ARITHMETIC["min"])
 _POWERS = {f"pow_{dtype}": dtype for dtype in functions.INTEGERS}
 _LOCALS = {f"local_{dtype}": kind for dtype, kind in _NUMBA_TYPES.items()}
 

@@ -42,8 +42,8 @@ _CASTS: dict[str, Any] = {
 }  # fmt: skip
 
 
-#: What has its loops unrolled as it is written.
-_BLOCKS = frozenset({"block_float32", "few_float32"})
+#: What has its loops unrolled as it is written, or has them become vectors as they stand.
+_BLOCKS = frozenset({"block_float32", "few_float32", "tile_int64"})
 
 
 class KernelError(Exception):

@@ -14,6 +14,7 @@ from fastgraph.compiler.nest.index_division import divide
 from fastgraph.compiler.nest.loop_nest import LoopNest, Store, stages
 from fastgraph.compiler.nest.row_reuse import reuse
 from fastgraph.compiler.nest.scalar_ir import Index, Scalar, Table, row_major, walk
+from fastgraph.compiler.nest.short_loops import located, unrolled
 
 
 @dataclass
@@ -52,7 +53,8 @@ def arrange(nest: LoopNest) -> FlatNest:
 def joined(nest: LoopNest) -> LoopNest:
     """Give reductions and stores that may share one loop the same variables, and equal extents one name.
 
-    What several of the loops then have in common is kept from one to the next (row_reuse.py).
+    Short ones are written out (short_loops.py). What several have in common is kept from one to the next
+    (row_reuse.py).
     """
     nest = divide(nest)
     table = nest.stores[0].scalar.table
@@ -82,7 +84,7 @@ def joined(nest: LoopNest) -> LoopNest:
     def new(term: Scalar) -> Scalar:
         found = memo.get(term)
         if found is None:
-            found = name(term) if term.op == "extent" else _rebuild(table, term, tuple([new(a) for a in term.args]))
+            found = name(term) if term.op == "extent" else table.rebuilt(term, tuple([new(a) for a in term.args]))
             memo[term] = found
         return found
 
@@ -92,7 +94,8 @@ def joined(nest: LoopNest) -> LoopNest:
     stores = [
         Store(s.key, s.dtype, each(s.index), each(s.shape), each(s.variables), new(s.scalar)) for s in nest.stores
     ]
-    return reuse(LoopNest(each(nest.dims), stores, {k: each(s) for k, s in nest.shapes.items()}, nest.in_place))
+    made = LoopNest(each(nest.dims), stores, {k: each(s) for k, s in nest.shapes.items()}, nest.in_place)
+    return reuse(located(unrolled(made, _collapsed)))
 
 
 def _equal_extents(nest: LoopNest, terms: Sequence[Scalar]) -> Callable[[Scalar], Scalar]:
@@ -117,14 +120,6 @@ def _equal_extents(nest: LoopNest, terms: Sequence[Scalar]) -> Callable[[Scalar]
         if term.op == "load":
             look(term.args, nest.shapes[term.attr])
     return find
-
-
-def _rebuild(table: Table, term: Scalar, args: Index) -> Scalar:
-    if args == term.args:
-        return term
-    if term.dtype in ("int64", "bool") and term.attr is None and term.op not in ("cast", "select"):
-        return table.op(term.op, *args)
-    return table.with_args(term, args)
 
 
 def _axes(index: Sequence[Scalar], shape: Sequence[Scalar]) -> list[tuple[Scalar, Scalar]]:
@@ -269,7 +264,7 @@ def _flatten(table: Table, nest: LoopNest) -> tuple[list[FlatStore], Index]:
         elif term.op == "var":
             found = term
         else:
-            found = _rebuild(table, term, tuple([new(a) for a in term.args]))
+            found = table.rebuilt(term, tuple([new(a) for a in term.args]))
         memo[term] = found
         return found
 

@@ -170,6 +170,7 @@ class Fusion:
                 self._grow(own)
         if fuse:
             self._join_readers()
+            self._recompute()
             self._join_updates()
         self.clusters = list(dict.fromkeys(self.cluster.values()))
 
@@ -426,6 +427,40 @@ class Fusion:
             return merged
         apart = [self._price(c) - LAUNCH for c in (a, b)]
         return merged if self._price(merged) - LAUNCH <= sum(apart) - SAVING * min(apart) else None
+
+    def _recompute(self) -> None:
+        """Let kernels compute for themselves what one before them would only write for them, if that is less."""
+        readers: dict[Cluster, dict[Cluster, None]] = {}
+        for cluster in dict.fromkeys(self.cluster.values()):
+            for value in self.loads(cluster):
+                if value.node in self.cluster:
+                    readers.setdefault(self.cluster[value.node], {})[cluster] = None
+        for cluster, takers in readers.items():
+            nodes = cluster.nodes
+            if not cluster.elementwise or len(takers) < 2:
+                continue
+            if any(self.cluster.get(each.last) is not each for each in (cluster, *takers)):
+                continue  # another one by now
+            if any(self._wanted(n) or self._of(n).checks for n in nodes) or any(
+                self._too_large(cluster, t) for t in takers
+            ):
+                continue
+            before = self._price(cluster) + sum(map(self._price, takers))
+            absorbed = self.absorbed
+            self.absorbed = {*absorbed, *nodes}
+            cheap = cluster.cheap | nodes.keys()
+            alike = [t.elementwise and self._shape(t) == self._shape(cluster) for t in takers]
+            made = [
+                Cluster(t.nodes, t.first, t.cheap | cheap, t.n_results, same)
+                for t, same in zip(takers, alike, strict=True)
+            ]
+            if sum(map(self._price, made)) < before:
+                for each in made:
+                    self.cluster.update(dict.fromkeys(each.nodes, each))
+                for node in nodes:
+                    del self.cluster[node]
+            else:
+                self.absorbed = absorbed
 
     def _join_updates(self) -> None:
         """Merge clusters of one shape that only update Variables: an optimizer's step is a kernel for each shape.

@@ -115,6 +115,11 @@ class Builder:
         args = [self._typed(a, scalars) for a in tree.args]
         return self.table.cast(args[0], tree.dtype) if tree.op == "cast" else self.table.op(tree.op, *args)
 
+    def within(self, index: Scalar, extent: Scalar) -> Scalar:
+        """An index of which the lowering knows that it is in range(extent)."""
+        self.table.within.add((index, extent))
+        return index
+
     def flat(self, index: Sequence[Scalar], shape: Sequence[Scalar]) -> Scalar:
         """The row-major position of `index` in `shape`."""
         total: Scalar = self.table.const(0, "int64")

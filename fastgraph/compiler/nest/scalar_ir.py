@@ -127,6 +127,7 @@ class Table:
     def __init__(self) -> None:
         self._terms: dict[tuple[Any, ...], Scalar] = {}
         self._n_vars = 0
+        self.within: set[tuple[Scalar, Scalar]] = set()  # indices that are surely in range(extent)
 
     def make(self, op: str, dtype: str, args: Index = (), attr: Any = None, *, witness: int | None = None) -> Scalar:
         """The one scalar of this description; `attr` must be hashable."""
@@ -241,12 +242,23 @@ class Table:
         found = memo.get(term)
         if found is None:
             args = tuple([self.substitute(a, mapping, memo) for a in term.args])
-            if args != term.args and term.dtype == "int64" and term.attr is None and term.op not in ("cast", "select"):
-                found = self.op(term.op, *args)
-            else:
-                found = self.with_args(term, args)
-            memo[term] = found
+            found = memo[term] = self.rebuilt(term, args)
         return found
+
+    def rebuilt(self, term: Scalar, args: Index) -> Scalar:
+        """`term` applied to other arguments, with index arithmetic simplified."""
+        if args == term.args:
+            return term
+        if term.op in ("and", "or") and term.dtype == "bool" and (known := [a for a in args if a.op == "const"]):
+            decided = bool(known[0].attr) == (term.op == "or")
+            return known[0] if decided else args[args[0] is known[0]]
+        if term.op in ("select", "check") and args[0].op == "const" and args[0].attr:
+            return args[1]
+        if term.op == "select" and args[0].op == "const":
+            return args[2]
+        if term.dtype in ("int64", "bool") and term.attr is None and term.op not in ("cast", "select"):
+            return self.op(term.op, *args)
+        return self.with_args(term, args)
 
     def with_args(self, term: Scalar, args: Index) -> Scalar:
         """`term` applied to other arguments, as it stands: nothing is simplified."""
@@ -282,6 +294,8 @@ def _same(a: Scalar, b: Scalar) -> bool:
 
 
 def _in_range(index: Scalar, extent: Scalar) -> bool:
+    if (index, extent) in index.table.within:
+        return True
     if index.op == "var":
         n = index.args[0]
         return n is extent or (n.witness is not None and n.witness == extent.witness)
@@ -290,7 +304,7 @@ def _in_range(index: Scalar, extent: Scalar) -> bool:
         return bool(variables) and math.prod([v.args[0].witness or 0 for v in variables]) == extent.witness
     if index.op == "max" and index.args[1].op == "const" and index.args[1].attr == 0:
         return _is_below(index.args[0], extent)  # clamped: the nearest place inside
-    return index.op == "const" and index.attr == 0 and extent.op == "const" and extent.attr > 0
+    return index.op == "const" and extent.op == "const" and 0 <= index.attr < extent.attr
 
 
 def _is_below(index: Scalar, extent: Scalar) -> bool:

@@ -20,7 +20,7 @@ LEAST = 2048
 LONG = 10_000
 #: Values that one kernel writes at most, where it only moves elements: what compiles it looks at all pairs of them.
 MOST_MOVED = 32
-_COMBINED = frozenset({"sum", "prod", "max", "min", "any", "all"})
+COMBINED = frozenset({"sum", "prod", "max", "min", "any", "all"})
 
 
 def split(nest: FlatNest, scratch: Callable[[str, int], object]) -> list[FlatNest]:
@@ -88,7 +88,7 @@ def _parts(stores: Sequence[FlatStore]) -> set[Scalar]:
             guarded.update(walk(term.args[1:]))
         elif term.op == "check":
             guarded.update(walk([term.args[1]]))
-    return {t for t in terms if t.op == "reduce" and not t.free and t.attr[0] in _COMBINED and t not in guarded}
+    return {t for t in terms if t.op == "reduce" and not t.free and t.attr[0] in COMBINED and t not in guarded}
 
 
 def _first_long_reduction(stores: Sequence[FlatStore]) -> tuple[Index, int] | None:

@@ -21,6 +21,7 @@ from fastgraph.graph.passes import prune as pruning
 from fastgraph.graph.passes.iteration_sums import shape_of_rows, sum_at_once
 from fastgraph.graph.passes.loop_accumulators import accumulate
 from fastgraph.graph.passes.loop_duplicates import merge_duplicates
+from fastgraph.graph.passes.loop_invariants import hoist
 from fastgraph.graph.passes.rewriter import Application, Rebuild, Row, Rule, compile_row, exactly
 from fastgraph.graph.structural_ops import CONST
 
@@ -523,12 +524,17 @@ def summed(graph: Graph) -> Graph:
     return graph if made is graph else simplify(made)
 
 
+def hoisted(graph: Graph) -> Graph:
+    """Let loops stack nothing that is the same in every iteration."""
+    return hoist(graph) if "algebra" in flags.get("passes") and _has_subgraphs(graph) else graph
+
+
 def merged(graph: Graph) -> Graph:
     """Let loops take and stack every value once."""
     return merge_duplicates(graph) if "cse" in flags.get("passes") and _has_subgraphs(graph) else graph
 
 
-PASSES: tuple[Pass, ...] = (inline, own_constants, prune, simplify, summed, accumulated, merged, prune)
+PASSES: tuple[Pass, ...] = (inline, own_constants, prune, simplify, hoisted, summed, accumulated, merged, prune)
 
 
 def optimise(graph: Graph, observe: Callable[[str, Graph], None] | None = None) -> Graph:

@@ -1,0 +1,137 @@
+"""The pass over values that are the same in every iteration of a loop, and are stacked for its gradient all the same.
+
+Rule: a Variable that nothing in the loop assigns is read once, before it; what only follows from such reads is computed
+there too. A gradient's loop takes that value in the place of a row of the stack; `prune` drops what nobody takes then.
+
+    rows = while(..., body stacks read(v)), while(..., f(gather(rows, i)))  ->  r = read(v), while(..., f(r))
+"""
+
+from __future__ import annotations
+
+from fastgraph.core.registry import get
+from fastgraph.graph import ir
+from fastgraph.graph.ir import Graph, Node, Value
+from fastgraph.graph.passes.prune import CHECKING
+from fastgraph.graph.passes.rewriter import fuel, is_pure
+
+_ROW = {"axis": 0, "batch_dims": 0}
+
+
+def hoist(graph: Graph) -> Graph:
+    """Return `graph` with such values, and those of the graphs inside, out of their loops; itself without any."""
+    changed: dict[int, dict[str, Graph]] = {}
+    for place, node in enumerate(graph.nodes):
+        graphs = {name: value for name, value in node.attrs.items() if isinstance(value, Graph)}
+        made = {name: hoist(value) for name, value in graphs.items()}
+        if any(made[name] is not graphs[name] for name in made):
+            changed[place] = made
+    stacks = {value for node in graph.nodes if node.op.name == "while" for value in _same_rows(node)}
+    takers = [
+        (place, i)
+        for place, node in enumerate(graph.nodes)
+        if node.op.name == "while"
+        for i, value in enumerate(node.inputs)
+        if value in stacks and i >= node.attrs["n_carried"] and _takes_rows(node, i)
+    ]
+    if not changed and not takers:
+        return graph
+    result, mapping = ir.copy(graph)
+    nodes = list(result.nodes)
+    for place, made in changed.items():
+        nodes[place].attrs = {**nodes[place].attrs, **made}
+    outside: dict[Value, Value] = {}
+    for place, i in takers:
+        stack = graph.nodes[place].inputs[i]
+        if stack in outside or fuel().spend("a value that a loop stacks and that is the same in all iterations"):
+            if stack not in outside:
+                outside[stack] = _before(result, mapping[stack])
+            _give(nodes[place], i, outside[stack])
+    return result
+
+
+def _same_rows(node: Node) -> list[Value]:
+    """The stacks of a loop whose rows are all the same."""
+    body, n, joined = node.attrs["body_graph"], node.attrs["n_carried"], node.attrs.get("joined", ())
+    parameters = {value: i for i, value in enumerate(body.parameters)}
+    written = {effect.resource for effect in ir.effects(node) if effect.kind != "read"}
+    known: dict[Value, bool] = {}
+
+    def same(value: Value) -> bool:
+        found = known.get(value)
+        if found is None:
+            made = value.node
+            if value in parameters:
+                i = parameters[value]
+                found = i >= n and None not in written and node.inputs[i] not in written
+            elif made.op.name in ("const", "read_variable"):
+                found = all(map(same, made.inputs))
+            else:
+                found = _never_fails(made) and all(map(same, made.inputs))
+            known[value] = found
+        return found
+
+    apart = {*joined, *[k + 1 for k in joined]}
+    return [node.outputs[k] for k in range(n, len(node.outputs)) if k not in apart and same(body.outputs[k])]
+
+
+def _never_fails(node: Node) -> bool:
+    """Whether a node may run though its loop has no iterations."""
+    plain = node.op.family == "elementwise" and is_pure(node.op, node.attrs) and node.op.name not in CHECKING
+    return plain and all(value.aval.dtype.is_floating for value in node.outputs)
+
+
+def _takes_rows(node: Node, i: int) -> bool:
+    """Whether a loop takes of operand `i` single rows only."""
+    test, body = node.attrs["cond_graph"], node.attrs["body_graph"]
+    if test.captures or body.captures or any(test.parameters[i] in other.inputs for other in test.nodes):
+        return False
+    value = body.parameters[i]
+    takers = [other for other in body.nodes if value in other.inputs]
+    rows = [each for each in takers if each.op.name == "gather" and each.attrs == _ROW and each.inputs[0] is value]
+    single = all(each.inputs[1] is not value and each.inputs[1].aval.shape == () for each in rows)
+    return bool(takers) and len(rows) == len(takers) and single and value not in body.outputs
+
+
+def _before(graph: Graph, stack: Value) -> Value:
+    """Append what makes a row of `stack` in front of its loop; return the row."""
+    node = stack.node
+    body = node.attrs["body_graph"]
+    place = graph.nodes.index(node)
+    made: dict[Value, Value] = dict(zip(body.parameters, node.inputs, strict=True))
+
+    def new(value: Value) -> Value:
+        if value not in made:
+            old = value.node
+            inputs = tuple([new(each) for each in old.inputs])
+            avals = tuple([each.aval for each in old.outputs])
+            own = graph.add(old.op, inputs, old.attrs, avals=avals, source=old.source, device=old.device)
+            made.update(zip(old.outputs, own.outputs, strict=True))
+        return made[value]
+
+    first = len(graph.nodes)
+    row = new(body.outputs[stack.index])
+    added = graph.nodes[first:]
+    del graph.nodes[first:]
+    graph.nodes[place:place] = added
+    return row
+
+
+def _give(node: Node, i: int, row: Value) -> None:
+    """Have a loop take `row` where it takes a row of operand `i`."""
+    attrs = dict(node.attrs)
+    for name in ("cond_graph", "body_graph"):
+        graph, mapping = ir.copy(attrs[name])
+        taken = mapping[attrs[name].parameters[i]]
+        aval = row.aval.without_value()
+        own = graph.add(
+            get("placeholder"), (), {"dtype": aval.dtype, "shape": aval.shape, "name": "row"}, avals=(aval,)
+        )
+        graph.nodes.insert(0, graph.nodes.pop())
+        graph.inputs.append(own.outputs[0])
+        same = {each.outputs[0]: own.outputs[0] for each in graph.nodes if taken in each.inputs}
+        for each in graph.nodes:
+            each.inputs = tuple([same.get(value, value) for value in each.inputs])
+        graph.outputs = [same.get(value, value) for value in graph.outputs]
+        attrs[name] = graph
+    node.attrs = attrs
+    node.inputs = (*node.inputs, row)
