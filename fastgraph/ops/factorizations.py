@@ -67,7 +67,7 @@ def _cholesky_grad(dy: Tensor, out: Tensor) -> Any:
     vjp=dict(input=_cholesky_grad),
     samples=lambda: square_samples(hermitian),
     error_samples=lambda: square_errors(InvalidArgumentError),
-    reason=LAPACK,
+    step="cholesky",
 )
 def cholesky(input: Array) -> Any:
     """L with L L^H = input, lower triangular; the input's lower triangle is read. t[*b, n, n] -> t[*b, n, n].

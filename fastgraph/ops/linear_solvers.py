@@ -352,7 +352,7 @@ def _triangular_errors() -> list[Any]:
     vjp_all=_triangular_grad,
     samples=_triangular_samples,
     error_samples=_triangular_errors,
-    reason="substitution, each row after those before it: BLAS's is as fast as any kernel of ours would be",
+    step="substitution",
 )
 def triangular_solve_p(matrix: Array, rhs: Array, *, lower: bool, adjoint: bool) -> Any:
     """x with matrix x = rhs, one triangle of the matrix being read. t[*b, n, n], t[*b, n, k] -> t[*b, n, k]."""

@@ -9,7 +9,6 @@ from fastgraph.core.registry import all_primitives
 STRINGS = "strings: their bytes lie in Python objects, which kernels do not see"
 SORTED = "a sort: its work depends on data, and NumPy's is as fast as any kernel of ours would be"
 RECURRENCE = "a recurrence, each row after those before it: LAPACK's is as fast as any kernel of ours would be"
-SUBSTITUTION = "substitution, each row after those before it: BLAS's is as fast as any kernel of ours would be"
 LAPACK = "a factorization: its order of work depends on data, and LAPACK's is as fast as any kernel of ours would be"
 COUNTED = "the number of results is data: a pass over all elements decides it"
 
@@ -46,7 +45,6 @@ HOST_STEPS = {
     "det": LAPACK,
     "slogdet": LAPACK,
     "solve": LAPACK,
-    "cholesky": LAPACK,
     "lu": LAPACK,
     "qr": LAPACK,
     "svd": LAPACK,
@@ -62,7 +60,6 @@ HOST_STEPS = {
     "banded_triangular_solve": RECURRENCE,
     "tridiagonal_solve": RECURRENCE,
     "eigh_tridiagonal": RECURRENCE,
-    "triangular_solve": SUBSTITUTION,
     "unique": "a sort whose number of results is data",
     "suppression": "one box after the other, until the best is taken",
     **dict.fromkeys(("bessel_k0", "bessel_k0e", "bessel_k1", "bessel_k1e", "bessel_j0", "bessel_j1"), RARE),

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import fastgraph as tf
+from fastgraph.core.base import flags
 from fastgraph.core.native import array_loops
 
 
@@ -93,3 +94,44 @@ def test_arrays_of_other_sizes_are_refused() -> None:
     views = ((a, x), (a, np.ones((2, 1, 3)).swapaxes(1, 2)[:, ::-1]), (a[:, ::-1], x.copy()), (a, x.astype("f")))
     assert not any(array_loops.solved(*each, False) or array_loops.substituted(*each, True, True) for each in views)
     assert array_loops.factored(a.astype(int)) is None and array_loops.determinants(a[..., ::-1]) is None
+
+
+def everything(a: Any, b: Any) -> list[Any]:
+    """Factors of a, and solutions of its triangles, each side of each: of [p, n, n] and [p, n, k]."""
+    sides = [(lower, turned) for lower in (False, True) for turned in (False, True)]
+    solved = [tf.linalg.triangular_solve(a, b, lower=lower, adjoint=turned) for lower, turned in sides]
+    return [tf.linalg.cholesky(a), *solved, tf.linalg.triangular_solve(a[0], b)]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_kernels_of_small_systems(rng: Any, dtype: str) -> None:
+    """They give what eager calls do, also of what has no factors, and of infinite pivots; none is a host step."""
+    shapes = [tf.TensorSpec([None, 5, 5], dtype), tf.TensorSpec([None, 5, 2], dtype)]
+    kernels = tf.function(everything, input_signature=shapes)
+    concrete = kernels.get_concrete_function()
+    a = rng.standard_normal((6, 5, 5)) + 3 * np.eye(5)
+    a[:5] = a[:5] @ a[:5].swapaxes(-1, -2) + np.eye(5)
+    a[1], a[2, 3, 3], a[3, 2, 2], a[4, 2, 0] = np.ones((5, 5)), np.nan, np.inf, np.nan
+    b = rng.standard_normal((6, 5, 2))
+    for p in (6, 1):
+        given = tf.constant(a[:p], dtype), tf.constant(b[:p], dtype)
+        with flags.override(tier="last"):
+            found = kernels(*given)
+        for one, wanted in zip(found, everything(*given), strict=True):
+            np.testing.assert_allclose(one, wanted, rtol=1e-4 if dtype == "float32" else 1e-10, atol=1e-5)
+    assert concrete.host_steps == 0
+
+
+def test_a_loop_of_small_systems_has_no_host_step(rng: Any) -> None:
+    a = tf.constant(rng.standard_normal((3, 3)) / 3, tf.float32)
+
+    def filtered(p: Any) -> Any:
+        for _ in tf.range(50):
+            root = tf.linalg.cholesky(tf.matmul(a @ p, a, transpose_b=True) + tf.eye(3))
+            p = 0.5 * p + 0.5 * tf.linalg.cholesky_solve(root, p)
+        return p
+
+    p, staged = tf.eye(3) + 0.1, tf.function(filtered)
+    with flags.override(tier="last"):
+        np.testing.assert_allclose(staged(p), filtered(p), rtol=1e-5)
+    assert staged.get_concrete_function(p).host_steps == 0
