@@ -142,6 +142,6 @@ def torch(torch, stage, weights, memory, n, batch):
         optimizer.step()
         with torch.no_grad():
             torch._foreach_lerp_(held, trained, SOFT)
-        return loss
+        return loss.detach()
 
     return episode(memory, n, batch, act, train)

@@ -161,7 +161,7 @@ def torch(torch, stage, model, start, tokens, weights):
             )
             keys.index_copy_(2, t, k)
             values.index_copy_(2, t, v)
-            mixed = functional.scaled_dot_product_attention(q, keys, values, attn_mask=past)
+            mixed = functional.scaled_dot_product_attention(q, keys, values, attn_mask=past[None])
             h = h + torch.addmm(layer["out"][1], mixed.reshape(batch, width), layer["out"][0])
             inner = functional.gelu(torch.addmm(layer["wide"][1], norm(h), layer["wide"][0]))
             h = h + torch.addmm(layer["narrow"][1], inner, layer["narrow"][0])
