@@ -46,6 +46,9 @@ from fastgraph.ops.matrix_checks import adjoint as adjoint_of
 from fastgraph.ops.movement import shape
 from fastgraph.ops.precise_sums import is_half
 
+#: Rows of systems that kernels solve (compiler/library/small_systems.py).
+SMALL = 32
+
 # ---- inverse and determinants ---------------------------------------------------------------------------------------
 
 
@@ -60,7 +63,7 @@ from fastgraph.ops.precise_sums import is_half
         misuse("Input is not invertible.", np.ones([2, 2])),
         misuse("Input is not invertible.", np.full([2, 2], np.nan)),
     ],
-    reason=LAPACK,
+    step="solution",
 )
 def inv_p(input: Array) -> Any:
     """Inverse matrices. t[*b, n, n] -> t[*b, n, n]."""
@@ -71,6 +74,7 @@ def inv_p(input: Array) -> Any:
     try:
         if not all_finite(input).all():
             return _solved(input, np.broadcast_to(np.eye(input.shape[-1], dtype=input.dtype), input.shape))
+        _refuse_small(input)
         return np.linalg.inv(widened(input)).astype(input.dtype, copy=False)
     except np.linalg.LinAlgError:
         raise invalid("Input is not invertible.") from None
@@ -79,6 +83,13 @@ def inv_p(input: Array) -> Any:
 def _solved_here(a: Array, x: Array, turned: bool) -> bool:
     """Whether the contiguous x has become what solves a x' = x (or a's transpose): many small real matrices."""
     return array_loops.solved(np.ascontiguousarray(stacked(widened(a))), stacked(x), turned)
+
+
+def _refuse_small(a: Array) -> None:
+    """Raise LinAlgError where elimination as kernels do it meets a pivot of 0: LAPACK's may come out next to it."""
+    n = a.shape[-1]
+    if n <= SMALL and a.dtype.kind == "f" and not invertible(eliminated(widened(a).reshape(-1, n, n))[0]):
+        raise np.linalg.LinAlgError
 
 
 def _solved(a: Array, b: Array) -> Array:
@@ -239,7 +250,7 @@ def _solve_errors() -> list[Any]:
     vjp_all=_solve_grad,
     samples=_solve_samples,
     error_samples=_solve_errors,
-    reason=LAPACK,
+    step="solution",
 )
 def solve_p(matrix: Array, rhs: Array, *, adjoint: bool) -> Any:
     """x with matrix x = rhs, or with its adjoint. t[*b, n, n], t[*b, n, k] -> t[*b, n, k]."""
@@ -251,6 +262,7 @@ def solve_p(matrix: Array, rhs: Array, *, adjoint: bool) -> Any:
     try:
         if not all_finite(a).all():
             return _solved(a, rhs)
+        _refuse_small(a)
         return np.linalg.solve(widened(a), widened(rhs)).astype(rhs.dtype, copy=False)
     except np.linalg.LinAlgError:
         raise invalid("Input matrix is not invertible.") from None

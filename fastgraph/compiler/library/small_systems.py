@@ -1,4 +1,4 @@
-"""Small matrices' factors of Cholesky and triangular systems as kernels: a unit of work is one matrix.
+"""Small matrices' factors of Cholesky, inverses and solutions of systems as kernels: a unit of work is one matrix.
 
 Rule: of the order in which `core/native/small_systems.h` goes, and only where the number of rows is known and small:
 LAPACK and BLAS are faster for larger ones.
@@ -86,3 +86,66 @@ for m in range(begin, end):
     sizes = {"n": shapes.of(a, -1), "w": shapes.of(b, -1)}
     extent, per_row = shapes.of(b, 0, -2), Size(1, sizes["n"].dims * 2 + sizes["w"].dims)
     return text.kernel({"x0": a, "x1": b, "x2": out}, sizes, lines, extent, 0.5, (per_row,))
+
+
+def solution_kernel(node: Node, how: str, shapes: Shapes) -> Ordered | None:
+    """The last buffer is what x0, or its transpose, has to be multiplied by to give x1, or ones on the diagonal.
+
+    Rows are exchanged for the largest pivots; one of 0, or a first one that is NaN, fails.
+    """
+    a, out = node.inputs[0], node.outputs[0]
+    dtype, n = out.aval.dtype.name, (shapes.avals[a].shape or (None,))[-1]
+    if dtype not in spell.FLOATS or n is None or not 0 < n <= MOST:
+        return None
+    text = Text()
+    given = "x1[first + i]" if len(node.inputs) > 1 else f"{dtype}(1 if i % (n + 1) == 0 else 0)"
+    x = f"x{len(node.inputs)}"
+    from_ = "j * n + i" if node.attrs.get("adjoint") else "i * n + j"
+    lines = f"""
+packed = {text.call(f"local_{dtype}", str(n * n))}
+for m in range(begin, end):
+    first = m * n * w
+    for i in range(n * w):
+        {x}[first + i] = {given}
+    for i in range(n):
+        for j in range(n):
+            packed[i * n + j] = x0[m * n * n + {from_}]
+    for j in range(n):
+        best = j
+        most = {text.call(f"abs_{dtype}", "packed[j * n + j]")}
+        for i in range(j + 1, n):
+            size = {text.call(f"abs_{dtype}", "packed[i * n + j]")}
+            if size > most:
+                most = size
+                best = i
+        if most == 0 or (j == 0 and most != most):
+            return {1 << 48} + m
+        if best != j:
+            for c in range(j, n):
+                kept = packed[j * n + c]
+                packed[j * n + c] = packed[best * n + c]
+                packed[best * n + c] = kept
+            for c in range(w):
+                kept = {x}[first + j * w + c]
+                {x}[first + j * w + c] = {x}[first + best * w + c]
+                {x}[first + best * w + c] = kept
+        for i in range(j + 1, n):
+            factor = packed[i * n + j] / packed[j * n + j]
+            for c in range(j + 1, n):
+                packed[i * n + c] = packed[i * n + c] - factor * packed[j * n + c]
+            for c in range(w):
+                {x}[first + i * w + c] = {x}[first + i * w + c] - factor * {x}[first + j * w + c]
+    for s in range(n):
+        i = n - 1 - s
+        for j in range(i + 1, n):
+            factor = packed[i * n + j]
+            for c in range(w):
+                {x}[first + i * w + c] = {x}[first + i * w + c] - factor * {x}[first + j * w + c]
+        pivot = packed[i * n + i]
+        for c in range(w):
+            {x}[first + i * w + c] = {x}[first + i * w + c] / pivot
+"""
+    buffers = {f"x{i}": value for i, value in enumerate((*node.inputs, out))}
+    sizes = {"n": shapes.of(a, -1), "w": shapes.of(out, -1)}
+    per_matrix = Size(1, sizes["n"].dims * 2 + sizes["w"].dims)
+    return text.kernel(buffers, sizes, lines, shapes.of(a, 0, -2), 1.0, (per_matrix,), fallible=True)
