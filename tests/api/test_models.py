@@ -42,7 +42,7 @@ def test_a_program_runs(name: str, case: str) -> None:
         assert losses[-1] < losses[0] - 1e-4 * abs(losses[0]), losses
     else:
         eager = results(EAGER, name, case, 1)
-        assert difference(eager, found, module_of(f"models.{name}").TOLERANCE) is None
+        assert difference(eager, found, getattr(module_of(f"models.{name}"), "TOLERANCE", 1e-4)) is None
 
 
 def test_words_become_the_numbers_that_python_gives() -> None:
