@@ -1,4 +1,4 @@
-# make demo | smoke | quick | test | libraries | bench | soak | lint | debug | asan | tsan | guard | clean
+# make demo | smoke | quick | test | libraries | bench | bench-models | soak | lint | debug | asan | tsan | guard | clean
 # Each target makes what it needs: an environment in this folder, and fastgraph installed in it from these sources.
 # Another Python: make test PYTHON=python3.13 (it gets an environment of its own).
 
@@ -18,7 +18,7 @@ SOURCES := pyproject.toml setup.py $(shell find fastgraph -name '*.py[xd]' -o -n
              fastgraph/compiler/vecmath/functions.py fastgraph/ops/*.py)
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: demo smoke quick test libraries bench soak lint debug asan tsan guard clean help
+.PHONY: demo smoke quick test libraries bench bench-models soak lint debug asan tsan guard clean help
 .DELETE_ON_ERROR:
 
 help:
@@ -54,6 +54,13 @@ $(VENV)-libraries/installed: pyproject.toml
 PEERS ?= here
 bench: $(VENV)/installed-bench
 	$(BIN)/python -m benchmarks.run --peers $(PEERS) $(if $(BASE),--base '$(BASE)') $(if $(ONLY),--only '$(ONLY)') \
+	    $(if $(PUBLISH),--publish)
+
+# make bench-models PEERS=all ONLY='transformers;simulation/n-body*' BEGIN='fastgraph;JAX*' (whose first calls; all)
+# PUBLISH=1: the rows measured go to benchmarks/results and docs/models.md instead of bench-out.
+BEGIN ?= *
+bench-models: $(VENV)/installed-bench
+	$(BIN)/python -m benchmarks.models --peers $(PEERS) --begin '$(BEGIN)' $(if $(ONLY),--only '$(ONLY)') \
 	    $(if $(PUBLISH),--publish)
 
 # The long forms of the checks; the report lies in docs/soak.md afterwards.

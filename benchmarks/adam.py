@@ -38,8 +38,8 @@ def pure(jax: Any, variables: Any) -> tuple[Any, Any]:
         variables = jax.tree.map(lambda x, m, v: x - rate * m / (jnp.sqrt(v) + EPSILON), variables, m, v)
         return variables, m, v, steps
 
-    zeros = jax.tree.map(jnp.zeros_like, variables)
-    return (variables, zeros, zeros, jnp.float32(0)), update
+    moments = [jax.tree.map(jnp.zeros_like, variables) for _ in range(2)]  # not one: a call may give memory away
+    return (variables, *moments, jnp.float32(0)), update
 
 
 def jax_step(jax: Any, stage: Any, variables: Any, loss_of: Any, *data: Any) -> Any:

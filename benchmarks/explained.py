@@ -5,33 +5,32 @@ The graph is left out, which `explain()` prints after each pass: the page has th
 
 from __future__ import annotations
 
-import importlib
 import platform
 import sys
 from pathlib import Path
 from typing import Any
 
 import fastgraph as fg
-from benchmarks.peers import ROOT
+from benchmarks.peers import ROOT, module_of
 
 
 def explained(workload: str, case: str) -> str:
     """The page."""
-    module = importlib.import_module(f"benchmarks.workloads.{workload}")
+    module = module_of(workload)
     functions: list[Any] = []
 
-    def stage(python_function: Any) -> Any:
+    def stage(python_function: Any, **_: Any) -> Any:
         functions.append(fg.function(python_function))
         return functions[-1]
 
     call = module.tensorflow(fg, stage, **module.data(**module.CASES[case]))
     call()
-    (concrete,) = [each for function in functions for each in function._list_all_concrete_functions()]
-    if not concrete.wait(120.0):
+    concretes = [each for function in functions for each in function._list_all_concrete_functions()]
+    if not all(each.wait(120.0) for each in concretes):
         sys.exit("no kernels after 120 s")
     call()
-    text = concrete.explain()
-    program = text[text.index("# program of ") :].replace(f"{ROOT}/", "")
+    texts = [concrete.explain() for concrete in concretes]
+    program = "\n".join(text[text.index("# program of ") :].rstrip() for text in texts).replace(f"{ROOT}/", "")
     return (
         f"# The steps of {workload}: {case}\n\n"
         f"fastgraph {fg.__version__}, Python {platform.python_version()}, {platform.machine()}. "

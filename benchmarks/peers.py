@@ -81,6 +81,11 @@ REQUIREMENTS = {
 BESIDES = dict.fromkeys(("tensorflow", "jax", "torch"), ("keras==3.15.1",))
 
 
+def module_of(workload: str) -> Any:
+    """The file of a workload, or of a family of programs ("models.NAME")."""
+    return importlib.import_module(f"benchmarks.{workload if '.' in workload else f'workloads.{workload}'}")
+
+
 def modes(module: Any, case: str) -> tuple[str, ...]:
     """The modes that a workload's case is measured in; the goal is of fastgraph in the first of them."""
     said = getattr(module, "MODES", MODES)
@@ -172,14 +177,14 @@ class Driver:
             if peer.mode == "staged":  # or it would compile a case for any size, since it saw another one before
                 self.lib._dynamo.reset()
 
-    def stage(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """`function` in the peer's mode."""
+    def stage(self, function: Callable[..., Any], **of_jax: Any) -> Callable[..., Any]:
+        """`function` in the peer's mode. `of_jax`: what jax.jit is told besides."""
         if self.peer.mode == "eager":
             return function
         if self.peer.namespace == "tensorflow":
             made = self.lib.function(function, jit_compile=True if self.peer.mode == "jit" else None)
         elif self.peer.namespace == "jax":
-            made = self.lib.jit(function)
+            made = self.lib.jit(function, **of_jax)
         else:
             made = self.lib.compile(function)
         self.functions.append(made)
@@ -192,6 +197,11 @@ class Driver:
         wait = self.lib.block_until_ready
         return lambda: wait(call())
 
+    def concretes(self) -> list[Any]:
+        """What fastgraph has traced so far."""
+        own = self.functions if self.peer.module == "fastgraph" else []
+        return [concrete for function in own for concrete in function._list_all_concrete_functions()]
+
     def settle(self) -> None:
         """Return when what is staged runs at full speed (fastgraph compiles while it already runs)."""
         if self.peer.name == KERAS:  # what Keras has staged it keeps for itself
@@ -199,16 +209,13 @@ class Driver:
 
             if not wait_for_all(120.0):
                 raise RuntimeError("no kernels after 120 s")
-        if self.peer.module != "fastgraph":
-            return
-        for function in self.functions:
-            for concrete in function._list_all_concrete_functions():
-                if not concrete.wait(120.0):
-                    raise RuntimeError(f"{concrete.name.decode()}: no kernels after 120 s")
-                if concrete.host_steps and not self.host_steps:
-                    raise RuntimeError(
-                        f"{concrete.name.decode()} has {concrete.host_steps} host steps: it would measure NumPy"
-                    )
+        for concrete in self.concretes():
+            if not concrete.wait(120.0):
+                raise RuntimeError(f"{concrete.name.decode()}: no kernels after 120 s")
+            if concrete.host_steps and not self.host_steps:
+                raise RuntimeError(
+                    f"{concrete.name.decode()} has {concrete.host_steps} host steps: it would measure NumPy"
+                )
 
     def arrays(self, result: Any) -> list[Any]:
         """The arrays of a result: one, or a (nested) list or tuple of them."""

@@ -84,6 +84,11 @@ class Worker:
         self.ask(mean=seconds)
         return float(self.answer(SAMPLE_S)["us"])
 
+    def costs(self, calls: int) -> dict[str, Any]:
+        """fastgraph's costliest steps of some calls."""
+        self.ask(costs=calls)
+        return self.answer(SAMPLE_S)
+
     def close(self) -> None:
         """End the process."""
         assert self.process.stdin is not None and self.process.stdout is not None

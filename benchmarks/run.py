@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import datetime
 import fnmatch
-import importlib
 import json
 import os
 import platform
@@ -21,12 +20,25 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from benchmarks import busy, once, plot, report
-from benchmarks.peers import OWN, OWN_IN_MODE, PEERS, ROOT, WARM, Peer, cores, modes, program, python_of, takes_part
+from benchmarks.peers import (
+    OWN,
+    OWN_IN_MODE,
+    PEERS,
+    ROOT,
+    WARM,
+    Peer,
+    cores,
+    modes,
+    module_of,
+    program,
+    python_of,
+    takes_part,
+)
 from benchmarks.processes import READY_S, Failure, Worker, difference
 
 WORKLOADS = (
@@ -39,16 +51,16 @@ SAMPLE_S = 0.15
 PUBLISHED = ROOT / "benchmarks" / "results"
 
 
-def cases(only: str | None) -> dict[str, list[str]]:
+def cases(only: str | None, workloads: tuple[str, ...] = WORKLOADS) -> dict[str, list[str]]:
     """The cases to measure by workload; `only`: patterns of "workload/case" or "workload", separated by semicolons."""
     patterns = ["*"] if only is None else only.split(";")
     wanted = {
         name: [
             case
-            for case in importlib.import_module(f"benchmarks.workloads.{name}").CASES
+            for case in module_of(name).CASES
             if any(fnmatch.fnmatch(label, each) for label in (name, f"{name}/{case}") for each in patterns)
         ]
-        for name in WORKLOADS
+        for name in workloads
     }
     return {name: each for name, each in wanted.items() if each}
 
@@ -56,9 +68,12 @@ def cases(only: str | None) -> dict[str, list[str]]:
 class Field:
     """The peers' processes on one workload. One that fails is started anew for the next case."""
 
-    def __init__(self, name: str, pythons: dict[str, str], cache: Path, small: bool) -> None:
+    def __init__(
+        self, name: str, pythons: dict[str, str], cache: Path, small: bool, peers: Sequence[Peer] | None = None
+    ) -> None:
         self.name, self.pythons, self.cache, self.small = name, pythons, cache, small
-        self.module = importlib.import_module(f"benchmarks.workloads.{name}")
+        self.peers = PEERS if peers is None else peers
+        self.module = module_of(name)
         self.workers: dict[str, Worker] = {}
 
     def _start(self, peer: Peer, case: str) -> None:
@@ -73,7 +88,7 @@ class Field:
     def ready(self, case: str, row: dict[str, Any]) -> dict[str, Any]:
         """Make a case ready in all processes at once, since nothing is timed yet; the first calls' results by peer."""
         taking = []
-        for peer in PEERS:
+        for peer in self.peers:
             if peer.environment in self.pythons and takes_part(peer, self.module, case):
                 code = program(peer, self.module)
                 if isinstance(code, str):
@@ -102,9 +117,9 @@ class Field:
 
     def measure(self, case: str, rounds: int) -> dict[str, Any]:
         """Compare the peers' results on one case, then time them in turn."""
-        goals = getattr(self.module, "GOALS", {})
+        goals, numbers = getattr(self.module, "GOALS", {}), getattr(self.module, "ROWS", {})
         row: dict[str, Any] = {
-            "workload": self.name, "case": case, "row": self.module.ROWS[case], "goal": goals.get(case),
+            "workload": self.name, "case": case, "row": numbers.get(case, 0), "goal": goals.get(case),
             "own": OWN_IN_MODE[modes(self.module, case)[0]], "us": {}, "failed": {}, "absent": {}, "versions": {},
         }  # fmt: skip
         results = self.ready(case, row)

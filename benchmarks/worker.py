@@ -2,14 +2,14 @@
 
 It imports the peer and then does what it reads, a line of JSON each. {"case": NAME, "out": FILE} makes a case ready: it
 is called once, then until it runs at full speed; the results of the first calls go to FILE. {"sample": SECONDS} times
-it: the median of its calls; {"mean": SECONDS}: their mean. Every line is answered by one; the input's end is this
-process's. What a peer cannot do is answered by {"absent": REASON}.
+it: the median of its calls; {"mean": SECONDS}: their mean. {"soon": NAME} calls a case until it is as fast as it gets,
+and says when that was; {"costs": CALLS}: fastgraph's costliest steps. Every line is answered by one; the input's end is
+this process's. What a peer cannot do is answered by {"absent": REASON}.
 """
 
 from __future__ import annotations
 
 import gc
-import importlib
 import json
 import statistics
 import sys
@@ -18,9 +18,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from benchmarks.peers import PEERS, Driver, module_of, program
+
 CHECKED_CALLS = 3
 WARM_UP_S = 0.25
 BLOCK_S = 1e-3
+#: At full speed: so many calls, in the middle, within so much of those of the last seconds; given up after MOST_S.
+NEIGHBOURS, NEARLY, LAST_S, MOST_S = 5, 1.2, 1.0, 60.0
+MOST_COSTLY = 5
 
 
 def memory(process: str = "self") -> dict[str, float]:
@@ -87,26 +92,32 @@ class Cases:
 
     def __init__(self, peer: Any, workload: str, small: bool) -> None:
         self.peer, self.small = peer, small
-        self.workload = importlib.import_module(f"benchmarks.workloads.{workload}")
+        self.workload = module_of(workload)
+        self.host_steps = getattr(self.workload, "HOST_STEPS", "." in workload)
         self.timer: Timer | None = None
+        self.driver: Driver | None = None
         self.per = 1
+
+    def _call(self, case: str) -> Callable[[], Any] | str:
+        """A case's call, which returns with its results, or why there is none; `driver` is its driver."""
+        self.timer = self.driver = None
+        gc.collect()  # what the case before held
+        self.driver = driver = Driver(self.peer, host_steps=self.host_steps)
+        made = program(self.peer, self.workload)
+        if not isinstance(made, str):
+            parameters = {**self.workload.CASES[case], **(self.workload.SMALL if self.small else {})}
+            made = made(driver.lib, driver.stage, **self.workload.data(**parameters))
+        return made if isinstance(made, str) else driver.synchronous(made)
 
     def ready(self, case: str, out: str) -> dict[str, Any]:
         """Make a case ready and say how long its first calls took."""
         import numpy as np
 
-        from benchmarks.peers import Driver, program
-
-        self.timer = None
-        gc.collect()  # what the case before held
-        driver = Driver(self.peer, host_steps=getattr(self.workload, "HOST_STEPS", False))
-        made = program(self.peer, self.workload)
-        if not isinstance(made, str):
-            parameters = {**self.workload.CASES[case], **(self.workload.SMALL if self.small else {})}
-            made = made(driver.lib, driver.stage, **self.workload.data(**parameters))
-        if isinstance(made, str):
-            return {"absent": made}
-        call = driver.synchronous(made)
+        call = self._call(case)
+        if isinstance(call, str):
+            return {"absent": call}
+        assert self.driver is not None
+        driver = self.driver
         begin = time.perf_counter()
         results = [driver.arrays(call())]
         first = time.perf_counter()
@@ -130,10 +141,56 @@ class Cases:
         assert self.timer is not None
         return {"us": 1e6 * self.timer.mean(seconds) / self.per}
 
+    def soon(self, case: str) -> dict[str, Any]:
+        """When the first result was there, and when calls first were within `NEARLY` of their last ones' time."""
+        call = self._call(case)
+        if isinstance(call, str):
+            return {"absent": call}
+        assert self.driver is not None
+        clock, ends, times, beside = time.perf_counter, [], [], 0.0
+        begin = now = looked = clock()
+        settled = None
+        while settled is None or now < settled + LAST_S or len(times) < 3 * NEIGHBOURS:
+            call()
+            before, now = now, clock()
+            ends.append(now - begin)
+            times.append(now - before)
+            if now > looked + 0.1 or len(times) == 1:  # not after each call: it takes a while itself
+                beside = max(beside, sum(memory(each)["peak_mb"] for each in helpers()))
+                if settled is None and all(each.wait(0.0) for each in self.driver.concretes()):
+                    settled = now
+                now = looked = clock()
+            if now > begin + MOST_S:
+                break
+        last = [each for end, each in zip(ends, times, strict=True) if end > ends[-1] - LAST_S]
+        final = statistics.median(last)
+        i = 0
+        while i < len(times) - 1 and statistics.median(times[i : i + NEIGHBOURS]) > NEARLY * final:
+            i += 1
+        taken = {"first_ms": 1e3 * ends[0], "full_ms": 1e3 * ends[i], "final_ms": 1e3 * final}
+        return {**taken, **memory(), "helpers_peak_mb": beside}
+
+    def costs(self, calls: int) -> dict[str, Any]:
+        """fastgraph's costliest steps of some calls, and how much of their time any step computed."""
+        assert self.driver is not None and self.timer is not None
+        if self.peer.module != "fastgraph":
+            return {}
+        begin = time.perf_counter()
+        with self.driver.lib.profiler.record() as recording:
+            for _ in range(calls):
+                self.timer.call()
+        seconds = time.perf_counter() - begin
+        rows = recording.rows()
+        shares = [1e-6 * row.microseconds / seconds for row in rows]
+        costly = zip(rows[:MOST_COSTLY], shares, strict=False)
+        return {
+            "host_steps": sum(each.host_steps for each in self.driver.concretes()),
+            "steps": [[row.kind, row.name, row.runs / calls, share] for row, share in costly],
+            "computing": sum(shares),
+        }
+
 
 def main() -> None:
-    from benchmarks.peers import PEERS
-
     name, workload = sys.argv[1:3]
     peer = next(each for each in PEERS if each.name == name)
     cases = Cases(peer, workload, "small" in sys.argv[3:])
@@ -141,6 +198,10 @@ def main() -> None:
         wanted = json.loads(line)
         if "case" in wanted:
             answer = cases.ready(wanted["case"], wanted["out"])
+        elif "soon" in wanted:
+            answer = cases.soon(wanted["soon"])
+        elif "costs" in wanted:
+            answer = cases.costs(wanted["costs"])
         else:
             answer = cases.mean(wanted["mean"]) if "mean" in wanted else cases.sample(wanted["sample"])
         print(json.dumps(answer), flush=True)

@@ -67,7 +67,7 @@ def _cholesky_grad(dy: Tensor, out: Tensor) -> Any:
     vjp=dict(input=_cholesky_grad),
     samples=lambda: square_samples(hermitian),
     error_samples=lambda: square_errors(InvalidArgumentError),
-    step="system.cholesky",
+    step="cholesky",
     reason=LAPACK,
 )
 def cholesky(input: Array) -> Any:

@@ -61,7 +61,7 @@ from fastgraph.ops.precise_sums import is_half
         misuse("Input is not invertible.", np.ones([2, 2])),
         misuse("Input is not invertible.", np.full([2, 2], np.nan)),
     ],
-    step="system.inverse",
+    step="solution",
     reason=LAPACK,
 )
 def inv_p(input: Array) -> Any:
@@ -247,7 +247,7 @@ def _solve_errors() -> list[Any]:
     vjp_all=_solve_grad,
     samples=_solve_samples,
     error_samples=_solve_errors,
-    step="system.solve",
+    step="solution",
     reason=LAPACK,
 )
 def solve_p(matrix: Array, rhs: Array, *, adjoint: bool) -> Any:
@@ -361,7 +361,7 @@ def _triangular_errors() -> list[Any]:
     vjp_all=_triangular_grad,
     samples=_triangular_samples,
     error_samples=_triangular_errors,
-    step="system.substitute",
+    step="substitution",
     reason="substitution, each row after those before it: BLAS's is as fast as any kernel of ours would be",
 )
 def triangular_solve_p(matrix: Array, rhs: Array, *, lower: bool, adjoint: bool) -> Any:

@@ -527,6 +527,8 @@ def roll(input: Data, shift: Data, axis: Data, name: str | None = None) -> Any:
             by = wide(by) % maximum(n, 1)  # an axis may turn out to be empty
         else:
             by = by % max(n, 1)
+            if by == 0:  # a slice without elements would keep the rest from being a kernel
+                continue
         x = concat([_along(x, along, n - by, by), _along(x, along, 0, n - by)], along)
     return x
 

@@ -83,8 +83,15 @@ def _compiled(pattern: str) -> re.Pattern[str]:
         raise invalid(f"Invalid pattern: {pattern}, error: {error}") from None
 
 
+@functools.lru_cache(256)
+def _never_empty(pattern: re.Pattern[str]) -> bool:
+    """Whether every match has a character: then `re` finds the matches that RE2 does, and writes them anew in C."""
+    parser: Any = re._parser  # type: ignore[attr-defined]  # nothing public tells
+    return bool(parser.parse(pattern.pattern, pattern.flags & ~re.UNICODE).getwidth()[0])
+
+
 def _rewriter(rewrite: str, pattern: re.Pattern[str]) -> Any:
-    """The function that writes a match anew. Raises InvalidArgumentError for groups that the pattern has not."""
+    """What `re` writes a match anew with. None for groups that the pattern has not; raises InvalidArgumentError."""
     parts: list[Any] = []
     for piece in re.split(r"(\\.)", rewrite, flags=re.DOTALL):
         if piece.startswith("\\") and len(piece) == 2:
@@ -99,6 +106,8 @@ def _rewriter(rewrite: str, pattern: re.Pattern[str]) -> Any:
     most = max((part for part in parts if isinstance(part, int)), default=0)
     if most > pattern.groups:
         return None
+    if _never_empty(pattern):
+        return "".join([f"\\g<{part}>" if isinstance(part, int) else part.replace("\\", r"\\") for part in parts])
     return lambda match: "".join(part if isinstance(part, str) else match[part] or "" for part in parts)
 
 
@@ -130,8 +139,14 @@ def regex_replace_p(input: Array, pattern: Array, rewrite: Array, *, replace_glo
     write = _rewriter(_text(np.asarray(rewrite).item()), found)
     result = np.empty(input.shape, object)
     out = result.reshape(-1)
-    for i, word in enumerate(input.reshape(-1).tolist()):
-        out[i] = word if write is None else _bytes(_rewritten(_text(word), found, write, replace_global))
+    words = input.reshape(-1).tolist()
+    if isinstance(write, str):
+        once, rewritten = int(not replace_global), found.sub
+        words = [_bytes(rewritten(write, _text(word), once)) for word in words]
+    elif write is not None:
+        words = [_bytes(_rewritten(_text(word), found, write, replace_global)) for word in words]
+    for i, word in enumerate(words):
+        out[i] = word
     return result
 
 

@@ -9,7 +9,6 @@ from fastgraph.core.registry import all_primitives
 STRINGS = "strings: their bytes lie in Python objects, which kernels do not see"
 SORTED = "a sort: its work depends on data, and NumPy's is as fast as any kernel of ours would be"
 RECURRENCE = "a recurrence, each row after those before it: LAPACK's is as fast as any kernel of ours would be"
-SUBSTITUTION = "substitution, each row after those before it: BLAS's is as fast as any kernel of ours would be"
 LAPACK = "a factorization: its order of work depends on data, and LAPACK's is as fast as any kernel of ours would be"
 COUNTED = "the number of results is data: a pass over all elements decides it"
 

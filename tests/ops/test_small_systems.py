@@ -156,3 +156,48 @@ def test_batches_that_are_not_known(rng: Any) -> None:
         for n in (1, 2, 40):
             x = rng.standard_normal((2, n, n)) + 9 * np.eye(n)
             np.testing.assert_allclose(grow(x) @ x, np.broadcast_to(np.eye(n), x.shape), atol=1e-9)
+
+
+def everything(a: Any, b: Any) -> list[Any]:
+    """Factors of a, and solutions of its triangles, each side of each: of [p, n, n] and [p, n, k]."""
+    sides = [(lower, turned) for lower in (False, True) for turned in (False, True)]
+    solved = [tf.linalg.triangular_solve(a, b, lower=lower, adjoint=turned) for lower, turned in sides]
+    whole = [tf.linalg.solve(a, b), tf.linalg.solve(a, b, adjoint=True), tf.linalg.inv(a)]
+    return [tf.linalg.cholesky(a), *solved, tf.linalg.triangular_solve(a[0], b), *whole]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_kernels_of_small_systems(rng: Any, dtype: str) -> None:
+    """They give what eager calls do, also of what has no factors, and of infinite pivots; none is a host step."""
+    shapes = [tf.TensorSpec([None, 5, 5], dtype), tf.TensorSpec([None, 5, 2], dtype)]
+    kernels = tf.function(everything, input_signature=shapes)
+    concrete = kernels.get_concrete_function()
+    a, b = rng.standard_normal((6, 5, 5)) + 3 * np.eye(5), rng.standard_normal((6, 5, 2))
+    a[:5] = a[:5] @ a[:5].swapaxes(-1, -2) + np.eye(5)
+    a[1] *= np.where(np.eye(5) > 0, -1, 1)
+    a[2, 3, 3], a[3, 2, 2], a[4, 2, 0] = np.nan, np.inf, np.nan
+    for p in (6, 1):
+        given = tf.constant(a[:p], dtype), tf.constant(b[:p], dtype)
+        with flags.override(tier="last"):
+            found = kernels(*given)
+        for one, wanted in zip(found, everything(*given), strict=True):
+            np.testing.assert_allclose(one, wanted, rtol=1e-4 if dtype == "float32" else 1e-10, atol=1e-5)
+    assert concrete.host_steps == 0
+    for bad in (np.zeros((5, 5)), np.full((5, 5), np.nan), np.outer(np.arange(1, 6), np.arange(1, 6) / 10)):
+        with flags.override(tier="last"), pytest.raises(tf.errors.InvalidArgumentError, match="not invertible"):
+            kernels(tf.constant(bad[None], dtype), tf.constant(b[:1], dtype))
+
+
+def test_a_loop_of_small_systems_has_no_host_step(rng: Any) -> None:
+    a = tf.constant(rng.standard_normal((3, 3)) / 3, tf.float32)
+
+    def filtered(p: Any) -> Any:
+        for _ in tf.range(50):
+            shown = tf.matmul(a @ p, a, transpose_b=True) + tf.eye(3)
+            p = 0.5 * p + 0.3 * tf.linalg.cholesky_solve(tf.linalg.cholesky(shown), p) + 0.2 * tf.linalg.inv(shown)
+        return p
+
+    p, staged = tf.eye(3) + 0.1, tf.function(filtered)
+    with flags.override(tier="last"):
+        np.testing.assert_allclose(staged(p), filtered(p), rtol=1e-5)
+    assert staged.get_concrete_function(p).host_steps == 0

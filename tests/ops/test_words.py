@@ -32,6 +32,8 @@ def test_buckets() -> None:
         (".", "X", [b"XXXXXXX", b"XXX"]),
         ("b*", "-", [b"-a-a- -c-!-", b"-\xc3\xa9-t-\xc3\xa9-"]),
         (r"\Qc!\E$", "end", [b"abab end", b"\xc3\xa9t\xc3\xa9"]),
+        ("(a)|b", r"<\1\\g>", [b"<a\\g><\\g><a\\g><\\g> c!", b"\xc3\xa9t\xc3\xa9"]),
+        (r"\ba|!", "1", [b"1bab c1", b"\xc3\xa9t\xc3\xa9"]),
     ],
 )
 def test_patterns(pattern: str, rewrite: str, wanted: list[bytes]) -> None:

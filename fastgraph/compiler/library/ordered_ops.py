@@ -17,7 +17,7 @@ from fastgraph.compiler.library.kernel_source import Ordered, Shapes, Text
 from fastgraph.compiler.library.pooling_gradients import pool_kernel
 from fastgraph.compiler.library.random_numbers import random_kernel
 from fastgraph.compiler.library.slice_add import slice_add
-from fastgraph.compiler.library.small_systems import small_system
+from fastgraph.compiler.library.small_systems import cholesky_kernel, solution_kernel, substitution_kernel
 from fastgraph.compiler.program.program import Size
 from fastgraph.core.base.dtype import DType
 from fastgraph.core.base.shapes import Aval
@@ -403,7 +403,9 @@ _KINDS: dict[str, Callable[[Node, str, Shapes], Ordered | None]] = {
     "permutation": _permutation,
     "max_pool": pool_kernel,
     "gemm": integer_product,
-    "system": small_system,
+    "cholesky": cholesky_kernel,
+    "substitution": substitution_kernel,
+    "solution": solution_kernel,
 }
 
 #: The kinds of step that this module writes kernels for.

@@ -1,148 +1,151 @@
-"""Kernels that factor and solve small systems of equations, matrix by matrix; a unit is one of them.
+"""Small matrices' factors of Cholesky, inverses and solutions of systems as kernels: a unit of work is one matrix.
 
-Rule: the arithmetic and its order are those of core/native/small_systems.h, so that eager calls give the same bits. A
-pivot of 0 ends the kernel: the op's body says what is wrong. Large matrices are LAPACK's, by the op's body.
+Rule: of the order in which `core/native/small_systems.h` goes, and only where the number of rows is known and small:
+LAPACK and BLAS are faster for larger ones.
 """
 
 from __future__ import annotations
 
+from fastgraph.compiler.cpu import spelling as spell
 from fastgraph.compiler.library.kernel_source import Ordered, Shapes, Text
-from fastgraph.graph.ir import Node, Value
+from fastgraph.compiler.program.program import Size
+from fastgraph.graph.ir import Node
 
-#: Rows up to which a matrix is worth a kernel: as in array_loops.pyx.
-SMALL = 32
+#: Rows of a matrix at most, as in array_loops.pyx.
+MOST = 32
 
-_CHOLESKY = """
+
+def cholesky_kernel(node: Node, how: str, shapes: Shapes) -> Ordered | None:
+    """L with L L^T = x0: NaN in its lower triangle where a pivot is 0 or less."""
+    x, out = node.inputs[0], node.outputs[0]
+    dtype, n = x.aval.dtype.name, (shapes.avals[x].shape or (None,))[-1]
+    if dtype not in spell.FLOATS or n is None or not 0 < n <= MOST:
+        return None
+    text = Text()
+    lines = f"""
 for m in range(begin, end):
-    at = m * n * n
-    failed = False
+    first = m * n * n
+    wrong = 0
     for i in range(n):
-        row = at + i * n
+        row = first + i * n
         for j in range(i):
+            other = first + j * n
             total = x0[row + j]
             for k in range(j):
-                total = total - x1[row + k] * x1[at + j * n + k]
-            x1[row + j] = total / x1[at + j * n + j]
+                total = total - x1[row + k] * x1[other + k]
+            x1[row + j] = total / x1[other + j]
         pivot = x0[row + i]
         for k in range(i):
             pivot = pivot - x1[row + k] * x1[row + k]
         if pivot <= 0:
-            failed = True
-        x1[row + i] = {root}
+            wrong = 1
+        x1[row + i] = {text.call(f"sqrt_{dtype}", "pivot")}
         for j in range(i + 1, n):
-            x1[row + j] = {zero}
-    if failed:
+            x1[row + j] = 0
+    if wrong == 1:
         for i in range(n):
             for j in range(i + 1):
-                x1[at + i * n + j] = {nan}
+                x1[first + i * n + j] = {spell.number(float("nan"), dtype)}
 """
+    rows = shapes.of(x, -1)
+    extent = shapes.of(x, 0, -2)
+    return text.kernel({"x0": x, "x1": out}, {"n": rows}, lines, extent, 0.5, (Size(1, rows.dims * 3),))
 
-_SUBSTITUTE = """
+
+def substitution_kernel(node: Node, how: str, shapes: Shapes) -> Ordered | None:
+    """x2 with x0 x2 = x1 for triangular x0, of which there is one, or one for each x1."""
+    (a, b), out = node.inputs, node.outputs[0]
+    dtype, dims, given = out.aval.dtype.name, shapes.avals[a].shape or (None,), shapes.avals[b].shape or (None,)
+    if dtype not in spell.FLOATS or dims[-1] is None or not 0 < dims[-1] <= MOST:
+        return None
+    one = len(dims) == 2
+    if not one and (dims[:-2] != given[:-2] or None in given[:-2]):
+        return None  # batches that broadcast, perhaps
+    text = Text()
+    lower, turned = node.attrs["lower"], node.attrs["adjoint"]
+    forth = lower is not turned
+    at = "j * n + i" if turned else "i * n + j"
+    lines = f"""
 for m in range(begin, end):
-    at = m * n * k
-    for e in range(at, at + n * k):
-        x2[e] = x1[e]
+    first = m * n * w
+    from_ = {"0" if one else "m * n * n"}
     for s in range(n):
-        i = {row}
-        to = at + i * k
-        for j in {others}:
-            factor = x0[m * n * n + {place}]
-            other = at + j * k
-            for c in range(k):
-                x2[to + c] = x2[to + c] - factor * x2[other + c]
-        pivot = x0[(m * n + i) * n + i]
-        for c in range(k):
-            x2[to + c] = x2[to + c] / pivot
+        i = {"s" if forth else "n - 1 - s"}
+        row = first + i * w
+        for c in range(w):
+            x2[row + c] = x1[row + c]
+        for j in range({"0, i" if forth else "i + 1, n"}):
+            factor = x0[from_ + {at}]
+            other = first + j * w
+            for c in range(w):
+                x2[row + c] = x2[row + c] - factor * x2[other + c]
+        pivot = x0[from_ + i * n + i]
+        for c in range(w):
+            x2[row + c] = x2[row + c] / pivot
 """
+    sizes = {"n": shapes.of(a, -1), "w": shapes.of(b, -1)}
+    extent, per_row = shapes.of(b, 0, -2), Size(1, sizes["n"].dims * 2 + sizes["w"].dims)
+    return text.kernel({"x0": a, "x1": b, "x2": out}, sizes, lines, extent, 0.5, (per_row,))
 
-_SOLVE = """
-w = {room}
+
+def solution_kernel(node: Node, how: str, shapes: Shapes) -> Ordered | None:
+    """The last buffer is what x0, or its transpose, has to be multiplied by to give x1, or ones on the diagonal.
+
+    Rows are exchanged for the largest pivots; one of 0, or a first one that is NaN, fails.
+    """
+    a, out = node.inputs[0], node.outputs[0]
+    dtype, n = out.aval.dtype.name, (shapes.avals[a].shape or (None,))[-1]
+    if dtype not in spell.FLOATS or n is None or not 0 < n <= MOST:
+        return None
+    text = Text()
+    given = "x1[first + i]" if len(node.inputs) > 1 else f"{dtype}(1 if i % (n + 1) == 0 else 0)"
+    x = f"x{len(node.inputs)}"
+    from_ = "j * n + i" if node.attrs.get("adjoint") else "i * n + j"
+    lines = f"""
+packed = {text.call(f"local_{dtype}", str(n * n))}
 for m in range(begin, end):
-    at = m * n * k
+    first = m * n * w
+    for i in range(n * w):
+        {x}[first + i] = {given}
     for i in range(n):
         for j in range(n):
-            w[i * n + j] = x0[m * n * n + {place}]
-        for c in range(k):
-            {given}
+            packed[i * n + j] = x0[m * n * n + {from_}]
     for j in range(n):
         best = j
-        most = w[j * n + j]
-        if most < 0:
-            most = -most
+        most = {text.call(f"abs_{dtype}", "packed[j * n + j]")}
         for i in range(j + 1, n):
-            size = w[i * n + j]
-            if size < 0:
-                size = -size
+            size = {text.call(f"abs_{dtype}", "packed[i * n + j]")}
             if size > most:
                 most = size
                 best = i
         if most == 0 or (j == 0 and most != most):
-            return {failed} + m
+            return {1 << 48} + m
         if best != j:
             for c in range(j, n):
-                kept = w[j * n + c]
-                w[j * n + c] = w[best * n + c]
-                w[best * n + c] = kept
-            for c in range(k):
-                kept = {out}[at + j * k + c]
-                {out}[at + j * k + c] = {out}[at + best * k + c]
-                {out}[at + best * k + c] = kept
+                kept = packed[j * n + c]
+                packed[j * n + c] = packed[best * n + c]
+                packed[best * n + c] = kept
+            for c in range(w):
+                kept = {x}[first + j * w + c]
+                {x}[first + j * w + c] = {x}[first + best * w + c]
+                {x}[first + best * w + c] = kept
         for i in range(j + 1, n):
-            factor = w[i * n + j] / w[j * n + j]
+            factor = packed[i * n + j] / packed[j * n + j]
             for c in range(j + 1, n):
-                w[i * n + c] = w[i * n + c] - factor * w[j * n + c]
-            for c in range(k):
-                {out}[at + i * k + c] = {out}[at + i * k + c] - factor * {out}[at + j * k + c]
+                packed[i * n + c] = packed[i * n + c] - factor * packed[j * n + c]
+            for c in range(w):
+                {x}[first + i * w + c] = {x}[first + i * w + c] - factor * {x}[first + j * w + c]
     for s in range(n):
         i = n - 1 - s
         for j in range(i + 1, n):
-            factor = w[i * n + j]
-            for c in range(k):
-                {out}[at + i * k + c] = {out}[at + i * k + c] - factor * {out}[at + j * k + c]
-        for c in range(k):
-            {out}[at + i * k + c] = {out}[at + i * k + c] / w[i * n + i]
+            factor = packed[i * n + j]
+            for c in range(w):
+                {x}[first + i * w + c] = {x}[first + i * w + c] - factor * {x}[first + j * w + c]
+        pivot = packed[i * n + i]
+        for c in range(w):
+            {x}[first + i * w + c] = {x}[first + i * w + c] / pivot
 """
-
-
-def small_system(node: Node, how: str, shapes: Shapes) -> Ordered | None:
-    """The kernel of "cholesky", "inverse", "solve" or "substitute"; None for matrices that are or may be large."""
-    a, out = node.inputs[0], node.outputs[0]
-    dtype = a.aval.dtype.name
-    first, *others = (shapes.avals[x].shape or () for x in node.inputs)
-    if dtype not in ("float32", "float64") or len(first) < 2:
-        return None
-    *batch, rows, n = first
-    if n is None or n > SMALL or rows != n:
-        return None
-    if any(None in batch or list(other[:-1]) != [*batch, n] for other in others):  # batches may broadcast, or not fit
-        return None
-    text = Text()
-    buffers: dict[str, Value] = {f"x{i}": value for i, value in enumerate((*node.inputs, out))}
-    extent, columns = shapes.of(a, -1), shapes.of(out, -1)
-    sizes = {"n": extent}
-    if how == "cholesky":
-        lines = _CHOLESKY.format(root=text.call(f"sqrt_{dtype}", "pivot"), zero=f"{dtype}(0)", nan=f"{dtype}(nan)")
-        work = 0.3
-    elif how == "substitute":
-        lower, turned = node.attrs["lower"], node.attrs["adjoint"]
-        forth = lower != turned
-        lines = _SUBSTITUTE.format(
-            row="s" if forth else "n - 1 - s",
-            others="range(i)" if forth else "range(i + 1, n)",
-            place="j * n + i" if turned else "i * n + j",
-        )
-        sizes["k"], work = columns, 0.3
-    else:
-        turned = bool(node.attrs.get("adjoint", False))
-        result = f"x{len(node.inputs)}"
-        one = text.call(f"select_{dtype}", "i == c", f"{dtype}(1)", f"{dtype}(0)")
-        lines = _SOLVE.format(
-            room=text.call(f"local_{dtype}", str(SMALL * SMALL)),
-            place="j * n + i" if turned else "i * n + j",
-            given=f"{result}[at + i * k + c] = {'x1[at + i * k + c]' if how == 'solve' else one}",
-            out=result,
-            failed=1 << 48,
-        )
-        sizes["k"], work = columns, 0.6
-    fallible = how in ("solve", "inverse")
-    return text.kernel(buffers, sizes, lines, shapes.of(a, 0, -2), work, (extent, extent, columns), fallible=fallible)
+    buffers = {f"x{i}": value for i, value in enumerate((*node.inputs, out))}
+    sizes = {"n": shapes.of(a, -1), "w": shapes.of(out, -1)}
+    per_matrix = Size(1, sizes["n"].dims * 2 + sizes["w"].dims)
+    return text.kernel(buffers, sizes, lines, shapes.of(a, 0, -2), 1.0, (per_matrix,), fallible=True)
