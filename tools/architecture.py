@@ -20,6 +20,7 @@ ROOMS = (
     *("core/base", "core/native", "core", "api", "core/tape", "ops", "state", "composites", "records"),
     *(
         "graph",
+        "numpy_api",
         "graph/passes",
         "graphdef",
         "compiler/program",

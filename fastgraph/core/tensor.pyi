@@ -221,7 +221,10 @@ def pop_trace(previous: Trace | None) -> None:
 def executing_eagerly() -> bool:
     """Whether ops run at once in this thread (no trace is active)."""
 
-def register_slot(name: str, value: Callable[..., Any] | Primitive) -> None:
+def set_tensor_attribute(name: str, value: Any) -> None:
+    """Give all tensors an attribute."""
+
+def register_slot(name: str, value: Callable[..., Any] | Primitive | None) -> None:
     """Fill the slot `name`."""
 
 def get_slot(name: str) -> Any:

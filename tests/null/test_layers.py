@@ -61,6 +61,10 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
         ("graph.",),
     ),
     (
+        "numpy_api: tf.experimental.numpy",
+        ("numpy_api.",),
+    ),
+    (
         "graph.passes: passes over graphs",
         ("graph.passes.",),
     ),
