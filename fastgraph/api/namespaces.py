@@ -331,17 +331,16 @@ PUBLIC: dict[str, str] = {
         "numpy_api.arrays",
         "arange array asanyarray asarray ascontiguousarray bool_ broadcast_to complex128 complex64 complex_ "
         "copy diag_indices e empty empty_like eye float16 float32 float64 float_ full full_like geomspace "
-        "identity iinfo inexact inf int16 int32 int64 int8 int_ issubdtype linspace logspace meshgrid newaxis "
-        "object_ ones ones_like pi string_ tri tril triu uint16 uint32 uint64 uint8 unicode_ vander zeros "
-        "zeros_like",
+        "identity iinfo inexact inf int16 int32 int64 int8 int_ issubdtype linspace logspace newaxis object_ "
+        "ones ones_like pi string_ tri tril triu uint16 uint32 uint64 uint8 unicode_ vander zeros zeros_like",
         ("experimental.numpy",),
     ),
     **_same(
         "numpy_api.shapes",
         "append atleast_1d atleast_2d atleast_3d broadcast_arrays compress concatenate diag diagflat diagonal "
-        "diff dsplit dstack expand_dims flatten flip fliplr flipud hsplit hstack isscalar ix_ moveaxis ndim "
-        "nonzero pad ravel repeat reshape roll rot90 select shape size split squeeze stack swapaxes take "
-        "take_along_axis tile transpose vsplit vstack where",
+        "diff dsplit dstack expand_dims flatten flip fliplr flipud hsplit hstack isscalar ix_ meshgrid "
+        "moveaxis ndim nonzero pad ravel repeat reshape roll rot90 select shape size split squeeze stack "
+        "swapaxes take take_along_axis tile transpose vsplit vstack where",
         ("experimental.numpy",),
     ),
     **_same(

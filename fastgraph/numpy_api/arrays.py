@@ -232,15 +232,4 @@ def vander(x: Data, N: int | None = None, increasing: bool = False) -> Any:
     return ops.pow(ops.expand_dims(vector, -1), ops.cast(powers, vector.dtype))
 
 
-def meshgrid(*xi: Data, **kwargs: Any) -> Any:
-    """Return vectors repeated to grids; indexing is "xy" or "ij".
-
-    Raises: ValueError for sparse ones, or copy=False.
-    """
-    if kwargs.get("sparse", False):
-        raise ValueError("Function `meshgrid` does not support returning sparse arrays yet. Received: sparse=True")
-    refuse(not kwargs.get("copy", True), "Function `meshgrid` only supports copy=True. Received: copy=False")
-    return ops.meshgrid(*[tensor(x) for x in xi], indexing=kwargs.get("indexing", "xy"))
-
-
 make_weak(globals())

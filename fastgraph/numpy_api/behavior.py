@@ -105,8 +105,8 @@ def _tolist(x: Tensor) -> Any:
     return x.numpy().tolist()
 
 
-def _size(x: Tensor) -> int | None:
-    return x.shape.num_elements() if x.shape.is_fully_defined() else None
+def _size(x: Tensor) -> Any:
+    return np.int64(x.shape.num_elements()) if x.shape.is_fully_defined() else None  # type: ignore[arg-type]
 
 
 _METHODS: dict[str, Any] = {
@@ -157,7 +157,7 @@ def _constant(function: Callable[..., Any]) -> Callable[..., Any]:
         plain = value.tensor if isinstance(value, WeakTensor) else value
         try:
             kind, weak = kind_together(value, None if dtype is None else as_dtype(dtype))
-        except NotImplementedError:
+        except (NotImplementedError, TypeError):
             return function(plain, dtype, shape, name)
         if dtype is None:
             made = function(plain, kind, shape, name)

@@ -286,6 +286,22 @@ def broadcast_arrays(*args: Data, **kwargs: Any) -> Any:
     return [ops.broadcast_to(a, dims) for a in arrays]
 
 
+def meshgrid(*xi: Data, **kwargs: Any) -> Any:
+    """Return vectors repeated to grids; indexing is "xy" or "ij".
+
+    Raises: ValueError for sparse ones, or copy=False.
+    """
+    if kwargs.get("sparse", False):
+        raise ValueError("Function `meshgrid` does not support returning sparse arrays yet. Received: sparse=True")
+    refuse(not kwargs.get("copy", True), "Function `meshgrid` only supports copy=True. Received: copy=False")
+    indexing = kwargs.get("indexing", "xy")
+    refuse(indexing not in ("xy", "ij"), f"Argument `indexing` parameter must be either 'xy' or 'ij', got '{indexing}'")
+    places = [*range(len(xi))]
+    places[:2] = places[:2][::-1] if indexing == "xy" else places[:2]
+    extents = [[-1 if axis == place else 1 for axis in range(len(xi))] for place in places]
+    return broadcast_arrays(*[ops.reshape(tensor(x), dims) for x, dims in zip(xi, extents, strict=True)])
+
+
 def diff(a: Data, n: int = 1, axis: int = -1) -> Any:
     """Return differences of neighbours along an axis, n times.
 

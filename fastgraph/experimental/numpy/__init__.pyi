@@ -36,7 +36,6 @@ from fastgraph.numpy_api.arrays import int_ as int_
 from fastgraph.numpy_api.arrays import issubdtype as issubdtype
 from fastgraph.numpy_api.arrays import linspace as linspace
 from fastgraph.numpy_api.arrays import logspace as logspace
-from fastgraph.numpy_api.arrays import meshgrid as meshgrid
 from fastgraph.numpy_api.arrays import newaxis as newaxis
 from fastgraph.numpy_api.arrays import object_ as object_
 from fastgraph.numpy_api.arrays import ones as ones
@@ -205,6 +204,7 @@ from fastgraph.numpy_api.shapes import hsplit as hsplit
 from fastgraph.numpy_api.shapes import hstack as hstack
 from fastgraph.numpy_api.shapes import isscalar as isscalar
 from fastgraph.numpy_api.shapes import ix_ as ix_
+from fastgraph.numpy_api.shapes import meshgrid as meshgrid
 from fastgraph.numpy_api.shapes import moveaxis as moveaxis
 from fastgraph.numpy_api.shapes import ndim as ndim
 from fastgraph.numpy_api.shapes import nonzero as nonzero
