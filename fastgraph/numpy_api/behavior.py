@@ -265,8 +265,14 @@ def experimental_enable_numpy_behavior(prefer_float32: bool = False, dtype_conve
 
 
 def _operators_of_weak_tensors() -> None:
+    def of_two(name: str, x: Any, y: Any) -> Any:
+        made = promoted(name, x, y)
+        if made is None:
+            made = _OPERATORS[name](*(v.tensor if isinstance(v, WeakTensor) else v for v in (x, y)))
+        return made
+
     def both(name: str) -> tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]:
-        return lambda x, y: promoted(name, x, y), lambda x, y: promoted(name, y, x)
+        return lambda x, y: of_two(name, x, y), lambda x, y: of_two(name, y, x)
 
     for name in [*_NAMES.split(), "matmul"]:
         there, back = both(name)

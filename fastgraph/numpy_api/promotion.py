@@ -218,7 +218,7 @@ def wanted(dtype: Any) -> DType | None:
 
 def dtype_argument(dtype: Any) -> DType | None:
     """As `wanted`, a DType as it is."""
-    return dtype if isinstance(dtype, DType) else wanted(dtype)
+    return as_dtype(dtype) if isinstance(dtype, DType | str) else wanted(dtype)
 
 
 def default_float() -> DType:

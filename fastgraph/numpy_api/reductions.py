@@ -95,7 +95,9 @@ def _scan(name: str, op: str) -> Function:
     def function(a: Data, axis: int | None = None, dtype: Any = None) -> Any:
         x = tensor(a, dtype)
         if dtype is None and x.dtype.is_integer:
-            x = ops.cast(x, np.promote_types(x.dtype.numpy_dtype, np.int64))  # of uint64 float64, as TensorFlow's
+            wide = np.promote_types(x.dtype.numpy_dtype, np.int64)  # of uint64 float64, as TensorFlow's
+            narrow = Behavior.auto and x.dtype.numpy_dtype != wide
+            x = ops.cast(x, wide.name.replace("64", "32") if narrow else wide)
         return getattr(ops, op)(ops.reshape(x, [-1]), 0) if axis is None else getattr(ops, op)(x, axis)
 
     return named(function, name, f"Return NumPy's `{name}` along an axis, or of all elements. t[*s] -> t[*s].")

@@ -13,7 +13,7 @@ from fastgraph.core.conversion import Data
 from fastgraph.core.tensor import Tensor
 from fastgraph.graph.control_flow import cond
 from fastgraph.numpy_api.arrays import padded_left
-from fastgraph.numpy_api.promotion import all_together, ops, result_type, tensor
+from fastgraph.numpy_api.promotion import all_together, ops, tensor
 from fastgraph.numpy_api.tables import Function, make_weak, named, of_first, refuse
 from fastgraph.ops.control_dependencies import get_static_value
 
@@ -463,7 +463,7 @@ def index_of(part: Any) -> Any:
         x = ops.reshape(ops.where(x), [-1])
     if not x.dtype.is_integer or x.dtype.name == "uint64":
         raise IndexError(f"{SLICE_ERROR}, got {part!r}")
-    return x if x.dtype.name in ("int32", "int64") else ops.cast(x, result_type("int32", x.dtype))
+    return x if x.dtype.name in ("int32", "int64") else ops.cast(x, "int32" if x.dtype.size < 4 else "int64")
 
 
 def indexed(x: Tensor, key: tuple[Any, ...], basic: Callable[[Any, Any], Any]) -> Any:

@@ -108,7 +108,7 @@ def _weak_of_its_tensor(name: str) -> None:
     setattr(WeakTensor, name, lambda self, *args: weakened(getattr(self.tensor, name)(*args)))
 
 
-for each in ("array", "len", "bool", "int", "float", "complex", "index"):
+for each in ("array", "len", "bool", "int", "float", "complex", "index", "getitem"):
     _as_its_tensor(f"__{each}__")
-for each in ("getitem", "neg", "abs", "invert"):
+for each in ("neg", "abs", "invert"):
     _weak_of_its_tensor(f"__{each}__")

@@ -84,6 +84,8 @@ w = tf.constant([[1.0, 2.0]])
 assert w.T.shape == (2, 1) and "weak=True" in repr(-w) and float(w[0, 1]) == 2.0 and len(w) == 1 and (w @ w.T).shape == (1, 1)
 assert (w > 1).numpy().tolist() == [[False, True]] and bool(w[0, 0]) and np.asarray(w).shape == (1, 2)
 assert "weak" not in repr(w + np.float32(1)) and "weak=True" in repr(1 + w)
+assert (w == None) is False and int(tf.constant(6) & 3) == 2 and tnp.cumsum(tf.cast([1], "int8")).dtype == tf.int32
+assert tnp.random.randint(3).dtype == tf.int64 and tnp.tile([1], 2).shape == 2 and i[None][np.array([0], np.int8)].shape == 1
 v = tf.Variable(tf.cast(1.0, "float32"))
 v.assign(i); v.assign_add(2); v.assign_sub(tf.cast(1, "int8"))
 assert float(v) == 2.0 and (v + 1).dtype == tf.float32 and refused(TypeError, lambda: v.assign(tf.cast(1, "float64")))
