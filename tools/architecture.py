@@ -21,6 +21,7 @@ ROOMS = (
     *(
         "graph",
         "linear_operators",
+        "numpy_api",
         "graph/passes",
         "graphdef",
         "compiler/program",

@@ -42,6 +42,7 @@ NAMESPACES: dict[str, str] = {
     "experimental.dtensor": "tensors spread over devices: its names are not built",
     "experimental.extension_type": "fields of extension types",
     "experimental.numpy": "functions of arrays by NumPy's names",
+    "experimental.numpy.random": "random numbers by NumPy's names",
     "experimental.dlpack": "tensors shared with other libraries",
     "linalg": "linear algebra",
     "linalg.experimental": "systems solved by products alone",
@@ -359,6 +360,61 @@ PUBLIC: dict[str, str] = {
     "random_uniform_initializer": "keras.initializers:RandomUniform",
     **_same("core.dlpack", "from_dlpack to_dlpack", ("experimental.dlpack",)),
     **_same(
+        "numpy_api.elementwise",
+        "abs absolute add allclose angle arccos arccosh arcsin arcsinh arctan arctan2 arctanh around "
+        "array_equal bitwise_and bitwise_not bitwise_or bitwise_xor cbrt ceil clip conj conjugate cos cosh "
+        "deg2rad divide divmod equal exp exp2 expm1 fabs fix float_power floor floor_divide gcd greater "
+        "greater_equal heaviside hypot imag isclose iscomplex iscomplexobj isfinite isinf isnan isneginf "
+        "isposinf isreal isrealobj lcm less less_equal log log10 log1p log2 logaddexp logaddexp2 logical_and "
+        "logical_not logical_or logical_xor maximum minimum mod multiply negative nextafter not_equal "
+        "positive power rad2deg real reciprocal remainder round sign signbit sin sinc sinh sqrt square "
+        "subtract tan tanh true_divide",
+        ("experimental.numpy",),
+    ),
+    **_same(
+        "numpy_api.reductions",
+        "all amax amin any argmax argmin argsort average count_nonzero cumprod cumsum max mean min nanmean "
+        "nanprod nansum prod ptp sort std sum var",
+        ("experimental.numpy",),
+    ),
+    **_same(
+        "numpy_api.arrays",
+        "arange array asanyarray asarray ascontiguousarray bool_ broadcast_to complex128 complex64 complex_ "
+        "copy diag_indices e empty empty_like eye float16 float32 float64 float_ full full_like geomspace "
+        "identity iinfo inexact inf int16 int32 int64 int8 int_ issubdtype linspace logspace newaxis object_ "
+        "ones ones_like pi string_ tri tril triu uint16 uint32 uint64 uint8 unicode_ vander zeros zeros_like",
+        ("experimental.numpy",),
+    ),
+    **_same(
+        "numpy_api.shapes",
+        "append atleast_1d atleast_2d atleast_3d broadcast_arrays compress concatenate diag diagflat diagonal "
+        "diff dsplit dstack expand_dims flatten flip fliplr flipud hsplit hstack isscalar ix_ meshgrid "
+        "moveaxis ndim nonzero pad ravel repeat reshape roll rot90 select shape size split squeeze stack "
+        "swapaxes take take_along_axis tile transpose vsplit vstack where",
+        ("experimental.numpy",),
+    ),
+    **_same(
+        "numpy_api.products",
+        "cross dot einsum inner kron matmul outer polyval tensordot trace vdot",
+        ("experimental.numpy",),
+    ),
+    **_same(
+        "numpy_api.promotion",
+        "finfo promote_types result_type",
+        ("experimental.numpy",),
+    ),
+    **_same(
+        "numpy_api.behavior",
+        "experimental_enable_numpy_behavior",
+        ("experimental.numpy",),
+    ),
+    **_same(
+        "numpy_api.random",
+        "poisson rand randint randn random seed standard_normal uniform",
+        ("experimental.numpy.random",),
+    ),
+    "experimental.numpy.ndarray": "core.tensor:Tensor",
+    **_same(
         "api.configuration",
         "get_inter_op_parallelism_threads get_intra_op_parallelism_threads set_inter_op_parallelism_threads "
         "set_intra_op_parallelism_threads",
@@ -427,9 +483,7 @@ SUBSTITUTES = {
     "compat.v1": "the names of TensorFlow 2",
     "compat.v2": "fastgraph itself",
     "experimental.StructuredTensor": "a dict, or an ExtensionType, of RaggedTensors",
-    "distribute": "fastgraph.distribute.MirroredStrategy in one process",
     "experimental.dtensor": "fastgraph.distribute.MirroredStrategy in one process",
-    "experimental.numpy": "NumPy, or the functions of fastgraph",
     "image": "NumPy and Pillow on tensors (outside Functions)",
     "io": "Python's files and NumPy",
     "keras.activations": "the functions of fastgraph.nn",
@@ -467,7 +521,7 @@ SUBSTITUTES = {
     "conv2d_backprop_input_v2": "fastgraph.raw_ops.Conv2DBackpropInput",
     "config": "the one process, its CPU and its threads, as they are",
     "debugging.experimental": "fastgraph.debugging.enable_check_numerics",
-    "distribute": "one process",
+    "distribute": "fastgraph.distribute.MirroredStrategy, or MultiWorkerMirroredStrategy under mpiexec",
     "dtensor": "one device",
     "dtypes": "the dtypes of fastgraph.dtypes, such as int8 and float16",
     "experimental": "what is not experimental",

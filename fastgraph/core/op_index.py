@@ -221,7 +221,6 @@ PUBLIC: dict[str, str] = {
         "nn.batch_normalization nn.crelu nn.log_poisson_loss nn.moments nn.normalize_moments "
         "nn.sufficient_statistics nn.weighted_cross_entropy_with_logits nn.weighted_moments"
     ),
-    "numpy_names": "experimental.numpy.finfo experimental.numpy.select",
     "padding": "meshgrid pad repeat reverse roll tile",
     "partitions": (
         "dynamic_partition dynamic_stitch histogram_fixed_width_bins math.approx_max_k math.approx_min_k "

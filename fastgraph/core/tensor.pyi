@@ -225,7 +225,10 @@ def executing_eagerly() -> bool:
 def place_by(parts: dict[str | None, int] | None) -> None:
     """Let new tensors lie on the part of the CPU that `parts` has for the thread's device; None: there is one part."""
 
-def register_slot(name: str, value: Callable[..., Any] | Primitive) -> None:
+def set_tensor_attribute(name: str, value: Any) -> None:
+    """Give all tensors an attribute."""
+
+def register_slot(name: str, value: Callable[..., Any] | Primitive | None) -> None:
     """Fill the slot `name`."""
 
 def get_slot(name: str) -> Any:

@@ -156,6 +156,13 @@ cdef int _code_of(cnp.ndarray array) except -2:
 # What higher layers supply.
 
 cdef dict slots = {}
+cdef object _promotion = None  # (operator's name, x, y) -> what it gives of several dtypes, where a program asked for it
+
+
+def set_tensor_attribute(str name, value) -> None:
+    """Give all tensors an attribute."""
+    fg_set_attribute(Tensor, name, value)
+    fg_set_attribute(EagerTensor, name, value)
 
 
 def register_slot(str name, value) -> None:

@@ -111,7 +111,7 @@ cdef class Tensor:
         return get_slot("getitem")(self, key)
 
     def __round__(self, ndigits=None):
-        return get_slot("round")(self)
+        return get_slot("round")(self, ndigits) if ndigits and "pos" in slots else get_slot("round")(self)
 
     def __add__(self, other):
         return _operate(ops.add, "add", self, other, 0)
@@ -212,6 +212,8 @@ cdef class Tensor:
         return _operate_unary(ops.invert, "invert", self)
 
     def __pos__(self):
+        if "pos" in slots:
+            return slots["pos"](self)
         raise TypeError("bad operand type for unary +: " + repr(type(self).__name__))
 
     def __setitem__(self, key, value):

@@ -202,4 +202,8 @@ cdef object _matmul(object a, object b, bint reflected):
                         _matmul_primitive = get_slot("matmul_primitive")
                     _note(state, _matmul_primitive, (a, b), _plain_product, out)
                 return out
+    if _promotion is not None:
+        promoted = _promotion("matmul", b, a) if reflected else _promotion("matmul", a, b)
+        if promoted is not None:
+            return promoted
     return _operate(ops.matmul, "matmul", a, b, reflected)

@@ -12,6 +12,8 @@ cdef tuple _operators = tuple([name for name in dir(ops) if not name.startswith(
 
 cdef _cache_slots():
     """Keep what the operators use in C variables."""
+    global _promotion
+    _promotion = slots.get("promotion")
     for name in _operators:
         setattr(ops, name, slots.get(name.rstrip("_")))
 
@@ -101,6 +103,11 @@ cdef EagerTensor _with_number(Primitive prim, EagerTensor x, object number, bint
     return None if failed else out
 
 
+cdef bint _uneven(object tensor, object other):
+    """Whether an operator that promotes dtypes is to see two operands."""
+    return not isinstance(other, Tensor) or other.dtype is not tensor.dtype
+
+
 cdef object _operate(object slot, str name, object tensor, object other, bint reflected):
     """tensor op other, or other op tensor where `reflected`: `other` is converted to the tensor's dtype if it can."""
     cdef object result
@@ -111,6 +118,11 @@ cdef object _operate(object slot, str name, object tensor, object other, bint re
             result = _with_number(<Primitive>slot, <EagerTensor>tensor, other, reflected)
             if result is not None:
                 return result
+    if _promotion is not None and _uneven(tensor, other):
+        result = _promotion(name, other, tensor) if reflected else _promotion(name, tensor, other)
+        if result is not None:
+            return result
+    if type(other) is not EagerTensor:
         if not isinstance(other, Tensor):
             # As in TensorFlow: a sum leaves a number that does not fit to the op, a quotient has its own words.
             other = _operand(tensor, other, reflected, slot is not ops.truediv and (reflected or slot is not ops.add))
@@ -159,6 +171,10 @@ cdef object _equality(object slot, str name, object tensor, object other, bint n
     cdef EagerTensor scalar
     if other is None:
         return negated
+    if _promotion is not None and _uneven(tensor, other):
+        promoted = _promotion(name, tensor, other)
+        if promoted is not None:
+            return promoted
     if not isinstance(other, Tensor):
         scalar = None
         if type(tensor) is EagerTensor and thread_state().trace is None:
@@ -182,7 +198,8 @@ cdef object _equality(object slot, str name, object tensor, object other, bint n
 
 cdef object _multiply(object tensor, object other, bint reflected):
     """The product; of bools it is `and`. Source: tf.Tensor.__mul__."""
-    if (<EagerTensor>tensor).dtype_code == BOOL if type(tensor) is EagerTensor else tensor.dtype.is_bool:
+    if ((<EagerTensor>tensor).dtype_code == BOOL if type(tensor) is EagerTensor else tensor.dtype.is_bool) and (
+            _promotion is None or not _uneven(tensor, other)):
         return _operate(ops.and_, "and", tensor, other, reflected)
     return _operate(ops.mul, "mul", tensor, other, reflected)
 

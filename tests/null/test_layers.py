@@ -65,6 +65,10 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
         ("linear_operators.",),
     ),
     (
+        "numpy_api: tf.experimental.numpy",
+        ("numpy_api.",),
+    ),
+    (
         "graph.passes: passes over graphs",
         ("graph.passes.",),
     ),

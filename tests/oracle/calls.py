@@ -469,6 +469,185 @@ tf.quantization.fake_quant_with_min_max_vars_per_channel(x, [-1.0, -2.0], [1.0, 
 tf.strings.to_hash_bucket_fast(x, 11) ; x: string[2,2]
 tf.strings.to_hash_bucket_strong(x, 11, [3, 5]) ; x: string[3]
 tf.experimental.numpy.select([x > 0, x > -2], [x, -x], 7.0) ; x: float32[5]
+tf.experimental.numpy.abs(x) ; x: float32|float64|int32|int8|uint8|bool|bfloat16|complex64[2,3]
+tf.experimental.numpy.arcsin(x) ; x: float32|float64|int32|int8|uint8|bool|bfloat16|complex64[2,3]0..1
+tf.experimental.numpy.arctan(x) ; x: float32|float64|int32|int8|uint8|bool|bfloat16|complex64[2,3]
+tf.experimental.numpy.arctanh(x) ; x: float32|float64|int32|int8|uint8|bool|bfloat16|complex64[2,3]0..1
+tf.experimental.numpy.arcsinh(x) ; x: float32|float64|int32|int8|uint8|bool|bfloat16|complex64[2,3]
+tf.experimental.numpy.angle(x) ; x: float32|float64|int32|int8|uint8|bool|bfloat16|complex64[2,3]
+tf.experimental.numpy.around(x) ; x: float32|float64|int32|int8|uint8|bool|bfloat16|complex64[2,3]
+tf.experimental.numpy.bitwise_not(x) ; x: float32|float64|int32|int8|uint8|bool|bfloat16|complex64[2,3]
+tf.experimental.numpy.cbrt(x) ; x: float32|float64|int32|int8|uint8|bool|bfloat16|complex64[2,3]
+tf.experimental.numpy.ceil(x) ; x: float32|float64|int32|int8|uint8|bool|bfloat16|complex64[2,3]
+tf.experimental.numpy.conj(x) ; x: float32|float64|int32|int8|uint8|bool|bfloat16|complex64[2,3]
+tf.experimental.numpy.cos(x) ; x: float32|float64|int32|int8|uint8|bool|bfloat16|complex64[2,3]
+tf.experimental.numpy.cosh(x) ; x: float32|float64|int32|int8|uint8|bool|bfloat16|complex64[2,3]
+tf.experimental.numpy.deg2rad(x) ; x: float32|float64|int32|int8|uint8|bool|bfloat16|complex64[2,3]
+tf.experimental.numpy.exp(x) ; x: float32|float64|int32|int8|uint8|bool|bfloat16|complex64[2,3]
+tf.experimental.numpy.exp2(x) ; x: float32|float64|int32|int8|uint8|bool|bfloat16|complex64[2,3]
+tf.experimental.numpy.expm1(x) ; x: float32|float64|int32|int8|uint8|bool|bfloat16|complex64[2,3]
+tf.experimental.numpy.fix(x) ; x: float32|float64|int32|int8|uint8|bool|bfloat16|complex64[2,3]
+tf.experimental.numpy.floor(x) ; x: float32|float64|int32|int8|uint8|bool|bfloat16|complex64[2,3]
+tf.experimental.numpy.imag(x) ; x: float32|float64|int32|int8|uint8|bool|bfloat16|complex64[2,3]
+tf.experimental.numpy.isfinite(x) ; x: float32|float64|int32|int8|uint8|bool|bfloat16|complex64[2,3]
+tf.experimental.numpy.isnan(x) ; x: float32|float64|int32|int8|uint8|bool|bfloat16|complex64[2,3]
+tf.experimental.numpy.log1p(x) ; x: float32|float64|int32|int8|uint8|bool|bfloat16|complex64[2,3]
+tf.experimental.numpy.logical_not(x) ; x: float32|float64|int32|int8|uint8|bool|bfloat16|complex64[2,3]
+tf.experimental.numpy.negative(x) ; x: float32|float64|int32|int8|uint8|bool|bfloat16|complex64[2,3]
+tf.experimental.numpy.real(x) ; x: float32|float64|int32|int8|uint8|bool|bfloat16|complex64[2,3]
+tf.experimental.numpy.reciprocal(x) ; x: float32|float64|int32|int8|uint8|bool|bfloat16|complex64[2,3]
+tf.experimental.numpy.sign(x) ; x: float32|float64|int32|int8|uint8|bool|bfloat16|complex64[2,3]
+tf.experimental.numpy.signbit(x) ; x: float32|float64|int32|int8|uint8|bool|bfloat16|complex64[2,3]
+tf.experimental.numpy.sin(x) ; x: float32|float64|int32|int8|uint8|bool|bfloat16|complex64[2,3]
+tf.experimental.numpy.sinc(x) ; x: float32|float64|int32|int8|uint8|bool|bfloat16|complex64[2,3]
+tf.experimental.numpy.sinh(x) ; x: float32|float64|int32|int8|uint8|bool|bfloat16|complex64[2,3]
+tf.experimental.numpy.square(x) ; x: float32|float64|int32|int8|uint8|bool|bfloat16|complex64[2,3]
+tf.experimental.numpy.tan(x) ; x: float32|float64|int32|int8|uint8|bool|bfloat16|complex64[2,3]
+tf.experimental.numpy.tanh(x) ; x: float32|float64|int32|int8|uint8|bool|bfloat16|complex64[2,3]
+tf.experimental.numpy.sum(x) ; x: float32|float64|int32|int8|uint8|bool|bfloat16|complex64[2,3]
+tf.experimental.numpy.prod(x) ; x: float32|float64|int32|int8|uint8|bool|bfloat16|complex64[2,3]
+tf.experimental.numpy.mean(x) ; x: float32|float64|int32|int8|uint8|bool|bfloat16|complex64[2,3]
+tf.experimental.numpy.std(x) ; x: float32|float64|int32|int8|uint8|bool|bfloat16|complex64[2,3]
+tf.experimental.numpy.var(x) ; x: float32|float64|int32|int8|uint8|bool|bfloat16|complex64[2,3]
+tf.experimental.numpy.amax(x) ; x: float32|float64|int32|int8|uint8|bool|bfloat16|complex64[2,3]
+tf.experimental.numpy.amin(x) ; x: float32|float64|int32|int8|uint8|bool|bfloat16|complex64[2,3]
+tf.experimental.numpy.ptp(x) ; x: float32|float64|int32|int8|uint8|bool|bfloat16|complex64[2,3]
+tf.experimental.numpy.cumsum(x) ; x: float32|float64|int32|int8|uint8|bool|bfloat16|complex64[2,3]
+tf.experimental.numpy.cumprod(x) ; x: float32|float64|int32|int8|uint8|bool|bfloat16|complex64[2,3]
+tf.experimental.numpy.argmax(x) ; x: float32|float64|int32|int8|uint8|bool|bfloat16|complex64[2,3]
+tf.experimental.numpy.argsort(x) ; x: float32|float64|int32|int8|uint8|bool|bfloat16|complex64[2,3]
+tf.experimental.numpy.sort(x) ; x: float32|float64|int32|int8|uint8|bool|bfloat16|complex64[2,3]
+tf.experimental.numpy.count_nonzero(x) ; x: float32|float64|int32|int8|uint8|bool|bfloat16|complex64[2,3]
+tf.experimental.numpy.all(x) ; x: float32|float64|int32|int8|uint8|bool|bfloat16|complex64[2,3]
+tf.experimental.numpy.any(x) ; x: float32|float64|int32|int8|uint8|bool|bfloat16|complex64[2,3]
+tf.experimental.numpy.ravel(x) ; x: float32|float64|int32|int8|uint8|bool|bfloat16|complex64[2,3]
+tf.experimental.numpy.transpose(x) ; x: float32|float64|int32|int8|uint8|bool|bfloat16|complex64[2,3]
+tf.experimental.numpy.flip(x) ; x: float32|float64|int32|int8|uint8|bool|bfloat16|complex64[2,3]
+tf.experimental.numpy.nansum(x) ; x: float32|float64|int32|int8|uint8|bool|bfloat16|complex64[2,3]
+tf.experimental.numpy.nanmean(x) ; x: float32|float64|int32|int8|uint8|bool|bfloat16|complex64[2,3]
+tf.experimental.numpy.average(x) ; x: float32|float64|int32|int8|uint8|bool|bfloat16|complex64[2,3]
+tf.experimental.numpy.diff(x) ; x: float32|float64|int32|int8|uint8|bool|bfloat16|complex64[2,3]
+tf.experimental.numpy.triu(x) ; x: float32|float64|int32|int8|uint8|bool|bfloat16|complex64[2,2]
+tf.experimental.numpy.tril(x) ; x: float32|float64|int32|int8|uint8|bool|bfloat16|complex64[2,2]
+tf.experimental.numpy.diag(x) ; x: float32|float64|int32|int8|uint8|bool|bfloat16|complex64[2,2]
+tf.experimental.numpy.trace(x) ; x: float32|float64|int32|int8|uint8|bool|bfloat16|complex64[2,2]
+tf.experimental.numpy.rot90(x) ; x: float32|float64|int32|int8|uint8|bool|bfloat16|complex64[2,2]
+tf.experimental.numpy.vander(x) ; x: float32|float64|int32|int8|uint8|bool|bfloat16|complex64[3]
+tf.experimental.numpy.add(x, y) ; x: float32|int32|int8|bool[3]1..4, y: float32[3]1..4
+tf.experimental.numpy.add(x, y) ; x: int64[3]1..4, y: int32|uint8|bool|float64[3]1..4
+tf.experimental.numpy.subtract(x, y) ; x: float32|int32|int8|bool[3]1..4, y: float32[3]1..4
+tf.experimental.numpy.subtract(x, y) ; x: int64[3]1..4, y: int32|uint8|bool|float64[3]1..4
+tf.experimental.numpy.multiply(x, y) ; x: float32|int32|int8|bool[3]1..4, y: float32[3]1..4
+tf.experimental.numpy.multiply(x, y) ; x: int64[3]1..4, y: int32|uint8|bool|float64[3]1..4
+tf.experimental.numpy.true_divide(x, y) ; x: float32|int32|int8|bool[3]1..4, y: float32[3]1..4
+tf.experimental.numpy.true_divide(x, y) ; x: int64[3]1..4, y: int32|uint8|bool|float64[3]1..4
+tf.experimental.numpy.floor_divide(x, y) ; x: float32|int32|int8|bool[3]1..4, y: float32[3]1..4
+tf.experimental.numpy.floor_divide(x, y) ; x: int64[3]1..4, y: int32|uint8|bool|float64[3]1..4
+tf.experimental.numpy.mod(x, y) ; x: float32|int32|int8|bool[3]1..4, y: float32[3]1..4
+tf.experimental.numpy.mod(x, y) ; x: int64[3]1..4, y: int32|uint8|bool|float64[3]1..4
+tf.experimental.numpy.power(x, y) ; x: float32|int32|int8|bool[3]1..4, y: float32[3]1..4
+tf.experimental.numpy.power(x, y) ; x: int64[3]1..4, y: int32|uint8|bool|float64[3]1..4
+tf.experimental.numpy.maximum(x, y) ; x: float32|int32|int8|bool[3]1..4, y: float32[3]1..4
+tf.experimental.numpy.maximum(x, y) ; x: int64[3]1..4, y: int32|uint8|bool|float64[3]1..4
+tf.experimental.numpy.minimum(x, y) ; x: float32|int32|int8|bool[3]1..4, y: float32[3]1..4
+tf.experimental.numpy.minimum(x, y) ; x: int64[3]1..4, y: int32|uint8|bool|float64[3]1..4
+tf.experimental.numpy.arctan2(x, y) ; x: float32|int32|int8|bool[3]1..4, y: float32[3]1..4
+tf.experimental.numpy.arctan2(x, y) ; x: int64[3]1..4, y: int32|uint8|bool|float64[3]1..4
+tf.experimental.numpy.bitwise_and(x, y) ; x: float32|int32|int8|bool[3]1..4, y: float32[3]1..4
+tf.experimental.numpy.bitwise_and(x, y) ; x: int64[3]1..4, y: int32|uint8|bool|float64[3]1..4
+tf.experimental.numpy.gcd(x, y) ; x: float32|int32|int8|bool[3]1..4, y: float32[3]1..4
+tf.experimental.numpy.gcd(x, y) ; x: int64[3]1..4, y: int32|uint8|bool|float64[3]1..4
+tf.experimental.numpy.lcm(x, y) ; x: float32|int32|int8|bool[3]1..4, y: float32[3]1..4
+tf.experimental.numpy.lcm(x, y) ; x: int64[3]1..4, y: int32|uint8|bool|float64[3]1..4
+tf.experimental.numpy.greater(x, y) ; x: float32|int32|int8|bool[3]1..4, y: float32[3]1..4
+tf.experimental.numpy.greater(x, y) ; x: int64[3]1..4, y: int32|uint8|bool|float64[3]1..4
+tf.experimental.numpy.less_equal(x, y) ; x: float32|int32|int8|bool[3]1..4, y: float32[3]1..4
+tf.experimental.numpy.less_equal(x, y) ; x: int64[3]1..4, y: int32|uint8|bool|float64[3]1..4
+tf.experimental.numpy.equal(x, y) ; x: float32|int32|int8|bool[3]1..4, y: float32[3]1..4
+tf.experimental.numpy.equal(x, y) ; x: int64[3]1..4, y: int32|uint8|bool|float64[3]1..4
+tf.experimental.numpy.not_equal(x, y) ; x: float32|int32|int8|bool[3]1..4, y: float32[3]1..4
+tf.experimental.numpy.not_equal(x, y) ; x: int64[3]1..4, y: int32|uint8|bool|float64[3]1..4
+tf.experimental.numpy.heaviside(x, y) ; x: float32|int32|int8|bool[3]1..4, y: float32[3]1..4
+tf.experimental.numpy.heaviside(x, y) ; x: int64[3]1..4, y: int32|uint8|bool|float64[3]1..4
+tf.experimental.numpy.hypot(x, y) ; x: float32|int32|int8|bool[3]1..4, y: float32[3]1..4
+tf.experimental.numpy.hypot(x, y) ; x: int64[3]1..4, y: int32|uint8|bool|float64[3]1..4
+tf.experimental.numpy.isclose(x, y) ; x: float32|int32|int8|bool[3]1..4, y: float32[3]1..4
+tf.experimental.numpy.isclose(x, y) ; x: int64[3]1..4, y: int32|uint8|bool|float64[3]1..4
+tf.experimental.numpy.logaddexp(x, y) ; x: float32|int32|int8|bool[3]1..4, y: float32[3]1..4
+tf.experimental.numpy.logaddexp(x, y) ; x: int64[3]1..4, y: int32|uint8|bool|float64[3]1..4
+tf.experimental.numpy.logaddexp2(x, y) ; x: float32|int32|int8|bool[3]1..4, y: float32[3]1..4
+tf.experimental.numpy.logaddexp2(x, y) ; x: int64[3]1..4, y: int32|uint8|bool|float64[3]1..4
+tf.experimental.numpy.logical_xor(x, y) ; x: float32|int32|int8|bool[3]1..4, y: float32[3]1..4
+tf.experimental.numpy.logical_xor(x, y) ; x: int64[3]1..4, y: int32|uint8|bool|float64[3]1..4
+tf.experimental.numpy.nextafter(x, y) ; x: float32|int32|int8|bool[3]1..4, y: float32[3]1..4
+tf.experimental.numpy.nextafter(x, y) ; x: int64[3]1..4, y: int32|uint8|bool|float64[3]1..4
+tf.experimental.numpy.dot(x, y) ; x: float32|int32|int8|bool[3]1..4, y: float32[3]1..4
+tf.experimental.numpy.dot(x, y) ; x: int64[3]1..4, y: int32|uint8|bool|float64[3]1..4
+tf.experimental.numpy.inner(x, y) ; x: float32|int32|int8|bool[3]1..4, y: float32[3]1..4
+tf.experimental.numpy.inner(x, y) ; x: int64[3]1..4, y: int32|uint8|bool|float64[3]1..4
+tf.experimental.numpy.outer(x, y) ; x: float32|int32|int8|bool[3]1..4, y: float32[3]1..4
+tf.experimental.numpy.outer(x, y) ; x: int64[3]1..4, y: int32|uint8|bool|float64[3]1..4
+tf.experimental.numpy.vdot(x, y) ; x: float32|int32|int8|bool[3]1..4, y: float32[3]1..4
+tf.experimental.numpy.vdot(x, y) ; x: int64[3]1..4, y: int32|uint8|bool|float64[3]1..4
+tf.experimental.numpy.kron(x, y) ; x: float32|int32|int8|bool[3]1..4, y: float32[3]1..4
+tf.experimental.numpy.kron(x, y) ; x: int64[3]1..4, y: int32|uint8|bool|float64[3]1..4
+tf.experimental.numpy.append(x, y) ; x: float32|int32|int8|bool[3]1..4, y: float32[3]1..4
+tf.experimental.numpy.append(x, y) ; x: int64[3]1..4, y: int32|uint8|bool|float64[3]1..4
+tf.experimental.numpy.array_equal(x, y) ; x: float32|int32|int8|bool[3]1..4, y: float32[3]1..4
+tf.experimental.numpy.array_equal(x, y) ; x: int64[3]1..4, y: int32|uint8|bool|float64[3]1..4
+tf.experimental.numpy.allclose(x, y) ; x: float32|int32|int8|bool[3]1..4, y: float32[3]1..4
+tf.experimental.numpy.allclose(x, y) ; x: int64[3]1..4, y: int32|uint8|bool|float64[3]1..4
+tf.experimental.numpy.polyval(x, y) ; x: float32|int32|int8|bool[3]1..4, y: float32[3]1..4
+tf.experimental.numpy.polyval(x, y) ; x: int64[3]1..4, y: int32|uint8|bool|float64[3]1..4
+tf.experimental.numpy.tile(x, (2, 1, 2)) ; x: float32|int32[2,3]
+tf.experimental.numpy.roll(x, 1) ; x: float32|int32[2,3]
+tf.experimental.numpy.moveaxis(x, 0, 1) ; x: float32|int32[2,3]
+tf.experimental.numpy.swapaxes(x, 0, 1) ; x: float32|int32[2,3]
+tf.experimental.numpy.repeat(x, 2, 1) ; x: float32|int32[2,3]
+tf.experimental.numpy.clip(x, -1, 1) ; x: float32|int32[2,3]
+tf.experimental.numpy.take(x, [0, 5], 1) ; x: float32|int32[2,3]
+tf.experimental.numpy.take_along_axis(x, [[2, 0], [1, -1]], 1) ; x: float32|int32[2,3]
+tf.experimental.numpy.where(x > 0, x, 2.5) ; x: float32|int32[2,3]
+tf.experimental.numpy.nonzero(x) ; x: float32|int32[2,3]
+tf.experimental.numpy.split(x, [1, 2], 1) ; x: float32|int32[2,3]
+tf.experimental.numpy.hstack([x, x]) ; x: float32|int32[2,3]
+tf.experimental.numpy.dstack([x, x]) ; x: float32|int32[2,3]
+tf.experimental.numpy.atleast_3d(x) ; x: float32|int32[2,3]
+tf.experimental.numpy.concatenate([x, [[1, 2, 3]]]) ; x: float32|int32[2,3]
+tf.experimental.numpy.stack([x, x], 1) ; x: float32|int32[2,3]
+tf.experimental.numpy.matmul(x, x[0]) ; x: float32|int32[2,3]
+tf.experimental.numpy.tensordot(x, x, [[1], [1]]) ; x: float32|int32[2,3]
+tf.experimental.numpy.einsum('ij,kj->ik', x, x) ; x: float32|int32[2,3]
+tf.experimental.numpy.cross(x, x[::-1]) ; x: float32|int32[2,3]
+tf.experimental.numpy.diagonal(x, 1) ; x: float32|int32[2,3]
+tf.experimental.numpy.compress([0, 1], x, 0) ; x: float32|int32[2,3]
+tf.experimental.numpy.average(x, 1, [1, 2, 3]) ; x: float32|int32[2,3]
+tf.experimental.numpy.pad(x, [[0, 1], [2, 0]], 'constant') ; x: float32|int32[2,3]
+tf.experimental.numpy.reshape(x, (3, 2), order='F') ; x: float32|int32[2,3]
+tf.experimental.numpy.broadcast_to(x, (2, 2, 3)) ; x: float32|int32[2,3]
+tf.experimental.numpy.full_like(x, 7) ; x: float32|int32[2,3]
+tf.experimental.numpy.zeros_like(x) ; x: float32|int32[2,3]
+tf.experimental.numpy.linspace(x, x + 1, 3) ; x: float32|int32[2,3]
+tf.experimental.numpy.expand_dims(x, 1) ; x: float32|int32[2,3]
+tf.experimental.numpy.squeeze(x[:, None]) ; x: float32|int32[2,3]
+tf.experimental.numpy.meshgrid(x[0], x[1]) ; x: float32|int32[2,3]
+tf.experimental.numpy.array(x, ndmin=3) ; x: float32|int32[2,3]
+tf.experimental.numpy.arange(2, 9, 3) ;
+tf.experimental.numpy.arange(0, 1, 0.25) ;
+tf.experimental.numpy.eye(3, 4, -1) ;
+tf.experimental.numpy.tri(3, 4, 1) ;
+tf.experimental.numpy.linspace(0, 9, 3, endpoint=False) ;
+tf.experimental.numpy.logspace(0, 2, 3) ;
+tf.experimental.numpy.geomspace(1, 100, 3) ;
+tf.experimental.numpy.full((2, 2), 7) ;
+tf.experimental.numpy.identity(2) ;
+tf.experimental.numpy.zeros(3) ;
+tf.experimental.numpy.ones((2,)) ;
+tf.experimental.numpy.diag_indices(3) ;
+tf.experimental.numpy.array([1, 2.5]) ;
+tf.experimental.numpy.array([True, 2]) ;
+tf.experimental.numpy.diagflat([[1, 2]]) ;
+tf.experimental.numpy.meshgrid([1, 2], [3]) ;
 tf.strings.lower(x) ; x: string[2,2]
 tf.strings.upper(x, encoding='utf-8') ; x: string[2,2]
 tf.strings.reduce_join(x, axis=0, separator=',') ; x: string[2,2]

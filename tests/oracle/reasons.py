@@ -22,7 +22,6 @@ NOT_COMPARED = {
         ["debugging.enable_check_numerics", "debugging.disable_check_numerics"],
         "change the state of the thread; tests/api/test_check_numerics.py",
     ),
-    "experimental.numpy.finfo": "no tensor: NumPy's own description of a dtype",
     "timestamp": "the time, which passes between the two calls",
     "random.set_seed": "changes the state of the process; its streams are in tests/api/test_random.py",
 }
