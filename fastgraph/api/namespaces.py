@@ -58,7 +58,13 @@ NAMESPACES: dict[str, str] = {
     "keras.datasets.imdb": "film reviews",
     "keras.datasets.mnist": "digits written by hand",
     "keras.datasets.reuters": "news by topic",
-    "keras.layers.experimental": "layers that may still change",
+    "keras.layers.experimental": "layers by an older name",
+    "keras.layers.experimental.preprocessing": "preprocessing layers by an older name",
+    "keras.optimizers.experimental": "tf.keras.optimizers by an older name",
+    "keras.preprocessing": "data in files and lists, by older names",
+    "keras.preprocessing.image": "images as arrays and files",
+    "keras.preprocessing.sequence": "lists of different lengths",
+    "keras.saving": "models and other objects as configs and files",
     "keras.utils": "files, labels, seeds, progress",
     "lookup": "tables from keys to values",
     "lookup.experimental": "tables that change",
@@ -443,6 +449,35 @@ PUBLIC: dict[str, str] = {
         for name in ("boston_housing", "cifar10", "fashion_mnist", "imdb", "mnist", "reuters")
     },
     **_same("keras.batches", "Sequence to_categorical", ("keras.utils",)),
+    **_same("keras.sequences", "pad_sequences", ("keras.utils", "keras.preprocessing.sequence")),
+    **_same(
+        "keras.pictures",
+        "image_dataset_from_directory text_dataset_from_directory",
+        ("keras.utils", "keras.preprocessing"),
+    ),
+    **_same("keras.pictures", "img_to_array", ("keras.utils", "keras.preprocessing.image")),
+    "keras.preprocessing.image.smart_resize": "keras.layers.images:smart_resize",
+    **_same("keras.diagram", "model_to_dot plot_model", ("keras.utils",)),
+    **_same(
+        "keras.identifiers",
+        "custom_object_scope get_custom_objects get_registered_name get_registered_object register_keras_serializable",
+        ("keras.utils", "keras.saving"),
+    ),
+    "keras.utils.CustomObjectScope": "keras.identifiers:CustomObjectScope",
+    **_same("keras.whole_models", "deserialize_keras_object serialize_keras_object", ("keras.utils", "keras.saving")),
+    **_same("keras.whole_models", "load_model save_model", ("keras.saving",)),
+    **_same(
+        "keras.optimizers",
+        "Adadelta Adagrad Adam AdamW Adamax Nadam Optimizer RMSprop SGD",
+        ("keras.optimizers.experimental",),
+    ),
+    **_same(
+        "keras.layers",
+        "CategoryEncoding Normalization RandomFlip RandomRotation RandomZoom Rescaling Resizing StringLookup "
+        "TextVectorization",
+        ("keras.layers.experimental.preprocessing",),
+    ),
+    "keras.layers.experimental.EinsumDense": "keras.layers:EinsumDense",
     "keras.utils.Progbar": "keras.progress:Progbar",
     "keras.utils.get_file": "keras.fetching:get_file",
     "keras.utils.set_random_seed": "keras.backend:set_random_seed",
@@ -693,7 +728,9 @@ def missing(namespace: str, name: str) -> AttributeError:
         close = [] if name.startswith("_") else _close(name, _names_in(namespace), 0.75)
         return AttributeError(text + (f". Did you mean: {close[0]!r}?" if close else ""))
     text = f"{ROOT}.{dotted} is not built yet: TensorFlow has tf.{dotted}, this fastgraph does not. "
-    return NotBuiltError(text + _advice(dotted, name))
+    text += _advice(dotted, name)
+    of_keras = dotted.startswith(("keras", "losses.", "metrics.", "optimizers.")) and "Keras 3" not in text
+    return NotBuiltError(text + (f" It is in {KERAS_3}." if of_keras else ""))
 
 
 def _advice(dotted: str, name: str) -> str:

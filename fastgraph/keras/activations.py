@@ -10,6 +10,7 @@ from typing import Any
 
 from fastgraph.api.namespaces import lookup
 from fastgraph.core.conversion import Data, convert_to_tensor
+from fastgraph.keras import identifiers
 from fastgraph.ops import activations, comparison, elementwise, exponentials, nn_ops
 
 __all__ = [
@@ -173,7 +174,7 @@ def get(identifier: ActivationLike) -> Activation:
 
 def deserialize(name: str, custom_objects: dict[str, Activation] | None = None) -> Activation:
     """Return the activation of a name. Raises ValueError for an unknown one."""
-    found = (custom_objects or {}).get(name) or _FUNCTIONS.get(name)
+    found = identifiers.get_registered_object(name, custom_objects, _FUNCTIONS)
     if found is None:
         raise ValueError(f"Unknown activation function {name!r} cannot be deserialized.")
     return found

@@ -134,14 +134,9 @@ class Arrays(Source):
     """Batches of arrays with as many rows each; shuffled anew for each pass if asked."""
 
     def __init__(
-        self,
-        x: Examples,
-        y: Examples | None,
-        weights: Examples | None,
-        batch_size: int | None,
-        steps: int | None,
+        self, x: Examples, y: Examples | None, weights: Examples | None, batch_size: int | None, steps: int | None,
         shuffle: bool,
-    ) -> None:
+    ) -> None:  # fmt: skip
         data = trimmed(x, y, weights)
         self._data = nesting.map_structure(array_of, data)
         self._leaves = [leaf for leaf in nesting.flatten(self._data) if leaf is not None]
@@ -238,15 +233,10 @@ class Items(Source):
 
 
 def source_of(
-    x: Any,
-    y: Examples | None = None,
-    sample_weight: Examples | None = None,
-    batch_size: int | None = None,
-    steps: int | None = None,
-    shuffle: bool = False,
-    class_weight: dict[int, float] | None = None,
-    infinite_steps: str = "steps_per_epoch",
-) -> Source:
+    x: Any, y: Examples | None = None, sample_weight: Examples | None = None, batch_size: int | None = None, steps: int
+    | None = None, shuffle: bool = False, class_weight: dict[int, float] | None = None, infinite_steps: str =
+    "steps_per_epoch",
+) -> Source:  # fmt: skip
     """Return the batches of whatever Keras's methods take as `x`.
 
     Raises ValueError for y or weights beside an x that yields its own, for arrays of different lengths, for endless

@@ -104,13 +104,9 @@ class CallbackList:
     """Several callbacks as one. Hooks of steps are called for callbacks that have them; nobody else pays for them."""
 
     def __init__(
-        self,
-        callbacks: Sequence[Any] | None = None,
-        add_history: bool = False,
-        add_progbar: bool = False,
-        model: Any = None,
-        **params: Any,
-    ) -> None:
+        self, callbacks: Sequence[Any] | None = None, add_history: bool = False, add_progbar: bool = False, model:
+        Any = None, **params: Any,
+    ) -> None:  # fmt: skip
         self.callbacks: list[Any] = list(callbacks) if isinstance(callbacks, (list, tuple)) else [callbacks]
         self.callbacks = [c for c in self.callbacks if c is not None]
         for callback in self.callbacks:

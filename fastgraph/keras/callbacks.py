@@ -5,7 +5,9 @@ Rule: a callback sees the model and numbers, and changes training by what it set
 
 from __future__ import annotations
 
+import csv
 import os
+import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -13,14 +15,18 @@ import numpy as np
 
 from fastgraph.api.namespaces import lookup
 from fastgraph.core.base.logger import get_logger
-from fastgraph.errors import NotBuiltError
 from fastgraph.keras.callback_list import Callback, CallbackList, History, Logs, ProgbarLogger
+from fastgraph.saving.checkpoint import Checkpoint
+from fastgraph.saving.checkpoint_state import checkpoint_exists
+from fastgraph.state.variable import Variable
 from fastgraph.summaries import kinds, writers
 
 if TYPE_CHECKING:
-    from fastgraph.keras.models import Model
+    pass
 
 __all__ = [
+    "BackupAndRestore",
+    "CSVLogger",
     "Callback",
     "CallbackList",
     "EarlyStopping",
@@ -29,6 +35,7 @@ __all__ = [
     "LearningRateScheduler",
     "ModelCheckpoint",
     "ProgbarLogger",
+    "ReduceLROnPlateau",
     "TensorBoard",
     "TerminateOnNaN",
 ]
@@ -87,16 +94,9 @@ class EarlyStopping(_Watching):
     """
 
     def __init__(
-        self,
-        monitor: str = "val_loss",
-        min_delta: float = 0,
-        patience: int = 0,
-        verbose: int = 0,
-        mode: str = "auto",
-        baseline: float | None = None,
-        restore_best_weights: bool = False,
-        start_from_epoch: int = 0,
-    ) -> None:
+        self, monitor: str = "val_loss", min_delta: float = 0, patience: int = 0, verbose: int = 0, mode: str =
+        "auto", baseline: float | None = None, restore_best_weights: bool = False, start_from_epoch: int = 0,
+    ) -> None:  # fmt: skip
         super().__init__(monitor, mode, min_delta)
         self.patience = patience
         self.verbose = verbose
@@ -144,25 +144,17 @@ class EarlyStopping(_Watching):
 
 
 class ModelCheckpoint(_Watching):
-    """Save the weights after each epoch, or every `save_freq` steps; with `save_best_only` when they are better.
+    """Save the model or its weights after each epoch, or `save_freq` steps; with `save_best_only` when they are better.
 
     filepath: where to, with the epoch and logged values as "weights-{epoch:02d}-{val_loss:.2f}". A file is whole or it
-    is the one before. Raises NotBuiltError unless `save_weights_only`. Source: tf.keras.callbacks.ModelCheckpoint.
+    is the one before. Source: tf.keras.callbacks.ModelCheckpoint.
     """
 
     def __init__(
-        self,
-        filepath: str | os.PathLike[str],
-        monitor: str = "val_loss",
-        verbose: int = 0,
-        save_best_only: bool = False,
-        save_weights_only: bool = False,
-        mode: str = "auto",
-        save_freq: int | str = "epoch",
-        options: object = None,
-        initial_value_threshold: float | None = None,
-        **kwargs: Any,
-    ) -> None:
+        self, filepath: str | os.PathLike[str], monitor: str = "val_loss", verbose: int = 0, save_best_only: bool =
+        False, save_weights_only: bool = False, mode: str = "auto", save_freq: int | str = "epoch", options: object
+        = None, initial_value_threshold: float | None = None, **kwargs: Any,
+    ) -> None:  # fmt: skip
         super().__init__(monitor, mode, best=initial_value_threshold)
         if save_freq != "epoch" and not isinstance(save_freq, int):
             raise ValueError(f"Unrecognized save_freq: {save_freq}. Expected save_freq are 'epoch' or integer values.")
@@ -176,15 +168,6 @@ class ModelCheckpoint(_Watching):
         self._epoch = 0
         if isinstance(save_freq, int):
             self.on_train_batch_end = self._after_step  # type: ignore[method-assign]
-
-    def set_model(self, model: Model) -> None:
-        """Take note of the model. Raises NotBuiltError for whole models before anything is trained."""
-        super().set_model(model)
-        if not self.save_weights_only and not hasattr(type(model), "save"):
-            raise NotBuiltError(
-                "Whole models are not saved yet: use ModelCheckpoint(..., save_weights_only=True), and build the model "
-                "again before load_weights."
-            )
 
     def on_epoch_begin(self, epoch: int, logs: Logs = None) -> None:
         """Take note of the epoch."""
@@ -261,6 +244,130 @@ class LearningRateScheduler(Callback):
             logs["lr"] = float(self.model.optimizer.learning_rate.numpy())
 
 
+class ReduceLROnPlateau(_Watching):
+    """Times `factor` the learning rate when a logged value has not become better for `patience` epochs.
+
+    cooldown: how many epochs after it do not count. min_lr: the least rate. Source: tf.keras.callbacks.
+    """
+
+    def __init__(
+        self, monitor: str = "val_loss", factor: float = 0.1, patience: int = 10, verbose: int = 0, mode: str = "auto",
+        min_delta: float = 1e-4, cooldown: int = 0, min_lr: float = 0.0, **kwargs: Any,
+    ) -> None:  # fmt: skip
+        super().__init__(monitor, mode, min_delta)
+        if factor >= 1.0:
+            raise ValueError(f"ReduceLROnPlateau does not support a factor >= 1.0. Got {factor}")
+        self.factor, self.patience, self.verbose, self.cooldown, self.min_lr = (
+            factor,
+            patience,
+            verbose,
+            cooldown,
+            min_lr,
+        )
+        self.wait = self.cooldown_counter = 0
+
+    def on_train_begin(self, logs: Logs = None) -> None:
+        """Begin anew."""
+        self.best, self.wait, self.cooldown_counter = self._worst, 0, 0
+
+    def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
+        """Look at the value."""
+        rate = float(self.model.optimizer.learning_rate.numpy())
+        if logs is not None:
+            logs["lr"] = rate
+        value = self._value(logs)
+        if value is None:
+            return
+        if self.cooldown_counter > 0:
+            self.cooldown_counter, self.wait = self.cooldown_counter - 1, 0
+        if self._better(value, self.best):
+            self.best, self.wait = value, 0
+        elif self.cooldown_counter <= 0:
+            self.wait += 1
+            if self.wait >= self.patience and rate > np.float32(self.min_lr):
+                self.model.optimizer.learning_rate = new = max(rate * self.factor, self.min_lr)
+                if self.verbose > 0:
+                    print(f"\nEpoch {epoch + 1}: ReduceLROnPlateau reducing learning rate to {new}.")
+                self.cooldown_counter, self.wait = self.cooldown, 0
+
+
+class CSVLogger(Callback):
+    """Write the values of each epoch as a line of a file. Source: tf.keras.callbacks.CSVLogger."""
+
+    def __init__(self, filename: str | os.PathLike[str], separator: str = ",", append: bool = False) -> None:
+        super().__init__()
+        self.filename, self.sep, self.append = os.fspath(filename), separator, append
+        self._file: Any = None
+        self._names: list[str] = []
+
+    def on_train_begin(self, logs: Logs = None) -> None:
+        """Open the file."""
+        self._old = self.append and os.path.exists(self.filename) and os.path.getsize(self.filename) > 0
+        self._file = open(self.filename, "a" if self.append else "w", newline="", encoding="utf-8")  # noqa: SIM115
+        self._names = []
+
+    def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
+        """Write a line, before the first one the names."""
+        logs = logs or {}
+        writer = csv.writer(self._file, delimiter=self.sep, lineterminator="\n")
+        if not self._names:
+            self._names = sorted(logs)
+            if not any(name.startswith("val_") for name in logs):  # which may come in later epochs only
+                self._names += [f"val_{name}" for name in self._names]
+            if not self._old:
+                writer.writerow(["epoch", *self._names])
+        shown = (logs.get(name, "NA") for name in self._names)
+        writer.writerow([epoch, *(value if isinstance(value, str) else float(value) for value in shown)])
+        self._file.flush()
+
+    def on_train_end(self, logs: Logs = None) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+class BackupAndRestore(Callback):
+    """Write model and optimizer after each epoch (or `save_freq` steps), and go on from there when `fit` begins again.
+
+    The files are deleted when training has ended, unless not `delete_checkpoint`. Source: tf.keras.callbacks.
+    """
+
+    def __init__(
+        self, backup_dir: str | os.PathLike[str], save_freq: int | str = "epoch", delete_checkpoint: bool = True,
+        save_before_preemption: bool = False,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        if save_freq != "epoch" and not isinstance(save_freq, int):
+            raise ValueError(f"Unrecognized save_freq: {save_freq}. Expected save_freq are 'epoch' or integer values.")
+        self.backup_dir, self.save_freq, self.delete_checkpoint = os.fspath(backup_dir), save_freq, delete_checkpoint
+        self._prefix = os.path.join(self.backup_dir, "chief", "ckpt")
+        self._steps = 0
+        if isinstance(save_freq, int):
+            self.on_train_batch_end = self._after_step  # type: ignore[method-assign]
+
+    def on_train_begin(self, logs: Logs = None) -> None:
+        """Read what a training before has left."""
+        self._epoch = Variable(-1, dtype="int64", trainable=False)
+        self._checkpoint = Checkpoint(model=self.model, epoch=self._epoch)
+        if checkpoint_exists(self._prefix):
+            self._checkpoint.read(self._prefix)
+            self.model._resumed_epoch = int(self._epoch.numpy()) + 1
+
+    def _after_step(self, batch: int, logs: Logs = None) -> None:
+        self._steps += 1
+        if self._steps % self.save_freq == 0:  # type: ignore[operator]
+            self._checkpoint.write(self._prefix)
+
+    def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
+        """Write the files."""
+        self._epoch.assign(epoch)
+        self._checkpoint.write(self._prefix)
+
+    def on_train_end(self, logs: Logs = None) -> None:
+        """Delete them."""
+        if self.delete_checkpoint:
+            shutil.rmtree(os.path.dirname(self._prefix), ignore_errors=True)
+
+
 class TerminateOnNaN(Callback):
     """Stop training at the first loss that is no finite number. Source: tf.keras.callbacks.TerminateOnNaN."""
 
@@ -280,17 +387,11 @@ class TensorBoard(Callback):
     """
 
     def __init__(
-        self,
-        log_dir: str | os.PathLike[str] = "logs",
-        histogram_freq: int = 0,
-        write_graph: bool = True,
-        write_images: bool = False,
-        write_steps_per_second: bool = False,
-        update_freq: int | str = "epoch",
-        profile_batch: int | str | Sequence[int] = 0,
-        embeddings_freq: int = 0,
-        embeddings_metadata: Mapping[str, Any] | str | None = None,
-    ) -> None:
+        self, log_dir: str | os.PathLike[str] = "logs", histogram_freq: int = 0, write_graph: bool = True,
+        write_images: bool = False, write_steps_per_second: bool = False, update_freq: int | str = "epoch",
+        profile_batch: int | str | Sequence[int] = 0, embeddings_freq: int = 0, embeddings_metadata: Mapping[str,
+        Any] | str | None = None,
+    ) -> None:  # fmt: skip
         super().__init__()
         self.log_dir = os.fspath(log_dir)
         self.update_freq = 1 if update_freq == "batch" else update_freq

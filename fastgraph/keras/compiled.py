@@ -277,9 +277,9 @@ def _metric(given: Any, target: Any, prediction: Any, prefix: str, own: bool = T
         if prediction is None:
             return None
         return metrics.MeanMetricWrapper(_by_shape(given.lower(), target, prediction), name=prefix + given)
+    if prediction is None:  # only asked whether it is known: nothing is made, as that would take the first name
+        return metrics.get(given) if not isinstance(given, str) else metrics.known(given) and None
     found = metrics.get(given)
-    if prediction is None:  # only asked whether it is known
-        return None
     if isinstance(found, metrics.Metric):
         if not own:
             found = type(found).from_config(found.get_config())

@@ -53,7 +53,15 @@ class Constraint:
         return cls(**config)
 
 
-class MaxNorm(Constraint):
+class _Norm(Constraint):
+    """The base of those whose attributes are their arguments."""
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make such a constraint."""
+        return dict(vars(self))
+
+
+class MaxNorm(_Norm):
     """Norms along `axis` are at most `max_value`. f[*s] -> f[*s]. Source: tf.keras.constraints.MaxNorm."""
 
     def __init__(self, max_value: float = 2, axis: int | Sequence[int] = 0) -> None:
@@ -66,10 +74,6 @@ class MaxNorm(Constraint):
         norms = _norms(w, self.axis)
         return w * (clip_by_value(norms, 0.0, self.max_value) / (backend.epsilon() + norms))
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make such a constraint."""
-        return {"max_value": self.max_value, "axis": self.axis}
-
 
 class NonNeg(Constraint):
     """No element is negative. f[*s] -> f[*s]. Source: tf.keras.constraints.NonNeg."""
@@ -80,7 +84,7 @@ class NonNeg(Constraint):
         return w * cast(greater_equal(w, cast(0, w.dtype)), w.dtype)
 
 
-class UnitNorm(Constraint):
+class UnitNorm(_Norm):
     """Norms along `axis` are 1. f[*s] -> f[*s]. Source: tf.keras.constraints.UnitNorm."""
 
     def __init__(self, axis: int | Sequence[int] = 0) -> None:
@@ -91,12 +95,8 @@ class UnitNorm(Constraint):
         w = convert_to_tensor(w)
         return w / (backend.epsilon() + _norms(w, self.axis))
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make such a constraint."""
-        return {"axis": self.axis}
 
-
-class MinMaxNorm(Constraint):
+class MinMaxNorm(_Norm):
     """Norms along `axis` move by the share `rate` into [min_value, max_value]. f[*s] -> f[*s].
 
     Source: tf.keras.constraints.MinMaxNorm.
@@ -116,10 +116,6 @@ class MinMaxNorm(Constraint):
         norms = _norms(w, self.axis)
         wanted = self.rate * clip_by_value(norms, self.min_value, self.max_value) + (1 - self.rate) * norms
         return w * (wanted / (backend.epsilon() + norms))
-
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make such a constraint."""
-        return {"min_value": self.min_value, "max_value": self.max_value, "rate": self.rate, "axis": self.axis}
 
 
 max_norm = MaxNorm

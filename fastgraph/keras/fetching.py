@@ -20,17 +20,10 @@ from fastgraph.core.base import flags
 
 
 def get_file(
-    fname: str | None = None,
-    origin: str | None = None,
-    untar: bool = False,
-    md5_hash: str | None = None,
-    file_hash: str | None = None,
-    cache_subdir: str = "datasets",
-    hash_algorithm: str = "auto",
-    extract: bool = False,
-    archive_format: str = "auto",
-    cache_dir: str | None = None,
-) -> str:
+    fname: str | None = None, origin: str | None = None, untar: bool = False, md5_hash: str | None = None, file_hash:
+    str | None = None, cache_subdir: str = "datasets", hash_algorithm: str = "auto", extract: bool = False,
+    archive_format: str = "auto", cache_dir: str | None = None,
+) -> str:  # fmt: skip
     """Return the path of a file that is fetched from `origin` unless it is in the cache already.
 
     The cache is `cache_dir` (KERAS_HOME, else ~/.keras) / `cache_subdir`. file_hash: the file's sha256 or md5, by its

@@ -5,11 +5,74 @@ Rule: each kind (activations, initializers, ...) has one table from lower-case n
 
 from __future__ import annotations
 
+import inspect
+import threading
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Self
 
 #: What stands for a function or an object of Keras's: itself, its class, its name, a config of it; None for none.
 Identifier = Callable[..., Any] | str | Mapping[str, Any] | None
+
+
+_custom: dict[str, Any] = {}
+_registered: dict[str, Any] = {}
+_scopes = threading.local()
+
+
+def get_custom_objects() -> dict[str, Any]:
+    """Return the dict of objects by name that belongs to the whole program. Source: tf.keras.utils."""
+    return _custom
+
+
+class CustomObjectScope:
+    """A context in which names mean these objects, in this thread. Source: tf.keras.utils.CustomObjectScope."""
+
+    def __init__(self, *args: Mapping[str, Any]) -> None:
+        self.custom_objects = {name: value for one in args for name, value in one.items()}
+
+    def __enter__(self) -> Self:
+        self._before = getattr(_scopes, "names", {})
+        _scopes.names = {**self._before, **self.custom_objects}
+        return self
+
+    def __exit__(self, *args: object) -> None:
+        _scopes.names = self._before
+
+
+custom_object_scope = CustomObjectScope
+
+
+def register_keras_serializable(package: str = "Custom", name: str | None = None) -> Callable[[Any], Any]:
+    """Return a decorator that makes a class or function known as "package>name", for configs. Source: tf.keras.utils.
+
+    Raises ValueError for a class without `get_config`, or a name that is taken.
+    """
+
+    def registering(thing: Any) -> Any:
+        full = f"{package}>{name or thing.__name__}"
+        if inspect.isclass(thing) and not hasattr(thing, "get_config"):
+            raise ValueError("Cannot register a class that does not have a get_config() method.")
+        _registered[full] = thing
+        return thing
+
+    return registering
+
+
+def get_registered_name(obj: Any) -> str:
+    """Return the name that a class or function was registered by, or its own."""
+    found = [full for full, thing in _registered.items() if thing is obj]
+    return found[0] if found else str(obj.__name__)
+
+
+def get_registered_object(
+    name: str, custom_objects: Mapping[str, Any] | None = None, module_objects: Mapping[str, Any] | None = None
+) -> Any:
+    """Return the class or function of a name, None if there is none: of scopes, registered, then of the dicts."""
+    for names in (getattr(_scopes, "names", {}), _custom, _registered, custom_objects or {}, module_objects or {}):
+        if name in names:
+            return names[name]
+    short = [thing for full, thing in _registered.items() if full.rpartition(">")[2] == name]
+    return short[0] if len(short) == 1 else None
 
 
 def find(identifier: str | Mapping[str, Any], table: Mapping[str, Callable[..., Any]], kind: str) -> Any:
@@ -17,17 +80,21 @@ def find(identifier: str | Mapping[str, Any], table: Mapping[str, Callable[..., 
 
     Raises ValueError for a name that the table lacks.
     """
-    if isinstance(identifier, Mapping):
-        name, config = identifier.get("class_name"), identifier.get("config")
-        if not isinstance(name, str):
-            raise ValueError(f"Improper config format for {identifier}. Expecting python dict contains `class_name`")
-        return made(name, table, kind)(**(config or {}))
-    return made(identifier, table, kind)()
+    if not isinstance(identifier, Mapping):
+        found = made(identifier, table, kind)
+        return found() if isinstance(found, type) or found in table.values() else found
+    name, config = identifier.get("registered_name") or identifier.get("class_name"), identifier.get("config")
+    if not isinstance(name, str):
+        raise ValueError(f"Improper config format for {identifier}. Expecting python dict contains `class_name`")
+    if isinstance(config, str):  # a function's
+        return made(config, table, kind)
+    found = made(name, table, kind)
+    return getattr(found, "from_config", lambda given: found(**given))(dict(config or {}))
 
 
 def made(name: str, table: Mapping[str, Callable[..., Any]], kind: str) -> Callable[..., Any]:
-    """Return the table's entry for a name, in snake case or as the class is called. Raises ValueError."""
-    found = table.get(name) or table.get(name.lower())
+    """Return the entry for a name, as it is or in small letters: a user's or the table's. Raises ValueError."""
+    found: Any = get_registered_object(name) or table.get(name) or table.get(name.lower())
     if found is None:
         known = ", ".join(sorted(table))
         raise ValueError(f"Unknown {kind}: {name!r}. Known names: {known}.")
@@ -38,5 +105,10 @@ def described(thing: object, module: str) -> Any:
     """Return the config that `find` makes such an object of; None for None."""
     if thing is None:
         return None
+    own, kind = inspect.isfunction(thing), type(thing)
+    if own:
+        return {"module": "builtins", "class_name": "function", "config": thing.__name__, "registered_name": None}
     config = thing.get_config() if hasattr(thing, "get_config") else {}
-    return {"module": module, "class_name": type(thing).__name__, "config": config, "registered_name": None}
+    full = get_registered_name(kind)
+    name = full if full in _registered else None
+    return {"module": module, "class_name": kind.__name__, "config": config, "registered_name": name}

@@ -6,52 +6,54 @@ Rule: a loss function gives one number per example; a Loss object weights and re
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from fastgraph.api.namespaces import lookup
 from fastgraph.core import replicas
-from fastgraph.core.base.dtype import as_dtype, int64
+from fastgraph.core.base.dtype import int64
 from fastgraph.core.conversion import Data, convert_to_tensor
 from fastgraph.core.tensor import Tensor
-from fastgraph.keras import backend, identifiers
+from fastgraph.keras import identifiers, loss_functions
+from fastgraph.keras.arguments import after, variant
 from fastgraph.keras.identifiers import Identifier
+from fastgraph.keras.loss_functions import (
+    binary_crossentropy,
+    binary_focal_crossentropy,
+    categorical_crossentropy,
+    categorical_focal_crossentropy,
+    categorical_hinge,
+    cosine_similarity,
+    hinge,
+    huber,
+    kl_divergence,
+    log_cosh,
+    mean_absolute_error,
+    mean_absolute_percentage_error,
+    mean_squared_error,
+    mean_squared_logarithmic_error,
+    poisson,
+    sparse_categorical_crossentropy,
+    squared_hinge,
+)
 from fastgraph.ops.activations import divide_no_nan
 from fastgraph.ops.comparison import not_equal
-from fastgraph.ops.elementwise import abs, cast, clip_by_value, multiply, ones_like, zeros_like
-from fastgraph.ops.exponentials import log
+from fastgraph.ops.elementwise import cast, multiply, ones_like, zeros_like
 from fastgraph.ops.gathering import where
-from fastgraph.ops.joining import stack
-from fastgraph.ops.movement import expand_dims, reshape, shape, size, squeeze
-from fastgraph.ops.nn_ops import (
-    sigmoid_cross_entropy_with_logits,
-    softmax_cross_entropy_with_logits,
-    sparse_softmax_cross_entropy_with_logits,
-)
-from fastgraph.ops.reduction import reduce_mean, reduce_sum
+from fastgraph.ops.movement import expand_dims, size, squeeze
+from fastgraph.ops.reduction import reduce_sum
 
 __all__ = [
-    "MAE",
-    "MSE",
-    "BinaryCrossentropy",
-    "CategoricalCrossentropy",
-    "Huber",
-    "Loss",
-    "MeanAbsoluteError",
-    "MeanSquaredError",
-    "Reduction",
-    "SparseCategoricalCrossentropy",
-    "binary_crossentropy",
-    "categorical_crossentropy",
-    "deserialize",
-    "get",
-    "huber",
-    "mae",
-    "mean_absolute_error",
-    "mean_squared_error",
-    "mse",
-    "serialize",
-    "sparse_categorical_crossentropy",
-]
+    "KLD", "MAE", "MAPE", "MSE", "MSLE", "BinaryCrossentropy", "BinaryFocalCrossentropy",
+    "CategoricalCrossentropy", "CategoricalFocalCrossentropy", "CategoricalHinge", "CosineSimilarity", "Hinge",
+    "Huber", "KLDivergence", "LogCosh", "Loss", "MeanAbsoluteError", "MeanAbsolutePercentageError",
+    "MeanSquaredError", "MeanSquaredLogarithmicError", "Poisson", "Reduction", "SparseCategoricalCrossentropy",
+    "SquaredHinge", "binary_crossentropy", "binary_focal_crossentropy", "categorical_crossentropy",
+    "categorical_focal_crossentropy", "categorical_hinge", "cosine_similarity", "deserialize", "get", "hinge",
+    "huber", "kl_divergence", "kld", "kullback_leibler_divergence", "log_cosh", "logcosh", "mae", "mape",
+    "mean_absolute_error", "mean_absolute_percentage_error", "mean_squared_error",
+    "mean_squared_logarithmic_error", "mse", "msle", "poisson", "serialize", "sparse_categorical_crossentropy",
+    "squared_hinge",
+]  # fmt: skip
 
 __getattr__, __dir__ = lookup("keras.losses")
 
@@ -163,12 +165,9 @@ class SparseCategoricalCrossentropy(Loss):
     """
 
     def __init__(
-        self,
-        from_logits: bool = False,
-        ignore_class: int | None = None,
-        reduction: str = Reduction.AUTO,
-        name: str | None = "sparse_categorical_crossentropy",
-    ) -> None:
+        self, from_logits: bool = False, ignore_class: int | None = None, reduction: str = Reduction.AUTO, name:
+        str | None = "sparse_categorical_crossentropy",
+    ) -> None:  # fmt: skip
         super().__init__(reduction, name)
         self.from_logits = from_logits
         self.ignore_class = ignore_class
@@ -189,242 +188,88 @@ class SparseCategoricalCrossentropy(Loss):
         return {**super().get_config(), "from_logits": self.from_logits, "ignore_class": self.ignore_class}
 
 
-class MeanSquaredError(Loss):
-    """Mean of the squared differences. Source: tf.keras.losses.MeanSquaredError."""
+class OfFunction(Loss):
+    """The base of losses that are a function's values: FUNCTION(y_true, y_pred, **arguments)."""
 
-    def __init__(self, reduction: str = Reduction.AUTO, name: str | None = "mean_squared_error") -> None:
-        super().__init__(reduction, name)
+    FUNCTION: ClassVar[Callable[..., Any]]
 
-    def call(self, y_true: Any, y_pred: Any) -> Tensor:
-        """Return the losses of the examples."""
-        return mean_squared_error(*matched(y_true, y_pred))
-
-
-class MeanAbsoluteError(Loss):
-    """Mean of the absolute differences. Source: tf.keras.losses.MeanAbsoluteError."""
-
-    def __init__(self, reduction: str = Reduction.AUTO, name: str | None = "mean_absolute_error") -> None:
-        super().__init__(reduction, name)
+    def __init__(self, reduction: str = Reduction.AUTO, name: str | None = None, **arguments: Any) -> None:
+        super().__init__(reduction, name or self.FUNCTION.__name__)
+        self._arguments = arguments
+        vars(self).update(arguments)
 
     def call(self, y_true: Any, y_pred: Any) -> Tensor:
         """Return the losses of the examples."""
-        return mean_absolute_error(*matched(y_true, y_pred))
-
-
-class Huber(Loss):
-    """Half the squared difference up to `delta`, a straight line beyond. Source: tf.keras.losses.Huber; Huber 1964."""
-
-    def __init__(self, delta: float = 1.0, reduction: str = Reduction.AUTO, name: str | None = "huber_loss") -> None:
-        super().__init__(reduction, name)
-        self.delta = delta
-
-    def call(self, y_true: Any, y_pred: Any) -> Tensor:
-        """Return the losses of the examples."""
-        return huber(*matched(y_true, y_pred), delta=self.delta)
+        if self.FUNCTION is not categorical_crossentropy:
+            y_true, y_pred = matched(y_true, y_pred)
+        return convert_to_tensor(self.FUNCTION(y_true, y_pred, **self._arguments))
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make such a loss."""
-        return {**super().get_config(), "delta": self.delta}
+        return {**super().get_config(), **self._arguments}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Loss:
+        """Return the loss that `get_config` described, here or in Keras, which names the function too."""
+        return cls(**{name: value for name, value in config.items() if name != "fn"})
 
 
-class _Crossentropy(Loss):
-    """The base of losses of wanted probabilities."""
-
-    def __init__(
-        self,
-        from_logits: bool = False,
-        label_smoothing: float = 0.0,
-        axis: int = -1,
-        reduction: str = Reduction.AUTO,
-        name: str | None = None,
-    ) -> None:
-        super().__init__(reduction, name)
-        self.from_logits = from_logits
-        self.label_smoothing = label_smoothing
-        self.axis = axis
-
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make such a loss."""
-        own = {"from_logits": self.from_logits, "label_smoothing": self.label_smoothing, "axis": self.axis}
-        return {**super().get_config(), **own}
+def _class(name: str, function: Callable[..., Any], text: str) -> Any:
+    """The loss of a function, which takes the function's arguments after (y_true, y_pred), reduction and name."""
+    called = "huber_loss" if function is huber else function.__name__
+    parameters = {**after(function, 2), "reduction": Reduction.AUTO, "name": called}
+    return variant(OfFunction, "losses", name, text, parameters, FUNCTION=staticmethod(function))
 
 
-class CategoricalCrossentropy(_Crossentropy):
-    """Cross-entropy of wanted probabilities (one-hot, say) and scores. Source: tf.keras.losses.CategoricalCrossentropy.
+MeanSquaredError = _class("MeanSquaredError", mean_squared_error, "Mean of the squared differences.")
+MeanAbsoluteError = _class("MeanAbsoluteError", mean_absolute_error, "Mean of the absolute differences.")
+MeanAbsolutePercentageError = _class(
+    "MeanAbsolutePercentageError", mean_absolute_percentage_error, "100 times the mean of |y - p| / |y|."
+)
+MeanSquaredLogarithmicError = _class(
+    "MeanSquaredLogarithmicError", mean_squared_logarithmic_error, "Mean of the squared differences of log(1 + y)."
+)
+Poisson = _class("Poisson", poisson, "Mean of p - y * log(p).")
+KLDivergence = _class("KLDivergence", kl_divergence, "Divergence of wanted and found probabilities.")
+LogCosh = _class("LogCosh", log_cosh, "Mean of log(cosh(p - y)).")
+Hinge = _class("Hinge", hinge, "Mean of max(0, 1 - y * p), of labels -1 and 1; 0 and 1 become such.")
+SquaredHinge = _class("SquaredHinge", squared_hinge, "Mean of the squares of Hinge's numbers.")
+CategoricalHinge = _class("CategoricalHinge", categorical_hinge, "max(0, 1 + best wrong score - right one).")
+CosineSimilarity = _class("CosineSimilarity", cosine_similarity, "Less the cosine of the angle along `axis`.")
+Huber = _class("Huber", huber, "Half the squared difference up to `delta`, a straight line beyond. Huber 1964.")
+CategoricalCrossentropy = _class(
+    "CategoricalCrossentropy", categorical_crossentropy,
+    "Cross-entropy of wanted probabilities and scores f[*s, classes]: logits if `from_logits`, else probabilities.",
+)  # fmt: skip
+BinaryCrossentropy = _class(
+    "BinaryCrossentropy", binary_crossentropy, "Cross-entropy of yes and no, its mean along `axis`."
+)
+BinaryFocalCrossentropy = _class(
+    "BinaryFocalCrossentropy", binary_focal_crossentropy, "BinaryCrossentropy in which easy examples count little."
+)
+CategoricalFocalCrossentropy = _class(
+    "CategoricalFocalCrossentropy", categorical_focal_crossentropy,
+    "CategoricalCrossentropy in which easy examples count little.",
+)  # fmt: skip
 
-    `y_true`, `y_pred` f[*s, classes]: logits if `from_logits`, else probabilities. label_smoothing: the share of each
-    label that is spread over all classes. Raises ValueError for shapes that differ.
-    """
-
-    def __init__(
-        self,
-        from_logits: bool = False,
-        label_smoothing: float = 0.0,
-        axis: int = -1,
-        reduction: str = Reduction.AUTO,
-        name: str | None = "categorical_crossentropy",
-    ) -> None:
-        super().__init__(from_logits, label_smoothing, axis, reduction, name)
-
-    def call(self, y_true: Any, y_pred: Any) -> Tensor:
-        """Return the losses of the examples."""
-        return categorical_crossentropy(y_true, y_pred, self.from_logits, self.label_smoothing, self.axis)
-
-
-class BinaryCrossentropy(_Crossentropy):
-    """Cross-entropy of yes and no, its mean along `axis`. Source: tf.keras.losses.BinaryCrossentropy.
-
-    `y_true`, `y_pred` f[*s]: logits if `from_logits`, else probabilities. label_smoothing: moves labels towards 1/2.
-    """
-
-    def __init__(
-        self,
-        from_logits: bool = False,
-        label_smoothing: float = 0.0,
-        axis: int = -1,
-        reduction: str = Reduction.AUTO,
-        name: str | None = "binary_crossentropy",
-    ) -> None:
-        super().__init__(from_logits, label_smoothing, axis, reduction, name)
-
-    def call(self, y_true: Any, y_pred: Any) -> Tensor:
-        """Return the losses of the examples."""
-        pair = matched(y_true, y_pred)
-        return binary_crossentropy(*pair, self.from_logits, self.label_smoothing, self.axis)
-
-
-def sparse_categorical_crossentropy(
-    y_true: Data, y_pred: Data, from_logits: bool = False, axis: int = -1, ignore_class: int | None = None
-) -> Tensor:
-    """Return the cross-entropy of each example. i[*s] or [*s, 1], f[*s, classes] -> f[*s].
-
-    Args:
-        y_true: The classes: integers, or floats that are whole.
-        y_pred: Probabilities, or with `from_logits` any numbers.
-        from_logits: Whether `tf.nn.softmax` has still to make probabilities of y_pred.
-        axis: Where the classes are.
-        ignore_class: Examples with this label give 0; None: there are none.
-
-    Raises:
-        InvalidArgumentError: A label is no class.
-
-    Examples:
-        >>> loss = tf.keras.losses.sparse_categorical_crossentropy([0, 1], [[1.0, 0.0], [0.5, 0.5]])
-        >>> loss.numpy().round(4)
-        array([0.    , 0.6931], dtype=float32)
-
-    Source: tf.keras.losses.sparse_categorical_crossentropy.
-    """
-    scores = convert_to_tensor(y_pred)
-    if axis not in (-1, (scores.shape.rank or 0) - 1):
-        raise ValueError(f"axis={axis} is not supported: the classes must be along the last axis of y_pred.")
-    if not from_logits:
-        scores = log(_inside(scores))
-    labels = cast(convert_to_tensor(y_true), int64)
-    n_dims = scores.shape.rank
-    if n_dims is None or labels.shape.rank is None:
-        raise ValueError("sparse_categorical_crossentropy needs operands of known rank.")
-    outside = shape(scores)[:-1]
-    if labels.shape.rank != n_dims - 1 or n_dims > 2:
-        labels = reshape(labels, [-1])
-        scores = reshape(scores, [-1, scores.shape[-1]] if scores.shape[-1] is not None else _rows(scores))
-    if ignore_class is not None:
-        counted = not_equal(labels, ignore_class)
-        labels = where(counted, labels, zeros_like(labels))
-    losses: Tensor = sparse_softmax_cross_entropy_with_logits(labels=labels, logits=scores)
-    if ignore_class is not None:
-        losses = where(counted, losses, zeros_like(losses))
-    if n_dims > 2:
-        losses = reshape(losses, outside)
-    return losses
-
-
-def _rows(scores: Tensor) -> Any:
-    """The shape that leaves only the last axis of `scores` apart, where its length is not known yet."""
-
-    return stack([-1, shape(scores)[-1]])
-
-
-def mean_squared_error(y_true: Data, y_pred: Data) -> Tensor:
-    """Return the mean of (y_pred - y_true)² along the last axis. f[*s, n], f[*s, n] -> f[*s]."""
-    predicted = convert_to_tensor(y_pred)
-    difference = predicted - cast(convert_to_tensor(y_true), predicted.dtype)
-    mean: Tensor = reduce_mean(difference * difference, axis=-1)
-    return mean
-
-
-def mean_absolute_error(y_true: Data, y_pred: Data) -> Tensor:
-    """Return the mean of |y_pred - y_true| along the last axis. f[*s, n], f[*s, n] -> f[*s]."""
-    predicted = convert_to_tensor(y_pred)
-    mean: Tensor = reduce_mean(abs(predicted - cast(convert_to_tensor(y_true), predicted.dtype)), axis=-1)
-    return mean
-
-
-def huber(y_true: Data, y_pred: Data, delta: float = 1.0) -> Tensor:
-    """Return the mean of Huber's loss along the last axis. f[*s, n], f[*s, n] -> f32[*s]."""
-    dtype = as_dtype(backend.floatx())
-    distance = abs(cast(convert_to_tensor(y_pred), dtype) - cast(convert_to_tensor(y_true), dtype))
-    line = delta * distance - 0.5 * delta * delta
-    mean: Tensor = reduce_mean(where(distance <= delta, 0.5 * distance * distance, line), axis=-1)
-    return mean
-
-
-def categorical_crossentropy(
-    y_true: Data, y_pred: Data, from_logits: bool = False, label_smoothing: float = 0.0, axis: int = -1
-) -> Tensor:
-    """Return the cross-entropy of each example. f[*s, classes], f[*s, classes] -> f[*s].
-
-    Probabilities are divided by their sum. Raises ValueError for shapes that differ.
-    """
-    scores = convert_to_tensor(y_pred)
-    wanted = cast(convert_to_tensor(y_true), scores.dtype)
-    if not wanted.shape.is_compatible_with(scores.shape):
-        raise ValueError(f"Shapes {wanted.shape} and {scores.shape} are incompatible")
-    if label_smoothing:
-        n = cast(shape(wanted)[axis], scores.dtype)
-        wanted = wanted * (1.0 - label_smoothing) + label_smoothing / n
-    if from_logits:
-        by_logits: Tensor = softmax_cross_entropy_with_logits(labels=wanted, logits=scores, axis=axis)
-        return by_logits
-    shares = _inside(scores / reduce_sum(scores, axis=axis, keepdims=True))
-    losses: Tensor = -reduce_sum(wanted * log(shares), axis=axis)
-    return losses
-
-
-def binary_crossentropy(
-    y_true: Data, y_pred: Data, from_logits: bool = False, label_smoothing: float = 0.0, axis: int = -1
-) -> Tensor:
-    """Return the mean cross-entropy of yes and no along `axis`. f[*s, n], f[*s, n] -> f[*s]."""
-    scores = convert_to_tensor(y_pred)
-    wanted = cast(convert_to_tensor(y_true), scores.dtype)
-    if label_smoothing:
-        wanted = wanted * (1.0 - label_smoothing) + 0.5 * label_smoothing
-    if from_logits:
-        losses = sigmoid_cross_entropy_with_logits(labels=wanted, logits=scores)
-    else:
-        shares = _inside(scores)
-        small = backend.epsilon()
-        losses = -(wanted * log(shares + small) + (1.0 - wanted) * log(1.0 - shares + small))
-    mean: Tensor = reduce_mean(losses, axis=axis)
-    return mean
-
-
+bce = BCE = binary_crossentropy
 mse = MSE = mean_squared_error
 mae = MAE = mean_absolute_error
+mape = MAPE = mean_absolute_percentage_error
+msle = MSLE = mean_squared_logarithmic_error
+kld = KLD = kullback_leibler_divergence = kl_divergence
+logcosh = log_cosh
+huber_loss = huber
 
-_FUNCTIONS: dict[str, Any] = {
-    **{f.__name__: f for f in (binary_crossentropy, categorical_crossentropy, huber, mean_absolute_error)},
-    **{f.__name__: f for f in (mean_squared_error, sparse_categorical_crossentropy)},
-    "mae": mae,
-    "MAE": mae,
-    "mse": mse,
-    "MSE": mse,
-    "huber_loss": huber,
+#: {name: function}, the functions' other names among them.
+FUNCTIONS: dict[str, Any] = {
+    name: value
+    for name, value in list(globals().items())
+    if getattr(value, "__module__", "") == loss_functions.__name__
 }
 _CLASSES: dict[str, Any] = {
-    kind.__name__: kind
-    for kind in (BinaryCrossentropy, CategoricalCrossentropy, Huber, MeanAbsoluteError, MeanSquaredError,
-                 SparseCategoricalCrossentropy)
+    name: value for name, value in list(globals().items())
+    if isinstance(value, type) and issubclass(value, Loss) and name[0] != "_" and value is not Loss
 }  # fmt: skip
 
 
@@ -442,20 +287,16 @@ def get(identifier: Identifier) -> Any:
 
 def deserialize(name: str | Mapping[str, Any], custom_objects: dict[str, Any] | None = None) -> Any:
     """Return the loss of a name or config. Raises ValueError for an unknown one."""
-    if isinstance(name, str) and name in _FUNCTIONS:
-        return _FUNCTIONS[name]
+    if isinstance(name, Mapping) and isinstance(name.get("config"), str):  # a function's
+        name = name["config"]
+    if isinstance(name, str) and name in FUNCTIONS:
+        return FUNCTIONS[name]
     return identifiers.find(name, {**_CLASSES, **(custom_objects or {})}, "loss function")
 
 
 def serialize(loss: Loss | Callable[..., Any]) -> Any:
     """Return the name of a function, or the config of a Loss."""
     return identifiers.described(loss, "keras.losses") if isinstance(loss, Loss) else loss.__name__
-
-
-def _inside(shares: Tensor) -> Any:
-    """Probabilities, kept so far from 0 and 1 that their logarithms are finite."""
-    small = backend.epsilon()
-    return clip_by_value(shares, small, 1.0 - small)
 
 
 def matched(y_true: Data, y_pred: Data) -> tuple[Any, Any]:

@@ -5,233 +5,83 @@ Rule: a metric is a layer whose weights are sums; `update_state` adds to them, `
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
 
 from fastgraph.api.namespaces import lookup
-from fastgraph.core import replicas
 from fastgraph.core.base.dtype import DTypeLike
-from fastgraph.core.base.shapes import ShapeLike
 from fastgraph.core.conversion import Data, convert_to_tensor
-from fastgraph.core.tensor import Tensor, current_trace, init_scope
+from fastgraph.core.tensor import Tensor
 from fastgraph.keras import backend, identifiers, losses
+from fastgraph.keras.arguments import after, variant
+from fastgraph.keras.confusion_metrics import (
+    AUC,
+    FalseNegatives,
+    FalsePositives,
+    Precision,
+    Recall,
+    TrueNegatives,
+    TruePositives,
+)
 from fastgraph.keras.identifiers import Identifier
-from fastgraph.keras.layers.base import Layer
-from fastgraph.ops.activations import divide_no_nan
+from fastgraph.keras.loss_functions import (
+    binary_crossentropy,
+    binary_focal_crossentropy,
+    categorical_crossentropy,
+    categorical_focal_crossentropy,
+    categorical_hinge,
+    hinge,
+    kl_divergence,
+    log_cosh,
+    mean_absolute_error,
+    mean_absolute_percentage_error,
+    mean_squared_error,
+    mean_squared_logarithmic_error,
+    poisson,
+    sparse_categorical_crossentropy,
+    squared_hinge,
+)
+from fastgraph.keras.metric_base import Mean, MeanMetricWrapper, Metric, Sum
+from fastgraph.keras.score_metrics import IoU, MeanIoU
 from fastgraph.ops.comparison import equal, greater
-from fastgraph.ops.elementwise import cast, multiply, ones_like
+from fastgraph.ops.elementwise import cast, square
 from fastgraph.ops.exponentials import sqrt
-from fastgraph.ops.movement import expand_dims, size, squeeze
-from fastgraph.ops.reduction import argmax, reduce_mean, reduce_sum
-from fastgraph.staging import autograph
-from fastgraph.state.variable import Variable, VariableAggregation, VariableSynchronization
+from fastgraph.ops.movement import reshape, shape, squeeze
+from fastgraph.ops.reduction import argmax, reduce_mean
+from fastgraph.ops.sorting import in_top_k
 
 __all__ = [
-    "MAE",
-    "MSE",
-    "Accuracy",
-    "BinaryAccuracy",
-    "BinaryCrossentropy",
-    "CategoricalAccuracy",
-    "CategoricalCrossentropy",
-    "Mean",
-    "MeanAbsoluteError",
-    "MeanMetricWrapper",
-    "MeanSquaredError",
-    "Metric",
-    "RootMeanSquaredError",
-    "SparseCategoricalAccuracy",
-    "SparseCategoricalCrossentropy",
-    "Sum",
-    "binary_accuracy",
-    "binary_crossentropy",
-    "categorical_accuracy",
-    "categorical_crossentropy",
-    "deserialize",
-    "get",
-    "mae",
-    "mean_absolute_error",
-    "mean_squared_error",
-    "mse",
-    "serialize",
-    "sparse_categorical_accuracy",
-    "sparse_categorical_crossentropy",
-]
+    "AUC", "KLD", "MAE", "MAPE", "MSE", "MSLE", "Accuracy", "BinaryAccuracy", "BinaryCrossentropy",
+    "CategoricalAccuracy", "CategoricalCrossentropy", "CategoricalHinge", "CosineSimilarity", "FalseNegatives",
+    "FalsePositives", "Hinge", "IoU", "KLDivergence", "LogCoshError", "Mean", "MeanAbsoluteError",
+    "MeanAbsolutePercentageError", "MeanIoU", "MeanMetricWrapper", "MeanSquaredError",
+    "MeanSquaredLogarithmicError", "Metric", "Poisson", "Precision", "Recall", "RootMeanSquaredError",
+    "SparseCategoricalAccuracy", "SparseCategoricalCrossentropy", "SparseTopKCategoricalAccuracy", "SquaredHinge",
+    "Sum", "TopKCategoricalAccuracy", "TrueNegatives", "TruePositives", "binary_accuracy", "binary_crossentropy",
+    "binary_focal_crossentropy", "categorical_accuracy", "categorical_crossentropy",
+    "categorical_focal_crossentropy", "deserialize", "get", "hinge", "kl_divergence", "kld",
+    "kullback_leibler_divergence", "log_cosh", "logcosh", "mae", "mape", "mean_absolute_error",
+    "mean_absolute_percentage_error", "mean_squared_error", "mean_squared_logarithmic_error", "mse", "msle",
+    "poisson", "serialize", "sparse_categorical_accuracy", "sparse_categorical_crossentropy",
+    "sparse_top_k_categorical_accuracy", "squared_hinge", "top_k_categorical_accuracy",
+]  # fmt: skip
 
 __getattr__, __dir__ = lookup("keras.metrics")
 
 # Means of losses go by the losses' names.
-MAE = mae = mean_absolute_error = losses.mean_absolute_error
-MSE = mse = mean_squared_error = losses.mean_squared_error
-binary_crossentropy = losses.binary_crossentropy
-categorical_crossentropy = losses.categorical_crossentropy
-sparse_categorical_crossentropy = losses.sparse_categorical_crossentropy
-
-
-class Metric(Layer):
-    """The base of metrics: state `update_state` and `result`; make weights with `add_weight` in the constructor.
-
-    Calling a metric updates it and returns the result. Source: tf.keras.metrics.Metric.
-    """
-
-    _is_metric = True
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        if "result" in cls.__dict__:
-            cls.result = _of_all_replicas(cls.__dict__["result"], cls.__module__)  # type: ignore[method-assign]
-
-    def __init__(self, name: str | None = None, dtype: DTypeLike | None = None, **kwargs: Any) -> None:
-        super().__init__(name=name, dtype=dtype, **kwargs)
-        self.stateful = True
-        self.built = True
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Update the state, and return the result."""
-        self.update_state(*args, **kwargs)
-        return self.result()
-
-    def update_state(self, *args: Any, **kwargs: Any) -> Any:
-        """Add a batch to the state."""
-        raise NotImplementedError("Must be implemented in subclasses.")
-
-    def result(self) -> Tensor:
-        """Return the value over all batches since the last reset."""
-        raise NotImplementedError("Must be implemented in subclasses.")
-
-    def reset_state(self) -> None:
-        """Begin anew: set all weights to 0."""
-        for weight in self.weights:
-            weight.assign(cast(0, weight.dtype) * ones_like(weight))
-
-    def reset_states(self) -> None:
-        """The older name of `reset_state`."""
-        self.reset_state()
-
-    def merge_state(self, metrics: Iterable[Metric]) -> None:
-        """Add the states of other metrics of this kind. Raises ValueError for metrics with other weights."""
-        for metric in metrics:
-            if len(self.weights) != len(metric.weights):
-                raise ValueError(f"Metric {metric} is not compatible with {self}")
-            for weight, other in zip(self.weights, metric.weights, strict=True):
-                weight.assign_add(other)
-
-    def add_weight(  # type: ignore[override,return]
-        self, name: str, shape: ShapeLike = (), aggregation: VariableAggregation | None = None,
-        synchronization: VariableSynchronization | None = None, initializer: Identifier = None,
-        dtype: DTypeLike | None = None,
-    ) -> Variable:  # fmt: skip
-        """Return a new weight, of zeros unless `initializer` says otherwise; those of replicas are added up."""
-        with init_scope():
-            return super().add_weight(
-                name, shape, dtype, initializer or "zeros", trainable=False,
-                synchronization=synchronization or VariableSynchronization.ON_READ,
-                aggregation=aggregation or VariableAggregation.SUM,
-            )  # fmt: skip
-
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make such a metric."""
-        return {"name": self.name, "dtype": self.dtype}
-
-
-def _of_all_replicas(stated: Callable[..., Any], module: str) -> Callable[..., Any]:
-    """`result` of a metric; on one of several replicas that of what all of them have added."""
-    own = module.partition(".")[0] == __name__.partition(".")[0]
-
-    @functools.wraps(stated)
-    def wrapped(self: Any, *args: Any, **kwargs: Any) -> Any:
-        replica, result = replicas.current(), stated
-        if not own and current_trace() is not None:
-            result = autograph.convert(stated)
-        if replica is None or replica.context is None:
-            return result(self, *args, **kwargs)
-        return replica.context.merge_call(lambda strategy: result(self, *args, **kwargs))
-
-    return wrapped
-
-
-class Sum(Metric):
-    """The sum of the values, each times its weight. Source: tf.keras.metrics.Sum."""
-
-    def __init__(self, name: str | None = "sum", dtype: DTypeLike | None = None) -> None:
-        super().__init__(name, dtype)
-        self.total = self.add_weight("total")
-
-    def update_state(self, values: Data, sample_weight: Data | None = None) -> Any:
-        """Add values to the sum."""
-        values, _ = _weighted(values, sample_weight, self._dtype, reduce_sum)
-        return self.total.assign_add(reduce_sum(values))
-
-    def result(self) -> Tensor:
-        """Return the sum. f[]."""
-        return self.total.read_value()
-
-
-class Mean(Metric):
-    """The mean of the values, each with its weight. Source: tf.keras.metrics.Mean."""
-
-    def __init__(self, name: str | None = "mean", dtype: DTypeLike | None = None) -> None:
-        super().__init__(name, dtype)
-        self.total = self.add_weight("total")
-        self.count = self.add_weight("count")
-
-    def update_state(self, values: Data, sample_weight: Data | None = None) -> Any:
-        """Add values of any shape to the mean; `sample_weight` broadcasts to them."""
-        values, weights = _weighted(values, sample_weight, self._dtype, reduce_mean)
-        self.total.assign_add(reduce_sum(values))
-        count = cast(size(values), self._dtype) if weights is None else reduce_sum(weights)
-        return self.count.assign_add(count)
-
-    def result(self) -> Tensor:
-        """Return the mean, 0 of no values. f[]."""
-        mean: Tensor = divide_no_nan(self.total.read_value(), self.count.read_value())
-        return mean
-
-
-class MeanMetricWrapper(Mean):
-    """The mean of what a function of (y_true, y_pred) gives for each example."""
-
-    def __init__(
-        self, fn: Callable[..., Any], name: str | None = None, dtype: DTypeLike | None = None, **kwargs: Any
-    ) -> None:
-        super().__init__(name, dtype)
-        self._fn = fn
-        self._fn_kwargs = kwargs
-
-    def update_state(self, y_true: Data, y_pred: Data, sample_weight: Data | None = None) -> Any:  # type: ignore[override]
-        """Add a batch of predictions to the mean."""
-        return super().update_state(self._values(y_true, y_pred), sample_weight)
-
-    def _values(self, y_true: Any, y_pred: Any) -> Any:
-        y_true = cast(convert_to_tensor(y_true), self._dtype)
-        y_pred = cast(convert_to_tensor(y_pred), self._dtype)
-        return self._fn(*_same_rank(y_true, y_pred), **self._fn_kwargs)
-
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make such a metric."""
-        return {**super().get_config(), **self._fn_kwargs}
-
-
-class MeanSquaredError(MeanMetricWrapper):
-    """Mean of the squared differences. Source: tf.keras.metrics.MeanSquaredError."""
-
-    def __init__(self, name: str | None = "mean_squared_error", dtype: DTypeLike | None = None) -> None:
-        super().__init__(mean_squared_error, name, dtype)
-
-
-class MeanAbsoluteError(MeanMetricWrapper):
-    """Mean of the absolute differences. Source: tf.keras.metrics.MeanAbsoluteError."""
-
-    def __init__(self, name: str | None = "mean_absolute_error", dtype: DTypeLike | None = None) -> None:
-        super().__init__(mean_absolute_error, name, dtype)
+MAE = mae = mean_absolute_error
+MSE = mse = mean_squared_error
+MAPE = mape = mean_absolute_percentage_error
+MSLE = msle = mean_squared_logarithmic_error
+KLD = kld = kullback_leibler_divergence = kl_divergence
+logcosh = log_cosh
 
 
 class RootMeanSquaredError(MeanMetricWrapper):
     """Root of the mean of the squared differences. Source: tf.keras.metrics.RootMeanSquaredError."""
 
     def __init__(self, name: str | None = "root_mean_squared_error", dtype: DTypeLike | None = None) -> None:
-        super().__init__(_squared_difference, name, dtype)
+        super().__init__(lambda y_true, y_pred: square(y_pred - y_true), name, dtype)
 
     def result(self) -> Tensor:
         """Return the root of the mean. f[]."""
@@ -239,82 +89,30 @@ class RootMeanSquaredError(MeanMetricWrapper):
         return root
 
 
-class Accuracy(MeanMetricWrapper):
-    """How often predictions equal labels. Source: tf.keras.metrics.Accuracy."""
+class _OfFunction(MeanMetricWrapper):
+    """The base of means of a function's values: FUNCTION(y_true, y_pred, **arguments)."""
 
-    def __init__(self, name: str | None = "accuracy", dtype: DTypeLike | None = None) -> None:
-        super().__init__(_equal, name, dtype)
+    FUNCTION: ClassVar[Callable[..., Any]]
 
-
-class BinaryAccuracy(MeanMetricWrapper):
-    """How often a score is on its label's side of `threshold`. Source: tf.keras.metrics.BinaryAccuracy."""
-
-    def __init__(
-        self, name: str | None = "binary_accuracy", dtype: DTypeLike | None = None, threshold: float = 0.5
-    ) -> None:
-        super().__init__(binary_accuracy, name, dtype, threshold=threshold)
+    def __init__(self, name: str | None = None, dtype: DTypeLike | None = None, **arguments: Any) -> None:
+        super().__init__(self.FUNCTION, name, dtype, **arguments)
 
 
-class CategoricalAccuracy(MeanMetricWrapper):
-    """How often the greatest score is the one-hot label's. Source: tf.keras.metrics.CategoricalAccuracy."""
-
-    def __init__(self, name: str | None = "categorical_accuracy", dtype: DTypeLike | None = None) -> None:
-        super().__init__(categorical_accuracy, name, dtype)
-
-
-class SparseCategoricalAccuracy(MeanMetricWrapper):
-    """How often the greatest score is the integer label's. Source: tf.keras.metrics.SparseCategoricalAccuracy."""
-
-    def __init__(self, name: str | None = "sparse_categorical_accuracy", dtype: DTypeLike | None = None) -> None:
-        super().__init__(sparse_categorical_accuracy, name, dtype)
+class _Sparse(_OfFunction):
+    """The base of those whose labels are integers: they stay such."""
 
     def _values(self, y_true: Data, y_pred: Data) -> Any:
-        return self._fn(y_true, y_pred)
+        return self._fn(y_true, y_pred, **self._fn_kwargs)
 
 
-class BinaryCrossentropy(MeanMetricWrapper):
-    """Mean cross-entropy of yes and no. Source: tf.keras.metrics.BinaryCrossentropy."""
-
-    def __init__(
-        self,
-        name: str | None = "binary_crossentropy",
-        dtype: DTypeLike | None = None,
-        from_logits: bool = False,
-        label_smoothing: float = 0,
-    ) -> None:
-        super().__init__(binary_crossentropy, name, dtype, from_logits=from_logits, label_smoothing=label_smoothing)
-
-
-class CategoricalCrossentropy(MeanMetricWrapper):
-    """Mean cross-entropy of one-hot labels and scores. Source: tf.keras.metrics.CategoricalCrossentropy."""
-
-    def __init__(
-        self,
-        name: str | None = "categorical_crossentropy",
-        dtype: DTypeLike | None = None,
-        from_logits: bool = False,
-        label_smoothing: float = 0,
-        axis: int = -1,
-    ) -> None:
-        super().__init__(
-            categorical_crossentropy, name, dtype, from_logits=from_logits, label_smoothing=label_smoothing, axis=axis
-        )
-
-
-class SparseCategoricalCrossentropy(MeanMetricWrapper):
-    """Mean cross-entropy of integer labels and scores. Source: tf.keras.metrics.SparseCategoricalCrossentropy."""
-
-    def __init__(
-        self,
-        name: str | None = "sparse_categorical_crossentropy",
-        dtype: DTypeLike | None = None,
-        from_logits: bool = False,
-        ignore_class: int | None = None,
-        axis: int = -1,
-    ) -> None:
-        super().__init__(
-            sparse_categorical_crossentropy, name, dtype, from_logits=from_logits, ignore_class=ignore_class, axis=axis
-        )
+def _class(name: str, function: Callable[..., Any], text: str, *arguments: str, base: Any = _OfFunction) -> Any:
+    """The mean of a function, which takes name, dtype and some of its arguments."""
+    own = {key: value for key, value in after(function, 2).items() if key in arguments}
+    called = {"name": backend.snake_case(name), "dtype": None}
+    if function in (logcosh, kl_divergence):
+        called["name"] = "logcosh" if function is logcosh else "kullback_leibler_divergence"
+    parameters = {**own, **called} if arguments == ("k",) else {**called, **own}
+    return variant(base, "metrics", name, text, parameters, FUNCTION=staticmethod(function))
 
 
 def binary_accuracy(y_true: Data, y_pred: Data, threshold: float = 0.5) -> Any:
@@ -337,21 +135,90 @@ def sparse_categorical_accuracy(y_true: Data, y_pred: Data) -> Any:
     return _equal(y_true, argmax(y_pred, axis=-1))
 
 
-_CLASSES: dict[str, Any] = {
-    kind.__name__: kind
-    for kind in (Accuracy, BinaryAccuracy, BinaryCrossentropy, CategoricalAccuracy, CategoricalCrossentropy, Mean,
-                 MeanAbsoluteError, MeanSquaredError, RootMeanSquaredError, SparseCategoricalAccuracy,
-                 SparseCategoricalCrossentropy, Sum)
-}  # fmt: skip
-_FUNCTIONS: dict[str, Any] = {
+def top_k_categorical_accuracy(y_true: Data, y_pred: Data, k: int = 5) -> Any:
+    """Return 1 where the one-hot label's score is among the k greatest, else 0. f[*s, classes] -> f32[*s]."""
+    return sparse_top_k_categorical_accuracy(argmax(convert_to_tensor(y_true), axis=-1), y_pred, k)
+
+
+def sparse_top_k_categorical_accuracy(y_true: Data, y_pred: Data, k: int = 5) -> Any:
+    """Return 1 where the label's score is among the k greatest, else 0. i[*s], f[*s, classes] -> f32[*s]."""
+    labels, scores = convert_to_tensor(y_true), convert_to_tensor(y_pred)
+    if (scores.shape.rank or 0) > 2:
+        scores = reshape(scores, [-1, scores.shape[-1]])
+    flat = labels if labels.shape.rank == 1 else reshape(labels, [-1])
+    found = cast(in_top_k(cast(flat, "int32"), scores, k), backend.floatx())
+    return found if flat is labels else reshape(found, shape(labels))
+
+
+def _cosine(y_true: Any, y_pred: Any, axis: int = -1) -> Any:
+    return -losses.cosine_similarity(y_true, y_pred, axis)
+
+
+_cosine.__name__ = "cosine_similarity"
+
+
+def _equal(a: Data, b: Data) -> Any:
+    """1 where both are equal, else 0, in the default dtype."""
+    a, b = convert_to_tensor(a), convert_to_tensor(b)
+    return cast(equal(a if a.dtype is b.dtype else cast(a, b.dtype), b), backend.floatx())
+
+
+Accuracy = _class("Accuracy", _equal, "How often predictions equal labels.")
+BinaryAccuracy = _class(
+    "BinaryAccuracy", binary_accuracy, "How often a score is on its label's side of `threshold`.", "threshold"
+)
+CategoricalAccuracy = _class(
+    "CategoricalAccuracy", categorical_accuracy, "How often the greatest score is the one-hot label's."
+)
+SparseCategoricalAccuracy = _class(
+    "SparseCategoricalAccuracy", sparse_categorical_accuracy, "How often the greatest score is the integer label's.",
+    base=_Sparse,
+)  # fmt: skip
+TopKCategoricalAccuracy = _class(
+    "TopKCategoricalAccuracy", top_k_categorical_accuracy,
+    "How often the one-hot label's score is among the `k` greatest.", "k",
+)  # fmt: skip
+SparseTopKCategoricalAccuracy = _class(
+    "SparseTopKCategoricalAccuracy", sparse_top_k_categorical_accuracy,
+    "How often the integer label's score is among the `k` greatest.", "k", base=_Sparse,
+)  # fmt: skip
+BinaryCrossentropy = _class(
+    "BinaryCrossentropy", binary_crossentropy, "Mean cross-entropy of yes and no.", "from_logits", "label_smoothing"
+)
+CategoricalCrossentropy = _class(
+    "CategoricalCrossentropy", categorical_crossentropy, "Mean cross-entropy of one-hot labels and scores.",
+    "from_logits", "label_smoothing", "axis",
+)  # fmt: skip
+SparseCategoricalCrossentropy = _class(
+    "SparseCategoricalCrossentropy", sparse_categorical_crossentropy,
+    "Mean cross-entropy of integer labels and scores.", "from_logits", "ignore_class", "axis",
+)  # fmt: skip
+MeanSquaredError = _class("MeanSquaredError", mean_squared_error, "Mean of the squared differences.")
+MeanAbsoluteError = _class("MeanAbsoluteError", mean_absolute_error, "Mean of the absolute differences.")
+MeanAbsolutePercentageError = _class(
+    "MeanAbsolutePercentageError", mean_absolute_percentage_error, "100 times the mean of |y - p| / |y|."
+)
+MeanSquaredLogarithmicError = _class(
+    "MeanSquaredLogarithmicError", mean_squared_logarithmic_error, "Mean of the squared differences of log(1 + y)."
+)
+LogCoshError = _class("LogCoshError", logcosh, "Mean of log(cosh(p - y)).")
+Hinge = _class("Hinge", hinge, "Mean of max(0, 1 - y * p).")
+SquaredHinge = _class("SquaredHinge", squared_hinge, "Mean of the squares of max(0, 1 - y * p).")
+CategoricalHinge = _class("CategoricalHinge", categorical_hinge, "Mean of max(0, 1 + best wrong score - right one).")
+Poisson = _class("Poisson", poisson, "Mean of p - y * log(p).")
+KLDivergence = _class("KLDivergence", kl_divergence, "Divergence of wanted and found probabilities.")
+CosineSimilarity = _class("CosineSimilarity", _cosine, "Mean of the cosine of the angle along `axis`.", "axis")
+
+FUNCTIONS: dict[str, Any] = {
+    **losses.FUNCTIONS,
     **{f.__name__: f for f in (binary_accuracy, categorical_accuracy, sparse_categorical_accuracy)},
-    **{f.__name__: f for f in (binary_crossentropy, categorical_crossentropy, sparse_categorical_crossentropy)},
-    **{f.__name__: f for f in (mean_absolute_error, mean_squared_error)},
-    "mae": mae,
-    "MAE": mae,
-    "mse": mse,
-    "MSE": mse,
-}
+    **{f.__name__: f for f in (top_k_categorical_accuracy, sparse_top_k_categorical_accuracy)},
+    "cosine_similarity": _cosine, "cosine_proximity": _cosine,
+}  # fmt: skip
+_CLASSES: dict[str, Any] = {
+    name: value for name, value in list(globals().items())
+    if isinstance(value, type) and issubclass(value, Metric) and name in __all__
+}  # fmt: skip
 
 
 def get(identifier: Identifier) -> Any:
@@ -366,56 +233,20 @@ def get(identifier: Identifier) -> Any:
     raise ValueError(f"Could not interpret metric identifier: {identifier}")
 
 
+def known(name: str) -> bool:
+    """Whether there is a metric of this name. Raises ValueError if there is none."""
+    return name in FUNCTIONS or identifiers.made(name, _CLASSES, "metric function") is not None
+
+
 def deserialize(config: str | Mapping[str, Any], custom_objects: dict[str, Any] | None = None) -> Any:
     """Return the metric of a name or config. Raises ValueError for an unknown one."""
-    if isinstance(config, str) and config in _FUNCTIONS:
-        return _FUNCTIONS[config]
+    if isinstance(config, Mapping) and isinstance(config.get("config"), str):  # a function's
+        config = config["config"]
+    if isinstance(config, str) and config in FUNCTIONS:
+        return FUNCTIONS[config]
     return identifiers.find(config, {**_CLASSES, **(custom_objects or {})}, "metric function")
 
 
 def serialize(metric: Metric | Callable[..., Any]) -> Any:
     """Return the name of a function, or the config of a Metric."""
     return identifiers.described(metric, "keras.metrics") if isinstance(metric, Metric) else metric.__name__
-
-
-def _equal(a: Data, b: Data) -> Any:
-    """1 where both are equal, else 0, in the default dtype."""
-    a, b = convert_to_tensor(a), convert_to_tensor(b)
-    return cast(equal(a if a.dtype is b.dtype else cast(a, b.dtype), b), backend.floatx())
-
-
-def _squared_difference(y_true: Tensor, y_pred: Tensor) -> Any:
-    difference = y_pred - y_true
-    return difference * difference
-
-
-def _same_rank(y_true: Any, y_pred: Any) -> tuple[Any, Any]:
-    """Both with the same rank where one has an axis of length 1 more at its end."""
-    ranks = y_true.shape.rank, y_pred.shape.rank
-    if None in ranks:
-        return y_true, y_pred
-    if ranks[1] == ranks[0] + 1 and y_pred.shape[-1] == 1:
-        return y_true, squeeze(y_pred, axis=[-1])
-    if ranks[0] == ranks[1] + 1 and y_true.shape[-1] == 1:
-        return squeeze(y_true, axis=[-1]), y_pred
-    return y_true, y_pred
-
-
-def _weighted(values: Any, weights: Any, dtype: DTypeLike, reduce: Callable[..., Any]) -> tuple[Any, Any]:
-    """Values times weights, and the weights in the values' shape (None if there are none).
-
-    Weights of fewer axes belong to the first ones; values are reduced along the rest where that cannot be broadcast.
-    """
-    values = cast(convert_to_tensor(values), dtype)
-    if weights is None:
-        return values, None
-    weights = cast(convert_to_tensor(weights), dtype)
-    ranks = values.shape.rank, weights.shape.rank
-    if None not in ranks and ranks[1]:
-        if ranks[1] == ranks[0] + 1 and weights.shape[-1] == 1:
-            weights = squeeze(weights, axis=[-1])
-        elif ranks[1] + 1 == ranks[0]:
-            weights = expand_dims(weights, -1)
-        elif ranks[1] < ranks[0]:
-            values = reduce(values, axis=list(range(ranks[1], ranks[0])))
-    return multiply(values, weights), multiply(ones_like(values), weights)

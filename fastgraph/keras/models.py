@@ -17,11 +17,11 @@ from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.core.name_scopes import current_scope
 from fastgraph.core.tensor import Tensor
 from fastgraph.errors import NotBuiltError
-from fastgraph.keras import layers
 from fastgraph.keras.functional import Network, rebuilt
 from fastgraph.keras.layers.base import Layer
 from fastgraph.keras.layers.calls import Training, each_once, parameters_of, specs_of, traced_specs
-from fastgraph.keras.layers.core import InputLayer, Operation
+from fastgraph.keras.layers.core import InputLayer
+from fastgraph.keras.layers.describing import deserialize, serialize
 from fastgraph.keras.layers.input_spec import InputSpec
 from fastgraph.keras.layers.symbolic import InputTensor
 from fastgraph.keras.summary import table
@@ -32,15 +32,11 @@ from fastgraph.saving.checkpoint import CheckpointOptions
 from fastgraph.state.tracking import links_of
 from fastgraph.state.variable import Variable
 
-__all__ = ["Model", "Sequential"]
+__all__ = [
+    "Model", "Sequential", "clone_model", "load_model", "model_from_config", "model_from_json", "save_model",
+]  # fmt: skip
 
 __getattr__, __dir__ = lookup("keras.models")
-
-#: Methods of Keras's models that are not there, and what to use in their place.
-_LATER = {
-    "save": "save_weights(path), and load_weights(path) on a model that is built again",
-    **dict.fromkeys(("to_json", "to_yaml"), "json.dumps of get_config()"),
-}
 
 
 class Model(Trainer, Layer):
@@ -101,8 +97,6 @@ class Model(Trainer, Layer):
         )
 
     def __getattr__(self, name: str) -> Any:
-        if name in _LATER:
-            raise NotBuiltError(f"fastgraph's models have no `{name}` yet. Use {_LATER[name]} instead.")
         stated = getattr(type(self), name, None)
         if isinstance(stated, property) and stated.fget is not None:
             return stated.fget(self)  # for what it raised, which Python has forgotten
@@ -174,7 +168,7 @@ class Model(Trainer, Layer):
                 f"Model {type(self).__name__} cannot be created from a config: override `get_config` to return the "
                 "arguments of its constructor."
             )
-        return {"name": self._name, "trainable": self._trainable, **self._network.config(_described)}
+        return {"name": self._name, "trainable": self._trainable, **self._network.config(serialize)}
 
     @classmethod
     def from_config(cls, config: dict[str, Any], custom_objects: dict[str, Any] | None = None) -> Any:
@@ -184,7 +178,7 @@ class Model(Trainer, Layer):
         """
         if "input_layers" not in config:
             return cls(**config)
-        inputs, outputs = rebuilt(config, lambda row: _made(row, custom_objects))
+        inputs, outputs = rebuilt(config, lambda row: deserialize(row, custom_objects))
         model = cls(inputs=inputs, outputs=outputs, name=config.get("name"))
         if not config.get("trainable", True):
             model.trainable = False
@@ -276,29 +270,23 @@ class Model(Trainer, Layer):
         return each_once(self._of_children("variables") + sorted(self._own_weights, key=lambda w: not w.trainable))
 
     def save_weights(
-        self,
-        filepath: str | os.PathLike[str],
-        overwrite: bool = True,
-        save_format: str | None = None,
-        options: CheckpointOptions | None = None,
-    ) -> None:
+        self, filepath: str | os.PathLike[str], overwrite: bool = True, save_format: str | None = None, options:
+        CheckpointOptions | None = None,
+    ) -> None:  # fmt: skip
         """Write the weights to files, which are whole or those before. Source: tf.keras.Model.save_weights.
 
         filepath: without a suffix a checkpoint as TensorFlow's, with the optimizer's slots; of the weights alone with
         .npz NumPy's, with .safetensors (needs safetensors), with .weights.h5 a file that Keras 3 reads (needs h5py).
         Raises ValueError for a model without weights yet.
         """
-        from fastgraph.keras import saving
+        from fastgraph.keras import weight_files
 
-        saving.save_weights(self, filepath, overwrite, save_format, options)
+        weight_files.save_weights(self, filepath, overwrite, save_format, options)
 
     def load_weights(
-        self,
-        filepath: str | os.PathLike[str],
-        skip_mismatch: bool = False,
-        by_name: bool = False,
-        options: CheckpointOptions | None = None,
-    ) -> Any:
+        self, filepath: str | os.PathLike[str], skip_mismatch: bool = False, by_name: bool = False, options:
+        CheckpointOptions | None = None,
+    ) -> Any:  # fmt: skip
         """Set the weights from what `save_weights` of such a model wrote, or TensorFlow; return a status.
 
         Of a checkpoint also a model without weights yet: they are set as they are made. Raises NotFoundError or
@@ -306,9 +294,21 @@ class Model(Trainer, Layer):
         """
         if skip_mismatch or by_name:
             raise NotBuiltError("load_weights takes all weights, in order: skip_mismatch and by_name are not built.")
-        from fastgraph.keras import saving
+        from fastgraph.keras import weight_files
 
-        return saving.load_weights(self, filepath, options)
+        return weight_files.load_weights(self, filepath, options)
+
+    def save(
+        self, filepath: str | os.PathLike[str], overwrite: bool = True, save_format: str | None = None, **kwargs: Any
+    ) -> None:
+        """Write the model as tf.keras.models.save_model does: `.keras`, or a folder."""
+        save_model(self, filepath, overwrite, save_format, **kwargs)
+
+    def to_json(self, **kwargs: Any) -> str:
+        """Return the class and config as text; `kwargs` are json.dumps's. Source: tf.keras.Model.to_json."""
+        from fastgraph.keras import whole_models
+
+        return whole_models.to_json(self, **kwargs)
 
     def export(self, filepath: str | os.PathLike[str]) -> None:
         """Write a SavedModel of the model as it is called to predict: an object with the function `serve`.
@@ -320,12 +320,9 @@ class Model(Trainer, Layer):
         exporting.export(self, filepath)
 
     def summary(
-        self,
-        line_length: int | None = None,
-        positions: Sequence[float] | None = None,
-        print_fn: Callable[[str], Any] | None = None,
-        **kwargs: Any,
-    ) -> None:
+        self, line_length: int | None = None, positions: Sequence[float] | None = None, print_fn: Callable[[str],
+        Any] | None = None, **kwargs: Any,
+    ) -> None:  # fmt: skip
         """Print a table of the layers, their output shapes and numbers of weights.
 
         Raises ValueError for a model that is not built. Source: tf.keras.Model.summary.
@@ -511,7 +508,7 @@ class Sequential(Model):
 
     def get_config(self) -> dict[str, Any]:
         """Return the name and the layers' classes and configs."""
-        return {"name": self._name, "layers": [_described(layer) for layer in self._layers]}
+        return {"name": self._name, "layers": [serialize(layer) for layer in self._layers]}
 
     @classmethod
     def from_config(cls, config: dict[str, Any], custom_objects: dict[str, Any] | None = None) -> Any:
@@ -521,28 +518,8 @@ class Sequential(Model):
         """
         model = cls(name=config.get("name"))
         for row in config["layers"]:
-            model.add(_made(row, custom_objects))
+            model.add(deserialize(row, custom_objects))
         return model
-
-
-def _described(layer: Layer) -> dict[str, Any]:
-    """The class of a layer and its config, of which `_made` makes the layer again."""
-    return {"module": "keras.layers", "class_name": type(layer).__name__, "config": layer.get_config()}
-
-
-def _made(row: dict[str, Any], custom_objects: dict[str, Any] | None) -> Any:
-    """The layer of a row that `_described` returned."""
-    name = row["class_name"]
-    known = {"Model": Model, "Sequential": Sequential, "Operation": Operation, **(custom_objects or {})}
-    kind = known.get(name) or (getattr(layers, name) if name in layers.__all__ else None)
-    if kind is None:
-        raise ValueError(
-            f"Unknown layer: {name!r}. If it is a class of yours, give it: "
-            f"from_config(config, custom_objects={{{name!r}: {name}}})."
-        )
-    if issubclass(kind, Model):
-        return kind.from_config(row["config"], custom_objects)
-    return kind.from_config(row["config"])
 
 
 def _shapes(tensors: Any) -> Any:
@@ -593,3 +570,20 @@ def _numbered(layers: list[Layer]) -> dict[str, Any]:
             n += 1
         found[f"layer-{place}"] = layer
     return found
+
+
+def _later(name: str) -> Any:
+    """A function of whole_models, which is imported when it is called."""
+
+    def called(*args: Any, **kwargs: Any) -> Any:
+        from fastgraph.keras import whole_models
+
+        return getattr(whole_models, name)(*args, **kwargs)
+
+    called.__name__ = called.__qualname__ = name
+    called.__doc__ = f"See fastgraph.keras.whole_models. Source: tf.keras.models.{name}."
+    return called
+
+
+clone_model, load_model, save_model = (_later(name) for name in ("clone_model", "load_model", "save_model"))
+model_from_config, model_from_json = (_later(name) for name in ("model_from_config", "model_from_json"))

@@ -27,14 +27,9 @@ class Progbar:
     """
 
     def __init__(
-        self,
-        target: int | None,
-        width: int = _WIDTH,
-        verbose: int = 1,
-        interval: float = _INTERVAL,
-        stateful_metrics: Iterable[str] | None = None,
-        unit_name: str = "step",
-    ) -> None:
+        self, target: int | None, width: int = _WIDTH, verbose: int = 1, interval: float = _INTERVAL,
+        stateful_metrics: Iterable[str] | None = None, unit_name: str = "step",
+    ) -> None:  # fmt: skip
         self.target = target
         self.width = width
         self.verbose = verbose

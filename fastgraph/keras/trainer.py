@@ -46,17 +46,11 @@ class Trainer:
     _strategy: Any = None  # of the scope that the model was made in, if it was one
 
     def compile(
-        self,
-        optimizer: Optimizer | str | dict[str, Any] = "rmsprop",
-        loss: Identifier | Sequence[Any] | None = None,
-        metrics: Identifier | Sequence[Any] | None = None,
-        loss_weights: Sequence[float] | Mapping[str, float] | None = None,
-        weighted_metrics: Identifier | Sequence[Any] | None = None,
-        run_eagerly: bool | None = None,
-        steps_per_execution: int | None = None,
-        jit_compile: bool | None = None,
-        **kwargs: Any,
-    ) -> None:
+        self, optimizer: Optimizer | str | dict[str, Any] = "rmsprop", loss: Identifier | Sequence[Any] | None =
+        None, metrics: Identifier | Sequence[Any] | None = None, loss_weights: Sequence[float] | Mapping[str,
+        float] | None = None, weighted_metrics: Identifier | Sequence[Any] | None = None, run_eagerly: bool | None
+        = None, steps_per_execution: int | None = None, jit_compile: bool | None = None, **kwargs: Any,
+    ) -> None:  # fmt: skip
         """State how the model is trained: an optimizer, a loss, metrics, each by name or as an object.
 
         loss, metrics, loss_weights: for several outputs a list in their order, or a dict by their names. `metrics` are
@@ -192,25 +186,13 @@ class Trainer:
     # Runs.
 
     def fit(
-        self,
-        x: Any = None,
-        y: Any = None,
-        batch_size: int | None = None,
-        epochs: int = 1,
-        verbose: int | str = "auto",
-        callbacks: Sequence[Any] | CallbackList | None = None,
-        validation_split: float = 0.0,
-        validation_data: Examples | None = None,
-        shuffle: bool | str = True,
-        class_weight: dict[int, float] | None = None,
-        sample_weight: Any = None,
-        initial_epoch: int = 0,
-        steps_per_epoch: int | None = None,
-        validation_steps: int | None = None,
-        validation_batch_size: int | None = None,
-        validation_freq: int | Sequence[int] = 1,
-        **kwargs: Any,
-    ) -> History:
+        self, x: Any = None, y: Any = None, batch_size: int | None = None, epochs: int = 1, verbose: int | str =
+        "auto", callbacks: Sequence[Any] | CallbackList | None = None, validation_split: float = 0.0,
+        validation_data: Examples | None = None, shuffle: bool | str = True, class_weight: dict[int, float] | None
+        = None, sample_weight: Any = None, initial_epoch: int = 0, steps_per_epoch: int | None = None,
+        validation_steps: int | None = None, validation_batch_size: int | None = None, validation_freq: int |
+        Sequence[int] = 1, **kwargs: Any,
+    ) -> History:  # fmt: skip
         """Train the model; return the History of its values.
 
         x, y: arrays or tensors, several by name or in order, with as many rows each; or x alone a tf.data.Dataset, a
@@ -245,7 +227,7 @@ class Trainer:
         self.stop_training = False
         calls.whole("on_train_begin")
         logs: Any = {}
-        for epoch in range(initial_epoch, epochs):
+        for epoch in range(self.__dict__.pop("_resumed_epoch", initial_epoch), epochs):
             self.reset_metrics()
             calls.params["steps"] = source.steps
             calls.on_epoch_begin(epoch)
@@ -301,17 +283,10 @@ class Trainer:
         return found
 
     def evaluate(
-        self,
-        x: Examples | None = None,
-        y: Examples | None = None,
-        batch_size: int | None = None,
-        verbose: int | str = "auto",
-        sample_weight: Examples | None = None,
-        steps: int | None = None,
-        callbacks: Sequence[Any] | CallbackList | None = None,
-        return_dict: bool = False,
-        **kwargs: Any,
-    ) -> Any:
+        self, x: Examples | None = None, y: Examples | None = None, batch_size: int | None = None, verbose: int |
+        str = "auto", sample_weight: Examples | None = None, steps: int | None = None, callbacks: Sequence[Any] |
+        CallbackList | None = None, return_dict: bool = False, **kwargs: Any,
+    ) -> Any:  # fmt: skip
         """Return the loss, or [loss, metrics ...], of the data, or with `return_dict` a dict. Takes what `fit` takes.
 
         Source: tf.keras.Model.evaluate.
@@ -322,14 +297,9 @@ class Trainer:
         return self._returned(self._evaluated(source, calls), return_dict)
 
     def predict(
-        self,
-        x: Examples,
-        batch_size: int | None = None,
-        verbose: int | str = "auto",
-        steps: int | None = None,
-        callbacks: Sequence[Any] | CallbackList | None = None,
-        **kwargs: Any,
-    ) -> Any:
+        self, x: Examples, batch_size: int | None = None, verbose: int | str = "auto", steps: int | None = None,
+        callbacks: Sequence[Any] | CallbackList | None = None, **kwargs: Any,
+    ) -> Any:  # fmt: skip
         """Return the model's outputs for the data, batch by batch, as NumPy arrays. Needs no `compile`.
 
         Source: tf.keras.Model.predict.
@@ -359,13 +329,9 @@ class Trainer:
         return self._on_batch("train", x, y, sample_weight, class_weight, reset_metrics, return_dict)
 
     def test_on_batch(
-        self,
-        x: Examples,
-        y: Examples | None = None,
-        sample_weight: Examples | None = None,
-        reset_metrics: bool = True,
-        return_dict: bool = False,
-    ) -> Any:
+        self, x: Examples, y: Examples | None = None, sample_weight: Examples | None = None, reset_metrics: bool =
+        True, return_dict: bool = False,
+    ) -> Any:  # fmt: skip
         """Return what `evaluate` returns of one batch."""
         self._check_compiled({})
         return self._on_batch("test", x, y, sample_weight, None, reset_metrics, return_dict)
@@ -376,15 +342,9 @@ class Trainer:
         return nesting.map_structure(_array, self._step_of("predict")(batch))
 
     def _on_batch(
-        self,
-        kind: str,
-        x: Examples,
-        y: Examples | None,
-        weights: Examples | None,
-        class_weight: dict[int, float] | None,
-        reset: bool,
-        return_dict: bool,
-    ) -> Any:
+        self, kind: str, x: Examples, y: Examples | None, weights: Examples | None, class_weight: dict[int, float]
+        | None, reset: bool, return_dict: bool,
+    ) -> Any:  # fmt: skip
         (batch,) = self._batch(x, y, weights, class_weight)
         if reset:
             self.reset_metrics()

@@ -2,6 +2,20 @@
 from fastgraph.keras.backend import set_random_seed as set_random_seed
 from fastgraph.keras.batches import Sequence as Sequence
 from fastgraph.keras.batches import to_categorical as to_categorical
+from fastgraph.keras.diagram import model_to_dot as model_to_dot
+from fastgraph.keras.diagram import plot_model as plot_model
 from fastgraph.keras.fetching import get_file as get_file
+from fastgraph.keras.identifiers import CustomObjectScope as CustomObjectScope
+from fastgraph.keras.identifiers import custom_object_scope as custom_object_scope
+from fastgraph.keras.identifiers import get_custom_objects as get_custom_objects
+from fastgraph.keras.identifiers import get_registered_name as get_registered_name
+from fastgraph.keras.identifiers import get_registered_object as get_registered_object
+from fastgraph.keras.identifiers import register_keras_serializable as register_keras_serializable
+from fastgraph.keras.pictures import image_dataset_from_directory as image_dataset_from_directory
+from fastgraph.keras.pictures import img_to_array as img_to_array
+from fastgraph.keras.pictures import text_dataset_from_directory as text_dataset_from_directory
 from fastgraph.keras.progress import Progbar as Progbar
+from fastgraph.keras.sequences import pad_sequences as pad_sequences
+from fastgraph.keras.whole_models import deserialize_keras_object as deserialize_keras_object
+from fastgraph.keras.whole_models import serialize_keras_object as serialize_keras_object
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 import fastgraph as fg
 from fastgraph import keras
+from fastgraph.api.namespaces import tensorflow_names
 from fastgraph.keras import layers
 
 
@@ -335,12 +337,21 @@ def test_lists_that_grow_and_attributes_set_again() -> None:
 
 def test_what_is_not_there_says_so() -> None:
     model = keras.Sequential()
-    for name in ("save", "to_json"):
-        assert not hasattr(model, name)
-        with pytest.raises(NotImplementedError, match=f"fastgraph's models have no `{name}` yet. Use "):
-            getattr(model, name)
     with pytest.raises(AttributeError, match="'Sequential' object has no attribute 'nonsense'"):
         _ = model.nonsense
+
+
+def test_what_keras_has_and_this_not_names_keras_3() -> None:
+    missing = 0
+    for space, names in tensorflow_names().items():
+        if space.startswith("keras."):
+            for name in names:
+                try:
+                    reduce(getattr, [*space.split("."), name], fg)
+                except NotImplementedError as error:
+                    missing += 1
+                    assert "Keras 3 (pip install fastgraph[keras]" in str(error), f"{space}.{name}: {error}"
+    assert missing > 200
 
 
 SUMMARY = """\

@@ -194,7 +194,7 @@ def test_config_and_names() -> None:
     w, _ = make_variables()
     optimizer.build([w])
     assert [v.name for v in optimizer.variables] == ["iteration:0", "m/w:0", "v/w:0"]
-    assert not hasattr(fg.keras.optimizers, "Ftrl")
+    assert not hasattr(fg.keras.optimizers, "Ftrl") and hasattr(fg.keras.optimizers, "Nadam")
     with pytest.raises(NotImplementedError, match=r"fastgraph\.keras\.optimizers\.Ftrl is not built yet"):
         _ = fg.keras.optimizers.Ftrl
     with pytest.raises(NotImplementedError, match=r"fastgraph\.keras\.applications is not built yet.*Keras 3"):

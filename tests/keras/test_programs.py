@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 import fastgraph as fg
-from tests.keras.programs import PROGRAMS, RESULTS, plain
+from tests.keras import named, programs
+from tests.keras.programs import plain
 
-EXPECTED = json.loads(RESULTS.read_text(encoding="utf-8"))
+PROGRAMS = {**programs.PROGRAMS, **named.PROGRAMS}
+EXPECTED = {name: result for part in (programs, named) for name, result in json.loads(part.RESULTS.read_text()).items()}
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -19,6 +19,7 @@ from fastgraph.core.conversion import Data, convert_to_tensor
 from fastgraph.core.name_scopes import current_scope, name_scope
 from fastgraph.core.tensor import Tensor, current_state, current_trace, init_scope
 from fastgraph.keras import backend, constraints, initializers, regularizers
+from fastgraph.keras.arguments import Arguments
 from fastgraph.keras.identifiers import Identifier
 from fastgraph.keras.layers import input_spec as specs
 from fastgraph.keras.layers.calls import (
@@ -55,7 +56,7 @@ class _Losses:
         self.values: list[Any] = []
 
 
-class Layer(Module):
+class Layer(Arguments, Module):
     """The base of layers: state the weights in `build(input_shape)`, the function in `call(inputs, ...)`.
 
     A call builds the layer if need be, and hands `training` on to the layers inside. Source: tf.keras.layers.Layer.
@@ -93,13 +94,9 @@ class Layer(Module):
     _any_losses = False  # whether any layer has added a loss of a call: before that there is nothing to clear
 
     def __init__(
-        self,
-        trainable: bool = True,
-        name: str | None = None,
-        dtype: DTypeLike | None = None,
-        dynamic: bool = False,
-        **kwargs: Any,
-    ) -> None:
+        self, trainable: bool = True, name: str | None = None, dtype: DTypeLike | None = None, dynamic: bool =
+        False, **kwargs: Any,
+    ) -> None:  # fmt: skip
         self._own_weights: list[Variable] = []
         self._losses = _Losses()
         self._loss_functions: list[Callable[[], Any]] = []
@@ -122,6 +119,12 @@ class Layer(Module):
         self._input_spec: Any = None
         self._nodes: list[Node] = []  # its calls on symbolic tensors
         self._shapes: tuple[Any, Any] | None = None  # of the inputs and outputs it was called with
+
+    def _weight(self, name: str, shape: ShapeLike, kind: str = "") -> Variable:
+        """A new weight, with the initializer, regularizer and constraint that are attributes named after it."""
+        own = (getattr(self, f"{kind or name}_{what}", None) for what in ("initializer", "regularizer", "constraint"))
+        initializer, regularizer, constraint = own
+        return self.add_weight(name, shape, None, initializer, regularizer, constraint=constraint)
 
     # What subclasses state.
 
@@ -271,19 +274,11 @@ class Layer(Module):
     # Weights.
 
     def add_weight(
-        self,
-        name: str | None = None,
-        shape: ShapeLike = None,
-        dtype: DTypeLike | None = None,
-        initializer: Any = None,
-        regularizer: Identifier = None,
-        trainable: bool | None = None,
-        constraint: Identifier = None,
-        use_resource: bool | None = None,
-        synchronization: VariableSynchronization = VariableSynchronization.AUTO,
-        aggregation: VariableAggregation = VariableAggregation.NONE,
-        **kwargs: Any,
-    ) -> Variable:
+        self, name: str | None = None, shape: ShapeLike = None, dtype: DTypeLike | None = None, initializer: Any =
+        None, regularizer: Identifier = None, trainable: bool | None = None, constraint: Identifier = None,
+        use_resource: bool | None = None, synchronization: VariableSynchronization = VariableSynchronization.AUTO,
+        aggregation: VariableAggregation = VariableAggregation.NONE, **kwargs: Any,
+    ) -> Variable:  # fmt: skip
         """Return a new weight of the layer. Floating ones begin as glorot_uniform, others as zeros.
 
         Raises ValueError for a dtype without a default initializer. Source: tf.keras.layers.Layer.add_weight.
@@ -594,7 +589,7 @@ class Layer(Module):
         config: dict[str, Any] = {"name": self._name, "trainable": self._trainable, "dtype": self._dtype.name}
         if self._batch_input_shape is not None:
             config["batch_input_shape"] = self._batch_input_shape
-        return config
+        return {**config, **self._config()}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Any:

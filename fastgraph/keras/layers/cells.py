@@ -1,4 +1,4 @@
-"""Cells of recurrent layers: SimpleRNNCell, LSTMCell, GRUCell, with the meaning that they have in Keras 2.
+"""Cells of recurrent layers: SimpleRNNCell, LSTMCell, GRUCell, StackedRNNCells, with the meaning of Keras 2.
 
 Rule: a cell says what one step makes of inputs and states; `project` is the part of it that needs no state, done for
 all steps at once.
@@ -12,7 +12,6 @@ from typing import Any
 from fastgraph.core.base.dtype import DTypeLike
 from fastgraph.core.base.shapes import ShapeLike, TensorShape
 from fastgraph.core.tensor import Tensor
-from fastgraph.keras import activations, constraints, initializers, regularizers
 from fastgraph.keras.activations import ActivationLike
 from fastgraph.keras.identifiers import Identifier
 from fastgraph.keras.layers.base import Layer
@@ -36,40 +35,20 @@ class _Cell(Layer):
     recurrent_kernel: Any
 
     def __init__(
-        self,
-        units: int,
-        activation: ActivationLike = "tanh",
-        use_bias: bool = True,
-        kernel_initializer: Identifier = "glorot_uniform",
-        recurrent_initializer: Identifier = "orthogonal",
-        bias_initializer: Identifier = "zeros",
-        kernel_regularizer: Identifier = None,
-        recurrent_regularizer: Identifier = None,
-        bias_regularizer: Identifier = None,
-        kernel_constraint: Identifier = None,
-        recurrent_constraint: Identifier = None,
-        bias_constraint: Identifier = None,
-        dropout: float = 0.0,
-        recurrent_dropout: float = 0.0,
-        **kwargs: Any,
-    ) -> None:
+        self, units: int, activation: ActivationLike = "tanh", use_bias: bool = True, kernel_initializer:
+        Identifier = "glorot_uniform", recurrent_initializer: Identifier = "orthogonal", bias_initializer:
+        Identifier = "zeros", kernel_regularizer: Identifier = None, recurrent_regularizer: Identifier = None,
+        bias_regularizer: Identifier = None, kernel_constraint: Identifier = None, recurrent_constraint: Identifier
+        = None, bias_constraint: Identifier = None, dropout: float = 0.0, recurrent_dropout: float = 0.0, **kwargs:
+        Any,
+    ) -> None:  # fmt: skip
         super().__init__(**kwargs)
+        self._take(locals())
         if units <= 0:
             raise ValueError(
                 f"Received an invalid value for argument `units`, expected a positive integer, got {units}."
             )
         self.units = int(units)
-        self.activation = activations.get(activation)
-        self.use_bias = use_bias
-        self.kernel_initializer = initializers.get(kernel_initializer)
-        self.recurrent_initializer = initializers.get(recurrent_initializer)
-        self.bias_initializer = initializers.get(bias_initializer)
-        self.kernel_regularizer = regularizers.get(kernel_regularizer)
-        self.recurrent_regularizer = regularizers.get(recurrent_regularizer)
-        self.bias_regularizer = regularizers.get(bias_regularizer)
-        self.kernel_constraint = constraints.get(kernel_constraint)
-        self.recurrent_constraint = constraints.get(recurrent_constraint)
-        self.bias_constraint = constraints.get(bias_constraint)
         self.dropout = min(1.0, max(0.0, dropout))
         self.recurrent_dropout = min(1.0, max(0.0, recurrent_dropout))
         self.state_size: Any = self.units
@@ -133,17 +112,6 @@ class _Cell(Layer):
         rows = batch_size if inputs is None else batch_of(inputs)
         return initial_states(self.state_size, rows, dtype or self._dtype)
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make such a cell."""
-        own: dict[str, Any] = {
-            "units": self.units, "activation": activations.serialize(self.activation), "use_bias": self.use_bias,
-            "dropout": self.dropout, "recurrent_dropout": self.recurrent_dropout,
-        }  # fmt: skip
-        for module in (initializers, regularizers, constraints):
-            kind = module.__name__.rpartition(".")[2][:-1]
-            own.update({f"{part}_{kind}": module.serialize(getattr(self, f"{part}_{kind}")) for part in PARTS})
-        return {**super().get_config(), **own}
-
 
 class SimpleRNNCell(_Cell):
     """activation(x @ kernel + h @ recurrent_kernel + bias). Source: tf.keras.layers.SimpleRNNCell."""
@@ -168,8 +136,7 @@ class LSTMCell(_Cell):
         use_bias: bool = True, unit_forget_bias: bool = True, **kwargs: Any,
     ) -> None:  # fmt: skip
         super().__init__(units, activation, use_bias, **kwargs)
-        self.recurrent_activation = activations.get(recurrent_activation)
-        self.unit_forget_bias = unit_forget_bias
+        self._take(locals(), more=True)
         self.state_size = [self.units, self.units]
 
     def _first_bias(self) -> Any:
@@ -192,14 +159,6 @@ class LSTMCell(_Cell):
         h = gate(o) * self.activation(c)
         return h, [h, c]
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make such a cell."""
-        own = {
-            "recurrent_activation": activations.serialize(self.recurrent_activation),
-            "unit_forget_bias": self.unit_forget_bias,
-        }
-        return {**super().get_config(), **own}
-
 
 class GRUCell(_Cell):
     """Gated recurrent unit: gates z, r, a candidate h~; h = z h + (1 - z) h~.
@@ -215,8 +174,7 @@ class GRUCell(_Cell):
         use_bias: bool = True, reset_after: bool = True, **kwargs: Any,
     ) -> None:  # fmt: skip
         super().__init__(units, activation, use_bias, **kwargs)
-        self.recurrent_activation = activations.get(recurrent_activation)
-        self.reset_after = reset_after
+        self._take(locals(), more=True)
 
     def _bias_shape(self, width: int) -> list[int]:
         return [2, width] if self.reset_after else [width]
@@ -242,13 +200,6 @@ class GRUCell(_Cell):
             candidate = self.activation(xh + matmul(r * h, h_kernel))
         h = z * h + (1 - z) * candidate
         return h, [h]
-
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make such a cell."""
-        own = {
-            "recurrent_activation": activations.serialize(self.recurrent_activation), "reset_after": self.reset_after,
-        }  # fmt: skip
-        return {**super().get_config(), **own}
 
 
 def batch_of(inputs: Tensor) -> Any:

@@ -1,4 +1,4 @@
-"""Convolutions as layers: Conv1D, Conv2D, Conv3D, Conv2DTranspose, DepthwiseConv2D, SeparableConv2D.
+"""Convolutions as layers: of one axis, two or three; transposed, depthwise, separable.
 
 Rule: one class holds what they share; what differs is the shape of the weights and the op that `convolve` calls.
 """
@@ -9,7 +9,7 @@ from typing import Any
 
 from fastgraph.core.base.shapes import ShapeLike, TensorShape
 from fastgraph.core.tensor import Tensor
-from fastgraph.keras import activations, constraints, initializers, regularizers
+from fastgraph.keras import constraints, initializers, regularizers
 from fastgraph.keras.activations import ActivationLike
 from fastgraph.keras.identifiers import Identifier
 from fastgraph.keras.layers.base import Layer
@@ -17,7 +17,7 @@ from fastgraph.keras.layers.input_spec import InputSpec
 from fastgraph.keras.layers.windows import Sizes, layout, padding_of, sizes
 from fastgraph.ops import convolutions
 from fastgraph.ops.joining import stack
-from fastgraph.ops.movement import shape
+from fastgraph.ops.movement import expand_dims, shape, squeeze
 from fastgraph.ops.nn_ops import bias_add
 from fastgraph.ops.padding import pad
 
@@ -29,26 +29,14 @@ class _Convolution(Layer):
     KERNELS: tuple[str, ...] = ("kernel",)  # names of the weights before the bias
 
     def __init__(
-        self,
-        filters: int | None,
-        kernel_size: Sizes,
-        strides: Sizes = 1,
-        padding: str = "valid",
-        data_format: str | None = None,
-        dilation_rate: Sizes = 1,
-        groups: int = 1,
-        activation: ActivationLike = None,
-        use_bias: bool = True,
-        kernel_initializer: Identifier = "glorot_uniform",
-        bias_initializer: Identifier = "zeros",
-        kernel_regularizer: Identifier = None,
-        bias_regularizer: Identifier = None,
-        activity_regularizer: Identifier = None,
-        kernel_constraint: Identifier = None,
-        bias_constraint: Identifier = None,
-        **kwargs: Any,
-    ) -> None:
+        self, filters: int | None, kernel_size: Sizes, strides: Sizes = 1, padding: str = "valid", data_format: str
+        | None = None, dilation_rate: Sizes = 1, groups: int = 1, activation: ActivationLike = None, use_bias: bool
+        = True, kernel_initializer: Identifier = "glorot_uniform", bias_initializer: Identifier = "zeros",
+        kernel_regularizer: Identifier = None, bias_regularizer: Identifier = None, activity_regularizer:
+        Identifier = None, kernel_constraint: Identifier = None, bias_constraint: Identifier = None, **kwargs: Any,
+    ) -> None:  # fmt: skip
         super().__init__(activity_regularizer=activity_regularizer, **kwargs)
+        self._take(locals())
         self.rank = self.RANK
         self.filters = None if filters is None else int(filters)
         if self.filters is not None and self.filters <= 0:
@@ -71,16 +59,8 @@ class _Convolution(Layer):
                 "`strides > 1` not supported in conjunction with `dilation_rate > 1`. Received: "
                 f"strides={self.strides} and dilation_rate={self.dilation_rate}"
             )
-        self.padding = padding_of(padding, causal=self.rank == 1)
+        self.padding = padding_of(padding, causal=self.rank == 1 and not isinstance(self, DepthwiseConv2D))
         self.data_format, self._layout = layout(data_format, self.rank)
-        self.activation = activations.get(activation)
-        self.use_bias = use_bias
-        self.kernel_initializer = initializers.get(kernel_initializer)
-        self.bias_initializer = initializers.get(bias_initializer)
-        self.kernel_regularizer = regularizers.get(kernel_regularizer)
-        self.bias_regularizer = regularizers.get(bias_regularizer)
-        self.kernel_constraint = constraints.get(kernel_constraint)
-        self.bias_constraint = constraints.get(bias_constraint)
         self.input_spec = self._spec(None)
 
     def _spec(self, channels: int | None) -> InputSpec:
@@ -155,34 +135,23 @@ class _Convolution(Layer):
             inputs, self.kernel, self.strides, padding.upper(), self._layout, self.dilation_rate
         )
 
+    def _in_plane(self, op: Any, inputs: Any, padding: str, *kernels: Any) -> Any:
+        """An op of images on what the layer is given: a line is an image of one row."""
+        strides, dilation, last = self.strides, self.dilation_rate, self.data_format == "channels_last"
+        if self.rank == 1:
+            inputs = expand_dims(inputs, 1 if last else 2)
+            kernels = tuple(expand_dims(kernel, 0) for kernel in kernels)
+            strides, dilation = strides * 2, (1, *dilation)
+        ends = [1, *strides, 1] if last else [1, 1, *strides]
+        outputs = op(inputs, *kernels, ends, padding.upper(), "NHWC" if last else "NCHW", dilation)
+        return squeeze(outputs, [1 if last else 2]) if self.rank == 1 else outputs
+
     def _padded_before(self, inputs: Any) -> Any:
         """The inputs with zeros before the first step, so that no output depends on a later input."""
         n = self.dilation_rate[0] * (self.kernel_size[0] - 1)
         amounts = [[0, 0]] * inputs.shape.rank
         amounts[-2 if self.data_format == "channels_last" else -1] = [n, 0]
         return pad(inputs, amounts)
-
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make such a layer."""
-        return {
-            **super().get_config(),
-            "filters": self.filters,
-            "kernel_size": self.kernel_size,
-            "strides": self.strides,
-            "padding": self.padding,
-            "data_format": self.data_format,
-            "dilation_rate": self.dilation_rate,
-            "groups": self.groups,
-            "activation": activations.serialize(self.activation),
-            "use_bias": self.use_bias,
-            "kernel_initializer": initializers.serialize(self.kernel_initializer),
-            "bias_initializer": initializers.serialize(self.bias_initializer),
-            "kernel_regularizer": regularizers.serialize(self.kernel_regularizer),
-            "bias_regularizer": regularizers.serialize(self.bias_regularizer),
-            "activity_regularizer": regularizers.serialize(self.activity_regularizer),
-            "kernel_constraint": constraints.serialize(self.kernel_constraint),
-            "bias_constraint": constraints.serialize(self.bias_constraint),
-        }
 
 
 class Conv1D(_Convolution):
@@ -237,32 +206,16 @@ class Conv3D(_Convolution):
     RANK = 3
 
 
-class Conv2DTranspose(_Convolution):
-    """The gradient of a convolution as a layer: it makes images larger. f[n, h, w, c] -> f[n, h', w', filters].
-
-    Weights: kernel [*window, filters, c], bias [filters]. Source: tf.keras.layers.Conv2DTranspose.
-    """
+class _Transposed(_Convolution):
+    """The base of convolutions' gradients as layers: they make their inputs larger."""
 
     def __init__(
-        self,
-        filters: int,
-        kernel_size: Sizes,
-        strides: Sizes = (1, 1),
-        padding: str = "valid",
-        output_padding: Sizes | None = None,
-        data_format: str | None = None,
-        dilation_rate: Sizes = (1, 1),
-        activation: ActivationLike = None,
-        use_bias: bool = True,
-        kernel_initializer: Identifier = "glorot_uniform",
-        bias_initializer: Identifier = "zeros",
-        kernel_regularizer: Identifier = None,
-        bias_regularizer: Identifier = None,
-        activity_regularizer: Identifier = None,
-        kernel_constraint: Identifier = None,
-        bias_constraint: Identifier = None,
-        **kwargs: Any,
-    ) -> None:
+        self, filters: int, kernel_size: Sizes, strides: Sizes = 1, padding: str = "valid", output_padding: Sizes |
+        None = None, data_format: str | None = None, dilation_rate: Sizes = 1, activation: ActivationLike = None,
+        use_bias: bool = True, kernel_initializer: Identifier = "glorot_uniform", bias_initializer: Identifier =
+        "zeros", kernel_regularizer: Identifier = None, bias_regularizer: Identifier = None, activity_regularizer:
+        Identifier = None, kernel_constraint: Identifier = None, bias_constraint: Identifier = None, **kwargs: Any,
+    ) -> None:  # fmt: skip
         super().__init__(
             filters, kernel_size, strides, padding, data_format, dilation_rate, activation=activation,
             use_bias=use_bias, kernel_initializer=kernel_initializer, bias_initializer=bias_initializer,
@@ -270,7 +223,9 @@ class Conv2DTranspose(_Convolution):
             activity_regularizer=activity_regularizer, kernel_constraint=kernel_constraint,
             bias_constraint=bias_constraint, **kwargs,
         )  # fmt: skip
-        self.output_padding = None if output_padding is None else sizes(output_padding, 2, "output_padding", True)
+        self.output_padding = (
+            None if output_padding is None else sizes(output_padding, self.rank, "output_padding", True)
+        )
         for stride, extra in zip(self.strides, self.output_padding or (), strict=False):
             if stride <= extra:
                 raise ValueError(
@@ -292,11 +247,12 @@ class Conv2DTranspose(_Convolution):
         known, now = inputs.shape.as_list(), shape(inputs)
         dims = [now[i] if n is None else n for i, n in enumerate(known)]
         first = 1 if self.data_format == "channels_last" else 2
-        for axis in range(2):
+        for axis in range(self.rank):
             dims[first + axis] = self._extent(dims[first + axis], axis)
-        dims[3 if first == 1 else 1] = self.filters
+        dims[self._channel_axis] = self.filters
         whole = dims if all(isinstance(n, int) for n in dims) else stack(dims)
-        outputs = convolutions.conv2d_transpose(
+        transposed = getattr(convolutions, f"conv{self.rank}d_transpose")
+        outputs = transposed(
             inputs, self.kernel, whole, self.strides, self.padding.upper(), self._layout, self.dilation_rate
         )
         if whole is not dims:  # what is known of the shape is not seen in the stacked one
@@ -317,6 +273,31 @@ class Conv2DTranspose(_Convolution):
         return {**super().get_config(), "output_padding": self.output_padding}
 
 
+class Conv1DTranspose(_Transposed):
+    """The gradient of Conv1D as a layer. f[n, w, c] -> f[n, w', filters]. Source: tf.keras.layers.Conv1DTranspose.
+
+    Weights: kernel [window, filters, c], bias [filters].
+    """
+
+    RANK = 1
+
+
+class Conv2DTranspose(_Transposed):
+    """The gradient of a convolution as a layer: it makes images larger. f[n, h, w, c] -> f[n, h', w', filters].
+
+    Weights: kernel [*window, filters, c], bias [filters]. Source: tf.keras.layers.Conv2DTranspose.
+    """
+
+
+class Conv3DTranspose(_Transposed):
+    """The gradient of Conv3D as a layer. f[n, d, h, w, c] -> f[n, d', h', w', filters]. Source: tf.keras.layers.
+
+    Weights: kernel [*window, filters, c], bias [filters].
+    """
+
+    RANK = 3
+
+
 class DepthwiseConv2D(_Convolution):
     """Each channel convolved with filters of its own. f[n, h, w, c] -> f[n, h', w', c * depth_multiplier].
 
@@ -324,24 +305,13 @@ class DepthwiseConv2D(_Convolution):
     """
 
     def __init__(
-        self,
-        kernel_size: Sizes,
-        strides: Sizes = (1, 1),
-        padding: str = "valid",
-        depth_multiplier: int = 1,
-        data_format: str | None = None,
-        dilation_rate: Sizes = (1, 1),
-        activation: ActivationLike = None,
-        use_bias: bool = True,
-        depthwise_initializer: Identifier = "glorot_uniform",
-        bias_initializer: Identifier = "zeros",
-        depthwise_regularizer: Identifier = None,
-        bias_regularizer: Identifier = None,
-        activity_regularizer: Identifier = None,
-        depthwise_constraint: Identifier = None,
-        bias_constraint: Identifier = None,
-        **kwargs: Any,
-    ) -> None:
+        self, kernel_size: Sizes, strides: Sizes = 1, padding: str = "valid", depth_multiplier: int = 1,
+        data_format: str | None = None, dilation_rate: Sizes = 1, activation: ActivationLike = None, use_bias: bool
+        = True, depthwise_initializer: Identifier = "glorot_uniform", bias_initializer: Identifier = "zeros",
+        depthwise_regularizer: Identifier = None, bias_regularizer: Identifier = None, activity_regularizer:
+        Identifier = None, depthwise_constraint: Identifier = None, bias_constraint: Identifier = None, **kwargs:
+        Any,
+    ) -> None:  # fmt: skip
         super().__init__(
             None, kernel_size, strides, padding, data_format, dilation_rate, 1, activation, use_bias,
             depthwise_initializer, bias_initializer, depthwise_regularizer, bias_regularizer, activity_regularizer,
@@ -361,10 +331,7 @@ class DepthwiseConv2D(_Convolution):
 
     def convolve(self, inputs: Tensor) -> Any:
         """Return the convolution of each channel."""
-        strides = _with_ends(self.strides, self.data_format)
-        return convolutions.depthwise_conv2d(
-            inputs, self.depthwise_kernel, strides, self.padding.upper(), self._layout, self.dilation_rate
-        )
+        return self._in_plane(convolutions.depthwise_conv2d, inputs, self.padding, self.depthwise_kernel)
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make such a layer."""
@@ -383,28 +350,14 @@ class SeparableConv2D(_Convolution):
     """
 
     def __init__(
-        self,
-        filters: int,
-        kernel_size: Sizes,
-        strides: Sizes = (1, 1),
-        padding: str = "valid",
-        data_format: str | None = None,
-        dilation_rate: Sizes = (1, 1),
-        depth_multiplier: int = 1,
-        activation: ActivationLike = None,
-        use_bias: bool = True,
-        depthwise_initializer: Identifier = "glorot_uniform",
-        pointwise_initializer: Identifier = "glorot_uniform",
-        bias_initializer: Identifier = "zeros",
-        depthwise_regularizer: Identifier = None,
-        pointwise_regularizer: Identifier = None,
-        bias_regularizer: Identifier = None,
-        activity_regularizer: Identifier = None,
-        depthwise_constraint: Identifier = None,
-        pointwise_constraint: Identifier = None,
-        bias_constraint: Identifier = None,
-        **kwargs: Any,
-    ) -> None:
+        self, filters: int, kernel_size: Sizes, strides: Sizes = 1, padding: str = "valid", data_format: str | None
+        = None, dilation_rate: Sizes = 1, depth_multiplier: int = 1, activation: ActivationLike = None, use_bias:
+        bool = True, depthwise_initializer: Identifier = "glorot_uniform", pointwise_initializer: Identifier =
+        "glorot_uniform", bias_initializer: Identifier = "zeros", depthwise_regularizer: Identifier = None,
+        pointwise_regularizer: Identifier = None, bias_regularizer: Identifier = None, activity_regularizer:
+        Identifier = None, depthwise_constraint: Identifier = None, pointwise_constraint: Identifier = None,
+        bias_constraint: Identifier = None, **kwargs: Any,
+    ) -> None:  # fmt: skip
         super().__init__(
             filters, kernel_size, strides, padding, data_format, dilation_rate, 1, activation, use_bias,
             depthwise_initializer, bias_initializer, depthwise_regularizer, bias_regularizer, activity_regularizer,
@@ -423,16 +376,17 @@ class SeparableConv2D(_Convolution):
             constraint=self.kernel_constraint,
         )  # fmt: skip
         self.pointwise_kernel = self.add_weight(
-            "pointwise_kernel", [1, 1, n, self.filters], initializer=self.pointwise_initializer,
+            "pointwise_kernel", [*[1] * self.rank, n, self.filters], initializer=self.pointwise_initializer,
             regularizer=self.pointwise_regularizer, constraint=self.pointwise_constraint,
         )  # fmt: skip
 
     def convolve(self, inputs: Tensor) -> Any:
         """Return the two convolutions of the inputs."""
-        return convolutions.separable_conv2d(
-            inputs, self.depthwise_kernel, self.pointwise_kernel, _with_ends(self.strides, self.data_format),
-            self.padding.upper(), self._layout, self.dilation_rate,
-        )  # fmt: skip
+        padding = self.padding
+        if padding == "causal":
+            inputs, padding = self._padded_before(inputs), "valid"
+        kernels = self.depthwise_kernel, self.pointwise_kernel
+        return self._in_plane(convolutions.separable_conv2d, inputs, padding, *kernels)
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make such a layer."""
@@ -449,6 +403,20 @@ class SeparableConv2D(_Convolution):
         }
 
 
-def _with_ends(strides: tuple[int, ...], data_format: str) -> list[int]:
-    """Strides for all four axes."""
-    return [1, *strides, 1] if data_format == "channels_last" else [1, 1, *strides]
+class DepthwiseConv1D(DepthwiseConv2D):
+    """Each channel convolved with filters of its own along one axis. f[n, w, c] -> f[n, w', c * depth_multiplier].
+
+    Weights: depthwise_kernel [window, c, depth_multiplier], bias. Source: tf.keras.layers.DepthwiseConv1D.
+    """
+
+    RANK = 1
+
+
+class SeparableConv1D(SeparableConv2D):
+    """A depthwise convolution along one axis, then one with a window of 1. f[n, w, c] -> f[n, w', filters].
+
+    Weights: depthwise_kernel [window, c, depth_multiplier], pointwise_kernel [1, c * depth_multiplier, filters], bias.
+    Source: tf.keras.layers.SeparableConv1D.
+    """
+
+    RANK = 1

@@ -19,7 +19,7 @@ from fastgraph.core.tensor import Tensor
 from fastgraph.errors import NotBuiltError
 from fastgraph.graph.control_flow import cond
 from fastgraph.graph.symbolic_tensor import SymbolicTensor
-from fastgraph.keras import activations, backend, constraints, initializers, regularizers
+from fastgraph.keras import activations, backend
 from fastgraph.keras.activations import ActivationLike
 from fastgraph.keras.identifiers import Identifier
 from fastgraph.keras.layers.base import Layer
@@ -66,33 +66,18 @@ class Dense(Layer):
     """
 
     def __init__(
-        self,
-        units: int,
-        activation: ActivationLike = None,
-        use_bias: bool = True,
-        kernel_initializer: Identifier = "glorot_uniform",
-        bias_initializer: Identifier = "zeros",
-        kernel_regularizer: Identifier = None,
-        bias_regularizer: Identifier = None,
-        activity_regularizer: Identifier = None,
-        kernel_constraint: Identifier = None,
-        bias_constraint: Identifier = None,
-        **kwargs: Any,
-    ) -> None:
+        self, units: int, activation: ActivationLike = None, use_bias: bool = True, kernel_initializer: Identifier
+        = "glorot_uniform", bias_initializer: Identifier = "zeros", kernel_regularizer: Identifier = None,
+        bias_regularizer: Identifier = None, activity_regularizer: Identifier = None, kernel_constraint: Identifier
+        = None, bias_constraint: Identifier = None, **kwargs: Any,
+    ) -> None:  # fmt: skip
         super().__init__(activity_regularizer=activity_regularizer, **kwargs)
+        self._take(locals())
         self.units = int(units)
         if self.units <= 0:
             raise ValueError(
                 f"Received an invalid value for `units`, expected a positive integer. Received: units={units}"
             )
-        self.activation = activations.get(activation)
-        self.use_bias = use_bias
-        self.kernel_initializer = initializers.get(kernel_initializer)
-        self.bias_initializer = initializers.get(bias_initializer)
-        self.kernel_regularizer = regularizers.get(kernel_regularizer)
-        self.bias_regularizer = regularizers.get(bias_regularizer)
-        self.kernel_constraint = constraints.get(kernel_constraint)
-        self.bias_constraint = constraints.get(bias_constraint)
         self.input_spec = InputSpec(min_ndim=2)
         self.supports_masking = True
 
@@ -128,22 +113,6 @@ class Dense(Layer):
             outputs = bias_add(outputs, self.bias)
         return self.activation(outputs)
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make such a layer."""
-        return {
-            **super().get_config(),
-            "units": self.units,
-            "activation": activations.serialize(self.activation),
-            "use_bias": self.use_bias,
-            "kernel_initializer": initializers.serialize(self.kernel_initializer),
-            "bias_initializer": initializers.serialize(self.bias_initializer),
-            "kernel_regularizer": regularizers.serialize(self.kernel_regularizer),
-            "bias_regularizer": regularizers.serialize(self.bias_regularizer),
-            "activity_regularizer": regularizers.serialize(self.activity_regularizer),
-            "kernel_constraint": constraints.serialize(self.kernel_constraint),
-            "bias_constraint": constraints.serialize(self.bias_constraint),
-        }
-
 
 class Embedding(Layer):
     """The rows of a table that the inputs name. i[*s] -> f[*s, output_dim]. Source: tf.keras.layers.Embedding.
@@ -153,18 +122,11 @@ class Embedding(Layer):
     """
 
     def __init__(
-        self,
-        input_dim: int,
-        output_dim: int,
-        embeddings_initializer: Identifier = "uniform",
-        embeddings_regularizer: Identifier = None,
-        activity_regularizer: Identifier = None,
-        embeddings_constraint: Identifier = None,
-        mask_zero: bool = False,
-        input_length: int | None = None,
-        sparse: bool = False,
+        self, input_dim: int, output_dim: int, embeddings_initializer: Identifier = "uniform",
+        embeddings_regularizer: Identifier = None, activity_regularizer: Identifier = None, embeddings_constraint:
+        Identifier = None, mask_zero: bool = False, input_length: int | None = None, sparse: bool = False,
         **kwargs: Any,
-    ) -> None:
+    ) -> None:  # fmt: skip
         if "input_shape" not in kwargs and input_length:
             kwargs["input_shape"] = (input_length,)
         if input_dim <= 0 or output_dim <= 0:
@@ -173,15 +135,9 @@ class Embedding(Layer):
                 f"{input_dim} and output_dim = {output_dim}"
             )
         super().__init__(activity_regularizer=activity_regularizer, autocast=False, **kwargs)
-        self.input_dim = input_dim
-        self.output_dim = output_dim
-        self.embeddings_initializer = initializers.get(embeddings_initializer)
-        self.embeddings_regularizer = regularizers.get(embeddings_regularizer)
-        self.embeddings_constraint = constraints.get(embeddings_constraint)
-        self.mask_zero = mask_zero
+        self._take(locals())
         if mask_zero:
             Layer._any_masks = True
-        self.input_length = input_length
 
     def build(self, input_shape: ShapeLike = None) -> None:
         """Make the table."""
@@ -200,20 +156,6 @@ class Embedding(Layer):
         """Return where the inputs are not 0, with `mask_zero`. b[*s]."""
         return not_equal(inputs, cast(0, inputs.dtype)) if self.mask_zero else None
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make such a layer."""
-        return {
-            **super().get_config(),
-            "input_dim": self.input_dim,
-            "output_dim": self.output_dim,
-            "embeddings_initializer": initializers.serialize(self.embeddings_initializer),
-            "embeddings_regularizer": regularizers.serialize(self.embeddings_regularizer),
-            "activity_regularizer": regularizers.serialize(self.activity_regularizer),
-            "embeddings_constraint": constraints.serialize(self.embeddings_constraint),
-            "mask_zero": self.mask_zero,
-            "input_length": self.input_length,
-        }
-
 
 class Masking(Layer):
     """Steps whose features are all `mask_value` are none: 0, and left out by layers after it. f[n, t, *s] -> the same.
@@ -223,8 +165,8 @@ class Masking(Layer):
 
     def __init__(self, mask_value: float = 0.0, **kwargs: Any) -> None:
         super().__init__(**kwargs)
+        self._take(locals())
         self.supports_masking = True
-        self.mask_value = mask_value
         Layer._any_masks = True
 
     def compute_mask(self, inputs: Tensor, mask: Tensor | None = None) -> Any:
@@ -235,10 +177,6 @@ class Masking(Layer):
         """Return the inputs, 0 in the steps that are none."""
         steps = reduce_any(not_equal(inputs, cast(self.mask_value, inputs.dtype)), axis=-1, keepdims=True)
         return inputs * cast(steps, inputs.dtype)
-
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make such a layer."""
-        return {**super().get_config(), "mask_value": self.mask_value}
 
 
 class Flatten(Layer):
@@ -255,6 +193,7 @@ class Flatten(Layer):
 
     def __init__(self, data_format: str | None = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
+        self._take(locals())
         self.data_format = checked_data_format(data_format)
         self.input_spec = InputSpec(min_ndim=1)
 
@@ -271,10 +210,6 @@ class Flatten(Layer):
             return reshape(inputs, [dims[0], -1])
         return reshape(inputs, concat([shape(inputs)[:1], [-1]], axis=0))
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make such a layer."""
-        return {**super().get_config(), "data_format": self.data_format}
-
 
 class Reshape(Layer):
     """The inputs with the axes after the first as `target_shape`; one of its lengths may be -1.
@@ -284,6 +219,7 @@ class Reshape(Layer):
 
     def __init__(self, target_shape: Sequence[int], **kwargs: Any) -> None:
         super().__init__(**kwargs)
+        self._take(locals())
         self.target_shape = tuple(target_shape)
 
     def call(self, inputs: Tensor) -> Any:
@@ -301,26 +237,18 @@ class Reshape(Layer):
             return reshape(inputs, [-1, *target])
         return reshape(inputs, concat([shape(inputs)[:1], target], axis=0))
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make such a layer."""
-        return {**super().get_config(), "target_shape": self.target_shape}
-
 
 class Activation(Layer):
     """A function of each element, by name or as it is. f[*s] -> f[*s]. Source: tf.keras.layers.Activation."""
 
     def __init__(self, activation: ActivationLike, **kwargs: Any) -> None:
         super().__init__(**kwargs)
+        self._take(locals())
         self.supports_masking = True
-        self.activation = activations.get(activation)
 
     def call(self, inputs: Tensor) -> Any:
         """Return the function of the inputs."""
         return self.activation(inputs)
-
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make such a layer."""
-        return {**super().get_config(), "activation": activations.serialize(self.activation)}
 
 
 class ReLU(Layer):
@@ -330,29 +258,18 @@ class ReLU(Layer):
     """
 
     def __init__(
-        self,
-        max_value: float | None = None,
-        negative_slope: float = 0.0,
-        threshold: float = 0.0,
-        **kwargs: Any,
-    ) -> None:
+        self, max_value: float | None = None, negative_slope: float = 0.0, threshold: float = 0.0, **kwargs: Any,
+    ) -> None:  # fmt: skip
         super().__init__(**kwargs)
+        self._take(locals())
         for name, value in (("max_value", max_value), ("negative_slope", negative_slope), ("threshold", threshold)):
             if (value is None and name != "max_value") or (value is not None and value < 0):
                 raise ValueError(f"{name} of a ReLU layer cannot be a negative value. Received: {value}")
         self.supports_masking = True
-        self.max_value = max_value
-        self.negative_slope = negative_slope
-        self.threshold = threshold
 
     def call(self, inputs: Tensor) -> Any:
         """Return the rectified inputs."""
         return activations.relu(inputs, self.negative_slope, self.max_value, self.threshold)
-
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make such a layer."""
-        own = {"max_value": self.max_value, "negative_slope": self.negative_slope, "threshold": self.threshold}
-        return {**super().get_config(), **own}
 
 
 class LeakyReLU(Layer):
@@ -360,6 +277,7 @@ class LeakyReLU(Layer):
 
     def __init__(self, alpha: float = 0.3, **kwargs: Any) -> None:
         super().__init__(**kwargs)
+        self._take(locals())
         if alpha is None:
             raise ValueError(
                 f"The alpha value of a Leaky ReLU layer cannot be None, Expecting a float. Received: {alpha}"
@@ -371,10 +289,6 @@ class LeakyReLU(Layer):
         """Return the rectified inputs."""
         return activations.relu(inputs, self.alpha)
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make such a layer."""
-        return {**super().get_config(), "alpha": self.alpha}
-
 
 class Softmax(Layer):
     """Probabilities along `axis`, or over the places of several axes together. f[*s] -> f[*s].
@@ -384,8 +298,8 @@ class Softmax(Layer):
 
     def __init__(self, axis: int | Sequence[int] = -1, **kwargs: Any) -> None:
         super().__init__(**kwargs)
+        self._take(locals())
         self.supports_masking = True
-        self.axis = axis
 
     def call(self, inputs: Tensor, mask: Tensor | None = None) -> Any:
         """Return the probabilities; 0 where the mask, which broadcasts to the inputs, says that there is nothing."""
@@ -396,10 +310,6 @@ class Softmax(Layer):
         if len(self.axis) == 1:
             return activations.softmax(inputs, axis=self.axis[0])
         return exp(inputs - reduce_logsumexp(inputs, axis=self.axis, keepdims=True))
-
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make such a layer."""
-        return {**super().get_config(), "axis": self.axis}
 
 
 class Dropout(Layer):
@@ -413,12 +323,10 @@ class Dropout(Layer):
         self, rate: float, noise_shape: Sequence[int | None] | None = None, seed: int | None = None, **kwargs: Any
     ) -> None:
         super().__init__(**kwargs)
+        self._take(locals())
         if isinstance(rate, (int, float)) and not 0 <= rate <= 1:
             raise ValueError(f"Invalid value {rate} received for `rate`, expected a value between 0 and 1.")
         self.supports_masking = True
-        self.rate = rate
-        self.noise_shape = noise_shape
-        self.seed = seed
 
     def call(self, inputs: Tensor, training: Training | None = None) -> Any:
         """Return the inputs, some of them dropped if `training`, which may be a bool tensor."""
@@ -426,19 +334,17 @@ class Dropout(Layer):
             return cond(cast(training, "bool"), lambda: self._dropped(inputs), lambda: identity(inputs))
         return self._dropped(inputs) if training else inputs
 
+    def _noise_shape(self) -> Any:
+        return self.noise_shape
+
     def _dropped(self, inputs: Tensor) -> Any:
         if self.rate == 1:
             return inputs * cast(0, inputs.dtype)
-        noise = self.noise_shape
+        noise = self._noise_shape()
         if noise is not None:
             own = shape(inputs)
             noise = [own[i] if n is None else n for i, n in enumerate(noise)]
         return dropout(inputs, rate=self.rate, noise_shape=noise, seed=self.seed)
-
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make such a layer."""
-        own = {"rate": self.rate, "noise_shape": self.noise_shape, "seed": self.seed}
-        return {**super().get_config(), **own}
 
 
 class Lambda(Layer):
@@ -448,13 +354,9 @@ class Lambda(Layer):
     """
 
     def __init__(
-        self,
-        function: Callable[..., Any],
-        output_shape: Any = None,
-        mask: Any = None,
-        arguments: dict[str, Any] | None = None,
-        **kwargs: Any,
-    ) -> None:
+        self, function: Callable[..., Any], output_shape: Any = None, mask: Any = None, arguments: dict[str, Any] |
+        None = None, **kwargs: Any,
+    ) -> None:  # fmt: skip
         super().__init__(**kwargs)
         self.arguments = dict(arguments or {})
         self.function = function
@@ -502,13 +404,9 @@ class InputLayer(Layer):
     """The head of a model: the shape of what it is given. Source: tf.keras.layers.InputLayer."""
 
     def __init__(
-        self,
-        input_shape: ShapeLike = None,
-        batch_size: int | None = None,
-        dtype: DTypeLike | None = None,
-        name: str | None = None,
-        **kwargs: Any,
-    ) -> None:
+        self, input_shape: ShapeLike = None, batch_size: int | None = None, dtype: DTypeLike | None = None, name:
+        str | None = None, **kwargs: Any,
+    ) -> None:  # fmt: skip
         if name is None:
             name = f"input_{backend.get_uid('input')}"
         if input_shape is not None and "batch_input_shape" in kwargs:
@@ -535,13 +433,9 @@ class InputLayer(Layer):
 
 
 def Input(
-    shape: Any = None,
-    batch_size: int | None = None,
-    name: str | None = None,
-    dtype: DTypeLike | None = None,
-    batch_shape: Any = None,
-    **kwargs: Any,
-) -> InputTensor:
+    shape: Any = None, batch_size: int | None = None, name: str | None = None, dtype: DTypeLike | None = None,
+    batch_shape: Any = None, **kwargs: Any,
+) -> InputTensor:  # fmt: skip
     """Return a symbolic tensor: what a model is given. `shape` is without the batch's axis.
 
     Layers called on it give symbolic tensors as well; tf.keras.Model(inputs, outputs) is the model between them. As the

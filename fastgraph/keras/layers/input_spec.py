@@ -20,16 +20,10 @@ class InputSpec:
     """
 
     def __init__(
-        self,
-        dtype: DTypeLike | None = None,
-        shape: ShapeLike = None,
-        ndim: int | None = None,
-        max_ndim: int | None = None,
-        min_ndim: int | None = None,
-        axes: dict[int, int | None] | None = None,
-        allow_last_axis_squeeze: bool = False,
-        name: str | None = None,
-    ) -> None:
+        self, dtype: DTypeLike | None = None, shape: ShapeLike = None, ndim: int | None = None, max_ndim: int |
+        None = None, min_ndim: int | None = None, axes: dict[int, int | None] | None = None,
+        allow_last_axis_squeeze: bool = False, name: str | None = None,
+    ) -> None:  # fmt: skip
         self.dtype = None if dtype is None else str(getattr(dtype, "name", dtype))
         self.shape = None if shape is None else tuple(TensorShape(shape).as_list())
         self.ndim = ndim if self.shape is None else len(self.shape)

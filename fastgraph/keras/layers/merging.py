@@ -6,14 +6,16 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any
 
-from fastgraph.core.base.shapes import ShapeLike
+from fastgraph.core.base.shapes import ShapeLike, TensorShape
 from fastgraph.core.tensor import Tensor
 from fastgraph.keras.layers.base import Layer
 from fastgraph.ops import elementwise
 from fastgraph.ops.comparison import logical_and
+from fastgraph.ops.einsum import einsum
 from fastgraph.ops.elementwise import ones_like
 from fastgraph.ops.joining import concat
 from fastgraph.ops.movement import expand_dims
+from fastgraph.ops.nn_ops import l2_normalize
 from fastgraph.ops.reduction import reduce_all
 
 
@@ -43,7 +45,7 @@ class Concatenate(_Merge):
 
     def __init__(self, axis: int = -1, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.axis = axis
+        self._take(locals())
 
     def call(self, inputs: Sequence[Tensor]) -> Any:
         """Return the joined inputs."""
@@ -61,10 +63,6 @@ class Concatenate(_Merge):
                 one = expand_dims(one, -1)
             masks.append(one)
         return reduce_all(concat(masks, axis=self.axis), axis=-1)
-
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make such a layer."""
-        return {**super().get_config(), "axis": self.axis}
 
 
 class Add(_Merge):
@@ -115,6 +113,65 @@ class Minimum(_Merge):
     def call(self, inputs: Sequence[Tensor]) -> Any:
         """Return the least."""
         return reduce(elementwise.minimum, inputs)
+
+
+class Dot(_Merge):
+    """Products of two inputs summed along one axis of each, batch by batch. f[b, *s, k], f[b, *t, k] -> f[b, *s, *t].
+
+    axes: an axis of both, or one of each. normalize: vectors along them are made of length 1: cosines. Raises
+    ValueError for lengths that differ. Source: tf.keras.layers.Dot.
+    """
+
+    def __init__(self, axes: int | Sequence[int], normalize: bool = False, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._take(locals())
+        told = "Invalid format for argument `axes`: "
+        if not isinstance(axes, (int, list, tuple)):
+            raise TypeError(f"Invalid type for argument `axes`: it should be a list or an int. Received: axes={axes}")
+        if not isinstance(axes, int):
+            if len(axes) != 2:
+                raise ValueError(f"{told}it should contain two elements. Received: axes={axes}")
+            if not all(isinstance(axis, int) for axis in axes):
+                raise ValueError(f"{told}list elements should be integers. Received: axes={axes}")
+
+    def _places(self, ranks: Sequence[int]) -> list[int]:
+        given = [self.axes] * 2 if isinstance(self.axes, int) else self.axes
+        return [axis % rank if axis < 0 else axis for axis, rank in zip(given, ranks, strict=True)]
+
+    def build(self, input_shape: Sequence[ShapeLike]) -> None:
+        """Check that the lengths of both axes are the same."""
+        if not isinstance(input_shape, (list, tuple)) or len(input_shape) != 2:
+            raise ValueError(f"A `Dot` layer should be called on a list of 2 inputs. Received: {input_shape=}")
+        dims = [TensorShape(one).as_list() for one in input_shape]
+        axes = self._places([len(one) for one in dims])
+        lengths = [one[axis] for one, axis in zip(dims, axes, strict=True)]
+        if lengths[0] != lengths[1]:
+            raise ValueError(
+                f"Incompatible input shapes: axis values {lengths[0]} (at axis {axes[0]}) != {lengths[1]} (at axis "
+                f"{axes[1]}). Full input shapes: {tuple(dims[0])}, {tuple(dims[1])}"
+            )
+        self.built = True
+
+    def call(self, inputs: Sequence[Tensor]) -> Any:
+        """Return the products' sums; of two matrices f[b, 1]."""
+        axes = self._places([one.shape.rank for one in inputs])  # type: ignore[misc]
+        if self.normalize:
+            inputs = [l2_normalize(one, axis=axis) for one, axis in zip(inputs, axes, strict=True)]
+        letters = iter("abcdefghijklm")
+        terms = [["z", *(next(letters) for _ in range(one.shape.rank - 1))] for one in inputs]  # type: ignore[operator]
+        for term, axis in zip(terms, axes, strict=True):
+            term[axis] = "k"
+        out = "z" + "".join(letter for term in terms for letter in term[1:] if letter != "k")
+        product = einsum(f"{''.join(terms[0])},{''.join(terms[1])}->{out}", *inputs)
+        return expand_dims(product, -1) if len(out) == 1 else product
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        """Return None: the axes are others."""
+
+
+def dot(inputs: Sequence[Tensor], axes: int | Sequence[int], normalize: bool = False, **kwargs: Any) -> Any:
+    """Return what a new Dot layer makes of the inputs."""
+    return Dot(axes, normalize, **kwargs)(inputs)
 
 
 def _function(kind: type[_Merge]) -> Callable[..., Any]:

@@ -1,4 +1,4 @@
-"""Batch and layer normalisation. Meaning and messages of Keras 2."""
+"""Normalisation of batches, layers, groups and vectors. Meaning and messages of Keras 2."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fastgraph.core import replicas
 from fastgraph.core.base.shapes import ShapeLike, TensorShape
 from fastgraph.core.tensor import Tensor
 from fastgraph.graph.control_flow import cond
-from fastgraph.keras import backend, constraints, initializers, regularizers
+from fastgraph.keras import backend
 from fastgraph.keras.identifiers import Identifier
 from fastgraph.keras.layers.base import Layer
 from fastgraph.keras.layers.calls import Training
@@ -29,37 +29,20 @@ _MEAN_OF_REPLICAS = {
 
 
 class _Normalization(Layer):
-    """The base of both: the axes, scale (gamma) and offset (beta)."""
+    """The base of the first three: the axes, scale (gamma) and offset (beta)."""
 
     def __init__(
-        self,
-        axis: Sizes,
-        epsilon: float,
-        center: bool,
-        scale: bool,
-        beta_initializer: Identifier,
-        gamma_initializer: Identifier,
-        beta_regularizer: Identifier,
-        gamma_regularizer: Identifier,
-        beta_constraint: Identifier,
-        gamma_constraint: Identifier,
-        **kwargs: Any,
-    ) -> None:
+        self, axis: Sizes, epsilon: float, center: bool, scale: bool, beta_initializer: Identifier,
+        gamma_initializer: Identifier, beta_regularizer: Identifier, gamma_regularizer: Identifier,
+        beta_constraint: Identifier, gamma_constraint: Identifier, **kwargs: Any,
+    ) -> None:  # fmt: skip
         super().__init__(**kwargs)
+        self._take(locals())
         if isinstance(axis, bool) or not (
             isinstance(axis, int) or (isinstance(axis, Sequence) and all(isinstance(a, int) for a in axis))
         ):
             raise TypeError(f"Expected an int or a list/tuple of ints for the argument 'axis', but received: {axis!r}")
         self.axis = axis if isinstance(axis, int) else list(axis)
-        self.epsilon = epsilon
-        self.center = center
-        self.scale = scale
-        self.beta_initializer = initializers.get(beta_initializer)
-        self.gamma_initializer = initializers.get(gamma_initializer)
-        self.beta_regularizer = regularizers.get(beta_regularizer)
-        self.gamma_regularizer = regularizers.get(gamma_regularizer)
-        self.beta_constraint = constraints.get(beta_constraint)
-        self.gamma_constraint = constraints.get(gamma_constraint)
         self.supports_masking = True
 
     def _known_axes(self, dims: TensorShape) -> list[int]:
@@ -102,22 +85,6 @@ class _Normalization(Layer):
         outputs = (inputs - mean) * factor
         return outputs if self.beta is None else outputs + _shaped(self.beta, dims)
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make such a layer."""
-        return {
-            **super().get_config(),
-            "axis": self.axis,
-            "epsilon": self.epsilon,
-            "center": self.center,
-            "scale": self.scale,
-            "beta_initializer": initializers.serialize(self.beta_initializer),
-            "gamma_initializer": initializers.serialize(self.gamma_initializer),
-            "beta_regularizer": regularizers.serialize(self.beta_regularizer),
-            "gamma_regularizer": regularizers.serialize(self.gamma_regularizer),
-            "beta_constraint": constraints.serialize(self.beta_constraint),
-            "gamma_constraint": constraints.serialize(self.gamma_constraint),
-        }
-
 
 class BatchNormalization(_Normalization):
     """Mean 0 and variance 1 for each place along `axis`, then gamma * x + beta. f[*s] -> f[*s].
@@ -128,31 +95,18 @@ class BatchNormalization(_Normalization):
     """
 
     def __init__(
-        self,
-        axis: Sizes = -1,
-        momentum: float = 0.99,
-        epsilon: float = 1e-3,
-        center: bool = True,
-        scale: bool = True,
-        beta_initializer: Identifier = "zeros",
-        gamma_initializer: Identifier = "ones",
-        moving_mean_initializer: Identifier = "zeros",
-        moving_variance_initializer: Identifier = "ones",
-        beta_regularizer: Identifier = None,
-        gamma_regularizer: Identifier = None,
-        beta_constraint: Identifier = None,
-        gamma_constraint: Identifier = None,
-        synchronized: bool = False,
-        **kwargs: Any,
-    ) -> None:
+        self, axis: Sizes = -1, momentum: float = 0.99, epsilon: float = 1e-3, center: bool = True, scale: bool =
+        True, beta_initializer: Identifier = "zeros", gamma_initializer: Identifier = "ones",
+        moving_mean_initializer: Identifier = "zeros", moving_variance_initializer: Identifier = "ones",
+        beta_regularizer: Identifier = None, gamma_regularizer: Identifier = None, beta_constraint: Identifier =
+        None, gamma_constraint: Identifier = None, synchronized: bool = False, **kwargs: Any,
+    ) -> None:  # fmt: skip
         super().__init__(
             axis, epsilon, center, scale, beta_initializer, gamma_initializer, beta_regularizer, gamma_regularizer,
             beta_constraint, gamma_constraint, **kwargs,
         )  # fmt: skip
-        self.momentum = momentum
+        self._take(locals())
         self.synchronized = bool(synchronized)
-        self.moving_mean_initializer = initializers.get(moving_mean_initializer)
-        self.moving_variance_initializer = initializers.get(moving_variance_initializer)
         self._unbiased = False
 
     def build(self, input_shape: ShapeLike) -> None:
@@ -220,15 +174,6 @@ class BatchNormalization(_Normalization):
     def _move(self, moving: Variable, now: Tensor) -> None:
         moving.assign_sub(multiply(moving - now, 1.0 - self.momentum))
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make such a layer."""
-        return {
-            **super().get_config(),
-            "momentum": self.momentum,
-            "moving_mean_initializer": initializers.serialize(self.moving_mean_initializer),
-            "moving_variance_initializer": initializers.serialize(self.moving_variance_initializer),
-        }
-
 
 class SyncBatchNormalization(BatchNormalization):
     """BatchNormalization by the batches of all replicas together. f[*s] -> f[*s].
@@ -247,19 +192,11 @@ class LayerNormalization(_Normalization):
     """
 
     def __init__(
-        self,
-        axis: Sizes = -1,
-        epsilon: float = 1e-3,
-        center: bool = True,
-        scale: bool = True,
-        beta_initializer: Identifier = "zeros",
-        gamma_initializer: Identifier = "ones",
-        beta_regularizer: Identifier = None,
-        gamma_regularizer: Identifier = None,
-        beta_constraint: Identifier = None,
-        gamma_constraint: Identifier = None,
-        **kwargs: Any,
-    ) -> None:
+        self, axis: Sizes = -1, epsilon: float = 1e-3, center: bool = True, scale: bool = True, beta_initializer:
+        Identifier = "zeros", gamma_initializer: Identifier = "ones", beta_regularizer: Identifier = None,
+        gamma_regularizer: Identifier = None, beta_constraint: Identifier = None, gamma_constraint: Identifier =
+        None, **kwargs: Any,
+    ) -> None:  # fmt: skip
         super().__init__(
             axis, epsilon, center, scale, beta_initializer, gamma_initializer, beta_regularizer, gamma_regularizer,
             beta_constraint, gamma_constraint, **kwargs,

@@ -23,14 +23,11 @@ class _Pooling(Layer):
     RANK, KIND = 2, "MAX"
 
     def __init__(
-        self,
-        pool_size: Sizes = 2,
-        strides: Sizes | None = None,
-        padding: str = "valid",
-        data_format: str | None = None,
-        **kwargs: Any,
-    ) -> None:
+        self, pool_size: Sizes = 2, strides: Sizes | None = None, padding: str = "valid", data_format: str | None =
+        None, **kwargs: Any,
+    ) -> None:  # fmt: skip
         super().__init__(**kwargs)
+        self._take(locals())
         self.pool_size = sizes(pool_size, self.RANK, "pool_size")
         self.strides = sizes(pool_size if strides is None else strides, self.RANK, "strides")
         self.padding = padding_of(padding)
@@ -40,16 +37,6 @@ class _Pooling(Layer):
     def call(self, inputs: Tensor) -> Any:
         """Return the pooled inputs."""
         return pool(inputs, self.pool_size, self.KIND, self.strides, self.padding.upper(), self._layout)
-
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make such a layer."""
-        return {
-            **super().get_config(),
-            "pool_size": self.pool_size,
-            "strides": self.strides,
-            "padding": self.padding,
-            "data_format": self.data_format,
-        }
 
 
 class MaxPooling1D(_Pooling):
@@ -114,18 +101,14 @@ class _GlobalPooling(Layer):
 
     def __init__(self, data_format: str | None = None, keepdims: bool = False, **kwargs: Any) -> None:
         super().__init__(**kwargs)
+        self._take(locals())
         self.data_format, _ = layout(data_format, self.RANK)
-        self.keepdims = keepdims
         self.input_spec = InputSpec(ndim=self.RANK + 2)
 
     @property
     def _axes(self) -> list[int]:
         first = 1 if self.data_format == "channels_last" else 2
         return list(range(first, first + self.RANK))
-
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make such a layer."""
-        return {**super().get_config(), "data_format": self.data_format, "keepdims": self.keepdims}
 
 
 class _GlobalAverage(_GlobalPooling):

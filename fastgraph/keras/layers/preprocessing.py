@@ -30,17 +30,12 @@ class Rescaling(Layer):
 
     def __init__(self, scale: Data, offset: Data = 0.0, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.scale = scale
-        self.offset = offset
+        self._take(locals())
 
     def call(self, inputs: Data) -> Any:
         """Return the scaled inputs."""
         inputs = cast(inputs, self._dtype)
         return inputs * cast(self.scale, self._dtype) + cast(self.offset, self._dtype)
-
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make such a layer."""
-        return {**super().get_config(), "scale": self.scale, "offset": self.offset}
 
 
 class Normalization(Layer):
@@ -57,13 +52,9 @@ class Normalization(Layer):
     """
 
     def __init__(
-        self,
-        axis: int | Sequence[int] = -1,
-        mean: Data | None = None,
-        variance: Data | None = None,
-        invert: bool = False,
-        **kwargs: Any,
-    ) -> None:
+        self, axis: int | Sequence[int] = -1, mean: Data | None = None, variance: Data | None = None, invert: bool
+        = False, **kwargs: Any,
+    ) -> None:  # fmt: skip
         super().__init__(**kwargs)
         if (mean is None) != (variance is None):
             raise ValueError(
@@ -71,8 +62,7 @@ class Normalization(Layer):
                 f"{mean} and variance: {variance}"
             )
         self.axis = () if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
-        self.input_mean, self.input_variance = mean, variance
-        self.invert = invert
+        self.input_mean, self.input_variance, self.invert = mean, variance, invert
         self.adapt_mean: Any = None
         self.adapt_variance: Any = None
         self._dims: list[int] = []
@@ -108,7 +98,7 @@ class Normalization(Layer):
         total: Any = None
         squares: Any = None
         count = 0
-        for batch in _batches(data, steps):
+        for batch in batches(data, steps):
             values = np.asarray(batch, np.float64)
             values = values.reshape(-1, 1) if values.ndim == 1 and self.axis else values
             if not self.built:
@@ -171,17 +161,10 @@ class StringLookup(Layer):
     """
 
     def __init__(
-        self,
-        max_tokens: int | None = None,
-        num_oov_indices: int = 1,
-        mask_token: str | None = None,
-        oov_token: str = "[UNK]",
-        vocabulary: Data | None = None,
-        encoding: str | None = None,
-        invert: bool = False,
-        output_mode: str = "int",
-        **kwargs: Any,
-    ) -> None:
+        self, max_tokens: int | None = None, num_oov_indices: int = 1, mask_token: str | None = None, oov_token:
+        str = "[UNK]", vocabulary: Data | None = None, encoding: str | None = None, invert: bool = False,
+        output_mode: str = "int", **kwargs: Any,
+    ) -> None:  # fmt: skip
         super().__init__(dtype=kwargs.pop("dtype", None), autocast=False, **kwargs)
         if output_mode not in ("int", "one_hot", "multi_hot", "count"):
             raise ValueError(
@@ -191,13 +174,8 @@ class StringLookup(Layer):
             raise ValueError(f'`output_mode` must be "int" when `invert` is true. You passed {output_mode}')
         if num_oov_indices > 1:
             raise NotBuiltError("StringLookup spreads unknown strings over one number only: num_oov_indices is 0 or 1.")
-        self.max_tokens = max_tokens
-        self.num_oov_indices = num_oov_indices
-        self.mask_token = mask_token
-        self.oov_token = oov_token
-        self.encoding = encoding or "utf-8"
-        self.invert = invert
-        self.output_mode = output_mode
+        encoding = encoding or "utf-8"
+        self._take({name: value for name, value in locals().items() if name != "vocabulary"})
         self._words: list[str] = []
         self._numbers: dict[bytes, int] = {}
         if vocabulary is not None:
@@ -243,15 +221,19 @@ class StringLookup(Layer):
     def adapt(self, data: Any, batch_size: int | None = None, steps: int | None = None) -> None:
         """Learn the words of data, an array or a Dataset, the most frequent first."""
         counts: Counter[str] = Counter()
-        for batch in _batches(data, steps):
+        for batch in batches(data, steps):
             counts.update(self._text(word) for word in np.asarray(batch, object).reshape(-1))
         for special in (self.mask_token, self.oov_token):
             counts.pop(special, None)  # type: ignore[arg-type]
-        words = sorted(counts, key=lambda word: (counts[word], word.encode(self.encoding)), reverse=True)
+        words = sorted(counts, key=lambda word: (counts[word], self._order(word)), reverse=True)
         most = None if self.max_tokens is None else self.max_tokens - len(self._special)
         self.set_vocabulary(words[:most])
 
-    def get_vocabulary(self, include_special_tokens: bool = True) -> list[str]:
+    def _order(self, word: str) -> Any:
+        """What decides between words that are as frequent: the greater comes first."""
+        return word.encode(self.encoding)
+
+    def get_vocabulary(self, include_special_tokens: bool = True) -> list[Any]:
         """Return the words in the order of their numbers."""
         return (
             ["" if word is None else word for word in self._special] if include_special_tokens else []
@@ -267,9 +249,7 @@ class StringLookup(Layer):
             raise RuntimeError("The StringLookup layer has no vocabulary yet: call `adapt`, or give it `vocabulary`.")
         if self.invert:
             return self._strings(cast(convert_to_tensor(inputs), int64))
-        found = numpy_function(self._looked_up, [_string_tensor(inputs)], int64)
-        if not isinstance(inputs, (str, bytes)):
-            found.set_shape(_string_tensor(inputs).shape)
+        found = self.numbers(inputs)
         if self.output_mode == "int":
             return found
         rows = one_hot(found, self.vocabulary_size(), dtype=self._dtype)
@@ -279,8 +259,19 @@ class StringLookup(Layer):
             )  # fmt: skip
         return reduce_max(rows, axis=-2) if self.output_mode == "multi_hot" else reduce_sum(rows, axis=-2)
 
+    def numbers(self, inputs: Data) -> Any:
+        """Return the numbers of strings. string[*s] -> i64[*s]."""
+        words = _string_tensor(inputs)
+        found = numpy_function(self._looked_up, [words], int64)
+        if not isinstance(inputs, (str, bytes)):
+            found.set_shape(words.shape)
+        return found
+
     def _strings(self, numbers: Tensor) -> Any:
-        table = constant(["" if word is None else word for word in self.get_vocabulary()])
+        return self._of_table(numbers, constant(["" if word is None else word for word in self.get_vocabulary()]))
+
+    def _of_table(self, numbers: Tensor, table: Tensor) -> Any:
+        """The table's entries, that of unknown words for a number that is none."""
         n = self.vocabulary_size()
         unknown = self._special.index(self.oov_token) if self.num_oov_indices else 0
         inside = cast(numbers >= 0, int64) * cast(numbers < n, int64)
@@ -308,19 +299,15 @@ class StringLookup(Layer):
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make such a layer."""
-        return {
-            **super().get_config(), "max_tokens": self.max_tokens, "num_oov_indices": self.num_oov_indices,
-            "mask_token": self.mask_token, "oov_token": self.oov_token, "encoding": self.encoding,
-            "invert": self.invert, "output_mode": self.output_mode, "vocabulary": list(self._words) or None,
-        }  # fmt: skip
+        return {**super().get_config(), "vocabulary": list(self._words) or None}
 
 
 def _string_tensor(inputs: Data) -> Any:
     return inputs if isinstance(inputs, Tensor) else convert_to_tensor(inputs, string)
 
 
-def _batches(data: Any, steps: int | None) -> Iterator[Any]:
-    """The arrays in what `adapt` is given: an array, a tensor, a list, or a Dataset of batches."""
+def batches(data: Any, steps: int | None) -> Iterator[Any]:
+    """Yield the arrays in what `adapt` is given: an array, a tensor, a list, or a Dataset of batches."""
     if not hasattr(data, "element_spec"):
         yield data.numpy() if isinstance(data, Tensor) else np.asarray(data, object if _of_text(data) else None)
         return

@@ -9,25 +9,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from fastgraph.composites.tensor_array import TensorArray
+from fastgraph.core.base import nesting
 from fastgraph.core.base.shapes import ShapeLike, TensorShape
 from fastgraph.core.conversion import Data, constant
 from fastgraph.core.name_scopes import name_scope
 from fastgraph.core.tensor import Tensor
 from fastgraph.errors import NotBuiltError
 from fastgraph.graph.control_flow import while_loop
-from fastgraph.keras import backend, regularizers
+from fastgraph.keras import backend, identifiers, regularizers
 from fastgraph.keras.activations import ActivationLike
 from fastgraph.keras.layers.base import Layer
 from fastgraph.keras.layers.calls import Training
-from fastgraph.keras.layers.cells import (
-    PARTS,
-    GRUCell,
-    LSTMCell,
-    SimpleRNNCell,
-    batch_of,
-    dropped,
-    initial_states,
-)
+from fastgraph.keras.layers.cells import PARTS, GRUCell, LSTMCell, SimpleRNNCell, batch_of, dropped, initial_states
 from fastgraph.keras.layers.input_spec import InputSpec
 from fastgraph.ops.elementwise import cast, zeros_like
 from fastgraph.ops.gathering import where
@@ -46,17 +39,10 @@ class RNN(Layer):
     """
 
     def __init__(
-        self,
-        cell: Any,
-        return_sequences: bool = False,
-        return_state: bool = False,
-        go_backwards: bool = False,
-        stateful: bool = False,
-        unroll: bool = False,
-        time_major: bool = False,
-        zero_output_for_mask: bool = False,
+        self, cell: Any, return_sequences: bool = False, return_state: bool = False, go_backwards: bool = False,
+        stateful: bool = False, unroll: bool = False, time_major: bool = False, zero_output_for_mask: bool = False,
         **kwargs: Any,
-    ) -> None:
+    ) -> None:  # fmt: skip
         if isinstance(cell, (list, tuple)):
             raise NotBuiltError("RNN takes one cell: stack RNN layers, all but the last with return_sequences=True.")
         if not hasattr(cell, "state_size"):
@@ -82,8 +68,8 @@ class RNN(Layer):
 
     @property
     def _sizes(self) -> list[Any]:
-        size = self.cell.state_size
-        return list(size) if isinstance(size, (list, tuple)) else [size]
+        found: list[Any] = nesting.flatten(self.cell.state_size)
+        return found
 
     def build(self, input_shape: ShapeLike) -> None:
         """Make the weights of the cell."""
@@ -108,12 +94,9 @@ class RNN(Layer):
         return [own, *(None for _ in self._sizes)] if self.return_state else own
 
     def call(
-        self,
-        inputs: Any,
-        mask: Any = None,
-        training: Any = None,
-        initial_state: Tensor | Sequence[Tensor] | None = None,
-    ) -> Any:
+        self, inputs: Any, mask: Any = None, training: Any = None, initial_state: Tensor | Sequence[Tensor] | None
+        = None,
+    ) -> Any:  # fmt: skip
         """Return the output, and the states if they are asked for."""
         mask = mask[0] if isinstance(mask, (list, tuple)) else mask
         states = self._first_states(inputs, initial_state)
@@ -137,7 +120,7 @@ class RNN(Layer):
                 made = self.cell.get_initial_state(batch_size=rows, dtype=dtype, inputs=None)
                 return list(made) if isinstance(made, (list, tuple)) else [made]
             return [initial_states(size, rows, dtype) for size in self._sizes]
-        given = list(initial_state) if isinstance(initial_state, (list, tuple)) else [initial_state]
+        given: list[Any] = nesting.flatten(initial_state)
         if len(given) != len(self._sizes):
             raise ValueError(
                 f"Layer {self._name} has {len(self._sizes)} states but was passed {len(given)} initial states. "
@@ -211,8 +194,17 @@ class RNN(Layer):
             "zero_output_for_mask": self.zero_output_for_mask,
         }  # fmt: skip
         if type(self) is RNN:
-            own["cell"] = self.cell
+            own["cell"] = identifiers.described(self.cell, "keras.layers")
         return {**super().get_config(), **own}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any], custom_objects: dict[str, Any] | None = None) -> Any:
+        """Return the layer that `get_config` described."""
+        if cls is RNN and isinstance(config.get("cell"), dict):
+            from fastgraph.keras.layers.describing import deserialize
+
+            config = {**config, "cell": deserialize(config["cell"], custom_objects)}
+        return cls(**config)
 
 
 class _Recurrent(RNN):
@@ -281,13 +273,9 @@ class Bidirectional(Layer):
     """
 
     def __init__(
-        self,
-        layer: Layer,
-        merge_mode: str | None = "concat",
-        weights: Sequence[Data] | None = None,
-        backward_layer: Layer | None = None,
-        **kwargs: Any,
-    ) -> None:
+        self, layer: Layer, merge_mode: str | None = "concat", weights: Sequence[Data] | None = None,
+        backward_layer: Layer | None = None, **kwargs: Any,
+    ) -> None:  # fmt: skip
         if not isinstance(layer, RNN):
             raise ValueError(f"Please initialize `Bidirectional` layer with a recurrent layer. Received: {layer}")
         if merge_mode is not None and merge_mode not in _MERGES:
@@ -355,7 +343,7 @@ _OF_CELLS = (
 def _listed(result: Any) -> Any:
     """The output of a step and its states, as a list."""
     output, states = result
-    return output, list(states) if isinstance(states, (list, tuple)) else [states]
+    return output, nesting.flatten(states)
 
 
 def _swapped(value: Any) -> Any:

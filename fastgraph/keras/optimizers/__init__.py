@@ -1,4 +1,4 @@
-"""tf.keras.optimizers: SGD, Adam, AdamW, RMSprop, Adagrad with the meaning that they have in Keras 2.
+"""tf.keras.optimizers: SGD, Adam and kin with the meaning that they have in Keras 2.
 
 Rule: a step is written in ops and Variables, so that it runs eagerly, or as part of the graph of a training step.
 """
@@ -10,14 +10,20 @@ from typing import Any
 from fastgraph.api.namespaces import lookup
 from fastgraph.keras import identifiers
 from fastgraph.keras.optimizers.adam import Adam, AdamW
+from fastgraph.keras.optimizers.adaptive import Adadelta, Adamax, Nadam
 from fastgraph.keras.optimizers.base import Optimizer
 from fastgraph.keras.optimizers.gradient_descent import SGD, Adagrad, RMSprop
 
-__all__ = ["SGD", "Adagrad", "Adam", "AdamW", "Optimizer", "RMSprop", "deserialize", "get", "serialize"]
+__all__ = [
+    "SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "Nadam", "Optimizer", "RMSprop", "deserialize", "get",
+    "serialize",
+]  # fmt: skip
 
 __getattr__, __dir__ = lookup("keras.optimizers")
 
-_TABLE: dict[str, Any] = {kind.__name__.lower(): kind for kind in (SGD, Adagrad, Adam, AdamW, RMSprop)}
+_TABLE: dict[str, Any] = {
+    kind.__name__.lower(): kind for kind in (SGD, Adadelta, Adagrad, Adam, Adamax, AdamW, Nadam, RMSprop)
+}
 
 
 def get(identifier: Optimizer | str | dict[str, Any], **kwargs: Any) -> Any:

@@ -49,31 +49,16 @@ class Adam(Optimizer):
     _LEGACY_SLOTS: ClassVar[dict[str, str]] = {"m": "m", "v": "v", "vhat": "vhat"}
 
     def __init__(
-        self,
-        learning_rate: Rate = 0.001,
-        beta_1: float = 0.9,
-        beta_2: float = 0.999,
-        epsilon: float = 1e-7,
-        amsgrad: bool = False,
-        weight_decay: float | None = None,
-        clipnorm: float | None = None,
-        clipvalue: float | None = None,
-        global_clipnorm: float | None = None,
-        use_ema: bool = False,
-        ema_momentum: float = 0.99,
-        ema_overwrite_frequency: int | None = None,
-        jit_compile: bool = True,
-        name: str = "Adam",
-        **kwargs: Any,
-    ) -> None:
+        self, learning_rate: Rate = 0.001, beta_1: float = 0.9, beta_2: float = 0.999, epsilon: float = 1e-7,
+        amsgrad: bool = False, weight_decay: float | None = None, clipnorm: float | None = None, clipvalue: float |
+        None = None, global_clipnorm: float | None = None, use_ema: bool = False, ema_momentum: float = 0.99,
+        ema_overwrite_frequency: int | None = None, jit_compile: bool = True, name: str = "Adam", **kwargs: Any,
+    ) -> None:  # fmt: skip
         super().__init__(
             name, learning_rate, weight_decay, clipnorm, clipvalue, global_clipnorm, use_ema, ema_momentum,
             ema_overwrite_frequency, jit_compile, **kwargs,
         )  # fmt: skip
-        self.beta_1 = beta_1
-        self.beta_2 = beta_2
-        self.epsilon = epsilon
-        self.amsgrad = amsgrad
+        self._take(locals())
         self._momentums: list[Variable] = []
         self._velocities: list[Variable] = []
         self._velocity_hats: list[Variable] = []
@@ -106,11 +91,6 @@ class Adam(Optimizer):
             hat.assign(v)
         variable.assign_sub((m * alpha) / (sqrt(v) + self.epsilon))
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make such an optimizer."""
-        own = {"beta_1": self.beta_1, "beta_2": self.beta_2, "epsilon": self.epsilon, "amsgrad": self.amsgrad}
-        return {**super().get_config(), **own}
-
 
 class AdamW(Adam):
     """Adam with weight decay apart from the gradients: before each step w -= rate * weight_decay * w.
@@ -119,23 +99,11 @@ class AdamW(Adam):
     """
 
     def __init__(
-        self,
-        learning_rate: Rate = 0.001,
-        weight_decay: float | None = 0.004,
-        beta_1: float = 0.9,
-        beta_2: float = 0.999,
-        epsilon: float = 1e-7,
-        amsgrad: bool = False,
-        clipnorm: float | None = None,
-        clipvalue: float | None = None,
-        global_clipnorm: float | None = None,
-        use_ema: bool = False,
-        ema_momentum: float = 0.99,
-        ema_overwrite_frequency: int | None = None,
-        jit_compile: bool = True,
-        name: str = "AdamW",
-        **kwargs: Any,
-    ) -> None:
+        self, learning_rate: Rate = 0.001, weight_decay: float | None = 0.004, beta_1: float = 0.9, beta_2: float =
+        0.999, epsilon: float = 1e-7, amsgrad: bool = False, clipnorm: float | None = None, clipvalue: float | None
+        = None, global_clipnorm: float | None = None, use_ema: bool = False, ema_momentum: float = 0.99,
+        ema_overwrite_frequency: int | None = None, jit_compile: bool = True, name: str = "AdamW", **kwargs: Any,
+    ) -> None:  # fmt: skip
         if weight_decay is None:
             raise ValueError("Missing value of `weight_decay` which is required and must be a float value.")
         super().__init__(

@@ -18,6 +18,7 @@ from fastgraph.core.name_scopes import name_scope
 from fastgraph.core.tape.gradient_tape import GradientTape
 from fastgraph.core.tape.indexed_slices import IndexedSlices
 from fastgraph.core.tensor import Tensor
+from fastgraph.keras.arguments import Arguments
 from fastgraph.keras.optimizers import schedules
 from fastgraph.ops.creation import zeros
 from fastgraph.ops.elementwise import cast, clip_by_value, maximum, minimum, square
@@ -38,7 +39,7 @@ class CallableList(list[Variable]):
         return self
 
 
-class Optimizer(Trackable):
+class Optimizer(Arguments, Trackable):
     """The base of optimizers: clipping, weight decay, the count of steps. Source: tf.keras.optimizers.Optimizer.
 
     A subclass states `build`, which makes the Variables it keeps, and `update_step`. `learning_rate` is a number, or a
@@ -49,19 +50,10 @@ class Optimizer(Trackable):
     _LEGACY_SLOTS: ClassVar[dict[str, str]] = {}
 
     def __init__(
-        self,
-        name: str,
-        learning_rate: Rate,
-        weight_decay: float | None = None,
-        clipnorm: float | None = None,
-        clipvalue: float | None = None,
-        global_clipnorm: float | None = None,
-        use_ema: bool = False,
-        ema_momentum: float = 0.99,
-        ema_overwrite_frequency: int | None = None,
-        jit_compile: bool = True,
-        **kwargs: Any,
-    ) -> None:
+        self, name: str, learning_rate: Rate, weight_decay: float | None = None, clipnorm: float | None = None,
+        clipvalue: float | None = None, global_clipnorm: float | None = None, use_ema: bool = False, ema_momentum:
+        float = 0.99, ema_overwrite_frequency: int | None = None, jit_compile: bool = True, **kwargs: Any,
+    ) -> None:  # fmt: skip
         if kwargs:
             raise TypeError(f"{', '.join(kwargs)} are not valid arguments, kwargs should be empty for `optimizer`.")
         if use_ema:
@@ -179,20 +171,16 @@ class Optimizer(Trackable):
         self._excluded = ({v._number for v in var_list or ()}, tuple(var_names or ()))
 
     def minimize(
-        self,
-        loss: Tensor | Callable[[], Any],
-        var_list: Sequence[Variable] | Callable[[], Sequence[Variable]],
+        self, loss: Tensor | Callable[[], Any], var_list: Sequence[Variable] | Callable[[], Sequence[Variable]],
         tape: GradientTape | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Take one step down the gradient of `loss`: a tensor with its tape, or a function without arguments."""
         self.apply_gradients(self.compute_gradients(loss, var_list, tape))
 
     def compute_gradients(
-        self,
-        loss: Tensor | Callable[[], Any],
-        var_list: Sequence[Variable] | Callable[[], Sequence[Variable]],
+        self, loss: Tensor | Callable[[], Any], var_list: Sequence[Variable] | Callable[[], Sequence[Variable]],
         tape: GradientTape | None = None,
-    ) -> list[tuple[Any, Variable]]:
+    ) -> list[tuple[Any, Variable]]:  # fmt: skip
         """Return (gradient, Variable) pairs of `loss`, as `apply_gradients` takes them."""
         if not callable(loss) and tape is None:
             raise ValueError(f"`tape` is required when a `Tensor` loss is passed. Received: loss={loss}, tape={tape}.")
@@ -208,12 +196,9 @@ class Optimizer(Trackable):
         return list(zip(tape.gradient(loss, var_list), var_list, strict=True))
 
     def apply_gradients(
-        self,
-        grads_and_vars: Iterable[tuple[Any, Variable]],
-        name: str | None = None,
-        skip_gradients_aggregation: bool = False,
-        **kwargs: Any,
-    ) -> Variable:
+        self, grads_and_vars: Iterable[tuple[Any, Variable]], name: str | None = None, skip_gradients_aggregation:
+        bool = False, **kwargs: Any,
+    ) -> Variable:  # fmt: skip
         """Take one step: change each Variable by its gradient; return the count of steps.
 
         Args:
@@ -259,6 +244,7 @@ class Optimizer(Trackable):
         """Change the Variables by their gradients."""
         gradients = self._prepared(gradients)
         self._decay(variables)
+        self.before_step()
         for gradient, variable in zip(gradients, variables, strict=True):
             if isinstance(gradient, IndexedSlices):
                 self.update_rows(gradient, variable)
@@ -279,6 +265,9 @@ class Optimizer(Trackable):
                     "`colocate_vars_with` must only be passed a variable created in this "
                     f"tf.distribute.Strategy.scope(), not: {variable}"
                 )
+
+    def before_step(self) -> None:
+        """Do what belongs to a step as a whole."""
 
     def _check_known(self, variables: Sequence[Variable]) -> None:
         """Raise KeyError for a Variable that the optimizer was not built for, before any of them changes."""
@@ -331,7 +320,7 @@ class Optimizer(Trackable):
             "name": self.name, "weight_decay": self.weight_decay, "clipnorm": self.clipnorm,
             "global_clipnorm": self.global_clipnorm, "clipvalue": self.clipvalue, "use_ema": self.use_ema,
             "ema_momentum": self.ema_momentum, "ema_overwrite_frequency": self.ema_overwrite_frequency,
-            "jit_compile": self.jit_compile, "learning_rate": rate,
+            "jit_compile": self.jit_compile, "learning_rate": rate, **self._config(),
         }  # fmt: skip
 
     @classmethod

@@ -26,29 +26,18 @@ class SGD(Optimizer):
     """
 
     def __init__(
-        self,
-        learning_rate: Rate = 0.01,
-        momentum: float = 0.0,
-        nesterov: bool = False,
-        weight_decay: float | None = None,
-        clipnorm: float | None = None,
-        clipvalue: float | None = None,
-        global_clipnorm: float | None = None,
-        use_ema: bool = False,
-        ema_momentum: float = 0.99,
-        ema_overwrite_frequency: int | None = None,
-        jit_compile: bool = True,
-        name: str = "SGD",
-        **kwargs: Any,
-    ) -> None:
+        self, learning_rate: Rate = 0.01, momentum: float = 0.0, nesterov: bool = False, weight_decay: float | None
+        = None, clipnorm: float | None = None, clipvalue: float | None = None, global_clipnorm: float | None =
+        None, use_ema: bool = False, ema_momentum: float = 0.99, ema_overwrite_frequency: int | None = None,
+        jit_compile: bool = True, name: str = "SGD", **kwargs: Any,
+    ) -> None:  # fmt: skip
         if isinstance(momentum, (int, float)) and not 0 <= momentum <= 1:
             raise ValueError("`momentum` must be between [0, 1].")
         super().__init__(
             name, learning_rate, weight_decay, clipnorm, clipvalue, global_clipnorm, use_ema, ema_momentum,
             ema_overwrite_frequency, jit_compile, **kwargs,
         )  # fmt: skip
-        self.momentum = momentum
-        self.nesterov = nesterov
+        self._take(locals())
         self.momentums: list[Variable] = []
 
     def build(self, var_list: Sequence[Variable]) -> None:
@@ -76,10 +65,6 @@ class SGD(Optimizer):
         rate = cast(self.learning_rate, variable.dtype)
         variable.scatter_sub(IndexedSlices(gradient.values * rate, gradient.indices))
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make such an optimizer."""
-        return {**super().get_config(), "momentum": self.momentum, "nesterov": self.nesterov}
-
 
 class RMSprop(Optimizer):
     """Steps over the root of the running mean of squared gradients. Source: tf.keras.optimizers.RMSprop; Tieleman 2012.
@@ -91,31 +76,16 @@ class RMSprop(Optimizer):
     _LEGACY_SLOTS: ClassVar[dict[str, str]] = {"velocity": "rms", "average_gradient": "mg"}
 
     def __init__(
-        self,
-        learning_rate: Rate = 0.001,
-        rho: float = 0.9,
-        momentum: float = 0.0,
-        epsilon: float = 1e-7,
-        centered: bool = False,
-        weight_decay: float | None = None,
-        clipnorm: float | None = None,
-        clipvalue: float | None = None,
-        global_clipnorm: float | None = None,
-        use_ema: bool = False,
-        ema_momentum: float = 0.99,
-        ema_overwrite_frequency: int | None = 100,
-        jit_compile: bool = True,
-        name: str = "RMSprop",
-        **kwargs: Any,
-    ) -> None:
+        self, learning_rate: Rate = 0.001, rho: float = 0.9, momentum: float = 0.0, epsilon: float = 1e-7,
+        centered: bool = False, weight_decay: float | None = None, clipnorm: float | None = None, clipvalue: float
+        | None = None, global_clipnorm: float | None = None, use_ema: bool = False, ema_momentum: float = 0.99,
+        ema_overwrite_frequency: int | None = 100, jit_compile: bool = True, name: str = "RMSprop", **kwargs: Any,
+    ) -> None:  # fmt: skip
         super().__init__(
             name, learning_rate, weight_decay, clipnorm, clipvalue, global_clipnorm, use_ema, ema_momentum,
             ema_overwrite_frequency, jit_compile, **kwargs,
         )  # fmt: skip
-        self.rho = rho
-        self.momentum = momentum
-        self.epsilon = epsilon
-        self.centered = centered
+        self._take(locals())
         self._velocities: list[Variable] = []
         self._momentums: list[Variable] = []
         self._average_gradients: list[Variable] = []
@@ -149,11 +119,6 @@ class RMSprop(Optimizer):
             momentum.assign(step)
         variable.assign_sub(step)
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make such an optimizer."""
-        own = {"rho": self.rho, "momentum": self.momentum, "epsilon": self.epsilon, "centered": self.centered}
-        return {**super().get_config(), **own}
-
 
 class Adagrad(Optimizer):
     """Steps over the root of the sum of squared gradients. Source: tf.keras.optimizers.Adagrad; Duchi et al. 2011.
@@ -164,27 +129,16 @@ class Adagrad(Optimizer):
     _LEGACY_SLOTS: ClassVar[dict[str, str]] = {"accumulator": "accumulator"}
 
     def __init__(
-        self,
-        learning_rate: Rate = 0.001,
-        initial_accumulator_value: float = 0.1,
-        epsilon: float = 1e-7,
-        weight_decay: float | None = None,
-        clipnorm: float | None = None,
-        clipvalue: float | None = None,
-        global_clipnorm: float | None = None,
-        use_ema: bool = False,
-        ema_momentum: float = 0.99,
-        ema_overwrite_frequency: int | None = None,
-        jit_compile: bool = True,
-        name: str = "Adagrad",
-        **kwargs: Any,
-    ) -> None:
+        self, learning_rate: Rate = 0.001, initial_accumulator_value: float = 0.1, epsilon: float = 1e-7,
+        weight_decay: float | None = None, clipnorm: float | None = None, clipvalue: float | None = None,
+        global_clipnorm: float | None = None, use_ema: bool = False, ema_momentum: float = 0.99,
+        ema_overwrite_frequency: int | None = None, jit_compile: bool = True, name: str = "Adagrad", **kwargs: Any,
+    ) -> None:  # fmt: skip
         super().__init__(
             name, learning_rate, weight_decay, clipnorm, clipvalue, global_clipnorm, use_ema, ema_momentum,
             ema_overwrite_frequency, jit_compile, **kwargs,
         )  # fmt: skip
-        self.initial_accumulator_value = initial_accumulator_value
-        self.epsilon = epsilon
+        self._take(locals())
         self._accumulators: list[Variable] = []
 
     def build(self, var_list: Sequence[Variable]) -> None:
@@ -211,8 +165,3 @@ class Adagrad(Optimizer):
         rate = cast(self.learning_rate, variable.dtype)
         step = rate * total / sqrt(gather(accumulator, rows) + self.epsilon)
         variable.scatter_sub(IndexedSlices(step, rows))
-
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make such an optimizer."""
-        own = {"initial_accumulator_value": self.initial_accumulator_value, "epsilon": self.epsilon}
-        return {**super().get_config(), **own}

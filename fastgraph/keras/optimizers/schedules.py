@@ -55,13 +55,9 @@ class ExponentialDecay(LearningRateSchedule):
     """initial * decay_rate^(step / decay_steps), the exponent a whole number if `staircase`."""
 
     def __init__(
-        self,
-        initial_learning_rate: float,
-        decay_steps: float,
-        decay_rate: float,
-        staircase: bool = False,
-        name: str | None = None,
-    ) -> None:
+        self, initial_learning_rate: float, decay_steps: float, decay_rate: float, staircase: bool = False, name:
+        str | None = None,
+    ) -> None:  # fmt: skip
         self.initial_learning_rate = initial_learning_rate
         self.decay_steps = decay_steps
         self.decay_rate = decay_rate
@@ -102,14 +98,9 @@ class PolynomialDecay(LearningRateSchedule):
     """From initial to end as (1 - step / decay_steps)^power falls; with `cycle` over and over, ever more slowly."""
 
     def __init__(
-        self,
-        initial_learning_rate: float,
-        decay_steps: float,
-        end_learning_rate: float = 0.0001,
-        power: float = 1.0,
-        cycle: bool = False,
-        name: str | None = None,
-    ) -> None:
+        self, initial_learning_rate: float, decay_steps: float, end_learning_rate: float = 0.0001, power: float =
+        1.0, cycle: bool = False, name: str | None = None,
+    ) -> None:  # fmt: skip
         self.initial_learning_rate = initial_learning_rate
         self.decay_steps = decay_steps
         self.end_learning_rate = end_learning_rate
@@ -132,13 +123,9 @@ class InverseTimeDecay(LearningRateSchedule):
     """initial / (1 + decay_rate * step / decay_steps), the quotient a whole number if `staircase`."""
 
     def __init__(
-        self,
-        initial_learning_rate: float,
-        decay_steps: float,
-        decay_rate: float,
-        staircase: bool = False,
-        name: str | None = None,
-    ) -> None:
+        self, initial_learning_rate: float, decay_steps: float, decay_rate: float, staircase: bool = False, name:
+        str | None = None,
+    ) -> None:  # fmt: skip
         self.initial_learning_rate = initial_learning_rate
         self.decay_steps = decay_steps
         self.decay_rate = decay_rate
@@ -160,14 +147,9 @@ class CosineDecay(LearningRateSchedule):
     """
 
     def __init__(
-        self,
-        initial_learning_rate: float,
-        decay_steps: float,
-        alpha: float = 0.0,
-        name: str | None = None,
-        warmup_target: float | None = None,
-        warmup_steps: int = 0,
-    ) -> None:
+        self, initial_learning_rate: float, decay_steps: float, alpha: float = 0.0, name: str | None = None,
+        warmup_target: float | None = None, warmup_steps: int = 0,
+    ) -> None:  # fmt: skip
         self.initial_learning_rate = initial_learning_rate
         self.decay_steps = decay_steps
         self.alpha = alpha
@@ -194,14 +176,9 @@ class CosineDecayRestarts(LearningRateSchedule):
     """Cosine waves one after another: each t_mul times as long and m_mul times as high as the one before."""
 
     def __init__(
-        self,
-        initial_learning_rate: float,
-        first_decay_steps: float,
-        t_mul: float = 2.0,
-        m_mul: float = 1.0,
-        alpha: float = 0.0,
-        name: str | None = None,
-    ) -> None:
+        self, initial_learning_rate: float, first_decay_steps: float, t_mul: float = 2.0, m_mul: float = 1.0,
+        alpha: float = 0.0, name: str | None = None,
+    ) -> None:  # fmt: skip
         self.initial_learning_rate = initial_learning_rate
         self.first_decay_steps = first_decay_steps
         self.t_mul = t_mul

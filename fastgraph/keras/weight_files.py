@@ -41,12 +41,9 @@ class LoadStatus:
 
 
 def save_weights(
-    model: Layer,
-    filepath: str | os.PathLike[str],
-    overwrite: bool,
-    save_format: str | None = None,
-    options: CheckpointOptions | None = None,
-) -> None:
+    model: Layer, filepath: str | os.PathLike[str], overwrite: bool, save_format: str | None = None, options:
+    CheckpointOptions | None = None,
+) -> None:  # fmt: skip
     """Write the weights of a model. Raises ValueError for a model without any, or a file there if not `overwrite`."""
     path = place(filepath, save_format)
     if not model.built and not model.weights:

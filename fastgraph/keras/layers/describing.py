@@ -1,0 +1,39 @@
+"""Layers as configs and back: tf.keras.layers.serialize and deserialize.
+
+Rule: a name is looked for among the user's objects, then among Keras's own layers and models.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+from fastgraph.keras import identifiers
+from fastgraph.keras.layers.core import Operation
+
+
+def serialize(layer: Any) -> dict[str, Any]:
+    """Return the class of a layer and its config, of which `deserialize` makes the layer again."""
+    found: dict[str, Any] = identifiers.described(layer, "keras.layers")
+    return found
+
+
+def deserialize(config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None = None) -> Any:
+    """Return the layer of a config. Raises ValueError for a class that is unknown."""
+    from fastgraph.keras import layers, models
+
+    name = config.get("registered_name") or config["class_name"]
+    own: dict[str, Any] = {"Operation": Operation, "Functional": models.Model, "Model": models.Model}
+    kind = identifiers.get_registered_object(name, custom_objects, {**own, "Sequential": models.Sequential})
+    kind = kind or identifiers.get_registered_object(config["class_name"], custom_objects)
+    if kind is None and name in layers.__all__:
+        kind = getattr(layers, name)
+    if kind is None:
+        raise ValueError(
+            f"Unknown layer: {name!r}. If it is a class of yours, give it: "
+            f"from_config(config, custom_objects={{{name!r}: {name}}})."
+        )
+    if "custom_objects" in inspect.signature(kind.from_config).parameters:
+        return kind.from_config(config["config"], custom_objects=custom_objects)
+    return kind.from_config(config["config"])

@@ -1,0 +1,254 @@
+"""Keras's losses, metrics, optimizers, layers and utilities by name, whose values are compared with tf-keras.
+
+    TF_USE_LEGACY_KERAS=1 python -m tests.keras.named tensorflow      (writes named.json, with tf-keras installed)
+
+Each program is a function of the module that is `tf` and returns lists, dicts, numbers and text.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tests.keras.programs import plain
+
+RESULTS = Path(__file__).with_name("named.json")
+PROGRAMS: dict[str, Callable[[Any], Any]] = {}
+RANDOM = np.random.RandomState(0)
+
+
+def drawn(*dims: int) -> Any:
+    return RANDOM.randn(*dims).astype("float32")
+
+
+SHARES, WEIGHTS = RANDOM.rand(6, 4).astype("float32"), RANDOM.rand(6).astype("float32")
+YES, ONE_HOT = (RANDOM.rand(6, 4) > 0.5).astype("float32"), np.eye(4, dtype="float32")[RANDOM.randint(0, 4, 6)]
+LINE, PLANE, SPACE = drawn(2, 4, 6), drawn(2, 6, 8, 4), drawn(1, 4, 4, 4, 2)
+OTHER, TEXTS = drawn(2, 5, 6), ["The cat, sat!", "the dog sat down", "a b c"]
+
+LOSSES: list[tuple[str, dict[str, Any]]] = [
+    *((name, {}) for name in ["MeanSquaredError", "MeanAbsoluteError", "MeanAbsolutePercentageError", "MeanSquaredLogarithmicError", "Poisson", "KLDivergence", "LogCosh", "Hinge", "SquaredHinge", "CategoricalHinge", "BinaryCrossentropy", "CategoricalCrossentropy"]),
+    ("CosineSimilarity", {"axis": 1}), ("Huber", {"delta": 0.3}), ("BinaryFocalCrossentropy", {"from_logits": True}),
+    ("BinaryFocalCrossentropy", {"apply_class_balancing": True, "alpha": 0.3, "label_smoothing": 0.1}),
+    ("CategoricalFocalCrossentropy", {"gamma": 3.0, "label_smoothing": 0.2}),
+    ("CategoricalFocalCrossentropy", {"from_logits": True, "alpha": [0.1, 0.2, 0.3, 0.4]}),
+]  # fmt: skip
+METRICS: list[tuple[str, dict[str, Any]]] = [
+    ("AUC", {}), ("AUC", {"curve": "PR"}), ("AUC", {"thresholds": [0.2, 0.5, 0.9], "summation_method": "majoring"}),
+    ("AUC", {"multi_label": True, "label_weights": [0.1, 0.2, 0.3, 0.4]}), ("AUC", {"from_logits": True}),
+    ("Precision", {}), ("Precision", {"thresholds": [0, 0.25, 0.5, 0.75, 1]}), ("Precision", {"top_k": 2, "class_id": 1}),
+    ("Recall", {"thresholds": [0.1, 0.9]}), ("Recall", {"top_k": 1}), ("TruePositives", {}),
+    ("TrueNegatives", {"thresholds": 0.3}), ("FalsePositives", {"thresholds": [0.1, 0.6]}), ("FalseNegatives", {}),
+    *((name, {}) for name in ["LogCoshError", "Poisson", "KLDivergence", "Hinge", "SquaredHinge", "CategoricalHinge", "MeanAbsolutePercentageError", "MeanSquaredLogarithmicError", "RootMeanSquaredError", "CategoricalAccuracy", "BinaryCrossentropy", "CosineSimilarity"]),
+    ("BinaryAccuracy", {"threshold": 0.3}), ("TopKCategoricalAccuracy", {"k": 2}),
+]  # fmt: skip
+OPTIMIZERS: list[tuple[str, dict[str, Any]]] = [
+    ("Adadelta", {"rho": 0.5, "weight_decay": 0.1}), ("Adamax", {"beta_1": 0.5, "clipnorm": 0.3}),
+    ("Nadam", {"learning_rate": 0.1}),
+]  # fmt: skip
+LAYERS: list[tuple[str, Any, dict[str, Any]]] = [
+    ("EinsumDense", LINE, {"equation": "abc,cd->abd", "output_shape": (None, 5), "bias_axes": "d"}),
+    ("EinsumDense", LINE, {"equation": "...x,xy->...y", "output_shape": 5, "activation": "relu"}),
+    ("PReLU", PLANE, {"shared_axes": [1, 2]}), ("ELU", LINE, {"alpha": 0.5}), ("Identity", LINE, {}),
+    ("Permute", LINE, {"dims": (2, 1)}), ("RepeatVector", LINE[:, 0], {"n": 3}), ("UpSampling1D", LINE, {"size": 3}),
+    ("UpSampling2D", PLANE, {"size": (2, 3)}), ("UpSampling2D", PLANE, {"interpolation": "bilinear"}),
+    ("ZeroPadding1D", LINE, {"padding": (1, 2)}), ("ZeroPadding2D", PLANE, {"padding": ((1, 2), (0, 1))}),
+    ("Cropping1D", LINE, {"cropping": 1}), ("Cropping2D", PLANE, {"cropping": ((1, 0), (2, 1))}),
+    ("Conv1DTranspose", LINE, {"filters": 3, "kernel_size": 3, "padding": "same", "strides": 2, "output_padding": 1}),
+    ("Conv3DTranspose", SPACE, {"filters": 3, "kernel_size": 2, "strides": 2}),
+    ("SeparableConv1D", LINE, {"filters": 5, "kernel_size": 3, "padding": "causal"}),
+    ("DepthwiseConv1D", LINE, {"kernel_size": 2, "strides": 2, "depth_multiplier": 2}),
+    ("Dot", [LINE, OTHER], {"axes": 2}), ("Dot", [LINE[:, 0], LINE[:, 1]], {"axes": 1, "normalize": True}),
+    ("Resizing", PLANE, {"height": 3, "width": 4, "crop_to_aspect_ratio": True}),
+    ("RandomRotation", PLANE, {"factor": (0.1, 0.1)}),
+    ("RandomZoom", PLANE, {"height_factor": (0.3, 0.3), "width_factor": (-0.2, -0.2), "fill_mode": "wrap"}),
+    ("RandomZoom", PLANE, {"height_factor": (0.1, 0.1), "interpolation": "nearest", "fill_mode": "constant"}),
+    ("CategoryEncoding", np.array([[0, 1], [4, 4]]), {"num_tokens": 5, "output_mode": "count"}),
+]  # fmt: skip
+
+
+def program(name: str) -> Callable[[Any], Any]:
+    def registered(function: Any) -> Any:
+        PROGRAMS[name] = function
+        return function
+
+    return registered
+
+
+def label(name: str, arguments: dict[str, Any]) -> str:
+    return f"{name}({', '.join(f'{key}={value}' for key, value in arguments.items())})"
+
+
+def weighted(layer: Any) -> None:
+    random = np.random.RandomState(3)
+    layer.set_weights([random.randn(*weight.shape).astype("float32") * 0.3 for weight in layer.get_weights()])
+
+
+for kind, arguments in LOSSES:
+
+    @program(f"losses.{label(kind, arguments)}")
+    def loss(tf: Any, kind: str = kind, arguments: dict[str, Any] = arguments) -> Any:
+        made = getattr(tf.keras.losses, kind)
+        again = made.from_config(made(**arguments).get_config())
+        pairs = (YES, SHARES), (ONE_HOT, SHARES), (SHARES, SHARES[::-1])
+        given = [(tf.constant(wanted), tf.constant(found.copy())) for wanted, found in pairs]
+        values = [[again(*one), again(*one, sample_weight=WEIGHTS)] for one in given]
+        return [
+            values,
+            made(reduction="none", **arguments)(*given[0]),
+            {name: again.get_config()[name] for name in arguments},
+        ]
+
+
+for kind, arguments in METRICS:
+
+    @program(f"metrics.{label(kind, arguments)}")
+    def metric(tf: Any, kind: str = kind, arguments: dict[str, Any] = arguments) -> Any:
+        made = getattr(tf.keras.metrics, kind)(**arguments)
+        found: list[Any] = []
+
+        @tf.function  # type: ignore[untyped-decorator]
+        def staged(wanted: Any, scores: Any, sample_weight: Any) -> None:
+            made.update_state(wanted, scores, sample_weight)
+
+        for wanted, scores, weights in ((YES, SHARES, None), (ONE_HOT, SHARES, None), (YES, SHARES, WEIGHTS)):
+            for step in (made.update_state, staged):
+                step(tf.constant(wanted), tf.constant(scores), sample_weight=weights)
+                found.append(made.result())
+            made.reset_state()
+        weights = [[weight.name, list(weight.shape)] for weight in made.weights]
+        again = type(made).from_config(made.get_config())
+        return [found, made.name, weights, {name: again.get_config()[name] for name in arguments}]
+
+
+for kind, arguments in OPTIMIZERS:
+
+    @program(f"optimizers.{label(kind, arguments)}")
+    def optimizer(tf: Any, kind: str = kind, arguments: dict[str, Any] = arguments) -> Any:
+        made = getattr(tf.keras.optimizers, kind)
+        made = made.from_config(made(**arguments).get_config())
+        v, w = tf.Variable(np.arange(12.0, dtype="float32").reshape(4, 3) / 7), tf.Variable([1.0, -2.0])
+        for i in range(3):
+            gradient: Any = tf.constant(np.sin(np.arange(12.0) + i).reshape(4, 3).astype("float32"))
+            if i == 1:
+                gradient = tf.IndexedSlices(gradient[:3], tf.constant([0, 2, 2]), tf.constant([4, 3]))
+            made.apply_gradients([(gradient, v), (tf.constant([0.1 * i, 0.3]), w)])
+        return [v, w]
+
+
+for kind, value, arguments in LAYERS:
+
+    @program(f"layers.{label(kind, arguments)}")
+    def layer(tf: Any, kind: str = kind, value: Any = value, arguments: dict[str, Any] = arguments) -> Any:
+        made = getattr(tf.keras.layers, kind)(**arguments)
+        made = type(made).from_config(made.get_config())
+        given = [tf.constant(one) for one in value] if isinstance(value, list) else tf.constant(value)
+        how = {"training": True} if kind.startswith("Random") else {}
+        made(given, **how)
+        weighted(made)
+        outputs = made(given, **how)
+        shapes = [list(weight.shape) for weight in made.weights]
+        again = tf.function(lambda x: made(x, **how))(given)
+        return [outputs, abs(again - outputs), shapes, [weight.name.partition("/")[2] for weight in made.weights]]
+
+
+@program("attention")
+def attention(tf: Any) -> Any:
+    made = tf.keras.layers.MultiHeadAttention(2, 3, value_dim=4)
+    x, y = tf.constant(LINE), tf.constant(OTHER)
+    made(x, y)
+    weighted(made)
+    allowed = tf.constant(np.arange(40).reshape(2, 4, 5) % 3 > 0)
+    words = tf.keras.layers.Embedding(5, 6, mask_zero=True)
+    texts = tf.constant([[1, 2, 0], [3, 0, 0]])
+    words(texts)
+    weighted(words)
+    own = tf.keras.layers.MultiHeadAttention.from_config(made.get_config())
+    inputs = [tf.keras.Input((4, 6)), tf.keras.Input((5, 6))]
+    model = tf.keras.Model(inputs, own(*inputs))
+    model.set_weights(made.get_weights())
+    return [
+        made(x, y, return_attention_scores=True), made(x, x, use_causal_mask=True), made(x, y, attention_mask=allowed),
+        made(words(texts), words(texts)), [weight.name for weight in made.weights], model([x, y]), str(model.output_shape),
+    ]  # fmt: skip
+
+
+@program("steps")
+def steps(tf: Any) -> Any:
+    layers = tf.keras.layers
+    inputs = tf.keras.Input((3,), dtype="int32")
+    embedded = layers.Embedding(5, 6, mask_zero=True)(inputs)
+    model = tf.keras.Model(inputs, layers.LSTM(2)(layers.TimeDistributed(layers.Dense(3))(embedded)))
+    weighted(model)
+    again = type(model).from_config(model.get_config())
+    again.set_weights(model.get_weights())
+    texts = tf.constant([[1, 2, 0], [3, 0, 0]])
+    return [model(texts), again(texts)]
+
+
+for arguments in (
+    {}, {"max_tokens": 5}, {"output_sequence_length": 2}, {"ngrams": 2}, {"output_mode": "count", "split": "character"},
+    {"standardize": None, "output_mode": "multi_hot"},
+):  # fmt: skip
+
+    @program(label("TextVectorization", arguments))
+    def texts(tf: Any, arguments: dict[str, Any] = arguments) -> Any:
+        made = tf.keras.layers.TextVectorization(**arguments)
+        made.adapt(TEXTS)
+        return [made.get_vocabulary(), made(["the cat  ran", "A dog.", ""]), made([["b cat"]])]
+
+
+@program("fit")
+def fit(tf: Any) -> Any:
+    keras = tf.keras
+    metrics = keras.metrics
+    found = []
+    for kind, own in (
+        ("kld", ["AUC", "Precision", "hinge"]),
+        (keras.losses.Poisson(), [metrics.Recall(name="rc"), "cosine_similarity"]),
+        ("binary_focal_crossentropy", [metrics.TruePositives(), metrics.MeanAbsolutePercentageError()]),
+    ):
+        keras.backend.clear_session()
+        inputs = keras.Input((4, 6))
+        h = keras.layers.TimeDistributed(keras.layers.Dense(3, activation="relu"))(inputs)
+        h = keras.layers.MultiHeadAttention(2, 3)(h, h)
+        model = keras.Model(inputs, keras.layers.Dense(1, activation="sigmoid")(keras.layers.Flatten()(h)))
+        weighted(model)
+        model.compile("sgd", kind, metrics=own, weighted_metrics=["mse"])
+        random = np.random.RandomState(5)
+        x, y = random.randn(12, 4, 6).astype("float32"), (random.rand(12, 1) > 0.5).astype("float32")
+        slower = keras.callbacks.ReduceLROnPlateau("loss", patience=1, min_delta=10.0)
+        history = model.fit(
+            x, y, epochs=3, batch_size=4, shuffle=False, verbose=0, sample_weight=np.linspace(0.5, 1, 12),
+            callbacks=[slower],
+        )  # fmt: skip
+        found.append([{k: [float(n) for n in v] for k, v in history.history.items()}, model.evaluate(x, y, verbose=0)])
+    return found
+
+
+@program("utils")
+def utils(tf: Any) -> Any:
+    pad = tf.keras.utils.pad_sequences
+    return [
+        pad([[1], [2, 3], [4, 5, 6]]), pad([[1], [2, 3]], maxlen=1, padding="post", truncating="post", dtype="float32"),
+        pad([[[1, 2]], [[3, 4], [5, 6]]], value=9, padding="post"),
+    ]  # fmt: skip
+
+
+def main() -> None:
+    tf = importlib.import_module(sys.argv[1])
+    results = {}
+    for name, run in PROGRAMS.items():
+        tf.keras.backend.clear_session()
+        results[name] = plain(run(tf))
+    RESULTS.write_text(json.dumps(results) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,255 @@
+"""Whole models in files, copies of them, users' objects in configs, folders as data sets, callbacks that write."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fastgraph as fg
+from fastgraph import keras
+from fastgraph.errors import NotBuiltError
+
+X = np.linspace(-1, 1, 60).reshape(20, 3).astype("float32")
+Y = X.sum(1, keepdims=True)
+
+
+def trained(optimizer: Any = "adam") -> Any:
+    inputs = keras.Input((3,))
+    hidden = keras.layers.Dense(4, activation="relu", kernel_regularizer="l2")(inputs)
+    model = keras.Model(inputs, keras.layers.Dense(1)(keras.layers.BatchNormalization()(hidden)))
+    model.compile(optimizer, keras.losses.Huber(0.5), metrics=["mae", keras.metrics.RootMeanSquaredError()])
+    model.fit(X, Y, epochs=2, verbose=0, shuffle=False)
+    return model
+
+
+@pytest.mark.parametrize("name", ["folder", "model.keras"])
+def test_a_model_comes_back_and_goes_on(name: str, tmp_path: Path) -> None:
+    if name.endswith(".keras"):
+        pytest.importorskip("h5py")
+    model = trained()
+    model.save(tmp_path / name)
+    again = keras.models.load_model(tmp_path / name)
+    np.testing.assert_array_equal(again(X), model(X))
+    assert again.loss.delta == 0.5 and type(again.optimizer) is keras.optimizers.Adam
+    np.testing.assert_allclose(again.evaluate(X, Y, verbose=0), model.evaluate(X, Y, verbose=0), rtol=1e-6)
+    for one in (model, again):
+        one.fit(X, Y, epochs=1, verbose=0, shuffle=False)
+    np.testing.assert_allclose(again.get_weights()[0], model.get_weights()[0], rtol=1e-5)
+    assert not keras.models.load_model(tmp_path / name, compile=False)._is_compiled
+    with pytest.raises(FileExistsError):
+        model.save(tmp_path / name, overwrite=False)
+
+
+def test_what_is_no_model_of_ours(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="No file or directory found"):
+        keras.models.load_model(tmp_path / "none")
+    for call in (lambda: trained().save(tmp_path / "m.h5"), lambda: keras.models.clone_model(trained(), [1])):
+        with pytest.raises(NotBuiltError):
+            call()
+    module = fg.Module()
+    module.v = fg.Variable(2.0)
+    fg.saved_model.save(module, tmp_path / "plain")
+    assert float(keras.models.load_model(tmp_path / "plain").v) == 2.0
+
+
+def test_copies_have_weights_of_their_own() -> None:
+    model = trained()
+    for again in (keras.models.clone_model(model), keras.models.model_from_json(model.to_json())):
+        again.set_weights(model.get_weights())
+        np.testing.assert_array_equal(again(X), model(X))
+        again.layers[1].kernel.assign(again.layers[1].kernel * 2)
+        assert np.any(again(X).numpy() != model(X).numpy())
+    assert json.loads(model.to_json())["class_name"] == "Model"
+
+
+def test_users_objects_by_name(tmp_path: Path) -> None:
+    @keras.utils.register_keras_serializable("mine")
+    class Twice(keras.layers.Layer):
+        def __init__(self, factor: float = 2.0, **kwargs: Any) -> None:
+            super().__init__(**kwargs)
+            self.factor = factor
+
+        def call(self, x: Any) -> Any:
+            return x * self.factor
+
+        def get_config(self) -> dict[str, Any]:
+            return {**super().get_config(), "factor": self.factor}
+
+    class Unknown(Twice):
+        pass
+
+    assert keras.utils.get_registered_name(Twice) == "mine>Twice"
+    assert keras.utils.get_registered_object("mine>Twice") is Twice
+    model = keras.Sequential([keras.layers.Dense(2, input_shape=(3,)), Twice(3.0)])
+    model.save(tmp_path / "m")
+    np.testing.assert_array_equal(keras.models.load_model(tmp_path / "m")(X), model(X))
+    model = keras.Sequential([Unknown(1.5, input_shape=(3,))])
+    with pytest.raises(ValueError, match="Unknown layer: 'Unknown'"):
+        keras.models.clone_model(model)
+    with keras.utils.custom_object_scope({"Unknown": Unknown, "third": lambda x: x / 3}):
+        assert keras.models.clone_model(model).layers[0].factor == 1.5
+        assert float(keras.layers.Activation("third")(fg.constant([3.0]))[0]) == 1.0
+    with pytest.raises(ValueError, match="Unknown activation function 'third'"):
+        keras.activations.get("third")
+    keras.utils.get_custom_objects()["half"] = lambda y, p: fg.reduce_mean(abs(y - p), -1) / 2
+    try:
+        model.compile("sgd", "half", metrics=["half"])
+        assert set(model.evaluate(X, X, verbose=0, return_dict=True)) == {"loss", "half"}
+    finally:
+        del keras.utils.get_custom_objects()["half"]
+    with pytest.raises(ValueError, match="does not have a get_config"):
+        keras.utils.register_keras_serializable()(type("Bare", (), {}))
+
+
+def test_configs_of_objects() -> None:
+    for thing in (keras.losses.Huber(0.3), keras.metrics.AUC(curve="PR"), keras.optimizers.Nadam(0.5),
+                  keras.layers.Dense(3, activation="relu"), keras.regularizers.L2(0.5)):  # fmt: skip
+        config = keras.utils.serialize_keras_object(thing)
+        again = keras.utils.deserialize_keras_object(json.loads(json.dumps(config, default=str)))
+        assert type(again) is type(thing) and again.get_config() == thing.get_config()
+
+
+def test_names_of_metrics_by_name() -> None:
+    keras.backend.clear_session()
+    model = keras.Sequential([keras.layers.Dense(1, activation="sigmoid", input_shape=(3,))])
+    model.compile("sgd", "hinge", metrics=["AUC", "Precision", "kld"])
+    assert set(model.fit(X, (Y > 0).astype("float32"), verbose=0).history) == {"loss", "auc", "precision", "kld"}
+
+
+@pytest.fixture
+def pictures(tmp_path: Path) -> Path:
+    for number, name in enumerate("ab"):
+        (tmp_path / name).mkdir()
+        for i in range(5):
+            png = fg.io.encode_png(np.full((8, 10, 3), 20 * number + i, "uint8"))
+            (tmp_path / name / f"{i}.png").write_bytes(png.numpy())
+            (tmp_path / name / f"{i}.txt").write_text(f"{name}{i} text")
+    return tmp_path
+
+
+def test_folders_are_data_sets(pictures: Path, capsys: Any) -> None:
+    pytest.importorskip("PIL")
+    utils = keras.utils
+    whole = utils.image_dataset_from_directory(pictures, image_size=(4, 5), batch_size=4, shuffle=False)
+    assert capsys.readouterr().out == "Found 10 files belonging to 2 classes.\n"
+    images, labels = (np.concatenate([np.asarray(part) for part in parts]) for parts in zip(*whole))
+    assert whole.class_names == ["a", "b"] and images.shape == (10, 4, 5, 3) and images.dtype == "float32"
+    assert images[:, 0, 0, 0].tolist() == [0, 1, 2, 3, 4, 20, 21, 22, 23, 24] and labels.tolist() == [0] * 5 + [1] * 5
+    split = {"validation_split": 0.3, "seed": 3, "image_size": (2, 2), "label_mode": "categorical"}
+    train, held = utils.image_dataset_from_directory(pictures, subset="both", **split)
+    assert len(train.file_paths) == 7 and not set(train.file_paths) & set(held.file_paths)
+    # The order that tf-keras makes of this seed.
+    assert [os.path.relpath(path, pictures) for path in held.file_paths] == held_by_keras(pictures)
+    texts = utils.text_dataset_from_directory(pictures, batch_size=None, shuffle=False, max_length=2)
+    assert [(text.numpy(), int(label)) for text, label in texts][:2] == [(b"a0", 0), (b"a1", 0)]
+    for wrong in ({"label_mode": "q"}, {"validation_split": 0.2}, {"class_names": ["x", "y"]}, {"color_mode": "q"}):
+        with pytest.raises(ValueError, match=str(next(iter(wrong)))[:5]):
+            utils.image_dataset_from_directory(pictures, **wrong)
+
+
+def held_by_keras(folder: Path) -> list[str]:
+    names = [f"{name}/{i}.png" for name in "ab" for i in range(5)]
+    np.random.RandomState(3).shuffle(names)
+    return names[7:]
+
+
+def test_arrays_of_images_and_lists() -> None:
+    assert keras.utils.img_to_array(np.zeros((2, 3), "uint8")).shape == (2, 3, 1)
+    assert keras.utils.img_to_array(np.zeros((2, 3, 4)), "channels_first").shape == (4, 2, 3)
+    pad = keras.preprocessing.sequence.pad_sequences
+    for wrong in (lambda: pad(3), lambda: pad([1, 2]), lambda: pad([[1]], padding="q"), lambda: pad([[1]], value="a")):
+        with pytest.raises(ValueError):
+            wrong()
+
+
+def test_drawings_need_pydot() -> None:
+    try:
+        import pydot  # noqa: F401
+    except ImportError:
+        with pytest.raises(ImportError, match="You must install pydot"):
+            keras.utils.plot_model(trained())
+        return
+    text = keras.utils.model_to_dot(trained(), show_shapes=True).to_string()
+    assert "Dense" in text and "->" in text
+
+
+def test_values_as_lines(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    for append in (False, True):
+        trained().fit(X, Y, epochs=2, verbose=0, callbacks=[keras.callbacks.CSVLogger(path, append=append)])
+    rows = [line.split(",") for line in path.read_text().splitlines()]
+    assert rows[0][:3] == ["epoch", "loss", "mae"] and [row[0] for row in rows[1:]] == ["0", "1", "0", "1"]
+
+
+def test_training_goes_on_after_a_fault(tmp_path: Path) -> None:
+    class Fault(keras.callbacks.Callback):
+        def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+            if epoch == 2:
+                raise RuntimeError("fault")
+
+    def model_of() -> Any:
+        model = keras.Sequential([keras.layers.Dense(1, kernel_initializer="ones", input_shape=(3,))])
+        model.compile(keras.optimizers.SGD(0.1, momentum=0.9), "mse")
+        return model
+
+    def fit(model: Any, *callbacks: Any) -> Any:
+        return model.fit(X, Y, epochs=4, verbose=0, shuffle=False, callbacks=list(callbacks))
+
+    wanted = fit(model_of()).history["loss"]
+    with pytest.raises(RuntimeError, match="fault"):
+        fit(model_of(), keras.callbacks.BackupAndRestore(tmp_path / "b"), Fault())
+    history = fit(model_of(), keras.callbacks.BackupAndRestore(tmp_path / "b"))
+    assert history.epoch == [2, 3] and not list((tmp_path / "b").glob("chief"))
+    np.testing.assert_allclose(history.history["loss"], wanted[2:], rtol=1e-5)
+
+
+def test_the_rate_falls_on_a_plateau() -> None:
+    model = trained(keras.optimizers.SGD(0.5))
+    slower = keras.callbacks.ReduceLROnPlateau("loss", 0.5, patience=1, min_delta=100.0, min_lr=0.2, cooldown=1)
+    history = model.fit(X, Y, epochs=5, verbose=0, callbacks=[slower])
+    np.testing.assert_allclose(history.history["lr"], [0.5, 0.5, 0.25, 0.2, 0.2], rtol=1e-6)
+    with pytest.raises(ValueError, match="factor >= 1.0"):
+        keras.callbacks.ReduceLROnPlateau(factor=1.0)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: keras.metrics.AUC(curve="x"), "Invalid AUC curve value"),
+        (lambda: keras.metrics.AUC(num_thresholds=1), "must be an integer > 1"),
+        (lambda: keras.metrics.AUC(num_labels=2), "`num_labels` is needed only when"),
+        (lambda: keras.metrics.Precision(thresholds=[-1.0]), r"Threshold values must be in \[0, 1\]"),
+        (lambda: keras.metrics.IoU(2, [3]), "Target class id 3 is out of range"),
+        (lambda: keras.layers.Permute((1, 3)), "Invalid permutation argument"),
+        (lambda: keras.layers.ZeroPadding2D((1, 2, 3)), "`padding` should have two elements"),
+        (lambda: keras.layers.Cropping2D(5)(np.zeros((1, 4, 4, 1))), "Argument `cropping`"),
+        (lambda: keras.layers.Dot(axes=(1, 2, 3)), "it should contain two elements"),
+        (lambda: keras.layers.Dot(axes=1)([X, X[:, :2]]), "Incompatible input shapes"),
+        (lambda: keras.layers.TimeDistributed(3), "Please initialize `TimeDistributed`"),
+        (lambda: keras.layers.TimeDistributed(keras.layers.Dense(2))(X), "at least 3 dimensions"),
+        (lambda: keras.layers.EinsumDense("ab,c->d", 3)(X), "do not match the shapes"),
+        (lambda: keras.layers.RandomFlip("q"), "unknown mode argument q"),
+        (lambda: keras.layers.CategoryEncoding(), "num_tokens must be set"),
+        (lambda: keras.layers.TextVectorization(output_mode="q"), "received an invalid value 'q'"),
+    ],
+)
+def test_errors_of_keras(make: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_images_change_in_training_only() -> None:
+    image = np.arange(2 * 4 * 6 * 3, dtype="float32").reshape(2, 4, 6, 3)
+    for layer in (keras.layers.RandomFlip(), keras.layers.RandomRotation(0.2), keras.layers.RandomZoom(0.2),
+                  keras.layers.GaussianNoise(1.0), keras.layers.SpatialDropout2D(0.5)):  # fmt: skip
+        np.testing.assert_array_equal(layer(image, training=False), image)
+        staged = fg.function(lambda x, layer=layer: layer(x, training=True))
+        results = [staged(image).numpy() for _ in range(8)]
+        assert all(one.shape == image.shape for one in results) and any(np.any(one != image) for one in results)
+    dropped = keras.layers.SpatialDropout2D(0.5)(np.ones((8, 4, 4, 6), "float32"), training=True).numpy()
+    assert np.all(dropped == dropped[:, :1, :1]) and set(np.unique(dropped)) == {0.0, 2.0}
