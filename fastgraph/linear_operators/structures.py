@@ -103,9 +103,19 @@ class LinearOperatorFullMatrix(OperatorOfFields):
 class LinearOperatorLowerTriangular(
     OperatorOfFields, kind="Only square lower triangular operators supported at this time."
 ):
-    """The operator of the lower triangle of a matrix t[*b, n, n]. Source: tf.linalg.LinearOperatorLowerTriangular.
+    """The operator of the lower triangle of a matrix. Source: tf.linalg.LinearOperatorLowerTriangular.
 
-    Raises: ValueError for fewer than two axes, `is_square=False`.
+    Args:
+        tril: t[*b, n, n]; what stands above the diagonal is not read.
+        is_non_singular, is_self_adjoint, is_positive_definite, is_square: Hints, None for what is not known.
+
+    Raises:
+        ValueError: There are fewer than two axes, or `is_square` is False.
+
+    Examples:
+        >>> operator = tf.linalg.LinearOperatorLowerTriangular([[2.0, 0.0], [1.0, 4.0]])
+        >>> operator.solvevec([2.0, 5.0]).numpy(), float(operator.determinant())
+        (array([1., 1.], dtype=float32), 8.0)
     """
 
     tril = Field("The matrix, as it was given.", 2)
@@ -134,9 +144,19 @@ class _Diagonal(OperatorOfFields):
 
 
 class LinearOperatorDiag(_Diagonal, kind="Only square diagonal operators currently supported."):
-    """The operator of a diagonal matrix, of its diagonal t[*b, n]. Source: tf.linalg.LinearOperatorDiag.
+    """The operator of a diagonal matrix. Source: tf.linalg.LinearOperatorDiag.
 
-    Raises: ValueError for a scalar, and hints that cannot hold.
+    Args:
+        diag: The diagonal, t[*b, n].
+        is_non_singular, is_self_adjoint, is_positive_definite, is_square: Hints, None for what is not known.
+
+    Raises:
+        ValueError: The diagonal is a scalar, or a hint cannot hold.
+
+    Examples:
+        >>> operator = tf.linalg.LinearOperatorDiag([2.0, 4.0])
+        >>> operator.solvevec([2.0, 2.0]).numpy(), type(operator @ operator).__name__
+        (array([1. , 0.5], dtype=float32), 'LinearOperatorDiag')
     """
 
     diag = Field("The diagonal.", 1)
