@@ -36,7 +36,7 @@ BUDGET: tuple[tuple[int, str], ...] = (
     (128_300, "tf.data whole: windows, groups, interleaving, sampling, elements in files, CSV, threads, rows gathered"),
     (129_000, "in C: groups of equal elements and rows, many small systems; stable orders by vectorised sorts"),
     (
-        130_700,
+        130_300,
         "extension types, dispatch of public functions, row partitions and shapes of rows, ragged text and segments",
     ),
 )
