@@ -25,7 +25,7 @@ _MUTABLE = ("_keras_mask",)
 
 
 class _Fields:
-    """What extension types and their specs have in common: fields that nothing changes once an object is made."""
+    """The base of extension types and of their specs: fields that nothing changes once an object is made."""
 
     @classmethod
     def _fg_names(cls) -> tuple[str, ...]:
@@ -210,7 +210,7 @@ def _register(name: str, spec: Any) -> None:
 
 
 class ExtensionTypeSpec(_Fields, TypeSpec):
-    """What is known of an extension type's objects: `cls.Spec` is one. Source: tf.experimental.ExtensionTypeSpec."""
+    """Knowledge of an extension type's objects: `cls.Spec` is one. Source: tf.experimental.ExtensionTypeSpec."""
 
     value_type: Any = None
 
@@ -276,7 +276,7 @@ def _restored(value_type: Any, parts: Any) -> Any:
 
 
 def _paired(spec: Any, value: Any) -> Iterator[Any]:
-    """What stands in a value where its spec has a TypeSpec."""
+    """The parts of a value that stand where its spec has a TypeSpec."""
     if isinstance(spec, TypeSpec):
         yield value
     elif nesting.is_nested(spec):

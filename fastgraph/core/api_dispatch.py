@@ -288,7 +288,7 @@ def _elementwise(kind: str, key: tuple[Any, ...], apis: dict[str, str]) -> Calla
 
 
 def _applied(function: Any, handler: Any, names: list[str], n: int) -> Any:
-    """What calls a handler with a public function and its first n arguments; others are bound to the function."""
+    """Calls of a handler with a public function and its first n arguments; others are bound to the function."""
     name_at = names.index("name") if "name" in names else len(names)
 
     def applied(*args: Any, **kwargs: Any) -> Any:

@@ -268,7 +268,7 @@ def _callable(func: object) -> None:
 
 
 def _as_decorator(op: Callable[..., Any], func: Any, inp: Any, Tout: Any, **rest: Any) -> Any:
-    """What decorates a function where none was given, else None. Raises: TypeError for arguments that lack."""
+    """The decorator of a function where none was given, else None. Raises: TypeError for arguments that lack."""
     public_name = f"tf.{op.__name__}"
     if Tout is None:
         raise TypeError(
