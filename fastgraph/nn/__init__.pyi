@@ -69,8 +69,9 @@ def collapse_repeated(labels: Data, seq_length: Data, name: builtins.str | None 
 def compute_average_loss(per_example_loss: Data, sample_weight: Data | None = None, global_batch_size: Data | None = None) -> Tensor:
     """The sum of losses, weighted, over the size of the batch: global_batch_size, or the loss's first extent.
 
-    f[n, *s] -> f[]. Raises: ValueError for a scalar loss or a size that is no scalar; TypeError for a size that is no
-    integer; InvalidArgumentError for a negative one and losses that are no numbers. Source: tf.nn.compute_average_loss."""
+    That of a replica is the extent times their number. f[n, *s] -> f[]. Raises: ValueError for a scalar loss or a size
+    that is no scalar; TypeError for a size that is no integer; InvalidArgumentError for a negative one and losses that
+    are no numbers; RuntimeError between replicas. Source: tf.nn.compute_average_loss."""
 def conv1d(input: Data, filters: Data, stride: Data, padding: PadLike, data_format: builtins.str = 'NWC', dilations: Data | None = None, name: builtins.str | None = None) -> Tensor:
     """Correlation over one spatial axis. t[*b, w, c], t[k, c/groups, f] -> t[*b, ow, f].
 
@@ -266,9 +267,9 @@ def relu(features: Any, name: str | None = None) -> Tensor:
 def relu6(features: Any, name: str | None = None) -> Tensor:
     """features limited to [0, 6]. t[*s] -> t[*s]. Source: tf.nn.relu6."""
 def scale_regularization_loss(regularization_loss: Data) -> Tensor:
-    """The sum of a regularisation loss over the number of replicas, which is one; of integers a float. f[*s] -> f[].
+    """The sum of a regularisation loss over the number of replicas; of integers a float. f[*s] -> f[].
 
-    Source: tf.nn.scale_regularization_loss."""
+    Raises: RuntimeError between replicas. Source: tf.nn.scale_regularization_loss."""
 def selu(features: Any, name: str | None = None) -> Tensor:
     """Scaled exponential linear unit. f[*s] -> f[*s]. Source: Klambauer et al. 2017, eq. 2; tf.nn.selu."""
 def separable_conv2d(input: Data, depthwise_filter: Data, pointwise_filter: Data, strides: Data, padding: PadLike, data_format: Data | None = None, dilations: Data | None = None, name: builtins.str | None = None) -> Tensor:
