@@ -1,8 +1,0 @@
-# Written by tools/stubs.py from the ops' definitions; do not edit.
-from fastgraph.staging.concrete_function import ConcreteFunction as ConcreteFunction
-from fastgraph.staging.function import Function as GenericFunction
-from fastgraph.staging.function import Function as PolymorphicFunction
-from fastgraph.staging.signature.function_type import FunctionType as FunctionType
-from fastgraph.staging.signature.trace_types import SupportsTracingProtocol as SupportsTracingProtocol
-from fastgraph.staging.signature.trace_types import TraceType as TraceType
-
