@@ -1,2 +1,3 @@
 # Written by tools/stubs.py from the ops' definitions; do not edit.
+from fastgraph.distribute.processes import TFConfigClusterResolver as TFConfigClusterResolver
 

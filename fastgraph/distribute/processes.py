@@ -6,13 +6,13 @@ Rule: all processes run the same program; whatever brings values together is cal
 from __future__ import annotations
 
 import importlib
-import json
-import os
+import sys
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from fastgraph.core.base import flags
 from fastgraph.core.tape.indexed_slices import IndexedSlices
 from fastgraph.distribute.reductions import ReduceOp, joined, per_replica, reduced
 from fastgraph.distribute.strategy import Strategy, StrategyExtended
@@ -30,18 +30,22 @@ class CommunicationOptions(NamedTuple):
     implementation: Any = None
 
 
-class ProcessResolver:
-    """Who takes part, and who this process is: as TF_CONFIG says, and MPI. Source: TFConfigClusterResolver."""
+class TFConfigClusterResolver:
+    """Who takes part, and who this process is: as TF_CONFIG says.
 
-    def __init__(self, rank: int, size: int, config: dict[str, Any]) -> None:
+    Source: tf.distribute.cluster_resolver.TFConfigClusterResolver.
+    """
+
+    def __init__(self, task_type: str | None = None, task_id: int | None = None, **_: Any) -> None:
+        config = flags.get("tf_config")
         task = config.get("task", {})
-        self.task_type: str = task.get("type", "worker")
-        self.task_id: int = int(task.get("index", rank))
-        self._cluster = config.get("cluster") or {"worker": [f"rank:{i}" for i in range(size)]}
+        self.task_type: str | None = task_type or task.get("type")
+        self.task_id: Any = task_id if task_id is not None else task.get("index")
+        self._cluster: dict[str, list[str]] = dict(config.get("cluster") or {})
 
     def cluster_spec(self) -> dict[str, list[str]]:
         """Return the addresses by the kind of task."""
-        return dict(self._cluster)
+        return self._cluster
 
 
 def _world() -> Any:
@@ -55,8 +59,20 @@ def _world() -> Any:
     return mpi.COMM_WORLD
 
 
-def _checked(config: dict[str, Any], rank: int, size: int) -> dict[str, Any]:
-    """TF_CONFIG. Raises ValueError where it says something else than MPI."""
+def _ending(hook: Any, world: Any) -> Any:
+    """An excepthook that ends all processes with one that fails: the others would wait for it for ever."""
+
+    def ending(*error: Any) -> None:
+        hook(*error)
+        print(f"Process {world.rank} of {world.size} failed: all are ended.", file=sys.stderr, flush=True)
+        world.Abort(1)
+
+    ending.ends_all = True  # type: ignore[attr-defined]
+    return ending
+
+
+def _check(config: dict[str, Any], rank: int, size: int) -> None:
+    """Raise ValueError where TF_CONFIG says something else than MPI."""
     cluster, task = config.get("cluster", {}), config.get("task", {})
     unknown = set(cluster) - {"chief", "worker"}
     if unknown:
@@ -72,7 +88,6 @@ def _checked(config: dict[str, Any], rank: int, size: int) -> dict[str, Any]:
         raise ValueError(
             f"TF_CONFIG says that this is process {place} ({task}), MPI says {rank}: leave TF_CONFIG's task out."
         )
-    return config
 
 
 class _Processes(StrategyExtended):
@@ -181,10 +196,14 @@ class MultiWorkerMirroredStrategy(Strategy):
     def __init__(self, cluster_resolver: Any = None, communication_options: Any = None) -> None:
         super().__init__()
         world = _world()
-        config = _checked(json.loads(os.environ.get("TF_CONFIG") or "{}"), world.rank, world.size)
+        _check(flags.get("tf_config"), world.rank, world.size)
         self._rank, self._size = world.rank, world.size
-        self.cluster_resolver = cluster_resolver or ProcessResolver(world.rank, world.size, config)
+        self.cluster_resolver = cluster_resolver or TFConfigClusterResolver()
+        if cluster_resolver is None and self.cluster_resolver.task_type is None:  # MPI alone says who this is
+            self.cluster_resolver = TFConfigClusterResolver("worker", world.rank)
         self.extended = _Processes(self, world)
+        if world.size > 1 and not getattr(sys.excepthook, "ends_all", False):
+            sys.excepthook = _ending(sys.excepthook, world)
 
     @property
     def num_replicas_in_sync(self) -> int:

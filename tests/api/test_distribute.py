@@ -390,7 +390,7 @@ def test_input_is_shared_out_in_graphs_too(strategy: Any) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["TPUStrategy", "ParameterServerStrategy", "experimental.CentralStorageStrategy", "coordinator.ClusterCoordinator"],
+    ["TPUStrategy", "ParameterServerStrategy", "experimental.CentralStorageStrategy", "coordinator"],
 )
 def test_what_is_not_built_says_what_to_use(name: str) -> None:
     with pytest.raises(fg.errors.NotBuiltError, match="MirroredStrategy"):

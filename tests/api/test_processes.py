@@ -69,11 +69,12 @@ def step():
     with tf.GradientTape() as tape:
         tape.watch(i)
         y = context.all_reduce("MEAN", i * [1.0, 2.0])[1] + tf.reduce_sum(context.all_gather(tf.reshape(i, [1]), 0))
-    return i, y, tape.gradient(y, i), tf.distribute.get_replica_context().num_replicas_in_sync
+    assert context.num_replicas_in_sync == 2
+    return i, y, tape.gradient(y, i)
 for run in (step, tf.function(step)):
-    i, y, gradient, n = strategy.run(run)
+    i, y, gradient = strategy.run(run)
     assert [float(each.values[0]) for each in (i, y, gradient)] == [rank, 2.0, 4.0], (i, y, gradient)
-    assert n == 2 and float(mean) == 0.5
+    assert float(mean) == 0.5
 assert float(total) == 6.0 and float(strategy.reduce("SUM", i, axis=None)) == 1.0
 assert strategy.gather(strategy.run(lambda: tf.ones([rank + 1])), 0).shape[0] == 3
 rows = strategy.run(lambda: tf.distribute.get_replica_context().all_reduce(
@@ -97,6 +98,20 @@ def test_tf_config_that_says_something_else_is_an_error() -> None:
     config = json.dumps({"cluster": {"worker": ["a:1", "b:1", "c:1"]}, "task": {"type": "worker", "index": 0}})
     found = started(["-c", PROGRAM], TF_CONFIG=config)
     assert found.returncode != 0 and "TF_CONFIG names 3 processes" in found.stderr
+
+
+@needs_mpi
+def test_an_error_in_one_process_ends_all() -> None:
+    program = (
+        PROGRAM.partition("for run in")[0]
+        + """
+if rank == 1:
+    raise KeyError("what happened")
+strategy.run(step)
+"""
+    )
+    found = started(["-c", program])
+    assert found.returncode != 0 and "what happened" in found.stderr and "Process 1 of 2 failed" in found.stderr
 
 
 def test_without_mpi_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

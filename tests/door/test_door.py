@@ -431,6 +431,19 @@ def test_the_strategy_of_one_device() -> None:
         fg.distribute.TPUStrategy()
 
 
+@pytest.mark.slow
+def test_keras_3_trains_on_two_replicas_as_on_one() -> None:
+    if importlib.util.find_spec("keras") is None:
+        pytest.skip("Keras 3 is not installed")
+    script = str(Path(__file__).with_name("replicas_program.py"))
+    done = subprocess.run(
+        [sys.executable, "-m", "fastgraph", "run", script], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    one, two = json.loads(done.stdout)
+    assert one == pytest.approx(two, rel=2e-5)
+
+
 def test_a_program_for_keras_gives_tensorflows_numbers() -> None:
     """With the same seed: initial weights, dropout, shuffled batches and steps are those of TensorFlow."""
     if importlib.util.find_spec("keras") is None or metadata.version("keras") != "3.15.1":

@@ -6,6 +6,7 @@ change it: by its variable, by `set_flag`, or for a while by `override`.
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -148,6 +149,9 @@ FLAGS: dict[str, Flag] = {
     ),
     "keras_home": Flag(
         "KERAS_HOME", _path, lambda: os.path.join(os.path.expanduser("~"), ".keras"), "Keras's cache of data sets"
+    ),
+    "tf_config": Flag(
+        "TF_CONFIG", json.loads, dict, "who takes part in tf.distribute.MultiWorkerMirroredStrategy, as JSON"
     ),
 }
 

@@ -22,7 +22,7 @@ from fastgraph.ops.normalization import moments, weighted_moments
 from fastgraph.ops.reduction import reduce_sum
 from fastgraph.state.variable import Variable, VariableAggregation, VariableSynchronization
 
-_MEAN_OF_REPLICAS = {
+_MEAN_OF_REPLICAS: dict[str, Any] = {
     "synchronization": VariableSynchronization.ON_READ,
     "aggregation": VariableAggregation.MEAN,
 }
@@ -181,8 +181,11 @@ class SyncBatchNormalization(BatchNormalization):
     Source: tf.keras.layers.experimental.SyncBatchNormalization.
     """
 
-    def __init__(self, axis: Sizes = -1, *args: Any, synchronized: bool = True, **kwargs: Any) -> None:
-        super().__init__(axis, *args, synchronized=synchronized, **kwargs)
+    def __init__(
+        self, axis: Sizes = -1, momentum: float = 0.99, epsilon: float = 1e-3, center: bool = True, scale: bool = True,
+        **kwargs: Any,
+    ) -> None:  # fmt: skip
+        super().__init__(axis, momentum, epsilon, center, scale, **{"synchronized": True, **kwargs})
 
 
 class LayerNormalization(_Normalization):
