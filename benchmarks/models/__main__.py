@@ -130,7 +130,8 @@ def markdown(results: dict[str, Any]) -> str:
     lines = ["# Models", ""]
     named = ", ".join(f"{module} {version}" for module, version in sorted(versions.items()))
     place = f"{where['cpu']}, {where['cores']} cores, {where['system']}, CPython {where['python']}"
-    lines += [f"{where['date']}, {place}: {named}.", "", HOW, ""]
+    load = f", load {where['load'][0]:.1f} as it began" if where.get("load") else ""
+    lines += [f"{where['date']}, {place}{load}: {named}.", "", HOW, ""]
     ratios = {f"{row['workload']}/{row['case']}": value for row in rows if (value := ratio(row)) is not None}
     slower = sum(value > 1 for value in ratios.values())
     text = f"{len(ratios)} programs, geometric mean of the ratios {geometric_mean([*ratios.values()]):.2f}, "
