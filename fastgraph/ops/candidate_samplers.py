@@ -14,6 +14,7 @@ import numpy as np
 from fastgraph.core.base.dtype import float32, int32, int64
 from fastgraph.core.conversion import Data
 from fastgraph.core.native import philox
+from fastgraph.errors import ResourceExhaustedError
 from fastgraph.ops.arguments import as_tensor, whole
 from fastgraph.ops.elementwise import cast, ones_like, stop_gradient, zeros_like_p
 from fastgraph.ops.exponentials import log
@@ -148,15 +149,23 @@ def _drawn(range_: Callable[[], _Range], n: int, unique: bool) -> Callable[..., 
     return draw
 
 
-def _sampled(op: str, range_: Callable[[], _Range], n_classes: int, true_classes: Data, num_true: Data,
-             num_sampled: Data, unique: bool, seed: int | None) -> Any:  # fmt: skip
+def _given(true_classes: Data, num_true: Data, num_sampled: Data) -> tuple[Any, int, int]:
+    """What all samplers are given, checked."""
     true, width, n = as_tensor(true_classes, int64), whole(num_true, "num_true"), whole(num_sampled, "num_sampled")
     if n <= 0 or width <= 0:
         raise invalid("num_sampled and num_true must be positive")
+    if n >= 2**31:
+        raise ResourceExhaustedError(None, None, f"OOM when allocating tensor with shape[{n}] and type int64")
     if true.shape.rank not in (2, None):
         raise invalid("true_classes must be a matrix")
     if true.shape.rank is not None and true.shape[1] not in (None, width):
         raise invalid(f"true_classes must have num_true columns, expected: {true.shape[1]} was: {width}")
+    return true, width, n
+
+
+def _sampled(op: str, range_: Callable[[], _Range], n_classes: int, true_classes: Data, num_true: Data,
+             num_sampled: Data, unique: bool, seed: int | None) -> Any:  # fmt: skip
+    true, width, n = _given(true_classes, num_true, num_sampled)
     if unique and n > n_classes:
         raise invalid("Sampler's range is too small.")
     kernel = f"{op} {width} {n} {unique} {n_classes}"  # each set of attributes has its own sequence
@@ -220,7 +229,7 @@ def fixed_unigram_candidate_sampler(true_classes: Data, num_true: Data, num_samp
 def all_candidate_sampler(true_classes: Data, num_true: Data, num_sampled: Data, unique: bool, seed: int | None = None,
                           name: str | None = None) -> Any:  # fmt: skip
     """Every class below num_sampled once, each expected once: for tests. Source: tf.random.all_candidate_sampler."""
-    true, n = as_tensor(true_classes, int64), whole(num_sampled, "num_sampled")
+    true, _, n = _given(true_classes, num_true, num_sampled)
     sampled = as_tensor(np.arange(n), int64)
     return sampled, cast(ones_like(true), float32), as_tensor(np.ones(n, np.float32))
 

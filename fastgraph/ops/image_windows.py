@@ -30,7 +30,8 @@ def extract_glimpse(input: Data, size: Data, offsets: Data, centered: bool = Tru
     """
     if noise not in ("uniform", "gaussian", "zero"):
         raise invalid(f"noise should be uniform or gaussian or zero got {noise}")
-    x, extent, places = convert_to_tensor(input, float32), as_tensor(size, int32), convert_to_tensor(offsets, float32)
+    x, places = convert_to_tensor(input, float32), convert_to_tensor(offsets, float32)
+    extent = convert_to_tensor(size, int32)
     if x.shape.rank not in (4, None):
         raise invalid(f"input must be 4-dimensional (batch_size, height, width, depth){x.shape}")
     state = [] if noise == "zero" else [generators.source("ExtractGlimpse", None).blocks(1)]
