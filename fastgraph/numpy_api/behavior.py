@@ -106,7 +106,7 @@ def _tolist(x: Tensor) -> Any:
 
 
 def _size(x: Tensor) -> Any:
-    return np.int64(x.shape.num_elements()) if x.shape.is_fully_defined() else None  # type: ignore[arg-type]
+    return np.int64(x.shape.num_elements() or 0) if x.shape.is_fully_defined() else None
 
 
 _METHODS: dict[str, Any] = {
@@ -208,7 +208,7 @@ def _wrapped_public(full: str, last: str, operands: int) -> Any:
 
 def _set_functions(auto: bool) -> None:
     """Put the functions that know weak dtypes into the public modules, or take them out."""
-    rows = {**_replaced(), "constant": lambda: _constant(constant)}
+    rows: dict[str, Callable[[], Any]] = {**_replaced(), "constant": lambda: _constant(constant)}
     for full, make in rows.items():
         space, _, last = full.rpartition(".")
         function = make() if auto else None

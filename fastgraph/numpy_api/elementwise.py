@@ -206,8 +206,13 @@ def _after(a: Tensor, b: Tensor, rest: Any) -> Any:
     return ops.where(isnan(a - b), ops.cast(a + b, kind), most)
 
 
-iscomplex = of_first("iscomplex", lambda x: ops.not_equal(ops.imag(x), 0), "where the imaginary part is not 0")
-isreal = of_first("isreal", lambda x: ops.equal(ops.imag(x), 0), "where the imaginary part is 0")
+def _imaginary(x: Tensor) -> Any:
+    part = ops.imag(x)
+    return ops.not_equal(part, ops.zeros_like(part))
+
+
+iscomplex = of_first("iscomplex", _imaginary, "where the imaginary part is not 0")
+isreal = of_first("isreal", lambda x: ops.logical_not(_imaginary(x)), "where the imaginary part is 0")
 
 
 iscomplexobj = of_first("iscomplexobj", lambda x: bool(x.dtype.is_complex), "whether the dtype is complex")

@@ -16,6 +16,7 @@ from fastgraph.numpy_api.arrays import padded_left
 from fastgraph.numpy_api.promotion import all_together, ops, tensor
 from fastgraph.numpy_api.tables import Function, make_weak, named, of_first, refuse
 from fastgraph.ops.control_dependencies import get_static_value
+from fastgraph.ops.families import invalid
 
 shape = of_first("shape", lambda a: a.shape, "the static shape")
 ndim = of_first("ndim", lambda a: a.shape.rank, "the number of axes, None where it is not known")
@@ -27,7 +28,7 @@ def size(x: Data, axis: None = None) -> Any:
     if axis is not None:
         raise NotImplementedError("axis argument is not supported in the current `np.size` implementation")
     value = tensor(x)
-    return np.int64(value.shape.num_elements()) if value.shape.is_fully_defined() else ops.size(value)
+    return np.int64(value.shape.num_elements() or 0) if value.shape.is_fully_defined() else ops.size(value)
 
 
 def rank_of(x: Tensor, what: str) -> int:
@@ -38,9 +39,10 @@ def rank_of(x: Tensor, what: str) -> int:
     return rank
 
 
-def whole_axis(axis: int, rank: int) -> int:
-    """An axis counted from the start. Raises: ValueError for one out of range."""
-    refuse(not -rank <= axis < rank, f"Argument `axis` (received axis={axis}) is out of bounds for rank {rank}.")
+def whole_axis(axis: int, rank: int, error: Callable[[str], Exception] = invalid) -> int:
+    """An axis counted from the start. Raises: `error` for one out of range."""
+    if not -rank <= axis < rank:
+        raise error(f"Argument `axis` (received axis={axis}) is out of bounds for rank {rank}.")
     return axis % rank
 
 
@@ -309,7 +311,7 @@ def diff(a: Data, n: int = 1, axis: int = -1) -> Any:
     """
     x = tensor(a)
     rank = rank_of(x, "diff")
-    along = whole_axis(axis, rank)
+    along = whole_axis(axis, rank, ValueError)
     refuse(n < 0, f"Argument `order` must be a non-negative integer. Received: axis={n}")
     later, earlier = ((*[slice(None)] * along, part) for part in (slice(1, None), slice(None, -1)))
     op = ops.not_equal if x.dtype.is_bool else ops.subtract
