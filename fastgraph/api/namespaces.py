@@ -521,6 +521,7 @@ SUBSTITUTES = {
     "experimental.dtensor": "fastgraph.distribute.MirroredStrategy in one process",
     "image": "NumPy and Pillow on tensors (outside Functions)",
     "io": "Python's files and NumPy",
+    "keras": KERAS_3,
     "keras.activations": "the functions of fastgraph.nn",
     "keras.applications": KERAS_3,
     "keras.callbacks": "a subclass of fastgraph.keras.callbacks.Callback, or Keras 3 (pip install fastgraph[keras])",

@@ -174,7 +174,7 @@ def get(identifier: ActivationLike) -> Activation:
 
 def deserialize(name: str, custom_objects: dict[str, Activation] | None = None) -> Activation:
     """Return the activation of a name. Raises ValueError for an unknown one."""
-    found = identifiers.get_registered_object(name, custom_objects, _FUNCTIONS)
+    found: Activation | None = identifiers.get_registered_object(name, custom_objects, _FUNCTIONS)
     if found is None:
         raise ValueError(f"Unknown activation function {name!r} cannot be deserialized.")
     return found

@@ -89,7 +89,8 @@ def find(identifier: str | Mapping[str, Any], table: Mapping[str, Callable[..., 
     if isinstance(config, str):  # a function's
         return made(config, table, kind)
     found = made(name, table, kind)
-    return getattr(found, "from_config", lambda given: found(**given))(dict(config or {}))
+    build: Any = getattr(found, "from_config", lambda given: found(**given))
+    return build(dict(config or {}))
 
 
 def made(name: str, table: Mapping[str, Callable[..., Any]], kind: str) -> Callable[..., Any]:
@@ -98,10 +99,11 @@ def made(name: str, table: Mapping[str, Callable[..., Any]], kind: str) -> Calla
     if found is None:
         known = ", ".join(sorted(table))
         raise ValueError(f"Unknown {kind}: {name!r}. Known names: {known}.")
-    return found
+    entry: Callable[..., Any] = found
+    return entry
 
 
-def described(thing: object, module: str) -> Any:
+def described(thing: Any, module: str) -> Any:
     """Return the config that `find` makes such an object of; None for None."""
     if thing is None:
         return None

@@ -1,4 +1,4 @@
-"""What metrics are made of: Metric, Sum, Mean, MeanTensor, MeanMetricWrapper. Meaning and names of Keras 2.
+"""The bases of metrics: Metric, Sum, Mean, MeanTensor, MeanMetricWrapper. Meaning and names of Keras 2.
 
 Rule: a metric is a layer whose weights are sums; `update_state` adds to them, `result` reads them, both in ops.
 """

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.data import Dataset
 from fastgraph.data.decoding import decode_image
 from fastgraph.data.files import read_file
 from fastgraph.keras import backend
@@ -83,6 +82,8 @@ def _of_folder(
     follow_links: bool, what: str,
 ) -> Any:  # fmt: skip
     """The Dataset, or both of them, of the files below a folder."""
+    from fastgraph.data import Dataset
+
     if label_mode not in ("int", "categorical", "binary", None):
         raise ValueError(f"`label_mode` must be int, categorical, binary, or None. Received: {label_mode}")
     if (split is None) != (subset is None) or (split is not None and not 0 < split < 1):
@@ -109,7 +110,7 @@ def _of_folder(
             np.random.RandomState(seed).shuffle(rows)
 
     def made(part: slice) -> Any:
-        found = Dataset.from_tensor_slices(paths[part]).map(read, num_parallel_calls=-1)
+        found: Any = Dataset.from_tensor_slices(paths[part]).map(read, num_parallel_calls=-1)
         if label_mode is not None:
             own: Any = np.asarray(numbers[part], "int32")
             if label_mode == "binary":

@@ -36,7 +36,7 @@ _CONFIG = "keras_config.json"
 
 
 def _plain(value: Any) -> Any:
-    """What JSON does not know, as it does."""
+    """A value that JSON does not know, as one that it does."""
     if isinstance(value, TensorShape):
         return value.as_list()
     if isinstance(value, (np.ndarray, np.generic)):
@@ -54,7 +54,7 @@ def serialize_keras_object(obj: Any) -> Any:
         return [serialize_keras_object(value) for value in obj]
     if obj is None or isinstance(obj, (str, bool, int, float)):
         return obj
-    kinds = (("layers", layers.Layer), ("losses", losses.Loss), ("optimizers", optimizers.Optimizer))
+    kinds: Any = (("layers", layers.Layer), ("losses", losses.Loss), ("optimizers", optimizers.Optimizer))
     kinds = (("metrics", metrics.Metric), *kinds)
     own = type(obj).__module__.removeprefix("fastgraph.")
     module = next((f"keras.{name}" for name, kind in kinds if isinstance(obj, kind)), own)

@@ -20,17 +20,19 @@ from tests.keras.programs import plain
 
 RESULTS = Path(__file__).with_name("named.json")
 PROGRAMS: dict[str, Callable[[Any], Any]] = {}
-RANDOM = np.random.RandomState(0)
 
 
-def drawn(*dims: int) -> Any:
-    return RANDOM.randn(*dims).astype("float32")
+def _drawn() -> tuple[Any, ...]:
+    """The programs' data, the same in every run."""
+    random = np.random.RandomState(0)
+    shares, weights = random.rand(6, 4).astype("float32"), random.rand(6).astype("float32")
+    yes, one_hot = (random.rand(6, 4) > 0.5).astype("float32"), np.eye(4, dtype="float32")[random.randint(0, 4, 6)]
+    dims = (2, 4, 6), (2, 6, 8, 4), (1, 4, 4, 4, 2), (2, 5, 6)
+    return shares, weights, yes, one_hot, *(random.randn(*one).astype("float32") for one in dims)
 
 
-SHARES, WEIGHTS = RANDOM.rand(6, 4).astype("float32"), RANDOM.rand(6).astype("float32")
-YES, ONE_HOT = (RANDOM.rand(6, 4) > 0.5).astype("float32"), np.eye(4, dtype="float32")[RANDOM.randint(0, 4, 6)]
-LINE, PLANE, SPACE = drawn(2, 4, 6), drawn(2, 6, 8, 4), drawn(1, 4, 4, 4, 2)
-OTHER, TEXTS = drawn(2, 5, 6), ["The cat, sat!", "the dog sat down", "a b c"]
+SHARES, WEIGHTS, YES, ONE_HOT, LINE, PLANE, SPACE, OTHER = _drawn()
+TEXTS = ["The cat, sat!", "the dog sat down", "a b c"]
 
 LOSSES: list[tuple[str, dict[str, Any]]] = [
     *((name, {}) for name in ["MeanSquaredError", "MeanAbsoluteError", "MeanAbsolutePercentageError", "MeanSquaredLogarithmicError", "Poisson", "KLDivergence", "LogCosh", "Hinge", "SquaredHinge", "CategoricalHinge", "BinaryCrossentropy", "CategoricalCrossentropy"]),

@@ -123,6 +123,8 @@ class MultiHeadAttention(Layer):
         self._take({name: value for name, value in given.items() if name not in _APART})
         self._signature: dict[str, Any] = {"query_shape": None, "key_shape": None, "value_shape": None}
 
+    attention_axes: Any
+
     def build(self, input_shape: Any) -> None:
         """The projections are made by the first call, which knows the shapes of value and key as well."""
 

@@ -122,7 +122,7 @@ class _Random(Layer):
             raise ValueError(f"`{name}` argument must have values between [-1, 1]. Received: {name}={factor}")
         return low, high
 
-    def _drawn(self, images: Any, bounds: tuple[float, float], scale: float = 1.0, base: float = 0.0) -> Any:
+    def _drawn(self, images: Any, bounds: Any, scale: float = 1.0, base: float = 0.0) -> Any:
         """A number for each image. f32[b]."""
         low, high = (base + scale * one for one in bounds)
         return uniform([shape(images)[0]], low, high, seed=self.seed)

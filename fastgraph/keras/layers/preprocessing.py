@@ -224,13 +224,13 @@ class StringLookup(Layer):
         for batch in batches(data, steps):
             counts.update(self._text(word) for word in np.asarray(batch, object).reshape(-1))
         for special in (self.mask_token, self.oov_token):
-            counts.pop(special, None)  # type: ignore[arg-type]
+            counts.pop(special, None)
         words = sorted(counts, key=lambda word: (counts[word], self._order(word)), reverse=True)
         most = None if self.max_tokens is None else self.max_tokens - len(self._special)
         self.set_vocabulary(words[:most])
 
     def _order(self, word: str) -> Any:
-        """What decides between words that are as frequent: the greater comes first."""
+        """The order of words that are as frequent: the greater comes first."""
         return word.encode(self.encoding)
 
     def get_vocabulary(self, include_special_tokens: bool = True) -> list[Any]:

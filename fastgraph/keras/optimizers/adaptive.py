@@ -36,7 +36,7 @@ class _Slotted(Optimizer):
         return self.add_variable_from_reference(variable, name)
 
     def _of(self, variable: Variable) -> list[Any]:
-        """What is kept for a Variable."""
+        """The Variables kept for one."""
         place = self._index[variable.__fg_cell__.id]
         return [self._kept[name][place] for name in self.SLOTS]
 
