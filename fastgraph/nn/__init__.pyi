@@ -19,6 +19,8 @@ from fastgraph.ops.window_arguments import PadLike
 from typing import Any
 import builtins
 
+def all_candidate_sampler(true_classes: Data, num_true: Data, num_sampled: Data, unique: builtins.bool, seed: builtins.int | None = None, name: builtins.str | None = None) -> Any:
+    """Every class below num_sampled once, each expected once: for tests. Source: tf.random.all_candidate_sampler."""
 def approx_max_k(operand: Data, k: Data, reduction_dimension: builtins.int = -1, recall_target: builtins.float = 0.95, reduction_input_size_override: builtins.int = -1, aggregate_to_topk: builtins.bool = True, name: builtins.str | None = None) -> Any:
     """The k greatest elements along an axis, falling, and where they stand; exact here. f[*s] -> f[*r], i32[*r].
 
@@ -66,6 +68,10 @@ def collapse_repeated(labels: Data, seq_length: Data, name: builtins.str | None 
     i[n, t], i[n] -> i[n, m], i[n].
     Raises: InvalidArgumentError for labels of another rank, ValueError for such lengths.
     Source: tf.nn.collapse_repeated."""
+def compute_accidental_hits(true_classes: Data, sampled_candidates: Data, num_true: Data, seed: builtins.int | None = None, name: builtins.str | None = None) -> Any:
+    """Where sampled classes are true ones. i64[b, num_true], i64[n] -> rows i32[k], places i64[k], weights f32[k].
+
+    The weights are the least float32. Source: tf.nn.compute_accidental_hits."""
 def compute_average_loss(per_example_loss: Data, sample_weight: Data | None = None, global_batch_size: Data | None = None) -> Tensor:
     """The sum of losses, weighted, over the size of the batch: global_batch_size, or the loss's first extent.
 
@@ -161,6 +167,11 @@ def erosion2d(value: Data, filters: Data, strides: Data, padding: builtins.str, 
     """The least difference of each window's elements and the filter's, turned round. t[n, h, w, c] -> t[n, *o, c].
 
     Raises: as dilation2d. Source: Serra 1982; tf.nn.erosion2d."""
+def fixed_unigram_candidate_sampler(true_classes: Data, num_true: Data, num_sampled: Data, unique: builtins.bool, range_max: Data, vocab_file: builtins.str = '', distortion: builtins.float = 1.0, num_reserved_ids: Data = 0, num_shards: Data = 1, shard: Data = 0, unigrams: Sequence[builtins.float] = ..., seed: builtins.int | None = None, name: builtins.str | None = None) -> Any:
+    """`uniform_candidate_sampler` by weights: `unigrams`, or the last column of a CSV file, to the power `distortion`.
+
+    num_reserved_ids: so many classes come first and are never drawn. Numbers follow the weights, and are not
+    TensorFlow's. Source: tf.random.fixed_unigram_candidate_sampler."""
 def fractional_avg_pool(value: Data, pooling_ratio: builtins.float | Sequence[builtins.float], pseudo_random: builtins.bool = False, overlapping: builtins.bool = False, seed: Data | None = 0, name: builtins.str | None = None) -> Any:
     """The mean of each of extent / pooling_ratio random regions. t[n, h, w, c] -> t[n, *o, c], i64[o + 1] x2.
 
@@ -227,6 +238,11 @@ def max_pool_with_argmax(input: Data, ksize: Data, strides: Data, padding: PadLi
     tf.nn.max_pool_with_argmax."""
 def moments(x: Data, axes: Data, shift: Data | None = None, keepdims: builtins.bool = False, name: builtins.str | None = None) -> Any:
     """Mean and variance along `axes`. f[*s] -> f[*r], f[*r]. Source: tf.nn.moments."""
+def nce_loss(weights: Any, biases: Any, labels: Data, inputs: Data, num_sampled: Data, num_classes: Data, num_true: builtins.int = 1, sampled_values: Any = None, remove_accidental_hits: builtins.bool = False, name: builtins.str = 'nce_loss') -> Tensor:
+    """Noise-contrastive loss of each row. f[n, d], f[n], i64[b, k], f[b, d] -> f[b].
+
+    sampled_values: what a candidate sampler gave; None: that of log_uniform_candidate_sampler.
+    Source: tf.nn.nce_loss."""
 def normalize_moments(counts: Data, mean_ss: Data, variance_ss: Data, shift: Data | None, name: builtins.str | None = None) -> Any:
     """Mean and variance from what `sufficient_statistics` gives. f[], f[*r], f[*r] -> f[*r], f[*r].
 
@@ -266,6 +282,11 @@ def relu(features: Any, name: str | None = None) -> Tensor:
         <tf.Tensor: shape=(3,), dtype=float32, numpy=array([0., 0., 2.], dtype=float32)>"""
 def relu6(features: Any, name: str | None = None) -> Tensor:
     """features limited to [0, 6]. t[*s] -> t[*s]. Source: tf.nn.relu6."""
+def sampled_softmax_loss(weights: Any, biases: Any, labels: Data, inputs: Data, num_sampled: Data, num_classes: Data, num_true: builtins.int = 1, sampled_values: Any = None, remove_accidental_hits: builtins.bool = True, seed: builtins.int | None = None, name: builtins.str = 'sampled_softmax_loss') -> Tensor:
+    """Cross-entropy over the true and some sampled classes. f[n, d], f[n], i64[b, k], f[b, d] -> f[b].
+
+    sampled_values: what a candidate sampler gave; None: that of log_uniform_candidate_sampler.
+    Source: tf.nn.sampled_softmax_loss."""
 def scale_regularization_loss(regularization_loss: Data) -> Tensor:
     """The sum of a regularisation loss over the number of replicas; of integers a float. f[*s] -> f[].
 

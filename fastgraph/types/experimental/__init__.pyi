@@ -1,4 +1,6 @@
 # Written by tools/stubs.py from the ops' definitions; do not edit.
+from fastgraph.staging.atomic_function import AtomicFunction as AtomicFunction
+from fastgraph.staging.concrete_function import ConcreteFunction as Callable
 from fastgraph.staging.concrete_function import ConcreteFunction as ConcreteFunction
 from fastgraph.staging.function import Function as GenericFunction
 from fastgraph.staging.function import Function as PolymorphicFunction
