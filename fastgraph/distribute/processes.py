@@ -91,7 +91,7 @@ def _check(config: dict[str, Any], rank: int, size: int) -> None:
 
 
 class _Processes(StrategyExtended):
-    """What brings values of processes together: of each kind of number one message, in the order of the program."""
+    """The way that brings values of processes together: for each kind of number a message, in the program's order."""
 
     def __init__(self, strategy: Strategy, world: Any) -> None:
         super().__init__(strategy)

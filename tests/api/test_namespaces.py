@@ -113,8 +113,8 @@ def test_substitute_is_the_same_name_elsewhere() -> None:
 @pytest.mark.parametrize(
     ("name", "advice"),
     [
-        ("no_gradient", "name that is built is fastgraph.stop_gradient."),
-        ("qint8", "There is no near substitute yet."),  # int8 is like it in letters only
+        ("no_gradient", "Use fastgraph.stop_gradient instead."),
+        ("qint8", "Use fastgraph.int8 and its kin instead."),
         (
             "image.generate_bounding_box_proposals",
             "Use NumPy and Pillow on tensors (outside Functions) instead.",

@@ -14,9 +14,9 @@ tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfigur
 
 import keras  # noqa: E402
 
-random = np.random.RandomState(0)
-x, y = random.randn(24, 6).astype("float32"), random.randint(0, 3, 24)
-first, last = random.randn(6, 5).astype("float32"), random.randn(5, 3).astype("float32")
+drawn = np.random.RandomState(0).randn(24 * 6 + 6 * 5 + 5 * 3).astype("float32")
+x, y = drawn[:144].reshape(24, 6), np.arange(24) % 3
+first, last = drawn[144:174].reshape(6, 5), drawn[174:].reshape(5, 3)
 found = []
 for devices in (["CPU:0"], ["CPU:0", "CPU:1"]):
     strategy = tf.distribute.MirroredStrategy(devices)
