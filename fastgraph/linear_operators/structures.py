@@ -39,7 +39,7 @@ from fastgraph.ops.matmul import matmul
 from fastgraph.ops.matrix_checks import lower_triangle, strictly_lower
 from fastgraph.ops.matrix_diagonals import diag as matrix_of
 from fastgraph.ops.matrix_diagonals import diag_part, matrix_transpose, set_diag
-from fastgraph.ops.movement import shape
+from fastgraph.ops.movement import reshape, shape
 from fastgraph.ops.padding import reverse
 from fastgraph.ops.reduction import reduce_prod, reduce_sum
 from fastgraph.ops.runtime_assertions import (
@@ -420,8 +420,12 @@ class LinearOperatorPermutation(OperatorOfFields, kind="A Permutation operator")
         if rows.shape.rank == 1:
             return gather(x, rows, axis=-2)
         batch = common(batch_of(x), batch_of(rows, 1))
-        rows = spread(rows, batch, 1)
-        return gather(spread(x, batch), rows, axis=-2, batch_dims=rows.shape.rank - 1)
+        x, rows = spread(x, batch), spread(rows, batch, 1)
+        if rows.shape.rank is None:
+            n = extent(x, -2)
+            found = gather(reshape(x, [-1, n, extent(x, -1)]), reshape(rows, [-1, n]), axis=1, batch_dims=1)
+            return reshape(found, shape(x))
+        return gather(x, rows, axis=-2, batch_dims=rows.shape.rank - 1)
 
     def _determinant(self) -> Any:
         perm = as_tensor(self.perm)

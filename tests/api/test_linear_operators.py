@@ -146,6 +146,20 @@ def test_in_functions_with_known_and_with_unknown_shapes(name: str) -> None:
             same(got, eager, name)
 
 
+@pytest.mark.parametrize("name", [name for name in OPERATORS if "Tridiag" not in name])
+def test_in_functions_of_tensors_of_unknown_rank(name: str) -> None:
+    given = tensors(name, "float64", (2,))
+
+    def program(**given: Any) -> Any:
+        op = operator(name, given)
+        return op.matmul(given["x"]), op.to_dense(), op.shape_tensor()
+
+    specs = {key: tf.TensorSpec([] if key == "z" else None, x.dtype) for key, x in given.items()}
+    found = tf.function(program).get_concrete_function(**specs)(**given)
+    for got, wanted in zip(found, program(**given), strict=True):
+        same(got, wanted, name)
+
+
 @pytest.mark.parametrize("name", OPERATORS)
 def test_operators_go_into_functions_and_come_out(name: str) -> None:
     given = tensors(name, "float64", (2,))
