@@ -91,7 +91,7 @@ def _check(config: dict[str, Any], rank: int, size: int) -> None:
 
 
 class _Processes(StrategyExtended):
-    """What brings values of processes together: of each kind of number one message, in the order of the program."""
+    """Values of processes brought together: one message for each dtype, in the order of the program."""
 
     def __init__(self, strategy: Strategy, world: Any) -> None:
         super().__init__(strategy)
