@@ -134,7 +134,7 @@ class ReplicaContext:
         return nesting.pack_sequence_as(value, list(found))
 
     def _met_in_function(self, op: ReduceOp, tensors: Sequence[Any]) -> tuple[Any, ...]:
-        """Return what `all_reduce` gives in a Function called on the replica: replicas meet when their graphs run."""
+        """Return sums or means in a Function called on the replica: replicas meet when their graphs run."""
         if any(isinstance(tensor, IndexedSlices) for tensor in tensors):
             tensors = [convert_to_tensor(tensor) for tensor in tensors]
         strategy, mine = self.strategy, self._replica_id - self.strategy._own[0]

@@ -203,7 +203,7 @@ class DistributedIterator(Iterator[Any]):
         return self._completed(next(self._inner))
 
     def _completed(self, first: Any) -> Any:
-        """Return what the replicas get, of which `first` is the first element."""
+        """The parts of the replicas, of which `first` is the first element."""
         spec, own = self._inner.element_spec, self._strategy._own
         if self._how is Sharing.STACKED:
             return nesting.map_structure(lambda leaf: PerReplica([leaf[i] for i in range(len(own))]), first)

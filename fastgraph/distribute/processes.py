@@ -91,7 +91,7 @@ def _check(config: dict[str, Any], rank: int, size: int) -> None:
 
 
 class _Processes(StrategyExtended):
-    """The way that brings values of processes together: for each kind of number a message, in the program's order."""
+    """Values of processes brought together: one message for each dtype, in the order of the program."""
 
     def __init__(self, strategy: Strategy, world: Any) -> None:
         super().__init__(strategy)

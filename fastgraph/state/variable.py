@@ -255,7 +255,7 @@ class Variable(Parts, Trackable, metaclass=_VariableType):
 
     @property
     def _number(self) -> int:
-        """The number that tells it from every other Variable, on whichever replica that is asked."""
+        """A number that no other Variable has, on whichever replica that is asked."""
         return self.__fg_cell__.id
 
     @property

@@ -17,6 +17,7 @@ import pytest
 
 import fastgraph as fg
 from fastgraph.core import devices
+from fastgraph.core.base import flags
 from tests.api import distributed_programs as programs
 
 TWO = programs.TWO
@@ -184,6 +185,17 @@ def test_what_differs_between_replicas_goes_into_functions_and_out(strategy: Any
         assert [v.numpy().tolist() for v in same.values] == [[0.0, 0.0], [1.0, 1.0]]
         assert [v.numpy().tolist() for v in twice.values] == [[0.0, 0.0], [2.0, 2.0]]
     assert doubled.experimental_get_tracing_count() == 1
+
+
+def test_the_replicas_parts_of_a_graph_wait_for_nothing_of_each_other(strategy: Any) -> None:
+    x = strategy.run(lambda: fg.ones([256, 256]) * number())
+    step = fg.function(lambda x: strategy.run(lambda own: fg.matmul(fg.matmul(own, own), own), (x,)))
+    with flags.override(tier="last"):
+        step(x)
+        plan = step.get_concrete_function(x).explain()
+    products = [line for line in plan.splitlines() if "GemmCall matmul" in line]
+    assert len(products) == 4 and sum(" after " in line for line in products) == 2, plan
+    assert "on several threads" in plan
 
 
 def test_errors_end_all_replicas(strategy: Any) -> None:

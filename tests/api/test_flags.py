@@ -61,5 +61,5 @@ def test_store_is_in_the_users_cache(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_every_flag_is_described() -> None:
     for name, flag in flags.FLAGS.items():
-        assert flag.variable.startswith(("FASTGRAPH_", "KERAS_")) and flag.meaning and name == name.lower()
+        assert flag.variable.startswith(("FASTGRAPH_", "KERAS_", "TF_CONFIG")) and flag.meaning and name == name.lower()
         flags.get(name)
