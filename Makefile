@@ -57,7 +57,7 @@ bench: $(VENV)/installed-bench
 	    $(if $(PUBLISH),--publish)
 
 # make bench-models PEERS=all ONLY='transformers;simulation/n-body*' BEGIN='fastgraph;JAX*' (whose first calls; all)
-# PUBLISH=1: the rows measured go to benchmarks/results and docs/models.md instead of bench-out.
+# PUBLISH=1: the rows measured go to benchmarks/models and docs/models.md instead of bench-out.
 BEGIN ?= *
 bench-models: $(VENV)/installed-bench
 	$(BIN)/python -m benchmarks.models --peers $(PEERS) --begin '$(BEGIN)' $(if $(ONLY),--only '$(ONLY)') \

@@ -27,7 +27,7 @@ from benchmarks.run import Field, cases, machine
 OWN = "fastgraph"
 NAMES = (OWN, "TensorFlow function", "TensorFlow jit", "JAX jit", "PyTorch compile", "PyTorch eager")
 TAKING_PART = tuple(peer for peer in PEERS if peer.name in NAMES)
-RESULTS, PAGE = ROOT / "benchmarks" / "results" / "models.json", ROOT / "docs" / "models.md"
+RESULTS, PAGE = Path(__file__).with_name("results.json"), ROOT / "docs" / "models.md"
 PROFILED_S = 0.5
 HOW = """\
 Written by `python -m benchmarks.models`, which says how it measures; `benchmarks/models/` has the programs. A step is
@@ -171,7 +171,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--begin", default="*", help='whose first calls are measured, patterns; "" for nobody\'s')
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--json", type=Path, default=ROOT / "bench-out" / "models.json")
-    parser.add_argument("--publish", action="store_true", help=f"write {RESULTS.name} and {PAGE.name}, rows measured")
+    parser.add_argument(
+        "--publish", action="store_true", help=f"write models/{RESULTS.name} and {PAGE.name}, rows measured"
+    )
     parser.add_argument("--small", action="store_true", help="shrunk programs, to check that every peer's code runs")
     parser.add_argument("--page", action="store_true", help="only write the page again, of the results that there are")
     options = parser.parse_args()
