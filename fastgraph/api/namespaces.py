@@ -697,7 +697,7 @@ def _find(namespace: str, name: str) -> Any:
 
 
 def _by_rule(namespace: str, name: str) -> Any:
-    """Return what a name is by its namespace's rule. Raises NotBuiltError for TensorFlow 1's others."""
+    """Find a name by the rule of its namespace, which lists none. Raises NotBuiltError for TensorFlow 1's others."""
     if namespace == "raw_ops":
         found: Any = imported(f"{ROOT}.graphdef.raw_ops")
         return found.function(name) if name in found.names() else _UNRESOLVED

@@ -22,7 +22,7 @@ from fastgraph.ops.random_states import first_state, generators
 
 
 class _Store:
-    """The elements and the lock that the operations of one queue share."""
+    """The elements of one queue, and their lock."""
 
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity if capacity >= 0 else 2**31 - 1
@@ -33,7 +33,7 @@ class _Store:
 
 
 class QueueBase:
-    """The base of queues: elements are enqueued, and dequeued one or many at a time. Source: tf.queue.QueueBase."""
+    """The base class of queues. Source: tf.queue.QueueBase."""
 
     _kind = "queue"
 

@@ -153,7 +153,7 @@ for _name in INITIALIZERS:
 
 
 class VariableScope:
-    """The arguments that get_variable takes from the scope it is in. Source: tf.compat.v1.VariableScope."""
+    """A scope, and the choices that get_variable takes from it. Source: tf.compat.v1.VariableScope."""
 
     def __init__(self, reuse: Any, name: str = "", original_name_scope: str = "", dtype: Any = tf.float32,
                  initializer: Any = None, custom_getter: Any = None, constraint: Any = None) -> None:  # fmt: skip

@@ -204,7 +204,7 @@ def _made(op: str, name: str | None, inputs: list[Any], attrs: dict[str, Any]) -
 
 
 def _aval(tensor: Tensor) -> Aval:
-    """Return what is known of a tensor, its value too."""
+    """All that is known of a tensor, its value too."""
     if tensor.aval.value is not None or not isinstance(tensor, EagerTensor):
         return tensor.aval
     return Aval(tensor.aval.dtype, tensor.aval.shape, np.asarray(tensor))

@@ -150,7 +150,7 @@ def _drawn(range_: Callable[[], _Range], n: int, unique: bool) -> Callable[..., 
 
 
 def _given(true_classes: Data, num_true: Data, num_sampled: Data) -> tuple[Any, int, int]:
-    """Return what all samplers are given, checked."""
+    """The arguments that all samplers have, checked."""
     true, width, n = as_tensor(true_classes, int64), whole(num_true, "num_true"), whole(num_sampled, "num_sampled")
     if n <= 0 or width <= 0:
         raise invalid("num_sampled and num_true must be positive")

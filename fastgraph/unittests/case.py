@@ -99,7 +99,7 @@ def _extreme(which: str, check: str) -> Callable[..., None]:
 
 
 class _Session:
-    """An object that stands for a session: `run` gives the values of tensors."""
+    """A stand-in for a session: `run` gives the values of tensors."""
 
     def __init__(self, case: TestCase) -> None:
         self._case = case
