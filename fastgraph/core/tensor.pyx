@@ -156,7 +156,7 @@ cdef int _code_of(cnp.ndarray array) except -2:
 # What higher layers supply.
 
 cdef dict slots = {}
-cdef object _promotion = None  # (operator's name, x, y) -> what it gives of several dtypes, where a program asked for it
+cdef object _promotion = None  # (operator, x, y) -> what it gives of several dtypes, where a program asked for it
 
 
 def set_tensor_attribute(str name, value) -> None:

@@ -123,7 +123,7 @@ def polyval(p: Any, x: Data) -> Any:
     """Return a polynomial's values, its coefficients from the highest power down."""
     coefficients, at = together(p, x)
     made: Any = ops.zeros_like(at)
-    for coefficient in ops.unstack(ops.reshape(coefficients, [-1])):
+    for coefficient in ops.unstack(padded_left(coefficients, 1)):
         made = coefficient + made * at
     return made
 

@@ -391,7 +391,9 @@ def take_along_axis(arr: Data, indices: Data, axis: int | None) -> Any:
     x, where_ = tensor(arr), tensor(indices)
     if axis is None:
         x, axis = ops.reshape(x, [-1]), 0
-    rank = rank_of(x, "take_along_axis")
+    rank = builtins.max(rank_of(x, "take_along_axis"), rank_of(where_, "take_along_axis"))
+    axis = whole_axis(axis, rank_of(x, "take_along_axis")) + rank - rank_of(x, "take_along_axis")
+    x, where_ = padded_left(x, rank), padded_left(where_, rank)
     x, where_ = moveaxis(x, axis, rank - 1), moveaxis(where_, axis, rank - 1)
     dims, own = (ops.shape(t, out_type="int32") for t in (x, where_))
     outer = ops.broadcast_dynamic_shape(dims[:-1], own[:-1])

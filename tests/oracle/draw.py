@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 import fastgraph.ops  # noqa: F401 - registers the names
+from fastgraph.api import namespaces
 from fastgraph.core.base.dtype import DType, as_dtype
 from fastgraph.core.registry import all_primitives, public_names
 from fastgraph.ops.families import DTYPE_SETS
@@ -70,12 +71,15 @@ class Case:
 
 
 def op_functions() -> dict[str, Any]:
-    """Public name to function, of every op."""
-    return {
+    """Public name to function, of every op, and of tf.experimental.numpy what the table calls."""
+    ops = {
         name: function
         for name, function in public_names().items()
         if inspect.isfunction(function) and function.__module__.startswith("fastgraph.ops")
     }
+    space = "experimental.numpy"
+    called = {name.rpartition(".")[2] for name in map(name_of, TABLE.splitlines()) if name.startswith(f"{space}.")}
+    return ops | {f"{space}.{name}": namespaces.resolve(space, name) for name in sorted(called)}
 
 
 def seed_of(text: str) -> int:

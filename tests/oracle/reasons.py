@@ -31,6 +31,17 @@ WIDER = "TensorFlow's kernels for the CPU lack the dtype, which fastgraph has or
 LIMIT = "a gradient that TensorFlow cannot compute"
 
 ROWS = [
+    (
+        r"experimental\.numpy\..*",
+        r"error: a result, TensorFlow: (InvalidArgumentError: (cannot compute|Value for attr)|TypeError: Cannot convert)",
+        "operators inside refuse several dtypes, bools and strings before NumPy's behaviour is switched on",
+    ),
+    (
+        r"experimental\.numpy\.(geomspace|linspace|logspace|arange|clip|maximum|array|tri|vander|take|where|identity|eye|diag_indices|full|zeros|ones|meshgrid).*",
+        r"error: \w+, TensorFlow: (ValueError|a result|InvalidArgumentError)",
+        "wrong arguments are found by another of its steps",
+    ),
+    (r"experimental\.numpy\.(cumprod|prod|nanprod|average)", r"(first|second) gradient", "of complex numbers, as math.reduce_prod"),
     (r".*", r"error: .* TensorFlow: (crash|AbortedError|AttributeError|AssertionError)", OWN),
     (r".*", r"error: .* TensorFlow: (UnboundLocalError|IndexError: (tuple|list) index out of range)", OWN),
     (r".*", r"error: .* TensorFlow: TypeError: ('NoneType' object|unsupported operand)", OWN),
