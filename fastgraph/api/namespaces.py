@@ -451,11 +451,11 @@ PUBLIC: dict[str, str] = {
     **_same("keras.batches", "Sequence to_categorical", ("keras.utils",)),
     **_same("keras.sequences", "pad_sequences", ("keras.utils", "keras.preprocessing.sequence")),
     **_same(
-        "keras.pictures",
+        "data.folders",
         "image_dataset_from_directory text_dataset_from_directory",
         ("keras.utils", "keras.preprocessing"),
     ),
-    **_same("keras.pictures", "img_to_array", ("keras.utils", "keras.preprocessing.image")),
+    **_same("keras.sequences", "img_to_array", ("keras.utils", "keras.preprocessing.image")),
     "keras.preprocessing.image.smart_resize": "keras.layers.images:smart_resize",
     **_same("keras.diagram", "model_to_dot plot_model", ("keras.utils",)),
     **_same(

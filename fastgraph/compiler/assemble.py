@@ -355,7 +355,9 @@ class Assembler:
         nest = arrange(fusion.nest(cluster))
         nodes = self.all_nodes(cluster)
         if len(nest.stores) == 1 and (source := _copied(nest)) is not None:
-            return [AliasStep((self.number[source],), self.numbers([nest.stores[0].key]), nodes)]
+            result: Any = nest.stores[0].key
+            if self.avals[source].size == self.avals[result].size:  # else it is a slice that begins at 0
+                return [AliasStep((self.number[source],), self.numbers([result]), nodes)]
         operands = [v for v in fusion.loads(cluster) if self.avals[v].value is None]
         parts = [few for part in self.split(nest) for few in few_at_a_time(part)]
         if len(parts) == 1:

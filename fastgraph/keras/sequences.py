@@ -1,10 +1,13 @@
-"""tf.keras.utils of arrays: padded sequences, time series, parts of data, ordinal labels, unit vectors."""
+"""tf.keras.utils of arrays: padded sequences, images as arrays."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+
+from fastgraph.keras import backend
+from fastgraph.keras.layers.core import checked_data_format
 
 
 def pad_sequences(
@@ -43,3 +46,12 @@ def pad_sequences(
                 )
             rows[i, n - len(kept) if padding == "pre" else 0 :][: len(kept)] = kept
     return rows
+
+
+def img_to_array(img: Any, data_format: str | None = None, dtype: Any = None) -> np.ndarray:
+    """Return a Pillow image as f32[h, w, c]. Source: tf.keras.utils.img_to_array."""
+    x = np.asarray(img, dtype=dtype or backend.floatx())
+    if x.ndim not in (2, 3):
+        raise ValueError(f"Unsupported image shape: {x.shape}")
+    x = x[..., None] if x.ndim == 2 else x
+    return x.transpose(2, 0, 1) if checked_data_format(data_format) == "channels_first" else x

@@ -1,4 +1,6 @@
 # Written by tools/stubs.py from the ops' definitions; do not edit.
+from fastgraph.data.folders import image_dataset_from_directory as image_dataset_from_directory
+from fastgraph.data.folders import text_dataset_from_directory as text_dataset_from_directory
 from fastgraph.keras.backend import set_random_seed as set_random_seed
 from fastgraph.keras.batches import Sequence as Sequence
 from fastgraph.keras.batches import to_categorical as to_categorical
@@ -11,10 +13,8 @@ from fastgraph.keras.identifiers import get_custom_objects as get_custom_objects
 from fastgraph.keras.identifiers import get_registered_name as get_registered_name
 from fastgraph.keras.identifiers import get_registered_object as get_registered_object
 from fastgraph.keras.identifiers import register_keras_serializable as register_keras_serializable
-from fastgraph.keras.pictures import image_dataset_from_directory as image_dataset_from_directory
-from fastgraph.keras.pictures import img_to_array as img_to_array
-from fastgraph.keras.pictures import text_dataset_from_directory as text_dataset_from_directory
 from fastgraph.keras.progress import Progbar as Progbar
+from fastgraph.keras.sequences import img_to_array as img_to_array
 from fastgraph.keras.sequences import pad_sequences as pad_sequences
 from fastgraph.keras.whole_models import deserialize_keras_object as deserialize_keras_object
 from fastgraph.keras.whole_models import serialize_keras_object as serialize_keras_object

@@ -345,14 +345,14 @@ def _slice_lower(b: Builder, node: Node) -> list[Callable[..., Any]]:
     def element(index: Sequence[Any]) -> Any:
         axes, layout = _axes(b, node.attrs["spec"], x, 1)
         at: list[Any] = [axis.start for axis in axes]
-        for i, axis in zip(index, layout, strict=True):
+        for i, n, axis in zip(index, b.output(0).shape, layout, strict=True):
             if axis is not None:
-                at[axis] = axes[axis].source(i)
-        # Slices are cut to what there is, and known indices checked where shapes are inferred.
-        sure = [
-            i if part.is_index and part.unsure else b.within(i, n) for i, part, n in zip(at, axes, x.shape, strict=True)
-        ]
-        value = x.at(sure)
+                # Slices are cut to what there is.
+                at[axis] = b.within(axes[axis].source(i), x.shape[axis], i, n)
+        for axis, part in enumerate(axes):
+            if part.is_index and not part.unsure:  # checked where shapes are inferred
+                b.within(at[axis], x.shape[axis], b.const(0), b.const(1))
+        value = x.at(tuple(at))
         for axis, part in enumerate(axes):
             if part.is_index and part.unsure:
                 ok = (part.start >= 0) & (part.start < x.shape[axis])

@@ -463,7 +463,7 @@ def _lower_roll(b: Builder, node: Node) -> list[Any]:
             i, n, known = at[axis], x.shape[axis], dims[axis] if dims else None
             if known is None or by % max(known, 1):
                 start = b.op("floormod", b.param(by), n) if known is None else b.param(by % known)
-                at[axis] = b.within(b.select(i < start, i + (n - start), i - start), n)
+                at[axis] = b.within(b.select(i < start, i + (n - start), i - start), n, i, b.output(0).shape[axis])
         return x.at(at)
 
     return [element]

@@ -66,8 +66,8 @@ def _lower_slice(b: Builder, node: Node) -> list[Any]:
     starts, dims = node.inputs[1].aval.numbers, node.inputs[0].aval.shape
     if starts is not None and dims is not None and None not in (*dims, *(node.outputs[0].aval.shape or ())):
         # It lies inside, as inference has seen.
-        by = [b.param(s) if s else 0 for s in starts]
-        return [lambda index: x.at([b.within(i + s, n) for i, s, n in zip(index, by, x.shape, strict=True)])]
+        by = list(zip([b.param(s) if s else 0 for s in starts], x.shape, out.shape, strict=True))
+        return [lambda index: x.at([b.within(i + s, n, i, m) for i, (s, n, m) in zip(index, by, strict=True)])]
 
     def element(index: Sequence[Any]) -> Any:
         at, fits = [], None

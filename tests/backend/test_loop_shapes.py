@@ -182,6 +182,11 @@ RANGES: dict[str, F] = {
     "joined": lambda x: fg.concat([x, x[:, :2], x[:, 5:]], 1) + 1,
     "padded": lambda x: fg.pad(x, [[1, 2], [3, 1]]) + 1,
     "padded once": lambda x: fg.pad(x, [[0, 0], [2, 0]]) + 1,
+    "the first": lambda x: [fg.slice(x, [0, 0], [3, -1]), x[:2], x[1], fg.roll(x, [0, 7], [0, 1])],
+    "slices padded": lambda x: (
+        fg.pad(fg.slice(x, [0, 2], [4, 5]), [[1, 1], [2, 0]]) + fg.pad(x[1:5, 1:6], [[0, 2], [0, 2]])
+    ),
+    "rolls joined": lambda x: fg.concat([fg.roll(x, 1, 0), x[::-1], fg.roll(fg.roll(x, 2, 1), 1, 1)], 0) + 1,
     "sliced": lambda x: fg.slice(x, [1, 2], [4, 5]) + 1,
     "band": lambda x: fg.linalg.band_part(x, 1, 2) + 1,
 }

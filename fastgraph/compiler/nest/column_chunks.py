@@ -78,7 +78,6 @@ def _chunked(
     nests = [FlatNest(dims, made, stages(dims, made), {})]
     reductions = [t for t in walk([s.scalar for s in stores]) if t.op == "reduce" and t not in combined]
     if any(not combined.keys().isdisjoint(walk([t.args[-1]])) for t in reductions):
-        # Later loops read them once for each of their rows.
         kept = [FlatStore(scratch(t.dtype, columns.witness or 0), t.dtype, column, (), c) for t, c in combined.items()]
         nests.append(FlatNest((column,), kept, stages((column,), kept), {}))
         combined = {t: table.make("read", t.dtype, (column,), s.key) for t, s in zip(combined, kept, strict=True)}

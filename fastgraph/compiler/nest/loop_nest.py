@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from fastgraph.compiler.nest.scalar_ir import Index, Number, Scalar, Table, walk
+from fastgraph.compiler.nest.scalar_ir import Index, Number, Scalar, Table, in_range, walk
 from fastgraph.core.base import expr
 from fastgraph.core.base.dtype import DType
 from fastgraph.core.base.expr import Typed
@@ -115,9 +115,10 @@ class Builder:
         args = [self._typed(a, scalars) for a in tree.args]
         return self.table.cast(args[0], tree.dtype) if tree.op == "cast" else self.table.op(tree.op, *args)
 
-    def within(self, index: Scalar, extent: Scalar) -> Scalar:
-        """An index of which the lowering knows that it is in range(extent)."""
-        self.table.within.add((index, extent))
+    def within(self, index: Scalar, extent: Scalar, given: Scalar, own: Scalar) -> Scalar:
+        """An index that is in range(extent) where the result's index `given` is in range(own)."""
+        if in_range(given, own):
+            self.table.within.add((index, extent))
         return index
 
     def flat(self, index: Sequence[Scalar], shape: Sequence[Scalar]) -> Scalar:

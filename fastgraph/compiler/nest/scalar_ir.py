@@ -178,7 +178,7 @@ class Table:
     def load(self, key: object, dtype: str, index: Index, shape: Sequence[Scalar]) -> Scalar:
         """The element of a stored value at `index`; an index that is not surely in range makes it risky."""
         term = self.make("load", dtype, tuple(index), key)
-        term.risky = term.risky or not all(_in_range(i, n) for i, n in zip(index, shape, strict=True))
+        term.risky = term.risky or not all(in_range(i, n) for i, n in zip(index, shape, strict=True))
         return term
 
     def op(self, name: str, *args: Scalar) -> Scalar:
@@ -293,7 +293,8 @@ def _same(a: Scalar, b: Scalar) -> bool:
     return a is b or (a.op == b.op == "extent" and a.witness is not None and a.witness == b.witness)
 
 
-def _in_range(index: Scalar, extent: Scalar) -> bool:
+def in_range(index: Scalar, extent: Scalar) -> bool:
+    """Whether an index is surely in range(extent)."""
     if (index, extent) in index.table.within:
         return True
     if index.op == "var":

@@ -14,8 +14,6 @@ from fastgraph.graph.ir import Graph, Node, Value
 from fastgraph.graph.passes.prune import CHECKING
 from fastgraph.graph.passes.rewriter import fuel, is_pure
 
-_ROW = {"axis": 0, "batch_dims": 0}
-
 
 def hoist(graph: Graph) -> Graph:
     """Return `graph` with such values, and those of the graphs inside, out of their loops; itself without any."""
@@ -87,7 +85,8 @@ def _takes_rows(node: Node, i: int) -> bool:
         return False
     value = body.parameters[i]
     takers = [other for other in body.nodes if value in other.inputs]
-    rows = [each for each in takers if each.op.name == "gather" and each.attrs == _ROW and each.inputs[0] is value]
+    gathers = [each for each in takers if each.op.name == "gather" and each.inputs[0] is value]
+    rows = [each for each in gathers if each.attrs == {"axis": 0, "batch_dims": 0}]
     single = all(each.inputs[1] is not value and each.inputs[1].aval.shape == () for each in rows)
     return bool(takers) and len(rows) == len(takers) and single and value not in body.outputs
 

@@ -1,4 +1,4 @@
-"""tf.keras.utils of images as arrays and files, by Pillow; the data sets that folders of images and texts are.
+"""tf.keras.utils of folders: the Datasets that folders of images and of texts are.
 
 Rule: the folder's name is the label; both are in the order of their names until they are shuffled.
 """
@@ -10,23 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from fastgraph.data.dataset import Dataset
 from fastgraph.data.decoding import decode_image
 from fastgraph.data.files import read_file
-from fastgraph.keras import backend
-from fastgraph.keras.layers.core import checked_data_format
 from fastgraph.keras.layers.images import smart_resize
 from fastgraph.keras.layers.reshaping import interpolation_of
 from fastgraph.ops.image_resizing import resize
 from fastgraph.ops.strings import substr
-
-
-def img_to_array(img: Any, data_format: str | None = None, dtype: Any = None) -> np.ndarray:
-    """Return a Pillow image as f32[h, w, c]. Source: tf.keras.utils.img_to_array."""
-    x = np.asarray(img, dtype=dtype or backend.floatx())
-    if x.ndim not in (2, 3):
-        raise ValueError(f"Unsupported image shape: {x.shape}")
-    x = x[..., None] if x.ndim == 2 else x
-    return x.transpose(2, 0, 1) if checked_data_format(data_format) == "channels_first" else x
 
 
 def image_dataset_from_directory(
@@ -82,8 +72,6 @@ def _of_folder(
     follow_links: bool, what: str,
 ) -> Any:  # fmt: skip
     """The Dataset, or both of them, of the files below a folder."""
-    from fastgraph.data import Dataset
-
     if label_mode not in ("int", "categorical", "binary", None):
         raise ValueError(f"`label_mode` must be int, categorical, binary, or None. Received: {label_mode}")
     if (split is None) != (subset is None) or (split is not None and not 0 < split < 1):
