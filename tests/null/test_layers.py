@@ -137,12 +137,12 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
         ("saving.",),
     ),
     (
-        "data: tf.data",
-        ("data.",),
-    ),
-    (
         "keras: tf.keras",
         ("keras.",),
+    ),
+    (
+        "data: tf.data",
+        ("data.",),
     ),
     (
         "distribute: tf.distribute",
