@@ -42,11 +42,6 @@ class InputContext:
             )
         return global_batch_size // self.num_replicas_in_sync
 
-    def __str__(self) -> str:
-        return (
-            f"tf.distribute.InputContext(input pipeline id {self.input_pipeline_id}, total: {self.num_input_pipelines})"
-        )
-
 
 class ValueContext:
     """Which replica a value is made for. Source: tf.distribute.experimental.ValueContext."""
@@ -54,12 +49,6 @@ class ValueContext:
     def __init__(self, replica_id_in_sync_group: int = 0, num_replicas_in_sync: int = 1) -> None:
         self.replica_id_in_sync_group = replica_id_in_sync_group
         self.num_replicas_in_sync = num_replicas_in_sync
-
-    def __str__(self) -> str:
-        return (
-            f"tf.distribute.ValueContext(replica id {self.replica_id_in_sync_group},  total replicas in sync: "
-            f"{self.num_replicas_in_sync})"
-        )
 
 
 class ReplicaContext:
@@ -93,9 +82,6 @@ class ReplicaContext:
 
     def __exit__(self, *exc: object) -> None:
         replicas.scopes.stack.pop()
-
-    def __repr__(self) -> str:
-        return f"<ReplicaContext {self._replica_id} of {self.num_replicas_in_sync} of {self.strategy!r}>"
 
     def merge_call(self, merge_fn: Callable[..., Any], args: Args = (), kwargs: Named = None) -> Any:
         """Return this replica's part of `merge_fn(strategy, *args, **kwargs)`, called once between the replicas.

@@ -182,15 +182,8 @@ def _divided(total: Any, count: int) -> Any:
 class MultiWorkerMirroredStrategy(Strategy):
     """Copies of a program in the processes that MPI has started, kept alike: `mpiexec -n 4 python PROGRAM`.
 
-    Args:
-        cluster_resolver: Who takes part; None: TF_CONFIG, if it is set, and MPI.
-        communication_options: Taken and without effect: MPI decides.
-
-    Raises:
-        NotBuiltError: There is no mpi4py, or no MPI that it finds.
-        ValueError: TF_CONFIG says something else than MPI.
-
-    Source: tf.distribute.MultiWorkerMirroredStrategy.
+    communication_options are taken and without effect: MPI decides. Raises NotBuiltError without mpi4py or an MPI,
+    ValueError where TF_CONFIG says something else than MPI. Source: tf.distribute.MultiWorkerMirroredStrategy.
     """
 
     def __init__(self, cluster_resolver: Any = None, communication_options: Any = None) -> None:

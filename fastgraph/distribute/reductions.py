@@ -126,10 +126,6 @@ class CrossDeviceOps:
         """Return what `reduce` gives for each pair."""
         return [self.reduce(reduce_op, value, where, options) for value, where in value_destination_pairs]
 
-    def broadcast(self, tensor: Any, destinations: Any) -> Any:
-        """Return the tensor: every device can read it."""
-        return tensor
-
 
 class ReductionToOneDevice(CrossDeviceOps):
     """Values are added on one device. Source: tf.distribute.ReductionToOneDevice."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Self
+from typing import Any
 
 from fastgraph.core import replicas
 from fastgraph.core.base import nesting
@@ -61,10 +61,7 @@ class StrategyExtended:
         """The devices of the replicas, in their order."""
         return self._strategy._devices
 
-    @property
-    def parameter_devices(self) -> tuple[str, ...]:
-        """The devices that Variables lie on."""
-        return self._strategy._devices
+    parameter_devices = worker_devices
 
     @property
     def num_replicas_per_host(self) -> int:
@@ -151,10 +148,6 @@ class StrategyExtended:
             return value if values is None else values[0]
         return self.reduce_to(ReduceOp.from_variable_aggregation(aggregation), value, variable)
 
-    def broadcast_to(self, tensor: Any, destinations: object) -> Any:
-        """Return the tensor: every device can read it."""
-        return tensor
-
     def places(self, values: Sequence[Any], axis: int) -> list[Any]:
         """Return, for each value, how long each replica's part is along an axis."""
         return [tuple(shape(part)[axis] for part in per_replica(value) or (value,)) for value in values]
@@ -200,9 +193,6 @@ class Strategy:
 
     def __repr__(self) -> str:
         return f"<fastgraph.distribute.{type(self).__name__} on {', '.join(self._devices)}>"
-
-    def __deepcopy__(self, memo: Any) -> Self:
-        raise ValueError("Strategies cannot be deep copied.")
 
     @contextlib.contextmanager
     def scope(self) -> Iterator[Strategy]:
@@ -250,24 +240,10 @@ class Strategy:
         return DistributedVariable(copies, self)
 
     def run(self, fn: Callable[..., Any], args: Args = (), kwargs: Named = None, options: object = None) -> Any:
-        """Run `fn(*args, **kwargs)` on each replica, with the replica's part of PerReplica arguments.
+        """Return what `fn(*args, **kwargs)` gives on each replica: one structure, with a PerReplica where they differ.
 
-        Args:
-            fn: A function, or tf.function, of one replica's arguments. While a graph is traced, it is traced with it,
-                once for each replica.
-            args, kwargs: The arguments; of those that a DistributedDataset or another `run` gave each replica has its
-                own.
-
-        Returns:
-            What the replicas gave: one structure, in it a PerReplica where they differ.
-
-        Raises:
-            RuntimeError: On a replica; or a replica ends while others wait for it.
-
-        Examples:
-            >>> strategy = tf.distribute.MirroredStrategy()
-            >>> strategy.run(lambda x: x + 1, args=(2,))
-            3
+        Of PerReplica arguments a replica gets its own. In a trace, `fn` is traced once for each replica. Raises
+        RuntimeError on a replica, and where one ends while others wait for it.
         """
         check_between(self)
         if current_trace() is not None:

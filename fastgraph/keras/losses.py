@@ -80,9 +80,7 @@ class Reduction:
 
 _NO_MEAN = (
     "Please use `tf.keras.losses.Reduction.SUM` or `tf.keras.losses.Reduction.NONE` for loss reduction when losses are "
-    "used with `tf.distribute.Strategy`, except for specifying losses in `Model.compile()` for use by the built-in "
-    "training looop `Model.fit()`.\nPlease see https://www.tensorflow.org/tutorials/distribute/custom_training for "
-    "more details."
+    "used with `tf.distribute.Strategy`, except for specifying losses in `Model.compile()`."
 )
 
 

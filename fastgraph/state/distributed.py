@@ -15,12 +15,13 @@ from fastgraph.core.base.composite import CompositeTensor
 from fastgraph.core.base.dtype import DType
 from fastgraph.core.base.type_specs import TypeSpec, type_spec_from_value
 from fastgraph.core.conversion import Data
-from fastgraph.core.registry import public_function
+from fastgraph.core.registry import Primitive, public_function
 from fastgraph.core.replicas import Replica, acting, current
 from fastgraph.core.tensor import Tensor, convert, current_trace, executing_eagerly
 from fastgraph.core.tensor_type import TensorType
 from fastgraph.state.resource_handles import ResourceHandle
 from fastgraph.state.variable import Variable, VariableAggregation, VariableSynchronization
+from fastgraph.state.variable_ops import ASSIGN_ADD
 
 
 class DistributedValues:
@@ -215,17 +216,8 @@ class DistributedVariable(Variable):
         """Replace the value: of a replica's copy, or of all as the aggregation says. As `Variable.assign`."""
         return self._write("assign", value, read_value)
 
-    def assign_add(
-        self, delta: Data, use_locking: bool = False, name: str | None = None, read_value: bool = True
-    ) -> Any:
-        """Add to the value. As `assign`."""
-        return self._write("assign_add", delta, read_value)
-
-    def assign_sub(
-        self, delta: Data, use_locking: bool = False, name: str | None = None, read_value: bool = True
-    ) -> Any:
-        """Subtract from the value. As `assign`."""
-        return self._write("assign_sub", delta, read_value)
+    def _change(self, primitive: Primitive, delta: Data, read_value: bool) -> Any:
+        return self._write("assign_add" if primitive is ASSIGN_ADD else "assign_sub", delta, read_value)
 
     def _write(self, method: str, value: Any, read_value: bool = True) -> Any:
         return self._change_copies(
