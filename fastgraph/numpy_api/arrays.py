@@ -60,14 +60,19 @@ def padded_left(x: Tensor, n: int) -> Any:
     return ops.reshape(x, ops.concat([ops.ones([ops.maximum(n - ops.size(dims), 0)], "int32"), dims], 0))
 
 
+def _extents(shape: Any) -> Any:
+    """A shape as TensorFlow's functions take it: a tensor may be one extent."""
+    return ops.reshape(shape, [-1]) if isinstance(shape, Tensor) else shape
+
+
 def zeros(shape: SizeLike, dtype: Any = float) -> Any:
     """Return zeros of a shape. -> dtype[*shape]."""
-    return ops.zeros(shape, dtype_argument(dtype) or "float64")
+    return ops.zeros(_extents(shape), dtype_argument(dtype) or "float64")
 
 
 def ones(shape: SizeLike, dtype: Any = float) -> Any:
     """Return ones of a shape. -> dtype[*shape]."""
-    return ops.ones(shape, dtype_argument(dtype) or "float32")
+    return ops.ones(_extents(shape), dtype_argument(dtype) or "float32")
 
 
 empty = as_function("empty", lambda shape, dtype=float: zeros(shape, dtype), "zeros: no memory is left unwritten")
@@ -87,7 +92,7 @@ zeros_like = _like("zeros_like", "zeros_like")
 
 def full(shape: Any, fill_value: Data, dtype: Any = None) -> Any:
     """Return a value broadcast to a shape. -> dtype[*shape]."""
-    return ops.broadcast_to(tensor(fill_value, dtype), ops.reshape(ops.cast(shape, "int32"), [-1]))
+    return ops.broadcast_to(tensor(fill_value, dtype), ops.reshape(ops.cast(shape, "int64"), [-1]))
 
 
 def broadcast_to(array: Data, shape: Any) -> Any:

@@ -105,7 +105,10 @@ def swapaxes(a: Data, axis1: Any, axis2: Any) -> Any:
     rank = x.shape.rank
     if rank is None or not (isinstance(axis1, int) and isinstance(axis2, int)):
         count = ops.rank(x)
-        first, second = (ops.floormod(ops.cast(axis, "int32"), count) for axis in (axis1, axis2))
+        first, second = (
+            ops.cast(ops.floormod(ops.cast(axis, "int64"), ops.cast(count, "int64")), "int32")
+            for axis in (axis1, axis2)
+        )
         order = ops.range(count)
         swapped = ops.where(order == first, second, ops.where(order == second, first, order))
         return ops.transpose(x, swapped)
@@ -162,15 +165,15 @@ repeat = of_first(
 
 def tile(a: Data, reps: Any) -> Any:
     """Return a beside itself, reps[i] times along axis i from the last."""
-    x, counts = tensor(a), ops.reshape(tensor(reps, "int32"), [-1])
+    x, counts = tensor(a), ops.reshape(tensor(reps, "int64"), [-1])
     rank, given = x.shape.rank, counts.shape[0]
     if rank is not None and given is not None:
-        counts = ops.concat([[1] * builtins.max(rank - given, 0), counts], 0)
+        counts = ops.concat([ops.ones([builtins.max(rank - given, 0)], "int64"), counts], 0)
         return ops.tile(padded_left(x, given), counts)
     missing = ops.maximum(ops.rank(x) - ops.size(counts), 0)
     before = ops.ones([ops.maximum(ops.size(counts) - ops.rank(x), 0)], "int32")
     x = ops.reshape(x, ops.concat([before, ops.shape(x)], 0))
-    return ops.tile(x, ops.concat([ops.ones([missing], "int32"), counts], 0))
+    return ops.tile(x, ops.concat([ops.ones([missing], "int64"), counts], 0))
 
 
 def pad(array: Data, pad_width: Any, mode: str, **kwargs: Any) -> Any:
@@ -180,7 +183,7 @@ def pad(array: Data, pad_width: Any, mode: str, **kwargs: Any) -> Any:
     """
     refuse(mode not in ("constant", "reflect", "symmetric"), "Unsupported padding mode: " + mode)
     value = kwargs.get("constant_values", 0)
-    return ops.pad(tensor(array), tensor(pad_width, "int32"), mode.upper(), constant_values=value)
+    return ops.pad(tensor(array), tensor(pad_width, "int64"), mode.upper(), constant_values=value)
 
 
 # Joined and cut.
