@@ -517,9 +517,10 @@ def roll(input: Data, shift: Data, axis: Data, name: str | None = None) -> Any:
     for along in axes:
         if not -len(x.shape) <= along < len(x.shape):
             raise invalid(f"axis {along if along >= 0 else along + len(x.shape)} is out of range", "Roll")
-    axes = [along % len(x.shape) for along in axes]
-    if current_trace() is not None and all(isinstance(by, (int, np.integer)) and abs(by) < 2**31 for by in shifts):
-        return named(name, roll_p, x, shifts=tuple([int(by) for by in shifts]), axes=tuple(axes))
+    axes = tuple([along % len(x.shape) for along in axes])
+    known = tuple([int(by) for by in shifts if isinstance(by, (int, np.integer)) and -(2**31) < by < 2**31])
+    if current_trace() is not None and len(known) == len(shifts):
+        return named(name, roll_p, x, shifts=known, axes=axes)
     for by, along in zip(shifts, axes, strict=True):
         n = dim(x, along)
         if isinstance(by, Tensor) or isinstance(n, Tensor):

@@ -64,13 +64,12 @@ class _Unrolling:
         self.memo: dict[Scalar, Scalar] = {}
 
     def run(self, terms: Sequence[Scalar]) -> LoopNest:
-        nest = self.nest
         stores = [
             Store(s.key, s.dtype, self.each(s.index), self.each(s.shape), self.each(s.variables), self.new(s.scalar))
-            for s in nest.stores
+            for s in self.nest.stores
         ]
         short = {self.new(v) for v in self.short}
-        dims = self.each(nest.dims)
+        dims = self.each(self.nest.dims)
         if dims and dims[-1] in short and self.pays(terms) and self.fits(dims[-1:], [s.scalar for s in stores], True):
             stores = [each for s in stores for each in self.written(s, dims[-1:])]
             dims = dims[:-1]
@@ -80,7 +79,7 @@ class _Unrolling:
                 found += self.written(s, s.variables)
             else:
                 found.append(s)
-        return LoopNest(dims, found, {k: self.each(s) for k, s in nest.shapes.items()}, nest.in_place)
+        return LoopNest(dims, found, {k: self.each(s) for k, s in self.nest.shapes.items()}, self.nest.in_place)
 
     def each(self, terms: Iterable[Scalar]) -> Index:
         return tuple([self.new(t) for t in terms])
