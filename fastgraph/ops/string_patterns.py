@@ -91,7 +91,7 @@ def _never_empty(pattern: re.Pattern[str]) -> bool:
 
 
 def _rewriter(rewrite: str, pattern: re.Pattern[str]) -> Any:
-    """Return what `re` rewrites a match with. None for groups that are not there; raises InvalidArgumentError."""
+    """Return what `re` writes matches anew with; None for groups that there are not. Raises InvalidArgumentError."""
     parts: list[Any] = []
     for piece in re.split(r"(\\.)", rewrite, flags=re.DOTALL):
         if piece.startswith("\\") and len(piece) == 2:
