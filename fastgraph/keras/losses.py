@@ -191,7 +191,7 @@ class OfFunction(Loss):
 
     FUNCTION: ClassVar[Callable[..., Any]]
 
-    def __init__(self, reduction: str = Reduction.AUTO, name: str | None = None, **arguments: Any) -> None:
+    def __init__(self, reduction: Any = Reduction.AUTO, name: Any = None, **arguments: Any) -> None:
         super().__init__(reduction, name or self.FUNCTION.__name__)
         self._arguments = arguments
         vars(self).update(arguments)
@@ -212,11 +212,12 @@ class OfFunction(Loss):
         return cls(**{name: value for name, value in config.items() if name != "fn"})
 
 
-def _class(name: str, function: Callable[..., Any], text: str) -> Any:
+def _class(name: str, function: Callable[..., Any], text: str) -> type[OfFunction]:
     """The loss of a function, which takes the function's arguments after (y_true, y_pred), reduction and name."""
     called = "huber_loss" if function is huber else function.__name__
     parameters = {**after(function, 2), "reduction": Reduction.AUTO, "name": called}
-    return variant(OfFunction, "losses", name, text, parameters, FUNCTION=staticmethod(function))
+    made: type[OfFunction] = variant(OfFunction, "losses", name, text, parameters, FUNCTION=staticmethod(function))
+    return made
 
 
 MeanSquaredError = _class("MeanSquaredError", mean_squared_error, "Mean of the squared differences.")

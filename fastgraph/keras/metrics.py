@@ -94,7 +94,7 @@ class _OfFunction(MeanMetricWrapper):
 
     FUNCTION: ClassVar[Callable[..., Any]]
 
-    def __init__(self, name: str | None = None, dtype: DTypeLike | None = None, **arguments: Any) -> None:
+    def __init__(self, name: Any = None, dtype: Any = None, **arguments: Any) -> None:
         super().__init__(self.FUNCTION, name, dtype, **arguments)
 
 
@@ -105,14 +105,17 @@ class _Sparse(_OfFunction):
         return self._fn(y_true, y_pred, **self._fn_kwargs)
 
 
-def _class(name: str, function: Callable[..., Any], text: str, *arguments: str, base: Any = _OfFunction) -> Any:
+def _class(
+    name: str, function: Callable[..., Any], text: str, *arguments: str, base: Any = _OfFunction
+) -> type[_OfFunction]:
     """The mean of a function, which takes name, dtype and some of its arguments."""
     own = {key: value for key, value in after(function, 2).items() if key in arguments}
     called = {"name": backend.snake_case(name), "dtype": None}
     if function in (logcosh, kl_divergence):
         called["name"] = "logcosh" if function is logcosh else "kullback_leibler_divergence"
     parameters = {**own, **called} if arguments == ("k",) else {**called, **own}
-    return variant(base, "metrics", name, text, parameters, FUNCTION=staticmethod(function))
+    made: type[_OfFunction] = variant(base, "metrics", name, text, parameters, FUNCTION=staticmethod(function))
+    return made
 
 
 def binary_accuracy(y_true: Data, y_pred: Data, threshold: float = 0.5) -> Any:
