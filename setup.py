@@ -47,7 +47,9 @@ DIRECTIVES = {
 # rounded twice on every CPU, so that results do not depend on whether the compiler finds a fused instruction.
 # -fno-trapping-math: nothing here reads the flags of floating exceptions, and with it both sides of a choice may be
 # computed, without which loops of mathematics are not vectorised. Values do not change.
-# -O3 would make the extensions half a megabyte larger, and no loop of theirs quicker, once it is vectorised.
+# -O3 would make the extensions a third of a megabyte larger. Once loops are vectorised few gain by it: reductions and
+# transposes, whose lanes become registers where loops are written out, and random numbers.
+WRITTEN_OUT = {"tensor", "philox"}
 COMPILE_ARGS = ["-O1", "-g"] if DEBUG else ["-O2", "-ftree-vectorize", "-g0"]
 COMPILE_ARGS += ["-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-pthread", "-Wno-unused-function"]
 LINK_ARGS = ["-pthread"]
@@ -121,6 +123,8 @@ def extensions() -> list[Extension]:
         depends = headers_of(path)
         # Only loops of C gain by being aligned.
         less = [] if depends or DEBUG or SANITIZE else ["-falign-labels=1", "-falign-jumps=1", "-falign-loops=1"]
+        if path.stem in WRITTEN_OUT and not DEBUG and not SANITIZE:
+            less = ["-O3"]
         found.append(
             Extension(
                 ".".join(source.with_suffix("").parts),
