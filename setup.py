@@ -48,8 +48,8 @@ DIRECTIVES = {
 # -fno-trapping-math: nothing here reads the flags of floating exceptions, and with it both sides of a choice may be
 # computed, without which loops of mathematics are not vectorised. Values do not change.
 # -O3 would make the extensions a third of a megabyte larger. Once loops are vectorised few gain by it: reductions and
-# transposes, whose lanes become registers where loops are written out, and random numbers.
-WRITTEN_OUT = {"tensor", "philox"}
+# transposes, whose lanes become registers where loops are written out, windows and random numbers.
+WRITTEN_OUT = {"tensor", "philox", "poolings"}
 COMPILE_ARGS = ["-O1", "-g"] if DEBUG else ["-O2", "-ftree-vectorize", "-g0"]
 COMPILE_ARGS += ["-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-pthread", "-Wno-unused-function"]
 LINK_ARGS = ["-pthread"]
