@@ -112,6 +112,7 @@ def swapaxes(a: Data, axis1: Any, axis2: Any) -> Any:
         order = ops.range(count)
         swapped = ops.where(order == first, second, ops.where(order == second, first, order))
         return ops.transpose(x, swapped)
+    axis1, axis2 = whole_axis(axis1, rank), whole_axis(axis2, rank)
     order = list(range(rank))
     order[axis1], order[axis2] = order[axis2], order[axis1]
     return ops.transpose(x, order)

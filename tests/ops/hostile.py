@@ -248,6 +248,7 @@ def fault_of(text: str, way: str) -> str | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
+            warnings.filterwarnings("ignore", "Data type alias", DeprecationWarning)  # NumPy's, of the text given
             run_call(text, way)
     except CLEAN as error:
         if not isinstance(error, UNCLEAN) and not type(error).__module__.startswith("numpy"):
