@@ -6,12 +6,20 @@ import os
 import random
 import sys
 import unittest
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
 import fastgraph as fg
+
+
+@pytest.fixture(autouse=True)
+def _filtered_again() -> Iterator[None]:
+    """A TestCase shows whole tracebacks, as TensorFlow's does: the tests after these want them filtered."""
+    yield
+    fg.debugging.enable_traceback_filtering()
 
 
 def run(body: Any) -> unittest.TestResult:
