@@ -48,8 +48,8 @@ DIRECTIVES = {
 # -fno-trapping-math: nothing here reads the flags of floating exceptions, and with it both sides of a choice may be
 # computed, without which loops of mathematics are not vectorised. Values do not change.
 # -O3 would make the extensions a third of a megabyte larger. Once loops are vectorised few gain by it: reductions and
-# transposes, whose lanes become registers where loops are written out, windows and random numbers.
-WRITTEN_OUT = {"tensor", "philox", "poolings"}
+# transposes (whose headers say so), windows and random numbers.
+WRITTEN_OUT = {"philox", "poolings"}
 COMPILE_ARGS = ["-O1", "-g"] if DEBUG else ["-O2", "-ftree-vectorize", "-g0"]
 COMPILE_ARGS += ["-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-pthread", "-Wno-unused-function"]
 LINK_ARGS = ["-pthread"]
@@ -160,7 +160,11 @@ class BuildExtensions(build_ext):
 
 
 class BuildPackage(build_py):
-    """Copy the package without what was generated from it."""
+    """Copy the package without what was generated from it, and what generates it."""
+
+    def find_package_modules(self, package: str, package_dir: str) -> list[tuple[str, str, str]]:
+        found = super().find_package_modules(package, package_dir)
+        return [each for each in found if not each[1].startswith("generate_")]
 
     def find_data_files(self, package: str, src_dir: str) -> list[str]:
         return [path for path in super().find_data_files(package, src_dir) if "_generated" not in Path(path).parts]

@@ -37,7 +37,7 @@ def values(place: Place, dtype: str) -> list[Any]:
 def test_functions_say_what_eager_mode_says() -> None:
     chosen, seen = [], set()
     for place in places():
-        if place.how == "values" and (place.name, place.parameter) not in seen:
+        if place.how == "values" and (place.name, place.parameter) not in seen and "_sampler" not in place.name:
             seen.add((place.name, place.parameter))
             chosen.append(place)
     assert len(chosen) > 150

@@ -104,6 +104,9 @@ typedef struct {
     uint8_t rows[16];
 } fg_tile_config;
 
+/* What stands between registers of tiles and memory: the compiler does not know what their instructions read and write. */
+#define FG_ORDERED() __asm__ volatile("" ::: "memory")
+
 /* Registers of 16 x 16 sums, and of `each` numbers of 16 rows of both factors, in pairs those of the second. */
 FG_TILES static void fg_configure_steps(int64_t each) {
     fg_tile_config config;
@@ -113,6 +116,7 @@ FG_TILES static void fg_configure_steps(int64_t each) {
         config.rows[i] = i < 6 ? 16 : each / 2;
         config.bytes[i] = i == 4 || i == 5 ? 2 * each : 64;
     }
+    __asm__ volatile("" ::"r"(&config) : "memory"); /* all of it is read */
     _tile_loadconfig(&config);
 }
 
@@ -127,6 +131,7 @@ FG_TILES static inline __attribute__((always_inline)) void fg_tile_sums(const in
                                                                         const fg_run *end, int64_t pieces, int64_t each,
                                                                         const uint16_t *a, int64_t a_row,
                                                                         const uint16_t *b, float *out, const int add) {
+    FG_ORDERED();
     _tile_zero(0);
     _tile_zero(1);
     _tile_zero(2);
@@ -181,6 +186,7 @@ FG_TILES static inline __attribute__((always_inline)) void fg_tile_sums(const in
         if (M > 2) _tile_stored(2, out + 512, 64);
         if (M > 3) _tile_stored(3, out + 768, 64);
     }
+    FG_ORDERED();
 }
 
 #define FG_TILE_SUMS(M, N, name, add)                                                                                  \

@@ -198,7 +198,7 @@ typedef struct {
     FG_TILES static void fg_blocks_##A##B(const fg_filter_steps *s, const uint16_t *a, const uint32_t *b,              \
                                           float *sums) {                                                               \
         float *second = sums + s->sum;                                                                                 \
-        _tile_zero(0); _tile_zero(1); _tile_zero(2); _tile_zero(3);                                                    \
+        FG_ORDERED(); _tile_zero(0); _tile_zero(1); _tile_zero(2); _tile_zero(3);                                                    \
         if (s->add) {                                                                                                  \
             _tile_loadd(0, sums, 64);                                                                                  \
             if (A == 2) _tile_loadd(1, sums + 256, 64);                                                                \
@@ -222,6 +222,7 @@ typedef struct {
         if (A == 2) _tile_stored(1, sums + 256, 64);                                                                   \
         if (B == 2) _tile_stored(2, second, 64);                                                                       \
         if (A == 2 && B == 2) _tile_stored(3, second + 256, 64);                                                       \
+        FG_ORDERED();                                                                                                  \
     }
 FG_BLOCKS(1, 1)
 FG_BLOCKS(1, 2)

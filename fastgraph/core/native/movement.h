@@ -5,6 +5,10 @@
 #define FG_MOVES_H
 #include <stdint.h>
 #include <string.h>
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC push_options
+#pragma GCC optimize("O3")
+#endif
 #include "matmul_blocks.h"
 
 #ifndef FG_WIDER
@@ -88,4 +92,7 @@ static void fg_tile(int64_t bytes, const void *x, int64_t x_row, void *out, int6
     else if (bytes == 2) fg_tile_2(x, x_row, out, out_row, rows, columns);
     else fg_tile_16(x, x_row, out, out_row, rows, columns);
 }
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC pop_options
+#endif
 #endif

@@ -7,6 +7,10 @@
 #define FG_REDUCTIONS_H
 #include <math.h>
 #include <stdint.h>
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC push_options
+#pragma GCC optimize("O3") /* lanes in arrays become registers where their loops are written out */
+#endif
 
 #ifndef FG_WIDER
 #define FG_WIDER
@@ -172,4 +176,7 @@ FG_PLACE(fg_argmin_f32, float, FG_BELOW, INFINITY)
 FG_PLACE(fg_argmin_f64, double, FG_BELOW, INFINITY)
 FG_PLACE(fg_argmin_i32, int32_t, FG_BELOW, INT32_MAX)
 FG_PLACE(fg_argmin_i64, int64_t, FG_BELOW, INT64_MAX)
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC pop_options
+#endif
 #endif
