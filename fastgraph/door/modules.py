@@ -14,7 +14,7 @@ from importlib.machinery import ModuleSpec
 from typing import Any
 
 import fastgraph
-from fastgraph.api import namespaces
+from fastgraph.api import namespaces, public_names
 from fastgraph.door import internal_names, v1_names
 from fastgraph.errors import NotBuiltError, NotBuiltImportError
 
@@ -90,7 +90,7 @@ def find(full: str) -> types.ModuleType | None:
         return _import(keras_root().replace("_v2", "_v1") + path.removeprefix("compat.v1.keras"))
     if top in internal_names.FOLDERS or path.startswith("compat.v1."):
         raise NotBuiltImportError(internal_names.advice(path))
-    if path in namespaces.NAMESPACES or path in namespaces.FILES:
+    if path in public_names.NAMESPACES or path in public_names.FILES:
         return importlib.import_module(f"fastgraph.{path}")
     namespace, _, name = path.rpartition(".")
     error = namespaces.missing(namespace, name)

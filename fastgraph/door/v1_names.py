@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import fastgraph
-from fastgraph.api import namespaces
+from fastgraph.api import namespaces, public_names
 from fastgraph.door.v1_arguments import taken
 from fastgraph.errors import NotBuiltError
 
@@ -56,8 +56,8 @@ MODULES = frozenset(
         *(f"compat.v1.{name}" for name in _MORE),
         *(
             f"compat.v1.{module}"
-            for module in (*namespaces.NAMESPACES, *namespaces.FILES)
-            if not module.startswith(("keras", "compat")) and module not in namespaces.ALIASES
+            for module in (*public_names.NAMESPACES, *public_names.FILES)
+            if not module.startswith(("keras", "compat")) and module not in public_names.ALIASES
         ),
     ]
 )
@@ -77,7 +77,7 @@ def value(path: str, name: str) -> Any:
         return _reordered(dotted)
     if dotted in RENAMED:
         return operator.attrgetter(RENAMED[dotted])(fastgraph)
-    if f"compat.v1.{dotted}" in namespaces.PUBLIC:
+    if f"compat.v1.{dotted}" in public_names.PUBLIC:
         return operator.attrgetter(f"compat.v1.{dotted}")(fastgraph)
     if dotted in DIFFERENT:
         raise _not_built(dotted, f"it means something else than tf.{dotted}, which is there")
@@ -146,5 +146,5 @@ def names(path: str) -> set[str]:
     listed = (full[len(prefix) :] for full in (*FUNCTIONS, *ARGUMENTS, *RENAMED) if full.startswith(prefix))
     found = {name for name in listed if "." not in name}
     known = namespaces.tensorflow_names().get(path, frozenset())
-    built = set(namespaces._names_in(path)) if path in namespaces.NAMESPACES or not path else set()
+    built = set(namespaces._names_in(path)) if path in public_names.NAMESPACES or not path else set()
     return found | {name for name in known & built if f"{prefix}{name}" not in DIFFERENT}

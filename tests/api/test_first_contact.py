@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import fastgraph as fg
-from fastgraph.api import namespaces
+from fastgraph.api import namespaces, public_names
 
 
 @pytest.mark.parametrize("name", ["nn", "math", "linalg", "random.experimental"])
@@ -65,11 +65,11 @@ def test_a_subclass_of_variable_has_its_own_signature() -> None:
     assert Counter(3).numpy() == 3
 
 
-@pytest.mark.parametrize("name", ["", *namespaces.FILES, *namespaces.NAMESPACES])
+@pytest.mark.parametrize("name", ["", *public_names.FILES, *public_names.NAMESPACES])
 def test_tab_completion_shows_public_names_alone(name: str) -> None:
     """No imports of the module's own, no submodules that are not public; every name shown is there."""
     module = importlib.import_module(f"fastgraph.{name}" if name else "fastgraph")
-    known = {*namespaces.built_names(), *namespaces.NAMESPACES, *namespaces.FILES}
+    known = {*namespaces.built_names(), *public_names.NAMESPACES, *public_names.FILES}
     for shown in dir(module):
         full = f"{name}.{shown}" if name else shown
         value = getattr(module, shown)

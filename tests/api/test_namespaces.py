@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import fastgraph as fg
-from fastgraph.api import namespaces
+from fastgraph.api import namespaces, public_names
 
 PACKAGE = Path(fg.__file__).parent
 
@@ -22,16 +22,16 @@ def test_version_begins_with_the_api_level() -> None:
     assert version == fg.version.VERSION and version.startswith("2.21.0+fastgraph.")
 
 
-@pytest.mark.parametrize("name", sorted(namespaces.PUBLIC))
+@pytest.mark.parametrize("name", sorted(public_names.PUBLIC))
 def test_every_row_of_the_table_is_there(name: str) -> None:
     value = fg
     for part in name.split("."):
         value = getattr(value, part)
-    home, _, attribute = namespaces.PUBLIC[name].partition(":")
+    home, _, attribute = public_names.PUBLIC[name].partition(":")
     assert value is getattr(importlib.import_module(f"fastgraph.{home}"), attribute)
 
 
-@pytest.mark.parametrize("dotted", sorted({*namespaces.NAMESPACES, *namespaces.FILES}))
+@pytest.mark.parametrize("dotted", sorted({*public_names.NAMESPACES, *public_names.FILES}))
 def test_namespaces_are_modules(dotted: str) -> None:
     module = importlib.import_module(f"fastgraph.{dotted}")
     assert sys.modules[f"fastgraph.{dotted}"] is module
@@ -46,7 +46,7 @@ def test_namespaces_are_modules(dotted: str) -> None:
 def test_ops_are_under_all_their_names() -> None:
     for name, function in namespaces.op_names().items():
         space, _, last = name.rpartition(".")
-        assert not space or space in namespaces.NAMESPACES, f"{space} is not in NAMESPACES"
+        assert not space or space in public_names.NAMESPACES, f"{space} is not in NAMESPACES"
         module = importlib.import_module(f"fastgraph.{space}" if space else "fastgraph")
         assert getattr(module, last) is function and last in dir(module)
 
@@ -73,7 +73,7 @@ def test_public_names_are_tensorflows() -> None:
 
 def test_no_internal_module_has_a_public_name() -> None:
     """Once fastgraph/shape.py were imported, fg.shape(x) would be a call of a module."""
-    allowed = set(namespaces.FILES)
+    allowed = set(public_names.FILES)
     taken = namespaces.tensorflow_names()[""] | {name for name in namespaces.built_names() if "." not in name}
     for path in PACKAGE.iterdir():
         stem = path.name.partition(".")[0]
@@ -128,12 +128,12 @@ def test_a_substitute_is_kindred_in_words_and_not_in_letters(name: str, advice: 
 
 
 def test_substitutes_are_there_and_those_they_replace_are_not() -> None:
-    built = {*namespaces.built_names(), *namespaces.NAMESPACES, *namespaces.FILES}
+    built = {*namespaces.built_names(), *public_names.NAMESPACES, *public_names.FILES}
     known = namespaces.tensorflow_names()
-    for name, text in namespaces.SUBSTITUTES.items():
+    for name, text in public_names.SUBSTITUTES.items():
         space, _, last = name.rpartition(".")
         assert last in known.get(space, ()) or name in known, f"TensorFlow has no tf.{name}"
-        assert name not in built or name in namespaces.NAMESPACES or name in namespaces.FILES, f"{name} is built"
+        assert name not in built or name in public_names.NAMESPACES or name in public_names.FILES, f"{name} is built"
         for mentioned in re.findall(r"fastgraph\.([\w.]*\w)", text):
             operator.attrgetter(mentioned)(fg)
 

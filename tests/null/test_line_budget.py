@@ -9,7 +9,7 @@ import pytest
 PACKAGE = Path(__file__).parents[2] / "fastgraph"
 
 #: Lists of names that tools write: no code.
-LISTS = {"namespaces.py", "op_index.py"}
+LISTS = {"public_names.py", "op_index.py"}
 
 #: (lines, why so many), the newest last. What needs more lines adds a row that says what they are for; what leaves
 #: lines over lowers the last row's number, and a row that is above the next goes.
@@ -53,7 +53,8 @@ BUDGET: tuple[tuple[int, str], ...] = (
         "tf.experimental.numpy whole: its functions, NumPy's and weak dtypes, the behaviour that programs switch on",
     ),
     (140_150, "the built-in Keras: its losses, metrics, optimizers and layers by name, folders as data, whole models"),
-    (143_000, "tf.distribute: devices of one CPU, replicas on threads, mirrored Variables, processes of MPI"),
+    (142_900, "tf.distribute: devices of one CPU, replicas on threads, mirrored Variables, processes of MPI"),
+    (143_200, "what looks public names up is counted now: only their tables are a list"),
 )
 
 #: Lines that may be left over before the budget has to be lowered.
