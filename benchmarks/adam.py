@@ -75,7 +75,11 @@ def tensorflow_step(tf: Any, stage: Any, variables: list[Any], loss_of: Any, *da
 
 def torch_step(torch: Any, stage: Any, variables: list[Any], loss_of: Any, *data: Any) -> Any:
     """A training step of PyTorch: the loss staged, its gradients, the fused optimizer; the call returns the loss."""
-    optimizer = torch.optim.Adam(variables, RATE, eps=EPSILON, fused=True)
+    return torch_call(stage, torch.optim.Adam(variables, RATE, eps=EPSILON, fused=True), loss_of, *data)
+
+
+def torch_call(stage: Any, optimizer: Any, loss_of: Any, *data: Any) -> Any:
+    """The same with an optimizer that has the parameters already, which `loss_of(*data)` reads."""
     staged = stage(loss_of)
 
     def call() -> Any:

@@ -132,6 +132,11 @@ def markdown(results: dict[str, Any]) -> str:
     place = f"{where['cpu']}, {where['cores']} cores, {where['system']}, CPython {where['python']}"
     load = f", load {where['load'][0]:.1f} as it began" if where.get("load") else ""
     lines += [f"{where['date']}, {place}{load}: {named}.", "", HOW, ""]
+    if where.get("load") and where["load"][0] > where["cores"] / 2:
+        lines += [
+            "**Other programs ran beside: no figure or ratio below tells how fast anything is on a quiet machine.**",
+            "",
+        ]
     ratios = {f"{row['workload']}/{row['case']}": value for row in rows if (value := ratio(row)) is not None}
     slower = sum(value > 1 for value in ratios.values())
     text = f"{len(ratios)} programs, geometric mean of the ratios {geometric_mean([*ratios.values()]):.2f}, "

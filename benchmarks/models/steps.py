@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from benchmarks.adam import EPSILON, RATE
+from benchmarks.adam import EPSILON, RATE, torch_call
 
 
 def mapped(function: Callable[[Any], Any], nest: Any) -> Any:
@@ -113,15 +113,5 @@ def torch_adam(torch: Any, parameters: Any) -> Any:
     return torch.optim.Adam(list(leaves(parameters)), RATE, eps=EPSILON, fused=True)
 
 
-def torch_step(stage: Any, optimizer: Any, loss_of: Any, *data: Any) -> Any:
-    """`loss_of(*data)` reads the parameters that the optimizer has."""
-    staged = stage(loss_of)
-
-    def call() -> Any:
-        optimizer.zero_grad(set_to_none=True)
-        loss = staged(*data)
-        loss.backward()
-        optimizer.step()
-        return loss.detach()
-
-    return call
+#: (stage, optimizer, loss_of, *data)
+torch_step = torch_call
