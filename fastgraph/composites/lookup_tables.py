@@ -55,14 +55,16 @@ def new_table(key_dtype: DType, dtype: DType, value_shape: tuple[int, ...] = (),
 def _found(keys: Array, default: Array, table: Table) -> Any:
     entries, kind = table.entries, table.dtype.numpy_dtype
     size = len(table.shape)
+    asked = keys.reshape(-1).tolist()
+    if not size and not default.ndim:
+        other = default.item()
+        return np.array([entries.get(key, other) for key in asked], kind).reshape(keys.shape)
     result = np.empty((*keys.shape, *table.shape), kind)
     flat = result.reshape(keys.size, *table.shape)
-    whole = np.broadcast_to(default, result.shape) if default.ndim > size else None
-    others = None if whole is None else whole.reshape(flat.shape)
-    default = default if default.ndim else default[()]
-    for i, key in enumerate(keys.reshape(-1).tolist()):
+    others = np.broadcast_to(default, result.shape).reshape(flat.shape)
+    for i, key in enumerate(asked):
         value = entries.get(key)
-        flat[i] = value if value is not None else (default if others is None else others[i])
+        flat[i] = others[i] if value is None else value
     return result
 
 

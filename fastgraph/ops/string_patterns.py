@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import operator
 import re
 from collections.abc import Callable
 from typing import Any
@@ -90,6 +91,23 @@ def _never_empty(pattern: re.Pattern[str]) -> bool:
     return bool(parser.parse(pattern.pattern, pattern.flags & ~re.UNICODE).getwidth()[0])
 
 
+@functools.lru_cache(256)
+def _translation(pattern: re.Pattern[str], rewrite: str) -> Callable[[bytes], bytes] | None:
+    """How ASCII strings are written anew byte by byte: the pattern is a class of characters, runs of it if they go."""
+    parser: Any = re._parser  # type: ignore[attr-defined]  # nothing public tells
+    parsed = parser.parse(pattern.pattern, pattern.flags & ~re.UNICODE)
+    if len(parsed) == 1 and not rewrite and parsed[0][0] in (re._constants.MAX_REPEAT, re._constants.MIN_REPEAT):
+        least, _, repeated = parsed[0][1]
+        parsed = repeated if least == 1 else ()
+    classes = (re._constants.IN, re._constants.LITERAL, re._constants.NOT_LITERAL, re._constants.ANY)
+    if len(parsed) != 1 or parsed[0][0] not in classes or len(rewrite) > 1 or not rewrite.isascii() or rewrite == "\\":
+        return None
+    matched = bytes(i for i in range(128) if pattern.fullmatch(chr(i)))
+    if rewrite:
+        return operator.methodcaller("translate", bytes.maketrans(matched, rewrite.encode() * len(matched)))
+    return operator.methodcaller("translate", None, matched)
+
+
 def _rewriter(rewrite: str, pattern: re.Pattern[str]) -> Any:
     """Return what `re` writes matches anew with; None for groups that there are not. Raises InvalidArgumentError."""
     parts: list[Any] = []
@@ -137,17 +155,16 @@ def regex_replace_p(input: Array, pattern: Array, rewrite: Array, *, replace_glo
             raise invalid(f"{what} must be scalar, but received {shape_text(given.shape)}")
     found = _compiled(_text(np.asarray(pattern).item()))
     write = _rewriter(_text(np.asarray(rewrite).item()), found)
-    result = np.empty(input.shape, object)
-    out = result.reshape(-1)
     words = input.reshape(-1).tolist()
     if isinstance(write, str):
         once, rewritten = int(not replace_global), found.sub
-        words = [_bytes(rewritten(write, _text(word), once)) for word in words]
+        if replace_global and (of_ascii := _translation(found, write)) is not None:
+            words = [of_ascii(w) if w.isascii() else _bytes(rewritten(write, _text(w))) for w in words]
+        else:
+            words = [_bytes(rewritten(write, _text(word), once)) for word in words]
     elif write is not None:
         words = [_bytes(_rewritten(_text(word), found, write, replace_global)) for word in words]
-    for i, word in enumerate(words):
-        out[i] = word
-    return result
+    return np.array(words, object).reshape(input.shape)
 
 
 def _rewritten(text: str, pattern: re.Pattern[str], write: Callable[[re.Match[str]], str], everywhere: bool) -> str:

@@ -5,7 +5,9 @@ Rule: strings are bytes in object arrays; every op here runs on the host, becaus
 
 from __future__ import annotations
 
+import itertools
 import math
+import operator
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -34,11 +36,7 @@ _REASON = "strings: their bytes lie in Python objects, which kernels do not see"
 
 def _each(function: Callable[[Any], Any], x: Array, dtype: type | np.dtype[Any] = object) -> Any:
     """function of every element."""
-    result = np.empty(x.shape, dtype)
-    flat, out = x.reshape(-1), result.reshape(-1)
-    for i in range(flat.size):
-        out[i] = function(flat[i])
-    return result
+    return np.array([*map(function, x.reshape(-1))], dtype).reshape(x.shape)
 
 
 def _words(*items: Any) -> Any:
@@ -368,13 +366,13 @@ def _parts(words: Array, split: Callable[[bytes], list[bytes]]) -> tuple[Any, An
     if words.ndim != 1:
         raise invalid(f"input must be a vector, got shape: {shape_text(words.shape)}")
     rows = [split(word) for word in words.tolist()]
-    lengths = [len(row) for row in rows]
-    values = np.empty(sum(lengths), object)
-    values[:] = [part for row in rows for part in row]
+    lengths = np.fromiter(map(len, rows), np.int64, len(rows))
+    ends = np.cumsum(lengths)
+    values = np.array([*itertools.chain.from_iterable(rows)], object)
     indices = np.empty((len(values), 2), np.int64)
     indices[:, 0] = np.repeat(np.arange(len(rows)), lengths)
-    indices[:, 1] = [i for n in lengths for i in range(n)]
-    return indices, values, np.array([len(rows), max(lengths, default=0)], np.int64)
+    indices[:, 1] = np.arange(len(values)) - np.repeat(ends - lengths, lengths)
+    return indices, values, np.array([len(rows), lengths.max(initial=0)], np.int64)
 
 
 def _infer_parts(input: Aval, sep: Aval, **_: Any) -> tuple[Aval, Aval, Aval]:
@@ -438,12 +436,12 @@ def string_split_v2_p(input: Array, sep: Array, *, maxsplit: int) -> Any:
     string[n], string[] -> i64[m, 2], string[m], i64[2].
     """
     between: bytes = np.asarray(sep).item()
+    if maxsplit < 0 or between and maxsplit > 0:
+        return _parts(input, operator.methodcaller("split", between or None, maxsplit))
 
     def split(word: bytes) -> list[bytes]:
         if maxsplit == 0:
             return [word]
-        if between:
-            return word.split(between, maxsplit)
         found = word.split(None, maxsplit)
         # After so many parts comes what is left, which may be nothing.
         return [*found, b""] if len(found) == maxsplit else found

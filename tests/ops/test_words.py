@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,16 @@ import pytest
 import fastgraph as tf
 
 WORDS = [b"", b"a", b"hello", b"0123456789", b"x" * 30, b"y" * 60, b"z" * 200]
+
+
+@pytest.mark.parametrize(
+    "pattern", ["[a-z]", "[^a-z ]", "[^a-z ]+", r"\s+", r"\d", "x", "(?i)a", "a|b", "(a)", "a{1,2}", "a{2}", "."]
+)
+@pytest.mark.parametrize("rewrite", ["", "_", "é", "ab"])
+def test_characters_are_written_anew_as_python_does(pattern: str, rewrite: str) -> None:
+    words = ["aab xa", "Ax é9", "", "\n\t.,a", "ßaaaa~"]
+    written = [re.sub(pattern, rewrite, word, flags=re.ASCII).encode() for word in words]
+    assert tf.strings.regex_replace(words, pattern, rewrite).numpy().tolist() == written
 
 
 def test_buckets() -> None:
