@@ -436,7 +436,7 @@ def string_split_v2_p(input: Array, sep: Array, *, maxsplit: int) -> Any:
     string[n], string[] -> i64[m, 2], string[m], i64[2].
     """
     between: bytes = np.asarray(sep).item()
-    if maxsplit < 0 or between and maxsplit > 0:
+    if maxsplit < 0 or (between and maxsplit > 0):
         return _parts(input, operator.methodcaller("split", between or None, maxsplit))
 
     def split(word: bytes) -> list[bytes]:
