@@ -120,6 +120,12 @@ class Source:
                 return
             yield following
 
+    def begin_anew(self) -> None:
+        """Let the next epoch begin with the first batch, if there is a way back to it."""
+        if self._going_on is not None:
+            self._going_on.close()  # type: ignore[attr-defined]  # so that no thread goes on preparing
+            self._going_on = None
+
     def _next(self) -> Batch | None:
         if self._going_on is None:
             self._going_on = self.passes()
@@ -220,6 +226,10 @@ class Items(Source):
         if not self._again:
             return self._given is None
         return self._given is None or self._given == self._known
+
+    def begin_anew(self) -> None:
+        if self._again:
+            super().begin_anew()
 
     def passes(self) -> Iterator[Batch]:
         for item in ahead(iter(self._make())):

@@ -274,6 +274,7 @@ class Trainer:
         stopping, self.stop_training = self.stop_training, False
         self.reset_metrics()
         calls.whole("on_test_begin")
+        source.begin_anew()
         logs = self._steps_of_run("test", self._step_of("test"), source, calls)
         calls.whole("on_test_end", logs)
         self.stop_training = stopping or self.stop_training

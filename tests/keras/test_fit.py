@@ -133,6 +133,17 @@ def test_what_goes_in() -> None:
     assert model.predict_on_batch(X[:4]).shape == (4, 1)
 
 
+@pytest.mark.parametrize("kind", ["dataset", "arrays"])
+def test_every_evaluation_begins_with_the_first_batch(kind: str) -> None:
+    model = model_of(optimizer=keras.optimizers.SGD(0.0))
+    data = fg.data.Dataset.from_tensor_slices((X, Y)).batch(8)
+    given: Any = data if kind == "dataset" else (X, Y)
+    size = {} if kind == "dataset" else {"validation_batch_size": 8}
+    history = model.fit(X, Y, epochs=6, verbose=0, validation_data=given, validation_steps=2, **size).history
+    np.testing.assert_allclose(history["val_loss"], [model.evaluate(data.take(2), verbose=0)] * 6, rtol=1e-6)
+
+
+
 def test_a_generator_that_ends_ends_training(caplog: Any) -> None:
     history = model_of().fit(((X, Y) for _ in range(3)), steps_per_epoch=2, epochs=5, verbose=0)
     assert history.epoch == [0, 1]
