@@ -162,6 +162,12 @@ class Trainer:
         for metric in self.metrics:
             metric.reset_state()
 
+    def reset_states(self) -> None:
+        """Let all stateful layers begin with zeros again."""
+        for layer in self._flatten_layers():  # type: ignore[attr-defined]
+            if layer is not self and layer.stateful and hasattr(layer, "reset_states"):
+                layer.reset_states()
+
     def _step_of(self, kind: str) -> Callable[..., Any]:
         """The compiled step of a kind ("train"), made when it is first needed or what it depends on has changed."""
         steps = self.__dict__.setdefault("_steps", {})

@@ -195,7 +195,7 @@ def load_model(
             if not folder:
                 model.optimizer.build(model.trainable_variables)
     if folder:
-        Checkpoint(root=model).read(os.path.join(path, "variables", "variables"))
+        Checkpoint(root=model).read(os.path.join(path, "variables", "variables")).expect_partial()
         return model
     with zipfile.ZipFile(path) as file, tempfile.TemporaryDirectory() as room:
         file.extract("model.weights.h5", room)

@@ -143,7 +143,6 @@ def test_every_evaluation_begins_with_the_first_batch(kind: str) -> None:
     np.testing.assert_allclose(history["val_loss"], [model.evaluate(data.take(2), verbose=0)] * 6, rtol=1e-6)
 
 
-
 def test_a_generator_that_ends_ends_training(caplog: Any) -> None:
     history = model_of().fit(((X, Y) for _ in range(3)), steps_per_epoch=2, epochs=5, verbose=0)
     assert history.epoch == [0, 1]

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import fastgraph as fg
+from fastgraph import keras
 from fastgraph.keras import initializers, layers
 
 ROWS = (np.arange(24, dtype=np.float32).reshape(2, 3, 4) ** 1.3 / 7).astype(np.float32)
@@ -463,3 +464,48 @@ def test_layers_that_add_a_loss_can_be_called_in_staged_loops_and_branches() -> 
     assert branched(x).numpy().tolist() == [[6.0] * 3]
     with pytest.raises(TypeError, match="out of scope"):
         leaving(x)
+
+
+@pytest.mark.parametrize("kind", [layers.SimpleRNN, layers.LSTM, layers.GRU])
+def test_stateful_layers_go_on_where_the_call_before_ended(kind: Any) -> None:
+    x = np.random.default_rng(0).standard_normal((4, 6, 3)).astype(np.float32)
+    model = keras.Sequential([kind(5, stateful=True, return_sequences=True, batch_input_shape=(4, 3, 3)), kind(2)])
+    stateful = model.layers[0]
+    whole = kind.from_config({**stateful.get_config(), "stateful": False, "name": "whole"})
+    whole.build((4, 6, 3))
+    whole.set_weights(stateful.get_weights())
+    assert len(stateful.weights) == 3
+    halves = [stateful(x[:, :3]), fg.function(stateful)(x[:, 3:])]
+    np.testing.assert_allclose(np.concatenate(halves, axis=1), whole(x), rtol=1e-5, atol=1e-6)
+    first = model.predict(x[:, :3], batch_size=4, verbose=0)
+    model.reset_states()
+    again = model.predict(x[:, :3], batch_size=4, verbose=0)
+    assert not np.allclose(first, again)
+    stateful.reset_states([np.zeros((4, 5))] * len(stateful.states))
+    np.testing.assert_array_equal(model.predict(x[:, :3], batch_size=4, verbose=0), again)
+    for wrong, error, text in (
+        (lambda: whole.reset_states(), AttributeError, "must be stateful"),
+        (lambda: stateful.reset_states([x] * 5), ValueError, "received 5 state values"),
+        (lambda: stateful.reset_states([np.zeros((1, 5))] * len(stateful.states)), ValueError, "State 0 is incompat"),
+        (lambda: keras.Sequential([kind(2, stateful=True, input_shape=(5, 3))]), ValueError, "know its batch size"),
+    ):
+        with pytest.raises(error, match=text):
+            wrong()
+
+
+def test_cells_one_on_top_of_the_other_are_layers_one_after_the_other() -> None:
+    x = np.random.default_rng(0).standard_normal((4, 6, 3)).astype(np.float32)
+    stacked = layers.RNN([layers.LSTMCell(5), layers.GRUCell(2)], return_state=True, return_sequences=True)
+    output, first, last = stacked(x)
+    below, above = layers.LSTM(5, return_sequences=True), layers.GRU(2, return_sequences=True)
+    for layer, given in ((below, (4, 6, 3)), (above, (4, 6, 5))):
+        layer.build(given)
+    below.set_weights(stacked.get_weights()[:3])
+    above.set_weights(stacked.get_weights()[3:])
+    np.testing.assert_allclose(output, above(below(x)), rtol=1e-5, atol=1e-6)
+    np.testing.assert_array_equal(last, output[:, -1])
+    assert [state.shape.as_list() for state in first] == [[4, 5], [4, 5]] and stacked.cell.output_size == 2
+    same = layers.RNN.from_config(stacked.get_config())
+    same.build((4, 6, 3))
+    same.set_weights(stacked.get_weights())
+    np.testing.assert_array_equal(same(x)[0], output)

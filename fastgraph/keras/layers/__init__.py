@@ -13,7 +13,7 @@ from fastgraph.api.namespaces import lookup
 from fastgraph.keras.layers.attention import EinsumDense, MultiHeadAttention
 from fastgraph.keras.layers.base import Layer
 from fastgraph.keras.layers.categories import CategoryEncoding, TextVectorization
-from fastgraph.keras.layers.cells import GRUCell, LSTMCell, SimpleRNNCell
+from fastgraph.keras.layers.cells import GRUCell, LSTMCell, SimpleRNNCell, StackedRNNCells
 from fastgraph.keras.layers.convolutional import (
     Conv1D, Conv1DTranspose, Conv2D, Conv2DTranspose, Conv3D, Conv3DTranspose, DepthwiseConv1D, DepthwiseConv2D,
     SeparableConv1D, SeparableConv2D,
@@ -62,9 +62,10 @@ __all__ = [
     "Maximum", "Minimum", "MultiHeadAttention", "Multiply", "Normalization", "PReLU", "Permute", "RandomFlip",
     "RandomRotation", "RandomZoom", "ReLU", "RepeatVector", "Rescaling", "Reshape", "Resizing", "SeparableConv1D",
     "SeparableConv2D", "SeparableConvolution1D", "SeparableConvolution2D", "SimpleRNN", "SimpleRNNCell", "Softmax",
-    "SpatialDropout1D", "SpatialDropout2D", "SpatialDropout3D", "StringLookup", "Subtract", "TextVectorization",
-    "TimeDistributed", "UpSampling1D", "UpSampling2D", "Wrapper", "ZeroPadding1D", "ZeroPadding2D", "add",
-    "average", "concatenate", "deserialize", "dot", "maximum", "minimum", "multiply", "serialize", "subtract",
+    "SpatialDropout1D", "SpatialDropout2D", "SpatialDropout3D", "StackedRNNCells", "StringLookup", "Subtract",
+    "TextVectorization", "TimeDistributed", "UpSampling1D", "UpSampling2D", "Wrapper", "ZeroPadding1D",
+    "ZeroPadding2D", "add", "average", "concatenate", "deserialize", "dot", "maximum", "minimum", "multiply",
+    "serialize", "subtract",
 ]  # fmt: skip
 
 __getattr__, __dir__ = lookup("keras.layers")

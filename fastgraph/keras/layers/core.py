@@ -136,6 +136,7 @@ class Embedding(Layer):
             )
         super().__init__(activity_regularizer=activity_regularizer, autocast=False, **kwargs)
         self._take(locals())
+        self.supports_masking = bool(mask_zero)
         if mask_zero:
             Layer._any_masks = True
 

@@ -13,20 +13,29 @@ from fastgraph.core.base import nesting
 from fastgraph.core.base.shapes import ShapeLike, TensorShape
 from fastgraph.core.conversion import Data, constant
 from fastgraph.core.name_scopes import name_scope
-from fastgraph.core.tensor import Tensor
-from fastgraph.errors import NotBuiltError
+from fastgraph.core.tensor import Tensor, init_scope
 from fastgraph.graph.control_flow import while_loop
 from fastgraph.keras import backend, identifiers, regularizers
 from fastgraph.keras.activations import ActivationLike
 from fastgraph.keras.layers.base import Layer
 from fastgraph.keras.layers.calls import Training
-from fastgraph.keras.layers.cells import PARTS, GRUCell, LSTMCell, SimpleRNNCell, batch_of, dropped, initial_states
+from fastgraph.keras.layers.cells import (
+    PARTS,
+    GRUCell,
+    LSTMCell,
+    SimpleRNNCell,
+    StackedRNNCells,
+    batch_of,
+    dropped,
+    initial_states,
+)
 from fastgraph.keras.layers.input_spec import InputSpec
 from fastgraph.ops.elementwise import cast, zeros_like
 from fastgraph.ops.gathering import where
 from fastgraph.ops.joining import concat, stack, unstack
 from fastgraph.ops.movement import expand_dims, shape, transpose
 from fastgraph.ops.padding import reverse
+from fastgraph.state.variable import Variable
 
 
 class RNN(Layer):
@@ -35,7 +44,8 @@ class RNN(Layer):
     return_state: the states after the last step follow the output. go_backwards: the last step comes first, also in the
     result. unroll: the steps are written out, which is quicker for few. A mask, b[b, t], leaves steps out: there the
     states and the output stay (`zero_output_for_mask`: the output is 0). cell: a layer with `state_size` whose call is
-    `call(inputs, states)`. Source: tf.keras.layers.RNN.
+    `call(inputs, states)`, or several, one on top of the other. stateful: a call begins with the states that the one
+    before ended with, until `reset_states`; the number of rows must be known then. Source: tf.keras.layers.RNN.
     """
 
     def __init__(
@@ -44,18 +54,15 @@ class RNN(Layer):
         **kwargs: Any,
     ) -> None:  # fmt: skip
         if isinstance(cell, (list, tuple)):
-            raise NotBuiltError("RNN takes one cell: stack RNN layers, all but the last with return_sequences=True.")
+            cell = StackedRNNCells(cell)
         if not hasattr(cell, "state_size"):
             raise ValueError(
                 "The RNN cell should have an attribute `state_size` (tuple of integers, one integer per RNN state). "
                 f"Received: cell={cell}"
             )
-        if stateful:
-            raise NotImplementedError(
-                "stateful=True is not built yet: take the states with return_state=True, and give them to the next "
-                "call as initial_state."
-            )
         super().__init__(**kwargs)
+        self.stateful = bool(stateful)
+        self.__dict__["_states"] = None  # which are no weights
         self.cell = cell
         self.return_sequences = return_sequences
         self.return_state = return_state
@@ -79,7 +86,60 @@ class RNN(Layer):
             with name_scope(self.cell.name):
                 self.cell.build(TensorShape(step))
             self.cell.built = True
+        self.__dict__["_rows"] = whole[1 if self.time_major else 0]
         self.built = True
+        if self.stateful and self._states is None:
+            self.reset_states()
+
+    @property
+    def states(self) -> Any:
+        """The states that the next call of a stateful layer begins with: Variables, f[b, units]; None before any."""
+        return [None] * len(self._sizes) if self._states is None else self._states
+
+    def reset_states(self, states: Any = None) -> None:
+        """Let the next call of a stateful layer begin with zeros, or with these states.
+
+        Raises AttributeError for a layer that is not stateful, ValueError for states of other shapes or where the
+        number of rows is not known.
+        """
+        if not self.stateful:
+            raise AttributeError("Layer must be stateful.")
+        if self._states is None:
+            rows = self.__dict__.get("_rows")
+            if rows is None:
+                raise ValueError(
+                    "If a RNN is stateful, it needs to know its batch size. Specify the batch size of your input "
+                    "tensors: \n- If using a Sequential model, specify the batch size by passing a `batch_input_shape` "
+                    "argument to your first layer.\n- If using the functional API, specify the batch size by passing "
+                    "a `batch_shape` argument to your Input layer."
+                )
+            with init_scope():
+                zero = [initial_states(size, rows, self._dtype) for size in self._sizes]
+                self.__dict__["_states"] = [Variable(value, trainable=False) for value in zero]
+        own: list[Any] = self._states
+        given = [zeros_like(state) for state in own] if states is None else nesting.flatten(states)
+        if len(given) != len(own):
+            raise ValueError(
+                f"Layer {self._name} expects {len(own)} states, but it received {len(given)} state values. "
+                f"Input received: {states}"
+            )
+        for index, (state, value) in enumerate(zip(own, given, strict=True)):
+            if tuple(value.shape) != tuple(state.shape):
+                raise ValueError(
+                    f"State {index} is incompatible with layer {self._name}: expected shape={tuple(state.shape)}, "
+                    f"found shape={tuple(value.shape)}"
+                )
+        for state, value in zip(own, given, strict=True):
+            state.assign(value)
+
+    def get_initial_state(self, inputs: Tensor) -> list[Any]:
+        """Return zeros for as many rows as the inputs have: f[b, units] for each state of the cell."""
+        rows = shape(inputs)[1] if self.time_major else batch_of(inputs)
+        dtype = inputs.dtype if inputs.dtype.is_floating else self._dtype
+        if hasattr(self.cell, "get_initial_state"):
+            made = self.cell.get_initial_state(batch_size=rows, dtype=dtype, inputs=None)
+            return list(made) if isinstance(made, (list, tuple)) else [made]
+        return [initial_states(size, rows, dtype) for size in self._sizes]
 
     def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
         """As of a layer; `inputs` may be [inputs, states ...]."""
@@ -107,19 +167,26 @@ class RNN(Layer):
             inputs = reverse(inputs, [0])
             mask = None if mask is None else reverse(mask, [0])
         last, outputs, states = self._steps(inputs, mask, states, training)
+        if self.stateful:
+            for kept, state in zip(self._states, nesting.flatten(states), strict=True):
+                kept.assign(cast(state, kept.dtype))
         result = last
         if self.return_sequences:
             result = outputs if self.time_major else _swapped(outputs)
-        return [result, *states] if self.return_state else result
+        return [result, *self._packed(states)] if self.return_state else result
+
+    def _packed(self, states: list[Any]) -> Any:
+        """The states in the form of `state_size`."""
+        sizes = self.cell.state_size
+        nested = isinstance(sizes, (list, tuple)) and any(isinstance(size, (list, tuple)) for size in sizes)
+        return nesting.pack_sequence_as(sizes, states) if nested else states
 
     def _first_states(self, inputs: Tensor, initial_state: Tensor | Sequence[Tensor] | None) -> list[Any]:
         if initial_state is None:
-            rows = shape(inputs)[1] if self.time_major else batch_of(inputs)
-            dtype = inputs.dtype if inputs.dtype.is_floating else self._dtype
-            if hasattr(self.cell, "get_initial_state"):
-                made = self.cell.get_initial_state(batch_size=rows, dtype=dtype, inputs=None)
-                return list(made) if isinstance(made, (list, tuple)) else [made]
-            return [initial_states(size, rows, dtype) for size in self._sizes]
+            if self.stateful:
+                return [state.read_value() for state in self._states]
+            zero: list[Any] = nesting.flatten(self.get_initial_state(inputs))
+            return zero
         given: list[Any] = nesting.flatten(initial_state)
         if len(given) != len(self._sizes):
             raise ValueError(
@@ -163,7 +230,7 @@ class RNN(Layer):
         """One step as a function of inputs and states, and its inputs: of Keras's cells what needs no state is done."""
         cell = self.cell
         if not hasattr(cell, "project"):
-            return lambda given, states: _listed(cell(given, states)), inputs
+            return lambda given, states: _listed(cell(given, self._packed(states))), inputs
         scale = None
         if training is not None and training is not False:
             if cell.dropout:
@@ -190,8 +257,8 @@ class RNN(Layer):
         """Return the arguments that make such a layer."""
         own: dict[str, Any] = {
             "return_sequences": self.return_sequences, "return_state": self.return_state,
-            "go_backwards": self.go_backwards, "unroll": self.unroll, "time_major": self.time_major,
-            "zero_output_for_mask": self.zero_output_for_mask,
+            "go_backwards": self.go_backwards, "stateful": self.stateful, "unroll": self.unroll,
+            "time_major": self.time_major, "zero_output_for_mask": self.zero_output_for_mask,
         }  # fmt: skip
         if type(self) is RNN:
             own["cell"] = identifiers.described(self.cell, "keras.layers")
