@@ -83,8 +83,8 @@ from fastgraph.core.base.type_specs import NoneTensorSpec as NoneTensorSpec
 from fastgraph.core.base.type_specs import TensorSpec as TensorSpec
 from fastgraph.core.base.type_specs import TypeSpec as TypeSpec
 from fastgraph.core.base.type_specs import type_spec_from_value as type_spec_from_value
-from fastgraph.core.conversion import Data
 from fastgraph.core.conversion import SizeLike
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.conversion import constant as constant
 from fastgraph.core.conversion import convert_to_tensor as convert_to_tensor
 from fastgraph.core.conversion import is_tensor as is_tensor
@@ -143,7 +143,7 @@ import builtins
 
 __version__: str
 newaxis: None
-def Assert(condition: Data, data: Sequence[Data], summarize: Data | None = None, name: builtins.str | None = None) -> Any:
+def Assert(condition: TensorLike, data: Sequence[TensorLike], summarize: TensorLike | None = None, name: builtins.str | None = None) -> Any:
     """Stop unless the condition holds, showing the data. bool[], list of t[*s] -> nothing.
 
     Raises: InvalidArgumentError. Source: tf.debugging.Assert."""
@@ -182,7 +182,7 @@ def add(x: Any, y: Any, name: str | None = None) -> Tensor:
                [12, 22]], dtype=int32)>
         >>> tf.add("ab", "c")
         <tf.Tensor: shape=(), dtype=string, numpy=b'abc'>"""
-def add_n(inputs: Data | Iterable[Data], name: builtins.str | None = None) -> Tensor:
+def add_n(inputs: TensorLike | Iterable[TensorLike], name: builtins.str | None = None) -> Tensor:
     """Sum of tensors of one shape, of anything that gives them one by one. t[*s]... -> t[*s].
 
     Args:
@@ -197,7 +197,7 @@ def add_n(inputs: Data | Iterable[Data], name: builtins.str | None = None) -> Te
         <tf.Tensor: shape=(2,), dtype=int32, numpy=array([111, 222], dtype=int32)>
 
     Source: tf.add_n."""
-def argmax(input: Data, axis: Data | None = None, output_type: DTypeLike = ..., name: builtins.str | None = None) -> Tensor:
+def argmax(input: TensorLike, axis: TensorLike | None = None, output_type: DTypeLike = ..., name: builtins.str | None = None) -> Tensor:
     """Position of the greatest element along `axis` (None: 0), the first of several. t[*s] -> i64[*r].
 
     Args:
@@ -214,15 +214,15 @@ def argmax(input: Data, axis: Data | None = None, output_type: DTypeLike = ..., 
         <tf.Tensor: shape=(2,), dtype=int64, numpy=array([1, 0])>
 
     Source: tf.argmax."""
-def argmin(input: Data, axis: Data | None = None, output_type: DTypeLike = ..., name: builtins.str | None = None) -> Tensor:
+def argmin(input: TensorLike, axis: TensorLike | None = None, output_type: DTypeLike = ..., name: builtins.str | None = None) -> Tensor:
     """Position of the least element along `axis` (None: 0), the first of several. t[*s] -> i64[*r].
 
     Raises: InvalidArgumentError for an axis out of range, or no elements. Source: tf.argmin."""
-def argsort(values: Data, axis: Data = -1, direction: builtins.str = 'ASCENDING', stable: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
+def argsort(values: TensorLike, axis: TensorLike = -1, direction: builtins.str = 'ASCENDING', stable: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
     """The positions of the elements along `axis` in order, the first of equals first. t[*s] -> i32[*s].
 
     Raises: ValueError for another direction. Source: tf.argsort."""
-def as_string(input: Data, precision: Data = -1, scientific: Data = False, shortest: Data = False, width: Data = -1, fill: Data = '', name: builtins.str | None = None) -> Tensor:
+def as_string(input: TensorLike, precision: TensorLike = -1, scientific: TensorLike = False, shortest: TensorLike = False, width: TensorLike = -1, fill: TensorLike = '', name: builtins.str | None = None) -> Tensor:
     """Each element as text. t[*s] -> string[*s].
 
     Raises: InvalidArgumentError if both scientific and shortest are asked for. Source: tf.strings.as_string."""
@@ -230,19 +230,19 @@ def asin(x: Any, name: str | None = None) -> Tensor:
     """Angle whose sine is x. f[*s] -> f[*s]. Source: tf.asin."""
 def asinh(x: Any, name: str | None = None) -> Tensor:
     """Number whose hyperbolic sine is x. f[*s] -> f[*s]. Source: tf.asinh."""
-def assert_equal(x: Data, y: Any, message: builtins.str | None = None, summarize: Any = None, name: builtins.str | None = None) -> Any:
+def assert_equal(x: TensorLike, y: Any, message: builtins.str | None = None, summarize: Any = None, name: builtins.str | None = None) -> Any:
     """Stop unless x == y for all elements. t[*s], t[*s] -> nothing, broadcasting.
 
     Raises: InvalidArgumentError, which begins with `message`. Source: tf.debugging.assert_equal."""
-def assert_greater(x: Data, y: Any, message: builtins.str | None = None, summarize: Any = None, name: builtins.str | None = None) -> Any:
+def assert_greater(x: TensorLike, y: Any, message: builtins.str | None = None, summarize: Any = None, name: builtins.str | None = None) -> Any:
     """Stop unless x > y for all elements. t[*s], t[*s] -> nothing, broadcasting.
 
     Raises: InvalidArgumentError, which begins with `message`. Source: tf.debugging.assert_greater."""
-def assert_less(x: Data, y: Any, message: builtins.str | None = None, summarize: Any = None, name: builtins.str | None = None) -> Any:
+def assert_less(x: TensorLike, y: Any, message: builtins.str | None = None, summarize: Any = None, name: builtins.str | None = None) -> Any:
     """Stop unless x < y for all elements. t[*s], t[*s] -> nothing, broadcasting.
 
     Raises: InvalidArgumentError, which begins with `message`. Source: tf.debugging.assert_less."""
-def assert_rank(x: Data, rank: Data, message: builtins.str | None = None, name: builtins.str | None = None) -> Any:
+def assert_rank(x: TensorLike, rank: TensorLike, message: builtins.str | None = None, name: builtins.str | None = None) -> Any:
     """Stop unless x has this rank. Raises: ValueError. Source: tf.debugging.assert_rank."""
 def atan(x: Any, name: str | None = None) -> Tensor:
     """Angle whose tangent is x. f[*s] -> f[*s]. Source: tf.atan."""
@@ -250,12 +250,12 @@ def atan2(y: Any, x: Any, name: str | None = None) -> Tensor:
     """Angle of the point (x, y) in [-pi, pi]. f[*s], f[*s] -> f[*s], broadcasting. Source: tf.math.atan2."""
 def atanh(x: Any, name: str | None = None) -> Tensor:
     """Number whose hyperbolic tangent is x. f[*s] -> f[*s]. Source: tf.atanh."""
-def batch_to_space(input: Data, block_shape: Data, crops: Data, name: builtins.str | None = None) -> Tensor:
+def batch_to_space(input: TensorLike, block_shape: TensorLike, crops: TensorLike, name: builtins.str | None = None) -> Tensor:
     """Batches as blocks of the axes after the first, which are then cropped: the inverse of space_to_batch.
 
     t[n * prod(block), *m, *r] -> t[n, *m * block - crops, *r]. A Python number is the block of two axes.
     Raises: InvalidArgumentError for a batch that the block does not divide. Source: tf.batch_to_space."""
-def bitcast(input: Data, type: DTypeLike, name: builtins.str | None = None) -> Tensor:
+def bitcast(input: TensorLike, type: DTypeLike, name: builtins.str | None = None) -> Tensor:
     """The same bytes as elements of another dtype; narrower ones add a last axis, wider ones take it. t[*s] -> u[*r].
 
     Raises: InvalidArgumentError where the last axis does not make up one element. Source: tf.bitcast."""
@@ -263,13 +263,13 @@ def boolean_mask(tensor: Any, mask: Any, axis: Any = None, name: builtins.str | 
     """The slices of tensor where mask holds; the mask covers axes from `axis` (0) on. t[*a, *m, *r] -> t[*a, n, *r].
 
     Raises: ValueError for a scalar mask or shapes that do not fit. Source: tf.boolean_mask."""
-def broadcast_dynamic_shape(shape_x: Data, shape_y: Data) -> Tensor:
+def broadcast_dynamic_shape(shape_x: TensorLike, shape_y: TensorLike) -> Tensor:
     """The extents to which two shapes broadcast, at run time. i[m], i[n] -> i[max(m, n)].
 
     Raises: InvalidArgumentError if they do not. Source: tf.broadcast_dynamic_shape."""
 def broadcast_static_shape(shape_x: ShapeLike, shape_y: ShapeLike) -> Any:
     """The shape to which two shapes broadcast. Raises: ValueError if they do not. Source: tf.broadcast_static_shape."""
-def broadcast_to(input: Any, shape: Data | ShapeLike, name: builtins.str | None = None) -> Tensor:
+def broadcast_to(input: Any, shape: TensorLike | ShapeLike, name: builtins.str | None = None) -> Tensor:
     """input repeated along axes of size 1 and new leading axes to `shape`. t[*s] -> t[*shape].
 
     Args:
@@ -286,7 +286,7 @@ def broadcast_to(input: Any, shape: Data | ShapeLike, name: builtins.str | None 
                [2, 2, 2]], dtype=int32)>
 
     Source: tf.broadcast_to."""
-def cast(x: Data, dtype: DTypeLike, name: builtins.str | None = None) -> Tensor:
+def cast(x: TensorLike, dtype: DTypeLike, name: builtins.str | None = None) -> Tensor:
     """x with elements of `dtype`: floats are cut off to integers, anything but 0 is True. t[*s] -> dtype[*s].
 
     Args:
@@ -303,15 +303,15 @@ def cast(x: Data, dtype: DTypeLike, name: builtins.str | None = None) -> Tensor:
         <tf.Tensor: shape=(2,), dtype=bool, numpy=array([False,  True])>
 
     Source: tf.cast."""
-def clip_by_global_norm(t_list: Data, clip_norm: Data, use_norm: Data | None = None, name: builtins.str | None = None) -> Any:
+def clip_by_global_norm(t_list: TensorLike, clip_norm: TensorLike, use_norm: TensorLike | None = None, name: builtins.str | None = None) -> Any:
     """A list of tensors, scaled down together where their common norm is above clip_norm; and that norm.
 
     A norm that is not finite makes all results NaN. Source: tf.clip_by_global_norm."""
-def clip_by_norm(t: Data, clip_norm: Data, axes: Data | None = None, name: builtins.str | None = None) -> Tensor:
+def clip_by_norm(t: TensorLike, clip_norm: TensorLike, axes: TensorLike | None = None, name: builtins.str | None = None) -> Tensor:
     """t, scaled down where its norm along `axes` is above clip_norm. f[*s] -> f[*s].
 
     Raises: ValueError for norms that would make it larger. Source: tf.clip_by_norm."""
-def clip_by_value(t: Data, clip_value_min: Data, clip_value_max: Data, name: builtins.str | None = None) -> Tensor:
+def clip_by_value(t: TensorLike, clip_value_min: TensorLike, clip_value_max: TensorLike, name: builtins.str | None = None) -> Tensor:
     """t limited to [clip_value_min, clip_value_max]; NaN stays. t[*s] -> t[*s].
 
     Args:
@@ -328,11 +328,11 @@ def clip_by_value(t: Data, clip_value_min: Data, clip_value_max: Data, name: bui
         <tf.Tensor: shape=(3,), dtype=float32, numpy=array([-1. ,  0.5,  1. ], dtype=float32)>
 
     Source: tf.clip_by_value."""
-def complex(real: Data, imag: Data, name: builtins.str | None = None) -> Tensor:
+def complex(real: TensorLike, imag: TensorLike, name: builtins.str | None = None) -> Tensor:
     """real + i * imag. f32[*s], f32[*s] -> c64[*s]; f64 -> c128.
 
     Raises: TypeError for parts that are not both float32 or both float64. Source: tf.complex."""
-def concat(values: Data | Iterable[Data], axis: Data, name: builtins.str | None = 'concat') -> Tensor:
+def concat(values: TensorLike | Iterable[TensorLike], axis: TensorLike, name: builtins.str | None = 'concat') -> Tensor:
     """values one after the other along `axis`. t[*s]... -> t[*r].
 
     Args:
@@ -356,13 +356,13 @@ def cos(x: Any, name: str | None = None) -> Tensor:
     """Cosine of x, in radians. f[*s] -> f[*s]. Source: tf.cos."""
 def cosh(x: Any, name: str | None = None) -> Tensor:
     """Hyperbolic cosine. f[*s] -> f[*s]. Source: tf.cosh."""
-def cumsum(x: Data, axis: Data = 0, exclusive: builtins.bool = False, reverse: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
+def cumsum(x: TensorLike, axis: TensorLike = 0, exclusive: builtins.bool = False, reverse: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
     """Running sum along `axis`; without the element itself if `exclusive`. t[*s] -> t[*s].
 
     Raises: InvalidArgumentError for an axis out of range. Source: tf.cumsum."""
-def divide(x: Data | None, y: Data, name: builtins.str | None = None) -> Tensor:
+def divide(x: TensorLike | None, y: TensorLike, name: builtins.str | None = None) -> Tensor:
     """Quotient as Python's `/`. t[*s], t[*s] -> f[*s], broadcasting. Source: tf.divide."""
-def dynamic_partition(data: Data, partitions: Data, num_partitions: Data, name: builtins.str | None = None) -> builtins.list[Tensor]:
+def dynamic_partition(data: TensorLike, partitions: TensorLike, num_partitions: TensorLike, name: builtins.str | None = None) -> builtins.list[Tensor]:
     """The slices of data by the numbers in partitions, below num_partitions. t[*p, *r], i32[*p] -> list of t[n, *r].
 
     Raises: InvalidArgumentError for numbers outside, or shapes that do not fit. Source: tf.dynamic_partition."""
@@ -371,11 +371,11 @@ def dynamic_stitch(indices: Any, data: Any, name: builtins.str | None = None) ->
 
     i[*s]..., t[*s, *r]... -> t[n, *r].
     Raises: InvalidArgumentError for negative indices, or shapes that do not fit. Source: tf.dynamic_stitch."""
-def eig(tensor: Data, name: builtins.str | None = None) -> Any:
+def eig(tensor: TensorLike, name: builtins.str | None = None) -> Any:
     """Eigenvalues and eigenvectors of length 1, in columns, in no particular order. t[*b, n, n] -> c[*b, n], c.
 
     Raises: InvalidArgumentError for what is not square or not finite. Source: tf.linalg.eig."""
-def eigvals(tensor: Data, name: builtins.str | None = None) -> Tensor:
+def eigvals(tensor: TensorLike, name: builtins.str | None = None) -> Tensor:
     """Eigenvalues, in no particular order. t[*b, n, n] -> c[*b, n].
 
     Raises: InvalidArgumentError for what is not square or not finite. Source: tf.linalg.eigvals."""
@@ -387,11 +387,11 @@ def einsum(equation: builtins.str, *inputs: Any, **kwargs: Any) -> Tensor:
 
     Raises: ValueError for an equation that is none; InvalidArgumentError for extents that do not fit.
     Source: tf.einsum."""
-def ensure_shape(x: Data, shape: ShapeLike, name: builtins.str | None = None) -> Tensor:
+def ensure_shape(x: TensorLike, shape: ShapeLike, name: builtins.str | None = None) -> Tensor:
     """x itself, whose shape is known to be `shape` from here on. t[*s] -> t[*s].
 
     Raises: InvalidArgumentError at run time, ValueError while tracing, if it is another. Source: tf.ensure_shape."""
-def equal(x: Data, y: Data, name: builtins.str | None = None) -> Tensor:
+def equal(x: TensorLike, y: TensorLike, name: builtins.str | None = None) -> Tensor:
     """Whether x == y. t[*s], t[*s] -> bool[*s], broadcasting. Source: tf.equal.
 
     Args:
@@ -420,7 +420,7 @@ def exp(x: Any, name: str | None = None) -> Tensor:
     Examples:
         >>> tf.exp([0.0, float("-inf"), 100.0])
         <tf.Tensor: shape=(3,), dtype=float32, numpy=array([ 1.,  0., inf], dtype=float32)>"""
-def expand_dims(input: Data, axis: Data, name: builtins.str | None = None) -> Tensor:
+def expand_dims(input: TensorLike, axis: TensorLike, name: builtins.str | None = None) -> Tensor:
     """input with a new axis of size 1 at position `axis`. t[*s] -> t[*s with a one].
 
     Args:
@@ -436,12 +436,12 @@ def expand_dims(input: Data, axis: Data, name: builtins.str | None = None) -> Te
         (TensorShape([1, 28, 28]), TensorShape([28, 28, 1]))
 
     Source: tf.expand_dims."""
-def extract_volume_patches(input: Data, ksizes: Data, strides: Data, padding: builtins.str, name: builtins.str | None = None) -> Tensor:
+def extract_volume_patches(input: TensorLike, ksizes: TensorLike, strides: TensorLike, padding: builtins.str, name: builtins.str | None = None) -> Tensor:
     """The elements of each window of a volume as channels, 0 outside. t[n, d, h, w, c] -> t[n, *o, prod(k) * c].
 
     Raises: InvalidArgumentError for another rank or dtype, or windows over batch or channels.
     Source: tf.extract_volume_patches."""
-def eye(num_rows: Data, num_columns: Data | None = None, batch_shape: SizeLike = None, dtype: DTypeLike = ..., name: builtins.str | None = None) -> Tensor:
+def eye(num_rows: TensorLike, num_columns: TensorLike | None = None, batch_shape: SizeLike = None, dtype: DTypeLike = ..., name: builtins.str | None = None) -> Tensor:
     """Ones on the diagonal of zeros, as often as batch_shape says. -> dtype[*batch_shape, rows, columns].
 
     Args:
@@ -462,11 +462,11 @@ def eye(num_rows: Data, num_columns: Data | None = None, batch_shape: SizeLike =
         TensorShape([5, 2, 3])
 
     Source: tf.eye."""
-def fftnd(input_tensor: Data, fft_length: Data | None = None, axes: Data | None = None, norm: builtins.str | None = None, name: builtins.str | None = None) -> Tensor:
+def fftnd(input_tensor: TensorLike, fft_length: TensorLike | None = None, axes: TensorLike | None = None, norm: builtins.str | None = None, name: builtins.str | None = None) -> Tensor:
     """The Fourier transform over `axes` (the last ones), brought to fft_length and scaled as `norm` says. t[*s] -> t[*r]. Raises: InvalidArgumentError for axes out of range.
 
     Source: tf.signal.fftnd."""
-def fill(dims: SizeLike, value: Data, name: builtins.str | None = None) -> Tensor:
+def fill(dims: SizeLike, value: TensorLike, name: builtins.str | None = None) -> Tensor:
     """A tensor of shape `dims` with the scalar `value` everywhere. t[] -> t[*dims].
 
     Args:
@@ -483,7 +483,7 @@ def fill(dims: SizeLike, value: Data, name: builtins.str | None = None) -> Tenso
                [7, 7]], dtype=int32)>
 
     Source: tf.fill."""
-def fingerprint(data: Data, method: Data = 'farmhash64', name: builtins.str | None = None) -> Tensor:
+def fingerprint(data: TensorLike, method: TensorLike = 'farmhash64', name: builtins.str | None = None) -> Tensor:
     """FarmHash's 64 bits of each row, as bytes. t[n, *s] -> u8[n, 8]. Source: tf.fingerprint.
 
     Raises: InvalidArgumentError for a scalar and for another method."""
@@ -499,7 +499,7 @@ def floor(x: Any, name: str | None = None) -> Tensor:
     Examples:
         >>> tf.floor([1.7, -1.2])
         <tf.Tensor: shape=(2,), dtype=float32, numpy=array([ 1., -2.], dtype=float32)>"""
-def gather(params: Data, indices: Data, validate_indices: Any = None, axis: Data | None = None, batch_dims: builtins.int = 0, name: builtins.str | None = None) -> Tensor:
+def gather(params: TensorLike, indices: TensorLike, validate_indices: Any = None, axis: TensorLike | None = None, batch_dims: builtins.int = 0, name: builtins.str | None = None) -> Tensor:
     """Slices of params along `axis` at indices. t[*p], i[*q] -> t[*p before axis, *q, *p after axis].
 
     Args:
@@ -520,7 +520,7 @@ def gather(params: Data, indices: Data, validate_indices: Any = None, axis: Data
         <tf.Tensor: shape=(2,), dtype=float32, numpy=array([0.9, 0.8], dtype=float32)>
 
     Source: tf.gather."""
-def gather_nd(params: Data, indices: Data, batch_dims: Data = 0, name: builtins.str | None = None, bad_indices_policy: builtins.str = '') -> Tensor:
+def gather_nd(params: TensorLike, indices: TensorLike, batch_dims: TensorLike = 0, name: builtins.str | None = None, bad_indices_policy: builtins.str = '') -> Tensor:
     """The slices of params at the index vectors in the last axis of indices. t[*b, *p], i[*b, *q, d] -> t[*b, *q, *r].
 
     The first `batch_dims` axes of both are batches. With the policy "IGNORE" an index out of range gives zeros.
@@ -534,12 +534,12 @@ def group(*inputs: Any, **kwargs: Any) -> Any:
 
     `inputs` are tensors, Operations, Variables and nests of them; keyword `name`. Operations on several devices are
     grouped by device first. Raises: TypeError for other inputs, ValueError for other keywords. Source: tf.group."""
-def histogram_fixed_width(values: Data, value_range: Data, nbins: Data = 100, dtype: DTypeLike = ..., name: builtins.str | None = None) -> Tensor:
+def histogram_fixed_width(values: TensorLike, value_range: TensorLike, nbins: TensorLike = 100, dtype: DTypeLike = ..., name: builtins.str | None = None) -> Tensor:
     """How many values fall into each of nbins equal parts of value_range; those outside count at its ends.
 
     t[*s], t[2] -> dtype[nbins].
     Raises: InvalidArgumentError for NaN and for a range that does not rise. Source: tf.histogram_fixed_width."""
-def histogram_fixed_width_bins(values: Data, value_range: Data, nbins: Data = 100, dtype: DTypeLike = ..., name: builtins.str | None = None) -> Tensor:
+def histogram_fixed_width_bins(values: TensorLike, value_range: TensorLike, nbins: TensorLike = 100, dtype: DTypeLike = ..., name: builtins.str | None = None) -> Tensor:
     """Which of nbins equal parts of value_range each value falls into; those outside count at its ends. t[*s] -> i[*s].
 
     Raises: InvalidArgumentError for a range that does not rise, no bins, or values that are not real. Source:
@@ -555,15 +555,15 @@ def identity(input: Any, name: str | None = None) -> Tensor:
         >>> before = tf.identity(v)
         >>> v.assign(2.0).numpy(), before.numpy()
         (np.float32(2.0), np.float32(1.0))"""
-def identity_n(input: Data, name: builtins.str | None = None) -> builtins.list[Tensor]:
+def identity_n(input: TensorLike, name: builtins.str | None = None) -> builtins.list[Tensor]:
     """The tensors of a list themselves. t[*s]... -> [t[*s], ...].
 
     Raises: InvalidArgumentError for an empty list; in a graph TypeError for what is none. Source: tf.identity_n."""
-def ifftnd(input_tensor: Data, fft_length: Data | None = None, axes: Data | None = None, norm: builtins.str | None = None, name: builtins.str | None = None) -> Tensor:
+def ifftnd(input_tensor: TensorLike, fft_length: TensorLike | None = None, axes: TensorLike | None = None, norm: builtins.str | None = None, name: builtins.str | None = None) -> Tensor:
     """The inverse Fourier transform over `axes` (the last ones), brought to fft_length and scaled as `norm` says. t[*s] -> t[*r]. Raises: InvalidArgumentError for axes out of range.
 
     Source: tf.signal.ifftnd."""
-def irfftnd(input_tensor: Data, fft_length: Data | None = None, axes: Data | None = None, norm: builtins.str | None = None, name: builtins.str | None = None) -> Tensor:
+def irfftnd(input_tensor: TensorLike, fft_length: TensorLike | None = None, axes: TensorLike | None = None, norm: builtins.str | None = None, name: builtins.str | None = None) -> Tensor:
     """The inverse Fourier transform of real numbers over `axes` (the last ones), brought to fft_length and scaled as `norm` says. t[*s] -> t[*r]. Raises: InvalidArgumentError for axes out of range.
 
     Source: tf.signal.irfftnd."""
@@ -571,7 +571,7 @@ def less(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Whether x < y. t[*s], t[*s] -> bool[*s], broadcasting. Source: tf.less."""
 def less_equal(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Whether x <= y. t[*s], t[*s] -> bool[*s], broadcasting. Source: tf.less_equal."""
-def linspace(start: Data, stop: Data, num: Data, name: builtins.str | None = None, axis: Data = 0) -> Tensor:
+def linspace(start: TensorLike, stop: TensorLike, num: TensorLike, name: builtins.str | None = None, axis: TensorLike = 0) -> Tensor:
     """num numbers from start to stop, evenly spaced, along a new axis. t[*s], t[*s] -> t[*s with num].
 
     Args:
@@ -599,7 +599,7 @@ def logical_not(x: Any, name: str | None = None) -> Tensor:
     """Whether x does not hold. bool[*s] -> bool[*s]. Source: tf.logical_not."""
 def logical_or(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Whether at least one holds. bool[*s], bool[*s] -> bool[*s], broadcasting. Source: tf.logical_or."""
-def matmul(a: Data, b: Data, transpose_a: builtins.bool = False, transpose_b: builtins.bool = False, adjoint_a: builtins.bool = False, adjoint_b: builtins.bool = False, a_is_sparse: builtins.bool = False, b_is_sparse: builtins.bool = False, output_type: DTypeLike | None = None, grad_a: Data = False, grad_b: Data = False, name: builtins.str | None = None) -> Tensor:
+def matmul(a: TensorLike, b: TensorLike, transpose_a: builtins.bool = False, transpose_b: builtins.bool = False, adjoint_a: builtins.bool = False, adjoint_b: builtins.bool = False, a_is_sparse: builtins.bool = False, b_is_sparse: builtins.bool = False, output_type: DTypeLike | None = None, grad_a: TensorLike = False, grad_b: TensorLike = False, name: builtins.str | None = None) -> Tensor:
     """Product of the matrices in the last two axes; the others are batches and broadcast.
 
     t[*b, m, k], t[*b, k, n] -> t[*b, m, n].
@@ -646,7 +646,7 @@ def maximum(x: Any, y: Any, name: str | None = None) -> Tensor:
     Examples:
         >>> tf.maximum([1, 5, 3], 2)
         <tf.Tensor: shape=(3,), dtype=int32, numpy=array([2, 5, 3], dtype=int32)>"""
-def meshgrid(*args: Data, **kwargs: Any) -> Any:
+def meshgrid(*args: TensorLike, **kwargs: Any) -> Any:
     """Vectors repeated to grids of coordinates; indexing "xy" (first two swapped) or "ij". Source: tf.meshgrid."""
 def minimum(x: Any, y: Any, name: str | None = None) -> Tensor:
     """The smaller of x and y; NaN if either is. t[*s], t[*s] -> t[*s], broadcasting. Source: tf.minimum.
@@ -669,12 +669,12 @@ def negative(x: Any, name: str | None = None) -> Tensor:
     """Minus x. t[*s] -> t[*s]. Source: tf.negative."""
 def no_op(name: builtins.str | None = None) -> Any:
     """An Operation that does nothing, None where nothing is traced. Source: tf.no_op."""
-def norm(tensor: Data, ord: builtins.str | builtins.float = 'euclidean', axis: Data | None = None, keepdims: builtins.bool | None = None, name: builtins.str | None = None) -> Tensor:
+def norm(tensor: TensorLike, ord: builtins.str | builtins.float = 'euclidean', axis: TensorLike | None = None, keepdims: builtins.bool | None = None, name: builtins.str | None = None) -> Tensor:
     """Norm of vectors along `axis` (None: of all elements): "euclidean", 1, 2, inf or another p. f[*s] -> f[*r].
 
     With two axes, of matrices: "fro", 1, 2 (the greatest singular value) or inf. Raises: ValueError for other norms or
     axes. Source: tf.norm."""
-def not_equal(x: Data, y: Data, name: builtins.str | None = None) -> Tensor:
+def not_equal(x: TensorLike, y: TensorLike, name: builtins.str | None = None) -> Tensor:
     """Whether x != y; NaN differs from all. t[*s], t[*s] -> bool[*s], broadcasting. Source: tf.not_equal."""
 def numpy_function(func: Any = None, inp: Sequence[Any] | None = None, Tout: Any = None, stateful: builtins.bool = True, name: builtins.str | None = None) -> Any:
     """Results of the Python function `func` for NumPy arrays, called anew whenever a graph comes to this place.
@@ -727,7 +727,7 @@ def ones(shape: SizeLike, dtype: DTypeLike = ..., name: builtins.str | None = No
         <tf.Tensor: shape=(), dtype=int64, numpy=1>
 
     Source: tf.ones."""
-def ones_like(input: Data, dtype: DTypeLike | None = None, name: builtins.str | None = None, layout: Data | None = None) -> Tensor:
+def ones_like(input: TensorLike, dtype: DTypeLike | None = None, name: builtins.str | None = None, layout: TensorLike | None = None) -> Tensor:
     """Ones of the shape of input. t[*s] -> t[*s] or dtype[*s].
 
     Args:
@@ -743,7 +743,7 @@ def ones_like(input: Data, dtype: DTypeLike | None = None, name: builtins.str | 
         <tf.Tensor: shape=(2,), dtype=float32, numpy=array([1., 1.], dtype=float32)>
 
     Source: tf.ones_like."""
-def pad(tensor: Data, paddings: Data, mode: builtins.str = 'CONSTANT', constant_values: Data = 0, name: builtins.str | None = None) -> Tensor:
+def pad(tensor: TensorLike, paddings: TensorLike, mode: builtins.str = 'CONSTANT', constant_values: TensorLike = 0, name: builtins.str | None = None) -> Tensor:
     """tensor with paddings[i] elements before and after along axis i: a constant, or itself mirrored. t[*s] -> t[*r].
 
     Args:
@@ -765,7 +765,7 @@ def pad(tensor: Data, paddings: Data, mode: builtins.str = 'CONSTANT', constant_
         <tf.Tensor: shape=(5,), dtype=int32, numpy=array([2, 1, 1, 2, 3], dtype=int32)>
 
     Source: tf.pad."""
-def parallel_stack(values: Data, name: builtins.str | None = 'parallel_stack') -> Tensor:
+def parallel_stack(values: TensorLike, name: builtins.str | None = 'parallel_stack') -> Tensor:
     """Tensors of one shape along a new first axis, in graphs only. t[*s]... -> t[n, *s].
 
     Raises: RuntimeError in eager mode. Source: tf.parallel_stack."""
@@ -786,7 +786,7 @@ def py_function(func: Any = None, inp: Sequence[Any] | None = None, Tout: Any = 
     Raises: InvalidArgumentError for results that do not fit and for a ValueError or TypeError in func, OutOfRangeError
     for StopIteration, ResourceExhaustedError for MemoryError, UnimplementedError for NotImplementedError, UnknownError
     for all else that func raises. Without `func` (and `inp`), a decorator. Source: tf.py_function."""
-def range(start: Data, limit: Data | None = None, delta: Data = 1, dtype: DTypeLike | None = None, name: builtins.str | None = 'range') -> Tensor:
+def range(start: TensorLike, limit: TensorLike | None = None, delta: TensorLike = 1, dtype: DTypeLike | None = None, name: builtins.str | None = 'range') -> Tensor:
     """start (0), start + delta, ... up to but without limit. t[], t[], t[] -> t[n].
 
     Args:
@@ -816,9 +816,9 @@ def rank(input: Any, name: str | None = None) -> Tensor:
     Examples:
         >>> tf.rank([[1, 2, 3]])
         <tf.Tensor: shape=(), dtype=int32, numpy=2>"""
-def realdiv(x: Data, y: Data, name: builtins.str | None = None) -> Tensor:
+def realdiv(x: TensorLike, y: TensorLike, name: builtins.str | None = None) -> Tensor:
     """Quotient x / y of floats or complex numbers. f[*s], f[*s] -> f[*s], broadcasting. Source: tf.realdiv."""
-def reduce_all(input_tensor: Data, axis: Any = None, keepdims: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
+def reduce_all(input_tensor: TensorLike, axis: Any = None, keepdims: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
     """Whether all elements hold along `axis`. t[*s] -> t[*r].
 
     Args:
@@ -837,7 +837,7 @@ def reduce_all(input_tensor: Data, axis: Any = None, keepdims: builtins.bool = F
         True
 
     Source: tf.reduce_all."""
-def reduce_any(input_tensor: Data, axis: Any = None, keepdims: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
+def reduce_any(input_tensor: TensorLike, axis: Any = None, keepdims: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
     """Whether any element holds along `axis`. t[*s] -> t[*r].
 
     Args:
@@ -854,9 +854,9 @@ def reduce_any(input_tensor: Data, axis: Any = None, keepdims: builtins.bool = F
         <tf.Tensor: shape=(2,), dtype=bool, numpy=array([ True, False])>
 
     Source: tf.reduce_any."""
-def reduce_logsumexp(input_tensor: Data, axis: Data | None = None, keepdims: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
+def reduce_logsumexp(input_tensor: TensorLike, axis: TensorLike | None = None, keepdims: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
     """log(sum(exp(x))) along `axis`, without overflow. f[*s] -> f[*r]. Source: tf.reduce_logsumexp."""
-def reduce_max(input_tensor: Data, axis: Any = None, keepdims: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
+def reduce_max(input_tensor: TensorLike, axis: Any = None, keepdims: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
     """Greatest element along `axis`. t[*s] -> t[*r].
 
     Args:
@@ -874,7 +874,7 @@ def reduce_max(input_tensor: Data, axis: Any = None, keepdims: builtins.bool = F
         -inf
 
     Source: tf.reduce_max."""
-def reduce_mean(input_tensor: Data, axis: Any = None, keepdims: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
+def reduce_mean(input_tensor: TensorLike, axis: Any = None, keepdims: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
     """Mean of the elements (of integers cut off towards zero) along `axis`. t[*s] -> t[*r].
 
     Args:
@@ -892,7 +892,7 @@ def reduce_mean(input_tensor: Data, axis: Any = None, keepdims: builtins.bool = 
         (1, 1.5)
 
     Source: tf.reduce_mean."""
-def reduce_min(input_tensor: Data, axis: Any = None, keepdims: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
+def reduce_min(input_tensor: TensorLike, axis: Any = None, keepdims: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
     """Least element along `axis`. t[*s] -> t[*r].
 
     Args:
@@ -908,7 +908,7 @@ def reduce_min(input_tensor: Data, axis: Any = None, keepdims: builtins.bool = F
         <tf.Tensor: shape=(2,), dtype=int32, numpy=array([1, 3], dtype=int32)>
 
     Source: tf.reduce_min."""
-def reduce_prod(input_tensor: Data, axis: Any = None, keepdims: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
+def reduce_prod(input_tensor: TensorLike, axis: Any = None, keepdims: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
     """Product of the elements along `axis`. t[*s] -> t[*r].
 
     Args:
@@ -926,7 +926,7 @@ def reduce_prod(input_tensor: Data, axis: Any = None, keepdims: builtins.bool = 
         1
 
     Source: tf.reduce_prod."""
-def reduce_sum(input_tensor: Data, axis: Any = None, keepdims: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
+def reduce_sum(input_tensor: TensorLike, axis: Any = None, keepdims: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
     """Sum of the elements along `axis`. t[*s] -> t[*r].
 
     Args:
@@ -945,16 +945,16 @@ def reduce_sum(input_tensor: Data, axis: Any = None, keepdims: builtins.bool = F
         (21, TensorShape([1, 3]))
 
     Source: tf.reduce_sum."""
-def repeat(input: Data, repeats: Data, axis: builtins.int | None = None, name: builtins.str | None = None) -> Tensor:
+def repeat(input: TensorLike, repeats: TensorLike, axis: builtins.int | None = None, name: builtins.str | None = None) -> Tensor:
     """Each element (or slice along `axis`) `repeats` times. t[*s] -> t[*r].
 
     Raises: ValueError for an axis out of range. Source: tf.repeat."""
-def required_space_to_batch_paddings(input_shape: Data, block_shape: Data, base_paddings: Data | None = None, name: builtins.str | None = None) -> Any:
+def required_space_to_batch_paddings(input_shape: TensorLike, block_shape: TensorLike, base_paddings: TensorLike | None = None, name: builtins.str | None = None) -> Any:
     """The paddings that make each extent a multiple of its block, and the crops that undo what they add. -> i[n, 2] x2.
 
     Raises: ValueError for shapes that are no vectors of one length, and blocks below 1; InvalidArgumentError for what
     is no int32. Source: tf.required_space_to_batch_paddings."""
-def reshape(tensor: Data, shape: Data | ShapeLike, name: builtins.str | None = None) -> Tensor:
+def reshape(tensor: TensorLike, shape: TensorLike | ShapeLike, name: builtins.str | None = None) -> Tensor:
     """The elements in row-major order in another shape. t[*s] -> t[*shape].
 
     Args:
@@ -977,44 +977,44 @@ def reshape(tensor: Data, shape: Data | ShapeLike, name: builtins.str | None = N
         fastgraph.errors.InvalidArgumentError: ...Input to reshape is a tensor with 3 values...
 
     Source: tf.reshape."""
-def reverse(tensor: Data, axis: Data, name: builtins.str | None = None) -> Tensor:
+def reverse(tensor: TensorLike, axis: TensorLike, name: builtins.str | None = None) -> Tensor:
     """tensor read backwards along the axes `axis`. t[*s] -> t[*s].
 
     Raises: InvalidArgumentError for an axis out of range or named twice. Source: tf.reverse."""
-def reverse_sequence(input: Data, seq_lengths: Data, seq_axis: Data | None = None, batch_axis: Data | None = None, name: builtins.str | None = None) -> Tensor:
+def reverse_sequence(input: TensorLike, seq_lengths: TensorLike, seq_axis: TensorLike | None = None, batch_axis: TensorLike | None = None, name: builtins.str | None = None) -> Tensor:
     """Each slice along batch_axis with its first seq_lengths elements along seq_axis reversed. t[*s], i[n] -> t[*s].
 
     Raises: InvalidArgumentError for lengths below 0 or beyond the axis. Source: tf.reverse_sequence."""
-def rfftnd(input_tensor: Data, fft_length: Data | None = None, axes: Data | None = None, norm: builtins.str | None = None, name: builtins.str | None = None) -> Tensor:
+def rfftnd(input_tensor: TensorLike, fft_length: TensorLike | None = None, axes: TensorLike | None = None, norm: builtins.str | None = None, name: builtins.str | None = None) -> Tensor:
     """The Fourier transform of real numbers over `axes` (the last ones), brought to fft_length and scaled as `norm` says. t[*s] -> t[*r]. Raises: InvalidArgumentError for axes out of range.
 
     Source: tf.signal.rfftnd."""
-def roll(input: Data, shift: Data, axis: Data, name: builtins.str | None = None) -> Tensor:
+def roll(input: TensorLike, shift: TensorLike, axis: TensorLike, name: builtins.str | None = None) -> Tensor:
     """input moved by `shift` along `axis`, what leaves at the end coming in at the start. t[*s] -> t[*s].
 
     Several shifts go with as many axes. Raises: InvalidArgumentError for an axis out of range or other numbers.
     Source: tf.roll."""
 def round(x: Any, name: str | None = None) -> Tensor:
     """The nearest whole number, halves to even. t[*s] -> t[*s]. Source: tf.round."""
-def saturate_cast(value: Data, dtype: DTypeLike, name: builtins.str | None = None) -> Tensor:
+def saturate_cast(value: TensorLike, dtype: DTypeLike, name: builtins.str | None = None) -> Tensor:
     """value with elements of `dtype`, limited to what that holds; of complex ones each part. t[*s] -> dtype[*s].
 
     Source: tf.saturate_cast."""
-def scalar_mul(scalar: Data, x: Data, name: builtins.str | None = None) -> Tensor:
+def scalar_mul(scalar: TensorLike, x: TensorLike, name: builtins.str | None = None) -> Tensor:
     """A scalar times a tensor. t[], t[*s] -> t[*s]. Raises: ValueError for no scalar, or another dtype.
 
     Source: tf.math.scalar_mul."""
-def scatter_nd(indices: Data, updates: Data, shape: SizeLike, bad_indices_policy: builtins.str = '', name: builtins.str | None = None) -> Tensor:
+def scatter_nd(indices: TensorLike, updates: TensorLike, shape: SizeLike, bad_indices_policy: builtins.str = '', name: builtins.str | None = None) -> Tensor:
     """Zeros of `shape` to which each update is added where its index vector says. i[*q, d], t[*q, *r] -> t[*shape].
 
     With the policy "IGNORE" updates at an index out of range are left out.
     Raises: InvalidArgumentError for an index out of range, shapes that do not fit, or an unknown policy.
     Source: tf.scatter_nd."""
-def searchsorted(sorted_sequence: Data, values: Data, side: builtins.str = 'left', out_type: DTypeLike = ..., name: builtins.str | None = None) -> Tensor:
+def searchsorted(sorted_sequence: TensorLike, values: TensorLike, side: builtins.str = 'left', out_type: DTypeLike = ..., name: builtins.str | None = None) -> Tensor:
     """Where each value would go in a sorted sequence (last axis): before its equals, or after ("right").
 
     t[*s, n], t[*s, m] -> i[*s, m]. Raises: ValueError for another side. Source: tf.searchsorted."""
-def sequence_mask(lengths: Data, maxlen: Data | None = None, dtype: DTypeLike = ..., name: builtins.str | None = None) -> Tensor:
+def sequence_mask(lengths: TensorLike, maxlen: TensorLike | None = None, dtype: DTypeLike = ..., name: builtins.str | None = None) -> Tensor:
     """Rows that hold up to each length, then not. i[*s] -> dtype[*s, maxlen].
 
     Raises: ValueError if maxlen is no scalar. Source: tf.sequence_mask."""
@@ -1035,7 +1035,7 @@ def shape(input: Any, out_type: DTypeLike | None = None, name: builtins.str | No
         >>> rows(tf.ones([4, 3]))
         known: (None, 3)
         <tf.Tensor: shape=(), dtype=int32, numpy=4>"""
-def shape_n(input: Data, out_type: DTypeLike = ..., name: builtins.str | None = None) -> builtins.list[Tensor]:
+def shape_n(input: TensorLike, out_type: DTypeLike = ..., name: builtins.str | None = None) -> builtins.list[Tensor]:
     """The extents of each tensor of a list at run time. t[*s]... -> [i[rank], ...].
 
     Raises: in a graph TypeError for what is no list. Source: tf.shape_n."""
@@ -1077,7 +1077,7 @@ def sin(x: Any, name: str | None = None) -> Tensor:
         <tf.Tensor: shape=(2,), dtype=float32, numpy=array([0., 1.], dtype=float32)>"""
 def sinh(x: Any, name: str | None = None) -> Tensor:
     """Hyperbolic sine. f[*s] -> f[*s]. Source: tf.sinh."""
-def size(input: Data, out_type: DTypeLike = ..., name: builtins.str | None = None) -> Tensor:
+def size(input: TensorLike, out_type: DTypeLike = ..., name: builtins.str | None = None) -> Tensor:
     """The number of elements of input at run time. t[*s] -> i32[]. Source: tf.size.
 
     Args:
@@ -1087,17 +1087,17 @@ def size(input: Data, out_type: DTypeLike = ..., name: builtins.str | None = Non
     Examples:
         >>> tf.size(tf.zeros([2, 3, 4]))
         <tf.Tensor: shape=(), dtype=int32, numpy=24>"""
-def slice(input_: Data, begin: Data, size: Data, name: builtins.str | None = None) -> Tensor:
+def slice(input_: TensorLike, begin: TensorLike, size: TensorLike, name: builtins.str | None = None) -> Tensor:
     """The block of `size` at `begin`; a size of -1 reaches to the end. t[*s] -> t[*size].
 
     Raises: InvalidArgumentError if it does not lie inside, TypeError for mixed integer types. Source: tf.slice."""
-def sort(values: Data, axis: Data = -1, direction: builtins.str = 'ASCENDING', name: builtins.str | None = None) -> Tensor:
+def sort(values: TensorLike, axis: TensorLike = -1, direction: builtins.str = 'ASCENDING', name: builtins.str | None = None) -> Tensor:
     """The elements along `axis` in order. t[*s] -> t[*s]. Raises: ValueError for another direction. Source: tf.sort."""
-def space_to_batch(input: Data, block_shape: Data, paddings: Data, name: builtins.str | None = None) -> Tensor:
+def space_to_batch(input: TensorLike, block_shape: TensorLike, paddings: TensorLike, name: builtins.str | None = None) -> Tensor:
     """Blocks of the padded axes after the first as batches. t[n, *m, *r] -> t[n * prod(block), *m / block, *r].
 
     Raises: InvalidArgumentError for extents that the block does not divide. Source: tf.space_to_batch."""
-def split(value: Data, num_or_size_splits: Data, axis: Data = 0, num: builtins.int | None = None, name: builtins.str | None = 'split') -> builtins.list[Tensor]:
+def split(value: TensorLike, num_or_size_splits: TensorLike, axis: TensorLike = 0, num: builtins.int | None = None, name: builtins.str | None = 'split') -> builtins.list[Tensor]:
     """value in pieces along `axis`: so many equal ones, or of the sizes given. t[*s] -> list of t[*r].
 
     Args:
@@ -1141,7 +1141,7 @@ def square(x: Any, name: str | None = None) -> Tensor:
     Examples:
         >>> tf.square([-2, 3])
         <tf.Tensor: shape=(2,), dtype=int32, numpy=array([4, 9], dtype=int32)>"""
-def squeeze(input: Data, axis: Data | None = None, name: builtins.str | None = None) -> Tensor:
+def squeeze(input: TensorLike, axis: TensorLike | None = None, name: builtins.str | None = None) -> Tensor:
     """input without axes of size 1: all of them, or those of `axis`. t[*s] -> t[*s without ones].
 
     Args:
@@ -1157,7 +1157,7 @@ def squeeze(input: Data, axis: Data | None = None, name: builtins.str | None = N
         (TensorShape([5]), TensorShape([5, 1]))
 
     Source: tf.squeeze."""
-def stack(values: Data | Iterable[Data], axis: Data = 0, name: builtins.str | None = 'stack') -> Tensor:
+def stack(values: TensorLike | Iterable[TensorLike], axis: TensorLike = 0, name: builtins.str | None = 'stack') -> Tensor:
     """values along a new axis. t[*s]... -> t[*r].
 
     Args:
@@ -1190,7 +1190,7 @@ def stop_gradient(input: Any, name: str | None = None) -> Tensor:
         ...     y = x * tf.stop_gradient(x)
         >>> float(tape.gradient(y, x))
         3.0"""
-def strided_slice(input_: Data, begin: Data, end: Data, strides: Data | None = None, begin_mask: builtins.int = 0, end_mask: builtins.int = 0, ellipsis_mask: builtins.int = 0, new_axis_mask: builtins.int = 0, shrink_axis_mask: builtins.int = 0, var: builtins.object = None, name: builtins.str | None = None) -> Tensor:
+def strided_slice(input_: TensorLike, begin: TensorLike, end: TensorLike, strides: TensorLike | None = None, begin_mask: builtins.int = 0, end_mask: builtins.int = 0, ellipsis_mask: builtins.int = 0, new_axis_mask: builtins.int = 0, shrink_axis_mask: builtins.int = 0, var: builtins.object = None, name: builtins.str | None = None) -> Tensor:
     """input_[begin:end:strides], one number per axis; bit i of a mask says what entry i is instead. t[*s] -> t[*r].
 
     begin_mask and end_mask: from or to the edge; ellipsis_mask: as many whole axes as there are; new_axis_mask: a new
@@ -1202,32 +1202,32 @@ def tan(x: Any, name: str | None = None) -> Tensor:
     """Tangent of x, in radians. f[*s] -> f[*s]. Source: tf.tan."""
 def tanh(x: Any, name: str | None = None) -> Tensor:
     """Hyperbolic tangent. f[*s] -> f[*s]. Source: tf.tanh."""
-def tensor_scatter_nd_add(tensor: Data, indices: Data, updates: Data, bad_indices_policy: builtins.str = '', name: builtins.str | None = None) -> Tensor:
+def tensor_scatter_nd_add(tensor: TensorLike, indices: TensorLike, updates: TensorLike, bad_indices_policy: builtins.str = '', name: builtins.str | None = None) -> Tensor:
     """tensor with each update added to the slice at its index vector. t[*s], i[*q, d], t[*q, *r] -> t[*s].
 
     Raises: InvalidArgumentError for an index out of range or shapes that do not fit.
     Source: tf.tensor_scatter_nd_add."""
-def tensor_scatter_nd_max(tensor: Data, indices: Data, updates: Data, bad_indices_policy: builtins.str = '', name: builtins.str | None = None) -> Tensor:
+def tensor_scatter_nd_max(tensor: TensorLike, indices: TensorLike, updates: TensorLike, bad_indices_policy: builtins.str = '', name: builtins.str | None = None) -> Tensor:
     """tensor with the greater of each update and the slice at its index vector. t[*s], i[*q, d], t[*q, *r] -> t[*s].
 
     Raises: InvalidArgumentError for an index out of range or shapes that do not fit.
     Source: tf.tensor_scatter_nd_max."""
-def tensor_scatter_nd_min(tensor: Data, indices: Data, updates: Data, bad_indices_policy: builtins.str = '', name: builtins.str | None = None) -> Tensor:
+def tensor_scatter_nd_min(tensor: TensorLike, indices: TensorLike, updates: TensorLike, bad_indices_policy: builtins.str = '', name: builtins.str | None = None) -> Tensor:
     """tensor with the lesser of each update and the slice at its index vector. t[*s], i[*q, d], t[*q, *r] -> t[*s].
 
     Raises: InvalidArgumentError for an index out of range or shapes that do not fit.
     Source: tf.tensor_scatter_nd_min."""
-def tensor_scatter_nd_sub(tensor: Data, indices: Data, updates: Data, bad_indices_policy: builtins.str = '', name: builtins.str | None = None) -> Tensor:
+def tensor_scatter_nd_sub(tensor: TensorLike, indices: TensorLike, updates: TensorLike, bad_indices_policy: builtins.str = '', name: builtins.str | None = None) -> Tensor:
     """tensor with each update subtracted from the slice at its index vector. t[*s], i[*q, d], t[*q, *r] -> t[*s].
 
     Raises: InvalidArgumentError for an index out of range or shapes that do not fit.
     Source: tf.tensor_scatter_nd_sub."""
-def tensor_scatter_nd_update(tensor: Data, indices: Data, updates: Data, name: builtins.str | None = None) -> Tensor:
+def tensor_scatter_nd_update(tensor: TensorLike, indices: TensorLike, updates: TensorLike, name: builtins.str | None = None) -> Tensor:
     """tensor with each slice at an index vector replaced by the update for it, the last of several. t[*s], i[*q, d], t[*q, *r] -> t[*s].
 
     Raises: InvalidArgumentError for an index out of range or shapes that do not fit.
     Source: tf.tensor_scatter_nd_update."""
-def tensordot(a: Data, b: Data, axes: Data, name: builtins.str | None = None) -> Tensor:
+def tensordot(a: TensorLike, b: TensorLike, axes: TensorLike, name: builtins.str | None = None) -> Tensor:
     """Sum of products over pairs of axes. t[*s], t[*q] -> t[*s without axes, *q without axes].
 
     Args:
@@ -1246,13 +1246,13 @@ def tensordot(a: Data, b: Data, axes: Data, name: builtins.str | None = None) ->
         TensorShape([2, 5])
 
     Source: tf.tensordot."""
-def tile(input: Data, multiples: SizeLike, name: builtins.str | None = None) -> Tensor:
+def tile(input: TensorLike, multiples: SizeLike, name: builtins.str | None = None) -> Tensor:
     """input repeated multiples[i] times along axis i. t[*s] -> t[*r].
 
     Raises: InvalidArgumentError if there is not one number per axis, or a negative one. Source: tf.tile."""
 def timestamp(name: builtins.str | None = None) -> Tensor:
     """The seconds since 1970 began, whenever it runs. -> f64[]. Source: tf.timestamp."""
-def transpose(a: Data, perm: Data | None = None, conjugate: builtins.bool = False, name: builtins.str | None = 'transpose') -> Tensor:
+def transpose(a: TensorLike, perm: TensorLike | None = None, conjugate: builtins.bool = False, name: builtins.str | None = 'transpose') -> Tensor:
     """a with its axes in the order `perm` (None: reversed), complex-conjugated if asked. t[*s] -> t[*permuted].
 
     Args:
@@ -1274,7 +1274,7 @@ def transpose(a: Data, perm: Data | None = None, conjugate: builtins.bool = Fals
         TensorShape([8, 3, 28, 32])
 
     Source: tf.transpose."""
-def truediv(x: Data | None, y: Data, name: builtins.str | None = None) -> Tensor:
+def truediv(x: TensorLike | None, y: TensorLike, name: builtins.str | None = None) -> Tensor:
     """Quotient as Python's `/`: integers of up to 16 bits divide as float32, wider ones as float64.
 
     t[*s], t[*s] -> f[*s], broadcasting. Raises: TypeError if the dtypes differ or are no numbers. Source: tf.truediv."""
@@ -1286,25 +1286,25 @@ def truncatemod(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Remainder with the sign of x. t[*s], t[*s] -> t[*s], broadcasting.
 
     Raises: InternalError for an integer y of 0. Source: tf.truncatemod."""
-def tuple(tensors: Sequence[Data | None], control_inputs: Sequence[Any] | None = None, name: builtins.str | None = None) -> builtins.list[Tensor]:
+def tuple(tensors: Sequence[TensorLike | None], control_inputs: Sequence[Any] | None = None, name: builtins.str | None = None) -> builtins.list[Tensor]:
     """The tensors of a list, None among them, as a list. t[*s]... -> [t[*s], ...]. Source: tf.tuple."""
-def unique(x: Data, out_idx: DTypeLike = ..., name: builtins.str | None = None) -> Any:
+def unique(x: TensorLike, out_idx: DTypeLike = ..., name: builtins.str | None = None) -> Any:
     """The different elements in order of appearance, and where each element is among them. t[n] -> t[m], i[n].
 
     Raises: InvalidArgumentError for other ranks. Source: tf.unique."""
-def unique_with_counts(x: Data, out_idx: DTypeLike = ..., name: builtins.str | None = None) -> Any:
+def unique_with_counts(x: TensorLike, out_idx: DTypeLike = ..., name: builtins.str | None = None) -> Any:
     """`unique`, and how often each element occurs. t[n] -> t[m], i[n], i[m]. Source: tf.unique_with_counts."""
 def unravel_index(indices: Any, dims: Any, name: str | None = None) -> Tensor:
     """The index in a tensor of shape dims of each row-major position. i[*s], i[d] -> i[d, *s].
 
     Raises: InvalidArgumentError for a position outside, sizes below 1, and more elements than the dtype counts.
     Source: tf.unravel_index."""
-def unstack(value: Data, num: Data | None = None, axis: Data = 0, name: builtins.str | None = 'unstack') -> builtins.list[Tensor]:
+def unstack(value: TensorLike, num: TensorLike | None = None, axis: TensorLike = 0, name: builtins.str | None = 'unstack') -> builtins.list[Tensor]:
     """The slices of value along `axis`, without it. t[*s] -> list of t[*r].
 
     Raises: ValueError if their number is neither known nor given; InvalidArgumentError if it is not `num`.
     Source: tf.unstack."""
-def where(condition: Data, x: Data | None = None, y: Data | None = None, name: builtins.str | None = None) -> Tensor:
+def where(condition: TensorLike, x: TensorLike | None = None, y: TensorLike | None = None, name: builtins.str | None = None) -> Tensor:
     """x where condition holds, else y; without x and y: the indices where it holds.
 
     bool[*s], t[*s], t[*s] -> t[*s], broadcasting; t[*s] -> i64[n, rank].
@@ -1353,7 +1353,7 @@ def zeros(shape: SizeLike, dtype: DTypeLike = ..., name: builtins.str | None = N
         <tf.Tensor: shape=(2,), dtype=float32, numpy=array([0., 0.], dtype=float32)>
 
     Source: tf.zeros."""
-def zeros_like(input: Data, dtype: Any = None, name: builtins.str | None = None, layout: Data | None = None) -> Tensor:
+def zeros_like(input: TensorLike, dtype: Any = None, name: builtins.str | None = None, layout: TensorLike | None = None) -> Tensor:
     """Zeros of the shape of input. t[*s] -> t[*s] or dtype[*s].
 
     Args:

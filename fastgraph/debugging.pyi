@@ -13,64 +13,64 @@ from fastgraph.api.configuration import get_log_device_placement as get_log_devi
 from fastgraph.api.configuration import is_traceback_filtering_enabled as is_traceback_filtering_enabled
 from fastgraph.api.configuration import set_log_device_placement as set_log_device_placement
 from fastgraph.core.base.dtype import DTypeLike
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
 from typing import Any
 import builtins
 
-def assert_all_finite(x: Data, message: builtins.str, name: builtins.str | None = None) -> Tensor:
+def assert_all_finite(x: TensorLike, message: builtins.str, name: builtins.str | None = None) -> Tensor:
     """x, if none of its elements is infinite or NaN. f[*s] -> f[*s].
 
     Raises: InvalidArgumentError. Source: tf.debugging.assert_all_finite."""
-def assert_greater_equal(x: Data, y: Any, message: builtins.str | None = None, summarize: Any = None, name: builtins.str | None = None) -> Any:
+def assert_greater_equal(x: TensorLike, y: Any, message: builtins.str | None = None, summarize: Any = None, name: builtins.str | None = None) -> Any:
     """Stop unless x >= y for all elements. t[*s], t[*s] -> nothing, broadcasting.
 
     Raises: InvalidArgumentError, which begins with `message`. Source: tf.debugging.assert_greater_equal."""
-def assert_integer(x: Data, message: builtins.str | None = None, name: builtins.str | None = None) -> Any:
+def assert_integer(x: TensorLike, message: builtins.str | None = None, name: builtins.str | None = None) -> Any:
     """Stop unless x is of integers. Raises: TypeError. Source: tf.debugging.assert_integer."""
-def assert_less_equal(x: Data, y: Any, message: builtins.str | None = None, summarize: Any = None, name: builtins.str | None = None) -> Any:
+def assert_less_equal(x: TensorLike, y: Any, message: builtins.str | None = None, summarize: Any = None, name: builtins.str | None = None) -> Any:
     """Stop unless x <= y for all elements. t[*s], t[*s] -> nothing, broadcasting.
 
     Raises: InvalidArgumentError, which begins with `message`. Source: tf.debugging.assert_less_equal."""
-def assert_near(x: Data, y: Data, rtol: Data | None = None, atol: Data | None = None, message: builtins.str | None = None, summarize: Data | None = None, name: builtins.str | None = None) -> Any:
+def assert_near(x: TensorLike, y: TensorLike, rtol: TensorLike | None = None, atol: TensorLike | None = None, message: builtins.str | None = None, summarize: TensorLike | None = None, name: builtins.str | None = None) -> Any:
     """Stop unless |x - y| <= atol + rtol * |y| for all elements (both 10 eps by default). t[*s], t[*s] -> nothing.
 
     Raises: InvalidArgumentError. Source: tf.debugging.assert_near."""
-def assert_negative(x: Data, message: builtins.str | None = None, summarize: builtins.int | None = None, name: builtins.str | None = None) -> Any:
+def assert_negative(x: TensorLike, message: builtins.str | None = None, summarize: builtins.int | None = None, name: builtins.str | None = None) -> Any:
     """Stop unless x < 0 for all elements. t[*s] -> nothing.
 
     Raises: InvalidArgumentError, which begins with `message`. Source: tf.debugging.assert_negative."""
-def assert_non_negative(x: Data, message: builtins.str | None = None, summarize: builtins.int | None = None, name: builtins.str | None = None) -> Any:
+def assert_non_negative(x: TensorLike, message: builtins.str | None = None, summarize: builtins.int | None = None, name: builtins.str | None = None) -> Any:
     """Stop unless x >= 0 for all elements. t[*s] -> nothing.
 
     Raises: InvalidArgumentError, which begins with `message`. Source: tf.debugging.assert_non_negative."""
-def assert_non_positive(x: Data, message: builtins.str | None = None, summarize: builtins.int | None = None, name: builtins.str | None = None) -> Any:
+def assert_non_positive(x: TensorLike, message: builtins.str | None = None, summarize: builtins.int | None = None, name: builtins.str | None = None) -> Any:
     """Stop unless x <= 0 for all elements. t[*s] -> nothing.
 
     Raises: InvalidArgumentError, which begins with `message`. Source: tf.debugging.assert_non_positive."""
-def assert_none_equal(x: Data, y: Any, message: builtins.str | None = None, summarize: Any = None, name: builtins.str | None = None) -> Any:
+def assert_none_equal(x: TensorLike, y: Any, message: builtins.str | None = None, summarize: Any = None, name: builtins.str | None = None) -> Any:
     """Stop unless x != y for all elements. t[*s], t[*s] -> nothing, broadcasting.
 
     Raises: InvalidArgumentError, which begins with `message`. Source: tf.debugging.assert_none_equal."""
-def assert_positive(x: Data, message: builtins.str | None = None, summarize: builtins.int | None = None, name: builtins.str | None = None) -> Any:
+def assert_positive(x: TensorLike, message: builtins.str | None = None, summarize: builtins.int | None = None, name: builtins.str | None = None) -> Any:
     """Stop unless x > 0 for all elements. t[*s] -> nothing.
 
     Raises: InvalidArgumentError, which begins with `message`. Source: tf.debugging.assert_positive."""
-def assert_proper_iterable(values: Data) -> None:
+def assert_proper_iterable(values: TensorLike) -> None:
     """Stop unless `values` is a list, a tuple or the like: no tensor, array or text.
 
     Raises: TypeError. Source: tf.debugging.assert_proper_iterable."""
-def assert_rank_at_least(x: Data, rank: Data, message: builtins.str | None = None, name: builtins.str | None = None) -> Any:
+def assert_rank_at_least(x: TensorLike, rank: TensorLike, message: builtins.str | None = None, name: builtins.str | None = None) -> Any:
     """Stop unless x has at least this rank. Raises: ValueError. Source: tf.debugging.assert_rank_at_least."""
-def assert_rank_in(x: Data, ranks: Sequence[Any], message: builtins.str | None = None, name: builtins.str | None = None) -> Any:
+def assert_rank_in(x: TensorLike, ranks: Sequence[Any], message: builtins.str | None = None, name: builtins.str | None = None) -> Any:
     """Stop unless the rank of x is one of `ranks`. Raises: ValueError. Source: tf.debugging.assert_rank_in."""
 def assert_same_float_dtype(tensors: Sequence[Any] | None = None, dtype: DTypeLike | None = None) -> Any:
     """The one dtype of floats that all tensors, and `dtype`, have; float32 where nothing says.
 
     Raises: ValueError for another dtype, or one of no floats. Source: tf.debugging.assert_same_float_dtype."""
-def assert_scalar(tensor: Data, message: builtins.str | None = None, name: builtins.str | None = None) -> Any:
+def assert_scalar(tensor: TensorLike, message: builtins.str | None = None, name: builtins.str | None = None) -> Any:
     """Stop unless the tensor is a scalar. Raises: ValueError. Source: tf.debugging.assert_scalar."""
-def assert_shapes(shapes: Mapping[Any, Any] | Iterable[Any], data: Sequence[Data] | None = None, summarize: builtins.int | None = None, message: builtins.str | None = None, name: builtins.str | None = None) -> None:
+def assert_shapes(shapes: Mapping[Any, Any] | Iterable[Any], data: Sequence[TensorLike] | None = None, summarize: builtins.int | None = None, message: builtins.str | None = None, name: builtins.str | None = None) -> None:
     """Stop unless tensors have these shapes, and extents of one symbol are equal.
 
     `shapes`: pairs (tensor, shape), or a dict with references as keys. A shape is a sequence, or a string of one letter
@@ -78,9 +78,9 @@ def assert_shapes(shapes: Mapping[Any, Any] | Iterable[Any], data: Sequence[Data
     at the beginning or the end "..." or "*", any number of axes. None for a shape says nothing; scalars, and the
     shape of none, count as of one axis of one element. Raises: ValueError; InvalidArgumentError when the
     graph runs for what is unknown while a function is traced. Source: tf.debugging.assert_shapes."""
-def assert_type(tensor: Data, tf_type: DTypeLike, message: builtins.str | None = None, name: builtins.str | None = None) -> Any:
+def assert_type(tensor: TensorLike, tf_type: DTypeLike, message: builtins.str | None = None, name: builtins.str | None = None) -> Any:
     """Stop unless the tensor has this dtype. Raises: TypeError. Source: tf.debugging.assert_type."""
-def check_numerics(tensor: Data, message: Data, name: builtins.str | None = None) -> Tensor:
+def check_numerics(tensor: TensorLike, message: TensorLike, name: builtins.str | None = None) -> Tensor:
     """The tensor itself. f[*s] -> f[*s].
 
     Raises: InvalidArgumentError for NaN or infinities. Source: tf.debugging.check_numerics."""
@@ -94,5 +94,5 @@ def enable_check_numerics(stack_height_limit: builtins.int = 30, path_length_lim
     It is so for ops that run from now on, and for graphs traced from now on, until `disable_check_numerics`; ops that
     only move elements are passed over. The limits change nothing: the lines of the user's program are shown.
     Raises: InvalidArgumentError, later, by the op. Source: tf.debugging.enable_check_numerics."""
-def is_numeric_tensor(tensor: Data) -> builtins.bool:
+def is_numeric_tensor(tensor: TensorLike) -> builtins.bool:
     """Whether it is a tensor of numbers: bool and strings are none. Source: tf.debugging.is_numeric_tensor."""

@@ -27,7 +27,7 @@ BUILTINS = ("int", "float", "bool", "str", "bytes", "list", "tuple", "dict", "ob
 KNOWN = {
     "Any": "from typing import Any",
     **{name: f"from collections.abc import {name}" for name in ("Callable", "Iterable", "Mapping", "Sequence")},
-    **{name: f"from fastgraph.core.conversion import {name}" for name in ("Data", "SizeLike")},
+    **{name: f"from fastgraph.core.conversion import {name}" for name in ("SizeLike", "TensorLike")},
     "DTypeLike": "from fastgraph.core.base.dtype import DTypeLike",
     "PadLike": "from fastgraph.ops.window_arguments import PadLike",
     "ShapeLike": "from fastgraph.core.base.shapes import ShapeLike",

@@ -14,7 +14,7 @@ import numpy as np
 from fastgraph.composites.sparse_tensor import SparseTensor
 from fastgraph.core.base.dtype import int32, int64
 from fastgraph.core.base.shapes import Aval
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, named, of_dtypes, whole
 from fastgraph.ops.elementwise import cast
@@ -154,7 +154,7 @@ def ctc_beam_search_p(inputs: Array, sequence_length: Array, *, beam_width: int,
     return (*[part for rows in paths for part in _sparse(rows)], scores)
 
 
-def _given(inputs: Data, sequence_length: Data) -> tuple[Any, Any]:
+def _given(inputs: TensorLike, sequence_length: TensorLike) -> tuple[Any, Any]:
     x = of_dtypes(as_tensor(inputs), "float32 float64")
     lengths = cast(as_tensor(sequence_length), int32)
     if x.shape.rank is not None:
@@ -163,10 +163,10 @@ def _given(inputs: Data, sequence_length: Data) -> tuple[Any, Any]:
 
 
 def ctc_greedy_decoder(
-    inputs: Data,
-    sequence_length: Data,
+    inputs: TensorLike,
+    sequence_length: TensorLike,
     merge_repeated: bool = True,
-    blank_index: Data | None = None,
+    blank_index: TensorLike | None = None,
     name: str | None = None,
 ) -> Any:
     """The likeliest label of each frame, without blanks: ([SparseTensor i64[b, n]], f[b, 1] minus the sum of scores).
@@ -189,8 +189,9 @@ def ctc_greedy_decoder(
 
 
 def ctc_beam_search_decoder(
-    inputs: Data, sequence_length: Data, beam_width: Data = 100, top_paths: Data = 1, name: str | None = None
-) -> Any:
+    inputs: TensorLike, sequence_length: TensorLike, beam_width: TensorLike = 100, top_paths: TensorLike = 1,
+    name: str | None = None,
+) -> Any:  # fmt: skip
     """The likeliest rows of labels: ([SparseTensor i64[b, n] for each path], f[b, top_paths] their log probabilities).
 
     f[t, b, classes], i32[b]; the last class is the blank. Raises: InvalidArgumentError for lengths beyond the frames

@@ -14,7 +14,7 @@ import numpy as np
 from fastgraph.composites.uneven_entries import parts_of
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, int32
 from fastgraph.core.base.shapes import Shape, ShapeLike, TensorShape, as_dims, compatible, dims_text
-from fastgraph.core.conversion import Data, convert_to_tensor
+from fastgraph.core.conversion import TensorLike, convert_to_tensor
 from fastgraph.core.tensor import Tensor, current_trace
 from fastgraph.errors import OutOfRangeError, ResourceExhaustedError
 from fastgraph.ops.arguments import as_tensor, known_value
@@ -71,7 +71,7 @@ class TensorArray:
         self._infer_shape = infer_shape
         self._begin(size, as_dims(element_shape))
 
-    def _begin(self, size: Data, element: Shape) -> None:
+    def _begin(self, size: TensorLike, element: Shape) -> None:
         """Have `size` entries, none of them written."""
         if size is None:
             raise ValueError("Size must be declared for TensorArrays when eager execution is enabled.")
@@ -152,7 +152,7 @@ class TensorArray:
 
     # One entry.
 
-    def write(self, index: Data, value: Data, name: str | None = None) -> TensorArray:
+    def write(self, index: TensorLike, value: TensorLike, name: str | None = None) -> TensorArray:
         """Make `value` the entry `index`.
 
         Args:
@@ -198,7 +198,7 @@ class TensorArray:
         self._entries[place] = entry
         return self
 
-    def read(self, index: Data, name: str | None = None) -> Any:
+    def read(self, index: TensorLike, name: str | None = None) -> Any:
         """Return the entry `index`, which is then gone where entries are cleared after they were read.
 
         Raises OutOfRangeError for an index that is not there, InvalidArgumentError for an entry that was read before,
@@ -228,7 +228,7 @@ class TensorArray:
             return zeros((0, *self._element_shape), self._dtype)
         return stack([self._kept(i) for i in range(len(self._entries))], name=name)
 
-    def gather(self, indices: Data, name: str | None = None) -> Any:
+    def gather(self, indices: TensorLike, name: str | None = None) -> Any:
         """Return the entries that `indices` names along a new first axis. i[n] -> t[n, *element]."""
         if (now := self._now()) is not None:
             return now.gather(indices, name=name)
@@ -257,7 +257,7 @@ class TensorArray:
                 raise invalid(f"Concat saw a scalar shape at index {place} but requires at least vectors.")
         return concat(entries, 0, name=name)
 
-    def unstack(self, value: Data, name: str | None = None) -> TensorArray:
+    def unstack(self, value: TensorLike, name: str | None = None) -> TensorArray:
         """Make the parts of `value` along its first axis the entries. t[n, *element].
 
         Raises ValueError for more parts than entries where the size is not dynamic.
@@ -272,7 +272,7 @@ class TensorArray:
         self._replace(parts)
         return self
 
-    def scatter(self, indices: Data, value: Data, name: str | None = None) -> TensorArray:
+    def scatter(self, indices: TensorLike, value: TensorLike, name: str | None = None) -> TensorArray:
         """Write the parts of `value` to the entries that `indices` names. i[n], t[n, *element]."""
         if (now := self._now()) is not None:
             return now.scatter(indices, value, name=name)
@@ -286,7 +286,7 @@ class TensorArray:
             self.write(int(place), part)
         return self
 
-    def split(self, value: Data, lengths: Data, name: str | None = None) -> TensorArray:
+    def split(self, value: TensorLike, lengths: TensorLike, name: str | None = None) -> TensorArray:
         """Make pieces of `value` of these lengths along its first axis the entries. t[n, *rest], i[k].
 
         Raises InvalidArgumentError where the lengths do not fit the entries or `value`.
@@ -320,7 +320,7 @@ class TensorArray:
             self._dtype, entries, self._dynamic_size, self._infer_shape, self._element_shape, current_trace()
         )
 
-    def _pieces(self, whole: Tensor, lengths: Data) -> list[Any]:
+    def _pieces(self, whole: Tensor, lengths: TensorLike) -> list[Any]:
         """The pieces of `whole` of these lengths, as many as there are entries. Raises as `split` does."""
         given = known_value(as_tensor(lengths))
         if given is None:
@@ -390,7 +390,7 @@ def _unwritten(count: int) -> list[None]:
         raise ResourceExhaustedError(None, None, f"Out of memory: a TensorArray of {count} entries") from None
 
 
-def _number(value: Data, what: str) -> int:
+def _number(value: TensorLike, what: str) -> int:
     """An index or size as an int. NotImplementedError for one that is known only when a graph runs."""
     if type(value) is int:
         return value

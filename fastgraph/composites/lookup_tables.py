@@ -16,7 +16,7 @@ from fastgraph.composites.ragged_tensor import RaggedTensor
 from fastgraph.composites.sparse_tensor import SparseTensor
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, int64, string
 from fastgraph.core.base.shapes import Aval
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.name_scopes import name_scope
 from fastgraph.core.registry import get
 from fastgraph.core.tensor import init_scope
@@ -238,8 +238,8 @@ class KeyValueTensorInitializer(TableInitializer):
 
     def __init__(
         self,
-        keys: Data,
-        values: Data,
+        keys: TensorLike,
+        values: TensorLike,
         key_dtype: DTypeLike | None = None,
         value_dtype: DTypeLike | None = None,
         name: str | None = None,
@@ -266,7 +266,7 @@ class TextFileInitializer(TableInitializer):
 
     def __init__(
         self,
-        filename: Data,
+        filename: TensorLike,
         key_dtype: DTypeLike,
         key_index: int,
         value_dtype: DTypeLike,
@@ -366,7 +366,7 @@ class LookupInterface(AutoTrackable, TrackableResource):
         """The table's name."""
         return self._name
 
-    def _keys(self, keys: Data) -> tuple[Any, Callable[[Any], Any]]:
+    def _keys(self, keys: TensorLike) -> tuple[Any, Callable[[Any], Any]]:
         """(keys as a tensor, what puts values in their place) of tensors and composites. Raises TypeError."""
         put: Callable[[Any], Any] = lambda found: found
         if isinstance(keys, SparseTensor):
@@ -379,10 +379,10 @@ class LookupInterface(AutoTrackable, TrackableResource):
             raise TypeError(f"Dtype of argument `keys` must be {self._key_dtype}, received: {flat.dtype}")
         return flat, put
 
-    def __getitem__(self, keys: Data) -> Any:
+    def __getitem__(self, keys: TensorLike) -> Any:
         return self.lookup(keys)
 
-    def lookup(self, keys: Data, name: str | None = None) -> Any:
+    def lookup(self, keys: TensorLike, name: str | None = None) -> Any:
         """Return the values of keys."""
         raise NotImplementedError
 
@@ -411,7 +411,7 @@ class StaticHashTable(_Entries):
     def __init__(
         self,
         initializer: TableInitializer,
-        default_value: Data,
+        default_value: TensorLike,
         name: str | None = None,
         experimental_is_anonymous: bool = False,
     ) -> None:
@@ -438,7 +438,7 @@ class StaticHashTable(_Entries):
             _check_same(*flat)
         self._filled = True
 
-    def lookup(self, keys: Data, name: str | None = None) -> Any:
+    def lookup(self, keys: TensorLike, name: str | None = None) -> Any:
         """Return the value of each key, the default of those that are not there. k[*s] -> v[*s].
 
         keys may be a SparseTensor or RaggedTensor. Raises: TypeError for another dtype, FailedPreconditionError if
@@ -476,7 +476,7 @@ class StaticVocabularyTable(LookupInterface):
         super().__init__(kind, int64, name or f"vocabulary_{next(_numbers)}")
         self._inner, self._count = inner, num_oov_buckets
 
-    def lookup(self, keys: Data, name: str | None = None) -> Any:
+    def lookup(self, keys: TensorLike, name: str | None = None) -> Any:
         """Return the number of each key. k[*s] -> i64[*s]. Raises TypeError for another dtype."""
         flat, put = self._keys(keys)
         words = flat if flat.dtype == string else as_string(cast(flat, int64))
@@ -502,7 +502,7 @@ class MutableHashTable(_Entries):
         self,
         key_dtype: DTypeLike,
         value_dtype: DTypeLike,
-        default_value: Data,
+        default_value: TensorLike,
         name: str = "MutableHashTable",
         checkpoint: bool = True,
         experimental_is_anonymous: bool = False,
@@ -514,7 +514,7 @@ class MutableHashTable(_Entries):
         self._table = new_table(self._key_dtype, self._value_dtype, tuple(extents))
 
     def lookup(  # type: ignore[override]  # as TensorFlow has it
-        self, keys: Data, dynamic_default_values: Data | None = None, name: str | None = None
+        self, keys: TensorLike, dynamic_default_values: TensorLike | None = None, name: str | None = None
     ) -> Any:
         """Return the value of each key. k[*s] -> v[*s, *t].
 
@@ -526,14 +526,14 @@ class MutableHashTable(_Entries):
             default = as_tensor(dynamic_default_values, self._value_dtype)
         return put(mutable_table_find_p(flat, default, table=self._table))
 
-    def insert(self, keys: Data, values: Data, name: str | None = None) -> Any:
+    def insert(self, keys: TensorLike, values: TensorLike, name: str | None = None) -> Any:
         """Put values v[*s, *t] under keys k[*s], in place of what is there. Raises TypeError for other dtypes."""
         flat, _ = self._keys(keys)
         return bind_effect(
             name, get("table_insert"), (flat, as_tensor(values, self._value_dtype)), {"table": self._table}
         )
 
-    def remove(self, keys: Data, name: str | None = None) -> Any:
+    def remove(self, keys: TensorLike, name: str | None = None) -> Any:
         """Take keys away; those that are not there are passed over. Raises TypeError for another dtype."""
         flat, _ = self._keys(keys)
         return bind_effect(name, get("table_remove"), (flat,), {"table": self._table})
@@ -563,9 +563,9 @@ class DenseHashTable(MutableHashTable):
         self,
         key_dtype: DTypeLike,
         value_dtype: DTypeLike,
-        default_value: Data,
-        empty_key: Data,
-        deleted_key: Data,
+        default_value: TensorLike,
+        empty_key: TensorLike,
+        deleted_key: TensorLike,
         initial_num_buckets: int | None = None,
         name: str = "MutableDenseHashTable",
         checkpoint: bool = True,

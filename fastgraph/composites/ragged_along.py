@@ -14,7 +14,7 @@ import numpy as np
 from fastgraph.composites.ragged_rows import coordinates
 from fastgraph.composites.ragged_tensor import RaggedTensor, along
 from fastgraph.core.base.dtype import DType, int64
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.primitive import Primitive
 from fastgraph.core.tensor import bind
 from fastgraph.ops.arguments import as_tensor, static_int
@@ -48,7 +48,7 @@ def _softmax_of_rows(rt: RaggedTensor, axis: int) -> Any:
     return rt.with_values(powers / gather(unsorted_segment_sum(powers, rows, n), rows))
 
 
-def _padded(rt: RaggedTensor, padding: Data, function: Callable[..., Any]) -> Any:
+def _padded(rt: RaggedTensor, padding: TensorLike, function: Callable[..., Any]) -> Any:
     """The function of rt as a dense tensor, at the places where rt has elements."""
     dense = function(rt.to_tensor(as_tensor(padding, rt.dtype)))
     return rt.with_flat_values(gather_nd(dense, stack([cast(column, int64) for column in coordinates(rt)], 1)))

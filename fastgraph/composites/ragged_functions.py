@@ -12,7 +12,7 @@ from fastgraph.composites.ragged_rows import boolean_mask_ragged, expand_axis, g
 from fastgraph.composites.ragged_tensor import RaggedTensor, along, made, positions, splits_of
 from fastgraph.core.base.dtype import DTypeLike, as_dtype, int32, int64
 from fastgraph.core.base.nesting import flatten, map_structure
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.conversion import constant as constant_tensor
 from fastgraph.core.tensor import Tensor, convert
 from fastgraph.ops.arguments import as_tensor
@@ -112,9 +112,9 @@ def _list_depth(x: Any) -> int:
 
 
 def range(
-    starts: Data,
-    limits: Data | None = None,
-    deltas: Data = 1,
+    starts: TensorLike,
+    limits: TensorLike | None = None,
+    deltas: TensorLike = 1,
     dtype: DTypeLike | None = None,
     name: str | None = None,
     row_splits_dtype: DTypeLike = int64,
@@ -171,7 +171,7 @@ def map_flat_values(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     return merged(ragged).with_flat_values(result)
 
 
-def stack(values: Data, axis: int = 0, name: str | None = None) -> Any:
+def stack(values: TensorLike, axis: int = 0, name: str | None = None) -> Any:
     """Tensors or RaggedTensors of one rank along a new axis, rows of any lengths. Raises: ValueError without any.
     Source: tf.ragged.stack.
     """
@@ -199,14 +199,14 @@ def _of_one_rank(tensors: list[Any]) -> None:
         tensor.shape.assert_has_rank(rank)
 
 
-def boolean_mask(data: Data, mask: Data, name: str | None = None) -> Any:
+def boolean_mask(data: TensorLike, mask: TensorLike, name: str | None = None) -> Any:
     """The elements of data for which mask holds, in their rows. Raises: ValueError for a scalar mask;
     InvalidArgumentError if rows differ. Source: tf.ragged.boolean_mask.
     """
     return boolean_mask_ragged(data, mask)
 
 
-def row_splits_to_segment_ids(splits: Data, name: str | None = None, out_type: DTypeLike | None = None) -> Any:
+def row_splits_to_segment_ids(splits: TensorLike, name: str | None = None, out_type: DTypeLike | None = None) -> Any:
     """The row of each value. i[n + 1] -> i[nvals]. Raises: ValueError for none. Source: tf."""
     vector = as_tensor(splits, int64)
     vector.shape.assert_has_rank(1)
@@ -217,8 +217,9 @@ def row_splits_to_segment_ids(splits: Data, name: str | None = None, out_type: D
 
 
 def segment_ids_to_row_splits(
-    segment_ids: Data, num_segments: Data | None = None, out_type: DTypeLike | None = None, name: str | None = None
-) -> Any:
+    segment_ids: TensorLike, num_segments: TensorLike | None = None, out_type: DTypeLike | None = None,
+    name: str | None = None,
+) -> Any:  # fmt: skip
     """The row splits of values whose rows these are. i[nvals] -> i[n + 1]. Source: tf."""
     plain = not isinstance(segment_ids, (Tensor, np.ndarray))
     ids = as_tensor(np.asarray(segment_ids, np.int64) if plain else segment_ids)
@@ -226,7 +227,9 @@ def segment_ids_to_row_splits(
     return splits if out_type is None else cast(splits, out_type)
 
 
-def stack_dynamic_partitions(data: Any, partitions: Any, num_partitions: Data, name: str | None = None) -> RaggedTensor:
+def stack_dynamic_partitions(
+    data: Any, partitions: Any, num_partitions: TensorLike, name: str | None = None
+) -> RaggedTensor:
     """Row i: the elements of data whose partition is i. Raises: InvalidArgumentError for a partition out of range.
     Source: tf.ragged.stack_dynamic_partitions.
     """

@@ -28,7 +28,7 @@ from fastgraph.composites.ragged_strings import format_rows, join_segments
 from fastgraph.composites.ragged_tensor import RaggedTensor, along, levels, made, positions, splits_of
 from fastgraph.composites.sparse_tensor import SparseTensor, with_shape
 from fastgraph.core.base.dtype import DType, as_dtype, float64, int32, int64
-from fastgraph.core.conversion import Data, SizeLike, unsupported
+from fastgraph.core.conversion import SizeLike, TensorLike, unsupported
 from fastgraph.core.primitive import Primitive
 from fastgraph.core.tensor import Tensor, bind, convert
 from fastgraph.ops import reduction
@@ -264,7 +264,7 @@ def _elementwise(prim: Primitive, inputs: tuple[Any, ...], attrs: dict[str, Any]
     return ragged[0].with_flat_values(bind(prim, tuple(flat), attrs))
 
 
-def _spread(x: Data, rt: RaggedTensor, dtype: DType | None, place: list[Any]) -> Any:
+def _spread(x: TensorLike, rt: RaggedTensor, dtype: DType | None, place: list[Any]) -> Any:
     """A dense input at each innermost value, its axes matched with those of rt from the last."""
     if isinstance(x, (bool, int, float, complex, str, bytes)):
         return x
@@ -341,7 +341,7 @@ def _along_one(rt: RaggedTensor, axis: int, kind: Kind) -> Any:
     return _segments(rt.values, positions(lengths), longest, kind)
 
 
-def _segments(rows: Tensor | RaggedTensor, ids: Tensor, n: Data, kind: Kind) -> Any:
+def _segments(rows: Tensor | RaggedTensor, ids: Tensor, n: TensorLike, kind: Kind) -> Any:
     """The rows that belong to each of n segments as one, element by element; as long as the longest of them."""
     if not isinstance(rows, RaggedTensor):
         return kind[0](rows, ids, n)

@@ -13,7 +13,7 @@ from fastgraph.composites.extension_batching import BatchableExtensionType
 from fastgraph.composites.ragged_tensor import RaggedTensor, levels
 from fastgraph.composites.row_partition import RowPartition
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, int32, int64
-from fastgraph.core.conversion import Data, unsupported
+from fastgraph.core.conversion import TensorLike, unsupported
 from fastgraph.core.primitive import Primitive
 from fastgraph.core.registry import public_function
 from fastgraph.core.tensor import Tensor
@@ -37,7 +37,7 @@ class DynamicRaggedShape(BatchableExtensionType):
     def __init__(
         self,
         row_partitions: Sequence[RowPartition],
-        inner_shape: Data,
+        inner_shape: TensorLike,
         dtype: DTypeLike | None = None,
         validate: bool = False,
         static_inner_shape: Any = None,

@@ -14,7 +14,7 @@ from fastgraph.composites.ragged_tensor import RaggedTensor
 from fastgraph.composites.unicode_strings import unicode_split_with_offsets
 from fastgraph.core.base.dtype import string
 from fastgraph.core.base.shapes import Aval
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.name_scopes import name_scope
 from fastgraph.ops.arguments import as_tensor, whole
 from fastgraph.ops.families import Array, custom
@@ -25,7 +25,7 @@ from fastgraph.ops.string_patterns import characters_p, ngrams_p
 from fastgraph.ops.strings import string_split_p, string_split_v2_p
 
 
-def bytes_split(input: Data, name: str | None = None) -> Any:
+def bytes_split(input: TensorLike, name: str | None = None) -> Any:
     """The bytes of each string, a string each. string[*s] -> string[*s, None], ragged where s is not empty.
 
     Raises: ValueError for an unknown rank. Source: tf.strings.bytes_split.
@@ -34,7 +34,7 @@ def bytes_split(input: Data, name: str | None = None) -> Any:
         return _split(input, lambda words: string_split_p(words, "", skip_empty=False))
 
 
-def split(input: Data, sep: str | None = None, maxsplit: int = -1, name: str | None = None) -> Any:
+def split(input: TensorLike, sep: str | None = None, maxsplit: int = -1, name: str | None = None) -> Any:
     """The parts of each string between separators. string[*s] -> string[*s, None], ragged where s is not empty.
 
     sep: a string; None or "": white space, however much. maxsplit: after so many separators the rest stays whole (-1:
@@ -61,7 +61,7 @@ def _split(input: object, op: Callable[[Any], Any]) -> Any:
 
 
 def unicode_split(
-    input: Data,
+    input: TensorLike,
     input_encoding: str,
     errors: str = "replace",
     replacement_char: int = 0xFFFD,
@@ -78,7 +78,7 @@ def unicode_split(
         return _characters(input)
 
 
-def _characters(input: Data) -> Any:
+def _characters(input: TensorLike) -> Any:
     if isinstance(input, RaggedTensor):
         return input.with_flat_values(_characters(input.flat_values))
     words = as_tensor(input, string)
@@ -94,7 +94,7 @@ def _characters(input: Data) -> Any:
 
 
 def ngrams(
-    data: Data,
+    data: TensorLike,
     ngram_width: int | Sequence[int],
     separator: str = " ",
     pad_values: str | tuple[str, str] | None = None,

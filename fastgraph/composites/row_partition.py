@@ -10,7 +10,7 @@ from typing import Any
 from fastgraph.composites.extension_type import ExtensionType
 from fastgraph.composites.ragged_tensor import RaggedTensor, as_partition, made, nvals, positions
 from fastgraph.core.base.dtype import DTypeLike, as_dtype, int64
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import as_tensor, static_int
 from fastgraph.ops.creation import range_
@@ -36,7 +36,9 @@ class RowPartition(ExtensionType):
         self._splits, self._length = rows.row_splits, rows._uniform
 
     @classmethod
-    def from_row_splits(cls, row_splits: Data, validate: bool = True, dtype: Any = None, dtype_hint: Any = None) -> Any:
+    def from_row_splits(
+        cls, row_splits: TensorLike, validate: bool = True, dtype: Any = None, dtype_hint: Any = None
+    ) -> Any:
         """Rows that begin and end where row_splits i[n + 1] says, rising from 0. Raises: InvalidArgumentError."""
         splits = _vector(row_splits, dtype, dtype_hint)
         if splits.shape[0] == 0:
@@ -45,7 +47,7 @@ class RowPartition(ExtensionType):
 
     @classmethod
     def from_row_lengths(
-        cls, row_lengths: Data, validate: bool = True, dtype: Any = None, dtype_hint: Any = None
+        cls, row_lengths: TensorLike, validate: bool = True, dtype: Any = None, dtype_hint: Any = None
     ) -> Any:
         """Rows of the lengths i[n]. Raises: InvalidArgumentError for one below 0."""
         lengths = _vector(row_lengths, dtype, dtype_hint)
@@ -53,29 +55,32 @@ class RowPartition(ExtensionType):
 
     @classmethod
     def from_value_rowids(
-        cls, value_rowids: Data, nrows: Any = None, validate: bool = True, dtype: Any = None, dtype_hint: Any = None
-    ) -> Any:
+        cls, value_rowids: TensorLike, nrows: Any = None, validate: bool = True, dtype: Any = None,
+        dtype_hint: Any = None,
+    ) -> Any:  # fmt: skip
         """Rows of the values whose row's number i[n], which never falls, is theirs. Raises: as RaggedTensor's."""
         ids = _vector(value_rowids, dtype, dtype_hint)
         return _of("value_rowids", nvals(ids), ids, validate, nrows)
 
     @classmethod
     def from_row_starts(
-        cls, row_starts: Data, nvals: Data, validate: bool = True, dtype: Any = None, dtype_hint: Any = None
+        cls, row_starts: TensorLike, nvals: TensorLike, validate: bool = True, dtype: Any = None, dtype_hint: Any = None
     ) -> Any:
         """Rows of `nvals` values that begin where row_starts i[n] says."""
         return _of("row_starts", nvals, _vector(row_starts, dtype, dtype_hint), validate)
 
     @classmethod
-    def from_row_limits(cls, row_limits: Data, validate: bool = True, dtype: Any = None, dtype_hint: Any = None) -> Any:
+    def from_row_limits(
+        cls, row_limits: TensorLike, validate: bool = True, dtype: Any = None, dtype_hint: Any = None
+    ) -> Any:
         """Rows that end where row_limits i[n] says."""
         limits = _vector(row_limits, dtype, dtype_hint)
         return _of("row_limits", reduce_sum(limits[-1:]), limits, validate)
 
     @classmethod
     def from_uniform_row_length(
-        cls, uniform_row_length: Data, nvals: Any = None, nrows: Any = None, validate: bool = True, dtype: Any = None,
-        dtype_hint: Any = None,
+        cls, uniform_row_length: TensorLike, nvals: Any = None, nrows: Any = None, validate: bool = True,
+        dtype: Any = None, dtype_hint: Any = None,
     ) -> Any:  # fmt: skip
         """Rows that are all of one length: of `nvals` values, or `nrows` of them. Raises: ValueError for neither."""
         if nvals is None and nrows is None:

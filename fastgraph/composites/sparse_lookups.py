@@ -10,7 +10,7 @@ from fastgraph.composites.sparse_ops import fill_empty_rows, groups_of_equal, re
 from fastgraph.composites.sparse_ops import reshape as reshape_sparse
 from fastgraph.composites.sparse_tensor import SparseTensor, as_sparse, known_rank
 from fastgraph.core.base.dtype import int64
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.ops.activations import divide_no_nan
 from fastgraph.ops.arguments import as_tensor
 from fastgraph.ops.comparison import greater, greater_equal, less, logical_and
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 
 
 def bincount(
-    values: Data,
-    weights: Data | None = None,
+    values: TensorLike,
+    weights: TensorLike | None = None,
     axis: int | None = 0,
-    minlength: Data | None = None,
-    maxlength: Data | None = None,
+    minlength: TensorLike | None = None,
+    maxlength: TensorLike | None = None,
     binary_output: bool = False,
     name: str | None = None,
 ) -> SparseTensor:
@@ -74,7 +74,7 @@ def bincount(
     return SparseTensor(indices, ones_like(totals) if binary_output else totals, extents)
 
 
-def counted(values: Any, weights: Data | None, by_row: bool) -> tuple[Any, Any, Any, Any]:
+def counted(values: Any, weights: TensorLike | None, by_row: bool) -> tuple[Any, Any, Any, Any]:
     """(each number's row or None, how many rows, the numbers, their weights or None)."""
     if isinstance(values, SparseTensor):
         if weights is not None:
@@ -120,11 +120,11 @@ _COMBINERS = {"sum": sum_of_rows, "mean": segment_mean, "sqrtn": segment_sqrt_n}
 
 
 def embedding_lookup_sparse(
-    params: Data,
+    params: TensorLike,
     sp_ids: SparseTensor | RaggedTensor,
     sp_weights: SparseTensor | RaggedTensor | None,
     combiner: str | None = None,
-    max_norm: Data | None = None,
+    max_norm: TensorLike | None = None,
     name: str | None = None,
     allow_fast_lookup: bool = False,
 ) -> Any:
@@ -162,12 +162,12 @@ def _ids_and_rows(ids: Any) -> tuple[Any, Any]:
 
 
 def safe_embedding_lookup_sparse(
-    embedding_weights: Data,
+    embedding_weights: TensorLike,
     sparse_ids: Any,
     sparse_weights: Any = None,
     combiner: str = "mean",
-    default_id: Data | None = None,
-    max_norm: Data | None = None,
+    default_id: TensorLike | None = None,
+    max_norm: TensorLike | None = None,
     name: str | None = None,
     allow_fast_lookup: bool = False,
 ) -> Any:

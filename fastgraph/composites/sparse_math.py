@@ -14,7 +14,7 @@ from fastgraph.composites.sparse_ops import fitted, groups_of_equal, retain, sor
 from fastgraph.composites.sparse_ops import reshape as reshape_sparse
 from fastgraph.composites.sparse_tensor import SparseLike, SparseTensor, as_sparse, known_rank, with_shape
 from fastgraph.core.base.dtype import DTypeLike, float32, int32, int64
-from fastgraph.core.conversion import Data, convert_to_tensor
+from fastgraph.core.conversion import TensorLike, convert_to_tensor
 from fastgraph.core.op_errors import message_name
 from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import as_tensor, known_value, static_axes
@@ -49,7 +49,7 @@ from fastgraph.ops.sorting import argsort
 # ---- two of them ----------------------------------------------------------------------------------------------------
 
 
-def add(a: Data, b: Data, threshold: Data = 0) -> Any:
+def add(a: TensorLike, b: TensorLike, threshold: TensorLike = 0) -> Any:
     """The sum of two SparseTensors, sparse, without values below `threshold` in size; of one and a dense tensor, dense.
 
     Raises: InvalidArgumentError if the shapes differ; TypeError if neither is sparse. Source: tf.sparse.add.
@@ -69,7 +69,7 @@ def add(a: Data, b: Data, threshold: Data = 0) -> Any:
     return retain(result, greater_equal(abs(values), threshold))
 
 
-def _add_dense(sparse: SparseTensor, dense: Data) -> Any:
+def _add_dense(sparse: SparseTensor, dense: TensorLike) -> Any:
     dense = as_tensor(dense, sparse.dtype)
     ranks = sparse.shape.rank, dense.shape.rank
     if None not in ranks and ranks[0] != ranks[1]:
@@ -145,7 +145,7 @@ def _merged(a: SparseTensor, b: SparseTensor, combine: Callable[..., Any]) -> tu
 
 def reduce_sum(
     sp_input: SparseLike,
-    axis: Data | None = None,
+    axis: TensorLike | None = None,
     keepdims: bool | None = None,
     output_is_sparse: bool = False,
     name: str | None = None,
@@ -159,7 +159,7 @@ def reduce_sum(
 
 def reduce_max(
     sp_input: SparseLike,
-    axis: Data | None = None,
+    axis: TensorLike | None = None,
     keepdims: bool | None = None,
     output_is_sparse: bool = False,
     name: str | None = None,
@@ -172,7 +172,7 @@ def reduce_max(
 
 
 def _reduce(
-    sp_input: SparseLike, axis: Data | None, keepdims: bool | None, sparse: bool, combine: Callable[..., Any]
+    sp_input: SparseLike, axis: TensorLike | None, keepdims: bool | None, sparse: bool, combine: Callable[..., Any]
 ) -> Any:
     sp = as_sparse(sp_input)
     rank = known_rank(sp, "A reduction")
@@ -231,7 +231,7 @@ def softmax(sp_input: SparseLike, name: str | None = None) -> SparseTensor:
 
 
 def sparse_dense_matmul(
-    sp_a: Data, b: Any, adjoint_a: bool = False, adjoint_b: bool = False, name: str | None = None
+    sp_a: TensorLike, b: Any, adjoint_a: bool = False, adjoint_b: bool = False, name: str | None = None
 ) -> Any:
     """The matrix product of a SparseTensor and a dense matrix (or the other way round), either of them adjoint first.
 
@@ -268,18 +268,18 @@ def sparse_dense_matmul(
     return scatter_nd(sp.indices[:, rows : rows + 1], products, stack([cast(n, int64), shape(b, int64)[1]]))
 
 
-def _adjoint(x: Data) -> Any:
+def _adjoint(x: TensorLike) -> Any:
     return conj(transpose(x, [1, 0]))
 
 
 def sampled_addmm(
-    indices: Data,
-    values: Data,
-    dense_shape: Data,
+    indices: TensorLike,
+    values: TensorLike,
+    dense_shape: TensorLike,
     mat1: Any,
-    mat2: Data,
-    beta: Data = 1.0,
-    alpha: Data = 1.0,
+    mat2: TensorLike,
+    beta: TensorLike = 1.0,
+    alpha: TensorLike = 1.0,
     output_type: DTypeLike = float32,
 ) -> tuple[Any, Any, Any]:
     """(indices, beta * values + alpha * (mat1 @ mat2)[indices], dense_shape), matrix by matrix.
@@ -309,10 +309,10 @@ def sampled_addmm(
 
 
 def segment_sum(
-    data: Data,
-    indices: Data,
-    segment_ids: Data,
-    num_segments: Data | None = None,
+    data: TensorLike,
+    indices: TensorLike,
+    segment_ids: TensorLike,
+    num_segments: TensorLike | None = None,
     name: str | None = None,
     sparse_gradient: bool = False,
 ) -> Any:
@@ -324,10 +324,10 @@ def segment_sum(
 
 
 def segment_mean(
-    data: Data,
-    indices: Data,
-    segment_ids: Data,
-    num_segments: Data | None = None,
+    data: TensorLike,
+    indices: TensorLike,
+    segment_ids: TensorLike,
+    num_segments: TensorLike | None = None,
     name: str | None = None,
     sparse_gradient: bool = False,
 ) -> Any:
@@ -336,10 +336,10 @@ def segment_mean(
 
 
 def segment_sqrt_n(
-    data: Data,
-    indices: Data,
-    segment_ids: Data,
-    num_segments: Data | None = None,
+    data: TensorLike,
+    indices: TensorLike,
+    segment_ids: TensorLike,
+    num_segments: TensorLike | None = None,
     name: str | None = None,
     sparse_gradient: bool = False,
 ) -> Any:
@@ -354,10 +354,10 @@ def segment_sqrt_n(
 
 
 def _by_segment(
-    data: Data,
-    indices: Data,
-    segment_ids: Data,
-    number: Data | None,
+    data: TensorLike,
+    indices: TensorLike,
+    segment_ids: TensorLike,
+    number: TensorLike | None,
     ordered: Callable[..., Any],
     counted: Callable[..., Any],
 ) -> Any:

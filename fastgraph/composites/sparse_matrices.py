@@ -12,7 +12,7 @@ import numpy as np
 from fastgraph.composites.sparse_tensor import SparseTensor
 from fastgraph.core.base.dtype import DTypeLike, int64
 from fastgraph.core.base.shapes import Aval
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.ops.elementwise import cast
 from fastgraph.ops.families import Array, custom, invalid, shape_text
 from fastgraph.ops.gathering import gather
@@ -69,7 +69,7 @@ def meeting_p(a: Array, a_shape: Array, b: Array, b_shape: Array) -> Any:
 
 
 def sparse_tensor_to_csr_sparse_matrix(
-    indices: Data, values: Data, dense_shape: Data, name: str | None = None
+    indices: TensorLike, values: TensorLike, dense_shape: TensorLike, name: str | None = None
 ) -> SparseTensor:
     """Return the sparse matrix of these parts."""
     return SparseTensor(indices, values, dense_shape)

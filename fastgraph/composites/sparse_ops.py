@@ -13,7 +13,7 @@ import numpy as np
 from fastgraph.composites.sparse_tensor import SparseLike, SparseTensor, as_sparse, known_rank, with_shape
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, float32, int64, string
 from fastgraph.core.base.shapes import TensorShape
-from fastgraph.core.conversion import Data, SizeLike
+from fastgraph.core.conversion import SizeLike, TensorLike
 from fastgraph.core.op_errors import message_name
 from fastgraph.core.tape.indexed_slices import IndexedSlices, known_extents
 from fastgraph.core.tensor import Tensor, convert
@@ -71,7 +71,7 @@ def reorder(sp_input: SparseLike, name: str | None = None) -> SparseTensor:
 # ---- dense tensors --------------------------------------------------------------------------------------------------
 
 
-def from_dense(tensor: Data, name: str | None = None) -> SparseTensor:
+def from_dense(tensor: TensorLike, name: str | None = None) -> SparseTensor:
     """The elements of a dense tensor that are not zero (not empty, not False). Source: tf.sparse.from_dense."""
     tensor = as_tensor(tensor)
     if tensor.shape.rank == 0:
@@ -87,8 +87,9 @@ def zero_of(dtype: DType) -> Any:
 
 
 def to_dense(
-    sp_input: SparseLike, default_value: Data | None = None, validate_indices: bool = True, name: str | None = None
-) -> Any:
+    sp_input: SparseLike, default_value: TensorLike | None = None, validate_indices: bool = True,
+    name: str | None = None,
+) -> Any:  # fmt: skip
     """The dense tensor: the values where the indices say, `default_value` elsewhere. t[*dense_shape].
 
     Raises: InvalidArgumentError for indices out of range and, with `validate_indices`, out of order or repeated.
@@ -108,7 +109,7 @@ def fitted(tensor: Tensor, known: TensorShape) -> Any:
     return tensor if known.rank is None or tensor.shape.is_fully_defined() else ensure_shape(tensor, known)
 
 
-def to_indicator(sp_input: SparseLike, vocab_size: Data, name: str | None = None) -> Any:
+def to_indicator(sp_input: SparseLike, vocab_size: TensorLike, name: str | None = None) -> Any:
     """Which of vocab_size numbers the last axis of sp_input holds as values. bool[*s, vocab_size].
 
     Raises: InvalidArgumentError for a number out of range. Source: tf.sparse.to_indicator.
@@ -124,7 +125,7 @@ def to_indicator(sp_input: SparseLike, vocab_size: Data, name: str | None = None
 
 
 def eye(
-    num_rows: Data, num_columns: Data | None = None, dtype: DTypeLike = float32, name: str | None = None
+    num_rows: TensorLike, num_columns: TensorLike | None = None, dtype: DTypeLike = float32, name: str | None = None
 ) -> SparseTensor:
     """The matrix with ones on its diagonal. Raises: TypeError for sizes that are no integers. Source: tf.sparse.eye."""
     sizes = {"num_rows": num_rows, "num_columns": num_rows if num_columns is None else num_columns}
@@ -223,7 +224,7 @@ def _filled(target: Any, holes: list[int], total: int, before: Any) -> tuple[int
     return tuple(target)
 
 
-def transpose(sp_input: SparseLike, perm: Data | None = None, name: str | None = None) -> SparseTensor:
+def transpose(sp_input: SparseLike, perm: TensorLike | None = None, name: str | None = None) -> SparseTensor:
     """The SparseTensor with its axes in the order `perm`, by default reversed. Source: tf.sparse.transpose."""
     sp = as_sparse(sp_input)
     rank = known_rank(sp, "transpose")
@@ -235,7 +236,7 @@ def transpose(sp_input: SparseLike, perm: Data | None = None, name: str | None =
     return reorder(with_shape(indices, sp.values, gather(sp.dense_shape, list(order)), known))
 
 
-def expand_dims(sp_input: SparseLike, axis: Data | None = None, name: str | None = None) -> SparseTensor:
+def expand_dims(sp_input: SparseLike, axis: TensorLike | None = None, name: str | None = None) -> SparseTensor:
     """The SparseTensor with an axis of size 1 before axis `axis`, by default at the end.
 
     Raises: InvalidArgumentError if there is no such place. Source: tf.sparse.expand_dims.
@@ -257,7 +258,7 @@ def expand_dims(sp_input: SparseLike, axis: Data | None = None, name: str | None
 # ---- parts ----------------------------------------------------------------------------------------------------------
 
 
-def retain(sp_input: SparseLike, to_retain: Data) -> SparseTensor:
+def retain(sp_input: SparseLike, to_retain: TensorLike) -> SparseTensor:
     """The values for which to_retain holds, at their places. Source: tf.sparse.retain.
 
     Raises: ValueError if there is not one of them per value.
@@ -294,8 +295,8 @@ def slice(sp_input: SparseLike, start: Any, size: Any, name: str | None = None) 
 
 def split(
     sp_input: SparseLike | None = None,
-    num_split: Data | None = None,
-    axis: Data | None = None,
+    num_split: TensorLike | None = None,
+    axis: TensorLike | None = None,
     name: str | None = None,
 ) -> list[SparseTensor]:
     """num_split parts along `axis`, the first of them longer by one where they cannot be equal.
@@ -327,7 +328,7 @@ def split(
 
 
 def concat(
-    axis: Data, sp_inputs: Sequence[SparseLike], expand_nonconcat_dims: bool = False, name: str | None = None
+    axis: TensorLike, sp_inputs: Sequence[SparseLike], expand_nonconcat_dims: bool = False, name: str | None = None
 ) -> SparseTensor:
     """SparseTensors one after the other along `axis`; with expand_nonconcat_dims the other extents may differ.
 
@@ -394,7 +395,7 @@ def _joined_extent(extents: Sequence[int | None], added: bool) -> int | None:
     return sum(known) if added else max(known)
 
 
-def mask(a: IndexedSlices, mask_indices: Data, name: str | None = None) -> IndexedSlices:
+def mask(a: IndexedSlices, mask_indices: TensorLike, name: str | None = None) -> IndexedSlices:
     """The IndexedSlices `a` without the rows that mask_indices names. Source: tf.sparse.mask."""
     if not isinstance(a, IndexedSlices):
         raise TypeError(f"Argument `a` must be IndexedSlices, not {a!r}")
@@ -422,7 +423,9 @@ def map_values(op: Callable[..., Any], *args: object, **kwargs: object) -> Spars
     return sparse[0].with_values(op(*values, **named))
 
 
-def fill_empty_rows(sp_input: SparseLike, default_value: Data, name: str | None = None) -> tuple[SparseTensor, Any]:
+def fill_empty_rows(
+    sp_input: SparseLike, default_value: TensorLike, name: str | None = None
+) -> tuple[SparseTensor, Any]:
     """(sp_input with default_value at the start of each row that was empty, which rows those were: bool[rows]).
 
     Raises: InvalidArgumentError for a default_value that is no scalar, or a row out of range.

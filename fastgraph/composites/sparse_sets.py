@@ -14,7 +14,7 @@ import numpy as np
 from fastgraph.composites.sparse_tensor import SparseTensor
 from fastgraph.core.base.dtype import int32, int64, string
 from fastgraph.core.base.shapes import Aval
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.ops.arguments import as_tensor, named, whole
 from fastgraph.ops.creation import fill
 from fastgraph.ops.elementwise import cast
@@ -87,7 +87,7 @@ def set_operation_p(
     )
 
 
-def _parts(value: Data) -> tuple[Any, Any, Any]:
+def _parts(value: TensorLike) -> tuple[Any, Any, Any]:
     if isinstance(value, SparseTensor):
         return value.indices, value.values, value.dense_shape
     dense = as_tensor(value)
@@ -95,14 +95,14 @@ def _parts(value: Data) -> tuple[Any, Any, Any]:
     return everywhere, reshape(dense, [-1]), shape(dense, int64)
 
 
-def _operation(a: Data, b: Data, operation: str) -> SparseTensor:
+def _operation(a: TensorLike, b: TensorLike, operation: str) -> SparseTensor:
     if isinstance(b, SparseTensor) and not isinstance(a, SparseTensor) and operation in ("a-b", "b-a"):
         operation = {"a-b": "b-a", "b-a": "a-b"}[operation]
         a, b = b, a
     return SparseTensor(*set_operation_p(*_parts(a), *_parts(b), operation=operation))
 
 
-def intersection(a: Data, b: Data, validate_indices: bool = True) -> SparseTensor:
+def intersection(a: TensorLike, b: TensorLike, validate_indices: bool = True) -> SparseTensor:
     """The intersection of the sets in the last axes of two tensors. t[*s, n], t[*s, m] -> SparseTensor t[*s, k].
 
     Raises: InvalidArgumentError for other axes before the last. Source: tf.sets.intersection.
@@ -110,12 +110,12 @@ def intersection(a: Data, b: Data, validate_indices: bool = True) -> SparseTenso
     return _operation(a, b, "intersection")
 
 
-def union(a: Data, b: Data, validate_indices: bool = True) -> SparseTensor:
+def union(a: TensorLike, b: TensorLike, validate_indices: bool = True) -> SparseTensor:
     """The union of the sets, see `intersection`. Source: tf.sets.union."""
     return _operation(a, b, "union")
 
 
-def difference(a: Data, b: Data, aminusb: bool = True, validate_indices: bool = True) -> SparseTensor:
+def difference(a: TensorLike, b: TensorLike, aminusb: bool = True, validate_indices: bool = True) -> SparseTensor:
     """The elements of the first set less the second (aminusb=False: the other way). Source: tf.sets.difference."""
     return _operation(a, b, "a-b" if aminusb else "b-a")
 
@@ -194,8 +194,9 @@ def cross_hashed_p(*parts: Array, num_buckets: int, key: int) -> Any:
 
 
 def cross_hashed(
-    inputs: Sequence[Data], num_buckets: Data = 0, hash_key: Data | None = None, name: str | None = None
-) -> SparseTensor:
+    inputs: Sequence[TensorLike], num_buckets: TensorLike = 0, hash_key: TensorLike | None = None,
+    name: str | None = None,
+) -> SparseTensor:  # fmt: skip
     """Every choice of one feature from each of the inputs, row by row, as a number of a bucket.
 
     inputs: a list of SparseTensors and tensors [n, m] of text or integers; of all those the sparse ones come first.

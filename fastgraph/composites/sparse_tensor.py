@@ -13,7 +13,7 @@ from fastgraph.core.base.composite import CompositeTensor
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, float32, int64
 from fastgraph.core.base.shapes import ShapeLike, TensorShape, as_dims, shape_of
 from fastgraph.core.base.type_specs import TensorSpec, TypeSpec
-from fastgraph.core.conversion import Data, convert_to_tensor, unsupported
+from fastgraph.core.conversion import TensorLike, convert_to_tensor, unsupported
 from fastgraph.core.primitive import Primitive
 from fastgraph.core.tape.indexed_slices import known_extents
 from fastgraph.core.tensor import Tensor, bind, convert
@@ -65,7 +65,7 @@ class SparseTensor(CompositeTensor):
                [7., 0.]], dtype=float32)>
     """
 
-    def __init__(self, indices: Data, values: Data, dense_shape: Data) -> None:
+    def __init__(self, indices: TensorLike, values: TensorLike, dense_shape: TensorLike) -> None:
         self._indices: Any = convert_to_tensor(indices, int64)
         self._values: Any = convert(values)
         self._dense_shape = convert_to_tensor(dense_shape, int64)
@@ -155,23 +155,23 @@ class SparseTensor(CompositeTensor):
         """Sessions do not exist here: raises as reading `graph` does, else NotImplementedError."""
         raise NotImplementedError(f"There is no session to evaluate {self.graph} in; call a fastgraph.function")
 
-    def with_values(self, new_values: Data) -> SparseTensor:
+    def with_values(self, new_values: TensorLike) -> SparseTensor:
         """Return a SparseTensor with other values at the same places. Raises ValueError for another number of them."""
         made = SparseTensor(self._indices, new_values, self._dense_shape)
         made._known = self._known
         return made
 
-    def __mul__(self, y: Data) -> SparseTensor:
+    def __mul__(self, y: TensorLike) -> SparseTensor:
         return self._times(y)
 
-    def __truediv__(self, y: Data) -> SparseTensor:
+    def __truediv__(self, y: TensorLike) -> SparseTensor:
         return self.with_values(truediv(self._values, broadcast_values(self, y)))
 
-    def __div__(self, y: Data) -> SparseTensor:
+    def __div__(self, y: TensorLike) -> SparseTensor:
         divide = truncatediv if self.dtype.is_integer else truediv
         return self.with_values(divide(self._values, broadcast_values(self, y)))
 
-    def _times(self, y: Data) -> SparseTensor:
+    def _times(self, y: TensorLike) -> SparseTensor:
         return self.with_values(self._values * broadcast_values(self, y))
 
     def __repr__(self) -> str:
@@ -288,7 +288,7 @@ def as_sparse(value: object) -> SparseTensor:
     raise TypeError("Input must be a SparseTensor.")
 
 
-def with_shape(indices: Data, values: Data, dense_shape: Data, known: ShapeLike) -> SparseTensor:
+def with_shape(indices: TensorLike, values: TensorLike, dense_shape: TensorLike, known: ShapeLike) -> SparseTensor:
     """A SparseTensor of whose dense shape `known` is known besides."""
     made = SparseTensor(indices, values, dense_shape)
     made._known = TensorShape(known)
@@ -303,7 +303,7 @@ def known_rank(sp: SparseTensor, what: str) -> int:
     return rank
 
 
-def broadcast_values(sp: SparseTensor, dense: Data) -> Any:
+def broadcast_values(sp: SparseTensor, dense: TensorLike) -> Any:
     """The elements of `dense`, broadcast to the shape of `sp`, at the places of its values. t[*s] -> t[n]."""
     if isinstance(dense, SparseTensor):
         raise unsupported(dense)

@@ -23,7 +23,7 @@ from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, bool_, int32
 from fastgraph.core.base.nesting import flatten
 from fastgraph.core.base.shapes import Shape, ShapeLike, TensorShape, as_dims, common_shape, compatible, dims_text
 from fastgraph.core.base.type_specs import TensorSpec, TypeSpec
-from fastgraph.core.conversion import Data, convert_to_tensor
+from fastgraph.core.conversion import TensorLike, convert_to_tensor
 from fastgraph.core.tensor import Tensor, convert, current_trace
 from fastgraph.ops.arguments import as_tensor, known_value
 from fastgraph.ops.comparison import equal, greater, invert, logical_or
@@ -300,7 +300,7 @@ class TracedTensorArray(TensorArray):
 
     # One entry.
 
-    def write(self, index: object, value: Data, name: str | None = None) -> TensorArray:
+    def write(self, index: object, value: TensorLike, name: str | None = None) -> TensorArray:
         """Return the TensorArray with `value` as the entry `index`.
 
         Raises ValueError for another shape, InvalidArgumentError for another dtype than that of the entries and, when

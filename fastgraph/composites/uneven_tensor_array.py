@@ -10,7 +10,7 @@ from fastgraph.composites.symbolic_tensor_array import TracedTensorArray
 from fastgraph.composites.uneven_entries import MOST_DIMENSIONS, WIDTH, nothing, parts_of, row_of
 from fastgraph.core.base.dtype import int32, int64
 from fastgraph.core.base.shapes import Shape, dims_text
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor, convert, current_trace
 from fastgraph.ops.arguments import as_tensor, known_value
 from fastgraph.ops.comparison import equal, greater, logical_or
@@ -50,7 +50,7 @@ class UnevenTensorArray(TracedTensorArray):
             shape.note_rank(None)
         self._shape = shape
 
-    def _set_unknown_size(self, n: Data) -> None:
+    def _set_unknown_size(self, n: TensorLike) -> None:
         self._entries = None
         self._flat, self._used = nothing(self._dtype), convert(0, int32)
         self._places = list_reserve(cast(n, int32), dtype="int32", element=(WIDTH,))
@@ -193,7 +193,7 @@ class UnevenTensorArray(TracedTensorArray):
             found.set_shape((None, *self._shape.element[1:]))
         return found
 
-    def _rows_of(self, starts: Tensor, lengths: Data | None, rest: Tensor) -> Any:
+    def _rows_of(self, starts: Tensor, lengths: TensorLike | None, rest: Tensor) -> Any:
         """Places of entries that begin at `starts` and have the extents [length, *rest]. i32[k, WIDTH]."""
         n = shape_of_tensor(starts)[0]
         rank = shape_of_tensor(rest)[0] + (lengths is not None)
@@ -222,7 +222,7 @@ class UnevenTensorArray(TracedTensorArray):
             return self._changed(flat, places, size(whole), None)
         return self._changed(flat, list_grow(places, dims[0] - 1), size(whole), dims[0])
 
-    def scatter(self, indices: Data, value: Data, name: str | None = None) -> TensorArray:
+    def scatter(self, indices: TensorLike, value: TensorLike, name: str | None = None) -> TensorArray:
         """Return the TensorArray with the parts of `value` as the entries at `indices`. i[n], t[n, *element]."""
         at, whole = as_tensor(indices), as_tensor(value, self._dtype)
         if known_value(at) is not None and self._entries is not None and whole.aval.shape and whole.aval.shape[0]:
@@ -237,7 +237,7 @@ class UnevenTensorArray(TracedTensorArray):
         places = tensor_scatter_update_p(places, reshape(at, [-1, 1]), rows)
         return self._changed(list_extend(flat, used, reshape(whole, [-1])), places, used + size(whole), last)
 
-    def split(self, value: Data, lengths: Data, name: str | None = None) -> TensorArray:
+    def split(self, value: TensorLike, lengths: TensorLike, name: str | None = None) -> TensorArray:
         """Return a TensorArray of pieces of `value` of these lengths along its first axis. t[n, *rest], i[k].
 
         Raises InvalidArgumentError where the lengths do not fit `value`.

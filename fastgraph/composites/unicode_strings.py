@@ -15,7 +15,7 @@ import numpy as np
 from fastgraph.composites.ragged_tensor import RaggedTensor
 from fastgraph.core.base.dtype import int32, int64, string
 from fastgraph.core.base.shapes import TensorShape
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.name_scopes import name_scope
 from fastgraph.ops.arguments import as_tensor, whole
 from fastgraph.ops.families import invalid
@@ -113,7 +113,7 @@ def _decoded(options: _Options, words: Any) -> list[Any]:
     return host_call(decode, [words], (int32, [None]), (int64, [None]), (int64, words.shape))
 
 
-def unicode_decode(input: Data, input_encoding: str, errors: str = "replace", replacement_char: int =
+def unicode_decode(input: TensorLike, input_encoding: str, errors: str = "replace", replacement_char: int =
                    0xFFFD, replace_control_characters: bool = False, name: str | None = None) -> Any:  # fmt: skip
     """The numbers of each string's characters. string[*s] -> i32[*s, None], ragged where s is not empty.
 
@@ -125,7 +125,7 @@ def unicode_decode(input: Data, input_encoding: str, errors: str = "replace", re
     )[0]
 
 
-def unicode_decode_with_offsets(input: Data, input_encoding: str, errors: str = "replace",
+def unicode_decode_with_offsets(input: TensorLike, input_encoding: str, errors: str = "replace",
                                 replacement_char: int = 0xFFFD, replace_control_characters: bool = False,
                                 name: str | None = None) -> tuple[Any, Any]:  # fmt: skip
     """`unicode_decode`, and at which byte each character begins, i64. Source: same name."""
@@ -136,8 +136,9 @@ def unicode_decode_with_offsets(input: Data, input_encoding: str, errors: str = 
 
 
 def unicode_split_with_offsets(
-    input: Data, input_encoding: str, errors: str = "replace", replacement_char: int = 0xFFFD, name: str | None = None
-) -> tuple[Any, Any]:
+    input: TensorLike, input_encoding: str, errors: str = "replace", replacement_char: int = 0xFFFD,
+    name: str | None = None,
+) -> tuple[Any, Any]:  # fmt: skip
     """Each string's characters as strings, and at which byte each begins. string[*s] -> string, i64[*s, None].
 
     Source: tf.strings.unicode_split_with_offsets.
@@ -198,7 +199,7 @@ def unicode_encode(
         return host_call(dense, [codes], (string, codes.shape[:-1]))[0]
 
 
-def unicode_transcode(input: Data, input_encoding: str, output_encoding: str, errors: str = "replace",
+def unicode_transcode(input: TensorLike, input_encoding: str, output_encoding: str, errors: str = "replace",
                       replacement_char: int = 0xFFFD, replace_control_characters: bool = False,
                       name: str | None = None) -> Any:  # fmt: skip
     """Strings of one encoding in another. string[*s] -> string[*s]. Source: tf.strings.unicode_transcode."""
@@ -218,7 +219,7 @@ def unicode_transcode(input: Data, input_encoding: str, output_encoding: str, er
 
 
 def unsorted_segment_join(
-    inputs: Data, segment_ids: Data, num_segments: Data, separator: str = "", name: str | None = None
+    inputs: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, separator: str = "", name: str | None = None
 ) -> Any:
     """Strings with the same id joined in order. string[*s, *r], i[*s] -> string[num_segments, *r].
 

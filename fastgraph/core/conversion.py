@@ -54,9 +54,9 @@ class HasArray(Protocol):
 
 _Arrays = np.ndarray[Any, Any] | np.generic
 #: Values that are taken for a tensor; where none can be made of one, the call raises TypeError or ValueError.
-Data = Tensor | HasTensor | HasSpec | TensorShape | _Arrays | HasArray | complex | str | bytes | Sequence[Any]
+TensorLike = Tensor | HasTensor | HasSpec | TensorShape | _Arrays | HasArray | complex | str | bytes | Sequence[Any]
 #: A shape as users give it: extents, None among them where one is not known, a tensor of them, or one extent.
-SizeLike = Data | ShapeLike
+SizeLike = TensorLike | ShapeLike
 
 BOOL, INT, FLOAT, COMPLEX, STR, TENSOR, OTHER, ARRAY = 1, 2, 4, 8, 16, 32, 64, 128
 
@@ -122,7 +122,7 @@ def convert_value(value: Any, dtype: DType | None = None) -> Tensor:
     return tensor
 
 
-def _convert(value: Data, dtype: DType | None) -> Tensor:
+def _convert(value: TensorLike, dtype: DType | None) -> Tensor:
     if isinstance(value, np.ndarray):
         return _from_array(value, dtype)
     if isinstance(value, TensorShape):
@@ -362,12 +362,12 @@ def _pack(value: Any, dtype: DType | None) -> Any:
     return get_slot("pack")(items)
 
 
-def cast_items(value: Data, dtype: DType) -> Any:
+def cast_items(value: TensorLike, dtype: DType) -> Any:
     """A list or tuple with its tensors cast to `dtype`, if the first of them is of another; other values unchanged."""
     if not isinstance(value, (list, tuple)) or _first_tensor_dtype(value) in (None, dtype):
         return value
 
-    def cast(item: Data) -> Any:
+    def cast(item: TensorLike) -> Any:
         if isinstance(item, (list, tuple)):
             return [cast(each) for each in item]
         return public_function("cast")(item, dtype) if has_tensor(item) else item
@@ -400,7 +400,7 @@ def _first_tensor_dtype(value: Sequence[Any]) -> Any:
 
 
 def convert_to_tensor(
-    value: Data,
+    value: TensorLike,
     dtype: DTypeLike | None = None,
     dtype_hint: DTypeLike | None = None,
     name: str | None = None,
@@ -437,7 +437,7 @@ def convert_to_tensor(
     return found if name is None or is_tensor(value) else _named(found, name)
 
 
-def _converted(value: Data, dtype: DTypeLike | None, hint: DTypeLike | None) -> Tensor:
+def _converted(value: TensorLike, dtype: DTypeLike | None, hint: DTypeLike | None) -> Tensor:
     if dtype is not None:
         return convert(cast_items(value, as_dtype(dtype)), as_dtype(dtype))
     if hint is not None and not isinstance(value, Tensor):
@@ -516,7 +516,7 @@ def _named(tensor: Tensor, name: str) -> Tensor:
     return found
 
 
-def filled(dims: tuple[int, ...], value: Data, dtype: DType) -> EagerTensor:
+def filled(dims: tuple[int, ...], value: TensorLike, dtype: DType) -> EagerTensor:
     """An eager tensor of shape `dims` with every element `value`."""
     check_size(dims)
     return from_array(np.broadcast_to(np.asarray(value, dtype.numpy_dtype), dims), dtype)

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from fastgraph.core.base.dtype import bfloat16
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import EagerTensor, bfloat16_as_uint16, from_array
 
 
-def to_dlpack(tf_tensor: Data) -> Any:
+def to_dlpack(tf_tensor: TensorLike) -> Any:
     """Return a capsule of the memory of an eager tensor. Source: tf.experimental.dlpack.to_dlpack.
 
     Raises TypeError for what is no eager tensor, BufferError for elements that DLPack does not know (strings).

@@ -21,7 +21,7 @@ import numpy as np
 from fastgraph.core.base.dtype import DType, as_dtype, bool_, float32, float64, int8, int16, int32, int64, string
 from fastgraph.core.base.shapes import TensorShape
 from fastgraph.core.base.type_specs import TensorSpec
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor, as_array, convert, from_array
 from fastgraph.data.dataset import Dataset
 from fastgraph.data.dataset_base import made
@@ -207,7 +207,7 @@ class CsvDataset(Dataset):
         filenames: Any,
         record_defaults: Sequence[Any],
         compression_type: Any = None,
-        buffer_size: Data | None = None,
+        buffer_size: TensorLike | None = None,
         header: bool = False,
         field_delim: Any = ",",
         use_quote_delim: bool = True,
@@ -258,7 +258,7 @@ def _default(item: Any) -> Any:
 
 def make_csv_dataset(
     file_pattern: Any,
-    batch_size: Data,
+    batch_size: TensorLike,
     column_names: Sequence[str] | None = None,
     column_defaults: Sequence[Any] | None = None,
     label_name: str | None = None,
@@ -270,8 +270,8 @@ def make_csv_dataset(
     num_epochs: int | None = None,
     shuffle: bool = True,
     shuffle_buffer_size: int = 10000,
-    shuffle_seed: Data | None = None,
-    prefetch_buffer_size: Data | None = None,
+    shuffle_seed: TensorLike | None = None,
+    prefetch_buffer_size: TensorLike | None = None,
     num_parallel_reads: int | None = None,
     sloppy: bool = False,
     num_rows_for_inference: int | None = 100,

@@ -15,7 +15,7 @@ from typing import Any
 from fastgraph.core.base import nesting
 from fastgraph.core.base.dtype import DTypeLike, as_dtype, bool_, int64
 from fastgraph.core.base.type_specs import TensorSpec
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import convert
 from fastgraph.data import element_functions, sources, stored_elements, transformations
 from fastgraph.data.dataset_base import DatasetBase, DatasetSpec, count, element_of, made
@@ -93,7 +93,7 @@ class Dataset(Combinations):
         return made(sources.Generated, *arguments, generator=generator, spec=spec)
 
     @staticmethod
-    def range(*args: Data, output_type: DTypeLike = int64, name: str | None = None) -> Dataset:
+    def range(*args: TensorLike, output_type: DTypeLike = int64, name: str | None = None) -> Dataset:
         """Return the numbers of range(stop), range(start, stop) or range(start, stop, step), as t[].
 
         Raises: ValueError for another number of arguments, InvalidArgumentError for a step of 0.
@@ -134,7 +134,7 @@ class Dataset(Combinations):
     def map(
         self,
         map_func: Callable[..., Any],
-        num_parallel_calls: Data | None = None,
+        num_parallel_calls: TensorLike | None = None,
         deterministic: bool | None = None,
         synchronous: bool | None = None,
         use_unbounded_threadpool: bool = False,
@@ -181,9 +181,9 @@ class Dataset(Combinations):
 
     def batch(
         self,
-        batch_size: Data,
+        batch_size: TensorLike,
         drop_remainder: bool = False,
-        num_parallel_calls: Data | None = None,
+        num_parallel_calls: TensorLike | None = None,
         deterministic: bool | None = None,
         name: str | None = None,
     ) -> Dataset:
@@ -211,19 +211,19 @@ class Dataset(Combinations):
         """Return what lies along the first axis of each element."""
         return made(transformations.Unbatch, self)
 
-    def rebatch(self, batch_size: Data, drop_remainder: bool = False, name: str | None = None) -> Dataset:
+    def rebatch(self, batch_size: TensorLike, drop_remainder: bool = False, name: str | None = None) -> Dataset:
         """Return batches of another size (or of several, in turn) of what lies along the first axis."""
         sizes = batch_size if isinstance(batch_size, list | tuple) else [batch_size]
         return made(transformations.Rebatch, self, *map(count, sizes), drop_remainder=bool(drop_remainder))
 
-    def shard(self, num_shards: Data, index: Data, name: str | None = None) -> Dataset:
+    def shard(self, num_shards: TensorLike, index: TensorLike, name: str | None = None) -> Dataset:
         """Return every `num_shards`-th element, from number `index` on.
 
         Raises: InvalidArgumentError for an index that is none of a shard. Source: tf.data.Dataset.shard.
         """
         return made(transformations.Shard, self, count(num_shards), count(index))
 
-    def take(self, count: Data, name: str | None = None) -> Dataset:
+    def take(self, count: TensorLike, name: str | None = None) -> Dataset:
         """Return the first `count` elements.
 
         Args:
@@ -235,11 +235,11 @@ class Dataset(Combinations):
         """
         return made(transformations.Take, self, _count(count))
 
-    def skip(self, count: Data, name: str | None = None) -> Dataset:
+    def skip(self, count: TensorLike, name: str | None = None) -> Dataset:
         """Return the elements after the first `count`; none if it is -1."""
         return made(transformations.Skip, self, _count(count))
 
-    def repeat(self, count: Data | None = None, name: str | None = None) -> Dataset:
+    def repeat(self, count: TensorLike | None = None, name: str | None = None) -> Dataset:
         """Return all elements `count` times.
 
         Args:
@@ -253,8 +253,8 @@ class Dataset(Combinations):
 
     def shuffle(
         self,
-        buffer_size: Data,
-        seed: Data | None = None,
+        buffer_size: TensorLike,
+        seed: TensorLike | None = None,
         reshuffle_each_iteration: bool | None = None,
         name: str | None = None,
     ) -> Dataset:
@@ -281,7 +281,7 @@ class Dataset(Combinations):
         reshuffle = reshuffle_each_iteration is not False
         return made(transformations.Shuffle, self, count(buffer_size), seed=seeds, reshuffle=reshuffle)
 
-    def prefetch(self, buffer_size: Data, name: str | None = None) -> Dataset:
+    def prefetch(self, buffer_size: TensorLike, name: str | None = None) -> Dataset:
         """Return the same elements, made ahead in a thread once one takes long enough for that to pay.
 
         Args:
@@ -300,7 +300,7 @@ class Dataset(Combinations):
             raise InvalidArgumentError(None, None, text)
         return made(transformations.Prefetch, self, size)
 
-    def cache(self, filename: Data = "", name: str | None = None) -> Dataset:
+    def cache(self, filename: TensorLike = "", name: str | None = None) -> Dataset:
         """Return the same elements, kept by the first pass that comes to the end.
 
         Args:
@@ -319,7 +319,7 @@ class Dataset(Combinations):
             return made(stored_elements.FileCache, self, path=path)
         return made(transformations.Cache, self)
 
-    def enumerate(self, start: Data = 0, name: str | None = None) -> Dataset:
+    def enumerate(self, start: TensorLike = 0, name: str | None = None) -> Dataset:
         """Return pairs of a number i64[], from `start` on, and an element."""
         return made(transformations.Enumerate, self, count(start))
 
@@ -343,7 +343,7 @@ def compute_batch_size(dataset: Dataset) -> Any:
     return convert(-1 if dataset.source is None else transformations.batch_size_of(dataset.source), int64)
 
 
-def _enumerated(dataset: Dataset, start: Data = 0) -> Any:
+def _enumerated(dataset: Dataset, start: TensorLike = 0) -> Any:
     return dataset.enumerate(start)
 
 

@@ -15,7 +15,7 @@ from fastgraph.core.base import nesting
 from fastgraph.core.base.dtype import DTypeLike, as_dtype, float32, float64, int32, int64, string, uint64
 from fastgraph.core.base.shapes import TensorShape
 from fastgraph.core.base.type_specs import TensorSpec
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor, convert, current_trace, from_array
 from fastgraph.data import checked_elements, dataset_ops, grouping, sources, stored_elements, transformations, windows
 from fastgraph.data.dataset_base import DatasetBase, DatasetSpec, count, element_of, made
@@ -42,9 +42,9 @@ class Combinations(DatasetBase):
 
     def window(
         self,
-        size: Data,
-        shift: Data | None = None,
-        stride: Data = 1,
+        size: TensorLike,
+        shift: TensorLike | None = None,
+        stride: TensorLike = 1,
         drop_remainder: bool = False,
         name: str | None = None,
     ) -> Dataset:
@@ -60,7 +60,7 @@ class Combinations(DatasetBase):
 
     def padded_batch(
         self,
-        batch_size: Data,
+        batch_size: TensorLike,
         padded_shapes: Any = None,
         padding_values: Any = None,
         drop_remainder: bool = False,
@@ -80,7 +80,7 @@ class Combinations(DatasetBase):
 
     def ragged_batch(
         self,
-        batch_size: Data,
+        batch_size: TensorLike,
         drop_remainder: bool = False,
         row_splits_dtype: DTypeLike = int64,
         name: str | None = None,
@@ -93,7 +93,7 @@ class Combinations(DatasetBase):
             batch_size, drop_remainder
         )
 
-    def sparse_batch(self, batch_size: Data, row_shape: Any, name: str | None = None) -> Dataset:
+    def sparse_batch(self, batch_size: TensorLike, row_shape: Any, name: str | None = None) -> Dataset:
         """Return batches as SparseTensors with rows of one shape (None, -1: the longest).
 
         Raises: TypeError for elements of several components; on iteration DataLossError for a larger element.
@@ -106,7 +106,7 @@ class Combinations(DatasetBase):
         self,
         key_func: Callable[..., Any],
         reduce_func: Callable[..., Any],
-        window_size: Data | None = None,
+        window_size: TensorLike | None = None,
         window_size_func: Callable[..., Any] | None = None,
         name: str | None = None,
     ) -> Dataset:
@@ -179,9 +179,9 @@ class Combinations(DatasetBase):
     def interleave(
         self,
         map_func: Callable[..., Any],
-        cycle_length: Data | None = None,
-        block_length: Data | None = None,
-        num_parallel_calls: Data | None = None,
+        cycle_length: TensorLike | None = None,
+        block_length: TensorLike | None = None,
+        num_parallel_calls: TensorLike | None = None,
         deterministic: bool | None = None,
         name: str | None = None,
     ) -> Dataset:
@@ -226,7 +226,7 @@ class Combinations(DatasetBase):
     def sample_from_datasets(
         datasets: Sequence[Any],
         weights: Any = None,
-        seed: Data | None = None,
+        seed: TensorLike | None = None,
         stop_on_empty_dataset: bool = False,
         rerandomize_each_iteration: bool | None = None,
     ) -> Dataset:
@@ -278,7 +278,7 @@ class Combinations(DatasetBase):
         class_func: Callable[..., Any],
         target_dist: Any,
         initial_dist: Any = None,
-        seed: Data | None = None,
+        seed: TensorLike | None = None,
         name: str | None = None,
     ) -> Dataset:
         """Return pairs (class, element), some left out so that classes are as frequent as `target_dist` says.
@@ -371,14 +371,16 @@ class Combinations(DatasetBase):
 
     @staticmethod
     def random(
-        seed: Data | None = None, rerandomize_each_iteration: bool | None = None, name: str | None = None
+        seed: TensorLike | None = None, rerandomize_each_iteration: bool | None = None, name: str | None = None
     ) -> Dataset:
         """Return random numbers i64[] in [0, 2**32), for ever; the same ones in every pass unless it says otherwise."""
         seeds = generators.next_seeds() if seed is None else generators.seeds(count(seed))
         return made(transformations.Random, seed=seeds, again=bool(rerandomize_each_iteration))
 
     @staticmethod
-    def counter(start: Data = 0, step: Data = 1, dtype: DTypeLike = int64, name: str | None = None) -> Dataset:
+    def counter(
+        start: TensorLike = 0, step: TensorLike = 1, dtype: DTypeLike = int64, name: str | None = None
+    ) -> Dataset:
         """Return start, start + step, ... for ever, as dtype[]. Source: tf.data.Dataset.counter."""
         dtype = as_dtype(dtype)
         first, gap = convert(start, dtype), convert(step, dtype)
@@ -387,7 +389,7 @@ class Combinations(DatasetBase):
 
     @staticmethod
     def list_files(
-        file_pattern: Any, shuffle: bool | None = None, seed: Data | None = None, name: str | None = None
+        file_pattern: Any, shuffle: bool | None = None, seed: TensorLike | None = None, name: str | None = None
     ) -> Dataset:
         """Return the paths that fit a pattern, or one of several, as string[]; in random order unless `shuffle=False`.
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from fastgraph.core.base.dtype import DTypeLike, as_dtype, float32, int32, string, uint8, uint16
 from fastgraph.core.base.shapes import Aval
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.errors import NotBuiltImportError
 from fastgraph.ops.arguments import as_tensor, named, not_allowed, whole
 from fastgraph.ops.families import Array, custom, invalid, shape_text
@@ -121,8 +121,8 @@ def _with_channels(pixels: Array, channels: int) -> Array:
 
 
 def decode_image(
-    contents: Data,
-    channels: Data | None = None,
+    contents: TensorLike,
+    channels: TensorLike | None = None,
     dtype: DTypeLike = uint8,
     name: str | None = None,
     expand_animations: bool = True,
@@ -137,8 +137,9 @@ def decode_image(
 
 
 def _decoded(
-    op: str, contents: Data, channels: Any, dtype: DTypeLike, name: str | None, frames: bool = False, ratio: int = 1
-) -> Any:
+    op: str, contents: TensorLike, channels: Any, dtype: DTypeLike, name: str | None, frames: bool = False,
+    ratio: int = 1,
+) -> Any:  # fmt: skip
     count, wanted = whole(channels or 0, "channels", 32), as_dtype(dtype)
     if count not in (0, 1, 3, 4):
         text = f"`channels` must be 0, 1, 3 or 4 but got {count}"
@@ -151,19 +152,23 @@ def _decoded(
     return pixels if wanted in (uint8, uint16) else convert_image_dtype(pixels, wanted)
 
 
-def decode_png(contents: Data, channels: Data = 0, dtype: DTypeLike = uint8, name: str | None = None) -> Any:
+def decode_png(
+    contents: TensorLike, channels: TensorLike = 0, dtype: DTypeLike = uint8, name: str | None = None
+) -> Any:
     """The pixels of a PNG (JPEG, GIF). string[] -> dtype[h, w, channels], dtype u8 or u16. Source: tf.io.decode_png."""
     if as_dtype(dtype) not in (uint8, uint16):
         raise invalid(not_allowed(as_dtype(dtype), "DecodePng.dtype", "uint8, uint16"))
     return _decoded("DecodePng", contents, channels, dtype, name)
 
 
-def decode_bmp(contents: Data, channels: Data = 0, name: str | None = None) -> Any:
+def decode_bmp(contents: TensorLike, channels: TensorLike = 0, name: str | None = None) -> Any:
     """The pixels of a BMP. string[] -> u8[h, w, channels]. Source: tf.io.decode_bmp."""
     return _decoded("DecodeBmp", contents, channels, uint8, name)
 
 
-def decode_jpeg(contents: Data, channels: Data = 0, ratio: Data = 1, name: str | None = None, **options: Any) -> Any:
+def decode_jpeg(
+    contents: TensorLike, channels: TensorLike = 0, ratio: TensorLike = 1, name: str | None = None, **options: Any,
+) -> Any:  # fmt: skip
     """The pixels of a JPEG (PNG, GIF), each side by `ratio` smaller. string[] -> u8[h, w, channels].
 
     Other options say how exact and how fast a decoder is, and change nothing here. Raises: InvalidArgumentError for
@@ -174,7 +179,7 @@ def decode_jpeg(contents: Data, channels: Data = 0, ratio: Data = 1, name: str |
     return _decoded("DecodeJpeg", contents, channels, uint8, name, ratio=int(ratio))  # type: ignore[arg-type]
 
 
-def decode_gif(contents: Data, name: str | None = None) -> Any:
+def decode_gif(contents: TensorLike, name: str | None = None) -> Any:
     """All pictures of a GIF. string[] -> u8[n, h, w, 3]. Source: tf.io.decode_gif."""
     return _decoded("DecodeGif", contents, 3, uint8, name, frames=True)
 
@@ -216,7 +221,9 @@ def decode_wav_p(contents: Array, *, channels: int, samples: int) -> Any:
     return numbers.astype(np.float32), np.array(rate, np.int32)
 
 
-def decode_wav(contents: Data, desired_channels: Data = -1, desired_samples: Data = -1, name: str | None = None) -> Any:
+def decode_wav(
+    contents: TensorLike, desired_channels: TensorLike = -1, desired_samples: TensorLike = -1, name: str | None = None
+) -> Any:
     """The samples of a WAV file of 16 bits, from -1 to 1, and its rate: string[] -> f32[n, channels], i32[].
 
     desired_channels, desired_samples: cut, or filled up with the last channel and with silence; -1: as they are.
@@ -238,6 +245,6 @@ def encode_wav_p(audio: Array, sample_rate: Array) -> Any:
     return np.array(wav(audio, int(sample_rate)), object)
 
 
-def encode_wav(audio: Data, sample_rate: Data, name: str | None = None) -> Any:
+def encode_wav(audio: TensorLike, sample_rate: TensorLike, name: str | None = None) -> Any:
     """The bytes of a WAV file of 16 bits. f32[n, channels], i32[] -> string[]. Source: tf.audio.encode_wav."""
     return named(name, encode_wav_p, as_tensor(audio, float32), as_tensor(sample_rate, int32))

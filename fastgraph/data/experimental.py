@@ -12,7 +12,7 @@ from fastgraph.api.namespaces import lookup
 from fastgraph.composites.lookup_tables import KeyValueTensorInitializer, StaticHashTable, StaticVocabularyTable
 from fastgraph.core.base.dtype import DTypeLike, as_dtype, int64, string
 from fastgraph.core.base.type_specs import TensorSpec
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import convert
 from fastgraph.data import checked_elements, grouping, windows
 from fastgraph.data.csv_files import CsvDataset, SqlDataset, make_csv_dataset
@@ -80,12 +80,12 @@ unbatch = _applied("unbatch")
 unique = _applied("unique")
 
 
-def assert_cardinality(expected_cardinality: Data) -> _Applied:
+def assert_cardinality(expected_cardinality: TensorLike) -> _Applied:
     """Return a function of a dataset that gives it with so many elements; other numbers are FailedPreconditionError."""
     return lambda dataset: made(checked_elements.OfCardinality, dataset, count(expected_cardinality))
 
 
-def at(dataset: Dataset, index: Data) -> Any:
+def at(dataset: Dataset, index: TensorLike) -> Any:
     """Return element `index`. Raises: OutOfRangeError where there are fewer. Source: tf.data.experimental.at."""
     place = count(index)
     if place >= 0:
@@ -101,7 +101,7 @@ def copy_to_device(target_device: str, source_device: str = "/cpu:0") -> _Applie
     return lambda dataset: dataset
 
 
-def prefetch_to_device(device: str, buffer_size: Data | None = None) -> _Applied:
+def prefetch_to_device(device: str, buffer_size: TensorLike | None = None) -> _Applied:
     """Return a function of a dataset that gives its `prefetch`. Source: tf.data.experimental.prefetch_to_device."""
     return lambda dataset: dataset.prefetch(-1 if buffer_size is None else buffer_size)
 
@@ -187,7 +187,7 @@ def group_by_reducer(key_func: Callable[..., Any], reducer: Reducer) -> _Applied
     return applied
 
 
-def pad_to_cardinality(cardinality: Data, mask_key: str = "valid") -> _Applied:
+def pad_to_cardinality(cardinality: TensorLike, mask_key: str = "valid") -> _Applied:
     """Return a function of a dataset of dicts that gives them with a mask, and zeros until there are so many.
 
     Raises: ValueError for elements that are no dicts, or have that key. Source: tf.data.experimental.
@@ -206,27 +206,29 @@ def pad_to_cardinality(cardinality: Data, mask_key: str = "valid") -> _Applied:
 
 def map_and_batch(
     map_func: Callable[..., Any],
-    batch_size: Data,
-    num_parallel_batches: Data | None = None,
+    batch_size: TensorLike,
+    num_parallel_batches: TensorLike | None = None,
     drop_remainder: bool = False,
-    num_parallel_calls: Data | None = None,
+    num_parallel_calls: TensorLike | None = None,
 ) -> _Applied:
     """Return a function of a dataset that gives batches of its `map`. Source: tf.data.experimental.map_and_batch."""
     return lambda dataset: dataset.map(map_func, num_parallel_calls).batch(batch_size, drop_remainder)
 
 
-def shuffle_and_repeat(buffer_size: Data, count: Data | None = None, seed: Data | None = None) -> _Applied:
+def shuffle_and_repeat(
+    buffer_size: TensorLike, count: TensorLike | None = None, seed: TensorLike | None = None
+) -> _Applied:
     """Return a function of a dataset that gives it shuffled and repeated. Source: tf.data.experimental."""
     return lambda dataset: dataset.shuffle(buffer_size, seed).repeat(count)
 
 
 def parallel_interleave(
     map_func: Callable[..., Any],
-    cycle_length: Data,
-    block_length: Data = 1,
+    cycle_length: TensorLike,
+    block_length: TensorLike = 1,
     sloppy: bool = False,
-    buffer_output_elements: Data | None = None,
-    prefetch_input_elements: Data | None = None,
+    buffer_output_elements: TensorLike | None = None,
+    prefetch_input_elements: TensorLike | None = None,
 ) -> _Applied:
     """Return a function of a dataset that gives its `interleave`. Source: tf.data.experimental.parallel_interleave."""
     return lambda dataset: dataset.interleave(map_func, cycle_length, block_length)

@@ -16,7 +16,7 @@ import numpy as np
 from fastgraph import errors
 from fastgraph.core.base.dtype import string
 from fastgraph.core.base.shapes import Aval
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.ops.arguments import as_tensor, named
 from fastgraph.ops.families import Array, bind_effect, custom
 from fastgraph.records.paths import AnyPath, as_op_errors, local_path, opened, remote
@@ -264,7 +264,7 @@ def read_file_p(filename: Array) -> Any:
         return np.array(file.read(), object)
 
 
-def read_file(filename: Data, name: str | None = None) -> Any:
+def read_file(filename: TensorLike, name: str | None = None) -> Any:
     """Return what a file holds. string[] -> string[]. Raises NotFoundError. Source: tf.io.read_file."""
     return named(name, read_file_p, as_tensor(filename, string))
 
@@ -288,7 +288,7 @@ def write_file_p(filename: Array, contents: Array) -> Any:
     return ()
 
 
-def write_file(filename: Data, contents: Data, name: str | None = None) -> Any:
+def write_file(filename: TensorLike, contents: TensorLike, name: str | None = None) -> Any:
     """Write `contents` to a file, whose directories are made where they are missing. Source: tf.io.write_file."""
     given = (as_tensor(filename, string), as_tensor(contents, string))
     return bind_effect(name, write_file_p.primitive, given, {})  # type: ignore[attr-defined]
@@ -307,7 +307,7 @@ def matching_files_p(pattern: Array) -> Any:
     return np.array([os.fsencode(path) for path in sorted(glob(patterns))], object)
 
 
-def matching_files(pattern: Data, name: str | None = None) -> Any:
+def matching_files(pattern: TensorLike, name: str | None = None) -> Any:
     """Return the paths that fit a pattern, or one of several, in order. string[*s] -> string[n].
 
     A pattern is of *, ? and [...], which do not stand for /. Source: tf.io.matching_files.

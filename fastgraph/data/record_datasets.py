@@ -16,7 +16,7 @@ import numpy as np
 from fastgraph import errors
 from fastgraph.core.base.dtype import string
 from fastgraph.core.base.type_specs import TensorSpec
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import from_array
 from fastgraph.data.dataset import Dataset, made
 from fastgraph.data.element_specs import Element
@@ -258,8 +258,8 @@ class TFRecordDataset(_OfFiles):
     """
 
     def __init__(
-        self, filenames: Any, compression_type: Data | None = None, buffer_size: Data | None = None,
-        num_parallel_reads: Data | None = None, name: str | None = None,
+        self, filenames: Any, compression_type: TensorLike | None = None, buffer_size: TensorLike | None = None,
+        num_parallel_reads: TensorLike | None = None, name: str | None = None,
     ) -> None:  # fmt: skip
         size = _BLOCK if buffer_size is None else _count(buffer_size, "buffer_size")
         blocks = functools.partial(blocks_of_records, compression=_compression(compression_type), block=size)
@@ -273,8 +273,8 @@ class TextLineDataset(_OfFiles):
     """
 
     def __init__(
-        self, filenames: Any, compression_type: Data | None = None, buffer_size: Data | None = None,
-        num_parallel_reads: Data | None = None, name: str | None = None,
+        self, filenames: Any, compression_type: TensorLike | None = None, buffer_size: TensorLike | None = None,
+        num_parallel_reads: TensorLike | None = None, name: str | None = None,
     ) -> None:  # fmt: skip
         size = _BLOCK if buffer_size is None else _count(buffer_size, "buffer_size")
         blocks = functools.partial(_lines, compression=_compression(compression_type), block=size)
@@ -290,8 +290,9 @@ class FixedLengthRecordDataset(_OfFiles):
     """
 
     def __init__(
-        self, filenames: Any, record_bytes: Data, header_bytes: Data | None = None, footer_bytes: Data | None = None,
-        buffer_size: Data | None = None, compression_type: Data | None = None, num_parallel_reads: Data | None = None,
+        self, filenames: Any, record_bytes: TensorLike, header_bytes: TensorLike | None = None,
+        footer_bytes: TensorLike | None = None, buffer_size: TensorLike | None = None,
+        compression_type: TensorLike | None = None, num_parallel_reads: TensorLike | None = None,
         name: str | None = None,
     ) -> None:  # fmt: skip
         size, header, footer = [
@@ -312,7 +313,7 @@ class FixedLengthRecordDataset(_OfFiles):
 
 
 def parse_example_dataset(
-    features: Mapping[str, Any], num_parallel_calls: Data | None = 1, deterministic: bool | None = None
+    features: Mapping[str, Any], num_parallel_calls: TensorLike | None = 1, deterministic: bool | None = None
 ) -> Callable[[Dataset], Dataset]:
     """Return the function that parses a dataset of serialized Examples, string[batch], as tf.io.parse_example does.
 
@@ -330,7 +331,7 @@ def parse_example_dataset(
 
 def make_batched_features_dataset(
     file_pattern: Any,
-    batch_size: Data,
+    batch_size: TensorLike,
     features: Mapping[str, Any],
     reader: Callable[..., Dataset] | None = None,
     label_key: str | None = None,
@@ -338,8 +339,8 @@ def make_batched_features_dataset(
     num_epochs: int | None = None,
     shuffle: bool = True,
     shuffle_buffer_size: int = 10000,
-    shuffle_seed: Data | None = None,
-    prefetch_buffer_size: Data | None = None,
+    shuffle_seed: TensorLike | None = None,
+    prefetch_buffer_size: TensorLike | None = None,
     reader_num_threads: int | None = None,
     parser_num_threads: int | None = None,
     sloppy_ordering: bool = False,

@@ -15,7 +15,7 @@ import numpy as np
 from fastgraph.composites.sparse_tensor import SparseTensor
 from fastgraph.core.base.dtype import DTypeLike, as_dtype, int64, string
 from fastgraph.core.base.shapes import Aval
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.op_errors import message_name
 from fastgraph.core.tensor import as_array
 from fastgraph.graphdef import example_messages
@@ -66,7 +66,7 @@ def _word(content: bytes) -> Array:
     return found
 
 
-def serialize_tensor(tensor: Data, name: str | None = None) -> Any:
+def serialize_tensor(tensor: TensorLike, name: str | None = None) -> Any:
     """A tensor as a string, as TensorFlow writes it. t[*s] -> string[]. Source: tf.io.serialize_tensor."""
     return named(name, serialize_tensor_p, as_tensor(tensor))
 
@@ -93,7 +93,7 @@ def parse_tensor_p(serialized: Array, *, dtype: str) -> Any:
     return array
 
 
-def parse_tensor(serialized: Data, out_type: DTypeLike, name: str | None = None) -> Any:
+def parse_tensor(serialized: TensorLike, out_type: DTypeLike, name: str | None = None) -> Any:
     """The tensor that `serialize_tensor` made a string of. string[] -> out_type[...].
 
     Raises: InvalidArgumentError for other bytes and for a tensor of another dtype. Source: tf.io.parse_tensor.
@@ -212,7 +212,7 @@ def deserialize_many_sparse_p(serialized: Array, *, dtype: str, rank: int) -> An
 
 
 def deserialize_many_sparse(
-    serialized_sparse: Data, dtype: DTypeLike, rank: Data | None = None, name: str | None = None
+    serialized_sparse: TensorLike, dtype: DTypeLike, rank: TensorLike | None = None, name: str | None = None
 ) -> SparseTensor:
     """One SparseTensor of those that `serialize_sparse` made strings of. string[n, 3] -> SparseTensor of n rows.
 
@@ -296,7 +296,7 @@ def decode_json_example_p(json_examples: Array) -> Any:
     return found
 
 
-def decode_json_example(json_examples: Data, name: str | None = None) -> Any:
+def decode_json_example(json_examples: TensorLike, name: str | None = None) -> Any:
     """Examples as protocol buffers' JSON has them, serialized. string[*s] -> string[*s].
 
     Raises: InvalidArgumentError for other texts. Source: tf.io.decode_json_example.

@@ -19,7 +19,7 @@ from fastgraph.composites.evaluated import SparseTensorValue as SparseTensorValu
 from fastgraph.core.base.dtype import DTypeLike
 from fastgraph.core.base.logger import get_logger
 from fastgraph.core.base.shapes import ShapeLike
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import current_trace
 from fastgraph.errors import NotBuiltError
 from fastgraph.graphdef.func_graph import placeholder as placeholder
@@ -30,18 +30,18 @@ _raw: Any = tf.raw_ops
 Dimension = int  # an extent of a TensorShape is an int already, or None
 
 
-def assign(ref: Variable, value: Data, validate_shape: bool | None = None, use_locking: bool | None = None,
+def assign(ref: Variable, value: TensorLike, validate_shape: bool | None = None, use_locking: bool | None = None,
            name: str | None = None) -> Any:  # fmt: skip
     """Assign a value to a Variable and return it."""
     return ref.assign(value, name=name)
 
 
-def assign_add(ref: Variable, value: Data, use_locking: bool | None = None, name: str | None = None) -> Any:
+def assign_add(ref: Variable, value: TensorLike, use_locking: bool | None = None, name: str | None = None) -> Any:
     """Add a value to a Variable and return it."""
     return ref.assign_add(value, name=name)
 
 
-def assign_sub(ref: Variable, value: Data, use_locking: bool | None = None, name: str | None = None) -> Any:
+def assign_sub(ref: Variable, value: TensorLike, use_locking: bool | None = None, name: str | None = None) -> Any:
     """Subtract a value from a Variable and return it."""
     return ref.assign_sub(value, name=name)
 
@@ -136,7 +136,7 @@ def nn_dropout(x: Any, keep_prob: Any = None, noise_shape: Any = None, seed: Any
     return tf.nn.dropout(x, rate=1 - keep_prob if rate is None else rate, noise_shape=noise_shape, seed=seed, name=name)
 
 
-def nn_softmax_cross_entropy_with_logits(labels: Data | None = None, logits: Any = None, dim: int = -1,
+def nn_softmax_cross_entropy_with_logits(labels: TensorLike | None = None, logits: Any = None, dim: int = -1,
                                          name: str | None = None, axis: int | None = None) -> Any:  # fmt: skip
     """Return the cross-entropy of labels that no gradient goes to."""
     return tf.nn.softmax_cross_entropy_with_logits(
@@ -144,7 +144,7 @@ def nn_softmax_cross_entropy_with_logits(labels: Data | None = None, logits: Any
     )
 
 
-def placeholder_with_default(input: Data, shape: ShapeLike, name: str | None = None) -> Any:
+def placeholder_with_default(input: TensorLike, shape: ShapeLike, name: str | None = None) -> Any:
     """Return a tensor of a graph that is `input` where nothing is fed: there is no feeding, so it is `input`."""
     return tf.ensure_shape(tf.identity(input, name=name), shape)
 
@@ -170,7 +170,7 @@ def sparse_placeholder(dtype: DTypeLike, shape: ShapeLike = None, name: str | No
 
 def while_loop(cond: Callable[..., Any], body: Callable[..., Any], loop_vars: Any, shape_invariants: Any = None,
                parallel_iterations: int = 10, back_prop: bool = True, swap_memory: bool = False,
-               name: str | None = None, maximum_iterations: Data | None = None,
+               name: str | None = None, maximum_iterations: TensorLike | None = None,
                return_same_structure: bool = False) -> Any:  # fmt: skip
     """Return what tf.while_loop gives; of a single loop variable, unless `return_same_structure`, not in a list."""
     found = tf.while_loop(
@@ -199,7 +199,7 @@ def logging_get_verbosity() -> int:
 # ---- numbers --------------------------------------------------------------------------------------------------------
 
 
-def batch_gather(params: Data, indices: Data, name: str | None = None) -> Any:
+def batch_gather(params: TensorLike, indices: TensorLike, name: str | None = None) -> Any:
     """Return tf.gather in which all axes of `indices` but the last are of the batch."""
     places = tf.convert_to_tensor(indices)
     rank = places.shape.rank
@@ -208,26 +208,28 @@ def batch_gather(params: Data, indices: Data, name: str | None = None) -> Any:
     return tf.gather(params, places, axis=rank - 1, batch_dims=rank - 1, name=name)
 
 
-def div(x: Data, y: Data, name: str | None = None) -> Any:
+def div(x: TensorLike, y: TensorLike, name: str | None = None) -> Any:
     """Return the quotient, of integers the rounded one, as Python 2 had it."""
     a = tf.convert_to_tensor(x)
     b = tf.convert_to_tensor(y, a.dtype)
     return tf.math.floordiv(a, b, name=name) if a.dtype.is_integer else tf.divide(a, b, name=name)
 
 
-def clip_by_average_norm(t: Data, clip_norm: Data, name: str | None = None) -> Any:
+def clip_by_average_norm(t: TensorLike, clip_norm: TensorLike, name: str | None = None) -> Any:
     """Return t, shortened where its norm over its number of elements is more than clip_norm."""
     x = tf.convert_to_tensor(t)
     average = tf.norm(x) / tf.cast(tf.size(x), x.dtype)
     return x * clip_norm * tf.minimum(1.0 / average, tf.ones([], x.dtype) / clip_norm)
 
 
-def setdiff1d(x: Data, y: Data, index_dtype: DTypeLike = tf.int32, name: str | None = None) -> Any:
+def setdiff1d(x: TensorLike, y: TensorLike, index_dtype: DTypeLike = tf.int32, name: str | None = None) -> Any:
     """Return the elements of x that y has not, and their places."""
     return _raw.ListDiff(x=x, y=y, out_idx=index_dtype)
 
 
-def where(condition: Data, x: Data | None = None, y: Data | None = None, name: str | None = None) -> Any:
+def where(
+    condition: TensorLike, x: TensorLike | None = None, y: TensorLike | None = None, name: str | None = None
+) -> Any:
     """Return tf.where; a vector for tensors of more axes chooses rows. ValueError if one of x and y is given."""
     if x is None or y is None:
         return tf.where(condition, x, y, name=name)
@@ -242,8 +244,10 @@ def where(condition: Data, x: Data | None = None, y: Data | None = None, name: s
     return tf.where(chosen, a, b, name=name)
 
 
-def Print(input_: Data, data: Any, message: str | None = None, first_n: int | None = None, summarize: int | None = None,
-          name: str | None = None) -> Any:  # fmt: skip
+def Print(
+    input_: TensorLike, data: Any, message: str | None = None, first_n: int | None = None, summarize: int | None = None,
+    name: str | None = None,
+) -> Any:  # fmt: skip
     """Return `input_`, and write `data` when it is computed. NotBuiltError for first_n."""
     if first_n is not None and first_n >= 0:
         raise NotBuiltError("tf.compat.v1.Print with first_n is not built.")
@@ -252,12 +256,12 @@ def Print(input_: Data, data: Any, message: str | None = None, first_n: int | No
         return tf.identity(input_, name=name)
 
 
-def nn_relu_layer(x: Data, weights: Data, biases: Data, name: str | None = None) -> Any:
+def nn_relu_layer(x: TensorLike, weights: TensorLike, biases: TensorLike, name: str | None = None) -> Any:
     """Return relu(x @ weights + biases)."""
     return tf.nn.relu(nn_xw_plus_b(x, weights, biases), name=name)
 
 
-def nn_xw_plus_b(x: Data, weights: Data, biases: Data, name: str | None = None) -> Any:
+def nn_xw_plus_b(x: TensorLike, weights: TensorLike, biases: TensorLike, name: str | None = None) -> Any:
     """Return x @ weights + biases."""
     return tf.nn.bias_add(tf.matmul(x, weights), biases, name=name)
 
@@ -277,7 +281,7 @@ def nn_ctc_loss(
     return tf.nn.ctc_loss(dense, scores, lengths, sequence_length, logits_time_major=time_major, blank_index=-1)
 
 
-def space_to_batch(input: Data, paddings: Data, block_size: Any = None, name: str | None = None,
+def space_to_batch(input: TensorLike, paddings: TensorLike, block_size: Any = None, name: str | None = None,
                    block_shape: Any = None) -> Any:  # fmt: skip
     """Return tf.space_to_batch, by a block as long along both axes."""
     return tf.space_to_batch(input, [block_size] * 2 if block_shape is None else block_shape, paddings, name)
@@ -305,7 +309,7 @@ def _along(x: Any, axis: int, n: int, align: bool, nearest: bool) -> Any:
 
 
 def _resized(kind: str) -> Callable[..., Any]:
-    def function(images: Data, size: Any, align_corners: bool = False, name: str | None = None,
+    def function(images: TensorLike, size: Any, align_corners: bool = False, name: str | None = None,
                  half_pixel_centers: bool = False) -> Any:  # fmt: skip
         if half_pixel_centers or (kind == "area" and not align_corners):
             return tf.image.resize(images, size, kind)
@@ -325,7 +329,7 @@ image_resize_bilinear, image_resize_nearest_neighbor = _resized("bilinear"), _re
 image_resize_area = _resized("area")
 
 
-def image_resize_images(images: Data, size: Any, method: Any = "bilinear", align_corners: bool = False,
+def image_resize_images(images: TensorLike, size: Any, method: Any = "bilinear", align_corners: bool = False,
                         preserve_aspect_ratio: bool = False, name: str | None = None) -> Any:  # fmt: skip
     """Return images [b, h, w, c] or [h, w, c] of another size, pixels placed as TensorFlow 1 does."""
     x = tf.convert_to_tensor(images)
@@ -367,8 +371,10 @@ def string_split(source: Any, sep: str | None = None, skip_empty: bool = True, d
     return found if result_type == "SparseTensor" else tf.RaggedTensor.from_sparse(found)
 
 
-def sparse_to_dense(sparse_indices: Data, output_shape: Data, sparse_values: Data, default_value: Data = 0,
-                    validate_indices: bool = True, name: str | None = None) -> Any:  # fmt: skip
+def sparse_to_dense(
+    sparse_indices: TensorLike, output_shape: TensorLike, sparse_values: TensorLike, default_value: TensorLike = 0,
+    validate_indices: bool = True, name: str | None = None,
+) -> Any:  # fmt: skip
     """Return a tensor of `default_value` with other values at some places."""
     values = tf.convert_to_tensor(sparse_values)
     return _raw.SparseToDense(

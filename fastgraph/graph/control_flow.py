@@ -17,7 +17,7 @@ from fastgraph.core.base import nesting
 from fastgraph.core.base.dtype import DType
 from fastgraph.core.base.shapes import Aval, TensorShape, generalises, shape_of
 from fastgraph.core.base.type_specs import TypeSpec
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.name_scopes import name_scope
 from fastgraph.core.op_errors import message_name
 from fastgraph.core.registry import get, public_function
@@ -75,7 +75,9 @@ def cond(
     return _branching(pred, (true_fn, false_fn), scope, ("true", "false"))
 
 
-def smart_cond(pred: Data, true_fn: Callable[..., Any], false_fn: Callable[..., Any], name: str | None = None) -> Any:
+def smart_cond(
+    pred: TensorLike, true_fn: Callable[..., Any], false_fn: Callable[..., Any], name: str | None = None
+) -> Any:
     """Return what `cond` gives; where `pred` is known already, only the function that it names is called.
 
     Raises TypeError if a function is not callable. Source: tf.__internal__.smart_cond.smart_cond.
@@ -90,7 +92,7 @@ def smart_cond(pred: Data, true_fn: Callable[..., Any], false_fn: Callable[..., 
 
 
 def _branching(
-    pred: Data, functions: tuple[Any, Any], scope: str, names: tuple[str, str], *, index: Data | None = None
+    pred: TensorLike, functions: tuple[Any, Any], scope: str, names: tuple[str, str], *, index: TensorLike | None = None
 ) -> Any:
     """Trace the two functions as the branches of a node of this name, and return its result.
 
@@ -267,7 +269,7 @@ def _either(pred: Tensor, action: Callable[[], Any], otherwise: Callable[[], Any
 
 
 def switch_case(
-    branch_index: Data,
+    branch_index: TensorLike,
     branch_fns: Mapping[int, Callable[[], Any]] | Sequence[Any],
     default: Callable[..., Any] | None = None,
     name: str = "switch_case",
@@ -337,7 +339,7 @@ def while_loop(
     parallel_iterations: int = 10,
     back_prop: bool = True,
     swap_memory: bool = False,
-    maximum_iterations: Data | None = None,
+    maximum_iterations: TensorLike | None = None,
     name: str | None = None,
 ) -> Any:
     """Return `loop_vars` after `body` has been applied to them as long as `cond` of them is true.

@@ -15,7 +15,7 @@ from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.base import nesting
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.base.type_specs import TypeSpec
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.native.buffer import Cell
 from fastgraph.core.tensor import Tensor, bind, convert
 from fastgraph.graph.differentiate import entering
@@ -134,7 +134,7 @@ def _key(operand: Tensor | Cell) -> Any:
 
 
 def make_cond(
-    then_trace: GraphTrace, else_trace: GraphTrace, pred: Data, *, name: str | None = None, indexed: bool = False
+    then_trace: GraphTrace, else_trace: GraphTrace, pred: TensorLike, *, name: str | None = None, indexed: bool = False
 ) -> tuple[Any, ...]:
     """Bind the cond node of two traced branches to the trace around them; return its results.
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.base.shapes import Shape
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.registry import get, public_function
 from fastgraph.core.tensor import Tensor, convert
 from fastgraph.graphdef.import_values import fixed
@@ -59,7 +59,7 @@ def _set_item(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     return TensorList(_put(name, "list_set", elements, index, item), size)
 
 
-def _put(name: str, op: str, elements: Tensor, index: Data, item: Data) -> Any:
+def _put(name: str, op: str, elements: Tensor, index: TensorLike, item: TensorLike) -> Any:
     """The elements with another one; where their shape is not known, that of the first one that has numbers."""
     if elements.aval.shape is not None and None not in elements.aval.shape[1:]:
         return bind_named(name, get(op), (elements, index, item), {})

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fastgraph.api.namespaces import lookup
-from fastgraph.core.conversion import Data, convert_to_tensor
+from fastgraph.core.conversion import TensorLike, convert_to_tensor
 from fastgraph.keras import identifiers
 from fastgraph.ops import activations, comparison, elementwise, exponentials, nn_ops
 
@@ -40,12 +40,12 @@ Activation = Callable[[Any], Any]
 ActivationLike = Activation | str | None
 
 
-def linear(x: Data) -> Any:
+def linear(x: TensorLike) -> Any:
     """Return x."""
     return x
 
 
-def relu(x: Data, alpha: float = 0.0, max_value: float | None = None, threshold: float = 0.0) -> Any:
+def relu(x: TensorLike, alpha: float = 0.0, max_value: float | None = None, threshold: float = 0.0) -> Any:
     """max(x, 0), or: x above `threshold`, at most `max_value`; alpha * (x - threshold) below. f[*s] -> f[*s].
 
     Source: tf.keras.activations.relu.
@@ -62,7 +62,7 @@ def relu(x: Data, alpha: float = 0.0, max_value: float | None = None, threshold:
     return above
 
 
-def elu(x: Data, alpha: float = 1.0) -> Any:
+def elu(x: TensorLike, alpha: float = 1.0) -> Any:
     """x where it is positive, alpha * (exp(x) - 1) elsewhere. f[*s] -> f[*s]. Source: tf.keras.activations.elu."""
     x = convert_to_tensor(x)
     plain = activations.elu(x)
@@ -71,60 +71,60 @@ def elu(x: Data, alpha: float = 1.0) -> Any:
     return activations.relu(x) + alpha * exponentials.expm1(elementwise.minimum(x, elementwise.cast(0, x.dtype)))
 
 
-def selu(x: Data) -> Any:
+def selu(x: TensorLike) -> Any:
     """The scaled elu that keeps mean 0 and variance 1. f[*s] -> f[*s]. Source: tf.keras.activations.selu."""
     return activations.selu(convert_to_tensor(x))
 
 
-def gelu(x: Data, approximate: bool = False) -> Any:
+def gelu(x: TensorLike, approximate: bool = False) -> Any:
     """x times the normal distribution function of x. f[*s] -> f[*s]. Source: tf.keras.activations.gelu."""
     return activations.gelu(convert_to_tensor(x), approximate)
 
 
-def softplus(x: Data) -> Any:
+def softplus(x: TensorLike) -> Any:
     """log(1 + exp(x)). f[*s] -> f[*s]. Source: tf.keras.activations.softplus."""
     return activations.softplus(convert_to_tensor(x))
 
 
-def softsign(x: Data) -> Any:
+def softsign(x: TensorLike) -> Any:
     """x / (1 + |x|). f[*s] -> f[*s]. Source: tf.keras.activations.softsign."""
     x = convert_to_tensor(x)
     return x / (1.0 + elementwise.abs(x))
 
 
-def sigmoid(x: Data) -> Any:
+def sigmoid(x: TensorLike) -> Any:
     """1 / (1 + exp(-x)). f[*s] -> f[*s]. Source: tf.keras.exponentials.sigmoid."""
     return exponentials.sigmoid(convert_to_tensor(x))
 
 
-def hard_sigmoid(x: Data) -> Any:
+def hard_sigmoid(x: TensorLike) -> Any:
     """0.2 x + 0.5, kept in [0, 1]. f[*s] -> f[*s]. Source: tf.keras.activations.hard_sigmoid."""
     x = convert_to_tensor(x)
     return elementwise.clip_by_value(0.2 * x + 0.5, 0.0, 1.0)
 
 
-def tanh(x: Data) -> Any:
+def tanh(x: TensorLike) -> Any:
     """The hyperbolic tangent. f[*s] -> f[*s]. Source: tf.keras.activations.tanh."""
     return exponentials.tanh(convert_to_tensor(x))
 
 
-def swish(x: Data) -> Any:
+def swish(x: TensorLike) -> Any:
     """x * sigmoid(x). f[*s] -> f[*s]. Source: tf.keras.activations.swish."""
     return activations.silu(convert_to_tensor(x))
 
 
-def mish(x: Data) -> Any:
+def mish(x: TensorLike) -> Any:
     """x * tanh(softplus(x)). f[*s] -> f[*s]. Source: tf.keras.activations.mish."""
     x = convert_to_tensor(x)
     return x * exponentials.tanh(activations.softplus(x))
 
 
-def exponential(x: Data) -> Any:
+def exponential(x: TensorLike) -> Any:
     """exp(x). f[*s] -> f[*s]. Source: tf.keras.activations.exponential."""
     return exponentials.exp(convert_to_tensor(x))
 
 
-def softmax(x: Data, axis: int = -1) -> Any:
+def softmax(x: TensorLike, axis: int = -1) -> Any:
     """Probabilities: exp(x) over their sum along `axis`. f[*s] -> f[*s].
 
     Raises ValueError for a vector. Source: tf.keras.activations.softmax.
@@ -135,15 +135,15 @@ def softmax(x: Data, axis: int = -1) -> Any:
     return nn_ops.softmax(x, axis=axis)
 
 
-def _relu6(x: Data) -> Any:
+def _relu6(x: TensorLike) -> Any:
     return relu(x, max_value=6.0)
 
 
-def _leaky_relu(x: Data) -> Any:
+def _leaky_relu(x: TensorLike) -> Any:
     return relu(x, alpha=0.2)
 
 
-def _log_softmax(x: Data) -> Any:
+def _log_softmax(x: TensorLike) -> Any:
     return nn_ops.log_softmax(convert_to_tensor(x))
 
 

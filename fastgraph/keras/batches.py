@@ -15,7 +15,7 @@ import numpy as np
 
 from fastgraph.core.base import nesting
 from fastgraph.core.base.logger import get_logger
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
 from fastgraph.keras import backend
 from fastgraph.ops.creation import range_ as range_op
@@ -29,10 +29,10 @@ _QUICK = 2e-4
 
 Batch = tuple[Any, ...]
 #: What there is to learn from: arrays or tensors, several in a list or by name, or what yields batches of them.
-Examples = Data | Mapping[str, Any] | Iterable[Any]
+Examples = TensorLike | Mapping[str, Any] | Iterable[Any]
 
 
-def to_categorical(y: Data, num_classes: int | None = None, dtype: Any = "float32") -> np.ndarray:
+def to_categorical(y: TensorLike, num_classes: int | None = None, dtype: Any = "float32") -> np.ndarray:
     """Return integer labels as rows that are 1 at the label and 0 elsewhere. i[*s] or i[*s, 1] -> f[*s, num_classes].
 
     num_classes: by default the greatest label and one. Raises IndexError for a label that is no class.

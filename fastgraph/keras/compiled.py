@@ -10,7 +10,7 @@ from typing import Any
 
 from fastgraph.core import replicas
 from fastgraph.core.base import nesting
-from fastgraph.core.conversion import Data, convert_to_tensor
+from fastgraph.core.conversion import TensorLike, convert_to_tensor
 from fastgraph.core.tensor import Tensor
 from fastgraph.keras import losses, metrics
 from fastgraph.keras.identifiers import Identifier
@@ -38,7 +38,7 @@ class FunctionLoss(losses.Loss):
         super().__init__(name=getattr(function, "__name__", type(function).__name__))
         self.function = function
 
-    def call(self, y_true: Data, y_pred: Data) -> Tensor:
+    def call(self, y_true: TensorLike, y_pred: TensorLike) -> Tensor:
         """Return the losses of the examples."""
         if self.function in (losses.sparse_categorical_crossentropy, losses.categorical_crossentropy):
             return convert_to_tensor(self.function(y_true, y_pred))

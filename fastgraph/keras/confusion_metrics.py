@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fastgraph.core.base.dtype import DTypeLike
-from fastgraph.core.conversion import Data, convert_to_tensor
+from fastgraph.core.conversion import TensorLike, convert_to_tensor
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.keras import backend
 from fastgraph.keras.arguments import variant
@@ -60,11 +60,13 @@ class _Counting(Metric):
             self._kept[name] = own = name if len(self.KEPT) > 1 else "accumulator"
             setattr(self, own, self.add_weight(own, dims))
 
-    def update_state(self, y_true: Data, y_pred: Data, sample_weight: Data | None = None) -> Any:
+    def update_state(self, y_true: TensorLike, y_pred: TensorLike, sample_weight: TensorLike | None = None) -> Any:
         """Add the counts of a batch: y_true, y_pred f[*s], true above 0; sample_weight broadcasts to them."""
         self._count(y_true, cast(convert_to_tensor(y_pred), self._dtype), sample_weight)
 
-    def _count(self, y_true: Data, y_pred: Any, sample_weight: Any, each: bool = False, of_labels: Any = None) -> None:
+    def _count(
+        self, y_true: TensorLike, y_pred: Any, sample_weight: Any, each: bool = False, of_labels: Any = None
+    ) -> None:
         wanted, scores = same_rank(cast(convert_to_tensor(y_true), self._dtype), y_pred)
         if not wanted.shape.is_compatible_with(scores.shape):
             raise ValueError(f"Shapes {scores.shape} and {wanted.shape} are incompatible")
@@ -226,7 +228,7 @@ class AUC(_Counting):
         if label_weights is not None and np.any(np.asarray(label_weights) < 0):
             raise InvalidArgumentError(None, None, "All values of `label_weights` must be non-negative.")
 
-    def update_state(self, y_true: Data, y_pred: Data, sample_weight: Data | None = None) -> Any:
+    def update_state(self, y_true: TensorLike, y_pred: TensorLike, sample_weight: TensorLike | None = None) -> Any:
         """Add the counts of a batch: y_true, y_pred f[*s], true above 0; sample_weight broadcasts to them."""
         scores = cast(convert_to_tensor(y_pred), self._dtype)
         if not self._kept:

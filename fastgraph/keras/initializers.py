@@ -13,7 +13,7 @@ import numpy as np
 
 from fastgraph.api.namespaces import lookup
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, int64
-from fastgraph.core.conversion import Data, convert_to_tensor
+from fastgraph.core.conversion import TensorLike, convert_to_tensor
 from fastgraph.core.conversion import constant as constant_of
 from fastgraph.core.native.matmul import OneThread
 from fastgraph.core.tensor import Tensor, init_scope
@@ -126,7 +126,7 @@ class Ones(Initializer):
 class Constant(Initializer):
     """All `value`. Source: tf.keras.initializers.Constant."""
 
-    def __init__(self, value: Data = 0) -> None:
+    def __init__(self, value: TensorLike = 0) -> None:
         self.value = value
 
     def __call__(self, shape: Any, dtype: DTypeLike | None = None, **kwargs: Any) -> Tensor:
@@ -144,7 +144,7 @@ class ConstantOfAnyType(Constant):
     Raises: TypeError for a value that is no number, list or array, and for one of as many elements as no such shape.
     """
 
-    def __init__(self, value: Data = 0) -> None:
+    def __init__(self, value: TensorLike = 0) -> None:
         if not (np.isscalar(value) or isinstance(value, list | tuple | np.ndarray)):
             raise TypeError(
                 f"Invalid type for initial value: {type(value).__name__}. Expected Python scalar, list or tuple of "

@@ -9,7 +9,7 @@ import math
 from typing import Any
 
 from fastgraph.core.base.dtype import as_dtype, int64
-from fastgraph.core.conversion import Data, convert_to_tensor
+from fastgraph.core.conversion import TensorLike, convert_to_tensor
 from fastgraph.core.tensor import Tensor
 from fastgraph.keras import backend
 from fastgraph.ops.activations import softplus
@@ -30,7 +30,7 @@ from fastgraph.ops.reduction import reduce_all, reduce_max, reduce_mean, reduce_
 
 
 def sparse_categorical_crossentropy(
-    y_true: Data, y_pred: Data, from_logits: bool = False, axis: int = -1, ignore_class: int | None = None
+    y_true: TensorLike, y_pred: TensorLike, from_logits: bool = False, axis: int = -1, ignore_class: int | None = None
 ) -> Tensor:
     """Return the cross-entropy of each example. i[*s] or [*s, 1], f[*s, classes] -> f[*s].
 
@@ -81,7 +81,7 @@ def _rows(scores: Tensor) -> Any:
     return stack([-1, shape(scores)[-1]])
 
 
-def mean_squared_error(y_true: Data, y_pred: Data) -> Tensor:
+def mean_squared_error(y_true: TensorLike, y_pred: TensorLike) -> Tensor:
     """Return the mean of (y_pred - y_true)² along the last axis. f[*s, n], f[*s, n] -> f[*s]."""
     predicted = convert_to_tensor(y_pred)
     difference = predicted - cast(convert_to_tensor(y_true), predicted.dtype)
@@ -89,14 +89,14 @@ def mean_squared_error(y_true: Data, y_pred: Data) -> Tensor:
     return mean
 
 
-def mean_absolute_error(y_true: Data, y_pred: Data) -> Tensor:
+def mean_absolute_error(y_true: TensorLike, y_pred: TensorLike) -> Tensor:
     """Return the mean of |y_pred - y_true| along the last axis. f[*s, n], f[*s, n] -> f[*s]."""
     predicted = convert_to_tensor(y_pred)
     mean: Tensor = reduce_mean(abs(predicted - cast(convert_to_tensor(y_true), predicted.dtype)), axis=-1)
     return mean
 
 
-def huber(y_true: Data, y_pred: Data, delta: float = 1.0) -> Tensor:
+def huber(y_true: TensorLike, y_pred: TensorLike, delta: float = 1.0) -> Tensor:
     """Return the mean of Huber's loss along the last axis. f[*s, n], f[*s, n] -> f32[*s]."""
     dtype = as_dtype(backend.floatx())
     distance = abs(cast(convert_to_tensor(y_pred), dtype) - cast(convert_to_tensor(y_true), dtype))
@@ -106,7 +106,7 @@ def huber(y_true: Data, y_pred: Data, delta: float = 1.0) -> Tensor:
 
 
 def categorical_crossentropy(
-    y_true: Data, y_pred: Data, from_logits: bool = False, label_smoothing: float = 0.0, axis: int = -1
+    y_true: TensorLike, y_pred: TensorLike, from_logits: bool = False, label_smoothing: float = 0.0, axis: int = -1
 ) -> Tensor:
     """Return the cross-entropy of each example. f[*s, classes], f[*s, classes] -> f[*s].
 
@@ -128,7 +128,7 @@ def categorical_crossentropy(
 
 
 def binary_crossentropy(
-    y_true: Data, y_pred: Data, from_logits: bool = False, label_smoothing: float = 0.0, axis: int = -1
+    y_true: TensorLike, y_pred: TensorLike, from_logits: bool = False, label_smoothing: float = 0.0, axis: int = -1
 ) -> Tensor:
     """Return the mean cross-entropy of yes and no along `axis`. f[*s, n], f[*s, n] -> f[*s]."""
     scores = convert_to_tensor(y_pred)
@@ -148,8 +148,8 @@ def _yes_and_no(wanted: Tensor, scores: Tensor, from_logits: bool) -> Any:
 
 
 def binary_focal_crossentropy(
-    y_true: Data, y_pred: Data, apply_class_balancing: bool = False, alpha: float = 0.25, gamma: float = 2.0,
-    from_logits: bool = False, label_smoothing: float = 0.0, axis: int = -1,
+    y_true: TensorLike, y_pred: TensorLike, apply_class_balancing: bool = False, alpha: float = 0.25,
+    gamma: float = 2.0, from_logits: bool = False, label_smoothing: float = 0.0, axis: int = -1,
 ) -> Tensor:  # fmt: skip
     """Return the mean along `axis` of (1 - share of the right answer)^gamma * its cross-entropy. f[*s, n] -> f[*s].
 
@@ -168,8 +168,8 @@ def binary_focal_crossentropy(
 
 
 def categorical_focal_crossentropy(
-    y_true: Data, y_pred: Data, alpha: Data = 0.25, gamma: float = 2.0, from_logits: bool = False, label_smoothing:
-    float = 0.0, axis: int = -1,
+    y_true: TensorLike, y_pred: TensorLike, alpha: TensorLike = 0.25, gamma: float = 2.0, from_logits: bool = False,
+    label_smoothing: float = 0.0, axis: int = -1,
 ) -> Tensor:  # fmt: skip
     """Return alpha * sum (1 - p)^gamma * cross-entropy over the classes. f[*s, classes], the same -> f[*s].
 
@@ -188,7 +188,7 @@ def categorical_focal_crossentropy(
     return losses
 
 
-def mean_absolute_percentage_error(y_true: Data, y_pred: Data) -> Tensor:
+def mean_absolute_percentage_error(y_true: TensorLike, y_pred: TensorLike) -> Tensor:
     """Return 100 times the mean of |y_true - y_pred| / |y_true| along the last axis. f[*s, n], f[*s, n] -> f[*s]."""
     wanted, found = _pair(y_true, y_pred)
     whole = maximum(abs(wanted), cast(backend.epsilon(), wanted.dtype))
@@ -196,33 +196,33 @@ def mean_absolute_percentage_error(y_true: Data, y_pred: Data) -> Tensor:
     return mean
 
 
-def mean_squared_logarithmic_error(y_true: Data, y_pred: Data) -> Tensor:
+def mean_squared_logarithmic_error(y_true: TensorLike, y_pred: TensorLike) -> Tensor:
     """Return the mean of the squared differences of log(1 + y) along the last axis. f[*s, n], f[*s, n] -> f[*s]."""
     wanted, found = (log(maximum(x, cast(backend.epsilon(), x.dtype)) + 1.0) for x in _pair(y_true, y_pred))
     mean: Tensor = reduce_mean(square(found - wanted), axis=-1)
     return mean
 
 
-def _margins(y_true: Data, y_pred: Data) -> Any:
+def _margins(y_true: TensorLike, y_pred: TensorLike) -> Any:
     """max(0, 1 - y_true * y_pred), of labels -1 and 1; labels of zeros and ones become such."""
     wanted, found = _pair(y_true, y_pred)
     of_two = reduce_all(logical_or(equal(wanted, 0.0), equal(wanted, 1.0)))
     return maximum(1.0 - where(of_two, 2.0 * wanted - 1.0, wanted) * found, cast(0.0, found.dtype))
 
 
-def hinge(y_true: Data, y_pred: Data) -> Tensor:
+def hinge(y_true: TensorLike, y_pred: TensorLike) -> Tensor:
     """Return the mean of max(0, 1 - y_true * y_pred) along the last axis, of labels -1 and 1. f[*s, n] -> f[*s]."""
     mean: Tensor = reduce_mean(_margins(y_true, y_pred), axis=-1)
     return mean
 
 
-def squared_hinge(y_true: Data, y_pred: Data) -> Tensor:
+def squared_hinge(y_true: TensorLike, y_pred: TensorLike) -> Tensor:
     """Return the mean of the squares of `hinge`'s numbers along the last axis. f[*s, n], f[*s, n] -> f[*s]."""
     mean: Tensor = reduce_mean(square(_margins(y_true, y_pred)), axis=-1)
     return mean
 
 
-def categorical_hinge(y_true: Data, y_pred: Data) -> Tensor:
+def categorical_hinge(y_true: TensorLike, y_pred: TensorLike) -> Tensor:
     """Return max(0, 1 + the best score of a wrong class - that of the right one). f[*s, classes], the same -> f[*s]."""
     wanted, found = _pair(y_true, y_pred)
     wrong = reduce_max((1.0 - wanted) * found, axis=-1)
@@ -230,7 +230,7 @@ def categorical_hinge(y_true: Data, y_pred: Data) -> Tensor:
     return losses
 
 
-def log_cosh(y_true: Data, y_pred: Data) -> Tensor:
+def log_cosh(y_true: TensorLike, y_pred: TensorLike) -> Tensor:
     """Return the mean of log(cosh(y_pred - y_true)) along the last axis. f[*s, n], f[*s, n] -> f[*s]."""
     wanted, found = _pair(y_true, y_pred)
     apart = found - wanted
@@ -238,28 +238,28 @@ def log_cosh(y_true: Data, y_pred: Data) -> Tensor:
     return mean
 
 
-def kl_divergence(y_true: Data, y_pred: Data) -> Tensor:
+def kl_divergence(y_true: TensorLike, y_pred: TensorLike) -> Tensor:
     """Return the sum of y_true * log(y_true / y_pred) along the last axis. f[*s, n], f[*s, n] -> f[*s]."""
     wanted, found = (clip_by_value(x, backend.epsilon(), 1.0) for x in _pair(y_true, y_pred))
     total: Tensor = reduce_sum(wanted * log(wanted / found), axis=-1)
     return total
 
 
-def poisson(y_true: Data, y_pred: Data) -> Tensor:
+def poisson(y_true: TensorLike, y_pred: TensorLike) -> Tensor:
     """Return the mean of y_pred - y_true * log(y_pred) along the last axis. f[*s, n], f[*s, n] -> f[*s]."""
     wanted, found = _pair(y_true, y_pred)
     mean: Tensor = reduce_mean(found - wanted * log(found + backend.epsilon()), axis=-1)
     return mean
 
 
-def cosine_similarity(y_true: Data, y_pred: Data, axis: int = -1) -> Tensor:
+def cosine_similarity(y_true: TensorLike, y_pred: TensorLike, axis: int = -1) -> Tensor:
     """Return less the cosine of the angle between vectors along `axis`: -1 for one direction. f[*s, n] -> f[*s]."""
     wanted, found = (l2_normalize(x, axis=axis) for x in _pair(y_true, y_pred))
     total: Tensor = -reduce_sum(wanted * found, axis=axis)
     return total
 
 
-def _pair(y_true: Data, y_pred: Data) -> tuple[Any, Any]:
+def _pair(y_true: TensorLike, y_pred: TensorLike) -> tuple[Any, Any]:
     """Both as tensors of the scores' dtype."""
     found = convert_to_tensor(y_pred)
     return cast(convert_to_tensor(y_true), found.dtype), found

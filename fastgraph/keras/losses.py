@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from fastgraph.api.namespaces import lookup
 from fastgraph.core import replicas
 from fastgraph.core.base.dtype import int64
-from fastgraph.core.conversion import Data, convert_to_tensor
+from fastgraph.core.conversion import TensorLike, convert_to_tensor
 from fastgraph.core.tensor import Tensor
 from fastgraph.keras import identifiers, loss_functions
 from fastgraph.keras.arguments import after, variant
@@ -94,7 +94,7 @@ class Loss:
         self.reduction = reduction
         self.name = name
 
-    def __call__(self, y_true: Data, y_pred: Data, sample_weight: Data | None = None) -> Tensor:
+    def __call__(self, y_true: TensorLike, y_pred: TensorLike, sample_weight: TensorLike | None = None) -> Tensor:
         """Return the loss: a number, or with reduction "none" one per example.
 
         `sample_weight`, of the losses' shape or one that broadcasts to it, weights the examples; the mean divides by
@@ -298,7 +298,7 @@ def serialize(loss: Loss | Callable[..., Any]) -> Any:
     return identifiers.described(loss, "keras.losses") if isinstance(loss, Loss) else loss.__name__
 
 
-def matched(y_true: Data, y_pred: Data) -> tuple[Any, Any]:
+def matched(y_true: TensorLike, y_pred: TensorLike) -> tuple[Any, Any]:
     """Both tensors with the same rank where one has an axis of length 1 more at its end; others as they are."""
     if not (isinstance(y_true, Tensor) and isinstance(y_pred, Tensor)):
         return y_true, y_pred

@@ -12,7 +12,7 @@ from typing import Any
 from fastgraph.core import replicas
 from fastgraph.core.base.dtype import DTypeLike
 from fastgraph.core.base.shapes import ShapeLike
-from fastgraph.core.conversion import Data, convert_to_tensor
+from fastgraph.core.conversion import TensorLike, convert_to_tensor
 from fastgraph.core.tensor import Tensor, current_trace, init_scope
 from fastgraph.keras.identifiers import Identifier
 from fastgraph.keras.layers.base import Layer
@@ -113,7 +113,7 @@ class Sum(Metric):
         super().__init__(name, dtype)
         self.total = self.add_weight("total")
 
-    def update_state(self, values: Data, sample_weight: Data | None = None) -> Any:
+    def update_state(self, values: TensorLike, sample_weight: TensorLike | None = None) -> Any:
         """Add values to the sum."""
         values, _ = weighted(values, sample_weight, self._dtype, reduce_sum)
         return self.total.assign_add(reduce_sum(values))
@@ -131,7 +131,7 @@ class Mean(Metric):
         self.total = self.add_weight("total")
         self.count = self.add_weight("count")
 
-    def update_state(self, values: Data, sample_weight: Data | None = None) -> Any:
+    def update_state(self, values: TensorLike, sample_weight: TensorLike | None = None) -> Any:
         """Add values of any shape to the mean; `sample_weight` broadcasts to them."""
         values, weights = weighted(values, sample_weight, self._dtype, reduce_mean)
         self.total.assign_add(reduce_sum(values))
@@ -154,7 +154,7 @@ class MeanMetricWrapper(Mean):
         self._fn = fn
         self._fn_kwargs = kwargs
 
-    def update_state(self, y_true: Data, y_pred: Data, sample_weight: Data | None = None) -> Any:  # type: ignore[override]
+    def update_state(self, y_true: TensorLike, y_pred: TensorLike, sample_weight: TensorLike | None = None) -> Any:  # type: ignore[override]
         """Add a batch of predictions to the mean."""
         return super().update_state(self._values(y_true, y_pred), sample_weight)
 

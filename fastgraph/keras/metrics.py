@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from fastgraph.api.namespaces import lookup
 from fastgraph.core.base.dtype import DTypeLike
-from fastgraph.core.conversion import Data, convert_to_tensor
+from fastgraph.core.conversion import TensorLike, convert_to_tensor
 from fastgraph.core.tensor import Tensor
 from fastgraph.keras import backend, identifiers, losses
 from fastgraph.keras.arguments import after, variant
@@ -101,7 +101,7 @@ class _OfFunction(MeanMetricWrapper):
 class _Sparse(_OfFunction):
     """The base of those whose labels are integers: they stay such."""
 
-    def _values(self, y_true: Data, y_pred: Data) -> Any:
+    def _values(self, y_true: TensorLike, y_pred: TensorLike) -> Any:
         return self._fn(y_true, y_pred, **self._fn_kwargs)
 
 
@@ -118,19 +118,19 @@ def _class(
     return made
 
 
-def binary_accuracy(y_true: Data, y_pred: Data, threshold: float = 0.5) -> Any:
+def binary_accuracy(y_true: TensorLike, y_pred: TensorLike, threshold: float = 0.5) -> Any:
     """Return the share of scores on their label's side of `threshold`, along the last axis. f[*s, n] -> f[*s]."""
     y_pred = convert_to_tensor(y_pred)
     sides = cast(greater(y_pred, cast(threshold, y_pred.dtype)), y_pred.dtype)
     return reduce_mean(_equal(y_true, sides), axis=-1)
 
 
-def categorical_accuracy(y_true: Data, y_pred: Data) -> Any:
+def categorical_accuracy(y_true: TensorLike, y_pred: TensorLike) -> Any:
     """Return 1 where the greatest score is the one-hot label's, else 0. f[*s, classes] -> f32[*s]."""
     return _equal(argmax(convert_to_tensor(y_true), axis=-1), argmax(convert_to_tensor(y_pred), axis=-1))
 
 
-def sparse_categorical_accuracy(y_true: Data, y_pred: Data) -> Any:
+def sparse_categorical_accuracy(y_true: TensorLike, y_pred: TensorLike) -> Any:
     """Return 1 where the greatest score is the label's, else 0. i[*s] or [*s, 1], f[*s, classes] -> f32[*s]."""
     y_true, y_pred = convert_to_tensor(y_true), convert_to_tensor(y_pred)
     if y_true.shape.rank == y_pred.shape.rank and y_true.shape[-1] == 1:
@@ -138,12 +138,12 @@ def sparse_categorical_accuracy(y_true: Data, y_pred: Data) -> Any:
     return _equal(y_true, argmax(y_pred, axis=-1))
 
 
-def top_k_categorical_accuracy(y_true: Data, y_pred: Data, k: int = 5) -> Any:
+def top_k_categorical_accuracy(y_true: TensorLike, y_pred: TensorLike, k: int = 5) -> Any:
     """Return 1 where the one-hot label's score is among the k greatest, else 0. f[*s, classes] -> f32[*s]."""
     return sparse_top_k_categorical_accuracy(argmax(convert_to_tensor(y_true), axis=-1), y_pred, k)
 
 
-def sparse_top_k_categorical_accuracy(y_true: Data, y_pred: Data, k: int = 5) -> Any:
+def sparse_top_k_categorical_accuracy(y_true: TensorLike, y_pred: TensorLike, k: int = 5) -> Any:
     """Return 1 where the label's score is among the k greatest, else 0. i[*s], f[*s, classes] -> f32[*s]."""
     labels, scores = convert_to_tensor(y_true), convert_to_tensor(y_pred)
     if (scores.shape.rank or 0) > 2:
@@ -160,7 +160,7 @@ def _cosine(y_true: Any, y_pred: Any, axis: int = -1) -> Any:
 _cosine.__name__ = "cosine_similarity"
 
 
-def _equal(a: Data, b: Data) -> Any:
+def _equal(a: TensorLike, b: TensorLike) -> Any:
     """1 where both are equal, else 0, in the default dtype."""
     a, b = convert_to_tensor(a), convert_to_tensor(b)
     return cast(equal(a if a.dtype is b.dtype else cast(a, b.dtype), b), backend.floatx())

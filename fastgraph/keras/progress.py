@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 
 _WIDTH = 30
 _INTERVAL = 0.05
@@ -116,7 +116,7 @@ def small_time(seconds: float) -> str:
     return f"{seconds * 1e3:.0f}ms" if seconds >= 1e-3 else f"{seconds * 1e6:.0f}us"
 
 
-def number_text(value: Data) -> str:
+def number_text(value: TensorLike) -> str:
     """Return a number as progress bars show it: 0.1234, or 1.2340e-05 where that would say nothing."""
     number = float(np.mean(np.asarray(value)))
     return f"{number:.4f}" if abs(number) > 1e-3 else f"{number:.4e}"

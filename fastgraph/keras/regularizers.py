@@ -9,7 +9,7 @@ import math
 from typing import Any
 
 from fastgraph.api.namespaces import lookup
-from fastgraph.core.conversion import Data, convert_to_tensor
+from fastgraph.core.conversion import TensorLike, convert_to_tensor
 from fastgraph.core.tensor import Tensor
 from fastgraph.keras import identifiers
 from fastgraph.keras.identifiers import Identifier
@@ -45,7 +45,7 @@ class L1L2(Regularizer):
         self.l1 = _number(0.0 if l1 is None else l1)
         self.l2 = _number(0.0 if l2 is None else l2)
 
-    def __call__(self, x: Data) -> Tensor:
+    def __call__(self, x: TensorLike) -> Tensor:
         """Return the penalty. f[*s] -> f[]."""
         x = convert_to_tensor(x)
         parts = []

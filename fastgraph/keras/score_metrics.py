@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fastgraph.core.base.dtype import DTypeLike
-from fastgraph.core.conversion import Data, convert_to_tensor
+from fastgraph.core.conversion import TensorLike, convert_to_tensor
 from fastgraph.core.tensor import Tensor
 from fastgraph.keras.metric_base import Metric
 from fastgraph.ops.activations import divide_no_nan
@@ -37,7 +37,7 @@ class IoU(Metric):
             raise ValueError(f"Target class id {max(target_class_ids)} is out of range, which is [0, {num_classes}).")
         self.total_cm = self.add_weight("total_confusion_matrix", (num_classes, num_classes))
 
-    def update_state(self, y_true: Data, y_pred: Data, sample_weight: Data | None = None) -> Any:
+    def update_state(self, y_true: TensorLike, y_pred: TensorLike, sample_weight: TensorLike | None = None) -> Any:
         """Add a batch to the confusion matrix. Raises InvalidArgumentError for a number that is no class."""
         labels, found = convert_to_tensor(y_true), convert_to_tensor(y_pred)
         labels = labels if self.sparse_y_true else argmax(labels, axis=self.axis)

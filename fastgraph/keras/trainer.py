@@ -14,7 +14,7 @@ import numpy as np
 
 from fastgraph.api.namespaces import resolve
 from fastgraph.core.base import nesting
-from fastgraph.core.conversion import Data, convert_to_tensor
+from fastgraph.core.conversion import TensorLike, convert_to_tensor
 from fastgraph.core.tape.gradient_tape import GradientTape
 from fastgraph.core.tensor import Tensor
 from fastgraph.keras import batches, optimizers
@@ -422,14 +422,14 @@ def _due(frequency: int | Sequence[int], epoch: int) -> bool:
     return epoch + 1 in frequency
 
 
-def _as_tensor(leaf: Data | None) -> Any:
+def _as_tensor(leaf: TensorLike | None) -> Any:
     return leaf if leaf is None else convert_to_tensor(leaf)
 
 
-def _array(value: Data) -> Any:
+def _array(value: TensorLike) -> Any:
     return value.numpy() if isinstance(value, Tensor) else np.asarray(value)
 
 
-def _number(value: Data) -> Any:
+def _number(value: TensorLike) -> Any:
     array = np.asarray(value)
     return array.item() if array.ndim == 0 else array

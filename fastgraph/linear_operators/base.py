@@ -17,7 +17,7 @@ from fastgraph.api.namespaces import resolve
 from fastgraph.core.base.composite import CompositeTensor
 from fastgraph.core.base.dtype import DTypeLike, as_dtype, int32
 from fastgraph.core.base.shapes import TensorShape, shape_of
-from fastgraph.core.conversion import Data, unsupported
+from fastgraph.core.conversion import TensorLike, unsupported
 from fastgraph.core.name_scopes import name_scope
 from fastgraph.core.primitive import Primitive
 from fastgraph.core.tensor import Tensor, current_trace
@@ -361,7 +361,7 @@ class LinearOperator(Module, CompositeTensor, abc.ABC):
         abs(A._eigvals()) if A.is_self_adjoint else svd(A.to_dense(), compute_uv=False)
     )
 
-    def add_to_tensor(self, x: Data, name: str = "add_to_tensor") -> Any:
+    def add_to_tensor(self, x: TensorLike, name: str = "add_to_tensor") -> Any:
         """Return A + x. t[*b, m, n] -> t[*b, m, n]. Raises TypeError for another dtype."""
         with self._scope(name):
             return self._add_to_tensor(self._argument(x))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.name_scopes import name_scope
 from fastgraph.graph.control_flow import while_loop
 from fastgraph.linear_operators.base import LinearOperator
@@ -28,9 +28,9 @@ class CGState(NamedTuple):
 
 def conjugate_gradient(
     operator: LinearOperator,
-    rhs: Data,
+    rhs: TensorLike,
     preconditioner: LinearOperator | None = None,
-    x: Data | None = None,
+    x: TensorLike | None = None,
     tol: float = 1e-5,
     max_iter: int = 20,
     name: str = "conjugate_gradient",

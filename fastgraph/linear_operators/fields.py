@@ -15,7 +15,7 @@ import numpy as np
 from fastgraph.core.base import nesting
 from fastgraph.core.base.shapes import TensorShape, broadcast_shapes, shape_of
 from fastgraph.core.base.type_specs import TensorSpec, TypeSpec
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
 from fastgraph.linear_operators.base import HINTS, Hints, LinearOperator
 from fastgraph.linear_operators.batches import (
@@ -55,7 +55,7 @@ class Field(property):
         self.key = f"_{name}"
 
 
-def kept(value: Data) -> Any:
+def kept(value: TensorLike) -> Any:
     """A Variable as it is, a tensor of anything else."""
     return value if hasattr(value, "__fg_cell__") else as_tensor(value)
 

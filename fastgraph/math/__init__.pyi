@@ -54,7 +54,7 @@ from fastgraph import tanh as tanh
 from fastgraph import truediv as truediv
 from fastgraph.core.base.dtype import DTypeLike
 from fastgraph.core.base.shapes import ShapeLike
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
 from fastgraph.math import mod as floormod
 from fastgraph.math import special as special
@@ -71,12 +71,12 @@ from fastgraph.nn import zero_fraction as zero_fraction
 from typing import Any
 import builtins
 
-def accumulate_n(inputs: Sequence[Data], shape: ShapeLike = None, tensor_dtype: DTypeLike | None = None, name: builtins.str | None = None) -> Tensor:
+def accumulate_n(inputs: Sequence[TensorLike], shape: ShapeLike = None, tensor_dtype: DTypeLike | None = None, name: builtins.str | None = None) -> Tensor:
     """Sum of a list of tensors of one shape. t[*s]... -> t[*s].
 
     Raises: ValueError for an empty list or shapes that differ, TypeError if they are not of `tensor_dtype`.
     Source: tf.math.accumulate_n."""
-def angle(input: Data, name: builtins.str | None = None) -> Tensor:
+def angle(input: TensorLike, name: builtins.str | None = None) -> Tensor:
     """The angle of complex numbers; 0 of positive real ones, pi of negative ones. c64[*s] -> f32[*s].
 
     Source: tf.math.angle."""
@@ -92,7 +92,7 @@ def betainc(a: Any, b: Any, x: Any, name: str | None = None) -> Tensor:
     """The regularised incomplete beta function, a > 0, b > 0, x in [0, 1]; NaN elsewhere. f[*s] x3 -> f[*s].
 
     Raises: InvalidArgumentError for shapes that differ, scalars apart. Source: tf.math.betainc."""
-def bincount(arr: Data, weights: Data | None = None, minlength: Data | None = None, maxlength: Data | None = None, dtype: DTypeLike = ..., name: builtins.str | None = None, axis: builtins.int | None = None, binary_output: builtins.bool = False) -> Tensor:
+def bincount(arr: TensorLike, weights: TensorLike | None = None, minlength: TensorLike | None = None, maxlength: TensorLike | None = None, dtype: DTypeLike = ..., name: builtins.str | None = None, axis: builtins.int | None = None, binary_output: builtins.bool = False) -> Tensor:
     """How often each number occurs, or the sum of the weights of its occurrences. i[*s] -> dtype[n].
 
     There are as many results as the greatest number and `minlength` say, at most `maxlength`. With axis -1 each row is
@@ -101,29 +101,29 @@ def bincount(arr: Data, weights: Data | None = None, minlength: Data | None = No
     Raises: InvalidArgumentError for negative numbers; ValueError for another axis. Source: tf.math.bincount."""
 def ceil(x: Any, name: str | None = None) -> Tensor:
     """The least whole number not below x. f[*s] -> f[*s]. Source: tf.math.ceil."""
-def confusion_matrix(labels: Data, predictions: Data, num_classes: Data | None = None, weights: Data | None = None, dtype: DTypeLike = ..., name: builtins.str | None = None) -> Tensor:
+def confusion_matrix(labels: TensorLike, predictions: TensorLike, num_classes: TensorLike | None = None, weights: TensorLike | None = None, dtype: DTypeLike = ..., name: builtins.str | None = None) -> Tensor:
     """How often each label (row) met each prediction (column), or the sum of weights. i[n], i[n] -> dtype[c, c].
 
     Raises: InvalidArgumentError for a negative number, or one that is no class. Source: tf.math.confusion_matrix."""
-def conj(x: Data, name: builtins.str | None = None) -> Tensor:
+def conj(x: TensorLike, name: builtins.str | None = None) -> Tensor:
     """Complex conjugate; real numbers as they are. t[*s] -> t[*s]. Raises: TypeError for others.
 
     Source: tf.math.conj."""
-def count_nonzero(input: Data, axis: Data | None = None, keepdims: builtins.bool | None = None, dtype: DTypeLike = ..., name: builtins.str | None = None) -> Tensor:
+def count_nonzero(input: TensorLike, axis: TensorLike | None = None, keepdims: builtins.bool | None = None, dtype: DTypeLike = ..., name: builtins.str | None = None) -> Tensor:
     """The number of elements along `axis` that are not 0 (of strings: not empty). t[*s] -> i64[*r].
 
     Source: tf.math.count_nonzero."""
-def cumprod(x: Data, axis: Data = 0, exclusive: builtins.bool = False, reverse: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
+def cumprod(x: TensorLike, axis: TensorLike = 0, exclusive: builtins.bool = False, reverse: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
     """Running product along `axis`; without the element itself if `exclusive`. t[*s] -> t[*s].
 
     Raises: InvalidArgumentError for an axis out of range. Source: tf.math.cumprod."""
-def cumulative_logsumexp(x: Data, axis: Data = 0, exclusive: builtins.bool = False, reverse: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
+def cumulative_logsumexp(x: TensorLike, axis: TensorLike = 0, exclusive: builtins.bool = False, reverse: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
     """Running log(sum(exp(x))) along `axis`, without overflow; of no elements -inf. f[*s] -> f[*s].
 
     Raises: InvalidArgumentError for integers or an axis out of range. Source: tf.math.cumulative_logsumexp."""
 def digamma(x: Any, name: str | None = None) -> Tensor:
     """The derivative of lgamma; NaN at 0, -1, -2, ... f[*s] -> f[*s]. Source: tf.math.digamma."""
-def divide_no_nan(x: Data, y: Data, name: builtins.str | None = None) -> Tensor:
+def divide_no_nan(x: TensorLike, y: TensorLike, name: builtins.str | None = None) -> Tensor:
     """x / y as `truediv` divides, and 0 where y is 0. t[*s], t[*s] -> f[*s], broadcasting.
 
     Raises: TypeError if the dtypes differ or are no numbers. Source: tf.math.divide_no_nan."""
@@ -131,7 +131,7 @@ def erf(x: Any, name: str | None = None) -> Tensor:
     """Gauss's error function. f[*s] -> f[*s]. Source: tf.math.erf."""
 def erfc(x: Any, name: str | None = None) -> Tensor:
     """1 - erf(x), precise for large x. f[*s] -> f[*s]. Source: tf.math.erfc."""
-def erfcinv(x: Data, name: builtins.str | None = None) -> Tensor:
+def erfcinv(x: TensorLike, name: builtins.str | None = None) -> Tensor:
     """The number whose erfc is x, precise for small x. f[*s] -> f[*s]. Source: tf.math.erfcinv."""
 def erfinv(x: Any, name: str | None = None) -> Tensor:
     """The number whose erf is x; infinite at -1 and 1, NaN outside. f[*s] -> f[*s]. Source: tf.math.erfinv."""
@@ -149,7 +149,7 @@ def igammac(a: Any, x: Any, name: str | None = None) -> Tensor:
     """The regularised upper incomplete gamma function, a > 0, x >= 0; NaN elsewhere. f[*s], f[*s] -> f[*s].
 
     Source: tf.math.igammac."""
-def imag(input: Data, name: builtins.str | None = None) -> Tensor:
+def imag(input: TensorLike, name: builtins.str | None = None) -> Tensor:
     """Imaginary part; 0 of real numbers. c64[*s] -> f32[*s]. Source: tf.math.imag."""
 def invert_permutation(x: Any, name: str | None = None) -> Tensor:
     """The permutation that undoes x: y[x[i]] = i. i[n] -> i[n].
@@ -171,15 +171,15 @@ def is_nan(x: Any, name: str | None = None) -> Tensor:
     Examples:
         >>> tf.math.is_nan([1.0, float("nan"), float("inf")])
         <tf.Tensor: shape=(3,), dtype=bool, numpy=array([False,  True, False])>"""
-def is_non_decreasing(x: Data, name: builtins.str | None = None) -> Tensor:
+def is_non_decreasing(x: TensorLike, name: builtins.str | None = None) -> Tensor:
     """Whether no element is less than the one before, in row-major order. t[*s] -> bool[].
 
     Source: tf.math.is_non_decreasing."""
-def is_strictly_increasing(x: Data, name: builtins.str | None = None) -> Tensor:
+def is_strictly_increasing(x: TensorLike, name: builtins.str | None = None) -> Tensor:
     """Whether every element is greater than the one before, in row-major order. t[*s] -> bool[].
 
     Source: tf.math.is_strictly_increasing."""
-def lbeta(x: Data, name: builtins.str | None = None) -> Tensor:
+def lbeta(x: TensorLike, name: builtins.str | None = None) -> Tensor:
     """log(|Beta|) of the last axis: sum(lgamma(x)) - lgamma(sum(x)). f[*s, n] -> f[*s]. Source: tf.math.lbeta."""
 def lgamma(x: Any, name: str | None = None) -> Tensor:
     """log(|gamma(x)|); infinite at 0, -1, -2, ... f[*s] -> f[*s]. Source: tf.math.lgamma.
@@ -221,15 +221,15 @@ def log1p(x: Any, name: str | None = None) -> Tensor:
         0.0
         >>> bool(tf.math.log1p(1e-10) == 1e-10)
         True"""
-def log_sigmoid(x: Data, name: builtins.str | None = None) -> Tensor:
+def log_sigmoid(x: TensorLike, name: builtins.str | None = None) -> Tensor:
     """log(sigmoid(x)), without overflow. f[*s] -> f[*s]. Source: tf.math.log_sigmoid."""
-def logical_xor(x: Data, y: Data, name: builtins.str | None = 'LogicalXor') -> Tensor:
+def logical_xor(x: TensorLike, y: TensorLike, name: builtins.str | None = 'LogicalXor') -> Tensor:
     """Whether exactly one holds. bool[*s], bool[*s] -> bool[*s], broadcasting. Source: tf.math.logical_xor."""
 def mod(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Remainder with the sign of y. t[*s], t[*s] -> t[*s], broadcasting.
 
     Raises: InvalidArgumentError for an integer y of 0. Source: tf.math.floormod."""
-def multiply_no_nan(x: Data, y: Data, name: builtins.str | None = None) -> Tensor:
+def multiply_no_nan(x: TensorLike, y: TensorLike, name: builtins.str | None = None) -> Tensor:
     """x * y, and 0 where y is 0 whatever x is. f[*s], f[*s] -> f[*s], broadcasting.
 
     Raises: ValueError if y is a tensor of another dtype. Source: tf.math.multiply_no_nan."""
@@ -241,7 +241,7 @@ def polygamma(a: Any, x: Any, name: str | None = None) -> Tensor:
     """The derivative of order a of digamma, x > 0; NaN if a is not whole. f[*s], f[*s] -> f[*s], broadcasting.
 
     Source: tf.math.polygamma."""
-def polyval(coeffs: Data, x: Data, name: builtins.str | None = None) -> Tensor:
+def polyval(coeffs: TensorLike, x: TensorLike, name: builtins.str | None = None) -> Tensor:
     """The polynomial of these coefficients, the highest power first, at x. [t[*s], ...], t[*s] -> t[*s].
 
     By Horner's rule. Raises: ValueError if coeffs is no list. Source: tf.math.polyval."""
@@ -259,13 +259,13 @@ def reciprocal(x: Any, name: str | None = None) -> Tensor:
     Examples:
         >>> tf.math.reciprocal([4.0, 0.0])
         <tf.Tensor: shape=(2,), dtype=float32, numpy=array([0.25,  inf], dtype=float32)>"""
-def reciprocal_no_nan(x: Data, name: builtins.str | None = None) -> Tensor:
+def reciprocal_no_nan(x: TensorLike, name: builtins.str | None = None) -> Tensor:
     """1 / x, and 0 where x is 0. f[*s] -> f[*s]. Source: tf.math.reciprocal_no_nan."""
-def reduce_euclidean_norm(input_tensor: Data, axis: Data | None = None, keepdims: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
+def reduce_euclidean_norm(input_tensor: TensorLike, axis: TensorLike | None = None, keepdims: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
     """Square root of the sum of squares along `axis`. f[*s] -> f[*r]. Source: tf.math.reduce_euclidean_norm."""
-def reduce_std(input_tensor: Data, axis: Data | None = None, keepdims: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
+def reduce_std(input_tensor: TensorLike, axis: TensorLike | None = None, keepdims: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
     """Square root of the variance along `axis`. f[*s] -> f[*r]. Source: tf.math.reduce_std."""
-def reduce_variance(input_tensor: Data, axis: Data | None = None, keepdims: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
+def reduce_variance(input_tensor: TensorLike, axis: TensorLike | None = None, keepdims: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
     """Mean of the squared distances from the mean along `axis`. f[*s] -> f[*r].
 
     Raises: TypeError for integers. Source: tf.math.reduce_variance."""
@@ -273,27 +273,27 @@ def rint(x: Any, name: str | None = None) -> Tensor:
     """The nearest whole number, halves to even. f[*s] -> f[*s]. Source: tf.math.rint."""
 def rsqrt(x: Any, name: str | None = None) -> Tensor:
     """1 / sqrt(x). f[*s] -> f[*s]. Source: tf.math.rsqrt."""
-def segment_max(data: Data, segment_ids: Data, name: builtins.str | None = None) -> Tensor:
+def segment_max(data: TensorLike, segment_ids: TensorLike, name: builtins.str | None = None) -> Tensor:
     """Greatest of the rows of data with one id; ids rise. t[n, *r], i[n] -> t[last + 1, *r].
 
     Raises: InvalidArgumentError for ids that do not rise from 0 on. Source: tf.math.segment_max."""
-def segment_mean(data: Data, segment_ids: Data, name: builtins.str | None = None) -> Tensor:
+def segment_mean(data: TensorLike, segment_ids: TensorLike, name: builtins.str | None = None) -> Tensor:
     """Mean of the rows of data with one id; ids rise. t[n, *r], i[n] -> t[last + 1, *r].
 
     Raises: InvalidArgumentError for ids that do not rise from 0 on. Source: tf.math.segment_mean."""
-def segment_min(data: Data, segment_ids: Data, name: builtins.str | None = None) -> Tensor:
+def segment_min(data: TensorLike, segment_ids: TensorLike, name: builtins.str | None = None) -> Tensor:
     """Least of the rows of data with one id; ids rise. t[n, *r], i[n] -> t[last + 1, *r].
 
     Raises: InvalidArgumentError for ids that do not rise from 0 on. Source: tf.math.segment_min."""
-def segment_prod(data: Data, segment_ids: Data, name: builtins.str | None = None) -> Tensor:
+def segment_prod(data: TensorLike, segment_ids: TensorLike, name: builtins.str | None = None) -> Tensor:
     """Product of the rows of data with one id; ids rise. t[n, *r], i[n] -> t[last + 1, *r].
 
     Raises: InvalidArgumentError for ids that do not rise from 0 on. Source: tf.math.segment_prod."""
-def segment_sum(data: Data, segment_ids: Data, name: builtins.str | None = None) -> Tensor:
+def segment_sum(data: TensorLike, segment_ids: TensorLike, name: builtins.str | None = None) -> Tensor:
     """Sum of the rows of data with one id; ids rise. t[n, *r], i[n] -> t[last + 1, *r].
 
     Raises: InvalidArgumentError for ids that do not rise from 0 on. Source: tf.math.segment_sum."""
-def sobol_sample(dim: Data, num_results: Data, skip: Data = 0, dtype: DTypeLike = ..., name: builtins.str | None = None) -> Tensor:
+def sobol_sample(dim: TensorLike, num_results: TensorLike, skip: TensorLike = 0, dtype: DTypeLike = ..., name: builtins.str | None = None) -> Tensor:
     """Points of Sobol's sequence in the unit cube, after the origin and `skip` more. -> f[num_results, dim].
 
     Raises: InvalidArgumentError for no dimension, or more than there are direction numbers for. Source: Joe and Kuo
@@ -311,30 +311,30 @@ def squared_difference(x: Any, y: Any, name: str | None = None) -> Tensor:
     Examples:
         >>> tf.math.squared_difference([1.0, 5.0], 2.0)
         <tf.Tensor: shape=(2,), dtype=float32, numpy=array([1., 9.], dtype=float32)>"""
-def unsorted_segment_max(data: Data, segment_ids: Data, num_segments: Data, name: builtins.str | None = None) -> Tensor:
+def unsorted_segment_max(data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, name: builtins.str | None = None) -> Tensor:
     """Greatest of the slices of data with the same id. t[*q, *r], i[*q] -> t[num_segments, *r].
 
     Negative ids are passed over.
     Raises: InvalidArgumentError for an id out of range. Source: tf.math.unsorted_segment_max."""
-def unsorted_segment_mean(data: Data, segment_ids: Data, num_segments: Data, name: builtins.str | None = None) -> Tensor:
+def unsorted_segment_mean(data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, name: builtins.str | None = None) -> Tensor:
     """Mean of the slices of data with the same id; 0 of none. t[*q, *r], i[*q] -> f[num_segments, *r].
 
     Raises: InvalidArgumentError for an id out of range. Source: tf.math.unsorted_segment_mean."""
-def unsorted_segment_min(data: Data, segment_ids: Data, num_segments: Data, name: builtins.str | None = None) -> Tensor:
+def unsorted_segment_min(data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, name: builtins.str | None = None) -> Tensor:
     """Least of the slices of data with the same id. t[*q, *r], i[*q] -> t[num_segments, *r].
 
     Negative ids are passed over.
     Raises: InvalidArgumentError for an id out of range. Source: tf.math.unsorted_segment_min."""
-def unsorted_segment_prod(data: Data, segment_ids: Data, num_segments: Data, name: builtins.str | None = None) -> Tensor:
+def unsorted_segment_prod(data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, name: builtins.str | None = None) -> Tensor:
     """Product of the slices of data with the same id. t[*q, *r], i[*q] -> t[num_segments, *r].
 
     Negative ids are passed over.
     Raises: InvalidArgumentError for an id out of range. Source: tf.math.unsorted_segment_prod."""
-def unsorted_segment_sqrt_n(data: Data, segment_ids: Data, num_segments: Data, name: builtins.str | None = None) -> Tensor:
+def unsorted_segment_sqrt_n(data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, name: builtins.str | None = None) -> Tensor:
     """Sum of the slices of data with the same id over the root of their number. f[*q, *r], i[*q] -> f[n, *r].
 
     Raises: InvalidArgumentError for an id out of range. Source: tf.math.unsorted_segment_sqrt_n."""
-def unsorted_segment_sum(data: Data, segment_ids: Data, num_segments: Data, name: builtins.str | None = None) -> Tensor:
+def unsorted_segment_sum(data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, name: builtins.str | None = None) -> Tensor:
     """Sum of the slices of data with the same id. t[*q, *r], i[*q] -> t[num_segments, *r].
 
     Negative ids are passed over.

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.core.conversion import Data, SizeLike
+from fastgraph.core.conversion import SizeLike, TensorLike
 from fastgraph.core.tensor import Tensor
 from fastgraph.numpy_api.elementwise import log10, sign
 from fastgraph.numpy_api.promotion import default_float, dtype_argument, ops, result_type, tensor
@@ -25,7 +25,7 @@ iinfo, issubdtype = np.iinfo, np.issubdtype
 MAX_NDMIN = 32
 
 
-def array(val: Data, dtype: Any = None, copy: bool = True, ndmin: int = 0) -> Any:
+def array(val: TensorLike, dtype: Any = None, copy: bool = True, ndmin: int = 0) -> Any:
     """Return a tensor of NumPy's dtype for a value, or of `dtype`, of at least `ndmin` axes.
 
     Raises: ValueError for more of them than 32.
@@ -79,7 +79,7 @@ empty = as_function("empty", lambda shape, dtype=float: zeros(shape, dtype), "ze
 
 
 def _like(name: str, op: str) -> Function:
-    def function(a: Data, dtype: Any = None) -> Any:
+    def function(a: TensorLike, dtype: Any = None) -> Any:
         return getattr(ops, op)(tensor(a), dtype_argument(dtype))
 
     return named(function, name, f"Return NumPy's `{name}`, of the dtype of a or of another. t[*s] -> dtype[*s].")
@@ -90,18 +90,18 @@ ones_like = _like("ones_like", "ones_like")
 zeros_like = _like("zeros_like", "zeros_like")
 
 
-def full(shape: Any, fill_value: Data, dtype: Any = None) -> Any:
+def full(shape: Any, fill_value: TensorLike, dtype: Any = None) -> Any:
     """Return a value broadcast to a shape. -> dtype[*shape]."""
     return ops.broadcast_to(tensor(fill_value, dtype), ops.reshape(ops.cast(shape, "int64"), [-1]))
 
 
-def broadcast_to(array: Data, shape: Any) -> Any:
+def broadcast_to(array: TensorLike, shape: Any) -> Any:
     """Return an array broadcast to a shape. t[*s] -> t[*shape]."""
     return full(shape, array)
 
 
 def full_like(
-    a: Data, fill_value: Data, dtype: Any = None, order: str = "K", subok: bool = True, shape: None = None
+    a: TensorLike, fill_value: TensorLike, dtype: Any = None, order: str = "K", subok: bool = True, shape: None = None
 ) -> Any:
     """Return a value in the shape of a. Raises ValueError for other orders, subok, shapes."""
     refuse(order != "K", "Non-standard orders are not supported.")
@@ -131,7 +131,7 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Any:
 
 
 def _triangle(name: str, keep: Any) -> Function:
-    def function(m: Data, k: int = 0) -> Any:
+    def function(m: TensorLike, k: int = 0) -> Any:
         x = tensor(m)
         refuse(x.shape.rank is None or x.shape.rank < 2, f"Argument to {name} must have known rank and rank at least 2")
         rows, columns = ops.shape(x)[-2], ops.shape(x)[-1]
@@ -224,7 +224,7 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[Any, ...]:
     return (ops.range(n),) * ndim
 
 
-def vander(x: Data, N: int | None = None, increasing: bool = False) -> Any:
+def vander(x: TensorLike, N: int | None = None, increasing: bool = False) -> Any:
     """Return the powers of a vector, one a column. t[n] -> t[n, N].
 
     Raises: ValueError for another rank, or N below 0.

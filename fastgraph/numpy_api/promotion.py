@@ -13,7 +13,7 @@ from fastgraph.core.base.composite import CompositeTensor
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, bool_, float32, int32, string
 from fastgraph.core.base.nesting import flatten
 from fastgraph.core.base.shapes import TensorShape
-from fastgraph.core.conversion import Data, convert_to_tensor
+from fastgraph.core.conversion import TensorLike, convert_to_tensor
 from fastgraph.core.registry import public_function
 from fastgraph.core.tensor import Tensor
 from fastgraph.numpy_api.weak_tensor import WeakTensor
@@ -231,7 +231,7 @@ def is_inexact(dtype: DType) -> bool:
     return np.issubdtype(dtype.numpy_dtype, np.inexact)
 
 
-def tensor(value: Data, dtype: Any = None) -> Tensor:
+def tensor(value: TensorLike, dtype: Any = None) -> Tensor:
     """A value as a tensor: of NumPy's dtype for it, or cast to `dtype`."""
     kind = dtype_argument(dtype)
     if isinstance(value, WeakTensor):

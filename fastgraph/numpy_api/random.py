@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, SupportsInt
 
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.registry import public_function
 from fastgraph.numpy_api.promotion import default_float, dtype_argument, ops, tensor
 
@@ -38,7 +38,7 @@ def randn(*args: Any) -> Any:
     return standard_normal(args)
 
 
-def uniform(low: Data = 0.0, high: Data = 1.0, size: Any = None) -> Any:
+def uniform(low: TensorLike = 0.0, high: TensorLike = 1.0, size: Any = None) -> Any:
     """Return numbers spread evenly over [low, high)."""
     kind = default_float()
     least, most = tensor(low, kind), tensor(high, kind)
@@ -57,7 +57,7 @@ def rand(*size: Any) -> Any:
     return uniform(0.0, 1.0, size)
 
 
-def poisson(lam: Data = 1.0, size: Any = None) -> Any:
+def poisson(lam: TensorLike = 1.0, size: Any = None) -> Any:
     """Return Poisson variates, int64."""
     return _drawn("poisson", _extents(size), lam, dtype="int64")
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
 from fastgraph.numpy_api.elementwise import isnan
 from fastgraph.numpy_api.promotion import (
@@ -45,13 +45,13 @@ any = as_function(
 )
 
 
-def ptp(a: Data, axis: Any = None, keepdims: bool | None = None) -> Any:
+def ptp(a: TensorLike, axis: Any = None, keepdims: bool | None = None) -> Any:
     """Return the greatest less the least. t[*s] -> t[*r]."""
     return amax(a, axis=axis, keepdims=keepdims) - amin(a, axis=axis, keepdims=keepdims)
 
 
 def var(
-    a: Data, axis: Any = None, dtype: Any = None, out: Any = None, ddof: int = 0, keepdims: bool | None = None
+    a: TensorLike, axis: Any = None, dtype: Any = None, out: Any = None, ddof: int = 0, keepdims: bool | None = None
 ) -> Any:
     """Return the mean square distance from the mean; sums are over n - ddof."""
     refuse(out is not None, "Setting out is not supported.")
@@ -64,7 +64,7 @@ def var(
 
 
 def _without_nan(name: str, reduce: Function, instead: int) -> Function:
-    def function(a: Data, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+    def function(a: TensorLike, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
         x = tensor(a)
         kept = ops.where(isnan(x), ops.cast(instead, x.dtype), x)
         return reduce(kept, axis=axis, dtype=dtype, keepdims=keepdims)
@@ -76,7 +76,7 @@ nansum = _without_nan("nansum", sum, 0)
 nanprod = _without_nan("nanprod", prod, 1)
 
 
-def nanmean(a: Data, axis: Any = None, dtype: Any = None, keepdims: bool | None = None) -> Any:
+def nanmean(a: TensorLike, axis: Any = None, dtype: Any = None, keepdims: bool | None = None) -> Any:
     """Return the mean of what is a number. t[*s] -> t[*r]."""
     x = tensor(a)
     if x.dtype.is_bool or x.dtype.is_integer:
@@ -92,7 +92,7 @@ count_nonzero = of_first(
 
 
 def _scan(name: str, op: str) -> Function:
-    def function(a: Data, axis: int | None = None, dtype: Any = None) -> Any:
+    def function(a: TensorLike, axis: int | None = None, dtype: Any = None) -> Any:
         x = tensor(a, dtype)
         if dtype is None and x.dtype.is_integer:
             wide = np.promote_types(x.dtype.numpy_dtype, np.int64)  # of uint64 float64, as TensorFlow's
@@ -108,7 +108,7 @@ cumsum = _scan("cumsum", "cumsum")
 
 
 def _extreme(name: str) -> Function:
-    def function(a: Data, axis: Any = None) -> Any:
+    def function(a: TensorLike, axis: Any = None) -> Any:
         x = tensor(a)
         return getattr(ops, name)(ops.reshape(x, [-1]) if axis is None or x.shape.rank == 0 else x, axis=axis)
 
@@ -124,7 +124,7 @@ def _checked_order(kind: str, kinds: tuple[str, ...], order: object) -> None:
     refuse(order is not None, "The `order` argument is not supported. Pass order=None")
 
 
-def argsort(a: Data, axis: int | None = -1, kind: str = "quicksort", order: None = None) -> Any:
+def argsort(a: TensorLike, axis: int | None = -1, kind: str = "quicksort", order: None = None) -> Any:
     """Return where the elements stand that sort a tensor. t[*s] -> i64[*s].
 
     Raises: ValueError for another kind than "quicksort" and "stable", or an order; TypeError for complex numbers.
@@ -138,7 +138,7 @@ def argsort(a: Data, axis: int | None = -1, kind: str = "quicksort", order: None
     return ops.cast(ops.argsort(x, axis, stable=kind == "stable"), "int32" if Behavior.auto else "int64")
 
 
-def sort(a: Data, axis: int | None = -1, kind: str = "quicksort", order: None = None) -> Any:
+def sort(a: TensorLike, axis: int | None = -1, kind: str = "quicksort", order: None = None) -> Any:
     """Return a tensor sorted along an axis. t[*s] -> t[*s].
 
     Raises: ValueError for another kind than "quicksort", or an order.
@@ -148,7 +148,7 @@ def sort(a: Data, axis: int | None = -1, kind: str = "quicksort", order: None = 
     return ops.sort(ops.reshape(x, [-1]), 0) if axis is None else ops.sort(x, axis)
 
 
-def average(a: Data, axis: int | None = None, weights: Data | None = None, returned: bool = False) -> Any:
+def average(a: TensorLike, axis: int | None = None, weights: TensorLike | None = None, returned: bool = False) -> Any:
     """Return the mean, weighted, and if asked the sum of the weights.
 
     Raises: ValueError for an axis that is no int; InvalidArgumentError for weights of another shape.

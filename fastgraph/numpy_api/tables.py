@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
 from fastgraph.numpy_api.promotion import (
     Behavior,
@@ -105,7 +105,7 @@ def unary(name: str, compute: str | Function, to_float: bool = True) -> Function
     """A function of each element; integers and bools become floats first, where it is one of floats."""
     apply = _found(compute)
 
-    def function(x: Data) -> Any:
+    def function(x: TensorLike) -> Any:
         value = tensor(x)
         return apply(ops.cast(value, default_float()) if to_float and not is_inexact(value.dtype) else value)
 
@@ -116,7 +116,7 @@ def binary(name: str, compute: str | Function, of_bools: str | Function | None =
     """A function of two operands of NumPy's dtype for both; `of_bools` is it of bools."""
     apply, logical = _found(compute), None if of_bools is None else _found(of_bools)
 
-    def function(x1: Data, x2: Data) -> Any:
+    def function(x1: TensorLike, x2: TensorLike) -> Any:
         a, b = together(x1, x2)
         return (logical if logical is not None and a.dtype.is_bool else apply)(a, b)
 
@@ -146,7 +146,7 @@ def reduction(
     `of_bools` reduces bools where they are asked for or stay bools; `takes`: arguments besides axis, keepdims.
     """
 
-    def compute(a: Data, axis: Any = None, dtype: Any = None, keepdims: bool | None = None) -> Any:
+    def compute(a: TensorLike, axis: Any = None, dtype: Any = None, keepdims: bool | None = None) -> Any:
         kind = dtype_argument(dtype)
         value = tensor(a, kind)
         if value.dtype.is_bool and of_bools is not None and (kind is not None or keeps_bools):

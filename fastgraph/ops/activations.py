@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from fastgraph.core.base.dtype import as_dtype, float32
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import convert
 from fastgraph.ops.arguments import as_tensor, named
 from fastgraph.ops.complex_numbers import conj
@@ -112,7 +112,7 @@ def _real(alpha: Any) -> float:
 
 
 @public("nn.leaky_relu")
-def leaky_relu(features: Data, alpha: Data = 0.2, name: str | None = None) -> Any:
+def leaky_relu(features: TensorLike, alpha: TensorLike = 0.2, name: str | None = None) -> Any:
     """features where positive, else alpha * features; integers as float32. t[*s] -> f[*s]. Source: tf.nn.leaky_relu."""
     features = as_tensor(features)
     if features.dtype.is_integer:
@@ -170,20 +170,20 @@ def softplus(features: Array) -> Any:
 
 
 @public("math.log_sigmoid")
-def log_sigmoid(x: Data, name: str | None = None) -> Any:
+def log_sigmoid(x: TensorLike, name: str | None = None) -> Any:
     """log(sigmoid(x)), without overflow. f[*s] -> f[*s]. Source: tf.math.log_sigmoid."""
     return negative(softplus(negative(x)), name=name)
 
 
 @public("nn.silu", "nn.swish")
-def silu(features: Data, beta: Data = 1.0) -> Any:
+def silu(features: TensorLike, beta: TensorLike = 1.0) -> Any:
     """features * sigmoid(beta * features). f[*s] -> f[*s]. Source: tf.nn.silu."""
     features = as_tensor(features)
     return features * sigmoid(features if beta == 1.0 else features * beta)
 
 
 @public("nn.gelu")
-def gelu(features: Data, approximate: bool = False, name: str | None = None) -> Any:
+def gelu(features: TensorLike, approximate: bool = False, name: str | None = None) -> Any:
     """Gaussian error linear unit, or its tanh form. f[*s] -> f[*s].
 
     Raises: ValueError for other dtypes. Source: Hendrycks and Gimpel 2016; tf.nn.gelu.
@@ -204,7 +204,7 @@ def gelu(features: Data, approximate: bool = False, name: str | None = None) -> 
 
 
 @public("math.multiply_no_nan")
-def multiply_no_nan(x: Data, y: Data, name: str | None = None) -> Any:
+def multiply_no_nan(x: TensorLike, y: TensorLike, name: str | None = None) -> Any:
     """x * y, and 0 where y is 0 whatever x is. f[*s], f[*s] -> f[*s], broadcasting.
 
     Raises: ValueError if y is a tensor of another dtype. Source: tf.math.multiply_no_nan.
@@ -229,7 +229,7 @@ def divide_no_nan_p(x: Array, y: Array) -> Any:
 
 
 @public("math.divide_no_nan")
-def divide_no_nan(x: Data, y: Data, name: str | None = None) -> Any:
+def divide_no_nan(x: TensorLike, y: TensorLike, name: str | None = None) -> Any:
     """x / y as `truediv` divides, and 0 where y is 0. t[*s], t[*s] -> f[*s], broadcasting.
 
     Raises: TypeError if the dtypes differ or are no numbers. Source: tf.math.divide_no_nan.

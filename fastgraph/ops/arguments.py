@@ -12,7 +12,15 @@ import numpy as np
 
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, int32
 from fastgraph.core.base.shapes import TensorShape
-from fastgraph.core.conversion import INT_RANGE, Data, SizeLike, cast_items, convert_to_tensor, has_tensor, unsupported
+from fastgraph.core.conversion import (
+    INT_RANGE,
+    SizeLike,
+    TensorLike,
+    cast_items,
+    convert_to_tensor,
+    has_tensor,
+    unsupported,
+)
 from fastgraph.core.op_errors import message_name
 from fastgraph.core.registry import get
 from fastgraph.core.tensor import EagerTensor, Tensor, as_array, bind, convert, current_trace
@@ -37,17 +45,17 @@ def as_tensor(value: Any, dtype: DTypeLike | None = None) -> Tensor:
     return convert(value, None if dtype is None or has_dtype(value) else as_dtype(dtype))
 
 
-def tensor_of(value: Data, dtype: DType) -> Tensor:
+def tensor_of(value: TensorLike, dtype: DType) -> Tensor:
     """`value` as a Tensor of `dtype` and no other. Raises: ValueError for a tensor or a Variable of another dtype."""
     return convert_to_tensor(value, dtype) if has_dtype(value) else as_tensor(value, dtype)
 
 
-def has_dtype(value: Data) -> bool:
+def has_dtype(value: TensorLike) -> bool:
     """Whether a value is a tensor, or like a Variable always the same one: its dtype is nobody's to choose."""
     return isinstance(value, Tensor) or hasattr(type(value), "__fg_tensor__")
 
 
-def preferred(value: Data, dtype: DType) -> Tensor:
+def preferred(value: TensorLike, dtype: DType) -> Tensor:
     """`value` as a Tensor of integers, of `dtype` if it has none: arrays and tensors in lists are cast, others not."""
     if isinstance(value, Tensor):
         return value
@@ -101,7 +109,7 @@ def real(value: Any, what: str) -> float:
     return number
 
 
-def index_list(value: Data | None, what: str) -> list[int]:
+def index_list(value: TensorLike | None, what: str) -> list[int]:
     """The attribute `what`, integers in a list, array or tensor that is known. Raises: TypeError for anything else."""
     if isinstance(value, Tensor):
         value = known_value(value)
@@ -110,7 +118,7 @@ def index_list(value: Data | None, what: str) -> list[int]:
     return [whole(v, what) for v in np.ravel(np.asarray(value)).tolist()]
 
 
-def word(value: Data | None, what: str) -> str:
+def word(value: TensorLike | None, what: str) -> str:
     """The attribute `what`, a str or bytes in UTF-8. Raises: TypeError for anything else, as TensorFlow's ops do."""
     try:
         if isinstance(value, bytes):
@@ -220,7 +228,7 @@ def _listed(numbers: Sequence[Any]) -> Any:
     return as_tensor(numbers, None if len(numbers) else "int32")
 
 
-def known_axes(axis: Data, letter: str = "Tidx", hint: bool = True) -> tuple[int, ...]:
+def known_axes(axis: TensorLike, letter: str = "Tidx", hint: bool = True) -> tuple[int, ...]:
     """`static_axes` of an argument that must be given."""
     found = static_axes(axis, letter, hint)
     if found is None:
@@ -228,7 +236,7 @@ def known_axes(axis: Data, letter: str = "Tidx", hint: bool = True) -> tuple[int
     return found
 
 
-def known_axis(axis: Data | None, no_scalar: str = "", letter: str = "Tidx", hint: bool = True) -> int:
+def known_axis(axis: TensorLike | None, no_scalar: str = "", letter: str = "Tidx", hint: bool = True) -> int:
     """`static_int` of an axis, which must be given. Raises: UnknownAxis if it is not known now."""
     if axis is None:
         raise unsupported(None)
@@ -310,7 +318,7 @@ def _mixed_extents(shape: Sequence[Any], letter: str) -> Extents:
     return Extents(None, stack_scalars(shape, dtype))
 
 
-def holds_int64(values: Data) -> bool:
+def holds_int64(values: TensorLike) -> bool:
     """Whether a list has a tensor of int64 in it."""
     return isinstance(values, list | tuple) and any(isinstance(v, Tensor) and v.dtype.name == "int64" for v in values)
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, bool_, int32, int64
 from fastgraph.core.base.shapes import Aval, ShapeLike, TensorShape
-from fastgraph.core.conversion import Data, convert_to_tensor, has_tensor
+from fastgraph.core.conversion import TensorLike, convert_to_tensor, has_tensor
 from fastgraph.core.op_errors import message_name, misfit
 from fastgraph.core.tape.indexed_slices import IndexedSlices
 from fastgraph.core.tensor import Tensor, convert, current_trace
@@ -50,7 +50,7 @@ from fastgraph.ops.slicing import slice_grad
 
 
 @public("identity_n")
-def identity_n(input: Data, name: str | None = None) -> Any:
+def identity_n(input: TensorLike, name: str | None = None) -> Any:
     """The tensors of a list themselves. t[*s]... -> [t[*s], ...].
 
     Raises: InvalidArgumentError for an empty list; in a graph TypeError for what is none. Source: tf.identity_n.
@@ -61,14 +61,14 @@ def identity_n(input: Data, name: str | None = None) -> Any:
     return [identity(x) for x in tensors]
 
 
-def _listed(value: Data, op: str) -> Any:
+def _listed(value: TensorLike, op: str) -> Any:
     if current_trace() is not None and not isinstance(value, (list, tuple)):
         raise TypeError(f"Expected list for 'input' argument to '{op}' Op, not {value!r}.")
     return value
 
 
 @public("shape_n")
-def shape_n(input: Data, out_type: DTypeLike = int32, name: str | None = None) -> Any:
+def shape_n(input: TensorLike, out_type: DTypeLike = int32, name: str | None = None) -> Any:
     """The extents of each tensor of a list at run time. t[*s]... -> [i[rank], ...].
 
     Raises: in a graph TypeError for what is no list. Source: tf.shape_n.
@@ -78,7 +78,7 @@ def shape_n(input: Data, out_type: DTypeLike = int32, name: str | None = None) -
 
 @public("tuple")
 def tuple_of(
-    tensors: Sequence[Data | None], control_inputs: Sequence[Any] | None = None, name: str | None = None
+    tensors: Sequence[TensorLike | None], control_inputs: Sequence[Any] | None = None, name: str | None = None
 ) -> Any:
     """The tensors of a list, None among them, as a list. t[*s]... -> [t[*s], ...]. Source: tf.tuple."""
     return [None if x is None else identity(x) for x in tensors]
@@ -86,8 +86,9 @@ def tuple_of(
 
 @public("math.accumulate_n")
 def accumulate_n(
-    inputs: Sequence[Data], shape: ShapeLike = None, tensor_dtype: DTypeLike | None = None, name: str | None = None
-) -> Any:
+    inputs: Sequence[TensorLike], shape: ShapeLike = None, tensor_dtype: DTypeLike | None = None,
+    name: str | None = None,
+) -> Any:  # fmt: skip
     """Sum of a list of tensors of one shape. t[*s]... -> t[*s].
 
     Raises: ValueError for an empty list or shapes that differ, TypeError if they are not of `tensor_dtype`.
@@ -183,7 +184,7 @@ def broadcast_args(s0: Array, s1: Array) -> Any:
 
 
 @public("broadcast_dynamic_shape")
-def broadcast_dynamic_shape(shape_x: Data, shape_y: Data) -> Any:
+def broadcast_dynamic_shape(shape_x: TensorLike, shape_y: TensorLike) -> Any:
     """The extents to which two shapes broadcast, at run time. i[m], i[n] -> i[max(m, n)].
 
     Raises: InvalidArgumentError if they do not. Source: tf.broadcast_dynamic_shape.
@@ -199,7 +200,9 @@ def broadcast_dynamic_shape(shape_x: Data, shape_y: Data) -> Any:
 
 
 @public("sequence_mask")
-def sequence_mask(lengths: Data, maxlen: Data | None = None, dtype: DTypeLike = bool_, name: str | None = None) -> Any:
+def sequence_mask(
+    lengths: TensorLike, maxlen: TensorLike | None = None, dtype: DTypeLike = bool_, name: str | None = None
+) -> Any:
     """Rows that hold up to each length, then not. i[*s] -> dtype[*s, maxlen].
 
     Raises: ValueError if maxlen is no scalar. Source: tf.sequence_mask.
@@ -272,7 +275,7 @@ def bitcast_p(input: Array, *, type: DType) -> Any:
 
 
 @public("bitcast")
-def bitcast(input: Data, type: DTypeLike, name: str | None = None) -> Any:
+def bitcast(input: TensorLike, type: DTypeLike, name: str | None = None) -> Any:
     """The same bytes as elements of another dtype; narrower ones add a last axis, wider ones take it. t[*s] -> u[*r].
 
     Raises: InvalidArgumentError where the last axis does not make up one element. Source: tf.bitcast.
@@ -291,7 +294,7 @@ def _limits(dtype: DType) -> tuple[Any, Any]:
 
 
 @public("saturate_cast", "dtypes.saturate_cast")
-def saturate_cast(value: Data, dtype: DTypeLike, name: str | None = None) -> Any:
+def saturate_cast(value: TensorLike, dtype: DTypeLike, name: str | None = None) -> Any:
     """value with elements of `dtype`, limited to what that holds; of complex ones each part. t[*s] -> dtype[*s].
 
     Source: tf.saturate_cast.
@@ -313,7 +316,7 @@ def saturate_cast(value: Data, dtype: DTypeLike, name: str | None = None) -> Any
 
 
 @public("math.zero_fraction", "nn.zero_fraction")
-def zero_fraction(value: Data, name: str | None = None) -> Any:
+def zero_fraction(value: TensorLike, name: str | None = None) -> Any:
     """The share of elements that are 0; NaN of none. t[*s] -> f32[]. Source: tf.math.zero_fraction."""
     x = as_tensor(value)
     total = size(x, int64)
@@ -323,7 +326,7 @@ def zero_fraction(value: Data, name: str | None = None) -> Any:
 # ---- blocks of pixels -----------------------------------------------------------------------------------------------
 
 
-def _checked_block(x: Data, block_size: int, data_format: str, op: str) -> tuple[Any, bool]:
+def _checked_block(x: TensorLike, block_size: int, data_format: str, op: str) -> tuple[Any, bool]:
     if block_size < 2:
         raise invalid(f"Value for attr 'block_size' of {block_size} must be at least minimum 2 [Op:{op}]")
     if data_format not in ("NHWC", "NCHW"):
@@ -335,7 +338,9 @@ def _checked_block(x: Data, block_size: int, data_format: str, op: str) -> tuple
 
 
 @public("nn.space_to_depth")
-def space_to_depth(input: Data, block_size: Data, data_format: str = "NHWC", name: str | None = None) -> Any:
+def space_to_depth(
+    input: TensorLike, block_size: TensorLike, data_format: str = "NHWC", name: str | None = None
+) -> Any:
     """Blocks of block_size x block_size pixels as channels. t[n, h, w, c] -> t[n, h / b, w / b, b * b * c].
 
     Raises: InvalidArgumentError for extents that b does not divide. Source: tf.nn.space_to_depth.
@@ -365,7 +370,9 @@ def space_to_depth(input: Data, block_size: Data, data_format: str = "NHWC", nam
 
 
 @public("nn.depth_to_space")
-def depth_to_space(input: Data, block_size: Data, data_format: str = "NHWC", name: str | None = None) -> Any:
+def depth_to_space(
+    input: TensorLike, block_size: TensorLike, data_format: str = "NHWC", name: str | None = None
+) -> Any:
     """Channels as blocks of block_size x block_size pixels. t[n, h, w, b * b * c] -> t[n, h * b, w * b, c].
 
     Raises: InvalidArgumentError for channels that b * b does not divide. Source: tf.nn.depth_to_space.
@@ -385,7 +392,7 @@ def depth_to_space(input: Data, block_size: Data, data_format: str = "NHWC", nam
     return reshape(moved, [e[0], e[1] // square, e[2] * block_size, e[3] * block_size], name=name)
 
 
-def _known(*values: Data) -> bool:
+def _known(*values: TensorLike) -> bool:
     """Whether arguments of integers are known now, as all are that are no tensors."""
     return not any(has_tensor(v) and known_value(preferred(v, int32)) is None for v in values)
 
@@ -400,7 +407,7 @@ def _numbers(values: Any, what: str) -> Array:
     return found
 
 
-def _block(block_shape: Data) -> list[int]:
+def _block(block_shape: TensorLike) -> list[int]:
     found = np.ravel(_numbers(block_shape, "block_shape")).tolist()
     block = [whole(b, "block_shape") for b in found]
     if any(b < 1 for b in block):
@@ -408,7 +415,7 @@ def _block(block_shape: Data) -> list[int]:
     return block
 
 
-def _sides(values: Data, k: int, x: Tensor, what: str) -> list[list[int]]:
+def _sides(values: TensorLike, k: int, x: Tensor, what: str) -> list[list[int]]:
     """An argument of two numbers for each axis of a block; x has these axes, and one of batches before them."""
     pairs = _numbers(values, what)
     if pairs.shape != (k, 2):
@@ -422,7 +429,7 @@ def _sides(values: Data, k: int, x: Tensor, what: str) -> list[list[int]]:
 
 
 @public("space_to_batch")
-def space_to_batch(input: Data, block_shape: Data, paddings: Data, name: str | None = None) -> Any:
+def space_to_batch(input: TensorLike, block_shape: TensorLike, paddings: TensorLike, name: str | None = None) -> Any:
     """Blocks of the padded axes after the first as batches. t[n, *m, *r] -> t[n * prod(block), *m / block, *r].
 
     Raises: InvalidArgumentError for extents that the block does not divide. Source: tf.space_to_batch.
@@ -445,7 +452,7 @@ def space_to_batch(input: Data, block_shape: Data, paddings: Data, name: str | N
 
 
 @public("batch_to_space")
-def batch_to_space(input: Data, block_shape: Data, crops: Data, name: str | None = None) -> Any:
+def batch_to_space(input: TensorLike, block_shape: TensorLike, crops: TensorLike, name: str | None = None) -> Any:
     """Batches as blocks of the axes after the first, which are then cropped: the inverse of space_to_batch.
 
     t[n * prod(block), *m, *r] -> t[n, *m * block - crops, *r]. A Python number is the block of two axes.
@@ -474,7 +481,7 @@ def batch_to_space(input: Data, block_shape: Data, crops: Data, name: str | None
     return wide[(slice(None), *key)]
 
 
-def _axis_of(axis: Data | None, rank: int, what: str) -> int:
+def _axis_of(axis: TensorLike | None, rank: int, what: str) -> int:
     found = 0 if axis is None else whole(axis, what)
     if found < 0:
         raise invalid(f"Invalid {what} {found}")
@@ -485,10 +492,10 @@ def _axis_of(axis: Data | None, rank: int, what: str) -> int:
 
 @public("reverse_sequence")
 def reverse_sequence(
-    input: Data,
-    seq_lengths: Data,
-    seq_axis: Data | None = None,
-    batch_axis: Data | None = None,
+    input: TensorLike,
+    seq_lengths: TensorLike,
+    seq_axis: TensorLike | None = None,
+    batch_axis: TensorLike | None = None,
     name: str | None = None,
 ) -> Any:
     """Each slice along batch_axis with its first seq_lengths elements along seq_axis reversed. t[*s], i[n] -> t[*s].
@@ -521,7 +528,7 @@ def reverse_sequence(
 # ---- order and polynomials ------------------------------------------------------------------------------------------
 
 
-def _in_order(x: Data) -> Any:
+def _in_order(x: TensorLike) -> Any:
     """The elements in row-major order. Raises: TypeError for what is no number."""
     x = as_tensor(x)
     if x.dtype.is_bool or x.dtype.name == "string":
@@ -530,7 +537,7 @@ def _in_order(x: Data) -> Any:
 
 
 @public("math.is_non_decreasing")
-def is_non_decreasing(x: Data, name: str | None = None) -> Any:
+def is_non_decreasing(x: TensorLike, name: str | None = None) -> Any:
     """Whether no element is less than the one before, in row-major order. t[*s] -> bool[].
 
     Source: tf.math.is_non_decreasing.
@@ -540,7 +547,7 @@ def is_non_decreasing(x: Data, name: str | None = None) -> Any:
 
 
 @public("math.is_strictly_increasing")
-def is_strictly_increasing(x: Data, name: str | None = None) -> Any:
+def is_strictly_increasing(x: TensorLike, name: str | None = None) -> Any:
     """Whether every element is greater than the one before, in row-major order. t[*s] -> bool[].
 
     Source: tf.math.is_strictly_increasing.
@@ -550,7 +557,7 @@ def is_strictly_increasing(x: Data, name: str | None = None) -> Any:
 
 
 @public("math.polyval")
-def polyval(coeffs: Data, x: Data, name: str | None = None) -> Any:
+def polyval(coeffs: TensorLike, x: TensorLike, name: str | None = None) -> Any:
     """The polynomial of these coefficients, the highest power first, at x. [t[*s], ...], t[*s] -> t[*s].
 
     By Horner's rule. Raises: ValueError if coeffs is no list. Source: tf.math.polyval.
@@ -567,7 +574,7 @@ def polyval(coeffs: Data, x: Data, name: str | None = None) -> Any:
 
 
 @public("math.scalar_mul")
-def scalar_mul(scalar: Data, x: Data, name: str | None = None) -> Any:
+def scalar_mul(scalar: TensorLike, x: TensorLike, name: str | None = None) -> Any:
     """A scalar times a tensor. t[], t[*s] -> t[*s]. Raises: ValueError for no scalar, or another dtype.
 
     Source: tf.math.scalar_mul.
@@ -581,7 +588,7 @@ def scalar_mul(scalar: Data, x: Data, name: str | None = None) -> Any:
     return multiply(factor, x, name=name)
 
 
-def dynamic_update_slice(operand: Data, update: Data, indices: Data) -> Any:
+def dynamic_update_slice(operand: TensorLike, update: TensorLike, indices: TensorLike) -> Any:
     """Return `operand` with the block `update` of the same rank in place of what begins at `indices`.
 
     t[*s], t[*u], i[rank] -> t[*s]. A block that would reach beyond the end lies at the end, as XLA has it. Source:

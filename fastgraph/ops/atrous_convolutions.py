@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from fastgraph.core.base.dtype import int32
-from fastgraph.core.conversion import Data, SizeLike
+from fastgraph.core.conversion import SizeLike, TensorLike
 from fastgraph.core.tensor import Tensor
 from fastgraph.errors import UnimplementedError
 from fastgraph.ops.arguments import as_tensor, extents, index_list, index_vector, known_value, named, whole, word
@@ -37,7 +37,7 @@ from fastgraph.ops.window_arguments import (
 # ---- gaps -----------------------------------------------------------------------------------------------------------
 
 
-def _rate(rate: Data) -> int:
+def _rate(rate: TensorLike) -> int:
     found = whole(rate, "rate")
     if found < 1:
         raise ValueError(f"`rate` cannot be less than one. Received: rate={rate!s}")
@@ -45,7 +45,9 @@ def _rate(rate: Data) -> int:
 
 
 @public("nn.atrous_conv2d")
-def atrous_conv2d(value: Data, filters: Data, rate: Data, padding: PadLike, name: str | None = None) -> Any:
+def atrous_conv2d(
+    value: TensorLike, filters: TensorLike, rate: TensorLike, padding: PadLike, name: str | None = None
+) -> Any:
     """Correlation with a filter whose elements are `rate` places apart. t[n, h, w, c], t[kh, kw, c, f] -> t[n, *o, f].
 
     Raises: ValueError for a rate below 1 and shapes that do not fit. Source: tf.nn.atrous_conv2d; Chen et al. 2016.
@@ -69,8 +71,9 @@ def atrous_conv2d(value: Data, filters: Data, rate: Data, padding: PadLike, name
 
 @public("nn.atrous_conv2d_transpose")
 def atrous_conv2d_transpose(
-    value: Data, filters: Data, output_shape: SizeLike, rate: Data, padding: PadLike, name: str | None = None
-) -> Any:
+    value: TensorLike, filters: TensorLike, output_shape: SizeLike, rate: TensorLike, padding: PadLike,
+    name: str | None = None,
+) -> Any:  # fmt: skip
     """The gradient of atrous_conv2d to its input, as an op of its own. t[n, h, w, f], t[kh, kw, c, f] -> t[*shape].
 
     Raises: ValueError for a rate below 1 or depths that differ, InvalidArgumentError for a filter of another rank.
@@ -100,7 +103,7 @@ def atrous_conv2d_transpose(
 
 
 def _depthwise(
-    strides: Data, padding: PadLike, data_format: str | None, dilations: Data
+    strides: TensorLike, padding: PadLike, data_format: str | None, dilations: TensorLike
 ) -> tuple[bool, dict[str, Any]]:
     first = is_channels_first(data_format, 2)
     stride = steps(strides, 2, "strides", first, depthwise=True)
@@ -110,7 +113,7 @@ def _depthwise(
     return first, {"strides": stride, "padding": paddings(padding, 2, first), "dilations": rate}
 
 
-def _known_sizes(sizes: Data, what: str) -> tuple[int, ...]:
+def _known_sizes(sizes: TensorLike, what: str) -> tuple[int, ...]:
     """Four extents. NotImplementedError if they are known only at run time."""
     found = extents(sizes)
     if found.static is None:
@@ -124,7 +127,7 @@ def _known_sizes(sizes: Data, what: str) -> tuple[int, ...]:
 _DEPTH = "input and filter must have the same depth: {} vs {least}"
 
 
-def _with_depth(sizes: Data, depth: Tensor | int) -> Any:
+def _with_depth(sizes: TensorLike, depth: Tensor | int) -> Any:
     """Sizes i[4] of which the last must be `depth`, checked now or when this runs. Raises: InvalidArgumentError."""
     if isinstance(depth, int) and isinstance(sizes, np.ndarray):
         if sizes[3] != depth:
@@ -136,13 +139,13 @@ def _with_depth(sizes: Data, depth: Tensor | int) -> Any:
 
 @public("nn.depthwise_conv2d_backprop_input")
 def depthwise_conv2d_backprop_input(
-    input_sizes: Data,
-    filter: Data,
-    out_backprop: Data,
-    strides: Data,
+    input_sizes: TensorLike,
+    filter: TensorLike,
+    out_backprop: TensorLike,
+    strides: TensorLike,
     padding: PadLike,
     data_format: str = "NHWC",
-    dilations: Data = (1, 1, 1, 1),
+    dilations: TensorLike = (1, 1, 1, 1),
     name: str | None = None,
 ) -> Any:
     """depthwise_conv2d's gradient to its input. i[4], t[kh, kw, c, m], t[n, oh, ow, c * m] -> t[n, h, w, c].
@@ -170,13 +173,13 @@ def depthwise_conv2d_backprop_input(
 
 @public("nn.depthwise_conv2d_backprop_filter")
 def depthwise_conv2d_backprop_filter(
-    input: Data,
-    filter_sizes: Data,
-    out_backprop: Data,
-    strides: Data,
+    input: TensorLike,
+    filter_sizes: TensorLike,
+    out_backprop: TensorLike,
+    strides: TensorLike,
     padding: PadLike,
     data_format: str = "NHWC",
-    dilations: Data = (1, 1, 1, 1),
+    dilations: TensorLike = (1, 1, 1, 1),
     name: str | None = None,
 ) -> Any:
     """depthwise_conv2d's gradient to its filter. t[n, h, w, c], i[4], t[n, oh, ow, c * m] -> t[kh, kw, c, m].
@@ -200,7 +203,7 @@ def depthwise_conv2d_backprop_filter(
 # ---- blocks ---------------------------------------------------------------------------------------------------------
 
 
-def _int32(value: Data, what: str) -> Any:
+def _int32(value: TensorLike, what: str) -> Any:
     """Integers as int32, which they must fit."""
     given = as_tensor(value)
     return given if given.dtype is int32 else narrow(given, -(2**31), what + " must be of int32's range, got {}")
@@ -208,7 +211,7 @@ def _int32(value: Data, what: str) -> Any:
 
 @public("required_space_to_batch_paddings")
 def required_space_to_batch_paddings(
-    input_shape: Data, block_shape: Data, base_paddings: Data | None = None, name: str | None = None
+    input_shape: TensorLike, block_shape: TensorLike, base_paddings: TensorLike | None = None, name: str | None = None
 ) -> Any:
     """The paddings that make each extent a multiple of its block, and the crops that undo what they add. -> i[n, 2] x2.
 
@@ -245,12 +248,12 @@ def required_space_to_batch_paddings(
 
 @public("nn.with_space_to_batch")
 def with_space_to_batch(
-    input: Data,
-    dilation_rate: Data,
+    input: TensorLike,
+    dilation_rate: TensorLike,
     padding: str,
     op: Callable[..., Any],
-    filter_shape: Data | None = None,
-    spatial_dims: Data | None = None,
+    filter_shape: TensorLike | None = None,
+    spatial_dims: TensorLike | None = None,
     data_format: str | None = None,
 ) -> Any:
     """`op(x, spatial_dims_in_use, padding)` on every dilation_rate-th element of the spatial axes: an op with gaps.

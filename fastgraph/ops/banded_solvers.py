@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from fastgraph.core.base.shapes import Aval
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.native.matmul import scipy_functions
 from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import named
@@ -168,7 +168,7 @@ def together(every: Any, act: Callable[[Any], None]) -> None:
 
 @public("linalg.banded_triangular_solve")
 def banded_triangular_solve(
-    bands: Data, rhs: Data, lower: bool = True, adjoint: bool = False, name: str | None = None
+    bands: TensorLike, rhs: TensorLike, lower: bool = True, adjoint: bool = False, name: str | None = None
 ) -> Any:
     """x with A x = rhs for a triangular A of few diagonals. t[*b, m, n], t[*b, n, k] -> t[*b, n, k], broadcasting.
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from fastgraph.core.base.shapes import Aval, ShapeLike, broadcast_shapes
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import (
@@ -115,7 +115,7 @@ def broadcast_to_dynamic(input: Array, shape: Array) -> Any:
 
 
 @public("broadcast_to")
-def broadcast_to(input: Any, shape: Data | ShapeLike, name: str | None = None) -> Any:
+def broadcast_to(input: Any, shape: TensorLike | ShapeLike, name: str | None = None) -> Any:
     """input repeated along axes of size 1 and new leading axes to `shape`. t[*s] -> t[*shape].
 
     Args:
@@ -232,6 +232,6 @@ def sum_to_shape(dy: Array, shape: Array) -> Any:
     return sum_down(dy, shape.tolist())
 
 
-def sum_to(dy: Tensor, shape: Data) -> Any:
+def sum_to(dy: Tensor, shape: TensorLike) -> Any:
     """dy summed to `shape` (a tuple or an int tensor), from which it was broadcast. t[*s] -> t[*shape]."""
     return sum_to_shape(dy, index_vector(shape) if isinstance(shape, tuple) else shape)

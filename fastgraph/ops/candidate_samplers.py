@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from fastgraph.core.base.dtype import float32, int32, int64
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.native import philox
 from fastgraph.errors import ResourceExhaustedError
 from fastgraph.ops.arguments import as_tensor, whole
@@ -149,7 +149,7 @@ def _drawn(range_: Callable[[], _Range], n: int, unique: bool) -> Callable[..., 
     return draw
 
 
-def _given(true_classes: Data, num_true: Data, num_sampled: Data) -> tuple[Any, int, int]:
+def _given(true_classes: TensorLike, num_true: TensorLike, num_sampled: TensorLike) -> tuple[Any, int, int]:
     """The arguments that all samplers have, checked."""
     true, width, n = as_tensor(true_classes, int64), whole(num_true, "num_true"), whole(num_sampled, "num_sampled")
     if n <= 0 or width <= 0:
@@ -163,8 +163,8 @@ def _given(true_classes: Data, num_true: Data, num_sampled: Data) -> tuple[Any, 
     return true, width, n
 
 
-def _sampled(op: str, range_: Callable[[], _Range], n_classes: int, true_classes: Data, num_true: Data,
-             num_sampled: Data, unique: bool, seed: int | None) -> Any:  # fmt: skip
+def _sampled(op: str, range_: Callable[[], _Range], n_classes: int, true_classes: TensorLike, num_true: TensorLike,
+             num_sampled: TensorLike, unique: bool, seed: int | None) -> Any:  # fmt: skip
     true, width, n = _given(true_classes, num_true, num_sampled)
     if unique and n > n_classes:
         raise invalid("Sampler's range is too small.")
@@ -177,8 +177,10 @@ def _sampled(op: str, range_: Callable[[], _Range], n_classes: int, true_classes
 
 
 @public("random.uniform_candidate_sampler")
-def uniform_candidate_sampler(true_classes: Data, num_true: Data, num_sampled: Data, unique: bool, range_max: Data,
-                              seed: int | None = None, name: str | None = None) -> Any:  # fmt: skip
+def uniform_candidate_sampler(
+    true_classes: TensorLike, num_true: TensorLike, num_sampled: TensorLike, unique: bool, range_max: TensorLike,
+    seed: int | None = None, name: str | None = None,
+) -> Any:  # fmt: skip
     """Classes below range_max, each as likely. i64[b, num_true] -> i64[n], f32[b, num_true], f32[n].
 
     The second and third result: how often the true classes and the sampled ones are expected to be drawn.
@@ -189,8 +191,10 @@ def uniform_candidate_sampler(true_classes: Data, num_true: Data, num_sampled: D
 
 
 @public("random.log_uniform_candidate_sampler")
-def log_uniform_candidate_sampler(true_classes: Data, num_true: Data, num_sampled: Data, unique: bool, range_max: Data,
-                                  seed: int | None = None, name: str | None = None) -> Any:  # fmt: skip
+def log_uniform_candidate_sampler(
+    true_classes: TensorLike, num_true: TensorLike, num_sampled: TensorLike, unique: bool, range_max: TensorLike,
+    seed: int | None = None, name: str | None = None,
+) -> Any:  # fmt: skip
     """`uniform_candidate_sampler`, where class k comes with (log(k + 2) - log(k + 1)) / log(range_max + 1).
 
     Source: tf.random.log_uniform_candidate_sampler.
@@ -202,11 +206,11 @@ def log_uniform_candidate_sampler(true_classes: Data, num_true: Data, num_sample
 
 
 @public("random.fixed_unigram_candidate_sampler", "nn.fixed_unigram_candidate_sampler")
-def fixed_unigram_candidate_sampler(true_classes: Data, num_true: Data, num_sampled: Data, unique: bool,
-                                    range_max: Data, vocab_file: str = "", distortion: float = 1.0,
-                                    num_reserved_ids: Data = 0, num_shards: Data = 1, shard: Data = 0,
-                                    unigrams: Sequence[float] = (), seed: int | None = None,
-                                    name: str | None = None) -> Any:  # fmt: skip
+def fixed_unigram_candidate_sampler(
+    true_classes: TensorLike, num_true: TensorLike, num_sampled: TensorLike, unique: bool, range_max: TensorLike,
+    vocab_file: str = "", distortion: float = 1.0, num_reserved_ids: TensorLike = 0, num_shards: TensorLike = 1,
+    shard: TensorLike = 0, unigrams: Sequence[float] = (), seed: int | None = None, name: str | None = None,
+) -> Any:  # fmt: skip
     """`uniform_candidate_sampler` by weights: `unigrams`, or the last column of a CSV file, to the power `distortion`.
 
     num_reserved_ids: so many classes come first and are never drawn. Numbers follow the weights, and are not
@@ -226,8 +230,10 @@ def fixed_unigram_candidate_sampler(true_classes: Data, num_true: Data, num_samp
 
 
 @public("random.all_candidate_sampler", "nn.all_candidate_sampler")
-def all_candidate_sampler(true_classes: Data, num_true: Data, num_sampled: Data, unique: bool, seed: int | None = None,
-                          name: str | None = None) -> Any:  # fmt: skip
+def all_candidate_sampler(
+    true_classes: TensorLike, num_true: TensorLike, num_sampled: TensorLike, unique: bool, seed: int | None = None,
+    name: str | None = None,
+) -> Any:  # fmt: skip
     """Every class below num_sampled once, each expected once: for tests. Source: tf.random.all_candidate_sampler."""
     true, _, n = _given(true_classes, num_true, num_sampled)
     sampled = as_tensor(np.arange(n), int64)
@@ -236,8 +242,9 @@ def all_candidate_sampler(true_classes: Data, num_true: Data, num_sampled: Data,
 
 @public("nn.compute_accidental_hits")
 def compute_accidental_hits(
-    true_classes: Data, sampled_candidates: Data, num_true: Data, seed: int | None = None, name: str | None = None
-) -> Any:
+    true_classes: TensorLike, sampled_candidates: TensorLike, num_true: TensorLike, seed: int | None = None,
+    name: str | None = None,
+) -> Any:  # fmt: skip
     """Where sampled classes are true ones. i64[b, num_true], i64[n] -> rows i32[k], places i64[k], weights f32[k].
 
     The weights are the least float32. Source: tf.nn.compute_accidental_hits.
@@ -255,7 +262,7 @@ def compute_accidental_hits(
     return tuple(host_call(find, [true, as_tensor(sampled_candidates, int64)], *results))
 
 
-def _logits(weights: Any, biases: Any, labels: Data, inputs: Data, num_sampled: Any, num_classes: Any,
+def _logits(weights: Any, biases: Any, labels: TensorLike, inputs: TensorLike, num_sampled: Any, num_classes: Any,
             num_true: int, values: Any, remove: bool, seed: int | None) -> tuple[Any, Any]:  # fmt: skip
     """Logits of the true classes, then of the sampled ones, less the logarithms of what is expected; and labels."""
     x, true = as_tensor(inputs), cast(labels, int64)
@@ -278,9 +285,10 @@ def _logits(weights: Any, biases: Any, labels: Data, inputs: Data, num_sampled: 
 
 
 @public("nn.nce_loss")
-def nce_loss(weights: Any, biases: Any, labels: Data, inputs: Data, num_sampled: Data, num_classes: Data,
-             num_true: int = 1, sampled_values: Any = None, remove_accidental_hits: bool = False,
-             name: str = "nce_loss") -> Any:  # fmt: skip
+def nce_loss(
+    weights: Any, biases: Any, labels: TensorLike, inputs: TensorLike, num_sampled: TensorLike, num_classes: TensorLike,
+    num_true: int = 1, sampled_values: Any = None, remove_accidental_hits: bool = False, name: str = "nce_loss",
+) -> Any:  # fmt: skip
     """Noise-contrastive loss of each row. f[n, d], f[n], i64[b, k], f[b, d] -> f[b].
 
     sampled_values: what a candidate sampler gave; None: that of log_uniform_candidate_sampler.
@@ -292,9 +300,11 @@ def nce_loss(weights: Any, biases: Any, labels: Data, inputs: Data, num_sampled:
 
 
 @public("nn.sampled_softmax_loss")
-def sampled_softmax_loss(weights: Any, biases: Any, labels: Data, inputs: Data, num_sampled: Data, num_classes: Data,
-                         num_true: int = 1, sampled_values: Any = None, remove_accidental_hits: bool = True,
-                         seed: int | None = None, name: str = "sampled_softmax_loss") -> Any:  # fmt: skip
+def sampled_softmax_loss(
+    weights: Any, biases: Any, labels: TensorLike, inputs: TensorLike, num_sampled: TensorLike, num_classes: TensorLike,
+    num_true: int = 1, sampled_values: Any = None, remove_accidental_hits: bool = True, seed: int | None = None,
+    name: str = "sampled_softmax_loss",
+) -> Any:  # fmt: skip
     """Cross-entropy over the true and some sampled classes. f[n, d], f[n], i64[b, k], f[b, d] -> f[b].
 
     sampled_values: what a candidate sampler gave; None: that of log_uniform_candidate_sampler.

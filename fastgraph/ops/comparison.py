@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import bind
 from fastgraph.ops.arguments import named
 from fastgraph.ops.families import Array, elementwise, public
@@ -146,7 +146,7 @@ _EQUAL = equal_p.primitive  # type: ignore[attr-defined]
 
 
 @public("equal", "math.equal")
-def equal(x: Data, y: Data, name: str | None = None) -> Any:
+def equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Any:
     """Whether x == y. t[*s], t[*s] -> bool[*s], broadcasting. Source: tf.equal.
 
     Args:
@@ -168,12 +168,12 @@ def equal(x: Data, y: Data, name: str | None = None) -> Any:
 
 
 @public("not_equal", "math.not_equal")
-def not_equal(x: Data, y: Data, name: str | None = None) -> Any:
+def not_equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Any:
     """Whether x != y; NaN differs from all. t[*s], t[*s] -> bool[*s], broadcasting. Source: tf.not_equal."""
     return named(name, not_equal_p, x, y)
 
 
 @public("math.logical_xor")
-def logical_xor(x: Data, y: Data, name: str | None = "LogicalXor") -> Any:
+def logical_xor(x: TensorLike, y: TensorLike, name: str | None = "LogicalXor") -> Any:
     """Whether exactly one holds. bool[*s], bool[*s] -> bool[*s], broadcasting. Source: tf.math.logical_xor."""
     return logical_and(logical_or(x, y), logical_not(logical_and(x, y)))

@@ -11,7 +11,7 @@ import numpy as np
 
 from fastgraph.core.base.dtype import DType, as_dtype
 from fastgraph.core.base.shapes import broadcast_shapes
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor, get_slot
 from fastgraph.ops.arguments import as_tensor, named
 from fastgraph.ops.families import Array, Builder, Node, elementwise, public
@@ -78,7 +78,7 @@ def conj(x: Any, name: str | None = None) -> Any:
 
 
 @public("math.conj")
-def conj_(x: Data, name: str | None = None) -> Any:
+def conj_(x: TensorLike, name: str | None = None) -> Any:
     """Complex conjugate; real numbers as they are. t[*s] -> t[*s]. Raises: TypeError for others.
 
     Source: tf.math.conj.
@@ -99,14 +99,14 @@ def real(input: Any, name: str | None = None) -> Any:
 
 
 @public("math.imag")
-def imag(input: Data, name: str | None = None) -> Any:
+def imag(input: TensorLike, name: str | None = None) -> Any:
     """Imaginary part; 0 of real numbers. c64[*s] -> f32[*s]. Source: tf.math.imag."""
     input = as_tensor(input)
     return named(name, imag_p, input) if input.dtype.is_complex else _zeros(input)
 
 
 @public("complex", "dtypes.complex")
-def complex_of(real: Data, imag: Data, name: str | None = None) -> Any:
+def complex_of(real: TensorLike, imag: TensorLike, name: str | None = None) -> Any:
     """real + i * imag. f32[*s], f32[*s] -> c64[*s]; f64 -> c128.
 
     Raises: TypeError for parts that are not both float32 or both float64. Source: tf.complex.

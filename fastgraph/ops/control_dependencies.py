@@ -12,7 +12,7 @@ import numpy as np
 
 from fastgraph.core.base import nesting
 from fastgraph.core.base.locks import Lock
-from fastgraph.core.conversion import Data, convert_to_tensor
+from fastgraph.core.conversion import TensorLike, convert_to_tensor
 from fastgraph.core.name_scopes import current_scope
 from fastgraph.core.tensor import Tensor, current_trace, executing_eagerly
 from fastgraph.ops.arguments import known_value
@@ -29,7 +29,7 @@ def is_symbolic_tensor(tensor: Tensor) -> bool:
     return isinstance(tensor, Tensor) and not hasattr(type(tensor), "backing_device")
 
 
-def get_static_value(tensor: Data, partial: bool = False) -> Any:
+def get_static_value(tensor: TensorLike, partial: bool = False) -> Any:
     """Return the elements of a tensor as an array if they are known now, else None. Source: tf.get_static_value.
 
     With `partial`, integers of which some are known give those, and None for the others.

@@ -15,7 +15,7 @@ import numpy as np
 
 from fastgraph.core.base.dtype import DType, as_dtype
 from fastgraph.core.base.shapes import Aval
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.ops.arguments import index_vector
 from fastgraph.ops.convolution_numpy import filter_gradient, forward, input_gradient
 from fastgraph.ops.families import (
@@ -376,7 +376,7 @@ def _errors(rank: int) -> Callable[[], list[Any]]:
 # ---- the primitives -------------------------------------------------------------------------------------------------
 
 
-def _vector(extents_: Data) -> Any:
+def _vector(extents_: TensorLike) -> Any:
     """A residual shape as the input of an op."""
     return index_vector(extents_) if isinstance(extents_, tuple) else extents_
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from fastgraph.core.base.shapes import TensorShape
-from fastgraph.core.conversion import Data, SizeLike
+from fastgraph.core.conversion import SizeLike, TensorLike
 from fastgraph.core.op_errors import misfit
 from fastgraph.core.tensor import Tensor, current_trace
 from fastgraph.ops.arguments import as_tensor, extents, index_vector, named
@@ -38,12 +38,12 @@ from fastgraph.ops.window_arguments import (
 
 def _apply(
     rank: int,
-    x: Data,
-    filters: Data,
-    strides: Data | None,
+    x: TensorLike,
+    filters: TensorLike,
+    strides: TensorLike | None,
     padding: PadLike,
     data_format: str | None,
-    dilations: Data | None,
+    dilations: TensorLike | None,
     name: str | None,
     step_name: str = "strides",
 ) -> Any:
@@ -93,12 +93,12 @@ def _leading(x: Tensor, rank: int) -> list[Any] | None:
 
 @public("nn.conv2d")
 def conv2d(
-    input: Data,
-    filters: Data,
-    strides: Data | None,
+    input: TensorLike,
+    filters: TensorLike,
+    strides: TensorLike | None,
     padding: PadLike,
     data_format: str | None = "NHWC",
-    dilations: Data | None = None,
+    dilations: TensorLike | None = None,
     name: str | None = None,
 ) -> Any:
     """Correlation over two spatial axes. t[*b, h, w, c], t[kh, kw, c/groups, f] -> t[*b, oh, ow, f].
@@ -111,12 +111,12 @@ def conv2d(
 
 @public("nn.conv1d")
 def conv1d(
-    input: Data,
-    filters: Data,
-    stride: Data,
+    input: TensorLike,
+    filters: TensorLike,
+    stride: TensorLike,
     padding: PadLike,
     data_format: str = "NWC",
-    dilations: Data | None = None,
+    dilations: TensorLike | None = None,
     name: str | None = None,
 ) -> Any:
     """Correlation over one spatial axis. t[*b, w, c], t[k, c/groups, f] -> t[*b, ow, f].
@@ -129,12 +129,12 @@ def conv1d(
 
 @public("nn.conv3d")
 def conv3d(
-    input: Data,
-    filters: Data,
-    strides: Data,
+    input: TensorLike,
+    filters: TensorLike,
+    strides: TensorLike,
     padding: PadLike,
     data_format: str | None = "NDHWC",
-    dilations: Data | None = None,
+    dilations: TensorLike | None = None,
     name: str | None = None,
 ) -> Any:
     """Correlation over three spatial axes. t[*b, d, h, w, c], t[kd, kh, kw, c/groups, f] -> t[*b, od, oh, ow, f].
@@ -150,12 +150,12 @@ def conv3d(
 
 @public("nn.convolution")
 def convolution(
-    input: Data,
-    filters: Data,
-    strides: Data | None = None,
+    input: TensorLike,
+    filters: TensorLike,
+    strides: TensorLike | None = None,
     padding: PadLike = "VALID",
     data_format: str | None = None,
-    dilations: Data | None = None,
+    dilations: TensorLike | None = None,
     name: str | None = None,
 ) -> Any:
     """Correlation over one, two or three spatial axes, as many as the filter has. Source: tf.nn.convolution.
@@ -177,12 +177,12 @@ def convolution(
 
 @public("nn.depthwise_conv2d")
 def depthwise_conv2d(
-    input: Data,
-    filter: Data,
-    strides: Data,
+    input: TensorLike,
+    filter: TensorLike,
+    strides: TensorLike,
     padding: PadLike,
     data_format: str | None = None,
-    dilations: Data | None = None,
+    dilations: TensorLike | None = None,
     name: str | None = None,
 ) -> Any:
     """Correlation of each channel with m filters of its own. t[n, h, w, c], t[kh, kw, c, m] -> t[n, oh, ow, c * m].
@@ -224,13 +224,13 @@ def depthwise_conv2d(
 
 @public("nn.separable_conv2d")
 def separable_conv2d(
-    input: Data,
-    depthwise_filter: Data,
-    pointwise_filter: Data,
-    strides: Data,
+    input: TensorLike,
+    depthwise_filter: TensorLike,
+    pointwise_filter: TensorLike,
+    strides: TensorLike,
     padding: PadLike,
-    data_format: Data | None = None,
-    dilations: Data | None = None,
+    data_format: TensorLike | None = None,
+    dilations: TensorLike | None = None,
     name: str | None = None,
 ) -> Any:
     """depthwise_conv2d, then conv2d of window 1x1. t[n, h, w, c], t[kh, kw, c, m], t[1, 1, c*m, f] -> t[n, oh, ow, f].
@@ -252,13 +252,13 @@ def separable_conv2d(
 
 def _transposed(
     rank: int,
-    x: Data,
-    filters: Data,
+    x: TensorLike,
+    filters: TensorLike,
     output_shape: SizeLike,
-    strides: Data,
+    strides: TensorLike,
     padding: PadLike,
     data_format: str | None,
-    dilations: Data | None,
+    dilations: TensorLike | None,
     name: str | None,
 ) -> Any:
     """The gradient of a convolution to its input, as an op of its own."""
@@ -302,13 +302,13 @@ def _transposed(
 
 @public("nn.conv2d_transpose")
 def conv2d_transpose(
-    input: Data,
-    filters: Data,
+    input: TensorLike,
+    filters: TensorLike,
     output_shape: SizeLike,
-    strides: Data,
+    strides: TensorLike,
     padding: PadLike = "SAME",
     data_format: str | None = "NHWC",
-    dilations: Data | None = None,
+    dilations: TensorLike | None = None,
     name: str | None = None,
 ) -> Any:
     """conv2d's gradient to its input, as an op. t[n, h, w, f], t[kh, kw, c, f] -> t[*output_shape].
@@ -321,13 +321,13 @@ def conv2d_transpose(
 
 @public("nn.conv1d_transpose")
 def conv1d_transpose(
-    input: Data,
-    filters: Data,
+    input: TensorLike,
+    filters: TensorLike,
     output_shape: SizeLike,
-    strides: Data,
+    strides: TensorLike,
     padding: PadLike = "SAME",
     data_format: str | None = "NWC",
-    dilations: Data | None = None,
+    dilations: TensorLike | None = None,
     name: str | None = None,
 ) -> Any:
     """conv1d's gradient to its input, as an op. t[n, w, f], t[k, c, f] -> t[*output_shape].
@@ -340,13 +340,13 @@ def conv1d_transpose(
 
 @public("nn.conv3d_transpose")
 def conv3d_transpose(
-    input: Data,
-    filters: Data,
+    input: TensorLike,
+    filters: TensorLike,
     output_shape: SizeLike,
-    strides: Data,
+    strides: TensorLike,
     padding: PadLike = "SAME",
     data_format: str | None = "NDHWC",
-    dilations: Data | None = None,
+    dilations: TensorLike | None = None,
     name: str | None = None,
 ) -> Any:
     """conv3d's gradient to its input, as an op. t[n, d, h, w, f], t[kd, kh, kw, c, f] -> t[*output_shape].
@@ -359,13 +359,13 @@ def conv3d_transpose(
 
 @public("nn.conv_transpose")
 def conv_transpose(
-    input: Data,
-    filters: Data,
+    input: TensorLike,
+    filters: TensorLike,
     output_shape: SizeLike,
-    strides: Data,
+    strides: TensorLike,
     padding: PadLike = "SAME",
     data_format: str | None = None,
-    dilations: Data | None = None,
+    dilations: TensorLike | None = None,
     name: str | None = None,
 ) -> Any:
     """convNd_transpose for as many spatial axes as output_shape has. Source: tf.nn.conv_transpose.

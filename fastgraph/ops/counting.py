@@ -13,7 +13,7 @@ import numpy as np
 
 from fastgraph.core.base.dtype import DTypeLike, int32, int64
 from fastgraph.core.base.shapes import Aval
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor, convert, current_trace
 from fastgraph.ops.arguments import as_tensor, of_dtypes, static_int
 from fastgraph.ops.comparison import greater, greater_equal, less
@@ -60,10 +60,10 @@ def countable(arr: Array) -> Any:
 
 @public("math.bincount")
 def bincount(
-    arr: Data,
-    weights: Data | None = None,
-    minlength: Data | None = None,
-    maxlength: Data | None = None,
+    arr: TensorLike,
+    weights: TensorLike | None = None,
+    minlength: TensorLike | None = None,
+    maxlength: TensorLike | None = None,
     dtype: DTypeLike = int32,
     name: str | None = None,
     axis: int | None = None,
@@ -173,8 +173,9 @@ def interval(value_range: Array) -> Array:
 
 @public("histogram_fixed_width")
 def histogram_fixed_width(
-    values: Data, value_range: Data, nbins: Data = 100, dtype: DTypeLike = int32, name: str | None = None
-) -> Any:
+    values: TensorLike, value_range: TensorLike, nbins: TensorLike = 100, dtype: DTypeLike = int32,
+    name: str | None = None,
+) -> Any:  # fmt: skip
     """How many values fall into each of nbins equal parts of value_range; those outside count at its ends.
 
     t[*s], t[2] -> dtype[nbins].
@@ -197,10 +198,10 @@ def histogram_fixed_width(
 
 @public("math.confusion_matrix")
 def confusion_matrix(
-    labels: Data,
-    predictions: Data,
-    num_classes: Data | None = None,
-    weights: Data | None = None,
+    labels: TensorLike,
+    predictions: TensorLike,
+    num_classes: TensorLike | None = None,
+    weights: TensorLike | None = None,
     dtype: DTypeLike = int32,
     name: str | None = None,
 ) -> Any:

@@ -13,7 +13,7 @@ import numpy as np
 
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, float32, int32, string
 from fastgraph.core.base.shapes import Aval
-from fastgraph.core.conversion import Data, SizeLike, filled, whole_numbers
+from fastgraph.core.conversion import SizeLike, TensorLike, filled, whole_numbers
 from fastgraph.core.op_errors import DEVICE, MAX_RANK, out_of_memory, rank_too_large
 from fastgraph.core.registry import get
 from fastgraph.core.tensor import Tensor, bind, convert, current_trace, from_array, zeros_or_ones
@@ -123,7 +123,7 @@ def fill_dynamic(value: Array, shape: Array) -> Any:
 
 
 @public("fill")
-def fill(dims: SizeLike, value: Data, name: str | None = None) -> Any:
+def fill(dims: SizeLike, value: TensorLike, name: str | None = None) -> Any:
     """A tensor of shape `dims` with the scalar `value` everywhere. t[] -> t[*dims].
 
     Args:
@@ -335,8 +335,9 @@ _RANGE_ORDER = ("int32", "int64", "float32", "float64")
 
 @public("range")
 def range_(
-    start: Data, limit: Data | None = None, delta: Data = 1, dtype: DTypeLike | None = None, name: str | None = "range"
-) -> Any:
+    start: TensorLike, limit: TensorLike | None = None, delta: TensorLike = 1, dtype: DTypeLike | None = None,
+    name: str | None = "range",
+) -> Any:  # fmt: skip
     """start (0), start + delta, ... up to but without limit. t[], t[], t[] -> t[n].
 
     Args:
@@ -373,7 +374,7 @@ def range_(
     return named(name if name != "range" else None, range_p, *found)
 
 
-def bounds(start: Data, limit: Data, delta: Data, target: DType | None = None) -> list[Tensor]:
+def bounds(start: TensorLike, limit: TensorLike, delta: TensorLike, target: DType | None = None) -> list[Tensor]:
     """The three of a range as scalars of one dtype: `target`, or the widest of theirs."""
     given = [_scalar(x, target) for x in (start, limit, delta)]
     if target is None:
@@ -390,7 +391,7 @@ def bounds(start: Data, limit: Data, delta: Data, target: DType | None = None) -
     return [cast(x, target) for x in given]
 
 
-def _scalar(x: Data, dtype: DType | None) -> Tensor:
+def _scalar(x: TensorLike, dtype: DType | None) -> Tensor:
     try:
         tensor = as_tensor(x, dtype)
     except (TypeError, ValueError):
@@ -399,7 +400,9 @@ def _scalar(x: Data, dtype: DType | None) -> Tensor:
 
 
 @public("linspace")
-def linspace(start: Data, stop: Data, num: Data, name: str | None = None, axis: Data = 0) -> Any:
+def linspace(
+    start: TensorLike, stop: TensorLike, num: TensorLike, name: str | None = None, axis: TensorLike = 0
+) -> Any:
     """num numbers from start to stop, evenly spaced, along a new axis. t[*s], t[*s] -> t[*s with num].
 
     Args:
@@ -498,8 +501,8 @@ def eye_dynamic(rows: Array, columns: Array, *, dtype: DType) -> Any:
 
 @public("eye", "linalg.eye")
 def eye(
-    num_rows: Data,
-    num_columns: Data | None = None,
+    num_rows: TensorLike,
+    num_columns: TensorLike | None = None,
     batch_shape: SizeLike = None,
     dtype: DTypeLike = float32,
     name: str | None = None,

@@ -14,7 +14,7 @@ import numpy as np
 
 from fastgraph.core.base.dtype import as_dtype, int32, int64
 from fastgraph.core.base.shapes import Aval
-from fastgraph.core.conversion import Data, SizeLike
+from fastgraph.core.conversion import SizeLike, TensorLike
 from fastgraph.core.registry import public_function
 from fastgraph.core.tensor import Tensor, current_trace
 from fastgraph.ops.arguments import as_tensor, named, of_dtypes, static_int
@@ -157,13 +157,13 @@ def ctc_p(logits: Array, labels: Array, label_length: Array, logit_length: Array
 
 @public("nn.ctc_loss")
 def ctc_loss(
-    labels: Data,
-    logits: Data,
+    labels: TensorLike,
+    logits: TensorLike,
     label_length: SizeLike,
-    logit_length: Data | None,
+    logit_length: TensorLike | None,
     logits_time_major: bool = True,
-    unique: Data | None = None,
-    blank_index: Data | None = None,
+    unique: TensorLike | None = None,
+    blank_index: TensorLike | None = None,
     name: str | None = None,
 ) -> Any:
     """Minus the logarithm of the probability of each row of labels, over all alignments with blanks between.
@@ -218,7 +218,7 @@ def _check_unique(unique: Any, labels: Tensor) -> None:
 
 
 @public("nn.ctc_unique_labels")
-def ctc_unique_labels(labels: Data, name: str | None = None) -> list[Any]:
+def ctc_unique_labels(labels: TensorLike, name: str | None = None) -> list[Any]:
     """The different labels of each row in the order in which they come, 0 after them; and which each label is.
 
     t[n, l] -> i64[n, l], i32[n, l]. Raises: InvalidArgumentError, in a graph ValueError, for another rank.

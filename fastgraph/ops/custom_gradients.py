@@ -14,7 +14,7 @@ from typing import Any, ParamSpec, TypeVar, overload
 from fastgraph._tape import VariableWatcher, record_operation, stop_recording, watch_accessed
 from fastgraph.core import registry as primitives
 from fastgraph.core.base import nesting
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tape.gradient_tape import GradientTape, is_trainable, is_variable
 from fastgraph.core.tensor import Tensor, convert, current_trace
 from fastgraph.ops.elementwise import apart
@@ -126,19 +126,19 @@ def _read(given: Any) -> Any:
     return convert(given)
 
 
-def is_composite(value: Data | None) -> bool:
+def is_composite(value: TensorLike | None) -> bool:
     """Whether no one tensor can stand for `value`: a RaggedTensor or SparseTensor."""
     return hasattr(type(value), "__fg_bind__")
 
 
-def _parts(value: Data | None) -> list[Any]:
+def _parts(value: TensorLike | None) -> list[Any]:
     """The tensors of a composite that have gradients; anything else is its own."""
     if not is_composite(value):
         return [value]
     return [part for part in nesting.flatten(value, expand_composites=True) if is_trainable(part.dtype)]
 
 
-def _with_parts(value: Data, parts: list[Any]) -> Any:
+def _with_parts(value: TensorLike, parts: list[Any]) -> Any:
     """The composite with other tensors for those that have gradients; of anything else the one part."""
     if not is_composite(value):
         return parts[0]
@@ -148,7 +148,7 @@ def _with_parts(value: Data, parts: list[Any]) -> Any:
     return nesting.pack_sequence_as(value, flat, expand_composites=True)
 
 
-def _of(gradient: Data | None, given: Data) -> list[Any]:
+def _of(gradient: TensorLike | None, given: TensorLike) -> list[Any]:
     """The gradients of the parts of `given`, from what grad_fn gave for it: a composite like it, or a tensor."""
     if is_composite(given) and gradient is None:
         return [None for _ in _parts(given)]

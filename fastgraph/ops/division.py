@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from fastgraph.core.base.dtype import as_dtype
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, named
@@ -80,7 +80,7 @@ _TRUE_DIVISION = {"uint8": "float32", "int8": "float32", "uint16": "float32", "i
 
 
 @public("truediv", "math.truediv")
-def truediv(x: Data | None, y: Data, name: str | None = None) -> Any:
+def truediv(x: TensorLike | None, y: TensorLike, name: str | None = None) -> Any:
     """Quotient as Python's `/`: integers of up to 16 bits divide as float32, wider ones as float64.
 
     t[*s], t[*s] -> f[*s], broadcasting. Raises: TypeError if the dtypes differ or are no numbers. Source: tf.truediv.
@@ -122,6 +122,6 @@ def _converted_like(value: Tensor | int | None, other: Tensor) -> Any:
 
 
 @public("divide", "math.divide")
-def divide(x: Data | None, y: Data, name: str | None = None) -> Any:
+def divide(x: TensorLike | None, y: TensorLike, name: str | None = None) -> Any:
     """Quotient as Python's `/`. t[*s], t[*s] -> f[*s], broadcasting. Source: tf.divide."""
     return truediv(x, y, name)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from fastgraph.core.base.dtype import STORED, DType, DTypeLike, as_dtype, string
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.name_scopes import name_scope
 from fastgraph.core.op_errors import message_name
 from fastgraph.core.tape.indexed_slices import IndexedSlices
@@ -470,7 +470,7 @@ _ABS = abs_p.primitive  # type: ignore[attr-defined]
 
 
 @public("cast", "dtypes.cast")
-def cast(x: Data, dtype: DTypeLike, name: str | None = None) -> Any:
+def cast(x: TensorLike, dtype: DTypeLike, name: str | None = None) -> Any:
     """x with elements of `dtype`: floats are cut off to integers, anything but 0 is True. t[*s] -> dtype[*s].
 
     Args:
@@ -527,7 +527,7 @@ def abs(x: Any, name: str | None = None) -> Any:
 
 
 @public("zeros_like")
-def zeros_like(input: Data, dtype: Any = None, name: str | None = None, layout: Data | None = None) -> Any:
+def zeros_like(input: TensorLike, dtype: Any = None, name: str | None = None, layout: TensorLike | None = None) -> Any:
     """Zeros of the shape of input. t[*s] -> t[*s] or dtype[*s].
 
     Args:
@@ -554,7 +554,9 @@ def zeros_like(input: Data, dtype: Any = None, name: str | None = None, layout: 
 
 
 @public("ones_like")
-def ones_like(input: Data, dtype: DTypeLike | None = None, name: str | None = None, layout: Data | None = None) -> Any:
+def ones_like(
+    input: TensorLike, dtype: DTypeLike | None = None, name: str | None = None, layout: TensorLike | None = None
+) -> Any:
     """Ones of the shape of input. t[*s] -> t[*s] or dtype[*s].
 
     Args:
@@ -583,7 +585,9 @@ def _cast_constant(x: Tensor, dtype: Any) -> Any:
 
 
 @public("clip_by_value")
-def clip_by_value(t: Data, clip_value_min: Data, clip_value_max: Data, name: str | None = None) -> Any:
+def clip_by_value(
+    t: TensorLike, clip_value_min: TensorLike, clip_value_max: TensorLike, name: str | None = None
+) -> Any:
     """t limited to [clip_value_min, clip_value_max]; NaN stays. t[*s] -> t[*s].
 
     Args:

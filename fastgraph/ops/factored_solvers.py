@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from fastgraph.core.base.shapes import Aval
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import as_tensor, named
 from fastgraph.ops.broadcasting import broadcast_to
@@ -47,7 +47,7 @@ from fastgraph.ops.svd_and_eigen import factors_svd, svd
 
 
 @public("linalg.cholesky_solve")
-def cholesky_solve(chol: Data, rhs: Data, name: str | None = None) -> Any:
+def cholesky_solve(chol: TensorLike, rhs: TensorLike, name: str | None = None) -> Any:
     """x with A x = rhs, given Cholesky's factor of A. t[*b, n, n], t[*b, n, k] -> t[*b, n, k].
 
     Raises: InvalidArgumentError for shapes that do not fit. Source: tf.linalg.cholesky_solve.
@@ -57,7 +57,7 @@ def cholesky_solve(chol: Data, rhs: Data, name: str | None = None) -> Any:
 
 
 @public("linalg.logdet")
-def logdet(matrix: Data, name: str | None = None) -> Any:
+def logdet(matrix: TensorLike, name: str | None = None) -> Any:
     """Log-determinants of Hermitian positive definite matrices, as real numbers. t[*b, n, n] -> f[*b].
 
     NaN where `cholesky` is. Raises: InvalidArgumentError as `cholesky` does. Source: tf.linalg.logdet.
@@ -65,7 +65,7 @@ def logdet(matrix: Data, name: str | None = None) -> Any:
     return reduce_sum(log(real(diag_part(cholesky(matrix)))), -1, name=name) * 2
 
 
-def _packed(lower_upper: Data, perm: Data, rhs: Data | None = None) -> tuple[Any, ...]:
+def _packed(lower_upper: TensorLike, perm: TensorLike, rhs: TensorLike | None = None) -> tuple[Any, ...]:
     """Checked tensors of `lu_*`'s arguments."""
     packed, order = as_tensor(lower_upper), as_tensor(perm)
     rank = packed.shape.rank
@@ -90,7 +90,9 @@ def _unit_lower(packed: Tensor) -> Any:
 
 
 @public("linalg.lu_solve")
-def lu_solve(lower_upper: Data, perm: Data, rhs: Data, validate_args: bool = False, name: str | None = None) -> Any:
+def lu_solve(
+    lower_upper: TensorLike, perm: TensorLike, rhs: TensorLike, validate_args: bool = False, name: str | None = None
+) -> Any:
     """x with A x = rhs, given `lu` of A. t[*b, n, n], i[*b, n], t[*b, n, k] -> t[*b, n, k].
 
     Raises: ValueError for shapes that do not fit. Source: tf.linalg.lu_solve.
@@ -115,7 +117,9 @@ def rows_of(x: Any, indices: Any) -> Any:
 
 
 @public("linalg.lu_reconstruct")
-def lu_reconstruct(lower_upper: Data, perm: Data, validate_args: bool = False, name: str | None = None) -> Any:
+def lu_reconstruct(
+    lower_upper: TensorLike, perm: TensorLike, validate_args: bool = False, name: str | None = None
+) -> Any:
     """The matrix whose `lu` is given. t[*b, n, n], i[*b, n] -> t[*b, n, n].
 
     Raises: ValueError for shapes that do not fit, InvalidArgumentError for a `perm` that is no permutation. Source:
@@ -135,7 +139,9 @@ def lu_reconstruct(lower_upper: Data, perm: Data, validate_args: bool = False, n
 
 
 @public("linalg.lu_matrix_inverse")
-def lu_matrix_inverse(lower_upper: Data, perm: Data, validate_args: bool = False, name: str | None = None) -> Any:
+def lu_matrix_inverse(
+    lower_upper: TensorLike, perm: TensorLike, validate_args: bool = False, name: str | None = None
+) -> Any:
     """The inverse of the matrix whose `lu` is given. t[*b, n, n], i[*b, n] -> t[*b, n, n].
 
     Raises: ValueError for shapes that do not fit. Source: tf.linalg.lu_matrix_inverse.
@@ -187,7 +193,7 @@ def pinv_p(a: Array, rcond: Array) -> Any:
     return product.astype(a.dtype, copy=False)
 
 
-def _number_matrix(a: Data, complex_too: bool = False) -> Any:
+def _number_matrix(a: TensorLike, complex_too: bool = False) -> Any:
     x = as_tensor(a)
     if not (x.dtype.is_floating or (complex_too and x.dtype.is_complex)):
         raise TypeError(f"Input `a` must have `float`-like `dtype` (saw {x.dtype.name}).")
@@ -206,7 +212,7 @@ def _precision(x: Tensor) -> Any:
 
 
 @public("linalg.pinv")
-def pinv(a: Data, rcond: Data | None = None, validate_args: bool = False, name: str | None = None) -> Any:
+def pinv(a: TensorLike, rcond: TensorLike | None = None, validate_args: bool = False, name: str | None = None) -> Any:
     """Pseudoinverses; singular values up to rcond (10 eps max(m, n)) times the greatest count as 0.
 
     f[*b, m, n] -> f[*b, n, m]; rcond is f[*b]. Raises: TypeError for other dtypes; ValueError for ranks below 2.
@@ -218,7 +224,9 @@ def pinv(a: Data, rcond: Data | None = None, validate_args: bool = False, name: 
 
 
 @public("linalg.matrix_rank")
-def matrix_rank(a: Data, tol: Data | None = None, validate_args: bool = False, name: str | None = None) -> Any:
+def matrix_rank(
+    a: TensorLike, tol: TensorLike | None = None, validate_args: bool = False, name: str | None = None
+) -> Any:
     """How many singular values are above tol (eps max(m, n) times the greatest). f[*b, m, n] -> i32[*b].
 
     Raises: TypeError for other dtypes; ValueError for ranks below 2. Source: tf.linalg.matrix_rank.
@@ -233,7 +241,9 @@ def matrix_rank(a: Data, tol: Data | None = None, validate_args: bool = False, n
 
 
 @public("linalg.lstsq")
-def lstsq(matrix: Data, rhs: Data, l2_regularizer: Data = 0.0, fast: bool = True, name: str | None = None) -> Any:
+def lstsq(
+    matrix: TensorLike, rhs: TensorLike, l2_regularizer: TensorLike = 0.0, fast: bool = True, name: str | None = None
+) -> Any:
     """x with the least |matrix x - rhs|^2 + l2_regularizer |x|^2. t[*b, m, n], t[*b, m, k] -> t[*b, n, k].
 
     By Cholesky's factor of the normal equations, for full rank; with fast=False by singular values, for any rank and

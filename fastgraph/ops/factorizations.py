@@ -12,7 +12,7 @@ import numpy as np
 
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, int32
 from fastgraph.core.base.shapes import Aval
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.native import array_loops
 from fastgraph.core.native.matmul import scipy_functions
 from fastgraph.core.tensor import Tensor
@@ -225,7 +225,7 @@ class Lu(NamedTuple):
 
 
 @public("linalg.lu")
-def lu(input: Data, output_idx_type: DTypeLike = int32, name: str | None = None) -> Any:
+def lu(input: TensorLike, output_idx_type: DTypeLike = int32, name: str | None = None) -> Any:
     """L (unit) below the diagonal and U on and above it, with input[p] = L U, and p. t[*b, n, n] -> same, i[*b, n].
 
     Raises: InvalidArgumentError for what is not square or not invertible. Source: tf.linalg.lu.
@@ -323,7 +323,7 @@ class Qr(NamedTuple):
 
 
 @public("linalg.qr")
-def qr(input: Data, full_matrices: bool = False, name: str | None = None) -> Any:
+def qr(input: TensorLike, full_matrices: bool = False, name: str | None = None) -> Any:
     """Q with orthonormal columns and R upper triangular, Q R = input. t[*b, m, n] -> t[*b, m, k], t[*b, k, n].
 
     k is min(m, n), or m with full_matrices. Raises: InvalidArgumentError for ranks below 2. Source: tf.linalg.qr.

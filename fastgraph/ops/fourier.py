@@ -14,7 +14,7 @@ import numpy as np
 
 from fastgraph.core.base.dtype import as_dtype
 from fastgraph.core.base.shapes import Aval
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.native.thread_pool import num_threads
 from fastgraph.core.tensor import Tensor, current_trace
 from fastgraph.ops.arguments import as_tensor, has_dtype, index_vector, known_axes, known_value, named, static_int
@@ -90,7 +90,7 @@ def fit(x: Array, shape: Array) -> Any:
     return result
 
 
-def _vector(extents_: Data) -> Any:
+def _vector(extents_: TensorLike) -> Any:
     """A residual shape as the input of an op."""
     return index_vector(extents_) if isinstance(extents_, tuple) else extents_
 
@@ -354,7 +354,7 @@ def dct_p(x: Array, *, kind: int, ortho: bool, turned: bool) -> Any:
 # ---- public ---------------------------------------------------------------------------------------------------------
 
 
-def _preferring(value: Data, dtype: str) -> Any:
+def _preferring(value: TensorLike, dtype: str) -> Any:
     """A tensor as it is; anything else of numbers as `dtype`, as TensorFlow converts for these ops."""
     if has_dtype(value):
         return as_tensor(value)
@@ -371,7 +371,7 @@ def _rank_of(x: Tensor) -> int:
 
 
 def _direct(names: tuple[str, ...], count: int, inverse: bool, words: str) -> Callable[..., Any]:
-    def transform(input: Data, name: str | None = None) -> Any:
+    def transform(input: TensorLike, name: str | None = None) -> Any:
         x = _preferring(input, "complex64")
         return named(name, fft_p, x, axes=tuple(range(-count, 0)), inverse=inverse, scaled=inverse)
 
@@ -384,7 +384,7 @@ def _publish(function: Callable[..., Any], names: tuple[str, ...], words: str) -
     return public(*names)(function)
 
 
-def _sizes(given: Data | None, count: int) -> list[Any] | None:
+def _sizes(given: TensorLike | None, count: int) -> list[Any] | None:
     """An argument fft_length as ints, or scalar tensors where they are known only at run time; None as given."""
     if given is None:
         return None
@@ -401,14 +401,14 @@ def _sizes(given: Data | None, count: int) -> list[Any] | None:
     return [int(n) for n in value.tolist()]
 
 
-def _real(value: Data) -> Any:
+def _real(value: TensorLike) -> Any:
     x = _preferring(value, "float32") if not _is_whole(value) else cast(as_tensor(value), "float32")
     if x.dtype.name not in ("float32", "float64"):
         raise ValueError(f"RFFT requires tf.float32 or tf.float64 inputs, got: {x}")
     return x
 
 
-def _is_whole(value: Data) -> bool:
+def _is_whole(value: TensorLike) -> bool:
     return not has_dtype(value) and as_tensor(value).dtype.is_integer
 
 
@@ -439,14 +439,16 @@ def _to_real(x: Tensor, sizes: list[Any] | None, axes: tuple[int, ...], name: st
     return named(name, irfft_p, x, length, axes=axes, scaled=True, doubled=True)
 
 
-def _late(transform: Callable[..., Any], x: Data, lengths: Data | None, dtype: str, name: str | None) -> Any:
+def _late(
+    transform: Callable[..., Any], x: TensorLike, lengths: TensorLike | None, dtype: str, name: str | None
+) -> Any:
     """A transform of a tensor of unknown rank."""
     given = [] if lengths is None else [as_tensor(lengths, "int32")]
     return late(transform, [x, *given], as_dtype(dtype), name=name)
 
 
 def _forward_real(names: tuple[str, ...], count: int, words: str) -> Callable[..., Any]:
-    def transform(input_tensor: Data, fft_length: Data | None = None, name: str | None = None) -> Any:
+    def transform(input_tensor: TensorLike, fft_length: TensorLike | None = None, name: str | None = None) -> Any:
         x = _real(input_tensor)
         if x.shape.rank is None:
             return _late(transform, x, fft_length, "complex64" if x.dtype.name == "float32" else "complex128", name)
@@ -456,7 +458,7 @@ def _forward_real(names: tuple[str, ...], count: int, words: str) -> Callable[..
 
 
 def _inverse_real(names: tuple[str, ...], count: int, words: str) -> Callable[..., Any]:
-    def transform(input_tensor: Data, fft_length: Data | None = None, name: str | None = None) -> Any:
+    def transform(input_tensor: TensorLike, fft_length: TensorLike | None = None, name: str | None = None) -> Any:
         x = _preferring(input_tensor, "complex64")
         if not x.dtype.is_complex:
             raise ValueError(f"IRFFT requires tf.complex64 or tf.complex128 inputs, got: {x}")
@@ -492,7 +494,9 @@ irfft2d = _inverse_real(("signal.irfft2d",), 2, "The inverse transform " + _HALF
 irfft3d = _inverse_real(("signal.irfft3d",), 3, "The inverse transform " + _HALF.format(_OVER[3]) + _WRONG)
 
 
-def _chosen(x: Tensor, fft_length: Data | None, axes: Data | None) -> tuple[list[Any] | None, tuple[int, ...]]:
+def _chosen(
+    x: Tensor, fft_length: TensorLike | None, axes: TensorLike | None
+) -> tuple[list[Any] | None, tuple[int, ...]]:
     """The sizes and the axes, counted from the front, of a transform over axes of one's choice."""
     rank = _rank_of(x)
     if axes is None:
@@ -537,9 +541,9 @@ def _over_axes(kind: str) -> Callable[..., Any]:
     inverse, real = kind.startswith("i"), "r" in kind
 
     def transform(
-        input_tensor: Data,
-        fft_length: Data | None = None,
-        axes: Data | None = None,
+        input_tensor: TensorLike,
+        fft_length: TensorLike | None = None,
+        axes: TensorLike | None = None,
         norm: str | None = None,
         name: str | None = None,
     ) -> Any:
@@ -572,7 +576,7 @@ def _axis(axis: int, rank: int) -> int:
         raise error if current_trace() is not None else invalid(str(error)) from None
 
 
-def _shift(x: Data, axes: Data | None, sign: int, name: str | None) -> Any:
+def _shift(x: TensorLike, axes: TensorLike | None, sign: int, name: str | None) -> Any:
     x = as_tensor(x)
     if x.shape.rank is None:
         return late(lambda t: _shift(t, axes, sign, None), [x], x.dtype, name=name)
@@ -585,13 +589,13 @@ def _shift(x: Data, axes: Data | None, sign: int, name: str | None) -> Any:
 
 
 @public("signal.fftshift")
-def fftshift(x: Data, axes: Data | None = None, name: str | None = None) -> Any:
+def fftshift(x: TensorLike, axes: TensorLike | None = None, name: str | None = None) -> Any:
     """x with frequency 0 in the middle of `axes` (all). t[*s] -> t[*s]. Source: tf.signal.fftshift."""
     return _shift(x, axes, 1, name)
 
 
 @public("signal.ifftshift")
-def ifftshift(x: Data, axes: Data | None = None, name: str | None = None) -> Any:
+def ifftshift(x: TensorLike, axes: TensorLike | None = None, name: str | None = None) -> Any:
     """x with frequency 0 moved from the middle of `axes` (all) to the front. t[*s] -> t[*s].
 
     Source: tf.signal.ifftshift.
@@ -614,8 +618,9 @@ def _check_cosine(kind: int, n: int | None, axis: int, norm: str | None) -> None
 
 @public("signal.dct")
 def dct(
-    input: Data, type: int = 2, n: Data | None = None, axis: int = -1, norm: str | None = None, name: str | None = None
-) -> Any:
+    input: TensorLike, type: int = 2, n: TensorLike | None = None, axis: int = -1, norm: str | None = None,
+    name: str | None = None,
+) -> Any:  # fmt: skip
     """The discrete cosine transform of type 1 to 4 of the last axis, brought to n elements. f[*s, m] -> f[*s, n].
 
     Raises: ValueError for another type, n or norm; NotImplementedError for another axis. Source: tf.signal.dct.
@@ -630,8 +635,9 @@ def dct(
 
 @public("signal.idct")
 def idct(
-    input: Data, type: int = 2, n: Data | None = None, axis: int = -1, norm: str | None = None, name: str | None = None
-) -> Any:
+    input: TensorLike, type: int = 2, n: TensorLike | None = None, axis: int = -1, norm: str | None = None,
+    name: str | None = None,
+) -> Any:  # fmt: skip
     """The inverse of `dct` of the last axis, times 2 n unless norm is "ortho". f[*s, m] -> f[*s, n].
 
     Raises: ValueError for another type, n or norm; NotImplementedError for another axis. Source: tf.signal.idct.

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import as_tensor, of_dtypes
 from fastgraph.ops.comparison import less_equal
@@ -59,7 +59,7 @@ def _ratios(pooling_ratio: float | Sequence[float]) -> tuple[float, float]:
     return given[1], given[2]
 
 
-def _bounds(n: int, count: int, pseudo_random: bool, seed: Data | None) -> Any:
+def _bounds(n: int, count: int, pseudo_random: bool, seed: TensorLike | None) -> Any:
     """Where each of `count` regions begins, and where the last one ends: i64[count + 1]."""
     size, larger = divmod(n, count)
     if larger == 0:
@@ -84,8 +84,9 @@ def _regions(x: Tensor, axis: int, bounds: Tensor, most: int, overlapping: bool)
 
 
 def _pool(
-    value: Data, pooling_ratio: float | Sequence[float], pseudo_random: bool, overlapping: bool, seed: Data | None
-) -> tuple[Any, Any, tuple[Any, Any]]:
+    value: TensorLike, pooling_ratio: float | Sequence[float], pseudo_random: bool, overlapping: bool,
+    seed: TensorLike | None,
+) -> tuple[Any, Any, tuple[Any, Any]]:  # fmt: skip
     x = of_dtypes(as_tensor(value), "float32 float64 int32 int64")
     if x.shape.rank != 4:
         raise invalid("tensor_in must be 4-dimensional")
@@ -112,11 +113,11 @@ def _pool(
 
 @public("nn.fractional_max_pool")
 def fractional_max_pool(
-    value: Data,
+    value: TensorLike,
     pooling_ratio: float | Sequence[float],
     pseudo_random: bool = False,
     overlapping: bool = False,
-    seed: Data = 0,
+    seed: TensorLike = 0,
     name: str | None = None,
 ) -> Any:
     """The largest element of each of extent / pooling_ratio random regions.
@@ -131,11 +132,11 @@ def fractional_max_pool(
 
 @public("nn.fractional_avg_pool")
 def fractional_avg_pool(
-    value: Data,
+    value: TensorLike,
     pooling_ratio: float | Sequence[float],
     pseudo_random: bool = False,
     overlapping: bool = False,
-    seed: Data | None = 0,
+    seed: TensorLike | None = 0,
     name: str | None = None,
 ) -> Any:
     """The mean of each of extent / pooling_ratio random regions. t[n, h, w, c] -> t[n, *o, c], i64[o + 1] x2.

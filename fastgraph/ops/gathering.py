@@ -14,7 +14,7 @@ import numpy as np
 
 from fastgraph.core.base.dtype import as_dtype, bool_, int32, int64
 from fastgraph.core.base.shapes import Aval
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.native import array_loops
 from fastgraph.core.op_errors import MAX_RANK, rank_too_large
 from fastgraph.core.tensor import Tensor, bind, current_trace, get_slot, init_scope
@@ -97,7 +97,7 @@ def _lower_gather(b: Builder, node: Node) -> list[Any]:
     return [element]
 
 
-def _gather_params(dy: Tensor, indices: Tensor, params_shape: Data, axis: int, batch_dims: int) -> Any:
+def _gather_params(dy: Tensor, indices: Tensor, params_shape: TensorLike, axis: int, batch_dims: int) -> Any:
     if batch_dims == 0 and isinstance(params_shape, tuple):
         axis = canonical_axis(axis, len(params_shape))
         if axis == 0:
@@ -255,10 +255,10 @@ def gather_grad(dy: Array, indices: Array, shape: Array, *, axis: int, batch_dim
 
 @public("gather")
 def gather(
-    params: Data,
-    indices: Data,
+    params: TensorLike,
+    indices: TensorLike,
     validate_indices: Any = None,
-    axis: Data | None = None,
+    axis: TensorLike | None = None,
     batch_dims: int = 0,
     name: str | None = None,
 ) -> Any:
@@ -522,7 +522,7 @@ def mask_scatter(values: Array, mask: Array, shape: Array) -> Any:
     return result
 
 
-def mask_axis(axis: Data) -> int:
+def mask_axis(axis: TensorLike) -> int:
     """The axis of boolean_mask. Raises: TypeError for a list."""
     if isinstance(axis, (list, tuple)):
         raise TypeError(f"boolean_mask: axis must be a scalar, not {axis!r}")
@@ -569,7 +569,9 @@ _SELECT = select.primitive  # type: ignore[attr-defined]
 
 
 @public("where")
-def where(condition: Data, x: Data | None = None, y: Data | None = None, name: str | None = None) -> Any:
+def where(
+    condition: TensorLike, x: TensorLike | None = None, y: TensorLike | None = None, name: str | None = None
+) -> Any:
     """x where condition holds, else y; without x and y: the indices where it holds.
 
     bool[*s], t[*s], t[*s] -> t[*s], broadcasting; t[*s] -> i64[n, rank].

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fastgraph.core.base.dtype import float16, float32
-from fastgraph.core.conversion import Data, convert_to_tensor
+from fastgraph.core.conversion import TensorLike, convert_to_tensor
 from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import as_tensor, real
 from fastgraph.ops.elementwise import cast, maximum
@@ -27,7 +27,7 @@ from fastgraph.ops.stateless_random import stateless_uniform
 Draw = Callable[[float, float], Any]
 
 
-def _changed(image: Data, change: Callable[[Tensor], Any]) -> Any:
+def _changed(image: TensorLike, change: Callable[[Tensor], Any]) -> Any:
     """Return what `change` makes of images as floats, in their dtype; what is out of range goes to its ends."""
     x = as_tensor(image)
     wide = x if x.dtype in (float16, float32) else convert_image_dtype(x, float32)
@@ -35,13 +35,13 @@ def _changed(image: Data, change: Callable[[Tensor], Any]) -> Any:
 
 
 @public("image.adjust_brightness")
-def adjust_brightness(image: Data, delta: Data) -> Any:
+def adjust_brightness(image: TensorLike, delta: TensorLike) -> Any:
     """Add a number, of floats from 0 to 1, to all pixels. t[*s], f[] -> t[*s]. Source: tf.image.adjust_brightness."""
     return _changed(image, lambda x: x + cast(delta, x.dtype))
 
 
 @public("image.adjust_contrast")
-def adjust_contrast(images: Data, contrast_factor: Data) -> Any:
+def adjust_contrast(images: TensorLike, contrast_factor: TensorLike) -> Any:
     """Move pixels away from the mean of their channel in their image: (x - mean) factor + mean. t[*s, h, w, c] -> t.
 
     Raises: InvalidArgumentError for ranks below 3. Source: tf.image.adjust_contrast.
@@ -58,7 +58,7 @@ def adjust_contrast(images: Data, contrast_factor: Data) -> Any:
 
 
 @public("image.adjust_gamma")
-def adjust_gamma(image: Data, gamma: Data = 1, gain: Data = 1) -> Any:
+def adjust_gamma(image: TensorLike, gamma: TensorLike = 1, gain: TensorLike = 1) -> Any:
     """gain * x ** gamma of pixels from 0 to 1. t[*s] -> t[*s].
 
     Raises: ValueError, for tensors InvalidArgumentError, for a gamma below 0. Source: tf.image.adjust_gamma.
@@ -72,7 +72,7 @@ def adjust_gamma(image: Data, gamma: Data = 1, gain: Data = 1) -> Any:
 
 
 @public("image.per_image_standardization")
-def per_image_standardization(image: Data) -> Any:
+def per_image_standardization(image: TensorLike) -> Any:
     """(x - mean) / max(stddev, 1 / sqrt(numbers in it)) of each image. t[*b, h, w, c] -> f32 of that shape.
 
     Raises: ValueError for ranks below 3. Source: tf.image.per_image_standardization.
@@ -91,11 +91,11 @@ def per_image_standardization(image: Data) -> Any:
 # ---- by chance ------------------------------------------------------------------------------------------------------
 
 
-def _seeded(seed: Data | None) -> Draw:
+def _seeded(seed: TensorLike | None) -> Draw:
     return lambda low, high: uniform([], low, high, seed=seed)
 
 
-def _stateless(seed: Data) -> Draw:
+def _stateless(seed: TensorLike) -> Draw:
     return lambda low, high: stateless_uniform([], seed, low, high)
 
 
@@ -118,7 +118,7 @@ def _factor(lower: float, upper: float, draw: Draw) -> Any:
 
 
 @public("image.random_brightness")
-def random_brightness(image: Data, max_delta: float, seed: int | None = None) -> Any:
+def random_brightness(image: TensorLike, max_delta: float, seed: int | None = None) -> Any:
     """`adjust_brightness` by a number from -max_delta to max_delta. t[*s] -> t[*s].
 
     Raises: ValueError for a max_delta below 0. Source: tf.image.random_brightness.
@@ -127,13 +127,13 @@ def random_brightness(image: Data, max_delta: float, seed: int | None = None) ->
 
 
 @public("image.stateless_random_brightness")
-def stateless_random_brightness(image: Data, max_delta: float, seed: Data) -> Any:
+def stateless_random_brightness(image: TensorLike, max_delta: float, seed: TensorLike) -> Any:
     """`random_brightness`, the same for the same seed i[2]. Source: tf.image.stateless_random_brightness."""
     return adjust_brightness(image, _delta(max_delta, _stateless(seed)))
 
 
 @public("image.random_contrast")
-def random_contrast(image: Data, lower: float, upper: float, seed: int | None = None) -> Any:
+def random_contrast(image: TensorLike, lower: float, upper: float, seed: int | None = None) -> Any:
     """`adjust_contrast` by a factor from lower to upper. t[*s, h, w, c] -> t.
 
     Raises: ValueError unless 0 <= lower < upper. Source: tf.image.random_contrast.
@@ -142,13 +142,13 @@ def random_contrast(image: Data, lower: float, upper: float, seed: int | None = 
 
 
 @public("image.stateless_random_contrast")
-def stateless_random_contrast(image: Data, lower: float, upper: float, seed: Data) -> Any:
+def stateless_random_contrast(image: TensorLike, lower: float, upper: float, seed: TensorLike) -> Any:
     """`random_contrast`, the same for the same seed i[2]. Source: tf.image.stateless_random_contrast."""
     return adjust_contrast(image, _factor(lower, upper, _stateless(seed)))
 
 
 @public("image.random_hue")
-def random_hue(image: Data, max_delta: float, seed: int | None = None) -> Any:
+def random_hue(image: TensorLike, max_delta: float, seed: int | None = None) -> Any:
     """`adjust_hue` by a number from -max_delta to max_delta. t[*s, 3] -> t[*s, 3].
 
     Raises: ValueError unless 0 <= max_delta <= 0.5. Source: tf.image.random_hue.
@@ -157,13 +157,13 @@ def random_hue(image: Data, max_delta: float, seed: int | None = None) -> Any:
 
 
 @public("image.stateless_random_hue")
-def stateless_random_hue(image: Data, max_delta: float, seed: Data) -> Any:
+def stateless_random_hue(image: TensorLike, max_delta: float, seed: TensorLike) -> Any:
     """`random_hue`, the same for the same seed i[2]. Source: tf.image.stateless_random_hue."""
     return adjust_hue(image, _delta(max_delta, _stateless(seed), 0.5))
 
 
 @public("image.random_saturation")
-def random_saturation(image: Data, lower: float, upper: float, seed: int | None = None) -> Any:
+def random_saturation(image: TensorLike, lower: float, upper: float, seed: int | None = None) -> Any:
     """`adjust_saturation` by a factor from lower to upper. t[*s, 3] -> t[*s, 3].
 
     Raises: ValueError unless 0 <= lower < upper. Source: tf.image.random_saturation.
@@ -172,7 +172,7 @@ def random_saturation(image: Data, lower: float, upper: float, seed: int | None 
 
 
 @public("image.stateless_random_saturation")
-def stateless_random_saturation(image: Data, lower: float, upper: float, seed: Data | None = None) -> Any:
+def stateless_random_saturation(image: TensorLike, lower: float, upper: float, seed: TensorLike | None = None) -> Any:
     """`random_saturation`, the same for the same seed i[2]. Source: tf.image.stateless_random_saturation."""
     if seed is None:
         raise ValueError("stateless_random_saturation wants a seed of two integers")
@@ -203,30 +203,30 @@ _FROM_YUV = (
 )
 
 
-def _mixed(images: Data, matrix: tuple[tuple[float, ...], ...]) -> Any:
+def _mixed(images: TensorLike, matrix: tuple[tuple[float, ...], ...]) -> Any:
     x = as_tensor(images)
     return tensordot(x, convert_to_tensor(matrix, x.dtype), [[-1], [0]])
 
 
 @public("image.rgb_to_yiq")
-def rgb_to_yiq(images: Data) -> Any:
+def rgb_to_yiq(images: TensorLike) -> Any:
     """Brightness and two differences of red, green and blue. f[*s, 3] -> f[*s, 3]. Source: tf.image.rgb_to_yiq."""
     return _mixed(images, _TO_YIQ)
 
 
 @public("image.yiq_to_rgb")
-def yiq_to_rgb(images: Data) -> Any:
+def yiq_to_rgb(images: TensorLike) -> Any:
     """Red, green and blue of what `rgb_to_yiq` gives. f[*s, 3] -> f[*s, 3]. Source: tf.image.yiq_to_rgb."""
     return _mixed(images, _FROM_YIQ)
 
 
 @public("image.rgb_to_yuv")
-def rgb_to_yuv(images: Data) -> Any:
+def rgb_to_yuv(images: TensorLike) -> Any:
     """Brightness and two differences of red, green and blue. f[*s, 3] -> f[*s, 3]. Source: tf.image.rgb_to_yuv."""
     return _mixed(images, _TO_YUV)
 
 
 @public("image.yuv_to_rgb")
-def yuv_to_rgb(images: Data) -> Any:
+def yuv_to_rgb(images: TensorLike) -> Any:
     """Red, green and blue of what `rgb_to_yuv` gives. f[*s, 3] -> f[*s, 3]. Source: tf.image.yuv_to_rgb."""
     return _mixed(images, _FROM_YUV)

@@ -12,7 +12,7 @@ import numpy as np
 
 from fastgraph.core.base.dtype import float32, int32
 from fastgraph.core.base.shapes import Aval
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import EagerTensor, Tensor
 from fastgraph.errors import OutOfRangeError
 from fastgraph.ops.arguments import as_tensor, of_dtypes, static_int, tensor_of
@@ -138,8 +138,9 @@ def suppression_p(
 
 
 def _suppressed(
-    boxes: Data, scores: Data, most: Data, above: Data, score_above: Data, sigma: Data = 0.0, overlaps: bool = False
-) -> Any:
+    boxes: TensorLike, scores: TensorLike, most: TensorLike, above: TensorLike, score_above: TensorLike,
+    sigma: TensorLike = 0.0, overlaps: bool = False,
+) -> Any:  # fmt: skip
     x = of_dtypes(as_tensor(boxes, float32), "float16 float32")
     y = of_dtypes(as_tensor(scores, float32), "float16 float32")
     numbers = [cast(each, float32) for each in (x, y, tensor_of(most, int32), above, score_above, sigma)]
@@ -149,11 +150,11 @@ def _suppressed(
 
 @public("image.non_max_suppression")
 def non_max_suppression(
-    boxes: Data,
-    scores: Data,
-    max_output_size: Data,
-    iou_threshold: Data = 0.5,
-    score_threshold: Data = float("-inf"),
+    boxes: TensorLike,
+    scores: TensorLike,
+    max_output_size: TensorLike,
+    iou_threshold: TensorLike = 0.5,
+    score_threshold: TensorLike = float("-inf"),
     name: str | None = None,
 ) -> Any:
     """The best boxes, none of which has more than a share in common with a better one. f[n, 4], f[n] -> i32[k].
@@ -166,12 +167,12 @@ def non_max_suppression(
 
 @public("image.non_max_suppression_with_scores")
 def non_max_suppression_with_scores(
-    boxes: Data,
-    scores: Data,
-    max_output_size: Data,
-    iou_threshold: Data = 0.5,
-    score_threshold: Data = float("-inf"),
-    soft_nms_sigma: Data = 0.0,
+    boxes: TensorLike,
+    scores: TensorLike,
+    max_output_size: TensorLike,
+    iou_threshold: TensorLike = 0.5,
+    score_threshold: TensorLike = float("-inf"),
+    soft_nms_sigma: TensorLike = 0.0,
     name: str | None = None,
 ) -> Any:
     """`non_max_suppression` and the scores; with a sigma, boxes that overlap get lower scores instead. -> i32[k], f[k].
@@ -183,11 +184,11 @@ def non_max_suppression_with_scores(
 
 @public("image.non_max_suppression_overlaps")
 def non_max_suppression_overlaps(
-    overlaps: Data,
-    scores: Data,
-    max_output_size: Data,
-    overlap_threshold: Data = 0.5,
-    score_threshold: Data = float("-inf"),
+    overlaps: TensorLike,
+    scores: TensorLike,
+    max_output_size: TensorLike,
+    overlap_threshold: TensorLike = 0.5,
+    score_threshold: TensorLike = float("-inf"),
     name: str | None = None,
 ) -> Any:
     """`non_max_suppression` of boxes whose overlaps are known. f[n, n], f[n] -> i32[k].
@@ -199,11 +200,11 @@ def non_max_suppression_overlaps(
 
 @public("image.non_max_suppression_padded")
 def non_max_suppression_padded(
-    boxes: Data,
-    scores: Data,
-    max_output_size: Data,
-    iou_threshold: Data = 0.5,
-    score_threshold: Data = float("-inf"),
+    boxes: TensorLike,
+    scores: TensorLike,
+    max_output_size: TensorLike,
+    iou_threshold: TensorLike = 0.5,
+    score_threshold: TensorLike = float("-inf"),
     pad_to_max_output_size: bool = False,
     name: str | None = None,
     sorted_input: bool = False,
@@ -258,12 +259,12 @@ class CombinedNonMaxSuppression(NamedTuple):
 
 @public("image.combined_non_max_suppression")
 def combined_non_max_suppression(
-    boxes: Data,
-    scores: Data,
-    max_output_size_per_class: Data,
-    max_total_size: Data,
-    iou_threshold: Data = 0.5,
-    score_threshold: Data = float("-inf"),
+    boxes: TensorLike,
+    scores: TensorLike,
+    max_output_size_per_class: TensorLike,
+    max_total_size: TensorLike,
+    iou_threshold: TensorLike = 0.5,
+    score_threshold: TensorLike = float("-inf"),
     pad_per_class: bool = False,
     clip_boxes: bool = True,
     name: str | None = None,
@@ -298,7 +299,9 @@ def combined_non_max_suppression(
     return CombinedNonMaxSuppression(places, numbers, kinds, counts)
 
 
-def _best_of_classes(boxes: Tensor, scores: Tensor, per_class: int, size: int, above: Data, score_above: Data) -> Any:
+def _best_of_classes(
+    boxes: Tensor, scores: Tensor, per_class: int, size: int, above: TensorLike, score_above: TensorLike
+) -> Any:
     """(boxes, scores, classes, number) of one image: f32[n, q, 4], f32[n, c]."""
     found = []
     for k in range(extents_of(scores)[1]):
@@ -315,10 +318,10 @@ def _best_of_classes(boxes: Tensor, scores: Tensor, per_class: int, size: int, a
 
 @public("image.crop_and_resize")
 def crop_and_resize(
-    image: Data,
-    boxes: Data,
-    box_indices: Data,
-    crop_size: Data,
+    image: TensorLike,
+    boxes: TensorLike,
+    box_indices: TensorLike,
+    crop_size: TensorLike,
     method: str = "bilinear",
     extrapolation_value: float = 0.0,
     name: str | None = None,
@@ -394,7 +397,9 @@ _COLOURS = (
 
 
 @public("image.draw_bounding_boxes")
-def draw_bounding_boxes(images: Data, boxes: Data, colors: Data | None = None, name: str | None = None) -> Any:
+def draw_bounding_boxes(
+    images: TensorLike, boxes: TensorLike, colors: TensorLike | None = None, name: str | None = None
+) -> Any:
     """Images with boxes drawn on them, the last on top. f[b, h, w, c], f32[b, n, 4] -> f[b, h, w, c].
 
     colors: f32[k, c], taken in turn; None: yellow, blue, red and more, of grey images white.

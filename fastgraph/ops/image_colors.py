@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from fastgraph.core.base.dtype import DTypeLike, as_dtype, float16, float32
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.op_errors import misfit
 from fastgraph.core.tensor import Tensor, current_trace
 from fastgraph.errors import FailedPreconditionError
@@ -33,7 +33,7 @@ _BRIGHTNESS = (0.2989, 0.5870, 0.1140)
 
 
 @public("image.convert_image_dtype")
-def convert_image_dtype(image: Data, dtype: DTypeLike, saturate: bool = False, name: str | None = None) -> Any:
+def convert_image_dtype(image: TensorLike, dtype: DTypeLike, saturate: bool = False, name: str | None = None) -> Any:
     """Images of another dtype, scaled: integers count to their greatest, floats from 0 to 1. t[*s] -> dtype[*s].
 
     saturate: numbers out of range go to its ends before they become integers. Raises: AttributeError for other dtypes.
@@ -61,7 +61,7 @@ def convert_image_dtype(image: Data, dtype: DTypeLike, saturate: bool = False, n
 
 
 @public("image.rgb_to_grayscale")
-def rgb_to_grayscale(images: Data, name: str | None = None) -> Any:
+def rgb_to_grayscale(images: TensorLike, name: str | None = None) -> Any:
     """How bright each pixel looks. t[*s, 3] -> t[*s, 1]. Source: tf.image.rgb_to_grayscale."""
     x = as_tensor(images)
     wide = convert_image_dtype(x, float32)
@@ -70,7 +70,7 @@ def rgb_to_grayscale(images: Data, name: str | None = None) -> Any:
 
 
 @public("image.grayscale_to_rgb")
-def grayscale_to_rgb(images: Data, name: str | None = None) -> Any:
+def grayscale_to_rgb(images: TensorLike, name: str | None = None) -> Any:
     """Grey pixels as three equal colours. t[*s, 1] -> t[*s, 3].
 
     Raises: ValueError if the last axis is not 1. Source: tf.image.grayscale_to_rgb.
@@ -83,7 +83,7 @@ def grayscale_to_rgb(images: Data, name: str | None = None) -> Any:
     return tile(x, [1] * (x.shape.rank - 1) + [3])
 
 
-def _colours(images: Data, op: str) -> Any:
+def _colours(images: TensorLike, op: str) -> Any:
     """Images of floats with three channels. Raises: FailedPreconditionError, in a graph ValueError, for others."""
     x = of_dtypes(as_tensor(images), "float16 bfloat16 float32 float64")
     if x.shape.rank == 0:
@@ -97,7 +97,7 @@ def _colours(images: Data, op: str) -> Any:
 
 
 @public("image.rgb_to_hsv")
-def rgb_to_hsv(images: Data, name: str | None = None) -> Any:
+def rgb_to_hsv(images: TensorLike, name: str | None = None) -> Any:
     """Hue, saturation and value of red, green and blue from 0 to 1. f[*s, 3] -> f[*s, 3].
 
     Raises: FailedPreconditionError (in a graph ValueError) if the last axis is not 3. Source: tf.image.rgb_to_hsv.
@@ -124,7 +124,7 @@ def _hue_and_range(x: Tensor) -> tuple[Any, Any, Any]:
 
 
 @public("image.hsv_to_rgb")
-def hsv_to_rgb(images: Data, name: str | None = None) -> Any:
+def hsv_to_rgb(images: TensorLike, name: str | None = None) -> Any:
     """Red, green and blue of hue, saturation and value from 0 to 1. f[*s, 3] -> f[*s, 3].
 
     Raises: FailedPreconditionError (in a graph ValueError) if the last axis is not 3. Source: tf.image.hsv_to_rgb.
@@ -140,7 +140,9 @@ def _shares(hue: Tensor) -> list[Any]:
     return [clip_by_value(each, 0.0, 1.0) for each in shares]
 
 
-def _adjusted(image: Data, number: Data, what: str, op: str, change: Callable[[Tensor, Tensor], Tensor]) -> Any:
+def _adjusted(
+    image: TensorLike, number: TensorLike, what: str, op: str, change: Callable[[Tensor, Tensor], Tensor]
+) -> Any:
     """Return what `change` makes of an image of floats and a number, in the image's dtype.
 
     Raises: InvalidArgumentError, or ValueError in a graph, for a rank below 3; for other channels or several numbers.
@@ -170,7 +172,7 @@ def _saturated(x: Tensor, by: Tensor) -> Any:
 
 
 @public("image.adjust_hue")
-def adjust_hue(image: Data, delta: Data, name: str | None = None) -> Any:
+def adjust_hue(image: TensorLike, delta: TensorLike, name: str | None = None) -> Any:
     """Turn the hue by `delta`, from -1 to 1. t[*s, 3] -> t[*s, 3].
 
     Raises: ValueError in eager mode for another delta; InvalidArgumentError for other channels, ranks below 3 (in a
@@ -182,7 +184,7 @@ def adjust_hue(image: Data, delta: Data, name: str | None = None) -> Any:
 
 
 @public("image.adjust_saturation")
-def adjust_saturation(image: Data, saturation_factor: Data, name: str | None = None) -> Any:
+def adjust_saturation(image: TensorLike, saturation_factor: TensorLike, name: str | None = None) -> Any:
     """Multiply the saturation, up to 1. t[*s, 3] -> t[*s, 3].
 
     Raises: InvalidArgumentError as adjust_hue. Source: tf.image.adjust_saturation.
@@ -191,7 +193,7 @@ def adjust_saturation(image: Data, saturation_factor: Data, name: str | None = N
 
 
 @public("image.sobel_edges")
-def sobel_edges(image: Data) -> Any:
+def sobel_edges(image: TensorLike) -> Any:
     """How much pixels change downwards and to the right, by Sobel's filter. t[b, h, w, c] -> t[b, h, w, c, 2].
 
     Source: tf.image.sobel_edges.

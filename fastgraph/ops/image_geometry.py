@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from fastgraph.core.base.dtype import float32, int32
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import as_tensor, of_dtypes, static_int, word
 from fastgraph.ops.comparison import equal, greater, greater_equal, less, logical_and
@@ -61,10 +61,10 @@ _MODES: dict[str, Any] = {
 
 @public("raw_ops.ImageProjectiveTransformV3")
 def image_projective_transform(
-    images: Data,
-    transforms: Data,
-    output_shape: Data,
-    fill_value: Data,
+    images: TensorLike,
+    transforms: TensorLike,
+    output_shape: TensorLike,
+    fill_value: TensorLike,
     interpolation: str,
     fill_mode: str = "CONSTANT",
     name: str | None = None,
@@ -134,7 +134,7 @@ _PATCHES = (
 
 @public("image.extract_patches")
 def extract_patches(
-    images: Data, sizes: Data, strides: Data, rates: Data, padding: str, name: str | None = None
+    images: TensorLike, sizes: TensorLike, strides: TensorLike, rates: TensorLike, padding: str, name: str | None = None
 ) -> Any:
     """The elements of each window of images as channels, 0 outside. t[b, h, w, c] -> t[b, *o, kh * kw * c].
 

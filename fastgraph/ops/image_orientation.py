@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from fastgraph.core.base.dtype import float32, float64, int32, int64
-from fastgraph.core.conversion import Data, SizeLike
+from fastgraph.core.conversion import SizeLike, TensorLike
 from fastgraph.core.tensor import EagerTensor, Tensor
 from fastgraph.ops.arguments import as_tensor, real, static_int
 from fastgraph.ops.comparison import equal, greater_equal, less
@@ -45,13 +45,13 @@ def _unbatched(x: Tensor, is_batch: bool) -> Any:
     return x if is_batch else squeeze(x, axis=[0])
 
 
-def _flipped(image: Data, axis: int) -> Any:
+def _flipped(image: TensorLike, axis: int) -> Any:
     x, is_batch = with_pixels(image)
     return _unbatched(reverse(x, [axis]), is_batch)
 
 
 @public("image.flip_left_right")
-def flip_left_right(image: Data) -> Any:
+def flip_left_right(image: TensorLike) -> Any:
     """Images mirrored: their columns from the last to the first. t[(b,) h, w, c] -> the same.
 
     Raises: ValueError for another rank. Source: tf.image.flip_left_right.
@@ -60,7 +60,7 @@ def flip_left_right(image: Data) -> Any:
 
 
 @public("image.flip_up_down")
-def flip_up_down(image: Data) -> Any:
+def flip_up_down(image: TensorLike) -> Any:
     """Images upside down: their rows from the last to the first. t[(b,) h, w, c] -> the same.
 
     Raises: ValueError for another rank. Source: tf.image.flip_up_down.
@@ -68,7 +68,7 @@ def flip_up_down(image: Data) -> Any:
     return _flipped(image, 1)
 
 
-def _flipped_by_chance(image: Data, axis: int, unit: Unit) -> Any:
+def _flipped_by_chance(image: TensorLike, axis: int, unit: Unit) -> Any:
     """Each image flipped or not: a single one if its number is below a half, those of a batch if it is above."""
     x, is_batch = with_pixels(image)
     if is_batch:
@@ -77,16 +77,16 @@ def _flipped_by_chance(image: Data, axis: int, unit: Unit) -> Any:
     return squeeze(select(less(unit([]), 0.5), reverse(x, [axis]), x), axis=[0])
 
 
-def _seeded(seed: Data | None) -> Unit:
+def _seeded(seed: TensorLike | None) -> Unit:
     return lambda size: uniform(size, 0.0, 1.0, seed=seed)
 
 
-def _stateless(seed: Data) -> Unit:
+def _stateless(seed: TensorLike) -> Unit:
     return lambda size: stateless_uniform(size, seed)
 
 
 @public("image.random_flip_left_right")
-def random_flip_left_right(image: Data, seed: int | None = None) -> Any:
+def random_flip_left_right(image: TensorLike, seed: int | None = None) -> Any:
     """Each image mirrored with a probability of a half. t[(b,) h, w, c] -> the same.
 
     Raises: ValueError for another rank. Source: tf.image.random_flip_left_right.
@@ -95,7 +95,7 @@ def random_flip_left_right(image: Data, seed: int | None = None) -> Any:
 
 
 @public("image.random_flip_up_down")
-def random_flip_up_down(image: Data, seed: int | None = None) -> Any:
+def random_flip_up_down(image: TensorLike, seed: int | None = None) -> Any:
     """Each image upside down with a probability of a half. t[(b,) h, w, c] -> the same.
 
     Raises: ValueError for another rank. Source: tf.image.random_flip_up_down.
@@ -104,19 +104,19 @@ def random_flip_up_down(image: Data, seed: int | None = None) -> Any:
 
 
 @public("image.stateless_random_flip_left_right")
-def stateless_random_flip_left_right(image: Data, seed: Data) -> Any:
+def stateless_random_flip_left_right(image: TensorLike, seed: TensorLike) -> Any:
     """`random_flip_left_right`, the same for the same seed i[2]. Source: tf.image.stateless_random_flip_left_right."""
     return _flipped_by_chance(image, 2, _stateless(seed))
 
 
 @public("image.stateless_random_flip_up_down")
-def stateless_random_flip_up_down(image: Data, seed: Data) -> Any:
+def stateless_random_flip_up_down(image: TensorLike, seed: TensorLike) -> Any:
     """`random_flip_up_down`, the same for the same seed i[2]. Source: tf.image.stateless_random_flip_up_down."""
     return _flipped_by_chance(image, 1, _stateless(seed))
 
 
 @public("image.transpose")
-def transpose_image(image: Data, name: str | None = None) -> Any:
+def transpose_image(image: TensorLike, name: str | None = None) -> Any:
     """Images with rows and columns exchanged. t[(b,) h, w, c] -> t[(b,) w, h, c].
 
     Raises: ValueError for another rank. Source: tf.image.transpose.
@@ -126,7 +126,7 @@ def transpose_image(image: Data, name: str | None = None) -> Any:
 
 
 @public("image.rot90")
-def rot90(image: Data, k: Data = 1, name: str | None = None) -> Any:
+def rot90(image: TensorLike, k: TensorLike = 1, name: str | None = None) -> Any:
     """Images turned k times by a quarter, against the clock. t[(b,) h, w, c] -> t.
 
     k: An int, or a tensor of one. Raises: ValueError for another rank, or several k. Source: tf.image.rot90.
@@ -154,7 +154,7 @@ def rot90(image: Data, k: Data = 1, name: str | None = None) -> Any:
 
 
 @public("image.central_crop")
-def central_crop(image: Data, central_fraction: Data) -> Any:
+def central_crop(image: TensorLike, central_fraction: TensorLike) -> Any:
     """The middle of images: a fraction of each side. t[(b,) h, w, c], number in (0, 1] -> t.
 
     Raises: ValueError for other fractions and ranks. Source: tf.image.central_crop.
@@ -182,7 +182,7 @@ def central_crop(image: Data, central_fraction: Data) -> Any:
 
 
 @public("image.resize_with_crop_or_pad")
-def resize_with_crop_or_pad(image: Data, target_height: Data, target_width: Data) -> Any:
+def resize_with_crop_or_pad(image: TensorLike, target_height: TensorLike, target_width: TensorLike) -> Any:
     """Images cut at their edges, or with zeros around them, to have a size. t[(b,) h, w, c] -> t[(b,) target, c].
 
     Raises: ValueError for sizes that are not above 0 and other ranks. Source: tf.image.resize_with_crop_or_pad.
@@ -206,9 +206,9 @@ def resize_with_crop_or_pad(image: Data, target_height: Data, target_width: Data
 
 @public("image.resize_with_pad")
 def resize_with_pad(
-    image: Data,
-    target_height: Data,
-    target_width: Data,
+    image: TensorLike,
+    target_height: TensorLike,
+    target_width: TensorLike,
     method: str = ResizeMethod.BILINEAR,
     antialias: bool = False,
 ) -> Any:
@@ -235,7 +235,7 @@ def resize_with_pad(
     return _unbatched(pad_to_bounding_box(x, *before, *wanted), is_batch)
 
 
-def _cropped_by_chance(value: Data, size: Data, draw: Callable[[SizeLike, Any], Any]) -> Any:
+def _cropped_by_chance(value: TensorLike, size: TensorLike, draw: Callable[[SizeLike, Any], Any]) -> Any:
     """The slice of a size that begins at a place that numbers of the size's dtype choose."""
     x = as_tensor(value)
     wanted = as_tensor(size, int32)
@@ -252,7 +252,7 @@ def _cropped_by_chance(value: Data, size: Data, draw: Callable[[SizeLike, Any], 
 
 
 @public("image.random_crop")
-def random_crop(value: Data, size: Data, seed: int | None = None, name: str | None = None) -> Any:
+def random_crop(value: TensorLike, size: TensorLike, seed: int | None = None, name: str | None = None) -> Any:
     """A part of a tensor, as large as `size`, at a random place. t[*s], i[rank] -> t[*size].
 
     Raises: InvalidArgumentError for a size that is larger than the tensor. Source: tf.image.random_crop.
@@ -261,6 +261,6 @@ def random_crop(value: Data, size: Data, seed: int | None = None, name: str | No
 
 
 @public("image.stateless_random_crop")
-def stateless_random_crop(value: Data, size: Data, seed: Data, name: str | None = None) -> Any:
+def stateless_random_crop(value: TensorLike, size: TensorLike, seed: TensorLike, name: str | None = None) -> Any:
     """`random_crop`, the same for the same seed i[2]. Source: tf.image.stateless_random_crop."""
     return _cropped_by_chance(value, size, lambda n, kind: stateless_uniform(n, seed, 0, kind.max, kind))

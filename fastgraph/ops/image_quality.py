@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from fastgraph.core.base.dtype import float32
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
 from fastgraph.errors import MisfitError
 from fastgraph.ops.activations import relu
@@ -34,7 +34,9 @@ from fastgraph.ops.reduction import reduce_mean, reduce_prod, reduce_sum
 _SCALES = (0.0448, 0.2856, 0.3001, 0.2363, 0.1333)
 
 
-def _pair(a: Data, b: Data, max_val: Data, error: Callable[[str], Exception]) -> tuple[Tensor, Tensor, Tensor]:
+def _pair(
+    a: TensorLike, b: TensorLike, max_val: TensorLike, error: Callable[[str], Exception]
+) -> tuple[Tensor, Tensor, Tensor]:
     """Two images and the greatest number of a pixel as floats. Raises `error` for shapes that cannot be compared."""
     x, y = as_tensor(a), as_tensor(b)
     greatest = cast(max_val, x.dtype)
@@ -51,7 +53,7 @@ def _pair(a: Data, b: Data, max_val: Data, error: Callable[[str], Exception]) ->
 
 
 @public("image.psnr")
-def psnr(a: Data, b: Data, max_val: Data, name: str | None = None) -> Any:
+def psnr(a: TensorLike, b: TensorLike, max_val: TensorLike, name: str | None = None) -> Any:
     """The ratio of the greatest pixel to the noise between images, in decibels. t[*s, h, w, c], same -> f32[*s].
 
     Raises: ValueError, InvalidArgumentError too, for shapes that do not fit. Source: tf.image.psnr.
@@ -62,7 +64,7 @@ def psnr(a: Data, b: Data, max_val: Data, name: str | None = None) -> Any:
     return 20.0 * log(greatest) / float(np.float32(np.log(10.0))) - decibel * log(error)
 
 
-def _alike(img1: Data, img2: Data, max_val: Data) -> tuple[Tensor, Tensor, Tensor]:
+def _alike(img1: TensorLike, img2: TensorLike, max_val: TensorLike) -> tuple[Tensor, Tensor, Tensor]:
     x, y = as_tensor(img1), as_tensor(img2)
     if x.dtype != y.dtype:
         raise invalid(f"Images to compare have one dtype, got {x.dtype.name} and {y.dtype.name}")
@@ -97,7 +99,7 @@ def _of_channels(
     return luminance * structure, structure
 
 
-def _check_size(x: Tensor, filter_size: Data) -> int:
+def _check_size(x: Tensor, filter_size: TensorLike) -> int:
     """Return the size of a window. Raises InvalidArgumentError if images, where their sizes are known, are smaller."""
     size = whole(filter_size, "filter_size")
     sides = [n for n in extents_of(x)[-3:-1] if isinstance(n, int)]
@@ -108,9 +110,9 @@ def _check_size(x: Tensor, filter_size: Data) -> int:
 
 @public("image.ssim")
 def ssim(
-    img1: Data,
-    img2: Data,
-    max_val: Data,
+    img1: TensorLike,
+    img2: TensorLike,
+    max_val: TensorLike,
     filter_size: int = 11,
     filter_sigma: float = 1.5,
     k1: float = 0.01,
@@ -132,9 +134,9 @@ def ssim(
 
 @public("image.ssim_multiscale")
 def ssim_multiscale(
-    img1: Data,
-    img2: Data,
-    max_val: Data,
+    img1: TensorLike,
+    img2: TensorLike,
+    max_val: TensorLike,
     power_factors: Sequence[float] = _SCALES,
     filter_size: int = 11,
     filter_sigma: float = 1.5,
@@ -170,7 +172,7 @@ def _halved(x: Tensor) -> Any:
 
 
 @public("image.total_variation")
-def total_variation(images: Data, name: str | None = None) -> Any:
+def total_variation(images: TensorLike, name: str | None = None) -> Any:
     """The sum of the differences between neighbours. t[(b,) h, w, c] -> t[(b)].
 
     Raises: ValueError for another rank. Source: tf.image.total_variation.
@@ -185,7 +187,7 @@ def total_variation(images: Data, name: str | None = None) -> Any:
 
 
 @public("image.image_gradients")
-def image_gradients(image: Data) -> tuple[Any, Any]:
+def image_gradients(image: TensorLike) -> tuple[Any, Any]:
     """(what a pixel lacks to the one below, to the one on its right), 0 at the edge. t[b, h, w, c] -> two of the same.
 
     Raises: ValueError for another rank. Source: tf.image.image_gradients.

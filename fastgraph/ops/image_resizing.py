@@ -15,7 +15,7 @@ import numpy as np
 
 from fastgraph.api import namespaces
 from fastgraph.core.base.dtype import float32, int32, int64
-from fastgraph.core.conversion import Data, convert_to_tensor
+from fastgraph.core.conversion import TensorLike, convert_to_tensor
 from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import as_tensor, has_dtype, of_dtypes, static_int, whole
 from fastgraph.ops.comparison import equal, greater_equal, less, less_equal, logical_and
@@ -207,7 +207,7 @@ def _nearest(images: Tensor, axis: int, old: Tensor | int, new: Tensor | int) ->
 # ---- what programs call ---------------------------------------------------------------------------------------------
 
 
-def as_batch(images: Data, what: str = "'images'") -> tuple[Tensor, bool]:
+def as_batch(images: TensorLike, what: str = "'images'") -> tuple[Tensor, bool]:
     """Return ([b, h, w, c], whether there was a batch) of images with or without a batch. Raises ValueError."""
     x = as_tensor(images)
     if x.shape.rank is None:
@@ -217,7 +217,9 @@ def as_batch(images: Data, what: str = "'images'") -> tuple[Tensor, bool]:
     return (x, True) if x.shape.rank == 4 else (expand_dims(x, 0), False)
 
 
-def _wanted(size: Data, height: Tensor | int, width: Tensor | int, preserve_aspect_ratio: bool) -> tuple[Any, Any]:
+def _wanted(
+    size: TensorLike, height: Tensor | int, width: Tensor | int, preserve_aspect_ratio: bool
+) -> tuple[Any, Any]:
     try:
         given = convert_to_tensor(size, int32)
     except (TypeError, ValueError):
@@ -241,8 +243,8 @@ def _wanted(size: Data, height: Tensor | int, width: Tensor | int, preserve_aspe
 
 @public("image.resize")
 def resize(
-    images: Data,
-    size: Data,
+    images: TensorLike,
+    size: TensorLike,
     method: str | int = ResizeMethod.BILINEAR,
     preserve_aspect_ratio: bool = False,
     antialias: bool = False,
@@ -308,7 +310,7 @@ def resize(
     return x if is_batch else squeeze(x, axis=[0])
 
 
-def with_pixels(image: Data) -> tuple[Tensor, bool]:
+def with_pixels(image: TensorLike) -> tuple[Tensor, bool]:
     """`as_batch` of images that have pixels and channels. Raises: ValueError for others."""
     x, is_batch = as_batch(image, "'image'")
     if 0 in x.shape.as_list()[1:]:
@@ -318,7 +320,7 @@ def with_pixels(image: Data) -> tuple[Tensor, bool]:
 
 @public("image.pad_to_bounding_box")
 def pad_to_bounding_box(
-    image: Data,
+    image: TensorLike,
     offset_height: Number,
     offset_width: Number,
     target_height: Number,
@@ -348,7 +350,7 @@ def pad_to_bounding_box(
     return x if is_batch else squeeze(x, axis=[0])
 
 
-def number(value: Data, what: str) -> Any:
+def number(value: TensorLike, what: str) -> Any:
     """An integer argument: a tensor, or a Python number. Raises: TypeError for what is neither."""
     return as_tensor(value) if has_dtype(value) else whole(value, what)
 
@@ -361,7 +363,7 @@ def _not_negative(value: Number, message: str) -> None:
         raise ValueError(message)
 
 
-def positive(value: Data, what: str) -> Any:
+def positive(value: TensorLike, what: str) -> Any:
     """`number`, an int where it is known. Raises: as `_not_negative`, for numbers that are not above 0."""
     found = number(value, what)
     if isinstance(found, Tensor):
@@ -374,7 +376,7 @@ def positive(value: Data, what: str) -> Any:
 
 @public("image.crop_to_bounding_box")
 def crop_to_bounding_box(
-    image: Data,
+    image: TensorLike,
     offset_height: Number,
     offset_width: Number,
     target_height: Number,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from fastgraph.core.base.dtype import float32, int32
-from fastgraph.core.conversion import Data, convert_to_tensor
+from fastgraph.core.conversion import TensorLike, convert_to_tensor
 from fastgraph.ops.arguments import as_tensor, known_value, of_dtypes
 from fastgraph.ops.candidate_samplers import Words
 from fastgraph.ops.families import invalid, public
@@ -20,8 +20,10 @@ from fastgraph.ops.random_states import Source, Stateless, generators
 
 
 @public("image.extract_glimpse")
-def extract_glimpse(input: Data, size: Data, offsets: Data, centered: bool = True, normalized: bool = True,
-                    noise: str = "uniform", name: str | None = None) -> Any:  # fmt: skip
+def extract_glimpse(
+    input: TensorLike, size: TensorLike, offsets: TensorLike, centered: bool = True, normalized: bool = True,
+    noise: str = "uniform", name: str | None = None,
+) -> Any:  # fmt: skip
     """Windows of images around given places, noise beyond the edges. f32[b, h, w, c], i32[2], f32[b, 2] -> f32.
 
     offsets: rows and columns of the middles; centered: from the image's middle; normalized: the image counts 1 (from
@@ -111,7 +113,7 @@ def _holds(crop: Any, boxes: Any, least: float) -> bool:
     return False
 
 
-def _distorted(source: Source, image_size: Data, bounding_boxes: Data, min_object_covered: Any, aspects:
+def _distorted(source: Source, image_size: TensorLike, bounding_boxes: TensorLike, min_object_covered: Any, aspects:
                Sequence[float], areas: Sequence[float], attempts: int, whole_if_none: bool) -> Any:  # fmt: skip
     size, boxes = (
         of_dtypes(as_tensor(image_size), "uint8 int8 int16 int32 int64"),
@@ -161,11 +163,11 @@ def _distorted(source: Source, image_size: Data, bounding_boxes: Data, min_objec
 
 
 @public("image.sample_distorted_bounding_box")
-def sample_distorted_bounding_box(image_size: Data, bounding_boxes: Data, seed: int = 0, min_object_covered: Data = 0.1,
-                                  aspect_ratio_range: Sequence[float] | None = None,
-                                  area_range: Sequence[float] | None = None, max_attempts: int | None = None,
-                                  use_image_if_no_bounding_boxes: bool | None = None,
-                                  name: str | None = None) -> Any:  # fmt: skip
+def sample_distorted_bounding_box(
+    image_size: TensorLike, bounding_boxes: TensorLike, seed: int = 0, min_object_covered: TensorLike = 0.1,
+    aspect_ratio_range: Sequence[float] | None = None, area_range: Sequence[float] | None = None,
+    max_attempts: int | None = None, use_image_if_no_bounding_boxes: bool | None = None, name: str | None = None,
+) -> Any:  # fmt: skip
     """A box by chance that holds enough of some given one: where it begins i[3], its size i[3], it itself f32[1, 1, 4].
 
     image_size: i[3]. bounding_boxes: f32[b, n, 4], of rows and columns from 0 to 1. The box has an aspect of the range
@@ -180,8 +182,8 @@ def sample_distorted_bounding_box(image_size: Data, bounding_boxes: Data, seed: 
 
 
 @public("image.stateless_sample_distorted_bounding_box")
-def stateless_sample_distorted_bounding_box(image_size: Data, bounding_boxes: Data, seed: Data,
-                                            min_object_covered: Data = 0.1,
+def stateless_sample_distorted_bounding_box(image_size: TensorLike, bounding_boxes: TensorLike, seed: TensorLike,
+                                            min_object_covered: TensorLike = 0.1,
                                             aspect_ratio_range: Sequence[float] | None = None,
                                             area_range: Sequence[float] | None = None, max_attempts: int | None = None,
                                             use_image_if_no_bounding_boxes: bool | None = None,

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fastgraph.core.base.dtype import int64
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import as_tensor
 from fastgraph.ops.broadcasting import broadcast_to
@@ -22,7 +22,7 @@ from fastgraph.ops.movement import expand_dims, reshape, shape, size
 from fastgraph.ops.reduction import reduce_all
 
 
-def ignored(policy: Data | None, op: str) -> bool:
+def ignored(policy: TensorLike | None, op: str) -> bool:
     """Whether indices out of range are ignored. Raises: TypeError, or InvalidArgumentError for an unknown policy."""
     if policy is None:
         return False

@@ -16,7 +16,7 @@ import numpy as np
 import fastgraph.core.base.dtype as dtypes
 import fastgraph.core.op_errors as op_errors
 from fastgraph.core.base.shapes import Aval
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.registry import public_function
 from fastgraph.core.tensor import EagerTensor, Tensor, convert, current_trace, get_slot, register_slot
 from fastgraph.errors import InvalidArgumentError
@@ -490,7 +490,7 @@ def _entries(vector: Any, n: int | None, positions: list[Any]) -> list[Any]:
     return [_number(v, positions, True) if isinstance(v, Tensor) else whole(v, "begin, end or strides") for v in tensor]
 
 
-def _count(vector: Data) -> int | None:
+def _count(vector: TensorLike) -> int | None:
     """How many numbers a vector argument of strided_slice has, where it says."""
     if isinstance(vector, (list, tuple)):
         return len(vector)
@@ -498,7 +498,7 @@ def _count(vector: Data) -> int | None:
     return shape[0] if shape.rank else None
 
 
-def _filled_up(x: Tensor, begin: Data, end: Data, strides: Data | None) -> tuple[Any, Any, Any]:
+def _filled_up(x: Tensor, begin: TensorLike, end: TensorLike, strides: TensorLike | None) -> tuple[Any, Any, Any]:
     """Vectors of which nobody knows the length, with whole axes of x after them. i[n], i[n], i[n] -> i[rank] each."""
     begin, end = convert(begin), convert(end)
     rank, kind, op = x.shape.rank, begin.dtype, public_function
@@ -525,10 +525,10 @@ def _refused(text: str) -> Exception:
 
 @public("strided_slice")
 def strided_slice(
-    input_: Data,
-    begin: Data,
-    end: Data,
-    strides: Data | None = None,
+    input_: TensorLike,
+    begin: TensorLike,
+    end: TensorLike,
+    strides: TensorLike | None = None,
     begin_mask: int = 0,
     end_mask: int = 0,
     ellipsis_mask: int = 0,

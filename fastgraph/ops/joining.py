@@ -12,7 +12,7 @@ import numpy as np
 
 from fastgraph.core.base.dtype import int32, int64
 from fastgraph.core.base.shapes import Aval
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import EagerTensor, Tensor, bind, current_trace, equal_parts
 from fastgraph.ops.arguments import as_tensor, extents, named, preferred, static_int, whole
 from fastgraph.ops.comparison import equal_p
@@ -178,7 +178,7 @@ _CONCAT = concat_p.primitive  # type: ignore[attr-defined]
 
 
 @public("concat")
-def concat(values: Data | Iterable[Data], axis: Data, name: str | None = "concat") -> Any:
+def concat(values: TensorLike | Iterable[TensorLike], axis: TensorLike, name: str | None = "concat") -> Any:
     """values one after the other along `axis`. t[*s]... -> t[*r].
 
     Args:
@@ -219,7 +219,7 @@ def concat(values: Data | Iterable[Data], axis: Data, name: str | None = "concat
     return named(name, concat_p, *values, axis=along)
 
 
-def _dims(axis: Data) -> tuple[int | None, ...]:
+def _dims(axis: TensorLike) -> tuple[int | None, ...]:
     """The extents of an axis, a number or a tensor; none where its rank is not known."""
     shape = getattr(axis, "shape", None)
     if shape is None:
@@ -227,7 +227,7 @@ def _dims(axis: Data) -> tuple[int | None, ...]:
     return () if getattr(shape, "rank", 0) is None else tuple(shape)
 
 
-def _concat_axis(axis: Data) -> int | None:
+def _concat_axis(axis: TensorLike) -> int | None:
     """The axis of concat: a scalar; in eager mode a vector of one as well, as in TensorFlow."""
     dims = _dims(axis)
     if dims and (current_trace() is not None or dims != (1,)):
@@ -235,7 +235,7 @@ def _concat_axis(axis: Data) -> int | None:
     return static_int(axis, letter="ConcatV2.Tidx")
 
 
-def _concat_late(values: Sequence[Any], axis: Data, name: str | None) -> Any:
+def _concat_late(values: Sequence[Any], axis: TensorLike, name: str | None) -> Any:
     """`concat` along an axis that only a run knows."""
     dtype = next((x.dtype for x in values if isinstance(x, Tensor)), None)
     tensors = [as_tensor(x, dtype) for x in values]
@@ -317,7 +317,7 @@ _STACK = stack_p.primitive  # type: ignore[attr-defined]
 
 
 @public("stack")
-def stack(values: Data | Iterable[Data], axis: Data = 0, name: str | None = "stack") -> Any:
+def stack(values: TensorLike | Iterable[TensorLike], axis: TensorLike = 0, name: str | None = "stack") -> Any:
     """values along a new axis. t[*s]... -> t[*r].
 
     Args:
@@ -423,7 +423,7 @@ def split_p(value: Array, *, sizes: tuple[int, ...], axis: int) -> Any:
     return tuple(np.split(value, np.cumsum(sizes)[:-1], axis=axis))
 
 
-def _split_axis(axis: Data, no_scalar: str) -> int | None:
+def _split_axis(axis: TensorLike, no_scalar: str) -> int | None:
     """The axis of split, of int32. Raises: InvalidArgumentError for other dtypes, or for what is no scalar."""
     if isinstance(axis, Tensor) and axis.dtype is not int32:
         raise invalid(
@@ -436,8 +436,9 @@ def _split_axis(axis: Data, no_scalar: str) -> int | None:
 
 @public("split")
 def split(
-    value: Data, num_or_size_splits: Data, axis: Data = 0, num: int | None = None, name: str | None = "split"
-) -> Any:
+    value: TensorLike, num_or_size_splits: TensorLike, axis: TensorLike = 0, num: int | None = None,
+    name: str | None = "split",
+) -> Any:  # fmt: skip
     """value in pieces along `axis`: so many equal ones, or of the sizes given. t[*s] -> list of t[*r].
 
     Args:
@@ -533,7 +534,7 @@ def split(
     return list(named(name if name != "split" else None, split_p, value, sizes=sizes, axis=along))
 
 
-def _split_late(value: Tensor, given: Data, axis: Data, num: int | None, name: str | None) -> Any:
+def _split_late(value: Tensor, given: TensorLike, axis: TensorLike, num: int | None, name: str | None) -> Any:
     """Pieces of a tensor of unknown rank, or along an axis that is a tensor; their number must be known."""
     count = given if isinstance(given, int) else num
     if count is None:
@@ -634,7 +635,9 @@ def unstack_p(value: Array, *, num: int, axis: int) -> Any:
 
 
 @public("unstack")
-def unstack(value: Data, num: Data | None = None, axis: Data = 0, name: str | None = "unstack") -> Any:
+def unstack(
+    value: TensorLike, num: TensorLike | None = None, axis: TensorLike = 0, name: str | None = "unstack"
+) -> Any:
     """The slices of value along `axis`, without it. t[*s] -> list of t[*r].
 
     Raises: ValueError if their number is neither known nor given; InvalidArgumentError if it is not `num`.

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastgraph.core.base.shapes import Aval
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.native import array_loops
 from fastgraph.core.native.matmul import scipy_functions
 from fastgraph.core.tensor import Tensor
@@ -100,7 +100,7 @@ def _solved(a: Array, b: Array) -> Array:
 
 
 @public("linalg.inv")
-def inv(input: Data, adjoint: bool = False, name: str | None = None) -> Any:
+def inv(input: TensorLike, adjoint: bool = False, name: str | None = None) -> Any:
     """Inverse matrices, or those of the adjoint matrices. t[*b, n, n] -> t[*b, n, n].
 
     Raises: InvalidArgumentError for what is not square or has no inverse. Source: tf.linalg.inv.
@@ -194,7 +194,7 @@ class LogMatrixDeterminant(NamedTuple):
 
 
 @public("linalg.slogdet")
-def slogdet(input: Data, name: str | None = None) -> Any:
+def slogdet(input: TensorLike, name: str | None = None) -> Any:
     """Sign (of complex matrices the phase) and log(|det|), both of the input's dtype. t[*b, n, n] -> t[*b], t[*b].
 
     Raises: InvalidArgumentError for what is not square. Source: tf.linalg.slogdet.
@@ -266,7 +266,7 @@ def solve_p(matrix: Array, rhs: Array, *, adjoint: bool) -> Any:
 
 
 @public("linalg.solve")
-def solve(matrix: Data, rhs: Data, adjoint: bool = False, name: str | None = None) -> Any:
+def solve(matrix: TensorLike, rhs: TensorLike, adjoint: bool = False, name: str | None = None) -> Any:
     """x with matrix x = rhs, or, with `adjoint`, with the adjoint matrix. t[*b, n, n], t[*b, n, k] -> t[*b, n, k].
 
     Raises: InvalidArgumentError for shapes that do not fit and matrices without an inverse. Source: tf.linalg.solve.
@@ -373,7 +373,7 @@ def triangular_solve_p(matrix: Array, rhs: Array, *, lower: bool, adjoint: bool)
 
 @public("linalg.triangular_solve")
 def triangular_solve(
-    matrix: Data, rhs: Data, lower: bool = True, adjoint: bool = False, name: str | None = None
+    matrix: TensorLike, rhs: TensorLike, lower: bool = True, adjoint: bool = False, name: str | None = None
 ) -> Any:
     """x with matrix x = rhs, only the lower (upper) triangle of the matrix being read; batches broadcast.
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fastgraph.core import replicas
-from fastgraph.core.conversion import Data, SizeLike
+from fastgraph.core.conversion import SizeLike, TensorLike
 from fastgraph.core.registry import register_public
 from fastgraph.core.tensor import Tensor, current_trace
 from fastgraph.errors import InvalidArgumentError
@@ -35,14 +35,14 @@ register_public(space_to_batch, "space_to_batch_nd", "nn.space_to_batch")
 
 
 @public("realdiv")
-def realdiv_(x: Data, y: Data, name: str | None = None) -> Any:
+def realdiv_(x: TensorLike, y: TensorLike, name: str | None = None) -> Any:
     """Quotient x / y of floats or complex numbers. f[*s], f[*s] -> f[*s], broadcasting. Source: tf.realdiv."""
     first = as_tensor(x)
     return realdiv(first, as_tensor(y, first.dtype))
 
 
 @public("parallel_stack")
-def parallel_stack(values: Data, name: str | None = "parallel_stack") -> Any:
+def parallel_stack(values: TensorLike, name: str | None = "parallel_stack") -> Any:
     """Tensors of one shape along a new first axis, in graphs only. t[*s]... -> t[n, *s].
 
     Raises: RuntimeError in eager mode. Source: tf.parallel_stack.
@@ -57,7 +57,7 @@ def parallel_stack(values: Data, name: str | None = "parallel_stack") -> Any:
 
 @public("nn.compute_average_loss")
 def compute_average_loss(
-    per_example_loss: Data, sample_weight: Data | None = None, global_batch_size: Data | None = None
+    per_example_loss: TensorLike, sample_weight: TensorLike | None = None, global_batch_size: TensorLike | None = None
 ) -> Any:
     """The sum of losses, weighted, over the size of the batch: global_batch_size, or the loss's first extent.
 
@@ -103,7 +103,7 @@ def compute_average_loss(
 
 
 @public("nn.scale_regularization_loss")
-def scale_regularization_loss(regularization_loss: Data) -> Any:
+def scale_regularization_loss(regularization_loss: TensorLike) -> Any:
     """The sum of a regularisation loss over the number of replicas; of integers a float. f[*s] -> f[].
 
     Raises: RuntimeError between replicas. Source: tf.nn.scale_regularization_loss.
@@ -124,12 +124,12 @@ def _check_replica(name: str) -> None:
 
 @public("nn.batch_norm_with_global_normalization")
 def batch_norm_with_global_normalization(
-    input: Data,
-    mean: Data,
-    variance: Data,
-    beta: Data,
-    gamma: Data,
-    variance_epsilon: Data,
+    input: TensorLike,
+    mean: TensorLike,
+    variance: TensorLike,
+    beta: TensorLike,
+    gamma: TensorLike,
+    variance_epsilon: TensorLike,
     scale_after_normalization: bool,
     name: str | None = None,
 ) -> Any:
@@ -143,8 +143,9 @@ def batch_norm_with_global_normalization(
 
 @public("nn.local_response_normalization", "nn.lrn")
 def local_response_normalization(
-    input: Data, depth_radius: Data = 5, bias: Data = 1, alpha: Data = 1, beta: Data = 0.5, name: str | None = None
-) -> Any:
+    input: TensorLike, depth_radius: TensorLike = 5, bias: TensorLike = 1, alpha: TensorLike = 1,
+    beta: TensorLike = 0.5, name: str | None = None,
+) -> Any:  # fmt: skip
     """Each element over (bias + alpha * the squares of its channel's neighbours)**beta. f[n, h, w, c] -> same.
 
     Raises: InvalidArgumentError for another rank, another dtype or a negative radius. Source: Krizhevsky et al. 2012;
@@ -177,8 +178,9 @@ def local_response_normalization(
 
 @public("nn.experimental.general_dropout")
 def general_dropout(
-    x: Data, rate: Data, uniform_sampler: Callable[..., Any], noise_shape: SizeLike = None, name: str | None = None
-) -> Any:
+    x: TensorLike, rate: TensorLike, uniform_sampler: Callable[..., Any], noise_shape: SizeLike = None,
+    name: str | None = None,
+) -> Any:  # fmt: skip
     """x with 0 where uniform_sampler(shape=, dtype=) gives less than rate, the others over 1 - rate. f[*s] -> f[*s].
 
     Raises: ValueError for integers or a rate outside [0, 1). Source: tf.nn.experimental.general_dropout.

@@ -14,7 +14,7 @@ import numpy as np
 
 from fastgraph.core.base.dtype import DTypeLike, as_dtype, float32
 from fastgraph.core.base.shapes import Aval
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import as_tensor, named, static_axes
 from fastgraph.ops.complex_numbers import conj
@@ -166,8 +166,8 @@ def matmul_p(a: Array, b: Array, *, transpose_a: bool, transpose_b: bool) -> Any
 
 @public("matmul", "linalg.matmul")
 def matmul(
-    a: Data,
-    b: Data,
+    a: TensorLike,
+    b: TensorLike,
     transpose_a: bool = False,
     transpose_b: bool = False,
     adjoint_a: bool = False,
@@ -175,8 +175,8 @@ def matmul(
     a_is_sparse: bool = False,
     b_is_sparse: bool = False,
     output_type: DTypeLike | None = None,
-    grad_a: Data = False,
-    grad_b: Data = False,
+    grad_a: TensorLike = False,
+    grad_b: TensorLike = False,
     name: str | None = None,
 ) -> Any:
     """Product of the matrices in the last two axes; the others are batches and broadcast.
@@ -225,12 +225,12 @@ def matmul(
     return result if output_type is None else cast(result, output_type)
 
 
-def _before_transposing(x: Data) -> tuple[Any, bool]:
+def _before_transposing(x: TensorLike) -> tuple[Any, bool]:
     """x, such that transposed it is the adjoint, and whether it is still to be: an operator knows its adjoint."""
     return (x.__fg_adjoint__(), False) if hasattr(type(x), "__fg_adjoint__") else (conj(x), True)  # type: ignore[union-attr]
 
 
-def _of_one_dtype(a: Data, b: Data, output_type: DTypeLike | None) -> tuple[Any, Any, Any]:
+def _of_one_dtype(a: TensorLike, b: TensorLike, output_type: DTypeLike | None) -> tuple[Any, Any, Any]:
     """A product's operands in the dtype in which it is computed, and that of the result, None for the same."""
     a = as_tensor(a, b.dtype if isinstance(b, Tensor) else None)
     b = as_tensor(b, a.dtype)
@@ -248,8 +248,8 @@ def _of_one_dtype(a: Data, b: Data, output_type: DTypeLike | None) -> tuple[Any,
 
 @public("linalg.matvec")
 def matvec(
-    a: Data,
-    b: Data,
+    a: TensorLike,
+    b: TensorLike,
     transpose_a: bool = False,
     adjoint_a: bool = False,
     a_is_sparse: bool = False,
@@ -262,7 +262,7 @@ def matvec(
 
 
 @public("tensordot", "linalg.tensordot")
-def tensordot(a: Data, b: Data, axes: Data, name: str | None = None) -> Any:
+def tensordot(a: TensorLike, b: TensorLike, axes: TensorLike, name: str | None = None) -> Any:
     """Sum of products over pairs of axes. t[*s], t[*q] -> t[*s without axes, *q without axes].
 
     Args:

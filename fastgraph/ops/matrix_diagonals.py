@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from fastgraph.core.base.shapes import Aval
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.op_errors import misfit
 from fastgraph.core.tensor import Tensor, current_trace
 from fastgraph.errors import FailedPreconditionError
@@ -407,7 +407,7 @@ def matrix_band_part(input: Array, *, lower: int, upper: int) -> Any:
 
 
 @public("linalg.band_part")
-def band_part(input: Data, num_lower: Data, num_upper: Data, name: str | None = None) -> Any:
+def band_part(input: TensorLike, num_lower: TensorLike, num_upper: TensorLike, name: str | None = None) -> Any:
     """Matrices with zeros outside a band of diagonals; a negative number of them means all. t[*s, m, n] -> same.
 
     Raises: InvalidArgumentError for more diagonals than there are. Source: tf.linalg.band_part.
@@ -438,7 +438,7 @@ def band_part(input: Data, num_lower: Data, num_upper: Data, name: str | None = 
 _TENSOR_DIAGONALS = "bfloat16 float16 float32 float64 int32 int64 complex64 complex128"
 
 
-def _span(k: Data) -> Span:
+def _span(k: TensorLike) -> Span:
     found = known_axes(k)
     if len(found) not in (1, 2):
         raise invalid(f"diag_index must have only one or two elements, received {len(found)} elements.")
@@ -453,12 +453,12 @@ def _alignment(align: str) -> str:
 
 @public("linalg.diag")
 def diag(
-    diagonal: Data,
+    diagonal: TensorLike,
     name: str | None = "diag",
-    k: Data = 0,
-    num_rows: Data = -1,
-    num_cols: Data = -1,
-    padding_value: Data = 0,
+    k: TensorLike = 0,
+    num_rows: TensorLike = -1,
+    num_cols: TensorLike = -1,
+    padding_value: TensorLike = 0,
     align: str = "RIGHT_LEFT",
 ) -> Any:
     """Matrices with the diagonals given, padding_value elsewhere; k may be a pair, the lowest and the highest diagonal.
@@ -476,8 +476,9 @@ def diag(
 
 @public("linalg.diag_part")
 def diag_part(
-    input: Data, name: str | None = "diag_part", k: Data = 0, padding_value: Data = 0, align: str = "RIGHT_LEFT"
-) -> Any:
+    input: TensorLike, name: str | None = "diag_part", k: TensorLike = 0, padding_value: TensorLike = 0,
+    align: str = "RIGHT_LEFT",
+) -> Any:  # fmt: skip
     """The diagonal k of matrices, or the diagonals of a pair k, padded. t[*s, m, n] -> t[*s, (n,) length].
 
     Args:
@@ -507,7 +508,10 @@ def diag_part(
 
 
 @public("linalg.set_diag")
-def set_diag(input: Data, diagonal: Data, name: str | None = "set_diag", k: Data = 0, align: str = "RIGHT_LEFT") -> Any:
+def set_diag(
+    input: TensorLike, diagonal: TensorLike, name: str | None = "set_diag", k: TensorLike = 0,
+    align: str = "RIGHT_LEFT",
+) -> Any:  # fmt: skip
     """Matrices with the diagonal k replaced, or the diagonals of a pair k. t[*s, m, n], t[*s, (n,) length] -> same.
 
     Raises: InvalidArgumentError for shapes that do not fit. Source: tf.linalg.set_diag.
@@ -517,13 +521,13 @@ def set_diag(input: Data, diagonal: Data, name: str | None = "set_diag", k: Data
 
 
 @public("linalg.trace")
-def trace(x: Data, name: str | None = None) -> Any:
+def trace(x: TensorLike, name: str | None = None) -> Any:
     """The sum of the main diagonal of matrices. t[*s, m, n] -> t[*s]. Source: tf.linalg.trace."""
     return reduce_sum(diag_part(x), -1, name=name)
 
 
 @public("linalg.tensor_diag")
-def tensor_diag(diagonal: Data, name: str | None = None) -> Any:
+def tensor_diag(diagonal: TensorLike, name: str | None = None) -> Any:
     """A tensor of zeros with `diagonal` where the first and the second half of the index agree. t[*s] -> t[*s, *s].
 
     Source: tf.linalg.tensor_diag.
@@ -534,7 +538,7 @@ def tensor_diag(diagonal: Data, name: str | None = None) -> Any:
 
 
 @public("linalg.tensor_diag_part")
-def tensor_diag_part(input: Data, name: str | None = None) -> Any:
+def tensor_diag_part(input: TensorLike, name: str | None = None) -> Any:
     """The elements whose first and second half of the index agree. t[*s, *s] -> t[*s].
 
     Raises: InvalidArgumentError for an odd rank or halves that differ. Source: tf.linalg.tensor_diag_part.
@@ -555,7 +559,7 @@ def tensor_diag_part(input: Data, name: str | None = None) -> Any:
 
 
 @public("linalg.cross")
-def cross(a: Data, b: Data, name: str | None = None) -> Any:
+def cross(a: TensorLike, b: TensorLike, name: str | None = None) -> Any:
     """The cross product of vectors of three elements. t[*s, 3], t[*s, 3] -> t[*s, 3].
 
     Raises: InvalidArgumentError if shapes differ; FailedPreconditionError for other lengths. Source: tf.linalg.cross.
@@ -602,7 +606,7 @@ def swap_last(a: Array) -> Any:
 
 
 @public("linalg.matrix_transpose")
-def matrix_transpose(a: Data, name: str | None = "matrix_transpose", conjugate: bool = False) -> Any:
+def matrix_transpose(a: TensorLike, name: str | None = "matrix_transpose", conjugate: bool = False) -> Any:
     """Matrices with rows and columns exchanged. t[*s, m, n] -> t[*s, n, m].
 
     Raises: ValueError for less than two axes. Source: tf.linalg.matrix_transpose.
@@ -618,7 +622,7 @@ def matrix_transpose(a: Data, name: str | None = "matrix_transpose", conjugate: 
 
 
 @public("linalg.adjoint")
-def adjoint(matrix: Data, name: str | None = None) -> Any:
+def adjoint(matrix: TensorLike, name: str | None = None) -> Any:
     """Matrices transposed and conjugated. t[*s, m, n] -> t[*s, n, m]. Source: tf.linalg.adjoint."""
     if hasattr(type(matrix), "__fg_adjoint__"):
         return matrix.__fg_adjoint__()  # type: ignore[union-attr]
@@ -626,7 +630,9 @@ def adjoint(matrix: Data, name: str | None = None) -> Any:
 
 
 @public("linalg.normalize")
-def normalize(tensor: Data, ord: str | float = "euclidean", axis: Data | None = None, name: str | None = None) -> Any:
+def normalize(
+    tensor: TensorLike, ord: str | float = "euclidean", axis: TensorLike | None = None, name: str | None = None
+) -> Any:
     """tensor over its norm along `axis`, and that norm with its axes kept. f[*s] -> f[*s], f[*r].
 
     Source: tf.linalg.normalize.

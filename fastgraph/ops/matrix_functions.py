@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from fastgraph.core.base.shapes import Aval
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.native.matmul import scipy_functions
 from fastgraph.core.tensor import Tensor
 from fastgraph.errors import InvalidArgumentError
@@ -117,7 +117,7 @@ def expm_p(input: Array) -> Any:
 
 
 @public("linalg.expm")
-def expm(input: Data, name: str | None = None) -> Any:
+def expm(input: TensorLike, name: str | None = None) -> Any:
     """Exponentials of matrices: sum of A^k / k!. t[*b, n, n] -> t[*b, n, n].
 
     Raises: ValueError for signed integers; InvalidArgumentError for other dtypes and what is not square.

@@ -13,7 +13,7 @@ import numpy as np
 
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, int32, int64
 from fastgraph.core.base.shapes import UNKNOWN, Aval, ShapeLike
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import EagerTensor, Tensor, bind, current_trace
 from fastgraph.ops.arguments import (
     UnknownAxis,
@@ -192,7 +192,7 @@ _RESHAPE = reshape_p.primitive  # type: ignore[attr-defined]
 
 
 @public("reshape")
-def reshape(tensor: Data, shape: Data | ShapeLike, name: str | None = None) -> Any:
+def reshape(tensor: TensorLike, shape: TensorLike | ShapeLike, name: str | None = None) -> Any:
     """The elements in row-major order in another shape. t[*s] -> t[*shape].
 
     Args:
@@ -289,7 +289,9 @@ _REVERSED = tuple([tuple(range(rank - 1, -1, -1)) for rank in range(5)])
 
 
 @public("transpose")
-def transpose(a: Data, perm: Data | None = None, conjugate: bool = False, name: str | None = "transpose") -> Any:
+def transpose(
+    a: TensorLike, perm: TensorLike | None = None, conjugate: bool = False, name: str | None = "transpose"
+) -> Any:
     """a with its axes in the order `perm` (None: reversed), complex-conjugated if asked. t[*s] -> t[*permuted].
 
     Args:
@@ -376,7 +378,7 @@ _EXPAND_DIMS = expand_dims_p.primitive  # type: ignore[attr-defined]
 
 
 @public("expand_dims")
-def expand_dims(input: Data, axis: Data, name: str | None = None) -> Any:
+def expand_dims(input: TensorLike, axis: TensorLike, name: str | None = None) -> Any:
     """input with a new axis of size 1 at position `axis`. t[*s] -> t[*s with a one].
 
     Args:
@@ -447,7 +449,7 @@ def squeeze_p(input: Array, *, axes: tuple[int, ...]) -> Any:
 _SQUEEZE = squeeze_p.primitive  # type: ignore[attr-defined]
 
 
-def _attr_axes(axis: Data | None) -> tuple[int, ...]:
+def _attr_axes(axis: TensorLike | None) -> tuple[int, ...]:
     """Axes that are an attribute of TensorFlow's op: numbers, in a list or alone."""
     if axis is None:
         return ()
@@ -459,7 +461,7 @@ def _attr_axes(axis: Data | None) -> tuple[int, ...]:
 
 
 @public("squeeze")
-def squeeze(input: Data, axis: Data | None = None, name: str | None = None) -> Any:
+def squeeze(input: TensorLike, axis: TensorLike | None = None, name: str | None = None) -> Any:
     """input without axes of size 1: all of them, or those of `axis`. t[*s] -> t[*s without ones].
 
     Args:
@@ -590,7 +592,7 @@ def shape(input: Any, out_type: DTypeLike | None = None, name: str | None = None
 
 
 @public("size")
-def size(input: Data, out_type: DTypeLike = int32, name: str | None = None) -> Any:
+def size(input: TensorLike, out_type: DTypeLike = int32, name: str | None = None) -> Any:
     """The number of elements of input at run time. t[*s] -> i32[]. Source: tf.size.
 
     Args:

@@ -12,7 +12,7 @@ import numpy as np
 
 from fastgraph.core.base.dtype import as_dtype
 from fastgraph.core.base.shapes import Aval
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.op_errors import misfit
 from fastgraph.core.tape.indexed_slices import IndexedSlices
 from fastgraph.core.tensor import Tensor, current_trace
@@ -127,7 +127,7 @@ def log_softmax_p(logits: Array) -> Any:
     return _log_softmax(_wide(logits)).astype(logits.dtype, copy=False)
 
 
-def _along(primitive: Callable[..., Any], logits: Data, axis: Data | None, name: str | None) -> Any:
+def _along(primitive: Callable[..., Any], logits: TensorLike, axis: TensorLike | None, name: str | None) -> Any:
     """Apply an op of the last axis along `axis`."""
     x = as_tensor(logits)
     if isinstance(axis, (list, tuple)):
@@ -157,7 +157,7 @@ def _along(primitive: Callable[..., Any], logits: Data, axis: Data | None, name:
 
 
 @public("nn.softmax", "math.softmax")
-def softmax(logits: Data, axis: Data | None = None, name: str | None = None) -> Any:
+def softmax(logits: TensorLike, axis: TensorLike | None = None, name: str | None = None) -> Any:
     """exp(logits) / sum(exp(logits)) along `axis` (-1). f[*s] -> f[*s].
 
     Args:
@@ -179,7 +179,7 @@ def softmax(logits: Data, axis: Data | None = None, name: str | None = None) -> 
 
 
 @public("nn.log_softmax", "math.log_softmax")
-def log_softmax(logits: Data, axis: Data | None = None, name: str | None = None) -> Any:
+def log_softmax(logits: TensorLike, axis: TensorLike | None = None, name: str | None = None) -> Any:
     """log(softmax(logits)) along `axis` (-1), without overflow. f[*s] -> f[*s]. Source: tf.nn.log_softmax."""
     return _along(log_softmax_p, logits, axis, name)
 
@@ -296,7 +296,7 @@ def sparse_cross_entropy_p(logits: Array, labels: Array) -> Any:
 
 
 @public("nn.sparse_softmax_cross_entropy_with_logits")
-def sparse_softmax_cross_entropy_with_logits(labels: Data, logits: Data, name: str | None = None) -> Any:
+def sparse_softmax_cross_entropy_with_logits(labels: TensorLike, logits: TensorLike, name: str | None = None) -> Any:
     """-log(softmax(logits)) at the label of each row. i[*s], f[*s, n] -> f[*s].
 
     Raises: InvalidArgumentError for a label out of range; ValueError for shapes that do not fit.
@@ -371,7 +371,9 @@ def cross_entropy_p(logits: Array, labels: Array) -> Any:
 
 
 @public("nn.softmax_cross_entropy_with_logits")
-def softmax_cross_entropy_with_logits(labels: Data, logits: Data, axis: Data = -1, name: str | None = None) -> Any:
+def softmax_cross_entropy_with_logits(
+    labels: TensorLike, logits: TensorLike, axis: TensorLike = -1, name: str | None = None
+) -> Any:
     """-sum(labels * log(softmax(logits))) along `axis`. f[*s], f[*s] -> f[*r].
 
     Raises: InvalidArgumentError for shapes that do not broadcast. Source: tf.nn.softmax_cross_entropy_with_logits.
@@ -393,7 +395,7 @@ def softmax_cross_entropy_with_logits(labels: Data, logits: Data, axis: Data = -
 
 @public("nn.sigmoid_cross_entropy_with_logits")
 def sigmoid_cross_entropy_with_logits(
-    labels: Data | None = None, logits: Data | None = None, name: str | None = None
+    labels: TensorLike | None = None, logits: TensorLike | None = None, name: str | None = None
 ) -> Any:
     """Cross entropy of independent yes/no labels: max(x, 0) - x * z + log(1 + exp(-|x|)). f[*s], f[*s] -> f[*s].
 
@@ -467,7 +469,7 @@ def add_n_p(*inputs: Array) -> Any:
 
 
 @public("add_n", "math.add_n")
-def add_n(inputs: Data | Iterable[Data], name: str | None = None) -> Any:
+def add_n(inputs: TensorLike | Iterable[TensorLike], name: str | None = None) -> Any:
     """Sum of tensors of one shape, of anything that gives them one by one. t[*s]... -> t[*s].
 
     Args:
@@ -497,7 +499,7 @@ def add_n(inputs: Data | Iterable[Data], name: str | None = None) -> Any:
 
 
 @public("nn.bias_add")
-def bias_add(value: Data, bias: Data, data_format: str | None = None, name: str | None = None) -> Any:
+def bias_add(value: TensorLike, bias: TensorLike, data_format: str | None = None, name: str | None = None) -> Any:
     """value plus a bias per channel (the last axis; the second of "NC..."). t[*s, c], t[c] -> t[*s, c].
 
     Raises: InvalidArgumentError if the channels do not fit; ValueError for another format. Source: tf.nn.bias_add.
@@ -531,7 +533,9 @@ def bias_add(value: Data, bias: Data, data_format: str | None = None, name: str 
 
 
 @public("nn.embedding_lookup")
-def embedding_lookup(params: Data | None, ids: Data, max_norm: Data | None = None, name: str | None = None) -> Any:
+def embedding_lookup(
+    params: TensorLike | None, ids: TensorLike, max_norm: TensorLike | None = None, name: str | None = None
+) -> Any:
     """The rows of params that ids name, shortened to norm max_norm if given. f[n, *r], i[*q] -> f[*q, *r].
 
     Raises: InvalidArgumentError for an id out of range. Source: tf.nn.embedding_lookup.
@@ -550,14 +554,16 @@ def embedding_lookup(params: Data | None, ids: Data, max_norm: Data | None = Non
 
 
 @public("nn.l2_loss")
-def l2_loss(t: Data, name: str | None = None) -> Any:
+def l2_loss(t: TensorLike, name: str | None = None) -> Any:
     """Half the sum of squares. f[*s] -> f[]. Source: tf.nn.l2_loss."""
     t = of_dtypes(as_tensor(t), "floating")
     return multiply(reduce_sum(t * t), 0.5, name=name)
 
 
 @public("nn.l2_normalize", "math.l2_normalize", "linalg.l2_normalize")
-def l2_normalize(x: Data, axis: Data | None = None, epsilon: Data = 1e-12, name: str | None = None) -> Any:
+def l2_normalize(
+    x: TensorLike, axis: TensorLike | None = None, epsilon: TensorLike = 1e-12, name: str | None = None
+) -> Any:
     """x over its Euclidean norm along `axis`. t[*s] -> t[*s]. Source: tf.nn.l2_normalize."""
     x = as_tensor(x)
     if x.dtype.is_complex:
@@ -575,7 +581,7 @@ def _norm_of(total: Tensor) -> Any:
 
 
 @public("clip_by_norm")
-def clip_by_norm(t: Data, clip_norm: Data, axes: Data | None = None, name: str | None = None) -> Any:
+def clip_by_norm(t: TensorLike, clip_norm: TensorLike, axes: TensorLike | None = None, name: str | None = None) -> Any:
     """t, scaled down where its norm along `axes` is above clip_norm. f[*s] -> f[*s].
 
     Raises: ValueError for norms that would make it larger. Source: tf.clip_by_norm.
@@ -590,7 +596,7 @@ def clip_by_norm(t: Data, clip_norm: Data, axes: Data | None = None, name: str |
 
 
 @public("linalg.global_norm")
-def global_norm(t_list: Data, name: str | None = None) -> Any:
+def global_norm(t_list: TensorLike, name: str | None = None) -> Any:
     """The norm of all elements of a list of tensors (None is passed over; of none 0). f[*s]... -> f[].
 
     Raises: TypeError for one tensor. Source: tf.linalg.global_norm.
@@ -603,7 +609,9 @@ def global_norm(t_list: Data, name: str | None = None) -> Any:
 
 
 @public("clip_by_global_norm")
-def clip_by_global_norm(t_list: Data, clip_norm: Data, use_norm: Data | None = None, name: str | None = None) -> Any:
+def clip_by_global_norm(
+    t_list: TensorLike, clip_norm: TensorLike, use_norm: TensorLike | None = None, name: str | None = None
+) -> Any:
     """A list of tensors, scaled down together where their common norm is above clip_norm; and that norm.
 
     A norm that is not finite makes all results NaN. Source: tf.clip_by_global_norm.
@@ -616,7 +624,7 @@ def clip_by_global_norm(t_list: Data, clip_norm: Data, use_norm: Data | None = N
     return [_scaled(t, scale) for t in t_list], norm
 
 
-def _scaled(t: Data | None, scale: Tensor) -> Any:
+def _scaled(t: TensorLike | None, scale: Tensor) -> Any:
     """t * scale; None and IndexedSlices stay what they are."""
     if t is None:
         return None

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.name_scopes import op_scope
 from fastgraph.core.tensor import Tensor
 from fastgraph.errors import InvalidArgumentError
@@ -47,7 +47,9 @@ def _wide(x: Tensor) -> Any:
 
 
 @public("nn.moments")
-def moments(x: Data, axes: Data, shift: Data | None = None, keepdims: bool = False, name: str | None = None) -> Any:
+def moments(
+    x: TensorLike, axes: TensorLike, shift: TensorLike | None = None, keepdims: bool = False, name: str | None = None
+) -> Any:
     """Mean and variance along `axes`. f[*s] -> f[*r], f[*r]. Source: tf.nn.moments."""
     x = as_tensor(x)
     with op_scope(name, "moments"):
@@ -61,7 +63,7 @@ def moments(x: Data, axes: Data, shift: Data | None = None, keepdims: bool = Fal
 
 @public("nn.weighted_moments")
 def weighted_moments(
-    x: Data, axes: Data, frequency_weights: Data, keepdims: bool = False, name: str | None = None
+    x: TensorLike, axes: TensorLike, frequency_weights: TensorLike, keepdims: bool = False, name: str | None = None
 ) -> Any:
     """Mean and variance along `axes` of elements that count as often as their weights say. f[*s] -> f[*r], f[*r].
 
@@ -83,7 +85,7 @@ def weighted_moments(
 
 @public("nn.sufficient_statistics")
 def sufficient_statistics(
-    x: Data, axes: Data, shift: Data | None = None, keepdims: bool = False, name: str | None = None
+    x: TensorLike, axes: TensorLike, shift: TensorLike | None = None, keepdims: bool = False, name: str | None = None
 ) -> Any:
     """Number of elements, sum, sum of squares along `axes`, and the shift. f[*s] -> f[], f[*r], f[*r], shift.
 
@@ -102,7 +104,7 @@ def sufficient_statistics(
 
 @public("nn.normalize_moments")
 def normalize_moments(
-    counts: Data, mean_ss: Data, variance_ss: Data, shift: Data | None, name: str | None = None
+    counts: TensorLike, mean_ss: TensorLike, variance_ss: TensorLike, shift: TensorLike | None, name: str | None = None
 ) -> Any:
     """Mean and variance from what `sufficient_statistics` gives. f[], f[*r], f[*r] -> f[*r], f[*r].
 
@@ -119,12 +121,12 @@ def normalize_moments(
 
 @public("nn.batch_normalization")
 def batch_normalization(
-    x: Data,
-    mean: Data,
-    variance: Data,
-    offset: Data | None,
-    scale: Data | None,
-    variance_epsilon: Data,
+    x: TensorLike,
+    mean: TensorLike,
+    variance: TensorLike,
+    offset: TensorLike | None,
+    scale: TensorLike | None,
+    variance_epsilon: TensorLike,
     name: str | None = None,
 ) -> Any:
     """(x - mean) / sqrt(variance + epsilon), times scale and plus offset where given; all broadcast. f[*s] -> f[*s].
@@ -157,8 +159,8 @@ def _invalid(text: str) -> InvalidArgumentError:
 
 def fused_batch_norm(
     x: Tensor,
-    scale: Data,
-    offset: Data,
+    scale: TensorLike,
+    offset: TensorLike,
     mean: list[Any] | None = None,
     variance: list[Any] | None = None,
     epsilon: float = 0.001,
@@ -230,14 +232,16 @@ def _lined_up(vector: Tensor, shape: Sequence[int] | None) -> Any:
 
 
 @public("nn.crelu")
-def crelu(features: Data, axis: Data | None = -1, name: str | None = None) -> Any:
+def crelu(features: TensorLike, axis: TensorLike | None = -1, name: str | None = None) -> Any:
     """relu of features and of minus features, joined along `axis`. f[*s, n] -> f[*s, 2n]. Source: tf.nn.crelu."""
     features = as_tensor(features)
     return relu(concat([features, -features], axis), name=name)
 
 
 @public("nn.weighted_cross_entropy_with_logits")
-def weighted_cross_entropy_with_logits(labels: Data, logits: Data, pos_weight: Data, name: str | None = None) -> Any:
+def weighted_cross_entropy_with_logits(
+    labels: TensorLike, logits: TensorLike, pos_weight: TensorLike, name: str | None = None
+) -> Any:
     """Cross entropy of yes/no labels z where a yes counts pos_weight times. f[*s], f[*s] -> f[*s].
 
     (1 - z) * x + (1 + (q - 1) * z) * log(1 + exp(-x)), without overflow.
@@ -254,7 +258,9 @@ def weighted_cross_entropy_with_logits(labels: Data, logits: Data, pos_weight: D
 
 
 @public("nn.log_poisson_loss")
-def log_poisson_loss(targets: Data, log_input: Data, compute_full_loss: bool = False, name: str | None = None) -> Any:
+def log_poisson_loss(
+    targets: TensorLike, log_input: TensorLike, compute_full_loss: bool = False, name: str | None = None
+) -> Any:
     """exp(c) - z * c for a Poisson count z and the log c of its rate. f[*s], f[*s] -> f[*s].
 
     With compute_full_loss Stirling's approximation of log(z!) is added where z > 1.

@@ -13,7 +13,7 @@ import numpy as np
 import fastgraph.core.op_errors as op_errors
 from fastgraph.core.base.dtype import int32, int64, uint64
 from fastgraph.core.base.shapes import Aval
-from fastgraph.core.conversion import Data, SizeLike
+from fastgraph.core.conversion import SizeLike, TensorLike
 from fastgraph.core.op_errors import MAX_RANK
 from fastgraph.core.tensor import Tensor, current_trace
 from fastgraph.errors import InvalidArgumentError, ResourceExhaustedError
@@ -90,7 +90,7 @@ def _lower_pad(b: Builder, node: Node) -> list[Any]:
     return [element]
 
 
-def _pad_grad(dy: Tensor, input_shape: Data, paddings: Paddings) -> Any:
+def _pad_grad(dy: Tensor, input_shape: TensorLike, paddings: Paddings) -> Any:
     return slice_tensor(dy, [before for before, _ in paddings], input_shape)
 
 
@@ -228,8 +228,9 @@ def mirror_pad_p(input: Array, *, paddings: Paddings, mode: str) -> Any:
 
 @public("pad")
 def pad(
-    tensor: Data, paddings: Data, mode: str = "CONSTANT", constant_values: Data = 0, name: str | None = None
-) -> Any:
+    tensor: TensorLike, paddings: TensorLike, mode: str = "CONSTANT", constant_values: TensorLike = 0,
+    name: str | None = None,
+) -> Any:  # fmt: skip
     """tensor with paddings[i] elements before and after along axis i: a constant, or itself mirrored. t[*s] -> t[*r].
 
     Args:
@@ -283,7 +284,7 @@ def pad(
     return named(name, pad_p, tensor, constant_values, paddings=pairs)
 
 
-def _padded_by(paddings: Tensor, x: Tensor, kind: str, value: Data) -> Any:
+def _padded_by(paddings: Tensor, x: Tensor, kind: str, value: TensorLike) -> Any:
     """x padded by amounts that are known only when this runs: axis by axis, by what each place is taken from."""
     rank = x.shape.rank
     if rank is None:
@@ -364,7 +365,7 @@ def tile_p(input: Array, *, multiples: tuple[int, ...]) -> Any:
 
 
 @public("tile")
-def tile(input: Data, multiples: SizeLike, name: str | None = None) -> Any:
+def tile(input: TensorLike, multiples: SizeLike, name: str | None = None) -> Any:
     """input repeated multiples[i] times along axis i. t[*s] -> t[*r].
 
     Raises: InvalidArgumentError if there is not one number per axis, or a negative one. Source: tf.tile.
@@ -432,7 +433,7 @@ def reverse_p(tensor: Array, *, axes: tuple[int, ...]) -> Any:
 
 
 @public("reverse")
-def reverse(tensor: Data, axis: Data, name: str | None = None) -> Any:
+def reverse(tensor: TensorLike, axis: TensorLike, name: str | None = None) -> Any:
     """tensor read backwards along the axes `axis`. t[*s] -> t[*s].
 
     Raises: InvalidArgumentError for an axis out of range or named twice. Source: tf.reverse.
@@ -450,7 +451,7 @@ def reverse(tensor: Data, axis: Data, name: str | None = None) -> Any:
     return named(name, reverse_p, tensor, axes=axes)
 
 
-def _rank(x: Data) -> int:
+def _rank(x: TensorLike) -> int:
     return int(as_tensor(x).shape.rank or 0)
 
 
@@ -489,7 +490,7 @@ def roll_p(input: Array, *, shifts: tuple[int, ...], axes: tuple[int, ...]) -> A
 
 
 @public("roll")
-def roll(input: Data, shift: Data, axis: Data, name: str | None = None) -> Any:
+def roll(input: TensorLike, shift: TensorLike, axis: TensorLike, name: str | None = None) -> Any:
     """input moved by `shift` along `axis`, what leaves at the end coming in at the start. t[*s] -> t[*s].
 
     Several shifts go with as many axes. Raises: InvalidArgumentError for an axis out of range or other numbers.
@@ -541,7 +542,7 @@ def _rolled_in_the_middle(x: Tensor, shift: int, axis: int) -> Any:
     return reshape(roll(reshape(x, stack([before, dims[axis], after])), shift, 1), dims)
 
 
-def _list(x: Data, n: int) -> Any:
+def _list(x: TensorLike, n: int) -> Any:
     """The n integers of a list, or of a tensor, whose length a graph may not know."""
     if isinstance(x, (int, np.integer, list, tuple)):
         return [x] if isinstance(x, (int, np.integer)) else x
@@ -554,13 +555,13 @@ def _list(x: Data, n: int) -> Any:
 _MOST_PLACES = 2**20  # that are written into a graph; places of more are computed as it runs
 
 
-def _times(repeats: Data) -> Any:
+def _times(repeats: TensorLike) -> Any:
     """How often each is there: a negative number of times is none, and too many do not wrap. i[*s] -> i64[*s]."""
     return minimum(maximum(wide(repeats), 0), MOST)
 
 
 @public("repeat")
-def repeat(input: Data, repeats: Data, axis: int | None = None, name: str | None = None) -> Any:
+def repeat(input: TensorLike, repeats: TensorLike, axis: int | None = None, name: str | None = None) -> Any:
     """Each element (or slice along `axis`) `repeats` times. t[*s] -> t[*r].
 
     Raises: ValueError for an axis out of range. Source: tf.repeat.
@@ -622,7 +623,7 @@ def repeat(input: Data, repeats: Data, axis: int | None = None, name: str | None
 
 
 @public("meshgrid")
-def meshgrid(*args: Data, **kwargs: Any) -> Any:
+def meshgrid(*args: TensorLike, **kwargs: Any) -> Any:
     """Vectors repeated to grids of coordinates; indexing "xy" (first two swapped) or "ij". Source: tf.meshgrid."""
     indexing = kwargs.pop("indexing", "xy")
     name = kwargs.pop("name", "meshgrid")

@@ -14,7 +14,7 @@ import numpy as np
 
 from fastgraph.core.base.dtype import DTypeLike, as_dtype, float32, int32
 from fastgraph.core.base.shapes import Aval
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor, current_trace
 from fastgraph.errors import ResourceExhaustedError
 from fastgraph.ops.arguments import as_tensor, index_vector, named, of_dtypes, static_int, whole
@@ -100,7 +100,9 @@ def dynamic_partition_p(data: Array, partitions: Array, *, count: int) -> Any:
 
 
 @public("dynamic_partition")
-def dynamic_partition(data: Data, partitions: Data, num_partitions: Data, name: str | None = None) -> Any:
+def dynamic_partition(
+    data: TensorLike, partitions: TensorLike, num_partitions: TensorLike, name: str | None = None
+) -> Any:
     """The slices of data by the numbers in partitions, below num_partitions. t[*p, *r], i32[*p] -> list of t[n, *r].
 
     Raises: InvalidArgumentError for numbers outside, or shapes that do not fit. Source: tf.dynamic_partition.
@@ -121,7 +123,7 @@ def _bad(text: str) -> Exception:
 
 
 #: Tensors in a list, or one, whose slices along axis 0 they are.
-Rows = Tensor | Array | Sequence[Data]
+Rows = Tensor | Array | Sequence[TensorLike]
 
 
 @public("dynamic_stitch")
@@ -238,7 +240,7 @@ def isotonic_grad(dy: Array, segments: Array) -> Any:
 
 
 @public("nn.isotonic_regression")
-def isotonic_regression(inputs: Data, decreasing: bool = True, axis: Data = -1) -> Any:
+def isotonic_regression(inputs: TensorLike, decreasing: bool = True, axis: TensorLike = -1) -> Any:
     """The falling (or rising) numbers along `axis` nearest to inputs, and each element's level. f[*s] -> f, i32[*s].
 
     Raises: InvalidArgumentError for other dtypes than real ones.
@@ -264,7 +266,7 @@ def isotonic_regression(inputs: Data, decreasing: bool = True, axis: Data = -1) 
 
 
 @public("nn.collapse_repeated")
-def collapse_repeated(labels: Data, seq_length: Data, name: str | None = None) -> Any:
+def collapse_repeated(labels: TensorLike, seq_length: TensorLike, name: str | None = None) -> Any:
     """Labels without those equal to the one before, zeros after them, and how many are left.
 
     i[n, t], i[n] -> i[n, m], i[n].
@@ -293,8 +295,9 @@ def collapse_repeated(labels: Data, seq_length: Data, name: str | None = None) -
 
 @public("histogram_fixed_width_bins")
 def histogram_fixed_width_bins(
-    values: Data, value_range: Data, nbins: Data = 100, dtype: DTypeLike = int32, name: str | None = None
-) -> Any:
+    values: TensorLike, value_range: TensorLike, nbins: TensorLike = 100, dtype: DTypeLike = int32,
+    name: str | None = None,
+) -> Any:  # fmt: skip
     """Which of nbins equal parts of value_range each value falls into; those outside count at its ends. t[*s] -> i[*s].
 
     Raises: InvalidArgumentError for a range that does not rise, no bins, or values that are not real. Source:
@@ -321,7 +324,7 @@ _MOST_DIMENSIONS = 21200
 
 @public("math.sobol_sample")
 def sobol_sample(
-    dim: Data, num_results: Data, skip: Data = 0, dtype: DTypeLike = float32, name: str | None = None
+    dim: TensorLike, num_results: TensorLike, skip: TensorLike = 0, dtype: DTypeLike = float32, name: str | None = None
 ) -> Any:
     """Points of Sobol's sequence in the unit cube, after the origin and `skip` more. -> f[num_results, dim].
 
@@ -359,7 +362,7 @@ class ApproxTopK(NamedTuple):
     indices: Any
 
 
-def _extreme(operand: Data, k: Data, axis: Tensor | int, sign: int, name: str | None) -> Any:
+def _extreme(operand: TensorLike, k: TensorLike, axis: Tensor | int, sign: int, name: str | None) -> Any:
     x = as_tensor(operand)
     rank = x.shape.rank
     if rank is None:
@@ -378,8 +381,8 @@ def _extreme(operand: Data, k: Data, axis: Tensor | int, sign: int, name: str | 
 
 @public("math.approx_max_k", "nn.approx_max_k")
 def approx_max_k(
-    operand: Data,
-    k: Data,
+    operand: TensorLike,
+    k: TensorLike,
     reduction_dimension: int = -1,
     recall_target: float = 0.95,
     reduction_input_size_override: int = -1,
@@ -395,8 +398,8 @@ def approx_max_k(
 
 @public("math.approx_min_k", "nn.approx_min_k")
 def approx_min_k(
-    operand: Data,
-    k: Data,
+    operand: TensorLike,
+    k: TensorLike,
     reduction_dimension: int = -1,
     recall_target: float = 0.95,
     reduction_input_size_override: int = -1,

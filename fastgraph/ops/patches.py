@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastgraph.core.base.dtype import DTypeLike, as_dtype, int64
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor, current_trace
 from fastgraph.ops.arguments import as_tensor, index_list, named, of_dtypes
 from fastgraph.ops.broadcasting import broadcast_to
@@ -71,7 +71,7 @@ def windows_of(
 # ---- morphology -----------------------------------------------------------------------------------------------------
 
 
-def spatial(value: Data, rank: int, what: str) -> tuple[int, ...]:
+def spatial(value: TensorLike, rank: int, what: str) -> tuple[int, ...]:
     """Return the numbers of [1, *spatial, 1]. Raises InvalidArgumentError for others at its ends, or other lengths."""
     given = index_list(value, what)
     if len(given) != rank + 2:
@@ -81,8 +81,9 @@ def spatial(value: Data, rank: int, what: str) -> tuple[int, ...]:
 
 @public("nn.dilation2d")
 def dilation2d(
-    input: Data, filters: Data, strides: Data, padding: str, data_format: str, dilations: Data, name: str | None = None
-) -> Any:
+    input: TensorLike, filters: TensorLike, strides: TensorLike, padding: str, data_format: str, dilations: TensorLike,
+    name: str | None = None,
+) -> Any:  # fmt: skip
     """The largest sum of each window's elements and the filter's, per channel.
 
     t[n, h, w, c], t[kh, kw, c] -> t[n, *o, c].
@@ -125,8 +126,9 @@ def dilation2d(
 
 @public("nn.erosion2d")
 def erosion2d(
-    value: Data, filters: Data, strides: Data, padding: str, data_format: str, dilations: Data, name: str | None = None
-) -> Any:
+    value: TensorLike, filters: TensorLike, strides: TensorLike, padding: str, data_format: str, dilations: TensorLike,
+    name: str | None = None,
+) -> Any:  # fmt: skip
     """The least difference of each window's elements and the filter's, turned round. t[n, h, w, c] -> t[n, *o, c].
 
     Raises: as dilation2d. Source: Serra 1982; tf.nn.erosion2d.
@@ -137,7 +139,9 @@ def erosion2d(
 
 
 @public("extract_volume_patches")
-def extract_volume_patches(input: Data, ksizes: Data, strides: Data, padding: str, name: str | None = None) -> Any:
+def extract_volume_patches(
+    input: TensorLike, ksizes: TensorLike, strides: TensorLike, padding: str, name: str | None = None
+) -> Any:
     """The elements of each window of a volume as channels, 0 outside. t[n, d, h, w, c] -> t[n, *o, prod(k) * c].
 
     Raises: InvalidArgumentError for another rank or dtype, or windows over batch or channels.
@@ -170,9 +174,9 @@ class MaxPoolWithArgmax(NamedTuple):
 
 @public("nn.max_pool_with_argmax")
 def max_pool_with_argmax(
-    input: Data,
-    ksize: Data,
-    strides: Data,
+    input: TensorLike,
+    ksize: TensorLike,
+    strides: TensorLike,
     padding: PadLike,
     data_format: str = "NHWC",
     output_dtype: DTypeLike = int64,

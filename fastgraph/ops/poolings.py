@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor, current_trace
 from fastgraph.errors import UnimplementedError
 from fastgraph.ops.arguments import as_tensor, named, whole
@@ -35,7 +35,7 @@ from fastgraph.ops.window_arguments import (
 )
 
 
-def _window(value: Data, rank: int, first: bool) -> tuple[tuple[int, ...], int, int]:
+def _window(value: TensorLike, rank: int, first: bool) -> tuple[tuple[int, ...], int, int]:
     """A ksize or strides argument: over the spatial axes, the batch, the channels."""
     given = (
         [whole(v, "ksize", 32) for v in value]
@@ -50,9 +50,9 @@ def _window(value: Data, rank: int, first: bool) -> tuple[tuple[int, ...], int, 
 def _pool(
     rank: int,
     primitive: Callable[..., Any],
-    x: Data,
-    ksize: Data,
-    strides: Data,
+    x: TensorLike,
+    ksize: TensorLike,
+    strides: TensorLike,
     padding: PadLike,
     data_format: str | None,
     name: str | None,
@@ -84,7 +84,7 @@ def _pool(
     return channels_first(result, rank, name) if first else result
 
 
-def _full(value: Data | None, rank: int) -> bool:
+def _full(value: TensorLike | None, rank: int) -> bool:
     return isinstance(value, (list, tuple, np.ndarray)) and len(np.ravel(value)) == rank + 2
 
 
@@ -117,9 +117,9 @@ def _depth_pool(
 
 def _any_pool(
     primitive: Callable[..., Any],
-    x: Data,
-    ksize: Data,
-    strides: Data,
+    x: TensorLike,
+    ksize: TensorLike,
+    strides: TensorLike,
     padding: PadLike,
     data_format: str | None,
     name: str | None,
@@ -136,8 +136,9 @@ def _any_pool(
 
 @public("nn.max_pool")
 def max_pool(
-    input: Data, ksize: Data, strides: Data, padding: PadLike, data_format: str | None = None, name: str | None = None
-) -> Any:
+    input: TensorLike, ksize: TensorLike, strides: TensorLike, padding: PadLike, data_format: str | None = None,
+    name: str | None = None,
+) -> Any:  # fmt: skip
     """The largest element of each window, over one to three spatial axes. t[n, *s, c] -> t[n, *o, c].
 
     NaN is passed over. Raises: InvalidArgumentError for windows that do not fit; ValueError for other arguments.
@@ -148,8 +149,9 @@ def max_pool(
 
 @public("nn.avg_pool")
 def avg_pool(
-    input: Data, ksize: Data, strides: Data, padding: PadLike, data_format: str | None = None, name: str | None = None
-) -> Any:
+    input: TensorLike, ksize: TensorLike, strides: TensorLike, padding: PadLike, data_format: str | None = None,
+    name: str | None = None,
+) -> Any:  # fmt: skip
     """The mean of each window, of what is inside, over one to three spatial axes. f[n, *s, c] -> f[n, *o, c].
 
     Raises: InvalidArgumentError for windows that do not fit; ValueError for other arguments. Source: tf.nn.avg_pool.
@@ -159,16 +161,18 @@ def avg_pool(
 
 @public("nn.max_pool1d")
 def max_pool1d(
-    input: Data, ksize: Data, strides: Data, padding: PadLike, data_format: str | None = "NWC", name: str | None = None
-) -> Any:
+    input: TensorLike, ksize: TensorLike, strides: TensorLike, padding: PadLike, data_format: str | None = "NWC",
+    name: str | None = None,
+) -> Any:  # fmt: skip
     """The largest element of each window of one spatial axis. t[n, w, c] -> t[n, ow, c]. Source: tf.nn.max_pool1d."""
     return _pool(1, max_pool_p, input, ksize, strides, padding, data_format, name)
 
 
 @public("nn.max_pool2d")
 def max_pool2d(
-    input: Data, ksize: Data, strides: Data, padding: PadLike, data_format: str | None = "NHWC", name: str | None = None
-) -> Any:
+    input: TensorLike, ksize: TensorLike, strides: TensorLike, padding: PadLike, data_format: str | None = "NHWC",
+    name: str | None = None,
+) -> Any:  # fmt: skip
     """The largest element of each window of two spatial axes. t[n, h, w, c] -> t[n, oh, ow, c].
 
     Source: tf.nn.max_pool2d.
@@ -178,9 +182,9 @@ def max_pool2d(
 
 @public("nn.max_pool3d")
 def max_pool3d(
-    input: Data,
-    ksize: Data,
-    strides: Data,
+    input: TensorLike,
+    ksize: TensorLike,
+    strides: TensorLike,
     padding: PadLike,
     data_format: str | None = "NDHWC",
     name: str | None = None,
@@ -194,25 +198,27 @@ def max_pool3d(
 
 @public("nn.avg_pool1d")
 def avg_pool1d(
-    input: Data, ksize: Data, strides: Data, padding: PadLike, data_format: str | None = "NWC", name: str | None = None
-) -> Any:
+    input: TensorLike, ksize: TensorLike, strides: TensorLike, padding: PadLike, data_format: str | None = "NWC",
+    name: str | None = None,
+) -> Any:  # fmt: skip
     """The mean of each window of one spatial axis. f[n, w, c] -> f[n, ow, c]. Source: tf.nn.avg_pool1d."""
     return _pool(1, avg_pool_p, input, ksize, strides, padding, data_format, name)
 
 
 @public("nn.avg_pool2d")
 def avg_pool2d(
-    input: Data, ksize: Data, strides: Data, padding: PadLike, data_format: str | None = "NHWC", name: str | None = None
-) -> Any:
+    input: TensorLike, ksize: TensorLike, strides: TensorLike, padding: PadLike, data_format: str | None = "NHWC",
+    name: str | None = None,
+) -> Any:  # fmt: skip
     """The mean of each window of two spatial axes. f[n, h, w, c] -> f[n, oh, ow, c]. Source: tf.nn.avg_pool2d."""
     return _pool(2, avg_pool_p, input, ksize, strides, padding, data_format, name)
 
 
 @public("nn.avg_pool3d")
 def avg_pool3d(
-    input: Data,
-    ksize: Data,
-    strides: Data,
+    input: TensorLike,
+    ksize: TensorLike,
+    strides: TensorLike,
     padding: PadLike,
     data_format: str | None = "NDHWC",
     name: str | None = None,
@@ -226,13 +232,13 @@ def avg_pool3d(
 
 @public("nn.pool")
 def pool(
-    input: Data,
+    input: TensorLike,
     window_shape: Sequence[int] | Array,
     pooling_type: str,
-    strides: Data | None = None,
+    strides: TensorLike | None = None,
     padding: PadLike = "VALID",
     data_format: str | None = None,
-    dilations: Data | None = None,
+    dilations: TensorLike | None = None,
     name: str | None = None,
 ) -> Any:
     """The maximum ("MAX") or mean ("AVG") of windows over len(window_shape) axes. t[n, *s, c] -> t[n, *o, c].

@@ -17,7 +17,7 @@ import numpy as np
 from fastgraph.core.base.dtype import float64, string
 from fastgraph.core.base.nesting import map_structure
 from fastgraph.core.base.shapes import Aval
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.registry import get
 from fastgraph.core.tensor import Tensor, convert
 from fastgraph.ops.arguments import named
@@ -211,7 +211,7 @@ def print_(*inputs: Any, **kwargs: Any) -> Any:
     tensors: list[Any] = []
     ragged: dict[int, int] = {}
 
-    def number(tensor: Data) -> str:
+    def number(tensor: TensorLike) -> str:
         tensors.append(convert(tensor))
         return f"\0{len(tensors) - 1}\0"
 

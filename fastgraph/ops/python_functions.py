@@ -19,7 +19,7 @@ from fastgraph.core.base.dtype import DType, as_dtype
 from fastgraph.core.base.nesting import flatten, map_structure, pack_sequence_as
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.base.type_specs import TensorSpec, TypeSpec
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.op_errors import message_name
 from fastgraph.core.registry import get
 from fastgraph.core.tape.gradient_tape import GradientTape
@@ -113,7 +113,7 @@ def _held(called: _Called) -> Held:
     return Held(called.name, called)
 
 
-def _array(value: Data) -> Any:
+def _array(value: TensorLike) -> Any:
     array = np.asarray(value, order="C")
     return array.astype(object) if array.dtype.kind in "SU" else array
 
@@ -330,7 +330,7 @@ def py_function(func: Any = None, inp: Sequence[Any] | None = None, Tout: Any = 
     return _applied("eager_py_func", call, flat, Tout, name)
 
 
-def _is_composite(value: Data | None) -> bool:
+def _is_composite(value: TensorLike | None) -> bool:
     spec = None if isinstance(value, Tensor) else getattr(value, "_type_spec", None)
     return isinstance(spec, TypeSpec) and spec._is_composite
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from fastgraph.core.base.dtype import float32
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.op_errors import message_name
 from fastgraph.core.tape.gradient_tape import GradientTape
 from fastgraph.core.tensor import Tensor
@@ -33,7 +33,7 @@ def _moved(low: Tensor, high: Tensor, least: float, most: float) -> tuple[Any, A
     return (least - zero) * scale, (most - zero) * scale, scale
 
 
-def _quantized(inputs: Tensor, low: Tensor, high: Tensor, num_bits: Data, narrow_range: bool) -> Any:
+def _quantized(inputs: Tensor, low: Tensor, high: Tensor, num_bits: TensorLike, narrow_range: bool) -> Any:
     bits = whole(num_bits, "num_bits", 32)
     if not 2 <= bits <= 16:
         raise invalid(f"num_bits must be between 2 and 16, inclusive: {bits}")
@@ -62,8 +62,9 @@ def _quantized(inputs: Tensor, low: Tensor, high: Tensor, num_bits: Data, narrow
 
 @public("quantization.fake_quant_with_min_max_vars")
 def fake_quant_with_min_max_vars(
-    inputs: Data, min: Data, max: Data, num_bits: Data = 8, narrow_range: bool = False, name: str | None = None
-) -> Any:
+    inputs: TensorLike, min: TensorLike, max: TensorLike, num_bits: TensorLike = 8, narrow_range: bool = False,
+    name: str | None = None,
+) -> Any:  # fmt: skip
     """Numbers rounded to the steps of a range in 2**num_bits - 1, or with narrow_range one less. f32[*s] -> f32[*s].
 
     min, max: scalars, the ends of the range, which is moved a little so that 0 is a step.
@@ -79,8 +80,9 @@ def fake_quant_with_min_max_vars(
 
 @public("quantization.fake_quant_with_min_max_vars_per_channel")
 def fake_quant_with_min_max_vars_per_channel(
-    inputs: Data, min: Data, max: Data, num_bits: Data = 8, narrow_range: bool = False, name: str | None = None
-) -> Any:
+    inputs: TensorLike, min: TensorLike, max: TensorLike, num_bits: TensorLike = 8, narrow_range: bool = False,
+    name: str | None = None,
+) -> Any:  # fmt: skip
     """`fake_quant_with_min_max_vars` with a range for each channel. f32[*s, c], f32[c], f32[c] -> f32[*s, c].
 
     Raises: InvalidArgumentError for other shapes. Source: tf.quantization.fake_quant_with_min_max_vars_per_channel.
@@ -95,7 +97,7 @@ def fake_quant_with_min_max_vars_per_channel(
 
 
 @public("quantization.fake_quant_with_min_max_args")
-def fake_quant_with_min_max_args(inputs: Data, min: float = -6, max: float = 6, num_bits: Data = 8,
+def fake_quant_with_min_max_args(inputs: TensorLike, min: float = -6, max: float = 6, num_bits: TensorLike = 8,
                                  narrow_range: bool = False, name: str | None = None) -> Any:  # fmt: skip
     """`fake_quant_with_min_max_vars` for a range of two numbers. Source: same name."""
     if not min < max:
@@ -104,7 +106,7 @@ def fake_quant_with_min_max_args(inputs: Data, min: float = -6, max: float = 6, 
     return _quantized(x, as_tensor(min, float32), as_tensor(max, float32), num_bits, narrow_range)
 
 
-def floats(op: str, *values: Data) -> list[Any]:
+def floats(op: str, *values: TensorLike) -> list[Any]:
     """Return the inputs of an op that knows float32 alone. Raises InvalidArgumentError for tensors of other dtypes."""
     for i, value in enumerate(values):
         if isinstance(value, Tensor) and value.dtype is not float32:
@@ -114,7 +116,7 @@ def floats(op: str, *values: Data) -> list[Any]:
     return [as_tensor(value, float32) for value in values]
 
 
-def _slopes(op: str, function: Any, *values: Data) -> list[Any]:
+def _slopes(op: str, function: Any, *values: TensorLike) -> list[Any]:
     """The gradients to all values but the first, which is that of the result; they have no gradients."""
     dy, *sources = floats(op, *values)
     if not dy.shape.is_compatible_with(sources[0].shape):
@@ -126,8 +128,8 @@ def _slopes(op: str, function: Any, *values: Data) -> list[Any]:
 
 
 @public("quantization.fake_quant_with_min_max_args_gradient")
-def fake_quant_with_min_max_args_gradient(gradients: Data, inputs: Data, min: float = -6, max: float = 6,
-                                          num_bits: Data = 8, narrow_range: bool = False,
+def fake_quant_with_min_max_args_gradient(gradients: TensorLike, inputs: TensorLike, min: float = -6, max: float = 6,
+                                          num_bits: TensorLike = 8, narrow_range: bool = False,
                                           name: str | None = None) -> Any:  # fmt: skip
     """The gradient to `inputs` of fake_quant_with_min_max_args. Source: same name."""
     op = "FakeQuantWithMinMaxArgsGradient"
@@ -136,27 +138,31 @@ def fake_quant_with_min_max_args_gradient(gradients: Data, inputs: Data, min: fl
 
 
 @public("quantization.fake_quant_with_min_max_vars_gradient")
-def fake_quant_with_min_max_vars_gradient(gradients: Data, inputs: Data, min: Data, max: Data, num_bits: Data = 8,
-                                          narrow_range: bool = False, name: str | None = None) -> Any:  # fmt: skip
+def fake_quant_with_min_max_vars_gradient(
+    gradients: TensorLike, inputs: TensorLike, min: TensorLike, max: TensorLike, num_bits: TensorLike = 8,
+    narrow_range: bool = False, name: str | None = None,
+) -> Any:  # fmt: skip
     """The gradients to inputs, min and max of fake_quant_with_min_max_vars. Source: same name."""
     forward = lambda *xs: fake_quant_with_min_max_vars(*xs, num_bits, narrow_range)
     return tuple(_slopes("FakeQuantWithMinMaxVarsGradient", forward, gradients, inputs, min, max))
 
 
 @public("quantization.fake_quant_with_min_max_vars_per_channel_gradient")
-def fake_quant_with_min_max_vars_per_channel_gradient(gradients: Data, inputs: Data, min: Data, max: Data,
-                                                      num_bits: Data = 8, narrow_range: bool = False,
-                                                      name: str | None = None) -> Any:  # fmt: skip
+def fake_quant_with_min_max_vars_per_channel_gradient(
+    gradients: TensorLike, inputs: TensorLike, min: TensorLike, max: TensorLike, num_bits: TensorLike = 8,
+    narrow_range: bool = False, name: str | None = None,
+) -> Any:  # fmt: skip
     """The gradients to inputs, min and max of fake_quant_with_min_max_vars_per_channel. Source: same name."""
     forward = lambda *xs: fake_quant_with_min_max_vars_per_channel(*xs, num_bits, narrow_range)
     return tuple(_slopes("FakeQuantWithMinMaxVarsPerChannelGradient", forward, gradients, inputs, min, max))
 
 
 @public("quantization.quantize_and_dequantize_v2")
-def quantize_and_dequantize_v2(input: Data, input_min: Data, input_max: Data, signed_input: bool = True,
-                               num_bits: Data = 8, range_given: bool = False, round_mode: str = "HALF_TO_EVEN",
-                               name: str | None = None, narrow_range: bool = False,
-                               axis: int | None = None) -> Any:  # fmt: skip
+def quantize_and_dequantize_v2(
+    input: TensorLike, input_min: TensorLike, input_max: TensorLike, signed_input: bool = True,
+    num_bits: TensorLike = 8, range_given: bool = False, round_mode: str = "HALF_TO_EVEN", name: str | None = None,
+    narrow_range: bool = False, axis: int | None = None,
+) -> Any:  # fmt: skip
     """Numbers rounded to 2**num_bits steps, 0 one of them, the largest that do not exceed the range. f[*s] -> f[*s].
 
     range_given: the range is from input_min to input_max (numbers, or of each slice along `axis`), else that of the
@@ -168,8 +174,8 @@ def quantize_and_dequantize_v2(input: Data, input_min: Data, input_max: Data, si
 
 
 @public("quantization.quantize_and_dequantize")
-def quantize_and_dequantize(input: Data, input_min: Data, input_max: Data, signed_input: bool = True,
-                            num_bits: Data = 8, range_given: bool = False, round_mode: str = "HALF_TO_EVEN",
+def quantize_and_dequantize(input: TensorLike, input_min: TensorLike, input_max: TensorLike, signed_input: bool = True,
+                            num_bits: TensorLike = 8, range_given: bool = False, round_mode: str = "HALF_TO_EVEN",
                             name: str | None = None, narrow_range: bool = False,
                             axis: int | None = None) -> Any:  # fmt: skip
     """`quantize_and_dequantize_v2`, through which the gradient passes everywhere. Source: same name."""
@@ -177,8 +183,10 @@ def quantize_and_dequantize(input: Data, input_min: Data, input_max: Data, signe
     return _dequantized(input, *ends, signed_input, num_bits, range_given, round_mode, narrow_range, axis, False)
 
 
-def _dequantized(input: Data, input_min: Data, input_max: Data, signed_input: bool, num_bits: Data, range_given: bool,
-                 round_mode: str, narrow_range: bool, axis: int | None, cut: bool) -> Any:  # fmt: skip
+def _dequantized(
+    input: TensorLike, input_min: TensorLike, input_max: TensorLike, signed_input: bool, num_bits: TensorLike,
+    range_given: bool, round_mode: str, narrow_range: bool, axis: int | None, cut: bool,
+) -> Any:  # fmt: skip
     bits, x = whole(num_bits, "num_bits", 32), as_tensor(input)
     if not (2 if signed_input else 1) <= bits <= (62 if signed_input else 63):
         raise invalid(f"num_bits is out of range: {bits} with signed_input {signed_input}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import enum
 from typing import Any
 
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.errors import UnimplementedError
 
 
@@ -31,7 +31,7 @@ def _unsupported(alg: object) -> ValueError:
     )
 
 
-def algorithm_number(alg: Algorithm | Data) -> int:
+def algorithm_number(alg: Algorithm | TensorLike) -> int:
     """The number of an algorithm given by name, number or `Algorithm`. Raises: ValueError for unknown ones."""
     if isinstance(alg, Algorithm):
         return int(alg.value)
@@ -47,7 +47,7 @@ def algorithm_number(alg: Algorithm | Data) -> int:
     raise TypeError(f"Can't convert argument `alg` (of value {alg!s} and type {type(alg)}) to int.")
 
 
-def check_philox(alg: Algorithm | Data) -> None:
+def check_philox(alg: Algorithm | TensorLike) -> None:
     """Raise unless `alg` (None: any) is Philox, or leaves the choice."""
     if alg is not None and algorithm_number(alg) == Algorithm.THREEFRY.value:
         raise no_threefry()

@@ -15,7 +15,7 @@ import numpy as np
 
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, float32, int32
 from fastgraph.core.base.shapes import Aval
-from fastgraph.core.conversion import Data, SizeLike
+from fastgraph.core.conversion import SizeLike, TensorLike
 from fastgraph.core.native import philox
 from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import as_tensor, extents, tensor_of
@@ -140,7 +140,7 @@ def _rated(variates: Tensor, beta: Tensor | None, alpha: Tensor) -> Any:
     return maximum(tiny, variates if beta is None else variates / beta)
 
 
-def _gamma_parameters(alpha: Data, beta: Data | None, dtype: DTypeLike) -> tuple[Any, Any, Any]:
+def _gamma_parameters(alpha: TensorLike, beta: TensorLike | None, dtype: DTypeLike) -> tuple[Any, Any, Any]:
     target = as_dtype(dtype)
     alpha = tensor_of(alpha, target)
     if beta is None:
@@ -153,10 +153,10 @@ def _gamma_parameters(alpha: Data, beta: Data | None, dtype: DTypeLike) -> tuple
 @public("random.gamma")
 def gamma(
     shape: SizeLike,
-    alpha: Data,
-    beta: Data | None = None,
+    alpha: TensorLike,
+    beta: TensorLike | None = None,
     dtype: DTypeLike = float32,
-    seed: Data | None = None,
+    seed: TensorLike | None = None,
     name: str | None = None,
 ) -> Any:
     """Gamma variates of shape alpha and rate beta (1). f[*s], f[*s] -> f[*shape, *s].
@@ -172,9 +172,9 @@ def gamma(
 @public("random.stateless_gamma")
 def stateless_gamma(
     shape: SizeLike,
-    seed: Data,
-    alpha: Data,
-    beta: Data | None = None,
+    seed: TensorLike,
+    alpha: TensorLike,
+    beta: TensorLike | None = None,
     dtype: DTypeLike = float32,
     name: str | None = None,
 ) -> Any:
@@ -223,8 +223,9 @@ def _check_number(target: DType) -> DType:
 
 @public("random.poisson")
 def poisson(
-    shape: SizeLike, lam: Data, dtype: DTypeLike = float32, seed: Data | None = None, name: str | None = None
-) -> Any:
+    shape: SizeLike, lam: TensorLike, dtype: DTypeLike = float32, seed: TensorLike | None = None,
+    name: str | None = None,
+) -> Any:  # fmt: skip
     """Poisson variates of mean lam. t[*s] -> dtype[*shape, *s].
 
     Raises: InvalidArgumentError for other dtypes. Source: tf.random.poisson; Knuth 1969, Hormann 1993.
@@ -236,7 +237,9 @@ def poisson(
 
 
 @public("random.stateless_poisson")
-def stateless_poisson(shape: SizeLike, seed: Data, lam: Data, dtype: DTypeLike = int32, name: str | None = None) -> Any:
+def stateless_poisson(
+    shape: SizeLike, seed: TensorLike, lam: TensorLike, dtype: DTypeLike = int32, name: str | None = None
+) -> Any:
     """`poisson`, the same for the same seed i[2]; shape is the result's and ends with lam's.
 
     Raises: InvalidArgumentError if it does not. Source: tf.random.stateless_poisson.
@@ -267,7 +270,7 @@ def random_binomial(state: Array, shape: Array, counts: Array, probs: Array, *, 
     return _fitted(philox.drawn("binomial", state, parameters, samples).reshape(size), dtype)
 
 
-def binomial_of(source: Source, shape: SizeLike, counts: Data, probs: Data, dtype: DTypeLike) -> Any:
+def binomial_of(source: Source, shape: SizeLike, counts: TensorLike, probs: TensorLike, dtype: DTypeLike) -> Any:
     """Binomial variates of a source."""
     target = _check_number(as_dtype(dtype))
     probs = as_tensor(probs)
@@ -280,8 +283,9 @@ def binomial_of(source: Source, shape: SizeLike, counts: Data, probs: Data, dtyp
 
 @public("random.stateless_binomial")
 def stateless_binomial(
-    shape: SizeLike, seed: Data, counts: Data, probs: Data, output_dtype: DTypeLike = int32, name: str | None = None
-) -> Any:
+    shape: SizeLike, seed: TensorLike, counts: TensorLike, probs: TensorLike, output_dtype: DTypeLike = int32,
+    name: str | None = None,
+) -> Any:  # fmt: skip
     """Successes in `counts` trials of probability `probs`, the same for the same seed i[2]. -> output_dtype[*shape].
 
     shape ends with that of the parameters, which broadcast. Raises: InvalidArgumentError if it does not. Source:
@@ -363,11 +367,11 @@ def random_truncated(state: Array, shape: Array, means: Array, stddevs: Array, m
 @public("random.stateless_parameterized_truncated_normal")
 def stateless_parameterized_truncated_normal(
     shape: SizeLike,
-    seed: Data,
-    means: Data = 0.0,
-    stddevs: Data = 1.0,
-    minvals: Data = -2.0,
-    maxvals: Data = 2.0,
+    seed: TensorLike,
+    means: TensorLike = 0.0,
+    stddevs: TensorLike = 1.0,
+    minvals: TensorLike = -2.0,
+    maxvals: TensorLike = 2.0,
     name: str | None = None,
 ) -> Any:
     """Normal variates between minvals and maxvals, the same for the same seed i[2]. -> f[*shape].

@@ -13,7 +13,7 @@ import numpy as np
 
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, float32, int64
 from fastgraph.core.base.shapes import Aval
-from fastgraph.core.conversion import Data, SizeLike
+from fastgraph.core.conversion import SizeLike, TensorLike
 from fastgraph.core.name_scopes import op_scope
 from fastgraph.core.native import philox
 from fastgraph.core.tensor import Tensor
@@ -73,7 +73,9 @@ def scalar_bounds(low: Tensor, high: Tensor, op: str) -> None:
         )
 
 
-def uniform_of(source: Source, size: Extents, low: Data, high: Data, target: DType, op: str, name: str | None) -> Any:
+def uniform_of(
+    source: Source, size: Extents, low: TensorLike, high: TensorLike, target: DType, op: str, name: str | None
+) -> Any:
     """Numbers spread evenly over [low, high)."""
     low_, high_ = tensor_of(low, target), tensor_of(high, target)
     if target.is_integer:
@@ -98,10 +100,10 @@ def uniform_of(source: Source, size: Extents, low: Data, high: Data, target: DTy
 @public("random.uniform")
 def uniform(
     shape: SizeLike,
-    minval: Data = 0,
-    maxval: Data | None = None,
+    minval: TensorLike = 0,
+    maxval: TensorLike | None = None,
     dtype: DTypeLike = float32,
-    seed: Data | None = None,
+    seed: TensorLike | None = None,
     name: str | None = None,
 ) -> Any:
     """Numbers spread evenly over [minval, maxval). -> dtype[*shape].
@@ -162,10 +164,10 @@ def check_floating(target: DType, what: str) -> None:
 @public("random.normal")
 def normal(
     shape: SizeLike,
-    mean: Data = 0.0,
-    stddev: Data = 1.0,
+    mean: TensorLike = 0.0,
+    stddev: TensorLike = 1.0,
     dtype: DTypeLike = float32,
-    seed: Data | None = None,
+    seed: TensorLike | None = None,
     name: str | None = None,
 ) -> Any:
     """Numbers of the normal distribution. -> dtype[*shape].
@@ -221,7 +223,9 @@ def truncated_numbers(state: Array, shape: Array, *, dtype: DType) -> Any:
     return philox.normals(state, math.prod(size), dtype.size == 8, True).reshape(size)
 
 
-def truncated_of(source: Source, size: Extents, mean: Data, stddev: Data, target: DType, name: str | None) -> Any:
+def truncated_of(
+    source: Source, size: Extents, mean: TensorLike, stddev: TensorLike, target: DType, name: str | None
+) -> Any:
     """Numbers of the normal distribution within two standard deviations."""
     wide = target if target.name == "float64" else float32
     standard = cast(truncated_numbers(source.state(count(size)), as_vector(size), dtype=wide), target)
@@ -231,10 +235,10 @@ def truncated_of(source: Source, size: Extents, mean: Data, stddev: Data, target
 @public("random.truncated_normal")
 def truncated_normal(
     shape: SizeLike,
-    mean: Data = 0.0,
-    stddev: Data = 1.0,
+    mean: TensorLike = 0.0,
+    stddev: TensorLike = 1.0,
     dtype: DTypeLike = float32,
-    seed: Data | None = None,
+    seed: TensorLike | None = None,
     name: str | None = None,
 ) -> Any:
     """Numbers of the normal distribution, no further than 2 stddev from the mean. -> dtype[*shape].
@@ -249,7 +253,7 @@ def truncated_normal(
 
 
 def categorical_of(
-    source: Source, logits: Data, num_samples: Data, dtype: DTypeLike | None, op: str, name: str | None
+    source: Source, logits: TensorLike, num_samples: TensorLike, dtype: DTypeLike | None, op: str, name: str | None
 ) -> Any:
     """Each sample is the first class at which the running sum of the probabilities passes an even number."""
     logits = as_tensor(logits)
@@ -281,8 +285,9 @@ def categorical_of(
 
 @public("random.categorical")
 def categorical(
-    logits: Data, num_samples: Data, dtype: DTypeLike | None = None, seed: Data | None = None, name: str | None = None
-) -> Any:
+    logits: TensorLike, num_samples: TensorLike, dtype: DTypeLike | None = None, seed: TensorLike | None = None,
+    name: str | None = None,
+) -> Any:  # fmt: skip
     """Classes drawn with the probabilities softmax(logits) of each row. f[n, c] -> i64[n, num_samples].
 
     Raises: InvalidArgumentError for other ranks or no classes. Source: tf.random.categorical.
@@ -303,7 +308,7 @@ def permutation(state: Array, n: Array) -> Any:
     return philox.permuted(state, int(n))
 
 
-def shuffled(source: Source, value: Data, name: str | None) -> Any:
+def shuffled(source: Source, value: TensorLike, name: str | None) -> Any:
     """The slices along the first axis in random order."""
     value = as_tensor(value)
     if value.shape.rank == 0:
@@ -315,7 +320,7 @@ def shuffled(source: Source, value: Data, name: str | None) -> Any:
 
 
 @public("random.shuffle")
-def shuffle(value: Data, seed: Data | None = None, name: str | None = None) -> Any:
+def shuffle(value: TensorLike, seed: TensorLike | None = None, name: str | None = None) -> Any:
     """The slices of value along its first axis in random order. t[n, *s] -> t[n, *s]. Source: tf.random.shuffle."""
     return shuffled(generators.source("shuffle", seed), value, name)
 
@@ -365,8 +370,9 @@ def dropped(source_of: Any, x: Any, rate: Any, noise_shape: Any) -> Any:
 
 @public("nn.dropout")
 def dropout(
-    x: Data, rate: Data, noise_shape: SizeLike = None, seed: Data | None = None, name: str | None = None
-) -> Any:
+    x: TensorLike, rate: TensorLike, noise_shape: SizeLike = None, seed: TensorLike | None = None,
+    name: str | None = None,
+) -> Any:  # fmt: skip
     """x with a share `rate` of the elements 0, the others scaled up by 1 / (1 - rate). f[*s] -> f[*s].
 
     `noise_shape`, which broadcasts to x's, says which elements fall together; None in it is x's own extent.

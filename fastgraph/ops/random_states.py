@@ -25,7 +25,7 @@ import numpy as np
 from fastgraph.core import cells
 from fastgraph.core.base.dtype import DType, as_dtype, int64
 from fastgraph.core.base.shapes import Aval
-from fastgraph.core.conversion import Data, convert_to_tensor
+from fastgraph.core.conversion import TensorLike, convert_to_tensor
 from fastgraph.core.native import philox
 from fastgraph.core.native.buffer import Cell
 from fastgraph.core.tensor import Tensor, cell_assign, cell_read, current_state, current_trace, from_array
@@ -206,7 +206,7 @@ class Held(Source):
 class Stateless(Source):
     """State that follows from a seed i[2] alone: the same for the same seed. Arrays and lists are taken as int64."""
 
-    def __init__(self, seed: Data) -> None:
+    def __init__(self, seed: TensorLike) -> None:
         seed = convert_to_tensor(seed, dtype_hint=int64)
         if seed.dtype.name not in ("int32", "int64"):
             raise invalid(not_allowed(seed.dtype, "StatelessRandomGetKeyCounter.Tseed", "int32, int64"))
@@ -241,12 +241,12 @@ class _Generators:
         # Cells of ops in Functions, with the seeds they begin with; they live as long as the Functions' graphs.
         self.traced: weakref.WeakKeyDictionary[Cell, tuple[int, int] | None] = weakref.WeakKeyDictionary()
 
-    def source(self, op: str, seed: Data | None) -> Source:
+    def source(self, op: str, seed: TensorLike | None) -> Source:
         """Where one application of `op` with this seed (None: no seed of its own) takes its numbers."""
         replay = current_state().extra.get(REPLAY)
         return self._own(op, seed) if replay is None else replay.source(lambda: self._own(op, seed))
 
-    def _own(self, op: str, seed: Data | None) -> Source:
+    def _own(self, op: str, seed: TensorLike | None) -> Source:
         if seed is not None:
             seed = _as_seed(seed)
         inner: Any = current_trace()

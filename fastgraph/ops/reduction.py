@@ -12,7 +12,7 @@ import numpy as np
 
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, float64, int32, int64
 from fastgraph.core.base.shapes import Aval
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.op_errors import message_name
 from fastgraph.core.registry import public_function
 from fastgraph.core.tensor import Tensor, current_trace
@@ -43,7 +43,7 @@ from fastgraph.ops.precise_sums import block_sum, is_half
 from fastgraph.ops.scans import cumprod_p
 
 
-def _spread(dy: Tensor, x_shape: Data, axes: tuple[int, ...] | None, keepdims: bool) -> Any:
+def _spread(dy: Tensor, x_shape: TensorLike, axes: tuple[int, ...] | None, keepdims: bool) -> Any:
     """`dy` of a reduction, repeated along the reduced axes to the shape of the input."""
     if not keepdims and axes is not None:  # of all axes: a scalar broadcasts as it is
         dy = expand_dims_p(dy, axes=axes)
@@ -312,7 +312,7 @@ def argmin_p(input: Array, *, axis: int, output_type: DType) -> Any:
 def _reducer(primitive: Callable[..., Any], name: str, what: str, kind: str, examples: str) -> Callable[..., Any]:
     """The public reduction `reduce_<name>(input_tensor, axis=None, keepdims=False, name=None)`."""
 
-    def reduce_(input_tensor: Data, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Any:
+    def reduce_(input_tensor: TensorLike, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Any:
         try:
             axes = axis if axis is None else static_axes(axis)
         except UnknownAxis:
@@ -458,7 +458,7 @@ def _position_axis(axis: Any, strict: bool = False) -> int:
 
 
 def _extreme_position(
-    primitive: Callable[..., Any], x: Data, axis: Data | None, strict: bool, dtype: DType, name: str | None
+    primitive: Callable[..., Any], x: TensorLike, axis: TensorLike | None, strict: bool, dtype: DType, name: str | None
 ) -> Any:
     try:
         along = 0 if axis is None else _position_axis(axis, strict)
@@ -468,7 +468,9 @@ def _extreme_position(
 
 
 @public("argmax", "math.argmax")
-def argmax(input: Data, axis: Data | None = None, output_type: DTypeLike = int64, name: str | None = None) -> Any:
+def argmax(
+    input: TensorLike, axis: TensorLike | None = None, output_type: DTypeLike = int64, name: str | None = None
+) -> Any:
     """Position of the greatest element along `axis` (None: 0), the first of several. t[*s] -> i64[*r].
 
     Args:
@@ -490,7 +492,9 @@ def argmax(input: Data, axis: Data | None = None, output_type: DTypeLike = int64
 
 
 @public("argmin", "math.argmin")
-def argmin(input: Data, axis: Data | None = None, output_type: DTypeLike = int64, name: str | None = None) -> Any:
+def argmin(
+    input: TensorLike, axis: TensorLike | None = None, output_type: DTypeLike = int64, name: str | None = None
+) -> Any:
     """Position of the least element along `axis` (None: 0), the first of several. t[*s] -> i64[*r].
 
     Raises: InvalidArgumentError for an axis out of range, or no elements. Source: tf.argmin.
@@ -500,7 +504,7 @@ def argmin(input: Data, axis: Data | None = None, output_type: DTypeLike = int64
 
 @public("math.reduce_variance")
 def reduce_variance(
-    input_tensor: Data, axis: Data | None = None, keepdims: bool = False, name: str | None = None
+    input_tensor: TensorLike, axis: TensorLike | None = None, keepdims: bool = False, name: str | None = None
 ) -> Any:
     """Mean of the squared distances from the mean along `axis`. f[*s] -> f[*r].
 
@@ -530,14 +534,16 @@ def _ragged_variance(x: Any, axis: Any, keepdims: bool) -> Any:
 
 
 @public("math.reduce_std")
-def reduce_std(input_tensor: Data, axis: Data | None = None, keepdims: bool = False, name: str | None = None) -> Any:
+def reduce_std(
+    input_tensor: TensorLike, axis: TensorLike | None = None, keepdims: bool = False, name: str | None = None
+) -> Any:
     """Square root of the variance along `axis`. f[*s] -> f[*r]. Source: tf.math.reduce_std."""
     return sqrt(reduce_variance(input_tensor, axis, keepdims), name=name)
 
 
 @public("reduce_logsumexp", "math.reduce_logsumexp")
 def reduce_logsumexp(
-    input_tensor: Data, axis: Data | None = None, keepdims: bool = False, name: str | None = None
+    input_tensor: TensorLike, axis: TensorLike | None = None, keepdims: bool = False, name: str | None = None
 ) -> Any:
     """log(sum(exp(x))) along `axis`, without overflow. f[*s] -> f[*r]. Source: tf.reduce_logsumexp."""
     x = as_tensor(input_tensor)
@@ -549,8 +555,8 @@ def reduce_logsumexp(
 
 @public("math.count_nonzero")
 def count_nonzero(
-    input: Data,
-    axis: Data | None = None,
+    input: TensorLike,
+    axis: TensorLike | None = None,
     keepdims: bool | None = None,
     dtype: DTypeLike = int64,
     name: str | None = None,
@@ -566,7 +572,7 @@ def count_nonzero(
 
 @public("math.reduce_euclidean_norm")
 def reduce_euclidean_norm(
-    input_tensor: Data, axis: Data | None = None, keepdims: bool = False, name: str | None = None
+    input_tensor: TensorLike, axis: TensorLike | None = None, keepdims: bool = False, name: str | None = None
 ) -> Any:
     """Square root of the sum of squares along `axis`. f[*s] -> f[*r]. Source: tf.math.reduce_euclidean_norm."""
     x = as_tensor(input_tensor)
@@ -590,9 +596,9 @@ def _spectral_norm(x: Tensor, axis: Any, keep: bool, name: str | None) -> Any:
 
 @public("norm", "linalg.norm")
 def norm(
-    tensor: Data,
+    tensor: TensorLike,
     ord: str | float = "euclidean",
-    axis: Data | None = None,
+    axis: TensorLike | None = None,
     keepdims: bool | None = None,
     name: str | None = None,
 ) -> Any:

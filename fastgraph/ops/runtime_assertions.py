@@ -12,7 +12,7 @@ import numpy as np
 
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype
 from fastgraph.core.base.shapes import Aval, ShapeLike, TensorShape, as_dims
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.registry import get
 from fastgraph.core.tensor import Tensor, convert, current_trace
 from fastgraph.ops.arguments import as_tensor, known_value, named, whole, word
@@ -93,7 +93,7 @@ def check_numerics_p(tensor: Array, *, message: str) -> Any:
 
 
 @public("debugging.check_numerics")
-def check_numerics(tensor: Data, message: Data, name: str | None = None) -> Any:
+def check_numerics(tensor: TensorLike, message: TensorLike, name: str | None = None) -> Any:
     """The tensor itself. f[*s] -> f[*s].
 
     Raises: InvalidArgumentError for NaN or infinities. Source: tf.debugging.check_numerics.
@@ -198,7 +198,7 @@ def ensure_shape_p(input: Array, *, shape: tuple[int, ...]) -> Any:
 
 
 @public("ensure_shape")
-def ensure_shape(x: Data, shape: ShapeLike, name: str | None = None) -> Any:
+def ensure_shape(x: TensorLike, shape: ShapeLike, name: str | None = None) -> Any:
     """x itself, whose shape is known to be `shape` from here on. t[*s] -> t[*s].
 
     Raises: InvalidArgumentError at run time, ValueError while tracing, if it is another. Source: tf.ensure_shape.
@@ -214,7 +214,9 @@ def _fail(lines: Sequence[Any]) -> None:
 
 
 @public("debugging.Assert", "Assert")
-def Assert(condition: Data, data: Sequence[Data], summarize: Data | None = None, name: str | None = None) -> Any:
+def Assert(
+    condition: TensorLike, data: Sequence[TensorLike], summarize: TensorLike | None = None, name: str | None = None
+) -> Any:
     """Stop unless the condition holds, showing the data. bool[], list of t[*s] -> nothing.
 
     Raises: InvalidArgumentError. Source: tf.debugging.Assert.
@@ -251,7 +253,7 @@ def _called(argument: str, value: object) -> str:
 def _binary(name: str, symbol: str, holds: Callable[..., Any]) -> Callable[..., Any]:
     """debugging.assert_<name>(x, y)."""
 
-    def check(x: Data, y: Any, message: str | None = None, summarize: Any = None, name: str | None = None) -> Any:
+    def check(x: TensorLike, y: Any, message: str | None = None, summarize: Any = None, name: str | None = None) -> Any:
         x = as_tensor(x) if not isinstance(y, Tensor) or isinstance(x, Tensor) else _like(x, y)
         y = _like(y, x)
         result = holds(x, y)
@@ -278,7 +280,7 @@ def _binary(name: str, symbol: str, holds: Callable[..., Any]) -> Callable[..., 
     return public(*names)(check)
 
 
-def _like(value: Data, other: Tensor) -> Any:
+def _like(value: TensorLike, other: Tensor) -> Any:
     if isinstance(value, Tensor):
         return value
     try:
@@ -319,12 +321,12 @@ assert_greater_equal = _binary("greater_equal", ">=", greater_equal)
 
 @public("debugging.assert_near")
 def assert_near(
-    x: Data,
-    y: Data,
-    rtol: Data | None = None,
-    atol: Data | None = None,
+    x: TensorLike,
+    y: TensorLike,
+    rtol: TensorLike | None = None,
+    atol: TensorLike | None = None,
     message: str | None = None,
-    summarize: Data | None = None,
+    summarize: TensorLike | None = None,
     name: str | None = None,
 ) -> Any:
     """Stop unless |x - y| <= atol + rtol * |y| for all elements (both 10 eps by default). t[*s], t[*s] -> nothing.
@@ -357,7 +359,7 @@ def assert_near(
     return _asserted(name, condition, [message or "x and y not equal to tolerance", "x = ", x, "y = ", y])
 
 
-def _tolerance(given: Data | None, eps: float, real: DType, what: str) -> Any:
+def _tolerance(given: TensorLike | None, eps: float, real: DType, what: str) -> Any:
     try:
         return convert(eps if given is None else given, real)
     except (TypeError, ValueError) as error:
@@ -367,7 +369,7 @@ def _tolerance(given: Data | None, eps: float, real: DType, what: str) -> Any:
 def _unary(name: str, symbol: str, holds: Callable[[Any], Any]) -> Callable[..., Any]:
     """debugging.assert_<name>(x)."""
 
-    def check(x: Data, message: str | None = None, summarize: int | None = None, name: str | None = None) -> Any:
+    def check(x: TensorLike, message: str | None = None, summarize: int | None = None, name: str | None = None) -> Any:
         x = as_tensor(x)
         condition = all_p(holds(x), axes=None, keepdims=False)
         if current_trace() is None:
@@ -420,7 +422,7 @@ def rank_known(name: str | None, default: str) -> Any:
     return bind_effect(f"{name or default}/static_checks_determined_all_ok", get("no_op"), (), {})
 
 
-def _wanted_rank(rank: Data) -> int:
+def _wanted_rank(rank: TensorLike) -> int:
     found = known_value(as_tensor(rank))
     if found is None:
         raise NotImplementedError("assert_rank needs a rank that is known while a function is traced")
@@ -432,7 +434,7 @@ def _wanted_rank(rank: Data) -> int:
 
 
 @public("debugging.assert_rank", "assert_rank")
-def assert_rank(x: Data, rank: Data, message: str | None = None, name: str | None = None) -> Any:
+def assert_rank(x: TensorLike, rank: TensorLike, message: str | None = None, name: str | None = None) -> Any:
     """Stop unless x has this rank. Raises: ValueError. Source: tf.debugging.assert_rank."""
     x = as_tensor(x)
     wanted = _wanted_rank(rank)
@@ -444,7 +446,7 @@ def assert_rank(x: Data, rank: Data, message: str | None = None, name: str | Non
 
 
 @public("debugging.assert_rank_at_least")
-def assert_rank_at_least(x: Data, rank: Data, message: str | None = None, name: str | None = None) -> Any:
+def assert_rank_at_least(x: TensorLike, rank: TensorLike, message: str | None = None, name: str | None = None) -> Any:
     """Stop unless x has at least this rank. Raises: ValueError. Source: tf.debugging.assert_rank_at_least."""
     x = as_tensor(x)
     wanted = _wanted_rank(rank)
@@ -456,7 +458,7 @@ def assert_rank_at_least(x: Data, rank: Data, message: str | None = None, name: 
 
 
 @public("debugging.assert_scalar")
-def assert_scalar(tensor: Data, message: str | None = None, name: str | None = None) -> Any:
+def assert_scalar(tensor: TensorLike, message: str | None = None, name: str | None = None) -> Any:
     """Stop unless the tensor is a scalar. Raises: ValueError. Source: tf.debugging.assert_scalar."""
     tensor = as_tensor(tensor)
     if tensor.shape.rank != 0:
@@ -464,7 +466,7 @@ def assert_scalar(tensor: Data, message: str | None = None, name: str | None = N
 
 
 @public("debugging.assert_type")
-def assert_type(tensor: Data, tf_type: DTypeLike, message: str | None = None, name: str | None = None) -> Any:
+def assert_type(tensor: TensorLike, tf_type: DTypeLike, message: str | None = None, name: str | None = None) -> Any:
     """Stop unless the tensor has this dtype. Raises: TypeError. Source: tf.debugging.assert_type."""
     tensor, wanted = as_tensor(tensor), as_dtype(tf_type)
     if tensor.dtype is not wanted:
@@ -472,7 +474,7 @@ def assert_type(tensor: Data, tf_type: DTypeLike, message: str | None = None, na
 
 
 @public("debugging.assert_integer")
-def assert_integer(x: Data, message: str | None = None, name: str | None = None) -> Any:
+def assert_integer(x: TensorLike, message: str | None = None, name: str | None = None) -> Any:
     """Stop unless x is of integers. Raises: TypeError. Source: tf.debugging.assert_integer."""
     x = as_tensor(x)
     if not x.dtype.is_integer:

@@ -12,7 +12,7 @@ import numpy as np
 
 from fastgraph.core.base.dtype import int32, int64
 from fastgraph.core.base.shapes import Aval
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import as_tensor, extents, index_vector
 from fastgraph.ops.elementwise import cast
@@ -56,18 +56,18 @@ def within(value: Array, least: Array, most: Array, *, text: str) -> Any:
     return np.array(np.broadcast_to(value, wrong.shape))
 
 
-def checked(value: Data, least: Tensor | int, most: Tensor | int, text: str) -> Any:
+def checked(value: TensorLike, least: Tensor | int, most: Tensor | int, text: str) -> Any:
     """`within`, with bounds that are ints or tensors of any integer dtype, in int64. i[*s] -> i64[*s]."""
     return within(wide(value), wide(least), wide(most), text=text)
 
 
-def wide(value: Data) -> Any:
+def wide(value: TensorLike) -> Any:
     """An int or a tensor of integers as int64."""
     value = value if isinstance(value, Tensor) else as_tensor(value, int64)
     return value if value.dtype is int64 else cast(value, int64)
 
 
-def narrow(value: Data, least: int, text: str) -> Any:
+def narrow(value: TensorLike, least: int, text: str) -> Any:
     """Integers of an int32's range, from `least` on, as int32. i[*s] -> i32[*s]."""
     return cast(checked(value, least, 2**31 - 1, text), int32)
 

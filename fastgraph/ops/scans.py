@@ -12,7 +12,7 @@ import numpy as np
 
 from fastgraph.core.base.dtype import as_dtype
 from fastgraph.core.base.shapes import Aval
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
 from fastgraph.ops.activations import divide_no_nan
 from fastgraph.ops.arguments import UnknownAxis, as_tensor, known_axis, named
@@ -137,7 +137,9 @@ def cumulative_logsumexp_p(x: Array, *, axis: int, exclusive: bool, reverse: boo
     return _running(x, np.logaddexp, -np.inf, axis, exclusive, reverse)
 
 
-def _along(primitive: Callable[..., Any], name: str | None, x: Data, axis: Data, exclusive: bool, reverse: bool) -> Any:
+def _along(
+    primitive: Callable[..., Any], name: str | None, x: TensorLike, axis: TensorLike, exclusive: bool, reverse: bool
+) -> Any:
     try:
         along = known_axis(axis, "ScanOp: axis must be a scalar, not")
     except UnknownAxis:
@@ -151,7 +153,9 @@ def _along(primitive: Callable[..., Any], name: str | None, x: Data, axis: Data,
 
 
 @public("cumsum", "math.cumsum")
-def cumsum(x: Data, axis: Data = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None) -> Any:
+def cumsum(
+    x: TensorLike, axis: TensorLike = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
+) -> Any:
     """Running sum along `axis`; without the element itself if `exclusive`. t[*s] -> t[*s].
 
     Raises: InvalidArgumentError for an axis out of range. Source: tf.cumsum.
@@ -160,7 +164,9 @@ def cumsum(x: Data, axis: Data = 0, exclusive: bool = False, reverse: bool = Fal
 
 
 @public("math.cumprod")
-def cumprod(x: Data, axis: Data = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None) -> Any:
+def cumprod(
+    x: TensorLike, axis: TensorLike = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
+) -> Any:
     """Running product along `axis`; without the element itself if `exclusive`. t[*s] -> t[*s].
 
     Raises: InvalidArgumentError for an axis out of range. Source: tf.math.cumprod.
@@ -170,7 +176,7 @@ def cumprod(x: Data, axis: Data = 0, exclusive: bool = False, reverse: bool = Fa
 
 @public("math.cumulative_logsumexp")
 def cumulative_logsumexp(
-    x: Data, axis: Data = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
+    x: TensorLike, axis: TensorLike = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
 ) -> Any:
     """Running log(sum(exp(x))) along `axis`, without overflow; of no elements -inf. f[*s] -> f[*s].
 

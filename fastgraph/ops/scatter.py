@@ -13,7 +13,7 @@ import numpy as np
 
 from fastgraph.core.base.dtype import int64
 from fastgraph.core.base.shapes import Aval
-from fastgraph.core.conversion import Data, SizeLike
+from fastgraph.core.conversion import SizeLike, TensorLike
 from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import as_tensor, extents, index_vector, named, whole
 from fastgraph.ops.broadcasting import broadcast_to
@@ -43,7 +43,7 @@ from fastgraph.ops.precise_sums import HALF, is_half
 _INDICES = "int16 int32 int64"
 
 
-def _vector(shape_: Data) -> Any:
+def _vector(shape_: TensorLike) -> Any:
     """A residual shape as the input of an op."""
     return index_vector(shape_) if isinstance(shape_, tuple) else shape_
 
@@ -141,8 +141,9 @@ def gather_nd_p(params: Array, indices: Array) -> Any:
 
 @public("gather_nd")
 def gather_nd(
-    params: Data, indices: Data, batch_dims: Data = 0, name: str | None = None, bad_indices_policy: str = ""
-) -> Any:
+    params: TensorLike, indices: TensorLike, batch_dims: TensorLike = 0, name: str | None = None,
+    bad_indices_policy: str = "",
+) -> Any:  # fmt: skip
     """The slices of params at the index vectors in the last axis of indices. t[*b, *p], i[*b, *q, d] -> t[*b, *q, *r].
 
     The first `batch_dims` axes of both are batches. With the policy "IGNORE" an index out of range gives zeros.
@@ -316,7 +317,7 @@ def _apply(how: str, result: Array, where: tuple[Array, ...], updates: Array) ->
 
 @public("scatter_nd")
 def scatter_nd(
-    indices: Data, updates: Data, shape: SizeLike, bad_indices_policy: str = "", name: str | None = None
+    indices: TensorLike, updates: TensorLike, shape: SizeLike, bad_indices_policy: str = "", name: str | None = None
 ) -> Any:
     """Zeros of `shape` to which each update is added where its index vector says. i[*q, d], t[*q, *r] -> t[*shape].
 
@@ -332,7 +333,7 @@ def scatter_nd(
     return _scattered(indices, given, dims, name)
 
 
-def _scattered(indices: Data, updates: Tensor, dims: Data, name: str | None = None) -> Any:
+def _scattered(indices: TensorLike, updates: Tensor, dims: TensorLike, name: str | None = None) -> Any:
     """`scatter_nd` to a shape that is an input. Many are added: 16-bit floats in float32, rounded once."""
     if updates.dtype.is_bool:  # whether any of them holds
         return cast(scatter_nd_p(indices, cast(updates, "int32"), dims), "bool", name)
@@ -494,8 +495,9 @@ def _tensor_scatter_op(how: str) -> Callable[..., Any]:
     op = f"TensorScatter{how.capitalize()}"
 
     def function(
-        tensor: Data, indices: Data, updates: Data, bad_indices_policy: str = "", name: str | None = None
-    ) -> Any:
+        tensor: TensorLike, indices: TensorLike, updates: TensorLike, bad_indices_policy: str = "",
+        name: str | None = None,
+    ) -> Any:  # fmt: skip
         tensor = as_tensor(tensor)
         if ignored(bad_indices_policy, op):
             indices, updates = within(as_tensor(indices), as_tensor(updates, tensor.dtype), shape(tensor, int64))
@@ -507,7 +509,7 @@ def _tensor_scatter_op(how: str) -> Callable[..., Any]:
             return cast(wide, tensor.dtype, name)
         return named(name, primitive, tensor, indices, updates)
 
-    def update(tensor: Data, indices: Data, updates: Data, name: str | None = None) -> Any:
+    def update(tensor: TensorLike, indices: TensorLike, updates: TensorLike, name: str | None = None) -> Any:
         return function(tensor, indices, updates, name=name)
 
     shown: Any = update if how == "update" else function  # which takes no policy, TensorFlow's neither

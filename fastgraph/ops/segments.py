@@ -12,7 +12,7 @@ import numpy as np
 
 from fastgraph.core.base.dtype import DTypeLike, float32
 from fastgraph.core.base.shapes import Aval
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.registry import get
 from fastgraph.core.tensor import Tensor, bind
 from fastgraph.ops.arguments import as_tensor, named, static_int
@@ -220,9 +220,9 @@ unsorted_segment_min_p, unsorted_segment_min_dynamic = _unsorted_op("min")
 def _apply(
     static: Callable[..., Any],
     dynamic: Callable[..., Any],
-    data: Data,
-    segment_ids: Data,
-    num_segments: Data,
+    data: TensorLike,
+    segment_ids: TensorLike,
+    num_segments: TensorLike,
     name: str | None,
 ) -> Any:
     number, data = static_int(num_segments, "num_segments should be a scalar, not shape"), as_tensor(data)
@@ -240,7 +240,7 @@ def _apply(
 
 
 def _public_unsorted(kind: str, static: Callable[..., Any], dynamic: Callable[..., Any]) -> Callable[..., Any]:
-    def apply(data: Data, segment_ids: Data, num_segments: Data, name: str | None = None) -> Any:
+    def apply(data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, name: str | None = None) -> Any:
         return _apply(static, dynamic, data, segment_ids, num_segments, name)
 
     apply.__name__ = apply.__qualname__ = f"unsorted_segment_{kind}"
@@ -258,7 +258,7 @@ unsorted_segment_max = _public_unsorted("max", unsorted_segment_max_p, unsorted_
 unsorted_segment_min = _public_unsorted("min", unsorted_segment_min_p, unsorted_segment_min_dynamic)
 
 
-def _counts(segment_ids: Tensor, num_segments: Data, dtype: DTypeLike, like: Tensor, data: Any = None) -> Any:
+def _counts(segment_ids: Tensor, num_segments: TensorLike, dtype: DTypeLike, like: Tensor, data: Any = None) -> Any:
     """How many rows each segment has, at least 1, to divide `like` by. i[*q], f[n, *r] -> f[n, 1, ...]."""
     ids = as_tensor(segment_ids)
     if not isinstance(like, Tensor):  # a ragged one: how many have each element
@@ -272,7 +272,9 @@ def _counts(segment_ids: Tensor, num_segments: Data, dtype: DTypeLike, like: Ten
 
 
 @public("math.unsorted_segment_mean")
-def unsorted_segment_mean(data: Data, segment_ids: Data, num_segments: Data, name: str | None = None) -> Any:
+def unsorted_segment_mean(
+    data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, name: str | None = None
+) -> Any:
     """Mean of the slices of data with the same id; 0 of none. t[*q, *r], i[*q] -> f[num_segments, *r].
 
     Raises: InvalidArgumentError for an id out of range. Source: tf.math.unsorted_segment_mean.
@@ -283,7 +285,9 @@ def unsorted_segment_mean(data: Data, segment_ids: Data, num_segments: Data, nam
 
 
 @public("math.unsorted_segment_sqrt_n")
-def unsorted_segment_sqrt_n(data: Data, segment_ids: Data, num_segments: Data, name: str | None = None) -> Any:
+def unsorted_segment_sqrt_n(
+    data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, name: str | None = None
+) -> Any:
     """Sum of the slices of data with the same id over the root of their number. f[*q, *r], i[*q] -> f[n, *r].
 
     Raises: InvalidArgumentError for an id out of range. Source: tf.math.unsorted_segment_sqrt_n.
@@ -382,7 +386,7 @@ def _truncated(total: Array, counts: Array) -> Any:
 def _public_sorted(kind: str) -> Callable[..., Any]:
     op = _sorted_op(kind)
 
-    def apply(data: Data, segment_ids: Data, name: str | None = None) -> Any:
+    def apply(data: TensorLike, segment_ids: TensorLike, name: str | None = None) -> Any:
         data = as_tensor(data)
         if data.dtype.name in HALF:  # many of them are added: in float32, rounded once
             return cast(op(cast(data, "float32"), segment_ids), data.dtype, name)

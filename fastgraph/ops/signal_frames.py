@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, float32
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
 from fastgraph.errors import ResourceExhaustedError
 from fastgraph.ops.activations import divide_no_nan
@@ -38,7 +38,7 @@ from fastgraph.ops.scans import cumsum
 # ---- window functions -----------------------------------------------------------------------------------------------
 
 
-def _length(window_length: Data, dtype: DTypeLike) -> tuple[Any, Any]:
+def _length(window_length: TensorLike, dtype: DTypeLike) -> tuple[Any, Any]:
     """The length as an int, or a scalar tensor, and the dtype. Raises: ValueError for other dtypes and ranks."""
     kind = as_dtype(dtype)
     if not kind.is_floating:
@@ -58,7 +58,7 @@ def _places(count: Tensor | int, kind: DType) -> tuple[Any, Any]:
     return cast(range_(count), wide), wide
 
 
-def _raised_cosine(length: Data, periodic: Data, dtype: DTypeLike, middle: float, name: str | None) -> Any:
+def _raised_cosine(length: TensorLike, periodic: TensorLike, dtype: DTypeLike, middle: float, name: str | None) -> Any:
     count, kind = _length(length, dtype)
     if count == 1 if isinstance(count, int) else False:
         return ones([1], kind)
@@ -73,7 +73,9 @@ def _raised_cosine(length: Data, periodic: Data, dtype: DTypeLike, middle: float
 
 
 @public("signal.hann_window")
-def hann_window(window_length: Data, periodic: Data = True, dtype: DTypeLike = float32, name: str | None = None) -> Any:
+def hann_window(
+    window_length: TensorLike, periodic: TensorLike = True, dtype: DTypeLike = float32, name: str | None = None
+) -> Any:
     """One period of a cosine between 0 and 1. -> f[window_length].
 
     Raises: ValueError for a dtype that is no float. Source: tf.signal.hann_window.
@@ -83,7 +85,7 @@ def hann_window(window_length: Data, periodic: Data = True, dtype: DTypeLike = f
 
 @public("signal.hamming_window")
 def hamming_window(
-    window_length: Data, periodic: Data = True, dtype: DTypeLike = float32, name: str | None = None
+    window_length: TensorLike, periodic: TensorLike = True, dtype: DTypeLike = float32, name: str | None = None
 ) -> Any:
     """One period of a cosine between 0.08 and 1. -> f[window_length].
 
@@ -93,7 +95,9 @@ def hamming_window(
 
 
 @public("signal.kaiser_window")
-def kaiser_window(window_length: Data, beta: Data = 12.0, dtype: DTypeLike = float32, name: str | None = None) -> Any:
+def kaiser_window(
+    window_length: TensorLike, beta: TensorLike = 12.0, dtype: DTypeLike = float32, name: str | None = None
+) -> Any:
     """Kaiser's window: I0(beta sqrt(1 - t**2)) over I0(beta), t from -1 to 1. -> f[window_length].
 
     Raises: ValueError for a dtype that is no float. Source: tf.signal.kaiser_window.
@@ -109,7 +113,7 @@ def kaiser_window(window_length: Data, beta: Data = 12.0, dtype: DTypeLike = flo
 
 @public("signal.kaiser_bessel_derived_window")
 def kaiser_bessel_derived_window(
-    window_length: Data, beta: Data = 12.0, dtype: DTypeLike = float32, name: str | None = None
+    window_length: TensorLike, beta: TensorLike = 12.0, dtype: DTypeLike = float32, name: str | None = None
 ) -> Any:
     """The window of `mdct` made of sums of Kaiser's: its halves' squares add up to 1. -> f[window_length // 2 * 2].
 
@@ -123,7 +127,7 @@ def kaiser_bessel_derived_window(
 
 
 @public("signal.vorbis_window")
-def vorbis_window(window_length: Data, dtype: DTypeLike = float32, name: str | None = None) -> Any:
+def vorbis_window(window_length: TensorLike, dtype: DTypeLike = float32, name: str | None = None) -> Any:
     """sin(pi / 2 sin(t)**2), t from 0 to pi: the window of the Vorbis codec. -> f[window_length].
 
     Raises: ValueError for a dtype that is no float. Source: tf.signal.vorbis_window.
@@ -141,7 +145,7 @@ def _windowed(x: Tensor, window_fn: Callable[..., Any] | None, length: int) -> A
 # ---- frames ---------------------------------------------------------------------------------------------------------
 
 
-def _scalar(value: Data, what: str) -> int:
+def _scalar(value: TensorLike, what: str) -> int:
     """A number that decides a size."""
     tensor = as_tensor(value)
     if tensor.shape.rank not in (0, None):
@@ -154,12 +158,12 @@ def _scalar(value: Data, what: str) -> int:
 
 @public("signal.frame")
 def frame(
-    signal: Data,
-    frame_length: Data,
-    frame_step: Data,
+    signal: TensorLike,
+    frame_length: TensorLike,
+    frame_step: TensorLike,
     pad_end: bool = False,
-    pad_value: Data = 0,
-    axis: Data = -1,
+    pad_value: TensorLike = 0,
+    axis: TensorLike = -1,
     name: str | None = None,
 ) -> Any:
     """Frames of frame_length elements along `axis`, one each frame_step. t[*s, n, *r] -> t[*s, frames, length, *r].
@@ -199,7 +203,7 @@ def frame(
 
 
 @public("signal.overlap_and_add")
-def overlap_and_add(signal: Data, frame_step: Data, name: str | None = None) -> Any:
+def overlap_and_add(signal: TensorLike, frame_step: TensorLike, name: str | None = None) -> Any:
     """Frames laid out frame_step apart and summed. t[*s, frames, length] -> t[*s, (frames - 1) * step + length].
 
     Raises: ValueError for a rank below 2 or a step that is no integer scalar; InvalidArgumentError for one that is not
@@ -244,10 +248,10 @@ def _enclosing_power(n: int) -> int:
 
 @public("signal.stft")
 def stft(
-    signals: Data,
-    frame_length: Data,
-    frame_step: Data,
-    fft_length: Data | None = None,
+    signals: TensorLike,
+    frame_length: TensorLike,
+    frame_step: TensorLike,
+    fft_length: TensorLike | None = None,
     window_fn: Callable[..., Any] | None = hann_window,
     pad_end: bool = False,
     name: str | None = None,
@@ -268,7 +272,7 @@ def stft(
 
 @public("signal.inverse_stft_window_fn")
 def inverse_stft_window_fn(
-    frame_step: Data, forward_window_fn: Callable[..., Any] = hann_window, name: str | None = None
+    frame_step: TensorLike, forward_window_fn: Callable[..., Any] = hann_window, name: str | None = None
 ) -> Callable[[Any, Any], Any]:
     """A function of (frame_length, dtype) that gives the window with which inverse_stft undoes stft.
 
@@ -291,10 +295,10 @@ def inverse_stft_window_fn(
 
 @public("signal.inverse_stft")
 def inverse_stft(
-    stfts: Data,
-    frame_length: Data,
-    frame_step: Data,
-    fft_length: Data | None = None,
+    stfts: TensorLike,
+    frame_length: TensorLike,
+    frame_step: TensorLike,
+    fft_length: TensorLike | None = None,
     window_fn: Callable[..., Any] | None = hann_window,
     name: str | None = None,
 ) -> Any:
@@ -320,8 +324,8 @@ def inverse_stft(
 
 @public("signal.mdct")
 def mdct(
-    signals: Data,
-    frame_length: Data,
+    signals: TensorLike,
+    frame_length: TensorLike,
     window_fn: Callable[..., Any] | None = vorbis_window,
     pad_end: bool = False,
     norm: str | None = None,
@@ -345,7 +349,7 @@ def mdct(
 
 @public("signal.inverse_mdct")
 def inverse_mdct(
-    mdcts: Data,
+    mdcts: TensorLike,
     window_fn: Callable[..., Any] | None = vorbis_window,
     norm: str | None = None,
     name: str | None = None,
@@ -373,11 +377,11 @@ def inverse_mdct(
 # ---- mel scale ------------------------------------------------------------------------------------------------------
 
 
-def _mel(hertz: Data) -> Any:
+def _mel(hertz: TensorLike) -> Any:
     return 1127.0 * np.log1p(np.asarray(hertz, np.float64) / 700.0)
 
 
-def _number(value: Data, what: str) -> Any:
+def _number(value: TensorLike, what: str) -> Any:
     if not isinstance(value, Tensor):
         return real(value, what) if np.asarray(value).dtype.kind not in "iufb" else value
 
@@ -391,9 +395,9 @@ def _number(value: Data, what: str) -> Any:
 def linear_to_mel_weight_matrix(
     num_mel_bins: int = 20,
     num_spectrogram_bins: int = 129,
-    sample_rate: Data = 8000,
-    lower_edge_hertz: Data = 125.0,
-    upper_edge_hertz: Data = 3800.0,
+    sample_rate: TensorLike = 8000,
+    lower_edge_hertz: TensorLike = 125.0,
+    upper_edge_hertz: TensorLike = 3800.0,
     dtype: DTypeLike = float32,
     name: str | None = None,
 ) -> Any:
@@ -433,7 +437,7 @@ def linear_to_mel_weight_matrix(
 
 
 @public("signal.mfccs_from_log_mel_spectrograms")
-def mfccs_from_log_mel_spectrograms(log_mel_spectrograms: Data, name: str | None = None) -> Any:
+def mfccs_from_log_mel_spectrograms(log_mel_spectrograms: TensorLike, name: str | None = None) -> Any:
     """The cepstral coefficients of log-magnitude mel spectrograms. f[*s, bins] -> f[*s, bins].
 
     Raises: ValueError for no bins. Source: tf.signal.mfccs_from_log_mel_spectrograms.

@@ -13,7 +13,7 @@ import numpy as np
 import fastgraph.core.op_errors as op_errors
 from fastgraph.core.base.dtype import DType, int64
 from fastgraph.core.base.shapes import Aval
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor, current_trace
 from fastgraph.ops.arguments import as_tensor, extents, index_vector, named
 from fastgraph.ops.elementwise import cast
@@ -129,7 +129,7 @@ def slice_dynamic(input: Array, begin: Array, size: Array) -> Any:
     return body_of(slice_p)(input, begin, size=tuple(size.tolist()))
 
 
-def _vector(extents_: Data) -> Any:
+def _vector(extents_: TensorLike) -> Any:
     """A residual shape as the input of an op."""
     return index_vector(extents_) if isinstance(extents_, tuple) else extents_
 
@@ -169,7 +169,7 @@ def slice_grad(dy: Array, begin: Array, shape: Array) -> Any:
     return result
 
 
-def _same_integers(begin: Data, size: Data) -> None:
+def _same_integers(begin: TensorLike, size: TensorLike) -> None:
     """Refuse a slice whose tensors are of two integer types."""
     types = [x.dtype for x in (begin, size) if isinstance(x, Tensor)]
     if len(types) == 2 and types[0] is not types[1]:
@@ -197,7 +197,7 @@ def _numbers(values: tuple[int, ...], dtype: DType) -> Any:
 
 
 @public("slice")
-def slice_(input_: Data, begin: Data, size: Data, name: str | None = None) -> Any:
+def slice_(input_: TensorLike, begin: TensorLike, size: TensorLike, name: str | None = None) -> Any:
     """The block of `size` at `begin`; a size of -1 reaches to the end. t[*s] -> t[*size].
 
     Raises: InvalidArgumentError if it does not lie inside, TypeError for mixed integer types. Source: tf.slice.

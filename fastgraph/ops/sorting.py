@@ -13,7 +13,7 @@ import numpy as np
 
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, float64, int32, int64
 from fastgraph.core.base.shapes import Aval
-from fastgraph.core.conversion import Data, unsupported
+from fastgraph.core.conversion import TensorLike, unsupported
 from fastgraph.core.native import array_loops
 from fastgraph.core.tensor import Tensor
 from fastgraph.errors import InvalidArgumentError
@@ -119,7 +119,9 @@ class TopKV2(NamedTuple):
 
 
 @public("math.top_k", "nn.top_k")
-def top_k(input: Data, k: Data = 1, sorted: bool = True, index_type: DTypeLike = int32, name: str | None = None) -> Any:
+def top_k(
+    input: TensorLike, k: TensorLike = 1, sorted: bool = True, index_type: DTypeLike = int32, name: str | None = None
+) -> Any:
     """The k greatest elements along the last axis, falling, and where they stand. t[*s, n] -> t[*s, k], i[*s, k].
 
     Raises: InvalidArgumentError for more than there are. Source: tf.math.top_k.
@@ -215,7 +217,7 @@ def in_top_k_p(predictions: Array, targets: Array, k: Array) -> Any:
 
 
 @public("math.in_top_k", "nn.in_top_k")
-def in_top_k(targets: Data, predictions: Data, k: Data, name: str | None = None) -> Any:
+def in_top_k(targets: TensorLike, predictions: TensorLike, k: TensorLike, name: str | None = None) -> Any:
     """Whether the target of each row is among its k greatest predictions. i[n], f32[n, c] -> bool[n].
 
     Never for a target out of range or where something is not finite.
@@ -271,7 +273,7 @@ def _sort_grad(dy: Tensor, values: Tensor, descending: bool) -> Any:
     return cast(gather_grad(wide, places, shape(values), axis=last, batch_dims=last), dy.dtype)
 
 
-def _constant_axis(axis: Data | None) -> int:
+def _constant_axis(axis: TensorLike | None) -> int:
     """The axis of sorts, any number. Raises: ValueError for what is none."""
     number: Any = axis
     if axis is None:
@@ -285,7 +287,7 @@ def _constant_axis(axis: Data | None) -> int:
     return int(number)
 
 
-def _to_last(x: Tensor, axis: Data | None) -> tuple[Any, tuple[int, ...] | None]:
+def _to_last(x: Tensor, axis: TensorLike | None) -> tuple[Any, tuple[int, ...] | None]:
     rank = len(x.shape)  # sorts of unknown rank wait for the call
     if rank == 0:
         raise invalid("slice index -1 of dimension 0 out of bounds.", "StridedSlice")
@@ -310,8 +312,9 @@ def _is_descending(direction: str) -> bool:
 
 @public("argsort")
 def argsort(
-    values: Data, axis: Data = -1, direction: str = "ASCENDING", stable: bool = False, name: str | None = None
-) -> Any:
+    values: TensorLike, axis: TensorLike = -1, direction: str = "ASCENDING", stable: bool = False,
+    name: str | None = None,
+) -> Any:  # fmt: skip
     """The positions of the elements along `axis` in order, the first of equals first. t[*s] -> i32[*s].
 
     Raises: ValueError for another direction. Source: tf.argsort.
@@ -327,7 +330,7 @@ def argsort(
 
 
 @public("sort")
-def sort(values: Data, axis: Data = -1, direction: str = "ASCENDING", name: str | None = None) -> Any:
+def sort(values: TensorLike, axis: TensorLike = -1, direction: str = "ASCENDING", name: str | None = None) -> Any:
     """The elements along `axis` in order. t[*s] -> t[*s]. Raises: ValueError for another direction. Source: tf.sort."""
     descending = _is_descending(direction)
     x = as_tensor(values)
@@ -409,7 +412,7 @@ class UniqueWithCounts(NamedTuple):
 
 
 @public("unique")
-def unique(x: Data, out_idx: DTypeLike = int32, name: str | None = None) -> Any:
+def unique(x: TensorLike, out_idx: DTypeLike = int32, name: str | None = None) -> Any:
     """The different elements in order of appearance, and where each element is among them. t[n] -> t[m], i[n].
 
     Raises: InvalidArgumentError for other ranks. Source: tf.unique.
@@ -418,7 +421,7 @@ def unique(x: Data, out_idx: DTypeLike = int32, name: str | None = None) -> Any:
 
 
 @public("unique_with_counts")
-def unique_with_counts(x: Data, out_idx: DTypeLike = int32, name: str | None = None) -> Any:
+def unique_with_counts(x: TensorLike, out_idx: DTypeLike = int32, name: str | None = None) -> Any:
     """`unique`, and how often each element occurs. t[n] -> t[m], i[n], i[m]. Source: tf.unique_with_counts."""
     return UniqueWithCounts(*named(name, unique_p, x, out_idx=as_dtype(out_idx)))
 
@@ -464,7 +467,7 @@ def unique_slices_p(x: Array, *, axis: int, out_idx: DType) -> Any:
 
 
 @public("raw_ops.UniqueWithCountsV2")
-def unique_with_counts_v2(x: Data, axis: Data, out_idx: DTypeLike = int32, name: str | None = None) -> Any:
+def unique_with_counts_v2(x: TensorLike, axis: TensorLike, out_idx: DTypeLike = int32, name: str | None = None) -> Any:
     """The different slices along the one axis of `axis`, in order of appearance: t, i[n], i[m]; of a vector if empty.
 
     Raises: InvalidArgumentError for several axes. Source: tf.raw_ops.UniqueWithCountsV2.
@@ -488,13 +491,13 @@ def _unique_slices(x: Any, axis: Any, out_idx: Any, name: str | None, op: str) -
 
 
 @public("raw_ops.UniqueV2")
-def unique_v2(x: Data, axis: Data, out_idx: DTypeLike = int32, name: str | None = None) -> Any:
+def unique_v2(x: TensorLike, axis: TensorLike, out_idx: DTypeLike = int32, name: str | None = None) -> Any:
     """`raw_ops.UniqueWithCountsV2` without the counts. Source: tf.raw_ops.UniqueV2."""
     return Unique(*_unique_slices(x, axis, out_idx, name, "UniqueV2")[:2])
 
 
 @public("raw_ops.Bucketize")
-def bucketize(input: Data, boundaries: Iterable[float], name: str | None = None) -> Any:
+def bucketize(input: TensorLike, boundaries: Iterable[float], name: str | None = None) -> Any:
     """How many of the sorted `boundaries` are no more than each number: t[*s] -> i32[*s].
 
     Raises: InvalidArgumentError for boundaries that are not sorted. Source: tf.raw_ops.Bucketize.
@@ -574,8 +577,9 @@ def _as_rows(x: Tensor) -> Any:
 
 @public("searchsorted")
 def searchsorted(
-    sorted_sequence: Data, values: Data, side: str = "left", out_type: DTypeLike = int32, name: str | None = None
-) -> Any:
+    sorted_sequence: TensorLike, values: TensorLike, side: str = "left", out_type: DTypeLike = int32,
+    name: str | None = None,
+) -> Any:  # fmt: skip
     """Where each value would go in a sorted sequence (last axis): before its equals, or after ("right").
 
     t[*s, n], t[*s, m] -> i[*s, m]. Raises: ValueError for another side. Source: tf.searchsorted.

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
 from fastgraph.errors import InternalError
 from fastgraph.ops.activations import divide_no_nan_p
@@ -57,7 +57,7 @@ def ndtri(x: Array) -> Any:
 
 
 @public("math.erfcinv")
-def erfcinv(x: Data, name: str | None = None) -> Any:
+def erfcinv(x: TensorLike, name: str | None = None) -> Any:
     """The number whose erfc is x, precise for small x. f[*s] -> f[*s]. Source: tf.math.erfcinv."""
     x = as_tensor(x)
     return ndtri(x * 0.5) * -_SQRT_HALF
@@ -137,7 +137,7 @@ def polygamma(a: Array, x: Array) -> Any:
 
 
 @public("math.lbeta")
-def lbeta(x: Data, name: str | None = None) -> Any:
+def lbeta(x: TensorLike, name: str | None = None) -> Any:
     """log(|Beta|) of the last axis: sum(lgamma(x)) - lgamma(sum(x)). f[*s, n] -> f[*s]. Source: tf.math.lbeta."""
 
     x = as_tensor(x)
@@ -203,7 +203,7 @@ def _there(x: Tensor) -> Any:
 
 
 @public("math.reciprocal_no_nan")
-def reciprocal_no_nan(x: Data, name: str | None = None) -> Any:
+def reciprocal_no_nan(x: TensorLike, name: str | None = None) -> Any:
     """1 / x, and 0 where x is 0. f[*s] -> f[*s]. Source: tf.math.reciprocal_no_nan."""
     x = as_tensor(x)
     return named(name, divide_no_nan_p, ones_like(x), x)
@@ -290,7 +290,7 @@ def nextafter(x1: Array, x2: Array) -> Any:
 
 
 @public("math.angle")
-def angle(input: Data, name: str | None = None) -> Any:
+def angle(input: TensorLike, name: str | None = None) -> Any:
     """The angle of complex numbers; 0 of positive real ones, pi of negative ones. c64[*s] -> f32[*s].
 
     Source: tf.math.angle.

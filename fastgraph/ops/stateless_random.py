@@ -11,7 +11,7 @@ import numpy as np
 
 from fastgraph.core.base.dtype import DTypeLike, as_dtype, float32, int64
 from fastgraph.core.base.shapes import Aval
-from fastgraph.core.conversion import Data, SizeLike
+from fastgraph.core.conversion import SizeLike, TensorLike
 from fastgraph.core.native import philox
 from fastgraph.ops.arguments import as_tensor, tensor_of
 from fastgraph.ops.elementwise import add, cast, multiply
@@ -35,12 +35,12 @@ _UNIFORM = ("float16", "bfloat16", "float32", "float64", "int32", "int64", "uint
 @public("random.stateless_uniform")
 def stateless_uniform(
     shape: SizeLike,
-    seed: Data,
-    minval: Data | None = 0,
-    maxval: Data | None = None,
+    seed: TensorLike,
+    minval: TensorLike | None = 0,
+    maxval: TensorLike | None = None,
     dtype: DTypeLike = float32,
     name: str | None = None,
-    alg: Data = "auto_select",
+    alg: TensorLike = "auto_select",
 ) -> Any:
     """Numbers spread evenly over [minval, maxval), the same for the same seed i[2]. -> dtype[*shape].
 
@@ -74,12 +74,12 @@ def stateless_uniform(
 @public("random.stateless_normal")
 def stateless_normal(
     shape: SizeLike,
-    seed: Data,
-    mean: Data = 0.0,
-    stddev: Data = 1.0,
+    seed: TensorLike,
+    mean: TensorLike = 0.0,
+    stddev: TensorLike = 1.0,
     dtype: DTypeLike = float32,
     name: str | None = None,
-    alg: Algorithm | Data = "auto_select",
+    alg: Algorithm | TensorLike = "auto_select",
 ) -> Any:
     """Numbers of the normal distribution, the same for the same seed i[2]. -> dtype[*shape].
 
@@ -94,12 +94,12 @@ def stateless_normal(
 @public("random.stateless_truncated_normal")
 def stateless_truncated_normal(
     shape: SizeLike,
-    seed: Data,
-    mean: Data = 0.0,
-    stddev: Data = 1.0,
+    seed: TensorLike,
+    mean: TensorLike = 0.0,
+    stddev: TensorLike = 1.0,
     dtype: DTypeLike = float32,
     name: str | None = None,
-    alg: Algorithm | Data = "auto_select",
+    alg: Algorithm | TensorLike = "auto_select",
 ) -> Any:
     """`truncated_normal` that is the same for the same seed i[2]. -> dtype[*shape].
 
@@ -113,7 +113,7 @@ def stateless_truncated_normal(
 
 @public("random.stateless_categorical")
 def stateless_categorical(
-    logits: Data, num_samples: Data, seed: Data, dtype: DTypeLike = int64, name: str | None = None
+    logits: TensorLike, num_samples: TensorLike, seed: TensorLike, dtype: DTypeLike = int64, name: str | None = None
 ) -> Any:
     """Classes drawn with the probabilities softmax(logits), the same for the same seed. f[n, c] -> i64[n, samples].
 
@@ -123,7 +123,9 @@ def stateless_categorical(
 
 
 @public("random.experimental.stateless_shuffle")
-def stateless_shuffle(value: Data, seed: Data, alg: Algorithm | Data = "auto_select", name: str | None = None) -> Any:
+def stateless_shuffle(
+    value: TensorLike, seed: TensorLike, alg: Algorithm | TensorLike = "auto_select", name: str | None = None
+) -> Any:
     """The slices of value along its first axis in an order that the seed i[2] says. t[n, *s] -> t[n, *s].
 
     Source: tf.random.experimental.stateless_shuffle.
@@ -134,10 +136,10 @@ def stateless_shuffle(value: Data, seed: Data, alg: Algorithm | Data = "auto_sel
 
 @public("nn.experimental.stateless_dropout")
 def stateless_dropout(
-    x: Data,
-    rate: Data,
-    seed: Data,
-    rng_alg: Algorithm | Data = "auto_select",
+    x: TensorLike,
+    rate: TensorLike,
+    seed: TensorLike,
+    rng_alg: Algorithm | TensorLike = "auto_select",
     noise_shape: SizeLike = None,
     name: str | None = None,
 ) -> Any:
@@ -150,14 +152,14 @@ def stateless_dropout(
 
 
 @public("random.split", "random.experimental.stateless_split")
-def split(seed: Data, num: Data = 2, alg: Algorithm | Data = "auto_select") -> Any:
+def split(seed: TensorLike, num: TensorLike = 2, alg: Algorithm | TensorLike = "auto_select") -> Any:
     """New seeds, independent of each other, from one. i[2] -> i[num, 2]. Source: tf.random.split."""
     seed = as_tensor(seed)
     return stateless_uniform([num, 2], seed, None, None, seed.dtype, alg=alg)
 
 
 @public("random.fold_in", "random.experimental.stateless_fold_in")
-def fold_in(seed: Data, data: Data, alg: Algorithm | Data = "auto_select") -> Any:
+def fold_in(seed: TensorLike, data: TensorLike, alg: Algorithm | TensorLike = "auto_select") -> Any:
     """A new seed from one and a number, of the number's dtype. i[2], i[] -> i[2]. Source: tf.random.fold_in."""
     data = as_tensor(data)
     if not data.dtype.is_integer:
@@ -232,7 +234,7 @@ def index_shuffle_p(index: Array, seed: Array, max_index: Array) -> Any:
 
 
 @public("random.experimental.index_shuffle")
-def index_shuffle(index: Data, seed: Data, max_index: Data) -> Any:
+def index_shuffle(index: TensorLike, seed: TensorLike, max_index: TensorLike) -> Any:
     """Where `index` goes in the permutation of 0 ... max_index that the seed says. i[], i[2], i[] -> i[].
 
     A vector of indices or of last indices, or a matrix of seeds, gives a vector. Raises: InvalidArgumentError for an

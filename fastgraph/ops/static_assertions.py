@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, float32, int32
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor, convert, current_trace
 from fastgraph.ops.arguments import as_tensor, known_value, named
 from fastgraph.ops.comparison import equal, greater_equal
@@ -27,7 +27,7 @@ from fastgraph.ops.runtime_assertions import assert_p, check_numerics, rank_at_r
 
 
 @public("debugging.assert_all_finite")
-def assert_all_finite(x: Data, message: str, name: str | None = None) -> Any:
+def assert_all_finite(x: TensorLike, message: str, name: str | None = None) -> Any:
     """x, if none of its elements is infinite or NaN. f[*s] -> f[*s].
 
     Raises: InvalidArgumentError. Source: tf.debugging.assert_all_finite.
@@ -36,7 +36,7 @@ def assert_all_finite(x: Data, message: str, name: str | None = None) -> Any:
 
 
 @public("debugging.assert_rank_in")
-def assert_rank_in(x: Data, ranks: Sequence[Any], message: str | None = None, name: str | None = None) -> Any:
+def assert_rank_in(x: TensorLike, ranks: Sequence[Any], message: str | None = None, name: str | None = None) -> Any:
     """Stop unless the rank of x is one of `ranks`. Raises: ValueError. Source: tf.debugging.assert_rank_in."""
     x = as_tensor(x)
     known = [as_tensor(rank) for rank in ranks]
@@ -75,7 +75,7 @@ def assert_same_float_dtype(tensors: Sequence[Any] | None = None, dtype: DTypeLi
 
 
 @public("debugging.assert_proper_iterable")
-def assert_proper_iterable(values: Data) -> None:
+def assert_proper_iterable(values: TensorLike) -> None:
     """Stop unless `values` is a list, a tuple or the like: no tensor, array or text.
 
     Raises: TypeError. Source: tf.debugging.assert_proper_iterable.
@@ -87,7 +87,7 @@ def assert_proper_iterable(values: Data) -> None:
 
 
 @public("debugging.is_numeric_tensor")
-def is_numeric_tensor(tensor: Data) -> bool:
+def is_numeric_tensor(tensor: TensorLike) -> bool:
     """Whether it is a tensor of numbers: bool and strings are none. Source: tf.debugging.is_numeric_tensor."""
     if not isinstance(tensor, Tensor):
         return False
@@ -98,7 +98,7 @@ def is_numeric_tensor(tensor: Data) -> bool:
 @public("debugging.assert_shapes")
 def assert_shapes(
     shapes: Mapping[Any, Any] | Iterable[Any],
-    data: Sequence[Data] | None = None,
+    data: Sequence[TensorLike] | None = None,
     summarize: int | None = None,
     message: str | None = None,
     name: str | None = None,

@@ -14,7 +14,7 @@ import numpy as np
 
 from fastgraph.core.base.dtype import int64, string, uint8
 from fastgraph.core.base.shapes import Aval
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, index_list, known_value, named, whole
 from fastgraph.ops.families import Array, custom, invalid, public
@@ -200,7 +200,7 @@ def hash_bucket_strong_p(input: Array, *, num_buckets: int, key: tuple[int, int]
 
 
 @public("strings.to_hash_bucket_fast")
-def to_hash_bucket_fast(input: Data, num_buckets: Data, name: str | None = None) -> Any:
+def to_hash_bucket_fast(input: TensorLike, num_buckets: TensorLike, name: str | None = None) -> Any:
     """The bucket of each string, by its fingerprint. string[*s] -> i64[*s], from 0 to num_buckets - 1.
 
     Raises: InvalidArgumentError for less than one bucket. Source: tf.strings.to_hash_bucket_fast.
@@ -209,7 +209,7 @@ def to_hash_bucket_fast(input: Data, num_buckets: Data, name: str | None = None)
 
 
 @public("strings.to_hash_bucket_strong")
-def to_hash_bucket_strong(input: Data, num_buckets: Data, key: Data, name: str | None = None) -> Any:
+def to_hash_bucket_strong(input: TensorLike, num_buckets: TensorLike, key: TensorLike, name: str | None = None) -> Any:
     """The bucket of each string, by a hash with a key of two numbers. string[*s] -> i64[*s].
 
     Raises: InvalidArgumentError for less than one bucket or another key. Source: tf.strings.to_hash_bucket_strong.
@@ -235,7 +235,7 @@ def _legacy(text: bytes) -> int:
 
 
 @public("strings.to_hash_bucket")
-def to_hash_bucket(input: Data, num_buckets: Data, name: str | None = None) -> Any:
+def to_hash_bucket(input: TensorLike, num_buckets: TensorLike, name: str | None = None) -> Any:
     """The bucket of each string, by an older hash than to_hash_bucket_fast's. string[*s] -> i64[*s].
 
     Raises: InvalidArgumentError for less than one bucket. Source: tf.strings.to_hash_bucket.
@@ -247,7 +247,7 @@ def to_hash_bucket(input: Data, num_buckets: Data, name: str | None = None) -> A
 
 
 @public("fingerprint")
-def fingerprints(data: Data, method: Data = "farmhash64", name: str | None = None) -> Any:
+def fingerprints(data: TensorLike, method: TensorLike = "farmhash64", name: str | None = None) -> Any:
     """FarmHash's 64 bits of each row, as bytes. t[n, *s] -> u8[n, 8]. Source: tf.fingerprint.
 
     Raises: InvalidArgumentError for a scalar and for another method.

@@ -17,7 +17,7 @@ import numpy as np
 
 from fastgraph.core.base.dtype import bool_, int64, string
 from fastgraph.core.base.shapes import Aval
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, known_value, named, of_dtypes
 from fastgraph.ops.families import Array, custom, invalid, public, shape_text
@@ -183,7 +183,7 @@ def _rewritten(text: str, pattern: re.Pattern[str], write: Callable[[re.Match[st
 
 @public("strings.regex_replace")
 def regex_replace(
-    input: Data, pattern: Data, rewrite: Data, replace_global: bool = True, name: str | None = None
+    input: TensorLike, pattern: TensorLike, rewrite: TensorLike, replace_global: bool = True, name: str | None = None
 ) -> Any:
     r"""Each string with what matches `pattern` replaced by `rewrite`, in which \0 is the match, \1 its first group.
 
@@ -211,7 +211,7 @@ def regex_full_match_p(input: Array, pattern: Array) -> Any:
 
 
 @public("strings.regex_full_match")
-def regex_full_match(input: Data, pattern: Data, name: str | None = None) -> Any:
+def regex_full_match(input: TensorLike, pattern: TensorLike, name: str | None = None) -> Any:
     """Whether `pattern` matches the whole of each string. string[*s] -> bool[*s].
 
     Raises: InvalidArgumentError for what is no pattern. Source: tf.strings.regex_full_match.

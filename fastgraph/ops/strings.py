@@ -15,7 +15,7 @@ import numpy as np
 
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, float32, int32, int64, string
 from fastgraph.core.base.shapes import Aval, TensorShape
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.errors import InvalidArgumentError, OutOfRangeError
 from fastgraph.ops.arguments import as_tensor, named, static_axes, whole, word
 from fastgraph.ops.families import (
@@ -88,12 +88,12 @@ def as_string_p(input: Array, *, precision: int, scientific: bool, shortest: boo
 
 @public("strings.as_string", "as_string")
 def as_string(
-    input: Data,
-    precision: Data = -1,
-    scientific: Data = False,
-    shortest: Data = False,
-    width: Data = -1,
-    fill: Data = "",
+    input: TensorLike,
+    precision: TensorLike = -1,
+    scientific: TensorLike = False,
+    shortest: TensorLike = False,
+    width: TensorLike = -1,
+    fill: TensorLike = "",
     name: str | None = None,
 ) -> Any:
     """Each element as text. t[*s] -> string[*s].
@@ -130,7 +130,7 @@ def to_number_p(string_tensor: Array, *, out_type: DType) -> Any:
 
 
 @public("strings.to_number")
-def to_number(input: Data, out_type: DTypeLike = float32, name: str | None = None) -> Any:
+def to_number(input: TensorLike, out_type: DTypeLike = float32, name: str | None = None) -> Any:
     """The number that each string says. string[*s] -> out_type[*s].
 
     Raises: InvalidArgumentError for a string that is no number. Source: tf.strings.to_number.
@@ -179,7 +179,7 @@ def string_join_p(*inputs: Array, separator: str) -> Any:
 
 
 @public("strings.join")
-def join(inputs: Iterable[Data], separator: str = "", name: str | None = None) -> Any:
+def join(inputs: Iterable[TensorLike], separator: str = "", name: str | None = None) -> Any:
     """Strings at the same place of a list of tensors, joined; scalars go with all. string[*s]... -> string[*s].
 
     Raises: InvalidArgumentError if shapes differ. Source: tf.strings.join.
@@ -216,8 +216,9 @@ def reduce_join_p(inputs: Array, *, axes: tuple[int, ...] | None, keepdims: bool
 
 @public("strings.reduce_join")
 def reduce_join(
-    inputs: Data, axis: Data | None = None, keepdims: bool = False, separator: str = "", name: str | None = None
-) -> Any:
+    inputs: TensorLike, axis: TensorLike | None = None, keepdims: bool = False, separator: str = "",
+    name: str | None = None,
+) -> Any:  # fmt: skip
     """Strings along `axis` (None: all), joined. string[*s] -> string[*r].
 
     Raises: OutOfRangeError for an axis that is none. Source: tf.strings.reduce_join.
@@ -251,7 +252,7 @@ def _mapped(op: str, public_name: str, function: Callable[[Any], Any], what: str
         reason=_REASON,
     )(body)
 
-    def apply(input: Data, encoding: str = "", name: str | None = None) -> Any:
+    def apply(input: TensorLike, encoding: str = "", name: str | None = None) -> Any:
         if encoding not in ("", "utf-8"):
             raise ValueError(f"encoding must be one of '', 'utf-8', but was '{encoding}'")
         return named(name, primitive, input, encoding=encoding)
@@ -277,7 +278,7 @@ def string_strip_p(input: Array) -> Any:
 
 
 @public("strings.strip")
-def strip(input: Data, name: str | None = None) -> Any:
+def strip(input: TensorLike, name: str | None = None) -> Any:
     """Each string without white space at its ends. string[*s] -> string[*s]. Source: tf.strings.strip."""
     return named(name, string_strip_p, input)
 
@@ -294,7 +295,7 @@ def string_length_p(input: Array, *, unit: str) -> Any:
 
 
 @public("strings.length")
-def length(input: Data, unit: str = "BYTE", name: str | None = None) -> Any:
+def length(input: TensorLike, unit: str = "BYTE", name: str | None = None) -> Any:
     """The length of each string, in bytes or, with unit "UTF8_CHAR", in characters. string[*s] -> i32[*s].
 
     Raises: ValueError for another unit. Source: tf.strings.length.
@@ -347,7 +348,7 @@ def substr_p(input: Array, pos: Array, len: Array) -> Any:
 
 
 @public("strings.substr")
-def substr(input: Data, pos: Data, len: Data, unit: str = "BYTE", name: str | None = None) -> Any:
+def substr(input: TensorLike, pos: TensorLike, len: TensorLike, unit: str = "BYTE", name: str | None = None) -> Any:
     """The `len` bytes of each string from `pos` on. string[*s], i[*s], i[*s] -> string[*s], broadcasting.
 
     Of a negative `len`: all that follow. Raises: InvalidArgumentError for a position outside a string.
@@ -469,7 +470,9 @@ def string_format_p(*inputs: Array, template: str, placeholder: str, summarize: 
 
 
 @public("strings.format")
-def format_(template: str, inputs: Data, placeholder: str = "{}", summarize: int = 3, name: str | None = None) -> Any:
+def format_(
+    template: str, inputs: TensorLike, placeholder: str = "{}", summarize: int = 3, name: str | None = None
+) -> Any:
     """The text `template` with the tensors in the places of `placeholder`, as print shows them. t[*s]... -> string[].
 
     inputs: a tensor or a list of them. summarize: elements shown at each end of an axis, -1: all.

@@ -14,7 +14,7 @@ import numpy as np
 
 from fastgraph.core.base.dtype import DType, as_dtype
 from fastgraph.core.base.shapes import Aval
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, named
@@ -162,7 +162,7 @@ def singular_values(input: Array) -> Any:
     return s.astype(s.dtype if not is_half(input.dtype) else input.dtype, copy=False)
 
 
-def wide_tensor(x: Data) -> tuple[Any, Any]:
+def wide_tensor(x: TensorLike) -> tuple[Any, Any]:
     """A tensor, a half float as float32; and what casts results back."""
     x = as_tensor(x)
     if x.dtype.name != "float16":
@@ -171,7 +171,7 @@ def wide_tensor(x: Data) -> tuple[Any, Any]:
 
 
 @public("linalg.svd")
-def svd(tensor: Data, full_matrices: bool = False, compute_uv: bool = True, name: str | None = None) -> Any:
+def svd(tensor: TensorLike, full_matrices: bool = False, compute_uv: bool = True, name: str | None = None) -> Any:
     """s falling, u and v with u diag(s) v^H = tensor; without compute_uv only s. t[*b, m, n] -> f[*b, k], t, t.
 
     u is [*b, m, k] and v [*b, n, k] for k = min(m, n), or square with full_matrices.
@@ -261,7 +261,7 @@ def eigvalsh_p(input: Array) -> Any:
 
 
 @public("linalg.eigh")
-def eigh(tensor: Data, name: str | None = None) -> Any:
+def eigh(tensor: TensorLike, name: str | None = None) -> Any:
     """Eigenvalues, rising, and eigenvectors of Hermitian matrices, whose lower triangle is read.
 
     t[*b, n, n] -> t[*b, n], t[*b, n, n]. Raises: InvalidArgumentError for what is not square or not finite.
@@ -273,7 +273,7 @@ def eigh(tensor: Data, name: str | None = None) -> Any:
 
 
 @public("linalg.eigvalsh")
-def eigvalsh(tensor: Data, name: str | None = None) -> Any:
+def eigvalsh(tensor: TensorLike, name: str | None = None) -> Any:
     """Eigenvalues, rising, of Hermitian matrices, whose lower triangle is read. t[*b, n, n] -> t[*b, n].
 
     Raises: InvalidArgumentError for what is not square or not finite. Source: tf.linalg.eigvalsh.
@@ -355,7 +355,7 @@ def eigvals_p(input: Array) -> Any:
 
 
 @public("linalg.eig", "eig")
-def eig(tensor: Data, name: str | None = None) -> Any:
+def eig(tensor: TensorLike, name: str | None = None) -> Any:
     """Eigenvalues and eigenvectors of length 1, in columns, in no particular order. t[*b, n, n] -> c[*b, n], c.
 
     Raises: InvalidArgumentError for what is not square or not finite. Source: tf.linalg.eig.
@@ -364,7 +364,7 @@ def eig(tensor: Data, name: str | None = None) -> Any:
 
 
 @public("linalg.eigvals", "eigvals")
-def eigvals(tensor: Data, name: str | None = None) -> Any:
+def eigvals(tensor: TensorLike, name: str | None = None) -> Any:
     """Eigenvalues, in no particular order. t[*b, n, n] -> c[*b, n].
 
     Raises: InvalidArgumentError for what is not square or not finite. Source: tf.linalg.eigvals.

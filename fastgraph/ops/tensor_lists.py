@@ -15,7 +15,7 @@ import numpy as np
 
 from fastgraph.core.base.dtype import as_dtype, int32
 from fastgraph.core.base.shapes import Aval, Shape
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor, convert
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops import elementwise, joining
@@ -274,7 +274,7 @@ def _lower_get(b: Builder, node: Node) -> list[Any]:
     return [element]
 
 
-def _buffer_of_get(dy: Tensor, index: Tensor, buffer_shape: Data) -> Any:
+def _buffer_of_get(dy: Tensor, index: Tensor, buffer_shape: TensorLike) -> Any:
 
     return _gather_params(dy, index, buffer_shape, 0, 0)
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from fastgraph.core.base.shapes import Aval
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.native.matmul import know_scipy, scipy_functions
 from fastgraph.core.tensor import Tensor
 from fastgraph.errors import InvalidArgumentError
@@ -132,7 +132,7 @@ def tridiagonal_solve_p(diagonals: Array, rhs: Array) -> Any:
     return x.reshape(dims)
 
 
-def _compact(diagonals: Data, form: str, padded: bool) -> Any:
+def _compact(diagonals: TensorLike, form: str, padded: bool) -> Any:
     """The diagonals in one tensor, from any of the formats. t[*b, 3, n]."""
     if form == "compact":
         return as_tensor(diagonals)
@@ -174,8 +174,8 @@ def _filled(d: Any, n: int, before: int, after: int) -> Any:
 
 @public("linalg.tridiagonal_solve")
 def tridiagonal_solve(
-    diagonals: Data,
-    rhs: Data,
+    diagonals: TensorLike,
+    rhs: TensorLike,
     diagonals_format: str = "compact",
     transpose_rhs: bool = False,
     conjugate_rhs: bool = False,
@@ -215,7 +215,9 @@ def tridiagonal_solve(
 
 
 @public("linalg.tridiagonal_matmul")
-def tridiagonal_matmul(diagonals: Data, rhs: Data, diagonals_format: str = "compact", name: str | None = None) -> Any:
+def tridiagonal_matmul(
+    diagonals: TensorLike, rhs: TensorLike, diagonals_format: str = "compact", name: str | None = None
+) -> Any:
     """The product of a tridiagonal matrix, in a format of `tridiagonal_solve`, and rhs.
 
     t[*b, 3, n], t[*b, n, k] -> t[*b, n, k]. Raises: InvalidArgumentError for shapes that do not fit.
@@ -335,12 +337,12 @@ def _selected(e: Tensor, v: Tensor, select_: str, span: Any) -> tuple[Any, Any]:
 
 @public("linalg.eigh_tridiagonal")
 def eigh_tridiagonal(
-    alpha: Data | None,
-    beta: Data,
+    alpha: TensorLike | None,
+    beta: TensorLike,
     eigvals_only: bool = True,
     select: str = "a",
-    select_range: Data | None = None,
-    tol: Data | None = None,
+    select_range: TensorLike | None = None,
+    tol: TensorLike | None = None,
     name: str | None = None,
 ) -> Any:
     """Eigenvalues, rising, of a Hermitian tridiagonal matrix; also eigenvectors, in columns, unless eigvals_only.

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from fastgraph.core.base.shapes import TensorShape
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import EagerTensor, Tensor, current_trace
 from fastgraph.errors import InvalidArgumentError, UnimplementedError
 from fastgraph.ops.arguments import whole
@@ -198,7 +198,7 @@ def conjunction(b: Builder, conditions: Sequence[Any]) -> Any:
 # ---- public arguments -----------------------------------------------------------------------------------------------
 
 
-def listed(value: Data | None) -> Any:
+def listed(value: TensorLike | None) -> Any:
     """A vector that is known, or a TensorShape, as a list; anything else as it is."""
     if isinstance(value, TensorShape) and value.rank is not None:
         return value.as_list()
@@ -208,8 +208,9 @@ def listed(value: Data | None) -> Any:
 
 
 def steps(
-    value: Data | None, rank: int, what: str, channels_first: bool, where: str = "strides", depthwise: bool = False
-) -> tuple[int, ...]:
+    value: TensorLike | None, rank: int, what: str, channels_first: bool, where: str = "strides",
+    depthwise: bool = False,
+) -> tuple[int, ...]:  # fmt: skip
     """An argument like `strides` over the spatial axes: an int, or 1, `rank` or rank + 2 numbers; None is 1.
 
     Raises: ValueError for another length; UnimplementedError for steps along batch or channels (InvalidArgumentError
@@ -296,7 +297,9 @@ def channels_first(x: Tensor, rank: int, name: str | None = None) -> Any:
     return transpose(x, (0, rank + 1, *range(1, rank + 1)), name=name)
 
 
-def both_steps(strides: Data | None, dilations: Data | None, rank: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def both_steps(
+    strides: TensorLike | None, dilations: TensorLike | None, rank: int
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Strides and dilations over the spatial axes. ValueError if both are above 1, or, with gaps, one is below 1."""
     step = steps(1 if strides is None else strides, rank, "strides", False)
     rate = steps(1 if dilations is None else dilations, rank, "dilations", False, "dilations")

@@ -1,7 +1,7 @@
 # Written by tools/stubs.py from the ops' definitions; do not edit.
 from fastgraph.core.base.dtype import DTypeLike
-from fastgraph.core.conversion import Data
 from fastgraph.core.conversion import SizeLike
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
 from fastgraph.nn import all_candidate_sampler as all_candidate_sampler
 from fastgraph.nn import fixed_unigram_candidate_sampler as fixed_unigram_candidate_sampler
@@ -14,22 +14,22 @@ from fastgraph.state.random_generator import set_global_generator as set_global_
 from typing import Any
 import builtins
 
-def categorical(logits: Data, num_samples: Data, dtype: DTypeLike | None = None, seed: Data | None = None, name: builtins.str | None = None) -> Tensor:
+def categorical(logits: TensorLike, num_samples: TensorLike, dtype: DTypeLike | None = None, seed: TensorLike | None = None, name: builtins.str | None = None) -> Tensor:
     """Classes drawn with the probabilities softmax(logits) of each row. f[n, c] -> i64[n, num_samples].
 
     Raises: InvalidArgumentError for other ranks or no classes. Source: tf.random.categorical."""
-def fold_in(seed: Data, data: Data, alg: Any = 'auto_select') -> Tensor:
+def fold_in(seed: TensorLike, data: TensorLike, alg: Any = 'auto_select') -> Tensor:
     """A new seed from one and a number, of the number's dtype. i[2], i[] -> i[2]. Source: tf.random.fold_in."""
-def gamma(shape: SizeLike, alpha: Data, beta: Data | None = None, dtype: DTypeLike = ..., seed: Data | None = None, name: builtins.str | None = None) -> Tensor:
+def gamma(shape: SizeLike, alpha: TensorLike, beta: TensorLike | None = None, dtype: DTypeLike = ..., seed: TensorLike | None = None, name: builtins.str | None = None) -> Tensor:
     """Gamma variates of shape alpha and rate beta (1). f[*s], f[*s] -> f[*shape, *s].
 
     They have gradients with respect to both. Raises: InvalidArgumentError for shapes that do not broadcast. Source:
     tf.random.gamma; Marsaglia and Tsang 2000."""
-def log_uniform_candidate_sampler(true_classes: Data, num_true: Data, num_sampled: Data, unique: builtins.bool, range_max: Data, seed: builtins.int | None = None, name: builtins.str | None = None) -> Any:
+def log_uniform_candidate_sampler(true_classes: TensorLike, num_true: TensorLike, num_sampled: TensorLike, unique: builtins.bool, range_max: TensorLike, seed: builtins.int | None = None, name: builtins.str | None = None) -> Any:
     """`uniform_candidate_sampler`, where class k comes with (log(k + 2) - log(k + 1)) / log(range_max + 1).
 
     Source: tf.random.log_uniform_candidate_sampler."""
-def normal(shape: SizeLike, mean: Data = 0.0, stddev: Data = 1.0, dtype: DTypeLike = ..., seed: Data | None = None, name: builtins.str | None = None) -> Tensor:
+def normal(shape: SizeLike, mean: TensorLike = 0.0, stddev: TensorLike = 1.0, dtype: DTypeLike = ..., seed: TensorLike | None = None, name: builtins.str | None = None) -> Tensor:
     """Numbers of the normal distribution. -> dtype[*shape].
 
     Args:
@@ -48,7 +48,7 @@ def normal(shape: SizeLike, mean: Data = 0.0, stddev: Data = 1.0, dtype: DTypeLi
         (TensorShape([10000, 2]), [0.0, 5.0])
 
     Source: tf.random.normal."""
-def poisson(shape: SizeLike, lam: Data, dtype: DTypeLike = ..., seed: Data | None = None, name: builtins.str | None = None) -> Tensor:
+def poisson(shape: SizeLike, lam: TensorLike, dtype: DTypeLike = ..., seed: TensorLike | None = None, name: builtins.str | None = None) -> Tensor:
     """Poisson variates of mean lam. t[*s] -> dtype[*shape, *s].
 
     Raises: InvalidArgumentError for other dtypes. Source: tf.random.poisson; Knuth 1969, Hormann 1993."""
@@ -70,51 +70,51 @@ def set_seed(seed: Any) -> Any:
         >>> tf.random.set_seed(3)
         >>> bool(tf.random.uniform([]) == first), bool(first == second)
         (True, False)"""
-def shuffle(value: Data, seed: Data | None = None, name: builtins.str | None = None) -> Tensor:
+def shuffle(value: TensorLike, seed: TensorLike | None = None, name: builtins.str | None = None) -> Tensor:
     """The slices of value along its first axis in random order. t[n, *s] -> t[n, *s]. Source: tf.random.shuffle."""
-def split(seed: Data, num: Data = 2, alg: Any = 'auto_select') -> Tensor:
+def split(seed: TensorLike, num: TensorLike = 2, alg: Any = 'auto_select') -> Tensor:
     """New seeds, independent of each other, from one. i[2] -> i[num, 2]. Source: tf.random.split."""
-def stateless_binomial(shape: SizeLike, seed: Data, counts: Data, probs: Data, output_dtype: DTypeLike = ..., name: builtins.str | None = None) -> Tensor:
+def stateless_binomial(shape: SizeLike, seed: TensorLike, counts: TensorLike, probs: TensorLike, output_dtype: DTypeLike = ..., name: builtins.str | None = None) -> Tensor:
     """Successes in `counts` trials of probability `probs`, the same for the same seed i[2]. -> output_dtype[*shape].
 
     shape ends with that of the parameters, which broadcast. Raises: InvalidArgumentError if it does not. Source:
     tf.random.stateless_binomial; Hormann 1993."""
-def stateless_categorical(logits: Data, num_samples: Data, seed: Data, dtype: DTypeLike = ..., name: builtins.str | None = None) -> Tensor:
+def stateless_categorical(logits: TensorLike, num_samples: TensorLike, seed: TensorLike, dtype: DTypeLike = ..., name: builtins.str | None = None) -> Tensor:
     """Classes drawn with the probabilities softmax(logits), the same for the same seed. f[n, c] -> i64[n, samples].
 
     Raises: as `categorical`. Source: tf.random.stateless_categorical."""
-def stateless_gamma(shape: SizeLike, seed: Data, alpha: Data, beta: Data | None = None, dtype: DTypeLike = ..., name: builtins.str | None = None) -> Any:
+def stateless_gamma(shape: SizeLike, seed: TensorLike, alpha: TensorLike, beta: TensorLike | None = None, dtype: DTypeLike = ..., name: builtins.str | None = None) -> Any:
     """`gamma`, the same for the same seed i[2]; shape is the result's and ends with that of the parameters.
 
     Raises: InvalidArgumentError if it does not. Source: tf.random.stateless_gamma."""
-def stateless_normal(shape: SizeLike, seed: Data, mean: Data = 0.0, stddev: Data = 1.0, dtype: DTypeLike = ..., name: builtins.str | None = None, alg: Any = 'auto_select') -> Tensor:
+def stateless_normal(shape: SizeLike, seed: TensorLike, mean: TensorLike = 0.0, stddev: TensorLike = 1.0, dtype: DTypeLike = ..., name: builtins.str | None = None, alg: Any = 'auto_select') -> Tensor:
     """Numbers of the normal distribution, the same for the same seed i[2]. -> dtype[*shape].
 
     Raises: InvalidArgumentError for another seed. Source: tf.random.stateless_normal."""
-def stateless_parameterized_truncated_normal(shape: SizeLike, seed: Data, means: Data = 0.0, stddevs: Data = 1.0, minvals: Data = -2.0, maxvals: Data = 2.0, name: builtins.str | None = None) -> Tensor:
+def stateless_parameterized_truncated_normal(shape: SizeLike, seed: TensorLike, means: TensorLike = 0.0, stddevs: TensorLike = 1.0, minvals: TensorLike = -2.0, maxvals: TensorLike = 2.0, name: builtins.str | None = None) -> Tensor:
     """Normal variates between minvals and maxvals, the same for the same seed i[2]. -> f[*shape].
 
     shape ends with that of the parameters, which broadcast; the result has gradients with respect to each of them.
     Raises: InvalidArgumentError for shapes that do not fit, no standard deviation or no room between the ends. Source:
     tf.random.stateless_parameterized_truncated_normal; Robert 1995."""
-def stateless_poisson(shape: SizeLike, seed: Data, lam: Data, dtype: DTypeLike = ..., name: builtins.str | None = None) -> Any:
+def stateless_poisson(shape: SizeLike, seed: TensorLike, lam: TensorLike, dtype: DTypeLike = ..., name: builtins.str | None = None) -> Any:
     """`poisson`, the same for the same seed i[2]; shape is the result's and ends with lam's.
 
     Raises: InvalidArgumentError if it does not. Source: tf.random.stateless_poisson."""
-def stateless_truncated_normal(shape: SizeLike, seed: Data, mean: Data = 0.0, stddev: Data = 1.0, dtype: DTypeLike = ..., name: builtins.str | None = None, alg: Any = 'auto_select') -> Tensor:
+def stateless_truncated_normal(shape: SizeLike, seed: TensorLike, mean: TensorLike = 0.0, stddev: TensorLike = 1.0, dtype: DTypeLike = ..., name: builtins.str | None = None, alg: Any = 'auto_select') -> Tensor:
     """`truncated_normal` that is the same for the same seed i[2]. -> dtype[*shape].
 
     Raises: InvalidArgumentError for another seed. Source: tf.random.stateless_truncated_normal."""
-def stateless_uniform(shape: SizeLike, seed: Data, minval: Data | None = 0, maxval: Data | None = None, dtype: DTypeLike = ..., name: builtins.str | None = None, alg: Data = 'auto_select') -> Tensor:
+def stateless_uniform(shape: SizeLike, seed: TensorLike, minval: TensorLike | None = 0, maxval: TensorLike | None = None, dtype: DTypeLike = ..., name: builtins.str | None = None, alg: TensorLike = 'auto_select') -> Tensor:
     """Numbers spread evenly over [minval, maxval), the same for the same seed i[2]. -> dtype[*shape].
 
     Of integers, both bounds None give any number. Raises: ValueError for integers with one bound or another `alg`;
     InvalidArgumentError for another seed. Source: tf.random.stateless_uniform."""
-def truncated_normal(shape: SizeLike, mean: Data = 0.0, stddev: Data = 1.0, dtype: DTypeLike = ..., seed: Data | None = None, name: builtins.str | None = None) -> Tensor:
+def truncated_normal(shape: SizeLike, mean: TensorLike = 0.0, stddev: TensorLike = 1.0, dtype: DTypeLike = ..., seed: TensorLike | None = None, name: builtins.str | None = None) -> Tensor:
     """Numbers of the normal distribution, no further than 2 stddev from the mean. -> dtype[*shape].
 
     Raises: TypeError for integers. Source: tf.random.truncated_normal."""
-def uniform(shape: SizeLike, minval: Data = 0, maxval: Data | None = None, dtype: DTypeLike = ..., seed: Data | None = None, name: builtins.str | None = None) -> Tensor:
+def uniform(shape: SizeLike, minval: TensorLike = 0, maxval: TensorLike | None = None, dtype: DTypeLike = ..., seed: TensorLike | None = None, name: builtins.str | None = None) -> Tensor:
     """Numbers spread evenly over [minval, maxval). -> dtype[*shape].
 
     Args:
@@ -136,7 +136,7 @@ def uniform(shape: SizeLike, minval: Data = 0, maxval: Data | None = None, dtype
         TensorShape([2, 3])
 
     Source: tf.random.uniform."""
-def uniform_candidate_sampler(true_classes: Data, num_true: Data, num_sampled: Data, unique: builtins.bool, range_max: Data, seed: builtins.int | None = None, name: builtins.str | None = None) -> Any:
+def uniform_candidate_sampler(true_classes: TensorLike, num_true: TensorLike, num_sampled: TensorLike, unique: builtins.bool, range_max: TensorLike, seed: builtins.int | None = None, name: builtins.str | None = None) -> Any:
     """Classes below range_max, each as likely. i64[b, num_true] -> i64[n], f32[b, num_true], f32[n].
 
     The second and third result: how often the true classes and the sampled ones are expected to be drawn.

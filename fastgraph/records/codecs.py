@@ -16,7 +16,7 @@ import numpy as np
 
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, string
 from fastgraph.core.base.shapes import Aval
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor, convert
 from fastgraph.errors import DataLossError
 from fastgraph.ops.arguments import as_tensor, named, not_allowed, whole
@@ -76,10 +76,10 @@ def decode_raw_p(input: Array, *, dtype: str, little: bool, length: int) -> Any:
 
 
 def decode_raw(
-    input_bytes: Data,
+    input_bytes: TensorLike,
     out_type: DTypeLike,
     little_endian: bool = True,
-    fixed_length: Data | None = None,
+    fixed_length: TensorLike | None = None,
     name: str | None = None,
 ) -> Any:
     """The numbers that strings are in memory. string[*s] -> out_type[*s, n].
@@ -211,7 +211,7 @@ def decode_csv_p(
 
 
 def decode_csv(
-    records: Data,
+    records: TensorLike,
     record_defaults: Sequence[Any],
     field_delim: str = ",",
     use_quote_delim: bool = True,
@@ -283,7 +283,7 @@ def decode_compressed_p(input: Array, *, compression: str) -> Any:
     return _each(lambda content: _inflated(content, window), input)
 
 
-def decode_compressed(bytes: Data, compression_type: str = "", name: str | None = None) -> Any:
+def decode_compressed(bytes: TensorLike, compression_type: str = "", name: str | None = None) -> Any:
     """The contents of strings compressed by "ZLIB", "GZIP", or "" for not at all. string[*s] -> string[*s].
 
     Raises: InvalidArgumentError for another type, DataLossError for other bytes. Source: tf.io.decode_compressed.
@@ -304,7 +304,7 @@ def encode_base64_p(input: Array, *, pad: bool) -> Any:
     )
 
 
-def encode_base64(input: Data, pad: bool = False, name: str | None = None) -> Any:
+def encode_base64(input: TensorLike, pad: bool = False, name: str | None = None) -> Any:
     """Strings in base64 for web addresses, filled up by "=" if they are to be. string[*s] -> string[*s].
 
     Source: tf.io.encode_base64.
@@ -333,7 +333,7 @@ def decode_base64_p(input: Array) -> Any:
     return _each(_from_base64, input)
 
 
-def decode_base64(input: Data, name: str | None = None) -> Any:
+def decode_base64(input: TensorLike, name: str | None = None) -> Any:
     """The bytes that base64 for web addresses stands for, filled up or not. string[*s] -> string[*s].
 
     Raises: InvalidArgumentError for other characters. Source: tf.io.decode_base64.

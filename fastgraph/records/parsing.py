@@ -16,7 +16,7 @@ from fastgraph.composites.ragged_tensor import RaggedTensor
 from fastgraph.composites.sparse_tensor import SparseTensor
 from fastgraph.core.base.dtype import DType, as_dtype, int64, string
 from fastgraph.core.base.shapes import TensorShape
-from fastgraph.core.conversion import Data, convert_to_tensor
+from fastgraph.core.conversion import TensorLike, convert_to_tensor
 from fastgraph.core.tensor import from_array
 from fastgraph.ops.arguments import as_tensor, not_allowed
 from fastgraph.ops.elementwise import cast, maximum
@@ -145,7 +145,7 @@ def _default(key: str, feature: Any, dtype: DType, dims: list[int | None], seque
     return reshape(value, [] if sequence else [size or 0 for size in dims])
 
 
-def _serialized(serialized: Data, example_names: Data | None) -> tuple[Any, Any]:
+def _serialized(serialized: TensorLike, example_names: TensorLike | None) -> tuple[Any, Any]:
     names = as_tensor(np.zeros(0, object) if example_names is None else example_names, string)
     return as_tensor(serialized, string), names
 
@@ -257,7 +257,7 @@ def _in_batched_rows(rows: RaggedTensor, partition: Any, tensors: dict[str, Any]
 
 
 def parse_example(
-    serialized: Data, features: Features, example_names: Data | None = None, name: str | None = None
+    serialized: TensorLike, features: Features, example_names: TensorLike | None = None, name: str | None = None
 ) -> dict[str, Any]:
     """Parse serialized Examples, all of a batch at once. string[n] -> a tensor for each feature.
 
@@ -293,7 +293,7 @@ def parse_example(
 
 
 def parse_single_example(
-    serialized: Data, features: Features, example_names: Data | None = None, name: str | None = None
+    serialized: TensorLike, features: Features, example_names: TensorLike | None = None, name: str | None = None
 ) -> dict[str, Any]:
     """As `parse_example`, of one message. string[] -> a tensor for each feature. Source: tf.io.parse_single_example.
 
@@ -312,8 +312,8 @@ def _as_scalar(tensor: Any) -> Any:
 
 
 def _sequences(
-    serialized: Data, context_features: Features | None, sequence_features: Features | None,
-    example_names: Data | None, name: str | None,
+    serialized: TensorLike, context_features: Features | None, sequence_features: Features | None,
+    example_names: TensorLike | None, name: str | None,
 ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:  # fmt: skip
     asked = Asked(context_features, (VarLenFeature, FixedLenFeature, RaggedFeature))
     lists = Asked(sequence_features, (VarLenFeature, FixedLenSequenceFeature, RaggedFeature), lists=True)
@@ -344,10 +344,10 @@ def _composed_lists(lists: Asked, tensors: dict[str, Any], single: bool) -> dict
 
 
 def parse_sequence_example(
-    serialized: Data,
+    serialized: TensorLike,
     context_features: Features | None = None,
     sequence_features: Features | None = None,
-    example_names: Data | None = None,
+    example_names: TensorLike | None = None,
     name: str | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
     """Parse serialized SequenceExamples. string[n] -> dicts of the contexts' tensors, of the lists', and of lengths.
@@ -364,10 +364,10 @@ def parse_sequence_example(
 
 
 def parse_single_sequence_example(
-    serialized: Data,
+    serialized: TensorLike,
     context_features: Features | None = None,
     sequence_features: Features | None = None,
-    example_name: Data | None = None,
+    example_name: TensorLike | None = None,
     name: str | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """As `parse_sequence_example`, of one message and without lengths. Source: tf.io.parse_single_sequence_example."""

@@ -14,7 +14,7 @@ from fastgraph.core.base import nesting
 from fastgraph.core.base.composite import CompositeTensor
 from fastgraph.core.base.dtype import DType
 from fastgraph.core.base.type_specs import TypeSpec, type_spec_from_value
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.registry import Primitive, public_function
 from fastgraph.core.replicas import Replica, acting, current
 from fastgraph.core.tensor import Tensor, convert, current_trace, executing_eagerly
@@ -212,11 +212,13 @@ class DistributedVariable(Variable):
 
     # Assignment.
 
-    def assign(self, value: Data, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
+    def assign(
+        self, value: TensorLike, use_locking: bool = False, name: str | None = None, read_value: bool = True
+    ) -> Any:
         """Replace the value: of a replica's copy, or of all as the aggregation says. As `Variable.assign`."""
         return self._write("assign", value, read_value)
 
-    def _change(self, primitive: Primitive, delta: Data, read_value: bool) -> Any:
+    def _change(self, primitive: Primitive, delta: TensorLike, read_value: bool) -> Any:
         return self._write("assign_add" if primitive is ASSIGN_ADD else "assign_sub", delta, read_value)
 
     def _write(self, method: str, value: Any, read_value: bool = True) -> Any:

@@ -14,7 +14,7 @@ import numpy as np
 
 from fastgraph.core import replicas
 from fastgraph.core.base.dtype import DTypeLike, as_dtype, float32, int32, int64, uint64
-from fastgraph.core.conversion import Data, SizeLike
+from fastgraph.core.conversion import SizeLike, TensorLike
 from fastgraph.core.native.buffer import Cell
 from fastgraph.core.tensor import init_scope
 from fastgraph.ops.arguments import as_tensor, tensor_of
@@ -37,14 +37,14 @@ def _size(alg: int) -> int:
     return 2 if alg == Algorithm.THREEFRY.value else 3
 
 
-def _wrapped(value: Data) -> Any:
+def _wrapped(value: TensorLike) -> Any:
     """Python integers of 64 bits without sign as those with one."""
     if isinstance(value, int):
         return value - 2**64 if value >= 2**63 else value
     return [_wrapped(v) for v in value] if isinstance(value, (list, tuple)) else value
 
 
-def _as_state(value: Data) -> Any:
+def _as_state(value: TensorLike) -> Any:
     """Integers as a tensor i64. TypeError for others."""
     tensor = as_tensor(_wrapped(value))
     if not tensor.dtype.is_integer:
@@ -57,7 +57,7 @@ def _check(value: Any, dims: list[int]) -> None:
         raise ValueError(f"Shapes {value.shape} and {dims} are incompatible")
 
 
-def create_rng_state(seed: Data, alg: Algorithm | Data) -> Any:
+def create_rng_state(seed: TensorLike, alg: Algorithm | TensorLike) -> Any:
     """The state that a seed, an integer or integers i[n], stands for. -> i64[3], or i64[2] of ThreeFry.
 
     Raises: ValueError for an unknown algorithm. Source: tf.random.create_rng_state.
@@ -117,7 +117,7 @@ class Generator(AutoTrackable):
     """
 
     def __init__(
-        self, copy_from: Generator | None = None, state: Any = None, alg: Algorithm | Data | None = None
+        self, copy_from: Generator | None = None, state: Any = None, alg: Algorithm | TensorLike | None = None
     ) -> None:
         if copy_from is not None:
             if alg is not None or state is not None:
@@ -139,18 +139,18 @@ class Generator(AutoTrackable):
     # How one is made.
 
     @classmethod
-    def from_state(cls, state: Data, alg: Algorithm | Data) -> Generator:
+    def from_state(cls, state: TensorLike, alg: Algorithm | TensorLike) -> Generator:
         """A generator that begins with a state i64[3]. Source: tf.random.Generator.from_state."""
         return cls(alg=alg, state=state)
 
     @classmethod
-    def from_seed(cls, seed: Data, alg: Algorithm | Data | None = None) -> Generator:
+    def from_seed(cls, seed: TensorLike, alg: Algorithm | TensorLike | None = None) -> Generator:
         """A generator that begins with `create_rng_state(seed, alg)`. Source: tf.random.Generator.from_seed."""
         number = Algorithm.PHILOX.value if alg is None else algorithm_number(alg)
         return cls(state=create_rng_state(seed, number), alg=number)
 
     @classmethod
-    def from_non_deterministic_state(cls, alg: Algorithm | Data | None = None) -> Generator:
+    def from_non_deterministic_state(cls, alg: Algorithm | TensorLike | None = None) -> Generator:
         """A generator that begins where no one can foresee.
 
         Source: tf.random.Generator.from_non_deterministic_state.
@@ -159,7 +159,7 @@ class Generator(AutoTrackable):
         return cls(state=np.frombuffer(os.urandom(8 * _size(number)), np.int64), alg=number)
 
     @classmethod
-    def from_key_counter(cls, key: Data, counter: Data, alg: Algorithm | Data) -> Generator:
+    def from_key_counter(cls, key: TensorLike, counter: TensorLike, alg: Algorithm | TensorLike) -> Generator:
         """A generator of a key i64[] and a counter i64[2]. Source: tf.random.Generator.from_key_counter."""
         number = algorithm_number(alg)
         return cls(state=_with_key(key, counter, number), alg=number)
@@ -183,21 +183,21 @@ class Generator(AutoTrackable):
 
     # Setting it.
 
-    def reset(self, state: Data) -> None:
+    def reset(self, state: TensorLike) -> None:
         """Go to a state i64[3]. Source: tf.random.Generator.reset."""
         state = _as_state(state)
         _check(state, [_size(self._alg)])
         self._state_var.assign(state)
 
-    def reset_from_seed(self, seed: Data) -> None:
+    def reset_from_seed(self, seed: TensorLike) -> None:
         """Go where `from_seed` begins. Source: tf.random.Generator.reset_from_seed."""
         self._state_var.assign(create_rng_state(seed, self._alg))
 
-    def reset_from_key_counter(self, key: Data, counter: Data) -> None:
+    def reset_from_key_counter(self, key: TensorLike, counter: TensorLike) -> None:
         """Go where `from_key_counter` begins. Source: tf.random.Generator.reset_from_key_counter."""
         self._state_var.assign(_with_key(key, counter, self._alg))
 
-    def skip(self, delta: Data) -> Any:
+    def skip(self, delta: TensorLike) -> Any:
         """Go on as if `delta` numbers were drawn; the state before that, i64[3]. Source: tf.random.Generator.skip."""
         return self._source().state(delta if isinstance(delta, int) else as_tensor(delta))
 
@@ -212,16 +212,18 @@ class Generator(AutoTrackable):
     # Numbers.
 
     def normal(
-        self, shape: SizeLike, mean: Data = 0.0, stddev: Data = 1.0, dtype: DTypeLike = float32, name: str | None = None
-    ) -> Any:
+        self, shape: SizeLike, mean: TensorLike = 0.0, stddev: TensorLike = 1.0, dtype: DTypeLike = float32,
+        name: str | None = None,
+    ) -> Any:  # fmt: skip
         """Numbers of the normal distribution. -> dtype[*shape]. Source: tf.random.Generator.normal."""
         target = as_dtype(dtype)
         mean, stddev = tensor_of(mean, target), tensor_of(stddev, target)
         return add(multiply(standard_normal(self._source(), shape_vector(shape), target), stddev), mean, name=name)
 
     def truncated_normal(
-        self, shape: SizeLike, mean: Data = 0.0, stddev: Data = 1.0, dtype: DTypeLike = float32, name: str | None = None
-    ) -> Any:
+        self, shape: SizeLike, mean: TensorLike = 0.0, stddev: TensorLike = 1.0, dtype: DTypeLike = float32,
+        name: str | None = None,
+    ) -> Any:  # fmt: skip
         """Numbers of the normal distribution, no further than 2 stddev from the mean. -> dtype[*shape].
 
         Source: tf.random.Generator.truncated_normal.
@@ -232,9 +234,9 @@ class Generator(AutoTrackable):
 
     def uniform(
         self,
-        shape: Data,
-        minval: Data = 0,
-        maxval: Data | None = None,
+        shape: TensorLike,
+        minval: TensorLike = 0,
+        maxval: TensorLike | None = None,
         dtype: DTypeLike = float32,
         name: str | None = None,
     ) -> Any:
@@ -270,8 +272,9 @@ class Generator(AutoTrackable):
         )
 
     def binomial(
-        self, shape: Data, counts: Data, probs: Data, dtype: DTypeLike = int32, name: str | None = None
-    ) -> Any:
+        self, shape: TensorLike, counts: TensorLike, probs: TensorLike, dtype: DTypeLike = int32,
+        name: str | None = None,
+    ) -> Any:  # fmt: skip
         """Successes in `counts` trials of probability `probs`. -> dtype[*shape], which ends with the shape of both.
 
         Raises: InvalidArgumentError if it does not. Source: tf.random.Generator.binomial.
@@ -280,7 +283,7 @@ class Generator(AutoTrackable):
 
     # More of them.
 
-    def make_seeds(self, count: Data = 1) -> Any:
+    def make_seeds(self, count: TensorLike = 1) -> Any:
         """Seeds of the stateless functions, one in each column. -> i64[2, count].
 
         Source: tf.random.Generator.make_seeds.

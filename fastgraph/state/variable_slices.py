@@ -15,7 +15,7 @@ from fastgraph.core import cells
 from fastgraph.core import registry as primitives
 from fastgraph.core.base.dtype import int32, int64
 from fastgraph.core.base.shapes import dims_text
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.native.buffer import Cell
 from fastgraph.core.registry import Primitive
 from fastgraph.core.tape.indexed_slices import IndexedSlices
@@ -166,31 +166,31 @@ class Parts:
             fold([*[convert(g, indices.dtype) for g in grid], indices], -1), sparse_delta.values
         )
 
-    def scatter_nd_update(self, indices: Data, updates: Data, name: str | None = None) -> Any:
+    def scatter_nd_update(self, indices: TensorLike, updates: TensorLike, name: str | None = None) -> Any:
         """Replace the elements or slices that index vectors name. indices: i[*b, depth], updates: t[*b, *rest]."""
         return self._scatter_nd("update", indices, updates)
 
-    def scatter_nd_add(self, indices: Data, updates: Data, name: str | None = None) -> Any:
+    def scatter_nd_add(self, indices: TensorLike, updates: TensorLike, name: str | None = None) -> Any:
         """Add to the elements or slices that index vectors name. indices: i[*b, depth], updates: t[*b, *rest]."""
         return self._scatter_nd("add", indices, updates)
 
-    def scatter_nd_sub(self, indices: Data, updates: Data, name: str | None = None) -> Any:
+    def scatter_nd_sub(self, indices: TensorLike, updates: TensorLike, name: str | None = None) -> Any:
         """Subtract from the elements or slices that index vectors name: i[*b, depth], t[*b, *rest]."""
         return self._scatter_nd("sub", indices, updates)
 
-    def scatter_nd_min(self, indices: Data, updates: Data, name: str | None = None) -> Any:
+    def scatter_nd_min(self, indices: TensorLike, updates: TensorLike, name: str | None = None) -> Any:
         """Keep the smaller of elements and updates. indices: i[*b, depth], updates: t[*b, *rest]."""
         return self._scatter_nd("min", indices, updates)
 
-    def scatter_nd_max(self, indices: Data, updates: Data, name: str | None = None) -> Any:
+    def scatter_nd_max(self, indices: TensorLike, updates: TensorLike, name: str | None = None) -> Any:
         """Keep the larger of elements and updates. indices: i[*b, depth], updates: t[*b, *rest]."""
         return self._scatter_nd("max", indices, updates)
 
-    def _scatter_nd(self, how: str, indices: Data, updates: Data) -> Any:
+    def _scatter_nd(self, how: str, indices: TensorLike, updates: TensorLike) -> Any:
         scatter = primitives.public_function(f"tensor_scatter_nd_{how}")
         return self.assign(scatter(self.value(), indices, convert(updates, self.dtype)))
 
-    def _assign_part(self, key: object, value: Data, name: str | None = None) -> Any:
+    def _assign_part(self, key: object, value: TensorLike, name: str | None = None) -> Any:
         """Replace what self[key] is. Returns as `assign` does. Raises ValueError where the shape does not fit."""
         whole = self.value()
         given = convert(value, self.dtype)
@@ -203,11 +203,11 @@ class Parts:
         )
         return self.assign(function("reshape")(changed, function("shape")(whole)))
 
-    def gather_nd(self, indices: Data, name: str | None = None) -> Any:
+    def gather_nd(self, indices: TensorLike, name: str | None = None) -> Any:
         """Return the elements or slices that index vectors name. i[*b, depth] -> t[*b, *rest]."""
         return primitives.public_function("gather_nd")(self.value(), indices, name=name)
 
-    def sparse_read(self, indices: Data, name: str | None = None) -> Any:
+    def sparse_read(self, indices: TensorLike, name: str | None = None) -> Any:
         """Return the rows that `indices` name. i[*s] -> t[*s, *rest]."""
         return primitives.public_function("gather")(self.value(), indices, name=name)
 

@@ -9,7 +9,7 @@ import os
 
 from fastgraph.core.base.dtype import string
 from fastgraph.core.base.logger import get_logger
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.name_scopes import current_scope
 from fastgraph.core.tensor import convert, current_state, current_trace
 from fastgraph.graphdef import exporter
@@ -63,7 +63,7 @@ def trace_off() -> None:
     set_run_eagerly(functions_run_eagerly())
 
 
-def trace_export(name: str, step: Data | None = None, profiler_outdir: str | None = None) -> None:
+def trace_export(name: str, step: TensorLike | None = None, profiler_outdir: str | None = None) -> None:
     """Write the graphs noted since trace_on, under `name`, to the default writer, and stop.
 
     `profiler_outdir` changes nothing: it is trace_on's. In a Function it only warns. Raises ValueError before trace_on

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from fastgraph.core.base.dtype import float32, float64, int32, string, uint8
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.name_scopes import current_scope, name_scope
 from fastgraph.core.registry import public_function
 from fastgraph.core.tensor import convert, current_trace
@@ -40,13 +40,13 @@ def described(plugin: str, description: str | None = None, content: bytes = b"")
 
 
 def _kind(
-    tag: str, step: Data | None, metadata: bytes, inputs: Callable[[], Sequence[Any]], made: Any, dtype: Any
+    tag: str, step: TensorLike | None, metadata: bytes, inputs: Callable[[], Sequence[Any]], made: Any, dtype: Any
 ) -> Any:
     """Write what `made` makes of arrays as one tensor of this dtype."""
     return written(step, inputs, lambda *arrays: value_message(tag.encode(), made(*arrays), dtype, metadata))
 
 
-def scalar(name: str, data: Data, step: Data | None = None, description: str | None = None) -> Any:
+def scalar(name: str, data: TensorLike, step: TensorLike | None = None, description: str | None = None) -> Any:
     """Write a number for TensorBoard's scalars tab; return whether a writer is the default.
 
     In a Function it is written in every call, to the writer that is the default while tracing. `step` may be a tensor
@@ -67,8 +67,9 @@ def _scalar(number: Array) -> Array:
 
 
 def histogram(
-    name: str, data: Data, step: Data | None = None, buckets: Data | None = None, description: str | None = None
-) -> Any:
+    name: str, data: TensorLike, step: TensorLike | None = None, buckets: TensorLike | None = None,
+    description: str | None = None,
+) -> Any:  # fmt: skip
     """Write how the elements of a tensor are spread, for TensorBoard's histograms tab; return whether it was written.
 
     Each of `buckets` (30) rows is a bucket's begin, end and count. Raises ValueError without a step, TypeError for
@@ -129,8 +130,9 @@ def _rank(array: Array, rank: int) -> None:
 
 
 def image(
-    name: str, data: Data, step: Data | None = None, max_outputs: Data = 3, description: str | None = None
-) -> Any:
+    name: str, data: TensorLike, step: TensorLike | None = None, max_outputs: TensorLike = 3,
+    description: str | None = None,
+) -> Any:  # fmt: skip
     """Write the first `max_outputs` of images t[k, h, w, 1 to 4], for TensorBoard's images tab; return whether it was.
 
     Floats are from 0 to 1, uint8 as they are, wider integers are scaled. Raises ValueError without a step and for other
@@ -153,10 +155,10 @@ def image(
 
 def audio(
     name: str,
-    data: Data,
-    sample_rate: Data,
-    step: Data | None = None,
-    max_outputs: Data = 3,
+    data: TensorLike,
+    sample_rate: TensorLike,
+    step: TensorLike | None = None,
+    max_outputs: TensorLike = 3,
     encoding: str | None = None,
     description: str | None = None,
 ) -> Any:
@@ -188,7 +190,7 @@ def audio(
         return _kind(tag, step, about, inputs, files, string)
 
 
-def text(name: str, data: Data, step: Data | None = None, description: str | None = None) -> Any:
+def text(name: str, data: TensorLike, step: TensorLike | None = None, description: str | None = None) -> Any:
     """Write strings t[*s], Markdown, for TensorBoard's text tab (a table up to rank 2); return whether they were.
 
     Raises ValueError without a step, TypeError for other dtypes. Source: tf.summary.text.

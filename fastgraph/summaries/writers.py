@@ -20,7 +20,7 @@ import numpy as np
 from fastgraph.core.base.dtype import int64, string
 from fastgraph.core.base.file_errors import raising_for
 from fastgraph.core.base.locks import Lock
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.name_scopes import op_scope
 from fastgraph.core.op_errors import enum_name
 from fastgraph.core.registry import get, public_function
@@ -105,11 +105,11 @@ class SummaryWriter:
     def init(self) -> None:
         """Do nothing: the file is there when the writer is. Raises RuntimeError if it is closed."""
 
-    def as_default(self, step: Data | None = None) -> AbstractContextManager[SummaryWriter]:
+    def as_default(self, step: TensorLike | None = None) -> AbstractContextManager[SummaryWriter]:
         """A context in which this thread's summaries go to this writer. Raises RuntimeError if it is closed."""
         return nullcontext(self)
 
-    def set_as_default(self, step: Data | None = None) -> None:
+    def set_as_default(self, step: TensorLike | None = None) -> None:
         """Let this thread's summaries go to this writer, of `step` if that is given. Raises as `as_default`."""
 
     def flush(self) -> None:
@@ -138,7 +138,7 @@ class FileWriter(SummaryWriter):
             raise RuntimeError(f"SummaryWriter {self!r} is already closed")
 
     @contextmanager
-    def _default(self, step: Data | None) -> Iterator[SummaryWriter]:
+    def _default(self, step: TensorLike | None) -> Iterator[SummaryWriter]:
         extra = current_state().extra
         before = extra.get(_WRITER), extra.get(_STEP)
         self.set_as_default(step)
@@ -149,11 +149,11 @@ class FileWriter(SummaryWriter):
             if step is not None:
                 extra[_STEP] = before[1]
 
-    def as_default(self, step: Data | None = None) -> AbstractContextManager[SummaryWriter]:
+    def as_default(self, step: TensorLike | None = None) -> AbstractContextManager[SummaryWriter]:
         """A context in which this thread's summaries go to this writer. Raises RuntimeError if it is closed."""
         return self._default(step)
 
-    def set_as_default(self, step: Data | None = None) -> None:
+    def set_as_default(self, step: TensorLike | None = None) -> None:
         """Let this thread's summaries go to this writer, of `step` if that is given. Raises as `as_default`."""
         self.init()
         extra = current_state().extra
@@ -178,8 +178,8 @@ class FileWriter(SummaryWriter):
 
 def create_file_writer(
     logdir: str | bytes | os.PathLike[str] | Tensor,
-    max_queue: Data | None = None,
-    flush_millis: Data | None = None,
+    max_queue: TensorLike | None = None,
+    flush_millis: TensorLike | None = None,
     filename_suffix: str | None = None,
     name: str | None = None,
     experimental_trackable: bool = False,
@@ -223,7 +223,7 @@ def default_writer() -> FileWriter | None:
     return current_state().extra.get(_WRITER)
 
 
-def set_step(step: Data | None) -> None:
+def set_step(step: TensorLike | None) -> None:
     """Let `step`, an int, tensor or Variable, be that of this thread's summaries.
 
     Source: tf.summary.experimental.set_step.
@@ -237,7 +237,7 @@ def get_step() -> Any:
 
 
 @contextmanager
-def record_if(condition: Data | Callable[[], Any] | None) -> Iterator[None]:
+def record_if(condition: TensorLike | Callable[[], Any] | None) -> Iterator[None]:
     """A context in which summaries are written only if `condition`, a bool or a function of nothing, is true.
 
     Source: tf.summary.record_if.
@@ -276,7 +276,7 @@ def _applied(call: Callable[..., Any], inputs: Sequence[Any]) -> Any:
 
 
 def written(
-    step: Data | None, inputs: Callable[[], Sequence[Any]], content: Callable[..., bytes], name: str | None = None
+    step: TensorLike | None, inputs: Callable[[], Sequence[Any]], content: Callable[..., bytes], name: str | None = None
 ) -> Any:
     """Write the Summary that `content` makes of arrays, if summaries are recorded; return whether. -> bool[].
 
@@ -318,8 +318,9 @@ def value_message(tag: bytes, array: Any, dtype: Any, metadata: bytes = b"") -> 
 
 
 def write(
-    tag: str, tensor: Data | Callable[[], Any], step: Data | None = None, metadata: Any = None, name: str | None = None
-) -> Any:
+    tag: str, tensor: TensorLike | Callable[[], Any], step: TensorLike | None = None, metadata: Any = None,
+    name: str | None = None,
+) -> Any:  # fmt: skip
     """Write a tensor under a tag, with a SummaryMetadata that names the plugin which shows it; return whether it was.
 
     `tensor` may be a function of nothing, called if there is something to write; `metadata` a message or its bytes.
@@ -340,7 +341,7 @@ def write(
     )
 
 
-def write_raw_pb(tensor: Data, step: Data | None = None, name: str | None = None) -> Any:
+def write_raw_pb(tensor: TensorLike, step: TensorLike | None = None, name: str | None = None) -> Any:
     """Write Summaries that are bytes already: string[*s]; return whether they were.
 
     Raises ValueError without a step, InvalidArgumentError for other dtypes, DataLossError for what is no Summary.

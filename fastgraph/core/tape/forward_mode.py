@@ -11,7 +11,7 @@ from fastgraph._tape import ForwardRecorder
 from fastgraph.core import registry as primitives
 from fastgraph.core.base import nesting
 from fastgraph.core.base.logger import get_logger
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tape.gradient_tape import UnconnectedGradients, is_trainable, is_variable
 from fastgraph.core.tensor import Tensor, convert
 
@@ -66,7 +66,7 @@ class ForwardAccumulator(ForwardRecorder):
         """
         unconnected = UnconnectedGradients(unconnected_gradients)
 
-        def fetch(leaf: Data) -> Any:
+        def fetch(leaf: TensorLike) -> Any:
             found = self.tangent_of(_known(leaf, "primals"))
             if found is None and unconnected is UnconnectedGradients.ZERO:
                 return primitives.public_function("zeros_like")(leaf)

@@ -17,7 +17,7 @@ from fastgraph.core.base import nesting  # the first: sparse cotangents can be a
 from fastgraph.core.base.dtype import DType, int32
 from fastgraph.core.base.logger import get_logger
 from fastgraph.core.base.shapes import n_elements
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.native.buffer import Cell
 from fastgraph.core.tape import indexed_slices  # noqa: F401  # the first: sparse cotangents can be added
 from fastgraph.core.tensor import Tensor, convert, get_slot
@@ -64,7 +64,7 @@ class GradientTape(Tape):
         (27.0, 18.0)
     """
 
-    def watch_nested(self, tensor: Data | None) -> None:
+    def watch_nested(self, tensor: TensorLike | None) -> None:
         """Follow a Tensor or Variable, or every one in a structure, from here on.
 
         Raises ValueError for anything else. Integer tensors have no gradient; watching one is logged.
@@ -343,7 +343,7 @@ def _name_of(item: Any) -> str:
     return f"a tensor of shape {item.shape} and dtype {item.dtype.name}"
 
 
-def _differentiable(leaf: Data, argument: str) -> Any:
+def _differentiable(leaf: TensorLike, argument: str) -> Any:
     """The Tensor or Cell that the tape knows `leaf` by. Raises TypeError for anything else."""
     if isinstance(leaf, Tensor):
         return leaf
@@ -356,7 +356,7 @@ def _differentiable(leaf: Data, argument: str) -> Any:
     )
 
 
-def _components(leaf: Data) -> list[Any]:
+def _components(leaf: TensorLike) -> list[Any]:
     """The tensors of a composite source that have gradients; a Tensor or Variable is its own."""
     if isinstance(leaf, Tensor) or is_variable(leaf):
         return [leaf]
@@ -366,7 +366,7 @@ def _components(leaf: Data) -> list[Any]:
     return [part for part in parts if is_trainable(part.dtype)]
 
 
-def _repack(leaf: Data, found: Sequence[Any]) -> Any:
+def _repack(leaf: TensorLike, found: Sequence[Any]) -> Any:
     """The gradient of a composite source: the composite with each differentiable part replaced by its gradient."""
     parts = nesting.flatten(leaf, expand_composites=True)
     if len(parts) == 1 and parts[0] is leaf:
@@ -393,7 +393,7 @@ def _as_dense(made: Tensor) -> Any:
     return made if made is None or isinstance(made, Tensor) else convert(made)
 
 
-def _single(item: Data, method: str, argument: str) -> Any:
+def _single(item: TensorLike, method: str, argument: str) -> Any:
     """A Tensor, or the value of a Variable, that a jacobian is of. Raises TypeError for anything else."""
     if isinstance(item, Tensor) or (argument == "source" and is_variable(item)):
         return item

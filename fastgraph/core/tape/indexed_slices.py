@@ -14,7 +14,7 @@ from fastgraph.core.base.composite import CompositeTensor
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, float32, int64
 from fastgraph.core.base.shapes import Shape, ShapeLike, TensorShape, as_dims, shape_of
 from fastgraph.core.base.type_specs import TensorSpec, TypeSpec
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import EagerTensor, Tensor, as_array, bind, convert, register_slot
 
 
@@ -42,7 +42,7 @@ class IndexedSlices(CompositeTensor):
                [2., 2.]], dtype=float32)
     """
 
-    def __init__(self, values: Data, indices: Tensor, dense_shape: Tensor | None = None) -> None:
+    def __init__(self, values: TensorLike, indices: Tensor, dense_shape: Tensor | None = None) -> None:
         self._values: Any = values
         self._indices = indices
         self._dense_shape = dense_shape
@@ -210,7 +210,7 @@ def _spec_shape(rows: Shape, known: Shape) -> Shape:
     return tuple(a if a is not None else b for a, b in zip(known, from_rows, strict=True))
 
 
-def _accumulate(a: Data, b: Data) -> Any:
+def _accumulate(a: TensorLike, b: TensorLike) -> Any:
     """The sum of two cotangents, of which at least one is sparse: sparse only if both are."""
     if isinstance(a, IndexedSlices) and isinstance(b, IndexedSlices):
         concat = primitives.public_function("concat")

@@ -15,7 +15,7 @@ import numpy as np
 from fastgraph.core.base import nesting
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype
 from fastgraph.core.base.shapes import ShapeLike, TensorShape
-from fastgraph.core.conversion import Data, convert_to_tensor
+from fastgraph.core.conversion import TensorLike, convert_to_tensor
 from fastgraph.core.name_scopes import current_scope, name_scope
 from fastgraph.core.tensor import Tensor, current_state, current_trace, init_scope
 from fastgraph.keras import backend, constraints, initializers, regularizers
@@ -455,7 +455,7 @@ class Layer(Arguments, Module):
 
     # Losses.
 
-    def add_loss(self, losses: Data | Callable[[], Any] | Sequence[Any], **kwargs: Any) -> None:
+    def add_loss(self, losses: TensorLike | Callable[[], Any] | Sequence[Any], **kwargs: Any) -> None:
         """Add to `losses`: numbers that depend on the inputs of this call, or functions that give one at any time."""
         kwargs.pop("inputs", None)  # of older versions, where it had a meaning
         if kwargs:

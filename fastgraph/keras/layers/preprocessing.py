@@ -13,7 +13,7 @@ import numpy as np
 
 from fastgraph.core.base import nesting
 from fastgraph.core.base.dtype import int64, string
-from fastgraph.core.conversion import Data, constant, convert_to_tensor
+from fastgraph.core.conversion import TensorLike, constant, convert_to_tensor
 from fastgraph.core.tensor import Tensor
 from fastgraph.errors import InvalidArgumentError, NotBuiltError
 from fastgraph.keras.layers.base import Layer
@@ -28,11 +28,11 @@ from fastgraph.ops.reduction import reduce_max, reduce_sum
 class Rescaling(Layer):
     """inputs * scale + offset. f[*s] -> f[*s]. Source: tf.keras.layers.Rescaling."""
 
-    def __init__(self, scale: Data, offset: Data = 0.0, **kwargs: Any) -> None:
+    def __init__(self, scale: TensorLike, offset: TensorLike = 0.0, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self._take(locals())
 
-    def call(self, inputs: Data) -> Any:
+    def call(self, inputs: TensorLike) -> Any:
         """Return the scaled inputs."""
         inputs = cast(inputs, self._dtype)
         return inputs * cast(self.scale, self._dtype) + cast(self.offset, self._dtype)
@@ -52,8 +52,8 @@ class Normalization(Layer):
     """
 
     def __init__(
-        self, axis: int | Sequence[int] = -1, mean: Data | None = None, variance: Data | None = None, invert: bool
-        = False, **kwargs: Any,
+        self, axis: int | Sequence[int] = -1, mean: TensorLike | None = None, variance: TensorLike | None = None,
+        invert: bool = False, **kwargs: Any,
     ) -> None:  # fmt: skip
         super().__init__(**kwargs)
         if (mean is None) != (variance is None):
@@ -119,7 +119,7 @@ class Normalization(Layer):
         self.adapt_variance.assign(np.asarray(squares, self._dtype.name))
         self.count.assign(count)
 
-    def call(self, inputs: Data) -> Any:
+    def call(self, inputs: TensorLike) -> Any:
         """Return the normalised inputs."""
         inputs = cast(convert_to_tensor(inputs), self._dtype)
         deviation = maximum(sqrt(self.variance), cast(1e-7, self._dtype))
@@ -162,7 +162,7 @@ class StringLookup(Layer):
 
     def __init__(
         self, max_tokens: int | None = None, num_oov_indices: int = 1, mask_token: str | None = None, oov_token:
-        str = "[UNK]", vocabulary: Data | None = None, encoding: str | None = None, invert: bool = False,
+        str = "[UNK]", vocabulary: TensorLike | None = None, encoding: str | None = None, invert: bool = False,
         output_mode: str = "int", **kwargs: Any,
     ) -> None:  # fmt: skip
         super().__init__(dtype=kwargs.pop("dtype", None), autocast=False, **kwargs)
@@ -187,7 +187,7 @@ class StringLookup(Layer):
         masked = self.mask_token is not None and self.output_mode == "int"
         return ([self.mask_token] if masked else []) + [self.oov_token] * self.num_oov_indices
 
-    def set_vocabulary(self, vocabulary: Data, idf_weights: Data | None = None) -> None:
+    def set_vocabulary(self, vocabulary: TensorLike, idf_weights: TensorLike | None = None) -> None:
         """Let these be the words: a list or array of strings, or the path of a file with one a line.
 
         Raises ValueError for a word twice, or more than `max_tokens`.
@@ -243,7 +243,7 @@ class StringLookup(Layer):
         """Return how many numbers there are, those of the special words among them."""
         return len(self._special) + len(self._words)
 
-    def call(self, inputs: Data) -> Any:
+    def call(self, inputs: TensorLike) -> Any:
         """Return the numbers, or with `invert` the strings."""
         if not self._words:
             raise RuntimeError("The StringLookup layer has no vocabulary yet: call `adapt`, or give it `vocabulary`.")
@@ -259,7 +259,7 @@ class StringLookup(Layer):
             )  # fmt: skip
         return reduce_max(rows, axis=-2) if self.output_mode == "multi_hot" else reduce_sum(rows, axis=-2)
 
-    def numbers(self, inputs: Data) -> Any:
+    def numbers(self, inputs: TensorLike) -> Any:
         """Return the numbers of strings. string[*s] -> i64[*s]."""
         words = _string_tensor(inputs)
         found = numpy_function(self._looked_up, [words], int64)
@@ -302,7 +302,7 @@ class StringLookup(Layer):
         return {**super().get_config(), "vocabulary": list(self._words) or None}
 
 
-def _string_tensor(inputs: Data) -> Any:
+def _string_tensor(inputs: TensorLike) -> Any:
     return inputs if isinstance(inputs, Tensor) else convert_to_tensor(inputs, string)
 
 

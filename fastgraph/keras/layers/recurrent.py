@@ -11,7 +11,7 @@ from typing import Any
 from fastgraph.composites.tensor_array import TensorArray
 from fastgraph.core.base import nesting
 from fastgraph.core.base.shapes import ShapeLike, TensorShape
-from fastgraph.core.conversion import Data, constant
+from fastgraph.core.conversion import TensorLike, constant
 from fastgraph.core.name_scopes import name_scope
 from fastgraph.core.tensor import Tensor, init_scope
 from fastgraph.graph.control_flow import while_loop
@@ -340,7 +340,7 @@ class Bidirectional(Layer):
     """
 
     def __init__(
-        self, layer: Layer, merge_mode: str | None = "concat", weights: Sequence[Data] | None = None,
+        self, layer: Layer, merge_mode: str | None = "concat", weights: Sequence[TensorLike] | None = None,
         backward_layer: Layer | None = None, **kwargs: Any,
     ) -> None:  # fmt: skip
         if not isinstance(layer, RNN):

@@ -13,7 +13,7 @@ from fastgraph.core import replicas
 from fastgraph.core.base.dtype import float32, int64
 from fastgraph.core.base.logger import get_logger
 from fastgraph.core.base.shapes import ShapeLike
-from fastgraph.core.conversion import Data, convert_to_tensor
+from fastgraph.core.conversion import TensorLike, convert_to_tensor
 from fastgraph.core.name_scopes import name_scope
 from fastgraph.core.tape.gradient_tape import GradientTape
 from fastgraph.core.tape.indexed_slices import IndexedSlices
@@ -139,8 +139,9 @@ class Optimizer(Arguments, Trackable):
         self._index = {variable._number: i for i, variable in enumerate(var_list)}
 
     def add_variable_from_reference(
-        self, model_variable: Variable, variable_name: str, shape: ShapeLike = None, initial_value: Data | None = None
-    ) -> Variable:
+        self, model_variable: Variable, variable_name: str, shape: ShapeLike = None,
+        initial_value: TensorLike | None = None,
+    ) -> Variable:  # fmt: skip
         """Return a new Variable with the shape and dtype of another: of zeros, or with the value given."""
         name = model_variable.name.partition(":")[0]
         if initial_value is None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from fastgraph.api.namespaces import lookup
 from fastgraph.core.base.dtype import float32
-from fastgraph.core.conversion import Data, convert_to_tensor
+from fastgraph.core.conversion import TensorLike, convert_to_tensor
 from fastgraph.core.tensor import Tensor
 from fastgraph.keras import identifiers
 from fastgraph.ops.comparison import equal, greater, less
@@ -64,7 +64,7 @@ class ExponentialDecay(LearningRateSchedule):
         self.staircase = staircase
         self.name = name
 
-    def __call__(self, step: Data) -> Any:
+    def __call__(self, step: TensorLike) -> Any:
         """Return the learning rate at this step."""
         exponent = _number(step) / float(self.decay_steps)
         if self.staircase:
@@ -85,7 +85,7 @@ class PiecewiseConstantDecay(LearningRateSchedule):
         self.values = values
         self.name = name
 
-    def __call__(self, step: Data) -> Any:
+    def __call__(self, step: TensorLike) -> Any:
         """Return the learning rate at this step."""
         now = _number(step)
         rate = _number(self.values[0])
@@ -108,7 +108,7 @@ class PolynomialDecay(LearningRateSchedule):
         self.cycle = cycle
         self.name = name
 
-    def __call__(self, step: Data) -> Any:
+    def __call__(self, step: TensorLike) -> Any:
         """Return the learning rate at this step."""
         now, length = _number(step), _number(self.decay_steps)
         if self.cycle:
@@ -132,7 +132,7 @@ class InverseTimeDecay(LearningRateSchedule):
         self.staircase = staircase
         self.name = name
 
-    def __call__(self, step: Data) -> Any:
+    def __call__(self, step: TensorLike) -> Any:
         """Return the learning rate at this step."""
         periods = _number(step) / float(self.decay_steps)
         if self.staircase:
@@ -157,7 +157,7 @@ class CosineDecay(LearningRateSchedule):
         self.warmup_target = warmup_target
         self.warmup_steps = warmup_steps
 
-    def __call__(self, step: Data) -> Any:
+    def __call__(self, step: TensorLike) -> Any:
         """Return the learning rate at this step."""
         now = minimum(_number(step), float(self.decay_steps + self.warmup_steps))
         if self.warmup_target is None:
@@ -186,7 +186,7 @@ class CosineDecayRestarts(LearningRateSchedule):
         self.alpha = alpha
         self.name = name
 
-    def __call__(self, step: Data) -> Any:
+    def __call__(self, step: TensorLike) -> Any:
         """Return the learning rate at this step."""
         done = _number(step) / float(self.first_decay_steps)
         if self.t_mul == 1.0:
@@ -218,5 +218,5 @@ def serialize(learning_rate_schedule: LearningRateSchedule) -> Any:
     return identifiers.described(learning_rate_schedule, "keras.optimizers.schedules")
 
 
-def _number(value: Data) -> Any:
+def _number(value: TensorLike) -> Any:
     return cast(convert_to_tensor(value), float32)
