@@ -425,7 +425,12 @@ PUBLIC: dict[str, str] = {
         "CentralStorageStrategy ParameterServerStrategy TPUStrategy",
         ("distribute.experimental",),
     ),
-    **_same("distribute.processes", "CommunicationOptions MultiWorkerMirroredStrategy", ("distribute.experimental",)),
+    **_same(
+        "distribute.processes",
+        "CommunicationImplementation CommunicationOptions MultiWorkerMirroredStrategy",
+        ("distribute.experimental",),
+    ),
+    "distribute.experimental.CollectiveCommunication": "distribute.processes:CommunicationImplementation",
     "distribute.cluster_resolver.TFConfigClusterResolver": "distribute.processes:TFConfigClusterResolver",
     "distribute.experimental.ValueContext": "distribute.contexts:ValueContext",
     "types.experimental.distributed.PerReplica": "state.distributed:PerReplica",

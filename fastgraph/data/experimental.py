@@ -31,6 +31,7 @@ from fastgraph.data.options import (
     ThreadingOptions,
 )
 from fastgraph.data.record_datasets import make_batched_features_dataset, parse_example_dataset
+from fastgraph.data.sharding import SHARD_HINT
 from fastgraph.errors import OutOfRangeError
 
 Counter = Dataset.counter
@@ -296,6 +297,7 @@ __all__ = [
     "Optional",
     "RandomDataset",
     "Reducer",
+    "SHARD_HINT",
     "SqlDataset",
     "ThreadingOptions",
     "assert_cardinality",

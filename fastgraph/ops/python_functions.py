@@ -219,11 +219,35 @@ def host_call_p(*values: Array, key: Held, dtypes: tuple[str, ...]) -> Any:
         return tuple([np.asarray(each) for each in key.object(*map(np.asarray, values))])
 
 
-def host_call(function: Callable[..., Sequence[Any]], inputs: Sequence[Any], *results: tuple[DType, Any]) -> list[Any]:
+@custom(
+    op="Communicate",
+    infer=lambda *values, key, dtypes, early: infer_dtypes(dtypes=dtypes),
+    groups=("-",), n_outputs=None, effect="host", reason="it calls MPI",
+)  # fmt: skip
+def communicate_p(*values: Array, key: Held, dtypes: tuple[str, ...], early: bool) -> Any:
+    """Call a function of this package that talks with other processes, and uses no Variable: as host_call.
+
+    early: it runs as soon as its operands are there, before what the program does in between.
+    """
+    with init_scope():
+        return tuple([np.asarray(each) for each in key.object(*map(np.asarray, values))])
+
+
+def communicated(
+    function: Callable[..., Sequence[Any]], inputs: Sequence[Any], *results: tuple[DType, Any], early: bool = False
+) -> list[Any]:
+    """What host_call gives, of a function that talks with other processes: one such call after the other."""
+    return host_call(function, inputs, *results, op="communicate", early=early)
+
+
+def host_call(
+    function: Callable[..., Sequence[Any]], inputs: Sequence[Any], *results: tuple[DType, Any], op: str = "host_call",
+    **more: Any,
+) -> list[Any]:  # fmt: skip
     """The results of a function of arrays, run on the host, in a graph at every run: tensors of (dtype, shape)."""
     called = Held(f"{function.__qualname__}_{next(_names)}", function)
     names = tuple([dtype.name for dtype, _ in results])
-    made = bind(get("host_call"), tuple(inputs), {"key": called, "dtypes": names})
+    made = bind(get(op), tuple(inputs), {"key": called, "dtypes": names, **more})
     found = list(made) if isinstance(made, tuple | list) else [] if made is None else [made]
     for tensor, (_, shape) in zip(found, results, strict=True):
         tensor.set_shape(shape)

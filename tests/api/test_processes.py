@@ -23,12 +23,12 @@ needs_mpi = pytest.mark.skipif(
 )
 
 
-def started(text: list[str], **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run Python with these arguments in two processes."""
+def started(text: list[str], size: int = 2, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run Python with these arguments in processes."""
     root = str(Path(__file__).parents[2])
     path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH", "")]))
     return subprocess.run(
-        [str(MPIEXEC), "-n", "2", sys.executable, *text],
+        [str(MPIEXEC), "-n", str(size), sys.executable, *text],
         capture_output=True, text=True, check=False, timeout=120, env={**os.environ, "PYTHONPATH": path, **environment},
     )  # fmt: skip
 
@@ -91,6 +91,14 @@ print("done")
 def test_values_of_processes_are_brought_together() -> None:
     found = started(["-c", PROGRAM])
     assert found.returncode == 0 and found.stdout.split() == ["done"] * 2, found.stderr
+
+
+@needs_mpi
+@pytest.mark.parametrize("size", [2, 3])
+def test_what_is_brought_together_is_whole_and_the_same_everywhere(size: int, tmp_path: Path) -> None:
+    program = str(Path(__file__).with_name("process_program.py"))
+    found = started([program, str(tmp_path)], size, FASTGRAPH_TIER="first")
+    assert found.returncode == 0 and found.stdout.split() == ["done"] * size, found.stderr
 
 
 @needs_mpi
