@@ -13,7 +13,6 @@ from typing import Any
 
 from fastgraph.core.tensor import current_state
 
-
 #: What optimizers give as the options of a sum: the strategy's own for gradients hold.
 GRADIENTS = object()
 

@@ -285,6 +285,7 @@ def index_table_from_dataset(
 __all__ = [
     "AUTOTUNE",
     "INFINITE_CARDINALITY",
+    "SHARD_HINT",
     "UNKNOWN_CARDINALITY",
     "AutoShardPolicy",
     "AutotuneAlgorithm",
@@ -297,7 +298,6 @@ __all__ = [
     "Optional",
     "RandomDataset",
     "Reducer",
-    "SHARD_HINT",
     "SqlDataset",
     "ThreadingOptions",
     "assert_cardinality",

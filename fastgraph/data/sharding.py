@@ -18,7 +18,8 @@ from fastgraph.data.record_datasets import Files
 from fastgraph.data.sources import Slices, Source
 from fastgraph.data.transformations import Shard
 
-SHARD_HINT = -1  #: What `Dataset.shard` is given where the processes' numbers are to stand. Source: tf.data.experimental.
+#: What `Dataset.shard` is given where the processes' numbers are to stand. Source: tf.data.experimental.SHARD_HINT.
+SHARD_HINT = -1
 
 
 def _rebuilt(source: Source, change: Callable[[Source], Source | None]) -> Source:

@@ -1,13 +1,14 @@
 """Arrays brought together over the processes of MPI: sums, joined arrays, the first one's, checked and with a limit.
 
 Rule: every process begins the same exchanges in the same order. What is new (kind, dtypes, shapes) is compared before
-any data is sent; nothing blocks inside MPI: requests are asked for their end, and between that the verdict is looked at.
+any data is sent. Nothing blocks inside MPI: requests are asked for their end, and the verdict is looked at meanwhile.
 """
 
 from __future__ import annotations
 
 import hashlib
 import importlib
+import itertools
 import os
 import platform
 import sys
@@ -79,7 +80,7 @@ class Link:
     # At the start.
 
     def _met(self, comm: Any, limit: float) -> list[health.Person]:
-        """Return who the processes are. Raises DeadlineExceededError for those that do not come, and where they differ."""
+        """Return who the processes are. Raises DeadlineExceededError where some do not come; where versions differ."""
         pid = os.getpid()
         own = health.Person(self.rank, self._mpi.Get_processor_name(), pid, health.began(pid))
         until = time.monotonic() + limit
@@ -208,10 +209,11 @@ class Link:
     # Whole arrays.
 
     def all_gather(self, arrays: Sequence[np.ndarray], axis: int = 0) -> list[Arrays]:
-        """Return, for each of the arrays, what each process has of it: shapes may differ along one axis. All at once."""
+        """Return for each of the arrays what each process has of it; shapes may differ along one axis. All at once."""
         shapes = [[None if i == axis % max(a.ndim, 1) else n for i, n in enumerate(a.shape)] for a in arrays]
         first = f"{arrays[0].dtype}{shapes[0]}".replace("None", "?")
-        number = self._begin(f"the joining of {first}", [(a.dtype.char, s) for a, s in zip(arrays, shapes, strict=True)])
+        layout = [(array.dtype.char, shape) for array, shape in zip(arrays, shapes, strict=True)]
+        number = self._begin(f"the joining of {first}", layout)
         if any(array.dtype == object for array in arrays):
             return [list(parts) for parts in zip(*self._objects(list(arrays), number), strict=True)]
         sizes = np.array([[array.size, array.shape[axis] if array.ndim else 1] for array in arrays], np.int64)
@@ -252,7 +254,7 @@ class Link:
         self._end(self._data.Iallgather(np.array([own.size], np.int64), sizes), number)
         whole, ends = np.empty(int(sizes.sum()), np.uint8), np.concatenate([[0], np.cumsum(sizes)])
         self._end(self._data.Iallgatherv(own, [whole, sizes, ends[:-1], self._mpi.BYTE]), number)
-        parts = [whole[a:b].tobytes() for a, b in zip(ends[:-1], ends[1:], strict=True)]
+        parts = [whole[a:b].tobytes() for a, b in itertools.pairwise(ends)]
         return [self._mpi.pickle.loads(part) for part in parts]
 
 

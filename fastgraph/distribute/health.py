@@ -1,4 +1,4 @@
-"""Whether the processes of MPI live and go the same way: what each says of itself, what the first finds, the end of all.
+"""Whether the processes of MPI live and go the same way: what each says of itself, what the first finds, the end.
 
 Rule: who waits for another process looks at the verdict meanwhile and has a limit, so none waits for one that will not
 come. A thread of each process sends a sign of life to the first, which alone judges; to die is seen by neighbours too.
@@ -133,11 +133,11 @@ class Company:
         """Say that this process cannot go on, and why."""
         self.phase, self.failure = "failed", self._verdict or self.failure or (kind, text)
         self._taken = True
+        self._part()
         until = time.monotonic() + 10 * BEAT
         while time.monotonic() < until:  # so that others end with this, before MPI ends them without a word
             self.beat(now=True)
             time.sleep(BEAT / 2)
-        self._part()
 
     def of(self, rank: int) -> str:
         """Return the name of a process in messages."""
@@ -280,7 +280,7 @@ class Company:
         for sign in signs:
             if sign.phase != "late":
                 continue
-            what = dict((number, words) for number, _, words in sign.recent).get(sign.awaited, "an exchange")
+            what = {number: words for number, _, words in sign.recent}.get(sign.awaited, "an exchange")
             away = [s for s in signs if s.begun < sign.awaited] or [
                 s for s in signs if s.phase not in ("waits", "late") and s.rank != sign.rank
             ]

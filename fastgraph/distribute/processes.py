@@ -135,7 +135,8 @@ class _Processes(StrategyExtended):
         for_gradients = options is GRADIENTS
         chosen: CommunicationOptions = self.options if options is None or for_gradients else options
         compress = chosen.compression is not None and options is not None
-        dense = iter(self._summed([v for v in own if not isinstance(v, IndexedSlices)], chosen.bytes_per_pack, compress))
+        tensors = [value for value in own if not isinstance(value, IndexedSlices)]
+        dense = iter(self._summed(tensors, chosen.bytes_per_pack, compress))
         totals = [self._rows(value) if isinstance(value, IndexedSlices) else next(dense) for value in own]
         return totals if op is ReduceOp.SUM else [_divided(total, self.count) for total in totals]
 
@@ -173,7 +174,7 @@ class _Processes(StrategyExtended):
         return IndexedSlices(values, indices, slices.dense_shape)
 
     def _summed(self, tensors: list[Any], pack: int = 0, compress: bool = False) -> list[Any]:
-        """Return sums over the processes. Each pack is sent as soon as it is whole: the last first, as gradients come."""
+        """Return sums over the processes. Packs leave as soon as they are whole: the last first, as gradients come."""
         if not tensors or self.count == 1:
             return tensors
         packs, size = [], 0

@@ -65,7 +65,7 @@ def _is_chief(model: Any) -> bool:
 
 @contextlib.contextmanager
 def _written(model: Any, path: str) -> Iterator[str]:
-    """The path to write to. All processes write, for some Variables are read by all together: only the first to `path`."""
+    """The path to write to. All processes write, for all read some Variables together: only the first to `path`."""
     if _is_chief(model):
         yield path
     else:

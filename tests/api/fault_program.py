@@ -54,8 +54,9 @@ def main(kind: str, folder: str, steps: int) -> None:
     fails = world.rank == (0 if kind == "saving" else world.size - 1)
     if kind == "version" and fails:
         tf.__version__ = "0.0"
-    strategy = processes.MultiWorkerMirroredStrategy(communication_options=CommunicationOptions(timeout_seconds=1.5))
+    strategy = processes.MultiWorkerMirroredStrategy(communication_options=CommunicationOptions(timeout_seconds=1.0))
     rank, size = strategy.cluster_resolver.task_id, strategy.num_replicas_in_sync
+    print(f"pid {rank} {os.getpid()}", flush=True)
     random = np.random.RandomState(0)
     x, y = random.randn(steps * 8, 6).astype("float32"), random.randn(steps * 8, 1).astype("float32")
     with strategy.scope():

@@ -58,8 +58,11 @@ total = -w.numpy()
 assert 0.0 < np.abs(total - exact).max() < 0.02 * np.abs(exact).max()
 everywhere(total)
 for options, rounded in ((None, False), (CommunicationOptions(compression="bfloat16"), True)):
-    context = tf.distribute.get_replica_context
-    found = small.run(lambda options=options: context().all_reduce("SUM", tf.constant(gradients[rank]), options))
+
+    def told(options: Any = options) -> Any:
+        return tf.distribute.get_replica_context().all_reduce("SUM", tf.constant(gradients[rank]), options)
+
+    found = small.run(told)
     assert (np.abs(small.experimental_local_results(found)[0].numpy() - exact).max() > 1e-4) == rounded
 
 # Rows of a table are gathered, not made dense.
