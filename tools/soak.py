@@ -3,9 +3,9 @@
     python tools/soak.py [--minutes 10] [--hostile-minutes 30] [--report docs/soak.md]
 
 Runs the fuzzer, hostile calls of every op, imports of damaged GraphDefs, reading of damaged event files, records,
-checkpoints and SavedModels, saves and processes of MPI that are killed, every integer argument of every op and random programs of such
-arguments (as tensors that only a call knows; beside TensorFlow where PEER_TENSORFLOW names it), and the tests marked
-soak. The report says what ran, on what, for how long, and what came of it.
+checkpoints and SavedModels, saves and processes of MPI that are killed, every integer argument of every op and random
+programs of such arguments (as tensors that only a call knows; beside TensorFlow where PEER_TENSORFLOW names it), and
+the tests marked soak. The report says what ran, on what, for how long, and what came of it.
 """
 
 from __future__ import annotations

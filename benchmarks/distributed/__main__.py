@@ -37,6 +37,12 @@ QUIET = {
     "PYTHONWARNINGS": "ignore",
 }
 
+INTRODUCTION = """
+`pip install fastgraph[mpi]`, then `mpiexec -n 4 python PROGRAM` (under Slurm `srun`), where the program makes a
+`tf.distribute.MultiWorkerMirroredStrategy`; `TF_CONFIG` may be left out. Each process is one replica: give it its share
+of the processors by `FASTGRAPH_THREADS`. How processes that fail are noticed: [adr/0020](adr/0020-processes.md).
+""".strip().splitlines()
+
 
 def environment() -> dict[str, str]:
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
@@ -127,6 +133,8 @@ def report(sums: list[list[float]], steps: dict[str, Any], note: str) -> str:
         "",
         f"Python {platform.python_version()}, {platform.machine()}, {os.cpu_count()} cores, one thread for each "
         f"process, {datetime.date.today()}{note and ', ' + note}. Made by `python -m benchmarks.distributed`.",
+        "",
+        *INTRODUCTION,
         "",
         "## Sums of arrays over two processes",
         "",

@@ -13,7 +13,7 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import ml_dtypes
@@ -29,6 +29,8 @@ _SPINS = 300  # looks at a request before the processor is given to others
 _PATIENT = 2.0  # seconds after which it is looked at now and then
 
 Arrays = list[np.ndarray]
+#: The dtypes and shapes of arrays; None for what may differ.
+Layout = tuple[tuple[np.dtype, tuple[int | None, ...]], ...]
 
 
 def world() -> Any:
@@ -66,13 +68,15 @@ class Link:
     def __init__(self, comm_world: Any, limit: float) -> None:
         mpi: Any = sys.modules["mpi4py.MPI"]
         self._mpi, self.rank, self.size = mpi, int(comm_world.rank), int(comm_world.size)
-        self._known: set[bytes] = set()
+        self._known: dict[Hashable, tuple[bytes, str]] = {}  # what was compared: its digest, and words for it
         self.company: Any = None
         self._sent: list[Any] = []  # until the next comparison
+        self.names = [f"{mpi.Get_processor_name()}:0"]
         if self.size == 1:
             return
         _end_all_with_an_error(self, comm_world)
         people = self._met(comm_world, limit)
+        self.names = [f"{person.host}:{person.rank}" for person in people]
         self._control, self._data = self._copy(comm_world), self._copy(comm_world)
         threaded = mpi.Query_thread() == mpi.THREAD_MULTIPLE
         self.company = health.Company(comm_world, self._control, people, threaded)
@@ -134,17 +138,16 @@ class Link:
 
     # Each exchange.
 
-    def _begin(self, what: str, parts: object) -> int:
+    def _begin(self, what: str, layout: Layout, more: Hashable = None) -> int:
         """Number an exchange, and compare it with the others' if there has been none such. Raises what they raise."""
-        company = self.company
+        company, key = self.company, (what, layout, more)
         company.look()
-        words = what if len(what) < 80 else what[:77] + "..."
-        digest = hashlib.blake2b(repr((what, parts)).encode(), digest_size=8).digest()
+        digest, words = self._known.get(key) or _told(key)
         number = company.begun = company.begun + 1
         company.recent.append((number, digest, words))
-        if digest not in self._known:
+        if key not in self._known:
             self._compare(number, digest, words)
-            self._known.add(digest)
+            self._known[key] = digest, words
         return int(number)
 
     def _compare(self, number: int, digest: bytes, words: str) -> None:
@@ -196,10 +199,7 @@ class Link:
 
         compress: float32 is sent as bfloat16, and added up in float32.
         """
-        layout = [(array.dtype.char, array.shape) for array in arrays]
-        many = f" and {len(arrays) - 1} more" if len(arrays) > 1 else ""
-        first = f"{arrays[0].dtype}{list(arrays[0].shape)}" if arrays else "nothing"
-        number = self._begin(f"the sum of {first}{many}", (layout, compress))
+        number = self._begin("the sum", tuple([(array.dtype, array.shape) for array in arrays]), compress)
         return Sum(self, number, arrays, compress)
 
     def all_reduce(self, arrays: Sequence[np.ndarray]) -> Arrays:
@@ -210,10 +210,7 @@ class Link:
 
     def all_gather(self, arrays: Sequence[np.ndarray], axis: int = 0) -> list[Arrays]:
         """Return for each of the arrays what each process has of it; shapes may differ along one axis. All at once."""
-        shapes = [[None if i == axis % max(a.ndim, 1) else n for i, n in enumerate(a.shape)] for a in arrays]
-        first = f"{arrays[0].dtype}{shapes[0]}".replace("None", "?")
-        layout = [(array.dtype.char, shape) for array, shape in zip(arrays, shapes, strict=True)]
-        number = self._begin(f"the joining of {first}", layout)
+        number = self._begin("the joining", tuple([(array.dtype, _open(array.shape, axis)) for array in arrays]), axis)
         if any(array.dtype == object for array in arrays):
             return [list(parts) for parts in zip(*self._objects(list(arrays), number), strict=True)]
         sizes = np.array([[array.size, array.shape[axis] if array.ndim else 1] for array in arrays], np.int64)
@@ -240,7 +237,7 @@ class Link:
 
     def of_first(self, array: np.ndarray) -> np.ndarray:
         """Return what the first process has. t[*s] -> t[*s]."""
-        number = self._begin(f"the first one's {array.dtype}{list(array.shape)}", None)
+        number = self._begin("the first one's part", ((array.dtype, array.shape),))
         if array.dtype == object:
             return np.asarray(self._objects(array, number)[0], object).reshape(array.shape)
         found = np.ascontiguousarray(array).copy()
@@ -256,6 +253,20 @@ class Link:
         self._end(self._data.Iallgatherv(own, [whole, sizes, ends[:-1], self._mpi.BYTE]), number)
         parts = [whole[a:b].tobytes() for a, b in itertools.pairwise(ends)]
         return [self._mpi.pickle.loads(part) for part in parts]
+
+
+def _open(shape: tuple[int, ...], axis: int) -> tuple[int | None, ...]:
+    """A shape without what it is along an axis."""
+    axis %= max(len(shape), 1)
+    return (*shape[:axis], None, *shape[axis + 1 :]) if shape else shape
+
+
+def _told(key: tuple[str, Layout, Hashable]) -> tuple[bytes, str]:
+    """The digest of an exchange, and words for it."""
+    what, layout, _ = key
+    first = "{}[{}]".format(layout[0][0], ", ".join("?" if n is None else str(n) for n in layout[0][1]))
+    many = f" and {len(layout) - 1} more" if len(layout) > 1 else ""
+    return hashlib.blake2b(repr(key).encode(), digest_size=8).digest(), f"{what} of {first}{many}"
 
 
 class Sum:

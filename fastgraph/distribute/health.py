@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from fastgraph import errors
 
 BEAT = 0.1  #: Seconds between two signs of life.
-SILENCE = 60.0  #: Seconds without any after which a process counts as dead.
+SILENCE = 120.0  #: Seconds without any after which a process counts as dead.
 LIMIT = 1800.0  #: Seconds that one waits for another where `timeout_seconds` says nothing.
 GRACE = 5.0  #: Seconds that the program has to see the verdict before its process is ended.
 _REMEMBERED = 16  # of what was begun last: a sign is small enough to be sent without being asked for

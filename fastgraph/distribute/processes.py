@@ -17,10 +17,9 @@ from fastgraph.core.base import flags
 from fastgraph.core.base.dtype import int64
 from fastgraph.core.replicas import GRADIENTS
 from fastgraph.core.tape.indexed_slices import IndexedSlices
-from fastgraph.distribute import communication
+from fastgraph.distribute import cluster, communication
 from fastgraph.distribute.reductions import ReduceOp, joined, per_replica, reduced
 from fastgraph.distribute.strategy import Strategy, StrategyExtended
-from fastgraph.errors import NotBuiltError
 from fastgraph.ops.elementwise import cast
 from fastgraph.ops.joining import stack
 from fastgraph.ops.python_functions import communicated
@@ -64,43 +63,6 @@ class CommunicationOptions:
                 "`tf.distribute.experimental.CommunicationImplementation`."
             )
         object.__setattr__(self, "implementation", given)
-
-
-class TFConfigClusterResolver:
-    """Who takes part, and who this process is: as TF_CONFIG says.
-
-    Source: tf.distribute.cluster_resolver.TFConfigClusterResolver.
-    """
-
-    def __init__(self, task_type: str | None = None, task_id: int | None = None, **_: Any) -> None:
-        config = flags.get("tf_config")
-        task = config.get("task", {})
-        self.task_type: str | None = task_type or task.get("type")
-        self.task_id: Any = task_id if task_id is not None else task.get("index")
-        self._cluster: dict[str, list[str]] = dict(config.get("cluster") or {})
-
-    def cluster_spec(self) -> dict[str, list[str]]:
-        """Return the addresses by the kind of task."""
-        return self._cluster
-
-
-def _check(config: dict[str, Any], rank: int, size: int) -> None:
-    """Raise ValueError where TF_CONFIG says something else than MPI."""
-    cluster, task = config.get("cluster", {}), config.get("task", {})
-    unknown = set(cluster) - {"chief", "worker"}
-    if unknown:
-        raise NotBuiltError(f"Tasks {sorted(unknown)} of TF_CONFIG are not built yet: only chief and worker are.")
-    workers = [*cluster.get("chief", ()), *cluster.get("worker", ())]
-    place = int(task.get("index", 0)) + (len(cluster.get("chief", ())) if task.get("type") == "worker" else 0)
-    if cluster and len(workers) != size:
-        raise ValueError(
-            f"TF_CONFIG names {len(workers)} processes ({', '.join(map(str, workers))}), and MPI has started {size}: "
-            f"start the program by `mpiexec -n {len(workers)} python PROGRAM`, or leave TF_CONFIG out."
-        )
-    if task and place != rank:
-        raise ValueError(
-            f"TF_CONFIG says that this is process {place} ({task}), MPI says {rank}: leave TF_CONFIG's task out."
-        )
 
 
 class _Processes(StrategyExtended):
@@ -222,13 +184,11 @@ class MultiWorkerMirroredStrategy(Strategy):
     def __init__(self, cluster_resolver: Any = None, communication_options: Any = None) -> None:
         super().__init__()
         world = communication.world()
-        _check(flags.get("tf_config"), world.rank, world.size)
+        cluster.check(flags.get("tf_config"), world.rank, world.size)
         options = communication_options or CommunicationOptions()
         link = communication.link(options.timeout_seconds)
         self._rank, self._size = link.rank, link.size
-        self.cluster_resolver = cluster_resolver or TFConfigClusterResolver()
-        if cluster_resolver is None and self.cluster_resolver.task_type is None:  # MPI alone says who this is
-            self.cluster_resolver = TFConfigClusterResolver("worker", link.rank)
+        self.cluster_resolver = cluster_resolver or cluster.resolver(link.rank, link.names)
         self.extended = _Processes(self, link, options)
 
     @property

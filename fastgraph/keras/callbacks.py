@@ -365,14 +365,17 @@ class BackupAndRestore(Callback):
 
     def on_train_begin(self, logs: Logs = None) -> None:
         """Read what a training before has left."""
-        self._epoch = Variable(-1, dtype="int64", trainable=False)
-        self._checkpoint = Checkpoint(model=self.model, epoch=self._epoch)
+        self._epoch = Variable(-1, dtype="int64", trainable=False)  # the last whole one
+        self._batch = Variable(-1, dtype="int64", trainable=False)  # the last one of the epoch after it
+        self._checkpoint = Checkpoint(model=self.model, epoch=self._epoch, batch=self._batch)
         if checkpoint_exists(self._prefix):
             self._checkpoint.read(self._prefix)
             self.model._resumed_epoch = int(self._epoch.numpy()) + 1
+            self.model._resumed_batch = int(self._batch.numpy()) + 1
 
     def _after_step(self, batch: int, logs: Logs = None) -> None:
         self._steps += 1
+        self._batch.assign(batch)
         if self._steps % self.save_freq == 0:  # type: ignore[operator]
             self._write()
 
@@ -383,6 +386,7 @@ class BackupAndRestore(Callback):
     def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
         """Write the files."""
         self._epoch.assign(epoch)
+        self._batch.assign(-1)
         self._write()
 
     def on_train_end(self, logs: Logs = None) -> None:

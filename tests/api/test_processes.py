@@ -82,6 +82,7 @@ rows = strategy.run(lambda: tf.distribute.get_replica_context().all_reduce(
 assert tf.convert_to_tensor(rows).numpy().ravel().tolist() == [1.0, 1.0, 0.0]
 same = strategy.gather(strategy.run(lambda: v[None]), 0).numpy()
 assert (same[0] == same[1]).all(), same
+assert strategy.cluster_resolver.cluster_spec().num_tasks("worker") == 2
 assert strategy.extended.should_checkpoint is (rank == 0)
 print("done")
 """
@@ -126,3 +127,17 @@ def test_without_mpi_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setitem(sys.modules, "mpi4py.MPI", None)
     with pytest.raises(fg.errors.NotBuiltError, match=r"pip install fastgraph\[mpi\].*mpiexec -n 4"):
         fg.distribute.MultiWorkerMirroredStrategy()
+
+
+def test_a_cluster_s_tasks_have_names() -> None:
+    spec = fg.train.ClusterSpec({"worker": ["a:1", "b:2"], "chief": {3: "c:4"}})
+    assert spec.as_dict() == {"worker": ["a:1", "b:2"], "chief": {3: "c:4"}} and spec.jobs == ["worker", "chief"]
+    assert spec.num_tasks("worker") == 2 and spec.task_indices("chief") == [3]
+    assert spec.task_address("chief", 3) == "c:4" and spec.job_tasks("chief") == [None, None, None, "c:4"]
+    assert spec == fg.train.ClusterSpec(spec) and not fg.train.ClusterSpec({})
+    with pytest.raises(ValueError, match="No such job in cluster: 'ps'"):
+        spec.num_tasks("ps")
+    with pytest.raises(ValueError, match="No task with index 0 in job 'chief'"):
+        spec.task_address("chief", 0)
+    with pytest.raises(TypeError, match="must be a dictionary"):
+        fg.train.ClusterSpec(["a:1"])
