@@ -23,8 +23,6 @@ class ClusterSpec:
             cluster = cluster._tasks
         if not isinstance(cluster, Mapping):
             raise TypeError("`cluster` must be a dictionary mapping one or more job names to lists of addresses.")
-                "`cluster` must be a dictionary mapping one or more job names to lists of network addresses."
-            )
         self._tasks: dict[str, dict[int, str]] = {}
         for job, tasks in cluster.items():
             known = dict(tasks) if isinstance(tasks, Mapping) else dict(enumerate(tasks))

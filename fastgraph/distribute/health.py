@@ -78,6 +78,7 @@ class Company:
         self._own = people[world.rank]
         self._near = [p for p in people if p.host == self._own.host and p is not self._own and p.began]
         self._near = [p for p in self._near if not _has_ended(p)]  # seen from here, so not in another container
+        self._every = BEAT * max(1.0, world.size / 64)  # what the first process can hear
         self.limit = LIMIT
         self.begun = self.awaited = 0
         self.recent: deque[tuple[int, bytes, str]] = deque(maxlen=_REMEMBERED)
@@ -126,7 +127,7 @@ class Company:
         while time.monotonic() < until:
             self.beat(now=True)
             self.look()
-            time.sleep(BEAT / 2)
+            time.sleep(self._every / 2)
         raise errors.DeadlineExceededError(None, None, f"{what} has not ended within {self.limit:g} s.")
 
     def fail(self, kind: str, text: str) -> None:
@@ -134,10 +135,10 @@ class Company:
         self.phase, self.failure = "failed", self._verdict or self.failure or (kind, text)
         self._taken = True
         self._part()
-        until = time.monotonic() + 10 * BEAT
+        until = time.monotonic() + 10 * self._every
         while time.monotonic() < until:  # so that others end with this, before MPI ends them without a word
             self.beat(now=True)
-            time.sleep(BEAT / 2)
+            time.sleep(self._every / 2)
 
     def of(self, rank: int) -> str:
         """Return the name of a process in messages."""
@@ -147,7 +148,7 @@ class Company:
     # Signs of life.
 
     def _watch(self) -> None:
-        while not self._stop.wait(5e-4 if self.busy else BEAT / 2):
+        while not self._stop.wait(5e-4 if self.busy else self._every / 2):
             if self.busy:
                 self._comm.Iprobe()
             self.beat()
@@ -159,7 +160,7 @@ class Company:
     def beat(self, now: bool = False) -> None:
         """Say how this process is, and take what others have said. Does nothing while another thread does it."""
         at = time.monotonic()
-        if (at - self._last < BEAT and not now) or not self._lock.acquire(blocking=False):
+        if (at - self._last < self._every and not now) or not self._lock.acquire(blocking=False):
             return
         try:
             self._last = at
@@ -201,7 +202,7 @@ class Company:
                 self._sent.append(self._comm.isend((self._verdict, self._all_ended), rank, _WORD))
 
     def _look_at_neighbours(self, at: float) -> None:
-        if at - self._looked < 2 * BEAT or self._all_ended or self._verdict:
+        if at - self._looked < 2 * self._every or self._all_ended or self._verdict:
             return
         self._looked = at
         for person in self._near:
@@ -310,7 +311,7 @@ class Company:
             self.phase = "ended"
         while not self._all_ended and self._verdict is None:
             self.beat(now=True)
-            time.sleep(BEAT / 4)
+            time.sleep(self._every / 4)
         self._stop.set()
         if self._threaded:
             self._thread.join()
