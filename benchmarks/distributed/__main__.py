@@ -76,7 +76,7 @@ def free_port() -> int:
 def measured(library: str, python: str, model: str, steps: int, size: int) -> Any:
     """Return what `steps` prints of a library in one process or two."""
     command = [python, "-m", "benchmarks.distributed.steps", library, model, str(steps)]
-    if library == "fastgraph":
+    if library.startswith("fastgraph"):
         return answer([[mpiexec(), "-n", str(size), *command]])
     port = free_port()
     return answer([[*command, str(rank), str(port)] for rank in range(size)] if size > 1 else [command])
@@ -126,7 +126,7 @@ def shares(model: str, step: float) -> list[list[str]]:
     return found
 
 
-def report(sums: list[list[float]], steps: dict[str, Any], note: str) -> str:
+def report(sums: list[list[float]], steps: dict[str, Any], late: dict[str, Any], note: str) -> str:
     latency, bandwidth = fitted(sums)
     lines = [
         "# Several processes",
@@ -159,6 +159,8 @@ def report(sums: list[list[float]], steps: dict[str, Any], note: str) -> str:
             cells.append(f"{one['step'] * 1e3:.2f}" if one else "-")
             cells.append(f"{two['step'] * 1e3:.2f} ({one['step'] / two['step']:.2f})" if one and two else "-")
         lines.append(f"| {model} | " + " | ".join(cells) + " |")
+    lines += ["", "In two processes, where sums begin only after the backward part:"]
+    lines += [f"{model} {each['step'] * 1e3:.2f} ms." for model, each in late.items() if each]
     lines += [
         "",
         "## Many machines",
@@ -199,7 +201,8 @@ def main() -> None:
                 if found:
                     steps[library][f"{model}/{size}"] = found
                     print(library, model, size, found, file=sys.stderr, flush=True)
-    page = report(sums, steps, options.note)
+    late = {model: measured("fastgraph-late", sys.executable, model, n, 2) for model in MODELS}
+    page = report(sums, steps, late, options.note)
     print(page)
     if options.report:
         options.report.write_text(page, encoding="utf-8")

@@ -26,6 +26,7 @@ from fastgraph.errors import NotBuiltError
 
 _HELLO, _TABLE, _ASKED, _ANSWER = 7703, 7704, 7705, 7706  # tags
 _SPINS = 300  # looks at a request before the processor is given to others
+_ROOMS = 4  # of one size are kept
 _PATIENT = 2.0  # seconds after which it is looked at now and then
 
 Arrays = list[np.ndarray]
@@ -69,6 +70,7 @@ class Link:
         mpi: Any = sys.modules["mpi4py.MPI"]
         self._mpi, self.rank, self.size = mpi, int(comm_world.rank), int(comm_world.size)
         self._known: dict[Hashable, tuple[bytes, str]] = {}  # what was compared: its digest, and words for it
+        self._rooms: dict[tuple[int, np.dtype], list[np.ndarray]] = {}
         self.company: Any = None
         self._sent: list[Any] = []  # until the next comparison
         self.names = [f"{mpi.Get_processor_name()}:0"]
@@ -206,6 +208,17 @@ class Link:
         """Return the sums of arrays over all processes."""
         return self.start(arrays).end()
 
+    def room(self, size: int, dtype: np.dtype) -> np.ndarray:
+        """Return memory for a result, that of an earlier one if nobody has that any more. -> t[size]."""
+        rooms = self._rooms.setdefault((size, dtype), [])
+        for room in rooms:
+            if sys.getrefcount(room) <= 3:  # the list's, this name's, the call's
+                return room
+        rooms.append(np.empty(size, dtype))
+        if len(rooms) > _ROOMS:
+            del rooms[0]
+        return rooms[-1]
+
     # Whole arrays.
 
     def all_gather(self, arrays: Sequence[np.ndarray], axis: int = 0) -> list[Arrays]:
@@ -269,28 +282,37 @@ def _told(key: tuple[str, Layout, Hashable]) -> tuple[bytes, str]:
     return hashlib.blake2b(repr(key).encode(), digest_size=8).digest(), f"{what} of {first}{many}"
 
 
+def _packed(room: np.ndarray, arrays: Sequence[np.ndarray], places: Sequence[int]) -> np.ndarray:
+    """Return the elements of some arrays in one."""
+    at = 0
+    for i in places:
+        room[at : at + arrays[i].size] = arrays[i].reshape(-1)
+        at += arrays[i].size
+    return room
+
+
 class Sum:
-    """Arrays that are being added up: a message for each dtype."""
+    """Arrays that are being added up: a message for each dtype. What it is made of has to stay until the end."""
 
     def __init__(self, link: Link, number: int, arrays: Sequence[np.ndarray], compress: bool) -> None:
         self._link, self._number = link, number
         self._shapes = [(array.dtype, array.shape, array.size) for array in arrays]
         self._parts: list[tuple[list[int], Any, Any, Any]] = []  # places, request, result, stage that follows
-        for dtype in dict.fromkeys(array.dtype for array in arrays):
+        for dtype in dict.fromkeys([array.dtype for array in arrays]):
             places = [i for i, array in enumerate(arrays) if array.dtype == dtype]
-            wide = dtype if dtype.kind in "iufc" and dtype.itemsize > 2 else np.dtype(np.float32)
-            packed = np.empty(sum(arrays[i].size for i in places), wide)
-            at = 0
-            for i in places:
-                packed[at : at + arrays[i].size] = arrays[i].reshape(-1)
-                at += arrays[i].size
-            begun = self._compressed(packed) if compress and dtype == np.float32 else self._plain(packed)
+            whole = dtype.kind in "iufc" and dtype.itemsize > 2
+            wide = dtype if whole else np.dtype(np.float32)
+            alone = arrays[places[0]]
+            total = link.room(sum([arrays[i].size for i in places]), wide)
+            if compress and dtype == np.float32:
+                begun = self._compressed(_packed(total, arrays, places))
+            elif len(places) == 1 and whole and alone.flags.c_contiguous:  # from where it lies
+                begun = link._data.Iallreduce(alone, total), total, None
+                self._kept = arrays
+            else:
+                begun = link._data.Iallreduce(link._mpi.IN_PLACE, _packed(total, arrays, places)), total, None
             self._parts.append((places, *begun))
             link.company.busy += 1
-
-    def _plain(self, packed: np.ndarray) -> tuple[Any, Any, Any]:
-        mpi = self._link._mpi
-        return self._link._data.Iallreduce(mpi.IN_PLACE, packed), packed, None
 
     def _compressed(self, packed: np.ndarray) -> tuple[Any, Any, Any]:
         """Send each process its part in bfloat16; it adds up in float32 and sends the sums to all."""

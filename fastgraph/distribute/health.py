@@ -148,8 +148,8 @@ class Company:
     # Signs of life.
 
     def _watch(self) -> None:
-        while not self._stop.wait(5e-4 if self.busy else self._every / 2):
-            if self.busy:
+        while not self._stop.wait(5e-4 if self.busy and self.phase == "runs" else self._every / 2):
+            if self.busy and self.phase == "runs":
                 self._comm.Iprobe()
             self.beat()
             if self._verdict and not self._taken and time.monotonic() - self._judged > GRACE:

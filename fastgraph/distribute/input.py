@@ -19,6 +19,7 @@ from fastgraph.data.element_specs import packed
 from fastgraph.data.iterators import OwnedIterator
 from fastgraph.data.optionals import Optional
 from fastgraph.data.options import AutoShardPolicy
+from fastgraph.data.sources import INFINITE
 from fastgraph.errors import InvalidArgumentError, NotBuiltError, OutOfRangeError
 from fastgraph.ops.elementwise import cast
 from fastgraph.ops.elementwise import minimum as minimum_op
@@ -246,7 +247,9 @@ class DistributedIterator(Iterator[Any]):
     @property
     def _agrees(self) -> bool:
         """Whether other processes have datasets of their own, that may be shorter or longer."""
-        strategy = self._strategy
+        strategy, cursor = self._strategy, self._inner._cursor
+        if cursor is not None and cursor.source.cardinality() == INFINITE:
+            return False
         return self._how is not Sharing.PARTS and strategy.num_replicas_in_sync > len(strategy._own)
 
     def _goes_on(self, has_value: Any) -> Any:

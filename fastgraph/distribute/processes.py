@@ -25,6 +25,7 @@ from fastgraph.ops.joining import stack
 from fastgraph.ops.python_functions import communicated
 
 _PACK = 4 << 20  # bytes in a message, where options do not say: 3 ms of a network of 10 Gbit/s, many latencies
+_ALONE = 1 << 20  # bytes of a tensor that is sent from where it lies, by itself, where options do not say
 
 
 class CommunicationImplementation(enum.Enum):
@@ -142,7 +143,7 @@ class _Processes(StrategyExtended):
         packs, size = [], 0
         for tensor in reversed(tensors):
             nbytes = (tensor.shape.num_elements() or 0) * tensor.dtype.size
-            if not packs or size + nbytes > (pack or _PACK):
+            if not packs or size + nbytes > (pack or _PACK) or (not pack and max(nbytes, size) >= _ALONE):
                 packs.append([])
                 size = 0
             packs[-1].append(tensor)
@@ -155,14 +156,14 @@ class _Processes(StrategyExtended):
             under_way[number] = self._link.start(arrays, compress)
             return [np.int64(number)]
 
-        def end(number: Any) -> list[np.ndarray]:
+        def end(number: Any, *_: np.ndarray) -> list[np.ndarray]:
             return under_way.pop(int(number)).end()  # type: ignore[no-any-return]
 
         begun = [communicated(start, own[::-1], (int64, ()), early=True)[0] for own in packs]
         sums: list[Any] = []
         for number, own in zip(begun, packs, strict=True):
             results = [(tensor.dtype, tensor.shape) for tensor in own[::-1]]
-            sums[:0] = communicated(end, [number], *results)
+            sums[:0] = communicated(end, [number, *own], *results)  # what is sent stays until then
         return sums
 
 
