@@ -2,8 +2,9 @@
 
     python -m benchmarks.distributed.steps LIBRARY MODEL STEPS [RANK PORT]
 
-LIBRARY: fastgraph (started by mpiexec; fastgraph-late: sums begin after the backward part), tensorflow or torch (told who they are by RANK of two and PORT; alone without).
-The first process prints {"step": seconds, "losses": [...], ...} as JSON. Each process works on half of the batch.
+LIBRARY: fastgraph (started by mpiexec; fastgraph-late: sums begin after the backward part), tensorflow or torch (told
+who they are by RANK of two and PORT; alone without). The first process prints {"step": seconds, "losses": [...]} as
+JSON. Each process works on its part of the batch.
 """
 
 from __future__ import annotations
