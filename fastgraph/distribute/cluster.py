@@ -33,11 +33,6 @@ class ClusterSpec:
     def __bool__(self) -> bool:
         return bool(self._tasks)
 
-    def __eq__(self, other: object) -> bool:
-        return self._tasks == (other._tasks if isinstance(other, ClusterSpec) else other)
-
-    __hash__ = None  # type: ignore[assignment]
-
     def __repr__(self) -> str:
         return f"ClusterSpec({self.as_dict()!r})"
 
@@ -57,21 +52,12 @@ class ClusterSpec:
         """Return how many tasks a job has. Raises ValueError for none such."""
         return len(self._job(job_name))
 
-    def task_indices(self, job_name: str) -> list[int]:
-        """Return the numbers of a job's tasks. Raises ValueError for none such."""
-        return sorted(self._job(job_name))
-
     def task_address(self, job_name: str, task_index: int) -> str:
         """Return the address of a task. Raises ValueError for none such."""
         job = self._job(job_name)
         if task_index not in job:
             raise ValueError(f"No task with index {task_index!r} in job {job_name!r}")
         return job[task_index]
-
-    def job_tasks(self, job_name: str) -> list[str | None]:
-        """Return the addresses of a job's tasks, None for numbers that are missing. Raises ValueError for none such."""
-        job = self._job(job_name)
-        return [job.get(index) for index in range(max(job, default=-1) + 1)]
 
     def _job(self, name: str) -> dict[int, str]:
         if name not in self._tasks:

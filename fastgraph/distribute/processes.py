@@ -90,7 +90,7 @@ class _Processes(StrategyExtended):
         """Return what the first process has."""
         if self.count == 1:
             return value
-        return communicated(lambda array: [self._link.of_first(array)], [value], (value.dtype, value.shape))[0]
+        return communicated(lambda array: [self._link.of_first(array)], [value], (value.dtype, 0, None))[0]
 
     def all_reduced(self, op: ReduceOp, values: Sequence[Any], options: Any = None) -> list[Any]:
         """Return the sums or means over the replicas of all processes."""
@@ -115,12 +115,7 @@ class _Processes(StrategyExtended):
         def all_parts(*arrays: Any) -> list[Any]:
             return [np.concatenate(parts, axis) for parts in self._link.all_gather(arrays, axis)]
 
-        results = []
-        for tensor in own:
-            dims = tensor.shape.as_list()
-            dims[axis] = None
-            results.append((tensor.dtype, dims))
-        return communicated(all_parts, own, *results)
+        return communicated(all_parts, own, *((tensor.dtype, i, axis) for i, tensor in enumerate(own)))
 
     def places(self, values: Sequence[Any], axis: int) -> list[Any]:
         """Return, for each value, how long each replica's part is along an axis."""
@@ -159,11 +154,11 @@ class _Processes(StrategyExtended):
         def end(number: Any, *_: np.ndarray) -> list[np.ndarray]:
             return under_way.pop(int(number)).end()  # type: ignore[no-any-return]
 
-        begun = [communicated(start, own[::-1], (int64, ()), early=True)[0] for own in packs]
+        begun = [communicated(start, own[::-1], (int64, None, None), early=True)[0] for own in packs]
         sums: list[Any] = []
         for number, own in zip(begun, packs, strict=True):
-            results = [(tensor.dtype, tensor.shape) for tensor in own[::-1]]
-            sums[:0] = communicated(end, [number, *own], *results)  # what is sent stays until then
+            results = [(tensor.dtype, i + 1, None) for i, tensor in enumerate(own[::-1])]
+            sums[:0] = communicated(end, [number, *own[::-1]], *results)  # what is sent stays until then
         return sums
 
 

@@ -219,13 +219,31 @@ def host_call_p(*values: Array, key: Held, dtypes: tuple[str, ...]) -> Any:
         return tuple([np.asarray(each) for each in key.object(*map(np.asarray, values))])
 
 
+#: A result: its dtype, the operand whose shape it has (None: it is a scalar), the axis along which that has another
+#: extent (None: there is none).
+Like = tuple[DType, int | None, int | None]
+
+
+def _infer_communicated(
+    *values: Aval, key: Held, dtypes: tuple[str, ...], like: tuple[tuple[int | None, int | None], ...], early: bool
+) -> tuple[Aval, ...]:
+    found = []
+    for name, (operand, axis) in zip(dtypes, like, strict=True):
+        shape = () if operand is None else values[operand].shape
+        if axis is not None and shape is not None:
+            axis %= len(shape)
+            shape = (*shape[:axis], None, *shape[axis + 1 :])
+        found.append(Aval(as_dtype(name), shape))
+    return tuple(found)
+
+
 @custom(
-    op="Communicate",
-    infer=lambda *values, key, dtypes, early: infer_dtypes(dtypes=dtypes),
-    groups=("-",), n_outputs=None, effect="host", reason="it calls MPI",
-)  # fmt: skip
-def communicate_p(*values: Array, key: Held, dtypes: tuple[str, ...], early: bool) -> Any:
-    """Call a function of this package that talks with other processes, and uses no Variable: as host_call.
+    op="Communicate", infer=_infer_communicated, groups=("-",), n_outputs=None, effect="host", reason="it calls MPI"
+)
+def communicate_p(
+    *values: Array, key: Held, dtypes: tuple[str, ...], like: tuple[tuple[int | None, int | None], ...], early: bool
+) -> Any:
+    """Call a function of this package that talks with other processes, and uses no Variable.
 
     early: it runs as soon as its operands are there, before what the program does in between.
     """
@@ -234,20 +252,24 @@ def communicate_p(*values: Array, key: Held, dtypes: tuple[str, ...], early: boo
 
 
 def communicated(
-    function: Callable[..., Sequence[Any]], inputs: Sequence[Any], *results: tuple[DType, Any], early: bool = False
+    function: Callable[..., Sequence[Any]], inputs: Sequence[Any], *results: Like, early: bool = False
 ) -> list[Any]:
-    """What host_call gives, of a function that talks with other processes: one such call after the other."""
-    return host_call(function, inputs, *results, op="communicate", early=early)
+    """The results of a function of arrays that talks with other processes: one such call after the other."""
+    attrs = {
+        "key": Held(f"{function.__qualname__}_{next(_names)}", function),
+        "dtypes": tuple([dtype.name for dtype, _, _ in results]),
+        "like": tuple([like[1:] for like in results]),
+        "early": early,
+    }
+    made = bind(get("communicate"), tuple(inputs), attrs)
+    return list(made) if isinstance(made, tuple | list) else [made]
 
 
-def host_call(
-    function: Callable[..., Sequence[Any]], inputs: Sequence[Any], *results: tuple[DType, Any], op: str = "host_call",
-    **more: Any,
-) -> list[Any]:  # fmt: skip
+def host_call(function: Callable[..., Sequence[Any]], inputs: Sequence[Any], *results: tuple[DType, Any]) -> list[Any]:
     """The results of a function of arrays, run on the host, in a graph at every run: tensors of (dtype, shape)."""
     called = Held(f"{function.__qualname__}_{next(_names)}", function)
     names = tuple([dtype.name for dtype, _ in results])
-    made = bind(get(op), tuple(inputs), {"key": called, "dtypes": names, **more})
+    made = bind(get("host_call"), tuple(inputs), {"key": called, "dtypes": names})
     found = list(made) if isinstance(made, tuple | list) else [] if made is None else [made]
     for tensor, (_, shape) in zip(found, results, strict=True):
         tensor.set_shape(shape)
