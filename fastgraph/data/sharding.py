@@ -97,7 +97,8 @@ def by_hint(source: Source, n: int, index: int) -> Source:
     """Return a source in which `shard(SHARD_HINT, SHARD_HINT)` is `shard(n, index)`."""
 
     def change(each: Source) -> Source | None:
-        hinted = isinstance(each, Shard) and each.shards == SHARD_HINT
-        return Shard(by_hint(each.source, n, index), n, index) if hinted else None
+        if isinstance(each, Shard) and each.shards == SHARD_HINT:
+            return Shard(by_hint(each.source, n, index), n, index)
+        return None
 
     return _rebuilt(source, change)

@@ -6,6 +6,7 @@ any data is sent. Nothing blocks inside MPI: requests are asked for their end, a
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import importlib
 import itertools
@@ -160,7 +161,7 @@ class Link:
             return
         groups: dict[Any, list[tuple[int, str]]] = {(number, digest): [(0, words)]}
         for rank in range(1, self.size):
-            theirs = self._await(lambda rank=rank: comm.improbe(rank, _ASKED), number).recv()
+            theirs = self._await(functools.partial(comm.improbe, rank, _ASKED), number).recv()
             groups.setdefault(tuple(theirs[:2]), []).append((rank, theirs[2]))
         if len(groups) > 1:
             self.company.accuse(self.company.differ(number, list(groups.values())))

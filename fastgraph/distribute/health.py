@@ -82,7 +82,8 @@ class Company:
         self.limit = LIMIT
         self.begun = self.awaited = 0
         self.recent: deque[tuple[int, bytes, str]] = deque(maxlen=_REMEMBERED)
-        self.phase, self.failure = "runs", None
+        self.phase = "runs"
+        self.failure: tuple[str, str] | None = None
         self.busy = 0  # how many exchanges are under way: MPI goes on with them when it is called
         self._verdict: tuple[str, str] | None = None
         self._judged = 0.0

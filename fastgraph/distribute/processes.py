@@ -135,7 +135,8 @@ class _Processes(StrategyExtended):
         """Return sums over the processes. Packs leave as soon as they are whole: the last first, as gradients come."""
         if not tensors or self.count == 1:
             return tensors
-        packs, size = [], 0
+        packs: list[list[Any]] = []
+        size = 0
         for tensor in reversed(tensors):
             nbytes = (tensor.shape.num_elements() or 0) * tensor.dtype.size
             if not packs or size + nbytes > (pack or _PACK) or (not pack and max(nbytes, size) >= _ALONE):
