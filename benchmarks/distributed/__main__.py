@@ -18,6 +18,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -177,7 +178,11 @@ def report(sums: list[list[float]], steps: dict[str, Any], late: dict[str, Any],
     for model in MODELS:
         one = steps["fastgraph"].get(f"{model}/1")
         lines += [f"| {' | '.join(row)} |" for row in shares(model, one["step"])] if one else []
-    return "\n".join(lines) + "\n"
+    return "\n".join(wrapped for line in lines for wrapped in _wrapped(line)) + "\n"
+
+
+def _wrapped(line: str) -> list[str]:
+    return [line] if line.startswith("|") else textwrap.wrap(line, 120) or [""]
 
 
 def main() -> None:

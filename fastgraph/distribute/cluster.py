@@ -33,9 +33,6 @@ class ClusterSpec:
     def __bool__(self) -> bool:
         return bool(self._tasks)
 
-    def __repr__(self) -> str:
-        return f"ClusterSpec({self.as_dict()!r})"
-
     def as_dict(self) -> dict[str, Any]:
         """Return the addresses by job: lists, or dicts where numbers are missing."""
         return {
@@ -88,18 +85,12 @@ class TFConfigClusterResolver:
         return self._cluster
 
 
-class _OfMPI(TFConfigClusterResolver):
-    """Who takes part as MPI says."""
-
-    def __init__(self, rank: int, names: Sequence[str]) -> None:
-        super().__init__("worker", rank)
-        self._cluster = ClusterSpec({"worker": list(names)})
-
-
 def resolver(rank: int, names: Sequence[str]) -> TFConfigClusterResolver:
     """Return who takes part as TF_CONFIG says, where it says who this process is, else as MPI does."""
     found = TFConfigClusterResolver()
-    return found if found.task_type is not None else _OfMPI(rank, names)
+    if found.task_type is None:
+        found.task_type, found.task_id, found._cluster = "worker", rank, ClusterSpec({"worker": list(names)})
+    return found
 
 
 def check(config: dict[str, Any], rank: int, size: int) -> None:

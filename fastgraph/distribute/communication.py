@@ -180,7 +180,7 @@ class Link:
                 began, company.awaited, company.phase = now, number, "waits"
             company.look()
             if now - began > company.limit:
-                company.late(company.words(number))
+                company.late(number)
             if now - began > _PATIENT:
                 time.sleep(2e-4)
             else:
@@ -193,7 +193,7 @@ class Link:
         try:
             self._await(request.Test, number)
         except self._mpi.Exception as error:  # a message of another size, or a process that has gone: who says why?
-            self.company.late(f"Exchange number {number} ({error})")
+            self.company.late(number, f" ({error})")
 
     # Sums.
 

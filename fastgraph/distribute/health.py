@@ -117,19 +117,15 @@ class Company:
         self._judge(verdict)
         self.beat(now=True)
 
-    def words(self, number: int) -> str:
-        """Return what was begun with a number."""
-        return f"Exchange number {number}, {next((w for n, _, w in self.recent if n == number), 'an old one')},"
-
-    def late(self, what: str) -> None:
-        """Say that the limit has passed, and raise the error of who has not come."""
+    def late(self, number: int, more: str = "") -> None:
+        """Say that the limit has passed for an exchange, and raise the error of who has not come."""
         self.phase = "late"
         until = time.monotonic() + GRACE
         while time.monotonic() < until:
             self.beat(now=True)
             self.look()
             time.sleep(self._every / 2)
-        raise errors.DeadlineExceededError(None, None, f"{what} has not ended within {self.limit:g} s.")
+        raise errors.DeadlineExceededError(None, None, f"Exchange {number} has not ended in {self.limit:g} s{more}.")
 
     def fail(self, kind: str, text: str) -> None:
         """Say that this process cannot go on, and why."""
