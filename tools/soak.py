@@ -3,9 +3,9 @@
     python tools/soak.py [--minutes 10] [--hostile-minutes 30] [--report docs/soak.md]
 
 Runs the fuzzer, hostile calls of every op, imports of damaged GraphDefs, reading of damaged event files, records,
-checkpoints and SavedModels, saves that are killed, every integer argument of every op and random programs of such
-arguments (as tensors that only a call knows; beside TensorFlow where PEER_TENSORFLOW names it), and the tests marked
-soak. The report says what ran, on what, for how long, and what came of it.
+checkpoints and SavedModels, saves and processes of MPI that are killed, every integer argument of every op and random
+programs of such arguments (as tensors that only a call knows; beside TensorFlow where PEER_TENSORFLOW names it), and
+the tests marked soak. The report says what ran, on what, for how long, and what came of it.
 """
 
 from __future__ import annotations
@@ -61,6 +61,7 @@ def main() -> int:
         for kind, share in kinds.items()
     ]
     killed = [sys.executable, "-W", "ignore", "-m", "tests.faults.checkpoint_kills", tempfile.mkdtemp(), "300"]
+    processes = [sys.executable, "-W", "ignore", "-m", "tests.faults.process_kills", "50"]
     arguments = [sys.executable, "-W", "ignore", "-m", "tests.oracle.arguments", "--kernels"]
     programs = [sys.executable, "-W", "ignore", "-m", "tests.ops.argument_programs"]
     programs += ["--seconds", str(60 * options.minutes), "--seed", str(seed)]
@@ -69,6 +70,7 @@ def main() -> int:
         ("Hostile calls", *run(hostile)),
         *((f"Damaged {kind.replace('_', ' ')}", *run(command)) for kind, command in zip(kinds, damaged, strict=True)),
         ("Killed saves of checkpoints", *run(killed)),
+        ("Killed processes of MPI", *run(processes)),
         ("Integer arguments of every op", *run(arguments)),
         ("Random programs of integer arguments", *run(programs)),
         ("Tests marked soak", *run([sys.executable, "-m", "pytest", "-q", "-m", "soak", "--timeout=3600", "tests"])),

@@ -193,8 +193,10 @@ class Assembler:
         return order
 
     def rank(self, unit: Cluster | Node) -> int:
-        """The place in program order of the last node of a unit."""
+        """The place in program order of the last node of a unit; of what is to come early, that of its operands."""
         position = self.fusion.position
+        if isinstance(unit, Node) and unit.attrs.get("early"):
+            return max([self.rank(other) for other in self.fusion._waits_for(unit)], default=0)
         return position[unit.last if isinstance(unit, Cluster) else unit]
 
     def waits_for(self, unit: Cluster | Node) -> list[Cluster | Node]:

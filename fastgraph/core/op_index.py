@@ -58,7 +58,7 @@ PRIMITIVES: dict[str, str] = {
     "partitions": "dynamic_partition isotonic isotonic_grad",
     "pooling_primitives": "avg_pool avg_pool_grad max_pool max_pool_grad max_pool_pick",
     "print_op": "print timestamp",
-    "python_functions": "eager_py_func host_call py_func write_summary",
+    "python_functions": "communicate eager_py_func host_call py_func write_summary",
     "random_distributions": "gamma_slope random_binomial random_gamma random_poisson random_truncated",
     "random_ops": "permutation truncated_numbers",
     "random_states": "draw random_numbers random_numbers_dynamic state_of_seed",

@@ -13,6 +13,9 @@ from typing import Any
 
 from fastgraph.core.tensor import current_state
 
+#: What optimizers give as the options of a sum: the strategy's own for gradients hold.
+GRADIENTS = object()
+
 
 class Replica:
     """One of several replicas: its number, how many there are, and the context that its program sees.

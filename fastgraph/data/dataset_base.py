@@ -199,7 +199,7 @@ def _made(kind: type[Source], *operands: object, **options: object) -> Any:
         return kind(*values, **options)
 
     inputs = tuple([tensor for tensor, from_graph in zip(tensors, computed, strict=True) if from_graph])
-    return DatasetBase.made_as(None, described.spec, dataset_ops.dataset_of(inputs, dataset_ops.Recipe(build)))
+    return DatasetBase.made_as(None, described.spec, dataset_ops.dataset_of(inputs, dataset_ops.Recipe(build, kind)))
 
 
 class DatasetSpec(OfElements):

@@ -82,10 +82,10 @@ def make_dataset(*operands: Array, recipe: int) -> Any:
 
 
 class Recipe(Handled):
-    """How a dataset is made once its operands are there."""
+    """How a dataset is made once its operands are there, and what kind of source it is."""
 
-    def __init__(self, build: Callable[..., Any]) -> None:
-        self.build = build
+    def __init__(self, build: Callable[..., Any], kind: type) -> None:
+        self.build, self.kind = build, kind
 
 
 def get_next(handle: Tensor, spec: Any) -> Any:

@@ -15,6 +15,7 @@ from fastgraph.core.base.locks import Lock
 from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.core.tensor import current_trace
 from fastgraph.data.element_specs import Element, flat, normalized, packed, spec_of, tensor_specs
+from fastgraph.data.handles import resolve
 from fastgraph.data.making_ahead import Together
 from fastgraph.data.sources import Chained, OfTensors, Run, Source
 from fastgraph.errors import InvalidArgumentError
@@ -61,6 +62,7 @@ class Mapped:
             of_tensors.__name__ = getattr(function, "__name__", type(function).__name__)
             concrete = Function(of_tensors).get_concrete_function(*tensor_specs(spec))
             self._call = lambda tensors, _: concrete(*tensors)
+            self._graph = concrete._trace.graph
             held = [cell() for cell, _ in concrete._trace.graph.captures if isinstance(cell, weakref.ref)]
             self._generators = [cell for cell in held if generators.is_traced(cell)]
             return
@@ -75,7 +77,12 @@ class Mapped:
             rest = [next(left) if isinstance(operand, SymbolicTensor) else operand for operand in operands]
             return tuple(runner([*tensors, *rest]))
 
-        self._call = call
+        self._call, self._graph = call, trace.graph
+
+    def makes(self, kind: type[Source]) -> bool:
+        """Whether it makes datasets of such sources."""
+        recipes = [node.attrs["recipe"] for node in self._graph.nodes if node.op.name == "make_dataset"]
+        return any(issubclass(resolve(recipe).kind, kind) for recipe in recipes)
 
     @property
     def draws(self) -> bool:

@@ -31,6 +31,7 @@ from fastgraph.data.options import (
     ThreadingOptions,
 )
 from fastgraph.data.record_datasets import make_batched_features_dataset, parse_example_dataset
+from fastgraph.data.sharding import SHARD_HINT
 from fastgraph.errors import OutOfRangeError
 
 Counter = Dataset.counter
@@ -286,6 +287,7 @@ def index_table_from_dataset(
 __all__ = [
     "AUTOTUNE",
     "INFINITE_CARDINALITY",
+    "SHARD_HINT",
     "UNKNOWN_CARDINALITY",
     "AutoShardPolicy",
     "AutotuneAlgorithm",

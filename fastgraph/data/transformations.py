@@ -119,23 +119,27 @@ class Shard(Same):
 
     def __init__(self, source: Source, number: Any, index: Any) -> None:
         super().__init__(source)
-        if isinstance(number, int) and number < 1:
+        hint = isinstance(number, int) and number == index == -1  # tf.data.experimental.SHARD_HINT
+        if isinstance(number, int) and number < 1 and not hint:
             raise InvalidArgumentError(None, None, f"num_shards must be >= 1, got {number} [Op:ShardDataset]")
-        if isinstance(number, int) and isinstance(index, int) and not 0 <= index < number:
+        if isinstance(number, int) and isinstance(index, int) and not 0 <= index < number and not hint:
             text = f"index must be between 0 and {number - 1}, got {index} [Op:ShardDataset]"
             raise InvalidArgumentError(None, None, text)
         self.shards, self.index = number, index
 
     def elements(self, run: Run) -> Iterator[Element]:
+        if self.shards < 0:
+            text = "`shard(SHARD_HINT, ...)` needs a strategy, and AutoShardPolicy.HINT in the dataset's options"
+            raise InvalidArgumentError(None, None, f"{text} [Op:ShardDataset]")
         return _Sharding(self.source.elements(run), self.shards, self.index)
 
     def table(self, run: Run) -> Table | None:
-        table = whole(self.source, run)
+        table = whole(self.source, run) if self.shards > 0 else None
         return table and table.with_keys(cut(table.keys, self.index, None, self.shards))
 
     def cardinality(self) -> int:
         n = self.source.cardinality()
-        return n if n < 0 else max(0, -(-(n - self.index) // self.shards))
+        return n if n < 0 or self.shards < 0 else max(0, -(-(n - self.index) // self.shards))
 
 
 class Skip(Counted):

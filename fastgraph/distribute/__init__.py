@@ -1,4 +1,4 @@
-"""tf.distribute: a program on several devices of one machine, as replicas on threads.
+"""tf.distribute: a program on several devices of one machine, as replicas on threads, and in processes of MPI.
 
 Strategies, the contexts in which their programs run, Variables' copies made, values brought together, input shared out.
 

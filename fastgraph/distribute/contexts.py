@@ -101,7 +101,10 @@ class ReplicaContext:
         return select(merge(self.strategy, merge_fn, wrapped(tuple(args)), wrapped(dict(kwargs or {}))), 0)
 
     def all_reduce(self, reduce_op: ReduceOp | str, value: Any, options: object = None) -> Any:
-        """Return the sum or mean of a value, or of those in a structure, over the replicas. Gradients go through."""
+        """Return the sum or mean of a value, or of those in a structure, over the replicas. Gradients go through.
+
+        options: CommunicationOptions for processes, instead of those of the strategy.
+        """
         op = way(reduce_op)
         if self.num_replicas_in_sync == 1:
             return value
@@ -110,13 +113,15 @@ class ReplicaContext:
         def together(*tensors: Any) -> tuple[Any, ...]:
             if self.thread is not None and self.thread.is_nested():
                 return self._met_in_function(op, tensors)
-            return tuple(self.merge_call(lambda strategy, *all_: strategy.extended.all_reduced(op, all_), tensors))
+            return tuple(
+                self.merge_call(lambda strategy, *all_: strategy.extended.all_reduced(op, all_, options), tensors)
+            )
 
         def reduced(*tensors: Any) -> Any:
             return together(*tensors), lambda *dys: self.all_reduce(op, list(dys))
 
-        sparse = any(isinstance(leaf, IndexedSlices) for leaf in flat)
-        found = together(*flat) if sparse or not flat else custom_gradient(reduced)(*flat)
+        plain = not flat or options is replicas.GRADIENTS or any(isinstance(leaf, IndexedSlices) for leaf in flat)
+        found = together(*flat) if plain else custom_gradient(reduced)(*flat)
         return nesting.pack_sequence_as(value, list(found))
 
     def _met_in_function(self, op: ReduceOp, tensors: Sequence[Any]) -> tuple[Any, ...]:

@@ -13,11 +13,15 @@ from typing import Any, NamedTuple
 from fastgraph.core.base import nesting
 from fastgraph.core.base.shapes import TensorShape
 from fastgraph.core.base.type_specs import TensorSpec, TypeSpec
-from fastgraph.core.tensor import Tensor
+from fastgraph.core.tensor import Tensor, current_trace
+from fastgraph.data import sharding, transformations
 from fastgraph.data.element_specs import packed
 from fastgraph.data.iterators import OwnedIterator
 from fastgraph.data.optionals import Optional
-from fastgraph.errors import NotBuiltError, OutOfRangeError
+from fastgraph.data.options import AutoShardPolicy
+from fastgraph.data.sources import INFINITE
+from fastgraph.errors import InvalidArgumentError, NotBuiltError, OutOfRangeError
+from fastgraph.ops.elementwise import cast
 from fastgraph.ops.elementwise import minimum as minimum_op
 from fastgraph.ops.movement import shape
 from fastgraph.state.distributed import DistributedValues, PerReplica, PerReplicaSpec
@@ -40,6 +44,39 @@ def one_each(dataset: Any, n: int) -> tuple[Any, Sharing]:
     if n > 1 and all(isinstance(spec, TensorSpec) and spec.shape.is_fully_defined() for spec in specs):
         return dataset.batch(n, drop_remainder=True), Sharing.STACKED
     return dataset, Sharing.EACH
+
+
+def own_part(dataset: Any, n: int, index: int) -> tuple[Any, bool]:
+    """Return what process `index` of `n` reads of a dataset, by its AutoShardPolicy, and whether that is all its own.
+
+    If so its elements are one replica's; else each is to be cut into the replicas' parts. Raises InvalidArgumentError
+    where there are fewer files than processes.
+    """
+    policy = dataset.options().experimental_distribute.auto_shard_policy
+    if policy is AutoShardPolicy.DATA or dataset.source is None:
+        return dataset, False
+    source, files, auto = dataset.source, None, policy is AutoShardPolicy.AUTO
+    rows = transformations.batch_size_of(source)
+    if policy in (AutoShardPolicy.AUTO, AutoShardPolicy.FILE):
+        source, files = sharding.by_files(source, n, index)
+        if auto and (files is None or files < n or rows < 1):
+            return dataset, False
+        if files is None or files < n:
+            raise InvalidArgumentError(
+                None, None, f"AutoShardPolicy.FILE needs a file for each of {n} processes, and the dataset reads "
+                f"{files or 'none'}. Use AutoShardPolicy.DATA, or more files.",
+            )  # fmt: skip
+    elif policy is AutoShardPolicy.HINT:
+        source = sharding.by_hint(source, n, index)
+    if rows < 1:
+        raise NotBuiltError(
+            f"AutoShardPolicy.{policy.name} for batches of a size that nobody knows is not built yet: let `batch` come "
+            "last, or use AutoShardPolicy.DATA."
+        )
+    sizes = [rows // n + (i < rows % n) for i in range(n)]
+    found = dataset.made_as(source, dataset._spec, None)
+    found._options = dataset._options
+    return found.rebatch(sizes[index:] + sizes[:index]), True
 
 
 class InputReplicationMode(enum.Enum):
@@ -200,7 +237,29 @@ class DistributedIterator(Iterator[Any]):
         return DistributedIteratorSpec(self._inner._type_spec, self._strategy, self._how)
 
     def __next__(self) -> Any:
-        return self._completed(next(self._inner))
+        if not self._agrees or current_trace() is not None:
+            return self._completed(next(self._inner))
+        found = self._inner.get_next_as_optional()
+        if not self._goes_on(found.has_value()):
+            raise StopIteration
+        return self._completed(packed(self._inner.element_spec, found._components))
+
+    @property
+    def _agrees(self) -> bool:
+        """Whether other processes have datasets of their own, that may be shorter or longer."""
+        strategy, cursor = self._strategy, self._inner._cursor
+        if cursor is not None and cursor.source.cardinality() == INFINITE:
+            return False
+        return self._how is not Sharing.PARTS and strategy.num_replicas_in_sync > len(strategy._own)
+
+    def _goes_on(self, has_value: Any) -> Any:
+        """Whether any process has another element; where elements have as many rows as they say, whether all have."""
+        if not self._agrees:
+            return has_value
+        total = self._strategy.extended.total([cast(has_value, "int32")])
+        specs = nesting.flatten(self._inner.element_spec)
+        fixed = all(isinstance(spec, TensorSpec) and spec.shape.is_fully_defined() for spec in specs)
+        return total >= (self._strategy.num_replicas_in_sync if fixed else 1)
 
     def _completed(self, first: Any) -> Any:
         """The parts of the replicas, of which `first` is the first element."""
@@ -230,9 +289,15 @@ class DistributedIterator(Iterator[Any]):
         spec = self._inner.element_spec
         parts = self._completed(packed(spec, found._components))
         flat = [part for leaf in nesting.flatten(parts) for part in leaf.values]
-        return Optional(_spec_of(spec, self._strategy, self._how), found.has_value(), flat)
+        return Optional(_spec_of(spec, self._strategy, self._how), self._goes_on(found.has_value()), flat)
 
     def __fg_staged_for__(self) -> tuple[Any, Any]:
         """As what a staged loop goes over: (is there another element, the next element), two functions."""
         has_next, get_next = self._inner.__fg_staged_for__()
-        return has_next, lambda: self._completed(get_next())
+        if not self._agrees:
+            return has_next, lambda: self._completed(get_next())
+        spec, inner = self._inner.element_spec, self._inner
+        return (
+            lambda: self._goes_on(has_next()),
+            lambda: self._completed(packed(spec, inner.get_next_as_optional()._components)),
+        )

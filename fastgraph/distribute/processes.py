@@ -5,99 +5,75 @@ Rule: all processes run the same program; whatever brings values together is cal
 
 from __future__ import annotations
 
-import importlib
-import sys
+import dataclasses
+import enum
+import itertools
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from fastgraph.core.base import flags
+from fastgraph.core.base.dtype import int64
+from fastgraph.core.replicas import GRADIENTS
 from fastgraph.core.tape.indexed_slices import IndexedSlices
+from fastgraph.distribute import cluster, communication
 from fastgraph.distribute.reductions import ReduceOp, joined, per_replica, reduced
 from fastgraph.distribute.strategy import Strategy, StrategyExtended
-from fastgraph.errors import NotBuiltError
 from fastgraph.ops.elementwise import cast
 from fastgraph.ops.joining import stack
-from fastgraph.ops.python_functions import numpy_function
+from fastgraph.ops.python_functions import communicated
+
+_PACK = 4 << 20  # bytes in a message, where options do not say: 3 ms of a network of 10 Gbit/s, many latencies
+_ALONE = 1 << 20  # bytes of a tensor that is sent from where it lies, by itself, where options do not say
 
 
-class CommunicationOptions(NamedTuple):
-    """How processes communicate: MPI decides. Source: tf.distribute.experimental.CommunicationOptions."""
+class CommunicationImplementation(enum.Enum):
+    """Which way sums take: taken, MPI decides. Source: tf.distribute.experimental.CommunicationImplementation."""
+
+    AUTO = "AUTO"
+    RING = "RING"
+    NCCL = "NCCL"
+
+
+@dataclasses.dataclass(frozen=True)
+class CommunicationOptions:
+    """How processes communicate. Source: tf.distribute.experimental.CommunicationOptions.
+
+    bytes_per_pack: how large messages are, 0: 4 MiB. timeout_seconds: how long a process is waited for, None: half an
+    hour. implementation: MPI decides. compression: None, or "bfloat16" to send gradients in float32 as bfloat16.
+    Raises ValueError for other values.
+    """
 
     bytes_per_pack: int = 0
     timeout_seconds: float | None = None
-    implementation: Any = None
+    implementation: Any = CommunicationImplementation.AUTO
+    compression: str | None = None
 
-
-class TFConfigClusterResolver:
-    """Who takes part, and who this process is: as TF_CONFIG says.
-
-    Source: tf.distribute.cluster_resolver.TFConfigClusterResolver.
-    """
-
-    def __init__(self, task_type: str | None = None, task_id: int | None = None, **_: Any) -> None:
-        config = flags.get("tf_config")
-        task = config.get("task", {})
-        self.task_type: str | None = task_type or task.get("type")
-        self.task_id: Any = task_id if task_id is not None else task.get("index")
-        self._cluster: dict[str, list[str]] = dict(config.get("cluster") or {})
-
-    def cluster_spec(self) -> dict[str, list[str]]:
-        """Return the addresses by the kind of task."""
-        return self._cluster
-
-
-def _world() -> Any:
-    try:
-        mpi: Any = importlib.import_module("mpi4py.MPI")
-    except (ImportError, RuntimeError) as error:
-        raise NotBuiltError(
-            f"MultiWorkerMirroredStrategy needs mpi4py and an MPI ({error}): pip install fastgraph[mpi], and start the "
-            "program by `mpiexec -n 4 python PROGRAM`. In one process use tf.distribute.MirroredStrategy."
-        ) from None
-    return mpi.COMM_WORLD
-
-
-def _ending(hook: Any, world: Any) -> Any:
-    """An excepthook that ends all processes with one that fails: the others would wait for it for ever."""
-
-    def ending(*error: Any) -> None:
-        hook(*error)
-        print(f"Process {world.rank} of {world.size} failed: all are ended.", file=sys.stderr, flush=True)
-        world.Abort(1)
-
-    ending.ends_all = True  # type: ignore[attr-defined]
-    return ending
-
-
-def _check(config: dict[str, Any], rank: int, size: int) -> None:
-    """Raise ValueError where TF_CONFIG says something else than MPI."""
-    cluster, task = config.get("cluster", {}), config.get("task", {})
-    unknown = set(cluster) - {"chief", "worker"}
-    if unknown:
-        raise NotBuiltError(f"Tasks {sorted(unknown)} of TF_CONFIG are not built yet: only chief and worker are.")
-    workers = [*cluster.get("chief", ()), *cluster.get("worker", ())]
-    place = int(task.get("index", 0)) + (len(cluster.get("chief", ())) if task.get("type") == "worker" else 0)
-    if cluster and len(workers) != size:
-        raise ValueError(
-            f"TF_CONFIG names {len(workers)} processes ({', '.join(map(str, workers))}), and MPI has started {size}: "
-            f"start the program by `mpiexec -n {len(workers)} python PROGRAM`, or leave TF_CONFIG out."
-        )
-    if task and place != rank:
-        raise ValueError(
-            f"TF_CONFIG says that this is process {place} ({task}), MPI says {rank}: leave TF_CONFIG's task out."
-        )
+    def __post_init__(self) -> None:
+        if self.bytes_per_pack < 0:
+            raise ValueError(f"Argument `bytes_per_pack` must be >=0, Received {self.bytes_per_pack}.")
+        if self.compression not in (None, "bfloat16"):
+            raise ValueError(f'`compression` must be None or "bfloat16", received {self.compression!r}.')
+        given = self.implementation
+        if isinstance(given, str):
+            given = CommunicationImplementation(given.upper())
+        if not isinstance(given, CommunicationImplementation):
+            raise ValueError(
+                "Argument `implementation` must be instance of "
+                "`tf.distribute.experimental.CommunicationImplementation`."
+            )
+        object.__setattr__(self, "implementation", given)
 
 
 class _Processes(StrategyExtended):
     """Values of processes brought together: one message for each dtype, in the order of the program."""
 
-    def __init__(self, strategy: Strategy, world: Any) -> None:
+    def __init__(self, strategy: Strategy, link: communication.Link, options: CommunicationOptions) -> None:
         super().__init__(strategy)
-        self._world = world
-        self.should_checkpoint = self.should_save_summary = world.rank == 0
-        self.num_hosts = world.size
+        self._link, self.options = link, options
+        self.should_checkpoint = self.should_save_summary = link.rank == 0
+        self.num_hosts = link.size
 
     def _in_multi_worker_mode(self) -> bool:
         return True
@@ -112,30 +88,34 @@ class _Processes(StrategyExtended):
 
     def of_first(self, value: Any) -> Any:
         """Return what the first process has."""
-        found = numpy_function(lambda array: np.asarray(self._world.bcast(array), array.dtype), [value], value.dtype)
-        found.set_shape(value.shape)
-        return found
+        if self.count == 1:
+            return value
+        return communicated(lambda array: [self._link.of_first(array)], [value], (value.dtype, 0, None))[0]
 
-    def all_reduced(self, op: ReduceOp, values: Sequence[Any]) -> list[Any]:
+    def all_reduced(self, op: ReduceOp, values: Sequence[Any], options: Any = None) -> list[Any]:
         """Return the sums or means over the replicas of all processes."""
         own = [reduced(ReduceOp.SUM, per_replica(value) or (value,) * len(self.worker_devices)) for value in values]
-        dense = iter(self._summed([value for value in own if not isinstance(value, IndexedSlices)]))
+        for_gradients = options is GRADIENTS
+        chosen: CommunicationOptions = self.options if options is None or for_gradients else options
+        compress = chosen.compression is not None and options is not None
+        tensors = [value for value in own if not isinstance(value, IndexedSlices)]
+        dense = iter(self._summed(tensors, chosen.bytes_per_pack, compress))
         totals = [self._rows(value) if isinstance(value, IndexedSlices) else next(dense) for value in own]
         return totals if op is ReduceOp.SUM else [_divided(total, self.count) for total in totals]
 
     def joined(self, values: Sequence[Any], axis: int) -> Any:
         """Return the values of the replicas of all processes joined along an axis."""
-        own = joined(values, axis)
-        dtype = own.dtype.as_numpy_dtype
+        return self._joined([joined(values, axis)], axis)[0]
 
-        def all_parts(array: Any) -> Any:
-            return np.concatenate(self._world.allgather(array), axis).astype(dtype)
+    def _joined(self, own: list[Any], axis: int) -> list[Any]:
+        """Return tensors of all processes, each joined along an axis."""
+        if self.count == 1:
+            return own
 
-        found = numpy_function(all_parts, [own], own.dtype)
-        dims = own.shape.as_list()
-        dims[axis] = None
-        found.set_shape(dims)
-        return found
+        def all_parts(*arrays: Any) -> list[Any]:
+            return [np.concatenate(parts, axis) for parts in self._link.all_gather(arrays, axis)]
+
+        return communicated(all_parts, own, *((tensor.dtype, i, axis) for i, tensor in enumerate(own)))
 
     def places(self, values: Sequence[Any], axis: int) -> list[Any]:
         """Return, for each value, how long each replica's part is along an axis."""
@@ -148,29 +128,39 @@ class _Processes(StrategyExtended):
         return found
 
     def _rows(self, slices: IndexedSlices) -> IndexedSlices:
-        return IndexedSlices(self.joined([slices.values], 0), self.joined([slices.indices], 0), slices.dense_shape)
+        values, indices = self._joined([slices.values, slices.indices], 0)
+        return IndexedSlices(values, indices, slices.dense_shape)
 
-    def _summed(self, tensors: list[Any]) -> list[Any]:
-        if not tensors:
-            return []
+    def _summed(self, tensors: list[Any], pack: int = 0, compress: bool = False) -> list[Any]:
+        """Return sums over the processes. Packs leave as soon as they are whole: the last first, as gradients come."""
+        if not tensors or self.count == 1:
+            return tensors
+        packs: list[list[Any]] = []
+        size = 0
+        for tensor in reversed(tensors):
+            nbytes = (tensor.shape.num_elements() or 0) * tensor.dtype.size
+            if not packs or size + nbytes > (pack or _PACK) or (not pack and max(nbytes, size) >= _ALONE):
+                packs.append([])
+                size = 0
+            packs[-1].append(tensor)
+            size += nbytes
+        under_way: dict[int, Any] = {}
+        numbers = itertools.count()
 
-        def add(*arrays: np.ndarray) -> list[np.ndarray]:
-            found: list[Any] = [None] * len(arrays)
-            for dtype in dict.fromkeys(array.dtype for array in arrays):
-                places = [i for i, array in enumerate(arrays) if array.dtype == dtype]
-                packed = np.concatenate([np.ravel(arrays[i]) for i in places])
-                wide = packed if dtype.kind in "iufc" and dtype.itemsize > 2 else packed.astype(np.float32)
-                total = np.empty_like(wide)
-                self._world.Allreduce(wide, total)
-                ends = np.cumsum([arrays[i].size for i in places])[:-1]
-                for i, part in zip(places, np.split(total.astype(dtype), ends), strict=True):
-                    found[i] = part.reshape(arrays[i].shape)
-            return found
+        def start(*arrays: np.ndarray) -> list[Any]:
+            number = next(numbers)
+            under_way[number] = self._link.start(arrays, compress)
+            return [np.int64(number)]
 
-        sums = numpy_function(add, tensors, [tensor.dtype for tensor in tensors])
-        for total, tensor in zip(sums, tensors, strict=True):
-            total.set_shape(tensor.shape)
-        return list(sums)
+        def end(number: Any, *_: np.ndarray) -> list[np.ndarray]:
+            return under_way.pop(int(number)).end()  # type: ignore[no-any-return]
+
+        begun = [communicated(start, own[::-1], (int64, None, None), early=True)[0] for own in packs]
+        sums: list[Any] = []
+        for number, own in zip(begun, packs, strict=True):
+            results = [(tensor.dtype, i + 1, None) for i, tensor in enumerate(own[::-1])]
+            sums[:0] = communicated(end, [number, *own[::-1]], *results)  # what is sent stays until then
+        return sums
 
 
 def _divided(total: Any, count: int) -> Any:
@@ -182,21 +172,21 @@ def _divided(total: Any, count: int) -> Any:
 class MultiWorkerMirroredStrategy(Strategy):
     """Copies of a program in the processes that MPI has started, kept alike: `mpiexec -n 4 python PROGRAM`.
 
-    communication_options are taken and without effect: MPI decides. Raises NotBuiltError without mpi4py or an MPI,
-    ValueError where TF_CONFIG says something else than MPI. Source: tf.distribute.MultiWorkerMirroredStrategy.
+    Raises NotBuiltError without mpi4py or an MPI, ValueError where TF_CONFIG says something else than MPI,
+    DeadlineExceededError where a process does not come, FailedPreconditionError where versions or programs differ; what
+    waits for a process that has died, hangs or does something else raises UnavailableError, DeadlineExceededError or
+    InvalidArgumentError. Source: tf.distribute.MultiWorkerMirroredStrategy.
     """
 
     def __init__(self, cluster_resolver: Any = None, communication_options: Any = None) -> None:
         super().__init__()
-        world = _world()
-        _check(flags.get("tf_config"), world.rank, world.size)
-        self._rank, self._size = world.rank, world.size
-        self.cluster_resolver = cluster_resolver or TFConfigClusterResolver()
-        if cluster_resolver is None and self.cluster_resolver.task_type is None:  # MPI alone says who this is
-            self.cluster_resolver = TFConfigClusterResolver("worker", world.rank)
-        self.extended = _Processes(self, world)
-        if world.size > 1 and not getattr(sys.excepthook, "ends_all", False):
-            sys.excepthook = _ending(sys.excepthook, world)
+        world = communication.world()
+        cluster.check(flags.get("tf_config"), world.rank, world.size)
+        options = communication_options or CommunicationOptions()
+        link = communication.link(options.timeout_seconds)
+        self._rank, self._size = link.rank, link.size
+        self.cluster_resolver = cluster_resolver or cluster.resolver(link.rank, link.names)
+        self.extended = _Processes(self, link, options)
 
     @property
     def num_replicas_in_sync(self) -> int:

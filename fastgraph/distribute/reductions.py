@@ -55,6 +55,8 @@ def per_replica(value: Any) -> tuple[Any, ...] | None:
 
 def reduced(op: ReduceOp, values: Sequence[Any]) -> Any:
     """Return the sum or mean of tensors, or of IndexedSlices. t[*s]... -> t[*s]."""
+    if len(values) == 1:
+        return values[0] if isinstance(values[0], IndexedSlices) else convert_to_tensor(values[0])
     if all(isinstance(value, IndexedSlices) for value in values):
         rows = concat([value.values for value in values], 0)
         if op is ReduceOp.MEAN:

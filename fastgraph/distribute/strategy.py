@@ -24,7 +24,7 @@ from fastgraph.distribute.contexts import (
     check_between,
     merge,
 )
-from fastgraph.distribute.input import DistributedDataset, Sharing, one_each, parts_of
+from fastgraph.distribute.input import DistributedDataset, Sharing, one_each, own_part, parts_of
 from fastgraph.distribute.reductions import (
     CrossDeviceOps,
     ReduceOp,
@@ -131,7 +131,7 @@ class StrategyExtended:
         """Return what `reduce_to` gives for each pair."""
         return [self.reduce_to(reduce_op, value, where, options) for value, where in value_destination_pairs]
 
-    def all_reduced(self, op: ReduceOp, values: Sequence[Any]) -> list[Any]:
+    def all_reduced(self, op: ReduceOp, values: Sequence[Any], options: object = None) -> list[Any]:
         """Return the sums or means over the replicas of `values`, also of what is the same in all of them."""
         n = len(self._strategy._devices)
         everywhere = [value if per_replica(value) is not None else PerReplica([value] * n) for value in values]
@@ -297,7 +297,9 @@ class Strategy:
         _check_options(options)
         if self.num_replicas_in_sync == 1:
             return dataset
-        return DistributedDataset(dataset, self, Sharing.PARTS)
+        n = self.num_replicas_in_sync // len(self._own)
+        dataset, own = own_part(dataset, n, self._own[0] // len(self._own)) if n > 1 else (dataset, False)
+        return DistributedDataset(dataset, self, Sharing.EACH if own else Sharing.PARTS)
 
     def distribute_datasets_from_function(self, dataset_fn: Callable[[InputContext], Any], options: Any = None) -> Any:
         """Return a dataset of PerReplica elements: one after the other, each for a replica.

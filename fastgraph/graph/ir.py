@@ -268,7 +268,7 @@ def subgraphs(node: Node) -> list[tuple[Graph, int]]:
 
 _NO_EFFECTS: list[Effect] = []
 #: Ops on the host that touch no resource; what the others call (Python, pipelines of data) may read and write any.
-_TELLING = frozenset({"Assert", "PrintV2", "Timestamp"})
+_TELLING = frozenset({"Assert", "Communicate", "PrintV2", "Timestamp"})
 _ANY = Effect("write", None)
 
 

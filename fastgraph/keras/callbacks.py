@@ -5,10 +5,12 @@ Rule: a callback sees the model and numbers, and changes training by what it set
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import os
 import shutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -53,6 +55,22 @@ class LambdaCallback(Callback):
                 raise TypeError(f"LambdaCallback has no hook {name!r}.")
             if function is not None:
                 setattr(self, name, function)
+
+
+def _is_chief(model: Any) -> bool:
+    """Whether this process is the one of several that writes files."""
+    strategy = getattr(model, "_strategy", None)
+    return strategy is None or bool(strategy.extended.should_checkpoint)
+
+
+@contextlib.contextmanager
+def _written(model: Any, path: str) -> Iterator[str]:
+    """The path to write to. All processes write, for all read some Variables together: only the first to `path`."""
+    if _is_chief(model):
+        yield path
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            yield os.path.join(folder, os.path.basename(path))
 
 
 class _Watching(Callback):
@@ -209,13 +227,14 @@ class ModelCheckpoint(_Watching):
             self.best = value
         elif self.verbose > 0:
             print(f"\nEpoch {epoch + 1}: saving model to {path}")
-        folder = os.path.dirname(path)
-        if folder:
-            os.makedirs(folder, exist_ok=True)
-        if self.save_weights_only:
-            self.model.save_weights(path, overwrite=True)
-        else:
-            self.model.save(path)
+        with _written(self.model, path) as path:
+            folder = os.path.dirname(path)
+            if folder:
+                os.makedirs(folder, exist_ok=True)
+            if self.save_weights_only:
+                self.model.save_weights(path, overwrite=True)
+            else:
+                self.model.save(path)
 
 
 class LearningRateScheduler(Callback):
@@ -346,25 +365,33 @@ class BackupAndRestore(Callback):
 
     def on_train_begin(self, logs: Logs = None) -> None:
         """Read what a training before has left."""
-        self._epoch = Variable(-1, dtype="int64", trainable=False)
-        self._checkpoint = Checkpoint(model=self.model, epoch=self._epoch)
+        self._epoch = Variable(-1, dtype="int64", trainable=False)  # the last whole one
+        self._batch = Variable(-1, dtype="int64", trainable=False)  # the last one of the epoch after it
+        self._checkpoint = Checkpoint(model=self.model, epoch=self._epoch, batch=self._batch)
         if checkpoint_exists(self._prefix):
             self._checkpoint.read(self._prefix)
             self.model._resumed_epoch = int(self._epoch.numpy()) + 1
+            self.model._resumed_batch = int(self._batch.numpy()) + 1
 
     def _after_step(self, batch: int, logs: Logs = None) -> None:
         self._steps += 1
+        self._batch.assign(batch)
         if self._steps % self.save_freq == 0:  # type: ignore[operator]
-            self._checkpoint.write(self._prefix)
+            self._write()
+
+    def _write(self) -> None:
+        with _written(self.model, self._prefix) as path:
+            self._checkpoint.write(path)
 
     def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
         """Write the files."""
         self._epoch.assign(epoch)
-        self._checkpoint.write(self._prefix)
+        self._batch.assign(-1)
+        self._write()
 
     def on_train_end(self, logs: Logs = None) -> None:
         """Delete them."""
-        if self.delete_checkpoint:
+        if self.delete_checkpoint and _is_chief(self.model):
             shutil.rmtree(os.path.dirname(self._prefix), ignore_errors=True)
 
 
@@ -404,6 +431,8 @@ class TensorBoard(Callback):
             get_logger().warning("TensorBoard: images and embeddings of weights are not written; values are.")
 
     def _write(self, part: str, values: Iterable[tuple[str, Any]], step: int) -> None:
+        if not _is_chief(self.model):
+            return
         writer = self._writers.get(part)
         if writer is None:
             writer = self._writers[part] = writers.create_file_writer(os.path.join(self.log_dir, part))

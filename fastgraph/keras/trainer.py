@@ -261,9 +261,12 @@ class Trainer:
         logs = None
         new = [layer for layer in self._flatten_layers() if layer._shapes is None]  # type: ignore[attr-defined]
         run = source.epoch()
-        index = 0
+        index, done = 0, self.__dict__.pop("_resumed_batch", 0) if mode == "train" else 0
         try:
             for batch in run:
+                if index < done:  # before training was broken off
+                    index, logs = index + 1, {}
+                    continue
                 calls.step(begin, index)
                 logs = step(batch)
                 calls.step(end, index, logs)

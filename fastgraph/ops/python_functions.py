@@ -219,6 +219,52 @@ def host_call_p(*values: Array, key: Held, dtypes: tuple[str, ...]) -> Any:
         return tuple([np.asarray(each) for each in key.object(*map(np.asarray, values))])
 
 
+#: A result: its dtype, the operand whose shape it has (None: it is a scalar), the axis along which that has another
+#: extent (None: there is none).
+Like = tuple[DType, int | None, int | None]
+
+
+def _infer_communicated(
+    *values: Aval, key: Held, dtypes: tuple[str, ...], like: tuple[tuple[int | None, int | None], ...], early: bool
+) -> tuple[Aval, ...]:
+    found = []
+    for name, (operand, axis) in zip(dtypes, like, strict=True):
+        shape = () if operand is None else values[operand].shape
+        if axis is not None and shape is not None:
+            axis %= len(shape)
+            shape = (*shape[:axis], None, *shape[axis + 1 :])
+        found.append(Aval(as_dtype(name), shape))
+    return tuple(found)
+
+
+@custom(
+    op="Communicate", infer=_infer_communicated, groups=("-",), n_outputs=None, effect="host", reason="it calls MPI"
+)
+def communicate_p(
+    *values: Array, key: Held, dtypes: tuple[str, ...], like: tuple[tuple[int | None, int | None], ...], early: bool
+) -> Any:
+    """Call a function of this package that talks with other processes, and uses no Variable.
+
+    early: it runs as soon as its operands are there, before what the program does in between.
+    """
+    with init_scope():
+        return tuple([np.asarray(each) for each in key.object(*map(np.asarray, values))])
+
+
+def communicated(
+    function: Callable[..., Sequence[Any]], inputs: Sequence[Any], *results: Like, early: bool = False
+) -> list[Any]:
+    """The results of a function of arrays that talks with other processes: one such call after the other."""
+    attrs = {
+        "key": Held(f"{function.__qualname__}_{next(_names)}", function),
+        "dtypes": tuple([dtype.name for dtype, _, _ in results]),
+        "like": tuple([like[1:] for like in results]),
+        "early": early,
+    }
+    made = bind(get("communicate"), tuple(inputs), attrs)
+    return list(made) if isinstance(made, tuple | list) else [made]
+
+
 def host_call(function: Callable[..., Sequence[Any]], inputs: Sequence[Any], *results: tuple[DType, Any]) -> list[Any]:
     """The results of a function of arrays, run on the host, in a graph at every run: tensors of (dtype, shape)."""
     called = Held(f"{function.__qualname__}_{next(_names)}", function)

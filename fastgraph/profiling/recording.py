@@ -226,9 +226,10 @@ def _event(spec: specs.PlanSpec, number: int, thread: int, times: tuple[int, int
     if isinstance(step, specs.GemmCall):
         extent = len(step.a_offsets) * step.pieces
     share = (units[1] - units[0]) / max(extent, 1)
+    devices = sorted({node.device for node in getattr(step.source, "nodes", ()) if node.device})
     return StepEvent(
         step.name or kind, kind, spec.name, number, thread, *times, units,
-        _bytes(spec, step) * share, step.operations * share,
+        _bytes(spec, step) * share, step.operations * share, {"device": " ".join(devices)} if devices else {},
     )  # fmt: skip
 
 

@@ -1,4 +1,5 @@
 # Written by tools/stubs.py from the ops' definitions; do not edit.
+from fastgraph.distribute.cluster import ClusterSpec as ClusterSpec
 from fastgraph.graphdef.example_messages import BytesList as BytesList
 from fastgraph.graphdef.example_messages import Example as Example
 from fastgraph.graphdef.example_messages import Feature as Feature

@@ -18,6 +18,7 @@ import pytest
 import fastgraph as fg
 from fastgraph.core import devices
 from fastgraph.core.base import flags
+from fastgraph.profiling import recording as recordings
 from tests.api import distributed_programs as programs
 
 TWO = programs.TWO
@@ -395,6 +396,25 @@ def test_input_is_shared_out_in_graphs_too(strategy: Any) -> None:
     assert not bool(ended(iterator))
     with pytest.raises(fg.errors.OutOfRangeError):
         iterator.get_next()
+
+
+# ---- the timeline ---------------------------------------------------------------------------------------------------
+
+
+def test_a_timeline_says_on_which_device_a_graph_s_parts_were_put() -> None:
+    @fg.function
+    def both(x: Any) -> Any:
+        with fg.device("CPU:1"):
+            y = fg.tanh(x @ x)
+        return y @ x
+
+    x = fg.ones([48, 48])
+    with flags.override(tier="last"):
+        both(x)
+        with recordings.record() as recording:
+            both(x)
+    found = [event.get("args", {}).get("device", "") for event in recording.timeline()["traceEvents"]]
+    assert any(device.endswith("CPU:1") for device in found) and "" in found, found
 
 
 # ---- what is not there ----------------------------------------------------------------------------------------------

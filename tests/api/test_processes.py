@@ -17,18 +17,18 @@ import fastgraph as fg
 from fastgraph.core import devices
 from tests.api import distributed_programs as programs
 
-MPIEXEC = shutil.which("mpiexec")
+MPIEXEC = shutil.which("mpiexec", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
 needs_mpi = pytest.mark.skipif(
     MPIEXEC is None or importlib.util.find_spec("mpi4py") is None, reason="mpi4py and mpiexec are not installed"
 )
 
 
-def started(text: list[str], **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run Python with these arguments in two processes."""
+def started(text: list[str], size: int = 2, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run Python with these arguments in processes."""
     root = str(Path(__file__).parents[2])
     path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH", "")]))
     return subprocess.run(
-        [str(MPIEXEC), "-n", "2", sys.executable, *text],
+        [str(MPIEXEC), "-n", str(size), sys.executable, *text],
         capture_output=True, text=True, check=False, timeout=120, env={**os.environ, "PYTHONPATH": path, **environment},
     )  # fmt: skip
 
@@ -82,6 +82,7 @@ rows = strategy.run(lambda: tf.distribute.get_replica_context().all_reduce(
 assert tf.convert_to_tensor(rows).numpy().ravel().tolist() == [1.0, 1.0, 0.0]
 same = strategy.gather(strategy.run(lambda: v[None]), 0).numpy()
 assert (same[0] == same[1]).all(), same
+assert strategy.cluster_resolver.cluster_spec().num_tasks("worker") == 2
 assert strategy.extended.should_checkpoint is (rank == 0)
 print("done")
 """
@@ -90,7 +91,15 @@ print("done")
 @needs_mpi
 def test_values_of_processes_are_brought_together() -> None:
     found = started(["-c", PROGRAM])
-    assert found.returncode == 0 and found.stdout.split() == ["done"] * 2, found.stderr
+    assert found.returncode == 0 and found.stdout.count("done") == 2, found.stderr
+
+
+@needs_mpi
+@pytest.mark.parametrize("size", [3])
+def test_what_is_brought_together_is_whole_and_the_same_everywhere(size: int, tmp_path: Path) -> None:
+    program = str(Path(__file__).with_name("process_program.py"))
+    found = started([program, str(tmp_path)], size, FASTGRAPH_TIER="first")
+    assert found.returncode == 0 and found.stdout.count("done") == size, found.stderr
 
 
 @needs_mpi
@@ -118,3 +127,17 @@ def test_without_mpi_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setitem(sys.modules, "mpi4py.MPI", None)
     with pytest.raises(fg.errors.NotBuiltError, match=r"pip install fastgraph\[mpi\].*mpiexec -n 4"):
         fg.distribute.MultiWorkerMirroredStrategy()
+
+
+def test_a_cluster_s_tasks_have_names() -> None:
+    spec = fg.train.ClusterSpec({"worker": ["a:1", "b:2"], "chief": {3: "c:4"}})
+    assert spec.as_dict() == {"worker": ["a:1", "b:2"], "chief": {3: "c:4"}} and spec.jobs == ["worker", "chief"]
+    assert spec.num_tasks("worker") == 2
+    assert spec.task_address("chief", 3) == "c:4"
+    assert fg.train.ClusterSpec(spec).as_dict() == spec.as_dict() and not fg.train.ClusterSpec({})
+    with pytest.raises(ValueError, match="No such job in cluster: 'ps'"):
+        spec.num_tasks("ps")
+    with pytest.raises(ValueError, match="No task with index 0 in job 'chief'"):
+        spec.task_address("chief", 0)
+    with pytest.raises(TypeError, match="must be a dictionary"):
+        fg.train.ClusterSpec(["a:1"])

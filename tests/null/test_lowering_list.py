@@ -66,6 +66,7 @@ HOST_STEPS = {
     **dict.fromkeys(("fft", "rfft", "irfft", "dct"), FOURIER),
     **dict.fromkeys(("eager_py_func", "py_func"), "it calls a Python function"),
     "host_call": "it calls a function",
+    "communicate": "it calls MPI",
     "write_summary": "it writes to a file",
     "late_call": "it calls an op whose rank or axes only a run knows",
     "list_blank": "the shape of the elements is not known before one is written",

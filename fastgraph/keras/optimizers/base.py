@@ -230,7 +230,7 @@ class Optimizer(Arguments, Trackable):
         gradients = [gradient for gradient, _ in pairs]
         replica = replicas.current()
         if replica is not None and replica.context is not None and not skip_gradients_aggregation:
-            gradients = replica.context.all_reduce("SUM", gradients)
+            gradients = replica.context.all_reduce("SUM", gradients, replicas.GRADIENTS)
         with name_scope(name or self.name or "optimizer"):
             if not self._index:
                 self.build(variables)

@@ -1,0 +1,217 @@
+"""Training on several processes, measured and carried on to many machines.
+
+    python -m benchmarks.distributed [--short] [--report docs/distributed.md] [--note TEXT]
+
+Measures, with one thread for each process: sums of arrays beside bare mpi4py; steps of three models in one process and
+in two, beside TensorFlow's MultiWorkerMirroredStrategy and PyTorch's DDP over Gloo, as far as BENCH_TENSORFLOW and
+BENCH_TORCH name their Pythons. Then fits latency and bandwidth, and says what they mean for networks of machines.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import os
+import platform
+import shutil
+import socket
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.distributed.steps import BATCH, weights
+
+ROOT = Path(__file__).resolve().parents[2]
+MODELS = ("mlp", "convnet", "embedding")
+MACHINES = (8, 32, 128, 1024)
+NETWORKS = {"10 Gbit/s": (50e-6, 1.25e9 * 0.9), "100 Gbit/s": (10e-6, 12.5e9 * 0.9)}  # latency, bytes a second
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "FASTGRAPH_THREADS"), "1")
+QUIET = {
+    "TF_CPP_MIN_LOG_LEVEL": "3",
+    "TF_USE_LEGACY_KERAS": "1",
+    "CUDA_VISIBLE_DEVICES": "",
+    "PYTHONWARNINGS": "ignore",
+}
+
+INTRODUCTION = """
+`pip install fastgraph[mpi]`, then `mpiexec -n 4 python PROGRAM` (under Slurm `srun`), where the program makes a
+`tf.distribute.MultiWorkerMirroredStrategy`; `TF_CONFIG` may be left out. Each process is one replica: give it its share
+of the processors by `FASTGRAPH_THREADS`. How processes that fail are noticed: [adr/0020](adr/0020-processes.md).
+""".strip().splitlines()
+
+
+def environment() -> dict[str, str]:
+    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
+    return {**os.environ, **ONE_THREAD, **QUIET, "PYTHONPATH": path}
+
+
+def answer(commands: list[list[str]]) -> Any:
+    """Return what the first of processes that run together prints at last, as JSON; None where it prints nothing."""
+    running = [
+        subprocess.Popen(c, cwd=ROOT, env=environment(), text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        for c in commands
+    ]
+    try:
+        ends = [each.communicate(timeout=300) for each in running]
+    except subprocess.TimeoutExpired:
+        for each in running:
+            each.kill()
+        return None
+    lines = [line for line in ends[0][0].splitlines() if line.startswith(("{", "["))]
+    if not lines:
+        print(ends[0][1][-2000:], file=sys.stderr)
+    return json.loads(lines[-1]) if lines else None
+
+
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
+
+
+def measured(library: str, python: str, model: str, steps: int, size: int) -> Any:
+    """Return what `steps` prints of a library in one process or two."""
+    command = [python, "-m", "benchmarks.distributed.steps", library, model, str(steps)]
+    if library.startswith("fastgraph"):
+        return answer([[mpiexec(), "-n", str(size), *command]])
+    port = free_port()
+    return answer([[*command, str(rank), str(port)] for rank in range(size)] if size > 1 else [command])
+
+
+def mpiexec() -> str:
+    found = shutil.which("mpiexec", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    if found is None:
+        raise SystemExit("mpiexec is not there: pip install fastgraph[mpi]")
+    return found
+
+
+def fitted(rows: list[list[float]]) -> tuple[float, float]:
+    """Return latency (s) and bandwidth (bytes/s) of all-reduces of two: t = 2 latencies + bytes / bandwidth."""
+    sizes, times = np.array([row[0] for row in rows]), np.array([row[1] for row in rows])
+    latency = float(times[:3].mean()) / 2
+    large = sizes >= 1 << 20
+    return latency, float((sizes[large] / np.maximum(times[large] - 2 * latency, 1e-9)).mean())
+
+
+def reduced(n: int, nbytes: float, latency: float, bandwidth: float, pack: int = 4 << 20) -> float:
+    """Seconds of sums of packs over n machines: 2 log2(n) latencies a pack, and twice (n - 1) / n of the bytes."""
+    packs = max(1, -(-int(nbytes) // pack))
+    return float(packs * 2 * np.log2(n) * latency + 2 * nbytes * (n - 1) / n / bandwidth)
+
+
+def sizes_of(model: str) -> tuple[float, float]:
+    """Return the bytes of gradients that are dense, and those of rows, of one process's batch."""
+    arrays = weights(model)
+    if model != "embedding":
+        return float(sum(a.nbytes for a in arrays)), 0.0
+    return float(sum(a.nbytes for a in arrays[1:])), BATCH * 32 * (64 * 4 + 8.0)
+
+
+def shares(model: str, step: float) -> list[list[str]]:
+    """Rows of a table: the share of a step that is no waiting, for machines and networks, half of it hidden or none."""
+    dense, rows = sizes_of(model)
+    found = []
+    for network, (latency, bandwidth) in NETWORKS.items():
+        cells = []
+        for n in MACHINES:
+            sums = reduced(n, dense, latency, bandwidth)
+            gathered = (n - 1) * rows / bandwidth + np.log2(n) * latency * (rows > 0)
+            hidden = max(0.0, sums - step * 2 / 3) + gathered  # the backward part is two thirds of a step
+            cells.append(f"{step / (step + hidden):.0%} ({step / (step + sums + gathered):.0%})")
+        found.append([model, network, *cells])
+    return found
+
+
+def report(sums: list[list[float]], steps: dict[str, Any], late: dict[str, Any], note: str) -> str:
+    latency, bandwidth = fitted(sums)
+    lines = [
+        "# Several processes",
+        "",
+        f"Python {platform.python_version()}, {platform.machine()}, {os.cpu_count()} cores, one thread for each "
+        f"process, {datetime.date.today()}{note and ', ' + note}. Made by `python -m benchmarks.distributed`.",
+        "",
+        *INTRODUCTION,
+        "",
+        "## Sums of arrays over two processes",
+        "",
+        "| bytes | fastgraph, us | mpi4py, us | mpi4py / fastgraph |",
+        "|--:|--:|--:|--:|",
+        *[f"| {int(n):,} | {a * 1e6:,.1f} | {b * 1e6:,.1f} | {b / a:.2f} |" for n, a, b in sums],
+        "",
+        f"Fitted: {latency * 1e6:.1f} us of latency, {bandwidth / 1e9:.2f} GB/s within this machine.",
+        "",
+        "## Steps",
+        "",
+        f"Milliseconds of a step on a batch of {BATCH} (in two processes half of it each); in brackets the speed "
+        "beside one process.",
+        "",
+        "| model | " + " | ".join(f"{name}, {n}" for name in steps for n in (1, 2)) + " |",
+        "|---|" + "--:|" * (2 * len(steps)),
+    ]
+    for model in MODELS:
+        cells = []
+        for name in steps:
+            one, two = (steps[name].get(f"{model}/{n}") for n in (1, 2))
+            cells.append(f"{one['step'] * 1e3:.2f}" if one else "-")
+            cells.append(f"{two['step'] * 1e3:.2f} ({one['step'] / two['step']:.2f})" if one and two else "-")
+        lines.append(f"| {model} | " + " | ".join(cells) + " |")
+    lines += ["", "In two processes, where sums begin only after the backward part:"]
+    lines += [f"{model} {each['step'] * 1e3:.2f} ms." for model, each in late.items() if each]
+    lines += [
+        "",
+        "## Many machines",
+        "",
+        "What a model of the cost says: sums of packs of 4 MiB take 2 log2(n) latencies each and twice (n - 1) / n of "
+        "the bytes; rows of tables are gathered, (n - 1) of each process's bytes. 10 Gbit/s: 50 us, 100 Gbit/s: 10 us "
+        "of latency, 0.9 of the bandwidth. The table has the share of a step that is no waiting, if sums are hidden "
+        "behind the backward part (two thirds of a step), in brackets if nothing is hidden; each machine has the whole "
+        f"batch of {BATCH} and computes as one process here. Below a half, data parallelism no longer pays.",
+        "",
+        "| model | network | " + " | ".join(f"{n} machines" for n in MACHINES) + " |",
+        "|---|---|" + "--:|" * len(MACHINES),
+    ]
+    for model in MODELS:
+        one = steps["fastgraph"].get(f"{model}/1")
+        lines += [f"| {' | '.join(row)} |" for row in shares(model, one["step"])] if one else []
+    return "\n".join(wrapped for line in lines for wrapped in _wrapped(line)) + "\n"
+
+
+def _wrapped(line: str) -> list[str]:
+    return [line] if line.startswith("|") else textwrap.wrap(line, 120) or [""]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--short", action="store_true", help="few steps, to see that all of it runs")
+    parser.add_argument("--report", type=Path, metavar="OUT", help="write the page there")
+    parser.add_argument("--note", default="", help="of the machine, such as: loaded")
+    options = parser.parse_args()
+    n = 20 if options.short else 200
+    rounds = 3 if options.short else 20
+    sums = answer([[mpiexec(), "-n", "2", sys.executable, "-m", "benchmarks.distributed.reductions", str(rounds)]])
+    pythons = {"fastgraph": sys.executable}
+    peers = {"tensorflow": "BENCH_TENSORFLOW", "torch": "BENCH_TORCH"}
+    pythons |= {name: os.environ[variable] for name, variable in peers.items() if variable in os.environ}
+    steps: dict[str, Any] = {}
+    for library, python in pythons.items():
+        steps[library] = {}
+        for model in MODELS:
+            for size in (1, 2):
+                found = measured(library, python, model, n, size)
+                if found:
+                    steps[library][f"{model}/{size}"] = found
+                    print(library, model, size, found, file=sys.stderr, flush=True)
+    late = {model: measured("fastgraph-late", sys.executable, model, n, 2) for model in MODELS}
+    page = report(sums, steps, late, options.note)
+    print(page)
+    if options.report:
+        options.report.write_text(page, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,383 @@
+"""Arrays brought together over the processes of MPI: sums, joined arrays, the first one's, checked and with a limit.
+
+Rule: every process begins the same exchanges in the same order. What is new (kind, dtypes, shapes) is compared before
+any data is sent. Nothing blocks inside MPI: requests are asked for their end, and the verdict is looked at meanwhile.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib
+import itertools
+import os
+import platform
+import sys
+import time
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+import fastgraph
+from fastgraph import errors
+from fastgraph.distribute import health
+from fastgraph.errors import NotBuiltError
+
+_HELLO, _TABLE, _ASKED, _ANSWER = 7703, 7704, 7705, 7706  # tags
+_SPINS = 300  # looks at a request before the processor is given to others
+_ROOMS = 4  # of one size are kept
+_PATIENT = 2.0  # seconds after which it is looked at now and then
+
+Arrays = list[np.ndarray]
+#: The dtypes and shapes of arrays; None for what may differ.
+Layout = tuple[tuple[np.dtype, tuple[int | None, ...]], ...]
+
+
+def world() -> Any:
+    """Return MPI's communicator of all processes. Raises NotBuiltError without mpi4py or an MPI."""
+    try:
+        mpi: Any = importlib.import_module("mpi4py.MPI")
+    except (ImportError, RuntimeError) as error:
+        raise NotBuiltError(
+            f"MultiWorkerMirroredStrategy needs mpi4py and an MPI ({error}): pip install fastgraph[mpi], and start the "
+            "program by `mpiexec -n 4 python PROGRAM`. In one process use tf.distribute.MirroredStrategy."
+        ) from None
+    return mpi.COMM_WORLD
+
+
+def _versions() -> dict[str, str]:
+    """What has to be the same in all processes, by its name."""
+    main = getattr(sys.modules.get("__main__"), "__file__", None)
+    try:
+        with open(main or "", "rb") as file:
+            program = file.read()
+    except OSError:
+        program = "\0".join(sys.orig_argv[1:3]).encode() if "-c" in sys.orig_argv[1:2] else b""
+    digest = hashlib.sha256(program).hexdigest()[:12]
+    return {
+        "fastgraph": fastgraph.__version__,
+        "Python": ".".join(platform.python_version_tuple()[:2]),
+        "NumPy": np.__version__,
+        "the program": f"{os.path.basename(main or '-c')} ({digest})",
+    }
+
+
+class Link:
+    """This process's connection to the others."""
+
+    def __init__(self, comm_world: Any, limit: float) -> None:
+        mpi: Any = sys.modules["mpi4py.MPI"]
+        self._mpi, self.rank, self.size = mpi, int(comm_world.rank), int(comm_world.size)
+        self._known: dict[Hashable, tuple[bytes, str]] = {}  # what was compared: its digest, and words for it
+        self._rooms: dict[tuple[int, np.dtype], list[np.ndarray]] = {}
+        self.company: Any = None
+        self._sent: list[Any] = []  # until the next comparison
+        self.names = [f"{mpi.Get_processor_name()}:0"]
+        if self.size == 1:
+            return
+        _end_all_with_an_error(self, comm_world)
+        people = self._met(comm_world, limit)
+        self.names = [f"{person.host}:{person.rank}" for person in people]
+        self._control, self._data = self._copy(comm_world), self._copy(comm_world)
+        threaded = mpi.Query_thread() == mpi.THREAD_MULTIPLE
+        self.company = health.Company(comm_world, self._control, people, threaded)
+
+    # At the start.
+
+    def _met(self, comm: Any, limit: float) -> list[health.Person]:
+        """Return who the processes are. Raises DeadlineExceededError where some do not come; where versions differ."""
+        pid = os.getpid()
+        own = health.Person(self.rank, self._mpi.Get_processor_name(), pid, health.began(pid))
+        until = time.monotonic() + limit
+        if self.rank:
+            request = comm.isend((own, _versions()), 0, _HELLO)
+            while (message := comm.improbe(0, _TABLE)) is None:
+                if time.monotonic() > until + health.GRACE:
+                    raise errors.DeadlineExceededError(None, None, f"Process 0 has not come within {limit:g} s.")
+                time.sleep(1e-3)
+            people, fault = message.recv()
+            request.Wait()
+        else:
+            came = {0: (own, _versions())}
+            while len(came) < self.size and time.monotonic() < until:
+                message = comm.improbe(tag=_HELLO)
+                if message is None:
+                    time.sleep(1e-3)
+                else:
+                    given = message.recv()
+                    came[given[0].rank] = given
+            people = [came[rank][0] for rank in sorted(came)]
+            fault = self._fault(came, limit)
+            for request in [comm.isend((people, fault), rank, _TABLE) for rank in came if rank]:
+                request.Wait()
+        if fault:
+            raise getattr(errors, fault[0])(None, None, fault[1])
+        return list(people)
+
+    def _fault(self, came: dict[int, Any], limit: float) -> tuple[str, str] | None:
+        away = [rank for rank in range(self.size) if rank not in came]
+        if away:
+            names = ", ".join(map(str, away))
+            return "DeadlineExceededError", (
+                f"Process {names} of {self.size} has made no MultiWorkerMirroredStrategy within {limit:g} s."
+            )
+        usual = came[0][1]
+        for rank, (person, versions) in sorted(came.items()):
+            for name, version in versions.items():
+                if version != usual[name]:
+                    return "FailedPreconditionError", (
+                        f"Process {rank} of {self.size} (pid {person.pid} on {person.host}) has {version} as {name}, "
+                        f"process 0 has {usual[name]}: all have to run the same."
+                    )
+        return None
+
+    def _copy(self, comm: Any) -> Any:
+        copy, request = comm.Idup()
+        while not request.Test():
+            time.sleep(0)
+        return copy
+
+    # Each exchange.
+
+    def _begin(self, what: str, layout: Layout, more: Hashable = None) -> int:
+        """Number an exchange, and compare it with the others' if there has been none such. Raises what they raise."""
+        company, key = self.company, (what, layout, more)
+        company.look()
+        digest, words = self._known.get(key) or _told(key)
+        number = company.begun = company.begun + 1
+        company.recent.append((number, digest, words))
+        if key not in self._known:
+            self._compare(number, digest, words)
+            self._known[key] = digest, words
+        return int(number)
+
+    def _compare(self, number: int, digest: bytes, words: str) -> None:
+        comm, own = self._control, (number, digest, words)
+        if self.rank:
+            self._sent = [comm.isend(own, 0, _ASKED)]
+            self._await(lambda: comm.improbe(0, _ANSWER), number).recv()
+            return
+        groups: dict[Any, list[tuple[int, str]]] = {(number, digest): [(0, words)]}
+        for rank in range(1, self.size):
+            theirs = self._await(functools.partial(comm.improbe, rank, _ASKED), number).recv()
+            groups.setdefault(tuple(theirs[:2]), []).append((rank, theirs[2]))
+        if len(groups) > 1:
+            self.company.accuse(self.company.differ(number, list(groups.values())))
+            self.company.look()
+        self._sent = [comm.isend(True, rank, _ANSWER) for rank in range(1, self.size)]
+
+    def _await(self, ready: Callable[[], Any], number: int) -> Any:
+        """Return what `ready` gives once it is true. Raises the verdict, and DeadlineExceededError past the limit."""
+        company, began, tries = self.company, 0.0, 0
+        while not (found := ready()):
+            tries += 1
+            if tries < _SPINS:
+                continue
+            now = time.monotonic()
+            if not began:
+                began, company.awaited, company.phase = now, number, "waits"
+            company.look()
+            if now - began > company.limit:
+                company.late(number)
+            if now - began > _PATIENT:
+                time.sleep(2e-4)
+            else:
+                os.sched_yield()
+        if began:
+            company.awaited, company.phase = 0, "runs"
+        return found
+
+    def _end(self, request: Any, number: int) -> None:
+        try:
+            self._await(request.Test, number)
+        except self._mpi.Exception as error:  # a message of another size, or a process that has gone: who says why?
+            self.company.late(number, f" ({error})")
+
+    # Sums.
+
+    def start(self, arrays: Sequence[np.ndarray], compress: bool = False) -> Sum:
+        """Begin to add arrays up, packed by their dtypes. t[*s]... -> what `Sum.end` gives.
+
+        compress: float32 is sent as bfloat16, and added up in float32.
+        """
+        number = self._begin("the sum", tuple([(array.dtype, array.shape) for array in arrays]), compress)
+        return Sum(self, number, arrays, compress)
+
+    def all_reduce(self, arrays: Sequence[np.ndarray]) -> Arrays:
+        """Return the sums of arrays over all processes."""
+        return self.start(arrays).end()
+
+    def room(self, size: int, dtype: np.dtype) -> np.ndarray:
+        """Return memory for a result, that of an earlier one if nobody has that any more. -> t[size]."""
+        rooms = self._rooms.setdefault((size, dtype), [])
+        for room in rooms:
+            if sys.getrefcount(room) <= 3:  # the list's, this name's, the call's
+                return room
+        rooms.append(np.empty(size, dtype))
+        if len(rooms) > _ROOMS:
+            del rooms[0]
+        return rooms[-1]
+
+    # Whole arrays.
+
+    def all_gather(self, arrays: Sequence[np.ndarray], axis: int = 0) -> list[Arrays]:
+        """Return for each of the arrays what each process has of it; shapes may differ along one axis. All at once."""
+        number = self._begin("the joining", tuple([(array.dtype, _open(array.shape, axis)) for array in arrays]), axis)
+        if any(array.dtype == object for array in arrays):
+            return [list(parts) for parts in zip(*self._objects(list(arrays), number), strict=True)]
+        sizes = np.array([[array.size, array.shape[axis] if array.ndim else 1] for array in arrays], np.int64)
+        all_sizes = np.empty((self.size, *sizes.shape), np.int64)
+        self._end(self._data.Iallgather(sizes, all_sizes), number)
+        own = np.concatenate([np.ascontiguousarray(array).reshape(-1).view(np.uint8) for array in arrays])
+        widths = np.array([array.itemsize for array in arrays])
+        counts = (all_sizes[:, :, 0] * widths).sum(1)
+        whole, ends = np.empty(int(counts.sum()), np.uint8), np.concatenate([[0], np.cumsum(counts)])
+        self._end(self._data.Iallgatherv(own, [whole, counts, ends[:-1], self._mpi.BYTE]), number)
+        found: list[Arrays] = [[] for _ in arrays]
+        for rank in range(self.size):
+            at = int(ends[rank])
+            for i, array in enumerate(arrays):
+                size, extent = (int(n) for n in all_sizes[rank, i])
+                part = whole[at : at + size * array.itemsize]
+                part = part if at % array.itemsize == 0 else part.copy()
+                at += size * array.itemsize
+                shape = list(array.shape)
+                if shape:
+                    shape[axis] = extent
+                found[i].append(part.view(array.dtype).reshape(shape))
+        return found
+
+    def of_first(self, array: np.ndarray) -> np.ndarray:
+        """Return what the first process has. t[*s] -> t[*s]."""
+        number = self._begin("the first one's part", ((array.dtype, array.shape),))
+        if array.dtype == object:
+            return np.asarray(self._objects(array, number)[0], object).reshape(array.shape)
+        found = np.ascontiguousarray(array).copy()
+        self._end(self._data.Ibcast([found.reshape(-1).view(np.uint8), self._mpi.BYTE], 0), number)
+        return found.reshape(array.shape)
+
+    def _objects(self, value: object, number: int) -> list[Any]:
+        """Return what each process has, of Python objects."""
+        own = np.frombuffer(self._mpi.pickle.dumps(value), np.uint8)
+        sizes = np.empty(self.size, np.int64)
+        self._end(self._data.Iallgather(np.array([own.size], np.int64), sizes), number)
+        whole, ends = np.empty(int(sizes.sum()), np.uint8), np.concatenate([[0], np.cumsum(sizes)])
+        self._end(self._data.Iallgatherv(own, [whole, sizes, ends[:-1], self._mpi.BYTE]), number)
+        parts = [whole[a:b].tobytes() for a, b in itertools.pairwise(ends)]
+        return [self._mpi.pickle.loads(part) for part in parts]
+
+
+def _open(shape: tuple[int, ...], axis: int) -> tuple[int | None, ...]:
+    """A shape without what it is along an axis."""
+    axis %= max(len(shape), 1)
+    return (*shape[:axis], None, *shape[axis + 1 :]) if shape else shape
+
+
+def _told(key: tuple[str, Layout, Hashable]) -> tuple[bytes, str]:
+    """The digest of an exchange, and words for it."""
+    what, layout, _ = key
+    first = "{}[{}]".format(layout[0][0], ", ".join("?" if n is None else str(n) for n in layout[0][1]))
+    many = f" and {len(layout) - 1} more" if len(layout) > 1 else ""
+    return hashlib.blake2b(repr(key).encode(), digest_size=8).digest(), f"{what} of {first}{many}"
+
+
+def _packed(room: np.ndarray, arrays: Sequence[np.ndarray], places: Sequence[int]) -> np.ndarray:
+    """Return the elements of some arrays in one."""
+    at = 0
+    for i in places:
+        room[at : at + arrays[i].size] = arrays[i].reshape(-1)
+        at += arrays[i].size
+    return room
+
+
+class Sum:
+    """Arrays that are being added up: a message for each dtype. What it is made of has to stay until the end."""
+
+    def __init__(self, link: Link, number: int, arrays: Sequence[np.ndarray], compress: bool) -> None:
+        self._link, self._number = link, number
+        self._shapes = [(array.dtype, array.shape, array.size) for array in arrays]
+        self._parts: list[tuple[list[int], Any, Any, Any]] = []  # places, request, result, stage that follows
+        for dtype in dict.fromkeys([array.dtype for array in arrays]):
+            places = [i for i, array in enumerate(arrays) if array.dtype == dtype]
+            whole = dtype.kind in "iufc" and dtype.itemsize > 2
+            wide = dtype if whole else np.dtype(np.float32)
+            alone = arrays[places[0]]
+            total = link.room(sum([arrays[i].size for i in places]), wide)
+            if compress and dtype == np.float32:
+                begun = self._compressed(_packed(total, arrays, places))
+            elif len(places) == 1 and whole and alone.flags.c_contiguous:  # from where it lies
+                begun = link._data.Iallreduce(alone, total), total, None
+                self._kept = arrays
+            else:
+                begun = link._data.Iallreduce(link._mpi.IN_PLACE, _packed(total, arrays, places)), total, None
+            self._parts.append((places, *begun))
+            link.company.busy += 1
+
+    def _compressed(self, packed: np.ndarray) -> tuple[Any, Any, Any]:
+        """Send each process its part in bfloat16; it adds up in float32 and sends the sums to all."""
+        link, n = self._link, self._link.size
+        share = -(-packed.size // n)
+        own = np.zeros((n, share), ml_dtypes.bfloat16)
+        own.reshape(-1)[: packed.size] = packed
+        theirs = np.empty_like(own)
+        first = link._data.Ialltoall(own.view(np.uint16), theirs.view(np.uint16))
+
+        def second() -> tuple[Any, Any, Any]:
+            total = theirs.astype(np.float32).sum(0).astype(ml_dtypes.bfloat16)
+            request = link._data.Iallgather(total.view(np.uint16), own.view(np.uint16))
+            return request, own.reshape(-1)[: packed.size].astype, total
+
+        return first, theirs, second
+
+    def end(self) -> Arrays:
+        """Wait for the sums and return them. Raises what waiting for others raises."""
+        found: list[Any] = [None] * len(self._shapes)
+        for places, request, result, then in self._parts:
+            self._link._end(request, self._number)
+            if then is not None:
+                request, result, _kept = then()
+                self._link._end(request, self._number)
+                result = result(np.float32)
+            self._link.company.busy -= 1
+            at = 0
+            for i in places:
+                dtype, shape, size = self._shapes[i]
+                found[i] = result[at : at + size].astype(dtype, copy=False).reshape(shape)
+                at += size
+        return found
+
+
+def _end_all_with_an_error(link: Link, comm_world: Any) -> None:
+    """Have an uncaught error of this process end all: the others would wait for it for ever."""
+    hook = sys.excepthook
+    if getattr(hook, "ends_all", False):
+        return
+
+    def ending(kind: type[BaseException], error: BaseException, trace: Any) -> None:
+        hook(kind, error, trace)
+        company, text = link.company, f"Process {link.rank} of {link.size} failed: all are ended."
+        print(text, file=sys.stderr, flush=True)
+        sys.stdout.flush()
+        if company is None:
+            time.sleep(5 * health.BEAT)  # the others have heard the same
+        else:
+            company.fail("UnavailableError", f"{company.of(link.rank)} failed: {kind.__name__}: {error}"[:1000])
+        comm_world.Abort(1)
+
+    ending.ends_all = True  # type: ignore[attr-defined]
+    sys.excepthook = ending
+
+
+_link: Link | None = None
+
+
+def link(limit: float | None) -> Link:
+    """Return this process's connection, made at the first call by all processes. limit: seconds to wait for others."""
+    global _link
+    if _link is None:
+        _link = Link(world(), limit or health.LIMIT)
+    if _link.company is not None:
+        _link.company.limit = limit or health.LIMIT
+    return _link

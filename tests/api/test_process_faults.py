@@ -1,0 +1,108 @@
+"""A process of MPI fails: the others end with an error that names it and says why, and the next run goes on."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.api.test_processes import MPIEXEC, needs_mpi
+
+PROGRAM = Path(__file__).with_name("fault_program.py")
+
+#: What the processes that are left say, by the kind of fault.
+SAYS = {
+    **dict.fromkeys(("step", "reduction"), r"UnavailableError[^\0]*Process 1 of 2 \(pid \d+ on .*\) has ended without"),
+    "saving": r"UnavailableError[^\0]*Process 0 of 2 \(pid \d+ on .*\) has ended without",
+    "hang": r"DeadlineExceededError[^\0]*Process 1 of 2 .* has not come to exchange number \d+, the sum of float32",
+    "stop": r"DeadlineExceededError[^\0]*Process 1 of 2 .* has not come to exchange number \d+, the sum of float32",
+    "shape": r"InvalidArgumentError[^\0]*Process 1 of 2 .* has begun the sum of float32\[3, 5\] where process 0 has begun",
+    "code": r"InvalidArgumentError[^\0]*Process 1 of 2 .* has begun the joining of float32\[\?\] where process 0",
+    "error": r"UnavailableError[^\0]*Process 1 of 2 .* failed: KeyError: 'what happened'",
+    "end": r"FailedPreconditionError[^\0]*Process 1 of 2 .* has ended after \d+ exchanges; process 0 waits for it",
+    "version": r"FailedPreconditionError: Process 1 of 2 .* has 0\.0 as fastgraph, process 0 has",
+}
+KILLED = ("step", "reduction", "saving")
+SECONDS = 15.0  # until all have ended; most of it is the start of two Pythons
+
+#: mpiexec ends all where one is killed. Behind a shell that stays it does not see it: then they have to see it themselves.
+STAYING = ["sh", "-c", '"$@" || { code=$?; sleep 10; exit $code; }', "-"]
+
+
+def command(kind: str, folder: Path, size: int = 2, before: Sequence[str] = ()) -> list[str]:
+    """Return the command that runs the program."""
+    return [str(MPIEXEC), "-n", str(size), *before, sys.executable, str(PROGRAM), kind, str(folder)]
+
+
+def environment() -> dict[str, str]:
+    """Return the variables of the program."""
+    path = os.pathsep.join(filter(None, [str(PROGRAM.parents[2]), os.environ.get("PYTHONPATH", "")]))
+    return {**os.environ, "PYTHONPATH": path, "FASTGRAPH_TIER": "first"}
+
+
+def run(kind: str, folder: Path, *, staying: bool = False, size: int = 2) -> subprocess.CompletedProcess[str]:
+    """Run the program in processes of which one fails."""
+    return subprocess.run(
+        command(kind, folder, size, STAYING if staying else ()), env=environment(),
+        capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+
+
+def losses(*runs: subprocess.CompletedProcess[str]) -> list[str]:
+    """Return the lines that the runs have printed."""
+    return [line for each in runs for line in each.stdout.splitlines() if line.startswith(("loss", "total"))]
+
+
+def check(kind: str, folder: Path) -> list[str]:
+    """Run with a fault, and again without; return what both have printed."""
+    began = time.monotonic()
+    first = run(kind, folder, staying=kind in KILLED)
+    assert time.monotonic() - began < SECONDS, f"{kind}: {time.monotonic() - began:.1f} s"
+    assert first.returncode != 0, first.stdout
+    assert re.search(SAYS[kind], first.stderr), first.stderr
+    second = run("none", folder)
+    assert second.returncode == 0, second.stderr
+    return losses(first, second)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """What two processes print of which none fails."""
+    found = losses(run("none", tmp_path_factory.mktemp("whole")))
+    assert len(found) == 9
+    return found
+
+
+@needs_mpi
+def test_a_run_after_a_kill_goes_on_with_the_losses_of_one_without(whole: list[str], tmp_path: Path) -> None:
+    assert check("saving", tmp_path) == [*whole[:6], *whole[5:]]  # the step that was not saved, once more
+
+
+@needs_mpi
+def test_one_two_and_four_processes_have_the_same_losses(whole: list[str], tmp_path: Path) -> None:
+    runs = [whole, *(losses(run("none", tmp_path / str(size), size=size)) for size in (1, 4))]
+    numbers = [[float(line.split()[-1]) for line in each] for each in runs]
+    for each in numbers[1:]:
+        np.testing.assert_allclose(each, numbers[0], rtol=2e-5)
+
+
+@needs_mpi
+@pytest.mark.parametrize("kind", ["shape", "hang"])  # the others: process_kills, and `make soak`
+def test_the_others_say_which_process_it_is_and_why(kind: str, tmp_path: Path) -> None:
+    found = run(kind, tmp_path)
+    assert found.returncode != 0 and re.search(SAYS[kind], found.stderr), found.stderr
+
+
+@needs_mpi
+def test_of_processes_that_mpiexec_ends_it_is_said_which_they_were(tmp_path: Path) -> None:
+    found = run("step", tmp_path)
+    assert found.returncode != 0
+    pid = re.search(r"PID (\d+) RUNNING AT", found.stdout + found.stderr)
+    assert pid and f"Process 1 of 2 (pid {pid[1]} on " in found.stderr, found.stderr

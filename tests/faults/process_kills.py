@@ -1,0 +1,74 @@
+"""Processes of MPI that are killed at any moment, and the other faults in turn: `python -m tests.faults.process_kills 50`.
+
+Each time the others have to end within seconds, somebody has to say which process it was, and the runs that go on have
+to print the losses of a run without a fault. Prints what went wrong, and a summary; its status is how often.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+from tests.api.test_process_faults import KILLED, SAYS, SECONDS, STAYING, check, command, environment, losses, run
+
+
+def killed(folder: Path, chance: random.Random, size: int = 2) -> list[str]:
+    """Kill one of the processes at any moment of its run; return what is wrong with what follows."""
+    staying = STAYING if chance.random() < 0.5 else []
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(
+        command("none", folder, size, staying), env=environment(), text=True, stdout=pipe, stderr=pipe
+    )
+    assert process.stdout is not None
+    victim, last, lines, pid = chance.randrange(size), chance.randrange(7), [], 0
+    for line in process.stdout:
+        lines.append(line.strip())
+        if line.startswith(f"pid {victim} "):
+            pid = int(line.split()[-1])
+        if line.startswith(f"loss {last} "):
+            break
+    time.sleep(chance.random() * 0.05)
+    at = time.monotonic()
+    os.kill(pid, signal.SIGKILL)
+    more, errors = process.communicate(timeout=60)
+    lines += more.splitlines()
+    wrong = [f"{time.monotonic() - at:.1f} s until the end"] if time.monotonic() - at > SECONDS else []
+    if f"Process {victim} of {size} (pid {pid} on " not in errors:
+        wrong.append(f"nobody said that process {victim} was killed: {errors}")
+    rest = run("none", folder, size=size)
+    got = dict(line.rsplit(" ", 1) for line in [*lines, *losses(rest)] if line.startswith(("loss", "total")))
+    return wrong if got == WHOLE else [*wrong, f"after the kill: {got}; without: {WHOLE}; {rest.stderr[-2000:]}"]
+
+
+WHOLE: dict[str, str] = {}
+
+
+def main(times: int, seed: int) -> int:
+    """Kill so many times, then try each other fault."""
+    chance, found = random.Random(seed), Counter[tuple[str, str]]()
+    with tempfile.TemporaryDirectory() as name:
+        WHOLE.update(line.rsplit(" ", 1) for line in losses(run("none", Path(name) / "whole")))
+        for i in range(times):
+            wrong = killed(Path(name) / f"kill{i}", chance)
+            found["kills", "wrong" if wrong else "right"] += 1
+            print(*wrong, sep="\n", end="\n" if wrong else "", flush=True)
+        for kind in SAYS:
+            try:
+                check(kind, Path(name) / kind)
+                found["kills" if kind in KILLED else "faults", "right"] += 1
+            except AssertionError as error:
+                print(kind, error, flush=True)
+                found["faults", "wrong"] += 1
+    print(f"seed {seed}:", ", ".join(f"{n} {what} {how}" for (what, how), n in sorted(found.items())))
+    return sum(n for (_, how), n in found.items() if how == "wrong")
+
+
+if __name__ == "__main__":
+    sys.exit(main(int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else int(time.time())))
