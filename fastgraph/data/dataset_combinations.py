@@ -212,7 +212,7 @@ class Combinations(DatasetBase):
             raise ValueError("Invalid `datasets`. `datasets` should not be empty.")
         if not isinstance(choice_dataset, DatasetBase):
             raise TypeError(
-                f"Invalid `choice_dataset`: it should be a `tf.data.Dataset` but is {type(choice_dataset)}."
+                f"Invalid `choice_dataset`. `choice_dataset` should be a `tf.data.Dataset` but is {type(choice_dataset)}."
             )
         spec = choice_dataset.element_spec
         if not (isinstance(spec, TensorSpec) and spec.dtype is int64 and spec.shape.is_compatible_with(())):
@@ -288,7 +288,7 @@ class Combinations(DatasetBase):
         this: Any = self
         target = convert(target_dist)
         if initial_dist is not None:
-            initial = convert(initial_dist)
+            initial = elementwise.cast(convert(initial_dist), target.dtype)
             known = made(sources.Tensors, initial, spec=TensorSpec(initial.shape, initial.dtype)).repeat()
         else:
             n = target.shape[0]
@@ -333,7 +333,7 @@ class Combinations(DatasetBase):
             found = scan_func(state, element if type(self._spec) is tuple else element[0])
             if not isinstance(found, list | tuple) or len(found) != 2:
                 raise TypeError(
-                    "Invalid `scan_func`: it should return a pair consisting of new state and the output value."
+                    "Invalid `scan_func`. `scan_func` should return a pair consisting of new state and the output value."
                 )
             return normalized(found[0]), found[1]
 

@@ -24,7 +24,7 @@ from fastgraph.data.element_specs import Element, common
 from fastgraph.data.making_ahead import Ahead, draws
 from fastgraph.data.row_tables import Table, cut, numbers, rows_of, whole
 from fastgraph.data.sources import INFINITE, UNKNOWN, Chained, Run, Source
-from fastgraph.errors import InvalidArgumentError
+from fastgraph.errors import InvalidArgumentError, OpError
 from fastgraph.ops.random_states import advanced, first_state
 
 _MOST_ROWS = 1 << 26  # whose numbers are worth keeping at once
@@ -519,8 +519,7 @@ class Zip(Source):
         self.spec = nesting.pack_sequence_as(structure, [source.spec for source in sources])
 
     def elements(self, run: Run) -> Iterator[Element]:
-        # What a failing source leaves unread in the others stays unread: they go on in step only without errors.
-        return map(_joined, zip(*[source.elements(run.branch(i)) for i, source in enumerate(self.sources)]))
+        return _Zipped([source.elements(run.branch(i)) for i, source in enumerate(self.sources)])
 
     def table(self, run: Run) -> Table | None:
         n = self.cardinality()
@@ -549,8 +548,23 @@ class Zip(Source):
         return INFINITE if not finite else UNKNOWN if UNKNOWN in finite else min(finite)
 
 
-def _joined(row: tuple[Element, ...]) -> Element:
-    return tuple(itertools.chain.from_iterable(row))
+class _Zipped(Iterator[Element]):
+    """One pass. What comes beside an error is gone with it: the sources stay in step."""
+
+    def __init__(self, parts: list[Iterator[Element]]) -> None:
+        self.parts = parts
+
+    def __next__(self) -> Element:
+        row: list[Any] = []
+        error = None
+        for part in self.parts:
+            try:
+                row += next(part)
+            except OpError as each:
+                error = error or each
+        if error is not None:
+            raise error
+        return tuple(row)
 
 
 def batch_size_of(source: Source) -> int:

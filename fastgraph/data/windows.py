@@ -15,7 +15,7 @@ import numpy as np
 from fastgraph.composites.ragged_tensor import RaggedTensorSpec
 from fastgraph.composites.sparse_tensor import SparseTensorSpec
 from fastgraph.core.base import nesting
-from fastgraph.core.base.dtype import DType, bool_, int64, string
+from fastgraph.core.base.dtype import DType, as_dtype, bool_, int64, string
 from fastgraph.core.base.shapes import TensorShape
 from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.core.tensor import as_array, convert, from_array
@@ -181,9 +181,11 @@ def padded_shapes_of(spec: Any, padded_shapes: Any) -> list[TensorShape]:
     leaves = nesting.flatten(spec)
     for leaf in leaves:
         if not isinstance(leaf, TensorSpec):
-            kind = "ragged" if isinstance(leaf, RaggedTensorSpec) else "sparse"
+            if hasattr(leaf, "dataset_shape"):
+                raise TypeError("`padded_batch` is not supported for datasets of datasets")
             raise TypeError(
-                f"`padded_batch` is only supported for datasets that produce tensor elements but found {kind}"
+                "`padded_batch` is only supported for datasets that produce tensor elements but type spec of elements "
+                f"in the input dataset is not a subclass of TensorSpec: `{leaf}`."
             )
     if padded_shapes is None:
         for leaf in leaves:
@@ -200,7 +202,8 @@ def padded_shapes_of(spec: Any, padded_shapes: Any) -> list[TensorShape]:
         if own.rank is not None:
             if shape.rank != own.rank:
                 raise ValueError(
-                    f"The padded shape {shape} is not compatible with the shape {own} of the input component."
+                    f"The padded shape {shape} is not compatible with the shape {own} of the corresponding input "
+                    "component."
                 )
             for padded, size in zip(shape, own, strict=True):
                 if padded is not None and size is not None and padded < size:
@@ -246,8 +249,9 @@ def _padded_shape(value: Any) -> TensorShape:
         value = value.numpy()
     if isinstance(value, np.ndarray):
         if value.ndim != 1 or value.dtype.kind not in "iu":
+            its = f"shape was {value.shape}" if value.ndim != 1 else f"element type was {as_dtype(value.dtype).name}"
             raise (ValueError if value.ndim != 1 else TypeError)(
-                f"Padded shape {value} must be a `tf.int64` vector tensor, but its shape was {value.shape}."
+                f"Padded shape {value} must be a `tf.int64` vector tensor, but its {its}."
             )
         value = value.tolist()
     if isinstance(value, int):
