@@ -47,10 +47,10 @@ class DataRun(libraries.Run):
     seconds = (40, 900)
     folders = (libraries.LISTS,)
 
-    def __init__(self, source: Path, python: str, oracle: bool) -> None:
-        self.source = source
+    def __init__(self, source: Path, python: str, oracle: bool, every: int = 1) -> None:
+        self.source, self.every = source, every
         super().__init__(python, oracle, None)
-        self.settings = {**libraries.SETTINGS, "LIBRARY_SOURCE": str(source)}
+        self.settings = {**libraries.SETTINGS, "LIBRARY_SOURCE": str(source), "LIBRARY_EVERY": str(every)}
         self.settings["LIBRARY_IMPORTS"] = "tensorflow" if oracle else "data_inside"
 
     def root(self) -> Path:
@@ -64,13 +64,18 @@ class DataRun(libraries.Run):
     def versions(self) -> str:
         if self.oracle:
             code = "from importlib.metadata import version as v; print(v('tensorflow-cpu'))"
-            return f"data-tensorflow-{libraries.ask(self.python, code)}"
-        return "data"
+            return f"data-tensorflow-{libraries.ask(self.python, code)}{self.part()}"
+        return f"data{self.part()}"
+
+    def part(self) -> str:
+        """Return what the names of a sample end with."""
+        return f"-one-in-{self.every}" if self.every > 1 else ""
 
     def list_file(self) -> Path:
         if self.oracle:
             return libraries.LISTS / f"{self.name}.txt.xz"
-        return max(libraries.LISTS.glob("data-tensorflow-*.txt.xz"))
+        found = [path for path in libraries.LISTS.glob(f"data-tensorflow-*{self.part()}.txt.xz")]
+        return max(path for path in found if ("-one-in-" in path.name) == bool(self.part()))
 
     def files(self, patterns: Iterable[str]) -> list[str]:
         found = [str(path.relative_to(self.site)) for path in self.site.rglob("*_test.py")]
@@ -110,10 +115,11 @@ def report(run: DataRun) -> str:
             counts[mode(test)][0] += test not in failed
             counts[mode(test)][1] += 1
         rows.append(f"| {path} | {len(passed)} | {len(tests)} |")
+    sample = f", a sample of one test in {run.every} by the checksums of their names" if run.every > 1 else ""
     text = [HEADING, ""]
     text.append(
         f"Written by `tools/data_tests.py` on {datetime.date.today()}, commit {run.commit}; the list is "
-        f"`{run.list_file().name}`: {sum(map(len, wanted.values()))} tests in {len(wanted)} files, of which {len(done)} "
+        f"`{run.list_file().name}`{sample}: {sum(map(len, wanted.values()))} tests in {len(wanted)} files, of which {len(done)} "
         "files have been run here. The mode eager is TensorFlow 2's public way. The mode graph is one of TensorFlow 1's "
         "sessions, which fastgraph has not: the runner has a stand-in that interprets parts of a `tf.Graph`."
     )
@@ -143,10 +149,11 @@ def main() -> int:
     parser.add_argument("--oracle", metavar="PYTHON", help="an interpreter with TensorFlow: makes its list")
     parser.add_argument("--again", action="store_true", help="run finished files too")
     parser.add_argument("--missed", action="store_true", help="run again the files that have misses")
+    parser.add_argument("--every", type=int, default=1, help="one test in so many, by their names' checksums")
     parser.add_argument("--no-run", action="store_true", help="only write what the results say")
     parser.add_argument("--write", action="store_true", help="write the section into docs/libraries.md")
     options = parser.parse_args()
-    run = DataRun(options.source.resolve(), options.oracle or options.python, options.oracle is not None)
+    run = DataRun(options.source.resolve(), options.oracle or options.python, options.oracle is not None, options.every)
     files = [] if options.no_run else run.files(options.patterns)
     if options.missed:
         wanted = {test.partition("::")[0] for test, _ in libraries.misses(run, libraries.read_list(run.list_file()))}

@@ -19,6 +19,7 @@ from fastgraph.data.element_specs import Element, flat, normalized, packed, spec
 from fastgraph.data.making_ahead import Together
 from fastgraph.data.sources import Chained, OfTensors, Run, Source
 from fastgraph.errors import InvalidArgumentError, OpError, OutOfRangeError
+from fastgraph.graph.ir import Graph, effects
 from fastgraph.graph.subgraphs import subgraph_name, traced
 from fastgraph.graph.symbolic_tensor import SymbolicTensor
 from fastgraph.ops.random_states import generators
@@ -64,6 +65,7 @@ class Mapped:
             self._call = lambda tensors, _: concrete(*tensors)
             held = [cell() for cell, _ in concrete._trace.graph.captures if isinstance(cell, weakref.ref)]
             self._generators = [cell for cell in held if generators.is_traced(cell)]
+            self._note_writes(concrete._trace.graph)
             return
         own = [(leaf.aval, "element") for leaf in tensor_specs(spec)]
         trace, _ = traced(outer, of_tensors, own, subgraph_name("of_element"))
@@ -77,6 +79,12 @@ class Mapped:
             return tuple(runner([*tensors, *rest]))
 
         self._call = call
+        self._note_writes(trace.graph)
+
+    def _note_writes(self, graph: Graph) -> None:
+        written = [resource for node in graph for kind, resource in effects(node) if kind == "write"]
+        #: Whether passes differ by more than their elements: it draws numbers, or writes Variables.
+        self.stateful = self.draws or any(resource is not None for resource in written)
 
     @property
     def draws(self) -> bool:

@@ -169,3 +169,15 @@ def test_mixed_arguments_of_zip_and_unknown_lists_of_types() -> None:
         Dataset.from_generator(lambda: iter([1]), output_types=[tf.int64])
     made = Dataset.range(100).rejection_resample(lambda x: tf.cast(x % 2, tf.int32), [0.5, 0.5], np.array([0.5, 0.5]))
     assert len(list(made)) == 100
+
+
+@pytest.mark.parametrize("what", ["random", "variable"])
+def test_a_pass_whose_function_has_a_state_is_not_saved(what: str, tmp_path: Path) -> None:
+    counter = tf.Variable(0, dtype=tf.int64)
+    functions = {"random": lambda x: tf.random.uniform([]), "variable": lambda x: counter.assign_add(x)}
+    iterator = iter(Dataset.range(5).map(functions[what]).batch(2))
+    next(iterator)
+    with pytest.raises(errors.FailedPreconditionError, match="MapDataset is stateful"):
+        tf.train.Checkpoint(iterator=iterator).save(str(tmp_path / "c"))
+    fixed = iter(Dataset.range(5).map(lambda x: x + counter).shuffle(5))
+    tf.train.Checkpoint(iterator=fixed).save(str(tmp_path / "c"))
