@@ -82,7 +82,10 @@ def main() -> int:
             ("Killed saves of checkpoints", *run(killed)),
             ("Integer arguments of every op", *run(arguments)),
             ("Random programs of integer arguments", *run(programs)),
-            ("Tests marked soak", *run([sys.executable, "-m", "pytest", "-q", "-m", "soak", "--timeout=3600", "tests"])),
+            (
+                "Tests marked soak",
+                *run([sys.executable, "-m", "pytest", "-q", "-m", "soak", "--timeout=3600", "tests"]),
+            ),
         ]
     lines = [
         "# Soak report",

@@ -1,4 +1,4 @@
-"""Passes over datasets: shuffled batches with a map, records of Examples, rows of CSV, lines of text; steps fed by them.
+"""Passes over datasets: shuffled batches with a map, Examples, rows of CSV, lines of text; steps fed by them.
 
 What is timed is a whole pass. Its result does not depend on the order: a sum, or of a step's pass the number of steps.
 The files are written before, by each library that has such, or by Python.
@@ -123,7 +123,9 @@ def torch(torch, stage, what, x, step):
         known = {str(i): i for i in range(WORDS)}
 
         def looked_up(rows):
-            return torch.tensor(list(itertools.chain.from_iterable([known[word] for word in row.split()] for row in rows)))
+            return torch.tensor(
+                list(itertools.chain.from_iterable([known[word] for word in row.split()] for row in rows))
+            )
 
         def read():
             with open(path) as file:

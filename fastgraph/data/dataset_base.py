@@ -121,7 +121,7 @@ class DatasetBase(InElements):
         state = normalized(initial_state)
 
         try:
-            body: Any = lambda s: [function(s, get_next())]  # noqa: E731
+            body: Any = lambda s: [function(s, get_next())]
             (state,) = control_flow.while_loop(lambda _: has_next(), body, [state])
             return state
         except ValueError:  # of a state whose shapes change

@@ -26,6 +26,7 @@ from fastgraph.data.sources import INFINITE, UNKNOWN, OfTensors, Run, Source
 from fastgraph.errors import DataLossError, InvalidArgumentError, OpError
 from fastgraph.graph.symbolic_tensor import SymbolicTensor
 from fastgraph.ops import elementwise
+from fastgraph.ops.arguments import known_value
 from fastgraph.ops.families import invalid
 
 
@@ -243,6 +244,8 @@ def _up_to(spec: Any, value: Any) -> list[Any]:
 def _padded_shape(value: Any) -> TensorShape:
     if isinstance(value, TensorShape):
         return value
+    if isinstance(value, SymbolicTensor) and (known := known_value(value)) is not None:
+        value = known
     if isinstance(value, SymbolicTensor):
         return TensorShape(None if value.shape.rank is None else [None] * (value.shape[0] or 0))
     if hasattr(value, "numpy"):

@@ -36,7 +36,7 @@ def _example_1(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
 
 
 def _sequences(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    """ParseSequenceExampleV2: as our own, but for the splits of ragged lists, of which it gives the outer ones first."""
+    """ParseSequenceExampleV2: as our own, but of ragged lists' splits it gives the outer ones first."""
     serialized, names, *keys = inputs[:8]
     missing = fixed(inputs[8], f"Node '{name}': which lists may be missing").reshape(-1).tolist()
     parts = []
@@ -51,7 +51,7 @@ def _sequences(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
         {"context": context, "lists": lists, "optional": optional},
     ))  # fmt: skip
     n = len(lists[2])
-    return tuple([*found[: len(found) - 2 * n], *found[len(found) - n :], *found[len(found) - 2 * n : len(found) - n]])
+    return (*found[: len(found) - 2 * n], *found[len(found) - n :], *found[len(found) - 2 * n : len(found) - n])
 
 
 def _single(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:

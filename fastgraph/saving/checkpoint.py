@@ -311,7 +311,10 @@ def _written_in_calls(prefix: Any, tensors: dict[str, Any], callbacks: Any, shar
         arrays = [np.asarray(value, dtype.numpy_dtype) for value, dtype in zip(values, dtypes, strict=True)]
         name = np.asarray(path).item()
         write_checkpoint(
-            name.decode() if isinstance(name, bytes) else name, dict(zip(keys, arrays, strict=True)), callbacks, sharding
+            name.decode() if isinstance(name, bytes) else name,
+            dict(zip(keys, arrays, strict=True)),
+            callbacks,
+            sharding,
         )
         return np.array(name, object)
 

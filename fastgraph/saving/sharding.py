@@ -162,7 +162,9 @@ def shards_of(callback: ShardingCallback, tensors: Mapping[str, Any]) -> Sequenc
     Raises RuntimeError where it adds, leaves out, repeats or changes any, TypeError for what is no policy.
     """
     if not isinstance(callback, ShardingCallback):
-        raise TypeError(f"The experimental_sharding_callback is a tf.train.experimental.ShardingCallback; got {callback}")
+        raise TypeError(
+            f"The experimental_sharding_callback is a tf.train.experimental.ShardingCallback; got {callback}"
+        )
     given = []
     for key, value in tensors.items():
         tensor = value if isinstance(value, EagerTensor) else convert(value)
@@ -180,9 +182,7 @@ def shards_of(callback: ShardingCallback, tensors: Mapping[str, Any]) -> Sequenc
                     wrong = "gave a tensor twice"
                 elif _array(value).dtype != _array(tensors[key]).dtype:
                     wrong = "changed the dtype of a tensor"
-                elif spec and extents_of(spec)[0] != list(tensors[key].shape):
-                    wrong = "changed the shape of a tensor"
-                elif tuple(value.shape) != tuple([n for _, n in extents_of(spec)[1]] if spec else tensors[key].shape):
+                elif not _fits(spec, list(value.shape), list(tensors[key].shape)):
                     wrong = "changed the shape of a tensor"
                 if wrong:
                     raise _refused(callback, wrong, key, spec)
@@ -192,6 +192,12 @@ def shards_of(callback: ShardingCallback, tensors: Mapping[str, Any]) -> Sequenc
         if n or not any(each == key for each, _ in seen):
             raise _refused(callback, "left out a tensor or part of it", key, "")
     return shards
+
+
+def _fits(spec: str, shape: list[int], full: list[int]) -> bool:
+    """Whether a tensor of a shape is the slice that a text says of a tensor of the full shape."""
+    dims, extents = extents_of(spec) if spec else (full, [(0, n) for n in full])
+    return dims == full and shape == [n for _, n in extents]
 
 
 def _refused(callback: ShardingCallback, wrong: str, key: str, spec: str) -> RuntimeError:

@@ -32,7 +32,9 @@ def failing(x: Any) -> Any:
 )
 def test_an_error_in_a_function_says_which_dataset_it_is_of(made: Any, name: str) -> None:
     iterator = iter(made(Dataset.range(2)))
-    with pytest.raises(errors.InvalidArgumentError, match=rf"passed to {name} transformation with iterator: .*(?s:.*)bad"):
+    with pytest.raises(
+        errors.InvalidArgumentError, match=rf"passed to {name} transformation with iterator: .*(?s:.*)bad"
+    ):
         next(iterator)
     assert name != "MapDataset" or next(iterator).numpy() == 1.0  # and it goes on
 
@@ -169,6 +171,16 @@ def test_mixed_arguments_of_zip_and_unknown_lists_of_types() -> None:
         Dataset.from_generator(lambda: iter([1]), output_types=[tf.int64])
     made = Dataset.range(100).rejection_resample(lambda x: tf.cast(x % 2, tf.int32), [0.5, 0.5], np.array([0.5, 0.5]))
     assert len(list(made)) == 100
+
+
+def test_shapes_of_padded_batches_that_a_function_has_as_constants() -> None:
+    @tf.function
+    def made(n: Any) -> Any:
+        batches = Dataset.range(n).map(lambda x: tf.fill([2, x], x)).padded_batch(3, tf.constant([-1, 7], tf.int64))
+        assert batches.element_spec.shape.as_list() == [None, None, 7]
+        return batches.reduce(tf.constant(0, tf.int64), lambda s, x: s + tf.reduce_sum(x))
+
+    assert int(made(tf.constant(4, tf.int64))) == 2 * (1 + 4 + 9)
 
 
 @pytest.mark.parametrize("what", ["random", "variable"])

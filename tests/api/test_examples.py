@@ -386,7 +386,9 @@ def test_graph_defs_that_parse_with_the_first_op_and_sequences() -> None:
     features = {"s": Var(tf.string), "f": Var(tf.float32), "a": Fixed([2], tf.int64, [7, 8])}
     wanted = tf.io.parse_example(messages, features)
     found = [each.numpy().tolist() for each in parse(messages)]
-    parts = [[getattr(wanted[key], part).numpy().tolist() for key in "sf"] for part in ("indices", "values", "dense_shape")]
+    parts = [
+        [getattr(wanted[key], part).numpy().tolist() for key in "sf"] for part in ("indices", "values", "dense_shape")
+    ]
     assert found == [*[each for part in parts for each in part], wanted["a"].numpy().tolist()]
 
     true = TensorProto(dtype=Enum("DT_BOOL"), tensor_shape=shape(1), bool_val=[True])

@@ -22,9 +22,10 @@ from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Any
 
-import tensorflow as tf  # behind the door
-from fastgraph.data import element_specs
 import graph_sessions
+import tensorflow as tf  # behind the door
+
+from fastgraph.data import element_specs
 
 #: The modules that are the tests' own.
 TEST_MODULES = ("framework.combinations", "framework.test_combinations", "data.kernel_tests.")
@@ -93,8 +94,11 @@ def map_structure(function: Callable[..., Any], *structures: Any, **_: Any) -> A
 
 
 def _flat_specs(spec: Any) -> list[Any]:
-    other = tf.TensorSpec(None, tf.variant)
-    return [leaf if isinstance(leaf, tf.TensorSpec) else other for leaf in flatten(spec)]
+    def variant(leaf: Any) -> Any:
+        several = isinstance(leaf, tf.SparseTensorSpec | tf.RaggedTensorSpec)
+        return tf.TensorSpec(None if several else getattr(leaf, "dataset_shape", []), tf.variant)
+
+    return [leaf if isinstance(leaf, tf.TensorSpec) else variant(leaf) for leaf in flatten(spec)]
 
 
 def are_compatible(first: Any, second: Any) -> bool:
@@ -158,6 +162,7 @@ class _V1Only:
 
 #: Names that TensorFlow does not export.
 OWN: dict[str, Any] = {
+    "data.ops.readers._TFRecordDataset": tf.data.TFRecordDataset,
     "data.ops.test_mode.toggle_test_mode": no,  # of the model that tunes buffers, which there is none of
     "data.ops.dataset_ops.DatasetV1": _V1Only,
     "data.ops.dataset_ops.DatasetV2": tf.data.Dataset,
@@ -212,7 +217,10 @@ OWN: dict[str, Any] = {
         f"core.example.{home}.{name}": getattr(tf.train, name)
         for home, every in (
             ("example_pb2", ("Example", "SequenceExample")),
-            ("feature_pb2", ("BytesList", "Feature", "FeatureList", "FeatureLists", "Features", "FloatList", "Int64List")),
+            (
+                "feature_pb2",
+                ("BytesList", "Feature", "FeatureList", "FeatureLists", "Features", "FloatList", "Int64List"),
+            ),
         )
         for name in every
     },
@@ -259,7 +267,7 @@ class Finder:
             return None
         part = full.removeprefix(f"{ROOT}.")
         file = Path(os.environ["LIBRARY_SOURCE"], *full.split(".")).with_suffix(".py")
-        if part.startswith(TEST_MODULES) and file.exists():
+        if part.startswith(TEST_MODULES) and file.is_file():
             return importlib.util.spec_from_file_location(full, file)
         return ModuleSpec(full, Finder, is_package=True)  # type: ignore[arg-type]
 

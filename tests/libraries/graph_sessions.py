@@ -11,7 +11,7 @@ import os
 import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -121,7 +121,7 @@ class Session:
     def __init__(self, target: str = "", graph: Any = None, config: Any = None) -> None:
         self.graph = graph
 
-    def __enter__(self) -> Session:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -158,7 +158,9 @@ class Place(Handled):
     def _cursor(self) -> Cursor:
         if self.cursor is None:
             if not self.ready:
-                raise FailedPreconditionError(None, None, "GetNext() failed because the iterator has not been initialized.")
+                raise FailedPreconditionError(
+                    None, None, "GetNext() failed because the iterator has not been initialized."
+                )
             self.begin()
         assert self.cursor is not None
         return self.cursor
