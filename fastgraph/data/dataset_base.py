@@ -25,6 +25,7 @@ from fastgraph.data.options import Options
 from fastgraph.data.sources import INFINITE, Cursor, Described, Source
 from fastgraph.graph import control_flow
 from fastgraph.graph.symbolic_tensor import SymbolicTensor
+from fastgraph.ops.arguments import known_value
 from fastgraph.staging import autograph
 
 if TYPE_CHECKING:
@@ -159,7 +160,10 @@ class DatasetBase(InElements):
 def count(value: Any) -> Any:
     """Return an integer; a symbolic one as it is. Raises TypeError for what is none, ValueError for None."""
     if isinstance(value, SymbolicTensor):
-        return value
+        known = known_value(value)
+        if known is None:
+            return value
+        value = known
     if value is None:
         raise unsupported(None)
     try:

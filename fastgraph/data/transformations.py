@@ -456,19 +456,43 @@ class Rebatch(Batch):
     """Batches of other sizes, in turn, of what lies along the first axis. Source: tf.data.Dataset.rebatch."""
 
     def __init__(self, source: Source, *sizes: Any, drop_remainder: bool) -> None:
-        super().__init__(Unbatch(source), sizes[0], drop_remainder=drop_remainder)
+        if any(isinstance(size, int) and size < 0 for size in sizes):
+            raise InvalidArgumentError(None, None, f"Batch sizes must be at least 0, got {sizes}. [Op:RebatchDataset]")
+        super().__init__(Unbatch(source), sizes[0] or 1, drop_remainder=drop_remainder)
         self.sizes, self.name = sizes, "_RebatchDataset"
         if len(sizes) > 1:
             self.spec = batched(self.source.spec, None)
 
     def elements(self, run: Run) -> Iterator[Element]:
-        passes = _Batches(self, run)
-        passes.sizes = itertools.cycle(self.sizes)
-        return passes
+        return _Rebatches(self, run)
 
     def cardinality(self) -> int:
         n = self.source.cardinality()
         return n if n == INFINITE else UNKNOWN
+
+
+class _Rebatches(_Batches):
+    """One pass. A batch of no elements takes none, whether there are any left or not."""
+
+    def __init__(self, batch: Rebatch, run: Run) -> None:
+        super().__init__(batch, run)
+        self.sizes = itertools.cycle(batch.sizes)
+        self.ahead: list[int] = []
+        specs = nesting.flatten(batch.spec)
+        self.dense = all(isinstance(spec, TensorSpec) and spec.shape.rank for spec in specs)
+        self.none: Element | None = None
+        if self.dense:
+            dtypes = [(spec.dtype, [0, *(size or 0 for size in list(spec.shape)[1:])]) for spec in specs]
+            self.none = tuple([from_array(np.zeros(shape, dtype.as_numpy_dtype), dtype) for dtype, shape in dtypes])
+
+    def __next__(self) -> Element:
+        size = next(self.sizes)
+        if size or self.none is None:
+            self.sizes = itertools.chain([size or 1], self.sizes)
+            found = super().__next__()
+            self.none = tuple([part[:0] for part in found]) if self.dense else None
+            return found
+        return self.none
 
 
 class Enumerate(Source):

@@ -173,6 +173,34 @@ def test_mixed_arguments_of_zip_and_unknown_lists_of_types() -> None:
     assert len(list(made)) == 100
 
 
+@pytest.mark.parametrize(
+    ("sizes", "wanted"),
+    [([0, 2], [[], [0, 1], [], [2], []]), ([2, 0], [[0, 1], [], [2], []]), ([1, 0, 5], [[0], [], [1, 2]])],
+)
+def test_batches_of_no_elements_among_others(sizes: list[int], wanted: list[list[int]]) -> None:
+    dataset = Dataset.range(3).batch(2).rebatch(sizes)
+    assert dataset.element_spec.shape.as_list() == [None]
+    assert [batch.tolist() for batch in dataset.as_numpy_iterator()] == wanted
+    with pytest.raises(errors.InvalidArgumentError, match="at least 0"):
+        Dataset.range(3).batch(2).rebatch([2, -1])
+
+
+def test_sizes_that_a_function_has_as_constants_are_known() -> None:
+    @tf.function
+    def made(n: Any) -> Any:
+        batches = Dataset.range(n).batch(tf.constant(2, tf.int64), drop_remainder=True)
+        assert batches.element_spec.shape.as_list() == [2]
+        return batches.reduce(tf.constant(0, tf.int64), lambda s, x: s + tf.reduce_sum(x))
+
+    assert int(made(tf.constant(5, tf.int64))) == 6
+
+
+def test_a_quoted_field_without_an_end(tmp_path: Path) -> None:
+    (tmp_path / "f").write_text('1,"2')
+    with pytest.raises(errors.InvalidArgumentError, match="without closing quoted field"):
+        list(experimental.CsvDataset(str(tmp_path / "f"), [tf.int32, tf.string]))
+
+
 def test_shapes_of_padded_batches_that_a_function_has_as_constants() -> None:
     @tf.function
     def made(n: Any) -> Any:

@@ -178,6 +178,9 @@ OWN: dict[str, Any] = {
     "data.experimental.ops.snapshot.COMPRESSION_NONE": "",
     "data.experimental.ops.snapshot.COMPRESSION_GZIP": "GZIP",
     "data.experimental.ops.snapshot.COMPRESSION_SNAPPY": "SNAPPY",
+    "data.experimental.ops.matching_files.MatchingFilesDataset": lambda patterns: tf.data.Dataset.list_files(
+        patterns, shuffle=False
+    ),
     "data.experimental.ops.testing.sleep": sleep,
     "data.experimental.ops.global_shuffle_op._global_shuffle": global_shuffle,
     "data.experimental.ops.iterator_ops.make_saveable_from_iterator": graph_sessions.make_saveable,
