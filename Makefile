@@ -65,7 +65,7 @@ bench-models: $(VENV)/installed-bench
 
 # The long forms of the checks; the report lies in docs/soak.md afterwards.
 soak: $(VENV)/installed-test
-	$(BIN)/python tools/soak.py --report docs/soak.md
+	$(BIN)/python tools/soak.py --report docs/soak.md $(SOAK_ARGS)
 
 lint: $(VENV)/installed-lint
 	$(BIN)/ruff check .

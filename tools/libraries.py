@@ -35,12 +35,16 @@ LISTS = ROOT / "tests" / "libraries"
 #: Seconds that one test, and one file of tests, may take.
 TEST_SECONDS, FILE_SECONDS = 300, 3000
 
+#: What begins the page's section that tools/data_tests.py writes.
+OTHERS = "## TensorFlow's own tests of tf.data"
+
 #: Files that take longest: the last.
 LONG = re.compile(r"applications/|sklearn_test|trainers/trainer_test")
 
 #: What both sides are run with.
 SETTINGS = {
     "KERAS_BACKEND": "tensorflow",
+    "LIBRARY_IMPORTS": "keras",
     "TF_CPP_MIN_LOG_LEVEL": "3",
     "CUDA_VISIBLE_DEVICES": "",
     "PYTHONHASHSEED": "0",
@@ -91,16 +95,29 @@ def versions(python: str, oracle: bool) -> str:
 class Run:
     """One side's run over the files: where its results lie, and how a file is run."""
 
+    #: The seconds of a test and of a file; what the server of files imports besides what SETTINGS say.
+    seconds = (TEST_SECONDS, FILE_SECONDS)
+    settings: dict[str, str] = SETTINGS
+    folders = (LISTS, LISTS / "keras_root")
+
     def __init__(self, python: str, oracle: bool, results: Path | None = None) -> None:
         self.python = python
         self.oracle = oracle
-        self.name = versions(python, oracle)
-        self.site = packages(python)
+        self.name = self.versions()
+        self.site = self.root()
         side = self.name if oracle else f"{self.name}-fastgraph"
         self.results = results or ROOT / "build" / "libraries" / side
         self.results.mkdir(parents=True, exist_ok=True)
         self.servers: list[subprocess.Popen[str]] = []
         self.commit = "" if oracle else commit()
+
+    def versions(self) -> str:
+        """Return the versions that a list or a report belongs to."""
+        return versions(self.python, self.oracle)
+
+    def root(self) -> Path:
+        """Return the folder that the files of tests are named from."""
+        return packages(self.python)
 
     def files(self, patterns: Iterable[str]) -> list[str]:
         """Return the test files that fit one of the patterns (all, if there is none), small directories first."""
@@ -135,8 +152,8 @@ class Run:
 
     def start(self) -> subprocess.Popen[str]:
         """Start a process that has imported the library and waits for files (tests/libraries/files.py)."""
-        paths = [str(LISTS), str(LISTS / "keras_root"), *([] if self.oracle else [str(ROOT)])]
-        environment = {**os.environ, **SETTINGS, "PYTHONPATH": os.pathsep.join(paths)}
+        paths = [*map(str, self.folders), *([] if self.oracle else [str(ROOT)]), os.environ.get("PYTHONPATH", "")]
+        environment = {**os.environ, **self.settings, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
         command = [self.python, *([] if self.oracle else ["-m", "fastgraph", "run"]), str(LISTS / "files.py")]
         return subprocess.Popen(
             command, cwd=self.site, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -150,7 +167,7 @@ class Run:
         server = self.servers.pop() if self.servers else self.start()
         with tempfile.TemporaryDirectory(prefix="libraries-") as home:
             arguments = [path, "-p", "outcomes", "-q", "--tb=long", "-c", os.devnull, f"--rootdir={self.site}"]
-            arguments += ["-p", "no:cacheprovider", f"--timeout={TEST_SECONDS}", f"--basetemp={home}/tests"]
+            arguments += ["-p", "no:cacheprovider", f"--timeout={self.seconds[0]}", f"--basetemp={home}/tests"]
             end = self.ask(server, [str(place.with_suffix(".log")), str(place), home, *arguments])
         self.servers.append(server)
         seconds = round(time.perf_counter() - started, 1)
@@ -172,7 +189,7 @@ class Run:
             late.set()
             os.kill(child, signal.SIGKILL)
 
-        timer = threading.Timer(FILE_SECONDS, end)
+        timer = threading.Timer(self.seconds[1], end)
         timer.start()
         status = int(server.stdout.readline())
         timer.cancel()
@@ -340,7 +357,8 @@ def main() -> int:
         run.write_list()
     else:
         place = options.report or report_place(run)
-        place.write_text(report(run))
+        others = place.read_text().partition(OTHERS) if place.exists() else ("", "", "")
+        place.write_text(report(run) + ("\n" + others[1] + others[2] if others[1] else ""))
         print(place.read_text().split("## Misses by their errors")[0] + f"The report: {place}")
     return 0
 

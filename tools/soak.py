@@ -1,6 +1,6 @@
 """The long forms of the checks, and their report: `make soak`.
 
-    python tools/soak.py [--minutes 10] [--hostile-minutes 30] [--report docs/soak.md]
+    python tools/soak.py [--minutes 10] [--hostile-minutes 30] [--mutations 100000] [--only damaged] [--report OUT]
 
 Runs the fuzzer, hostile calls of every op, imports of damaged GraphDefs, reading of damaged event files, records,
 checkpoints and SavedModels, saves and processes of MPI that are killed, every integer argument of every op and random
@@ -11,6 +11,7 @@ the tests marked soak. The report says what ran, on what, for how long, and what
 from __future__ import annotations
 
 import argparse
+import concurrent.futures
 import datetime
 import os
 import platform
@@ -27,6 +28,10 @@ from fastgraph.core.base import flags
 ROOT = Path(__file__).resolve().parents[1]
 
 
+#: The kinds of files that are damaged, each a module of tests.fuzz.
+KINDS = ("messages", "event_files", "checkpoints", "records", "saved_models")
+
+
 def run(command: list[str]) -> tuple[str, int, float]:
     """Return (output, exit status, seconds) of a command run in the checkout."""
     started = time.perf_counter()
@@ -38,6 +43,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--minutes", type=float, default=10, help="of each fuzzer (%(default)s)")
     parser.add_argument("--hostile-minutes", type=float, default=30, help="of hostile calls (%(default)s)")
+    parser.add_argument("--mutations", type=int, default=100_000, help="of files, of all kinds together (%(default)s)")
+    parser.add_argument("--jobs", type=int, default=2, help="kinds of damaged files at a time (%(default)s)")
+    parser.add_argument("--only", choices=["damaged"], help="that part alone")
     parser.add_argument("--report", type=Path, metavar="OUT", help="write the report there")
     options = parser.parse_args()
     seed = int(time.time()) % 1_000_000 * 100
@@ -54,27 +62,33 @@ def main() -> int:
     ]
     seconds = str(60 * options.hostile_minutes)
     hostile = [sys.executable, "-m", "tests.ops.hostile", "--seconds", seconds, "--seed", str(seed)]
-    kinds = {"messages": 60, "event_files": 12, "checkpoints": 60, "records": 12, "saved_models": 60}
+    n = -(-options.mutations // len(KINDS))
     damaged = [
-        [sys.executable, "-W", "ignore", "-m", f"tests.fuzz.{kind}"]
-        + ["--seed", str(seed), "--seconds", str(share * options.minutes)]
-        for kind, share in kinds.items()
+        [sys.executable, "-W", "ignore", "-m", f"tests.fuzz.{kind}", "--seed", str(seed), "--count", str(n)]
+        for kind in KINDS
     ]
     killed = [sys.executable, "-W", "ignore", "-m", "tests.faults.checkpoint_kills", tempfile.mkdtemp(), "300"]
     processes = [sys.executable, "-W", "ignore", "-m", "tests.faults.process_kills", "50"]
     arguments = [sys.executable, "-W", "ignore", "-m", "tests.oracle.arguments", "--kernels"]
     programs = [sys.executable, "-W", "ignore", "-m", "tests.ops.argument_programs"]
     programs += ["--seconds", str(60 * options.minutes), "--seed", str(seed)]
-    parts = [
-        ("Fuzzer", *run(fuzz)),
-        ("Hostile calls", *run(hostile)),
-        *((f"Damaged {kind.replace('_', ' ')}", *run(command)) for kind, command in zip(kinds, damaged, strict=True)),
-        ("Killed saves of checkpoints", *run(killed)),
-        ("Killed processes of MPI", *run(processes)),
-        ("Integer arguments of every op", *run(arguments)),
-        ("Random programs of integer arguments", *run(programs)),
-        ("Tests marked soak", *run([sys.executable, "-m", "pytest", "-q", "-m", "soak", "--timeout=3600", "tests"])),
-    ]
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        titles = [f"Damaged {kind.replace('_', ' ')}" for kind in KINDS]
+        parts = [(title, *found) for title, found in zip(titles, pool.map(run, damaged), strict=True)]
+    if options.only is None:
+        parts = [
+            ("Fuzzer", *run(fuzz)),
+            ("Hostile calls", *run(hostile)),
+            *parts,
+            ("Killed saves of checkpoints", *run(killed)),
+            ("Killed processes of MPI", *run(processes)),
+            ("Integer arguments of every op", *run(arguments)),
+            ("Random programs of integer arguments", *run(programs)),
+            (
+                "Tests marked soak",
+                *run([sys.executable, "-m", "pytest", "-q", "-m", "soak", "--timeout=3600", "tests"]),
+            ),
+        ]
     lines = [
         "# Soak report",
         "",

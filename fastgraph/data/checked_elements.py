@@ -5,10 +5,10 @@ Rule: as in transformations.py; an element passes as it is, or not at all.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
+from fastgraph.core.base.logger import get_logger
 from fastgraph.core.tensor import as_array
 from fastgraph.data.element_specs import Element
 from fastgraph.data.sources import UNKNOWN, Run, Source
@@ -64,7 +64,7 @@ class _Ignoring(Iterator[Element]):
                 return next(self.left)
             except OpError as error:
                 if self.log:
-                    warnings.warn(f"Error raised with error message {error}", stacklevel=2)
+                    get_logger().warning("Error raised with error message %s", error)
 
 
 class Known(Counted):

@@ -35,6 +35,11 @@ from fastgraph.ops.families import invalid
 from fastgraph.records.paths import as_op_errors, local_path
 
 _KINDS = (float32, float64, int32, int64, string)
+#: TensorFlow's words for what Python's reader refuses.
+_WORDS = {
+    "unexpected end of data": "Reached end of file without closing quoted field in record",
+    "',' expected after '\"'": "Quote inside a string has to be escaped by another quote",
+}
 _PART = 1 << 20
 _ROWS = 2048  # read at once
 
@@ -113,7 +118,7 @@ class _Columns(Iterator[Element]):
             except StopIteration:
                 return
             except csv.Error as error:
-                self.error = invalid(f"{error} [Op:IteratorGetNext]")
+                self.error = invalid(f"{_WORDS.get(str(error), error)} [Op:IteratorGetNext]")
             except OpError as error:
                 self.error = error
 

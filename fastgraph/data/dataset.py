@@ -113,6 +113,8 @@ class Dataset(Combinations):
         """
         if not args and datasets is None:
             raise TypeError("Must pass at least one dataset to `zip`.")
+        if args and datasets is not None:
+            raise TypeError("Both `*args` and `datasets` cannot be set.")
         structure = datasets if datasets is not None else args[0] if len(args) == 1 else args
         flat_datasets = nesting.flatten(structure)
         for dataset in flat_datasets:

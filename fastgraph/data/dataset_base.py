@@ -18,13 +18,14 @@ from fastgraph.core.base.type_specs import NoneTensorSpec, TensorSpec
 from fastgraph.core.conversion import unsupported
 from fastgraph.core.tensor import Tensor, convert, current_trace, from_array, init_scope
 from fastgraph.data import dataset_ops, element_functions
-from fastgraph.data.element_specs import InElements, OfElements, normalized
+from fastgraph.data.element_specs import InElements, OfElements, common, flat, normalized, packed, spec_of, tensor_specs
 from fastgraph.data.handles import HANDLE, owned, resolve
 from fastgraph.data.iterators import NumpyIterator, OwnedIterator, found
 from fastgraph.data.options import Options
 from fastgraph.data.sources import INFINITE, Cursor, Described, Source
 from fastgraph.graph import control_flow
 from fastgraph.graph.symbolic_tensor import SymbolicTensor
+from fastgraph.ops.arguments import known_value
 from fastgraph.staging import autograph
 
 if TYPE_CHECKING:
@@ -68,7 +69,9 @@ class DatasetBase(InElements):
 
     def __len__(self) -> int:
         if self.source is None:
-            raise TypeError("`tf.data.Dataset` has no length while a function is traced: use `cardinality()`.")
+            raise TypeError(
+                "`tf.data.Dataset` only supports `len` in eager mode. Use `tf.data.Dataset.cardinality()` instead."
+            )
         n = self.source.cardinality()
         if n < 0:
             raise TypeError("The dataset is infinite." if n == INFINITE else "The dataset length is unknown.")
@@ -117,8 +120,24 @@ class DatasetBase(InElements):
         has_next, get_next = self.__fg_staged_for__()
         function = autograph.convert(reduce_func)
         state = normalized(initial_state)
-        (state,) = control_flow.while_loop(lambda _: has_next(), lambda s: [function(s, get_next())], [state])
-        return state
+
+        try:
+            body: Any = lambda s: [function(s, get_next())]
+            (state,) = control_flow.while_loop(lambda _: has_next(), body, [state])
+            return state
+        except ValueError:  # of a state whose shapes change
+            specs = spec_of(state)
+            found = common(specs, element_functions.Mapped(reduce_func, (specs, self._spec), "Dataset.reduce()").spec)
+            shapes = [leaf.shape for leaf in tensor_specs(found)]
+            if shapes == [leaf.shape for leaf in flat(state)]:
+                raise
+        tensors = control_flow.while_loop(
+            lambda *_: has_next(),
+            lambda *now: list(flat(function(packed(found, now), get_next()))),
+            list(flat(state)),
+            shapes,
+        )
+        return packed(found, tensors)
 
     def options(self) -> Options:
         """Return the options that hold for this dataset, those of what it is made from included; they are fixed."""
@@ -141,7 +160,10 @@ class DatasetBase(InElements):
 def count(value: Any) -> Any:
     """Return an integer; a symbolic one as it is. Raises TypeError for what is none, ValueError for None."""
     if isinstance(value, SymbolicTensor):
-        return value
+        known = known_value(value)
+        if known is None:
+            return value
+        value = known
     if value is None:
         raise unsupported(None)
     try:

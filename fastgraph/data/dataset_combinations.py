@@ -16,11 +16,13 @@ from fastgraph.core.base.dtype import DTypeLike, as_dtype, float32, float64, int
 from fastgraph.core.base.shapes import TensorShape
 from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.core.conversion import TensorLike
+from fastgraph.core.registry import public_function
 from fastgraph.core.tensor import Tensor, convert, current_trace, from_array
 from fastgraph.data import checked_elements, dataset_ops, grouping, sources, stored_elements, transformations, windows
 from fastgraph.data.dataset_base import DatasetBase, DatasetSpec, count, element_of, made
 from fastgraph.data.element_functions import Mapped
 from fastgraph.data.element_specs import flat, normalized, packed, spec_of
+from fastgraph.data.handles import resolve
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.graph.symbolic_tensor import SymbolicTensor
 from fastgraph.ops import comparison, elementwise, exponentials, gathering, reduction, runtime_assertions
@@ -212,7 +214,8 @@ class Combinations(DatasetBase):
             raise ValueError("Invalid `datasets`. `datasets` should not be empty.")
         if not isinstance(choice_dataset, DatasetBase):
             raise TypeError(
-                f"Invalid `choice_dataset`: it should be a `tf.data.Dataset` but is {type(choice_dataset)}."
+                "Invalid `choice_dataset`. `choice_dataset` should be a `tf.data.Dataset` but is "
+                f"{type(choice_dataset)}."
             )
         spec = choice_dataset.element_spec
         if not (isinstance(spec, TensorSpec) and spec.dtype is int64 and spec.shape.is_compatible_with(())):
@@ -288,7 +291,7 @@ class Combinations(DatasetBase):
         this: Any = self
         target = convert(target_dist)
         if initial_dist is not None:
-            initial = convert(initial_dist)
+            initial = elementwise.cast(convert(initial_dist), target.dtype)
             known = made(sources.Tensors, initial, spec=TensorSpec(initial.shape, initial.dtype)).repeat()
         else:
             n = target.shape[0]
@@ -333,7 +336,8 @@ class Combinations(DatasetBase):
             found = scan_func(state, element if type(self._spec) is tuple else element[0])
             if not isinstance(found, list | tuple) or len(found) != 2:
                 raise TypeError(
-                    "Invalid `scan_func`: it should return a pair consisting of new state and the output value."
+                    "Invalid `scan_func`. `scan_func` should return a pair consisting of new state and the output "
+                    "value."
                 )
             return normalized(found[0]), found[1]
 
@@ -426,6 +430,9 @@ class Combinations(DatasetBase):
 
     def fingerprint(self) -> Any:
         """Return a number that says how the dataset is made: another one for another pipeline. -> u64[]."""
+        if self.source is None:  # known when the graph runs
+            number = lambda handle: np.uint64(stored_elements.fingerprint_of(resolve(handle)))
+            return public_function("numpy_function")(number, [self.handle], uint64)
         return convert(np.uint64(stored_elements.fingerprint_of(self.source)), uint64)
 
     def save(

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from fastgraph.core.base import dtype as dtypes
+from fastgraph.core.base import nesting
 from fastgraph.core.base.locks import Lock
 from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.core.tensor import current_trace
@@ -18,7 +19,8 @@ from fastgraph.data.element_specs import Element, flat, normalized, packed, spec
 from fastgraph.data.handles import resolve
 from fastgraph.data.making_ahead import Together
 from fastgraph.data.sources import Chained, OfTensors, Run, Source
-from fastgraph.errors import InvalidArgumentError
+from fastgraph.errors import InvalidArgumentError, OpError, OutOfRangeError
+from fastgraph.graph.ir import Graph, effects
 from fastgraph.graph.subgraphs import subgraph_name, traced
 from fastgraph.graph.symbolic_tensor import SymbolicTensor
 from fastgraph.ops.random_states import generators
@@ -65,6 +67,7 @@ class Mapped:
             self._graph = concrete._trace.graph
             held = [cell() for cell, _ in concrete._trace.graph.captures if isinstance(cell, weakref.ref)]
             self._generators = [cell for cell in held if generators.is_traced(cell)]
+            self._note_writes(concrete._trace.graph)
             return
         own = [(leaf.aval, "element") for leaf in tensor_specs(spec)]
         trace, _ = traced(outer, of_tensors, own, subgraph_name("of_element"))
@@ -78,11 +81,17 @@ class Mapped:
             return tuple(runner([*tensors, *rest]))
 
         self._call, self._graph = call, trace.graph
+        self._note_writes(trace.graph)
 
     def makes(self, kind: type[Source]) -> bool:
         """Whether it makes datasets of such sources."""
         recipes = [node.attrs["recipe"] for node in self._graph.nodes if node.op.name == "make_dataset"]
         return any(issubclass(resolve(recipe).kind, kind) for recipe in recipes)
+
+    def _note_writes(self, graph: Graph) -> None:
+        written = [resource for node in graph for kind, resource in effects(node) if kind == "write"]
+        #: Whether passes differ by more than their elements: it draws numbers, or writes Variables.
+        self.stateful = self.draws or any(resource is not None for resource in written)
 
     @property
     def draws(self) -> bool:
@@ -119,8 +128,28 @@ class OfFunction(OfTensors):
         return self._mapped.draws
 
     def function(self, run: Run) -> Callable[[Element], Element]:
-        """Return the function of elements for an iterator."""
-        return self._mapped.bound(self._captured, run)
+        """Return the function of elements for an iterator. Its errors say which dataset it is of."""
+        function = self._mapped.bound(self._captured, run)
+
+        def call(element: Element) -> Element:
+            try:
+                return function(element)
+            except OpError as error:
+                raise _in_function(self.name.lstrip("_"), error) from error
+
+        return call
+
+
+def _in_function(name: str, error: OpError) -> OpError:
+    """The error of a dataset's function. The end of an iterator inside of it is not the end of the dataset."""
+    kind, text = type(error), error.message
+    if kind is OutOfRangeError:
+        kind, text = InvalidArgumentError, f"Function invocation produced OutOfRangeError: {text}"
+    text = (
+        f"Error in user-defined function passed to {name} transformation with iterator: "
+        f"Iterator::Root::{name.removesuffix('Dataset')}: {text}"
+    )
+    return kind(error.node_def, error.op, text) if kind is not OpError else error
 
 
 class Map(OfFunction):
@@ -185,12 +214,22 @@ class FlatMap(OfFunction):
         return Chained(map(inner, self.source.elements(run)))
 
 
+def _alike(first: Any, second: Any) -> bool:
+    try:
+        nesting.assert_same_structure(first, second)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
 def reduced(source: Source, initial_state: object, function: Callable[..., Any]) -> Any:
     """Return the last state of `state = function(state, element)`. Source: tf.data.Dataset.reduce."""
     state = normalized(initial_state)
     spec = spec_of(state)
     mapped = Mapped(function, (spec, source.spec), "Dataset.reduce()")
     if mapped.spec != spec:
+        if nesting.flatten(spec) and not _alike(spec, mapped.spec):
+            raise InvalidArgumentError(None, None, f"The new state of `reduce_func`, {mapped.spec}, is not as {spec}")
         mapped = Mapped(function, (mapped.spec, source.spec), "Dataset.reduce()")  # a wider shape
     tensors = flat(state)
     run = Run()

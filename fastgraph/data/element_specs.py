@@ -11,6 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from fastgraph.composites.evaluated import RaggedTensorValue, SparseTensorValue
+from fastgraph.composites.ragged_tensor import RaggedTensor
+from fastgraph.composites.sparse_tensor import SparseTensor
 from fastgraph.core.base import nesting
 from fastgraph.core.base.dtype import as_dtype
 from fastgraph.core.base.type_specs import NoneTensorSpec, TensorSpec, TypeSpec, type_spec_from_value
@@ -52,6 +55,10 @@ class InElements:
 
 def normalized(value: object) -> Any:
     """Return the structure with a tensor for each leaf (lists are leaves, None stays). Raises ValueError for others."""
+    if isinstance(value, SparseTensorValue):
+        return SparseTensor.from_value(value)
+    if isinstance(value, RaggedTensorValue):
+        return RaggedTensor.from_row_splits(normalized(value.values), value.row_splits, validate=False)
     if is_structure(value):
         return _map(normalized, value)
     if value is None:

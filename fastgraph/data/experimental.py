@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from fastgraph.api.namespaces import lookup
-from fastgraph.composites.lookup_tables import KeyValueTensorInitializer, StaticHashTable, StaticVocabularyTable
+from fastgraph.composites.lookup_tables import (
+    KeyValueTensorInitializer,
+    StaticHashTable,
+    StaticVocabularyTable,
+    TableInitializer,
+)
 from fastgraph.core.base.dtype import DTypeLike, as_dtype, int64, string
 from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.core.conversion import TensorLike
-from fastgraph.core.tensor import convert
+from fastgraph.core.registry import public_function
+from fastgraph.core.tensor import as_array, convert, executing_eagerly, init_scope
 from fastgraph.data import checked_elements, grouping, windows
 from fastgraph.data.csv_files import CsvDataset, SqlDataset, make_csv_dataset
 from fastgraph.data.dataset import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Dataset
 from fastgraph.data.dataset_base import DatasetSpec, count, element_of, made
 from fastgraph.data.element_functions import Mapped
 from fastgraph.data.element_specs import flat, spec_of
+from fastgraph.data.handles import resolve
 from fastgraph.data.optionals import Optional, get_next_as_optional
 from fastgraph.data.options import (
     AutoShardPolicy,
@@ -32,7 +40,9 @@ from fastgraph.data.options import (
 )
 from fastgraph.data.record_datasets import make_batched_features_dataset, parse_example_dataset
 from fastgraph.data.sharding import SHARD_HINT
+from fastgraph.data.sources import Run
 from fastgraph.errors import OutOfRangeError
+from fastgraph.records.record_files import TFRecordWriter as RecordWriter
 
 Counter = Dataset.counter
 RandomDataset = Dataset.random
@@ -235,6 +245,61 @@ def parallel_interleave(
     return lambda dataset: dataset.interleave(map_func, cycle_length, block_length)
 
 
+class DatasetInitializer(TableInitializer):
+    """Keys and values for a lookup table from a dataset of pairs of scalars. Source: tf.data.experimental.
+
+    Raises: ValueError for elements that are no such pairs.
+    """
+
+    def __init__(self, dataset: Dataset) -> None:
+        spec = dataset.element_spec
+        pair = isinstance(spec, tuple) and len(spec) == 2
+        if not pair or any(not isinstance(leaf, TensorSpec) or leaf.shape.rank not in (None, 0) for leaf in spec):
+            raise ValueError(
+                "Datasets used to initialize a static lookup table must produce elements in the form (key, value), "
+                f"where the keys and values are scalar tensors. Full dataset element spec: {spec}."
+            )
+        self.dataset = dataset
+        super().__init__(spec[0].dtype, spec[1].dtype)
+
+    def initialize(self, table: Any) -> None:
+        """Fill `table`. Raises FailedPreconditionError for a key with two values."""
+        specs = self.dataset.element_spec
+        with init_scope():
+            pairs = list(self.dataset.as_numpy_iterator())
+            columns = [np.array([pair[i] for pair in pairs], specs[i].dtype.as_numpy_dtype) for i in range(2)]
+            KeyValueTensorInitializer(*map(convert, columns, [spec.dtype for spec in specs])).initialize(table)
+
+
+class TFRecordWriter:
+    """Writes a dataset of strings to a file of records. Source: tf.data.experimental.TFRecordWriter."""
+
+    def __init__(self, filename: TensorLike, compression_type: str | None = None) -> None:
+        self._filename, self._compression = convert(filename, string), compression_type or ""
+
+    def write(self, dataset: Dataset) -> Any:
+        """Write the elements. Raises TypeError for what is no dataset of scalar strings."""
+        if not isinstance(dataset, Dataset):
+            raise TypeError(f"Invalid `dataset.` Expected a `tf.data.Dataset` object but got {type(dataset)}.")
+        if not (isinstance(dataset.element_spec, TensorSpec)
+                and dataset.element_spec.is_compatible_with(TensorSpec([], string))):  # fmt: skip
+            raise TypeError(
+                "Invalid `dataset`. Expected a`dataset` that produces scalar `tf.string` elements, but got one of "
+                f"{dataset.element_spec}."
+            )
+
+        def act(handle: Any, path: Any) -> Any:
+            with RecordWriter(os.fsdecode(np.asarray(path).item()), self._compression) as writer:
+                for element in resolve(handle).elements(Run()):
+                    writer.write(as_array(element[0]).item())
+            return np.int64(0)
+
+        if executing_eagerly():
+            act(dataset.handle, self._filename)
+            return None
+        return public_function("numpy_function")(act, [dataset.handle, self._filename], int64).op
+
+
 def table_from_dataset(
     dataset: Any = None,
     num_oov_buckets: int = 0,
@@ -294,6 +359,7 @@ __all__ = [
     "AutotuneOptions",
     "Counter",
     "CsvDataset",
+    "DatasetInitializer",
     "DistributeOptions",
     "ExternalStatePolicy",
     "OptimizationOptions",
@@ -301,6 +367,7 @@ __all__ = [
     "RandomDataset",
     "Reducer",
     "SqlDataset",
+    "TFRecordWriter",
     "ThreadingOptions",
     "assert_cardinality",
     "at",

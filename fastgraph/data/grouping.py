@@ -5,6 +5,7 @@ Rule: as in element_functions.py: such a function is traced when the dataset is 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -16,8 +17,9 @@ from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.core.tensor import as_array, from_array
 from fastgraph.data.element_functions import Mapped, OfFunction
 from fastgraph.data.element_specs import Element, packed
-from fastgraph.data.sources import OfTensors, Run, Source
+from fastgraph.data.sources import INFINITE, UNKNOWN, OfTensors, Run, Source
 from fastgraph.data.windows import Elements, handle_of
+from fastgraph.errors import InternalError, OpError
 from fastgraph.ops.families import invalid
 
 
@@ -114,6 +116,9 @@ class Interleave(OfFunction):
     def elements(self, run: Run) -> Iterator[Element]:
         return _Interleaved(self, run)
 
+    def cardinality(self) -> int:
+        return INFINITE if self.source.cardinality() == INFINITE else UNKNOWN
+
 
 class _Interleaved(Iterator[Element]):
     """One pass. A place whose dataset has ended is empty until its next turn."""
@@ -181,6 +186,9 @@ class GroupByWindow(OfTensors):
     def elements(self, run: Run) -> Iterator[Element]:
         return _Groups(self, run)
 
+    def cardinality(self) -> int:
+        return INFINITE if self.source.cardinality() == INFINITE else UNKNOWN
+
 
 class _Groups(Iterator[Element]):
     """One pass: windows as they become full, and at the end what is left, by key."""
@@ -189,7 +197,8 @@ class _Groups(Iterator[Element]):
         self.left, self.run, self.spec = grouped.source.elements(run), run, grouped.source.spec
         pairs = zip(grouped.functions, grouped.captured, strict=True)
         self.key, self.reduce, self.size = (function.bound(captured, run) for function, captured in pairs)
-        self.inner = grouped.functions[1].spec
+        self.inner, code = grouped.functions[1].spec, grouped.functions[1].code
+        self.named = getattr(code, "__name__", type(code).__name__)
         self.groups: dict[int, list[Element]] = {}
         self.sizes: dict[int, int] = {}
         self.now: Iterator[Element] | None = None
@@ -227,7 +236,12 @@ class _Groups(Iterator[Element]):
 
     def _begin(self, key: int) -> None:
         rows = Elements(self.groups.pop(key), self.spec)
-        self.now = packed(self.inner, self.reduce((_number(key), handle_of(rows)))).source.elements(self.run)
+        try:
+            found = self.reduce((_number(key), handle_of(rows)))
+        except OpError as error:
+            text = f"{code_name(error)}: function {self.named}: {error.message}"
+            raise InternalError(error.node_def, error.op, text) from error
+        self.now = packed(self.inner, found).source.elements(self.run)
 
 
 class GroupByReducer(OfTensors):
@@ -268,6 +282,11 @@ def state_spec(given: Any, found: Any) -> Any:
             )
         wider.append(own.most_specific_common_supertype([new]))
     return nesting.pack_sequence_as(given, wider)
+
+
+def code_name(error: OpError) -> str:
+    """Return TensorFlow's name of an error's code: INVALID_ARGUMENT of an InvalidArgumentError."""
+    return re.sub("(?<=[a-z])(?=[A-Z])", "_", type(error).__name__.removesuffix("Error")).upper()
 
 
 def _number(key: int) -> Any:

@@ -160,11 +160,19 @@ def found(handle: object) -> Any:
     return resolve(handle) if isinstance(handle, Tensor) and hasattr(handle, "numpy") else None
 
 
-class NumpyIterator(Iterator[Any]):
+class NumpyIterator(Iterator[Any], Trackable):
     """The elements as NumPy arrays. Source: tf.data.NumpyIterator."""
+
+    _legacy_saveable_name = "ITERATOR"
 
     def __init__(self, iterator: OwnedIterator) -> None:
         self._iterator = iterator
+
+    def _serialize_to_tensors(self) -> dict[str, Any]:
+        return self._iterator._serialize_to_tensors()
+
+    def _restore_from_tensors(self, restored_tensors: dict[str, Any]) -> None:
+        self._iterator._restore_from_tensors(restored_tensors)
 
     def __next__(self) -> Any:
         return nesting.map_structure(_as_numpy, next(self._iterator))
@@ -187,5 +195,9 @@ class NumpyIterator(Iterator[Any]):
 
 def _as_numpy(leaf: object) -> Any:
     if isinstance(leaf, SparseTensor):
-        return to_dense(leaf).numpy()
-    return leaf.numpy() if hasattr(leaf, "numpy") else leaf
+        leaf = to_dense(leaf)
+    found: Any = leaf.numpy() if hasattr(leaf, "numpy") else leaf
+    if isinstance(found, np.ndarray):
+        found = found.view()
+        found.setflags(write=False)
+    return found

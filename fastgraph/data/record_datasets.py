@@ -169,7 +169,18 @@ def _lines(path: str, compression: str, block: int) -> Iterator[list[bytes]]:
 def _pieces(path: str, compression: str, block: int, size: int, header: int, footer: int) -> Iterator[list[bytes]]:
     """Pieces of one size between a header and a footer."""
     source = Bytes(path, compression, block)
+
+    def wrong(body: int) -> Exception:
+        kind = errors.DataLossError if compression else errors.InvalidArgumentError
+        return kind(
+            None, None, f"Excluding the header ({header} bytes) and footer ({footer} bytes), input file "
+            f'"{path}" has body length {max(body, 0)} bytes, which is not an exact multiple of the record length '
+            f"({size} bytes).",
+        )  # fmt: skip
+
     try:
+        if not compression and os.path.exists(path) and (body := os.path.getsize(path) - header - footer) % size:
+            raise wrong(body)
         held, begun, total = b"", False, 0
         while part := source.read(source.block):
             total += len(part)
@@ -181,12 +192,7 @@ def _pieces(path: str, compression: str, block: int, size: int, header: int, foo
                 yield [held[i * size : (i + 1) * size] for i in range(n)]
                 held = held[n * size :]
         if len(held) != footer or not begun:
-            kind = errors.DataLossError if compression else errors.InvalidArgumentError
-            raise kind(
-                None, None, f"Excluding the header ({header} bytes) and footer ({footer} bytes), input file "
-                f'"{path}" has body length {max(total - header - footer, 0)} bytes, which is not an exact multiple of '
-                f"the record length ({size} bytes).",
-            )  # fmt: skip
+            raise wrong(total - header - footer)
     finally:
         source.close()
 
@@ -200,6 +206,11 @@ class _OfFiles(Dataset):
             turns = os.cpu_count() or 1
         kind = type(self).__name__ + "V2"
         if isinstance(filenames, Dataset):
+            spec = filenames.element_spec
+            wrong = f"Got a dataset of `{spec.dtype!r}` elements." if spec.dtype is not string else ""
+            if wrong or spec.shape.rank not in (None, 0):
+                of = "" if wrong else f" of shape [] (i.e. scalars). Got a dataset of element shape {spec.shape}"
+                raise TypeError(f"The `filenames` argument must contain `tf.string` elements{of}. {wrong}".rstrip())
             found = filenames.flat_map(lambda name: made(Files, _names(name), blocks=blocks, turns=None, name=kind))
         else:
             found = made(Files, _names(filenames), blocks=blocks, turns=turns, name=kind)
@@ -212,7 +223,10 @@ def _names(filenames: Any) -> Any:
     if isinstance(filenames, list | tuple):
         filenames = [os.fspath(each) if isinstance(each, os.PathLike) else each for each in filenames]
         filenames = filenames or np.zeros(0, object)
-    tensor = as_tensor(filenames, string)
+    try:
+        tensor = as_tensor(filenames, string)
+    except (TypeError, ValueError):
+        tensor = as_tensor(filenames)
     if tensor.dtype != string:
         raise TypeError(f"The `filenames` argument must contain `tf.string` elements. Got `{tensor.dtype!r}` elements.")
     return tensor if tensor.shape.rank == 1 else reshape(tensor, [-1])

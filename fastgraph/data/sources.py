@@ -288,7 +288,7 @@ def generator_spec(output_types: object, output_shapes: object, output_signature
             "To specify the output signature you need to provide either the `output_signature` argument or the "
             "`output_types` argument."
         )
-    types = nesting.map_structure(as_dtype, output_types)
+    types = as_dtype(output_types) if isinstance(output_types, list) else nesting.map_structure(as_dtype, output_types)
     if output_shapes is None:
         return nesting.map_structure(lambda dtype: TensorSpec(None, dtype), types)
     shapes = _shapes_like(types, output_shapes)
@@ -308,6 +308,12 @@ def _shapes_like(types: Any, shapes: Any) -> Any:
     if isinstance(types, tuple) and isinstance(shapes, list | tuple):
         return tuple([_shapes_like(*pair) for pair in zip(types, shapes, strict=True)])
     return _Shape(shapes)
+
+
+def _parts(source: Source) -> list[Any]:
+    """What a source is made of, in lists and tuples too."""
+    values = vars(source).values()
+    return [each for value in values for each in (value if isinstance(value, list | tuple) else (value,))]
 
 
 class Cursor(Handled):
@@ -359,17 +365,24 @@ class Cursor(Handled):
 
     def _ordered(self) -> list[Any]:
         """The sources below this one that have an order of their own, from the outermost on."""
-        found, ahead = [], [self.source]
+        return [source for source in self._below() if hasattr(source, "order")]
+
+    def _below(self) -> list[Any]:
+        ahead: list[Any] = [self.source]
         for source in ahead:  # which grows
-            if hasattr(source, "order"):
-                found.append(source)
-            for value in vars(source).values():
-                ahead += [each for each in (value if isinstance(value, (list, tuple)) else (value,))
-                          if isinstance(each, Source)]  # fmt: skip
-        return found
+            ahead += [each for each in _parts(source) if isinstance(each, Source)]
+        return ahead
 
     def state(self) -> bytes:
-        """Return a text that says where the pass is."""
+        """Return a text that says where the pass is. Raises FailedPreconditionError for functions with a state."""
+        stateful = [source.name.lstrip("_") for source in self._below()
+                    if any(getattr(part, "stateful", False) for part in _parts(source))]  # fmt: skip
+        if stateful:
+            raise errors.FailedPreconditionError(
+                None, None,
+                f"The function of {stateful[0]} is stateful: it draws random numbers or writes Variables, and a pass "
+                "that is restored would do so again.",
+            )  # fmt: skip
         with self._lock:
             orders = self._orders if self._elements is not None else [source.order() for source in self._ordered()]
             return json.dumps({"taken": self._taken, "orders": orders}).encode()

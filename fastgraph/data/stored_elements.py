@@ -281,6 +281,7 @@ class _Written(Iterator[Element]):
         name = os.path.basename(snapshot.path)
         self.writer = _Writer(snapshot.path, snapshot.compression, tensor_specs(snapshot.spec), name)
         self.ended = False
+        self.turns = itertools.cycle(range(os.cpu_count() or 1))  # without a function of the user's, as TensorFlow
 
     def __next__(self) -> Element:
         element = next(self.left, None)
@@ -289,7 +290,7 @@ class _Written(Iterator[Element]):
                 self.ended = True
                 self.writer.finish()
             raise StopIteration
-        self.writer.write(element, 0 if self.shard is None else self.shard(element))
+        self.writer.write(element, next(self.turns) if self.shard is None else self.shard(element))
         return element
 
     def __del__(self) -> None:

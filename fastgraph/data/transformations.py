@@ -24,7 +24,7 @@ from fastgraph.data.element_specs import Element, common
 from fastgraph.data.making_ahead import Ahead, draws
 from fastgraph.data.row_tables import Table, cut, numbers, rows_of, whole
 from fastgraph.data.sources import INFINITE, UNKNOWN, Chained, Run, Source
-from fastgraph.errors import InvalidArgumentError
+from fastgraph.errors import InvalidArgumentError, OpError
 from fastgraph.ops.random_states import advanced, first_state
 
 _MOST_ROWS = 1 << 26  # whose numbers are worth keeping at once
@@ -460,19 +460,43 @@ class Rebatch(Batch):
     """Batches of other sizes, in turn, of what lies along the first axis. Source: tf.data.Dataset.rebatch."""
 
     def __init__(self, source: Source, *sizes: Any, drop_remainder: bool) -> None:
-        super().__init__(Unbatch(source), sizes[0], drop_remainder=drop_remainder)
+        if any(isinstance(size, int) and size < 0 for size in sizes):
+            raise InvalidArgumentError(None, None, f"Batch sizes must be at least 0, got {sizes}. [Op:RebatchDataset]")
+        super().__init__(Unbatch(source), sizes[0] or 1, drop_remainder=drop_remainder)
         self.sizes, self.name = sizes, "_RebatchDataset"
         if len(sizes) > 1:
             self.spec = batched(self.source.spec, None)
 
     def elements(self, run: Run) -> Iterator[Element]:
-        passes = _Batches(self, run)
-        passes.sizes = itertools.cycle(self.sizes)
-        return passes
+        return _Rebatches(self, run)
 
     def cardinality(self) -> int:
         n = self.source.cardinality()
         return n if n == INFINITE else UNKNOWN
+
+
+class _Rebatches(_Batches):
+    """One pass. A batch of no elements takes none, whether there are any left or not."""
+
+    def __init__(self, batch: Rebatch, run: Run) -> None:
+        super().__init__(batch, run)
+        self.sizes = itertools.cycle(batch.sizes)
+        self.ahead: list[int] = []
+        specs = nesting.flatten(batch.spec)
+        self.dense = all(isinstance(spec, TensorSpec) and spec.shape.rank for spec in specs)
+        self.none: Element | None = None
+        if self.dense:
+            dtypes = [(spec.dtype, [0, *(size or 0 for size in list(spec.shape)[1:])]) for spec in specs]
+            self.none = tuple([from_array(np.zeros(shape, dtype.as_numpy_dtype), dtype) for dtype, shape in dtypes])
+
+    def __next__(self) -> Element:
+        size = next(self.sizes)
+        if size or self.none is None:
+            self.sizes = itertools.chain([size or 1], self.sizes)
+            found = super().__next__()
+            self.none = tuple([part[:0] for part in found]) if self.dense else None
+            return found
+        return self.none
 
 
 class Enumerate(Source):
@@ -523,8 +547,7 @@ class Zip(Source):
         self.spec = nesting.pack_sequence_as(structure, [source.spec for source in sources])
 
     def elements(self, run: Run) -> Iterator[Element]:
-        # What a failing source leaves unread in the others stays unread: they go on in step only without errors.
-        return map(_joined, zip(*[source.elements(run.branch(i)) for i, source in enumerate(self.sources)]))
+        return _Zipped([source.elements(run.branch(i)) for i, source in enumerate(self.sources)])
 
     def table(self, run: Run) -> Table | None:
         n = self.cardinality()
@@ -553,8 +576,23 @@ class Zip(Source):
         return INFINITE if not finite else UNKNOWN if UNKNOWN in finite else min(finite)
 
 
-def _joined(row: tuple[Element, ...]) -> Element:
-    return tuple(itertools.chain.from_iterable(row))
+class _Zipped(Iterator[Element]):
+    """One pass. What comes beside an error is gone with it: the sources stay in step."""
+
+    def __init__(self, parts: list[Iterator[Element]]) -> None:
+        self.parts = parts
+
+    def __next__(self) -> Element:
+        row: list[Any] = []
+        error = None
+        for part in self.parts:
+            try:
+                row += next(part)
+            except OpError as each:
+                error = error or each
+        if error is not None:
+            raise error
+        return tuple(row)
 
 
 def batch_size_of(source: Source) -> int:

@@ -15,7 +15,7 @@ import numpy as np
 from fastgraph.composites.ragged_tensor import RaggedTensorSpec
 from fastgraph.composites.sparse_tensor import SparseTensorSpec
 from fastgraph.core.base import nesting
-from fastgraph.core.base.dtype import DType, bool_, int64, string
+from fastgraph.core.base.dtype import DType, as_dtype, bool_, int64, string
 from fastgraph.core.base.shapes import TensorShape
 from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.core.tensor import as_array, convert, from_array
@@ -26,6 +26,7 @@ from fastgraph.data.sources import INFINITE, UNKNOWN, OfTensors, Run, Source
 from fastgraph.errors import DataLossError, InvalidArgumentError, OpError
 from fastgraph.graph.symbolic_tensor import SymbolicTensor
 from fastgraph.ops import elementwise
+from fastgraph.ops.arguments import known_value
 from fastgraph.ops.families import invalid
 
 
@@ -181,9 +182,11 @@ def padded_shapes_of(spec: Any, padded_shapes: Any) -> list[TensorShape]:
     leaves = nesting.flatten(spec)
     for leaf in leaves:
         if not isinstance(leaf, TensorSpec):
-            kind = "ragged" if isinstance(leaf, RaggedTensorSpec) else "sparse"
+            if hasattr(leaf, "dataset_shape"):
+                raise TypeError("`padded_batch` is not supported for datasets of datasets")
             raise TypeError(
-                f"`padded_batch` is only supported for datasets that produce tensor elements but found {kind}"
+                "`padded_batch` is only supported for datasets that produce tensor elements but type spec of elements "
+                f"in the input dataset is not a subclass of TensorSpec: `{leaf}`."
             )
     if padded_shapes is None:
         for leaf in leaves:
@@ -200,7 +203,8 @@ def padded_shapes_of(spec: Any, padded_shapes: Any) -> list[TensorShape]:
         if own.rank is not None:
             if shape.rank != own.rank:
                 raise ValueError(
-                    f"The padded shape {shape} is not compatible with the shape {own} of the input component."
+                    f"The padded shape {shape} is not compatible with the shape {own} of the corresponding input "
+                    "component."
                 )
             for padded, size in zip(shape, own, strict=True):
                 if padded is not None and size is not None and padded < size:
@@ -240,14 +244,17 @@ def _up_to(spec: Any, value: Any) -> list[Any]:
 def _padded_shape(value: Any) -> TensorShape:
     if isinstance(value, TensorShape):
         return value
+    if isinstance(value, SymbolicTensor) and (known := known_value(value)) is not None:
+        value = known
     if isinstance(value, SymbolicTensor):
         return TensorShape(None if value.shape.rank is None else [None] * (value.shape[0] or 0))
     if hasattr(value, "numpy"):
         value = value.numpy()
     if isinstance(value, np.ndarray):
         if value.ndim != 1 or value.dtype.kind not in "iu":
+            its = f"shape was {value.shape}" if value.ndim != 1 else f"element type was {as_dtype(value.dtype).name}"
             raise (ValueError if value.ndim != 1 else TypeError)(
-                f"Padded shape {value} must be a `tf.int64` vector tensor, but its shape was {value.shape}."
+                f"Padded shape {value} must be a `tf.int64` vector tensor, but its {its}."
             )
         value = value.tolist()
     if isinstance(value, int):

@@ -15,7 +15,7 @@ from fastgraph.graphdef.import_arrays import Make
 from fastgraph.graphdef.import_values import fixed, fixed_words
 from fastgraph.ops.families import bind_named
 from fastgraph.records import codecs
-from fastgraph.records.example_ops import parse_example_v2
+from fastgraph.records.example_ops import parse_example_v2, parse_sequence_example_v2
 
 
 def _keys(tensor: Any, name: str) -> list[str]:
@@ -28,6 +28,32 @@ def _example(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     return _parsed(name, serialized, names, (sparse, dense, ragged), rest[3:], attrs)
 
 
+def _example_1(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    n, m = int(attrs["Nsparse"]), int(attrs["Ndense"])
+    serialized, names, *rest = inputs
+    sparse, dense = [[_keys(each, name)[0] for each in part] for part in (rest[:n], rest[n : n + m])]
+    return _parsed(name, serialized, names, (sparse, dense, []), rest[n + m :], attrs)
+
+
+def _sequences(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    """ParseSequenceExampleV2: as our own, but of ragged lists' splits it gives the outer ones first."""
+    serialized, names, *keys = inputs[:8]
+    missing = fixed(inputs[8], f"Node '{name}': which lists may be missing").reshape(-1).tolist()
+    parts = []
+    for where, (sparse, dense, ragged) in (("context", keys[:3]), ("feature_list", keys[3:])):
+        said = {key.removeprefix(f"{where}_"): value for key, value in attrs.items() if key.startswith(f"{where}_")}
+        said["Tdense"] = attrs.get("Tcontext_dense" if where == "context" else "feature_list_dense_types", [])
+        parts.append(_asked((_keys(sparse, name), _keys(dense, name), _keys(ragged, name)), said))
+    context, lists = [(part["sparse"], part["dense"], part["ragged"]) for part in parts]
+    optional = tuple([row[0] for row, may in zip(lists[1], missing, strict=True) if may])
+    found = list(bind_named(
+        name, parse_sequence_example_v2.primitive, (serialized, names, *inputs[9:]),  # type: ignore[attr-defined]
+        {"context": context, "lists": lists, "optional": optional},
+    ))  # fmt: skip
+    n = len(lists[2])
+    return (*found[: len(found) - 2 * n], *found[len(found) - n :], *found[len(found) - 2 * n : len(found) - n])
+
+
 def _single(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     keys: tuple[list[str], ...] = (attrs.get("sparse_keys", []), attrs.get("dense_keys", []), [])
     none = from_array(np.zeros(0, object), string)
@@ -37,21 +63,23 @@ def _single(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
 def _parsed(
     name: str, serialized: Any, names: Any, keys: tuple[list[str], ...], defaults: list[Any], attrs: dict[str, Any]
 ) -> Any:
+    primitive = parse_example_v2.primitive  # type: ignore[attr-defined]
+    return tuple(bind_named(name, primitive, (serialized, names, *defaults), _asked(keys, attrs)))
+
+
+def _asked(keys: tuple[list[str], ...], attrs: dict[str, Any]) -> dict[str, Any]:
+    """The attributes of our op for features of these names."""
     sparse, dense, ragged = keys
     shapes = [each.shape for each in attrs.get("dense_shapes", [])]
     dtypes = {
         key: [each.name for each in attrs.get(key, [])]
         for key in ("sparse_types", "Tdense", "ragged_value_types", "ragged_split_types")
     }
-    found = bind_named(
-        name, parse_example_v2.primitive, (serialized, names, *defaults),  # type: ignore[attr-defined]
-        {
-            "sparse": tuple(zip(sparse, dtypes["sparse_types"], strict=True)),
-            "dense": tuple(zip(dense, dtypes["Tdense"], shapes, strict=True)),
-            "ragged": tuple(zip(ragged, dtypes["ragged_value_types"], dtypes["ragged_split_types"], strict=True)),
-        },
-    )  # fmt: skip
-    return tuple(found)
+    return {
+        "sparse": tuple(zip(sparse, dtypes["sparse_types"], strict=True)),
+        "dense": tuple(zip(dense, dtypes["Tdense"], shapes, strict=True)),
+        "ragged": tuple(zip(ragged, dtypes["ragged_value_types"], dtypes["ragged_split_types"], strict=True)),
+    }
 
 
 def _raw(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
@@ -78,6 +106,8 @@ RECORDS: dict[str, Make] = {
     "DecodePaddedRaw": _raw,
     "DecodeRaw": _raw,
     "EncodeBase64": lambda name, inputs, attrs: codecs.encode_base64(inputs[0], attrs.get("pad", False), name),
+    "ParseExample": _example_1,
     "ParseExampleV2": _example,
+    "ParseSequenceExampleV2": _sequences,
     "ParseSingleExample": _single,
 }

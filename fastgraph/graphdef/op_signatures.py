@@ -239,6 +239,15 @@ DecodeCSV output:*OUT_TYPE
 ListDiff out:T idx:out_idx
 ParseExampleV2 sparse_indices:num_sparse*int64 sparse_values:*sparse_types sparse_shapes:num_sparse*int64
   dense_values:*Tdense ragged_values:*ragged_value_types ragged_row_splits:*ragged_split_types
+ParseExample sparse_indices:Nsparse*int64 sparse_values:*sparse_types sparse_shapes:Nsparse*int64 dense_values:*Tdense
+ParseSequenceExampleV2 context_sparse_indices:Ncontext_sparse*int64 context_sparse_values:*context_sparse_types
+  context_sparse_shapes:Ncontext_sparse*int64 context_dense_values:*Tcontext_dense
+  context_ragged_values:*context_ragged_value_types context_ragged_row_splits:*context_ragged_split_types
+  feature_list_sparse_indices:Nfeature_list_sparse*int64 feature_list_sparse_values:*feature_list_sparse_types
+  feature_list_sparse_shapes:Nfeature_list_sparse*int64 feature_list_dense_values:*feature_list_dense_types
+  feature_list_dense_lengths:Nfeature_list_dense*int64 feature_list_ragged_values:*feature_list_ragged_value_types
+  feature_list_ragged_outer_splits:*feature_list_ragged_split_types
+  feature_list_ragged_inner_splits:*feature_list_ragged_split_types
 ParseSingleExample sparse_indices:num_sparse*int64 sparse_values:*sparse_types sparse_shapes:num_sparse*int64
   dense_values:*Tdense
 RaggedGather output_nested_splits:OUTPUT_RAGGED_RANK*Tsplits output_dense_values:Tvalues

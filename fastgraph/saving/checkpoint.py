@@ -28,6 +28,7 @@ from fastgraph.saving.checkpoint_state import update_checkpoint_state
 from fastgraph.saving.checkpoint_status import CheckpointLoadStatus, InitializationOnlyStatus, NameBasedSaverStatus
 from fastgraph.saving.object_graph import OBJECT_GRAPH, ObjectGraph
 from fastgraph.saving.restoration import Position, Restoration
+from fastgraph.saving.sharding import extents_of, shards_of
 from fastgraph.saving.tensor_bundle import BundleWriter
 from fastgraph.state.tracking import AutoTrackable, NoDependency, arrived, links_of, tracked
 from fastgraph.state.variable import Variable
@@ -37,7 +38,8 @@ class CheckpointOptions:
     """How checkpoints are written and read. Source: tf.train.CheckpointOptions.
 
     Args:
-        experimental_io_device, experimental_sharding_callback: Taken and without effect: of each there is one.
+        experimental_io_device: Taken and without effect: there is one.
+        experimental_sharding_callback: A tf.train.experimental.ShardingCallback, which says what is in which data file.
         experimental_enable_async_checkpoint, enable_async: Whether `save` returns before the files are there.
         experimental_write_callbacks: Functions called when a checkpoint is written, with its path if they take one.
         experimental_skip_slot_variables: Whether `restore` leaves the slots of optimizers out.
@@ -184,17 +186,17 @@ class Checkpoint(AutoTrackable):
         message, found = self._graph().tensors()
         tensors = {key: _now(value) for key, value in found.items()}
         tensors[OBJECT_GRAPH] = np.array(serialized(message), object)
-        callbacks = options.experimental_write_callbacks or ()
+        callbacks, sharding = options.experimental_write_callbacks or (), options.experimental_sharding_callback
         if not executing_eagerly():
-            return _written_in_calls(file_prefix, tensors, callbacks)
+            return _written_in_calls(file_prefix, tensors, callbacks, sharding)
         path = os.fspath(file_prefix.numpy().decode() if isinstance(file_prefix, Tensor) else file_prefix)
         if options.enable_async:
             if self._background is None:
                 self.__dict__["_background"] = _Background()
-            self._background.start(lambda: write_checkpoint(path, tensors, callbacks))  # type: ignore[union-attr]
+            self._background.start(lambda: write_checkpoint(path, tensors, callbacks, sharding))  # type: ignore[union-attr]
         else:
             self.sync()
-            write_checkpoint(path, tensors, callbacks)
+            write_checkpoint(path, tensors, callbacks, sharding)
         return path
 
     def sync(self) -> None:
@@ -281,17 +283,26 @@ def with_callback(options: CheckpointOptions | None, callback: Callable[[str], A
     return changed
 
 
-def write_checkpoint(path: str, tensors: dict[str, Any], callbacks: Any = ()) -> None:
-    """Write tensors by their keys as a checkpoint, then call the callbacks."""
-    with BundleWriter(path) as writer:
-        for key, value in tensors.items():
-            writer.add(key, value, as_dtype(value.dtype) if hasattr(value, "dtype") else string)
+def write_checkpoint(path: str, tensors: dict[str, Any], callbacks: Any = (), sharding: Any = None) -> None:
+    """Write tensors by their keys as a checkpoint, in the files that a policy says, then call the callbacks."""
+    whole = {key: {"": value} for key, value in tensors.items()}
+    shards = [whole] if sharding is None else shards_of(sharding, tensors)
+    with BundleWriter(path, len(shards)) as writer:
+        for number, shard in enumerate(shards):
+            if number:
+                writer.next_shard()
+            for key, slices in shard.items():
+                for spec, value in slices.items():
+                    if spec:
+                        writer.add_slice(key, *extents_of(spec), value)
+                    else:
+                        writer.add(key, value, as_dtype(value.dtype) if hasattr(value, "dtype") else string)
         writer.finish()
     for callback in callbacks:
         callback(*[path][: _n_parameters(callback)])
 
 
-def _written_in_calls(prefix: Any, tensors: dict[str, Any], callbacks: Any) -> Any:
+def _written_in_calls(prefix: Any, tensors: dict[str, Any], callbacks: Any, sharding: Any) -> Any:
     """A tensor of the path, which a Function's call gives once it has written the values of that moment."""
     keys = list(tensors)
     dtypes = [as_dtype(tensors[key].dtype) for key in keys]
@@ -300,7 +311,10 @@ def _written_in_calls(prefix: Any, tensors: dict[str, Any], callbacks: Any) -> A
         arrays = [np.asarray(value, dtype.numpy_dtype) for value, dtype in zip(values, dtypes, strict=True)]
         name = np.asarray(path).item()
         write_checkpoint(
-            name.decode() if isinstance(name, bytes) else name, dict(zip(keys, arrays, strict=True)), callbacks
+            name.decode() if isinstance(name, bytes) else name,
+            dict(zip(keys, arrays, strict=True)),
+            callbacks,
+            sharding,
         )
         return np.array(name, object)
 

@@ -60,19 +60,19 @@ def shard_name(prefix: str, number: int, n_shards: int) -> str:
 class BundleWriter:
     """Writes a bundle: `add` each tensor, then `finish`. Without that, nothing is there that was not before.
 
+    Of several shards `next_shard` begins the second and so on.
+
     Raises TensorFlow's errors for what the system refuses (ResourceExhaustedError: the disk is full).
     """
 
-    def __init__(self, prefix: str) -> None:
+    def __init__(self, prefix: str, n_shards: int = 1) -> None:
         self.prefix = os.fspath(prefix)
         self._entries: dict[bytes, Message] = {}
-        self._size = 0
-        self._begun = 0  # bytes that the disk was asked to take
-        mark = f".tempstate{secrets.randbits(64)}"
-        self._n_shards = _free_number(self.prefix)
-        self._shard = shard_name(self.prefix, 0, self._n_shards)
-        self._temporary = self._shard + mark
-        self._temporary_index = f"{self.prefix}.index{mark}"
+        self._mark = f".tempstate{secrets.randbits(64)}"
+        self._n_shards = _free_number(self.prefix, n_shards)
+        self._shards: list[str] = []
+        self._file = -1
+        self._temporary_index = f"{self.prefix}.index{self._mark}"
         folder = os.path.dirname(self.prefix)
         try:
             with raising_for(folder):
@@ -80,8 +80,32 @@ class BundleWriter:
                     os.makedirs(folder, exist_ok=True)
         except AlreadyExistsError:
             raise FailedPreconditionError(None, None, f"{folder} is not a directory") from None
+        self._open()
+
+    def _open(self) -> None:
+        self._size = self._begun = 0  # bytes of the file, and those that the disk was asked to take
+        self._shards.append(shard_name(self.prefix, len(self._shards), self._n_shards))
         with raising_for(self._temporary):
             self._file = os.open(self._temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, 0o666)
+
+    @property
+    def _temporary(self) -> str:
+        return self._shards[-1] + self._mark
+
+    def _close(self) -> None:
+        with raising_for(self._temporary):
+            os.fsync(self._file)
+            os.close(self._file)
+            self._file = -1
+
+    def next_shard(self) -> None:
+        """Let what is added from now on go to the next shard."""
+        try:
+            self._close()
+            self._open()
+        except BaseException:
+            self.discard()
+            raise
 
     def add(self, key: str, value: Any, dtype: DType | None = None) -> None:
         """Write a tensor: an array, a tensor, or (nested) bytes. Raises ValueError if the key was there before."""
@@ -114,6 +138,8 @@ class BundleWriter:
                 piece = flat[at : at + _PIECE]
                 crc = crc32c(piece, crc)
                 self._write(piece)
+        if len(self._shards) > 1:
+            entry.shard_id = len(self._shards) - 1
         if start:
             entry.offset = start
         if self._size > start:
@@ -140,30 +166,28 @@ class BundleWriter:
         header = KINDS["BundleHeader"](num_shards=self._n_shards, version=KINDS["VersionDef"](producer=1))
         entries = [(b"", serialized(header)), *((key, serialized(e)) for key, e in sorted(self._entries.items()))]
         try:
-            with raising_for(self._temporary):
-                os.fsync(self._file)
-                os.close(self._file)
-                self._file = -1
+            self._close()
             with raising_for(self._temporary_index), open(self._temporary_index, "wb") as file:
                 file.write(table(entries))
                 file.flush()
                 os.fsync(file.fileno())
             with raising_for(self.prefix):
-                os.replace(self._temporary, self._shard)
+                for shard in self._shards:
+                    os.replace(shard + self._mark, shard)
                 sync_folder(self.prefix)
                 os.replace(self._temporary_index, self.prefix + ".index")
                 sync_folder(self.prefix)
         except BaseException:
             self.discard()
             raise
-        _sweep(self.prefix, keep=self._shard)
+        _sweep(self.prefix, keep=self._shards)
 
     def discard(self) -> None:
         """Leave nothing behind."""
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
-        for path in (self._temporary, self._temporary_index):
+        for path in (*[shard + self._mark for shard in self._shards], self._temporary_index):
             with suppress(OSError):
                 os.unlink(path)
 
@@ -185,14 +209,14 @@ def sync_folder(path: str) -> None:
             os.close(folder)
 
 
-def _free_number(prefix: str) -> int:
-    """How many shards the new bundle says it has, 1 or 2: so that its file is not one of the old bundle's."""
+def _free_number(prefix: str, n: int) -> int:
+    """How many shards a new bundle of n says it has, or one more: so that its files are not the old bundle's."""
     try:
         with open(prefix + ".index", "rb") as file:
             header = parsed(entries_of(file.read(), prefix)[b""], "BundleHeader")
-        return 2 if header.num_shards == 1 else 1
+        return n + 1 if header.num_shards == n else n
     except (OSError, KeyError, ValueError, DataLossError, UnimplementedError):
-        return 1
+        return n
 
 
 def bundle_files(prefix: str) -> list[str]:
@@ -202,10 +226,10 @@ def bundle_files(prefix: str) -> list[str]:
     return sorted([path for path in named if mine.fullmatch(path)], key=lambda path: (".data-" in path, path))
 
 
-def _sweep(prefix: str, keep: str) -> None:
+def _sweep(prefix: str, keep: list[str]) -> None:
     """Remove what an older bundle of this prefix, or writing that did not finish, left."""
     for path in bundle_files(prefix):
-        if path not in (keep, prefix + ".index"):
+        if path not in (*keep, prefix + ".index"):
             with suppress(OSError):
                 os.unlink(path)
 

@@ -346,3 +346,78 @@ def test_graph_defs_that_parse_examples() -> None:
     )
     found = [each.numpy().tolist() for each in parse(np.array([E, serialized()], object))]
     assert found == [[[0, 0], [0, 1]], [b"x", b"yy"], [2, 2], [[1, 2], [7, 8]], [1.5, 2.5], [0, 2, 2]]
+
+
+def test_graph_defs_that_parse_with_the_first_op_and_sequences() -> None:
+    from fastgraph.graphdef.messages import KINDS, AttrValue, Enum, GraphDef, ListValue, TensorProto, TensorShapeProto
+
+    graph = GraphDef()
+
+    def const(name: str, *words: bytes) -> str:
+        value = TensorProto(dtype=Enum("DT_STRING"), tensor_shape=shape(len(words)), string_val=list(words))
+        graph.node.add(name=name, op="Const", attr={"dtype": a(type=Enum("DT_STRING")), "value": a(tensor=value)})
+        return name
+
+    def a(**value: Any) -> Any:
+        return AttrValue(**value)
+
+    def shape(*sizes: int) -> Any:
+        return TensorShapeProto(dim=[KINDS["Dim"](size=size) for size in sizes])
+
+    def types(*names: str) -> Any:
+        return a(list=ListValue(type=[Enum(f"DT_{name}") for name in names]))
+
+    graph.node.add(name="s", op="Placeholder", attr={"dtype": a(type=Enum("DT_STRING"))})
+    two = TensorProto(dtype=Enum("DT_INT64"), tensor_shape=shape(2), int64_val=[7, 8])
+    graph.node.add(name="d", op="Const", attr={"dtype": a(type=Enum("DT_INT64")), "value": a(tensor=two)})
+    no, s, dense_key, f = const("no"), const("ks", b"s"), const("ka", b"a"), const("kf", b"f")
+    graph.node.add(
+        name="p", op="ParseExample", input=["s", no, s, f, dense_key, "d"],
+        attr={
+            "Nsparse": a(i=2), "Ndense": a(i=1), "sparse_types": types("STRING", "FLOAT"), "Tdense": types("INT64"),
+            "dense_shapes": a(list=ListValue(shape=[shape(2)])),
+        },
+    )  # fmt: skip
+    parse = tf.function(
+        lambda s: tf.graph_util.import_graph_def(graph, {"s": s}, [f"p:{i}" for i in range(7)]),
+        input_signature=[tf.TensorSpec([None], tf.string)],
+    )
+    messages = np.array([E, serialized()], object)
+    features = {"s": Var(tf.string), "f": Var(tf.float32), "a": Fixed([2], tf.int64, [7, 8])}
+    wanted = tf.io.parse_example(messages, features)
+    found = [each.numpy().tolist() for each in parse(messages)]
+    parts = [
+        [getattr(wanted[key], part).numpy().tolist() for key in "sf"] for part in ("indices", "values", "dense_shape")
+    ]
+    assert found == [*[each for part in parts for each in part], wanted["a"].numpy().tolist()]
+
+    true = TensorProto(dtype=Enum("DT_BOOL"), tensor_shape=shape(1), bool_val=[True])
+    graph.node.add(name="may", op="Const", attr={"dtype": a(type=Enum("DT_BOOL")), "value": a(tensor=true)})
+    graph.node.add(
+        name="q", op="ParseSequenceExampleV2", input=["s", no, no, no, f, s, dense_key, f, "may"],
+        attr={
+            "Ncontext_sparse": a(i=0), "context_ragged_value_types": types("FLOAT"),
+            "context_ragged_split_types": types("INT64"), "Nfeature_list_sparse": a(i=1),
+            "Nfeature_list_dense": a(i=1), "feature_list_sparse_types": types("STRING"),
+            "feature_list_dense_types": types("INT64"), "feature_list_dense_shapes": a(list=ListValue(shape=[shape(2)])),
+            "feature_list_ragged_value_types": types("FLOAT"), "feature_list_ragged_split_types": types("INT64"),
+        },
+    )  # fmt: skip
+    names = [*["context_ragged_values", "context_ragged_row_splits"], *[f"feature_list_sparse_{part}" for part in
+             ("indices", "values", "shapes")], "feature_list_dense_values", "feature_list_dense_lengths",
+             *[f"feature_list_ragged_{part}" for part in ("values", "outer_splits", "inner_splits")]]  # fmt: skip
+    parse = tf.function(
+        lambda s: tf.graph_util.import_graph_def(graph, {"s": s}, [f"q:{i}" for i in range(len(names))]),
+        input_signature=[tf.TensorSpec([None], tf.string)],
+    )
+
+    one = sequence({"f": [9.0]}, s=[[b"x", b"y"]], f=[[1.0], [2.0, 3.0]], a=[[4, 5]])
+    both = np.array([one, T.SequenceExample().SerializeToString()], object)
+    result = dict(zip(names, [each.numpy().tolist() for each in parse(both)], strict=True))
+    assert (result["context_ragged_values"], result["context_ragged_row_splits"]) == ([9.0], [0, 1, 1])
+    assert result["feature_list_sparse_indices"] == [[0, 0, 0], [0, 0, 1]]
+    assert result["feature_list_dense_values"] == [[[4, 5]], [[0, 0]]]
+    assert result["feature_list_dense_lengths"] == [1, 0]
+    assert result["feature_list_ragged_values"] == [1.0, 2.0, 3.0]
+    assert result["feature_list_ragged_outer_splits"] == [0, 2, 2]
+    assert result["feature_list_ragged_inner_splits"] == [0, 1, 3]

@@ -64,9 +64,11 @@ def warm(answer: Callable[[int], str]) -> None:
 
 
 def main(what: str, answer: Callable[[int], str], doc: str | None) -> int:
-    """Run over seeds for some seconds, print what came and each place that was wrong once; return the exit status."""
+    """Run over seeds for some seconds, or over as many as --count says; print what came and each place that was wrong
+    once; return the exit status."""
     parser = argparse.ArgumentParser(description=(doc or "").splitlines()[0])
     parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--count", type=int, help="run so many, however long it takes")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     warm(answer)
@@ -76,7 +78,7 @@ def main(what: str, answer: Callable[[int], str], doc: str | None) -> int:
 
     def seeds() -> Iterator[int]:
         seed = options.seed
-        while time.monotonic() < end:
+        while time.monotonic() < end if options.count is None else seed < options.seed + options.count:
             yield seed
             seed += 1
 

@@ -2,17 +2,18 @@
 
 Started by tools/libraries.py, in an interpreter of either side. Reads lines of JSON from standard input, [log, outcomes,
 home, *arguments of pytest], and answers each with the child's number and, when it has ended, with its exit status.
-What the import costs is paid once: with TensorFlow it is more than most of the files take.
+What the import costs is paid once: with TensorFlow it is more than most of the files take. LIBRARY_IMPORTS names it.
 """
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import json
 import os
 import sys
 import traceback
 
-import keras
 import outcomes  # noqa: F401 - a plugin, found by its name
 import pytest
 
@@ -28,7 +29,10 @@ def child(log: str, written: str, home: str, arguments: list[str]) -> int:
 
 
 def main() -> None:
-    assert keras.backend.backend() == "tensorflow"
+    library = importlib.import_module(os.environ["LIBRARY_IMPORTS"])
+    assert library.__name__ != "keras" or library.backend.backend() == "tensorflow"
+    with contextlib.suppress(ImportError):
+        importlib.import_module("absl.flags").FLAGS.mark_as_parsed()
     for line in sys.stdin:
         log, written, home, *arguments = json.loads(line)
         number = os.fork()

@@ -255,7 +255,7 @@ def _like(original: Any, kind: int, children: list[Any]) -> Any:
     """Return a container of the class of `original` with other children."""
     cls = type(original)
     if kind == _CUSTOM:
-        return cls.__tf_unflatten__(original.__tf_flatten__()[0], tuple(children))
+        return original.__tf_unflatten__(original.__tf_flatten__()[0], tuple(children))
     if kind in (_NAMED, _ATTRS):
         return cls(*children)
     if kind == _VIEW or cls is range or isinstance(original, memoryview):

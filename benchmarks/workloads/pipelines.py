@@ -1,0 +1,153 @@
+"""Passes over datasets: shuffled batches with a map, Examples, rows of CSV, lines of text; steps fed by them.
+
+What is timed is a whole pass. Its result does not depend on the order: a sum, or of a step's pass the number of steps.
+The files are written before, by each library that has such, or by Python.
+"""
+
+import itertools
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+BATCH, WORDS = 128, 1000
+CASES = {
+    "images": {"what": "images", "n": 60_000, "width": 784},
+    "records": {"what": "records", "n": 100_000, "width": 8},
+    "csv": {"what": "csv", "n": 1_000_000, "width": 4},
+    "text": {"what": "text", "n": 50_000, "width": 12},
+    "images, step": {"what": "images", "n": 60_000, "width": 784, "step": True},
+    "records, step": {"what": "records", "n": 100_000, "width": 8, "step": True},
+}
+SMALL = {"n": 300}
+ROWS = dict.fromkeys(CASES, 35)
+GOALS = dict.fromkeys(CASES, 0.7)
+MODES = ("eager",)
+SAMPLE_S = 1.0
+TOLERANCE = 1e-3
+_WHY = "it has no datasets"
+ABSENT = {"numpy": _WHY, "numba": _WHY, "jax": _WHY, "pytensor": _WHY}
+
+
+def data(what, n, width, step=False):
+    rng = np.random.default_rng(0)
+    if what == "images":
+        x = rng.random((n, width), np.float32) * 255
+    elif what == "text":
+        x = rng.integers(0, WORDS, (n, width))
+    else:
+        x = rng.standard_normal((n, width)).astype(np.float32)
+    return {"what": what, "x": x, "step": step}
+
+
+def lines(x, between):
+    """Rows as lines of a file, in a folder that is removed with it."""
+    folder = tempfile.TemporaryDirectory()
+    path = Path(folder.name, "rows")
+    path.write_text("".join(between.join(map(str, row)) + "\n" for row in x.tolist()))
+    return folder, str(path)
+
+
+def images(tf, x):
+    dataset = tf.data.Dataset.from_tensor_slices(x).shuffle(10_000).batch(BATCH)
+    return dataset.map(lambda batch: batch / 255 - 0.5, tf.data.AUTOTUNE).prefetch(2), None
+
+
+def records(tf, x):
+    folder = tempfile.TemporaryDirectory()
+    path = str(Path(folder.name, "records"))
+    with tf.io.TFRecordWriter(path) as writer:
+        for row in x.tolist():
+            values = tf.train.Feature(float_list=tf.train.FloatList(value=row))
+            writer.write(tf.train.Example(features=tf.train.Features(feature={"x": values})).SerializeToString())
+    features = {"x": tf.io.FixedLenFeature([x.shape[1]], tf.float32)}
+    dataset = tf.data.TFRecordDataset(path).batch(BATCH)
+    dataset = dataset.map(lambda batch: tf.io.parse_example(batch, features)["x"], tf.data.AUTOTUNE)
+    return dataset.prefetch(2), folder
+
+
+def csv(tf, x):
+    folder, path = lines(x, ",")
+    rows = tf.data.experimental.CsvDataset(path, [tf.float32] * x.shape[1])
+    return rows.batch(BATCH).map(lambda *columns: tf.stack(columns, 1), tf.data.AUTOTUNE).prefetch(2), folder
+
+
+def text(tf, x):
+    folder, path = lines(x, " ")
+    keys = tf.constant([str(i) for i in range(WORDS)])
+    filled = tf.lookup.KeyValueTensorInitializer(keys, tf.range(WORDS, dtype=tf.int64))
+    table = tf.lookup.StaticHashTable(filled, -1)
+    dataset = tf.data.TextLineDataset(path).batch(BATCH)
+    dataset = dataset.map(lambda batch: tf.cast(table.lookup(tf.strings.split(batch).values), tf.float32))
+    return dataset.prefetch(2), (folder, table)
+
+
+PIPELINES = {each.__name__: each for each in (images, records, csv, text)}
+
+
+def tensorflow(tf, stage, what, x, step):
+    dataset, kept = PIPELINES[what](tf, x)
+    w = tf.Variable(tf.zeros([x.shape[1], 16]))
+
+    @tf.function
+    def trained(batch):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((tf.matmul(batch, w) - 1.0) ** 2)
+        w.assign_sub(0.01 * tape.gradient(loss, w))
+        return loss
+
+    def steps():
+        n = 0
+        for batch in dataset:
+            trained(batch)
+            n += 1
+        assert w.shape[0] == x.shape[1]
+        return tf.constant(n)
+
+    def total():
+        found = 0.0
+        for batch in dataset:
+            found += float(tf.reduce_sum(tf.abs(batch)))
+        assert kept is None or kept
+        return tf.constant(found)
+
+    return steps if step else total
+
+
+def torch(torch, stage, what, x, step):
+    load = torch.utils.data.DataLoader
+    if what in ("records", "csv"):
+        return "it reads no such files"
+    if what == "text":
+        folder, path = lines(x, " ")
+        known = {str(i): i for i in range(WORDS)}
+
+        def looked_up(rows):
+            return torch.tensor(
+                list(itertools.chain.from_iterable([known[word] for word in row.split()] for row in rows))
+            )
+
+        def read():
+            with open(path) as file:
+                batches = load(file.read().splitlines(), BATCH, collate_fn=looked_up)
+            assert folder
+            return torch.tensor(sum(float(batch.abs().sum()) for batch in batches))
+
+        return read
+    dataset = torch.utils.data.TensorDataset(torch.from_numpy(x))
+    batches = load(dataset, BATCH, shuffle=True)
+    w = torch.zeros(x.shape[1], 16, requires_grad=True)
+
+    def steps():
+        n = 0
+        for (batch,) in batches:
+            loss = (((batch / 255 - 0.5) @ w - 1.0) ** 2).mean()
+            (gradient,) = torch.autograd.grad(loss, w)
+            with torch.no_grad():
+                w.sub_(0.01 * gradient)
+            n += 1
+        return torch.tensor(n)
+
+    if step:
+        return steps
+    return lambda: torch.tensor(sum(float((batch / 255 - 0.5).abs().sum()) for (batch,) in batches))

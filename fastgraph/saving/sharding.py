@@ -1,0 +1,207 @@
+"""Which of a checkpoint's data files a tensor goes to, whole or in slices: tf.train.experimental's policies.
+
+Rule: a policy only says where what it was given goes; every element is written once, or nothing is. Source:
+tf.train.experimental.ShardingCallback.
+"""
+
+from __future__ import annotations
+
+import abc
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fastgraph.core.base.dtype import DType, string
+from fastgraph.core.base.shapes import TensorShape
+from fastgraph.core.device_spec import DeviceSpec
+from fastgraph.core.tensor import EagerTensor, as_array, convert
+
+Shard = Mapping[str, Mapping[str, Any]]  #: {key of a tensor: {which slice of it, "" for all: the slice}}
+_DEVICE = DeviceSpec.from_string("/job:localhost/replica:0/task:0/device:CPU:0")
+
+
+@dataclass(frozen=True, eq=False)
+class ShardableTensor:
+    """A tensor of a checkpoint, as a policy is told of it. Source: tf.train.experimental.ShardableTensor."""
+
+    _tensor_save_spec: Any
+    tensor: Any
+    dtype: DType
+    device: DeviceSpec
+    name: str
+    shape: TensorShape
+    slice_spec: str
+    checkpoint_key: str
+    trackable: Any
+
+
+class ShardingCallback(abc.ABC):
+    """The base of policies: called with a list of ShardableTensors it returns shards, a list of dicts
+    {checkpoint_key: {slice_spec: tensor}}. A slice_spec is "", or "6 2 0,3:0,2" for rows 0 to 3 of [6, 2].
+
+    Source: tf.train.experimental.ShardingCallback.
+    """
+
+    @property
+    @abc.abstractmethod
+    def description(self) -> str:
+        """What the policy does, in words."""
+
+    @abc.abstractmethod
+    def __call__(self, shardable_tensors: Sequence[ShardableTensor]) -> Sequence[Shard]:
+        """Return the shards."""
+
+
+class ShardByTaskPolicy(ShardingCallback):
+    """A shard for each task that tensors are of: here one. Source: tf.train.experimental.ShardByTaskPolicy."""
+
+    @property
+    def description(self) -> str:
+        """What the policy does, in words."""
+        return "Split tensors into shards based on their device spec task."
+
+    def __call__(self, shardable_tensors: Sequence[ShardableTensor]) -> Sequence[Shard]:
+        """Return the shards."""
+        return [{each.checkpoint_key: {each.slice_spec: each.tensor} for each in shardable_tensors}]
+
+
+class MaxShardSizePolicy(ShardingCallback):
+    """Shards of at most `max_shard_size` bytes each; a single element that is larger has its own.
+
+    Tensors are cut along an axis where they do not fit. Source: tf.train.experimental.MaxShardSizePolicy.
+    """
+
+    def __init__(self, max_shard_size: int) -> None:
+        self.max_shard_size = max_shard_size
+
+    @property
+    def description(self) -> str:
+        """What the policy does, in words."""
+        return "Split tensors into shards with a max shard size."
+
+    def __call__(self, shardable_tensors: Sequence[ShardableTensor]) -> Sequence[Shard]:
+        """Return the shards."""
+        shards: list[dict[str, dict[str, Any]]] = [{}]
+        room = self.max_shard_size
+        for each in shardable_tensors:
+            array = _array(each.tensor)
+            size = _item_size(array, each.dtype)
+            left = [([0] * array.ndim, list(array.shape))]
+            while left:
+                offset, shape = left.pop()
+                n_bytes = math.prod(shape) * size
+                if n_bytes > room:
+                    if room < self.max_shard_size and not _cut(shape, size, room):
+                        shards.append({})
+                        room = self.max_shard_size
+                    if n_bytes > room and (cut := _cut(shape, size, room) or _first_of(shape)):
+                        axis, n = cut
+                        first, rest, further = list(shape), list(shape), list(offset)
+                        first[axis], rest[axis], further[axis] = n, shape[axis] - n, offset[axis] + n
+                        left += [(further, rest), (offset, first)]
+                        continue
+                whole = shape == list(array.shape)
+                place = tuple(slice(at, at + n) for at, n in zip(offset, shape, strict=True))
+                spec = "" if whole else slice_spec(array.shape, offset, shape)
+                shards[-1].setdefault(each.checkpoint_key, {})[spec] = each.tensor if whole else array[place]
+                room -= n_bytes
+                if room <= 0:
+                    shards.append({})
+                    room = self.max_shard_size
+        return [shard for shard in shards if shard]
+
+
+def _array(value: Any) -> Any:
+    return as_array(value) if isinstance(value, EagerTensor) else np.asarray(value)
+
+
+def _item_size(array: Any, dtype: DType) -> int:
+    if dtype is string:
+        return max([len(item) for item in array.reshape(-1).tolist()], default=0)
+    return int(array.dtype.itemsize)
+
+
+def _cut(shape: list[int], size: int, room: int) -> tuple[int, int] | None:
+    """The axis and the length of the largest part that fits, None if no part of one axis does."""
+    best = None
+    for axis, extent in enumerate(shape):
+        row = math.prod(shape) // extent * size
+        n = min(room // row, extent - 1)
+        if n > 0 and (best is None or n * row > best[2]):
+            best = axis, n, n * row
+    return None if best is None else best[:2]
+
+
+def _first_of(shape: list[int]) -> tuple[int, int] | None:
+    """A cut that leaves one along the first axis that has more."""
+    return next(((axis, 1) for axis, extent in enumerate(shape) if extent > 1), None)
+
+
+def slice_spec(full: Sequence[int], offset: Sequence[int], shape: Sequence[int]) -> str:
+    """Return the text for a slice: the tensor's shape, then of each axis start and length."""
+    extents = ":".join(f"{at},{n}" for at, n in zip(offset, shape, strict=True))
+    return f"{' '.join(map(str, full))} {extents}"
+
+
+def extents_of(spec: str) -> tuple[list[int], list[tuple[int, int]]]:
+    """Return (the tensor's shape, of each axis start and length) of such a text. Raises ValueError for another."""
+    *full, extents = spec.split()
+    pairs = [part.split(",") for part in extents.split(":")]
+    dims = [int(size) for size in full]
+    if len(pairs) != len(dims) or any(len(pair) != 2 for pair in pairs):
+        raise ValueError(f"{spec!r} does not say a slice, as '6 2 0,3:0,2' does")
+    return dims, [(int(at), int(n)) for at, n in pairs]
+
+
+def shards_of(callback: ShardingCallback, tensors: Mapping[str, Any]) -> Sequence[Shard]:
+    """Return what a policy makes of a checkpoint's tensors.
+
+    Raises RuntimeError where it adds, leaves out, repeats or changes any, TypeError for what is no policy.
+    """
+    if not isinstance(callback, ShardingCallback):
+        raise TypeError(
+            f"The experimental_sharding_callback is a tf.train.experimental.ShardingCallback; got {callback}"
+        )
+    given = []
+    for key, value in tensors.items():
+        tensor = value if isinstance(value, EagerTensor) else convert(value)
+        given.append(ShardableTensor(None, tensor, tensor.dtype, _DEVICE, key, tensor.shape, "", key, None))
+    shards = [shard for shard in callback(given) if shard]
+    missing = {key: math.prod(value.shape) for key, value in tensors.items()}
+    seen: set[tuple[str, str]] = set()
+    for shard in shards:
+        for key, slices in shard.items():
+            for spec, value in slices.items():
+                wrong = None
+                if key not in tensors:
+                    wrong = "added a tensor"
+                elif (key, spec) in seen:
+                    wrong = "gave a tensor twice"
+                elif _array(value).dtype != _array(tensors[key]).dtype:
+                    wrong = "changed the dtype of a tensor"
+                elif not _fits(spec, list(value.shape), list(tensors[key].shape)):
+                    wrong = "changed the shape of a tensor"
+                if wrong:
+                    raise _refused(callback, wrong, key, spec)
+                seen.add((key, spec))
+                missing[key] -= math.prod(value.shape)
+    for key, n in missing.items():
+        if n or not any(each == key for each, _ in seen):
+            raise _refused(callback, "left out a tensor or part of it", key, "")
+    return shards
+
+
+def _fits(spec: str, shape: list[int], full: list[int]) -> bool:
+    """Whether a tensor of a shape is the slice that a text says of a tensor of the full shape."""
+    dims, extents = extents_of(spec) if spec else (full, [(0, n) for n in full])
+    return dims == full and shape == [n for _, n in extents]
+
+
+def _refused(callback: ShardingCallback, wrong: str, key: str, spec: str) -> RuntimeError:
+    return RuntimeError(
+        f"The checkpoint sharding callback {wrong}.\n  callback_description: {callback.description}\n"
+        f"  checkpoint_key: {key}\n  slice_spec: {spec}"
+    )

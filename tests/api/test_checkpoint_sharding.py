@@ -1,0 +1,121 @@
+"""Which of a checkpoint's files a tensor goes to."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fastgraph as tf
+
+experimental = tf.train.experimental
+
+
+class OneEach(experimental.ShardingCallback):  # type: ignore[misc]
+    """A file for each tensor."""
+
+    @property
+    def description(self) -> str:
+        return "one each"
+
+    def __call__(self, shardable_tensors: Any) -> Any:
+        return [{each.checkpoint_key: {each.slice_spec: each.tensor}} for each in shardable_tensors]
+
+
+class Changing(OneEach):
+    """A policy that does what none may do."""
+
+    def __init__(self, change: str) -> None:
+        self.change = change
+
+    def __call__(self, shardable_tensors: Any) -> Any:
+        first, *rest = super().__call__(shardable_tensors)
+        ((key, slices),) = first.items()
+        ((_, tensor),) = slices.items()
+        return {
+            "left out": rest,
+            "twice": [first, first, *rest],
+            "added": [{"other": {"": tensor}}, first, *rest],
+            "dtype": [{key: {"": tf.zeros(tensor.shape, tf.int8)}}, *rest],
+            "shape": [{key: {"": tf.zeros([77], tensor.dtype)}}, *rest],
+        }[self.change]
+
+
+def values() -> dict[str, Any]:
+    return {
+        "a": tf.Variable(np.arange(24, dtype=np.float32).reshape(4, 6)),
+        "b": tf.Variable(np.arange(5)),
+        "c": tf.Variable(3.0),
+        "s": tf.Variable(["one", "three", ""]),
+        "z": tf.Variable(tf.zeros([0, 3])),
+    }
+
+
+def saved(folder: Path, policy: Any) -> tuple[str, list[str]]:
+    """(path of a checkpoint of `values`, its data files)."""
+    path = tf.train.Checkpoint(**values()).write(
+        str(folder / "c"), tf.train.CheckpointOptions(experimental_sharding_callback=policy)
+    )
+    return path, sorted(name for name in os.listdir(folder) if ".data-" in name)
+
+
+def assert_restores(path: str) -> None:
+    wanted = values()
+    empty = {name: tf.Variable(tf.zeros_like(value)) for name, value in wanted.items() if name != "s"}
+    empty["s"] = tf.Variable(["", "", ""])
+    tf.train.Checkpoint(**empty).read(path).assert_consumed()
+    for name, value in wanted.items():
+        assert np.array_equal(empty[name].numpy(), value.numpy()), name
+
+
+@pytest.mark.parametrize("size", [1, 8, 20, 50, 96, 10_000])
+def test_files_of_a_greatest_size(tmp_path: Path, size: int) -> None:
+    path, files = saved(tmp_path, experimental.MaxShardSizePolicy(size))
+    assert_restores(path)
+    n_bytes = 24 * 4 + 5 * 8 + 4 + 8  # strings and the graph of objects aside
+    assert len(files) >= min(n_bytes // size, 24 + 5 + 1)
+    assert len(files) < 300
+    if size == 10_000:
+        assert files == ["c.data-00000-of-00001"]
+
+
+def test_one_file_for_each_and_for_the_task(tmp_path: Path) -> None:
+    path, files = saved(tmp_path, OneEach())
+    assert len(files) == 6  # and the graph of objects
+    assert_restores(path)
+    path, files = saved(tmp_path, experimental.ShardByTaskPolicy())
+    assert files == ["c.data-00000-of-00001"]  # nothing is left of those that were there
+    assert_restores(path)
+    path, files = saved(tmp_path, experimental.ShardByTaskPolicy())
+    assert files == ["c.data-00000-of-00002"]
+    assert_restores(path)
+
+
+@pytest.mark.parametrize("change", ["left out", "twice", "added", "dtype", "shape"])
+def test_what_a_policy_may_not_do(tmp_path: Path, change: str) -> None:
+    with pytest.raises(RuntimeError, match=f"{change}(?s:.*)one each"):
+        saved(tmp_path, Changing(change))
+    assert os.listdir(tmp_path) == []
+
+
+def test_what_is_no_policy(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match="ShardingCallback"):
+        saved(tmp_path, 3)
+
+
+def test_what_a_policy_is_told(tmp_path: Path) -> None:
+    told: list[Any] = []
+
+    class Telling(OneEach):
+        def __call__(self, shardable_tensors: Any) -> Any:
+            told.extend(shardable_tensors)
+            return super().__call__(shardable_tensors)
+
+    saved(tmp_path, Telling())
+    found = {each.checkpoint_key: each for each in told}
+    each = found["a/.ATTRIBUTES/VARIABLE_VALUE"]
+    assert (each.dtype, each.shape, each.slice_spec, each.device.task) == (tf.float32, [4, 6], "", 0)
+    assert experimental.MaxShardSizePolicy(3).max_shard_size == 3
