@@ -183,6 +183,18 @@ cdef class Tensor:
     def __rxor__(self, other):
         return _operate(ops.xor, "xor", self, other, 1)
 
+    def __lshift__(self, other):
+        return _operate(get_slot("lshift"), "lshift", self, other, 0)
+
+    def __rlshift__(self, other):
+        return _operate(get_slot("lshift"), "lshift", self, other, 1)
+
+    def __rshift__(self, other):
+        return _operate(get_slot("rshift"), "rshift", self, other, 0)
+
+    def __rrshift__(self, other):
+        return _operate(get_slot("rshift"), "rshift", self, other, 1)
+
     def __lt__(self, other):
         return _operate(ops.lt, "lt", self, other, 0)
 
@@ -218,6 +230,19 @@ cdef class Tensor:
 
     def __setitem__(self, key, value):
         raise TypeError(f"'{type(self).__name__}' object does not support item assignment")
+
+    def __array_namespace__(self, *, api_version=None):
+        """The module of the array API standard's functions."""
+        return get_slot("array_namespace")(self, api_version)
+
+    @property
+    def mT(self):
+        """The matrices with rows and columns changed."""
+        return get_slot("mT")(self)
+
+    def to_device(self, device, *, stream=None):
+        """This tensor on a device."""
+        return get_slot("to_device")(self, device, stream)
 
     def __delitem__(self, key):
         raise TypeError(f"'{type(self).__name__}' object doesn't support item deletion")

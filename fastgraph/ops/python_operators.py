@@ -46,6 +46,8 @@ def _fill() -> None:
     register_slot("and", _by_kind(c.logical_and, c.bitwise_and))
     register_slot("or", _by_kind(c.logical_or, c.bitwise_or))
     register_slot("xor", _by_kind(c.logical_xor, c.bitwise_xor))
+    register_slot("lshift", get("left_shift"))
+    register_slot("rshift", get("right_shift"))
     register_slot("invert", lambda x: (c.logical_not if x.dtype.is_bool else c.invert)(x))
     register_slot("abs", e.abs)
     register_slot("round", e.round)
