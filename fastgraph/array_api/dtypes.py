@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -43,34 +44,21 @@ _OF_PYTHON = {bool: as_dtype("bool"), int: DEFAULTS["integral"], float: DEFAULTS
               complex: DEFAULTS["complex floating"]}  # fmt: skip
 
 
-class Info:
-    """What the namespace can do: `__array_namespace_info__()`."""
+def __array_namespace_info__() -> SimpleNamespace:
+    """Return what the namespace can do, its devices and dtypes."""
 
-    def capabilities(self) -> dict[str, Any]:
-        """Return what not every library can."""
-        return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 64}
-
-    def default_device(self) -> str:
-        """Return the device of new arrays."""
-        return device_name(0)
-
-    def default_dtypes(self, *, device: str | None = None) -> dict[str, DType]:
-        """Return the dtypes of Python's numbers and of indices."""
-        return dict(DEFAULTS)
-
-    def dtypes(self, *, device: str | None = None, kind: str | tuple[str, ...] | None = None) -> dict[str, DType]:
-        """Return the dtypes of kinds by their names."""
+    def dtypes(*, device: Any = None, kind: Any = None) -> dict[str, DType]:
         kinds = ("bool", "numeric") if kind is None else (kind,) if isinstance(kind, str) else kind
         return {name: as_dtype(name) for each in kinds for name in KINDS[each]}
 
-    def devices(self) -> tuple[str, ...]:
-        """Return the devices, as arrays name theirs."""
-        return tuple(device_name(0, part) for part in range(len(list_logical_devices())))
-
-
-def __array_namespace_info__() -> Info:
-    """Return what the namespace can do, its devices and dtypes."""
-    return Info()
+    can = {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 64}
+    return SimpleNamespace(
+        capabilities=lambda: can,
+        default_device=lambda: device_name(0),
+        default_dtypes=lambda *, device=None: dict(DEFAULTS),
+        devices=lambda: tuple(device_name(0, part) for part in range(len(list_logical_devices()))),
+        dtypes=dtypes,
+    )
 
 
 def dtype_of(value: Any) -> DType:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -102,16 +103,11 @@ class FBetaScore(Metric):
     ) -> None:  # fmt: skip
         super().__init__(name, dtype)
         self._take(locals())
-        for name, good, wanted in (
-            ("average", average in (None, "micro", "macro", "weighted"), "one of None, 'micro', 'macro', 'weighted'"),
-            ("beta", isinstance(beta, float) and beta > 0.0, "be a Python float > 0"),
-            ("threshold", threshold is None or (isinstance(threshold, float) and 0.0 < threshold <= 1.0),
-             "be a Python float and verify 0 < threshold <= 1"),
-        ):  # fmt: skip
-            if not good:
-                raise ValueError(
-                    f"Invalid `{name}` argument value. It should {wanted}. Received: {getattr(self, name)}"
-                )
+        if average not in (None, "micro", "macro", "weighted"):
+            raise ValueError(f"Invalid `average` argument value. Received: average={average}")
+        for own, value, most in (("beta", beta, math.inf), ("threshold", 1.0 if threshold is None else threshold, 1.0)):
+            if not isinstance(value, float) or not 0.0 < value <= most:
+                raise ValueError(f"Invalid `{own}` argument value. It should be a Python float > 0. Received: {value}")
         self.built = False
 
     def update_state(self, y_true: Data, y_pred: Data, sample_weight: Data | None = None) -> Any:

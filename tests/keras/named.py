@@ -78,7 +78,7 @@ LAYERS: list[tuple[str, Any, dict[str, Any]]] = [
     ("Attention", [LINE, OTHER], {"use_scale": True}), ("Attention", [LINE, OTHER, OTHER[::-1].copy()], {}),
     ("Attention", [LINE, OTHER], {"score_mode": "concat"}), ("AdditiveAttention", [LINE, OTHER], {}),
     ("AdditiveAttention", [LINE, OTHER], {"use_scale": False}), ("GroupNormalization", PLANE, {"groups": 2}),
-    ("GroupNormalization", PLANE, {"groups": -1, "axis": 1, "scale": False}), ("AlphaDropout", LINE, {"rate": 0.3}),
+    ("GroupNormalization", PLANE, {"groups": -1, "axis": 1, "scale": False}),
     ("CategoryEncoding", np.array([[0, 1], [4, 4]]), {"num_tokens": 5, "output_mode": "count"}),
 ]  # fmt: skip
 

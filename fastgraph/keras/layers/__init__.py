@@ -40,7 +40,7 @@ from fastgraph.keras.layers.pooling import (
 from fastgraph.keras.layers.preprocessing import Normalization, Rescaling, StringLookup
 from fastgraph.keras.layers.recurrent import GRU, LSTM, RNN, Bidirectional, SimpleRNN
 from fastgraph.keras.layers.regularization import (
-    ELU, AlphaDropout, GaussianDropout, GaussianNoise, PReLU, SpatialDropout1D, SpatialDropout2D,
+    ELU, GaussianDropout, GaussianNoise, PReLU, SpatialDropout1D, SpatialDropout2D,
     SpatialDropout3D,
 )
 from fastgraph.keras.layers.reshaping import (
@@ -51,7 +51,7 @@ from fastgraph.keras.layers.wrappers import TimeDistributed, Wrapper
 # fmt: on
 
 __all__ = [
-    "ELU", "GRU", "LSTM", "RNN", "Activation", "Add", "AdditiveAttention", "AlphaDropout", "Attention", "Average",
+    "ELU", "GRU", "LSTM", "RNN", "Activation", "Add", "AdditiveAttention", "Attention", "Average",
     "AveragePooling1D", "AveragePooling2D", "AveragePooling3D", "AvgPool1D", "AvgPool2D", "AvgPool3D",
     "BatchNormalization", "Bidirectional", "CategoryEncoding", "Concatenate", "Conv1D", "Conv1DTranspose", "Conv2D",
     "Conv2DTranspose", "Conv3D", "Conv3DTranspose", "Convolution1D", "Convolution1DTranspose", "Convolution2D",

@@ -48,11 +48,11 @@ class _Attention(Layer):
     def __init__(self, dropout: float = 0.0, **kwargs: Any) -> None:
         self.causal = kwargs.pop("causal", False)
         super().__init__(**kwargs)
-        self.dropout = dropout
         self.supports_masking = True
 
     def _scores(self, query: Any, key: Any) -> Any:
-        raise NotImplementedError
+        pairs = tanh(expand_dims(query, -2) + expand_dims(key, -3))
+        return reduce_sum(pairs if self.scale is None else self.scale * pairs, axis=-1)
 
     def call(
         self, inputs: Any, mask: Any = None, training: Training = None, return_attention_scores: bool = False,
@@ -64,10 +64,8 @@ class _Attention(Layer):
         use_causal_mask: nothing is taken of later places. Raises ValueError for other inputs or masks.
         """
         if not (isinstance(inputs, list) and 2 <= len(inputs) <= 3 and isinstance(mask or [], list)):
-            raise ValueError(
-                f"{type(self).__name__} layer inputs must be a list, namely [query, value] or [query, value, key], and "
-                f"masks a list as well. Received: {inputs}, {mask}."
-            )
+            told = "inputs must be a list, namely [query, value] or [query, value, key], and masks a list as well"
+            raise ValueError(f"{type(self).__name__} layer {told}. Received: {inputs}, {mask}.")
         query, value, key = inputs[0], inputs[1], inputs[-1]
         of_query, of_value = mask[:2] if mask else (None, None)
         scores = self._scores(query, key)
@@ -133,20 +131,6 @@ class AdditiveAttention(_Attention):
         """Make the scale."""
         self.scale = self.add_weight("scale", TensorShape(input_shape[1])[-1:]) if self.use_scale else None
         self.built = True
-
-    def _scores(self, query: Any, key: Any) -> Any:
-        pairs = tanh(expand_dims(query, -2) + expand_dims(key, -3))
-        return reduce_sum(pairs if self.scale is None else self.scale * pairs, axis=-1)
-
-
-def _both(one: Any, other: Any) -> Any:
-    """Two masks, either of which may be None, as one."""
-    return other if one is None else one if other is None else logical_and(one, other)
-
-
-def _causal(n: Any, m: Any) -> Any:
-    """b[1, n, m]: which places are not later."""
-    return expand_dims(expand_dims(range_(n), 1) >= expand_dims(range_(m), 0), 0)
 
 
 _ENDS = r"(\.\.\.)?"

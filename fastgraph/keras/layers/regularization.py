@@ -19,7 +19,7 @@ from fastgraph.keras.layers.input_spec import InputSpec
 from fastgraph.ops.activations import relu
 from fastgraph.ops.elementwise import cast, identity
 from fastgraph.ops.movement import shape
-from fastgraph.ops.random_ops import normal, uniform
+from fastgraph.ops.random_ops import normal
 
 
 def in_training(training: Training, noisy: Callable[[], Any], plain: Any) -> Any:
@@ -67,22 +67,6 @@ class GaussianDropout(_Noise):
             return inputs
         deviation = math.sqrt(self.rate / (1.0 - self.rate))
         return inputs * normal(shape(inputs), 1.0, deviation, inputs.dtype, seed=self.seed)
-
-
-class AlphaDropout(_Noise):
-    """Dropout after selu: mean and variance stay. f[*s] -> f[*s]. Source: tf.keras.layers; Klambauer et al. 2017."""
-
-    def __init__(self, rate: float, noise_shape: Any = None, seed: int | None = None, **kwargs: Any) -> None:
-        super().__init__(rate, seed, **kwargs)
-        self.noise_shape = noise_shape
-
-    def _noisy(self, inputs: Any) -> Any:
-        if not 0 < self.rate < 1:
-            return inputs
-        low = -1.6732632423543772 * 1.0507009873554805  # what selu gives at least
-        kept = cast(uniform(self.noise_shape or shape(inputs), seed=self.seed) >= self.rate, inputs.dtype)
-        scale = ((1.0 - self.rate) * (1.0 + self.rate * low**2)) ** -0.5
-        return scale * (inputs * kept + low * (1.0 - kept)) - scale * low * self.rate
 
 
 class SpatialDropout2D(Dropout):
