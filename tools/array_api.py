@@ -2,7 +2,8 @@
 
     python tools/array_api.py CHECKOUT [PATTERN ...] [--examples N] [--plain] [--again]    # of all: docs/array_api.md
 
-CHECKOUT is a copy of github.com/data-apis/array-api-tests with its submodule; nothing of it is copied here. Each file
+CHECKOUT is a copy of github.com/data-apis/array-api-tests with its submodule, whose requirements are installed or in
+PYTHONPATH (ndindex, pytest-json-report, hypothesis); nothing of it is copied here. Each file
 runs in a process of its own, with a limit on its time; finished files are not run again unless `--again` says so.
 The tests run with NumPy's behaviour switched on (operators of several dtypes, `x.T`); `--plain`: without.
 """
@@ -33,6 +34,10 @@ ON = "tf.experimental.numpy.experimental_enable_numpy_behavior(); "
 #: A miss by its test or the text of its error: (what fits, the reason). The first that fits counts.
 REASONS: tuple[tuple[str, str], ...] = (
     (r"item assignment|setitem", "tensors are immutable: `x[key] = value` is refused, with an error that says so"),
+    (r"__i?mod__", "`%` of zeros keeps TensorFlow's sign; `remainder` has the standard's"),
+    (r"__(abs|neg|i?pow)__", "operators take TensorFlow's dtypes: `abs`, `-` and `**` no unsigned integers; functions do"),
+    (r"masking", "masks are TensorFlow's: none of rank 0, and a ValueError for another shape; and so are shapes"),
+    (r"TensorShape|not a valid shape", "`x.shape` is TensorFlow's TensorShape, where Hypothesis takes tuples alone"),
     (r"not run|timeout", "out of time"),
 )
 
@@ -63,7 +68,7 @@ def run(checkout: Path, name: str, examples: int, plain: bool) -> None:
     ]
     try:
         done = subprocess.run(command, cwd=checkout, env=environment, timeout=SECONDS, capture_output=True, text=True)
-        print(name, done.stdout.strip().splitlines()[-1:])
+        print(name, (done.stdout + done.stderr).strip().splitlines()[-1:])
     except subprocess.TimeoutExpired:
         print(name, "timeout")
 

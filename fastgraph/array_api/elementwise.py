@@ -113,6 +113,22 @@ def _power(a: Tensor, b: Tensor) -> Any:
     return ops.pow(a, b)
 
 
+def _remainder(a: Tensor, b: Tensor) -> Any:
+    made = ops.floormod(a, b)
+    return ops.where(made == 0, _with_sign(ops.zeros_like(made), b), made) if a.dtype.is_floating else made
+
+
+def _expm1(x: Tensor) -> Any:
+    if not x.dtype.is_complex:
+        return ops.expm1(x)
+    a, b = ops.real(x), ops.imag(x)
+    least, wild = ops.equal(a, -np.inf), ops.logical_not(ops.is_finite(b))
+    half = ops.sin(b / 2)
+    real = ops.where(ops.equal(a, np.inf) & wild, a, ops.expm1(a) * ops.cos(b) - 2 * half * half + 0.0)
+    imaginary = ops.where(least & wild, ops.zeros_like(b), ops.where(b == 0, b, ops.exp(a) * ops.sin(b)))
+    return ops.complex(ops.where(least, -ops.ones_like(a), real), imaginary)
+
+
 def _negated(x: Tensor) -> Any:
     return ops.zeros_like(x) - x if x.dtype.is_unsigned else ops.negative(x)
 
@@ -121,14 +137,14 @@ def _imaginary(x: Tensor) -> Any:
     return ops.imag(x) if x.dtype.is_complex else ops.zeros_like(x)
 
 
-_FLOATING = "acosh asin asinh atan atanh cosh exp expm1 log log1p reciprocal sin sinh sqrt tan tanh acos cos"
+_FLOATING = "acosh asin asinh atan atanh cosh exp log log1p reciprocal sin sinh sqrt tan tanh acos cos"
 _TESTS = {
     "isfinite": ("is_finite", "logical_and", True), "isinf": ("is_inf", "logical_or", False),
     "isnan": ("is_nan", "logical_or", False),
 }  # fmt: skip
 _BINARY = {
     "add": "add", "subtract": "subtract", "multiply": "multiply", "divide": "truediv", "floor_divide": "floordiv",
-    "remainder": "floormod", "equal": "equal", "not_equal": "not_equal", "bitwise_left_shift": "left_shift",
+    "equal": "equal", "not_equal": "not_equal", "bitwise_left_shift": "left_shift",
     "bitwise_right_shift": "right_shift",
 }  # fmt: skip
 
@@ -156,7 +172,9 @@ _made: dict[str, Function] = {
             "nextafter": _op("nextafter"),
         }.items()
     },
+    "expm1": _unary("expm1", _expm1),
     "pow": _binary("pow", _power),
+    "remainder": _binary("remainder", _remainder),
     **{
         name: _unary(name, compute, array)
         for name, compute in {

@@ -146,6 +146,15 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
     return made[..., None, None] if keepdims else made
 
 
+def _pinv(x: Tensor, rtol: Any) -> Any:
+    if not x.dtype.is_complex:
+        return ops.pinv(x, _least(x, rtol))
+    values, left, right = ops.svd(x)
+    large = values > ops.expand_dims(_least(x, rtol), -1) * ops.reduce_max(values, -1, keepdims=True)
+    inverse = ops.cast(ops.where(large, 1 / ops.where(large, values, 1.0), 0.0), x.dtype)
+    return ops.matmul(right * ops.expand_dims(inverse, -2), ops.adjoint(left))
+
+
 def _eigh(x: Tensor) -> Any:
     values, vectors = ops.eigh(x)
     return EighResult(ops.real(values), vectors)
@@ -171,7 +180,7 @@ _made: dict[str, Callable[..., Any]] = {
         "eigvalsh": (lambda x, /: ops.real(ops.eigvalsh(floating(x))), "eigenvalues of Hermitian matrices"),
         "inv": (lambda x, /: ops.inv(floating(x)), "inverse matrices"),
         "outer": (lambda x1, x2, /: tensordot(x1, x2, axes=0), "all products of two vectors' elements"),
-        "pinv": (lambda x, /, *, rtol=None: ops.pinv(floating(x), _least(floating(x), rtol)), "pseudo-inverses"),
+        "pinv": (lambda x, /, *, rtol=None: _pinv(floating(x), rtol), "pseudo-inverses"),
         "slogdet": (lambda x, /: _slogdet(floating(x)), "signs of determinants, and logarithms of their moduli"),
         "svdvals": (lambda x, /: ops.svd(floating(x), compute_uv=False), "singular values, from the greatest"),
         "trace": (lambda x, /, *, offset=0, dtype=None: ops.reduce_sum(

@@ -134,7 +134,9 @@ class EagerTensor(Tensor):
         """This tensor in main memory."""
     def gpu(self, gpu_index: int = 0) -> Tensor:
         """A copy of this tensor on a GPU. InvalidArgumentError if there is none."""
-    def __dlpack__(self, **options: Any) -> Any: ...
+    def __dlpack__(
+        self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
+    ) -> Any: ...
     def __dlpack_device__(self) -> tuple[int, int]: ...
 
 class Reference:

@@ -482,11 +482,12 @@ cdef class EagerTensor(Tensor):
     def __reduce__(self):
         return _unpickle, (self.numpy() if self.ndim else np.asarray(self).copy(), self.dtype.name)
 
-    def __dlpack__(self, **options):
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
         # Consumers of the protocol's first version know no read-only memory: they promise not to write.
         cdef object array, capsule
-        version = options.get("max_version")
-        if version is not None and tuple(version) >= (1, 0):
+        options = dict(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
+        options = {name: value for name, value in options.items() if value is not None}
+        if max_version is not None and tuple(max_version) >= (1, 0):
             array = tensor_array(self)
         else:
             array = _view(self, cnp.NPY_ARRAY_WRITEABLE)
