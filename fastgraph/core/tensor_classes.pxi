@@ -111,7 +111,7 @@ cdef class Tensor:
         return get_slot("getitem")(self, key)
 
     def __round__(self, ndigits=None):
-        return get_slot("round")(self, ndigits) if ndigits and "pos" in slots else get_slot("round")(self)
+        return get_slot("round")(self, ndigits) if ndigits else get_slot("round")(self)
 
     def __add__(self, other):
         return _operate(ops.add, "add", self, other, 0)

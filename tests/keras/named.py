@@ -195,6 +195,8 @@ def masked_attention(tf: Any) -> Any:
     masks = [tf.constant(np.arange(n).reshape(2, -1) % 3 > 0) for n in (8, 10)]
     found = []
     for made in (tf.keras.layers.Attention(), tf.keras.layers.AdditiveAttention()):
+        made([x, y])
+        weighted(made)
         found += [made([x, y], mask=masks), made([x, x], use_causal_mask=True, return_attention_scores=True)]
         found.append(tf.function(lambda a, b, made=made: made([a, b], mask=[None, masks[1]]))(x, y))
     return found
