@@ -33,9 +33,12 @@ ON = "tf.experimental.numpy.experimental_enable_numpy_behavior(); "
 
 #: A miss by its test or the text of its error: (what fits, the reason). The first that fits counts.
 REASONS: tuple[tuple[str, str], ...] = (
-    (r"item assignment|setitem", "tensors are immutable: `x[key] = value` is refused, with an error that says so"),
+    (r"item assignment|setitem", "tensors are immutable: `x[key] = value` is refused by a TypeError"),
     (r"__i?mod__", "`%` of zeros keeps TensorFlow's sign; `remainder` has the standard's"),
-    (r"__(abs|neg|i?pow)__", "operators take TensorFlow's dtypes: `abs`, `-` and `**` no unsigned integers; functions do"),
+    (
+        r"__(abs|neg|i?pow)__",
+        "operators take TensorFlow's dtypes: `abs`, `-` and `**` no unsigned integers; functions do",
+    ),
     (r"masking", "masks are TensorFlow's: none of rank 0, and a ValueError for another shape; and so are shapes"),
     (r"TensorShape|not a valid shape", "`x.shape` is TensorFlow's TensorShape, where Hypothesis takes tuples alone"),
     (r"not run|timeout", "out of time"),

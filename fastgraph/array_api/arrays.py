@@ -71,7 +71,8 @@ def linspace(
     kind = result_type(start, stop, 1.0) if dtype is None else as_dtype(dtype)
     with on(device):
         if any(isinstance(each, Tensor) for each in (start, stop)):
-            return ops.cast(arrays.linspace(*together(start, stop), num, endpoint=endpoint), kind)
+            first, last = together(start, stop)
+            return ops.cast(arrays.linspace(first, last, num, endpoint=endpoint), kind)
         return asarray(np.linspace(start, stop, num, endpoint=endpoint).astype(kind.as_numpy_dtype))
 
 
@@ -84,8 +85,8 @@ def broadcast_shapes(*shapes: Any) -> tuple[int | None, ...]:
     """Return what shapes broadcast to. Raises: ValueError for those that do not go together."""
     made: list[int | None] = []
     for shape in shapes:
-        dims = [1] * (len(made) - len(shape)) + [*shape]
-        made = [1] * (len(dims) - len(made)) + made
+        dims = [*[1] * (len(made) - len(shape)), *shape]
+        made = [*[1] * (len(dims) - len(made)), *made]
         for i, (a, b) in enumerate(zip(made, dims, strict=True)):
             if a != b and 1 not in (a, b) and None not in (a, b):
                 raise ValueError(f"broadcast_shapes: {shapes} do not go together: {a} and {b}")

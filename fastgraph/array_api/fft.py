@@ -31,7 +31,7 @@ def _cut(x: Tensor, n: int, along: int) -> Any:
     """x with n elements along an axis: the first ones, and zeros behind."""
     extent = ops.shape(x)[along]
     x = x[(*[slice(None)] * along, slice(None, n))]
-    return ops.pad(x, [[0, ops.maximum(n - extent, 0) if i == along else 0] for i in range(x.shape.rank)])
+    return ops.pad(x, [[0, ops.maximum(n - extent, 0) if i == along else 0] for i in range(x.shape.rank or 0)])
 
 
 def _along(x: Tensor, axis: int, n: Any, norm: str, kind: str) -> Any:

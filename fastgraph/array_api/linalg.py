@@ -122,9 +122,11 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: flo
     size = ops.abs(floating(x))
     if abs(ord) == math.inf:
         return (ops.reduce_max if ord > 0 else ops.reduce_min)(size, axis=axis, keepdims=keepdims)
-    powers = {0: lambda: ops.cast(size != 0, size.dtype), 1: lambda: size, 2: lambda: size * size}
-    total = ops.reduce_sum(powers.get(ord, lambda: size**ord)(), axis=axis, keepdims=keepdims)
-    return total if ord in (0, 1) else ops.sqrt(total) if ord == 2 else total ** (1 / ord)
+    if ord == 2:
+        return ops.sqrt(ops.reduce_sum(size * size, axis=axis, keepdims=keepdims))
+    power = ops.cast(size != 0, size.dtype) if ord == 0 else size if ord == 1 else size**ord
+    total = ops.reduce_sum(power, axis=axis, keepdims=keepdims)
+    return total if ord in (0, 1) else total ** (1 / ord)
 
 
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:

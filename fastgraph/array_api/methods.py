@@ -8,6 +8,7 @@ from typing import Any
 from fastgraph import array_api
 from fastgraph.array_api import dtypes, linalg
 from fastgraph.core.tensor import Tensor, register_slot
+from fastgraph.numpy_api.promotion import ops
 
 
 def namespace(tensor: Tensor, api_version: str | None) -> Any:
@@ -19,12 +20,12 @@ def namespace(tensor: Tensor, api_version: str | None) -> Any:
     return sys.modules[array_api.__name__]
 
 
-def to_device(tensor: Tensor, device: Any, stream: Any) -> Tensor:
+def to_device(tensor: Tensor, device: Any, stream: Any) -> Any:
     """A tensor on a device. Raises: ValueError for a stream."""
     if stream is not None:
         raise ValueError("to_device: there are no streams")
     with dtypes.on(device):
-        return dtypes.ops.identity(tensor)
+        return ops.identity(tensor)
 
 
 register_slot("array_namespace", namespace)

@@ -7,7 +7,6 @@ from typing import Any
 
 from fastgraph.array_api.dtypes import DEFAULTS, INDEX, array, axes_of, floating, record, together
 from fastgraph.core.base.dtype import as_dtype
-from fastgraph.core.tensor import Tensor
 from fastgraph.numpy_api import shapes
 from fastgraph.numpy_api.promotion import ops
 from fastgraph.numpy_api.tables import named
@@ -21,7 +20,7 @@ __all__ = [
 Function = Callable[..., Any]
 
 
-def widened(x: Any, dtype: Any = None) -> Tensor:
+def widened(x: Any, dtype: Any = None) -> Any:
     """What is summed: of `dtype`, by default small integers and bools as the default integer."""
     value = array(x)
     if dtype is not None:

@@ -130,12 +130,12 @@ class FBetaScore(Metric):
                 part = part * expand_dims(cast(convert_to_tensor(sample_weight), self._dtype), 1)
             getattr(self, name).assign_add(reduce_sum(part, axis=None if self.average == "micro" else 0))
 
-    def result(self) -> Tensor:
+    def result(self) -> Any:
         """Return the score. f[], without an average f[classes]."""
         right, mistaken, missed, weights = (getattr(self, name).read_value() for name in self._SUMS)
         precision, recall = divide_no_nan(right, right + mistaken), divide_no_nan(right, right + missed)
         beta = self.beta**2
-        scores: Tensor = divide_no_nan(precision * recall, beta * precision + recall) * (1 + beta)
+        scores = divide_no_nan(precision * recall, beta * precision + recall) * (1 + beta)
         if self.average == "weighted":
             return reduce_sum(scores * divide_no_nan(weights, reduce_sum(weights)))
         return scores if self.average is None else reduce_mean(scores)

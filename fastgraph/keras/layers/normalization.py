@@ -242,6 +242,8 @@ class GroupNormalization(_Normalization):
     Source: tf.keras.layers.GroupNormalization; Wu and He 2018.
     """
 
+    groups: int
+
     def __init__(
         self, groups: int = 32, axis: int = -1, epsilon: float = 1e-3, center: bool = True, scale: bool = True,
         beta_initializer: Identifier = "zeros", gamma_initializer: Identifier = "ones", beta_regularizer:
@@ -270,7 +272,8 @@ class GroupNormalization(_Normalization):
 
     def call(self, inputs: Tensor, mask: Tensor | None = None) -> Any:
         """Return the normalised inputs. mask: b[*s] or what broadcasts to it, which elements the moments are of."""
-        known, now = inputs.shape.as_list(), shape(inputs)
+        known: Any = inputs.shape.as_list()
+        now = shape(inputs)
         at = self.axis % len(known)  # type: ignore[operator]
         parts = [self.groups, known[at] // self.groups]
         dims = [now[i] if n is None else n for i, n in enumerate(known)]
@@ -284,17 +287,3 @@ class GroupNormalization(_Normalization):
             mean, variance = weighted_moments(x, axes, weights, keepdims=True)
         beside = [1] * at + parts + [1] * (len(known) - at - 1)
         return reshape(self._normalized(x, mean, variance, beside), dims)
-
-
-def _floating(inputs: Tensor) -> Any:
-    """The inputs, whole numbers as Keras's floats."""
-    return inputs if inputs.dtype.is_floating else cast(inputs, backend.floatx())
-
-
-def _shaped(weight: Variable, dims: Sequence[int]) -> Any:
-    """The weight with the inputs' rank; left as it is where it broadcasts by itself."""
-    own = weight.shape.as_list()
-    trailing = list(dims)
-    while len(trailing) > len(own) and trailing[0] == 1:
-        trailing.pop(0)
-    return weight if own == trailing else reshape(weight, dims)
