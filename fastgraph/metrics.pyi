@@ -7,6 +7,8 @@ from fastgraph.keras.metrics import CategoricalAccuracy as CategoricalAccuracy
 from fastgraph.keras.metrics import CategoricalCrossentropy as CategoricalCrossentropy
 from fastgraph.keras.metrics import CategoricalHinge as CategoricalHinge
 from fastgraph.keras.metrics import CosineSimilarity as CosineSimilarity
+from fastgraph.keras.metrics import F1Score as F1Score
+from fastgraph.keras.metrics import FBetaScore as FBetaScore
 from fastgraph.keras.metrics import FalseNegatives as FalseNegatives
 from fastgraph.keras.metrics import FalsePositives as FalsePositives
 from fastgraph.keras.metrics import Hinge as Hinge
@@ -28,11 +30,15 @@ from fastgraph.keras.metrics import MeanSquaredLogarithmicError as MeanSquaredLo
 from fastgraph.keras.metrics import Metric as Metric
 from fastgraph.keras.metrics import Poisson as Poisson
 from fastgraph.keras.metrics import Precision as Precision
+from fastgraph.keras.metrics import PrecisionAtRecall as PrecisionAtRecall
 from fastgraph.keras.metrics import Recall as Recall
+from fastgraph.keras.metrics import RecallAtPrecision as RecallAtPrecision
 from fastgraph.keras.metrics import RootMeanSquaredError as RootMeanSquaredError
+from fastgraph.keras.metrics import SensitivityAtSpecificity as SensitivityAtSpecificity
 from fastgraph.keras.metrics import SparseCategoricalAccuracy as SparseCategoricalAccuracy
 from fastgraph.keras.metrics import SparseCategoricalCrossentropy as SparseCategoricalCrossentropy
 from fastgraph.keras.metrics import SparseTopKCategoricalAccuracy as SparseTopKCategoricalAccuracy
+from fastgraph.keras.metrics import SpecificityAtSensitivity as SpecificityAtSensitivity
 from fastgraph.keras.metrics import SquaredHinge as SquaredHinge
 from fastgraph.keras.metrics import Sum as Sum
 from fastgraph.keras.metrics import TopKCategoricalAccuracy as TopKCategoricalAccuracy

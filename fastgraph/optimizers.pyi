@@ -4,6 +4,7 @@ from fastgraph.keras.optimizers import Adagrad as Adagrad
 from fastgraph.keras.optimizers import Adam as Adam
 from fastgraph.keras.optimizers import AdamW as AdamW
 from fastgraph.keras.optimizers import Adamax as Adamax
+from fastgraph.keras.optimizers import Lion as Lion
 from fastgraph.keras.optimizers import Nadam as Nadam
 from fastgraph.keras.optimizers import Optimizer as Optimizer
 from fastgraph.keras.optimizers import RMSprop as RMSprop

@@ -27,6 +27,7 @@ from fastgraph.composites.sparse_ops import split as split
 from fastgraph.composites.sparse_ops import to_dense as to_dense
 from fastgraph.composites.sparse_ops import to_indicator as to_indicator
 from fastgraph.composites.sparse_ops import transpose as transpose
+from fastgraph.composites.sparse_sets import cross as cross
 from fastgraph.composites.sparse_sets import cross_hashed as cross_hashed
 from fastgraph.composites.sparse_tensor import SparseTensor as SparseTensor
 

@@ -22,6 +22,7 @@ ROOMS = (
         "graph",
         "linear_operators",
         "numpy_api",
+        "array_api",
         "graph/passes",
         "graphdef",
         "compiler/program",

@@ -1,4 +1,4 @@
-"""Sets and crossings of features: tf.sets, tf.sparse.cross_hashed.
+"""Sets and crossings of features: tf.sets, tf.sparse.cross_hashed, tf.ragged.cross.
 
 Rule: the last axis holds what belongs together; rows are walked on the host, as their lengths are data.
 """
@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from fastgraph.composites.ragged_tensor import RaggedTensor
 from fastgraph.composites.sparse_tensor import SparseTensor
 from fastgraph.core.base.dtype import int32, int64, string
 from fastgraph.core.base.shapes import Aval
@@ -169,28 +170,94 @@ def size(a: SparseTensor, validate_indices: bool = True) -> Any:
 )  # fmt: skip
 def cross_hashed_p(*parts: Array, num_buckets: int, key: int) -> Any:
     """Every choice of one feature of each column, row by row, as a bucket: indices, values and shape."""
+
+    def bucket(choice: tuple[int, ...]) -> int:
+        code = key
+        for feature in choice:
+            code = together(code, feature & (1 << 64) - 1)
+        return code % (num_buckets or (1 << 63) - 1)
+
+    return _crossed(parts, lambda value: fingerprint(value) if isinstance(value, bytes) else value, bucket, np.int64)
+
+
+@custom(
+    op="SparseCrossV2",
+    infer=lambda *parts, **_: (Aval(int64, (None, 2)), Aval(string, (None,)), Aval(int64, (2,))),
+    groups=("-",),
+    n_outputs=3,
+    step="dynamic",
+    samples=lambda: [
+        ((np.array([[0, 0], [1, 0]]), np.array([b"a", b"b"], object), np.array([2, 1])), {"separator": b"_X_"}),
+    ],
+    reason=_REASON,
+)
+def cross_p(*parts: Array, separator: bytes) -> Any:
+    """Every choice of one feature of each column, row by row, as text: indices, values and shape."""
+    return _crossed(parts, lambda v: v if isinstance(v, bytes) else str(v).encode(), separator.join, object)
+
+
+def _crossed(parts: Any, read: Callable[[Any], Any], join: Callable[[Any], Any], dtype: Any) -> Any:
+    """The choices of columns, given as indices, values and shapes: each `join`ed of what `read` makes of a feature."""
     columns = []
     for indices, values, extents in zip(parts[::3], parts[1::3], parts[2::3], strict=True):
-        rows: list[list[int]] = [[] for _ in range(int(extents[0]))]
+        rows: list[list[Any]] = [[] for _ in range(int(extents[0]))]
         for (row, _), value in zip(indices.tolist(), values.tolist(), strict=True):
-            rows[row].append(fingerprint(value) if isinstance(value, bytes) else value)
+            rows[row].append(read(value))
         columns.append(rows)
     if len({len(rows) for rows in columns}) > 1:
         raise invalid("Expected batch sizes of the inputs to agree")
-    indices_out, values_out = [], []
+    places, made = [], []
     for row, lists in enumerate(zip(*columns, strict=True)):
         for i, choice in enumerate(itertools.product(*lists)):
-            code = key
-            for feature in choice:
-                code = together(code, feature & (1 << 64) - 1)
-            indices_out.append([row, i])
-            values_out.append(code % (num_buckets or (1 << 63) - 1))
-    most = max((place[1] + 1 for place in indices_out), default=0)
-    return (
-        np.array(indices_out, np.int64).reshape(-1, 2),
-        np.array(values_out, np.int64),
-        np.array([len(columns[0]) if columns else 0, most], np.int64),
-    )
+            places.append([row, i])
+            made.append(join(choice))
+    most = max((place[1] + 1 for place in places), default=0)
+    extents = np.array([len(columns[0]) if columns else 0, most], np.int64)
+    return np.array(places, np.int64).reshape(-1, 2), np.array(made, dtype), extents
+
+
+def _given(inputs: Any, sparse_first: bool) -> list[Any]:
+    """Indices, values and shapes of columns, one after the other. Raises: TypeError for what is no list."""
+    if not isinstance(inputs, list | tuple):
+        raise TypeError("Inputs must be a list")
+    columns = [v.to_sparse() if isinstance(v, RaggedTensor) else v for v in inputs]
+    columns = [v if isinstance(v, SparseTensor) else as_tensor(v) for v in columns]
+    parts: list[Any] = []
+    for value in sorted(columns, key=lambda v: sparse_first and not isinstance(v, SparseTensor)):
+        indices, values, extents = _parts(value)
+        parts += [indices, values if values.dtype == string else cast(values, int64), extents]
+    return parts
+
+
+def cross(inputs: Sequence[Data], name: str | None = None, separator: str | None = None) -> SparseTensor:
+    """Every choice of one feature from each of the inputs, row by row, joined by `separator` ("_X_").
+
+    inputs: as those of `cross_hashed`. -> SparseTensor string[n, k]. Source: tf.sparse.cross.
+    """
+    mark = ("_X_" if separator is None else separator).encode()
+    return SparseTensor(*named(name, cross_p, *_given(inputs, True), separator=mark))
+
+
+def ragged_cross(inputs: Sequence[Any], name: str | None = None) -> Any:
+    """Every choice of one feature from each of the inputs, row by row, joined by "_X_".
+
+    inputs: a list of RaggedTensors, SparseTensors and tensors [n, (m)] of text or integers. -> RaggedTensor
+    string[n, (k)]. Source: tf.ragged.cross.
+    """
+    found = named(name, cross_p, *_given(inputs, False), separator=b"_X_")
+    return RaggedTensor.from_sparse(SparseTensor(*found))
+
+
+def ragged_cross_hashed(
+    inputs: Sequence[Any], num_buckets: Data = 0, hash_key: Data | None = None, name: str | None = None
+) -> Any:
+    """As `ragged_cross`, each choice as the number of a bucket; 0 for all numbers. -> RaggedTensor i64[n, (k)].
+
+    Source: tf.ragged.cross_hashed.
+    """
+    key, buckets = _HASH_KEY if hash_key is None else whole(hash_key, "hash_key"), whole(num_buckets, "num_buckets")
+    found = named(name, cross_hashed_p, *_given(inputs, False), num_buckets=buckets, key=key)
+    return RaggedTensor.from_sparse(SparseTensor(*found))
 
 
 def cross_hashed(
@@ -203,12 +270,6 @@ def cross_hashed(
     num_buckets: 0 for all numbers. -> SparseTensor i64[n, k]. Raises: TypeError for what is no list.
     Source: tf.sparse.cross_hashed.
     """
-    if not isinstance(inputs, list | tuple):
-        raise TypeError("Inputs must be a list")
-    given = [value if isinstance(value, SparseTensor) else as_tensor(value) for value in inputs]
-    parts: list[Any] = []
-    for value in sorted(given, key=lambda v: not isinstance(v, SparseTensor)):
-        indices, values, extents = _parts(value)
-        parts += [indices, values if values.dtype == string else cast(values, int64), extents]
     key = _HASH_KEY if hash_key is None else whole(hash_key, "hash_key")
+    parts = _given(inputs, True)
     return SparseTensor(*named(name, cross_hashed_p, *parts, num_buckets=whole(num_buckets, "num_buckets"), key=key))

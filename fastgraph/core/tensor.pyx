@@ -171,10 +171,13 @@ def register_slot(str name, value) -> None:
     _cache_slots()
 
 
+cdef tuple _STANDARD = ("array_namespace", "mT", "to_device")
+
+
 cdef _load_ops(str name):
     """Have ops fill a slot: a program's first act may be an operator. They lie above: by name, when needed."""
-    home = "indexing" if name in ("getitem", "strided_slice") else "python_operators"
-    importlib.import_module(f"fastgraph.ops.{home}")
+    home = "ops.indexing" if name in ("getitem", "strided_slice") else "ops.python_operators"
+    importlib.import_module(f"fastgraph.{'array_api.methods' if name in _STANDARD else home}")
 
 
 def get_slot(str name):

@@ -111,7 +111,7 @@ cdef class Tensor:
         return get_slot("getitem")(self, key)
 
     def __round__(self, ndigits=None):
-        return get_slot("round")(self, ndigits) if ndigits and "pos" in slots else get_slot("round")(self)
+        return get_slot("round")(self, ndigits) if ndigits else get_slot("round")(self)
 
     def __add__(self, other):
         return _operate(ops.add, "add", self, other, 0)
@@ -183,6 +183,18 @@ cdef class Tensor:
     def __rxor__(self, other):
         return _operate(ops.xor, "xor", self, other, 1)
 
+    def __lshift__(self, other):
+        return _operate(get_slot("lshift"), "lshift", self, other, 0)
+
+    def __rlshift__(self, other):
+        return _operate(get_slot("lshift"), "lshift", self, other, 1)
+
+    def __rshift__(self, other):
+        return _operate(get_slot("rshift"), "rshift", self, other, 0)
+
+    def __rrshift__(self, other):
+        return _operate(get_slot("rshift"), "rshift", self, other, 1)
+
     def __lt__(self, other):
         return _operate(ops.lt, "lt", self, other, 0)
 
@@ -218,6 +230,19 @@ cdef class Tensor:
 
     def __setitem__(self, key, value):
         raise TypeError(f"'{type(self).__name__}' object does not support item assignment")
+
+    def __array_namespace__(self, *, api_version=None):
+        """The module of the array API standard's functions."""
+        return get_slot("array_namespace")(self, api_version)
+
+    @property
+    def mT(self):
+        """The matrices with rows and columns changed."""
+        return get_slot("mT")(self)
+
+    def to_device(self, device, *, stream=None):
+        """This tensor on a device."""
+        return get_slot("to_device")(self, device, stream)
 
     def __delitem__(self, key):
         raise TypeError(f"'{type(self).__name__}' object doesn't support item deletion")
@@ -457,11 +482,12 @@ cdef class EagerTensor(Tensor):
     def __reduce__(self):
         return _unpickle, (self.numpy() if self.ndim else np.asarray(self).copy(), self.dtype.name)
 
-    def __dlpack__(self, **options):
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
         # Consumers of the protocol's first version know no read-only memory: they promise not to write.
         cdef object array, capsule
-        version = options.get("max_version")
-        if version is not None and tuple(version) >= (1, 0):
+        options = dict(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
+        options = {name: value for name, value in options.items() if value is not None}
+        if max_version is not None and tuple(max_version) >= (1, 0):
             array = tensor_array(self)
         else:
             array = _view(self, cnp.NPY_ARRAY_WRITEABLE)

@@ -17,11 +17,11 @@ from fastgraph.keras.arguments import variant
 from fastgraph.keras.metric_base import Metric, same_rank, weighted
 from fastgraph.ops.activations import divide_no_nan
 from fastgraph.ops.comparison import logical_and
-from fastgraph.ops.elementwise import cast, ceil, clip_by_value, maximum, minimum, ones_like
+from fastgraph.ops.elementwise import cast, ceil, clip_by_value, maximum, minimum, ones_like, zeros_like
 from fastgraph.ops.exponentials import log, sigmoid
 from fastgraph.ops.gathering import one_hot, where
 from fastgraph.ops.movement import expand_dims, reshape, shape, transpose
-from fastgraph.ops.reduction import reduce_mean, reduce_sum
+from fastgraph.ops.reduction import reduce_max, reduce_mean, reduce_sum
 from fastgraph.ops.scans import cumsum
 from fastgraph.ops.segments import unsorted_segment_sum
 from fastgraph.ops.sorting import top_k
@@ -188,6 +188,42 @@ class Recall(Precision):
 def _spread(n: int) -> list[float]:
     """n thresholds from 0 to 1."""
     return [0.5] if n == 1 else [0.0, *((i + 1) * 1.0 / (n - 1) for i in range(n - 2)), 1.0]
+
+
+class _Best(_Counting):
+    """The base of metrics that are the greatest of one rate at thresholds where another is at least a value."""
+
+    RATES: ClassVar[tuple[str, str, str]]  # the value's name; the rate that has to be so great; the result
+
+    def __init__(
+        self, num_thresholds: int, class_id: int | None, name: str | None, dtype: DTypeLike | None, **value: float
+    ) -> None:
+        own = self.RATES[0]
+        if not 0 <= value[own] <= 1:
+            raise ValueError(f"Argument `{own}` must be in the range [0, 1]. Received: {own}={value[own]}")
+        if num_thresholds <= 0:
+            raise ValueError(
+                f"Argument `num_thresholds` must be an integer > 0. Received: num_thresholds={num_thresholds}"
+            )
+        super().__init__(_spread(num_thresholds), name, dtype, class_id=class_id)
+        self._take({"num_thresholds": num_thresholds, "class_id": class_id, **value})
+
+    def result(self) -> Any:
+        """Return the greatest rate, 0 where no threshold will do. f[]."""
+        enough, rate = (self._rate(name) for name in self.RATES[1:])
+        return reduce_max(where(enough >= getattr(self, self.RATES[0]), rate, zeros_like(rate)))
+
+
+def _best(name: str, *rates: str) -> Any:
+    text = f"The greatest {rates[2]} at thresholds where the {rates[1]} is at least a value."
+    parameters = {rates[0]: ..., "num_thresholds": 200, "class_id": None, "name": None, "dtype": None}
+    return variant(_Best, "metrics", name, text, parameters, RATES=rates)
+
+
+SensitivityAtSpecificity = _best("SensitivityAtSpecificity", "specificity", "specificity", "recall")
+SpecificityAtSensitivity = _best("SpecificityAtSensitivity", "sensitivity", "recall", "specificity")
+PrecisionAtRecall = _best("PrecisionAtRecall", "recall", "recall", "precision")
+RecallAtPrecision = _best("RecallAtPrecision", "precision", "precision", "recall")
 
 
 class AUC(_Counting):

@@ -19,7 +19,11 @@ from fastgraph.keras.confusion_metrics import (
     FalseNegatives,
     FalsePositives,
     Precision,
+    PrecisionAtRecall,
     Recall,
+    RecallAtPrecision,
+    SensitivityAtSpecificity,
+    SpecificityAtSensitivity,
     TrueNegatives,
     TruePositives,
 )
@@ -42,7 +46,7 @@ from fastgraph.keras.loss_functions import (
     squared_hinge,
 )
 from fastgraph.keras.metric_base import Mean, MeanMetricWrapper, Metric, Sum
-from fastgraph.keras.score_metrics import IoU, MeanIoU
+from fastgraph.keras.score_metrics import F1Score, FBetaScore, IoU, MeanIoU
 from fastgraph.ops.comparison import equal, greater
 from fastgraph.ops.elementwise import cast, square
 from fastgraph.ops.exponentials import sqrt
@@ -52,11 +56,12 @@ from fastgraph.ops.sorting import in_top_k
 
 __all__ = [
     "AUC", "KLD", "MAE", "MAPE", "MSE", "MSLE", "Accuracy", "BinaryAccuracy", "BinaryCrossentropy",
-    "CategoricalAccuracy", "CategoricalCrossentropy", "CategoricalHinge", "CosineSimilarity", "FalseNegatives",
-    "FalsePositives", "Hinge", "IoU", "KLDivergence", "LogCoshError", "Mean", "MeanAbsoluteError",
-    "MeanAbsolutePercentageError", "MeanIoU", "MeanMetricWrapper", "MeanSquaredError",
-    "MeanSquaredLogarithmicError", "Metric", "Poisson", "Precision", "Recall", "RootMeanSquaredError",
-    "SparseCategoricalAccuracy", "SparseCategoricalCrossentropy", "SparseTopKCategoricalAccuracy", "SquaredHinge",
+    "CategoricalAccuracy", "CategoricalCrossentropy", "CategoricalHinge", "CosineSimilarity", "F1Score",
+    "FBetaScore", "FalseNegatives", "FalsePositives", "Hinge", "IoU", "KLDivergence", "LogCoshError", "Mean",
+    "MeanAbsoluteError", "MeanAbsolutePercentageError", "MeanIoU", "MeanMetricWrapper", "MeanSquaredError",
+    "MeanSquaredLogarithmicError", "Metric", "Poisson", "Precision", "PrecisionAtRecall", "Recall",
+    "RecallAtPrecision", "RootMeanSquaredError", "SensitivityAtSpecificity", "SparseCategoricalAccuracy",
+    "SparseCategoricalCrossentropy", "SparseTopKCategoricalAccuracy", "SpecificityAtSensitivity", "SquaredHinge",
     "Sum", "TopKCategoricalAccuracy", "TrueNegatives", "TruePositives", "binary_accuracy", "binary_crossentropy",
     "binary_focal_crossentropy", "categorical_accuracy", "categorical_crossentropy",
     "categorical_focal_crossentropy", "deserialize", "get", "hinge", "kl_divergence", "kld",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,13 +11,13 @@ from fastgraph.core.conversion import TensorLike, convert_to_tensor
 from fastgraph.core.tensor import Tensor
 from fastgraph.keras.metric_base import Metric
 from fastgraph.ops.activations import divide_no_nan
-from fastgraph.ops.comparison import not_equal
+from fastgraph.ops.comparison import logical_and, not_equal
 from fastgraph.ops.counting import confusion_matrix
 from fastgraph.ops.elementwise import cast, zeros_like
 from fastgraph.ops.gathering import gather, where
 from fastgraph.ops.matrix_diagonals import diag_part
-from fastgraph.ops.movement import reshape
-from fastgraph.ops.reduction import argmax, reduce_sum
+from fastgraph.ops.movement import expand_dims, reshape
+from fastgraph.ops.reduction import argmax, reduce_max, reduce_mean, reduce_sum
 
 
 class IoU(Metric):
@@ -75,3 +76,77 @@ class MeanIoU(IoU):
         own = locals()
         super().__init__(num_classes, range(num_classes), name, dtype, ignore_class, sparse_y_true, sparse_y_pred, axis)
         self._take(own)
+
+
+def _classes(y_true: Any, y_pred: Any) -> int:
+    """The last length of two matrices. Raises ValueError if they are none."""
+    if any(y.shape.rank != 2 or y.shape[-1] is None for y in (y_true, y_pred)):
+        raise ValueError(
+            "FBetaScore expects 2D inputs with shape (batch_size, output_dim), with output_dim fully defined. "
+            f"Received input shapes: y_pred.shape={y_pred.shape} and y_true.shape={y_true.shape}."
+        )
+    return int(y_pred.shape[-1])
+
+
+class FBetaScore(Metric):
+    """(1 + beta²) * precision * recall / (beta² * precision + recall), of labels and scores f[b, classes].
+
+    threshold: above it a score is a yes; None: the greatest of an example. average: None (one for each class), "micro"
+    (all counts together), "macro" (the mean) or "weighted" (by how many labels). Source: tf.keras.metrics.FBetaScore.
+    """
+
+    _SUMS = ("true_positives", "false_positives", "false_negatives", "intermediate_weights")
+
+    def __init__(
+        self, average: str | None = None, beta: float = 1.0, threshold: float | None = None,
+        name: str | None = "fbeta_score", dtype: DTypeLike | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(name, dtype)
+        self._take(locals())
+        if average not in (None, "micro", "macro", "weighted"):
+            raise ValueError(f"Invalid `average` argument value. Received: average={average}")
+        for own, value, most in (("beta", beta, math.inf), ("threshold", 1.0 if threshold is None else threshold, 1.0)):
+            if not isinstance(value, float) or not 0.0 < value <= most:
+                raise ValueError(f"Invalid `{own}` argument value. It should be a Python float > 0. Received: {value}")
+        self.built = False
+
+    def update_state(self, y_true: Data, y_pred: Data, sample_weight: Data | None = None) -> Any:
+        """Add a batch: y_true and y_pred f[b, classes], sample_weight f[b]. Raises ValueError for other ranks."""
+        wanted, scores = (cast(convert_to_tensor(y), self._dtype) for y in (y_true, y_pred))
+        if not self.built:
+            n = _classes(wanted, scores)
+            for name in self._SUMS:
+                setattr(self, name, self.add_weight(name, () if self.average == "micro" else (n,)))
+            self.built = True
+        if self.threshold is None:
+            yes = logical_and(scores >= reduce_max(scores, axis=-1, keepdims=True), abs(scores) > 1e-9)
+        else:
+            yes = scores > self.threshold
+        found = cast(yes, self._dtype)
+        for name, part in zip(
+            self._SUMS, (found * wanted, found * (1 - wanted), (1 - found) * wanted, wanted), strict=True
+        ):
+            if sample_weight is not None:
+                part = part * expand_dims(cast(convert_to_tensor(sample_weight), self._dtype), 1)
+            getattr(self, name).assign_add(reduce_sum(part, axis=None if self.average == "micro" else 0))
+
+    def result(self) -> Any:
+        """Return the score. f[], without an average f[classes]."""
+        right, mistaken, missed, weights = (getattr(self, name).read_value() for name in self._SUMS)
+        precision, recall = divide_no_nan(right, right + mistaken), divide_no_nan(right, right + missed)
+        beta = self.beta**2
+        scores = divide_no_nan(precision * recall, beta * precision + recall) * (1 + beta)
+        if self.average == "weighted":
+            return reduce_sum(scores * divide_no_nan(weights, reduce_sum(weights)))
+        return scores if self.average is None else reduce_mean(scores)
+
+
+class F1Score(FBetaScore):
+    """FBetaScore with beta 1: the harmonic mean of precision and recall. Source: tf.keras.metrics.F1Score."""
+
+    def __init__(
+        self, average: str | None = None, threshold: float | None = None, name: str | None = "f1_score",
+        dtype: DTypeLike | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(average, 1.0, threshold, name, dtype)
+        self._take(locals())

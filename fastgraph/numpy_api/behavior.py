@@ -43,7 +43,7 @@ add divide divide_no_nan equal floordiv floormod matmul maximum minimum mod mult
 subtract truediv truncatediv truncatemod
 """
 _COMPARISONS = frozenset(["equal", "maximum", "minimum", "eq", "ne", "lt", "le", "gt", "ge"])
-_NAMES = "add sub mul truediv floordiv mod pow and or xor lt le gt ge eq ne"
+_NAMES = "add sub mul truediv floordiv mod pow and or xor lshift rshift lt le gt ge eq ne"
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {name: getattr(operator, f"__{name}__") for name in _NAMES.split()}
 _OPERATORS |= {"realdiv": operator.truediv, "matmul": lambda x, y: ops.matmul(x, y)}
 _spaces = ("", "math.", "math.special.", "nn.", "linalg.", "bitwise.")
@@ -65,7 +65,7 @@ def promoted(name: str, x: Any, y: Any) -> Any:
     if not Behavior.auto:
         kind = type_of_two(x, y)
         return _OPERATORS[name](as_kind(x, kind), as_kind(y, kind))
-    if name in ("and", "or", "xor"):  # these take one dtype in the modes of the lattice
+    if name in ("and", "or", "xor", "lshift", "rshift"):  # these take one dtype in the modes of the lattice
         return None
     try:
         kind, weak = kind_together(x, y)

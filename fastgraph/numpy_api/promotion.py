@@ -193,10 +193,12 @@ class _Ops:
         name: space
         for space, names in {
             "math": "angle ceil conj count_nonzero cumprod expm1 floordiv floormod imag is_finite is_inf is_nan log "
-            "log1p logical_xor nextafter real reciprocal reduce_std reduce_variance truediv",
+            "log1p logical_xor nextafter real reciprocal reduce_std reduce_variance truediv unsorted_segment_min",
             "nn": "relu",
-            "linalg": "band_part cross diag diag_part trace",
-            "bitwise": "bitwise_and bitwise_or bitwise_xor invert",
+            "linalg": "adjoint band_part cholesky cross det diag diag_part eig eigh eigvals eigvalsh inv "
+            "matrix_transpose pinv qr slogdet solve svd trace",
+            "signal": "fft ifft irfft rfft",
+            "bitwise": "bitwise_and bitwise_or bitwise_xor invert left_shift right_shift",
         }.items()
         for name in names.split()
     }

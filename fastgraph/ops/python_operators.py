@@ -32,6 +32,15 @@ def _by_kind(logical: Callable[..., Any], bitwise: Callable[..., Any]) -> Any:
     return lambda x, y: (logical if x.dtype.is_bool else bitwise)(x, y)
 
 
+def _round(x: Tensor, digits: int = 0) -> Any:
+    """Python's `round`: halves to even, with so many decimals, below 0 with so many digits less."""
+    if not digits or (x.dtype.is_integer and digits > 0):
+        return e.round(x)
+    wide = e.cast(x, "float64" if x.dtype.is_integer else x.dtype)
+    factor = 10.0 ** abs(digits)
+    return e.cast(e.round(wide * factor) / factor if digits > 0 else e.round(wide / factor) * factor, x.dtype)
+
+
 def _fill() -> None:
     plain = dict(add="add", sub="subtract", floordiv="floordiv", mod="floormod", lt="less", le="less_equal")
     plain |= dict(gt="greater", ge="greater_equal", eq="equal", ne="not_equal", neg="negative", mul="multiply")
@@ -46,9 +55,11 @@ def _fill() -> None:
     register_slot("and", _by_kind(c.logical_and, c.bitwise_and))
     register_slot("or", _by_kind(c.logical_or, c.bitwise_or))
     register_slot("xor", _by_kind(c.logical_xor, c.bitwise_xor))
+    register_slot("lshift", get("left_shift"))
+    register_slot("rshift", get("right_shift"))
     register_slot("invert", lambda x: (c.logical_not if x.dtype.is_bool else c.invert)(x))
     register_slot("abs", e.abs)
-    register_slot("round", e.round)
+    register_slot("round", _round)
     register_slot("zeros_like", e.zeros_like_p)
     register_slot("ones_like", e.ones_like_p)
     register_slot("cast", e.cast)

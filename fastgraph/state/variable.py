@@ -347,6 +347,9 @@ class Variable(Parts, Trackable, metaclass=_VariableType):
             raise NotImplementedError("numpy() is only available when eager execution is enabled.")
         return cell_read(self.__fg_cell__).numpy()
 
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        return self.value().__array_namespace__(api_version=api_version)
+
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         return np.array(self.numpy(), dtype=dtype)
 

@@ -51,6 +51,7 @@ i, f, d = tf.constant(1), tf.constant(1.5), tf.constant(1.5, tf.float64)
 assert (i + 1.5).dtype == (1.5 + i).dtype == (i + f).dtype == tf.float64 and (f + 1.5).dtype == tf.float32
 assert (f + d).dtype == (f + np.ones(1)).dtype == tf.float64 and (f + [1, 2]).dtype == tf.float32
 assert (tf.cast(i, "int8") + tf.cast(i, "uint8")).dtype == tf.int16 and (i * True).dtype == tf.int32
+assert (tf.cast(i, "int8") << i).dtype == tf.int32 and (i.__array_namespace__().astype(i, tf.int8) >> 0).dtype == tf.int8
 assert (tf.constant(True) * 3).dtype == tf.int64 and (tf.constant(True) * True).dtype == tf.bool
 assert bool(i < 1.5) and bool(f == d) and bool(i != f) and (2 ** f).dtype == tf.float32
 assert (x @ [1.0, 1.0, 1.0]).dtype == tf.float64 and int(tf.constant([1, 2]) @ tf.constant([3, 4])) == 11

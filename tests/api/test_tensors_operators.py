@@ -10,6 +10,7 @@ import collections
 import enum
 import unittest.mock
 
+import numpy as np
 import pytest
 from tensor_rows import check_error, check_value, kernel
 
@@ -183,3 +184,13 @@ def test_what_pythons_own_sequences_and_numbers_are_made_of_is_compared_elementw
             assert equal.numpy().tolist() == [True, False], other
         assert (tensor != other).numpy().tolist() == [False, True]
     assert (x == unittest.mock.ANY) is True  # which has a comparison of its own
+
+
+def test_round_takes_digits() -> None:
+    x = fg.constant([1.264, -2.5, 15.0])
+    np.testing.assert_allclose(round(x, 2), [1.26, -2.5, 15.0])
+    assert round(x).numpy().tolist() == round(x, 0).numpy().tolist() == [1.0, -2.0, 15.0]
+    assert round(x, -1).numpy().tolist() == [0.0, 0.0, 20.0]
+    whole = fg.constant([15, 24, -26], fg.int64)
+    assert round(whole, 2).numpy().tolist() == [15, 24, -26] and round(whole, -1).numpy().tolist() == [20, 20, -30]
+    assert fg.function(lambda t: round(t, 1))(x).numpy()[0] == np.float32(1.3)

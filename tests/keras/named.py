@@ -49,10 +49,14 @@ METRICS: list[tuple[str, dict[str, Any]]] = [
     ("TrueNegatives", {"thresholds": 0.3}), ("FalsePositives", {"thresholds": [0.1, 0.6]}), ("FalseNegatives", {}),
     *((name, {}) for name in ["LogCoshError", "Poisson", "KLDivergence", "Hinge", "SquaredHinge", "CategoricalHinge", "MeanAbsolutePercentageError", "MeanSquaredLogarithmicError", "RootMeanSquaredError", "CategoricalAccuracy", "BinaryCrossentropy", "CosineSimilarity"]),
     ("BinaryAccuracy", {"threshold": 0.3}), ("TopKCategoricalAccuracy", {"k": 2}),
+    ("F1Score", {}), ("F1Score", {"average": "macro", "threshold": 0.5}), ("FBetaScore", {"average": "weighted", "beta": 2.0}),
+    ("FBetaScore", {"average": "micro", "beta": 0.5, "threshold": 0.3}), ("PrecisionAtRecall", {"recall": 0.6}),
+    ("RecallAtPrecision", {"precision": 0.6, "num_thresholds": 20}), ("SensitivityAtSpecificity", {"specificity": 0.4}),
+    ("SpecificityAtSensitivity", {"sensitivity": 0.7, "class_id": 1}),
 ]  # fmt: skip
 OPTIMIZERS: list[tuple[str, dict[str, Any]]] = [
     ("Adadelta", {"rho": 0.5, "weight_decay": 0.1}), ("Adamax", {"beta_1": 0.5, "clipnorm": 0.3}),
-    ("Nadam", {"learning_rate": 0.1}),
+    ("Nadam", {"learning_rate": 0.1}), ("Lion", {"learning_rate": 0.1, "weight_decay": 0.1}), ("Lion", {"beta_1": 0.5}),
 ]  # fmt: skip
 LAYERS: list[tuple[str, Any, dict[str, Any]]] = [
     ("EinsumDense", LINE, {"equation": "abc,cd->abd", "output_shape": (None, 5), "bias_axes": "d"}),
@@ -71,6 +75,10 @@ LAYERS: list[tuple[str, Any, dict[str, Any]]] = [
     ("RandomRotation", PLANE, {"factor": (0.1, 0.1)}),
     ("RandomZoom", PLANE, {"height_factor": (0.3, 0.3), "width_factor": (-0.2, -0.2), "fill_mode": "wrap"}),
     ("RandomZoom", PLANE, {"height_factor": (0.1, 0.1), "interpolation": "nearest", "fill_mode": "constant"}),
+    ("Attention", [LINE, OTHER], {"use_scale": True}), ("Attention", [LINE, OTHER, OTHER[::-1].copy()], {}),
+    ("Attention", [LINE, OTHER], {"score_mode": "concat"}), ("AdditiveAttention", [LINE, OTHER], {}),
+    ("AdditiveAttention", [LINE, OTHER], {"use_scale": False}), ("GroupNormalization", PLANE, {"groups": 2}),
+    ("GroupNormalization", PLANE, {"groups": -1, "axis": 1, "scale": False}),
     ("CategoryEncoding", np.array([[0, 1], [4, 4]]), {"num_tokens": 5, "output_mode": "count"}),
 ]  # fmt: skip
 
@@ -89,7 +97,7 @@ def label(name: str, arguments: dict[str, Any]) -> str:
 
 def weighted(layer: Any) -> None:
     random = np.random.RandomState(3)
-    layer.set_weights([random.randn(*weight.shape).astype("float32") * 0.3 for weight in layer.get_weights()])
+    layer.set_weights([np.float32(random.randn(*weight.shape)) * np.float32(0.3) for weight in layer.get_weights()])
 
 
 for kind, arguments in LOSSES:
@@ -179,6 +187,19 @@ def attention(tf: Any) -> Any:
         made(x, y, return_attention_scores=True), made(x, x, use_causal_mask=True), made(x, y, attention_mask=allowed),
         made(words(texts), words(texts)), [weight.name for weight in made.weights], model([x, y]), str(model.output_shape),
     ]  # fmt: skip
+
+
+@program("attention with masks")
+def masked_attention(tf: Any) -> Any:
+    x, y = tf.constant(LINE), tf.constant(OTHER)
+    masks = [tf.constant(np.arange(n).reshape(2, -1) % 3 > 0) for n in (8, 10)]
+    found = []
+    for made in (tf.keras.layers.Attention(), tf.keras.layers.AdditiveAttention()):
+        made([x, y])
+        weighted(made)
+        found += [made([x, y], mask=masks), made([x, x], use_causal_mask=True, return_attention_scores=True)]
+        found.append(tf.function(lambda a, b, made=made: made([a, b], mask=[None, masks[1]]))(x, y))
+    return found
 
 
 @program("steps")

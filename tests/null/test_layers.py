@@ -69,6 +69,10 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
         ("numpy_api.",),
     ),
     (
+        "array_api: the array API standard",
+        ("array_api.",),
+    ),
+    (
         "graph.passes: passes over graphs",
         ("graph.passes.",),
     ),

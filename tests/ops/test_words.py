@@ -139,6 +139,23 @@ def test_crossings() -> None:
     assert crossed.indices.numpy().tolist() == [[0, 0], [0, 1], [1, 0], [1, 1]]
 
 
+def test_crossings_as_text_and_of_rows() -> None:
+    ragged, dense = tf.ragged.constant([["a"], ["b", "c"], []]), tf.constant([[1, 2], [3, 4], [5, 6]])
+    crossed = tf.sparse.cross([dense, ragged.to_sparse()])  # sparse ones come first
+    assert crossed.values.numpy().tolist() == [b"a_X_1", b"a_X_2", b"b_X_3", b"b_X_4", b"c_X_3", b"c_X_4"]
+    assert crossed.dense_shape.numpy().tolist() == [3, 4]
+    assert tf.sparse.cross([dense, dense], separator="-").values[1] == b"1-2"
+    rows = [[b"1_X_a", b"2_X_a"], [b"3_X_b", b"3_X_c", b"4_X_b", b"4_X_c"], []]
+    assert tf.ragged.cross([dense, ragged]).to_list() == rows
+    assert tf.function(lambda r: tf.ragged.cross([dense, r]))(ragged).to_list() == rows
+    hashed = tf.ragged.cross_hashed([dense, ragged], num_buckets=100, hash_key=7)
+    assert hashed.row_lengths().numpy().tolist() == [2, 4, 0] and int(tf.reduce_max(hashed.values)) < 100
+    with pytest.raises(TypeError, match="list"):
+        tf.sparse.cross(dense)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="batch"):
+        tf.ragged.cross([ragged, dense[:2]])
+
+
 def test_products_of_sparse_matrices_and_their_gradients() -> None:
     from fastgraph.composites.sparse_matrices import sparse_matrix_sparse_mat_mul
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 # fmt: off
 from fastgraph.api.namespaces import lookup
-from fastgraph.keras.layers.attention import EinsumDense, MultiHeadAttention
+from fastgraph.keras.layers.attention import AdditiveAttention, Attention, EinsumDense, MultiHeadAttention
 from fastgraph.keras.layers.base import Layer
 from fastgraph.keras.layers.categories import CategoryEncoding, TextVectorization
 from fastgraph.keras.layers.cells import GRUCell, LSTMCell, SimpleRNNCell, StackedRNNCells
@@ -29,7 +29,9 @@ from fastgraph.keras.layers.merging import (
     Add, Average, Concatenate, Dot, Maximum, Minimum, Multiply, Subtract, add, average, concatenate, dot, maximum,
     minimum, multiply, subtract,
 )
-from fastgraph.keras.layers.normalization import BatchNormalization, LayerNormalization
+from fastgraph.keras.layers.normalization import (
+    BatchNormalization, GroupNormalization, LayerNormalization,
+)
 from fastgraph.keras.layers.pooling import (
     AveragePooling1D, AveragePooling2D, AveragePooling3D, GlobalAveragePooling1D, GlobalAveragePooling2D,
     GlobalAveragePooling3D, GlobalMaxPooling1D, GlobalMaxPooling2D, GlobalMaxPooling3D, MaxPooling1D, MaxPooling2D,
@@ -38,34 +40,35 @@ from fastgraph.keras.layers.pooling import (
 from fastgraph.keras.layers.preprocessing import Normalization, Rescaling, StringLookup
 from fastgraph.keras.layers.recurrent import GRU, LSTM, RNN, Bidirectional, SimpleRNN
 from fastgraph.keras.layers.regularization import (
-    ELU, GaussianDropout, GaussianNoise, PReLU, SpatialDropout1D, SpatialDropout2D, SpatialDropout3D,
+    ELU, GaussianDropout, GaussianNoise, PReLU, SpatialDropout1D, SpatialDropout2D,
+    SpatialDropout3D,
 )
 from fastgraph.keras.layers.reshaping import (
-    Cropping1D, Cropping2D, Identity, Permute, RepeatVector, UpSampling1D, UpSampling2D, ZeroPadding1D,
-    ZeroPadding2D,
+    Cropping1D, Cropping2D, Identity, Permute, RepeatVector, UpSampling1D, UpSampling2D,
+    ZeroPadding1D, ZeroPadding2D,
 )
 from fastgraph.keras.layers.wrappers import TimeDistributed, Wrapper
 # fmt: on
 
 __all__ = [
-    "ELU", "GRU", "LSTM", "RNN", "Activation", "Add", "Average", "AveragePooling1D", "AveragePooling2D",
-    "AveragePooling3D", "AvgPool1D", "AvgPool2D", "AvgPool3D", "BatchNormalization", "Bidirectional",
-    "CategoryEncoding", "Concatenate", "Conv1D", "Conv1DTranspose", "Conv2D", "Conv2DTranspose",
-    "Conv3D", "Conv3DTranspose", "Convolution1D", "Convolution1DTranspose", "Convolution2D",
+    "ELU", "GRU", "LSTM", "RNN", "Activation", "Add", "AdditiveAttention", "Attention", "Average",
+    "AveragePooling1D", "AveragePooling2D", "AveragePooling3D", "AvgPool1D", "AvgPool2D", "AvgPool3D",
+    "BatchNormalization", "Bidirectional", "CategoryEncoding", "Concatenate", "Conv1D", "Conv1DTranspose", "Conv2D",
+    "Conv2DTranspose", "Conv3D", "Conv3DTranspose", "Convolution1D", "Convolution1DTranspose", "Convolution2D",
     "Convolution2DTranspose", "Convolution3D", "Convolution3DTranspose", "Cropping1D", "Cropping2D", "Dense",
     "DepthwiseConv1D", "DepthwiseConv2D", "Dot", "Dropout", "EinsumDense", "Embedding", "Flatten", "GRUCell",
     "GaussianDropout", "GaussianNoise", "GlobalAveragePooling1D", "GlobalAveragePooling2D",
     "GlobalAveragePooling3D", "GlobalAvgPool1D", "GlobalAvgPool2D", "GlobalAvgPool3D", "GlobalMaxPool1D",
     "GlobalMaxPool2D", "GlobalMaxPool3D", "GlobalMaxPooling1D", "GlobalMaxPooling2D", "GlobalMaxPooling3D",
-    "Identity", "Input", "InputLayer", "InputSpec", "LSTMCell", "Lambda", "Layer", "LayerNormalization",
-    "LeakyReLU", "Masking", "MaxPool1D", "MaxPool2D", "MaxPool3D", "MaxPooling1D", "MaxPooling2D", "MaxPooling3D",
-    "Maximum", "Minimum", "MultiHeadAttention", "Multiply", "Normalization", "PReLU", "Permute", "RandomFlip",
-    "RandomRotation", "RandomZoom", "ReLU", "RepeatVector", "Rescaling", "Reshape", "Resizing", "SeparableConv1D",
-    "SeparableConv2D", "SeparableConvolution1D", "SeparableConvolution2D", "SimpleRNN", "SimpleRNNCell", "Softmax",
-    "SpatialDropout1D", "SpatialDropout2D", "SpatialDropout3D", "StackedRNNCells", "StringLookup", "Subtract",
-    "TextVectorization", "TimeDistributed", "UpSampling1D", "UpSampling2D", "Wrapper", "ZeroPadding1D",
-    "ZeroPadding2D", "add", "average", "concatenate", "deserialize", "dot", "maximum", "minimum", "multiply",
-    "serialize", "subtract",
+    "GroupNormalization", "Identity", "Input", "InputLayer", "InputSpec", "LSTMCell", "Lambda", "Layer",
+    "LayerNormalization", "LeakyReLU", "Masking", "MaxPool1D", "MaxPool2D", "MaxPool3D", "MaxPooling1D",
+    "MaxPooling2D", "MaxPooling3D", "Maximum", "Minimum", "MultiHeadAttention", "Multiply", "Normalization",
+    "PReLU", "Permute", "RandomFlip", "RandomRotation", "RandomZoom", "ReLU", "RepeatVector", "Rescaling",
+    "Reshape", "Resizing", "SeparableConv1D", "SeparableConv2D", "SeparableConvolution1D", "SeparableConvolution2D",
+    "SimpleRNN", "SimpleRNNCell", "Softmax", "SpatialDropout1D", "SpatialDropout2D", "SpatialDropout3D",
+    "StackedRNNCells", "StringLookup", "Subtract", "TextVectorization", "TimeDistributed", "UpSampling1D",
+    "UpSampling2D", "Wrapper", "ZeroPadding1D", "ZeroPadding2D", "add", "average", "concatenate", "deserialize", "dot",
+    "maximum", "minimum", "multiply", "serialize", "subtract",
 ]  # fmt: skip
 
 __getattr__, __dir__ = lookup("keras.layers")

@@ -20,12 +20,16 @@ from fastgraph.keras.layers.base import Layer
 from fastgraph.keras.layers.calls import Training
 from fastgraph.keras.layers.core import Softmax
 from fastgraph.keras.layers.regularization import in_training
-from fastgraph.ops.comparison import logical_and
+from fastgraph.ops.comparison import logical_and, logical_not
 from fastgraph.ops.creation import range_
 from fastgraph.ops.einsum import einsum
 from fastgraph.ops.elementwise import cast
+from fastgraph.ops.exponentials import tanh
+from fastgraph.ops.matmul import matmul
 from fastgraph.ops.movement import expand_dims, shape
+from fastgraph.ops.nn_ops import softmax
 from fastgraph.ops.random_ops import dropout
+from fastgraph.ops.reduction import reduce_sum
 
 
 def _both(one: Any, other: Any) -> Any:
@@ -36,6 +40,97 @@ def _both(one: Any, other: Any) -> Any:
 def _causal(n: Any, m: Any) -> Any:
     """b[1, n, m]: which places are not later."""
     return expand_dims(expand_dims(range_(n), 1) >= expand_dims(range_(m), 0), 0)
+
+
+class _Attention(Layer):
+    """The base of layers on [query, value] or [query, value, key]: scores by `_scores(query, key)`."""
+
+    def __init__(self, dropout: float = 0.0, **kwargs: Any) -> None:
+        self.causal = kwargs.pop("causal", False)
+        super().__init__(**kwargs)
+        self.supports_masking = True
+
+    def _scores(self, query: Any, key: Any) -> Any:
+        pairs = tanh(expand_dims(query, -2) + expand_dims(key, -3))
+        return reduce_sum(pairs if self.scale is None else self.scale * pairs, axis=-1)
+
+    def call(
+        self, inputs: Any, mask: Any = None, training: Training = None, return_attention_scores: bool = False,
+        use_causal_mask: bool = False,
+    ) -> Any:  # fmt: skip
+        """Return what the query takes of the value: f[b, q, n], and with `return_attention_scores` f[b, q, v] too.
+
+        inputs: [query f[b, q, n], value f[b, v, n]] and perhaps a key like the value. mask: [b[b, q], b[b, v]].
+        use_causal_mask: nothing is taken of later places. Raises ValueError for other inputs or masks.
+        """
+        if not (isinstance(inputs, list) and 2 <= len(inputs) <= 3 and isinstance(mask or [], list)):
+            told = "inputs must be a list, namely [query, value] or [query, value, key], and masks a list as well"
+            raise ValueError(f"{type(self).__name__} layer {told}. Received: {inputs}, {mask}.")
+        query, value, key = inputs[0], inputs[1], inputs[-1]
+        of_query, of_value = mask[:2] if mask else (None, None)
+        scores = self._scores(query, key)
+        allowed = None if of_value is None else expand_dims(cast(of_value, "bool"), -2)
+        if self.causal or use_causal_mask:
+            allowed = _both(allowed, _causal(shape(query)[-2], shape(value)[-2]))
+        if allowed is not None:
+            least = 65504.0 if scores.dtype.name == "float16" else 1e9
+            scores = scores - least * cast(logical_not(allowed), scores.dtype)
+        weights = softmax(scores)
+        if self.dropout > 0:
+            weights = in_training(training, lambda: dropout(weights, rate=self.dropout), weights)
+        result = matmul(weights, value)
+        if of_query is not None:
+            result = result * cast(expand_dims(of_query, -1), result.dtype)
+        return (result, weights) if return_attention_scores else result
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        """Return the query's mask."""
+        return mask[0] if mask else None
+
+
+class Attention(_Attention):
+    """Attention by products of query and key, as Luong's. [f[b, q, n], f[b, v, n]] -> f[b, q, n].
+
+    use_scale: a learnt number times the scores. score_mode: "dot", or "concat": learnt * sum tanh(query + key).
+    Source: tf.keras.layers.Attention; Luong et al. 2015.
+    """
+
+    def __init__(self, use_scale: bool = False, score_mode: str = "dot", dropout: float = 0.0, **kwargs: Any) -> None:
+        super().__init__(dropout, **kwargs)
+        if score_mode not in ("dot", "concat"):
+            raise ValueError(f'Received: score_mode={score_mode}. Acceptable values are: ["dot", "concat"]')
+        self._take(locals())
+
+    def build(self, input_shape: Any) -> None:
+        """Make the numbers that are learnt."""
+        made = {"scale": self.use_scale, "concat_score_weight": self.score_mode == "concat"}
+        for name, wanted in made.items():
+            setattr(self, name, self.add_weight(name, (), initializer="ones") if wanted else None)
+        self.built = True
+
+    def _scores(self, query: Any, key: Any) -> Any:
+        if self.concat_score_weight is None:
+            scores = matmul(query, key, transpose_b=True)
+            return scores if self.scale is None else scores * self.scale
+        pairs = expand_dims(query, -2) + expand_dims(key, -3)
+        pairs = pairs if self.scale is None else self.scale * pairs
+        return self.concat_score_weight * reduce_sum(tanh(pairs), axis=-1)
+
+
+class AdditiveAttention(_Attention):
+    """Attention by scores sum(scale * tanh(query + key)), as Bahdanau's. [f[b, q, n], f[b, v, n]] -> f[b, q, n].
+
+    Source: tf.keras.layers.AdditiveAttention; Bahdanau et al. 2015.
+    """
+
+    def __init__(self, use_scale: bool = True, dropout: float = 0.0, **kwargs: Any) -> None:
+        super().__init__(dropout, **kwargs)
+        self._take(locals())
+
+    def build(self, input_shape: Any) -> None:
+        """Make the scale."""
+        self.scale = self.add_weight("scale", TensorShape(input_shape[1])[-1:]) if self.use_scale else None
+        self.built = True
 
 
 _ENDS = r"(\.\.\.)?"

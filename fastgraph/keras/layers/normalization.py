@@ -15,9 +15,10 @@ from fastgraph.keras.layers.base import Layer
 from fastgraph.keras.layers.calls import Training
 from fastgraph.keras.layers.input_spec import InputSpec
 from fastgraph.keras.layers.windows import Sizes
+from fastgraph.ops.broadcasting import broadcast_to
 from fastgraph.ops.elementwise import cast, maximum, multiply, ones_like, square
 from fastgraph.ops.exponentials import rsqrt
-from fastgraph.ops.movement import expand_dims, reshape, size
+from fastgraph.ops.movement import expand_dims, reshape, shape, size
 from fastgraph.ops.normalization import moments, weighted_moments
 from fastgraph.ops.reduction import reduce_sum
 from fastgraph.state.variable import Variable, VariableAggregation, VariableSynchronization
@@ -232,3 +233,57 @@ def _shaped(weight: Variable, dims: Sequence[int]) -> Any:
     while len(trailing) > len(own) and trailing[0] == 1:
         trailing.pop(0)
     return weight if own == trailing else reshape(weight, dims)
+
+
+class GroupNormalization(_Normalization):
+    """Mean 0 and variance 1 in each example and group of channels, then gamma * x + beta. f[*s] -> f[*s].
+
+    groups: in how many the channels along `axis` are parted; -1: each by itself. Weights: gamma, beta [channels].
+    Source: tf.keras.layers.GroupNormalization; Wu and He 2018.
+    """
+
+    groups: int
+
+    def __init__(
+        self, groups: int = 32, axis: int = -1, epsilon: float = 1e-3, center: bool = True, scale: bool = True,
+        beta_initializer: Identifier = "zeros", gamma_initializer: Identifier = "ones", beta_regularizer:
+        Identifier = None, gamma_regularizer: Identifier = None, beta_constraint: Identifier = None,
+        gamma_constraint: Identifier = None, **kwargs: Any,
+    ) -> None:  # fmt: skip
+        super().__init__(
+            axis, epsilon, center, scale, beta_initializer, gamma_initializer, beta_regularizer, gamma_regularizer,
+            beta_constraint, gamma_constraint, **kwargs,
+        )  # fmt: skip
+        self._take({"groups": groups}, more=True)
+
+    def build(self, input_shape: ShapeLike) -> None:
+        """Make scale and offset. Raises ValueError for a number of groups that does not part the channels."""
+        dims = TensorShape(input_shape)
+        n = dims[self.axis] if dims.rank else None
+        if n is None:
+            raise ValueError(f"Axis {self.axis} of input tensor should have a defined dimension, in shape {dims}.")
+        self.groups = n if self.groups == -1 else self.groups
+        if n < self.groups or n % self.groups:
+            told = "cannot be more than" if n < self.groups else "must be a multiple of"
+            raise ValueError(f"Number of groups ({self.groups}) {told} the number of channels ({n}).")
+        self.input_spec = InputSpec(ndim=dims.rank, axes={self.axis: n})  # type: ignore[dict-item]
+        self._make_scale([n])
+        self.built = True
+
+    def call(self, inputs: Tensor, mask: Tensor | None = None) -> Any:
+        """Return the normalised inputs. mask: b[*s] or what broadcasts to it, which elements the moments are of."""
+        known: Any = inputs.shape.as_list()
+        now = shape(inputs)
+        at = self.axis % len(known)  # type: ignore[operator]
+        parts = [self.groups, known[at] // self.groups]
+        dims = [now[i] if n is None else n for i, n in enumerate(known)]
+        grouped = [*dims[:at], *parts, *dims[at + 1 :]]
+        x = reshape(inputs, grouped)
+        axes = [i for i in range(1, len(grouped)) if i != at]
+        if mask is None:
+            mean, variance = moments(x, axes, keepdims=True)
+        else:
+            weights = reshape(cast(broadcast_to(mask, now), x.dtype), grouped)
+            mean, variance = weighted_moments(x, axes, weights, keepdims=True)
+        beside = [1] * at + parts + [1] * (len(known) - at - 1)
+        return reshape(self._normalized(x, mean, variance, beside), dims)

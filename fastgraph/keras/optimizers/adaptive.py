@@ -1,4 +1,4 @@
-"""Adadelta, Adafactor, Adamax, Ftrl, Lion and Nadam with the meaning that they have in Keras 2.
+"""Adadelta, Adamax, Lion and Nadam with the meaning that they have in Keras 2.
 
 Rule: beside its own arguments each takes those of Optimizer by name: name, weight_decay, clipnorm, clipvalue, ...
 """
@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from fastgraph.core.tensor import Tensor
 from fastgraph.keras.optimizers.base import Optimizer, Rate
-from fastgraph.ops.elementwise import cast, maximum, square
+from fastgraph.ops.elementwise import cast, maximum, sign, square
 from fastgraph.ops.exponentials import sqrt
 from fastgraph.state.variable import Variable
 
@@ -37,7 +37,7 @@ class _Slotted(Optimizer):
 
     def _of(self, variable: Variable) -> list[Any]:
         """The Variables kept for one."""
-        place = self._index[variable.__fg_cell__.id]
+        place = self._index[variable._number]
         return [self._kept[name][place] for name in self.SLOTS]
 
 
@@ -122,3 +122,25 @@ class Nadam(_Slotted):
         mean = ahead * m / (1.0 - product * ahead) + (1.0 - now) * gradient / (1.0 - product)
         squares = v / (1.0 - pow(cast(self.beta_2, dtype), cast(self.iterations + 1, dtype)))
         variable.assign_sub(mean * cast(self.learning_rate, dtype) / (sqrt(squares) + self.epsilon))
+
+
+class Lion(_Slotted):
+    """Steps of one length, in the direction of the sign of a mean of gradients. Source: Chen et al., arXiv:2302.06675.
+
+    w -= rate * sign(m * beta_1 + g * (1 - beta_1)); m = m * beta_2 + g * (1 - beta_2). Raises ValueError for beta_1
+    outside ]0, 1].
+    """
+
+    SLOTS = ("m",)
+
+    def __init__(self, learning_rate: Rate = 0.0001, beta_1: float = 0.9, beta_2: float = 0.99, **kwargs: Any) -> None:
+        super().__init__(learning_rate, kwargs)
+        self._take(locals())
+        if not 0 < beta_1 <= 1:
+            raise ValueError(f"`beta_1`={beta_1} must be between ]0, 1]. Otherwise, the optimizer is SignSGD.")
+
+    def update_step(self, gradient: Tensor, variable: Variable) -> None:
+        (m,) = self._of(variable)
+        direction = sign(m * self.beta_1 + gradient * (1.0 - self.beta_1))
+        variable.assign_sub(cast(self.learning_rate, variable.dtype) * direction)
+        m.assign(m * self.beta_2 + gradient * (1.0 - self.beta_2))
