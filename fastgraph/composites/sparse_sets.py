@@ -229,7 +229,7 @@ def _given(inputs: Any, sparse_first: bool) -> list[Any]:
     return parts
 
 
-def cross(inputs: Sequence[Data], name: str | None = None, separator: str | None = None) -> SparseTensor:
+def cross(inputs: Sequence[TensorLike], name: str | None = None, separator: str | None = None) -> SparseTensor:
     """Every choice of one feature from each of the inputs, row by row, joined by `separator` ("_X_").
 
     inputs: as those of `cross_hashed`. -> SparseTensor string[n, k]. Source: tf.sparse.cross.
@@ -249,7 +249,7 @@ def ragged_cross(inputs: Sequence[Any], name: str | None = None) -> Any:
 
 
 def ragged_cross_hashed(
-    inputs: Sequence[Any], num_buckets: Data = 0, hash_key: Data | None = None, name: str | None = None
+    inputs: Sequence[Any], num_buckets: TensorLike = 0, hash_key: TensorLike | None = None, name: str | None = None
 ) -> Any:
     """As `ragged_cross`, each choice as the number of a bucket; 0 for all numbers. -> RaggedTensor i64[n, (k)].
 

@@ -110,7 +110,7 @@ class FBetaScore(Metric):
                 raise ValueError(f"Invalid `{own}` argument value. It should be a Python float > 0. Received: {value}")
         self.built = False
 
-    def update_state(self, y_true: Data, y_pred: Data, sample_weight: Data | None = None) -> Any:
+    def update_state(self, y_true: TensorLike, y_pred: TensorLike, sample_weight: TensorLike | None = None) -> Any:
         """Add a batch: y_true and y_pred f[b, classes], sample_weight f[b]. Raises ValueError for other ranks."""
         wanted, scores = (cast(convert_to_tensor(y), self._dtype) for y in (y_true, y_pred))
         if not self.built:
