@@ -96,10 +96,11 @@ def _translation(pattern: re.Pattern[str], rewrite: str) -> Callable[[bytes], by
     """How ASCII strings are written anew byte by byte: the pattern is a class of characters, runs of it if they go."""
     parser: Any = re._parser  # type: ignore[attr-defined]  # nothing public tells
     parsed = parser.parse(pattern.pattern, pattern.flags & ~re.UNICODE)
-    if len(parsed) == 1 and not rewrite and parsed[0][0] in (re._constants.MAX_REPEAT, re._constants.MIN_REPEAT):
+    kinds: Any = re._constants  # type: ignore[attr-defined]
+    if len(parsed) == 1 and not rewrite and parsed[0][0] in (kinds.MAX_REPEAT, kinds.MIN_REPEAT):
         least, _, repeated = parsed[0][1]
         parsed = repeated if least == 1 else ()
-    classes = (re._constants.IN, re._constants.LITERAL, re._constants.NOT_LITERAL, re._constants.ANY)
+    classes = (kinds.IN, kinds.LITERAL, kinds.NOT_LITERAL, kinds.ANY)
     if len(parsed) != 1 or parsed[0][0] not in classes or len(rewrite) > 1 or not rewrite.isascii() or rewrite == "\\":
         return None
     matched = bytes(i for i in range(128) if pattern.fullmatch(chr(i)))
