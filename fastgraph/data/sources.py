@@ -288,8 +288,8 @@ def generator_spec(output_types: object, output_shapes: object, output_signature
             "To specify the output signature you need to provide either the `output_signature` argument or the "
             "`output_types` argument."
         )
-    given: Any = output_types  # a list is no dtype, and refused as one
-    types = as_dtype(given) if isinstance(given, list) else nesting.map_structure(as_dtype, given)
+    stated: Any = output_types  # a list is no dtype, and refused as one
+    types = as_dtype(stated) if isinstance(output_types, list) else nesting.map_structure(as_dtype, stated)
     if output_shapes is None:
         return nesting.map_structure(lambda dtype: TensorSpec(None, dtype), types)
     shapes = _shapes_like(types, output_shapes)
