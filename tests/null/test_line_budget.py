@@ -55,7 +55,7 @@ BUDGET: tuple[tuple[int, str], ...] = (
     (140_150, "the built-in Keras: its losses, metrics, optimizers and layers by name, folders as data, whole models"),
     (142_900, "tf.distribute: devices of one CPU, replicas on threads, mirrored Variables, processes of MPI"),
     (143_200, "what looks public names up is counted now: only their tables are a list"),
-    (143_350, "pools on crowded cores, products of few rows and of many vectors, rows scattered without Python"),
+    (143_350, "threads on crowded cores, products of many matrices by vectors, rows scattered without Python"),
 )
 
 #: Lines that may be left over before the budget has to be lowered.
