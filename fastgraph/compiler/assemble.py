@@ -53,6 +53,8 @@ PARTIAL = Primitive("partial_result", op_type="PartialResult", n_outputs=1)
 PARTIAL_NODE = Node(PARTIAL, (), {}, (), "partial_result")
 #: Products of int32 that the executor computes: at least so many columns and multiplications.
 LEAST_COLUMNS, LEAST_INTEGERS = 4, 512
+#: Products of floats by a vector each that a loop nest computes: at least so many, of at most so many elements.
+LEAST_VECTORS, MOST_ELEMENTS = 4, 4096
 LIST_STEPS = frozenset({"dynamic.push", "dynamic.extend", "dynamic.grow", "dynamic.trim"})
 _SOURCES = frozenset({"placeholder", "const"})
 
@@ -108,13 +110,22 @@ class Assembler:
             return False
         dtype = node.outputs[0].aval.dtype.name
         if dtype != "int32" or not vector_bits():  # BLAS has none of integers: a kernel of its own, or a loop nest
-            return dtype in FLOATS
+            return dtype in FLOATS and not self.is_of_vectors(node)
         # The nest of a tiny one, or of few columns, goes together with its neighbours.
         left, result = self.avals[node.inputs[0]].shape, self.avals[node.outputs[0]].shape
         if left is None or result is None:
             return False
         m, n, k = result[-2] or 0, result[-1] or 0, left[-2 if node.attrs.get("transpose_a", False) else -1] or 0
         return n >= LEAST_COLUMNS and m * n * k >= LEAST_INTEGERS
+
+    def is_of_vectors(self, node: Node) -> bool:
+        """Whether many matrices are multiplied by a vector each: a nest reads both where, and as, they lie."""
+        right, result = self.avals[node.inputs[1]].shape, self.avals[node.outputs[0]].shape
+        if right is None or result is None:
+            return False
+        many = math.prod([n or 0 for n in right[:-2]])  # with a shared right operand it is one product of all rows
+        m, n, k = result[-2], result[-1], right[-1 if node.attrs.get("transpose_b", False) else -2] or 0
+        return 1 in (m, n) and many >= LEAST_VECTORS and (m or 0) * (n or 0) * k <= MOST_ELEMENTS
 
     def blocks(self, node: Node) -> Geometry | None:
         """Facts about a convolution that has a kernel of its own, else None."""

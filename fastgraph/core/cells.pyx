@@ -24,6 +24,7 @@ cdef enum:
     INT32 = 3
     INT64 = 9
     MOST_IN_PLACE = 1 << 20  # elements, 0.3 ms: others wait for the Cell's lock meanwhile, yielding
+    MOST_SCATTERED = 1 << 23  # else the whole table is copied, which takes longer
 
 cdef enum:  # what scatter does with a row, in the order of variable_parts.KINDS
     UPDATE = 0
@@ -116,15 +117,16 @@ cdef void _add(number* elements, const number* change, int64_t n, int sign) noex
 
 
 cpdef bint scatter_rows(Cell cell, int kind, EagerTensor rows, EagerTensor updates):
-    """Change the rows of `cell` that `rows` (int64, all of them in range) names, one after the other, in place.
+    """Change the rows of `cell` that `rows` (int32 or int64) names, one after the other, in place.
 
-    False, and nothing done, where that is not possible: something else refers to the memory, or the dtype has no loop.
-    `updates` has the Cell's dtype and one row for each element of `rows`.
+    False, and nothing done, where that is not possible: a row is out of range, `updates` is not a row for each element
+    of `rows`, something else refers to the memory, or the dtype has no loop.
     """
-    cdef bint done
-    cdef int64_t i, length = 1
+    cdef bint done, wide = rows.dtype_code == INT64
+    cdef int64_t i, row, length = 1
     cdef int d
-    if updates.size > MOST_IN_PLACE or updates.dtype_code != cell.dtype_code or rows.dtype_code != INT64:
+    if (updates.size > MOST_SCATTERED or updates.dtype_code != cell.dtype_code
+            or not (wide or rows.dtype_code == INT32)):
         return False
     if kind != UPDATE and cell.dtype_code not in (FLOAT32, FLOAT64, INT32, INT64):
         return False
@@ -132,46 +134,54 @@ cpdef bint scatter_rows(Cell cell, int kind, EagerTensor rows, EagerTensor updat
         return False
     fg_spin_lock(&cell.lock)
     done = (cell.block != NULL and cell.block.kind == BLOCK_MEMORY and fg_atomic_load(&cell.block.refs) == 1
-            and cell.ndim >= 1)
+            and cell.ndim >= 1 and updates.ndim == rows.ndim + cell.ndim - 1)
     if done:
+        for d in range(rows.ndim):
+            done = done and updates.dims[d] == rows.dims[d]
         for d in range(1, cell.ndim):
             length *= cell.dims[d]
-        done = updates.size == rows.size * length
-        for i in range(rows.size):
-            if not 0 <= (<int64_t*>rows.data)[i] < cell.dims[0]:
+            done = done and updates.dims[rows.ndim + d - 1] == cell.dims[d]
+        for i in range(rows.size if done else 0):
+            row = _row(rows.data, wide, i)
+            if row < 0 or row >= cell.dims[0]:
                 done = False
+                break
     if done:
         # With the GIL: who waits for the lock with the GIL in hand would never give it back.
-        _scatter(cell.data, cell.dtype_code, kind, <int64_t*>rows.data, rows.size, updates.data, length)
+        _scatter(cell.data, cell.dtype_code, kind, rows.data, wide, rows.size, updates.data, length)
         cell.version += 1
     fg_spin_unlock(&cell.lock)
     return done
 
 
-cdef void _scatter(char* data, int dtype, int kind, const int64_t* rows, int64_t n, const char* updates,
+cdef inline int64_t _row(const char* rows, bint wide, int64_t i) noexcept nogil:
+    return (<const int64_t*>rows)[i] if wide else (<const int32_t*>rows)[i]
+
+
+cdef void _scatter(char* data, int dtype, int kind, const char* rows, bint wide, int64_t n, const char* updates,
                    int64_t length) noexcept nogil:
     cdef int64_t i
     cdef int64_t width = length * item_size(dtype)
     if kind == UPDATE:
         for i in range(n):
-            memcpy(data + rows[i] * width, updates + i * width, width)
+            memcpy(data + _row(rows, wide, i) * width, updates + i * width, width)
     elif dtype == FLOAT32:
-        _change_rows(<float*>data, kind, rows, n, <const float*>updates, length)
+        _change_rows(<float*>data, kind, rows, wide, n, <const float*>updates, length)
     elif dtype == FLOAT64:
-        _change_rows(<double*>data, kind, rows, n, <const double*>updates, length)
+        _change_rows(<double*>data, kind, rows, wide, n, <const double*>updates, length)
     elif dtype == INT32:
-        _change_rows(<int32_t*>data, kind, rows, n, <const int32_t*>updates, length)
+        _change_rows(<int32_t*>data, kind, rows, wide, n, <const int32_t*>updates, length)
     else:
-        _change_rows(<int64_t*>data, kind, rows, n, <const int64_t*>updates, length)
+        _change_rows(<int64_t*>data, kind, rows, wide, n, <const int64_t*>updates, length)
 
 
-cdef void _change_rows(number* data, int kind, const int64_t* rows, int64_t n, const number* updates,
+cdef void _change_rows(number* data, int kind, const char* rows, bint wide, int64_t n, const number* updates,
                        int64_t length) noexcept nogil:
     cdef int64_t i, k
     cdef number* row
     cdef const number* given
     for i in range(n):
-        row = data + rows[i] * length
+        row = data + _row(rows, wide, i) * length
         given = updates + i * length
         if kind == ADD:
             for k in range(length):

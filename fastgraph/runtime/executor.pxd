@@ -71,7 +71,8 @@ cdef struct CStep:
     int32_t n_operands
     int32_t n_successors
     int32_t rank            # place in the order of urgency: 0 first
-    int32_t worth           # enough work behind it to wake a thread for it
+    int32_t long_enough     # to call a thread for even where cores are crowded
+    double alone            # nanoseconds of a shard, and of what then waits for nothing else, one after another
     kernel_fn fn
     int32_t* buffers
     int64_t* sizes
@@ -109,7 +110,7 @@ cdef struct CPlan:
     int32_t n_owned
     int32_t n_dynamic
     int32_t n_cells
-    int32_t parallel
+    int32_t parallel        # 2: with a step that is long enough where cores are crowded
     int32_t quick           # so short that giving the GIL away would cost more than it takes
     int32_t lock
     int32_t n_idle
@@ -170,6 +171,7 @@ cdef struct Frame:          # one run of one plan
     int32_t n_ready_pinned
     int32_t remaining
     int32_t sleeping
+    int32_t crowded         # threads are called only for steps that are long enough
     int32_t lock
     fg_event event
     Fault fault

@@ -21,9 +21,9 @@ from fastgraph.core.native.buffer cimport (
     fg_spin_lock, fg_spin_try, fg_spin_unlock,
 )
 from fastgraph.core.native.thread_pool cimport (
-    Region, fg_add32, fg_event_destroy, fg_event_init, fg_event_raise, fg_event_wait, fg_load32, fg_lock, fg_now_ns,
-    fg_pause, fg_store32, fg_unlock, pool_threads, region_close, region_init, region_invite, region_open,
-    region_orphaned,
+    TURN_NS, Region, Wait, fg_add32, fg_event_destroy, fg_event_init, fg_event_raise, fg_event_wait, fg_load32, fg_lock,
+    fg_now_ns, fg_pause, fg_store32, fg_unlock, pool_crowded, pool_threads, region_close, region_init, region_invite,
+    region_open, region_orphaned, wait_begins, wait_ends,
 )
 from fastgraph.core.tensor cimport EagerTensor, cell_read, wrap_slice
 
@@ -57,7 +57,7 @@ cdef enum:
 
 cdef double CLOCK_NS = 2e6    # estimated work between two looks at the clock
 cdef double QUICK_NS = 2000.0
-cdef double WORTH_NS = 8000.0  # work on the longest way to the end for which a sleeping thread is woken
+cdef double WORTH_NS = 8000.0  # ready work for which a sleeping thread is woken
 
 cdef CPlan* _all_plans = NULL
 

@@ -350,7 +350,7 @@ cdef class Plan:
         cdef CPlan* p = &self.c
         cdef CStep* s
         cdef int32_t i, n = p.n_steps
-        cdef double tail
+        cdef double tail, alone
         cdef list after = [set(step.after) for step in self.spec.steps]
         cdef int32_t pinned = -1
         for i in range(n):
@@ -371,12 +371,17 @@ cdef class Plan:
             s = &p.steps[i]
             s.n_successors = len(successors[i])
             s.successors = <int32_t*>self.take(s.n_successors * sizeof(int32_t))
-            tail = 0
+            tail = alone = 0
             for k, target in enumerate(successors[i]):
                 s.successors[k] = target
                 tail = max(tail, <double>urgency[target])
+                if p.dependencies[<int32_t>target] == 1:
+                    alone = max(alone, p.steps[<int32_t>target].alone)
             urgency[i] = tail + s.cost / s.n_shards
-            s.worth = urgency[i] >= WORTH_NS
+            s.alone = alone + s.cost / s.n_shards
+            s.long_enough = s.cost >= TURN_NS
+            if p.parallel and s.long_enough:
+                p.parallel = 2
         for rank, i in enumerate(sorted(range(n), key=lambda step: (-urgency[step], step))):
             p.order[rank] = i
             p.steps[i].rank = rank

@@ -59,7 +59,7 @@ cdef int _run(Frame* f, bint caller) noexcept nogil:
     """Run a frame's steps: one after another, or on the pool where the plan is worth it. -1: see f.fault."""
     cdef CPlan* p = f.plan
     cdef int32_t i
-    if p.parallel and pool_threads() > 1:
+    if p.parallel and pool_threads() > 1 and (p.parallel > 1 or not pool_crowded()):
         return _run_parallel(f, caller)
     for i in range(p.n_steps):
         if _run_step(f, i, &p.steps[i], caller):
@@ -105,17 +105,25 @@ cdef void _pop(Frame* f) noexcept nogil:
 
 
 cdef int32_t _worth_waking(Frame* f) noexcept nogil:
-    """How many threads would find something worth the wake-up; the frame's lock is held."""
-    cdef int32_t k, i, found = 0
+    """How many threads would find something, if that is worth the wake-up; the frame's lock is held."""
+    cdef int32_t k, i, n, found = 0
+    cdef double work = 0
+    cdef CStep* s
     for k in range(min(f.n_heap, 32)):
         i = f.plan.order[f.heap[k]]
-        if f.plan.steps[i].worth:
-            found += f.plan.steps[i].n_shards - f.next_shard[i]
-    return found
+        s = &f.plan.steps[i]
+        if s.long_enough or not f.crowded:
+            n = s.n_shards - f.next_shard[i]
+            found += n
+            work += n * s.alone
+    return found if work >= WORTH_NS else 0
 
 
-cdef void _participate(Frame* f, bint caller) noexcept nogil:
-    """Run ready steps until there is none. Every thread in a region does just this."""
+cdef void _participate(Frame* f, bint caller, bint helper) noexcept nogil:
+    """Run ready steps until there is none. Every thread in a region does just this.
+
+    Where cores are crowded a helper leaves short steps to the thread that opened the region.
+    """
     cdef CPlan* p = f.plan
     cdef CStep* s
     cdef int32_t i, k, shard, spare, target
@@ -131,7 +139,7 @@ cdef void _participate(Frame* f, bint caller) noexcept nogil:
             fg_store32(&f.n_ready_pinned, f.n_ready_pinned - 1)
             f.ready_pinned[k] = f.ready_pinned[f.n_ready_pinned]
             shard = 0
-        elif f.n_heap > 0:
+        elif f.n_heap > 0 and not (helper and f.crowded and not p.steps[p.order[f.heap[0]]].long_enough):
             i = p.order[f.heap[0]]
             # The thread that calls takes the first shards, helpers the last: so each goes on with that part of memory
             # that it worked on in the step before, which lies in its core's cache.
@@ -191,7 +199,7 @@ cdef void _participate(Frame* f, bint caller) noexcept nogil:
 
 
 cdef void _help(Region* region) noexcept nogil:
-    _participate(<Frame*>region, False)
+    _participate(<Frame*>region, False, True)
 
 
 cdef int _run_parallel(Frame* f, bint caller) noexcept nogil:
@@ -199,10 +207,12 @@ cdef int _run_parallel(Frame* f, bint caller) noexcept nogil:
     cdef CPlan* p = f.plan
     cdef int32_t i, spins
     cdef int64_t until
-    cdef bint idle
+    cdef bint idle, raised
+    cdef Wait wait
     f.n_heap = f.n_ready_pinned = 0
     f.remaining = p.n_steps
     f.sleeping = 0
+    f.crowded = pool_crowded()
     f.event.raised = 0
     f.lock = 0
     for i in range(p.n_steps):
@@ -218,7 +228,7 @@ cdef int _run_parallel(Frame* f, bint caller) noexcept nogil:
             _push(f, i)
     fg_unlock(&f.lock)
     while True:
-        _participate(f, caller)
+        _participate(f, caller, False)
         if fg_load32(&f.remaining) == 0:
             break
         if region_orphaned(&f.region):
@@ -234,8 +244,13 @@ cdef int _run_parallel(Frame* f, bint caller) noexcept nogil:
         idle = f.remaining != 0 and f.n_heap == 0 and (f.n_ready_pinned == 0 or not caller)
         f.sleeping = idle
         fg_unlock(&f.lock)
-        if idle and not fg_event_wait(&f.event, SIGNAL_NS) and caller:
-            _look_at_signals(f)
+        if idle:
+            wait_begins(&wait)
+            raised = fg_event_wait(&f.event, SIGNAL_NS)
+            wait_ends(&wait)
+            f.crowded = pool_crowded()
+            if caller and not raised:
+                _look_at_signals(f)
     region_close(&f.region)
     if fg_load32(&f.remaining) != 0:
         return _fail_code(f, 0, FAULT_CANCELLED, 1)

@@ -68,12 +68,13 @@ def _body(how: str) -> Callable[..., tuple[()]]:
     kind = KINDS.index(how)
 
     def scatter(cell: Cell, indices: np.ndarray, updates: np.ndarray) -> tuple[()]:
+        dtype = cell.aval.dtype
+        if cells.scatter_rows(cell, kind, from_array(indices, None, False), from_array(updates, dtype, False)):
+            return ()
         while True:  # until nobody assigned in between
-            before = cell_read(cell)
-            dims = before.dims
+            dims = cell_read(cell).dims  # not held: while we refer to the memory it cannot be written
             rows, given = _checked(dims, indices, updates)
-            del before  # while we refer to the memory it cannot be written
-            if cells.scatter_rows(cell, kind, from_array(rows), from_array(given, cell.aval.dtype, False)):
+            if cells.scatter_rows(cell, kind, from_array(rows), from_array(given, dtype, False)):
                 return ()
             before = cell_read(cell)
             if before.dims != dims:
@@ -81,7 +82,7 @@ def _body(how: str) -> Callable[..., tuple[()]]:
             value = np.array(as_array(before))
             _change(how, value, rows, given)
             # Copied into memory of its own, where the next rows are changed in place.
-            if cells.replace(cell, before, from_array(value, cell.aval.dtype, True)):
+            if cells.replace(cell, before, from_array(value, dtype, True)):
                 return ()
 
     return scatter

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import fastgraph as fg
+from fastgraph.core.base import flags
 
 MODES = [pytest.param(lambda f: f, id="eager"), pytest.param(fg.function, id="function")]
 START = np.arange(10, dtype=np.float32).reshape(5, 2) / 3
@@ -45,6 +46,28 @@ def test_a_sparse_gradient_changes_what_the_dense_one_would(name: str, mode: Cal
     for rows in ([0, 2, 2], [4, 2, 0], [1, 1, 1]):
         run(fg.constant(rows))
     np.testing.assert_allclose(sparse, dense, rtol=1e-5, atol=1e-6)
+
+
+def test_how_many_rows_differ_is_no_size_of_a_plan() -> None:
+    """Other batches of as many rows run by the same plan, and change their rows in place."""
+    v, optimizer = fg.Variable(np.ones((1000, 4), np.float32)), fg.keras.optimizers.Adagrad(0.1)
+    optimizer.build([v])
+
+    @fg.function
+    def step(rows: Any) -> None:
+        with fg.GradientTape() as tape:
+            loss = fg.reduce_sum(fg.gather(v, rows) ** 2)
+        optimizer.apply_gradients([(tape.gradient(loss, v), v)])
+
+    batches = [fg.constant(rows) for rows in ([3, 3, 3, 5], [1, 2, 3, 4], [9, 9, 1, 1], [8, 8, 8, 8])]
+    with flags.override(tier="last"):
+        step(batches[0])
+        first = _address(v)
+        for rows in batches[1:]:
+            step(rows)
+    executable = step.get_concrete_function(batches[0]).executable
+    assert len(executable._plans) == 1 and "rest" not in executable.explain()
+    assert _address(v) == first and np.unique(np.where(v.numpy() != 1)[0]).tolist() == [1, 2, 3, 4, 5, 8, 9]
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -112,7 +112,10 @@ def check_positive() -> int:
 
 @cache
 def meet() -> int:
-    """Set flag sizes[0] of int64 buffer 0 and wait, 20 s at most, for flag sizes[1]; out[0] is 1 if it came."""
+    """Set flag sizes[0] of int64 buffer 0 and wait, 20 s at most, for flag sizes[1]; out[0] is 1 if it came.
+
+    Then sleep for sizes[2] microseconds.
+    """
 
     def kernel(buffers, sizes, begin, end):
         flags = carray(buffers[0], (8,), int64)
@@ -125,6 +128,8 @@ def meet() -> int:
                 out[0] = float32(1)
                 break
             usleep(100)
+        if sizes[2] > 0:
+            usleep(sizes[2])
         return 0
 
     return native(kernel)

@@ -18,18 +18,28 @@ from native_kernels import Builder
 
 from fastgraph import errors
 from fastgraph.core.native.buffer import pool_statistics
-from fastgraph.core.native.thread_pool import alive_threads, num_threads, set_num_threads, sleeping_threads
+from fastgraph.core.native.thread_pool import (
+    alive_threads,
+    is_crowded,
+    num_threads,
+    set_crowded,
+    set_num_threads,
+    sleeping_threads,
+)
 from fastgraph.core.tensor import as_array, from_array
+from fastgraph.runtime import executor
 from fastgraph.runtime.plan import Branch, GemmCall, HostCall, Loop, Place
 
 
 @pytest.fixture(autouse=True)
 def _threads() -> Iterator[None]:
-    """Each test begins with two threads, and leaves as many as it found."""
+    """Each test begins with two threads and cores for both, and leaves as many as it found."""
     before = num_threads()
     set_num_threads(2)
+    set_crowded(0)
     yield
     set_num_threads(before)
+    set_crowded(0)
 
 
 def flags_tensor() -> tuple[object, np.ndarray]:
@@ -44,7 +54,7 @@ def meeting_plan(pairs: list[tuple[int, int]], parallel: bool = True) -> object:
     flags = b.input((8,), "int64")
     for me, other in pairs:
         out = b.block((1,))
-        b.kernel(native.meet(), (flags,), (out,), sizes=(me, other), cost=1e7)
+        b.kernel(native.meet(), (flags,), (out,), sizes=(me, other, 0), cost=1e7)
         b.output(out)
     return b.plan()
 
@@ -183,6 +193,64 @@ def large_plan(n: int = 100_000) -> object:
         out = joined
     b.output(out)
     return b.plan()
+
+
+def sleeping_plan(microseconds: int) -> object:
+    """Two steps that meet; then the second one, which is a helper's, sleeps."""
+    b = Builder(parallel=True, cost=1e9)
+    flags = b.input((8,), "int64")
+    for me, nap in ((0, 0), (1, microseconds)):
+        out = b.block((1,))
+        b.kernel(native.meet(), (flags,), (out,), sizes=(me, 1 - me, nap), cost=2e7 - me)
+        b.output(out)
+    return b.plan()
+
+
+def test_a_wait_for_a_helper_without_a_core_is_noted() -> None:
+    """The process computes nothing while its thread waits: so it is when other programs have the helper's core."""
+    assert met(sleeping_plan(0).run([flags_tensor()[0]])) == [1, 1]
+    set_crowded(0)
+    assert met(sleeping_plan(20_000).run([flags_tensor()[0]])) == [1, 1]
+    assert is_crowded()
+
+
+@pytest.mark.parametrize("cost", [1e3, 1e6])
+def test_a_helper_is_called_for_ready_work_not_for_what_comes_after_it(cost: float) -> None:
+    """Two steps of `cost` before a long one: the second is a helper's only if it pays."""
+    b = Builder(parallel=True, cost=1e9)
+    flags = b.input((8,), "int64")
+    naps = [b.arena((1,)) for _ in range(2)]
+    for me, nap in enumerate(naps):
+        b.kernel(native.meet(), (flags,), (nap,), sizes=(me, me, 3000), cost=cost)
+    out = b.block((1,))
+    b.kernel(native.add(), naps, (out,), cost=1e8)
+    b.output(out)
+    plan, argument = b.plan(), flags_tensor()[0]
+    executor.start_recording(100)
+    plan.run([argument])
+    events, _, _ = executor.stop_recording()
+    assert len(set(events[np.isin(events["step"], (0, 1))]["thread"])) == (1 if cost < 1e4 else 2)
+
+
+def test_where_cores_are_crowded_helpers_come_for_long_steps_only() -> None:
+    """Short steps run on the thread that calls, one after another, with the same bits; long ones still overlap."""
+    b = Builder(parallel=True, cost=1e9)
+    x, long, out = b.input((8192,)), b.arena((8192,)), b.block((8192,))
+    for k in range(8):
+        b.kernel(native.add(), (x, x), (b.arena((8192,)),), chunk=1024, cost=1e5, name=f"short{k}")
+    b.kernel(native.add(), (x, x), (long,), chunk=1024, cost=1e7)
+    b.kernel(native.add(), (long, x), (out,), chunk=1024, cost=1e5)
+    b.output(out)
+    plan, argument = b.plan(), from_array(np.arange(8192, dtype=np.float32))
+    expected = as_array(plan.run([argument])[0]).tobytes()
+    set_crowded(60)
+    executor.start_recording(1000)
+    assert as_array(plan.run([argument])[0]).tobytes() == expected
+    events, _, _ = executor.stop_recording()
+    short = events[(events["step"] >= 0) & (events["step"] < 8)]
+    assert len(short) == 64
+    assert set(short["thread"]) == {executor.thread_id()}
+    assert met(meeting_plan([(0, 1), (1, 0)]).run([flags_tensor()[0]])) == [1, 1]
 
 
 def test_results_are_bit_identical_for_any_number_of_threads() -> None:

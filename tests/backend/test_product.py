@@ -266,6 +266,19 @@ def test_products_of_integers_go_row_by_row(bits: int, dtype: str, batch: Any, t
     assert "sums = local_" in step.kernel.source
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("turned", TURNED)
+@pytest.mark.parametrize(("m", "k", "n"), [(1, 32, 48), (40, 33, 1), (1, 70, 1), (1, 1, 6)])
+def test_matrices_by_a_vector_each_go_with_what_comes_before_and_after(
+    m: int, k: int, n: int, turned: tuple[bool, bool], dtype: str
+) -> None:
+    x, y = operands(m, k, n, turned, ((5, 3), (5, 3)), dtype)
+    function = product(turned)
+    check(function, x, y, turned)
+    program = function.get_concrete_function(fg.constant(x), fg.constant(y)).executable.program
+    assert [type(step) for step in program.steps] == [KernelStep]
+
+
 @pytest.mark.parametrize(("left", "right"), [((8, 4), ()), ((2, 3, 5), ()), ((6, 1), (1,)), ((3, 0), ())], ids=str)
 def test_rows_of_all_batches_make_one_product_with_a_shared_matrix(
     left: Any, right: Any, monkeypatch: pytest.MonkeyPatch

@@ -11,7 +11,7 @@ import pytest
 
 import fastgraph as tf
 from fastgraph.core import registry
-from fastgraph.core.native.thread_pool import num_threads, set_num_threads
+from fastgraph.core.native.thread_pool import num_threads, set_crowded, set_num_threads
 from fastgraph.core.tensor import run
 from tests import native
 
@@ -24,6 +24,7 @@ def _threads_and_level_as_before() -> Iterator[None]:
     with native.using(native.LEVEL, native.LEVEL.value):
         yield
     set_num_threads(threads)
+    set_crowded(0)
 
 
 x = tf.constant(np.random.default_rng(3).standard_normal(N).astype(np.float32))
@@ -76,8 +77,19 @@ def test_the_number_of_threads_does_not_show(name: str) -> None:
     for count in (1, 2, 5):
         set_num_threads(count)
         results += [np.asarray(SHARED[name]()) for _ in range(3)]
+    set_crowded(60)
+    results.append(np.asarray(SHARED[name]()))
     for other in results[1:]:
         assert results[0].tobytes() == other.tobytes()
+
+
+def test_what_a_turn_leaves_is_shared_where_cores_are_crowded() -> None:
+    """More than helpers are called for at once: the thread that calls does the first milliseconds alone."""
+    many = tf.concat([x] * 20, 0)
+    set_num_threads(3)
+    expected = np.asarray(tf.pow(tf.abs(many), many))
+    set_crowded(60)
+    assert np.asarray(tf.pow(tf.abs(many), many)).tobytes() == expected.tobytes()
 
 
 UNARY = ("exp", "log", "log1p", "expm1", "tanh", "sigmoid", "softplus", "sin", "cos", "tan", "erf", "elu", "selu")

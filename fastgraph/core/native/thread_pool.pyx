@@ -5,6 +5,10 @@ Rule: pool threads never touch Python, and a thread that opens a region works in
 even when no other thread is free. An idle pool sleeps: threads spin for a few microseconds after work and then wait on
 a condition variable; a little longer where regions follow each other so fast that they would be woken again at once,
 which costs an op as much, and nobody else wants the core. A forked child begins with an empty pool of its own.
+
+A helper whose core the system gives to another program holds back the piece that it had begun for that program's whole
+turn, milliseconds. So where a thread has waited for nothing but that, the pool counts as *crowded* for a while: until
+then threads are called only for work that takes longer than a turn.
 """
 
 import atexit
@@ -22,6 +26,9 @@ cdef enum:
     LONG_NS = 100000  # of a core that sleeps, up to 50: spin so long where the work before came so soon
     TAKEN_NS = 50000  # a gap between two looks at the clock: somebody else had the core
     WARY = 100        # how many times no longer spin follows that
+    STALL_NS = 500000           # a wait so long while the process used no core: other programs have them
+    CROWD_NS = 10000000         # how long the pool is crowded then; twice as long as before if that was just now
+    CROWD_MOST_NS = 640000000
 
 cdef struct Pool:
     pthread_mutex_t mutex
@@ -35,7 +42,8 @@ cdef struct Pool:
     int32_t sleeping
     int32_t generation       # counts forks: regions of the parent are void in the child
     int32_t stopped
-    int32_t started          # ordinals handed out to workers
+    int64_t crowded_until    # 0: never yet
+    int64_t crowd            # for how long it was
 
 cdef Pool pool
 
@@ -159,6 +167,28 @@ cdef bint region_orphaned(Region* region) noexcept nogil:
     return region.generation != pool.generation
 
 
+cdef void wait_begins(Wait* wait) noexcept nogil:
+    wait.began = fg_now_ns()
+    wait.used = fg_cpu_ns()
+
+
+cdef void wait_ends(Wait* wait) noexcept nogil:
+    """Tell from a wait for other threads whether they had cores."""
+    cdef int64_t now = fg_now_ns(), waited = now - wait.began
+    if waited >= STALL_NS and 2 * (fg_cpu_ns() - wait.used) < waited:
+        _crowd(now)
+
+
+cdef void _crowd(int64_t now) noexcept nogil:
+    pool.crowd = min(2 * pool.crowd, CROWD_MOST_NS) if now - pool.crowded_until < pool.crowd else CROWD_NS
+    pool.crowded_until = now + pool.crowd
+
+
+cdef bint pool_crowded() noexcept nogil:
+    """Whether other programs want the cores, so that a helper may lose its own in the middle of a piece."""
+    return pool.crowded_until != 0 and fg_now_ns() < pool.crowded_until
+
+
 cdef void region_close(Region* region) noexcept nogil:
     """Let nobody else in and wait until the last thread has left. The region's work must be done.
 
@@ -189,12 +219,15 @@ cdef void region_close(Region* region) noexcept nogil:
                 break
     if fg_load32(&region.joined) == 0 or region_orphaned(region):
         return
+    cdef Wait wait
+    wait_begins(&wait)
     pthread_mutex_lock(&pool.mutex)
     pool.closing += 1
     while fg_load32(&region.joined) > 0:
         pthread_cond_wait(&pool.left, &pool.mutex)
     pool.closing -= 1
     pthread_mutex_unlock(&pool.mutex)
+    wait_ends(&wait)
 
 
 cdef int32_t pool_threads() noexcept nogil:
@@ -215,7 +248,8 @@ cdef struct Share:
     void* context
     int64_t n
     int64_t chunk
-    int64_t runs
+    int64_t done     # runs before the first of those to be shared
+    int64_t runs     # and how many these are
     int32_t came     # threads that have joined, the one that opened the region first
     int32_t n_ranges
     Range[MAX_RANGES] ranges
@@ -236,7 +270,7 @@ cdef void _share_from(Share* share, int32_t own) noexcept nogil:
             run = share.runs * r // share.n_ranges + fg_add32(&share.ranges[r].taken, 1) - 1
             if run >= last:
                 break
-            first = run * share.chunk
+            first = (share.done + run) * share.chunk
             share.part(share.context, first, min(first + share.chunk, share.n))
 
 
@@ -247,7 +281,7 @@ cdef void _share_work(Region* region) noexcept nogil:
 
 cdef void pool_share(part_t part, void* context, int64_t n, int64_t chunk) noexcept nogil:
     cdef Share share
-    cdef int64_t first, runs, others = pool.wanted
+    cdef int64_t first, runs, began, done = 0, others = pool.wanted
     cdef int32_t k
     while n // chunk > 1000000:  # runs are counted in 32 bits
         chunk *= 2
@@ -258,7 +292,16 @@ cdef void pool_share(part_t part, void* context, int64_t n, int64_t chunk) noexc
             part(context, first, min(first + chunk, n))
             first += chunk
         return
+    if pool_crowded():  # the others are called for what a turn's work has left
+        began = fg_now_ns()
+        while done < runs and (fg_now_ns() - began < TURN_NS or runs - done < 2):
+            part(context, done * chunk, min((done + 1) * chunk, n))
+            done += 1
+        if done == runs:
+            return
+        runs -= done
     region_init(&share.region, _share_work)
+    share.done = done
     share.part = part
     share.context = context
     share.n = n
@@ -292,6 +335,16 @@ def set_num_threads(count: int | None) -> None:
         fg_store32(&pool.epoch, pool.epoch + 1)
         pthread_cond_broadcast(&pool.work)  # those too many leave
         pthread_mutex_unlock(&pool.mutex)
+
+
+def is_crowded() -> bool:
+    """Whether threads are called for long work only, because other programs want the cores."""
+    return pool_crowded()
+
+
+def set_crowded(seconds: float) -> None:
+    """Let the pool count as crowded for so long from now (0: no longer)."""
+    pool.crowded_until = fg_now_ns() + <int64_t>(seconds * 1e9) if seconds > 0 else 0
 
 
 def alive_threads() -> int:
@@ -340,6 +393,7 @@ def _stop() -> None:
 
 _init()
 pool.generation = pool.stopped = pool.epoch = 0
+pool.crowded_until = pool.crowd = 0
 try:
     set_num_threads(None)
 except ValueError as error:  # the pool is there for whatever imports it, `python -m fastgraph info` for one

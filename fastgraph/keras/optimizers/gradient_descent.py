@@ -9,10 +9,11 @@ from fastgraph.core.tape.indexed_slices import IndexedSlices
 from fastgraph.core.tensor import Tensor
 from fastgraph.keras.optimizers.base import Optimizer, Rate
 from fastgraph.ops.creation import fill
-from fastgraph.ops.elementwise import cast, square
+from fastgraph.ops.elementwise import cast, square, zeros_like
 from fastgraph.ops.exponentials import rsqrt, sqrt
 from fastgraph.ops.gathering import gather
-from fastgraph.ops.movement import size
+from fastgraph.ops.movement import expand_dims, size
+from fastgraph.ops.scatter import tensor_scatter_update_p
 from fastgraph.ops.segments import unsorted_segment_sum
 from fastgraph.ops.sorting import unique
 from fastgraph.state.variable import Variable
@@ -158,8 +159,11 @@ class Adagrad(Optimizer):
 
     def update_rows(self, gradient: IndexedSlices, variable: Variable) -> None:
         """Change the rows of `variable` that the gradient has, of the sums too."""
-        rows, place = unique(gradient.indices)
-        total = unsorted_segment_sum(gradient.values, place, size(rows))
+        place = unique(gradient.indices).idx
+        total = unsorted_segment_sum(gradient.values, place, size(place))
+        # As many rows as indices, for how many differ is data, and no size. Those left over, of sum 0, repeat one.
+        rows = zeros_like(gradient.indices) + gradient.indices[:1]
+        rows = tensor_scatter_update_p(rows, expand_dims(place, 1), gradient.indices)
         accumulator = self._accumulators[self._index[variable._number]]
         accumulator.scatter_add(IndexedSlices(square(total), rows))
         rate = cast(self.learning_rate, variable.dtype)
