@@ -29,6 +29,23 @@ ROWS: list[tuple[str, Callable[..., Any], Any]] = [
     ("linspace of one", lambda x, n: tf.linspace(x[0], x[1], n), 1),
     ("top_k", lambda x, k: tf.math.top_k(tf.ensure_shape(x, [None, 6]), k), 2),
     ("bincount", lambda x, n: tf.math.bincount(tf.cast(x[:, :2], I32), minlength=n, axis=-1), 30),
+    ("roll along", lambda x, axis: tf.roll(x, 1, axis), -1),
+    ("roll along several", lambda x, axes: tf.roll(x, axes, axes), [1, 0]),
+    ("frame of a length", lambda x, n: tf.signal.frame(x, n, 2), 4),
+    ("frame by a step", lambda x, n: tf.signal.frame(x, 4, n, pad_end=True, pad_value=5.0), 3),
+    ("frame along", lambda x, axis: tf.signal.frame(x, 2, 1, axis=axis), 0),
+    ("overlap_and_add", lambda x, n: tf.signal.overlap_and_add(x, n), 4),
+    ("stft", lambda x, n: tf.abs(tf.signal.stft(x, n, 2)), 5),
+    ("stft there and back", lambda x, n: tf.signal.inverse_stft(tf.signal.stft(x, 4, n, n * 4), 4, n), 2),
+    ("window of inverse_stft", lambda x, n: x * tf.signal.inverse_stft_window_fn(n)(6, tf.float32), 3),
+    ("mdct there and back", lambda x, n: tf.signal.inverse_mdct(tf.signal.mdct(x, n)), 4),
+    ("diag_part", lambda x, k: tf.linalg.diag_part(x, k=k, padding_value=7.0), 1),
+    ("diag_part of several", lambda x, k: tf.linalg.diag_part(x, k=k, align="LEFT_RIGHT"), [-1, 1]),
+    ("diag", lambda x, k: tf.linalg.diag(x, k=k), -1),
+    ("diag of so many rows", lambda x, n: tf.linalg.diag(x, num_rows=n, padding_value=2.0), 7),
+    ("set_diag", lambda x, k: tf.linalg.set_diag(x, x[0, :4], k=k), 1),
+    ("mel scale", lambda x, n: x[:, :4] @ tf.signal.linear_to_mel_weight_matrix(6, 4, n * 1000), 8),
+    ("sobol_sample", lambda x, n: x * tf.math.sobol_sample(6, n), 4),
 ]
 
 
