@@ -122,9 +122,10 @@ def describe_plan(plan: Plan) -> str:
     shapes = ", ".join(str(list(operand.shape)) for operand in spec.inputs if operand.shape is not None)
     how = "on several threads" if plan.parallel else "on the calling thread"
     blocks = sum(slot.place == Place.BLOCK for slot in spec.slots)
+    cost, arena = _digits(spec.cost / 1000), sum(spec.arenas.values())
     lines = [
         f"# plan of {spec.name} for {shapes or 'no arguments'}: {len(spec.steps)} steps {how}, about "
-        f"{_digits(spec.cost / 1000)} us; arena {sum(spec.arenas.values())} bytes, {blocks} values with memory of their own"
+        f"{cost} us; arena {arena} bytes, {blocks} values with memory of their own"
     ]
     for i, step in enumerate(spec.steps):
         notes = [f"{_digits(step.cost / 1000)} us"]

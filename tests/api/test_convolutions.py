@@ -296,3 +296,24 @@ def test_equal_maxima_over_three_axes(values: Any, window: Any, step: int, gradi
 
     x = tf.constant(values, tf.float32, (1, 2, 2, 2, 1) if step == 2 else (1, 8, 1, 1, 1))
     assert (tf.function(slope) if staged else slope)(x).numpy().ravel().tolist() == gradient
+
+
+@pytest.mark.parametrize("tier", ["eager", "first", pytest.param("last", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("unknown", [False, True])
+@pytest.mark.parametrize("shape", [(0, 2, 3, 4), (2, 0, 3, 4), (2, 2, 3, 0)])
+def test_filters_without_elements(tier: str, unknown: bool, shape: tuple[int, ...]) -> None:
+    """They are refused where the graph runs; what they are transposed to is 0."""
+    x, dy, w = fg.ones([2, 5, 5, 3]), fg.ones([2, 5, 5, shape[3]]), fg.ones(shape)
+    specs = [fg.TensorSpec([None] * 4)] * 2 if unknown else None
+
+    def run(f: Any, *arguments: Any) -> Any:
+        if tier == "eager":
+            return f(*arguments)
+        with flags.override(tier=tier):
+            return fg.function(f, input_signature=specs)(*arguments)
+
+    for convolved in (fg.nn.conv2d, lambda x, w, s, p: fg.nn.depthwise_conv2d(x, w, [1, s, s, 1], p)):
+        with pytest.raises(fg.errors.InvalidArgumentError, match="filter must not have zero elements"):
+            run(lambda x, w, convolved=convolved: convolved(x, w, 1, "VALID"), x, w)
+    found = run(lambda dy, w: fg.nn.conv2d_transpose(dy, w, [2, 6, 6, 3], 1, "VALID"), dy, w)
+    assert found.shape == [2, 6, 6, 3] and not found.numpy().any()
