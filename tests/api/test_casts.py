@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import fastgraph as fg
+from fastgraph.core.base import flags
 
 REAL = ["float16", "bfloat16", "float32", "float64", "int8", "int16", "int32", "int64"]
 REAL += ["uint8", "uint16", "uint32", "uint64"]

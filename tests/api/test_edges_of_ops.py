@@ -171,7 +171,8 @@ INF, NAN = np.inf, np.nan
     [
         ([[INF, 0], [0, 1]], NAN),
         ([[0, 0], [INF, 1]], NAN),
-        ([[1, INF], [0, 1]], INF),
+        ([[0, INF], [1, 0]], INF),
+        ([[1, INF], [0, 1]], NAN),
         ([[1, 2], [3, INF]], INF),
         ([[NAN, 0], [0, 1]], NAN),
         ([[complex(0, INF), 0], [0, 1]], NAN),
@@ -182,10 +183,14 @@ INF, NAN = np.inf, np.nan
 def test_determinants_of_complex_matrices_that_are_not_finite(dtype: str, matrix: Any, logarithm: float) -> None:
     """They have no phase; in a batch the others are what they are by themselves."""
     other = np.eye(len(matrix)) * 2
-    batch = fg.constant(np.array([matrix, other]), dtype)
-    found = fg.linalg.slogdet(batch)
+    batch = tf.constant(np.array([matrix, other]), dtype)
+    found = tf.linalg.slogdet(batch)
     assert np.isnan(found.sign[0].numpy().real) and np.isnan(found.sign[0].numpy().imag) and found.sign[1] == 1
     np.testing.assert_array_equal(found.log_abs_determinant[0].numpy().real, logarithm)
     assert found.log_abs_determinant[1].numpy().real == pytest.approx(len(matrix) * np.log(2))
-    determinants = fg.linalg.det(batch).numpy()
-    assert np.isnan(determinants[0].real) and np.isnan(determinants[0].imag) and determinants[1] == 2 ** len(matrix)
+    determinants = tf.linalg.det(batch).numpy()
+    assert (
+        np.isnan(determinants[0].real)
+        and np.isnan(determinants[0].imag)
+        and abs(determinants[1] - 2 ** len(matrix)) < 1e-5
+    )

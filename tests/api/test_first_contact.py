@@ -132,7 +132,7 @@ def test_hints_lead_somewhere(name: str, says: str, says_not: str) -> None:
         ("layers", "tf.keras.layers"),
         ("layers.dense", "tf.keras.layers"),
         ("contrib", "tf.keras"),
-        ("train.AdamOptimizer", "tf.keras.optimizers"),
+        ("train.AdamOptimizer", "a tf.keras.optimizers optimizer"),
         ("train.Saver", "tf.train.Checkpoint"),
         ("image.resize_images", "tf.image.resize"),
         ("losses.softmax_cross_entropy", "tf.keras.losses"),

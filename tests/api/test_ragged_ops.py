@@ -294,20 +294,20 @@ def test_products_without_nan_of_rows():
 
 @pytest.mark.parametrize("staged", [False, True])
 @pytest.mark.parametrize("transposed", [(False, False), (True, False), (False, True), (True, True)])
-def test_products_of_matrices_know_the_sizes_that_operands_know(staged: bool, transposed: tuple[bool, bool]) -> None:
+def test_products_of_matrices_know_the_sizes_that_operands_know(staged, transposed):
     ragged = fg.ragged.constant([[[1.0, 2.0], [3.0, 4.0]], [[5.0, 6.0]]], ragged_rank=1)  # (2, None, 2)
-    square = fg.RaggedTensor.from_uniform_row_length(fg.ragged.constant([[1.0, 2.0]] * 4, ragged_rank=1), 2)
+    square = fg.RaggedTensor.from_uniform_row_length(fg.ragged.constant([[1.0, 2.0], [3.0, 4.0]] * 2), 2)
     t_a, t_b = transposed
-    for a, b in ((ragged, ragged), (ragged, square), (square, ragged), (square, fg.ones([2, 2, 2]))):
-        rows, columns = a.shape[-1 if t_a else -2], b.shape[-2 if t_b else -1]
-
-        def product(a: Any = a, b: Any = b) -> Any:
-            return fg.matmul(a, b, transpose_a=t_a, transpose_b=t_b)
-
+    n_fit = 0
+    for a, b in ((ragged, ragged), (ragged, square), (square, ragged), (square, fg.ones([2, 2, 3]))):
+        pairs = [[np.array(m) for m in (x.to_list() if hasattr(x, "to_list") else x.numpy())] for x in (a, b)]
         try:
-            wanted = [fg.matmul(x.to_tensor() if hasattr(x, "to_tensor") else x, y, t_a, t_b).numpy().tolist()
-                      for x, y in zip(a, b if not hasattr(b, "to_list") else [fg.constant(y.to_list() if hasattr(y, "to_list") else y) for y in b], strict=True)]
-        except (fg.errors.InvalidArgumentError, ValueError):  # sizes that do not fit
+            wanted = [(m.T if t_a else m) @ (n.T if t_b else n) for m, n in zip(*pairs, strict=True)]
+        except ValueError:  # they do not fit
             continue
-        found = fg.function(product)() if staged else product()
-        assert found.to_list() == wanted and found.shape.as_list() == [2, rows, columns]
+        n_fit += 1
+        args = {"transpose_a": t_a, "transpose_b": t_b}
+        found = fg.function(fg.matmul)(a, b, **args) if staged else fg.matmul(a, b, **args)
+        assert found.to_list() == [m.tolist() for m in wanted]
+        assert found.shape.as_list() == [2, a.shape[-1 if t_a else -2], b.shape[-2 if t_b else -1]]
+    assert n_fit
