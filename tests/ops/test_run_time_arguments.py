@@ -45,6 +45,10 @@ ROWS: list[tuple[str, Callable[..., Any], Any]] = [
     ("diag of so many rows", lambda x, n: tf.linalg.diag(x, num_rows=n, padding_value=2.0), 7),
     ("set_diag", lambda x, k: tf.linalg.set_diag(x, x[0, :4], k=k), 1),
     ("mel scale", lambda x, n: x[:, :4] @ tf.signal.linear_to_mel_weight_matrix(6, 4, n * 1000), 8),
+    ("gather along", lambda x, axis: tf.gather(x, [1, 0, 1], axis=axis), 1),
+    ("boolean_mask along", lambda x, axis: tf.boolean_mask(x, [True, False, True, True], axis=axis), 0),
+    ("fftshift along", lambda x, axis: tf.signal.fftshift(x, axis) + tf.signal.ifftshift(x, [axis]), 1),
+    ("tensordot over", lambda x, axes: tf.tensordot(x, x, axes), [[1], [1]]),
     ("sobol_sample", lambda x, n: x * tf.math.sobol_sample(6, n), 4),
 ]
 
