@@ -452,14 +452,6 @@ def _ranked(x: Tensor, k: Data, more: int) -> list[None] | None:
     return None if several or x.shape.rank is None else [None] * (x.shape.rank + more)
 
 
-def _late_diag(x: Tensor, padding: Tensor, align: str, **given: Tensor) -> Any:
-    return diag(x, padding_value=padding, align=align, **given)
-
-
-def _late_part(x: Tensor, padding: Tensor, align: str, k: Tensor) -> Any:
-    return diag_part(x, None, k, padding, align)
-
-
 def _alignment(align: str) -> str:
     if align not in _ALIGNMENTS:
         raise ValueError(f"align must be one of {', '.join(_ALIGNMENTS)}, got {align!r}")
@@ -484,9 +476,11 @@ def diag(
     x = as_tensor(diagonal)
     given = {"k": k, "num_rows": num_rows, "num_cols": num_cols}
     if not are_known(*given.values()):
-        padding = as_tensor(padding_value, x.dtype)
-        call = partial(_late_diag, align=_alignment(align))
-        return late_unless_known(call, [x, padding], given, x.dtype, _ranked(x, k, 1), name)
+        inputs = [x, as_tensor(padding_value, x.dtype)]
+        shape = _ranked(x, k, 1)
+        return late_unless_known(
+            lambda x, p, **n: diag(x, padding_value=p, align=align, **n), inputs, given, x.dtype, shape, name
+        )
     rows = known_axis(num_rows, "num_rows must be a scalar, not", "")
     columns = known_axis(num_cols, "num_cols must be a scalar, not", "")
     padding = as_tensor(padding_value if not x.dtype.is_bool else bool(padding_value), x.dtype)
@@ -523,8 +517,10 @@ def diag_part(
     x = as_tensor(input)
     padding = as_tensor(padding_value if not x.dtype.is_bool else bool(padding_value), x.dtype)
     if not are_known(k):
-        call = partial(_late_part, align=_alignment(align))
-        return late_unless_known(call, [x, padding], {"k": k}, x.dtype, _ranked(x, k, -1), name)
+        shape = _ranked(x, k, -1)
+        return late_unless_known(
+            lambda x, p, k: diag_part(x, None, k, p, align), [x, padding], {"k": k}, x.dtype, shape, name
+        )
     label = name if name != "diag_part" else None
     return named(label, matrix_diag_part, x, padding, k=_span(k), align=_alignment(align))
 
@@ -537,8 +533,8 @@ def set_diag(input: Data, diagonal: Data, name: str | None = "set_diag", k: Data
     """
     if not are_known(k):
         x = as_tensor(input)
-        call = partial(set_diag, align=_alignment(align))
-        return late_unless_known(call, [x, as_tensor(diagonal, x.dtype)], {"k": k}, x.dtype, x.shape, name)
+        inputs = [x, as_tensor(diagonal, x.dtype)]
+        return late_unless_known(partial(set_diag, align=align), inputs, {"k": k}, x.dtype, x.shape, name)
     label = name if name != "set_diag" else None
     return named(label, matrix_set_diag, input, diagonal, k=_span(k), align=_alignment(align))
 

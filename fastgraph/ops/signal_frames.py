@@ -28,7 +28,7 @@ from fastgraph.ops.families import canonical_axis, invalid, public
 from fastgraph.ops.fourier import dct, irfft, rfft
 from fastgraph.ops.gathering import gather, where
 from fastgraph.ops.joining import concat, split
-from fastgraph.ops.late_calls import late, late_unless_known
+from fastgraph.ops.late_calls import late
 from fastgraph.ops.matmul import extents_of
 from fastgraph.ops.movement import expand_dims, reshape, shape, squeeze_p, transpose_p
 from fastgraph.ops.padding import pad, reverse, tile
@@ -174,19 +174,12 @@ def frame(
     x = as_tensor(signal)
     length, step = _scalar(frame_length, "frame_length", 0), _scalar(frame_step, "frame_step", 1)
     rank = x.shape.rank
-    if not are_known(axis):
-        given = {"frame_length": length, "frame_step": step, "axis": axis}
-        filler = as_tensor(pad_value, x.dtype)
-        call = partial(_framed, pad_end=pad_end)
-        return late_unless_known(call, [x, filler], given, x.dtype, None if rank is None else [None] * (rank + 1), name)
-    if rank is None and not are_known(length, step):
-        given = {"frame_length": length, "frame_step": step}
-        filler = as_tensor(pad_value, x.dtype)
-        call = partial(_framed, pad_end=pad_end, axis=axis)
-        return late_unless_known(call, [x, filler], given, x.dtype, None, name)
-    if rank is None:
-        filler = as_tensor(pad_value, x.dtype)
-        return late(lambda t, v: frame(t, length, step, pad_end, v, axis), [x, filler], x.dtype, name=name)
+    if rank is None or not are_known(axis):
+        numbers = [as_tensor(n, "int32") for n in (length, step, axis)]
+        operands = [x, as_tensor(pad_value, x.dtype), *numbers]
+        made = late(lambda t, v, n, by, at: frame(t, n, by, pad_end, v, at), operands, x.dtype, name=name)
+        made.set_shape(None if rank is None else [None] * (rank + 1))
+        return made
     if rank < 1:
         raise ValueError(f"Shape {x.shape} must have rank at least 1")
     if (isinstance(step, int) and step < 1) or (isinstance(length, int) and length < 0):
@@ -208,10 +201,6 @@ def frame(
     if at > 0:
         return gather(x, places, axis=at, name=name)
     return squeeze_p(gather(expand_dims(x, 0), places, axis=1, name=name), axes=(0,))  # for a dense gradient
-
-
-def _framed(x: Tensor, filler: Tensor, pad_end: bool, **given: Any) -> Any:
-    return frame(x, pad_end=pad_end, pad_value=filler, **given)
 
 
 @public("signal.overlap_and_add")
@@ -421,12 +410,8 @@ def linear_to_mel_weight_matrix(
     low, high = _number(lower_edge_hertz, "lower_edge_hertz"), _number(upper_edge_hertz, "upper_edge_hertz")
     if None in (rate, low, high):
         bounds = [cast(as_tensor(value), "float64") for value in (sample_rate, lower_edge_hertz, upper_edge_hertz)]
-        made = late(
-            lambda *given: linear_to_mel_weight_matrix(num_mel_bins, num_spectrogram_bins, *given, dtype=kind),
-            bounds,
-            kind,
-            name=name,
-        )
+        call = partial(linear_to_mel_weight_matrix, num_mel_bins, num_spectrogram_bins, dtype=kind)
+        made = late(call, bounds, kind, name=name)
         made.set_shape([num_spectrogram_bins, num_mel_bins])
         return made
     n_mel, n_linear = whole(num_mel_bins, "num_mel_bins", 32), whole(num_spectrogram_bins, "num_spectrogram_bins", 32)

@@ -426,22 +426,11 @@ def _for_people() -> types.ModuleType:
 
 
 #: What making a Program imports, in pieces: a fork, which the end of a program makes, waits for one of them.
-_PIECES = tuple(
-    f"fastgraph.{name}"
-    for name in (
-        "graph.passes.rewriter",
-        "compiler.program.program",
-        "compiler.library.convolution",
-        "ops.window_arguments",
-        "compiler.library.pooling_gradients",
-        "ops.elementwise",
-        "compiler.library.ordered_ops",
-        "compiler.library.loop_kernels",
-        "compiler.nest.fusion",
-        "compiler.assemble",
-        "runtime.schedule",
-    )
-)
+_PIECES = (
+    "graph.passes.rewriter", "compiler.program.program", "compiler.library.convolution", "ops.window_arguments",
+    "compiler.library.pooling_gradients", "ops.elementwise", "compiler.library.ordered_ops",
+    "compiler.library.loop_kernels", "compiler.nest.fusion", "compiler.assemble", "runtime.schedule",
+)  # fmt: skip
 #: What is being made in the background, or is about to be.
 _begun: list[tuple[weakref.ref[Executable], _Version]] = []
 
@@ -461,7 +450,7 @@ def _make_later(executable: weakref.ref[Executable], version: _Version) -> None:
         for piece in _PIECES:
             if unfinished.stopping:
                 return
-            imported(piece)
+            imported(f"fastgraph.{piece}")
         made = executable()
         if made is not None:
             made._make(version)
@@ -492,9 +481,9 @@ def _finish() -> None:
     end = time.monotonic()
     if not flags.get("linger") or not flags.get("worker"):
         return
-    begun = [(e, v) for ref, v in list(_begun) if v.process == os.getpid() and (e := ref()) is not None]
-    left = [(executable, version) for executable, version in begun if not version.made.is_set()]
-    if unfinished.hand_over([unfinished.Unfinished(e.traced, v.shapes, partial(_made, e, v.shapes)) for e, v in left]):
+    ours = [(ref(), v) for ref, v in list(_begun) if v.process == os.getpid() and not v.made.is_set()]
+    left = [(executable, version) for executable, version in ours if executable is not None]
+    if unfinished.hand_over([(e.traced, v.shapes, partial(_made, e, v.shapes)) for e, v in left]):
         return
     for executable, version in left:
         version.wanted.set()
@@ -503,13 +492,9 @@ def _finish() -> None:
 
 def _made(executable: Executable, shapes: Shapes) -> list[str]:
     """Make a Program; the keys of its kernels, which are asked for."""
-    version = _Version(shapes)
-    _handed_over.append(version)
+    version = executable._versions[shapes] = _Version(shapes)  # kept, and so are the handles of its kernels
     executable._make(version)
     return [handle.key for handle in (version.handles or {}).values()]
-
-
-_handed_over: list[_Version] = []  # their handles stay open
 
 
 try:  # threads and processes can be started then, which from Python 3.12 on they cannot when `atexit` calls

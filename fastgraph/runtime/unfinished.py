@@ -15,7 +15,6 @@ import sys
 import warnings
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
-from typing import NamedTuple
 
 from fastgraph.compiler.store import kernel_service, turns
 from fastgraph.compiler.store.kernel_store import MARK, Store, store
@@ -27,14 +26,8 @@ from fastgraph.graph.ir import Graph
 LARGEST = 1 << 30
 
 
-class Unfinished(NamedTuple):
-    """A graph without a Program for these witness shapes, and what makes that and returns its kernels' keys."""
-
-    graph: Graph
-    shapes: Sequence[object]
-    make: Callable[[], list[str]]
-
-
+#: A graph without a Program for these witness shapes, and what makes that and returns its kernels' keys.
+Unfinished = tuple[Graph, Sequence[object], Callable[[], list[str]]]
 #: Whether a process is being forked: nothing more is imported in the background, for which forks wait.
 stopping = False
 
@@ -78,8 +71,8 @@ def _go_on(place: Store, left: Sequence[tuple[str, Unfinished]]) -> None:
         os.open(os.devnull, os.O_RDWR)
     if not turns.has_turn(place.key_file, wait=False):
         return  # the next run of the program may find it free
-    for key, each in left:
-        place.write(key, "\n".join(each.make()).encode(), MARK)
+    for key, (_, _, make) in left:
+        place.write(key, "\n".join(make()).encode(), MARK)
     kernel_service.hand_over(float(flags.get("linger")))
 
 
@@ -91,7 +84,8 @@ def _all_stored(place: Store, key: str) -> bool:
 
 def _key(unfinished: Unfinished) -> str:
     """A name of the graph for these shapes, and of what makes kernels of it."""
-    text = f"{unfinished.graph}\0{unfinished.shapes}\0{vector_bits()}\0{sys.version}"
+    graph, shapes, _ = unfinished
+    text = f"{graph}\0{shapes}\0{vector_bits()}\0{sys.version}"
     for package in ("fastgraph", "llvmlite", "numba"):
         spec = find_spec(package)
         if spec is not None and spec.origin is not None:
