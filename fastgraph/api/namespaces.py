@@ -159,7 +159,7 @@ def missing(namespace: str, name: str) -> AttributeError:
         spelling: Callable[[str], str] = imported(f"{ROOT}.door.v1_names").spelling
         way = spelling(dotted)
         close = [] if way else _close(name, _names_in(namespace), 0.75)
-        way = way or (not close and spelling(dotted.rpartition(".")[0]))
+        way = way or spelling(namespace)
         hint = f". Did you mean: {close[0]!r}?" if close else f". If it is TensorFlow 1's: use {way}" if way else ""
         return AttributeError(text + hint)
     text = f"{ROOT}.{dotted} is not built yet: TensorFlow has tf.{dotted}, this fastgraph does not. "
@@ -296,7 +296,7 @@ def install(package: dict[str, Any]) -> tuple[Callable[[str], Any], Callable[[],
             package[last] = module
 
     sys.meta_path.append(_UnknownModules)
-    copyreg.pickle(types.ModuleType, _by_name)  # type: ignore[arg-type]  # typeshed's: whatever a reduction may be
+    copyreg.pickle(types.ModuleType, _by_name)
     internal = {name.partition(".")[0] for name in os.listdir(_FOLDER)} - set(FILES)
 
     def __getattr__(name: str) -> Any:

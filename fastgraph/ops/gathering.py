@@ -290,8 +290,8 @@ def gather(
     if type(along) is not int:
         x, places = as_tensor(params), as_tensor(indices)
         if not are_known(along) and isinstance(x, Tensor) and isinstance(places, Tensor):
-            ranks = x.shape.rank, places.shape.rank
-            shape = None if None in ranks else [None] * (sum(ranks) - 1 - batch_dims)
+            rank, more = x.shape.rank, places.shape.rank
+            shape = None if rank is None or more is None else [None] * (rank + more - 1 - batch_dims)
             call = partial(gather, batch_dims=batch_dims)
             return late_unless_known(call, [x, places], {"axis": along}, x.dtype, shape, name)
         along = known_axis(along, "axis must be scalar, not", "GatherV2.Taxis", hint=False)

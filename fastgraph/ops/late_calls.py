@@ -6,7 +6,7 @@ Rule: what is called is a public op without effects, of tensors alone; where all
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -58,7 +58,7 @@ def late(function: Callable[..., Any], inputs: Sequence[Any], *dtypes: DType, na
 def late_unless_known(
     function: Callable[..., Any],
     inputs: Sequence[Any],
-    integers: dict[str, Data],
+    integers: Mapping[str, Data | None],
     dtype: DType,
     shape: Any,
     name: str | None = None,
@@ -66,11 +66,12 @@ def late_unless_known(
     """`late` for function(*inputs, **integers) of static `shape`; None where the integers are known now."""
     if are_known(*integers.values()):
         return None
+    given = {key: preferred(value, int32) for key, value in integers.items() if value is not None}
 
     def call(*operands: Tensor) -> Any:
-        return function(*operands[: len(inputs)], **dict(zip(integers, operands[len(inputs) :], strict=True)))
+        return function(*operands[: len(inputs)], **dict(zip(given, operands[len(inputs) :], strict=True)))
 
-    made = late(call, [*inputs, *[preferred(value, int32) for value in integers.values()]], dtype, name=name)
+    made = late(call, [*inputs, *given.values()], dtype, name=name)
     made.set_shape(shape)
     return made
 

@@ -63,7 +63,7 @@ def _go_on(place: Store, left: Sequence[tuple[str, Unfinished]]) -> None:
     gc.disable()  # the program's objects are the program's to end
     os.setsid()
     turns.step_back()
-    sys.stdin = sys.stdout = sys.stderr = None  # type: ignore[assignment]  # as in programs without a terminal
+    sys.stdin = sys.stdout = sys.stderr = None  # as in programs without a terminal
     for name in os.listdir("/proc/self/fd"):
         with contextlib.suppress(OSError):
             os.close(int(name))
