@@ -92,7 +92,7 @@ def value(path: str, name: str) -> Any:
 
 
 def spelling(dotted: str) -> str:
-    """What programs of TensorFlow 2 write for TensorFlow 1's name `dotted`; "" where it is not known."""
+    """The words of TensorFlow 2 for TensorFlow 1's name `dotted`; "" where it is not known."""
     if dotted in RENAMED:
         return f"tf.{RENAMED[dotted]}"
     target = ARGUMENTS.get(dotted, "").rpartition(":")[0]
