@@ -63,9 +63,11 @@ bench-models: $(VENV)/installed-bench
 	$(BIN)/python -m benchmarks.models --peers $(PEERS) --begin '$(BEGIN)' $(if $(ONLY),--only '$(ONLY)') \
 	    $(if $(PUBLISH),--publish)
 
-# The long forms of the checks; the report lies in docs/soak.md afterwards.
+# The long forms of the checks, of so many minutes in all and a build; the report lies in docs/soak.md afterwards.
+MINUTES ?= 90
 soak: $(VENV)/installed-test
-	$(BIN)/python tools/soak.py --report docs/soak.md $(SOAK_ARGS)
+	$(PIP) install --quiet setuptools 'Cython>=3.3,<3.4'
+	$(BIN)/python tools/soak.py --minutes $(MINUTES) --report docs/soak.md $(SOAK_ARGS)
 
 lint: $(VENV)/installed-lint
 	$(BIN)/ruff check .

@@ -6,6 +6,7 @@ No internal module has a public TensorFlow name: a submodule would take the plac
 
 from __future__ import annotations
 
+import copyreg
 import importlib
 import os
 import re
@@ -153,8 +154,14 @@ def missing(namespace: str, name: str) -> AttributeError:
     if name not in known.get(namespace, ()) and dotted not in known and not of_old:
         module = f"{ROOT}.{namespace}" if namespace else ROOT
         text = f"module {module!r} has no attribute {name!r}"
-        close = [] if name.startswith("_") else _close(name, _names_in(namespace), 0.75)
-        return AttributeError(text + (f". Did you mean: {close[0]!r}?" if close else ""))
+        if name.startswith("_"):
+            return AttributeError(text)
+        spelling: Callable[[str], str] = imported(f"{ROOT}.door.v1_names").spelling
+        way = spelling(dotted)
+        close = [] if way else _close(name, _names_in(namespace), 0.75)
+        way = way or spelling(namespace)
+        hint = f". Did you mean: {close[0]!r}?" if close else f". If it is TensorFlow 1's: use {way}" if way else ""
+        return AttributeError(text + hint)
     text = f"{ROOT}.{dotted} is not built yet: TensorFlow has tf.{dotted}, this fastgraph does not. "
     text += _advice(dotted, name)
     of_keras = dotted.startswith(("keras", "losses.", "metrics.", "optimizers.")) and "Keras 3" not in text
@@ -251,6 +258,13 @@ class Namespace(types.ModuleType):
         return importlib.import_module, (self.__name__,)  # by name, as pickle does not know modules
 
 
+def _by_name(module: types.ModuleType) -> tuple[Any, ...]:
+    """How pickle writes a module of fastgraph's that is a file: by name. Raises TypeError for any other, as ever."""
+    if module.__name__.partition(".")[0] != ROOT:
+        raise TypeError("cannot pickle 'module' object")
+    return importlib.import_module, (module.__name__,)
+
+
 class _UnknownModules:
     """The last of Python's finders: says of a module that is not built what `missing` says of a name.
 
@@ -282,6 +296,7 @@ def install(package: dict[str, Any]) -> tuple[Callable[[str], Any], Callable[[],
             package[last] = module
 
     sys.meta_path.append(_UnknownModules)
+    copyreg.pickle(types.ModuleType, _by_name)
     internal = {name.partition(".")[0] for name in os.listdir(_FOLDER)} - set(FILES)
 
     def __getattr__(name: str) -> Any:

@@ -13,7 +13,7 @@ from fastgraph.ops.array_ops import sequence_mask
 from fastgraph.ops.creation import fill
 from fastgraph.ops.elementwise import cast
 from fastgraph.ops.gathering import boolean_mask, where
-from fastgraph.ops.movement import shape
+from fastgraph.ops.movement import reshape, shape
 from fastgraph.ops.padding import repeat
 from fastgraph.ops.runtime_assertions import assert_equal
 from fastgraph.ops.segments import unsorted_segment_max
@@ -79,9 +79,12 @@ def _of_batch(prim: Primitive, a: RaggedTensor, b: RaggedTensor, attrs: dict[str
     extents = shape(dense, int64)
     kept = sequence_mask(rows, extents[1])
     splits = cast(splits_of(rows), a.row_splits.dtype)
-    even_columns = b if not attrs["transpose_b"] else None
-    if even_columns is not None and not isinstance(even_columns.values, RaggedTensor):
-        return made(boolean_mask(dense, kept), splits, _uniform(a, attrs))
+    n_columns = b.shape[-2 if attrs["transpose_b"] else -1]
+    if n_columns is not None or not (attrs["transpose_b"] or isinstance(b.values, RaggedTensor)):
+        products = boolean_mask(dense, kept)
+        if n_columns is not None:
+            products = reshape(products, [splits[-1], n_columns])
+        return made(products, splits, _uniform(a, attrs))
     cells = kept[:, :, None] & sequence_mask(columns, extents[2])[:, None, :]
     lengths = cast(splits_of(repeat(columns, rows)), a.row_splits.dtype)
     return made(made(boolean_mask(dense, cells), lengths), splits, _uniform(a, attrs))
@@ -89,4 +92,4 @@ def _of_batch(prim: Primitive, a: RaggedTensor, b: RaggedTensor, attrs: dict[str
 
 def _uniform(a: RaggedTensor, attrs: dict[str, Any]) -> Any:
     """How many rows all products have, where that is known."""
-    return None if attrs["transpose_a"] else a.shape[1]
+    return a.shape[-1 if attrs["transpose_a"] else -2]

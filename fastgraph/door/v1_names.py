@@ -91,6 +91,14 @@ def value(path: str, name: str) -> Any:
         raise _not_built(dotted, "of TensorFlow 1 there is what programs of TensorFlow 2 use") from None
 
 
+def spelling(dotted: str) -> str:
+    """The words of TensorFlow 2 for TensorFlow 1's name `dotted`; "" where it is not known."""
+    if dotted in RENAMED:
+        return f"tf.{RENAMED[dotted]}"
+    target = ARGUMENTS.get(dotted, "").rpartition(":")[0]
+    return f"tf.{target}" if target else INSTEAD.get(dotted, "")
+
+
 def _not_built(dotted: str, reason: str) -> NotBuiltError:
     ways = [INSTEAD[key] for key in (dotted, dotted.rpartition(".")[0], dotted.partition(".")[0]) if key in INSTEAD]
     way = ways[0] if ways else "the names of TensorFlow 2"

@@ -72,6 +72,11 @@ def known_value(value: Any) -> np.ndarray[Any, Any] | None:
     return found
 
 
+def are_known(*values: Data | None) -> bool:
+    """Whether arguments of integers are known now, as all are that are no tensors."""
+    return not any(v is not None and has_tensor(v) and known_value(preferred(v, int32)) is None for v in values)
+
+
 def _held(value: int) -> int:
     """`value`, if an int64 holds it. Raises: ValueError, as making a tensor of it would."""
     if not -(2**63) <= value < 2**63:

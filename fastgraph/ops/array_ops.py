@@ -14,11 +14,21 @@ import numpy as np
 
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, bool_, int32, int64
 from fastgraph.core.base.shapes import Aval, ShapeLike, TensorShape
-from fastgraph.core.conversion import TensorLike, convert_to_tensor, has_tensor
+from fastgraph.core.conversion import TensorLike, convert_to_tensor
 from fastgraph.core.op_errors import message_name, misfit
 from fastgraph.core.tape.indexed_slices import IndexedSlices
 from fastgraph.core.tensor import Tensor, convert, current_trace
-from fastgraph.ops.arguments import as_tensor, holds_int64, known_value, named, of_dtypes, preferred, static_int, whole
+from fastgraph.ops.arguments import (
+    are_known,
+    as_tensor,
+    holds_int64,
+    known_value,
+    named,
+    of_dtypes,
+    preferred,
+    static_int,
+    whole,
+)
 from fastgraph.ops.comparison import less
 from fastgraph.ops.complex_numbers import complex_of, imag, real
 from fastgraph.ops.creation import range_
@@ -392,11 +402,6 @@ def depth_to_space(
     return reshape(moved, [e[0], e[1] // square, e[2] * block_size, e[3] * block_size], name=name)
 
 
-def _known(*values: TensorLike) -> bool:
-    """Whether arguments of integers are known now, as all are that are no tensors."""
-    return not any(has_tensor(v) and known_value(preferred(v, int32)) is None for v in values)
-
-
 def _numbers(values: Any, what: str) -> Array:
     """An argument of integers, tensors among them; NotImplementedError where one is known only at run time."""
     small = isinstance(values, np.ndarray) and values.dtype.kind in "iu"
@@ -435,7 +440,7 @@ def space_to_batch(input: TensorLike, block_shape: TensorLike, paddings: TensorL
     Raises: InvalidArgumentError for extents that the block does not divide. Source: tf.space_to_batch.
     """
     x = as_tensor(input)
-    if x.shape.rank is None or not _known(block_shape, paddings):
+    if x.shape.rank is None or not are_known(block_shape, paddings):
         return late(space_to_batch, [x, preferred(block_shape, int32), preferred(paddings, int32)], x.dtype, name=name)
     block = _block(block_shape)
     k, rank = len(block), len(x.shape)
@@ -459,7 +464,7 @@ def batch_to_space(input: TensorLike, block_shape: TensorLike, crops: TensorLike
     Raises: InvalidArgumentError for a batch that the block does not divide. Source: tf.batch_to_space.
     """
     x, block_shape = as_tensor(input), [block_shape] * 2 if isinstance(block_shape, int) else block_shape
-    if x.shape.rank is None or not _known(block_shape, crops):
+    if x.shape.rank is None or not are_known(block_shape, crops):
         return late(batch_to_space, [x, preferred(block_shape, int32), preferred(crops, int32)], x.dtype, name=name)
     block = _block(block_shape)
     k, rank = len(block), len(x.shape)

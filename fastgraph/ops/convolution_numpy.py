@@ -35,8 +35,10 @@ def input_gradient(
     dims: tuple[int, ...], filter: Array, dy: Array, strides: Steps, padding: Padding, dilations: Steps
 ) -> Any:
     """The gradient to an input of shape `dims` from dy, which lies like the result."""
+    if not filter.size:
+        return np.zeros(dims, dy.dtype)
     _, pads = extents_and_pads(dims, filter.shape, strides, padding, dilations)
-    found = blocks.input_gradient(dims, filter, dy, strides, pads, dilations) if filter.size else None
+    found = blocks.input_gradient(dims, filter, dy, strides, pads, dilations)
     return found if found is not None else input_gradient_by_numpy(dims, filter, dy, strides, padding, dilations)
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from fastgraph.core.base.dtype import DType, as_dtype
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
+from fastgraph.core.tensor import current_trace
 from fastgraph.ops.arguments import index_vector
 from fastgraph.ops.convolution_numpy import filter_gradient, forward, input_gradient
 from fastgraph.ops.families import (
@@ -64,7 +65,7 @@ def _infer(rank: int) -> Callable[..., Aval]:
             raise ValueError(f"Depth of input ({c}) is not a multiple of input depth of filter ({c_filter})")
         if c and c_filter and f is not None and f % (c // c_filter):
             raise ValueError(f"Depth of output ({f}) is not a multiple of the number of groups ({c // c_filter})")
-        if 0 in window[:-2]:
+        if 0 in window and current_trace() is None:  # a graph says so when it runs
             raise ValueError("filter must not have zero elements (i.e. all dimensions must be non-zero)")
         spatial = infer_extents(own[1:-1], window[:-2], strides, padding, dilations)
         return Aval(x.dtype, (own[0], *spatial, f))
@@ -80,7 +81,7 @@ def _infer_input_grad(rank: int) -> Callable[..., Aval]:
         dims = shape_of_value(sizes)
         if sizes.numbers is None or dims is None:
             return Aval(dy.dtype, (own[0], *(None,) * (rank + 1)))
-        if len(dims) == rank + 2 and filter.shape is not None:
+        if len(dims) == rank + 2 and filter.shape is not None and 0 not in filter.shape:
             _check_result(Aval(dy.dtype, dims), filter, dy, rank, attrs)
         return Aval(dy.dtype, dims)
 
@@ -125,7 +126,7 @@ def _check(op: str, x: tuple[int, ...], filter: tuple[int, ...], rank: int) -> N
         raise invalid(f"input depth must be evenly divisible by filter depth: {c} vs {c_filter}")
     if f % (c // c_filter):
         raise invalid(f"output depth must be evenly divisible by number of groups: {f} vs {c // c_filter}")
-    if 0 in filter[:-2]:
+    if 0 in filter:
         raise invalid("filter must not have zero elements (i.e. all dimensions must be non-zero)")
 
 
@@ -142,6 +143,7 @@ def _checked_gradient(
     strides: Steps,
     padding: Padding,
     dilations: Steps,
+    of_filter: bool = False,
 ) -> None:
     """Raises: InvalidArgumentError where dy is not what such a convolution gives."""
     if len(x) != rank + 2:
@@ -157,6 +159,8 @@ def _checked_gradient(
         )
     if filter[-1] != dy.shape[-1]:
         raise invalid("filter and out_backprop must have the same out_depth")
+    if 0 in filter and not of_filter:  # what nothing is multiplied by has a gradient of 0
+        return
     if filter[-2] == 0 or x[-1] % filter[-2]:
         raise invalid("input depth must be evenly divisible by filter depth")
     _check("", x, filter, rank)
@@ -472,7 +476,7 @@ def conv2d_filter_grad_p(
 ) -> Any:
     """conv2d's gradient to a filter of these sizes. t[n, h, w, c], i[4], t[n, oh, ow, f] -> t[*sizes]."""
     dims = tuple(sizes.tolist())
-    _checked_gradient(2, x.shape, dims, g, strides, padding, dilations)
+    _checked_gradient(2, x.shape, dims, g, strides, padding, dilations, of_filter=True)
     return filter_gradient(x, dims, g, strides, padding, dilations)
 
 
@@ -527,7 +531,7 @@ def conv3d_filter_grad_p(
 ) -> Any:
     """conv3d's gradient to a filter of these sizes. t[n, d, h, w, c], i[5], t[n, od, oh, ow, f] -> t[*sizes]."""
     dims = tuple(sizes.tolist())
-    _checked_gradient(3, x.shape, dims, g, strides, padding, dilations)
+    _checked_gradient(3, x.shape, dims, g, strides, padding, dilations, of_filter=True)
     return filter_gradient(x, dims, g, strides, padding, dilations)
 
 

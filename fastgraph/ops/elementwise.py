@@ -437,6 +437,8 @@ def cast_p(x: Array, *, dtype: DType) -> Any:
         return x != 0
     if target.kind in "iu" and is_half(x.dtype):
         x = x.astype(np.float32)
+    if target == np.uint32 and x.dtype.kind == "f":  # NumPy's NaN is 0 or 2**31, by the size of the array
+        x = x.astype(np.int64)
     return x.astype(target)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,16 @@ from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.native.thread_pool import num_threads
 from fastgraph.core.tensor import Tensor, current_trace
-from fastgraph.ops.arguments import as_tensor, has_dtype, index_vector, known_axes, known_value, named, static_int
+from fastgraph.ops.arguments import (
+    are_known,
+    as_tensor,
+    has_dtype,
+    index_vector,
+    known_axes,
+    known_value,
+    named,
+    static_int,
+)
 from fastgraph.ops.elementwise import cast, maximum, minimum
 from fastgraph.ops.families import (
     Array,
@@ -32,7 +42,7 @@ from fastgraph.ops.families import (
     validated,
 )
 from fastgraph.ops.joining import stack
-from fastgraph.ops.late_calls import late
+from fastgraph.ops.late_calls import late, late_unless_known
 from fastgraph.ops.matmul import extents_of, product_of
 from fastgraph.ops.movement import shape_of_value, transpose_p
 from fastgraph.ops.padding import roll
@@ -580,6 +590,9 @@ def _shift(x: TensorLike, axes: TensorLike | None, sign: int, name: str | None) 
     x = as_tensor(x)
     if x.shape.rank is None:
         return late(lambda t: _shift(t, axes, sign, None), [x], x.dtype, name=name)
+    if not are_known(axes):
+        call = partial(_shift, sign=sign, name=None)
+        return late_unless_known(call, [x], {"axes": axes}, x.dtype, x.shape, name)
     rank, extents = _rank_of(x), extents_of(x)
     found = tuple(range(rank)) if axes is None else tuple(_axis(a, rank) for a in known_axes(axes))
     for a in found:

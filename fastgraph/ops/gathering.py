@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from fastgraph.core.native import array_loops
 from fastgraph.core.op_errors import MAX_RANK, rank_too_large
 from fastgraph.core.tensor import Tensor, bind, current_trace, get_slot, init_scope
 from fastgraph.errors import InvalidArgumentError, ResourceExhaustedError
-from fastgraph.ops.arguments import as_tensor, index_vector, known_axis, named, static_int, whole
+from fastgraph.ops.arguments import are_known, as_tensor, index_vector, known_axis, named, static_int, whole
 from fastgraph.ops.elementwise import cast, select
 from fastgraph.ops.families import (
     Array,
@@ -36,7 +36,7 @@ from fastgraph.ops.families import (
     shape_text,
     validated,
 )
-from fastgraph.ops.late_calls import late
+from fastgraph.ops.late_calls import late, late_unless_known
 from fastgraph.ops.movement import reshape, shape, shape_of_value, size, transpose_p
 from fastgraph.ops.precise_sums import HALF, is_half
 from fastgraph.ops.runtime_checks import MOST, narrow
@@ -288,6 +288,12 @@ def gather(
         batch_dims += as_tensor(indices).shape.rank or 0  # of the indices; as an axis it would be one of params
     along = batch_dims if axis is None else axis
     if type(along) is not int:
+        x, places = as_tensor(params), as_tensor(indices)
+        if not are_known(along) and isinstance(x, Tensor) and isinstance(places, Tensor):
+            rank, more = x.shape.rank, places.shape.rank
+            shape = None if rank is None or more is None else [None] * (rank + more - 1 - batch_dims)
+            call = partial(gather, batch_dims=batch_dims)
+            return late_unless_known(call, [x, places], {"axis": along}, x.dtype, shape, name)
         along = known_axis(along, "axis must be scalar, not", "GatherV2.Taxis", hint=False)
     if name is None:
         return gather_p(params, indices, axis=along, batch_dims=batch_dims)
@@ -537,8 +543,11 @@ def boolean_mask(tensor: Any, mask: Any, axis: Any = None, name: str | None = "b
     """
     tensor = as_tensor(tensor)
     mask = cast(as_tensor(mask), bool_)
-    start = 0 if axis is None else mask_axis(axis)
     rank, covered = tensor.shape.rank, mask.shape.rank
+    if not are_known(axis) and covered:
+        shape = None if rank is None else [None] * (rank - covered + 1)
+        return late_unless_known(boolean_mask, [tensor, mask], {"axis": axis}, tensor.dtype, shape)
+    start = 0 if axis is None else mask_axis(axis)
     if covered == 0:
         raise ValueError("mask cannot be scalar.")
     if covered is None:

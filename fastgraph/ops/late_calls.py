@@ -6,16 +6,18 @@ Rule: what is called is a public op without effects, of tensors alone; where all
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
 
 from fastgraph._tape import Tape
-from fastgraph.core.base.dtype import DType, as_dtype
+from fastgraph.core.base.dtype import DType, as_dtype, int32
 from fastgraph.core.base.shapes import Aval
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.registry import get
 from fastgraph.core.tensor import EagerTensor, Tensor, bind, convert, from_array, get_slot, init_scope
+from fastgraph.ops.arguments import are_known, preferred
 from fastgraph.ops.families import Array, bind_named, custom
 
 _names = itertools.count()
@@ -51,6 +53,27 @@ def late(function: Callable[..., Any], inputs: Sequence[Any], *dtypes: DType, na
     attrs = {"call": _named_call(several), "dtypes": tuple([dtype.name for dtype in dtypes])}
     results = list(bind_named(name, get("late_call"), tuple([convert(x) for x in inputs]), attrs))
     return results[0] if len(dtypes) == 1 else results
+
+
+def late_unless_known(
+    function: Callable[..., Any],
+    inputs: Sequence[Any],
+    integers: Mapping[str, TensorLike | None],
+    dtype: DType,
+    shape: Any,
+    name: str | None = None,
+) -> Any:
+    """`late` for function(*inputs, **integers) of static `shape`; None where the integers are known now."""
+    if are_known(*integers.values()):
+        return None
+    given = {key: preferred(value, int32) for key, value in integers.items() if value is not None}
+
+    def call(*operands: Tensor) -> Any:
+        return function(*operands[: len(inputs)], **dict(zip(given, operands[len(inputs) :], strict=True)))
+
+    made = late(call, [*inputs, *given.values()], dtype, name=name)
+    made.set_shape(shape)
+    return made
 
 
 def flows(tensor: Tensor) -> bool:

@@ -141,8 +141,11 @@ def det(input: Array) -> Any:
     if not (finite := all_finite(input)).all():
         packed, _, exchanges = eliminated(widened(input)[~finite])
         with np.errstate(all="ignore"):
-            pivots = np.diagonal(packed, axis1=-2, axis2=-1).prod(-1)
-            found[~finite] = np.where(exchanges % 2, -pivots, pivots)
+            pivots = np.diagonal(packed, axis1=-2, axis2=-1)
+            product = np.where(exchanges % 2, -1, 1) * pivots.prod(-1)
+            if pivots.dtype.kind == "c":  # a phase of what is infinite
+                product[~np.isfinite(pivots).all(-1)] = complex(np.nan, np.nan)
+            found[~finite] = product
     return found.astype(input.dtype, copy=False)
 
 
@@ -179,8 +182,13 @@ def slogdet_p(input: Array) -> Any:
         packed, _, exchanges = eliminated(widened(input)[~finite])
         with np.errstate(all="ignore"):
             pivots = np.diagonal(packed, axis1=-2, axis2=-1)
-            logarithm[~finite] = np.log(np.abs(pivots)).sum(-1)
-            sign[~finite] = np.where(exchanges % 2, -1, 1) * np.sign(pivots).prod(-1)
+            logarithms = np.log(np.abs(pivots)).sum(-1)
+            signs = np.where(exchanges % 2, -1, 1) * np.sign(pivots).prod(-1)
+            if pivots.dtype.kind == "c":  # a phase of what is infinite, and quotients by it
+                bounded = np.isfinite(pivots)
+                logarithms[~bounded[:, :-1].all(-1)] = np.nan
+                signs[~bounded.all(-1)] = complex(np.nan, np.nan)
+            logarithm[~finite], sign[~finite] = logarithms, signs
     if is_half(input.dtype):
         sign, logarithm = sign.astype(input.dtype), logarithm.astype(input.dtype)
     return sign.astype(input.dtype, copy=False), logarithm

@@ -16,7 +16,7 @@ from fastgraph.core.base.dtype import DTypeLike, as_dtype, float32
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
-from fastgraph.ops.arguments import as_tensor, named, static_axes
+from fastgraph.ops.arguments import are_known, as_tensor, named, static_axes
 from fastgraph.ops.complex_numbers import conj
 from fastgraph.ops.elementwise import cast
 from fastgraph.ops.families import (
@@ -33,7 +33,7 @@ from fastgraph.ops.families import (
     public,
     shape_text,
 )
-from fastgraph.ops.late_calls import late
+from fastgraph.ops.late_calls import late, late_unless_known
 from fastgraph.ops.movement import expand_dims, reshape, shape, squeeze, transpose
 from fastgraph.ops.precise_sums import is_half
 
@@ -287,6 +287,8 @@ def tensordot(a: TensorLike, b: TensorLike, axes: TensorLike, name: str | None =
     if rank_a is None or rank_b is None:
         tensors = [a, b, *([axes] if isinstance(axes, Tensor) else [])]
         return late(lambda x, y, pairs=axes: tensordot(x, y, pairs), tensors, a.dtype, name=name)
+    if not are_known(axes):
+        return late_unless_known(tensordot, [a, b], {"axes": axes}, a.dtype, None, name)
     if isinstance(axes, (int, np.integer)):
         if not 0 <= axes <= builtins.min(rank_a, rank_b):
             if axes < 0:

@@ -8,6 +8,7 @@ at its right, those below at its left).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from fastgraph.core.conversion import TensorLike
 from fastgraph.core.op_errors import misfit
 from fastgraph.core.tensor import Tensor, current_trace
 from fastgraph.errors import FailedPreconditionError
-from fastgraph.ops.arguments import as_tensor, known_axes, known_axis, named, of_dtypes, static_int
+from fastgraph.ops.arguments import are_known, as_tensor, known_axes, known_axis, named, of_dtypes, static_int
 from fastgraph.ops.comparison import logical_and, logical_or
 from fastgraph.ops.complex_numbers import conj
 from fastgraph.ops.creation import range_, zeros
@@ -36,7 +37,7 @@ from fastgraph.ops.families import (
     validated,
 )
 from fastgraph.ops.joining import stack, unstack
-from fastgraph.ops.late_calls import late
+from fastgraph.ops.late_calls import late, late_unless_known
 from fastgraph.ops.matmul import extents_of, product_of
 from fastgraph.ops.movement import expand_dims_p, reshape, transpose_p
 from fastgraph.ops.reduction import norm, reduce_sum
@@ -445,6 +446,12 @@ def _span(k: TensorLike) -> Span:
     return (found[0], found[-1])
 
 
+def _ranked(x: Tensor, k: Data, more: int) -> list[None] | None:
+    """The shape of a result that has so many axes more than x; of a pair of diagonals nothing is known."""
+    several = as_tensor(k, "int32").shape.rank != 0
+    return None if several or x.shape.rank is None else [None] * (x.shape.rank + more)
+
+
 def _alignment(align: str) -> str:
     if align not in _ALIGNMENTS:
         raise ValueError(f"align must be one of {', '.join(_ALIGNMENTS)}, got {align!r}")
@@ -467,6 +474,13 @@ def diag(
     Source: tf.linalg.diag.
     """
     x = as_tensor(diagonal)
+    given = {"k": k, "num_rows": num_rows, "num_cols": num_cols}
+    if not are_known(*given.values()):
+        inputs = [x, as_tensor(padding_value, x.dtype)]
+        shape = _ranked(x, k, 1)
+        return late_unless_known(
+            lambda x, p, **n: diag(x, padding_value=p, align=align, **n), inputs, given, x.dtype, shape, name
+        )
     rows = known_axis(num_rows, "num_rows must be a scalar, not", "")
     columns = known_axis(num_cols, "num_cols must be a scalar, not", "")
     padding = as_tensor(padding_value if not x.dtype.is_bool else bool(padding_value), x.dtype)
@@ -503,6 +517,11 @@ def diag_part(
     """
     x = as_tensor(input)
     padding = as_tensor(padding_value if not x.dtype.is_bool else bool(padding_value), x.dtype)
+    if not are_known(k):
+        shape = _ranked(x, k, -1)
+        return late_unless_known(
+            lambda x, p, k: diag_part(x, None, k, p, align), [x, padding], {"k": k}, x.dtype, shape, name
+        )
     label = name if name != "diag_part" else None
     return named(label, matrix_diag_part, x, padding, k=_span(k), align=_alignment(align))
 
@@ -516,6 +535,10 @@ def set_diag(
 
     Raises: InvalidArgumentError for shapes that do not fit. Source: tf.linalg.set_diag.
     """
+    if not are_known(k):
+        x = as_tensor(input)
+        inputs = [x, as_tensor(diagonal, x.dtype)]
+        return late_unless_known(partial(set_diag, align=align), inputs, {"k": k}, x.dtype, x.shape, name)
     label = name if name != "set_diag" else None
     return named(label, matrix_set_diag, input, diagonal, k=_span(k), align=_alignment(align))
 

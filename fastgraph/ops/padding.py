@@ -19,6 +19,7 @@ from fastgraph.core.tensor import Tensor, current_trace
 from fastgraph.errors import InvalidArgumentError, ResourceExhaustedError
 from fastgraph.ops.arguments import (
     UnknownAxis,
+    are_known,
     as_tensor,
     extents,
     known_axes,
@@ -45,7 +46,7 @@ from fastgraph.ops.families import (
 )
 from fastgraph.ops.gathering import dim, gather
 from fastgraph.ops.joining import concat, stack, unstack
-from fastgraph.ops.late_calls import late
+from fastgraph.ops.late_calls import late, late_unless_known
 from fastgraph.ops.movement import expand_dims_p, reshape, shape, squeeze_p
 from fastgraph.ops.reduction import reduce_prod, reduce_sum
 from fastgraph.ops.runtime_assertions import ensure_shape_p
@@ -497,6 +498,8 @@ def roll(input: TensorLike, shift: TensorLike, axis: TensorLike, name: str | Non
     Source: tf.roll.
     """
     x = as_tensor(input)
+    if not are_known(axis):
+        return late_unless_known(roll, [x], {"shift": shift, "axis": axis}, x.dtype, x.shape, name)
     axes = known_axes(axis, "Taxis", hint=False)
     if not isinstance(shift, (int, list, tuple)):
         of_dtypes(as_tensor(shift), "index", "Tshift")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,7 +27,7 @@ from fastgraph.ops.elementwise import cast, clip_by_value, floor, ones_like, zer
 from fastgraph.ops.families import Array, canonical_axis, custom, invalid, misuse, public, shape_text
 from fastgraph.ops.gathering import boolean_mask
 from fastgraph.ops.joining import concat, stack, unstack
-from fastgraph.ops.late_calls import late
+from fastgraph.ops.late_calls import late, late_unless_known
 from fastgraph.ops.matmul import extents_of
 from fastgraph.ops.movement import reshape, shape, size, transpose_p
 from fastgraph.ops.reduction import reduce_max, reduce_sum
@@ -333,7 +334,9 @@ def sobol_sample(
     """
     sizes = [static_int(n) for n in (dim, num_results, skip)]
     if None in sizes:
-        raise NotImplementedError("dim, num_results and skip must be known while a function is traced")
+        given = {"dim": dim, "num_results": num_results, "skip": skip}
+        call = partial(sobol_sample, dtype=dtype)
+        return late_unless_known(call, [], given, as_dtype(dtype), [sizes[1], sizes[0]], name)
     dims, count, first = (int(n or 0) for n in sizes)
     kind = as_dtype(dtype)
     if kind.name not in ("float32", "float64"):

@@ -45,6 +45,9 @@ def set_seed(seed: SupportsInt | None) -> Any:
     Returns:
         Nothing.
 
+    Raises:
+        TypeError: The seed is no number, or not finite.
+
     Examples:
         >>> tf.random.set_seed(3)
         >>> first, second = tf.random.uniform([]), tf.random.uniform([])
@@ -52,7 +55,17 @@ def set_seed(seed: SupportsInt | None) -> Any:
         >>> bool(tf.random.uniform([]) == first), bool(first == second)
         (True, False)
     """
-    generators.reset(None if seed is None else int(seed))
+    generators.reset(None if seed is None else _whole(seed))
+
+
+def _whole(seed: SupportsInt) -> int:
+    """A seed as an int. Raises: TypeError for text, and for what int() takes no whole number of."""
+    try:
+        if isinstance(seed, str | bytes):
+            raise TypeError
+        return int(seed)
+    except (TypeError, ValueError, OverflowError):
+        raise TypeError(f"Expected int for argument 'seed' not {seed!r}.") from None
 
 
 # ---- numbers --------------------------------------------------------------------------------------------------------

@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype
+from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, int32
 from fastgraph.core.base.shapes import Aval, ShapeLike, TensorShape, as_dims
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.registry import get
-from fastgraph.core.tensor import Tensor, convert, current_trace
+from fastgraph.core.tensor import EagerTensor, Tensor, convert, current_trace
 from fastgraph.ops.arguments import as_tensor, known_value, named, whole, word
 from fastgraph.ops.comparison import equal, greater, greater_equal, less, less_equal, not_equal
-from fastgraph.ops.elementwise import abs
+from fastgraph.ops.elementwise import abs, cast
 from fastgraph.ops.families import (
     Array,
     Builder,
@@ -402,16 +402,20 @@ assert_non_negative = _unary("non_negative", ">=", lambda x: x >= 0)
 assert_non_positive = _unary("non_positive", "<=", lambda x: x <= 0)
 
 
+def _in_graph(x: Tensor) -> str:
+    """The name of a tensor of the graph that is built."""
+    return "" if current_trace() is None or isinstance(x, EagerTensor) else x.name  # type: ignore[attr-defined]
+
+
 def rank_text(message: str | None, x: Tensor, what: str) -> str:
     begin = f"{message}. " if message else ""
-    name = getattr(x, "name", "") if current_trace() is not None else ""
-    return f"{begin}Tensor {name} must have rank {what}.  Received rank {x.shape.rank}, shape {x.shape}"
+    return f"{begin}Tensor {_in_graph(x)} must have rank {what}.  Received rank {x.shape.rank}, shape {x.shape}"
 
 
 def rank_at_run_time(name: str | None, x: Any, holds: Tensor, message: str | None, what: str) -> Any:
-    """The Operation that checks a rank which is not known while a function is traced."""
+    """The Operation that checks a rank which is not known while a function is traced, or is to be what is not."""
     begin = f"{message}. " if message else ""
-    text = f"{begin}Tensor {x.name} must have rank {what}.  Received shape: "
+    text = f"{begin}Tensor {_in_graph(x)} must have rank {what}.  Received shape: "
     return _asserted(name, holds, [text, shape_of(x)])
 
 
@@ -422,15 +426,15 @@ def rank_known(name: str | None, default: str) -> Any:
     return bind_effect(f"{name or default}/static_checks_determined_all_ok", get("no_op"), (), {})
 
 
-def _wanted_rank(rank: TensorLike) -> int:
-    found = known_value(as_tensor(rank))
-    if found is None:
-        raise NotImplementedError("assert_rank needs a rank that is known while a function is traced")
-    if found.ndim:
+def _wanted_rank(rank: TensorLike) -> Any:
+    """An int, or the tensor where only a run knows it. Raises: ValueError, TypeError for what is no scalar integer."""
+    tensor = as_tensor(rank)
+    if tensor.shape.rank:
         raise ValueError("Rank must be a scalar.")
-    if found.dtype.kind not in "iu":
-        raise TypeError(f"Rank must be an integer, got {found.dtype}")
-    return int(found)
+    if not tensor.dtype.is_integer:
+        raise TypeError(f"Rank must be an integer, got {tensor.dtype.name}")
+    found = known_value(tensor)
+    return cast(tensor, int32) if found is None else int(found)
 
 
 @public("debugging.assert_rank", "assert_rank")
@@ -438,8 +442,9 @@ def assert_rank(x: TensorLike, rank: TensorLike, message: str | None = None, nam
     """Stop unless x has this rank. Raises: ValueError. Source: tf.debugging.assert_rank."""
     x = as_tensor(x)
     wanted = _wanted_rank(rank)
-    if x.shape.rank is None:
-        return rank_at_run_time(name, x, equal(rank_of(x), wanted), message, str(wanted))
+    if x.shape.rank is None or not isinstance(wanted, int):
+        what = str(wanted) if isinstance(wanted, int) else "as given"
+        return rank_at_run_time(name, x, equal(rank_of(x), wanted), message, what)
     if x.shape.rank != wanted:
         raise ValueError(rank_text(message, x, str(wanted)))
     return rank_known(name, "assert_rank")
@@ -450,8 +455,9 @@ def assert_rank_at_least(x: TensorLike, rank: TensorLike, message: str | None = 
     """Stop unless x has at least this rank. Raises: ValueError. Source: tf.debugging.assert_rank_at_least."""
     x = as_tensor(x)
     wanted = _wanted_rank(rank)
-    if x.shape.rank is None:
-        return rank_at_run_time(name, x, greater_equal(rank_of(x), wanted), message, f"at least {wanted}")
+    if x.shape.rank is None or not isinstance(wanted, int):
+        what = str(wanted) if isinstance(wanted, int) else "as given"
+        return rank_at_run_time(name, x, greater_equal(rank_of(x), wanted), message, f"at least {what}")
     if x.shape.rank < wanted:
         raise ValueError(rank_text(message, x, f"at least {wanted}"))
     return rank_known(name, "assert_rank_at_least")

@@ -9,30 +9,31 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, float32
+from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, float32, int32
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
 from fastgraph.errors import ResourceExhaustedError
 from fastgraph.ops.activations import divide_no_nan
-from fastgraph.ops.arguments import as_tensor, known_value, real, static_int, tensor_of, whole
+from fastgraph.ops.arguments import are_known, as_tensor, known_value, real, static_int, tensor_of, whole
 from fastgraph.ops.bessel import bessel_i0
 from fastgraph.ops.creation import ones, range_
 from fastgraph.ops.elementwise import cast, maximum, square
 from fastgraph.ops.exponentials import cos, sin, sqrt
 from fastgraph.ops.families import canonical_axis, invalid, public
 from fastgraph.ops.fourier import dct, irfft, rfft
-from fastgraph.ops.gathering import gather
+from fastgraph.ops.gathering import gather, where
 from fastgraph.ops.joining import concat, split
 from fastgraph.ops.late_calls import late
 from fastgraph.ops.matmul import extents_of
-from fastgraph.ops.movement import expand_dims, reshape, squeeze_p, transpose_p
+from fastgraph.ops.movement import expand_dims, reshape, shape, squeeze_p, transpose_p
 from fastgraph.ops.padding import pad, reverse, tile
-from fastgraph.ops.reduction import reduce_sum
-from fastgraph.ops.runtime_checks import checked
+from fastgraph.ops.reduction import reduce_min, reduce_sum
+from fastgraph.ops.runtime_checks import checked, narrow
 from fastgraph.ops.scans import cumsum
 
 # ---- window functions -----------------------------------------------------------------------------------------------
@@ -145,15 +146,18 @@ def _windowed(x: Tensor, window_fn: Callable[..., Any] | None, length: int) -> A
 # ---- frames ---------------------------------------------------------------------------------------------------------
 
 
-def _scalar(value: TensorLike, what: str) -> int:
-    """A number that decides a size."""
+def _scalar(value: TensorLike, what: str, least: int = -(2**31)) -> Any:
+    """A number that decides a size: an int, or where only a run knows it an int32[] from `least` on."""
     tensor = as_tensor(value)
     if tensor.shape.rank not in (0, None):
         raise ValueError(f"Shape {tensor.shape} must have rank 0")
     found = static_int(tensor)
-    if found is None:
-        raise NotImplementedError(f"{what} must be known while a function is traced; give it as a Python int.")
-    return found
+    return narrow(tensor, least, f"{what} must be {least} or more, got {{}}") if found is None else found
+
+
+def _most(x: Any, y: Any) -> Any:
+    """The larger of two integers, which may be known only at run time."""
+    return max(x, y) if isinstance(x, int) and isinstance(y, int) else maximum(x, y)
 
 
 @public("signal.frame")
@@ -172,14 +176,17 @@ def frame(
     is not positive or a negative length. Source: tf.signal.frame.
     """
     x = as_tensor(signal)
-    length, step = _scalar(frame_length, "frame_length"), _scalar(frame_step, "frame_step")
+    length, step = _scalar(frame_length, "frame_length", 0), _scalar(frame_step, "frame_step", 1)
     rank = x.shape.rank
-    if rank is None:
-        filler = as_tensor(pad_value, x.dtype)
-        return late(lambda t, v: frame(t, length, step, pad_end, v, axis), [x, filler], x.dtype, name=name)
+    if rank is None or not are_known(axis):
+        numbers = [as_tensor(n, "int32") for n in (length, step, axis)]
+        operands = [x, as_tensor(pad_value, x.dtype), *numbers]
+        made = late(lambda t, v, n, by, at: frame(t, n, by, pad_end, v, at), operands, x.dtype, name=name)
+        made.set_shape(None if rank is None else [None] * (rank + 1))
+        return made
     if rank < 1:
         raise ValueError(f"Shape {x.shape} must have rank at least 1")
-    if step < 1 or length < 0:
+    if (isinstance(step, int) and step < 1) or (isinstance(length, int) and length < 0):
         raise invalid(f"frame_length must not be negative and frame_step must be positive, got {length} and {step}")
     at = canonical_axis(_scalar(axis, "axis"), rank)
     n = extents_of(x)[at]
@@ -187,16 +194,14 @@ def frame(
         pad_value = tensor_of(pad_value, x.dtype)
         count = -(-n // step)
         # What is missing of the last frame; more does no harm, and does not depend on the signal's length.
-        missing = max(length + step * (count - 1) - n, 0) if isinstance(n, int) else length
+        missing = _most(length + step * (count - 1) - n, 0) if isinstance(n, int) else length
         x = pad(x, [[0, missing if i == at else 0] for i in range(rank)], constant_values=pad_value)
-    elif isinstance(n, int):
-        count = max(0, 1 + (n - length) // step)
     else:
-        count = maximum(1 + (n - length) // step, 0)
-    if length > 2**31 - 1:
+        count = _most(1 + (n - length) // step, 0)
+    if isinstance(length, int) and length > 2**31 - 1:
         raise ResourceExhaustedError(None, None, f"Out of memory: a frame of {length} elements")
     first = expand_dims(range_(count) * step, 1)
-    places = first + np.arange(length, dtype=np.int32)
+    places = first + (np.arange(length, dtype=np.int32) if isinstance(length, int) else range_(length))
     if at > 0:
         return gather(x, places, axis=at, name=name)
     return squeeze_p(gather(expand_dims(x, 0), places, axis=1, name=name), axes=(0,))  # for a dense gradient
@@ -215,17 +220,15 @@ def overlap_and_add(signal: TensorLike, frame_step: TensorLike, name: str | None
         raise ValueError(f"Shape {x.shape} must have rank at least 2")
     if not as_tensor(frame_step).dtype.is_integer:
         raise ValueError(f"frame_step must be an integer. Got {as_tensor(frame_step).dtype!r}")
-    step = _scalar(frame_step, "frame_step")
-    if step < 1:
+    step = _scalar(frame_step, "frame_step", 1)
+    if isinstance(step, int) and step < 1:
         raise invalid(f"frame_step must be positive, got {step}")
     if rank is None:
-        return late(lambda t: overlap_and_add(t, step), [x], x.dtype, name=name)
+        return late(overlap_and_add, [x, as_tensor(step, "int32")], x.dtype, name=name)
     *outer, frames, length = extents_of(x)
-    if not isinstance(length, int):
-        raise NotImplementedError("overlap_and_add needs frames of a known length")
     if frames == 0 if isinstance(frames, int) else False:
-        return reduce_sum(x, -2)[..., : max(length - step, 0)]
-    parts = max(-(-length // step), 1)
+        return reduce_sum(x, -2)[..., : _most(length - step, 0)]
+    parts = _most(-(-length // step), 1)
     still = [[0, 0]] * len(outer)
     x = reshape(pad(x, [*still, [0, 0], [0, parts * step - length]]), [*outer, frames, parts, step])
     x = transpose_p(x, perm=(*range(rank - 2), rank - 1, rank - 2, rank))
@@ -239,8 +242,11 @@ def overlap_and_add(signal: TensorLike, frame_step: TensorLike, name: str | None
 # ---- short-time Fourier transform -----------------------------------------------------------------------------------
 
 
-def _enclosing_power(n: int) -> int:
+def _enclosing_power(n: Any) -> Any:
     """The least power of 2 from n on, 0 for 0. Raises: ValueError for a negative n."""
+    if not isinstance(n, int):
+        powers = as_tensor(2 ** np.arange(31, dtype=np.int32))
+        return reduce_min(where(powers >= n, powers, powers[-1])) * cast(n > 0, int32)
     if n < 0:
         raise ValueError(f"frame_length must not be negative, got {n}")
     return 1 << (n - 1).bit_length() if n else 0
@@ -264,7 +270,7 @@ def stft(
     x = as_tensor(signals)
     if x.shape.rank == 0:
         raise ValueError(f"Shape {x.shape} must have rank at least 1")
-    length = _scalar(frame_length, "frame_length")
+    length = _scalar(frame_length, "frame_length", 0)
     size = _enclosing_power(length) if fft_length is None else _scalar(fft_length, "fft_length")
     frames = frame(x, length, frame_step, pad_end=pad_end)
     return rfft(_windowed(frames, window_fn, length), [size], name=name)
@@ -280,8 +286,8 @@ def inverse_stft_window_fn(
     """
 
     def window(frame_length: int, dtype: DType) -> Any:
-        length, step = _scalar(frame_length, "frame_length"), _scalar(frame_step, "frame_step")
-        if step == 0:
+        length, step = _scalar(frame_length, "frame_length", 0), _scalar(frame_step, "frame_step", 1)
+        if isinstance(step, int) and step == 0:
             raise invalid("Integer division by zero: frame_step must not be 0")
         forward = forward_window_fn(length, dtype=dtype)
         overlaps = -(-length // step)
@@ -309,13 +315,14 @@ def inverse_stft(
     x = as_tensor(stfts)
     if x.shape.rank is not None and x.shape.rank < 2:
         raise ValueError(f"Shape {x.shape} must have rank at least 2")
-    length = _scalar(frame_length, "frame_length")
+    length = _scalar(frame_length, "frame_length", 0)
     size = _enclosing_power(length) if fft_length is None else _scalar(fft_length, "fft_length")
     frames = irfft(x, [size])
-    if size > length:
+    known = isinstance(size, int) and isinstance(length, int)
+    if not known or size > length:
         frames = frames[..., :length]
-    elif size < length:
-        frames = pad(frames, [*[[0, 0]] * (frames.shape.rank - 1), [0, length - size]])
+    if not known or size < length:
+        frames = pad(frames, [*[[0, 0]] * (frames.shape.rank - 1), [0, _most(length - size, 0)]])
     return overlap_and_add(_windowed(frames, window_fn, length), frame_step, name)
 
 
@@ -338,8 +345,8 @@ def mdct(
     x = as_tensor(signals)
     if x.shape.rank == 0:
         raise ValueError(f"Shape {x.shape} must have rank at least 1")
-    length = _scalar(frame_length, "frame_length")
-    if length % 4:
+    length = _scalar(frame_length, "frame_length", 0)
+    if isinstance(length, int) and length % 4:
         raise ValueError("The frame length must be a multiple of 4.")
     frames = _windowed(frame(x, length, length // 2, pad_end=pad_end), window_fn, length)
     a, b, c, d = split(frames, 4, axis=-1)
@@ -361,14 +368,12 @@ def inverse_mdct(
     x = as_tensor(mdcts)
     if x.shape.rank is not None and x.shape.rank < 2:
         raise ValueError(f"Shape {x.shape} must have rank at least 2")
-    half = x.shape[-1]
-    if half is None:
-        raise NotImplementedError("inverse_mdct needs transforms of a known length")
-    if half == 0:
+    half = extents_of(x)[-1] if x.shape.rank else shape(x)[-1]
+    if isinstance(half, int) and half == 0:
         return reduce_sum(x, -2)
     folded = dct(x, type=4, norm=norm)
     if norm is None:
-        folded = folded * (0.5 / half)
+        folded = folded * (0.5 / half if isinstance(half, int) else 0.5 / cast(half, x.dtype))
     first, second = split(folded, 2, axis=-1)
     frames = concat([second, -reverse(second, [-1]), -reverse(first, [-1]), -first], -1)
     return overlap_and_add(_windowed(frames, window_fn, 2 * half), half, name)
@@ -386,9 +391,7 @@ def _number(value: TensorLike, what: str) -> Any:
         return real(value, what) if np.asarray(value).dtype.kind not in "iufb" else value
 
     found = known_value(value)
-    if found is None:
-        raise NotImplementedError(f"{what} must be known while a function is traced; give it as a Python number.")
-    return found.item()
+    return None if found is None else found.item()
 
 
 @public("signal.linear_to_mel_weight_matrix")
@@ -409,6 +412,12 @@ def linear_to_mel_weight_matrix(
     kind = as_dtype(dtype)
     rate = _number(sample_rate, "sample_rate")
     low, high = _number(lower_edge_hertz, "lower_edge_hertz"), _number(upper_edge_hertz, "upper_edge_hertz")
+    if None in (rate, low, high):
+        bounds = [cast(as_tensor(value), "float64") for value in (sample_rate, lower_edge_hertz, upper_edge_hertz)]
+        call = partial(linear_to_mel_weight_matrix, num_mel_bins, num_spectrogram_bins, dtype=kind)
+        made = late(call, bounds, kind, name=name)
+        made.set_shape([num_spectrogram_bins, num_mel_bins])
+        return made
     n_mel, n_linear = whole(num_mel_bins, "num_mel_bins", 32), whole(num_spectrogram_bins, "num_spectrogram_bins", 32)
     if n_mel <= 0:
         raise ValueError(f"num_mel_bins must be positive. Got: {num_mel_bins}")

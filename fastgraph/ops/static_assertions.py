@@ -13,12 +13,12 @@ import numpy as np
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, float32, int32
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor, convert, current_trace
-from fastgraph.ops.arguments import as_tensor, known_value, named
+from fastgraph.ops.arguments import are_known, as_tensor, known_value, named
 from fastgraph.ops.comparison import equal, greater_equal
 from fastgraph.ops.creation import ones
 from fastgraph.ops.elementwise import cast, minimum
 from fastgraph.ops.families import public
-from fastgraph.ops.joining import concat
+from fastgraph.ops.joining import concat, stack
 from fastgraph.ops.movement import rank as rank_of
 from fastgraph.ops.movement import reshape
 from fastgraph.ops.movement import shape as shape_of
@@ -43,6 +43,9 @@ def assert_rank_in(x: TensorLike, ranks: Sequence[Any], message: str | None = No
     for rank in known:
         if not rank.dtype.is_integer:
             raise TypeError(f"tensor must be of type tf.int32; got {rank.dtype!r}")
+    if not are_known(*known):
+        holds = reduce_any(equal(rank_of(x), stack([cast(rank, int32) for rank in known])))
+        return rank_at_run_time(name, x, holds, message, "in those given")
     wanted = tuple([int(known_value(rank)) for rank in known])  # type: ignore[arg-type]
     if x.shape.rank is None:
         return rank_at_run_time(name, x, reduce_any(equal(rank_of(x), list(wanted))), message, f"in {wanted}")

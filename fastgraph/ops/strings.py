@@ -9,6 +9,7 @@ import itertools
 import math
 import operator
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, float32, int32
 from fastgraph.core.base.shapes import Aval, TensorShape
 from fastgraph.core.conversion import TensorLike
 from fastgraph.errors import InvalidArgumentError, OutOfRangeError
-from fastgraph.ops.arguments import as_tensor, named, static_axes, whole, word
+from fastgraph.ops.arguments import are_known, as_tensor, named, static_axes, whole, word
 from fastgraph.ops.families import (
     Array,
     broadcast,
@@ -29,6 +30,7 @@ from fastgraph.ops.families import (
     reduced_shape,
     shape_text,
 )
+from fastgraph.ops.late_calls import late_unless_known
 from fastgraph.ops.print_op import tensor_text
 
 _REASON = "strings: their bytes lie in Python objects, which kernels do not see"
@@ -223,6 +225,9 @@ def reduce_join(
 
     Raises: OutOfRangeError for an axis that is none. Source: tf.strings.reduce_join.
     """
+    if not are_known(axis):
+        call = partial(reduce_join, keepdims=keepdims, separator=separator)
+        return late_unless_known(call, [as_tensor(inputs)], {"axis": axis}, string, None, name)
     return named(
         name,
         reduce_join_p,

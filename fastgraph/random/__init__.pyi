@@ -64,6 +64,9 @@ def set_seed(seed: Any) -> Any:
     Returns:
         Nothing.
 
+    Raises:
+        TypeError: The seed is no number, or not finite.
+
     Examples:
         >>> tf.random.set_seed(3)
         >>> first, second = tf.random.uniform([]), tf.random.uniform([])

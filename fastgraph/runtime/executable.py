@@ -17,6 +17,7 @@ import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from fastgraph.compiler.convolution_epilogues import fuse_epilogues
@@ -26,6 +27,7 @@ from fastgraph.compiler.program.symbolic_extents import fits, shapes_of, witness
 from fastgraph.compiler.store import kernel_service, wait_message
 from fastgraph.compiler.store.kernel_store import store
 from fastgraph.core.base import flags
+from fastgraph.core.base.deferred_signals import imported
 from fastgraph.core.base.dtype import resource
 from fastgraph.core.base.gc_pause import resting
 from fastgraph.core.base.locks import Lock, importing
@@ -34,6 +36,7 @@ from fastgraph.core.native.buffer import Cell
 from fastgraph.graph.interpreter import interpret, interpret_unless
 from fastgraph.graph.ir import Graph, Node, Value
 from fastgraph.graph.passes import optimize
+from fastgraph.runtime import unfinished
 from fastgraph.runtime.executor import Plan
 from fastgraph.runtime.foreground import is_quiet
 
@@ -52,8 +55,9 @@ LATEST_S = 0.1
 #: has had it for 5 ms.
 FIRST_RUN_S = 0.5
 #: A first call by NumPy that has worked for so long (seconds) waits for its Program, and is begun again by that if all
-#: kernels were in the store: the Program is made about as quickly, and would take Python from the call in any case. But
-#: it waits no longer than for so much work of this process, nor LONGEST_S in all on a machine that does other things.
+#: kernels were in the store; so does, once, a later call when those before it have taken so long in all. The Program is
+#: made about as quickly, and would take Python from the call in any case. But it waits no longer than for so much work
+#: of this process, nor LONGEST_S in all on a machine that does other things.
 LONG_S = 0.25
 WORK_S = 0.5
 LONGEST_S = 2.0
@@ -143,6 +147,7 @@ class Executable:
         self._latest: _Version | None = None
         self._has_run = False  # by the ops' bodies
         self._spent = 0.0  # seconds in them
+        self._patient = True  # no call has waited for a Program yet because they had taken long in all
 
     @property
     def graph(self) -> Graph:
@@ -162,8 +167,11 @@ class Executable:
         if plan is None:
             begun = time.monotonic()
             results: list[Any] | None
-            if self._has_run or flags.get("tier") == "first":
+            if flags.get("tier") == "first":
                 results = interpret(self.graph, inputs)
+            elif self._has_run:
+                plan = self.plan(inputs) if self._overdue() and self._comes_soon() else None
+                results = interpret(self.graph, inputs) if plan is None else None
             else:
                 results = interpret_unless(self.graph, inputs, LONG_S, self._comes_soon)
                 plan = self.plan(inputs) if results is None else None
@@ -175,6 +183,12 @@ class Executable:
                 return results
             assert plan is not None
         return plan.run(list(inputs))
+
+    def _overdue(self) -> bool:
+        """Whether the calls by NumPy have taken long in all; asked again, no."""
+        found = self._patient and self._spent >= LONG_S
+        self._patient = self._patient and not found
+        return found
 
     def _comes_soon(self) -> bool:
         """Whether the Program of a call that is being interpreted runs after a brief wait, with nothing to compile."""
@@ -411,6 +425,12 @@ def _for_people() -> types.ModuleType:
     return explain
 
 
+#: What making a Program imports, in pieces: a fork, which the end of a program makes, waits for one of them.
+_PIECES = (
+    "graph.passes.rewriter", "compiler.program.program", "compiler.library.convolution", "ops.window_arguments",
+    "compiler.library.pooling_gradients", "ops.elementwise", "compiler.library.ordered_ops",
+    "compiler.library.loop_kernels", "compiler.nest.fusion", "compiler.assemble", "runtime.schedule",
+)  # fmt: skip
 #: What is being made in the background, or is about to be.
 _begun: list[tuple[weakref.ref[Executable], _Version]] = []
 
@@ -427,6 +447,10 @@ def _make_later(executable: weakref.ref[Executable], version: _Version) -> None:
             if time.monotonic() - begun > latest:
                 break
             del made
+        for piece in _PIECES:
+            if unfinished.stopping:
+                return
+            imported(f"fastgraph.{piece}")
         made = executable()
         if made is not None:
             made._make(version)
@@ -449,18 +473,28 @@ def wait_for_all(timeout: float) -> bool:
 
 
 def _finish() -> None:
-    """At the end of a program: what its graphs have taken on NumPy, but PATIENCE_S at most, is worth waiting for.
+    """At the end of a program: what its graphs want compiled, and was not made yet, goes to a process of its own.
 
-    Then a process that compiles knows of their kernels, and the next program finds them.
+    Where that cannot be, what they have taken on NumPy, but PATIENCE_S at most, is worth waiting for: then a process
+    that compiles knows of their kernels. Either way the next program finds them.
     """
     end = time.monotonic()
     if not flags.get("linger") or not flags.get("worker"):
         return
-    for executable, version in list(_begun):
-        spent = getattr(executable(), "_spent", 0.0)
-        if version.process == os.getpid():
-            version.wanted.set()
-            version.made.wait(max(0.0, end + min(spent, PATIENCE_S) - time.monotonic()))
+    ours = [(ref(), v) for ref, v in list(_begun) if v.process == os.getpid() and not v.made.is_set()]
+    left = [(executable, version) for executable, version in ours if executable is not None]
+    if unfinished.hand_over([(e.traced, v.shapes, partial(_made, e, v.shapes)) for e, v in left]):
+        return
+    for executable, version in left:
+        version.wanted.set()
+        version.made.wait(max(0.0, end + min(executable._spent, PATIENCE_S) - time.monotonic()))
+
+
+def _made(executable: Executable, shapes: Shapes) -> list[str]:
+    """Make a Program; the keys of its kernels, which are asked for."""
+    version = executable._versions[shapes] = _Version(shapes)  # kept, and so are the handles of its kernels
+    executable._make(version)
+    return [handle.key for handle in (version.handles or {}).values()]
 
 
 try:  # threads and processes can be started then, which from Python 3.12 on they cannot when `atexit` calls

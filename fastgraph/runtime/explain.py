@@ -85,6 +85,12 @@ def step_rows(program: Program) -> list[StepRow]:
     return rows
 
 
+def _digits(number: float) -> str:
+    """Three digits of a number, without an exponent."""
+    text = f"{number:.3g}"
+    return f"{float(text):,.0f}" if "e+" in text else text
+
+
 def describe(program: Program, indent: str = "") -> str:
     """The steps, their kernels' sources and the programs inside them."""
     lines = [
@@ -98,7 +104,7 @@ def describe(program: Program, indent: str = "") -> str:
         if isinstance(step, KernelStep):
             known = step.kernel.source in numbers
             number = numbers.setdefault(step.kernel.source, len(numbers))
-            lines.append(f"{indent}      kernel {number} over {_size(step.extent)}, {step.cost:.3g} ns each")
+            lines.append(f"{indent}      kernel {number} over {_size(step.extent)}, {_digits(step.cost)} ns each")
             if not known:
                 lines += [f"{indent}      | {line}" for line in step.kernel.source.splitlines()]
         elif isinstance(step, CondStep):
@@ -116,12 +122,13 @@ def describe_plan(plan: Plan) -> str:
     shapes = ", ".join(str(list(operand.shape)) for operand in spec.inputs if operand.shape is not None)
     how = "on several threads" if plan.parallel else "on the calling thread"
     blocks = sum(slot.place == Place.BLOCK for slot in spec.slots)
+    cost, arena = _digits(spec.cost / 1000), sum(spec.arenas.values())
     lines = [
         f"# plan of {spec.name} for {shapes or 'no arguments'}: {len(spec.steps)} steps {how}, about "
-        f"{spec.cost / 1000:.3g} us; arena {sum(spec.arenas.values())} bytes, {blocks} values with memory of their own"
+        f"{cost} us; arena {arena} bytes, {blocks} values with memory of their own"
     ]
     for i, step in enumerate(spec.steps):
-        notes = [f"{step.cost / 1000:.3g} us"]
+        notes = [f"{_digits(step.cost / 1000)} us"]
         if shards[i] > 1:
             notes.append(f"{shards[i]} parts")
         if step.copies:

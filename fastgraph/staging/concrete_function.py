@@ -318,11 +318,24 @@ class ConcreteFunction(FastCall):
             if error.__cause__ is not None:
                 raise
             if also := self._flat_misfit(args, kwargs):
-                raise error from TypeError(also)
+                raise TypeError(self._unbound(args, kwargs, error, also)) from TypeError(also)
             leaves = [*args, *[kwargs[name] for name in self._flat_names()[len(args) :]]]
             if not all(isinstance(leaf, Tensor) for leaf in leaves):
-                raise
+                raise TypeError(self._unbound(args, kwargs, error, str(error))) from None
         return self._fitted(leaves)
+
+    def _unbound(self, args: tuple[Any, ...], kwargs: dict[str, Any], error: TypeError, also: str) -> str:
+        """Say in TensorFlow's words that a call fits neither the function's parameters nor the graph's tensors."""
+        signature = self.function_type
+        try:
+            inspect.Signature([p.replace(default=p.empty) for p in self.signature.parameters]).bind(*args, **kwargs)
+            reason = str(error)
+        except TypeError as misfit:
+            reason = str(misfit)
+        return (
+            f"Binding inputs to tf.function failed due to `{reason}`. Received args: {args} and kwargs: {kwargs} for "
+            f"signature: {signature}.\nFallback to flat signature also failed due to: {also}"
+        )
 
     def _flat_misfit(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
         """Say why the call does not fit the graph's tensors alone either, in the order of the graph; "" if it does."""

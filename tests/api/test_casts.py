@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import fastgraph as fg
+from fastgraph.core.base import flags
 
 REAL = ["float16", "bfloat16", "float32", "float64", "int8", "int16", "int32", "int64"]
 REAL += ["uint8", "uint16", "uint32", "uint64"]
@@ -51,3 +52,21 @@ def test_numbers_that_a_dtype_cannot_hold_are_type_errors(operate: Any) -> None:
 def test_a_sum_of_mixed_dtypes_is_caught_by_either_class(kind: type[Exception]) -> None:
     with pytest.raises(kind):
         fg.constant([1, 2]) + 2.5
+
+
+@pytest.mark.parametrize("source", ["float16", "bfloat16", "float32", "float64"])
+@pytest.mark.parametrize("n", [1, 7, 40])
+@pytest.mark.parametrize("tier", ["eager", "first", pytest.param("last", marks=pytest.mark.slow)])
+def test_nan_is_the_same_integer_in_arrays_of_any_size(source: str, n: int, tier: str) -> None:
+    least = {"int32": -(2**31), "int64": -(2**63), "uint64": 2**63}
+    names = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
+    x = fg.cast(fg.fill([n], np.nan), source)
+
+    def casts(x: Any) -> Any:
+        return [fg.saturate_cast(x, name) for name in names]
+
+    with flags.override(tier="auto" if tier == "eager" else tier):
+        found = casts(x) if tier == "eager" else fg.function(casts)(x)
+    assert {name: set(f.numpy().tolist()) for name, f in zip(names, found, strict=True)} == {
+        name: {least.get(name, 0)} for name in names
+    }

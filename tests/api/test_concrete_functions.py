@@ -129,6 +129,10 @@ def test_bound_python_values():
     with pytest.raises(TypeError, match="missing") as raised:
         square()
     assert str(raised.value.__cause__) == "power(a) missing required arguments: a."
+    text = str(raised.value)
+    assert text.startswith("Binding inputs to tf.function failed due to `missing a required argument: 'a'`. Received ")
+    assert "args: () and kwargs: {} for signature: (a: TensorSpec(shape=<unknown>, dtype=tf.float32, name=" in text
+    assert text.endswith("Fallback to flat signature also failed due to: power(a) missing required arguments: a.")
 
 
 @pytest.mark.parametrize("value", ["text", None, object, 1.5])

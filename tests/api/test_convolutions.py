@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import fastgraph as tf
+from fastgraph.core.base import flags
 
 nn = tf.nn
 X = tf.ones([2, 5, 6, 4])
@@ -31,7 +32,6 @@ def count(*dims: int) -> Any:
         (lambda: nn.conv2d(X, tf.ones([6, 3, 4, 8]), 1, "VALID"), (2, 0, 4, 8), None),
         (lambda: nn.conv2d(X[:0], W, 1, "SAME"), (0, 5, 6, 8), None),
         (lambda: nn.conv2d(X[:, :0], W, 1, "SAME"), (2, 0, 6, 8), None),
-        (lambda: nn.conv2d(X, W[..., :0], 1, "SAME"), (2, 5, 6, 0), None),
         (lambda: nn.conv2d(tf.ones([2, 3, 5, 6, 4]), W, 1, "SAME"), (2, 3, 5, 6, 8), 16.0),
         (lambda: nn.conv2d(tf.ones([2, 4, 5, 6]), W, 1, "SAME", data_format="NCHW"), (2, 8, 5, 6), 16.0),
         (lambda: nn.conv1d(tf.ones([2, 7, 3]), tf.ones([3, 3, 5]), 2, "SAME"), (2, 4, 5), 6.0),
@@ -296,3 +296,24 @@ def test_equal_maxima_over_three_axes(values: Any, window: Any, step: int, gradi
 
     x = tf.constant(values, tf.float32, (1, 2, 2, 2, 1) if step == 2 else (1, 8, 1, 1, 1))
     assert (tf.function(slope) if staged else slope)(x).numpy().ravel().tolist() == gradient
+
+
+@pytest.mark.parametrize("tier", ["eager", "first", pytest.param("last", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("unknown", [False, True])
+@pytest.mark.parametrize("shape", [(0, 2, 3, 4), (2, 0, 3, 4), (2, 2, 3, 0)])
+def test_filters_without_elements(tier: str, unknown: bool, shape: tuple[int, ...]) -> None:
+    """They are refused where the graph runs; what they are transposed to is 0."""
+    x, dy, w = tf.ones([2, 5, 5, 3]), tf.ones([2, 5, 5, shape[3]]), tf.ones(shape)
+    specs = [tf.TensorSpec([None] * 4)] * 2 if unknown else None
+
+    def run(f: Any, *arguments: Any) -> Any:
+        if tier == "eager":
+            return f(*arguments)
+        with flags.override(tier=tier):
+            return tf.function(f, input_signature=specs)(*arguments)
+
+    for convolved in (tf.nn.conv2d, lambda x, w, s, p: tf.nn.depthwise_conv2d(x, w, [1, s, s, 1], p)):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="filter must not have zero elements"):
+            run(lambda x, w, convolved=convolved: convolved(x, w, 1, "VALID"), x, w)
+    found = run(lambda dy, w: tf.nn.conv2d_transpose(dy, w, [2, 6, 6, 3], 1, "VALID"), dy, w)
+    assert found.shape == [2, 6, 6, 3] and not found.numpy().any()

@@ -160,3 +160,37 @@ def test_amounts_may_be_lists_with_symbolic_tensors_in_them() -> None:
     assert both.numpy().tolist() == [[0.0, 0.0, 1.0, 2.0, 0.0, 0.0]]
     x = tf.constant([1.0, 2.0])
     assert tf.pad(x, [[tf.constant(1), 0]]).numpy().tolist() == [0.0, 1.0, 2.0]
+
+
+INF, NAN = np.inf, np.nan
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize(
+    ("matrix", "logarithm"),
+    [
+        ([[INF, 0], [0, 1]], NAN),
+        ([[0, 0], [INF, 1]], NAN),
+        ([[0, INF], [1, 0]], INF),
+        ([[1, INF], [0, 1]], NAN),
+        ([[1, 2], [3, INF]], INF),
+        ([[NAN, 0], [0, 1]], NAN),
+        ([[complex(0, INF), 0], [0, 1]], NAN),
+        ([[-INF]], INF),
+        ([[1, 2, 3], [4, complex(1, INF), 6], [7, 8, 10]], NAN),
+    ],
+)
+def test_determinants_of_complex_matrices_that_are_not_finite(dtype: str, matrix: Any, logarithm: float) -> None:
+    """They have no phase; in a batch the others are what they are by themselves."""
+    other = np.eye(len(matrix)) * 2
+    batch = tf.constant(np.array([matrix, other]), dtype)
+    found = tf.linalg.slogdet(batch)
+    assert np.isnan(found.sign[0].numpy().real) and np.isnan(found.sign[0].numpy().imag) and found.sign[1] == 1
+    np.testing.assert_array_equal(found.log_abs_determinant[0].numpy().real, logarithm)
+    assert found.log_abs_determinant[1].numpy().real == pytest.approx(len(matrix) * np.log(2))
+    determinants = tf.linalg.det(batch).numpy()
+    assert (
+        np.isnan(determinants[0].real)
+        and np.isnan(determinants[0].imag)
+        and abs(determinants[1] - 2 ** len(matrix)) < 1e-5
+    )

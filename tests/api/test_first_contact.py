@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import importlib
 import inspect
+import operator
 import pickle
 from typing import Any
 
@@ -15,11 +16,32 @@ import fastgraph as fg
 from fastgraph.api import namespaces, public_names
 
 
-@pytest.mark.parametrize("name", ["nn", "math", "linalg", "random.experimental"])
+@pytest.mark.parametrize("name", sorted({*public_names.NAMESPACES, *public_names.FILES}))
 def test_namespaces_pickle_by_name(name: str) -> None:
     namespace = importlib.import_module(f"fastgraph.{name}")
     assert pickle.loads(pickle.dumps(namespace)) is namespace
     assert copy.deepcopy({"here": namespace})["here"] is namespace
+
+
+def test_other_modules_are_pickled_as_ever() -> None:
+    assert pickle.loads(pickle.dumps(fg)) is fg
+    for copied in (pickle.dumps, copy.deepcopy):
+        with pytest.raises(TypeError, match="cannot pickle 'module' object"):
+            copied(operator)
+
+
+def test_programs_that_name_public_modules_and_functions_travel() -> None:
+    cloudpickle = pytest.importorskip("cloudpickle")
+
+    def program(x: Any) -> Any:
+        return fg.keras.activations.relu(fg.nn.relu(x)) + fg.linalg.trace([[fg.data.AUTOTUNE]])
+
+    data = cloudpickle.dumps(program)
+    assert len(data) < 2000 and pickle.loads(data)(fg.constant([1])).numpy() == program(fg.constant([1])).numpy()
+    for name in ("keras.layers.Dense", "keras.losses.mse", "data.Dataset.range", "linalg.trace", "function", "float32"):
+        value = operator.attrgetter(name)(fg)
+        for library in (pickle, cloudpickle):
+            assert pickle.loads(library.dumps(value)) == value and len(library.dumps(value)) < 200
 
 
 def test_public_functions_pickle_by_name() -> None:
@@ -96,6 +118,43 @@ def test_hints_lead_somewhere(name: str, says: str, says_not: str) -> None:
         for part in name.split("."):
             value = getattr(value, part)
     assert says in str(raised.value) and says_not not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "way"),
+    [
+        ("log", "tf.math.log"),
+        ("placeholder", "arguments of a tf.function"),
+        ("set_random_seed", "tf.random.set_seed"),
+        ("to_float", "tf.cast"),
+        ("Session", "calls of a tf.function"),
+        ("global_variables_initializer", "nothing, for Variables"),
+        ("layers", "tf.keras.layers"),
+        ("layers.dense", "tf.keras.layers"),
+        ("contrib", "tf.keras"),
+        ("train.AdamOptimizer", "a tf.keras.optimizers optimizer"),
+        ("train.Saver", "tf.train.Checkpoint"),
+        ("image.resize_images", "tf.image.resize"),
+        ("losses.softmax_cross_entropy", "tf.keras.losses"),
+        ("matrix_inverse", "tf.linalg.inv"),
+        ("decode_csv", "tf.io.decode_csv"),
+    ],
+)
+def test_names_of_tensorflow_1_say_what_programs_write_now(name: str, way: str) -> None:
+    value: Any = fg
+    with pytest.raises(AttributeError, match="has no attribute") as raised:
+        for part in name.split("."):
+            value = getattr(value, part)
+    assert f"If it is TensorFlow 1's: use {way}" in str(raised.value)
+
+
+@pytest.mark.parametrize("section", ["RENAMED", "ARGUMENTS"])
+def test_what_names_of_tensorflow_1_are_now_is_there(section: str) -> None:
+    from fastgraph.door import v1_names
+
+    for name in getattr(v1_names, section):
+        target = v1_names.spelling(name).removeprefix("tf.")
+        assert not target or operator.attrgetter(target)(fg) is not None, name
 
 
 class Image:

@@ -216,6 +216,19 @@ def test_ranks_of_eager_tensors_are_checked_in_functions(check: Any) -> None:
         fg.function(lambda: check(x))()
 
 
+@pytest.mark.parametrize("check", ["assert_rank", "assert_rank_at_least", "assert_rank_in"])
+@pytest.mark.parametrize("shape", [None, [None, None]])
+def test_ranks_that_are_tensors_are_compared_at_run_time(check: str, shape: Any) -> None:
+    @fg.function(input_signature=[fg.TensorSpec(shape), fg.TensorSpec([], "int32")])
+    def checked(x: Any, rank: Any) -> Any:
+        getattr(fg.debugging, check)(x, (rank, 7) if check == "assert_rank_in" else rank)
+        return x * 2.0
+
+    assert checked(fg.ones([2, 3]), fg.constant(2)).shape == [2, 3]
+    with pytest.raises(fg.errors.InvalidArgumentError, match="must have rank"):
+        checked(fg.ones([2, 3]), fg.constant(3))
+
+
 def test_a_scalar_of_unknown_rank_is_refused_while_tracing() -> None:
     with pytest.raises(ValueError, match="Expected scalar shape, saw shape: <unknown>"):
         fg.function(

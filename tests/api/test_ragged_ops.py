@@ -290,3 +290,24 @@ def test_products_without_nan_of_rows():
     x = R([[np.inf, 2.0], [3.0]])
     assert both(lambda x: fg.math.multiply_no_nan(x, x * 0.0), R([[1.0], []])).to_list() == [[0.0], []]
     assert both(lambda x: fg.math.multiply_no_nan(x, 0.0), x).to_list() == [[0.0, 0.0], [0.0]]
+
+
+@pytest.mark.parametrize("staged", [False, True])
+@pytest.mark.parametrize("transposed", [(False, False), (True, False), (False, True), (True, True)])
+def test_products_of_matrices_know_the_sizes_that_operands_know(staged, transposed):
+    ragged = fg.ragged.constant([[[1.0, 2.0], [3.0, 4.0]], [[5.0, 6.0]]], ragged_rank=1)  # (2, None, 2)
+    square = fg.RaggedTensor.from_uniform_row_length(fg.ragged.constant([[1.0, 2.0], [3.0, 4.0]] * 2), 2)
+    t_a, t_b = transposed
+    n_fit = 0
+    for a, b in ((ragged, ragged), (ragged, square), (square, ragged), (square, fg.ones([2, 2, 3]))):
+        pairs = [[np.array(m) for m in (x.to_list() if hasattr(x, "to_list") else x.numpy())] for x in (a, b)]
+        try:
+            wanted = [(m.T if t_a else m) @ (n.T if t_b else n) for m, n in zip(*pairs, strict=True)]
+        except ValueError:  # they do not fit
+            continue
+        n_fit += 1
+        args = {"transpose_a": t_a, "transpose_b": t_b}
+        found = fg.function(fg.matmul)(a, b, **args) if staged else fg.matmul(a, b, **args)
+        assert found.to_list() == [m.tolist() for m in wanted]
+        assert found.shape.as_list() == [2, a.shape[-1 if t_a else -2], b.shape[-2 if t_b else -1]]
+    assert n_fit

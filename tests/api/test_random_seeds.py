@@ -176,3 +176,9 @@ def test_the_streams_of_a_generator() -> None:
         assert g.split(2)[1].state.numpy().tolist() == [0, 0, -946273272237435960]
         assert g.skip(3).numpy().tolist() == [313810, 0, 0]
         assert g.uniform([2], maxval=10, dtype=fg.int32).numpy().tolist() == [1, 9]
+
+
+@pytest.mark.parametrize("seed", ["a", b"a", "7", float("nan"), float("inf"), [1], object()])
+def test_what_is_no_global_seed(seed: Any) -> None:
+    with pytest.raises(TypeError, match="Expected int for argument 'seed' not"):
+        fg.random.set_seed(seed)

@@ -22,7 +22,7 @@ from fastgraph.core.base import flags
 from fastgraph.graph import interpreter
 from fastgraph.graph.interpreter import interpret_unless
 from fastgraph.runtime import executable as executables
-from fastgraph.runtime import foreground
+from fastgraph.runtime import foreground, unfinished
 
 
 @pytest.fixture
@@ -139,7 +139,8 @@ def test_who_waits_for_it_does_not_wait_for_others(made: list[str], monkeypatch:
 def test_the_end_of_a_program_waits_as_long_as_its_graphs_took(
     made: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Not where nothing would come of it."""
+    """Where no process can be forked for them; and not where nothing would come of it."""
+    monkeypatch.setattr(unfinished, "hand_over", lambda graphs: False)
     monkeypatch.setattr(executables, "LATEST_S", 60.0)
     monkeypatch.setattr(executables, "PATIENCE_S", 20.0)
     function = fg.function(lambda x: x * 3.0 - 5.0)
@@ -197,6 +198,29 @@ def test_kernels_that_are_not_stored_are_not_waited_for(tried: list[bool]) -> No
     other = fg.function(lambda x: fg.tanh(x) * 7.0 + 2.0 - x)
     assert other(fg.constant([0.0])).numpy().tolist() == [2.0]
     assert tried == [False]
+
+
+def test_a_later_call_takes_the_stored_kernels(made: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once those before it have taken long in all; only one call waits."""
+    monkeypatch.setattr(executables, "LATEST_S", 60.0)
+    function = with_stored_kernels(lambda: fg.function(lambda x: x * 11.0 + 1.0), fg.constant([1.0]))
+    waits: list[bool] = []
+    comes_soon = executables.Executable._comes_soon
+
+    def noted(self: Any) -> bool:
+        waits.append(comes_soon(self))
+        return waits[-1]
+
+    monkeypatch.setattr(executables.Executable, "_comes_soon", noted)
+    with foreground.foreground:
+        function(fg.constant([1.0]))
+        ((reference, version),) = executables._begun
+        executable = reference()
+        assert executable is not None and not version.made.is_set()
+        executable._spent = 1.0
+        assert function(fg.constant([1.0])).numpy() == [12.0]
+        assert waits == [True] and executable._plans
+        assert not executable._overdue()
 
 
 @pytest.mark.parametrize("when", ["before", "in a loop", "after"])

@@ -11,6 +11,7 @@ import pytest
 
 import fastgraph as fg
 from fastgraph.core.base import flags
+from fastgraph.runtime import explain
 
 X, Y = np.random.default_rng(3).normal(size=(2, 6, 5)).astype("float32")
 W = np.random.default_rng(4).normal(size=(5, 4)).astype("float32")
@@ -211,3 +212,10 @@ def test_what_two_names_share_is_not_written_over_by_the_steps_that_wait_for_siz
     with flags.override(passes=flags._passes(passes)):
         first, last, _ = both(two_names, (X, X[:, 0] > 0))
     agree(first, last)
+
+
+@pytest.mark.parametrize(
+    ("number", "text"), [(2234.5, "2,230"), (999.6, "1,000"), (1e6, "1,000,000"), (0.01234, "0.0123")]
+)
+def test_estimates_are_shown_without_exponents(number: float, text: str) -> None:
+    assert explain._digits(number) == text

@@ -176,6 +176,21 @@ def test_killed_while_writing_leaves_nothing_that_is_read(tmp_path: Path) -> Non
     assert not abandoned.exists()
 
 
+def test_killed_while_making_the_key(tmp_path: Path) -> None:
+    """What was to become the key goes as well, the key and what another process writes now stay."""
+    key = tmp_path / "state" / "key"
+    place = Store(str(tmp_path / "kernels"), 1 << 20, str(key))
+    key.parent.mkdir()
+    files = [key.with_name(f"{name}.new-1-01") for name in ("key", "key", "other")]
+    files[1] = files[1].with_name("key.new-2-02")
+    for file in files:
+        file.write_bytes(b"half")
+    os.utime(files[0], (1, 1))
+    os.utime(files[2], (1, 1))
+    assert place.write(KEY, b"code")
+    assert [file.exists() for file in files] == [False, True, True] and place.read(KEY) == b"code"
+
+
 def test_code_of_another_version_or_cpu_is_not_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It lies under another key, so it is not even found."""
     from fastgraph.compiler.cpu import target

@@ -20,6 +20,7 @@ import argparse
 import ast
 import datetime
 import pickle
+import random
 import re
 import sys
 from collections import Counter, defaultdict
@@ -426,6 +427,8 @@ def report(made: Comparison) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--only", default="", help="names that this pattern finds")
+    parser.add_argument("--names", type=int, help="so many names, drawn by chance")
+    parser.add_argument("--seed", type=int, default=0, help="of what is drawn (%(default)s)")
     parser.add_argument("--kernels", action="store_true", help="compile too")
     parser.add_argument("--all", action="store_true", help="print every difference, not one of each kind")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="write results there, and read what is there")
@@ -436,7 +439,12 @@ def main() -> int:
         print("There is no TensorFlow: fastgraph is compared with itself alone", file=sys.stderr)
     if options.keep is not None:
         options.keep.mkdir(parents=True, exist_ok=True)
-    made = compare([p for p in places() if re.search(options.only, p.name)], python, options.kernels, options.keep)
+    chosen = [p for p in places() if re.search(options.only, p.name)]
+    if options.names is not None:
+        names = sorted({p.name for p in chosen})
+        drawn = random.Random(options.seed).sample(names, min(options.names, len(names)))
+        chosen = [p for p in chosen if p.name in drawn]
+    made = compare(chosen, python, options.kernels, options.keep)
     kinds: dict[Any, list[Difference]] = defaultdict(list)
     for d in made.unexplained:
         kind = id(d) if options.all else re.sub(r"[-\d.e+]+", "#", d.text)[:60]

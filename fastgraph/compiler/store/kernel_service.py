@@ -384,11 +384,11 @@ class Desk:
 
     # ---- the end of the process, and fork ----
 
-    def close(self) -> None:
-        """Stop compiling here; a worker goes on by itself for a while."""
+    def close(self, patience: float = START_SECONDS) -> None:
+        """Stop compiling here; a worker goes on for a while, also one that starts within `patience` seconds."""
         with self.lock:  # a thread that builds a program may be linking: it ends that, and links nothing after it
             if self.queue and not self.workers:
-                self.work.wait_for(lambda: not self.starting, START_SECONDS)
+                self.work.wait_for(lambda: not self.starting, patience)
             self.closing = True
             workers, threads = [*self.workers, *self.twins], list(self.threads)
             here = not workers and self.compiling.locked()
@@ -442,6 +442,11 @@ def _told(error: Exception) -> str:
 def expect() -> None:
     """Say that kernels will be asked for soon: importing what compiles them takes longer than making their sources."""
     _desk.expect()
+
+
+def hand_over(patience: float) -> None:
+    """Leave what is to be compiled to a process that goes on after this one; it has so many seconds to start."""
+    _desk.close(patience)
 
 
 def miss(error: ImportError) -> None:

@@ -23,7 +23,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from fastgraph.compiler.store.store_key import Refused, check_ours, made_key, make_folder, read_key
+from fastgraph.compiler.store.store_key import Refused, check_ours, made_key, make_folder, read_key, sweep, sweep_key
 from fastgraph.core.base import flags
 from fastgraph.core.base.locks import Lock
 
@@ -31,7 +31,9 @@ MAGIC = b"fastgraph store 2\n"
 _SUFFIX = ".kernel"
 #: The kind of file that holds Python code which AutoGraph has made.
 CONVERTED = ".code"
-_SUFFIXES = (_SUFFIX, CONVERTED)
+#: The kind of file that names the kernels of a graph.
+MARK = ".graph"
+_SUFFIXES = (_SUFFIX, CONVERTED, MARK)
 _TAG = 32  # bytes of a SHA-256 and of an HMAC
 _LARGEST = 16 << 20  # no kernel's code comes near it
 _USUAL = 256 << 10  # few kernels are larger
@@ -188,6 +190,7 @@ class Store:
             for name in names:
                 with contextlib.suppress(FileNotFoundError):
                     os.unlink(name, dir_fd=folder)
+            sweep_key(self.key_file)
             return sum(name.endswith(_SUFFIX) for name in names)
         finally:
             os.close(folder)
@@ -278,12 +281,8 @@ class Store:
                 with contextlib.suppress(OSError):
                     os.unlink(name, dir_fd=folder)
                 total -= size
-        long_ago = time.time() - 600.0
-        for name in os.listdir(folder):
-            if name.startswith(".new-"):
-                with contextlib.suppress(OSError):
-                    if os.stat(name, dir_fd=folder).st_mtime < long_ago:
-                        os.unlink(name, dir_fd=folder)
+        sweep(folder, ".new-")
+        sweep_key(self.key_file)
         return total
 
     # ---- one file ----

@@ -9,9 +9,11 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
+import time
 
 _BYTES = 32
 _MOST = 4096  # a key that was made by other means
+_LONG = 600.0  # seconds after which a new file is abandoned: whoever wrote it was killed
 
 
 class Refused(Exception):
@@ -88,3 +90,23 @@ def made_key(path: str) -> bytes:
         with contextlib.suppress(OSError):
             os.unlink(new)
     return read_key(path)
+
+
+def sweep(folder: int, prefix: str, age: float = _LONG) -> None:
+    """Delete new files that killed processes have left in an open folder: of names that begin so, older than `age`."""
+    long_ago = time.time() - age
+    for name in os.listdir(folder):
+        if name.startswith(prefix):
+            with contextlib.suppress(OSError):
+                if os.stat(name, dir_fd=folder, follow_symlinks=False).st_mtime < long_ago:
+                    os.unlink(name, dir_fd=folder)
+
+
+def sweep_key(path: str) -> None:
+    """Delete what was to become the key in the file `path` and was abandoned."""
+    with contextlib.suppress(OSError):
+        folder = os.open(os.path.dirname(path), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            sweep(folder, f"{os.path.basename(path)}.new-")
+        finally:
+            os.close(folder)

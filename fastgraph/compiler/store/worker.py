@@ -23,12 +23,12 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from fastgraph.compiler.store import turns
+
 if TYPE_CHECKING:
     from fastgraph.compiler.store.kernel_store import Store
 
 _HEAD = struct.Struct("<QQ")  # bytes of JSON, bytes of code after it
-#: How many processes of one user wait at most for their turn to compile what is left: each has Numba in memory.
-_WAITING = 2
 
 
 def packed(message: dict[str, Any], code: bytes = b"") -> bytes:
@@ -158,9 +158,7 @@ class _Will:
 
     def __init__(self, bench: _Bench, spool: int, seconds: int, answers: int) -> None:
         self._bench, self._spool, self._seconds, self._answers = bench, spool, seconds, answers
-        # Whoever started the program may have had it ignored or held back.
-        signal.signal(signal.SIGALRM, signal.SIG_DFL)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGALRM})
+        turns.mortal()
 
     def take_over(self) -> list[dict[str, Any]]:
         """The kernels that are still to be made, each marked as "left", then the end; none where nobody is to do it."""
@@ -171,11 +169,11 @@ class _Will:
         if not left or not os.access(left[0]["store"][0], os.W_OK | os.X_OK):
             return []
         signal.alarm(self._seconds)  # wherever it is then, in LLVM as well
-        self._step_back()
+        turns.step_back()
         nothing = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nothing, self._answers)  # where a thread of the program's process waits, it need not
         os.close(nothing)
-        if not self._has_its_turn(left[0]):
+        if not turns.has_turn(left[0]["store"][2]):
             return []
         left = self._left()  # others may have stored some of it meanwhile
         return [*[{**each, "left": True} for each in left], {"end": True}]
@@ -187,13 +185,6 @@ class _Will:
             for each in self._noted()
             if each["key"] not in self._bench.done and (each["refused"] or not self._bench.store(each).has(each["key"]))
         ]
-
-    @staticmethod
-    def _step_back() -> None:
-        """From now on have only the time that nobody else wants."""
-        os.setpriority(os.PRIO_PROCESS, os.getpid(), 19)  # of the thread that compiles
-        with contextlib.suppress(AttributeError, OSError):
-            os.sched_setscheduler(os.getpid(), os.SCHED_IDLE, os.sched_param(0))
 
     def _noted(self) -> list[dict[str, Any]]:
         """Orders that the program had noted in the spool; what it was writing when it was killed is not whole."""
@@ -207,42 +198,6 @@ class _Will:
                 each = receive(stream)[0]
                 noted[each["key"]] = each
         return list(noted.values())
-
-    @staticmethod
-    def _has_its_turn(request: dict[str, Any]) -> bool:
-        """Wait until no other process of this user is at this; False where enough of them wait already.
-
-        The turn, a lock on the key, lasts as long as this process; so does a place among those who wait, a lock on a
-        byte of it.
-        """
-        import fcntl
-
-        from fastgraph.compiler.store.store_key import Refused, open_key
-
-        try:
-            key = open_key(request["store"][2], write=True)
-            try:
-                fcntl.flock(key, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                return True
-            except BlockingIOError:
-                if not any(_has_place(key, place) for place in range(_WAITING)):
-                    return False
-            fcntl.flock(key, fcntl.LOCK_EX)
-        except (OSError, Refused):
-            return False
-        return True
-
-
-def _has_place(file: int, place: int) -> bool:
-    """Lock a byte of a file for as long as it is open, unless somebody has."""
-    import fcntl
-
-    wanted = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, place, 1, 0)  # struct flock
-    try:
-        fcntl.fcntl(file, fcntl.F_OFD_SETLK, wanted)
-    except (AttributeError, OSError):  # taken; or no such locks here
-        return False
-    return True
 
 
 class _Answers:

@@ -1,0 +1,99 @@
+"""Graphs that a program did not live to see compiled: a forked process makes their Programs and asks for their kernels.
+
+Rule: only where the store does not say that it has all kernels of a graph. The process has no file of the program's
+open, runs none of its code, and leaves the compiling to a process that holds nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import hashlib
+import os
+import signal
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
+
+from fastgraph.compiler.store import kernel_service, turns
+from fastgraph.compiler.store.kernel_store import MARK, Store, store
+from fastgraph.core.base import flags
+from fastgraph.core.native.matmul import vector_bits
+from fastgraph.graph.ir import Graph
+
+#: A process of more bytes in memory is not forked: the tables of its pages alone take long to copy.
+LARGEST = 1 << 30
+
+
+#: A graph without a Program for these witness shapes, and what makes that and returns its kernels' keys.
+Unfinished = tuple[Graph, Sequence[object], Callable[[], list[str]]]
+#: Whether a process is being forked: nothing more is imported in the background, for which forks wait.
+stopping = False
+
+
+def hand_over(graphs: Sequence[Unfinished]) -> bool:
+    """At the end of a program: have the kernels of graphs stored; whether there is nothing more to be done here."""
+    global stopping
+    place = store()
+    left = [(key, each) for each in graphs if not _all_stored(place, key := _key(each))]
+    if not left or not place.prepare():
+        return True
+    if sys.platform != "linux" or _resident() > LARGEST:
+        return False
+    stopping = True
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Python 3.12 warns where there are threads: ours are made for it
+            child = os.fork()
+    except OSError:
+        stopping = False
+        return False
+    if child == 0:
+        try:
+            _go_on(place, left)
+        finally:
+            os._exit(0)
+    return True
+
+
+def _go_on(place: Store, left: Sequence[tuple[str, Unfinished]]) -> None:
+    turns.mortal()
+    signal.alarm(int(flags.get("linger")))
+    gc.disable()  # the program's objects are the program's to end
+    os.setsid()
+    turns.step_back()
+    sys.stdin = sys.stdout = sys.stderr = None  # as in programs without a terminal
+    for name in os.listdir("/proc/self/fd"):
+        with contextlib.suppress(OSError):
+            os.close(int(name))
+    for _ in range(3):
+        os.open(os.devnull, os.O_RDWR)
+    if not turns.has_turn(place.key_file, wait=False):
+        return  # the next run of the program may find it free
+    for key, (_, _, make) in left:
+        place.write(key, "\n".join(make()).encode(), MARK)
+    kernel_service.hand_over(float(flags.get("linger")))
+
+
+def _all_stored(place: Store, key: str) -> bool:
+    """Whether a process like this one has noted the graph's kernels, and all are in the store."""
+    noted = place.read(key, MARK)
+    return noted is not None and all(place.has(each) for each in noted.decode().split())
+
+
+def _key(unfinished: Unfinished) -> str:
+    """A name of the graph for these shapes, and of what makes kernels of it."""
+    graph, shapes, _ = unfinished
+    text = f"{graph}\0{shapes}\0{vector_bits()}\0{sys.version}"
+    for package in ("fastgraph", "llvmlite", "numba"):
+        spec = find_spec(package)
+        if spec is not None and spec.origin is not None:
+            text += f"\0{spec.origin} {os.stat(spec.origin).st_mtime_ns}"
+    return hashlib.sha256(text.encode()).hexdigest()[:40]
+
+
+def _resident() -> int:
+    """How many bytes this process has in memory."""
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
