@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 
-import fastgraph
 from fastgraph import errors
 from fastgraph.core.base.dtype import bfloat16
 from fastgraph.distribute import health
@@ -57,7 +56,7 @@ def _versions() -> dict[str, str]:
         program = "\0".join(sys.orig_argv[1:3]).encode() if "-c" in sys.orig_argv[1:2] else b""
     digest = hashlib.sha256(program).hexdigest()[:12]
     return {
-        "fastgraph": fastgraph.__version__,
+        "fastgraph": sys.modules["fastgraph"].__version__,
         "Python": ".".join(platform.python_version_tuple()[:2]),
         "NumPy": np.__version__,
         "the program": f"{os.path.basename(main or '-c')} ({digest})",
