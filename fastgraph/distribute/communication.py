@@ -17,11 +17,10 @@ import time
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
-import fastgraph
 from fastgraph import errors
+from fastgraph.core.base.dtype import bfloat16
 from fastgraph.distribute import health
 from fastgraph.errors import NotBuiltError
 
@@ -48,7 +47,7 @@ def world() -> Any:
 
 
 def _versions() -> dict[str, str]:
-    """What has to be the same in all processes, by its name."""
+    """The versions that have to be the same in all processes, by name."""
     main = getattr(sys.modules.get("__main__"), "__file__", None)
     try:
         with open(main or "", "rb") as file:
@@ -57,7 +56,7 @@ def _versions() -> dict[str, str]:
         program = "\0".join(sys.orig_argv[1:3]).encode() if "-c" in sys.orig_argv[1:2] else b""
     digest = hashlib.sha256(program).hexdigest()[:12]
     return {
-        "fastgraph": fastgraph.__version__,
+        "fastgraph": sys.modules["fastgraph"].__version__,
         "Python": ".".join(platform.python_version_tuple()[:2]),
         "NumPy": np.__version__,
         "the program": f"{os.path.basename(main or '-c')} ({digest})",
@@ -317,15 +316,15 @@ class Sum:
 
     def _compressed(self, packed: np.ndarray) -> tuple[Any, Any, Any]:
         """Send each process its part in bfloat16; it adds up in float32 and sends the sums to all."""
-        link, n = self._link, self._link.size
+        link, n, short = self._link, self._link.size, bfloat16.as_numpy_dtype
         share = -(-packed.size // n)
-        own = np.zeros((n, share), ml_dtypes.bfloat16)
+        own = np.zeros((n, share), short)
         own.reshape(-1)[: packed.size] = packed
         theirs = np.empty_like(own)
         first = link._data.Ialltoall(own.view(np.uint16), theirs.view(np.uint16))
 
         def second() -> tuple[Any, Any, Any]:
-            total = theirs.astype(np.float32).sum(0).astype(ml_dtypes.bfloat16)
+            total = theirs.astype(np.float32).sum(0).astype(short)
             request = link._data.Iallgather(total.view(np.uint16), own.view(np.uint16))
             return request, own.reshape(-1)[: packed.size].astype, total
 

@@ -37,8 +37,8 @@ class Person(NamedTuple):
 
 
 class Sign(NamedTuple):
-    """What a process says of itself: how many exchanges it has begun, the last of them (number, digest, words), which
-    it waits for (0: none), what it is at ("runs", "waits", "late", "ended", "failed"), and why it failed.
+    """A process's word on itself: how many exchanges it has begun, the last of them (number, digest, words), which it
+    waits for (0: none), what it is at ("runs", "waits", "late", "ended", "failed"), and why it failed.
     """
 
     rank: int
