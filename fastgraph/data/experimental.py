@@ -265,7 +265,8 @@ class DatasetInitializer(TableInitializer):
         with init_scope():
             pairs = list(self.dataset.as_numpy_iterator())
             columns = [np.array([pair[i] for pair in pairs], specs[i].dtype.as_numpy_dtype) for i in range(2)]
-            KeyValueTensorInitializer(*map(convert, columns, [spec.dtype for spec in specs])).initialize(table)
+            keys, values = map(convert, columns, [spec.dtype for spec in specs])
+            KeyValueTensorInitializer(keys, values).initialize(table)
 
 
 class TFRecordWriter:
