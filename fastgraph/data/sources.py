@@ -312,7 +312,7 @@ def _shapes_like(types: Any, shapes: Any) -> Any:
 
 
 def _parts(source: Source) -> list[Any]:
-    """What a source is made of, in lists and tuples too."""
+    """The parts of a source, in lists and tuples too."""
     values = vars(source).values()
     return [each for value in values for each in (value if isinstance(value, list | tuple) else (value,))]
 
