@@ -4,11 +4,11 @@
 
 Runs the fuzzer on programs of many ops and on programs of control flow, hostile calls of every op, imports of damaged
 GraphDefs, reading of damaged event files, records, checkpoints and SavedModels, saves and processes that are killed,
-integer arguments of the ops and random programs of such arguments (as tensors that only a call knows; beside TensorFlow where
-PEER_TENSORFLOW names it), the tests marked soak, and the Makefile's GUARDED tests on a build where a page that nobody
-may touch follows every block. The minutes are those of all parts together, each of which has its share and is stopped
-a little after it; the build with guard pages, made where sources have changed, comes on top. The report says what ran,
-for how long, and what came of it.
+integer arguments of the ops and random programs of such arguments (as tensors that only a call knows; beside TensorFlow
+where PEER_TENSORFLOW names it), the tests marked soak, and the Makefile's GUARDED tests on a build where a page that
+nobody may touch follows every block. The minutes are those of all parts together, each of which has its share and is
+stopped a little after it; the build with guard pages, made where sources have changed, comes on top. The report says
+what ran, for how long, and what came of it.
 """
 
 from __future__ import annotations

@@ -288,8 +288,8 @@ def generator_spec(output_types: object, output_shapes: object, output_signature
             "To specify the output signature you need to provide either the `output_signature` argument or the "
             "`output_types` argument."
         )
-    stated: Any = output_types  # a list is no dtype, and refused as one
-    types = as_dtype(stated) if isinstance(output_types, list) else nesting.map_structure(as_dtype, stated)
+    kinds: Any = output_types  # a list is a value here, and no dtype
+    types = as_dtype(kinds) if isinstance(kinds, list) else nesting.map_structure(as_dtype, kinds)
     if output_shapes is None:
         return nesting.map_structure(lambda dtype: TensorSpec(None, dtype), types)
     shapes = _shapes_like(types, output_shapes)
@@ -312,7 +312,7 @@ def _shapes_like(types: Any, shapes: Any) -> Any:
 
 
 def _parts(source: Source) -> list[Any]:
-    """What a source is made of, in lists and tuples too."""
+    """The parts of a source, in lists and tuples too."""
     values = vars(source).values()
     return [each for value in values for each in (value if isinstance(value, list | tuple) else (value,))]
 

@@ -72,7 +72,7 @@ def known_value(value: Any) -> np.ndarray[Any, Any] | None:
     return found
 
 
-def are_known(*values: Data | None) -> bool:
+def are_known(*values: TensorLike | None) -> bool:
     """Whether arguments of integers are known now, as all are that are no tensors."""
     return not any(v is not None and has_tensor(v) and known_value(preferred(v, int32)) is None for v in values)
 

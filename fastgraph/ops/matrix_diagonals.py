@@ -446,7 +446,7 @@ def _span(k: TensorLike) -> Span:
     return (found[0], found[-1])
 
 
-def _ranked(x: Tensor, k: Data, more: int) -> list[None] | None:
+def _ranked(x: Tensor, k: TensorLike, more: int) -> list[None] | None:
     """The shape of a result that has so many axes more than x; of a pair of diagonals nothing is known."""
     several = as_tensor(k, "int32").shape.rank != 0
     return None if several or x.shape.rank is None else [None] * (x.shape.rank + more)

@@ -48,7 +48,7 @@ class ShardingCallback(abc.ABC):
     @property
     @abc.abstractmethod
     def description(self) -> str:
-        """What the policy does, in words."""
+        """The policy in words."""
 
     @abc.abstractmethod
     def __call__(self, shardable_tensors: Sequence[ShardableTensor]) -> Sequence[Shard]:
@@ -60,7 +60,7 @@ class ShardByTaskPolicy(ShardingCallback):
 
     @property
     def description(self) -> str:
-        """What the policy does, in words."""
+        """The policy in words."""
         return "Split tensors into shards based on their device spec task."
 
     def __call__(self, shardable_tensors: Sequence[ShardableTensor]) -> Sequence[Shard]:
@@ -79,7 +79,7 @@ class MaxShardSizePolicy(ShardingCallback):
 
     @property
     def description(self) -> str:
-        """What the policy does, in words."""
+        """The policy in words."""
         return "Split tensors into shards with a max shard size."
 
     def __call__(self, shardable_tensors: Sequence[ShardableTensor]) -> Sequence[Shard]:
