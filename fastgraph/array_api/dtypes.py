@@ -13,7 +13,7 @@ import numpy as np
 from fastgraph.core import dlpack
 from fastgraph.core.base.dtype import DType, as_dtype, bfloat16
 from fastgraph.core.base.nesting import flatten
-from fastgraph.core.conversion import convert_to_tensor
+from fastgraph.core.conversion import Data, convert_to_tensor
 from fastgraph.core.devices import device, device_name, list_logical_devices
 from fastgraph.core.tensor import Tensor
 from fastgraph.numpy_api.promotion import ops
@@ -47,7 +47,7 @@ _OF_PYTHON = {bool: as_dtype("bool"), int: DEFAULTS["integral"], float: DEFAULTS
 def __array_namespace_info__() -> SimpleNamespace:
     """Return what the namespace can do, its devices and dtypes."""
 
-    def dtypes(*, device: Any = None, kind: Any = None) -> dict[str, DType]:
+    def dtypes(*, device: str | None = None, kind: Any = None) -> dict[str, DType]:
         kinds = ("bool", "numeric") if kind is None else (kind,) if isinstance(kind, str) else kind
         return {name: as_dtype(name) for each in kinds for name in KINDS[each]}
 
@@ -155,34 +155,34 @@ def named_rows(rows: Mapping[str, tuple[Callable[..., Any], str]]) -> dict[str, 
 # ---- values ---------------------------------------------------------------------------------------------------------
 
 
-def array(x: Any) -> Tensor:
+def array(x: Data) -> Tensor:
     """An argument as a tensor; Python's numbers get the default dtypes."""
     return x if isinstance(x, Tensor) else asarray(x)
 
 
-def floating(x: Any) -> Tensor:
+def floating(x: Data) -> Tensor:
     """An argument as a tensor of floats or complex numbers: others are cast to the default float."""
     value = array(x)
     known = value.dtype.is_floating or value.dtype.is_complex
     return value if known else ops.cast(value, DEFAULTS["real floating"])
 
 
-def together(*values: Any) -> list[Tensor]:
+def together(*values: Data) -> list[Tensor]:
     """Arguments as tensors of one dtype."""
     dtype = result_type(*[v if isinstance(v, bool | int | float | complex) else array(v) for v in values])
     return [ops.cast(array(v), dtype) if hasattr(v, "dtype") else asarray(v, dtype=dtype) for v in values]
 
 
-def on(name: Any) -> device:
+def on(name: str | None) -> device:
     """The context in which arrays are made on a device; None and "", which symbolic tensors say, mean any."""
     return device(name or None)
 
 
-def _plain(value: Any) -> bool:
+def _plain(value: object) -> bool:
     return not any(isinstance(leaf, Tensor) or hasattr(type(leaf), "__fg_tensor__") for leaf in flatten(value))
 
 
-def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | None = None) -> Tensor:
+def asarray(obj: Data, /, *, dtype: Any = None, device: str | None = None, copy: bool | None = None) -> Tensor:
     """Return a tensor of an array, a number or nested lists of numbers.
 
     Raises: ValueError for copy=False where one is needed; OverflowError for an int that the dtype does not hold.
@@ -209,7 +209,7 @@ def _default(made: np.ndarray[Any, Any]) -> DType:
     return dtype
 
 
-def astype(x: Tensor, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Tensor:
+def astype(x: Tensor, dtype: Any, /, *, copy: bool = True, device: str | None = None) -> Tensor:
     """Return an array of another dtype. Raises: TypeError for complex numbers to be made real."""
     wanted, value = as_dtype(dtype), array(x)
     if value.dtype.is_complex and not (wanted.is_complex or wanted.is_bool):
@@ -218,7 +218,7 @@ def astype(x: Tensor, dtype: Any, /, *, copy: bool = True, device: Any = None) -
         return ops.cast(value, wanted) if value.dtype is not wanted else ops.identity(value) if copy else value
 
 
-def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Tensor:
+def from_dlpack(x: object, /, *, device: str | None = None, copy: bool | None = None) -> Tensor:
     """Return a tensor over the memory of an object with `__dlpack__`, or of its own if `copy`."""
     return asarray(dlpack.from_dlpack(x), device=device, copy=copy)
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from fastgraph.array_api.dtypes import array, asarray, floating, together
+from fastgraph.core.conversion import Data
 from fastgraph.core.tensor import Tensor
 from fastgraph.numpy_api.promotion import ops
 from fastgraph.numpy_api.tables import named
@@ -17,14 +18,14 @@ Function = Callable[..., Any]
 
 
 def _unary(name: str, compute: Function, of: Function = floating) -> Function:
-    def function(x: Any, /) -> Any:
+    def function(x: Data, /) -> Any:
         return compute(of(x))
 
     return named(function, name, f"Return the standard's `{name}` of each element. t[*s] -> t[*s].")
 
 
 def _binary(name: str, compute: Function) -> Function:
-    def function(x1: Any, x2: Any, /) -> Any:
+    def function(x1: Data, x2: Data, /) -> Any:
         return compute(*together(x1, x2))
 
     return named(function, name, f"Return the standard's `{name}` of pairs. t[*s], t[*s] -> t[*s], broadcasting.")
@@ -39,7 +40,7 @@ def _inexact(x: Tensor) -> bool:
 
 
 def _whole(name: str) -> Function:
-    """What rounds: integers and bools stay as they are, of complex numbers both parts are rounded."""
+    """A function that rounds: integers and bools stay as they are, of complex numbers both parts are rounded."""
 
     def compute(x: Tensor) -> Any:
         if x.dtype.is_complex:
@@ -191,7 +192,7 @@ _made: dict[str, Function] = {
 globals().update(_made)
 
 
-def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
+def clip(x: Data, /, min: Any = None, max: Any = None) -> Any:
     """Return elements moved into [min, max], of the dtype of x. t[*s] -> t[*s], broadcasting."""
     made = array(x)
     for end, op in ((min, "maximum"), (max, "minimum")):

@@ -1,4 +1,4 @@
-"""What the array API standard asks of an array and TensorFlow's tensors have not: the slots of those methods."""
+"""Methods that the array API standard asks of an array and TensorFlow's tensors have not: their slots."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def namespace(tensor: Tensor, api_version: str | None) -> Any:
     return sys.modules[array_api.__name__]
 
 
-def to_device(tensor: Tensor, device: Any, stream: Any) -> Any:
+def to_device(tensor: Tensor, device: str | None, stream: object) -> Any:
     """A tensor on a device. Raises: ValueError for a stream."""
     if stream is not None:
         raise ValueError("to_device: there are no streams")
