@@ -127,8 +127,7 @@ class Placement(Settled):
             left = []
             for number in self.held.get(cell, ()):
                 slot = self.slot_of[number]
-                group = self.groups.get(slot, [number])
-                readers = [reader for other in group for reader in self.consumers.get(other, [])]
+                group, readers = self._known_as(number)
                 if all(reader < new for reader in readers) and self.wanted.isdisjoint(group):
                     self.dropped.setdefault(new, []).append(slot)
                     self.order_after.setdefault(new, []).extend(readers)
@@ -136,6 +135,11 @@ class Placement(Settled):
                     left.append(number)
             if left or cell in self.held:
                 self.held[cell] = left
+
+    def _known_as(self, number: int) -> tuple[list[int], list[int]]:
+        """Return the values in a value's slot, and the steps that read them."""
+        group = self.groups.get(self.slot_of[number], [number])
+        return group, [reader for other in group for reader in self.consumers.get(other, [])]
 
     def _constant(self, number: int) -> None:
         """Make the slot of a value that no step computes: a constant, or one that follows from shapes."""

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from fastgraph.compiler.program.program import HostStep
 from fastgraph.compiler.program.shape_inference import CannotPlan, infer_graph
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.native.buffer import Cell
@@ -40,6 +41,15 @@ class WithRest(StepSpecs):
         after = {self.producer[number] for number in numbers if self.producer.get(number, -1) >= 0}
         for old in self.later:
             after |= {self.position[other] for other in self._program_after(old) if other in self.position}
+        # A later step that writes a Cell can write over what was read from it, if nobody takes that any more.
+        dropped = []
+        for step in [self.program.steps[old] for old in self.later]:
+            writes = isinstance(step, HostStep) and step.node.op.effect == "write"
+            for number in [n for cell in step.inputs for n in self.held.pop(cell, ())] if writes else ():
+                group, readers = self._known_as(number)
+                if self.wanted.isdisjoint(group):
+                    dropped.append(self.slot_of[number])
+                    after.update(readers)
         for number in outputs:
             self._slot(Place.GIVEN, number, dynamic=not self.static(number))
         plans: OrderedDict[tuple[tuple[int, ...], ...], Plan] = OrderedDict()
@@ -81,6 +91,7 @@ class WithRest(StepSpecs):
             after=tuple(sorted({index[before] for before in after if before in index})),
             inputs=tuple([self.slot_of[number] for number in numbers]),
             outputs=self._operands(outputs),
+            dropped=tuple(dropped),
             resolve=resolve,
             pinned=True,
             cost=5000.0,

@@ -318,6 +318,9 @@ cdef class Plan:
             if self.c.slots[slot].place == ARENA:
                 raise ValueError(f"Slot {slot} goes to a sub-plan and has no Block")
         if s.kind == REST:
+            self.set_buffers(s, step.dropped)
+            if any(self.c.slots[slot].place != GIVEN for slot in step.dropped):
+                raise ValueError("A rest lets go of what the plan does not hold")
             return 0
         if s.kind == BRANCH:
             self.set_buffers(s, (step.predicate,))

@@ -36,9 +36,8 @@ cdef int _host(Frame* f, CStep* s) except -1:
             operands.append(<object>(<CellRef*>f.data[value.slot]).cell)
         else:
             operands.append(_tensor_of(f, value))
-    for k in range(s.n_buffers if s.kind == HOST else 0):
-        block_release(f.block[s.buffers[k]])
-        f.block[s.buffers[k]] = NULL
+    if s.kind == HOST:
+        _drop(f, s)
     spec = <object>s.spec
     results = spec.function(*operands)
     if len(results) != s.n_values:
@@ -75,7 +74,16 @@ cdef int _run_rest(Frame* f, int32_t i, CStep* s) noexcept nogil:
                 failed = _fail_python(f, i, error)
         if failed:
             return failed
+    _drop(f, s)
     return _run_sub(f, i, s, _c_plan(f.rest[i]), True)
+
+
+cdef void _drop(Frame* f, CStep* s) noexcept nogil:
+    """Let go of what was read and is not used any more: the step may write over it."""
+    cdef int32_t k
+    for k in range(s.n_buffers):
+        block_release(f.block[s.buffers[k]])
+        f.block[s.buffers[k]] = NULL
 
 
 cdef bint _fits_rest(Frame* f, CStep* s, CPlan* plan) noexcept nogil:

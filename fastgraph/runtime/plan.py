@@ -223,10 +223,14 @@ class Transfer(StepSpec):
 
 @dataclass(eq=False, repr=False, match_args=False)
 class Rest(StepSpec):
-    """The steps after one whose output shape is data: `resolve(shapes of the dynamic inputs)` gives the plan to run."""
+    """The steps after one whose output shape is data: `resolve(shapes of the dynamic inputs)` gives the plan to run.
+
+    Before, the Blocks in the slots `dropped` are let go, as of a HostCall.
+    """
 
     inputs: tuple[int, ...] = ()
     outputs: tuple[Operand, ...] = ()
+    dropped: tuple[int, ...] = ()
     resolve: Callable[[tuple[tuple[int, ...], ...]], Any] | None = None
 
 

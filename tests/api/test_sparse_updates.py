@@ -11,6 +11,7 @@ import pytest
 
 import fastgraph as fg
 from fastgraph.core.base import flags
+from fastgraph.runtime import schedule
 
 MODES = [pytest.param(lambda f: f, id="eager"), pytest.param(fg.function, id="function")]
 START = np.arange(10, dtype=np.float32).reshape(5, 2) / 3
@@ -46,6 +47,25 @@ def test_a_sparse_gradient_changes_what_the_dense_one_would(name: str, mode: Cal
     for rows in ([0, 2, 2], [4, 2, 0], [1, 1, 1]):
         run(fg.constant(rows))
     np.testing.assert_allclose(sparse, dense, rtol=1e-5, atol=1e-6)
+
+
+def test_tables_change_in_place_behind_a_shape_that_is_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the first steps read, the later ones may write over, in plans that threads run too."""
+    monkeypatch.setattr(schedule, "worth_threads", lambda steps: True)
+    v = fg.Variable(np.ones((1000, 4), np.float32))
+
+    @fg.function
+    def step(rows: Any) -> Any:
+        found = fg.gather(v, rows)
+        kept = fg.boolean_mask(found, found[:, 0] > 0.0)
+        v.scatter_add(fg.IndexedSlices(fg.ones_like(kept), rows[: fg.shape(kept)[0]]))
+        return fg.reduce_sum(kept)
+
+    with flags.override(tier="last"):
+        step(fg.constant([3, 5]))
+        first = _address(v)
+        results = [step(fg.constant(rows)).numpy() for rows in ([1, 2], [3, 5], [8, 9])]
+    assert results == [8, 16, 8] and _address(v) == first and v.numpy()[[1, 3, 4], 0].tolist() == [2, 3, 1]
 
 
 def test_how_many_rows_differ_is_no_size_of_a_plan() -> None:
