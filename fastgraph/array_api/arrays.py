@@ -9,7 +9,7 @@ import numpy as np
 
 from fastgraph.array_api.dtypes import DEFAULTS, array, asarray, axes_of, named_rows, on, place, result_type, together
 from fastgraph.core.base.dtype import as_dtype
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
 from fastgraph.numpy_api import arrays, shapes
 from fastgraph.numpy_api.promotion import ops
@@ -31,7 +31,7 @@ def _filled(name: str, op: str) -> Callable[..., Any]:
 
 
 def _filled_like(name: str, op: str) -> Callable[..., Any]:
-    def function(x: Data, /, *, dtype: Any = None, device: str | None = None) -> Any:
+    def function(x: TensorLike, /, *, dtype: Any = None, device: str | None = None) -> Any:
         with on(device):
             return getattr(ops, op)(array(x), None if dtype is None else as_dtype(dtype))
 
@@ -44,7 +44,7 @@ def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: str | None =
         return ops.broadcast_to(asarray(fill_value, dtype=dtype), _extents(shape))
 
 
-def full_like(x: Data, /, fill_value: Any, *, dtype: Any = None, device: str | None = None) -> Any:
+def full_like(x: TensorLike, /, fill_value: Any, *, dtype: Any = None, device: str | None = None) -> Any:
     """Return a number in every place of the shape of x. t[*s] -> dtype[*s]."""
     value = array(x)
     return full(ops.shape(value), fill_value, dtype=dtype or value.dtype, device=device)
@@ -95,7 +95,7 @@ def broadcast_shapes(*shapes: Any) -> tuple[int | None, ...]:
     return tuple(made)
 
 
-def expand_dims(x: Data, /, axis: Any = 0) -> Any:
+def expand_dims(x: TensorLike, /, axis: Any = 0) -> Any:
     """Return an array with new axes of extent 1. Raises: AxisError, ValueError for places out of range or twice."""
     value, wanted = array(x), (axis,) if isinstance(axis, int) else axis
     for at in sorted(axes_of(wanted, (value.shape.rank or 0) + len(wanted), "expand_dims")):
@@ -103,7 +103,7 @@ def expand_dims(x: Data, /, axis: Any = 0) -> Any:
     return value
 
 
-def squeeze(x: Data, /, axis: Any) -> Any:
+def squeeze(x: TensorLike, /, axis: Any) -> Any:
     """Return an array without axes of extent 1. Raises: ValueError for other extents."""
     value = array(x)
     wanted = axes_of(axis, value.shape.rank, "squeeze")
@@ -112,7 +112,7 @@ def squeeze(x: Data, /, axis: Any) -> Any:
     return ops.squeeze(value, wanted) if wanted else ops.identity(value)
 
 
-def take(x: Data, indices: Any, /, *, axis: int | None = None) -> Any:
+def take(x: TensorLike, indices: Any, /, *, axis: int | None = None) -> Any:
     """Return slices along an axis at indices, those below 0 from the end. Raises: ValueError where an axis lacks."""
     value, where = array(x), array(indices)
     if axis is None and value.shape.rank != 1:
@@ -127,16 +127,16 @@ def _concat(arrays: Any, /, *, axis: Any = 0) -> Any:
     return ops.concat([ops.reshape(x, [-1]) for x in given], 0) if axis is None else ops.concat(given, axis)
 
 
-def _axes(x: Data, axes: Any, what: str) -> Any:
+def _axes(x: TensorLike, axes: Any, what: str) -> Any:
     return axes_of(axes, array(x).shape.rank, what)
 
 
-def _roll(x: Data, /, shift: Any, *, axis: Any = None) -> Any:
+def _roll(x: TensorLike, /, shift: Any, *, axis: Any = None) -> Any:
     shift = (shift,) * len(axis) if isinstance(axis, tuple) and isinstance(shift, int) else shift
     return shapes.roll(array(x), shift, axis)
 
 
-def _repeat(x: Data, repeats: Any, /, *, axis: Any = None) -> Any:
+def _repeat(x: TensorLike, repeats: Any, /, *, axis: Any = None) -> Any:
     return ops.repeat(array(x), repeats if isinstance(repeats, int) else ops.cast(repeats, "int64"), axis)
 
 

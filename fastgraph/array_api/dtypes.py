@@ -13,7 +13,7 @@ import numpy as np
 from fastgraph.core import dlpack
 from fastgraph.core.base.dtype import DType, as_dtype, bfloat16
 from fastgraph.core.base.nesting import flatten
-from fastgraph.core.conversion import Data, convert_to_tensor
+from fastgraph.core.conversion import TensorLike, convert_to_tensor
 from fastgraph.core.devices import device, device_name, list_logical_devices
 from fastgraph.core.tensor import Tensor
 from fastgraph.numpy_api.promotion import ops
@@ -155,19 +155,19 @@ def named_rows(rows: Mapping[str, tuple[Callable[..., Any], str]]) -> dict[str, 
 # ---- values ---------------------------------------------------------------------------------------------------------
 
 
-def array(x: Data) -> Tensor:
+def array(x: TensorLike) -> Tensor:
     """An argument as a tensor; Python's numbers get the default dtypes."""
     return x if isinstance(x, Tensor) else asarray(x)
 
 
-def floating(x: Data) -> Tensor:
+def floating(x: TensorLike) -> Tensor:
     """An argument as a tensor of floats or complex numbers: others are cast to the default float."""
     value = array(x)
     known = value.dtype.is_floating or value.dtype.is_complex
     return value if known else ops.cast(value, DEFAULTS["real floating"])
 
 
-def together(*values: Data) -> list[Tensor]:
+def together(*values: TensorLike) -> list[Tensor]:
     """Arguments as tensors of one dtype."""
     dtype = result_type(*[v if isinstance(v, bool | int | float | complex) else array(v) for v in values])
     return [ops.cast(array(v), dtype) if hasattr(v, "dtype") else asarray(v, dtype=dtype) for v in values]
@@ -182,7 +182,7 @@ def _plain(value: object) -> bool:
     return not any(isinstance(leaf, Tensor) or hasattr(type(leaf), "__fg_tensor__") for leaf in flatten(value))
 
 
-def asarray(obj: Data, /, *, dtype: Any = None, device: str | None = None, copy: bool | None = None) -> Tensor:
+def asarray(obj: TensorLike, /, *, dtype: Any = None, device: str | None = None, copy: bool | None = None) -> Tensor:
     """Return a tensor of an array, a number or nested lists of numbers.
 
     Raises: ValueError for copy=False where one is needed; OverflowError for an int that the dtype does not hold.

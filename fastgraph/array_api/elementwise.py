@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fastgraph.array_api.dtypes import array, asarray, floating, together
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
 from fastgraph.numpy_api.promotion import ops
 from fastgraph.numpy_api.tables import named
@@ -18,14 +18,14 @@ Function = Callable[..., Any]
 
 
 def _unary(name: str, compute: Function, of: Function = floating) -> Function:
-    def function(x: Data, /) -> Any:
+    def function(x: TensorLike, /) -> Any:
         return compute(of(x))
 
     return named(function, name, f"Return the standard's `{name}` of each element. t[*s] -> t[*s].")
 
 
 def _binary(name: str, compute: Function) -> Function:
-    def function(x1: Data, x2: Data, /) -> Any:
+    def function(x1: TensorLike, x2: TensorLike, /) -> Any:
         return compute(*together(x1, x2))
 
     return named(function, name, f"Return the standard's `{name}` of pairs. t[*s], t[*s] -> t[*s], broadcasting.")
@@ -192,7 +192,7 @@ _made: dict[str, Function] = {
 globals().update(_made)
 
 
-def clip(x: Data, /, min: Any = None, max: Any = None) -> Any:
+def clip(x: TensorLike, /, min: Any = None, max: Any = None) -> Any:
     """Return elements moved into [min, max], of the dtype of x. t[*s] -> t[*s], broadcasting."""
     made = array(x)
     for end, op in ((min, "maximum"), (max, "minimum")):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fastgraph.array_api.dtypes import DEFAULTS, asarray, axes_of, floating, on, place
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
 from fastgraph.numpy_api import shapes
 from fastgraph.numpy_api.promotion import ops
@@ -23,7 +23,7 @@ __all__ = [
 _SCALES = {"backward": (0, -1), "ortho": (-0.5, -0.5), "forward": (-1, 0)}
 
 
-def _complex(x: Data) -> Tensor:
+def _complex(x: TensorLike) -> Tensor:
     value = floating(x)
     return value if value.dtype.is_complex else ops.cast(value, f"complex{value.dtype.size * 16}")
 
@@ -55,7 +55,7 @@ def _along(x: Tensor, axis: int, n: Any, norm: str, kind: str) -> Any:
 
 
 def _one(name: str, of: Callable[[Any], Tensor]) -> Callable[..., Any]:
-    def function(x: Data, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
+    def function(x: TensorLike, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
         return _along(of(x), axis, n, norm, name)
 
     return named(function, name, f"Return the standard's `{name}` along an axis.")
@@ -66,18 +66,18 @@ rfft = _one("rfft", floating)
 _OPPOSITE = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
 
 
-def hfft(x: Data, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
+def hfft(x: TensorLike, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
     """Return the transform of what is Hermitian in time: real. c[*s] -> f[*r]."""
     return irfft(ops.conj(_complex(x)), n=n, axis=axis, norm=_OPPOSITE.get(norm, norm))
 
 
-def ihfft(x: Data, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
+def ihfft(x: TensorLike, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
     """Return the inverse of `hfft`. f[*s] -> c[*r]."""
     return ops.conj(rfft(x, n=n, axis=axis, norm=_OPPOSITE.get(norm, norm)))
 
 
 def _several(name: str, of: Callable[[Any], Tensor], kind: str, last: str) -> Callable[..., Any]:
-    def function(x: Data, /, *, s: Any = None, axes: Any = None, norm: str = "backward") -> Any:
+    def function(x: TensorLike, /, *, s: Any = None, axes: Any = None, norm: str = "backward") -> Any:
         value = of(x)
         rank = value.shape.rank or 0
         along = axes_of(range(rank - len(s), rank) if axes is None and s is not None else axes, rank, name)
@@ -106,7 +106,7 @@ fftfreq, rfftfreq = _frequencies("fftfreq", np.fft.fftfreq), _frequencies("rfftf
 
 
 def _shift(name: str, sign: int) -> Callable[..., Any]:
-    def function(x: Data, /, *, axes: Any = None) -> Any:
+    def function(x: TensorLike, /, *, axes: Any = None) -> Any:
         value = floating(x)
         along = axes_of(axes, value.shape.rank, name)
         halves = [(ops.shape(value)[axis] + (sign < 0)) // 2 for axis in along]

@@ -8,7 +8,7 @@ from typing import Any
 
 from fastgraph.array_api.dtypes import array, axes_of, finfo, floating, named_rows, record, together
 from fastgraph.array_api.statistics import widened
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
 from fastgraph.numpy_api import products, shapes
 from fastgraph.numpy_api.promotion import ops
@@ -20,7 +20,7 @@ SlogdetResult = record("SlogdetResult", "sign logabsdet")
 SVDResult = record("SVDResult", "U S Vh")
 
 
-def matrix_transpose(x: Data, /) -> Any:
+def matrix_transpose(x: TensorLike, /) -> Any:
     """Return matrices with rows and columns changed. t[*s, m, n] -> t[*s, n, m]. Raises: ValueError below rank 2."""
     value = array(x)
     if (value.shape.rank or 2 * (value.shape.rank is None)) < 2:
@@ -28,7 +28,7 @@ def matrix_transpose(x: Data, /) -> Any:
     return ops.matrix_transpose(value)
 
 
-def _of_wide(function: Callable[..., Any], x1: Data, x2: Data) -> Any:
+def _of_wide(function: Callable[..., Any], x1: TensorLike, x2: TensorLike) -> Any:
     """A product of two arrays of one dtype, that of the smallest integers in a wider one."""
     a, b = together(x1, x2)
     if a.dtype.name in ("bool", "int8"):
@@ -36,21 +36,21 @@ def _of_wide(function: Callable[..., Any], x1: Data, x2: Data) -> Any:
     return function(a, b)
 
 
-def matmul(x1: Data, x2: Data, /) -> Any:
+def matmul(x1: TensorLike, x2: TensorLike, /) -> Any:
     """Return products of matrices; vectors are rows before, columns behind. Raises: ValueError for numbers."""
     if 0 in (array(x1).shape.rank, array(x2).shape.rank):
         raise ValueError("matmul takes arrays of rank 1 and more")
     return _of_wide(lambda a, b: products.matmul(a, b), x1, x2)
 
 
-def tensordot(x1: Data, x2: Data, /, *, axes: Any = 2) -> Any:
+def tensordot(x1: TensorLike, x2: TensorLike, /, *, axes: Any = 2) -> Any:
     """Return sums of products over axes of both."""
     if not isinstance(axes, int):
         axes = [axes_of(part, array(x).shape.rank, "tensordot") for part, x in zip(axes, (x1, x2), strict=True)]
     return _of_wide(lambda a, b: ops.tensordot(a, b, axes), x1, x2)
 
 
-def vecdot(x1: Data, x2: Data, /, *, axis: int = -1) -> Any:
+def vecdot(x1: TensorLike, x2: TensorLike, /, *, axis: int = -1) -> Any:
     """Return sums of products of vectors along an axis, those of x1 conjugated.
 
     Raises: ValueError for other extents.
@@ -61,7 +61,7 @@ def vecdot(x1: Data, x2: Data, /, *, axis: int = -1) -> Any:
     return ops.reduce_sum(ops.conj(a) * b if a.dtype.is_complex else a * b, axis=axis)
 
 
-def cross(x1: Data, x2: Data, /, *, axis: int = -1) -> Any:
+def cross(x1: TensorLike, x2: TensorLike, /, *, axis: int = -1) -> Any:
     """Return cross products of vectors of three elements, broadcasting. Raises: ValueError for other extents."""
     a, b = together(x1, x2)
     if (a.shape[axis], b.shape[axis]) != (3, 3):
@@ -70,7 +70,7 @@ def cross(x1: Data, x2: Data, /, *, axis: int = -1) -> Any:
     return ops.stack([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0], axis)
 
 
-def solve(x1: Data, x2: Data, /) -> Any:
+def solve(x1: TensorLike, x2: TensorLike, /) -> Any:
     """Return x with x1 @ x = x2, of a vector or of matrices. f[*s, n, n], f[n] or f[*s, n, k] -> same."""
     a, b = together(floating(x1), floating(x2))
     vector = b.shape.rank == 1
@@ -81,14 +81,14 @@ def solve(x1: Data, x2: Data, /) -> Any:
     return ops.squeeze(made, [-1]) if vector else made
 
 
-def qr(x: Data, /, *, mode: str = "reduced") -> Any:
+def qr(x: TensorLike, /, *, mode: str = "reduced") -> Any:
     """Return orthonormal columns and an upper triangle. Raises: ValueError for modes but "reduced", "complete"."""
     if mode not in ("reduced", "complete"):
         raise ValueError(f'qr: mode is "reduced" or "complete", not {mode!r}')
     return QRResult(*ops.qr(floating(x), full_matrices=mode == "complete"))
 
 
-def svd(x: Data, /, *, full_matrices: bool = True) -> Any:
+def svd(x: TensorLike, /, *, full_matrices: bool = True) -> Any:
     """Return singular vectors, values and vectors, x = U @ diag(S) @ Vh. f[*s, m, n] -> f, real[*s, k], f."""
     values, left, right = ops.svd(floating(x), full_matrices=full_matrices)
     return SVDResult(left, values, ops.adjoint(right))
@@ -100,14 +100,14 @@ def _least(x: Tensor, rtol: Any) -> Any:
     return ops.cast(ops.reduce_max(ops.shape(x)[-2:]), real) * finfo(real).eps if rtol is None else ops.cast(rtol, real)
 
 
-def matrix_rank(x: Data, /, *, rtol: Any = None) -> Any:
+def matrix_rank(x: TensorLike, /, *, rtol: Any = None) -> Any:
     """Return how many singular values are above rtol times the greatest. f[*s, m, n] -> i64[*s]."""
     values = ops.svd(floating(x), compute_uv=False)
     limit = _least(floating(x), rtol) * ops.reduce_max(values, -1)
     return ops.count_nonzero(values > ops.expand_dims(limit, -1), -1)
 
 
-def matrix_power(x: Data, n: int, /) -> Any:
+def matrix_power(x: TensorLike, n: int, /) -> Any:
     """Return a product of n square matrices, of the inverse ones below 0. f[*s, n, n] -> f[*s, n, n]."""
     value = ops.inv(floating(x)) if n < 0 else floating(x)
     dims, n = ops.shape(value), abs(n)
@@ -118,7 +118,7 @@ def matrix_power(x: Data, n: int, /) -> Any:
     return made
 
 
-def vector_norm(x: Data, /, *, axis: Any = None, keepdims: bool = False, ord: float = 2) -> Any:
+def vector_norm(x: TensorLike, /, *, axis: Any = None, keepdims: bool = False, ord: float = 2) -> Any:
     """Return norms of vectors along axes, or of all elements. f[*s] -> real[*r]."""
     size = ops.abs(floating(x))
     if abs(ord) == math.inf:
@@ -130,7 +130,7 @@ def vector_norm(x: Data, /, *, axis: Any = None, keepdims: bool = False, ord: fl
     return total if ord in (0, 1) else total ** (1 / ord)
 
 
-def matrix_norm(x: Data, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
+def matrix_norm(x: TensorLike, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
     """Return norms of matrices: "fro", "nuc", 1, -1, 2, -2, inf, -inf. f[*s, m, n] -> real[*s].
 
     Raises: ValueError for other orders.

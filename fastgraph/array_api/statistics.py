@@ -7,7 +7,7 @@ from typing import Any
 
 from fastgraph.array_api.dtypes import DEFAULTS, INDEX, array, axes_of, floating, record, together
 from fastgraph.core.base.dtype import as_dtype
-from fastgraph.core.conversion import Data
+from fastgraph.core.conversion import TensorLike
 from fastgraph.numpy_api import shapes
 from fastgraph.numpy_api.promotion import ops
 from fastgraph.numpy_api.tables import named
@@ -21,7 +21,7 @@ __all__ = [
 Function = Callable[..., Any]
 
 
-def widened(x: Data, dtype: Any = None) -> Any:
+def widened(x: TensorLike, dtype: Any = None) -> Any:
     """An argument to be summed: of `dtype`, by default small integers and bools as the default integer."""
     value = array(x)
     if dtype is not None:
@@ -32,20 +32,20 @@ def widened(x: Data, dtype: Any = None) -> Any:
 
 
 def _reduction(name: str, op: str, of: Function) -> Function:
-    def function(x: Data, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+    def function(x: TensorLike, /, *, axis: Any = None, keepdims: bool = False) -> Any:
         return getattr(ops, op)(of(x), axis=axis, keepdims=keepdims)
 
     return named(function, name, f"Return the standard's `{name}` along axes, or of all elements. t[*s] -> t[*r].")
 
 
 def _total(name: str, op: str) -> Function:
-    def function(x: Data, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+    def function(x: TensorLike, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
         return getattr(ops, op)(widened(x, dtype), axis=axis, keepdims=keepdims)
 
     return named(function, name, f"Return the standard's `{name}` along axes, or of all elements. t[*s] -> t[*r].")
 
 
-def _bools(x: Data) -> Any:
+def _bools(x: TensorLike) -> Any:
     return ops.cast(array(x), "bool")
 
 
@@ -59,7 +59,7 @@ prod = _total("prod", "reduce_prod")
 sum = _total("sum", "reduce_sum")
 
 
-def var(x: Data, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
+def var(x: TensorLike, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
     """Return the mean square distance from the mean; sums are over n - correction. t[*s] -> t[*r]."""
     value = floating(x)
     made = ops.reduce_variance(value, axis=axis, keepdims=keepdims)
@@ -70,13 +70,13 @@ def var(x: Data, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool
     return made * ops.cast(n, made.dtype) / left
 
 
-def std(x: Data, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
+def std(x: TensorLike, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
     """Return the square root of `var`. t[*s] -> t[*r]."""
     return ops.sqrt(var(x, axis=axis, correction=correction, keepdims=keepdims))
 
 
 def _running(name: str, op: str, first: int) -> Function:
-    def function(x: Data, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Any:
+    def function(x: TensorLike, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Any:
         value = widened(x, dtype)
         if axis is None and value.shape.rank != 1:
             raise ValueError(f"{name} needs an axis of an array of rank {value.shape.rank}")
@@ -94,7 +94,7 @@ cumulative_prod = _running("cumulative_prod", "cumprod", 1)
 cumulative_sum = _running("cumulative_sum", "cumsum", 0)
 
 
-def diff(x: Data, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> Any:
+def diff(x: TensorLike, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> Any:
     """Return differences of neighbours along an axis, n times."""
     parts = [array(part) for part in (prepend, x, append) if part is not None]
     return shapes.diff(parts[0] if len(parts) == 1 else ops.concat(together(*parts), axis), n, axis)
@@ -104,7 +104,7 @@ def diff(x: Data, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append:
 
 
 def _extreme(name: str) -> Function:
-    def function(x: Data, /, *, axis: int | None = None, keepdims: bool = False) -> Any:
+    def function(x: TensorLike, /, *, axis: int | None = None, keepdims: bool = False) -> Any:
         value = array(x)
         found = getattr(ops, name)(ops.reshape(value, [-1]) if axis is None else value, axis=axis or 0)
         if not keepdims:
@@ -119,7 +119,7 @@ argmax = _extreme("argmax")
 argmin = _extreme("argmin")
 
 
-def nonzero(x: Data, /) -> tuple[Any, ...]:
+def nonzero(x: TensorLike, /) -> tuple[Any, ...]:
     """Return where elements are not 0, an array of indices for each axis. Raises: ValueError for a number."""
     value = array(x)
     if not value.shape.rank:
@@ -127,7 +127,7 @@ def nonzero(x: Data, /) -> tuple[Any, ...]:
     return tuple(shapes.nonzero(value))
 
 
-def searchsorted(x1: Data, x2: Data, /, *, side: str = "left", sorter: Any = None) -> Any:
+def searchsorted(x1: TensorLike, x2: TensorLike, /, *, side: str = "left", sorter: Any = None) -> Any:
     """Return where elements of x2 would stand in the sorted vector x1, or in x1[sorter]. t[n], t[*s] -> i64[*s]."""
     edges, values = together(x1, x2)
     if sorter is not None:
@@ -136,12 +136,12 @@ def searchsorted(x1: Data, x2: Data, /, *, side: str = "left", sorter: Any = Non
     return ops.reshape(found, ops.shape(values))
 
 
-def where(condition: Any, x1: Data, x2: Data, /) -> Any:
+def where(condition: Any, x1: TensorLike, x2: TensorLike, /) -> Any:
     """Return x1 where a condition holds, else x2. bool[*s], t[*s], t[*s] -> t[*s], broadcasting."""
     return ops.where(_bools(condition), *together(x1, x2))
 
 
-def argsort(x: Data, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
+def argsort(x: TensorLike, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
     """Return where the elements stand that sort an array. t[*s] -> i64[*s]."""
     value = array(x)
     value = ops.cast(value, "int8") if value.dtype.is_bool else value
@@ -149,7 +149,7 @@ def argsort(x: Data, /, *, axis: int = -1, descending: bool = False, stable: boo
     return ops.cast(ops.argsort(value, axis, direction=direction, stable=stable), INDEX)
 
 
-def sort(x: Data, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
+def sort(x: TensorLike, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
     """Return an array sorted along an axis. t[*s] -> t[*s]."""
     value = array(x)
     kind = "int8" if value.dtype.is_bool else value.dtype
@@ -165,7 +165,7 @@ UniqueCounts = record("UniqueCounts", "values counts")
 UniqueInverse = record("UniqueInverse", "values inverse_indices")
 
 
-def unique_all(x: Data, /) -> Any:
+def unique_all(x: TensorLike, /) -> Any:
     """Return each value once, where it first stands, where each element's value is, and how many there are."""
     value = array(x)
     flat = ops.reshape(value, [-1])
@@ -191,7 +191,7 @@ unique_inverse = _part(
 unique_values = _part("unique_values", lambda found: found.values, "")
 
 
-def isin(x1: Data, x2: Data, /, *, invert: bool = False) -> Any:
+def isin(x1: TensorLike, x2: TensorLike, /, *, invert: bool = False) -> Any:
     """Return whether elements of x1 are among those of x2, or are not. t[*s], t[*r] -> bool[*s]."""
     one, other = together(x1, x2)
     found = ops.reduce_any(ops.expand_dims(one, -1) == ops.reshape(other, [-1]), -1)

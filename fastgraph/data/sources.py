@@ -289,7 +289,7 @@ def generator_spec(output_types: object, output_shapes: object, output_signature
             "`output_types` argument."
         )
     kinds: Any = output_types  # a list is a value here, and no dtype
-    types = as_dtype(kinds) if isinstance(kinds, list) else nesting.map_structure(as_dtype, kinds)
+    types = as_dtype(kinds) if isinstance(output_types, list) else nesting.map_structure(as_dtype, kinds)
     if output_shapes is None:
         return nesting.map_structure(lambda dtype: TensorSpec(None, dtype), types)
     shapes = _shapes_like(types, output_shapes)
