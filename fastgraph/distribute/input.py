@@ -7,7 +7,6 @@ replica for which nothing is left gets a part of no rows.
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from fastgraph.core.base import nesting
@@ -15,9 +14,9 @@ from fastgraph.core.base.shapes import TensorShape
 from fastgraph.core.base.type_specs import TensorSpec, TypeSpec
 from fastgraph.core.tensor import Tensor
 from fastgraph.data.element_specs import packed
-from fastgraph.data.iterators import OwnedIterator
+from fastgraph.data.iterators import OwnedIterator, SteppedIterator
 from fastgraph.data.optionals import Optional
-from fastgraph.errors import NotBuiltError, OutOfRangeError
+from fastgraph.errors import NotBuiltError
 from fastgraph.ops.elementwise import minimum as minimum_op
 from fastgraph.ops.movement import shape
 from fastgraph.state.distributed import DistributedValues, PerReplica, PerReplicaSpec
@@ -184,7 +183,7 @@ class DistributedDataset:
         return iter(self).__fg_staged_for__()
 
 
-class DistributedIterator(Iterator[Any]):
+class DistributedIterator(SteppedIterator):
     """An iterator over a DistributedDataset. Source: tf.distribute.DistributedIterator."""
 
     def __init__(self, iterator: OwnedIterator, strategy: Any, how: Sharing) -> None:
@@ -212,17 +211,6 @@ class DistributedIterator(Iterator[Any]):
         others = [self._inner.get_next_as_optional()._components for _ in own[1:]]
         elements = [first, *(packed(spec, components) for components in others)]
         return nesting.map_structure(lambda *leaves: PerReplica(leaves), *elements)
-
-    def next(self) -> Any:
-        """Return the next element. Raises StopIteration after the last."""
-        return self.__next__()
-
-    def get_next(self) -> Any:
-        """Return the next element. Raises OutOfRangeError after the last."""
-        try:
-            return self.__next__()
-        except StopIteration:
-            raise OutOfRangeError(None, None, "End of sequence [Op:IteratorGetNext]") from None
 
     def get_next_as_optional(self) -> Any:
         """Return the next element as an Optional, an empty one after the last."""

@@ -12,7 +12,7 @@ import functools
 import inspect
 from collections.abc import Callable, Iterable, Sequence
 from types import CodeType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 
@@ -53,13 +53,14 @@ DTYPE_SETS = {
 
 Array = np.ndarray[Any, Any]
 Dims = tuple[int | None, ...] | None
+F = TypeVar("F", bound=Callable[..., Any])
 _NO_ATTRS: dict[str, Any] = {}
 
 
-def public(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def public(*names: str) -> Callable[[F], F]:
     """Publish a function written in other ops under `names`."""
 
-    def publish(function: Callable[..., Any]) -> Callable[..., Any]:
+    def publish(function: F) -> F:
         function.__name__ = function.__name__.rstrip("_")
         return register_public(function, *names)
 

@@ -187,7 +187,7 @@ def total_variation(images: TensorLike, name: str | None = None) -> Any:
 
 
 @public("image.image_gradients")
-def image_gradients(image: TensorLike) -> tuple[Any, Any]:
+def image_gradients(image: TensorLike) -> tuple[Tensor, Tensor]:
     """(what a pixel lacks to the one below, to the one on its right), 0 at the edge. t[b, h, w, c] -> two of the same.
 
     Raises: ValueError for another rank. Source: tf.image.image_gradients.

@@ -611,7 +611,7 @@ def global_norm(t_list: TensorLike, name: str | None = None) -> Any:
 @public("clip_by_global_norm")
 def clip_by_global_norm(
     t_list: TensorLike, clip_norm: TensorLike, use_norm: TensorLike | None = None, name: str | None = None
-) -> Any:
+) -> tuple[list[Tensor | Any], Tensor]:
     """A list of tensors, scaled down together where their common norm is above clip_norm; and that norm.
 
     A norm that is not finite makes all results NaN. Source: tf.clip_by_global_norm.

@@ -623,7 +623,7 @@ def repeat(input: TensorLike, repeats: TensorLike, axis: int | None = None, name
 
 
 @public("meshgrid")
-def meshgrid(*args: TensorLike, **kwargs: Any) -> Any:
+def meshgrid(*args: TensorLike, **kwargs: Any) -> list[Tensor]:
     """Vectors repeated to grids of coordinates; indexing "xy" (first two swapped) or "ij". Source: tf.meshgrid."""
     indexing = kwargs.pop("indexing", "xy")
     name = kwargs.pop("name", "meshgrid")

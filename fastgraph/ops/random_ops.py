@@ -33,7 +33,7 @@ from fastgraph.ops.sorting import search_sorted
 
 
 @public("random.set_seed")
-def set_seed(seed: SupportsInt | None) -> Any:
+def set_seed(seed: SupportsInt | None) -> None:
     """Begin the sequences of all random ops anew, from `seed`. Source: tf.random.set_seed.
 
     An op without a seed of its own takes one from it and from the number of ops before it; one with a `seed` has the

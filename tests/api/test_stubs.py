@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import runpy
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+import fastgraph as tf
+from tests.null.test_results import definition
+from tests.oracle.draw import draw, name_of
+from tests.oracle.runner import PLAIN, Runner
 
 TOOL = Path(__file__).resolve().parents[2] / "tools" / "stubs.py"
 
@@ -21,7 +28,56 @@ def test_stubs_are_up_to_date() -> None:
     )
 
 
-def test_package_is_typed() -> None:
-    import fastgraph
+@pytest.mark.skipif(not TOOL.exists(), reason="no source tree around the tests")
+def test_no_stub_is_left_of_names_that_are_elsewhere_now() -> None:
+    package = TOOL.parents[1] / "fastgraph"
+    written = {path for path in package.rglob("*.pyi") if "Written by tools/stubs.py" in path.read_text()[:99]}
+    assert written == {path for path in runpy.run_path(str(TOOL))["generate"]() if path.suffix == ".pyi"}
 
-    assert (Path(fastgraph.__file__).parent / "py.typed").exists()
+
+def test_package_is_typed() -> None:
+    assert (Path(tf.__file__).parent / "py.typed").exists()
+
+
+def fits(value: Any, result: ast.expr | None) -> bool:
+    """Whether a value is of a type that is written down."""
+    if isinstance(result, ast.BinOp):
+        return fits(value, result.left) or fits(value, result.right)
+    if isinstance(result, ast.Constant):
+        return value is result.value
+    if isinstance(result, ast.Subscript):
+        inner = result.slice.elts if isinstance(result.slice, ast.Tuple) else [result.slice]
+        of = ast.unparse(result.value).removeprefix("builtins.")
+        if of == "tuple" and len(inner) != len(value):
+            return False
+        return isinstance(value, {"tuple": tuple, "list": list}.get(of, object)) and all(
+            fits(item, inner[i if of == "tuple" else 0]) for i, item in enumerate(value) if of in ("tuple", "list")
+        )
+    name = "Any" if result is None else ast.unparse(result).removeprefix("builtins.")
+    return name in ("Any", "R", "Structure") or name in [each.__name__ for each in type(value).__mro__]
+
+
+def test_results_are_of_the_types_that_are_written() -> None:
+    runner = Runner("fastgraph")
+    done, wrong = set(), []
+    for case in draw():
+        space, _, last = case.name.rpartition(".")
+        if case.name in done or case.wrong or not last:
+            continue
+        found = definition(f"fastgraph.{space}".rstrip("."), last)
+        functions = [node for node in (found[1] if found else []) if isinstance(node, ast.FunctionDef)]
+        calls = [node for node in ast.walk(ast.parse(case.text)) if isinstance(node, ast.Call)]
+        call = next((node for node in calls if name_of(ast.unparse(node)) == case.name), None)
+        if not functions or call is None:
+            continue
+        try:
+            value = eval(ast.unparse(call), {"tf": tf, **PLAIN, **runner.tensors(case.arrays)})
+        except Exception:
+            continue  # a case of an error
+        done.add(case.name)
+        if not any(fits(value, function.returns) for function in functions):
+            wrong.append(
+                (case.text, type(value).__name__, [ast.unparse(f.returns or ast.Name("?")) for f in functions])
+            )
+    assert len(done) > 700
+    assert wrong == []

@@ -88,7 +88,7 @@ class EinsumDense(Layer):
             self.bias = self._weight("bias", own + [1] * (elided if found[3] else 0))
         self.built = True
 
-    def call(self, inputs: Tensor) -> Any:
+    def call(self, inputs: Tensor) -> Tensor:
         """Return the layer's output."""
         outputs = einsum(self.equation, inputs, self.kernel)
         return self.activation(outputs if self.bias is None else outputs + self.bias)

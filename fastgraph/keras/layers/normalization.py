@@ -130,7 +130,7 @@ class BatchNormalization(_Normalization):
         )  # fmt: skip
         self.built = True
 
-    def call(self, inputs: Tensor, training: Training | None = None, mask: Tensor | None = None) -> Any:
+    def call(self, inputs: Tensor, training: Training | None = None, mask: Tensor | None = None) -> Tensor:
         """Return the normalised inputs. mask: b[*s], which elements the batch's mean and variance are of."""
         inputs = _floating(inputs)
         if isinstance(training, Tensor) and self._trainable:
