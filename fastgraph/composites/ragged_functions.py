@@ -24,9 +24,9 @@ from fastgraph.ops.families import invalid
 from fastgraph.ops.gathering import gather
 from fastgraph.ops.joining import stack as stack_dense
 from fastgraph.ops.movement import reshape, shape
-from fastgraph.ops.padding import repeat
 from fastgraph.ops.runtime_assertions import assert_less, assert_none_equal
 from fastgraph.ops.sorting import argsort
+from fastgraph.ops.tiling import repeat
 
 
 def constant(

@@ -18,9 +18,9 @@ from fastgraph.ops.elementwise import cast
 from fastgraph.ops.gathering import gather
 from fastgraph.ops.joining import concat
 from fastgraph.ops.movement import expand_dims, reshape, shape
-from fastgraph.ops.padding import tile
 from fastgraph.ops.runtime_assertions import assert_equal, assert_less, assert_non_negative
 from fastgraph.ops.scatter import gather_nd
+from fastgraph.ops.tiling import tile
 
 
 def gather_ragged(

@@ -15,9 +15,9 @@ from fastgraph.ops.gathering import boolean_mask, gather, where
 from fastgraph.ops.joining import concat, stack
 from fastgraph.ops.movement import expand_dims, reshape, transpose
 from fastgraph.ops.movement import squeeze as squeeze_dense
-from fastgraph.ops.padding import repeat
 from fastgraph.ops.runtime_assertions import assert_equal
 from fastgraph.ops.scans import cumsum
+from fastgraph.ops.tiling import repeat
 
 
 def gather_rows(rows: RaggedTensor, index: Tensor) -> Any:

@@ -25,11 +25,11 @@ from fastgraph.ops.elementwise import cast, maximum, ones_like
 from fastgraph.ops.gathering import gather
 from fastgraph.ops.joining import concat, stack
 from fastgraph.ops.movement import shape
-from fastgraph.ops.padding import repeat
 from fastgraph.ops.reduction import reduce_max
 from fastgraph.ops.runtime_assertions import assert_equal, assert_non_negative
 from fastgraph.ops.scans import cumsum
 from fastgraph.ops.segments import unsorted_segment_sum
+from fastgraph.ops.tiling import repeat
 
 if TYPE_CHECKING:
     from fastgraph.composites.sparse_tensor import SparseTensor

@@ -20,12 +20,12 @@ from fastgraph.ops.gathering import gather, where
 from fastgraph.ops.joining import concat, unstack
 from fastgraph.ops.movement import reshape, size
 from fastgraph.ops.movement import shape as shape_of_tensor
-from fastgraph.ops.padding import repeat, tile
 from fastgraph.ops.reduction import reduce_all, reduce_max, reduce_prod, reduce_sum
 from fastgraph.ops.runtime_assertions import Assert
 from fastgraph.ops.scans import cumsum
 from fastgraph.ops.scatter import tensor_scatter_update_p
 from fastgraph.ops.tensor_lists import list_extend, list_get, list_grow, list_push, list_reserve, list_set, list_trim
+from fastgraph.ops.tiling import repeat, tile
 
 
 class UnevenTensorArray(TracedTensorArray):

@@ -46,8 +46,9 @@ from fastgraph.keras.score_metrics import IoU, MeanIoU
 from fastgraph.ops.comparison import equal, greater
 from fastgraph.ops.elementwise import cast, square
 from fastgraph.ops.exponentials import sqrt
+from fastgraph.ops.extreme_positions import argmax
 from fastgraph.ops.movement import reshape, shape, squeeze
-from fastgraph.ops.reduction import argmax, reduce_mean
+from fastgraph.ops.reduction import reduce_mean
 from fastgraph.ops.sorting import in_top_k
 
 __all__ = [

@@ -23,14 +23,11 @@ from fastgraph.ops.families import invalid, public
 from fastgraph.ops.joining import concat
 from fastgraph.ops.matmul import matmul
 from fastgraph.ops.movement import expand_dims, reshape, shape
-from fastgraph.ops.nn_ops import (
-    embedding_lookup,
-    sigmoid_cross_entropy_with_logits,
-    softmax_cross_entropy_with_logits,
-)
+from fastgraph.ops.nn_ops import embedding_lookup
 from fastgraph.ops.python_functions import host_call
 from fastgraph.ops.random_states import generators
 from fastgraph.ops.reduction import reduce_sum
+from fastgraph.ops.softmax import sigmoid_cross_entropy_with_logits, softmax_cross_entropy_with_logits
 
 #: Words of 32 bits that are set aside for each number drawn.
 _ASIDE = 2048

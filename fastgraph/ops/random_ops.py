@@ -25,10 +25,10 @@ from fastgraph.ops.elementwise import add, cast, maximum, minimum, multiply, sel
 from fastgraph.ops.families import Array, custom, invalid, public, shape_text
 from fastgraph.ops.gathering import dim, gather_p
 from fastgraph.ops.movement import shape, shape_of_value
-from fastgraph.ops.nn_ops import softmax_p
 from fastgraph.ops.random_states import Source, as_vector, checked_size, count, generators, numbers, numbers_of
 from fastgraph.ops.runtime_checks import checked, wide
 from fastgraph.ops.scans import cumsum_p
+from fastgraph.ops.softmax import softmax_p
 from fastgraph.ops.sorting import search_sorted
 
 
