@@ -1,4 +1,4 @@
-"""Reductions: sums, means, extremes, logic, positions of extremes, and what is made of them.
+"""Reductions: sums, means, extremes, logic, and what is made of them.
 
 Rule: sums go in blocks and 16-bit floats accumulate in float32, so that long sums keep their precision.
 """
