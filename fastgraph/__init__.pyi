@@ -127,7 +127,9 @@ from fastgraph.ops.custom_gradients import grad_pass_through as grad_pass_throug
 from fastgraph.ops.custom_gradients import recompute_grad as recompute_grad
 from fastgraph.ops.sorting import Unique
 from fastgraph.ops.sorting import UniqueWithCounts
+from fastgraph.staging.typed_function import Composed
 from fastgraph.staging.typed_function import Dense
+from fastgraph.staging.typed_function import Nest
 from fastgraph.staging.typed_function import Structure
 from fastgraph.staging.typed_function import function as function
 from fastgraph.state.module import Module as Module
@@ -174,23 +176,29 @@ def cond(pred: Any, true_fn: Callable[[], Structure] = ..., false_fn: Callable[[
 def cond(pred: Any, true_fn: Any = None, false_fn: Any = None, name: builtins.str | None = None) -> Any:
     ...
 @overload
-def foldl(fn: Callable[[Tensor, Tensor], Tensor], elems: Dense, initializer: Dense | builtins.complex | None = ..., parallel_iterations: builtins.int = 10, back_prop: builtins.bool = True, swap_memory: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
+def foldl(fn: Callable[[Tensor, Tensor], Any], elems: Dense, initializer: Dense | builtins.complex | None = ..., parallel_iterations: builtins.int = 10, back_prop: builtins.bool = True, swap_memory: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
     """The last accumulator a = fn(a, element) over the elements along the first axis, the first one first.
 
     The first a is `initializer`, or the first element. Raises as `scan`, which gives all of them. Source: tf.foldl."""
 @overload
-def foldl(fn: Callable[[Any, Any], Any], elems: builtins.object, initializer: builtins.object = None, parallel_iterations: builtins.int = 10, back_prop: builtins.bool = True, swap_memory: builtins.bool = False, name: builtins.str | None = None) -> Any:
+def foldl(fn: Callable[[Any, Any], Any], elems: builtins.object, initializer: Composed, parallel_iterations: builtins.int = 10, back_prop: builtins.bool = True, swap_memory: builtins.bool = False, name: builtins.str | None = None) -> Any:
     ...
 @overload
-def foldr(fn: Callable[[Tensor, Tensor], Tensor], elems: Dense, initializer: Dense | builtins.complex | None = ..., parallel_iterations: builtins.int = 10, back_prop: builtins.bool = True, swap_memory: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
+def foldl(fn: Callable[[Any, Any], Any], elems: Composed, initializer: builtins.object = None, parallel_iterations: builtins.int = 10, back_prop: builtins.bool = True, swap_memory: builtins.bool = False, name: builtins.str | None = None) -> Any:
+    ...
+@overload
+def foldr(fn: Callable[[Tensor, Tensor], Any], elems: Dense, initializer: Dense | builtins.complex | None = ..., parallel_iterations: builtins.int = 10, back_prop: builtins.bool = True, swap_memory: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
     """The last accumulator a = fn(a, element) over the elements along the first axis, the last one first.
 
     The first a is `initializer`, or the last element. Raises as `scan`, which gives all of them. Source: tf.foldr."""
 @overload
-def foldr(fn: Callable[[Any, Any], Any], elems: builtins.object, initializer: builtins.object = None, parallel_iterations: builtins.int = 10, back_prop: builtins.bool = True, swap_memory: builtins.bool = False, name: builtins.str | None = None) -> Any:
+def foldr(fn: Callable[[Any, Any], Any], elems: builtins.object, initializer: Composed, parallel_iterations: builtins.int = 10, back_prop: builtins.bool = True, swap_memory: builtins.bool = False, name: builtins.str | None = None) -> Any:
     ...
 @overload
-def map_fn(fn: Callable[[Tensor], Structure], elems: Dense, dtype: DTypeLike | None = ..., parallel_iterations: builtins.int | None = None, back_prop: builtins.bool = True, swap_memory: builtins.bool = False, infer_shape: builtins.bool = True, name: builtins.str | None = None, fn_output_signature: DTypeLike | None = ...) -> Structure:
+def foldr(fn: Callable[[Any, Any], Any], elems: Composed, initializer: builtins.object = None, parallel_iterations: builtins.int = 10, back_prop: builtins.bool = True, swap_memory: builtins.bool = False, name: builtins.str | None = None) -> Any:
+    ...
+@overload
+def map_fn(fn: Callable[[Tensor], Nest], elems: Dense, dtype: DTypeLike | None = ..., parallel_iterations: builtins.int | None = None, back_prop: builtins.bool = True, swap_memory: builtins.bool = False, infer_shape: builtins.bool = True, name: builtins.str | None = None, fn_output_signature: DTypeLike | None = ...) -> Nest:
     """Apply `fn` to each element of `elems` along the first axis, and stack the results. t[n, *s] -> u[n, *r].
 
     `elems` may be a structure of tensors with the same n: fn gets one element in that structure. `fn_output_signature`
@@ -202,11 +210,17 @@ def map_fn(fn: Callable[[Tensor], Structure], elems: Dense, dtype: DTypeLike | N
     that differ (in eager mode without `infer_shape`: InvalidArgumentError), InvalidArgumentError for another dtype.
     Source: tf.map_fn."""
 @overload
-def map_fn(fn: Callable[[Any], Any], elems: builtins.object, dtype: builtins.object = None, parallel_iterations: builtins.int | None = None, back_prop: builtins.bool = True, swap_memory: builtins.bool = False, infer_shape: builtins.bool = True, name: builtins.str | None = None, fn_output_signature: builtins.object = None) -> Any:
+def map_fn(fn: Callable[[Any], Any], elems: builtins.object, dtype: Composed, parallel_iterations: builtins.int | None = None, back_prop: builtins.bool = True, swap_memory: builtins.bool = False, infer_shape: builtins.bool = True, name: builtins.str | None = None, fn_output_signature: builtins.object = None) -> Any:
+    ...
+@overload
+def map_fn(fn: Callable[[Any], Any], elems: builtins.object, dtype: builtins.object = None, parallel_iterations: builtins.int | None = None, back_prop: builtins.bool = True, swap_memory: builtins.bool = False, infer_shape: builtins.bool = True, name: builtins.str | None = None, *, fn_output_signature: Composed) -> Any:
+    ...
+@overload
+def map_fn(fn: Callable[[Any], Any], elems: Composed, dtype: builtins.object = None, parallel_iterations: builtins.int | None = None, back_prop: builtins.bool = True, swap_memory: builtins.bool = False, infer_shape: builtins.bool = True, name: builtins.str | None = None, fn_output_signature: builtins.object = None) -> Any:
     ...
 newaxis: None
 @overload
-def scan(fn: Callable[[Tensor, Tensor], Tensor], elems: Dense, initializer: Dense | builtins.complex | None = ..., parallel_iterations: builtins.int = 10, back_prop: builtins.bool = True, swap_memory: builtins.bool = False, infer_shape: builtins.bool = True, reverse: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
+def scan(fn: Callable[[Tensor, Tensor], Any], elems: Dense, initializer: Dense | builtins.complex | None = ..., parallel_iterations: builtins.int = 10, back_prop: builtins.bool = True, swap_memory: builtins.bool = False, infer_shape: builtins.bool = True, reverse: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
     """The accumulators a = fn(a, element) after each element along the first axis, stacked. t[n, *s] -> u[n, *r].
 
     The first a is `initializer`, or the first element (then fn is called n - 1 times). With `reverse` the elements come
@@ -214,7 +228,10 @@ def scan(fn: Callable[[Tensor, Tensor], Tensor], elems: Dense, initializer: Dens
     structure, dtypes and, with `infer_shape`, shapes of the accumulator. Raises TypeError or ValueError where it has
     not. Source: tf.scan."""
 @overload
-def scan(fn: Callable[[Any, Any], Any], elems: builtins.object, initializer: builtins.object = None, parallel_iterations: builtins.int = 10, back_prop: builtins.bool = True, swap_memory: builtins.bool = False, infer_shape: builtins.bool = True, reverse: builtins.bool = False, name: builtins.str | None = None) -> Any:
+def scan(fn: Callable[[Any, Any], Any], elems: builtins.object, initializer: Composed, parallel_iterations: builtins.int = 10, back_prop: builtins.bool = True, swap_memory: builtins.bool = False, infer_shape: builtins.bool = True, reverse: builtins.bool = False, name: builtins.str | None = None) -> Any:
+    ...
+@overload
+def scan(fn: Callable[[Any, Any], Any], elems: Composed, initializer: builtins.object = None, parallel_iterations: builtins.int = 10, back_prop: builtins.bool = True, swap_memory: builtins.bool = False, infer_shape: builtins.bool = True, reverse: builtins.bool = False, name: builtins.str | None = None) -> Any:
     ...
 @overload
 def switch_case(branch_index: TensorLike, branch_fns: Sequence[Callable[[], Structure]] | Mapping[builtins.int, Callable[[], Structure]], default: Callable[[], Structure] | None = ..., name: builtins.str = 'switch_case') -> Structure:
@@ -226,7 +243,7 @@ def switch_case(branch_index: TensorLike, branch_fns: Sequence[Callable[[], Stru
 def switch_case(branch_index: TensorLike, branch_fns: Mapping[builtins.int, Callable[[], Any]] | Sequence[Any], default: Callable[..., Any] | None = None, name: builtins.str = 'switch_case') -> Any:
     ...
 @overload
-def vectorized_map(fn: Callable[[Tensor], Structure], elems: Dense, fallback_to_while_loop: builtins.bool = True, warn: builtins.bool = True) -> Structure:
+def vectorized_map(fn: Callable[[Tensor], Nest], elems: Dense, fallback_to_while_loop: builtins.bool = True, warn: builtins.bool = True) -> Nest:
     """Apply `fn` to each element of `elems` along the first axis, all at once: t[n, *s] -> u[n, *r].
 
     `fn` is traced for one element, and each op in it becomes one op on all elements; one that cannot (it is said once
@@ -235,7 +252,7 @@ def vectorized_map(fn: Callable[[Tensor], Structure], elems: Dense, fallback_to_
     The result can be differentiated. Raises ValueError for scalars and for numbers of elements that differ.
     Source: tf.vectorized_map."""
 @overload
-def vectorized_map(fn: Callable[[Any], Any], elems: builtins.object, fallback_to_while_loop: builtins.bool = True, warn: builtins.bool = True) -> Any:
+def vectorized_map(fn: Callable[[Any], Any], elems: Composed, fallback_to_while_loop: builtins.bool = True, warn: builtins.bool = True) -> Any:
     ...
 @overload
 def while_loop(cond: Callable[..., Any], body: Callable[..., Any], loop_vars: Structure, shape_invariants: builtins.object = None, parallel_iterations: builtins.int = 10, back_prop: builtins.bool = True, swap_memory: builtins.bool = False, maximum_iterations: TensorLike | None = None, name: builtins.str | None = None) -> Structure:

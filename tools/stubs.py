@@ -29,7 +29,10 @@ KNOWN = {
     "Any": "from typing import Any",
     **{name: f"from collections.abc import {name}" for name in ("Callable", "Iterable", "Mapping", "Sequence")},
     **{name: f"from fastgraph.core.conversion import {name}" for name in ("SizeLike", "TensorLike")},
-    **{name: f"from fastgraph.staging.typed_function import {name}" for name in ("Dense", "Structure")},
+    **{
+        name: f"from fastgraph.staging.typed_function import {name}"
+        for name in ("Composed", "Dense", "Nest", "Structure")
+    },
     "Literal": "from typing import Literal",
     "DTypeLike": "from fastgraph.core.base.dtype import DTypeLike",
     "PadLike": "from fastgraph.ops.window_arguments import PadLike",
@@ -42,16 +45,18 @@ TYPED = {
     "function": "staging.typed_function:function",
 }
 _FOLD = (
-    ({"fn": "Callable[[Tensor, Tensor], Tensor]", "elems": "Dense", "initializer": "Dense | complex | None"}, "Tensor"),
-    ({}, "Any"),
+    ({"fn": "Callable[[Tensor, Tensor], Any]", "elems": "Dense", "initializer": "Dense | complex | None"}, "Tensor"),
+    ({"initializer": "!Composed"}, "Any"),
+    ({"elems": "Composed"}, "Any"),
 )
 _OF_DTYPES = (
     ({"Tout": "DTypeLike"}, "Tensor"),
     ({"Tout": "list[Any] | tuple[Any, ...]"}, "list[Tensor]"),
     ({}, "Any"),
 )
-#: Public functions whose results follow from their arguments: {name: ((other types of parameters, result), ...)}. A
-#: parameter with a star before its type has no default and is taken by its keyword.
+#: Public functions whose results follow from their arguments: {name: ((other types of parameters, result), ...)}. What
+#: stands in two overloads of a name may not fit one call where lambdas are taken: checkers would say Any of both. A
+#: parameter with a star before its type is taken by its keyword; neither it nor one with "!" has a default.
 OVERLOADS: dict[str, tuple[tuple[dict[str, str], str], ...]] = {
     "case": (
         (
@@ -77,9 +82,11 @@ OVERLOADS: dict[str, tuple[tuple[dict[str, str], str], ...]] = {
         ({}, "Any"),
     ),
     "map_fn": (
-        ({"fn": "Callable[[Tensor], Structure]", "elems": "Dense", "dtype": "DTypeLike | None",
-          "fn_output_signature": "DTypeLike | None"}, "Structure"),
-        ({}, "Any"),
+        ({"fn": "Callable[[Tensor], Nest]", "elems": "Dense", "dtype": "DTypeLike | None",
+          "fn_output_signature": "DTypeLike | None"}, "Nest"),
+        ({"dtype": "!Composed"}, "Any"),
+        ({"fn_output_signature": "*Composed"}, "Any"),
+        ({"elems": "Composed"}, "Any"),
     ),
     "numpy_function": _OF_DTYPES,
     "py_function": _OF_DTYPES,
@@ -94,7 +101,10 @@ OVERLOADS: dict[str, tuple[tuple[dict[str, str], str], ...]] = {
         ),
         ({}, "Any"),
     ),
-    "vectorized_map": (({"fn": "Callable[[Tensor], Structure]", "elems": "Dense"}, "Structure"), ({}, "Any")),
+    "vectorized_map": (
+        ({"fn": "Callable[[Tensor], Nest]", "elems": "Dense"}, "Nest"),
+        ({"elems": "Composed"}, "Any"),
+    ),
     "while_loop": (({"loop_vars": "Structure"}, "Structure"), ({}, "Any")),
 }  # fmt: skip
 HEADER = "# Written by tools/stubs.py from the ops' definitions; do not edit.\n"
@@ -138,14 +148,14 @@ class Stub:
         parameters, kind = [], None
         for p in signature.parameters.values():
             given = types.get(p.name, p.annotation)
-            alone = isinstance(given, str) and given.startswith("*")
+            mark = given[:1] if isinstance(given, str) and given[:1] in ("*", "!") else ""
+            alone = mark == "*"
             if (alone or p.kind is p.KEYWORD_ONLY) and kind not in (p.KEYWORD_ONLY, p.VAR_POSITIONAL):
                 parameters.append("*")
             star = {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**"}.get(p.kind, "")
             guess = "str | None" if p.name == "name" else "Any"
-            default = "" if p.default is p.empty or alone else f" = {'...' if p.name in types else plain(p.default)}"
-            if alone:
-                given = given.removeprefix("*")
+            default = "" if p.default is p.empty or mark else f" = {'...' if p.name in types else plain(p.default)}"
+            given = given.removeprefix(mark) if mark else given
             parameters.append(f"{star}{p.name}: {self.annotation(given, guess, known)}{default}")
             kind = p.KEYWORD_ONLY if alone else p.kind
         if not result:

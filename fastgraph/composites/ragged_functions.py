@@ -250,4 +250,4 @@ def stack_dynamic_partitions(
     assert_less(partitions, count, message="partitions must be less than num_partitions")
     order = argsort(partitions, stable=True)
     ids = cast(gather(partitions, order), int64)
-    return RaggedTensor.from_value_rowids(gather_rows(data, order), ids, num_partitions)  # type: ignore[no-any-return]
+    return RaggedTensor.from_value_rowids(gather_rows(data, order), ids, num_partitions)

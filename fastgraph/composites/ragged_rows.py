@@ -69,7 +69,7 @@ def as_ragged(x: Any, rank: int, splits_dtype: Any) -> RaggedTensor:
     """A dense tensor as a RaggedTensor of this ragged rank, whose rows are all of one length."""
     if isinstance(x, RaggedTensor):
         return x
-    return RaggedTensor.from_tensor(x, ragged_rank=rank, row_splits_dtype=splits_dtype)  # type: ignore[no-any-return]
+    return RaggedTensor.from_tensor(x, ragged_rank=rank, row_splits_dtype=splits_dtype)
 
 
 def alike(values: Sequence[Any]) -> list[Any]:

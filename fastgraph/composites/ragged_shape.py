@@ -109,12 +109,12 @@ class DynamicRaggedShape(BatchableExtensionType):
     inner_shape = property(lambda self: self._inner_shape)
 
     @property
-    def inner_rank(self) -> int | None:
+    def inner_rank(self) -> int | Any:
         """How many axes the values have, rows of all of them counted as one."""
         return self._inner_shape.shape[0]
 
     @property
-    def rank(self) -> int | None:
+    def rank(self) -> int | Any:
         """How many axes there are."""
         return None if self.inner_rank is None else self.num_row_partitions + self.inner_rank
 

@@ -242,7 +242,7 @@ class RaggedTensor(RaggedOperators, CompositeTensor):
         inner = self._values
         while isinstance(inner, RaggedTensor):
             inner = inner._values
-        return inner  # type: ignore[no-any-return]
+        return inner
 
     @property
     def nested_row_splits(self) -> tuple[Any, ...]:

@@ -108,7 +108,7 @@ class RowPartition(ExtensionType):
 
     def offsets_in_rows(self) -> Tensor:
         """The place of each value in its row. i[nvals]."""
-        return cast(positions(self._rows.row_lengths()), self._splits.dtype)  # type: ignore[no-any-return]
+        return cast(positions(self._rows.row_lengths()), self._splits.dtype)
 
     def nvals(self) -> Tensor:
         """The number of values. i[]."""

@@ -200,6 +200,6 @@ def safe_embedding_lookup_sparse(
         weights, _ = fill_empty_rows(weights, cast(1, weights.dtype))
     rows = embedding_lookup_sparse(embedding_weights, ids, weights, combiner, max_norm)
     if default_id is None:
-        rows = where(reshape(empty, [-1, *[1] * (rows.shape.rank - 1)]), cast(0, rows.dtype), rows)
-    tail = [rows.shape[i] if rows.shape[i] is not None else shape(rows)[i] for i in range(1, rows.shape.rank)]
+        rows = where(reshape(empty, [-1, *[1] * (rows.ndim - 1)]), cast(0, rows.dtype), rows)
+    tail = [rows.shape[i] if rows.shape[i] is not None else shape(rows)[i] for i in range(1, rows.ndim)]
     return rows if rank == 2 else reshape(rows, [*lead, *tail])

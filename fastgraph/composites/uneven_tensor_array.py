@@ -95,7 +95,7 @@ class UnevenTensorArray(TracedTensorArray):
     def _changed(self, flat: Tensor, places: Tensor, used: Tensor, count: Tensor | None) -> UnevenTensorArray:
         made: Any = self._copy()
         made._entries, made._flat, made._places, made._used, made._count = None, flat, places, used, count
-        return made  # type: ignore[no-any-return]
+        return made
 
     def _written(self, at: object, entry: object) -> UnevenTensorArray:
         flat, places, used, *count = self.pieces()
@@ -214,7 +214,7 @@ class UnevenTensorArray(TracedTensorArray):
         if known is not None and self._entries is not None and (known <= len(self._entries) or self._dynamic_size):
             made: Any = self._copy()
             made._entries = (*unstack(whole, axis=0), *self._entries[known:])
-            return made  # type: ignore[no-any-return]
+            return made
         dims = shape_of_tensor(whole)
         flat = concat([nothing(self._dtype), reshape(whole, [-1])], 0)
         places = self._rows_of(range_(dims[0]) * reduce_prod(dims[1:]), None, dims[1:])

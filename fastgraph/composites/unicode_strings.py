@@ -204,7 +204,7 @@ def unicode_encode(
 
 def unicode_transcode(input: TensorLike, input_encoding: str, output_encoding: str, errors: str = "replace",
                       replacement_char: int = 0xFFFD, replace_control_characters: bool = False,
-                      name: str | None = None) -> Tensor:  # fmt: skip
+                      name: str | None = None) -> Tensor | Any:  # fmt: skip
     """Strings of one encoding in another. string[*s] -> string[*s]. Source: tf.strings.unicode_transcode."""
     options = _Options(input_encoding, errors, replacement_char, bool(replace_control_characters))
     codec = _output(output_encoding)

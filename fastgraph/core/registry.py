@@ -11,7 +11,7 @@ import functools
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+from typing import Any
 
 from fastgraph.core import op_index
 from fastgraph.core.base.deferred_signals import imported
@@ -28,7 +28,6 @@ __all__ = [
     "register_public",
 ]
 
-F = TypeVar("F", bound=Callable[..., Any])
 _OPS = "fastgraph.ops"
 _primitives: dict[str, Primitive] = {}
 _public: dict[str, Any] = {}
@@ -42,7 +41,7 @@ def register(primitive: Primitive) -> Primitive:
     return primitive
 
 
-def register_public(function: F, *names: str) -> F:
+def register_public(function: Callable[..., Any], *names: str) -> Callable[..., Any]:
     """Enter `function` as what `fastgraph.<name>` is, for each of `names` ("sin", "math.sin"); return it."""
     for name in names:
         if _public.setdefault(name, function) is not function:

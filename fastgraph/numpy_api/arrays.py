@@ -210,7 +210,7 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
     powers = logspace(log10(flip * first), log10(flip * last), num, endpoint=endpoint, dtype=working)
     made = flip * powers
     if axis:
-        rank = made.shape.rank
+        rank = made.ndim
         order = list(range(1, rank))
         order.insert(axis % rank, 0)
         made = ops.transpose(made, order)

@@ -134,7 +134,7 @@ def divmod(x1: TensorLike, x2: TensorLike) -> tuple[Tensor, Tensor]:
     return floor_divide(x1, x2), mod(x1, x2)
 
 
-def rad2deg(x: TensorLike) -> Tensor:
+def rad2deg(x: TensorLike) -> Tensor | Any:
     """Return radians in degrees. f[*s] -> f[*s]."""
     return x * (180.0 / math.pi)  # type: ignore[operator]
 
@@ -219,7 +219,7 @@ iscomplexobj = of_first("iscomplexobj", lambda x: bool(x.dtype.is_complex), "whe
 isrealobj = of_first("isrealobj", lambda x: not x.dtype.is_complex, "whether the dtype is not complex")
 
 
-def isinf(x: Any) -> Tensor:
+def isinf(x: Any) -> Tensor | Any:
     """Return where a tensor of floats is infinite, False of others."""
     return ops.is_inf(x if is_inexact(x.dtype) else ops.cast(x, default_float())) if x.dtype.is_floating else False
 

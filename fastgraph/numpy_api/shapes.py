@@ -81,7 +81,7 @@ transpose = of_first(
 )
 
 
-def moveaxis(a: TensorLike, source: Any, destination: Any) -> Tensor:
+def moveaxis(a: TensorLike, source: Any, destination: Any) -> Tensor | Any:
     """Return a with axes moved to other places.
 
     Raises: ValueError for axes out of range, other numbers of them, or a rank that is not known.

@@ -12,7 +12,7 @@ import functools
 import inspect
 from collections.abc import Callable, Iterable, Sequence
 from types import CodeType
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -53,14 +53,13 @@ DTYPE_SETS = {
 
 Array = np.ndarray[Any, Any]
 Dims = tuple[int | None, ...] | None
-F = TypeVar("F", bound=Callable[..., Any])
 _NO_ATTRS: dict[str, Any] = {}
 
 
-def public(*names: str) -> Callable[[F], F]:
+def public(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Publish a function written in other ops under `names`."""
 
-    def publish(function: F) -> F:
+    def publish(function: Callable[..., Any]) -> Callable[..., Any]:
         function.__name__ = function.__name__.rstrip("_")
         return register_public(function, *names)
 
@@ -312,7 +311,7 @@ def _wrapper(primitive: Primitive, body: Callable[..., Any], named: bool) -> Cal
     function.__name__ = function.__qualname__ = name
     function.__doc__ = body.__doc__
     function.primitive = primitive
-    return function  # type: ignore[no-any-return]
+    return function
 
 
 # ---- elementwise ----------------------------------------------------------------------------------------------------

@@ -251,7 +251,7 @@ def isotonic_regression(inputs: TensorLike, decreasing: bool = True, axis: Tenso
         x = cast(x, "float64" if x.dtype.name in ("int32", "int64", "uint32", "uint64") else "float32")
     rank = x.shape.rank
     if rank is None:
-        return tuple(late(lambda t: isotonic_regression(t, decreasing, axis), [x], x.dtype, int32))
+        return IsotonicRegression(*late(lambda t: isotonic_regression(t, decreasing, axis), [x], x.dtype, int32))
     if rank == 0:
         return IsotonicRegression(x, cast(zeros_like(x), "int32"))
     at = canonical_axis(whole(axis, "axis"), rank)

@@ -408,7 +408,7 @@ class UniqueWithCounts(NamedTuple):
 
     y: Tensor
     idx: Tensor
-    count: Tensor
+    count: Tensor  # type: ignore[assignment]  # which tuples have otherwise
 
 
 @public("unique")

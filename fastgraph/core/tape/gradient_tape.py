@@ -266,7 +266,8 @@ class GradientTape(Tape):
             rows = op("zeros")([n, *op("unstack")(op("shape")(source), len(source_shape))], target.dtype)
         order = [1, 0, *range(2, len(rows.shape))]
         rest = [size if size is not None else op("shape")(rows)[i + 2] for i, size in enumerate(rows.shape[2:])]
-        return op("reshape")(op("transpose")(rows, order), [b, *inner, *rest])
+        found: Tensor = op("reshape")(op("transpose")(rows, order), [b, *inner, *rest])
+        return found
 
     def _walks(self, target: Any, sources: list[Any], seeds: Tensor, n: Tensor | int, together: bool) -> list[Any]:
         """The gradients for n cotangents, t[n, *target] -> g[n, *source] or None: in one walk, or one by one."""

@@ -50,7 +50,8 @@ class IndexedSlices(CompositeTensor):
     @property
     def values(self) -> Tensor:
         """The rows."""
-        return self._values
+        values: Tensor = self._values
+        return values
 
     @property
     def indices(self) -> Tensor:

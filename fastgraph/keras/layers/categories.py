@@ -198,7 +198,7 @@ class TextVectorization(Layer):
         """Return the numbers of the words, or rows."""
         words = self._words(inputs if isinstance(inputs, Tensor) else convert_to_tensor(inputs, string))
         is_ragged, numbers = hasattr(words, "flat_values"), self._lookup_layer.numbers
-        found = words.with_flat_values(numbers(words.flat_values)) if is_ragged else numbers(words)
+        found: Any = words.with_flat_values(numbers(words.flat_values)) if is_ragged else numbers(words)
         if self.output_mode == "int":
             n = self.output_sequence_length
             if self.ragged:
