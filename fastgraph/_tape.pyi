@@ -1,6 +1,6 @@
 """The tape. See _tape.pyx."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar, overload
 
@@ -129,7 +129,7 @@ class Tape(Records):
     ) -> tuple[Tensor | Any, ...]: ...
     @overload
     def gradient(
-        self, target: Any, sources: dict[_K, Any], output_gradients: Any = None, unconnected_gradients: Any = "none"
+        self, target: Any, sources: Mapping[_K, Any], output_gradients: Any = None, unconnected_gradients: Any = "none"
     ) -> dict[_K, Tensor | Any]: ...
     @overload
     def gradient(

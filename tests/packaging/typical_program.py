@@ -243,7 +243,8 @@ def results(a: tf.Tensor, v: tf.Variable, data: tf.data.Dataset, words: tf.Tenso
     assert_type(tape.gradient(y, v), tf.Tensor | Any)
     assert_type(tape.gradient(y, [v, a]), list[tf.Tensor | Any])
     assert_type(tape.gradient(y, (v, a)), tuple[tf.Tensor | Any, ...])
-    assert_type(tape.gradient(y, {"v": v}), dict[str, tf.Tensor | Any])
+    named = {"v": v}
+    assert_type(tape.gradient(y, named), dict[str, tf.Tensor | Any])
     assert_type(tape.jacobian(y, v), tf.Tensor | Any)
     assert_type(tape.jacobian(y, [v]), list[tf.Tensor | Any])
     assert_type(tape.batch_jacobian(y, a), tf.Tensor)
