@@ -1,5 +1,7 @@
 # Written by tools/stubs.py from the ops' definitions; do not edit.
+from collections.abc import Callable
 from collections.abc import Iterable
+from collections.abc import Mapping
 from collections.abc import Sequence
 from fastgraph import audio as audio
 from fastgraph import autodiff as autodiff
@@ -101,18 +103,9 @@ from fastgraph.core.tensor import executing_eagerly as executing_eagerly
 from fastgraph.core.tensor import init_scope as init_scope
 from fastgraph.data.optionals import OptionalSpec as OptionalSpec
 from fastgraph.door.opening import install_as_tensorflow as install_as_tensorflow
-from fastgraph.graph.control_flow import case as case
-from fastgraph.graph.control_flow import cond as cond
-from fastgraph.graph.control_flow import switch_case as switch_case
-from fastgraph.graph.control_flow import while_loop as while_loop
 from fastgraph.graph.differentiate import AggregationMethod as AggregationMethod
 from fastgraph.graph.differentiate import gradients as gradients
 from fastgraph.graph.differentiate import hessians as hessians
-from fastgraph.graph.map_and_scan import foldl as foldl
-from fastgraph.graph.map_and_scan import foldr as foldr
-from fastgraph.graph.map_and_scan import map_fn as map_fn
-from fastgraph.graph.map_and_scan import scan as scan
-from fastgraph.graph.vectorized_map import vectorized_map as vectorized_map
 from fastgraph.graphdef.exporter import make_tensor_proto as make_tensor_proto
 from fastgraph.graphdef.graph_view import Graph as Graph
 from fastgraph.graphdef.graph_view import Operation as Operation
@@ -132,6 +125,12 @@ from fastgraph.ops.control_dependencies import is_symbolic_tensor as is_symbolic
 from fastgraph.ops.custom_gradients import custom_gradient as custom_gradient
 from fastgraph.ops.custom_gradients import grad_pass_through as grad_pass_through
 from fastgraph.ops.custom_gradients import recompute_grad as recompute_grad
+from fastgraph.ops.sorting import Unique
+from fastgraph.ops.sorting import UniqueWithCounts
+from fastgraph.staging.typed_function import Composed
+from fastgraph.staging.typed_function import Dense
+from fastgraph.staging.typed_function import Nest
+from fastgraph.staging.typed_function import Structure
 from fastgraph.staging.typed_function import function as function
 from fastgraph.state.module import Module as Module
 from fastgraph.state.variable import Variable as Variable
@@ -139,10 +138,155 @@ from fastgraph.state.variable import VariableAggregation as VariableAggregation
 from fastgraph.state.variable import VariableSynchronization as VariableSynchronization
 from fastgraph.state.variable import variable_creator_scope as variable_creator_scope
 from typing import Any
+from typing import overload
 import builtins
 
 __version__: str
+@overload
+def case(pred_fn_pairs: Sequence[builtins.tuple[Any, Callable[[], Structure]]], default: Callable[[], Structure] | None = ..., exclusive: builtins.bool = False, strict: builtins.bool = False, name: builtins.str = 'case') -> Structure:
+    """Return the result of the function beside the first true predicate, else of `default`.
+
+    `exclusive` demands that at most one predicate is true. Raises InvalidArgumentError, in a graph when it runs, if no
+    predicate is true and there is no default. Eagerly, without `strict`, a list or tuple of one thing is that thing:
+    once for each predicate that was asked. Source: tf.case."""
+@overload
+def case(pred_fn_pairs: Mapping[Any, Callable[[], Any]] | Iterable[Any], default: Callable[[], Any] | None = None, exclusive: builtins.bool = False, strict: builtins.bool = False, name: builtins.str = 'case') -> Any:
+    ...
+@overload
+def cond(pred: Any, true_fn: Callable[[], Structure] = ..., false_fn: Callable[[], Structure] = ..., name: builtins.str | None = None) -> Structure:
+    """Return true_fn() if the scalar `pred` is true, else false_fn().
+
+    Args:
+        pred: A bool scalar.
+        true_fn: A function without arguments.
+        false_fn: Another. In a trace both are traced and must give the same structure and dtypes.
+
+    Raises:
+        TypeError: They do not, one cannot be called, or pred is a Python bool in a trace.
+
+    Examples:
+        >>> @tf.function
+        ... def safe_inverse(x):
+        ...     return tf.cond(tf.equal(x, 0.0), lambda: 0.0, lambda: 1.0 / x)
+        >>> float(safe_inverse(tf.constant(4.0))), float(safe_inverse(tf.constant(0.0)))
+        (0.25, 0.0)
+
+    Source: tf.cond."""
+@overload
+def cond(pred: Any, true_fn: Any = None, false_fn: Any = None, name: builtins.str | None = None) -> Any:
+    ...
+@overload
+def foldl(fn: Callable[[Tensor, Tensor], Any], elems: Dense, initializer: Dense | builtins.complex | None = ..., parallel_iterations: builtins.int = 10, back_prop: builtins.bool = True, swap_memory: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
+    """The last accumulator a = fn(a, element) over the elements along the first axis, the first one first.
+
+    The first a is `initializer`, or the first element. Raises as `scan`, which gives all of them. Source: tf.foldl."""
+@overload
+def foldl(fn: Callable[[Any, Any], Any], elems: builtins.object, initializer: Composed, parallel_iterations: builtins.int = 10, back_prop: builtins.bool = True, swap_memory: builtins.bool = False, name: builtins.str | None = None) -> Any:
+    ...
+@overload
+def foldl(fn: Callable[[Any, Any], Any], elems: Composed, initializer: builtins.object = None, parallel_iterations: builtins.int = 10, back_prop: builtins.bool = True, swap_memory: builtins.bool = False, name: builtins.str | None = None) -> Any:
+    ...
+@overload
+def foldr(fn: Callable[[Tensor, Tensor], Any], elems: Dense, initializer: Dense | builtins.complex | None = ..., parallel_iterations: builtins.int = 10, back_prop: builtins.bool = True, swap_memory: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
+    """The last accumulator a = fn(a, element) over the elements along the first axis, the last one first.
+
+    The first a is `initializer`, or the last element. Raises as `scan`, which gives all of them. Source: tf.foldr."""
+@overload
+def foldr(fn: Callable[[Any, Any], Any], elems: builtins.object, initializer: Composed, parallel_iterations: builtins.int = 10, back_prop: builtins.bool = True, swap_memory: builtins.bool = False, name: builtins.str | None = None) -> Any:
+    ...
+@overload
+def foldr(fn: Callable[[Any, Any], Any], elems: Composed, initializer: builtins.object = None, parallel_iterations: builtins.int = 10, back_prop: builtins.bool = True, swap_memory: builtins.bool = False, name: builtins.str | None = None) -> Any:
+    ...
+@overload
+def map_fn(fn: Callable[[Tensor], Nest], elems: Dense, dtype: DTypeLike | None = ..., parallel_iterations: builtins.int | None = None, back_prop: builtins.bool = True, swap_memory: builtins.bool = False, infer_shape: builtins.bool = True, name: builtins.str | None = None, fn_output_signature: DTypeLike | None = ...) -> Nest:
+    """Apply `fn` to each element of `elems` along the first axis, and stack the results. t[n, *s] -> u[n, *r].
+
+    `elems` may be a structure of tensors with the same n: fn gets one element in that structure. `fn_output_signature`
+    (before: `dtype`) says the structure and dtypes of fn's result where they are not those of elems: dtypes or
+    TensorSpecs, and RaggedTensorSpecs and SparseTensorSpecs where results differ in size; all others have one shape.
+    elems may be RaggedTensors and SparseTensors, of which fn gets rows, and BatchableExtensionTypes.
+    `parallel_iterations` and `swap_memory` change nothing.
+    Raises TypeError or ValueError for a result of another structure, ValueError for scalars, n that differ and shapes
+    that differ (in eager mode without `infer_shape`: InvalidArgumentError), InvalidArgumentError for another dtype.
+    Source: tf.map_fn."""
+@overload
+def map_fn(fn: Callable[[Any], Any], elems: builtins.object, dtype: Composed, parallel_iterations: builtins.int | None = None, back_prop: builtins.bool = True, swap_memory: builtins.bool = False, infer_shape: builtins.bool = True, name: builtins.str | None = None, fn_output_signature: builtins.object = None) -> Any:
+    ...
+@overload
+def map_fn(fn: Callable[[Any], Any], elems: builtins.object, dtype: builtins.object = None, parallel_iterations: builtins.int | None = None, back_prop: builtins.bool = True, swap_memory: builtins.bool = False, infer_shape: builtins.bool = True, name: builtins.str | None = None, *, fn_output_signature: Composed) -> Any:
+    ...
+@overload
+def map_fn(fn: Callable[[Any], Any], elems: Composed, dtype: builtins.object = None, parallel_iterations: builtins.int | None = None, back_prop: builtins.bool = True, swap_memory: builtins.bool = False, infer_shape: builtins.bool = True, name: builtins.str | None = None, fn_output_signature: builtins.object = None) -> Any:
+    ...
 newaxis: None
+@overload
+def scan(fn: Callable[[Tensor, Tensor], Any], elems: Dense, initializer: Dense | builtins.complex | None = ..., parallel_iterations: builtins.int = 10, back_prop: builtins.bool = True, swap_memory: builtins.bool = False, infer_shape: builtins.bool = True, reverse: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
+    """The accumulators a = fn(a, element) after each element along the first axis, stacked. t[n, *s] -> u[n, *r].
+
+    The first a is `initializer`, or the first element (then fn is called n - 1 times). With `reverse` the elements come
+    last first; results stay at the places of their elements. Structures of tensors may be given; fn's result has the
+    structure, dtypes and, with `infer_shape`, shapes of the accumulator. Raises TypeError or ValueError where it has
+    not. Source: tf.scan."""
+@overload
+def scan(fn: Callable[[Any, Any], Any], elems: builtins.object, initializer: Composed, parallel_iterations: builtins.int = 10, back_prop: builtins.bool = True, swap_memory: builtins.bool = False, infer_shape: builtins.bool = True, reverse: builtins.bool = False, name: builtins.str | None = None) -> Any:
+    ...
+@overload
+def scan(fn: Callable[[Any, Any], Any], elems: Composed, initializer: builtins.object = None, parallel_iterations: builtins.int = 10, back_prop: builtins.bool = True, swap_memory: builtins.bool = False, infer_shape: builtins.bool = True, reverse: builtins.bool = False, name: builtins.str | None = None) -> Any:
+    ...
+@overload
+def switch_case(branch_index: TensorLike, branch_fns: Sequence[Callable[[], Structure]] | Mapping[builtins.int, Callable[[], Structure]], default: Callable[[], Structure] | None = ..., name: builtins.str = 'switch_case') -> Structure:
+    """Return the result of the function at `branch_index`; of `default`, or the last one, if there is none.
+
+    `branch_fns` is a list of functions, a dict or list of pairs from int to function. Raises ValueError unless these
+    ints are 0, 1, 2, ..., TypeError for an index that is no integer. Source: tf.switch_case."""
+@overload
+def switch_case(branch_index: TensorLike, branch_fns: Mapping[builtins.int, Callable[[], Any]] | Sequence[Any], default: Callable[..., Any] | None = None, name: builtins.str = 'switch_case') -> Any:
+    ...
+@overload
+def vectorized_map(fn: Callable[[Tensor], Nest], elems: Dense, fallback_to_while_loop: builtins.bool = True, warn: builtins.bool = True) -> Nest:
+    """Apply `fn` to each element of `elems` along the first axis, all at once: t[n, *s] -> u[n, *r].
+
+    `fn` is traced for one element, and each op in it becomes one op on all elements; one that cannot (it is said once
+    for each op if `warn`) is applied to one after the other, or raises ValueError without `fallback_to_while_loop`. A
+    first axis of 1 stands for the same element n times. Random ops draw for each element; Variables are read once.
+    The result can be differentiated. Raises ValueError for scalars and for numbers of elements that differ.
+    Source: tf.vectorized_map."""
+@overload
+def vectorized_map(fn: Callable[[Any], Any], elems: Composed, fallback_to_while_loop: builtins.bool = True, warn: builtins.bool = True) -> Any:
+    ...
+@overload
+def while_loop(cond: Callable[..., Any], body: Callable[..., Any], loop_vars: Structure, shape_invariants: builtins.object = None, parallel_iterations: builtins.int = 10, back_prop: builtins.bool = True, swap_memory: builtins.bool = False, maximum_iterations: TensorLike | None = None, name: builtins.str | None = None) -> Structure:
+    """Return `loop_vars` after `body` has been applied to them as long as `cond` of them is true.
+
+    Args:
+        cond: A function of the loop variables that gives a bool scalar.
+        body: A function of the loop variables that gives their next values, in the same structure.
+        loop_vars: A tuple or list of tensors or structures of them. In a trace they keep their dtypes and shapes.
+        shape_invariants: What the shapes keep to instead: TensorShapes in the structure of loop_vars.
+        parallel_iterations, swap_memory: Taken; they change no result here.
+        back_prop: Whether, in a trace, gradients go through the loop.
+        maximum_iterations: A bound on the iterations, an integer scalar.
+
+    Raises:
+        TypeError: A dtype or the structure changes, or cond or body cannot be called.
+        ValueError: A shape changes that must not.
+
+    Examples:
+        >>> tf.while_loop(lambda i, total: i < 5, lambda i, total: (i + 1, total + i), (0, 0))
+        (<tf.Tensor: shape=(), dtype=int32, numpy=5>, <tf.Tensor: shape=(), dtype=int32, numpy=10>)
+        >>> grown = tf.while_loop(
+        ...     lambda x: tf.size(x) < 8,
+        ...     lambda x: (tf.concat([x, x], 0),),
+        ...     (tf.constant([1, 2, 3]),),
+        ...     shape_invariants=(tf.TensorShape([None]),),
+        ... )
+        >>> grown[0].shape
+        TensorShape([12])
+
+    Source: tf.while_loop."""
+@overload
+def while_loop(cond: Callable[..., Any], body: Callable[..., Any], loop_vars: builtins.object, shape_invariants: builtins.object = None, parallel_iterations: builtins.int = 10, back_prop: builtins.bool = True, swap_memory: builtins.bool = False, maximum_iterations: TensorLike | None = None, name: builtins.str | None = None) -> Any:
+    ...
 def Assert(condition: TensorLike, data: Sequence[TensorLike], summarize: TensorLike | None = None, name: builtins.str | None = None) -> Any:
     """Stop unless the condition holds, showing the data. bool[], list of t[*s] -> nothing.
 
@@ -267,7 +411,7 @@ def broadcast_dynamic_shape(shape_x: TensorLike, shape_y: TensorLike) -> Tensor:
     """The extents to which two shapes broadcast, at run time. i[m], i[n] -> i[max(m, n)].
 
     Raises: InvalidArgumentError if they do not. Source: tf.broadcast_dynamic_shape."""
-def broadcast_static_shape(shape_x: ShapeLike, shape_y: ShapeLike) -> Any:
+def broadcast_static_shape(shape_x: ShapeLike, shape_y: ShapeLike) -> TensorShape:
     """The shape to which two shapes broadcast. Raises: ValueError if they do not. Source: tf.broadcast_static_shape."""
 def broadcast_to(input: Any, shape: TensorLike | ShapeLike, name: builtins.str | None = None) -> Tensor:
     """input repeated along axes of size 1 and new leading axes to `shape`. t[*s] -> t[*shape].
@@ -303,7 +447,7 @@ def cast(x: TensorLike, dtype: DTypeLike, name: builtins.str | None = None) -> T
         <tf.Tensor: shape=(2,), dtype=bool, numpy=array([False,  True])>
 
     Source: tf.cast."""
-def clip_by_global_norm(t_list: TensorLike, clip_norm: TensorLike, use_norm: TensorLike | None = None, name: builtins.str | None = None) -> Any:
+def clip_by_global_norm(t_list: TensorLike, clip_norm: TensorLike, use_norm: TensorLike | None = None, name: builtins.str | None = None) -> builtins.tuple[builtins.list[Tensor | Any], Tensor]:
     """A list of tensors, scaled down together where their common norm is above clip_norm; and that norm.
 
     A norm that is not finite makes all results NaN. Source: tf.clip_by_global_norm."""
@@ -371,7 +515,7 @@ def dynamic_stitch(indices: Any, data: Any, name: builtins.str | None = None) ->
 
     i[*s]..., t[*s, *r]... -> t[n, *r].
     Raises: InvalidArgumentError for negative indices, or shapes that do not fit. Source: tf.dynamic_stitch."""
-def eig(tensor: TensorLike, name: builtins.str | None = None) -> Any:
+def eig(tensor: TensorLike, name: builtins.str | None = None) -> builtins.tuple[Tensor, Tensor]:
     """Eigenvalues and eigenvectors of length 1, in columns, in no particular order. t[*b, n, n] -> c[*b, n], c.
 
     Raises: InvalidArgumentError for what is not square or not finite. Source: tf.linalg.eig."""
@@ -646,7 +790,7 @@ def maximum(x: Any, y: Any, name: str | None = None) -> Tensor:
     Examples:
         >>> tf.maximum([1, 5, 3], 2)
         <tf.Tensor: shape=(3,), dtype=int32, numpy=array([2, 5, 3], dtype=int32)>"""
-def meshgrid(*args: TensorLike, **kwargs: Any) -> Any:
+def meshgrid(*args: TensorLike, **kwargs: Any) -> builtins.list[Tensor]:
     """Vectors repeated to grids of coordinates; indexing "xy" (first two swapped) or "ij". Source: tf.meshgrid."""
 def minimum(x: Any, y: Any, name: str | None = None) -> Tensor:
     """The smaller of x and y; NaN if either is. t[*s], t[*s] -> t[*s], broadcasting. Source: tf.minimum.
@@ -676,13 +820,20 @@ def norm(tensor: TensorLike, ord: builtins.str | builtins.float = 'euclidean', a
     axes. Source: tf.norm."""
 def not_equal(x: TensorLike, y: TensorLike, name: builtins.str | None = None) -> Tensor:
     """Whether x != y; NaN differs from all. t[*s], t[*s] -> bool[*s], broadcasting. Source: tf.not_equal."""
-def numpy_function(func: Any = None, inp: Sequence[Any] | None = None, Tout: Any = None, stateful: builtins.bool = True, name: builtins.str | None = None) -> Any:
+@overload
+def numpy_function(func: Any = None, inp: Sequence[Any] | None = None, Tout: DTypeLike = ..., stateful: builtins.bool = True, name: builtins.str | None = None) -> Tensor:
     """Results of the Python function `func` for NumPy arrays, called anew whenever a graph comes to this place.
 
     `Tout` is the dtype of the result, or a list of them. There is no gradient; `stateful` changes nothing. Outside a
     graph what func raises is raised as it is, and results keep their dtypes.
     Raises: in a graph, InvalidArgumentError for results of another number or dtype than `Tout`'s, and as py_function.
     Without `func` (and `inp`), a decorator. Source: tf.numpy_function."""
+@overload
+def numpy_function(func: Any = None, inp: Sequence[Any] | None = None, Tout: builtins.list[Any] | builtins.tuple[Any, ...] = ..., stateful: builtins.bool = True, name: builtins.str | None = None) -> builtins.list[Tensor]:
+    ...
+@overload
+def numpy_function(func: Any = None, inp: Sequence[Any] | None = None, Tout: Any = None, stateful: builtins.bool = True, name: builtins.str | None = None) -> Any:
+    ...
 def one_hot(indices: Any, depth: Any, on_value: Any = None, off_value: Any = None, axis: Any = None, dtype: Any = None, name: builtins.str | None = None) -> Tensor:
     """on_value (1) at the index, off_value (0) elsewhere, along a new axis of size depth. i[*s] -> t[*s with depth].
 
@@ -778,7 +929,8 @@ def print(*inputs: Any, **kwargs: Any) -> Any:
 
     Keywords: output_stream (sys.stderr, sys.stdout, an open file, "file://path"), summarize (elements shown at each end
     of an axis, -1: all), sep, end, name. Source: tf.print."""
-def py_function(func: Any = None, inp: Sequence[Any] | None = None, Tout: Any = None, name: builtins.str | None = None) -> Any:
+@overload
+def py_function(func: Any = None, inp: Sequence[Any] | None = None, Tout: DTypeLike = ..., name: builtins.str | None = None) -> Tensor:
     """Results of the Python function `func` for eager tensors, called anew whenever a graph comes to this place.
 
     `Tout` is the dtype or spec of the result, or a list of them (empty: func is called for its effects). Tensors,
@@ -786,6 +938,12 @@ def py_function(func: Any = None, inp: Sequence[Any] | None = None, Tout: Any = 
     Raises: InvalidArgumentError for results that do not fit and for a ValueError or TypeError in func, OutOfRangeError
     for StopIteration, ResourceExhaustedError for MemoryError, UnimplementedError for NotImplementedError, UnknownError
     for all else that func raises. Without `func` (and `inp`), a decorator. Source: tf.py_function."""
+@overload
+def py_function(func: Any = None, inp: Sequence[Any] | None = None, Tout: builtins.list[Any] | builtins.tuple[Any, ...] = ..., name: builtins.str | None = None) -> builtins.list[Tensor]:
+    ...
+@overload
+def py_function(func: Any = None, inp: Sequence[Any] | None = None, Tout: Any = None, name: builtins.str | None = None) -> Any:
+    ...
 def range(start: TensorLike, limit: TensorLike | None = None, delta: TensorLike = 1, dtype: DTypeLike | None = None, name: builtins.str | None = 'range') -> Tensor:
     """start (0), start + delta, ... up to but without limit. t[], t[], t[] -> t[n].
 
@@ -949,7 +1107,7 @@ def repeat(input: TensorLike, repeats: TensorLike, axis: builtins.int | None = N
     """Each element (or slice along `axis`) `repeats` times. t[*s] -> t[*r].
 
     Raises: ValueError for an axis out of range. Source: tf.repeat."""
-def required_space_to_batch_paddings(input_shape: TensorLike, block_shape: TensorLike, base_paddings: TensorLike | None = None, name: builtins.str | None = None) -> Any:
+def required_space_to_batch_paddings(input_shape: TensorLike, block_shape: TensorLike, base_paddings: TensorLike | None = None, name: builtins.str | None = None) -> builtins.tuple[Tensor, Tensor]:
     """The paddings that make each extent a multiple of its block, and the crops that undo what they add. -> i[n, 2] x2.
 
     Raises: ValueError for shapes that are no vectors of one length, and blocks below 1; InvalidArgumentError for what
@@ -1288,11 +1446,11 @@ def truncatemod(x: Any, y: Any, name: str | None = None) -> Tensor:
     Raises: InternalError for an integer y of 0. Source: tf.truncatemod."""
 def tuple(tensors: Sequence[TensorLike | None], control_inputs: Sequence[Any] | None = None, name: builtins.str | None = None) -> builtins.list[Tensor]:
     """The tensors of a list, None among them, as a list. t[*s]... -> [t[*s], ...]. Source: tf.tuple."""
-def unique(x: TensorLike, out_idx: DTypeLike = ..., name: builtins.str | None = None) -> Any:
+def unique(x: TensorLike, out_idx: DTypeLike = ..., name: builtins.str | None = None) -> Unique:
     """The different elements in order of appearance, and where each element is among them. t[n] -> t[m], i[n].
 
     Raises: InvalidArgumentError for other ranks. Source: tf.unique."""
-def unique_with_counts(x: TensorLike, out_idx: DTypeLike = ..., name: builtins.str | None = None) -> Any:
+def unique_with_counts(x: TensorLike, out_idx: DTypeLike = ..., name: builtins.str | None = None) -> UniqueWithCounts:
     """`unique`, and how often each element occurs. t[n] -> t[m], i[n], i[m]. Source: tf.unique_with_counts."""
 def unravel_index(indices: Any, dims: Any, name: str | None = None) -> Tensor:
     """The index in a tensor of shape dims of each row-major position. i[*s], i[d] -> i[d, *s].

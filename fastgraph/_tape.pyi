@@ -1,12 +1,14 @@
 """The tape. See _tape.pyx."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Protocol, Self, overload
+from typing import Any, Protocol, Self, TypeVar, overload
 
 from fastgraph.core.base.dtype import DType
 from fastgraph.core.primitive import Primitive
 from fastgraph.core.tensor import Tensor
+
+_K = TypeVar("_K")
 
 class SupportsTensor(Protocol):
     """A Variable: what stands for a tensor."""
@@ -121,6 +123,14 @@ class Tape(Records):
         self, target: Any, sources: list[Any], output_gradients: Any = None, unconnected_gradients: Any = "none"
     ) -> list[Tensor | Any]:
         """The gradient of `target` with respect to `sources`, in their structure. Source: tf.GradientTape.gradient."""
+    @overload
+    def gradient(
+        self, target: Any, sources: tuple[Any, ...], output_gradients: Any = None, unconnected_gradients: Any = "none"
+    ) -> tuple[Tensor | Any, ...]: ...
+    @overload
+    def gradient(
+        self, target: Any, sources: Mapping[_K, Any], output_gradients: Any = None, unconnected_gradients: Any = "none"
+    ) -> dict[_K, Tensor | Any]: ...
     @overload
     def gradient(
         self,

@@ -12,6 +12,7 @@ from fastgraph.api.configuration import enable_traceback_filtering as enable_tra
 from fastgraph.api.configuration import get_log_device_placement as get_log_device_placement
 from fastgraph.api.configuration import is_traceback_filtering_enabled as is_traceback_filtering_enabled
 from fastgraph.api.configuration import set_log_device_placement as set_log_device_placement
+from fastgraph.core.base.dtype import DType
 from fastgraph.core.base.dtype import DTypeLike
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
@@ -64,7 +65,7 @@ def assert_rank_at_least(x: TensorLike, rank: TensorLike, message: builtins.str 
     """Stop unless x has at least this rank. Raises: ValueError. Source: tf.debugging.assert_rank_at_least."""
 def assert_rank_in(x: TensorLike, ranks: Sequence[Any], message: builtins.str | None = None, name: builtins.str | None = None) -> Any:
     """Stop unless the rank of x is one of `ranks`. Raises: ValueError. Source: tf.debugging.assert_rank_in."""
-def assert_same_float_dtype(tensors: Sequence[Any] | None = None, dtype: DTypeLike | None = None) -> Any:
+def assert_same_float_dtype(tensors: Sequence[Any] | None = None, dtype: DTypeLike | None = None) -> DType:
     """The one dtype of floats that all tensors, and `dtype`, have; float32 where nothing says.
 
     Raises: ValueError for another dtype, or one of no floats. Source: tf.debugging.assert_same_float_dtype."""

@@ -16,13 +16,14 @@ from fastgraph.data.encoding import extract_jpeg_shape as extract_jpeg_shape
 from fastgraph.data.encoding import is_jpeg as is_jpeg
 from fastgraph.data.encoding import random_jpeg_quality as random_jpeg_quality
 from fastgraph.data.encoding import stateless_random_jpeg_quality as stateless_random_jpeg_quality
+from fastgraph.ops.image_boxes import CombinedNonMaxSuppression
 from fastgraph.ops.image_resizing import ResizeMethod as ResizeMethod
 from typing import Any
 import builtins
 
 def adjust_brightness(image: TensorLike, delta: TensorLike) -> Tensor:
     """Add a number, of floats from 0 to 1, to all pixels. t[*s], f[] -> t[*s]. Source: tf.image.adjust_brightness."""
-def adjust_contrast(images: TensorLike, contrast_factor: TensorLike) -> Any:
+def adjust_contrast(images: TensorLike, contrast_factor: TensorLike) -> Tensor:
     """Move pixels away from the mean of their channel in their image: (x - mean) factor + mean. t[*s, h, w, c] -> t.
 
     Raises: InvalidArgumentError for ranks below 3. Source: tf.image.adjust_contrast."""
@@ -39,11 +40,11 @@ def adjust_saturation(image: TensorLike, saturation_factor: TensorLike, name: bu
     """Multiply the saturation, up to 1. t[*s, 3] -> t[*s, 3].
 
     Raises: InvalidArgumentError as adjust_hue. Source: tf.image.adjust_saturation."""
-def central_crop(image: TensorLike, central_fraction: TensorLike) -> Any:
+def central_crop(image: TensorLike, central_fraction: TensorLike) -> Tensor:
     """The middle of images: a fraction of each side. t[(b,) h, w, c], number in (0, 1] -> t.
 
     Raises: ValueError for other fractions and ranks. Source: tf.image.central_crop."""
-def combined_non_max_suppression(boxes: TensorLike, scores: TensorLike, max_output_size_per_class: TensorLike, max_total_size: TensorLike, iou_threshold: TensorLike = 0.5, score_threshold: TensorLike = ..., pad_per_class: builtins.bool = False, clip_boxes: builtins.bool = True, name: builtins.str | None = None) -> Any:
+def combined_non_max_suppression(boxes: TensorLike, scores: TensorLike, max_output_size_per_class: TensorLike, max_total_size: TensorLike, iou_threshold: TensorLike = 0.5, score_threshold: TensorLike = ..., pad_per_class: builtins.bool = False, clip_boxes: builtins.bool = True, name: builtins.str | None = None) -> CombinedNonMaxSuppression:
     """`non_max_suppression` of each class, and the best of all of them. f32[b, n, q, 4], f32[b, n, c] -> 4 tensors.
 
     boxes: With q = 1 the same for all classes, else one for each. Results, filled with zeros, are boxes f32[b, k, 4],
@@ -70,7 +71,7 @@ def draw_bounding_boxes(images: TensorLike, boxes: TensorLike, colors: TensorLik
 
     colors: f32[k, c], taken in turn; None: yellow, blue, red and more, of grey images white.
     Raises: InvalidArgumentError for other shapes. Source: tf.image.draw_bounding_boxes."""
-def extract_glimpse(input: TensorLike, size: TensorLike, offsets: TensorLike, centered: builtins.bool = True, normalized: builtins.bool = True, noise: builtins.str = 'uniform', name: builtins.str | None = None) -> Any:
+def extract_glimpse(input: TensorLike, size: TensorLike, offsets: TensorLike, centered: builtins.bool = True, normalized: builtins.bool = True, noise: builtins.str = 'uniform', name: builtins.str | None = None) -> Tensor:
     """Windows of images around given places, noise beyond the edges. f32[b, h, w, c], i32[2], f32[b, 2] -> f32.
 
     offsets: rows and columns of the middles; centered: from the image's middle; normalized: the image counts 1 (from
@@ -81,11 +82,11 @@ def extract_patches(images: TensorLike, sizes: TensorLike, strides: TensorLike, 
 
     sizes, strides, rates: [1, rows, columns, 1]. Raises: InvalidArgumentError for another rank, ValueError for sizes
     that are not of this form. Source: tf.image.extract_patches."""
-def flip_left_right(image: TensorLike) -> Any:
+def flip_left_right(image: TensorLike) -> Tensor:
     """Images mirrored: their columns from the last to the first. t[(b,) h, w, c] -> the same.
 
     Raises: ValueError for another rank. Source: tf.image.flip_left_right."""
-def flip_up_down(image: TensorLike) -> Any:
+def flip_up_down(image: TensorLike) -> Tensor:
     """Images upside down: their rows from the last to the first. t[(b,) h, w, c] -> the same.
 
     Raises: ValueError for another rank. Source: tf.image.flip_up_down."""
@@ -97,7 +98,7 @@ def hsv_to_rgb(images: TensorLike, name: builtins.str | None = None) -> Tensor:
     """Red, green and blue of hue, saturation and value from 0 to 1. f[*s, 3] -> f[*s, 3].
 
     Raises: FailedPreconditionError (in a graph ValueError) if the last axis is not 3. Source: tf.image.hsv_to_rgb."""
-def image_gradients(image: TensorLike) -> builtins.tuple[Any, Any]:
+def image_gradients(image: TensorLike) -> builtins.tuple[Tensor, Tensor]:
     """(what a pixel lacks to the one below, to the one on its right), 0 at the edge. t[b, h, w, c] -> two of the same.
 
     Raises: ValueError for another rank. Source: tf.image.image_gradients."""
@@ -110,21 +111,21 @@ def non_max_suppression_overlaps(overlaps: TensorLike, scores: TensorLike, max_o
     """`non_max_suppression` of boxes whose overlaps are known. f[n, n], f[n] -> i32[k].
 
     Raises: InvalidArgumentError as that. Source: tf.image.non_max_suppression_overlaps."""
-def non_max_suppression_padded(boxes: TensorLike, scores: TensorLike, max_output_size: TensorLike, iou_threshold: TensorLike = 0.5, score_threshold: TensorLike = ..., pad_to_max_output_size: builtins.bool = False, name: builtins.str | None = None, sorted_input: builtins.bool = False, canonicalized_coordinates: builtins.bool = False, tile_size: builtins.int = 512) -> Any:
+def non_max_suppression_padded(boxes: TensorLike, scores: TensorLike, max_output_size: TensorLike, iou_threshold: TensorLike = 0.5, score_threshold: TensorLike = ..., pad_to_max_output_size: builtins.bool = False, name: builtins.str | None = None, sorted_input: builtins.bool = False, canonicalized_coordinates: builtins.bool = False, tile_size: builtins.int = 512) -> builtins.tuple[Tensor, Tensor]:
     """`non_max_suppression`, with zeros up to the most boxes if wanted, and their number. -> i32[(b,) k], i32[(b)].
 
     boxes and scores with a batch need `pad_to_max_output_size`. sorted_input, canonicalized_coordinates, tile_size say
     what is known of the boxes, and how TensorFlow computes; nothing here depends on them.
     Raises: ValueError for a batch without it. Source: tf.image.non_max_suppression_padded."""
-def non_max_suppression_with_scores(boxes: TensorLike, scores: TensorLike, max_output_size: TensorLike, iou_threshold: TensorLike = 0.5, score_threshold: TensorLike = ..., soft_nms_sigma: TensorLike = 0.0, name: builtins.str | None = None) -> Any:
+def non_max_suppression_with_scores(boxes: TensorLike, scores: TensorLike, max_output_size: TensorLike, iou_threshold: TensorLike = 0.5, score_threshold: TensorLike = ..., soft_nms_sigma: TensorLike = 0.0, name: builtins.str | None = None) -> builtins.tuple[Tensor, Tensor]:
     """`non_max_suppression` and the scores; with a sigma, boxes that overlap get lower scores instead. -> i32[k], f[k].
 
     Raises: InvalidArgumentError as that. Source: tf.image.non_max_suppression_with_scores."""
-def pad_to_bounding_box(image: TensorLike, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any, name: builtins.str | None = None) -> Any:
+def pad_to_bounding_box(image: TensorLike, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any, name: builtins.str | None = None) -> Tensor:
     """Images with zeros around them, so that they stand at an offset in a larger one. t[(b,) h, w, c] -> t.
 
     Raises: ValueError for offsets below 0 and a target that is too small. Source: tf.image.pad_to_bounding_box."""
-def per_image_standardization(image: TensorLike) -> Any:
+def per_image_standardization(image: TensorLike) -> Tensor:
     """(x - mean) / max(stddev, 1 / sqrt(numbers in it)) of each image. t[*b, h, w, c] -> f32 of that shape.
 
     Raises: ValueError for ranks below 3. Source: tf.image.per_image_standardization."""
@@ -136,7 +137,7 @@ def random_brightness(image: TensorLike, max_delta: builtins.float, seed: builti
     """`adjust_brightness` by a number from -max_delta to max_delta. t[*s] -> t[*s].
 
     Raises: ValueError for a max_delta below 0. Source: tf.image.random_brightness."""
-def random_contrast(image: TensorLike, lower: builtins.float, upper: builtins.float, seed: builtins.int | None = None) -> Any:
+def random_contrast(image: TensorLike, lower: builtins.float, upper: builtins.float, seed: builtins.int | None = None) -> Tensor:
     """`adjust_contrast` by a factor from lower to upper. t[*s, h, w, c] -> t.
 
     Raises: ValueError unless 0 <= lower < upper. Source: tf.image.random_contrast."""
@@ -144,11 +145,11 @@ def random_crop(value: TensorLike, size: TensorLike, seed: builtins.int | None =
     """A part of a tensor, as large as `size`, at a random place. t[*s], i[rank] -> t[*size].
 
     Raises: InvalidArgumentError for a size that is larger than the tensor. Source: tf.image.random_crop."""
-def random_flip_left_right(image: TensorLike, seed: builtins.int | None = None) -> Any:
+def random_flip_left_right(image: TensorLike, seed: builtins.int | None = None) -> Tensor:
     """Each image mirrored with a probability of a half. t[(b,) h, w, c] -> the same.
 
     Raises: ValueError for another rank. Source: tf.image.random_flip_left_right."""
-def random_flip_up_down(image: TensorLike, seed: builtins.int | None = None) -> Any:
+def random_flip_up_down(image: TensorLike, seed: builtins.int | None = None) -> Tensor:
     """Each image upside down with a probability of a half. t[(b,) h, w, c] -> the same.
 
     Raises: ValueError for another rank. Source: tf.image.random_flip_up_down."""
@@ -160,7 +161,7 @@ def random_saturation(image: TensorLike, lower: builtins.float, upper: builtins.
     """`adjust_saturation` by a factor from lower to upper. t[*s, 3] -> t[*s, 3].
 
     Raises: ValueError unless 0 <= lower < upper. Source: tf.image.random_saturation."""
-def resize(images: TensorLike, size: TensorLike, method: builtins.str | builtins.int = 'bilinear', preserve_aspect_ratio: builtins.bool = False, antialias: builtins.bool = False, name: builtins.str | None = None) -> Any:
+def resize(images: TensorLike, size: TensorLike, method: builtins.str | builtins.int = 'bilinear', preserve_aspect_ratio: builtins.bool = False, antialias: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
     """Images of another height and width. t[b, h, w, c] or t[h, w, c], i32[2] -> f32 of that size.
 
     Images that have the size already come back as they are.
@@ -198,11 +199,11 @@ def rgb_to_yiq(images: TensorLike) -> Tensor:
     """Brightness and two differences of red, green and blue. f[*s, 3] -> f[*s, 3]. Source: tf.image.rgb_to_yiq."""
 def rgb_to_yuv(images: TensorLike) -> Tensor:
     """Brightness and two differences of red, green and blue. f[*s, 3] -> f[*s, 3]. Source: tf.image.rgb_to_yuv."""
-def rot90(image: TensorLike, k: TensorLike = 1, name: builtins.str | None = None) -> Any:
+def rot90(image: TensorLike, k: TensorLike = 1, name: builtins.str | None = None) -> Tensor:
     """Images turned k times by a quarter, against the clock. t[(b,) h, w, c] -> t.
 
     k: An int, or a tensor of one. Raises: ValueError for another rank, or several k. Source: tf.image.rot90."""
-def sample_distorted_bounding_box(image_size: TensorLike, bounding_boxes: TensorLike, seed: builtins.int = 0, min_object_covered: TensorLike = 0.1, aspect_ratio_range: Sequence[builtins.float] | None = None, area_range: Sequence[builtins.float] | None = None, max_attempts: builtins.int | None = None, use_image_if_no_bounding_boxes: builtins.bool | None = None, name: builtins.str | None = None) -> Any:
+def sample_distorted_bounding_box(image_size: TensorLike, bounding_boxes: TensorLike, seed: builtins.int = 0, min_object_covered: TensorLike = 0.1, aspect_ratio_range: Sequence[builtins.float] | None = None, area_range: Sequence[builtins.float] | None = None, max_attempts: builtins.int | None = None, use_image_if_no_bounding_boxes: builtins.bool | None = None, name: builtins.str | None = None) -> builtins.tuple[Tensor, Tensor, Tensor]:
     """A box by chance that holds enough of some given one: where it begins i[3], its size i[3], it itself f32[1, 1, 4].
 
     image_size: i[3]. bounding_boxes: f32[b, n, 4], of rows and columns from 0 to 1. The box has an aspect of the range
@@ -222,21 +223,21 @@ def ssim_multiscale(img1: TensorLike, img2: TensorLike, max_val: TensorLike, pow
     """The product of the similarities of images at half, a quarter ... their size, each to a power. -> f32[*s].
 
     power_factors: One for each scale, the whole images first. Else as `image.ssim`. Source: tf.image.ssim_multiscale."""
-def stateless_random_brightness(image: TensorLike, max_delta: builtins.float, seed: TensorLike) -> Any:
+def stateless_random_brightness(image: TensorLike, max_delta: builtins.float, seed: TensorLike) -> Tensor:
     """`random_brightness`, the same for the same seed i[2]. Source: tf.image.stateless_random_brightness."""
-def stateless_random_contrast(image: TensorLike, lower: builtins.float, upper: builtins.float, seed: TensorLike) -> Any:
+def stateless_random_contrast(image: TensorLike, lower: builtins.float, upper: builtins.float, seed: TensorLike) -> Tensor:
     """`random_contrast`, the same for the same seed i[2]. Source: tf.image.stateless_random_contrast."""
-def stateless_random_crop(value: TensorLike, size: TensorLike, seed: TensorLike, name: builtins.str | None = None) -> Any:
+def stateless_random_crop(value: TensorLike, size: TensorLike, seed: TensorLike, name: builtins.str | None = None) -> Tensor:
     """`random_crop`, the same for the same seed i[2]. Source: tf.image.stateless_random_crop."""
-def stateless_random_flip_left_right(image: TensorLike, seed: TensorLike) -> Any:
+def stateless_random_flip_left_right(image: TensorLike, seed: TensorLike) -> Tensor:
     """`random_flip_left_right`, the same for the same seed i[2]. Source: tf.image.stateless_random_flip_left_right."""
-def stateless_random_flip_up_down(image: TensorLike, seed: TensorLike) -> Any:
+def stateless_random_flip_up_down(image: TensorLike, seed: TensorLike) -> Tensor:
     """`random_flip_up_down`, the same for the same seed i[2]. Source: tf.image.stateless_random_flip_up_down."""
-def stateless_random_hue(image: TensorLike, max_delta: builtins.float, seed: TensorLike) -> Any:
+def stateless_random_hue(image: TensorLike, max_delta: builtins.float, seed: TensorLike) -> Tensor:
     """`random_hue`, the same for the same seed i[2]. Source: tf.image.stateless_random_hue."""
-def stateless_random_saturation(image: TensorLike, lower: builtins.float, upper: builtins.float, seed: TensorLike | None = None) -> Any:
+def stateless_random_saturation(image: TensorLike, lower: builtins.float, upper: builtins.float, seed: TensorLike | None = None) -> Tensor:
     """`random_saturation`, the same for the same seed i[2]. Source: tf.image.stateless_random_saturation."""
-def stateless_sample_distorted_bounding_box(image_size: TensorLike, bounding_boxes: TensorLike, seed: TensorLike, min_object_covered: TensorLike = 0.1, aspect_ratio_range: Sequence[builtins.float] | None = None, area_range: Sequence[builtins.float] | None = None, max_attempts: builtins.int | None = None, use_image_if_no_bounding_boxes: builtins.bool | None = None, name: builtins.str | None = None) -> Any:
+def stateless_sample_distorted_bounding_box(image_size: TensorLike, bounding_boxes: TensorLike, seed: TensorLike, min_object_covered: TensorLike = 0.1, aspect_ratio_range: Sequence[builtins.float] | None = None, area_range: Sequence[builtins.float] | None = None, max_attempts: builtins.int | None = None, use_image_if_no_bounding_boxes: builtins.bool | None = None, name: builtins.str | None = None) -> builtins.tuple[Tensor, Tensor, Tensor]:
     """`sample_distorted_bounding_box`, the same for the same seed i[2]. Source: same name."""
 def total_variation(images: TensorLike, name: builtins.str | None = None) -> Tensor:
     """The sum of the differences between neighbours. t[(b,) h, w, c] -> t[(b)].

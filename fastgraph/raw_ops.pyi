@@ -3,22 +3,23 @@ from collections.abc import Iterable
 from fastgraph.core.base.dtype import DTypeLike
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
-from typing import Any
+from fastgraph.ops.sorting import Unique
+from fastgraph.ops.sorting import UniqueWithCounts
 import builtins
 
 def Bucketize(input: TensorLike, boundaries: Iterable[builtins.float], name: builtins.str | None = None) -> Tensor:
     """How many of the sorted `boundaries` are no more than each number: t[*s] -> i32[*s].
 
     Raises: InvalidArgumentError for boundaries that are not sorted. Source: tf.raw_ops.Bucketize."""
-def ImageProjectiveTransformV3(images: TensorLike, transforms: TensorLike, output_shape: TensorLike, fill_value: TensorLike, interpolation: builtins.str, fill_mode: builtins.str = 'CONSTANT', name: builtins.str | None = None) -> Any:
+def ImageProjectiveTransformV3(images: TensorLike, transforms: TensorLike, output_shape: TensorLike, fill_value: TensorLike, interpolation: builtins.str, fill_mode: builtins.str = 'CONSTANT', name: builtins.str | None = None) -> Tensor:
     """Images seen through projective transforms [a0 a1 a2 b0 b1 b2 c0 c1]. t[b, h, w, c], f32[b or 1, 8] -> t.
 
     The pixel (x, y) of the result comes from ((a0 x + a1 y + a2) / k, (b0 x + b1 y + b2) / k), k = c0 x + c1 y + 1.
     Raises: InvalidArgumentError for transforms of another shape, ValueError for unknown modes.
     Source: tf.raw_ops.ImageProjectiveTransformV3."""
-def UniqueV2(x: TensorLike, axis: TensorLike, out_idx: DTypeLike = ..., name: builtins.str | None = None) -> Any:
+def UniqueV2(x: TensorLike, axis: TensorLike, out_idx: DTypeLike = ..., name: builtins.str | None = None) -> Unique:
     """`raw_ops.UniqueWithCountsV2` without the counts. Source: tf.raw_ops.UniqueV2."""
-def UniqueWithCountsV2(x: TensorLike, axis: TensorLike, out_idx: DTypeLike = ..., name: builtins.str | None = None) -> Any:
+def UniqueWithCountsV2(x: TensorLike, axis: TensorLike, out_idx: DTypeLike = ..., name: builtins.str | None = None) -> UniqueWithCounts:
     """The different slices along the one axis of `axis`, in order of appearance: t, i[n], i[m]; of a vector if empty.
 
     Raises: InvalidArgumentError for several axes. Source: tf.raw_ops.UniqueWithCountsV2."""

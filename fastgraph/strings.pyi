@@ -14,7 +14,6 @@ from fastgraph.composites.unicode_strings import unsorted_segment_join as unsort
 from fastgraph.core.base.dtype import DTypeLike
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
-from typing import Any
 import builtins
 
 def format(template: builtins.str, inputs: TensorLike, placeholder: builtins.str = '{}', summarize: builtins.int = 3, name: builtins.str | None = None) -> Tensor:
@@ -57,7 +56,7 @@ def to_hash_bucket(input: TensorLike, num_buckets: TensorLike, name: builtins.st
     """The bucket of each string, by an older hash than to_hash_bucket_fast's. string[*s] -> i64[*s].
 
     Raises: InvalidArgumentError for less than one bucket. Source: tf.strings.to_hash_bucket."""
-def to_hash_bucket_fast(input: TensorLike, num_buckets: TensorLike, name: builtins.str | None = None) -> Any:
+def to_hash_bucket_fast(input: TensorLike, num_buckets: TensorLike, name: builtins.str | None = None) -> Tensor:
     """The bucket of each string, by its fingerprint. string[*s] -> i64[*s], from 0 to num_buckets - 1.
 
     Raises: InvalidArgumentError for less than one bucket. Source: tf.strings.to_hash_bucket_fast."""

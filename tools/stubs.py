@@ -9,13 +9,14 @@ which module an op is defined.
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import math
 import re
 import subprocess
 import sys
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -28,13 +29,84 @@ KNOWN = {
     "Any": "from typing import Any",
     **{name: f"from collections.abc import {name}" for name in ("Callable", "Iterable", "Mapping", "Sequence")},
     **{name: f"from fastgraph.core.conversion import {name}" for name in ("SizeLike", "TensorLike")},
+    **{
+        name: f"from fastgraph.staging.typed_function import {name}"
+        for name in ("Composed", "Dense", "Nest", "Structure")
+    },
+    "Literal": "from typing import Literal",
     "DTypeLike": "from fastgraph.core.base.dtype import DTypeLike",
     "PadLike": "from fastgraph.ops.window_arguments import PadLike",
     "ShapeLike": "from fastgraph.core.base.shapes import ShapeLike",
     "Tensor": "from fastgraph.core.tensor import Tensor",
 }
 #: Public names of which type checkers see more than Python does.
-TYPED = {"function": "staging.typed_function:function"}
+TYPED = {
+    "autograph.experimental.do_not_convert": "staging.typed_function:do_not_convert",
+    "function": "staging.typed_function:function",
+}
+_FOLD = (
+    ({"fn": "Callable[[Tensor, Tensor], Any]", "elems": "Dense", "initializer": "Dense | complex | None"}, "Tensor"),
+    ({"initializer": "!Composed"}, "Any"),
+    ({"elems": "Composed"}, "Any"),
+)
+_OF_DTYPES = (
+    ({"Tout": "DTypeLike"}, "Tensor"),
+    ({"Tout": "list[Any] | tuple[Any, ...]"}, "list[Tensor]"),
+    ({}, "Any"),
+)
+#: Public functions whose results follow from their arguments: {name: ((other types of parameters, result), ...)}. What
+#: stands in two overloads of a name may not fit one call where lambdas are taken: checkers would say Any of both. A
+#: parameter with a star before its type is taken by its keyword; neither it nor one with "!" has a default.
+OVERLOADS: dict[str, tuple[tuple[dict[str, str], str], ...]] = {
+    "case": (
+        (
+            {
+                "pred_fn_pairs": "Sequence[tuple[Any, Callable[[], Structure]]]",
+                "default": "Callable[[], Structure] | None",
+            },
+            "Structure",
+        ),
+        ({}, "Any"),
+    ),
+    "cond": (({"true_fn": "Callable[[], Structure]", "false_fn": "Callable[[], Structure]"}, "Structure"), ({}, "Any")),
+    "foldl": _FOLD,
+    "foldr": _FOLD,
+    "linalg.eigh_tridiagonal": (
+        ({"eigvals_only": "Literal[True]"}, "Tensor"),
+        ({"eigvals_only": "*Literal[False]"}, "tuple[Tensor, Tensor]"),
+        ({}, "Any"),
+    ),
+    "linalg.svd": (
+        ({"compute_uv": "Literal[True]"}, "tuple[Tensor, Tensor, Tensor]"),
+        ({"compute_uv": "*Literal[False]"}, "Tensor"),
+        ({}, "Any"),
+    ),
+    "map_fn": (
+        ({"fn": "Callable[[Tensor], Nest]", "elems": "Dense", "dtype": "DTypeLike | None",
+          "fn_output_signature": "DTypeLike | None"}, "Nest"),
+        ({"dtype": "!Composed"}, "Any"),
+        ({"fn_output_signature": "*Composed"}, "Any"),
+        ({"elems": "Composed"}, "Any"),
+    ),
+    "numpy_function": _OF_DTYPES,
+    "py_function": _OF_DTYPES,
+    "scan": _FOLD,
+    "switch_case": (
+        (
+            {
+                "branch_fns": "Sequence[Callable[[], Structure]] | Mapping[int, Callable[[], Structure]]",
+                "default": "Callable[[], Structure] | None",
+            },
+            "Structure",
+        ),
+        ({}, "Any"),
+    ),
+    "vectorized_map": (
+        ({"fn": "Callable[[Tensor], Nest]", "elems": "Dense"}, "Nest"),
+        ({"elems": "Composed"}, "Any"),
+    ),
+    "while_loop": (({"loop_vars": "Structure"}, "Structure"), ({}, "Any")),
+}  # fmt: skip
 HEADER = "# Written by tools/stubs.py from the ops' definitions; do not edit.\n"
 
 
@@ -46,41 +118,66 @@ class Stub:
         self.imports: set[str] = set()
         self.lines: list[str] = []
 
-    def annotation(self, text: Any, otherwise: str) -> str:
+    def annotation(self, text: Any, otherwise: str, known: Mapping[str, str] = KNOWN) -> str:
         """Return an annotation as the stub can write it; what it has no name for becomes `otherwise`."""
         if not isinstance(text, str):
             text = getattr(text, "__name__", "") if text is not inspect.Parameter.empty else ""
-        words = set(re.findall(r"[A-Za-z_][\w.]*", text)) - {"None"}
-        if not text or not words <= {*BUILTINS, *KNOWN}:
+        words = set(re.findall(r"[A-Za-z_][\w.]*", text)) - {"None", "True", "False"}
+        if not text or not words <= {*BUILTINS, *known}:
             text, words = otherwise, {otherwise}
-        self.imports |= {KNOWN[word] for word in words & set(KNOWN)}
+        self.imports |= {known[word] for word in words & set(known)}
         if words & set(BUILTINS):
             self.imports.add("import builtins")  # tf.bool, tf.tuple and others take the plain names here
             text = re.sub(rf"\b({'|'.join(BUILTINS)})\b", r"builtins.\1", text)
         return text
 
-    def add_function(self, name: str, function: Callable[..., Any]) -> None:
-        """Write the signature and docstring of a function."""
-        signature = inspect.signature(function)
+    def add_function(self, name: str, function: Callable[..., Any], public: str) -> None:
+        """Write the signature and docstring of a function, or its signatures."""
+        said = textwrap.indent(f'"""{inspect.getdoc(function) or name}"""', "    ")
+        signatures = OVERLOADS.get(public, (({}, ""),))
+        for types, result in signatures:
+            if len(signatures) > 1:
+                self.imports.add("from typing import overload")
+                self.lines.append("@overload")
+            self.lines.append(self.signature(name, function, types, result))
+            self.lines.append(said if types == signatures[0][0] else "    ...")
+
+    def signature(self, name: str, function: Callable[..., Any], types: dict[str, str], result: str) -> str:
+        """Return the line that begins a function, with other types for some parameters and another result."""
+        signature, known = inspect.signature(function), {**KNOWN, **classes(function)}
         parameters, kind = [], None
         for p in signature.parameters.values():
-            if p.kind is p.KEYWORD_ONLY and kind not in (p.KEYWORD_ONLY, p.VAR_POSITIONAL):
+            given = types.get(p.name, p.annotation)
+            mark = given[:1] if isinstance(given, str) and given[:1] in ("*", "!") else ""
+            alone = mark == "*"
+            if (alone or p.kind is p.KEYWORD_ONLY) and kind not in (p.KEYWORD_ONLY, p.VAR_POSITIONAL):
                 parameters.append("*")
             star = {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**"}.get(p.kind, "")
             guess = "str | None" if p.name == "name" else "Any"
-            default = "" if p.default is p.empty else f" = {plain(p.default)}"
-            parameters.append(f"{star}{p.name}: {self.annotation(p.annotation, guess)}{default}")
-            kind = p.kind
-        result = signature.return_annotation
-        result = self.annotation(returned(function) if result in (inspect.Signature.empty, "Any") else result, "Any")
-        self.lines.append(f"def {name}({', '.join(parameters)}) -> {result}:")
-        self.lines.append(textwrap.indent(f'"""{inspect.getdoc(function) or name}"""', "    "))
+            default = "" if p.default is p.empty or mark else f" = {'...' if p.name in types else plain(p.default)}"
+            given = given.removeprefix(mark) if mark else given
+            parameters.append(f"{star}{p.name}: {self.annotation(given, guess, known)}{default}")
+            kind = p.KEYWORD_ONLY if alone else p.kind
+        if not result:
+            result = signature.return_annotation
+            result = returned(function) if result in (inspect.Signature.empty, "Any") else result
+        return f"def {name}({', '.join(parameters)}) -> {self.annotation(result, 'Any', known)}:"
 
     def text(self) -> str:
         """Return the file."""
         # `import x as y` says that the name is public, and one without it, below, would take that back
         imports = {line for line in self.imports if f"{line} as {line.rpartition(' ')[2]}" not in self.imports}
         return HEADER + "\n".join([*sorted(imports), "", *self.lines]) + "\n"
+
+
+def classes(function: Callable[..., Any]) -> dict[str, str]:
+    """Return {class that the annotations of a function may name: its import}: the package's, of the function's file."""
+    found = getattr(inspect.unwrap(function), "__globals__", {})
+    return {
+        name: f"from {value.__module__} import {name}"
+        for name, value in found.items()
+        if isinstance(value, type) and value.__name__ == name and value.__module__.startswith("fastgraph.")
+    }
 
 
 def returned(function: Callable[..., Any]) -> str:
@@ -127,7 +224,9 @@ def generate() -> dict[Path, str]:
         if space not in stubs:
             continue
         module, _, attribute = TYPED.get(public, home).partition(":")
-        if attribute == "NEWAXIS":
+        if public in OVERLOADS:
+            stubs[space].add_function(last, getattr(importlib.import_module(f"fastgraph.{module}"), attribute), public)
+        elif attribute == "NEWAXIS":
             stubs[space].lines.append(f"{last}: None")
         else:
             stubs[space].imports.add(f"from fastgraph.{module} import {attribute} as {last}")
@@ -138,7 +237,7 @@ def generate() -> dict[Path, str]:
             home, _, attribute = original.rpartition(".")
             stubs[space].imports.add(f"from fastgraph{'.' if home else ''}{home} import {attribute} as {last}")
         else:
-            stubs[space].add_function(last, function)
+            stubs[space].add_function(last, function, public)
     for space, original in namespaces.ALIASES.items():
         for name in namespaces.public_in_file(namespaces.file_module(original)):
             stubs[space].imports.add(f"from fastgraph.{original} import {name} as {name}")

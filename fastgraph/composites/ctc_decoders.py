@@ -15,6 +15,7 @@ from fastgraph.composites.sparse_tensor import SparseTensor
 from fastgraph.core.base.dtype import int32, int64
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
+from fastgraph.core.tensor import Tensor
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, named, of_dtypes, whole
 from fastgraph.ops.elementwise import cast
@@ -168,7 +169,7 @@ def ctc_greedy_decoder(
     merge_repeated: bool = True,
     blank_index: TensorLike | None = None,
     name: str | None = None,
-) -> Any:
+) -> tuple[list[SparseTensor], Tensor]:
     """The likeliest label of each frame, without blanks: ([SparseTensor i64[b, n]], f[b, 1] minus the sum of scores).
 
     f[t, b, classes], i32[b]. merge_repeated: equal labels that follow each other are one. blank_index: the class that
@@ -191,7 +192,7 @@ def ctc_greedy_decoder(
 def ctc_beam_search_decoder(
     inputs: TensorLike, sequence_length: TensorLike, beam_width: TensorLike = 100, top_paths: TensorLike = 1,
     name: str | None = None,
-) -> Any:  # fmt: skip
+) -> tuple[list[SparseTensor], Tensor]:  # fmt: skip
     """The likeliest rows of labels: ([SparseTensor i64[b, n] for each path], f[b, top_paths] their log probabilities).
 
     f[t, b, classes], i32[b]; the last class is the blank. Raises: InvalidArgumentError for lengths beyond the frames

@@ -127,11 +127,11 @@ class TensorArray:
         return (whole, self.size(), flag) if self._dynamic_size else (whole, flag)
 
     @property
-    def flow(self) -> Any:
+    def flow(self) -> Tensor:
         """A tensor that stands for the order of writes, which here is that of the program."""
         return convert_to_tensor(0, int32)
 
-    def size(self, name: str | None = None) -> Any:
+    def size(self, name: str | None = None) -> Tensor:
         """Return the number of entries. -> i32[]."""
         if (now := self._now()) is not None:
             return now.size(name=name)
@@ -198,7 +198,7 @@ class TensorArray:
         self._entries[place] = entry
         return self
 
-    def read(self, index: TensorLike, name: str | None = None) -> Any:
+    def read(self, index: TensorLike, name: str | None = None) -> Tensor:
         """Return the entry `index`, which is then gone where entries are cleared after they were read.
 
         Raises OutOfRangeError for an index that is not there, InvalidArgumentError for an entry that was read before,
@@ -220,7 +220,7 @@ class TensorArray:
 
     # All of them.
 
-    def stack(self, name: str | None = None) -> Any:
+    def stack(self, name: str | None = None) -> Tensor:
         """Return all entries along a new first axis. -> t[n, *element]. Raises ValueError where shapes differ."""
         if (now := self._now()) is not None:
             return now.stack(name=name)
@@ -228,7 +228,7 @@ class TensorArray:
             return zeros((0, *self._element_shape), self._dtype)
         return stack([self._kept(i) for i in range(len(self._entries))], name=name)
 
-    def gather(self, indices: TensorLike, name: str | None = None) -> Any:
+    def gather(self, indices: TensorLike, name: str | None = None) -> Tensor:
         """Return the entries that `indices` names along a new first axis. i[n] -> t[n, *element]."""
         if (now := self._now()) is not None:
             return now.gather(indices, name=name)
@@ -244,7 +244,7 @@ class TensorArray:
                 )
         return stack([self._kept(int(i)) for i in np.ravel(places)], name=name)
 
-    def concat(self, name: str | None = None) -> Any:
+    def concat(self, name: str | None = None) -> Tensor:
         """Return all entries joined along their first axis. -> t[sum of n, *rest].
 
         Raises InvalidArgumentError for scalars.

@@ -14,6 +14,7 @@ from fastgraph.composites.sparse_tensor import SparseTensor
 from fastgraph.core.base.dtype import float32
 from fastgraph.core.base.shapes import TensorShape
 from fastgraph.core.name_scopes import name_scope
+from fastgraph.core.tensor import Tensor
 from fastgraph.ops.families import invalid
 from fastgraph.ops.python_functions import host_call
 
@@ -42,7 +43,7 @@ def _sequences(indices: Any, values: Any) -> dict[tuple[int, ...], list[Any]]:
     return found
 
 
-def edit_distance(hypothesis: Any, truth: Any, normalize: bool = True, name: str = "edit_distance") -> Any:
+def edit_distance(hypothesis: Any, truth: Any, normalize: bool = True, name: str = "edit_distance") -> Tensor:
     """The Levenshtein distance of the sequences along the last axis, over the truth's length if `normalize`.
 
     hypothesis, truth: SparseTensors t[*s, n] -> f32[*s], s the larger one of both. Normalized, of an empty truth: inf.

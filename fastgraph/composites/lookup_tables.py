@@ -19,7 +19,7 @@ from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.name_scopes import name_scope
 from fastgraph.core.registry import get
-from fastgraph.core.tensor import init_scope
+from fastgraph.core.tensor import Tensor, init_scope
 from fastgraph.errors import FailedPreconditionError
 from fastgraph.ops.arguments import as_tensor, known_value
 from fastgraph.ops.elementwise import cast, select
@@ -426,7 +426,7 @@ class StaticHashTable(_Entries):
         initializer.initialize(self)
 
     @property
-    def default_value(self) -> Any:
+    def default_value(self) -> Tensor:
         """The value of keys that are not in the table."""
         return self._default_value
 
@@ -438,7 +438,7 @@ class StaticHashTable(_Entries):
             _check_same(*flat)
         self._filled = True
 
-    def lookup(self, keys: TensorLike, name: str | None = None) -> Any:
+    def lookup(self, keys: TensorLike, name: str | None = None) -> Tensor | Any:
         """Return the value of each key, the default of those that are not there. k[*s] -> v[*s].
 
         keys may be a SparseTensor or RaggedTensor. Raises: TypeError for another dtype, FailedPreconditionError if
@@ -476,7 +476,7 @@ class StaticVocabularyTable(LookupInterface):
         super().__init__(kind, int64, name or f"vocabulary_{next(_numbers)}")
         self._inner, self._count = inner, num_oov_buckets
 
-    def lookup(self, keys: TensorLike, name: str | None = None) -> Any:
+    def lookup(self, keys: TensorLike, name: str | None = None) -> Tensor | Any:
         """Return the number of each key. k[*s] -> i64[*s]. Raises TypeError for another dtype."""
         flat, put = self._keys(keys)
         words = flat if flat.dtype == string else as_string(cast(flat, int64))
@@ -487,7 +487,7 @@ class StaticVocabularyTable(LookupInterface):
         found = self._inner.lookup(keyed)
         return put(select(found >= 0, found, buckets + self._inner.size()))
 
-    def size(self, name: str | None = None) -> Any:
+    def size(self, name: str | None = None) -> Tensor:
         """Return how many numbers there are, buckets included. -> i64[]."""
         return self._count + (0 if self._inner is None else self._inner.size())
 
@@ -515,7 +515,7 @@ class MutableHashTable(_Entries):
 
     def lookup(  # type: ignore[override]  # as TensorFlow has it
         self, keys: TensorLike, dynamic_default_values: TensorLike | None = None, name: str | None = None
-    ) -> Any:
+    ) -> Tensor | Any:
         """Return the value of each key. k[*s] -> v[*s, *t].
 
         dynamic_default_values: v[*s, *t], what each key gets if it is not there. Raises: TypeError for another dtype.

@@ -23,11 +23,11 @@ from fastgraph.ops.exponentials import exp
 from fastgraph.ops.gathering import gather
 from fastgraph.ops.joining import stack, unstack
 from fastgraph.ops.movement import shape
-from fastgraph.ops.nn_ops import softmax
 from fastgraph.ops.reduction import reduce_sum
 from fastgraph.ops.runtime_assertions import assert_equal, assert_non_negative
 from fastgraph.ops.scatter import gather_nd
 from fastgraph.ops.segments import unsorted_segment_max, unsorted_segment_sum
+from fastgraph.ops.softmax import softmax
 
 
 def softmax_along(rt: RaggedTensor, axis: int) -> Any:

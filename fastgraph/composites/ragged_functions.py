@@ -24,9 +24,9 @@ from fastgraph.ops.families import invalid
 from fastgraph.ops.gathering import gather
 from fastgraph.ops.joining import stack as stack_dense
 from fastgraph.ops.movement import reshape, shape
-from fastgraph.ops.padding import repeat
 from fastgraph.ops.runtime_assertions import assert_less, assert_none_equal
 from fastgraph.ops.sorting import argsort
+from fastgraph.ops.tiling import repeat
 
 
 def constant(
@@ -36,7 +36,7 @@ def constant(
     inner_shape: Sequence[int] | None = None,
     name: str | None = None,
     row_splits_dtype: DTypeLike = int64,
-) -> Any:
+) -> RaggedTensor | Any:
     """A RaggedTensor of nested lists; without ragged dimensions a Tensor.
 
     ragged_rank: how many dimensions after the first are ragged, by default all that inner_shape leaves.
@@ -144,7 +144,7 @@ def range(
     return made(values, splits_of(lengths))
 
 
-def map_flat_values(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+def map_flat_values(op: Callable[..., Any], *args: Any, **kwargs: Any) -> RaggedTensor | Any:
     """op of the innermost values of the RaggedTensors among the arguments (or in them), in their rows.
 
     Raises: ValueError if op gives another number of values; InvalidArgumentError if rows differ.
@@ -171,7 +171,7 @@ def map_flat_values(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     return merged(ragged).with_flat_values(result)
 
 
-def stack(values: TensorLike, axis: int = 0, name: str | None = None) -> Any:
+def stack(values: TensorLike, axis: int = 0, name: str | None = None) -> RaggedTensor | Any:
     """Tensors or RaggedTensors of one rank along a new axis, rows of any lengths. Raises: ValueError without any.
     Source: tf.ragged.stack.
     """
@@ -206,7 +206,7 @@ def boolean_mask(data: TensorLike, mask: TensorLike, name: str | None = None) ->
     return boolean_mask_ragged(data, mask)
 
 
-def row_splits_to_segment_ids(splits: TensorLike, name: str | None = None, out_type: DTypeLike | None = None) -> Any:
+def row_splits_to_segment_ids(splits: TensorLike, name: str | None = None, out_type: DTypeLike | None = None) -> Tensor:
     """The row of each value. i[n + 1] -> i[nvals]. Raises: ValueError for none. Source: tf."""
     vector = as_tensor(splits, int64)
     vector.shape.assert_has_rank(1)
@@ -219,7 +219,7 @@ def row_splits_to_segment_ids(splits: TensorLike, name: str | None = None, out_t
 def segment_ids_to_row_splits(
     segment_ids: TensorLike, num_segments: TensorLike | None = None, out_type: DTypeLike | None = None,
     name: str | None = None,
-) -> Any:  # fmt: skip
+) -> Tensor:  # fmt: skip
     """The row splits of values whose rows these are. i[nvals] -> i[n + 1]. Source: tf."""
     plain = not isinstance(segment_ids, (Tensor, np.ndarray))
     ids = as_tensor(np.asarray(segment_ids, np.int64) if plain else segment_ids)
@@ -250,4 +250,4 @@ def stack_dynamic_partitions(
     assert_less(partitions, count, message="partitions must be less than num_partitions")
     order = argsort(partitions, stable=True)
     ids = cast(gather(partitions, order), int64)
-    return RaggedTensor.from_value_rowids(gather_rows(data, order), ids, num_partitions)  # type: ignore[no-any-return]
+    return RaggedTensor.from_value_rowids(gather_rows(data, order), ids, num_partitions)

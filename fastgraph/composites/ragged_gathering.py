@@ -18,9 +18,9 @@ from fastgraph.ops.elementwise import cast
 from fastgraph.ops.gathering import gather
 from fastgraph.ops.joining import concat
 from fastgraph.ops.movement import expand_dims, reshape, shape
-from fastgraph.ops.padding import tile
 from fastgraph.ops.runtime_assertions import assert_equal, assert_less, assert_non_negative
 from fastgraph.ops.scatter import gather_nd
+from fastgraph.ops.tiling import tile
 
 
 def gather_ragged(
@@ -74,8 +74,8 @@ def _gathered(params: object, indices: Any, axis: int, batches: int) -> Any:
     if batches == 0:
         return rows.with_values(_gathered(rows.values, indices, axis - 1, 0))
     if batches == 1:
-        n = [x.nrows() if isinstance(x, RaggedTensor) else shape(x, int64)[0] for x in (rows, indices)]
-        assert_equal(*[cast(each, int64) for each in n], "batch shape from indices does not match params shape")
+        counts = [x.nrows() if isinstance(x, RaggedTensor) else shape(x, int64)[0] for x in (rows, indices)]
+        assert_equal(*[cast(each, int64) for each in counts], "batch shape from indices does not match params shape")
         # What a row of params holds are batches as well, all with the indices of the row.
         return rows.with_values(_gathered(rows.values, gather_ragged(indices, rows.value_rowids(), 0, 0), axis - 1, 1))
     _check_batches(params, indices, "params", "indices")

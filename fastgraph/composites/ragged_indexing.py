@@ -14,7 +14,7 @@ from fastgraph.ops.arguments import static_int
 from fastgraph.ops.creation import range_
 from fastgraph.ops.elementwise import cast, clip_by_value, maximum
 from fastgraph.ops.gathering import where
-from fastgraph.ops.padding import repeat
+from fastgraph.ops.tiling import repeat
 
 _WHOLE = slice(None)
 

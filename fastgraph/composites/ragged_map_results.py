@@ -21,8 +21,8 @@ from fastgraph.ops.creation import range_
 from fastgraph.ops.elementwise import cast
 from fastgraph.ops.joining import concat, stack
 from fastgraph.ops.movement import expand_dims, reshape, shape
-from fastgraph.ops.padding import repeat
 from fastgraph.ops.reduction import reduce_max
+from fastgraph.ops.tiling import repeat
 
 
 class RaggedLeaf:

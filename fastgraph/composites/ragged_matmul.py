@@ -14,9 +14,9 @@ from fastgraph.ops.creation import fill
 from fastgraph.ops.elementwise import cast
 from fastgraph.ops.gathering import boolean_mask, where
 from fastgraph.ops.movement import reshape, shape
-from fastgraph.ops.padding import repeat
 from fastgraph.ops.runtime_assertions import assert_equal
 from fastgraph.ops.segments import unsorted_segment_max
+from fastgraph.ops.tiling import repeat
 
 _RAGGED = "The matrices in `a` and `b` may not be ragged in their innermost dimension."
 

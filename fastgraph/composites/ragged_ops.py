@@ -42,7 +42,6 @@ from fastgraph.ops.families import invalid
 from fastgraph.ops.gathering import boolean_mask, gather, where
 from fastgraph.ops.joining import concat, stack
 from fastgraph.ops.movement import reshape, shape
-from fastgraph.ops.padding import repeat
 from fastgraph.ops.partitions import dynamic_partition
 from fastgraph.ops.reduction import reduce_all, reduce_max, reduce_sum
 from fastgraph.ops.runtime_assertions import assert_equal, ensure_shape
@@ -54,6 +53,7 @@ from fastgraph.ops.segments import (
     unsorted_segment_sum,
 )
 from fastgraph.ops.strings import reduce_join
+from fastgraph.ops.tiling import repeat
 
 # ---- dense and sparse -----------------------------------------------------------------------------------------------
 

@@ -15,9 +15,9 @@ from fastgraph.ops.gathering import boolean_mask, gather, where
 from fastgraph.ops.joining import concat, stack
 from fastgraph.ops.movement import expand_dims, reshape, transpose
 from fastgraph.ops.movement import squeeze as squeeze_dense
-from fastgraph.ops.padding import repeat
 from fastgraph.ops.runtime_assertions import assert_equal
 from fastgraph.ops.scans import cumsum
+from fastgraph.ops.tiling import repeat
 
 
 def gather_rows(rows: RaggedTensor, index: Tensor) -> Any:
@@ -69,7 +69,7 @@ def as_ragged(x: Any, rank: int, splits_dtype: Any) -> RaggedTensor:
     """A dense tensor as a RaggedTensor of this ragged rank, whose rows are all of one length."""
     if isinstance(x, RaggedTensor):
         return x
-    return RaggedTensor.from_tensor(x, ragged_rank=rank, row_splits_dtype=splits_dtype)  # type: ignore[no-any-return]
+    return RaggedTensor.from_tensor(x, ragged_rank=rank, row_splits_dtype=splits_dtype)
 
 
 def alike(values: Sequence[Any]) -> list[Any]:

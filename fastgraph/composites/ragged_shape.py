@@ -109,12 +109,12 @@ class DynamicRaggedShape(BatchableExtensionType):
     inner_shape = property(lambda self: self._inner_shape)
 
     @property
-    def inner_rank(self) -> Any:
+    def inner_rank(self) -> int | Any:
         """How many axes the values have, rows of all of them counted as one."""
         return self._inner_shape.shape[0]
 
     @property
-    def rank(self) -> Any:
+    def rank(self) -> int | Any:
         """How many axes there are."""
         return None if self.inner_rank is None else self.num_row_partitions + self.inner_rank
 
@@ -188,7 +188,7 @@ class DynamicRaggedShape(BatchableExtensionType):
         lengths = ", ".join(str(n).replace("Ellipsis", "...") for n in self.static_lengths())
         return f"<DynamicRaggedShape lengths=[{lengths}] num_row_partitions={self.num_row_partitions}>"
 
-    def rows_of(self, flat: Any) -> Any:
+    def rows_of(self, flat: Any) -> RaggedTensor | Any:
         """Return the RaggedTensor (without partitions the Tensor) of these innermost values."""
         for each in reversed(self._row_partitions):
             flat = each.rows_of(flat)

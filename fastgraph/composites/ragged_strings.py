@@ -25,7 +25,7 @@ from fastgraph.ops.string_patterns import characters_p, ngrams_p
 from fastgraph.ops.strings import string_split_p, string_split_v2_p
 
 
-def bytes_split(input: TensorLike, name: str | None = None) -> Any:
+def bytes_split(input: TensorLike, name: str | None = None) -> RaggedTensor | Any:
     """The bytes of each string, a string each. string[*s] -> string[*s, None], ragged where s is not empty.
 
     Raises: ValueError for an unknown rank. Source: tf.strings.bytes_split.
@@ -34,7 +34,7 @@ def bytes_split(input: TensorLike, name: str | None = None) -> Any:
         return _split(input, lambda words: string_split_p(words, "", skip_empty=False))
 
 
-def split(input: TensorLike, sep: str | None = None, maxsplit: int = -1, name: str | None = None) -> Any:
+def split(input: TensorLike, sep: str | None = None, maxsplit: int = -1, name: str | None = None) -> RaggedTensor | Any:
     """The parts of each string between separators. string[*s] -> string[*s, None], ragged where s is not empty.
 
     sep: a string; None or "": white space, however much. maxsplit: after so many separators the rest stays whole (-1:
@@ -66,7 +66,7 @@ def unicode_split(
     errors: str = "replace",
     replacement_char: int = 0xFFFD,
     name: str | None = None,
-) -> Any:
+) -> RaggedTensor | Any:
     """The characters of each string, a string each. string[*s] -> string[*s, None], ragged where s is not empty.
 
     errors: "replace" what is no text by `replacement_char`, "ignore" it, or "strict". Raises: ValueError for an unknown

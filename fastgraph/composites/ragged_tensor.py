@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,11 +25,14 @@ from fastgraph.ops.elementwise import cast, maximum, ones_like
 from fastgraph.ops.gathering import gather
 from fastgraph.ops.joining import concat, stack
 from fastgraph.ops.movement import shape
-from fastgraph.ops.padding import repeat
 from fastgraph.ops.reduction import reduce_max
 from fastgraph.ops.runtime_assertions import assert_equal, assert_non_negative
 from fastgraph.ops.scans import cumsum
 from fastgraph.ops.segments import unsorted_segment_sum
+from fastgraph.ops.tiling import repeat
+
+if TYPE_CHECKING:
+    from fastgraph.composites.sparse_tensor import SparseTensor
 
 
 class RaggedTensor(RaggedOperators, CompositeTensor):
@@ -52,7 +55,9 @@ class RaggedTensor(RaggedOperators, CompositeTensor):
     # -- made of values and a partition
 
     @classmethod
-    def from_row_splits(cls, values: Any, row_splits: Any, name: str | None = None, validate: bool = True) -> Any:
+    def from_row_splits(
+        cls, values: Any, row_splits: Any, name: str | None = None, validate: bool = True
+    ) -> RaggedTensor:
         """Rows that begin and end where row_splits i[n + 1] says. Raises: InvalidArgumentError unless it rises from 0
         to the number of values. Source: tf.RaggedTensor.from_row_splits.
         """
@@ -67,7 +72,9 @@ class RaggedTensor(RaggedOperators, CompositeTensor):
         return made(values, splits)
 
     @classmethod
-    def from_row_lengths(cls, values: Any, row_lengths: Any, name: str | None = None, validate: bool = True) -> Any:
+    def from_row_lengths(
+        cls, values: Any, row_lengths: Any, name: str | None = None, validate: bool = True
+    ) -> RaggedTensor:
         """Rows of the lengths i[n]. Raises: InvalidArgumentError unless they make up all values.
         Source: tf.RaggedTensor.from_row_lengths.
         """
@@ -82,7 +89,7 @@ class RaggedTensor(RaggedOperators, CompositeTensor):
     @classmethod
     def from_value_rowids(
         cls, values: Any, value_rowids: Any, nrows: Any = None, name: str | None = None, validate: bool = True
-    ) -> Any:
+    ) -> RaggedTensor:
         """Rows of the values whose row's number i[n], which never falls, is theirs. Raises: ValueError for another
         number of them or of rows. Source: tf.RaggedTensor.from_value_rowids.
         """
@@ -104,7 +111,9 @@ class RaggedTensor(RaggedOperators, CompositeTensor):
         return made(values, splits_of(unsorted_segment_sum(ones_like(ids), ids, count if known is None else known)))
 
     @classmethod
-    def from_row_starts(cls, values: Any, row_starts: Any, name: str | None = None, validate: bool = True) -> Any:
+    def from_row_starts(
+        cls, values: Any, row_starts: Any, name: str | None = None, validate: bool = True
+    ) -> RaggedTensor:
         """Rows that begin where row_starts i[n] says. Source: tf.RaggedTensor.from_row_starts."""
         values, starts = as_values(values), as_partition(row_starts, "row_starts")
         if validate:
@@ -113,7 +122,9 @@ class RaggedTensor(RaggedOperators, CompositeTensor):
         return cls.from_row_splits(values, concat([starts, [cast(nvals(values), starts.dtype)]], 0), validate=validate)
 
     @classmethod
-    def from_row_limits(cls, values: object, row_limits: object, name: str | None = None, validate: bool = True) -> Any:
+    def from_row_limits(
+        cls, values: object, row_limits: object, name: str | None = None, validate: bool = True
+    ) -> RaggedTensor:
         """Rows that end where row_limits i[n] says. Source: tf.RaggedTensor.from_row_limits."""
         limits = as_partition(row_limits, "row_limits")
         return cls.from_row_splits(values, concat([zeros([1], limits.dtype), limits], 0), validate=validate)
@@ -121,7 +132,7 @@ class RaggedTensor(RaggedOperators, CompositeTensor):
     @classmethod
     def from_uniform_row_length(
         cls, values: Any, uniform_row_length: Any, nrows: object = None, validate: bool = True, name: str | None = None
-    ) -> Any:
+    ) -> RaggedTensor:
         """Rows that are all of one length. Raises: ValueError unless they make up all values.
         Source: tf.RaggedTensor.from_uniform_row_length.
         """
@@ -148,14 +159,14 @@ class RaggedTensor(RaggedOperators, CompositeTensor):
     @classmethod
     def from_nested_row_splits(
         cls, flat_values: Any, nested_row_splits: Any, name: str | None = None, validate: bool = True
-    ) -> Any:
+    ) -> RaggedTensor:
         """from_row_splits once for each of the splits, the last first. Source: tf.RaggedTensor."""
         return _nested(cls.from_row_splits, flat_values, nested_row_splits, "nested_row_splits", validate)
 
     @classmethod
     def from_nested_row_lengths(
         cls, flat_values: Any, nested_row_lengths: Any, name: str | None = None, validate: bool = True
-    ) -> Any:
+    ) -> RaggedTensor:
         """from_row_lengths once for each of the lengths, the last first. Source: tf.RaggedTensor."""
         return _nested(cls.from_row_lengths, flat_values, nested_row_lengths, "nested_row_lengths", validate)
 
@@ -167,7 +178,7 @@ class RaggedTensor(RaggedOperators, CompositeTensor):
         nested_nrows: Any = None,
         name: str | None = None,
         validate: bool = True,
-    ) -> Any:
+    ) -> RaggedTensor:
         """from_value_rowids once for each of the ids, the last first. Source: tf.RaggedTensor."""
         _assert_list(nested_value_rowids, "nested_value_rowids")
         counts = [None] * len(nested_value_rowids) if nested_nrows is None else nested_nrows
@@ -187,7 +198,7 @@ class RaggedTensor(RaggedOperators, CompositeTensor):
         ragged_rank: int = 1,
         name: str | None = None,
         row_splits_dtype: DTypeLike = int64,
-    ) -> Any:
+    ) -> RaggedTensor:
         """A dense tensor's rows, cut to `lengths` or without `padding` at their ends.
 
         Raises: ValueError for both, or too small a rank. Source: tf.RaggedTensor.from_tensor.
@@ -197,7 +208,9 @@ class RaggedTensor(RaggedOperators, CompositeTensor):
         return from_dense(tensor, lengths, padding, ragged_rank, as_dtype(row_splits_dtype))
 
     @classmethod
-    def from_sparse(cls, st_input: object, name: str | None = None, row_splits_dtype: DTypeLike = int64) -> Any:
+    def from_sparse(
+        cls, st_input: object, name: str | None = None, row_splits_dtype: DTypeLike = int64
+    ) -> RaggedTensor:
         """The rows of a SparseTensor of rank 2 whose values stand at the rows' beginnings, without gaps. Raises:
         InvalidArgumentError if they do not. Source: tf.RaggedTensor.from_sparse.
         """
@@ -213,12 +226,12 @@ class RaggedTensor(RaggedOperators, CompositeTensor):
         return self._values
 
     @property
-    def row_splits(self) -> Any:
+    def row_splits(self) -> Tensor:
         """Where rows begin, and where the last ends. i[n + 1]."""
         return self._row_splits
 
     @property
-    def uniform_row_length(self) -> Any:
+    def uniform_row_length(self) -> Tensor | None:
         """The length of all rows where it was given as one, else None."""
         length = self._uniform
         return convert(length, self._row_splits.dtype) if isinstance(length, int) else length
@@ -229,7 +242,7 @@ class RaggedTensor(RaggedOperators, CompositeTensor):
         inner = self._values
         while isinstance(inner, RaggedTensor):
             inner = inner._values
-        return inner  # type: ignore[no-any-return]
+        return inner
 
     @property
     def nested_row_splits(self) -> tuple[Any, ...]:
@@ -262,21 +275,21 @@ class RaggedTensor(RaggedOperators, CompositeTensor):
         """Return the operations that take it: in eager mode none are known."""
         return []
 
-    def nrows(self, out_type: DTypeLike | None = None, name: str | None = None) -> Any:
+    def nrows(self, out_type: DTypeLike | None = None, name: str | None = None) -> Tensor:
         """The number of rows, a scalar."""
         n = self._row_splits.shape[0]
         dtype = self._row_splits.dtype if out_type is None else as_dtype(out_type)
         return convert(n - 1, dtype) if n is not None else shape(self._row_splits, dtype)[0] - 1
 
-    def row_starts(self, name: str | None = None) -> Any:
+    def row_starts(self, name: str | None = None) -> Tensor:
         """Where rows begin. i[n]."""
         return self._row_splits[:-1]
 
-    def row_limits(self, name: str | None = None) -> Any:
+    def row_limits(self, name: str | None = None) -> Tensor:
         """Where rows end. i[n]."""
         return self._row_splits[1:]
 
-    def row_lengths(self, axis: int = 1, name: str | None = None) -> Any:
+    def row_lengths(self, axis: int = 1, name: str | None = None) -> Tensor | Any:
         """The lengths of the rows, or of those along a further axis. Raises: ValueError for an axis out of range."""
         axis = along(axis, self.shape.rank)
         if axis == 0:
@@ -288,7 +301,7 @@ class RaggedTensor(RaggedOperators, CompositeTensor):
         extents = shape(self._values, self._row_splits.dtype)
         return self.with_values(zeros(extents[: axis - 1], extents.dtype) + extents[axis - 1])
 
-    def value_rowids(self, name: str | None = None) -> Any:
+    def value_rowids(self, name: str | None = None) -> Tensor:
         """The row that each value is in. i[nvals]."""
         return repeat(range_(self.nrows()), self.row_lengths())
 
@@ -300,7 +313,7 @@ class RaggedTensor(RaggedOperators, CompositeTensor):
         """The value_rowids of all ragged dimensions, the outermost first."""
         return tuple(level.value_rowids() for level in levels(self))
 
-    def bounding_shape(self, axis: object = None, name: str | None = None, out_type: DTypeLike | None = None) -> Any:
+    def bounding_shape(self, axis: object = None, name: str | None = None, out_type: DTypeLike | None = None) -> Tensor:
         """The smallest shape that holds it: i[rank], or what `axis` takes of it."""
         dtype = self._row_splits.dtype if out_type is None else as_dtype(out_type)
         longest = [reduce_max(concat([n, zeros([1], n.dtype)], 0)) for n in self.nested_row_lengths()]
@@ -336,19 +349,19 @@ class RaggedTensor(RaggedOperators, CompositeTensor):
 
         return merge_dims(self, outer_axis, inner_axis)
 
-    def to_tensor(self, default_value: object = None, name: str | None = None, shape: object = None) -> Any:
+    def to_tensor(self, default_value: object = None, name: str | None = None, shape: object = None) -> Tensor:
         """A dense tensor, its rows filled up with default_value, cut or filled to `shape` where that is given."""
         from fastgraph.composites.ragged_ops import to_dense
 
         return to_dense(self, default_value, shape)
 
-    def to_sparse(self, name: str | None = None) -> Any:
+    def to_sparse(self, name: str | None = None) -> SparseTensor:
         """A SparseTensor with the values at their places."""
         from fastgraph.composites.ragged_ops import to_sparse
 
         return to_sparse(self)
 
-    def numpy(self) -> Any:
+    def numpy(self) -> np.ndarray[Any, Any]:
         """An array of objects, the rows as arrays; of rows of one length, one array. ValueError in Functions."""
         _assert_eager(self)
         rows, splits = np.asarray(self._values.numpy()), self._row_splits.numpy().tolist()

@@ -38,7 +38,7 @@ class RowPartition(ExtensionType):
     @classmethod
     def from_row_splits(
         cls, row_splits: TensorLike, validate: bool = True, dtype: Any = None, dtype_hint: Any = None
-    ) -> Any:
+    ) -> RowPartition:
         """Rows that begin and end where row_splits i[n + 1] says, rising from 0. Raises: InvalidArgumentError."""
         splits = _vector(row_splits, dtype, dtype_hint)
         if splits.shape[0] == 0:
@@ -48,7 +48,7 @@ class RowPartition(ExtensionType):
     @classmethod
     def from_row_lengths(
         cls, row_lengths: TensorLike, validate: bool = True, dtype: Any = None, dtype_hint: Any = None
-    ) -> Any:
+    ) -> RowPartition:
         """Rows of the lengths i[n]. Raises: InvalidArgumentError for one below 0."""
         lengths = _vector(row_lengths, dtype, dtype_hint)
         return _of("row_lengths", reduce_sum(lengths), lengths, validate)
@@ -57,7 +57,7 @@ class RowPartition(ExtensionType):
     def from_value_rowids(
         cls, value_rowids: TensorLike, nrows: Any = None, validate: bool = True, dtype: Any = None,
         dtype_hint: Any = None,
-    ) -> Any:  # fmt: skip
+    ) -> RowPartition:  # fmt: skip
         """Rows of the values whose row's number i[n], which never falls, is theirs. Raises: as RaggedTensor's."""
         ids = _vector(value_rowids, dtype, dtype_hint)
         return _of("value_rowids", nvals(ids), ids, validate, nrows)
@@ -65,14 +65,14 @@ class RowPartition(ExtensionType):
     @classmethod
     def from_row_starts(
         cls, row_starts: TensorLike, nvals: TensorLike, validate: bool = True, dtype: Any = None, dtype_hint: Any = None
-    ) -> Any:
+    ) -> RowPartition:
         """Rows of `nvals` values that begin where row_starts i[n] says."""
         return _of("row_starts", nvals, _vector(row_starts, dtype, dtype_hint), validate)
 
     @classmethod
     def from_row_limits(
         cls, row_limits: TensorLike, validate: bool = True, dtype: Any = None, dtype_hint: Any = None
-    ) -> Any:
+    ) -> RowPartition:
         """Rows that end where row_limits i[n] says."""
         limits = _vector(row_limits, dtype, dtype_hint)
         return _of("row_limits", reduce_sum(limits[-1:]), limits, validate)
@@ -81,7 +81,7 @@ class RowPartition(ExtensionType):
     def from_uniform_row_length(
         cls, uniform_row_length: TensorLike, nvals: Any = None, nrows: Any = None, validate: bool = True,
         dtype: Any = None, dtype_hint: Any = None,
-    ) -> Any:  # fmt: skip
+    ) -> RowPartition:  # fmt: skip
         """Rows that are all of one length: of `nvals` values, or `nrows` of them. Raises: ValueError for neither."""
         if nvals is None and nrows is None:
             raise ValueError("At least one of {nvals,nrows} must be specified")
@@ -108,7 +108,7 @@ class RowPartition(ExtensionType):
 
     def offsets_in_rows(self) -> Tensor:
         """The place of each value in its row. i[nvals]."""
-        return cast(positions(self._rows.row_lengths()), self._splits.dtype)  # type: ignore[no-any-return]
+        return cast(positions(self._rows.row_lengths()), self._splits.dtype)
 
     def nvals(self) -> Tensor:
         """The number of values. i[]."""
@@ -122,11 +122,11 @@ class RowPartition(ExtensionType):
         """Whether the rows were given one length."""
         return self._length is not None
 
-    def with_dtype(self, dtype: DTypeLike) -> Any:
+    def with_dtype(self, dtype: DTypeLike) -> RowPartition:
         """The same with row splits of int32 or int64."""
         return RowPartition(self._rows.with_row_splits_dtype(dtype), internal=True)
 
-    def rows_of(self, values: Any) -> Any:
+    def rows_of(self, values: Any) -> RaggedTensor:
         """The RaggedTensor of values (a Tensor or RaggedTensor) cut so."""
         return made(values, self._splits, self._length)
 

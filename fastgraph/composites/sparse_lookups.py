@@ -11,6 +11,7 @@ from fastgraph.composites.sparse_ops import reshape as reshape_sparse
 from fastgraph.composites.sparse_tensor import SparseTensor, as_sparse, known_rank
 from fastgraph.core.base.dtype import int64
 from fastgraph.core.conversion import TensorLike
+from fastgraph.core.tensor import Tensor
 from fastgraph.ops.activations import divide_no_nan
 from fastgraph.ops.arguments import as_tensor
 from fastgraph.ops.comparison import greater, greater_equal, less, logical_and
@@ -127,7 +128,7 @@ def embedding_lookup_sparse(
     max_norm: TensorLike | None = None,
     name: str | None = None,
     allow_fast_lookup: bool = False,
-) -> Any:
+) -> Tensor:
     """The rows of params that each row of sp_ids names, combined by "sum", "mean" (the default) or "sqrtn".
 
     f[n, *r], ids [rows, _] -> f[rows up to the last with ids, *r]. sp_weights: one per id, or None.
@@ -170,7 +171,7 @@ def safe_embedding_lookup_sparse(
     max_norm: TensorLike | None = None,
     name: str | None = None,
     allow_fast_lookup: bool = False,
-) -> Any:
+) -> Tensor:
     """embedding_lookup_sparse, but rows without ids get the row default_id, or zeros; invalid ids do not count.
 
     Ids below 0 are invalid, and unless the combiner is "sum" those of weights not above 0. f[n, *r], ids [*s, _] ->
@@ -199,6 +200,6 @@ def safe_embedding_lookup_sparse(
         weights, _ = fill_empty_rows(weights, cast(1, weights.dtype))
     rows = embedding_lookup_sparse(embedding_weights, ids, weights, combiner, max_norm)
     if default_id is None:
-        rows = where(reshape(empty, [-1, *[1] * (rows.shape.rank - 1)]), cast(0, rows.dtype), rows)
-    tail = [rows.shape[i] if rows.shape[i] is not None else shape(rows)[i] for i in range(1, rows.shape.rank)]
+        rows = where(reshape(empty, [-1, *[1] * (rows.ndim - 1)]), cast(0, rows.dtype), rows)
+    tail = [rows.shape[i] if rows.shape[i] is not None else shape(rows)[i] for i in range(1, rows.ndim)]
     return rows if rank == 2 else reshape(rows, [*lead, *tail])

@@ -49,7 +49,7 @@ from fastgraph.ops.sorting import argsort
 # ---- two of them ----------------------------------------------------------------------------------------------------
 
 
-def add(a: TensorLike, b: TensorLike, threshold: TensorLike = 0) -> Any:
+def add(a: TensorLike, b: TensorLike, threshold: TensorLike = 0) -> SparseTensor | Any:
     """The sum of two SparseTensors, sparse, without values below `threshold` in size; of one and a dense tensor, dense.
 
     Raises: InvalidArgumentError if the shapes differ; TypeError if neither is sparse. Source: tf.sparse.add.
@@ -149,7 +149,7 @@ def reduce_sum(
     keepdims: bool | None = None,
     output_is_sparse: bool = False,
     name: str | None = None,
-) -> Any:
+) -> Tensor | Any:
     """Sum of the elements along `axis` (None: all), dense or sparse.
 
     Raises: InvalidArgumentError for an axis out of range. Source: tf.sparse.reduce_sum.
@@ -163,7 +163,7 @@ def reduce_max(
     keepdims: bool | None = None,
     output_is_sparse: bool = False,
     name: str | None = None,
-) -> Any:
+) -> Tensor | Any:
     """Greatest of the values along `axis` (None: all), dense, with 0 where there is none, or sparse.
 
     Raises: InvalidArgumentError for an axis out of range. Source: tf.sparse.reduce_max.
@@ -232,7 +232,7 @@ def softmax(sp_input: SparseLike, name: str | None = None) -> SparseTensor:
 
 def sparse_dense_matmul(
     sp_a: TensorLike, b: Any, adjoint_a: bool = False, adjoint_b: bool = False, name: str | None = None
-) -> Any:
+) -> Tensor:
     """The matrix product of a SparseTensor and a dense matrix (or the other way round), either of them adjoint first.
 
     t[m, k], t[k, n] -> t[m, n]. Raises: InvalidArgumentError for shapes that do not fit or indices out of range.
@@ -315,7 +315,7 @@ def segment_sum(
     num_segments: TensorLike | None = None,
     name: str | None = None,
     sparse_gradient: bool = False,
-) -> Any:
+) -> Tensor:
     """Sums of the rows of data that `indices` names, by segment. t[n, *s], i[m], i[m] -> t[k, *s].
 
     Raises: InvalidArgumentError for an index or a segment out of range, or out of order. Source: tf.sparse.segment_sum.
@@ -330,7 +330,7 @@ def segment_mean(
     num_segments: TensorLike | None = None,
     name: str | None = None,
     sparse_gradient: bool = False,
-) -> Any:
+) -> Tensor:
     """Means of the rows of data that `indices` names, by segment; as segment_sum. Source: tf.sparse.segment_mean."""
     return _by_segment(data, indices, segment_ids, num_segments, mean_by_segment, unsorted_segment_mean)
 
@@ -342,7 +342,7 @@ def segment_sqrt_n(
     num_segments: TensorLike | None = None,
     name: str | None = None,
     sparse_gradient: bool = False,
-) -> Any:
+) -> Tensor:
     """Sums over the root of the number of rows, by segment; as segment_sum. Source: tf.sparse.segment_sqrt_n."""
 
     def over_root(rows: Any, ids: Tensor) -> Any:

@@ -89,7 +89,7 @@ def zero_of(dtype: DType) -> Any:
 def to_dense(
     sp_input: SparseLike, default_value: TensorLike | None = None, validate_indices: bool = True,
     name: str | None = None,
-) -> Any:  # fmt: skip
+) -> Tensor:  # fmt: skip
     """The dense tensor: the values where the indices say, `default_value` elsewhere. t[*dense_shape].
 
     Raises: InvalidArgumentError for indices out of range and, with `validate_indices`, out of order or repeated.
@@ -109,7 +109,7 @@ def fitted(tensor: Tensor, known: TensorShape) -> Any:
     return tensor if known.rank is None or tensor.shape.is_fully_defined() else ensure_shape(tensor, known)
 
 
-def to_indicator(sp_input: SparseLike, vocab_size: TensorLike, name: str | None = None) -> Any:
+def to_indicator(sp_input: SparseLike, vocab_size: TensorLike, name: str | None = None) -> Tensor:
     """Which of vocab_size numbers the last axis of sp_input holds as values. bool[*s, vocab_size].
 
     Raises: InvalidArgumentError for a number out of range. Source: tf.sparse.to_indicator.

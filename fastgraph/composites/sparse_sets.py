@@ -16,6 +16,7 @@ from fastgraph.composites.sparse_tensor import SparseTensor
 from fastgraph.core.base.dtype import int32, int64, string
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
+from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import as_tensor, named, whole
 from fastgraph.ops.creation import fill
 from fastgraph.ops.elementwise import cast
@@ -138,7 +139,7 @@ def set_size_p(indices: Array, values: Array, extents: Array) -> Any:
     return result
 
 
-def size(a: SparseTensor, validate_indices: bool = True) -> Any:
+def size(a: SparseTensor, validate_indices: bool = True) -> Tensor:
     """How many different elements each set of the last axis has. SparseTensor t[*s, n] -> i32[*s].
 
     Raises: TypeError for what is no SparseTensor. Source: tf.sets.size.

@@ -89,17 +89,17 @@ class SparseTensor(CompositeTensor):
         return cls(*[getattr(sparse_tensor_value, field) for field in fields])
 
     @property
-    def indices(self) -> Any:
+    def indices(self) -> Tensor:
         """Where the values are. i64[n, rank]."""
         return self._indices
 
     @property
-    def values(self) -> Any:
+    def values(self) -> Tensor:
         """The values. t[n]."""
         return self._values
 
     @property
-    def dense_shape(self) -> Any:
+    def dense_shape(self) -> Tensor:
         """The dense tensor's shape. i64[rank]."""
         return self._dense_shape
 

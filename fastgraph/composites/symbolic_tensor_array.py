@@ -134,17 +134,17 @@ class TensorArraySpec(TypeSpec):
     def _to_components(self, value: Any) -> tuple[Any, ...]:
         if not isinstance(value, TracedTensorArray):
             if current_trace() is None:
-                return value._parts()  # type: ignore[no-any-return]
+                return value._parts()
             value = value._now(True)
         if _is_uneven(self._infer_shape, as_dims(self._element_shape)):
-            return value.pieces()  # type: ignore[no-any-return]
+            return value.pieces()
         buffer, begun = value._buffer_here(), convert(value._begun)
         return (buffer, value._count, begun) if self._dynamic_size else (buffer, begun)
 
     def _from_components(self, components: Any) -> TensorArray:
         buffer = components[0]
         if not isinstance(buffer, Tensor):
-            return components  # type: ignore[no-any-return]
+            return components
         if _is_uneven(self._infer_shape, as_dims(self._element_shape)):
             return _of_pieces(self, components[:3], components[3] if self._dynamic_size else None)
         count, begun = components[1] if self._dynamic_size else None, components[-1]
@@ -160,7 +160,7 @@ class TensorArraySpec(TypeSpec):
         """Return the spec of a TensorArray. Raises TypeError for anything else."""
         if not isinstance(value, TensorArray):
             raise TypeError(f"Expected value to be a TensorArray, but got: '{type(value)}'")
-        return value._type_spec  # type: ignore[no-any-return]
+        return value._type_spec
 
     def __repr__(self) -> str:
         return f"TensorArraySpec({self._element_shape!r}, {self._dtype!r}, {self._dynamic_size}, {self._infer_shape})"

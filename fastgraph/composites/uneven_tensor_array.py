@@ -20,12 +20,12 @@ from fastgraph.ops.gathering import gather, where
 from fastgraph.ops.joining import concat, unstack
 from fastgraph.ops.movement import reshape, size
 from fastgraph.ops.movement import shape as shape_of_tensor
-from fastgraph.ops.padding import repeat, tile
 from fastgraph.ops.reduction import reduce_all, reduce_max, reduce_prod, reduce_sum
 from fastgraph.ops.runtime_assertions import Assert
 from fastgraph.ops.scans import cumsum
 from fastgraph.ops.scatter import tensor_scatter_update_p
 from fastgraph.ops.tensor_lists import list_extend, list_get, list_grow, list_push, list_reserve, list_set, list_trim
+from fastgraph.ops.tiling import repeat, tile
 
 
 class UnevenTensorArray(TracedTensorArray):
@@ -95,7 +95,7 @@ class UnevenTensorArray(TracedTensorArray):
     def _changed(self, flat: Tensor, places: Tensor, used: Tensor, count: Tensor | None) -> UnevenTensorArray:
         made: Any = self._copy()
         made._entries, made._flat, made._places, made._used, made._count = None, flat, places, used, count
-        return made  # type: ignore[no-any-return]
+        return made
 
     def _written(self, at: object, entry: object) -> UnevenTensorArray:
         flat, places, used, *count = self.pieces()
@@ -214,7 +214,7 @@ class UnevenTensorArray(TracedTensorArray):
         if known is not None and self._entries is not None and (known <= len(self._entries) or self._dynamic_size):
             made: Any = self._copy()
             made._entries = (*unstack(whole, axis=0), *self._entries[known:])
-            return made  # type: ignore[no-any-return]
+            return made
         dims = shape_of_tensor(whole)
         flat = concat([nothing(self._dtype), reshape(whole, [-1])], 0)
         places = self._rows_of(range_(dims[0]) * reduce_prod(dims[1:]), None, dims[1:])

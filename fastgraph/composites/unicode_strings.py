@@ -17,6 +17,7 @@ from fastgraph.core.base.dtype import int32, int64, string
 from fastgraph.core.base.shapes import TensorShape
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.name_scopes import name_scope
+from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import as_tensor, whole
 from fastgraph.ops.families import invalid
 from fastgraph.ops.movement import reshape
@@ -113,8 +114,10 @@ def _decoded(options: _Options, words: Any) -> list[Any]:
     return host_call(decode, [words], (int32, [None]), (int64, [None]), (int64, words.shape))
 
 
-def unicode_decode(input: TensorLike, input_encoding: str, errors: str = "replace", replacement_char: int =
-                   0xFFFD, replace_control_characters: bool = False, name: str | None = None) -> Any:  # fmt: skip
+def unicode_decode(
+    input: TensorLike, input_encoding: str, errors: str = "replace", replacement_char: int = 0xFFFD,
+    replace_control_characters: bool = False, name: str | None = None,
+) -> RaggedTensor | Any:  # fmt: skip
     """The numbers of each string's characters. string[*s] -> i32[*s, None], ragged where s is not empty.
 
     errors: "replace" what is no text by `replacement_char`, "ignore" it, or "strict". Raises: InvalidArgumentError for
@@ -159,7 +162,7 @@ def unicode_split_with_offsets(
 
 def unicode_encode(
     input: Any, output_encoding: str, errors: str = "replace", replacement_char: int = 0xFFFD, name: str | None = None
-) -> Any:
+) -> Tensor | Any:
     """Strings of the numbers of their characters, which lie along the last axis. i32[*s, n] -> string[*s].
 
     Raises: InvalidArgumentError for numbers of no characters, if strict, and for other encodings.
@@ -201,7 +204,7 @@ def unicode_encode(
 
 def unicode_transcode(input: TensorLike, input_encoding: str, output_encoding: str, errors: str = "replace",
                       replacement_char: int = 0xFFFD, replace_control_characters: bool = False,
-                      name: str | None = None) -> Any:  # fmt: skip
+                      name: str | None = None) -> Tensor | Any:  # fmt: skip
     """Strings of one encoding in another. string[*s] -> string[*s]. Source: tf.strings.unicode_transcode."""
     options = _Options(input_encoding, errors, replacement_char, bool(replace_control_characters))
     codec = _output(output_encoding)
@@ -220,7 +223,7 @@ def unicode_transcode(input: TensorLike, input_encoding: str, output_encoding: s
 
 def unsorted_segment_join(
     inputs: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, separator: str = "", name: str | None = None
-) -> Any:
+) -> Tensor:
     """Strings with the same id joined in order. string[*s, *r], i[*s] -> string[num_segments, *r].
 
     Raises: InvalidArgumentError for other ids and shapes.

@@ -52,8 +52,16 @@ class LogicalDevice(NamedTuple):
 _parts: list[LogicalDeviceConfiguration] | None = None
 #: Which part each name means that was asked for.
 _numbers: dict[str | None, int] = {}
-_begun = False  # whether somebody has seen the devices, or used one
-_latest = from_array(np.zeros(())).id
+_in_use = False  # whether the devices were listed, or a tensor was found to be on one
+
+
+def _number_of_a_new_tensor() -> int:
+    """Tensors are numbered in the order in which they are made, whoever makes them."""
+    return from_array(np.zeros(())).id
+
+
+#: The number of the tensor that this module made last.
+_last_number = _number_of_a_new_tensor()
 
 
 def get_logical_device_configuration(device: PhysicalDevice) -> list[LogicalDeviceConfiguration] | None:
@@ -96,11 +104,14 @@ def divide(parts: Sequence[LogicalDeviceConfiguration] | None) -> None:
 
 
 def _has_run() -> bool:
-    """Whether a tensor was made since this module was imported, which comes before all ops: their numbers tell."""
-    global _begun, _latest
-    before, _latest = _latest, from_array(np.zeros(())).id
-    _begun = _begun or _latest != before + 1
-    return _begun
+    """Whether the devices were listed, or others made a tensor since this module was imported, which is before all ops.
+
+    If none did, a tensor made now has the number that follows the last one's made here.
+    """
+    global _in_use, _last_number
+    number = _number_of_a_new_tensor()
+    _in_use, _last_number = _in_use or number != _last_number + 1, number
+    return _in_use
 
 
 def _known(device: object) -> None:
@@ -129,8 +140,8 @@ def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice
 
 def list_logical_devices(device_type: str | None = None) -> list[LogicalDevice]:
     """The devices that ops can be placed on. Source: tf.config.list_logical_devices."""
-    global _begun
-    _begun = True
+    global _in_use
+    _in_use = True
     found = [LogicalDevice(f"/device:CPU:{index}", "CPU") for index in range(len(_parts or (None,)))]
     return [device for device in found if device_type in (None, device.device_type)]
 

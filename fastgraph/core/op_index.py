@@ -39,6 +39,7 @@ PRIMITIVES: dict[str, str] = {
         "acos acosh asin asinh atan atan2 atanh cos cosh erf erfc exp expm1 log log1p pow rsqrt sigmoid sin sinh "
         "sqrt tan tanh"
     ),
+    "extreme_positions": "argmax argmin",
     "factored_solvers": "pinv",
     "factorizations": "cholesky lu qr",
     "fourier": "dct fft fit irfft rfft",
@@ -53,8 +54,8 @@ PRIMITIVES: dict[str, str] = {
     "matrix_diagonals": "matrix_band_part matrix_diag matrix_diag_part matrix_set_diag swap_last",
     "matrix_functions": "expm logm sqrtm",
     "movement": "expand_dims rank reshape reshape_dynamic shape size squeeze transpose",
-    "nn_ops": "add_n cross_entropy log_softmax pick_labels softmax sparse_cross_entropy",
-    "padding": "mirror_pad pad reverse roll tile",
+    "nn_ops": "add_n",
+    "padding": "mirror_pad pad reverse roll",
     "partitions": "dynamic_partition isotonic isotonic_grad",
     "pooling_primitives": "avg_pool avg_pool_grad max_pool max_pool_grad max_pool_pick",
     "print_op": "print timestamp",
@@ -62,7 +63,7 @@ PRIMITIVES: dict[str, str] = {
     "random_distributions": "gamma_slope random_binomial random_gamma random_poisson random_truncated",
     "random_ops": "permutation truncated_numbers",
     "random_states": "draw random_numbers random_numbers_dynamic state_of_seed",
-    "reduction": "all any argmax argmin max mean min prod sum",
+    "reduction": "all any max mean min prod sum",
     "runtime_assertions": "assert check_indices check_numerics ensure_shape",
     "runtime_checks": "ensure_extents within",
     "scans": "cumprod cumsum cumulative_logsumexp",
@@ -77,6 +78,7 @@ PRIMITIVES: dict[str, str] = {
     ),
     "slice_accumulation": "gather_add strided_slice_add",
     "slicing": "slice slice_dynamic slice_grad",
+    "softmax": "cross_entropy log_softmax pick_labels softmax sparse_cross_entropy",
     "sorting": "argsort in_top_k search_sorted sort top_k unique unique_slices",
     "special_functions": (
         "digamma erfinv lgamma ndtri nextafter polygamma softsign truncatediv truncatemod xdivy xlog1py xlogy zeta"
@@ -92,6 +94,7 @@ PRIMITIVES: dict[str, str] = {
     "tensor_lists": (
         "list_begin list_blank list_extend list_get list_grow list_push list_push_begin list_reserve list_set list_trim"
     ),
+    "tiling": "tile",
     "tridiagonal": "eigh_tridiagonal tridiagonal_solve",
 }
 
@@ -155,6 +158,7 @@ PUBLIC: dict[str, str] = {
         "math.pow math.rsqrt math.sigmoid math.sin math.sinh math.sqrt math.tan math.tanh nn.sigmoid nn.tanh pow "
         "sigmoid sin sinh sqrt tan tanh"
     ),
+    "extreme_positions": "argmax argmin math.argmax math.argmin",
     "factored_solvers": (
         "linalg.cholesky_solve linalg.logdet linalg.lstsq linalg.lu_matrix_inverse linalg.lu_reconstruct "
         "linalg.lu_solve linalg.matrix_rank linalg.pinv"
@@ -213,15 +217,13 @@ PUBLIC: dict[str, str] = {
     "movement": "expand_dims rank reshape shape size squeeze transpose",
     "nn_ops": (
         "add_n clip_by_global_norm clip_by_norm linalg.global_norm linalg.l2_normalize math.add_n math.l2_normalize "
-        "math.log_softmax math.softmax nn.bias_add nn.embedding_lookup nn.l2_loss nn.l2_normalize nn.log_softmax "
-        "nn.sigmoid_cross_entropy_with_logits nn.softmax nn.softmax_cross_entropy_with_logits "
-        "nn.sparse_softmax_cross_entropy_with_logits"
+        "nn.bias_add nn.embedding_lookup nn.l2_loss nn.l2_normalize"
     ),
     "normalization": (
         "nn.batch_normalization nn.crelu nn.log_poisson_loss nn.moments nn.normalize_moments "
         "nn.sufficient_statistics nn.weighted_cross_entropy_with_logits nn.weighted_moments"
     ),
-    "padding": "meshgrid pad repeat reverse roll tile",
+    "padding": "pad reverse roll",
     "partitions": (
         "dynamic_partition dynamic_stitch histogram_fixed_width_bins math.approx_max_k math.approx_min_k "
         "math.sobol_sample nn.approx_max_k nn.approx_min_k nn.collapse_repeated nn.isotonic_regression"
@@ -249,10 +251,10 @@ PUBLIC: dict[str, str] = {
         "random.uniform"
     ),
     "reduction": (
-        "argmax argmin linalg.norm math.argmax math.argmin math.count_nonzero math.reduce_all math.reduce_any "
-        "math.reduce_euclidean_norm math.reduce_logsumexp math.reduce_max math.reduce_mean math.reduce_min "
-        "math.reduce_prod math.reduce_std math.reduce_sum math.reduce_variance norm reduce_all reduce_any "
-        "reduce_logsumexp reduce_max reduce_mean reduce_min reduce_prod reduce_sum"
+        "linalg.norm math.count_nonzero math.reduce_all math.reduce_any math.reduce_euclidean_norm "
+        "math.reduce_logsumexp math.reduce_max math.reduce_mean math.reduce_min math.reduce_prod math.reduce_std "
+        "math.reduce_sum math.reduce_variance norm reduce_all reduce_any reduce_logsumexp reduce_max reduce_mean "
+        "reduce_min reduce_prod reduce_sum"
     ),
     "runtime_assertions": (
         "Assert assert_equal assert_greater assert_less assert_rank debugging.Assert debugging.assert_equal "
@@ -279,6 +281,10 @@ PUBLIC: dict[str, str] = {
         "signal.overlap_and_add signal.stft signal.vorbis_window"
     ),
     "slicing": "slice",
+    "softmax": (
+        "math.log_softmax math.softmax nn.log_softmax nn.sigmoid_cross_entropy_with_logits nn.softmax "
+        "nn.softmax_cross_entropy_with_logits nn.sparse_softmax_cross_entropy_with_logits"
+    ),
     "sorting": (
         "argsort math.in_top_k math.top_k nn.in_top_k nn.top_k raw_ops.Bucketize raw_ops.UniqueV2 "
         "raw_ops.UniqueWithCountsV2 searchsorted sort unique unique_with_counts"
@@ -305,5 +311,6 @@ PUBLIC: dict[str, str] = {
         "strings.strip strings.substr strings.to_number strings.upper"
     ),
     "svd_and_eigen": "eig eigvals linalg.eig linalg.eigh linalg.eigvals linalg.eigvalsh linalg.svd",
+    "tiling": "meshgrid repeat tile",
     "tridiagonal": "linalg.eigh_tridiagonal linalg.tridiagonal_matmul linalg.tridiagonal_solve",
 }

@@ -16,6 +16,7 @@ import numpy as np
 from fastgraph.core.base.dtype import DTypeLike, as_dtype, float32, int32, string, uint8, uint16
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
+from fastgraph.core.tensor import Tensor
 from fastgraph.errors import NotBuiltImportError
 from fastgraph.ops.arguments import as_tensor, named, not_allowed, whole
 from fastgraph.ops.families import Array, custom, invalid, shape_text
@@ -126,7 +127,7 @@ def decode_image(
     dtype: DTypeLike = uint8,
     name: str | None = None,
     expand_animations: bool = True,
-) -> Any:
+) -> Tensor:
     """The pixels of a JPEG, PNG, GIF or BMP. string[] -> dtype[h, w, channels], with a first axis of an animated GIF.
 
     channels: 1 (grey), 3, 4 or those that the file has (0, None). expand_animations: False: the first picture alone, so
@@ -154,21 +155,21 @@ def _decoded(
 
 def decode_png(
     contents: TensorLike, channels: TensorLike = 0, dtype: DTypeLike = uint8, name: str | None = None
-) -> Any:
+) -> Tensor:
     """The pixels of a PNG (JPEG, GIF). string[] -> dtype[h, w, channels], dtype u8 or u16. Source: tf.io.decode_png."""
     if as_dtype(dtype) not in (uint8, uint16):
         raise invalid(not_allowed(as_dtype(dtype), "DecodePng.dtype", "uint8, uint16"))
     return _decoded("DecodePng", contents, channels, dtype, name)
 
 
-def decode_bmp(contents: TensorLike, channels: TensorLike = 0, name: str | None = None) -> Any:
+def decode_bmp(contents: TensorLike, channels: TensorLike = 0, name: str | None = None) -> Tensor:
     """The pixels of a BMP. string[] -> u8[h, w, channels]. Source: tf.io.decode_bmp."""
     return _decoded("DecodeBmp", contents, channels, uint8, name)
 
 
 def decode_jpeg(
     contents: TensorLike, channels: TensorLike = 0, ratio: TensorLike = 1, name: str | None = None, **options: Any,
-) -> Any:  # fmt: skip
+) -> Tensor:  # fmt: skip
     """The pixels of a JPEG (PNG, GIF), each side by `ratio` smaller. string[] -> u8[h, w, channels].
 
     Other options say how exact and how fast a decoder is, and change nothing here. Raises: InvalidArgumentError for
@@ -179,7 +180,7 @@ def decode_jpeg(
     return _decoded("DecodeJpeg", contents, channels, uint8, name, ratio=int(ratio))  # type: ignore[arg-type]
 
 
-def decode_gif(contents: TensorLike, name: str | None = None) -> Any:
+def decode_gif(contents: TensorLike, name: str | None = None) -> Tensor:
     """All pictures of a GIF. string[] -> u8[n, h, w, 3]. Source: tf.io.decode_gif."""
     return _decoded("DecodeGif", contents, 3, uint8, name, frames=True)
 
@@ -190,8 +191,8 @@ def decode_gif(contents: TensorLike, name: str | None = None) -> Any:
 class DecodeWav(NamedTuple):
     """The results of decode_wav."""
 
-    audio: Any
-    sample_rate: Any
+    audio: Tensor
+    sample_rate: Tensor
 
 
 def _infer_wav(contents: Aval, *, channels: int, samples: int) -> tuple[Aval, Aval]:
@@ -223,7 +224,7 @@ def decode_wav_p(contents: Array, *, channels: int, samples: int) -> Any:
 
 def decode_wav(
     contents: TensorLike, desired_channels: TensorLike = -1, desired_samples: TensorLike = -1, name: str | None = None
-) -> Any:
+) -> DecodeWav:
     """The samples of a WAV file of 16 bits, from -1 to 1, and its rate: string[] -> f32[n, channels], i32[].
 
     desired_channels, desired_samples: cut, or filled up with the last channel and with silence; -1: as they are.
@@ -245,6 +246,6 @@ def encode_wav_p(audio: Array, sample_rate: Array) -> Any:
     return np.array(wav(audio, int(sample_rate)), object)
 
 
-def encode_wav(audio: TensorLike, sample_rate: TensorLike, name: str | None = None) -> Any:
+def encode_wav(audio: TensorLike, sample_rate: TensorLike, name: str | None = None) -> Tensor:
     """The bytes of a WAV file of 16 bits. f32[n, channels], i32[] -> string[]. Source: tf.audio.encode_wav."""
     return named(name, encode_wav_p, as_tensor(audio, float32), as_tensor(sample_rate, int32))

@@ -14,6 +14,7 @@ import numpy as np
 from fastgraph.core.base.dtype import DTypeLike, as_dtype, bool_, int32, int64, string, uint8, uint16
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
+from fastgraph.core.tensor import Tensor
 from fastgraph.data.decoding import decode_image_p, opened_picture, pillow
 from fastgraph.ops.arguments import as_tensor, named, not_allowed, whole, word
 from fastgraph.ops.families import Array, body_of, custom, invalid, shape_text
@@ -48,7 +49,7 @@ def encode_png_p(image: Array, *, compression: int) -> Any:
     return found
 
 
-def encode_png(image: TensorLike, compression: TensorLike = -1, name: str | None = None) -> Any:
+def encode_png(image: TensorLike, compression: TensorLike = -1, name: str | None = None) -> Tensor:
     """Pictures as PNG files, without loss. u8 or u16 [*s, h, w, 1 to 4 channels] -> string[*s].
 
     compression: zlib's, from 0 to 9, -1: as it chooses. Raises: InvalidArgumentError for other shapes, dtypes and
@@ -95,7 +96,7 @@ def encode_jpeg(
     y_density: TensorLike = 300,
     xmp_metadata: str = "",
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """A picture as a JPEG file. u8[h, w, 1 or 3] -> string[].
 
     quality: from 0 to 100. The densities and xmp_metadata are not written. Raises: InvalidArgumentError for other
@@ -119,7 +120,7 @@ def is_jpeg_p(contents: Array) -> Any:
     return np.bool_(contents.item()[:3] == b"\xff\xd8\xff")
 
 
-def is_jpeg(contents: TensorLike, name: str | None = None) -> Any:
+def is_jpeg(contents: TensorLike, name: str | None = None) -> Tensor:
     """Whether bytes begin as a JPEG file does. string[] -> bool[]. Source: tf.io.is_jpeg."""
     return named(name, is_jpeg_p, as_tensor(contents, string))
 
@@ -136,7 +137,7 @@ def extract_jpeg_shape_p(contents: Array, *, wide: bool) -> Any:
     return np.array(sizes, np.int64 if wide else np.int32)
 
 
-def extract_jpeg_shape(contents: TensorLike, output_type: DTypeLike = int32, name: str | None = None) -> Any:
+def extract_jpeg_shape(contents: TensorLike, output_type: DTypeLike = int32, name: str | None = None) -> Tensor:
     """The height, width and channels of a JPEG file, whose pixels are not read. string[] -> i32[3] or i64[3].
 
     Raises: InvalidArgumentError for other bytes; ImportError without Pillow. Source: tf.io.extract_jpeg_shape.
@@ -165,7 +166,7 @@ def decode_and_crop_jpeg_p(contents: Array, crop_window: Array, *, channels: int
 def decode_and_crop_jpeg(
     contents: TensorLike, crop_window: TensorLike, channels: TensorLike = 0, ratio: TensorLike = 1,
     name: str | None = None, **options: Any,
-) -> Any:  # fmt: skip
+) -> Tensor:  # fmt: skip
     """A part of a JPEG: string[], i32[4] (y, x, height, width) -> u8[height, width, channels].
 
     Other options say how exact and how fast a decoder is, and change nothing here. Raises: InvalidArgumentError for a
@@ -183,7 +184,7 @@ def decode_and_crop_jpeg(
 
 def adjust_jpeg_quality(
     image: TensorLike, jpeg_quality: TensorLike, dct_method: str = "", name: str | None = None
-) -> Any:
+) -> Tensor:
     """A picture as it is after a JPEG file of a quality. t[h, w, 1 or 3] -> t[h, w, 1 or 3].
 
     Raises: InvalidArgumentError for a quality that is not from 0 to 100; ImportError without Pillow.
@@ -213,7 +214,7 @@ def _quality(low: Any, high: Any, draw: Callable[[Any, Any], Any]) -> Any:
 
 def random_jpeg_quality(
     image: TensorLike, min_jpeg_quality: int, max_jpeg_quality: int, seed: int | None = None
-) -> Any:
+) -> Tensor:
     """`adjust_jpeg_quality` by a random quality below the greatest. Source: tf.image.random_jpeg_quality."""
     quality = _quality(min_jpeg_quality, max_jpeg_quality, lambda a, b: uniform([], a, b, int32, seed))
     return adjust_jpeg_quality(image, quality)
@@ -221,7 +222,7 @@ def random_jpeg_quality(
 
 def stateless_random_jpeg_quality(
     image: TensorLike, min_jpeg_quality: int, max_jpeg_quality: int, seed: TensorLike
-) -> Any:
+) -> Tensor:
     """`random_jpeg_quality`, the same for the same seed i[2]. Source: tf.image.stateless_random_jpeg_quality."""
     quality = _quality(min_jpeg_quality, max_jpeg_quality, lambda a, b: stateless_uniform([], seed, a, b, int32))
     return adjust_jpeg_quality(image, quality)

@@ -17,6 +17,7 @@ from fastgraph import errors
 from fastgraph.core.base.dtype import string
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
+from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import as_tensor, named
 from fastgraph.ops.families import Array, bind_effect, custom
 from fastgraph.records.paths import AnyPath, as_op_errors, local_path, opened, remote
@@ -174,7 +175,7 @@ def rmtree(path: AnyPath) -> None:
     _call(lambda path, _: shutil.rmtree(path), "rm", path, True)
 
 
-def stat(path: AnyPath) -> Any:
+def stat(path: AnyPath) -> FileStatistics:
     """Return size and times of a file. Raises NotFoundError. Source: tf.io.gfile.stat."""
     if (system := remote(path)) is None:
         return _call(os.stat, "info", path)
@@ -264,7 +265,7 @@ def read_file_p(filename: Array) -> Any:
         return np.array(file.read(), object)
 
 
-def read_file(filename: TensorLike, name: str | None = None) -> Any:
+def read_file(filename: TensorLike, name: str | None = None) -> Tensor:
     """Return what a file holds. string[] -> string[]. Raises NotFoundError. Source: tf.io.read_file."""
     return named(name, read_file_p, as_tensor(filename, string))
 
@@ -307,7 +308,7 @@ def matching_files_p(pattern: Array) -> Any:
     return np.array([os.fsencode(path) for path in sorted(glob(patterns))], object)
 
 
-def matching_files(pattern: TensorLike, name: str | None = None) -> Any:
+def matching_files(pattern: TensorLike, name: str | None = None) -> Tensor:
     """Return the paths that fit a pattern, or one of several, in order. string[*s] -> string[n].
 
     A pattern is of *, ? and [...], which do not stand for /. Source: tf.io.matching_files.

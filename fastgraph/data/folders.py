@@ -24,7 +24,7 @@ def image_dataset_from_directory(
     color_mode: str = "rgb", batch_size: int | None = 32, image_size: Any = (256, 256), shuffle: bool = True,
     seed: int | None = None, validation_split: float | None = None, subset: str | None = None,
     interpolation: str = "bilinear", follow_links: bool = False, crop_to_aspect_ratio: bool = False, **kwargs: Any,
-) -> Any:  # fmt: skip
+) -> Dataset:  # fmt: skip
     """Return a Dataset of the images in a folder's folders, resized to f32[b, *image_size, c], and their labels.
 
     labels: "inferred" by the folders, None, or a list. label_mode: "int", "binary", "categorical" or None. subset:
@@ -53,7 +53,7 @@ def text_dataset_from_directory(
     directory: Any, labels: Any = "inferred", label_mode: str | None = "int", class_names: Any = None,
     batch_size: int | None = 32, max_length: int | None = None, shuffle: bool = True, seed: int | None = None,
     validation_split: float | None = None, subset: str | None = None, follow_links: bool = False,
-) -> Any:  # fmt: skip
+) -> Dataset:  # fmt: skip
     """Return a Dataset of the texts (.txt) in a folder's folders, string[b], and their labels.
 
     max_length: how much of a text is kept. The others as of image_dataset_from_directory. Source: tf.keras.utils.

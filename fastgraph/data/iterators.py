@@ -46,7 +46,22 @@ class IteratorBase(Iterator[Any]):
         raise NotImplementedError("Iterator.get_next_as_optional()")
 
 
-class OwnedIterator(IteratorBase, Trackable):
+class SteppedIterator(Iterator[Any]):
+    """The other ways to say `next(iterator)`."""
+
+    def next(self) -> Any:
+        """Return the next element. Raises StopIteration after the last."""
+        return self.__next__()
+
+    def get_next(self) -> Any:
+        """Return the next element. Raises OutOfRangeError after the last."""
+        try:
+            return self.__next__()
+        except StopIteration:
+            raise OutOfRangeError(None, None, "End of sequence [Op:IteratorGetNext]") from None
+
+
+class OwnedIterator(SteppedIterator, IteratorBase, Trackable):
     """A pass over a dataset: `iter(dataset)`. Source: tf.data.Iterator.
 
     In a checkpoint it is where it stands: restored, it begins anew, in the same random order, and goes there.
@@ -76,17 +91,6 @@ class OwnedIterator(IteratorBase, Trackable):
         if current_trace() is None and self._cursor is not None:
             return packed(self._spec, self._cursor.take())
         return self._next_in_graph()
-
-    def next(self) -> Any:
-        """Return the next element. Raises StopIteration after the last."""
-        return self.__next__()
-
-    def get_next(self) -> Any:
-        """Return the next element. Raises OutOfRangeError after the last."""
-        try:
-            return self.__next__()
-        except StopIteration:
-            raise OutOfRangeError(None, None, "End of sequence [Op:IteratorGetNext]") from None
 
     def get_next_as_optional(self) -> Optional:
         """Return the next element as an Optional, an empty one after the last. Source: tf.data.Iterator."""

@@ -114,7 +114,7 @@ class Ahead(Iterator[Element]):
             raise StopIteration
         if isinstance(found, _Error):
             raise found.error
-        return found  # type: ignore[no-any-return]
+        return found
 
     def __del__(self) -> None:
         if self.made is not None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from fastgraph.core.base.dtype import bool_, string
 from fastgraph.core.base.type_specs import TensorSpec
-from fastgraph.core.tensor import convert, current_trace
+from fastgraph.core.tensor import Tensor, convert, current_trace
 from fastgraph.data.element_specs import OfElements, flat, normalized, packed, spec_of, tensor_specs
 from fastgraph.ops import creation, gathering, movement, runtime_assertions
 
@@ -49,7 +49,7 @@ class Optional:
             return Optional(None, convert(False), None)
         return Optional(element_spec, convert(False), [_nothing(spec) for spec in tensor_specs(element_spec)])
 
-    def has_value(self, name: str | None = None) -> Any:
+    def has_value(self, name: str | None = None) -> Tensor:
         """Return whether there is a value, a bool scalar. Source: tf.experimental.Optional.has_value."""
         return self._has_value
 

@@ -15,6 +15,7 @@ import numpy as np
 from fastgraph.core.base.dtype import DType, as_dtype, bool_, int32, int64
 from fastgraph.core.base.shapes import TensorShape
 from fastgraph.core.conversion import convert_to_tensor
+from fastgraph.core.tensor import Tensor
 from fastgraph.errors import CancelledError, InvalidArgumentError, OutOfRangeError, UnimplementedError
 from fastgraph.ops.families import invalid, operation_made, shape_text
 from fastgraph.ops.python_functions import host_call
@@ -249,11 +250,11 @@ class QueueBase:
         host_call(run, ())
         return operation_made()
 
-    def is_closed(self, name: str | None = None) -> Any:
+    def is_closed(self, name: str | None = None) -> Tensor:
         """Return whether it is closed, as a tensor."""
         return host_call(lambda: [np.bool_(self._store.closed)], (), (bool_, ()))[0]
 
-    def size(self, name: str | None = None) -> Any:
+    def size(self, name: str | None = None) -> Tensor:
         """Return the number of elements, as a tensor."""
         return host_call(lambda: [np.int32(len(self._store.rows))], (), (int32, ()))[0]
 

@@ -17,7 +17,7 @@ from fastgraph.core.base.dtype import DTypeLike, as_dtype, int64, string
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.op_errors import message_name
-from fastgraph.core.tensor import as_array
+from fastgraph.core.tensor import Tensor, as_array
 from fastgraph.graphdef import example_messages
 from fastgraph.graphdef.import_values import dims_of, dtype_of, tensor_of
 from fastgraph.graphdef.message_types import KINDS, Enum, Field
@@ -66,7 +66,7 @@ def _word(content: bytes) -> Array:
     return found
 
 
-def serialize_tensor(tensor: TensorLike, name: str | None = None) -> Any:
+def serialize_tensor(tensor: TensorLike, name: str | None = None) -> Tensor:
     """A tensor as a string, as TensorFlow writes it. t[*s] -> string[]. Source: tf.io.serialize_tensor."""
     return named(name, serialize_tensor_p, as_tensor(tensor))
 
@@ -93,7 +93,7 @@ def parse_tensor_p(serialized: Array, *, dtype: str) -> Any:
     return array
 
 
-def parse_tensor(serialized: TensorLike, out_type: DTypeLike, name: str | None = None) -> Any:
+def parse_tensor(serialized: TensorLike, out_type: DTypeLike, name: str | None = None) -> Tensor:
     """The tensor that `serialize_tensor` made a string of. string[] -> out_type[...].
 
     Raises: InvalidArgumentError for other bytes and for a tensor of another dtype. Source: tf.io.parse_tensor.
@@ -148,13 +148,13 @@ def _of_strings(out_type: Any) -> None:
         raise NotImplementedError(f"sparse tensors are serialized as strings, not as {out_type!r}")
 
 
-def serialize_sparse(sp_input: Any, out_type: DTypeLike = string, name: str | None = None) -> Any:
+def serialize_sparse(sp_input: Any, out_type: DTypeLike = string, name: str | None = None) -> Tensor:
     """A SparseTensor as three strings: its indices, values and shape. -> string[3]. Source: tf.io.serialize_sparse."""
     _of_strings(out_type)
     return named(name, serialize_sparse_p, *_parts(sp_input))
 
 
-def serialize_many_sparse(sp_input: Any, out_type: DTypeLike = string, name: str | None = None) -> Any:
+def serialize_many_sparse(sp_input: Any, out_type: DTypeLike = string, name: str | None = None) -> Tensor:
     """Each row along the first axis of a SparseTensor as three strings. -> string[n, 3].
 
     Raises: InvalidArgumentError for one axis alone. Source: tf.io.serialize_many_sparse.
@@ -296,7 +296,7 @@ def decode_json_example_p(json_examples: Array) -> Any:
     return found
 
 
-def decode_json_example(json_examples: TensorLike, name: str | None = None) -> Any:
+def decode_json_example(json_examples: TensorLike, name: str | None = None) -> Tensor:
     """Examples as protocol buffers' JSON has them, serialized. string[*s] -> string[*s].
 
     Raises: InvalidArgumentError for other texts. Source: tf.io.decode_json_example.

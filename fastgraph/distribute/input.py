@@ -7,7 +7,6 @@ replica for which nothing is left gets a part of no rows.
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from fastgraph.core.base import nesting
@@ -16,11 +15,11 @@ from fastgraph.core.base.type_specs import TensorSpec, TypeSpec
 from fastgraph.core.tensor import Tensor, current_trace
 from fastgraph.data import sharding, transformations
 from fastgraph.data.element_specs import packed
-from fastgraph.data.iterators import OwnedIterator
+from fastgraph.data.iterators import OwnedIterator, SteppedIterator
 from fastgraph.data.optionals import Optional
 from fastgraph.data.options import AutoShardPolicy
 from fastgraph.data.sources import INFINITE
-from fastgraph.errors import InvalidArgumentError, NotBuiltError, OutOfRangeError
+from fastgraph.errors import InvalidArgumentError, NotBuiltError
 from fastgraph.ops.elementwise import cast
 from fastgraph.ops.elementwise import minimum as minimum_op
 from fastgraph.ops.movement import shape
@@ -221,7 +220,7 @@ class DistributedDataset:
         return iter(self).__fg_staged_for__()
 
 
-class DistributedIterator(Iterator[Any]):
+class DistributedIterator(SteppedIterator):
     """An iterator over a DistributedDataset. Source: tf.distribute.DistributedIterator."""
 
     def __init__(self, iterator: OwnedIterator, strategy: Any, how: Sharing) -> None:
@@ -271,17 +270,6 @@ class DistributedIterator(Iterator[Any]):
         others = [self._inner.get_next_as_optional()._components for _ in own[1:]]
         elements = [first, *(packed(spec, components) for components in others)]
         return nesting.map_structure(lambda *leaves: PerReplica(leaves), *elements)
-
-    def next(self) -> Any:
-        """Return the next element. Raises StopIteration after the last."""
-        return self.__next__()
-
-    def get_next(self) -> Any:
-        """Return the next element. Raises OutOfRangeError after the last."""
-        try:
-            return self.__next__()
-        except StopIteration:
-            raise OutOfRangeError(None, None, "End of sequence [Op:IteratorGetNext]") from None
 
     def get_next_as_optional(self) -> Any:
         """Return the next element as an Optional, an empty one after the last."""

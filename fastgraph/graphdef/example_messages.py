@@ -95,7 +95,7 @@ class Floats(Scalars):
         if isinstance(value, str | bytes):
             raise TypeError(f"must be real number, not {type(value).__name__}")
         try:
-            return _FLOAT.unpack(_FLOAT.pack(value))[0]  # type: ignore[no-any-return]
+            return _FLOAT.unpack(_FLOAT.pack(value))[0]
         except (struct.error, OverflowError):
             with np.errstate(over="ignore"):
                 return float(np.float32(float(value)))
@@ -105,7 +105,7 @@ class Floats(Scalars):
         """Return the numbers as 32 bits hold them. Raises TypeError for what is none."""
         if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind in "fiu":
             with np.errstate(over="ignore"):
-                return values.astype(np.float32).tolist()  # type: ignore[no-any-return]
+                return values.astype(np.float32).tolist()
         return super().all_checked(values)
 
 
@@ -132,7 +132,7 @@ class Ints(Scalars):
     def all_checked(cls, values: Any) -> list[Any]:
         """Return the integers. Raises TypeError for what is none, ValueError for one of more bits."""
         if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind == "i":
-            return values.tolist()  # type: ignore[no-any-return]
+            return values.tolist()
         return super().all_checked(values)
 
 

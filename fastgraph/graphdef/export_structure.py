@@ -117,7 +117,7 @@ def _numbered_branches(node: Node) -> tuple[list[Graph], list[int]] | None:
     state = tuple(rest.outputs)
     known: Any = rest.__dict__.get("_numbered")
     if known is not None and known[0] == state:
-        return known[1]  # type: ignore[no-any-return]
+        return known[1]
     found: list[tuple[Graph, list[int], list[int]]] = []
     inner: Node | None = node
     taken = list(range(len(node.inputs) - 1))  # which of the node's operands the inner node's are

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from fastgraph.core.base import nesting
 from fastgraph.core.devices import device
 from fastgraph.core.name_scopes import current_scope, name_scope
+from fastgraph.core.tensor import Tensor
 from fastgraph.graph import captures, ir
 from fastgraph.graph.differentiate import entering
 from fastgraph.state.resource_handles import ResourceHandle
@@ -202,7 +203,7 @@ class Graph:
         found: GraphTrace = self.ir.trace
         return found
 
-    def tensor(self, value: Value) -> Any:
+    def tensor(self, value: Value) -> Tensor:
         """Return the symbolic tensor of a value."""
         return self.trace.tensor(value)
 
@@ -253,7 +254,7 @@ class Graph:
         found: Operation = self.as_graph_element(name, allow_tensor=False, allow_operation=True)
         return found
 
-    def get_tensor_by_name(self, name: str) -> Any:
+    def get_tensor_by_name(self, name: str) -> Tensor:
         """Return the tensor `operation:index`. Raises KeyError, or ValueError for a name of another form."""
         if not isinstance(name, str):
             raise TypeError(f"Tensor names are strings (or similar), not {type(name).__name__}.")

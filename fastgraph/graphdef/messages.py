@@ -304,7 +304,7 @@ def _number(item: tuple[Field, Any]) -> int:
 
 
 def _restored(kind: str, content: bytes) -> Message:
-    return KINDS[kind].FromString(content)  # type: ignore[no-any-return]
+    return KINDS[kind].FromString(content)
 
 
 _WANTED: dict[str, Any] = {

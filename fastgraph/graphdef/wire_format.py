@@ -161,7 +161,7 @@ def parsed(content: bytes, kind: str = "GraphDef") -> Message:
                     fields[found.name] = value
     except (IndexError, struct.error, ValueError, RecursionError) as error:
         raise ValueError(f"these bytes are no {kind}: {error or type(error).__name__}") from None
-    return KINDS[kind]._of(fields)  # type: ignore[no-any-return]
+    return KINDS[kind]._of(fields)
 
 
 def _take(fields: dict[str, Any], found: Field, part: bytes) -> None:

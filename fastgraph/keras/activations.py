@@ -11,7 +11,9 @@ from typing import Any
 from fastgraph.api.namespaces import lookup
 from fastgraph.core.conversion import TensorLike, convert_to_tensor
 from fastgraph.keras import identifiers
-from fastgraph.ops import activations, comparison, elementwise, exponentials, nn_ops
+from fastgraph.ops import activations, comparison, elementwise, exponentials
+from fastgraph.ops.softmax import log_softmax
+from fastgraph.ops.softmax import softmax as softmax_of
 
 __all__ = [
     "deserialize",
@@ -132,7 +134,7 @@ def softmax(x: TensorLike, axis: int = -1) -> Any:
     x = convert_to_tensor(x)
     if x.shape.rank is not None and x.shape.rank < 2:
         raise ValueError(f"Cannot apply softmax to a tensor that is 1D. Received input: {x}")
-    return nn_ops.softmax(x, axis=axis)
+    return softmax_of(x, axis=axis)
 
 
 def _relu6(x: TensorLike) -> Any:
@@ -144,7 +146,7 @@ def _leaky_relu(x: TensorLike) -> Any:
 
 
 def _log_softmax(x: TensorLike) -> Any:
-    return nn_ops.log_softmax(convert_to_tensor(x))
+    return log_softmax(convert_to_tensor(x))
 
 
 _FUNCTIONS: dict[str, Activation] = {

@@ -11,6 +11,7 @@ import numpy as np
 
 from fastgraph.core.base.dtype import DTypeLike
 from fastgraph.core.conversion import TensorLike, convert_to_tensor
+from fastgraph.core.tensor import Tensor
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.keras import backend
 from fastgraph.keras.arguments import variant
@@ -173,7 +174,7 @@ class Precision(_Counting):
         super().__init__(_given(thresholds, 0.5 if top_k is None else _LOWEST), name, dtype, top_k, class_id)
         self._take(locals())
 
-    def result(self) -> Any:
+    def result(self) -> Tensor:
         """Return the share. f[], of several thresholds f[thresholds]."""
         share = self._rate("precision" if "false_positives" in self.KEPT else "recall")
         return share[0] if len(self.limits) == 1 else share
@@ -277,7 +278,7 @@ class AUC(_Counting):
         scores = sigmoid(scores) if self.from_logits else scores
         self._count(y_true, scores, sample_weight, self.multi_label, None if self.multi_label else self._weights)
 
-    def result(self) -> Any:
+    def result(self) -> Tensor:
         """Return the area. f[]."""
         positives, negatives, mistaken, missed = (self._value(name) for name in _COUNTS)
         if self.curve == "PR" and self.summation_method == "interpolation":

@@ -19,14 +19,14 @@ from fastgraph.ops.exponentials import log, sigmoid
 from fastgraph.ops.gathering import where
 from fastgraph.ops.joining import stack
 from fastgraph.ops.movement import reshape, shape
-from fastgraph.ops.nn_ops import (
-    l2_normalize,
+from fastgraph.ops.nn_ops import l2_normalize
+from fastgraph.ops.reduction import reduce_all, reduce_max, reduce_mean, reduce_sum
+from fastgraph.ops.softmax import (
     sigmoid_cross_entropy_with_logits,
     softmax,
     softmax_cross_entropy_with_logits,
     sparse_softmax_cross_entropy_with_logits,
 )
-from fastgraph.ops.reduction import reduce_all, reduce_max, reduce_mean, reduce_sum
 
 
 def sparse_categorical_crossentropy(

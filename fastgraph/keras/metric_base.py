@@ -42,7 +42,7 @@ class Metric(Layer):
         self.stateful = True
         self.built = True
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: Any) -> Tensor | Any:
         """Update the state, and return the result."""
         self.update_state(*args, **kwargs)
         return self.result()

@@ -50,8 +50,9 @@ from fastgraph.keras.score_metrics import F1Score, FBetaScore, IoU, MeanIoU
 from fastgraph.ops.comparison import equal, greater
 from fastgraph.ops.elementwise import cast, square
 from fastgraph.ops.exponentials import sqrt
+from fastgraph.ops.extreme_positions import argmax
 from fastgraph.ops.movement import reshape, shape, squeeze
-from fastgraph.ops.reduction import argmax, reduce_mean
+from fastgraph.ops.reduction import reduce_mean
 from fastgraph.ops.sorting import in_top_k
 
 __all__ = [
@@ -123,19 +124,19 @@ def _class(
     return made
 
 
-def binary_accuracy(y_true: TensorLike, y_pred: TensorLike, threshold: float = 0.5) -> Any:
+def binary_accuracy(y_true: TensorLike, y_pred: TensorLike, threshold: float = 0.5) -> Tensor:
     """Return the share of scores on their label's side of `threshold`, along the last axis. f[*s, n] -> f[*s]."""
     y_pred = convert_to_tensor(y_pred)
     sides = cast(greater(y_pred, cast(threshold, y_pred.dtype)), y_pred.dtype)
     return reduce_mean(_equal(y_true, sides), axis=-1)
 
 
-def categorical_accuracy(y_true: TensorLike, y_pred: TensorLike) -> Any:
+def categorical_accuracy(y_true: TensorLike, y_pred: TensorLike) -> Tensor:
     """Return 1 where the greatest score is the one-hot label's, else 0. f[*s, classes] -> f32[*s]."""
     return _equal(argmax(convert_to_tensor(y_true), axis=-1), argmax(convert_to_tensor(y_pred), axis=-1))
 
 
-def sparse_categorical_accuracy(y_true: TensorLike, y_pred: TensorLike) -> Any:
+def sparse_categorical_accuracy(y_true: TensorLike, y_pred: TensorLike) -> Tensor:
     """Return 1 where the greatest score is the label's, else 0. i[*s] or [*s, 1], f[*s, classes] -> f32[*s]."""
     y_true, y_pred = convert_to_tensor(y_true), convert_to_tensor(y_pred)
     if y_true.shape.rank == y_pred.shape.rank and y_true.shape[-1] == 1:
@@ -143,12 +144,12 @@ def sparse_categorical_accuracy(y_true: TensorLike, y_pred: TensorLike) -> Any:
     return _equal(y_true, argmax(y_pred, axis=-1))
 
 
-def top_k_categorical_accuracy(y_true: TensorLike, y_pred: TensorLike, k: int = 5) -> Any:
+def top_k_categorical_accuracy(y_true: TensorLike, y_pred: TensorLike, k: int = 5) -> Tensor:
     """Return 1 where the one-hot label's score is among the k greatest, else 0. f[*s, classes] -> f32[*s]."""
     return sparse_top_k_categorical_accuracy(argmax(convert_to_tensor(y_true), axis=-1), y_pred, k)
 
 
-def sparse_top_k_categorical_accuracy(y_true: TensorLike, y_pred: TensorLike, k: int = 5) -> Any:
+def sparse_top_k_categorical_accuracy(y_true: TensorLike, y_pred: TensorLike, k: int = 5) -> Tensor:
     """Return 1 where the label's score is among the k greatest, else 0. i[*s], f[*s, classes] -> f32[*s]."""
     labels, scores = convert_to_tensor(y_true), convert_to_tensor(y_pred)
     if (scores.shape.rank or 0) > 2:

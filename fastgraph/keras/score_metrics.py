@@ -14,10 +14,11 @@ from fastgraph.ops.activations import divide_no_nan
 from fastgraph.ops.comparison import logical_and, not_equal
 from fastgraph.ops.counting import confusion_matrix
 from fastgraph.ops.elementwise import cast, zeros_like
+from fastgraph.ops.extreme_positions import argmax
 from fastgraph.ops.gathering import gather, where
 from fastgraph.ops.matrix_diagonals import diag_part
 from fastgraph.ops.movement import expand_dims, reshape
-from fastgraph.ops.reduction import argmax, reduce_max, reduce_mean, reduce_sum
+from fastgraph.ops.reduction import reduce_max, reduce_mean, reduce_sum
 
 
 class IoU(Metric):

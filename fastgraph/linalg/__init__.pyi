@@ -33,7 +33,12 @@ from fastgraph.linear_operators.structures import LinearOperatorToeplitz as Line
 from fastgraph.linear_operators.structures import LinearOperatorTridiag as LinearOperatorTridiag
 from fastgraph.linear_operators.structures import LinearOperatorZeros as LinearOperatorZeros
 from fastgraph.nn import l2_normalize as l2_normalize
+from fastgraph.ops.factorizations import Lu
+from fastgraph.ops.factorizations import Qr
+from fastgraph.ops.linear_solvers import LogMatrixDeterminant
 from typing import Any
+from typing import Literal
+from typing import overload
 import builtins
 
 def adjoint(matrix: TensorLike, name: builtins.str | None = None) -> Tensor:
@@ -107,18 +112,25 @@ def diag_part(input: TensorLike, name: builtins.str | None = 'diag_part', k: Ten
                [1, 5, 9]], dtype=int32)>
 
     Source: tf.linalg.diag_part."""
-def eigh(tensor: TensorLike, name: builtins.str | None = None) -> Any:
+def eigh(tensor: TensorLike, name: builtins.str | None = None) -> builtins.tuple[Tensor, Tensor]:
     """Eigenvalues, rising, and eigenvectors of Hermitian matrices, whose lower triangle is read.
 
     t[*b, n, n] -> t[*b, n], t[*b, n, n]. Raises: InvalidArgumentError for what is not square or not finite.
     Source: tf.linalg.eigh."""
-def eigh_tridiagonal(alpha: TensorLike | None, beta: TensorLike, eigvals_only: builtins.bool = True, select: builtins.str = 'a', select_range: TensorLike | None = None, tol: TensorLike | None = None, name: builtins.str | None = None) -> Any:
+@overload
+def eigh_tridiagonal(alpha: TensorLike | None, beta: TensorLike, eigvals_only: Literal[True] = ..., select: builtins.str = 'a', select_range: TensorLike | None = None, tol: TensorLike | None = None, name: builtins.str | None = None) -> Tensor:
     """Eigenvalues, rising, of a Hermitian tridiagonal matrix; also eigenvectors, in columns, unless eigvals_only.
 
     t[n], t[n - 1] -> f[k] (, t[n, k]): its diagonal, and what stands above that. select "i": those with indices from
     select_range[0] to [1]; "v": those in ]select_range[0], select_range[1]]; "a": all. `tol` changes nothing here.
     Raises: ValueError for another `select`; InvalidArgumentError for an empty range or shapes that do not fit.
     Source: tf.linalg.eigh_tridiagonal."""
+@overload
+def eigh_tridiagonal(alpha: TensorLike | None, beta: TensorLike, *, eigvals_only: Literal[False], select: builtins.str = 'a', select_range: TensorLike | None = None, tol: TensorLike | None = None, name: builtins.str | None = None) -> builtins.tuple[Tensor, Tensor]:
+    ...
+@overload
+def eigh_tridiagonal(alpha: TensorLike | None, beta: TensorLike, eigvals_only: builtins.bool = True, select: builtins.str = 'a', select_range: TensorLike | None = None, tol: TensorLike | None = None, name: builtins.str | None = None) -> Any:
+    ...
 def eigvalsh(tensor: TensorLike, name: builtins.str | None = None) -> Tensor:
     """Eigenvalues, rising, of Hermitian matrices, whose lower triangle is read. t[*b, n, n] -> t[*b, n].
 
@@ -150,7 +162,7 @@ def lstsq(matrix: TensorLike, rhs: TensorLike, l2_regularizer: TensorLike = 0.0,
 
     By Cholesky's factor of the normal equations, for full rank; with fast=False by singular values, for any rank and
     without the regularizer: then of all best x the shortest. Raises: InvalidArgumentError. Source: tf.linalg.lstsq."""
-def lu(input: TensorLike, output_idx_type: DTypeLike = ..., name: builtins.str | None = None) -> Any:
+def lu(input: TensorLike, output_idx_type: DTypeLike = ..., name: builtins.str | None = None) -> Lu:
     """L (unit) below the diagonal and U on and above it, with input[p] = L U, and p. t[*b, n, n] -> same, i[*b, n].
 
     Raises: InvalidArgumentError for what is not square or not invertible. Source: tf.linalg.lu."""
@@ -177,7 +189,7 @@ def matrix_transpose(a: TensorLike, name: builtins.str | None = 'matrix_transpos
     Raises: ValueError for less than two axes. Source: tf.linalg.matrix_transpose."""
 def matvec(a: TensorLike, b: TensorLike, transpose_a: builtins.bool = False, adjoint_a: builtins.bool = False, a_is_sparse: builtins.bool = False, b_is_sparse: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
     """Product of matrices and vectors. t[*b, m, k], t[*b, k] -> t[*b, m]. Source: tf.linalg.matvec."""
-def normalize(tensor: TensorLike, ord: builtins.str | builtins.float = 'euclidean', axis: TensorLike | None = None, name: builtins.str | None = None) -> Any:
+def normalize(tensor: TensorLike, ord: builtins.str | builtins.float = 'euclidean', axis: TensorLike | None = None, name: builtins.str | None = None) -> builtins.tuple[Tensor, Tensor]:
     """tensor over its norm along `axis`, and that norm with its axes kept. f[*s] -> f[*s], f[*r].
 
     Source: tf.linalg.normalize."""
@@ -186,7 +198,7 @@ def pinv(a: TensorLike, rcond: TensorLike | None = None, validate_args: builtins
 
     f[*b, m, n] -> f[*b, n, m]; rcond is f[*b]. Raises: TypeError for other dtypes; ValueError for ranks below 2.
     Source: tf.linalg.pinv."""
-def qr(input: TensorLike, full_matrices: builtins.bool = False, name: builtins.str | None = None) -> Any:
+def qr(input: TensorLike, full_matrices: builtins.bool = False, name: builtins.str | None = None) -> Qr:
     """Q with orthonormal columns and R upper triangular, Q R = input. t[*b, m, n] -> t[*b, m, k], t[*b, k, n].
 
     k is min(m, n), or m with full_matrices. Raises: InvalidArgumentError for ranks below 2. Source: tf.linalg.qr."""
@@ -194,7 +206,7 @@ def set_diag(input: TensorLike, diagonal: TensorLike, name: builtins.str | None 
     """Matrices with the diagonal k replaced, or the diagonals of a pair k. t[*s, m, n], t[*s, (n,) length] -> same.
 
     Raises: InvalidArgumentError for shapes that do not fit. Source: tf.linalg.set_diag."""
-def slogdet(input: TensorLike, name: builtins.str | None = None) -> Any:
+def slogdet(input: TensorLike, name: builtins.str | None = None) -> LogMatrixDeterminant:
     """Sign (of complex matrices the phase) and log(|det|), both of the input's dtype. t[*b, n, n] -> t[*b], t[*b].
 
     Raises: InvalidArgumentError for what is not square. Source: tf.linalg.slogdet."""
@@ -202,11 +214,18 @@ def solve(matrix: TensorLike, rhs: TensorLike, adjoint: builtins.bool = False, n
     """x with matrix x = rhs, or, with `adjoint`, with the adjoint matrix. t[*b, n, n], t[*b, n, k] -> t[*b, n, k].
 
     Raises: InvalidArgumentError for shapes that do not fit and matrices without an inverse. Source: tf.linalg.solve."""
-def svd(tensor: TensorLike, full_matrices: builtins.bool = False, compute_uv: builtins.bool = True, name: builtins.str | None = None) -> Any:
+@overload
+def svd(tensor: TensorLike, full_matrices: builtins.bool = False, compute_uv: Literal[True] = ..., name: builtins.str | None = None) -> builtins.tuple[Tensor, Tensor, Tensor]:
     """s falling, u and v with u diag(s) v^H = tensor; without compute_uv only s. t[*b, m, n] -> f[*b, k], t, t.
 
     u is [*b, m, k] and v [*b, n, k] for k = min(m, n), or square with full_matrices.
     Raises: InvalidArgumentError for ranks below 2. Source: tf.linalg.svd."""
+@overload
+def svd(tensor: TensorLike, full_matrices: builtins.bool = False, *, compute_uv: Literal[False], name: builtins.str | None = None) -> Tensor:
+    ...
+@overload
+def svd(tensor: TensorLike, full_matrices: builtins.bool = False, compute_uv: builtins.bool = True, name: builtins.str | None = None) -> Any:
+    ...
 def tensor_diag(diagonal: TensorLike, name: builtins.str | None = None) -> Tensor:
     """A tensor of zeros with `diagonal` where the first and the second half of the index agree. t[*s] -> t[*s, *s].
 

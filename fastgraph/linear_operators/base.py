@@ -161,7 +161,7 @@ class LinearOperator(Module, CompositeTensor, abc.ABC):
     domain_dimension: Any = property(lambda A: known(A, -1), doc="How many columns, None if that is not known.")
     range_dimension: Any = property(lambda A: known(A, -2), doc="How many rows, None if that is not known.")
 
-    def shape_tensor(self, name: str = "shape_tensor") -> Any:
+    def shape_tensor(self, name: str = "shape_tensor") -> Tensor:
         """Return [*batch, rows, columns] as i32[b + 2]."""
         shape = self.shape
         with self._scope(name):
@@ -223,7 +223,7 @@ class LinearOperator(Module, CompositeTensor, abc.ABC):
     def _matmul(self, x: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
         raise NotImplementedError("_matmul is not implemented.")
 
-    def matmul(self, x: Any, adjoint: bool = False, adjoint_arg: bool = False, name: str = "matmul") -> Any:
+    def matmul(self, x: Any, adjoint: bool = False, adjoint_arg: bool = False, name: str = "matmul") -> Tensor | Any:
         """Return A x, or A^H x with `adjoint`, of x^H with `adjoint_arg`; of another operator an operator.
 
         t[*b, n, k] -> t[*b, m, k]. Raises: TypeError for another dtype, ValueError for shapes that do not fit.
@@ -248,14 +248,14 @@ class LinearOperator(Module, CompositeTensor, abc.ABC):
 
         return product(left_operator, right_operator)
 
-    def matvec(self, x: Any, adjoint: bool = False, name: str = "matvec") -> Any:
+    def matvec(self, x: Any, adjoint: bool = False, name: str = "matvec") -> Tensor:
         """Return A x, or A^H x, of vectors. t[*b, n] -> t[*b, m]. Raises as `matmul` does."""
         with self._scope(name):
             return self._matvec(self._fitting(x, -2 if adjoint else -1, -1), adjoint=adjoint)
 
     _matvec: Any = lambda A, x, adjoint=False: squeeze(A.matmul(expand_dims(x, -1), adjoint=adjoint), [-1])
 
-    def solve(self, rhs: Any, adjoint: bool = False, adjoint_arg: bool = False, name: str = "solve") -> Any:
+    def solve(self, rhs: Any, adjoint: bool = False, adjoint_arg: bool = False, name: str = "solve") -> Tensor | Any:
         """Return x with A x = rhs, or A^H x = rhs, or of rhs^H; of another operator an operator.
 
         t[*b, n, k] -> t[*b, n, k]. Raises: NotImplementedError for what is not square or singular, TypeError for
@@ -284,7 +284,7 @@ class LinearOperator(Module, CompositeTensor, abc.ABC):
 
         return solution(left_operator, right_operator)
 
-    def solvevec(self, rhs: Any, adjoint: bool = False, name: str = "solve") -> Any:
+    def solvevec(self, rhs: Any, adjoint: bool = False, name: str = "solve") -> Tensor:
         """Return x with A x = rhs, or A^H x = rhs, of vectors. t[*b, n] -> t[*b, n]. Raises as `solve` does."""
         with self._scope(name):
             return self._solvevec(self._fitting(rhs, -1 if adjoint else -2, -1), adjoint=adjoint)
@@ -292,7 +292,7 @@ class LinearOperator(Module, CompositeTensor, abc.ABC):
     _solvevec: Any = lambda A, rhs, adjoint=False: squeeze(A.solve(expand_dims(rhs, -1), adjoint=adjoint), [-1])
     # -- other operators
 
-    def adjoint(self, name: str = "adjoint") -> Any:
+    def adjoint(self, name: str = "adjoint") -> LinearOperator:
         """Return the operator of the adjoint matrix; itself if it is self-adjoint."""
         with self._scope(name):
             return self if self.is_self_adjoint else self._linop_adjoint()
@@ -301,7 +301,7 @@ class LinearOperator(Module, CompositeTensor, abc.ABC):
 
     _linop_adjoint: Any = lambda A: _class("Adjoint")(A, **A._hints())
 
-    def inverse(self, name: str = "inverse") -> Any:
+    def inverse(self, name: str = "inverse") -> LinearOperator:
         """Return the operator of the inverse. Raises ValueError for what is not square or singular."""
         for holds, what in ((self.is_square, "non square"), (self.is_non_singular, "singular")):
             if holds is False:
@@ -311,7 +311,7 @@ class LinearOperator(Module, CompositeTensor, abc.ABC):
 
     _linop_inverse: Any = lambda A: _class("Inversion")(A, **A._hints())
 
-    def cholesky(self, name: str = "cholesky") -> Any:
+    def cholesky(self, name: str = "cholesky") -> LinearOperator:
         """Return the operator L, lower triangular, with L L^H = A.
 
         Raises ValueError unless it is self-adjoint and positive definite by its hints.
@@ -361,7 +361,7 @@ class LinearOperator(Module, CompositeTensor, abc.ABC):
         abs(A._eigvals()) if A.is_self_adjoint else svd(A.to_dense(), compute_uv=False)
     )
 
-    def add_to_tensor(self, x: TensorLike, name: str = "add_to_tensor") -> Any:
+    def add_to_tensor(self, x: TensorLike, name: str = "add_to_tensor") -> Tensor:
         """Return A + x. t[*b, m, n] -> t[*b, m, n]. Raises TypeError for another dtype."""
         with self._scope(name):
             return self._add_to_tensor(self._argument(x))

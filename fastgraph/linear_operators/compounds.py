@@ -149,7 +149,7 @@ def _dtype_of(operators: Iterable[LinearOperator]) -> DType:
     if any(op.dtype is not given[0].dtype for op in given):
         names = "   ".join(f"{op.name} {op.dtype!r}" for op in given)
         raise TypeError(f"Expected all operators to have the same dtype.  Found {names}")
-    return given[0].dtype  # type: ignore[no-any-return]
+    return given[0].dtype
 
 
 class _OfSeveral(OperatorOfFields):

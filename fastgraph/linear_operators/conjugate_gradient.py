@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.name_scopes import name_scope
+from fastgraph.core.tensor import Tensor
 from fastgraph.graph.control_flow import while_loop
 from fastgraph.linear_operators.base import LinearOperator
 from fastgraph.ops.arguments import as_tensor
@@ -19,11 +20,11 @@ from fastgraph.ops.reduction import norm, reduce_any, reduce_sum
 class CGState(NamedTuple):
     """Steps, solution, residual, direction, and the residual's square by the preconditioner."""
 
-    i: Any
-    x: Any
-    r: Any
-    p: Any
-    gamma: Any
+    i: Tensor
+    x: Tensor
+    r: Tensor
+    p: Tensor
+    gamma: Tensor
 
 
 def conjugate_gradient(
@@ -34,7 +35,7 @@ def conjugate_gradient(
     tol: float = 1e-5,
     max_iter: int = 20,
     name: str = "conjugate_gradient",
-) -> Any:
+) -> CGState:
     """Solve A x = rhs by conjugate gradients. t[*b, n] -> CGState.
 
     Stops after max_iter steps, or once no residual is longer than tol times rhs. `preconditioner` is near to A's

@@ -567,7 +567,7 @@ class LinearOperatorCirculant(
         dims = self.spectrum.shape._dims
         return shape_of(None if dims is None else dims[-self._depth :])
 
-    def block_shape_tensor(self) -> Any:
+    def block_shape_tensor(self) -> Tensor:
         """Return the extents of the spectrum without its batch."""
         return shape(self.spectrum)[-self._depth :]
 
@@ -576,7 +576,7 @@ class LinearOperatorCirculant(
         wide = self.spectrum.dtype.name in ("float64", "complex128")
         return cast(as_tensor(x), "complex128" if wide else "complex64")
 
-    def convolution_kernel(self, name: str = "convolution_kernel") -> Any:
+    def convolution_kernel(self, name: str = "convolution_kernel") -> Tensor:
         """Return what it convolves with. -> t[*b, *block]."""
         with self._scope(name):
             return self._given_back(_BACK[self._depth](self._complex(self.spectrum)))

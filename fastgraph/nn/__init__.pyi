@@ -15,17 +15,23 @@ from fastgraph.core.tensor import Tensor
 from fastgraph.nn import experimental as experimental
 from fastgraph.nn import lrn as local_response_normalization
 from fastgraph.nn import silu as swish
+from fastgraph.ops.fractional_pooling import FractionalAvgPool
+from fastgraph.ops.fractional_pooling import FractionalMaxPool
+from fastgraph.ops.partitions import ApproxTopK
+from fastgraph.ops.partitions import IsotonicRegression
+from fastgraph.ops.patches import MaxPoolWithArgmax
+from fastgraph.ops.sorting import TopKV2
 from fastgraph.ops.window_arguments import PadLike
 from typing import Any
 import builtins
 
-def all_candidate_sampler(true_classes: TensorLike, num_true: TensorLike, num_sampled: TensorLike, unique: builtins.bool, seed: builtins.int | None = None, name: builtins.str | None = None) -> Any:
+def all_candidate_sampler(true_classes: TensorLike, num_true: TensorLike, num_sampled: TensorLike, unique: builtins.bool, seed: builtins.int | None = None, name: builtins.str | None = None) -> builtins.tuple[Tensor, Tensor, Tensor]:
     """Every class below num_sampled once, each expected once: for tests. Source: tf.random.all_candidate_sampler."""
-def approx_max_k(operand: TensorLike, k: TensorLike, reduction_dimension: builtins.int = -1, recall_target: builtins.float = 0.95, reduction_input_size_override: builtins.int = -1, aggregate_to_topk: builtins.bool = True, name: builtins.str | None = None) -> Any:
+def approx_max_k(operand: TensorLike, k: TensorLike, reduction_dimension: builtins.int = -1, recall_target: builtins.float = 0.95, reduction_input_size_override: builtins.int = -1, aggregate_to_topk: builtins.bool = True, name: builtins.str | None = None) -> ApproxTopK:
     """The k greatest elements along an axis, falling, and where they stand; exact here. f[*s] -> f[*r], i32[*r].
 
     Source: tf.math.approx_max_k."""
-def approx_min_k(operand: TensorLike, k: TensorLike, reduction_dimension: builtins.int = -1, recall_target: builtins.float = 0.95, reduction_input_size_override: builtins.int = -1, aggregate_to_topk: builtins.bool = True, name: builtins.str | None = None) -> Any:
+def approx_min_k(operand: TensorLike, k: TensorLike, reduction_dimension: builtins.int = -1, recall_target: builtins.float = 0.95, reduction_input_size_override: builtins.int = -1, aggregate_to_topk: builtins.bool = True, name: builtins.str | None = None) -> ApproxTopK:
     """The k least elements along an axis, rising, and where they stand; exact here. f[*s] -> f[*r], i32[*r].
 
     Source: tf.math.approx_min_k."""
@@ -62,13 +68,13 @@ def bias_add(value: TensorLike, bias: TensorLike, data_format: builtins.str | No
     """value plus a bias per channel (the last axis; the second of "NC..."). t[*s, c], t[c] -> t[*s, c].
 
     Raises: InvalidArgumentError if the channels do not fit; ValueError for another format. Source: tf.nn.bias_add."""
-def collapse_repeated(labels: TensorLike, seq_length: TensorLike, name: builtins.str | None = None) -> Any:
+def collapse_repeated(labels: TensorLike, seq_length: TensorLike, name: builtins.str | None = None) -> builtins.tuple[Tensor, Tensor]:
     """Labels without those equal to the one before, zeros after them, and how many are left.
 
     i[n, t], i[n] -> i[n, m], i[n].
     Raises: InvalidArgumentError for labels of another rank, ValueError for such lengths.
     Source: tf.nn.collapse_repeated."""
-def compute_accidental_hits(true_classes: TensorLike, sampled_candidates: TensorLike, num_true: TensorLike, seed: builtins.int | None = None, name: builtins.str | None = None) -> Any:
+def compute_accidental_hits(true_classes: TensorLike, sampled_candidates: TensorLike, num_true: TensorLike, seed: builtins.int | None = None, name: builtins.str | None = None) -> builtins.tuple[Tensor, Tensor, Tensor]:
     """Where sampled classes are true ones. i64[b, num_true], i64[n] -> rows i32[k], places i64[k], weights f32[k].
 
     The weights are the least float32. Source: tf.nn.compute_accidental_hits."""
@@ -125,7 +131,7 @@ def ctc_loss(labels: TensorLike, logits: TensorLike, label_length: SizeLike, log
     `unique` is what `ctc_unique_labels` gives of the labels, and checked alone.
     Raises: ValueError for lengths left out or a blank that is no class; InvalidArgumentError for shapes that do not
     fit and labels that are no classes or no integers. Source: Graves et al. 2006; tf.nn.ctc_loss."""
-def ctc_unique_labels(labels: TensorLike, name: builtins.str | None = None) -> builtins.list[Any]:
+def ctc_unique_labels(labels: TensorLike, name: builtins.str | None = None) -> builtins.list[Tensor]:
     """The different labels of each row in the order in which they come, 0 after them; and which each label is.
 
     t[n, l] -> i64[n, l], i32[n, l]. Raises: InvalidArgumentError, in a graph ValueError, for another rank.
@@ -167,17 +173,17 @@ def erosion2d(value: TensorLike, filters: TensorLike, strides: TensorLike, paddi
     """The least difference of each window's elements and the filter's, turned round. t[n, h, w, c] -> t[n, *o, c].
 
     Raises: as dilation2d. Source: Serra 1982; tf.nn.erosion2d."""
-def fixed_unigram_candidate_sampler(true_classes: TensorLike, num_true: TensorLike, num_sampled: TensorLike, unique: builtins.bool, range_max: TensorLike, vocab_file: builtins.str = '', distortion: builtins.float = 1.0, num_reserved_ids: TensorLike = 0, num_shards: TensorLike = 1, shard: TensorLike = 0, unigrams: Sequence[builtins.float] = ..., seed: builtins.int | None = None, name: builtins.str | None = None) -> Any:
+def fixed_unigram_candidate_sampler(true_classes: TensorLike, num_true: TensorLike, num_sampled: TensorLike, unique: builtins.bool, range_max: TensorLike, vocab_file: builtins.str = '', distortion: builtins.float = 1.0, num_reserved_ids: TensorLike = 0, num_shards: TensorLike = 1, shard: TensorLike = 0, unigrams: Sequence[builtins.float] = ..., seed: builtins.int | None = None, name: builtins.str | None = None) -> builtins.tuple[Tensor, Tensor, Tensor]:
     """`uniform_candidate_sampler` by weights: `unigrams`, or the last column of a CSV file, to the power `distortion`.
 
     num_reserved_ids: so many classes come first and are never drawn. Numbers follow the weights, and are not
     TensorFlow's. Source: tf.random.fixed_unigram_candidate_sampler."""
-def fractional_avg_pool(value: TensorLike, pooling_ratio: builtins.float | Sequence[builtins.float], pseudo_random: builtins.bool = False, overlapping: builtins.bool = False, seed: TensorLike | None = 0, name: builtins.str | None = None) -> Any:
+def fractional_avg_pool(value: TensorLike, pooling_ratio: builtins.float | Sequence[builtins.float], pseudo_random: builtins.bool = False, overlapping: builtins.bool = False, seed: TensorLike | None = 0, name: builtins.str | None = None) -> FractionalAvgPool:
     """The mean of each of extent / pooling_ratio random regions. t[n, h, w, c] -> t[n, *o, c], i64[o + 1] x2.
 
     Raises: ValueError for ratios below 1, or over batch or channels; InvalidArgumentError for other dtypes or ranks.
     Source: Graham 2014; tf.nn.fractional_avg_pool."""
-def fractional_max_pool(value: TensorLike, pooling_ratio: builtins.float | Sequence[builtins.float], pseudo_random: builtins.bool = False, overlapping: builtins.bool = False, seed: TensorLike = 0, name: builtins.str | None = None) -> Any:
+def fractional_max_pool(value: TensorLike, pooling_ratio: builtins.float | Sequence[builtins.float], pseudo_random: builtins.bool = False, overlapping: builtins.bool = False, seed: TensorLike = 0, name: builtins.str | None = None) -> FractionalMaxPool:
     """The largest element of each of extent / pooling_ratio random regions.
 
     t[n, h, w, c] -> t[n, *o, c], i64[o + 1] x2.
@@ -192,7 +198,7 @@ def in_top_k(targets: TensorLike, predictions: TensorLike, k: TensorLike, name: 
 
     Never for a target out of range or where something is not finite.
     Raises: InvalidArgumentError for shapes that do not fit. Source: tf.math.in_top_k."""
-def isotonic_regression(inputs: TensorLike, decreasing: builtins.bool = True, axis: TensorLike = -1) -> Any:
+def isotonic_regression(inputs: TensorLike, decreasing: builtins.bool = True, axis: TensorLike = -1) -> IsotonicRegression:
     """The falling (or rising) numbers along `axis` nearest to inputs, and each element's level. f[*s] -> f, i32[*s].
 
     Raises: InvalidArgumentError for other dtypes than real ones.
@@ -230,20 +236,20 @@ def max_pool3d(input: TensorLike, ksize: TensorLike, strides: TensorLike, paddin
     """The largest element of each window of three spatial axes. t[n, d, h, w, c] -> t[n, od, oh, ow, c].
 
     Source: tf.nn.max_pool3d."""
-def max_pool_with_argmax(input: TensorLike, ksize: TensorLike, strides: TensorLike, padding: PadLike, data_format: builtins.str = 'NHWC', output_dtype: DTypeLike = ..., include_batch_in_index: builtins.bool = False, name: builtins.str | None = None) -> Any:
+def max_pool_with_argmax(input: TensorLike, ksize: TensorLike, strides: TensorLike, padding: PadLike, data_format: builtins.str = 'NHWC', output_dtype: DTypeLike = ..., include_batch_in_index: builtins.bool = False, name: builtins.str | None = None) -> MaxPoolWithArgmax:
     """The largest element of each window, and where it stands: (row * width + column) * channels + channel.
 
     t[n, h, w, c] -> t[n, *o, c], i[n, *o, c].
     Raises: ValueError for another data_format; InvalidArgumentError for windows that do not fit. Source:
     tf.nn.max_pool_with_argmax."""
-def moments(x: TensorLike, axes: TensorLike, shift: TensorLike | None = None, keepdims: builtins.bool = False, name: builtins.str | None = None) -> Any:
+def moments(x: TensorLike, axes: TensorLike, shift: TensorLike | None = None, keepdims: builtins.bool = False, name: builtins.str | None = None) -> builtins.tuple[Tensor, Tensor]:
     """Mean and variance along `axes`. f[*s] -> f[*r], f[*r]. Source: tf.nn.moments."""
 def nce_loss(weights: Any, biases: Any, labels: TensorLike, inputs: TensorLike, num_sampled: TensorLike, num_classes: TensorLike, num_true: builtins.int = 1, sampled_values: Any = None, remove_accidental_hits: builtins.bool = False, name: builtins.str = 'nce_loss') -> Tensor:
     """Noise-contrastive loss of each row. f[n, d], f[n], i64[b, k], f[b, d] -> f[b].
 
     sampled_values: what a candidate sampler gave; None: that of log_uniform_candidate_sampler.
     Source: tf.nn.nce_loss."""
-def normalize_moments(counts: TensorLike, mean_ss: TensorLike, variance_ss: TensorLike, shift: TensorLike | None, name: builtins.str | None = None) -> Any:
+def normalize_moments(counts: TensorLike, mean_ss: TensorLike, variance_ss: TensorLike, shift: TensorLike | None, name: builtins.str | None = None) -> builtins.tuple[Tensor, Tensor]:
     """Mean and variance from what `sufficient_statistics` gives. f[], f[*r], f[*r] -> f[*r], f[*r].
 
     Source: tf.nn.normalize_moments."""
@@ -347,11 +353,11 @@ def sparse_softmax_cross_entropy_with_logits(labels: TensorLike, logits: TensorL
 
     Raises: InvalidArgumentError for a label out of range; ValueError for shapes that do not fit.
     Source: tf.nn.sparse_softmax_cross_entropy_with_logits."""
-def sufficient_statistics(x: TensorLike, axes: TensorLike, shift: TensorLike | None = None, keepdims: builtins.bool = False, name: builtins.str | None = None) -> Any:
+def sufficient_statistics(x: TensorLike, axes: TensorLike, shift: TensorLike | None = None, keepdims: builtins.bool = False, name: builtins.str | None = None) -> builtins.tuple[Tensor, Tensor, Tensor, Tensor | None]:
     """Number of elements, sum, sum of squares along `axes`, and the shift. f[*s] -> f[], f[*r], f[*r], shift.
 
     Source: tf.nn.sufficient_statistics."""
-def top_k(input: TensorLike, k: TensorLike = 1, sorted: builtins.bool = True, index_type: DTypeLike = ..., name: builtins.str | None = None) -> Any:
+def top_k(input: TensorLike, k: TensorLike = 1, sorted: builtins.bool = True, index_type: DTypeLike = ..., name: builtins.str | None = None) -> TopKV2:
     """The k greatest elements along the last axis, falling, and where they stand. t[*s, n] -> t[*s, k], i[*s, k].
 
     Raises: InvalidArgumentError for more than there are. Source: tf.math.top_k."""
@@ -360,7 +366,7 @@ def weighted_cross_entropy_with_logits(labels: TensorLike, logits: TensorLike, p
 
     (1 - z) * x + (1 + (q - 1) * z) * log(1 + exp(-x)), without overflow.
     Raises: ValueError if shapes differ. Source: tf.nn.weighted_cross_entropy_with_logits."""
-def weighted_moments(x: TensorLike, axes: TensorLike, frequency_weights: TensorLike, keepdims: builtins.bool = False, name: builtins.str | None = None) -> Any:
+def weighted_moments(x: TensorLike, axes: TensorLike, frequency_weights: TensorLike, keepdims: builtins.bool = False, name: builtins.str | None = None) -> builtins.tuple[Tensor, Tensor]:
     """Mean and variance along `axes` of elements that count as often as their weights say. f[*s] -> f[*r], f[*r].
 
     Source: tf.nn.weighted_moments."""

@@ -25,7 +25,7 @@ iinfo, issubdtype = np.iinfo, np.issubdtype
 MAX_NDMIN = 32
 
 
-def array(val: TensorLike, dtype: Any = None, copy: bool = True, ndmin: int = 0) -> Any:
+def array(val: TensorLike, dtype: Any = None, copy: bool = True, ndmin: int = 0) -> Tensor:
     """Return a tensor of NumPy's dtype for a value, or of `dtype`, of at least `ndmin` axes.
 
     Raises: ValueError for more of them than 32.
@@ -65,12 +65,12 @@ def _extents(shape: Any) -> Any:
     return ops.reshape(shape, [-1]) if isinstance(shape, Tensor) else shape
 
 
-def zeros(shape: SizeLike, dtype: Any = float) -> Any:
+def zeros(shape: SizeLike, dtype: Any = float) -> Tensor:
     """Return zeros of a shape. -> dtype[*shape]."""
     return ops.zeros(_extents(shape), dtype_argument(dtype) or "float64")
 
 
-def ones(shape: SizeLike, dtype: Any = float) -> Any:
+def ones(shape: SizeLike, dtype: Any = float) -> Tensor:
     """Return ones of a shape. -> dtype[*shape]."""
     return ops.ones(_extents(shape), dtype_argument(dtype) or "float32")
 
@@ -90,19 +90,19 @@ ones_like = _like("ones_like", "ones_like")
 zeros_like = _like("zeros_like", "zeros_like")
 
 
-def full(shape: Any, fill_value: TensorLike, dtype: Any = None) -> Any:
+def full(shape: Any, fill_value: TensorLike, dtype: Any = None) -> Tensor:
     """Return a value broadcast to a shape. -> dtype[*shape]."""
     return ops.broadcast_to(tensor(fill_value, dtype), ops.reshape(ops.cast(shape, "int64"), [-1]))
 
 
-def broadcast_to(array: TensorLike, shape: Any) -> Any:
+def broadcast_to(array: TensorLike, shape: Any) -> Tensor:
     """Return an array broadcast to a shape. t[*s] -> t[*shape]."""
     return full(shape, array)
 
 
 def full_like(
     a: TensorLike, fill_value: TensorLike, dtype: Any = None, order: str = "K", subok: bool = True, shape: None = None
-) -> Any:
+) -> Tensor:
     """Return a value in the shape of a. Raises ValueError for other orders, subok, shapes."""
     refuse(order != "K", "Non-standard orders are not supported.")
     refuse(not subok, "subok being False is not supported.")
@@ -111,7 +111,7 @@ def full_like(
     return ops.broadcast_to(tensor(fill_value, dtype or x.dtype), ops.shape(x))
 
 
-def eye(N: Any, M: Any = None, k: int = 0, dtype: Any = float) -> Any:
+def eye(N: Any, M: Any = None, k: int = 0, dtype: Any = float) -> Tensor:
     """Return an N x M matrix with ones on diagonal k."""
     kind = dtype_argument(dtype) or "float32"
     rows, columns, k = int(N), int(M or N), int(k)
@@ -124,7 +124,7 @@ def eye(N: Any, M: Any = None, k: int = 0, dtype: Any = float) -> Any:
 identity = as_function("identity", lambda n, dtype=float: eye(n, n, dtype=dtype), "the n x n unit matrix")
 
 
-def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Any:
+def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Tensor:
     """Return a matrix with ones on diagonal k and below it."""
     rows, columns = ops.range(N)[:, None], ops.range(N if M is None else M)
     return ops.cast(columns - rows <= k, dtype_argument(dtype) or default_float())
@@ -147,7 +147,7 @@ tril = _triangle("tril", lambda distance, k: distance <= k)
 triu = _triangle("triu", lambda distance, k: distance >= k)
 
 
-def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Any:
+def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Tensor:
     """Return numbers from start (0) up to stop in steps. -> dtype[n]. Raises: ValueError for a step of 0."""
     refuse(not step, "step must be non-zero.")
     given = [start, step] if stop is None else [start, step, stop]
@@ -166,7 +166,7 @@ def linspace(
     retstep: bool = False,
     dtype: Any = float,
     axis: int = 0,
-) -> Any:
+) -> Tensor | Any:
     """Return num numbers from start to stop along a new axis, and if asked their distance.
 
     Their dtype is that of the ends. Raises: ValueError for a number below 0.
@@ -194,14 +194,14 @@ def _no_row(first: Tensor, last: Tensor, axis: int) -> Any:
 
 def logspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: float = 10.0, dtype: Any = None, axis: int = 0
-) -> Any:
+) -> Tensor:
     """Return base to the power of `linspace`."""
     kind = result_type([start * 1.0, stop * 1.0])
     made = linspace(start, stop, num=num, endpoint=endpoint, dtype=kind, axis=axis)
     return ops.cast(ops.pow(ops.cast(base, made.dtype), made), kind)
 
 
-def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
+def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Tensor:
     """Return num numbers from start to stop with one ratio."""
     kind = dtype_argument(dtype) or result_type(start, stop, float(num), zeros((), None))
     working = np.promote_types(kind.numpy_dtype, np.float32)
@@ -210,7 +210,7 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
     powers = logspace(log10(flip * first), log10(flip * last), num, endpoint=endpoint, dtype=working)
     made = flip * powers
     if axis:
-        rank = made.shape.rank
+        rank = made.ndim
         order = list(range(1, rank))
         order.insert(axis % rank, 0)
         made = ops.transpose(made, order)
@@ -224,7 +224,7 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[Any, ...]:
     return (ops.range(n),) * ndim
 
 
-def vander(x: TensorLike, N: int | None = None, increasing: bool = False) -> Any:
+def vander(x: TensorLike, N: int | None = None, increasing: bool = False) -> Tensor:
     """Return the powers of a vector, one a column. t[n] -> t[n, N].
 
     Raises: ValueError for another rank, or N below 0.

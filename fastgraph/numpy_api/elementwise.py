@@ -92,7 +92,7 @@ true_divide = binary("true_divide", "truediv", _of_floats(lambda a, b: ops.trued
 _maximum = binary("maximum", "maximum", "logical_or")
 
 
-def maximum(x1: TensorLike, x2: TensorLike) -> Any:
+def maximum(x1: TensorLike, x2: TensorLike) -> Tensor:
     """Return the greater of pairs. t[*s], t[*s] -> t[*s], broadcasting."""
     relu = isinstance(x1, Tensor) and not x1.dtype.is_bool and type(x2) in (int, float) and x2 == 0
     return ops.relu(x1) if relu else _maximum(x1, x2)
@@ -129,17 +129,17 @@ logical_xor = _logical("logical_xor")
 logical_not = unary("logical_not", lambda x: ops.logical_not(ops.cast(x, "bool")), to_float=False)
 
 
-def divmod(x1: TensorLike, x2: TensorLike) -> Any:
+def divmod(x1: TensorLike, x2: TensorLike) -> tuple[Tensor, Tensor]:
     """Return floor_divide and mod of pairs."""
     return floor_divide(x1, x2), mod(x1, x2)
 
 
-def rad2deg(x: TensorLike) -> Any:
+def rad2deg(x: TensorLike) -> Tensor | Any:
     """Return radians in degrees. f[*s] -> f[*s]."""
     return x * (180.0 / math.pi)  # type: ignore[operator]
 
 
-def angle(z: TensorLike, deg: bool = False) -> Any:
+def angle(z: TensorLike, deg: bool = False) -> Tensor:
     """Return the angle of complex numbers; of real ones 0, or pi below 0."""
     x = tensor(z)
     x = x if is_inexact(x.dtype) else ops.cast(x, default_float())
@@ -147,7 +147,7 @@ def angle(z: TensorLike, deg: bool = False) -> Any:
     return rad2deg(made) if deg else made
 
 
-def sign(x: TensorLike, out: Any = None, where: Any = None, **kwargs: Any) -> Any:
+def sign(x: TensorLike, out: Any = None, where: Any = None, **kwargs: Any) -> Tensor:
     """Return the sign of each element. Raises ValueError for other arguments."""
     if out or where or kwargs:
         raise ValueError(f"tf.numpy doesnt support setting {'out' if out else 'where' if where else kwargs.keys()}.")
@@ -164,7 +164,7 @@ around = of_first("around", _around, "elements rounded to that many decimals, ha
 round = of_first("round", _around, "elements rounded to that many decimals, halves to even")
 
 
-def clip(a: TensorLike, a_min: TensorLike | None, a_max: TensorLike | None) -> Any:
+def clip(a: TensorLike, a_min: TensorLike | None, a_max: TensorLike | None) -> Tensor:
     """Return elements moved into [a_min, a_max]. Raises ValueError without ends."""
     refuse(a_min is None and a_max is None, "Not more than one of `a_min` and `a_max` may be `None`.")
     if a_min is None:
@@ -175,25 +175,25 @@ def clip(a: TensorLike, a_min: TensorLike | None, a_max: TensorLike | None) -> A
     return ops.clip_by_value(x + ops.zeros_like(low + high), low, high)
 
 
-def heaviside(x1: TensorLike, x2: TensorLike) -> Any:
+def heaviside(x1: TensorLike, x2: TensorLike) -> Tensor:
     """Return 0 below 0, x2 at 0, 1 above it, as floats."""
     a, b = together(x1, x2)
     made = ops.where(a < 0, ops.cast(0, b.dtype), ops.where(a > 0, ops.cast(1, b.dtype), b))
     return made if is_inexact(made.dtype) else ops.cast(made, default_float())
 
 
-def hypot(x1: TensorLike, x2: TensorLike) -> Any:
+def hypot(x1: TensorLike, x2: TensorLike) -> Tensor:
     """Return sqrt(x1**2 + x2**2)."""
     return sqrt(add(square(x1), square(x2)))
 
 
-def logaddexp(x1: TensorLike, x2: TensorLike) -> Any:
+def logaddexp(x1: TensorLike, x2: TensorLike) -> Tensor:
     """Return log(exp(x1) + exp(x2))."""
     a, b = together(x1, x2)
     return _after(a, b, log1p(exp(-ops.abs(a - b))))
 
 
-def logaddexp2(x1: TensorLike, x2: TensorLike) -> Any:
+def logaddexp2(x1: TensorLike, x2: TensorLike) -> Tensor:
     """Return log2(2**x1 + 2**x2)."""
     a, b = together(x1, x2)
     return _after(a, b, log1p(exp2(-ops.abs(a - b))) / np.log(2))
@@ -219,22 +219,22 @@ iscomplexobj = of_first("iscomplexobj", lambda x: bool(x.dtype.is_complex), "whe
 isrealobj = of_first("isrealobj", lambda x: not x.dtype.is_complex, "whether the dtype is not complex")
 
 
-def isinf(x: Any) -> Any:
+def isinf(x: Any) -> Tensor | Any:
     """Return where a tensor of floats is infinite, False of others."""
     return ops.is_inf(x if is_inexact(x.dtype) else ops.cast(x, default_float())) if x.dtype.is_floating else False
 
 
-def isneginf(x: Any) -> Any:
+def isneginf(x: Any) -> Tensor | Any:
     """Return where a tensor of floats is -inf, False of others."""
     return ops.equal(x, ops.cast(-np.inf, x.dtype)) if x.dtype.is_floating else False
 
 
-def isposinf(x: Any) -> Any:
+def isposinf(x: Any) -> Tensor | Any:
     """Return where a tensor of floats is inf, False of others."""
     return ops.equal(x, ops.cast(np.inf, x.dtype)) if x.dtype.is_floating else False
 
 
-def isclose(a: TensorLike, b: TensorLike, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Any:
+def isclose(a: TensorLike, b: TensorLike, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
     """Return where |a - b| <= atol + rtol |b|; of integers, where they are equal."""
     x, y = together(a, b)
     if not is_inexact(x.dtype):
@@ -243,12 +243,12 @@ def isclose(a: TensorLike, b: TensorLike, rtol: float = 1e-05, atol: float = 1e-
     return near | (ops.is_nan(x) & ops.is_nan(y)) if equal_nan else near
 
 
-def allclose(a: TensorLike, b: TensorLike, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Any:
+def allclose(a: TensorLike, b: TensorLike, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
     """Return whether `isclose` holds everywhere. -> bool[]."""
     return ops.reduce_all(isclose(a, b, rtol, atol, equal_nan))
 
 
-def array_equal(a1: TensorLike, a2: TensorLike) -> Any:
+def array_equal(a1: TensorLike, a2: TensorLike) -> Tensor:
     """Return whether shapes and elements are equal. -> bool[]."""
     a, b = all_together([a1, a2])
     if not a.shape.is_compatible_with(b.shape):
@@ -278,12 +278,12 @@ def _common_divisor(a: Tensor, b: Tensor) -> Any:
     return while_loop(lambda _, y: ops.reduce_any(ops.not_equal(y, 0)), step, (x, y))[0]
 
 
-def gcd(x1: TensorLike, x2: TensorLike) -> Any:
+def gcd(x1: TensorLike, x2: TensorLike) -> Tensor:
     """Return the greatest common divisor of pairs of integers."""
     return _common_divisor(*together(x1, x2))
 
 
-def lcm(x1: TensorLike, x2: TensorLike) -> Any:
+def lcm(x1: TensorLike, x2: TensorLike) -> Tensor:
     """Return the least common multiple of pairs of integers."""
     a, b = together(x1, x2)
     divisor = _common_divisor(a, b)

@@ -62,7 +62,7 @@ inner = binary("inner", _inner)
 outer = binary("outer", lambda a, b: ops.reshape(a, [-1, 1]) * ops.reshape(b, [-1]))
 
 
-def matmul(x1: TensorLike, x2: TensorLike) -> Any:
+def matmul(x1: TensorLike, x2: TensorLike) -> Tensor:
     """Return the matrix product; vectors are rows before, columns behind."""
     if Behavior.auto:
         dtype, weak = kind_together(x1, x2)
@@ -71,19 +71,19 @@ def matmul(x1: TensorLike, x2: TensorLike) -> Any:
     return _matmul(*together(x1, x2))
 
 
-def tensordot(a: TensorLike, b: TensorLike, axes: Any = 2) -> Any:
+def tensordot(a: TensorLike, b: TensorLike, axes: Any = 2) -> Tensor:
     """Return sums of products over axes of both."""
     x, y = together(a, b)
     return ops.tensordot(x, y, axes=axes)
 
 
-def vdot(a: TensorLike, b: TensorLike) -> Any:
+def vdot(a: TensorLike, b: TensorLike) -> Tensor:
     """Return the sum of products of all elements, those of a conjugated."""
     x, y = (ops.reshape(t, [-1]) for t in all_together([a, b]))
     return _dot(ops.conj(x) if x.dtype.is_complex else x, y)
 
 
-def kron(a: TensorLike, b: TensorLike) -> Any:
+def kron(a: TensorLike, b: TensorLike) -> Tensor:
     """Return Kronecker's product: b times each element of a."""
     x, y = all_together([a, b])
     rank = max(rank_of(x, "kron"), rank_of(y, "kron"))
@@ -96,7 +96,7 @@ def kron(a: TensorLike, b: TensorLike) -> Any:
 
 def cross(
     a: TensorLike, b: TensorLike, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
-) -> Any:
+) -> Tensor:
     """Return vectors' cross products; of two elements, the third of theirs."""
     if axis is not None:
         axisa = axisb = axisc = axis
@@ -111,7 +111,7 @@ def cross(
     return made[..., 2] if flat else moveaxis(made, -1, whole_axis(axisc, rank_of(made, "cross")))
 
 
-def trace(a: TensorLike, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Any:
+def trace(a: TensorLike, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Tensor:
     """Return the sum of a diagonal of matrices in two axes."""
     kind = dtype_argument(dtype)
     x = tensor(a, kind)
@@ -121,7 +121,7 @@ def trace(a: TensorLike, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype:
     return sum(diagonal(x, offset, axis1, axis2), -1, kind)
 
 
-def polyval(p: Any, x: TensorLike) -> Any:
+def polyval(p: Any, x: TensorLike) -> Tensor:
     """Return a polynomial's values, its coefficients from the highest power down."""
     coefficients, at = together(p, x)
     made: Any = ops.zeros_like(at)
@@ -130,7 +130,7 @@ def polyval(p: Any, x: TensorLike) -> Any:
     return made
 
 
-def einsum(subscripts: str, *operands: TensorLike, **kwargs: Any) -> Any:
+def einsum(subscripts: str, *operands: TensorLike, **kwargs: Any) -> Tensor:
     """Return sums of products by their subscripts.
 
     Raises: ValueError for other casting than "safe" and "no", or another `optimize` than True, "greedy", "optimal".

@@ -171,12 +171,12 @@ def _numpy_dtype(dtype: Any) -> Any:
     return dtype.numpy_dtype if isinstance(dtype, DType) else np.dtype(dtype)
 
 
-def promote_types(type1: DTypeLike, type2: DTypeLike) -> Any:
+def promote_types(type1: DTypeLike, type2: DTypeLike) -> np.dtype[Any]:
     """Return NumPy's dtype that both fit."""
     return np.promote_types(_numpy_dtype(type1), _numpy_dtype(type2))
 
 
-def finfo(dtype: DTypeLike) -> Any:
+def finfo(dtype: DTypeLike) -> np.finfo[Any]:
     """Return the limits of a floating dtype: `eps`, `max`, `tiny`, ... Raises ValueError for other dtypes."""
     kind = _numpy_dtype(dtype)
     if kind.name == "bfloat16":

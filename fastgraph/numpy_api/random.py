@@ -6,6 +6,7 @@ from typing import Any, SupportsInt
 
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.registry import public_function
+from fastgraph.core.tensor import Tensor
 from fastgraph.numpy_api.promotion import default_float, dtype_argument, ops, tensor
 
 
@@ -28,17 +29,17 @@ def seed(s: SupportsInt) -> None:
     _drawn("set_seed", number)
 
 
-def standard_normal(size: Any = None) -> Any:
+def standard_normal(size: Any = None) -> Tensor:
     """Return numbers of the normal distribution."""
     return _drawn("normal", _extents(size), dtype=default_float())
 
 
-def randn(*args: Any) -> Any:
+def randn(*args: Any) -> Tensor:
     """Return numbers of the normal distribution; the arguments are extents."""
     return standard_normal(args)
 
 
-def uniform(low: TensorLike = 0.0, high: TensorLike = 1.0, size: Any = None) -> Any:
+def uniform(low: TensorLike = 0.0, high: TensorLike = 1.0, size: Any = None) -> Tensor:
     """Return numbers spread evenly over [low, high)."""
     kind = default_float()
     least, most = tensor(low, kind), tensor(high, kind)
@@ -47,22 +48,22 @@ def uniform(low: TensorLike = 0.0, high: TensorLike = 1.0, size: Any = None) -> 
     return _drawn("uniform", size, least, most, kind)
 
 
-def random(size: Any = None) -> Any:
+def random(size: Any = None) -> Tensor:
     """Return numbers spread evenly over [0, 1)."""
     return uniform(0.0, 1.0, size)
 
 
-def rand(*size: Any) -> Any:
+def rand(*size: Any) -> Tensor:
     """Return numbers of [0, 1); the arguments are extents."""
     return uniform(0.0, 1.0, size)
 
 
-def poisson(lam: TensorLike = 1.0, size: Any = None) -> Any:
+def poisson(lam: TensorLike = 1.0, size: Any = None) -> Tensor:
     """Return Poisson variates, int64."""
     return _drawn("poisson", _extents(size), lam, dtype="int64")
 
 
-def randint(low: Any, high: Any = None, size: Any = None, dtype: Any = "int64") -> Any:
+def randint(low: Any, high: Any = None, size: Any = None, dtype: Any = "int64") -> Tensor:
     """Return integers of [low, high), of [0, low) without `high`.
 
     Raises: ValueError for other dtypes than int32 and int64.

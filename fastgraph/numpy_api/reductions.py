@@ -45,14 +45,14 @@ any = as_function(
 )
 
 
-def ptp(a: TensorLike, axis: Any = None, keepdims: bool | None = None) -> Any:
+def ptp(a: TensorLike, axis: Any = None, keepdims: bool | None = None) -> Tensor:
     """Return the greatest less the least. t[*s] -> t[*r]."""
     return amax(a, axis=axis, keepdims=keepdims) - amin(a, axis=axis, keepdims=keepdims)
 
 
 def var(
     a: TensorLike, axis: Any = None, dtype: Any = None, out: Any = None, ddof: int = 0, keepdims: bool | None = None
-) -> Any:
+) -> Tensor:
     """Return the mean square distance from the mean; sums are over n - ddof."""
     refuse(out is not None, "Setting out is not supported.")
     working = result_type(a, dtype) if dtype else None
@@ -76,7 +76,7 @@ nansum = _without_nan("nansum", sum, 0)
 nanprod = _without_nan("nanprod", prod, 1)
 
 
-def nanmean(a: TensorLike, axis: Any = None, dtype: Any = None, keepdims: bool | None = None) -> Any:
+def nanmean(a: TensorLike, axis: Any = None, dtype: Any = None, keepdims: bool | None = None) -> Tensor:
     """Return the mean of what is a number. t[*s] -> t[*r]."""
     x = tensor(a)
     if x.dtype.is_bool or x.dtype.is_integer:
@@ -124,7 +124,7 @@ def _checked_order(kind: str, kinds: tuple[str, ...], order: object) -> None:
     refuse(order is not None, "The `order` argument is not supported. Pass order=None")
 
 
-def argsort(a: TensorLike, axis: int | None = -1, kind: str = "quicksort", order: None = None) -> Any:
+def argsort(a: TensorLike, axis: int | None = -1, kind: str = "quicksort", order: None = None) -> Tensor:
     """Return where the elements stand that sort a tensor. t[*s] -> i64[*s].
 
     Raises: ValueError for another kind than "quicksort" and "stable", or an order; TypeError for complex numbers.
@@ -138,7 +138,7 @@ def argsort(a: TensorLike, axis: int | None = -1, kind: str = "quicksort", order
     return ops.cast(ops.argsort(x, axis, stable=kind == "stable"), "int32" if Behavior.auto else "int64")
 
 
-def sort(a: TensorLike, axis: int | None = -1, kind: str = "quicksort", order: None = None) -> Any:
+def sort(a: TensorLike, axis: int | None = -1, kind: str = "quicksort", order: None = None) -> Tensor:
     """Return a tensor sorted along an axis. t[*s] -> t[*s].
 
     Raises: ValueError for another kind than "quicksort", or an order.
@@ -148,7 +148,9 @@ def sort(a: TensorLike, axis: int | None = -1, kind: str = "quicksort", order: N
     return ops.sort(ops.reshape(x, [-1]), 0) if axis is None else ops.sort(x, axis)
 
 
-def average(a: TensorLike, axis: int | None = None, weights: TensorLike | None = None, returned: bool = False) -> Any:
+def average(
+    a: TensorLike, axis: int | None = None, weights: TensorLike | None = None, returned: bool = False
+) -> Tensor | Any:
     """Return the mean, weighted, and if asked the sum of the weights.
 
     Raises: ValueError for an axis that is no int; InvalidArgumentError for weights of another shape.

@@ -23,7 +23,7 @@ ndim = of_first("ndim", lambda a: a.shape.rank, "the number of axes, None where 
 isscalar = of_first("isscalar", lambda num: num.shape.rank == 0, "whether there are no axes")
 
 
-def size(x: TensorLike, axis: None = None) -> Any:
+def size(x: TensorLike, axis: None = None) -> Tensor | Any:
     """Return the number of elements, a tensor where it is not known. Raises: NotImplementedError for an axis."""
     if axis is not None:
         raise NotImplementedError("axis argument is not supported in the current `np.size` implementation")
@@ -52,7 +52,7 @@ def choose(condition: Any, then: Callable[[], Any], otherwise: Callable[[], Any]
     return cond(condition, then, otherwise) if known is None else (then if known else otherwise)()
 
 
-def reshape(a: TensorLike, newshape: Any, order: str = "C") -> Any:
+def reshape(a: TensorLike, newshape: Any, order: str = "C") -> Tensor:
     """Return a in another shape, its elements read by rows ("C") or columns ("F")."""
     refuse(order not in ("C", "F"), f"Unsupported order argument {order}")
     x = tensor(a)
@@ -65,7 +65,7 @@ def reshape(a: TensorLike, newshape: Any, order: str = "C") -> Any:
 ravel = of_first("ravel", lambda a: ops.reshape(a, [-1]), "all elements along one axis")
 
 
-def flatten(a: TensorLike, order: str = "C") -> Any:
+def flatten(a: TensorLike, order: str = "C") -> Tensor:
     """Return all elements along one axis, by rows or columns ("F")."""
     refuse(order not in ("C", "A", "K", "F"), "order can only be C, A, K (all row major) or F (column major).")
     x = tensor(a)
@@ -81,7 +81,7 @@ transpose = of_first(
 )
 
 
-def moveaxis(a: TensorLike, source: Any, destination: Any) -> Any:
+def moveaxis(a: TensorLike, source: Any, destination: Any) -> Tensor | Any:
     """Return a with axes moved to other places.
 
     Raises: ValueError for axes out of range, other numbers of them, or a rank that is not known.
@@ -99,7 +99,7 @@ def moveaxis(a: TensorLike, source: Any, destination: Any) -> Any:
     return ops.transpose(x, order)
 
 
-def swapaxes(a: TensorLike, axis1: Any, axis2: Any) -> Any:
+def swapaxes(a: TensorLike, axis1: Any, axis2: Any) -> Tensor:
     """Return a with two axes in each other's place."""
     x = tensor(a)
     rank = x.shape.rank
@@ -133,7 +133,7 @@ fliplr = of_first(
 )
 
 
-def rot90(m: TensorLike, k: int = 1, axes: Any = (0, 1)) -> Any:
+def rot90(m: TensorLike, k: int = 1, axes: Any = (0, 1)) -> Tensor:
     """Return m turned k times by a right angle in the plane of two axes."""
     x = tensor(m)
     first, second = (axis if x.shape.rank is None else whole_axis(axis, x.shape.rank) for axis in axes)
@@ -147,7 +147,7 @@ def rot90(m: TensorLike, k: int = 1, axes: Any = (0, 1)) -> Any:
     return ops.reverse(swapaxes(x, first, second), [second])
 
 
-def roll(a: TensorLike, shift: Any, axis: Any = None) -> Any:
+def roll(a: TensorLike, shift: Any, axis: Any = None) -> Tensor:
     """Return a moved round along axes, or its elements in a row."""
     x = tensor(a)
     return (
@@ -164,7 +164,7 @@ repeat = of_first(
 )
 
 
-def tile(a: TensorLike, reps: Any) -> Any:
+def tile(a: TensorLike, reps: Any) -> Tensor:
     """Return a beside itself, reps[i] times along axis i from the last."""
     x, counts = tensor(a), ops.reshape(tensor(reps, "int64"), [-1])
     rank, given = x.shape.rank, counts.shape[0]
@@ -177,7 +177,7 @@ def tile(a: TensorLike, reps: Any) -> Any:
     return ops.tile(x, ops.concat([ops.ones([missing], "int64"), counts], 0))
 
 
-def pad(array: TensorLike, pad_width: Any, mode: str, **kwargs: Any) -> Any:
+def pad(array: TensorLike, pad_width: Any, mode: str, **kwargs: Any) -> Tensor:
     """Return an array with elements around it: mode "constant", "reflect" or "symmetric".
 
     Raises: ValueError for other modes.
@@ -190,21 +190,21 @@ def pad(array: TensorLike, pad_width: Any, mode: str, **kwargs: Any) -> Any:
 # Joined and cut.
 
 
-def concatenate(arys: Any, axis: int | None = 0) -> Any:
+def concatenate(arys: Any, axis: int | None = 0) -> Tensor:
     """Return arrays one after the other along an axis. Raises: ValueError for no arrays."""
     arrays = arys if isinstance(arys, list | tuple) else [arys]
     refuse(not arrays, "Need at least one array to concatenate.")
     return ops.concat(all_together(arrays), axis)
 
 
-def append(arr: TensorLike, values: TensorLike, axis: int | None = None) -> Any:
+def append(arr: TensorLike, values: TensorLike, axis: int | None = None) -> Tensor:
     """Return values after arr along an axis, both in a row without one."""
     if axis is None:
         return concatenate([ravel(arr), ravel(values)], 0)
     return concatenate([arr, values], axis)
 
 
-def stack(arrays: Any, axis: int = 0) -> Any:
+def stack(arrays: Any, axis: int = 0) -> Tensor:
     """Return arrays along a new axis."""
     if isinstance(arrays, Tensor):
         return arrays if axis == 0 else swapaxes(arrays, 0, axis)
@@ -244,7 +244,7 @@ vstack = _stacked("vstack", 2, 0)
 dstack = _stacked("dstack", 3, 2)
 
 
-def split(ary: TensorLike, indices_or_sections: Any, axis: int = 0) -> Any:
+def split(ary: TensorLike, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:
     """Return parts of an array: so many equal ones, or cut before indices.
 
     Raises: ValueError for an axis out of range, or indices that go down.
@@ -279,7 +279,7 @@ hsplit = _split_along("hsplit", 1)
 dsplit = _split_along("dsplit", 2)
 
 
-def broadcast_arrays(*args: TensorLike, **kwargs: Any) -> Any:
+def broadcast_arrays(*args: TensorLike, **kwargs: Any) -> list[Tensor]:
     """Return arrays broadcast to one shape. Raises ValueError for options."""
     refuse(bool(kwargs.pop("subok", False)), "subok=True is not supported.")
     refuse(bool(kwargs), f"Received unsupported arguments {kwargs.keys()}")
@@ -292,7 +292,7 @@ def broadcast_arrays(*args: TensorLike, **kwargs: Any) -> Any:
     return [ops.broadcast_to(a, dims) for a in arrays]
 
 
-def meshgrid(*xi: TensorLike, **kwargs: Any) -> Any:
+def meshgrid(*xi: TensorLike, **kwargs: Any) -> list[Tensor]:
     """Return vectors repeated to grids; indexing is "xy" or "ij".
 
     Raises: ValueError for sparse ones, or copy=False.
@@ -308,7 +308,7 @@ def meshgrid(*xi: TensorLike, **kwargs: Any) -> Any:
     return broadcast_arrays(*[ops.reshape(tensor(x), dims) for x, dims in zip(xi, extents, strict=True)])
 
 
-def diff(a: TensorLike, n: int = 1, axis: int = -1) -> Any:
+def diff(a: TensorLike, n: int = 1, axis: int = -1) -> Tensor:
     """Return differences of neighbours along an axis, n times.
 
     Raises: ValueError for an axis out of range, n below 0, or a rank that is not known.
@@ -327,7 +327,7 @@ def diff(a: TensorLike, n: int = 1, axis: int = -1) -> Any:
 # Elements chosen.
 
 
-def where(condition: TensorLike, x: TensorLike | None = None, y: TensorLike | None = None) -> Any:
+def where(condition: TensorLike, x: TensorLike | None = None, y: TensorLike | None = None) -> Tensor | Any:
     """Return x where a condition holds, else y; without both, the indices where it does: one tensor an axis.
 
     Raises: ValueError for one of x and y alone.
@@ -339,13 +339,13 @@ def where(condition: TensorLike, x: TensorLike | None = None, y: TensorLike | No
     return ops.where(holds, *all_together([x, y]))
 
 
-def nonzero(a: TensorLike) -> Any:
+def nonzero(a: TensorLike) -> list[Tensor]:
     """Return the indices of what is not 0, one tensor an axis."""
     x = padded_left(tensor(a), 1)
     return ops.unstack(ops.where(ops.cast(x, "bool")), rank_of(x, "nonzero"), axis=1)
 
 
-def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: TensorLike = 0) -> Any:
+def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: TensorLike = 0) -> Tensor:
     """Return elements of the first choice whose condition holds, of `default` where none does.
 
     Raises: ValueError for another number of choices than of conditions, or none.
@@ -359,7 +359,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: TensorLi
     return made
 
 
-def compress(condition: TensorLike, a: TensorLike, axis: int | None = None) -> Any:
+def compress(condition: TensorLike, a: TensorLike, axis: int | None = None) -> Tensor:
     """Return the slices of a where a condition holds, False where it ends.
 
     Raises: ValueError for a condition of another rank than 1.
@@ -374,7 +374,7 @@ def compress(condition: TensorLike, a: TensorLike, axis: int | None = None) -> A
     return ops.boolean_mask(x, mask, axis=along)
 
 
-def take(a: TensorLike, indices: TensorLike, axis: int | None = None, out: None = None, mode: str = "clip") -> Any:
+def take(a: TensorLike, indices: TensorLike, axis: int | None = None, out: None = None, mode: str = "clip") -> Tensor:
     """Return elements, or slices along an axis, at indices; mode "clip" or "wrap" says what becomes of others.
 
     Raises: ValueError for other modes or an `out`.
@@ -390,7 +390,7 @@ def take(a: TensorLike, indices: TensorLike, axis: int | None = None, out: None 
     return ops.gather(x, where_, axis=axis)
 
 
-def take_along_axis(arr: TensorLike, indices: TensorLike, axis: int | None) -> Any:
+def take_along_axis(arr: TensorLike, indices: TensorLike, axis: int | None) -> Tensor:
     """Return elements at indices along an axis, the other axes broadcasting."""
     x, where_ = tensor(arr), tensor(indices)
     if axis is None:
@@ -423,7 +423,7 @@ def ix_(*args: TensorLike) -> list[Any]:
     return made
 
 
-def diag(v: TensorLike, k: int = 0) -> Any:
+def diag(v: TensorLike, k: int = 0) -> Tensor:
     """Return a matrix with v on diagonal k, or diagonal k of a matrix. Raises: ValueError for other ranks."""
     x = tensor(v)
     rank = rank_of(x, "diag")
@@ -436,7 +436,7 @@ def diag(v: TensorLike, k: int = 0) -> Any:
     return ops.diag(x, k=k)
 
 
-def diagonal(a: TensorLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+def diagonal(a: TensorLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
     """Return a diagonal of matrices in two axes, along a new last axis."""
     x = moveaxis(tensor(a), (axis1, axis2), (-2, -1))
     rows, columns = x.shape[-2], x.shape[-1]

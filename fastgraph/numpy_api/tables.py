@@ -22,7 +22,7 @@ from fastgraph.numpy_api.promotion import (
 )
 from fastgraph.numpy_api.weak_tensor import weakened
 
-Function = Callable[..., Any]
+Function = Callable[..., Tensor | Any]
 
 #: Functions that give a weak tensor where their first argument is weak.
 WEAK = frozenset(

@@ -41,7 +41,7 @@ def as_tensor(value: Any, dtype: DTypeLike | None = None) -> Tensor:
     if isinstance(value, Tensor):
         return value
     if hasattr(type(value), "__fg_bind__"):
-        return value  # type: ignore[no-any-return]
+        return value
     return convert(value, None if dtype is None or has_dtype(value) else as_dtype(dtype))
 
 

@@ -212,7 +212,7 @@ def _int32(value: TensorLike, what: str) -> Any:
 @public("required_space_to_batch_paddings")
 def required_space_to_batch_paddings(
     input_shape: TensorLike, block_shape: TensorLike, base_paddings: TensorLike | None = None, name: str | None = None
-) -> Any:
+) -> tuple[Tensor, Tensor]:
     """The paddings that make each extent a multiple of its block, and the crops that undo what they add. -> i[n, 2] x2.
 
     Raises: ValueError for shapes that are no vectors of one length, and blocks below 1; InvalidArgumentError for what

@@ -14,6 +14,7 @@ import numpy as np
 from fastgraph.core.base.dtype import float32, int32, int64
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.native import philox
+from fastgraph.core.tensor import Tensor
 from fastgraph.errors import ResourceExhaustedError
 from fastgraph.ops.arguments import as_tensor, whole
 from fastgraph.ops.elementwise import cast, ones_like, stop_gradient, zeros_like_p
@@ -22,14 +23,11 @@ from fastgraph.ops.families import invalid, public
 from fastgraph.ops.joining import concat
 from fastgraph.ops.matmul import matmul
 from fastgraph.ops.movement import expand_dims, reshape, shape
-from fastgraph.ops.nn_ops import (
-    embedding_lookup,
-    sigmoid_cross_entropy_with_logits,
-    softmax_cross_entropy_with_logits,
-)
+from fastgraph.ops.nn_ops import embedding_lookup
 from fastgraph.ops.python_functions import host_call
 from fastgraph.ops.random_states import generators
 from fastgraph.ops.reduction import reduce_sum
+from fastgraph.ops.softmax import sigmoid_cross_entropy_with_logits, softmax_cross_entropy_with_logits
 
 #: Words of 32 bits that are set aside for each number drawn.
 _ASIDE = 2048
@@ -180,7 +178,7 @@ def _sampled(op: str, range_: Callable[[], _Range], n_classes: int, true_classes
 def uniform_candidate_sampler(
     true_classes: TensorLike, num_true: TensorLike, num_sampled: TensorLike, unique: bool, range_max: TensorLike,
     seed: int | None = None, name: str | None = None,
-) -> Any:  # fmt: skip
+) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
     """Classes below range_max, each as likely. i64[b, num_true] -> i64[n], f32[b, num_true], f32[n].
 
     The second and third result: how often the true classes and the sampled ones are expected to be drawn.
@@ -194,7 +192,7 @@ def uniform_candidate_sampler(
 def log_uniform_candidate_sampler(
     true_classes: TensorLike, num_true: TensorLike, num_sampled: TensorLike, unique: bool, range_max: TensorLike,
     seed: int | None = None, name: str | None = None,
-) -> Any:  # fmt: skip
+) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
     """`uniform_candidate_sampler`, where class k comes with (log(k + 2) - log(k + 1)) / log(range_max + 1).
 
     Source: tf.random.log_uniform_candidate_sampler.
@@ -210,7 +208,7 @@ def fixed_unigram_candidate_sampler(
     true_classes: TensorLike, num_true: TensorLike, num_sampled: TensorLike, unique: bool, range_max: TensorLike,
     vocab_file: str = "", distortion: float = 1.0, num_reserved_ids: TensorLike = 0, num_shards: TensorLike = 1,
     shard: TensorLike = 0, unigrams: Sequence[float] = (), seed: int | None = None, name: str | None = None,
-) -> Any:  # fmt: skip
+) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
     """`uniform_candidate_sampler` by weights: `unigrams`, or the last column of a CSV file, to the power `distortion`.
 
     num_reserved_ids: so many classes come first and are never drawn. Numbers follow the weights, and are not
@@ -233,7 +231,7 @@ def fixed_unigram_candidate_sampler(
 def all_candidate_sampler(
     true_classes: TensorLike, num_true: TensorLike, num_sampled: TensorLike, unique: bool, seed: int | None = None,
     name: str | None = None,
-) -> Any:  # fmt: skip
+) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
     """Every class below num_sampled once, each expected once: for tests. Source: tf.random.all_candidate_sampler."""
     true, _, n = _given(true_classes, num_true, num_sampled)
     sampled = as_tensor(np.arange(n), int64)
@@ -244,7 +242,7 @@ def all_candidate_sampler(
 def compute_accidental_hits(
     true_classes: TensorLike, sampled_candidates: TensorLike, num_true: TensorLike, seed: int | None = None,
     name: str | None = None,
-) -> Any:  # fmt: skip
+) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
     """Where sampled classes are true ones. i64[b, num_true], i64[n] -> rows i32[k], places i64[k], weights f32[k].
 
     The weights are the least float32. Source: tf.nn.compute_accidental_hits.

@@ -218,7 +218,7 @@ def _check_unique(unique: Any, labels: Tensor) -> None:
 
 
 @public("nn.ctc_unique_labels")
-def ctc_unique_labels(labels: TensorLike, name: str | None = None) -> list[Any]:
+def ctc_unique_labels(labels: TensorLike, name: str | None = None) -> list[Tensor]:
     """The different labels of each row in the order in which they come, 0 after them; and which each label is.
 
     t[n, l] -> i64[n, l], i32[n, l]. Raises: InvalidArgumentError, in a graph ValueError, for another rank.

@@ -207,7 +207,7 @@ def _precision(x: Tensor) -> Any:
     real_type = x.dtype.real_dtype
     eps = float(np.finfo(real_type.numpy_dtype).eps) if real_type.name != "bfloat16" else 2.0**-7
     if x.shape.rank is not None and None not in x.shape[-2:]:
-        return as_tensor(eps * max(x.shape[-2:]), real_type)
+        return as_tensor(eps * max(x.shape[-2], x.shape[-1]), real_type)
     return cast(reduce_max(shape(x)[-2:]), real_type) * eps
 
 

@@ -220,12 +220,12 @@ def lu_p(input: Array, *, output_idx_type: DType) -> Any:
 class Lu(NamedTuple):
     """The packed factors, and the order of the rows."""
 
-    lu: Any
-    p: Any
+    lu: Tensor
+    p: Tensor
 
 
 @public("linalg.lu")
-def lu(input: TensorLike, output_idx_type: DTypeLike = int32, name: str | None = None) -> Any:
+def lu(input: TensorLike, output_idx_type: DTypeLike = int32, name: str | None = None) -> Lu:
     """L (unit) below the diagonal and U on and above it, with input[p] = L U, and p. t[*b, n, n] -> same, i[*b, n].
 
     Raises: InvalidArgumentError for what is not square or not invertible. Source: tf.linalg.lu.
@@ -318,12 +318,12 @@ def qr_p(input: Array, *, full_matrices: bool) -> Any:
 class Qr(NamedTuple):
     """Orthonormal columns, and an upper triangular matrix."""
 
-    q: Any
-    r: Any
+    q: Tensor
+    r: Tensor
 
 
 @public("linalg.qr")
-def qr(input: TensorLike, full_matrices: bool = False, name: str | None = None) -> Any:
+def qr(input: TensorLike, full_matrices: bool = False, name: str | None = None) -> Qr:
     """Q with orthonormal columns and R upper triangular, Q R = input. t[*b, m, n] -> t[*b, m, k], t[*b, k, n].
 
     k is min(m, n), or m with full_matrices. Raises: InvalidArgumentError for ranks below 2. Source: tf.linalg.qr.

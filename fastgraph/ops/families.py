@@ -311,7 +311,7 @@ def _wrapper(primitive: Primitive, body: Callable[..., Any], named: bool) -> Cal
     function.__name__ = function.__qualname__ = name
     function.__doc__ = body.__doc__
     function.primitive = primitive
-    return function  # type: ignore[no-any-return]
+    return function
 
 
 # ---- elementwise ----------------------------------------------------------------------------------------------------

@@ -28,17 +28,17 @@ from fastgraph.ops.scans import cumsum
 class FractionalMaxPool(NamedTuple):
     """Results of fractional_max_pool."""
 
-    output: Any
-    row_pooling_sequence: Any
-    col_pooling_sequence: Any
+    output: Tensor
+    row_pooling_sequence: Tensor
+    col_pooling_sequence: Tensor
 
 
 class FractionalAvgPool(NamedTuple):
     """Results of fractional_avg_pool."""
 
-    output: Any
-    row_pooling_sequence: Any
-    col_pooling_sequence: Any
+    output: Tensor
+    row_pooling_sequence: Tensor
+    col_pooling_sequence: Tensor
 
 
 def _ratios(pooling_ratio: float | Sequence[float]) -> tuple[float, float]:
@@ -119,7 +119,7 @@ def fractional_max_pool(
     overlapping: bool = False,
     seed: TensorLike = 0,
     name: str | None = None,
-) -> Any:
+) -> FractionalMaxPool:
     """The largest element of each of extent / pooling_ratio random regions.
 
     t[n, h, w, c] -> t[n, *o, c], i64[o + 1] x2.
@@ -138,7 +138,7 @@ def fractional_avg_pool(
     overlapping: bool = False,
     seed: TensorLike | None = 0,
     name: str | None = None,
-) -> Any:
+) -> FractionalAvgPool:
     """The mean of each of extent / pooling_ratio random regions. t[n, h, w, c] -> t[n, *o, c], i64[o + 1] x2.
 
     Raises: ValueError for ratios below 1, or over batch or channels; InvalidArgumentError for other dtypes or ranks.

@@ -41,7 +41,7 @@ def adjust_brightness(image: TensorLike, delta: TensorLike) -> Any:
 
 
 @public("image.adjust_contrast")
-def adjust_contrast(images: TensorLike, contrast_factor: TensorLike) -> Any:
+def adjust_contrast(images: TensorLike, contrast_factor: TensorLike) -> Tensor:
     """Move pixels away from the mean of their channel in their image: (x - mean) factor + mean. t[*s, h, w, c] -> t.
 
     Raises: InvalidArgumentError for ranks below 3. Source: tf.image.adjust_contrast.
@@ -72,7 +72,7 @@ def adjust_gamma(image: TensorLike, gamma: TensorLike = 1, gain: TensorLike = 1)
 
 
 @public("image.per_image_standardization")
-def per_image_standardization(image: TensorLike) -> Any:
+def per_image_standardization(image: TensorLike) -> Tensor:
     """(x - mean) / max(stddev, 1 / sqrt(numbers in it)) of each image. t[*b, h, w, c] -> f32 of that shape.
 
     Raises: ValueError for ranks below 3. Source: tf.image.per_image_standardization.
@@ -127,13 +127,13 @@ def random_brightness(image: TensorLike, max_delta: float, seed: int | None = No
 
 
 @public("image.stateless_random_brightness")
-def stateless_random_brightness(image: TensorLike, max_delta: float, seed: TensorLike) -> Any:
+def stateless_random_brightness(image: TensorLike, max_delta: float, seed: TensorLike) -> Tensor:
     """`random_brightness`, the same for the same seed i[2]. Source: tf.image.stateless_random_brightness."""
     return adjust_brightness(image, _delta(max_delta, _stateless(seed)))
 
 
 @public("image.random_contrast")
-def random_contrast(image: TensorLike, lower: float, upper: float, seed: int | None = None) -> Any:
+def random_contrast(image: TensorLike, lower: float, upper: float, seed: int | None = None) -> Tensor:
     """`adjust_contrast` by a factor from lower to upper. t[*s, h, w, c] -> t.
 
     Raises: ValueError unless 0 <= lower < upper. Source: tf.image.random_contrast.
@@ -142,7 +142,7 @@ def random_contrast(image: TensorLike, lower: float, upper: float, seed: int | N
 
 
 @public("image.stateless_random_contrast")
-def stateless_random_contrast(image: TensorLike, lower: float, upper: float, seed: TensorLike) -> Any:
+def stateless_random_contrast(image: TensorLike, lower: float, upper: float, seed: TensorLike) -> Tensor:
     """`random_contrast`, the same for the same seed i[2]. Source: tf.image.stateless_random_contrast."""
     return adjust_contrast(image, _factor(lower, upper, _stateless(seed)))
 
@@ -157,7 +157,7 @@ def random_hue(image: TensorLike, max_delta: float, seed: int | None = None) -> 
 
 
 @public("image.stateless_random_hue")
-def stateless_random_hue(image: TensorLike, max_delta: float, seed: TensorLike) -> Any:
+def stateless_random_hue(image: TensorLike, max_delta: float, seed: TensorLike) -> Tensor:
     """`random_hue`, the same for the same seed i[2]. Source: tf.image.stateless_random_hue."""
     return adjust_hue(image, _delta(max_delta, _stateless(seed), 0.5))
 
@@ -172,7 +172,9 @@ def random_saturation(image: TensorLike, lower: float, upper: float, seed: int |
 
 
 @public("image.stateless_random_saturation")
-def stateless_random_saturation(image: TensorLike, lower: float, upper: float, seed: TensorLike | None = None) -> Any:
+def stateless_random_saturation(
+    image: TensorLike, lower: float, upper: float, seed: TensorLike | None = None
+) -> Tensor:
     """`random_saturation`, the same for the same seed i[2]. Source: tf.image.stateless_random_saturation."""
     if seed is None:
         raise ValueError("stateless_random_saturation wants a seed of two integers")

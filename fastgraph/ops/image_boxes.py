@@ -174,7 +174,7 @@ def non_max_suppression_with_scores(
     score_threshold: TensorLike = float("-inf"),
     soft_nms_sigma: TensorLike = 0.0,
     name: str | None = None,
-) -> Any:
+) -> tuple[Tensor, Tensor]:
     """`non_max_suppression` and the scores; with a sigma, boxes that overlap get lower scores instead. -> i32[k], f[k].
 
     Raises: InvalidArgumentError as that. Source: tf.image.non_max_suppression_with_scores.
@@ -210,7 +210,7 @@ def non_max_suppression_padded(
     sorted_input: bool = False,
     canonicalized_coordinates: bool = False,
     tile_size: int = 512,
-) -> Any:
+) -> tuple[Tensor, Tensor]:
     """`non_max_suppression`, with zeros up to the most boxes if wanted, and their number. -> i32[(b,) k], i32[(b)].
 
     boxes and scores with a batch need `pad_to_max_output_size`. sorted_input, canonicalized_coordinates, tile_size say
@@ -251,10 +251,10 @@ def non_max_suppression_padded(
 class CombinedNonMaxSuppression(NamedTuple):
     """Results of combined_non_max_suppression."""
 
-    nmsed_boxes: Any
-    nmsed_scores: Any
-    nmsed_classes: Any
-    valid_detections: Any
+    nmsed_boxes: Tensor
+    nmsed_scores: Tensor
+    nmsed_classes: Tensor
+    valid_detections: Tensor
 
 
 @public("image.combined_non_max_suppression")
@@ -268,7 +268,7 @@ def combined_non_max_suppression(
     pad_per_class: bool = False,
     clip_boxes: bool = True,
     name: str | None = None,
-) -> Any:
+) -> CombinedNonMaxSuppression:
     """`non_max_suppression` of each class, and the best of all of them. f32[b, n, q, 4], f32[b, n, c] -> 4 tensors.
 
     boxes: With q = 1 the same for all classes, else one for each. Results, filled with zeros, are boxes f32[b, k, 4],

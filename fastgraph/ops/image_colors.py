@@ -25,8 +25,9 @@ from fastgraph.ops.families import invalid, public, shape_text
 from fastgraph.ops.joining import stack, unstack
 from fastgraph.ops.matmul import extents_of, tensordot
 from fastgraph.ops.movement import expand_dims, reshape
-from fastgraph.ops.padding import pad, tile
+from fastgraph.ops.padding import pad
 from fastgraph.ops.reduction import reduce_max, reduce_min
+from fastgraph.ops.tiling import tile
 
 #: How bright red, green and blue look.
 _BRIGHTNESS = (0.2989, 0.5870, 0.1140)

@@ -68,7 +68,7 @@ def image_projective_transform(
     interpolation: str,
     fill_mode: str = "CONSTANT",
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Images seen through projective transforms [a0 a1 a2 b0 b1 b2 c0 c1]. t[b, h, w, c], f32[b or 1, 8] -> t.
 
     The pixel (x, y) of the result comes from ((a0 x + a1 y + a2) / k, (b0 x + b1 y + b2) / k), k = c0 x + c1 y + 1.

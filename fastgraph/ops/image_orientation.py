@@ -51,7 +51,7 @@ def _flipped(image: TensorLike, axis: int) -> Any:
 
 
 @public("image.flip_left_right")
-def flip_left_right(image: TensorLike) -> Any:
+def flip_left_right(image: TensorLike) -> Tensor:
     """Images mirrored: their columns from the last to the first. t[(b,) h, w, c] -> the same.
 
     Raises: ValueError for another rank. Source: tf.image.flip_left_right.
@@ -60,7 +60,7 @@ def flip_left_right(image: TensorLike) -> Any:
 
 
 @public("image.flip_up_down")
-def flip_up_down(image: TensorLike) -> Any:
+def flip_up_down(image: TensorLike) -> Tensor:
     """Images upside down: their rows from the last to the first. t[(b,) h, w, c] -> the same.
 
     Raises: ValueError for another rank. Source: tf.image.flip_up_down.
@@ -86,7 +86,7 @@ def _stateless(seed: TensorLike) -> Unit:
 
 
 @public("image.random_flip_left_right")
-def random_flip_left_right(image: TensorLike, seed: int | None = None) -> Any:
+def random_flip_left_right(image: TensorLike, seed: int | None = None) -> Tensor:
     """Each image mirrored with a probability of a half. t[(b,) h, w, c] -> the same.
 
     Raises: ValueError for another rank. Source: tf.image.random_flip_left_right.
@@ -95,7 +95,7 @@ def random_flip_left_right(image: TensorLike, seed: int | None = None) -> Any:
 
 
 @public("image.random_flip_up_down")
-def random_flip_up_down(image: TensorLike, seed: int | None = None) -> Any:
+def random_flip_up_down(image: TensorLike, seed: int | None = None) -> Tensor:
     """Each image upside down with a probability of a half. t[(b,) h, w, c] -> the same.
 
     Raises: ValueError for another rank. Source: tf.image.random_flip_up_down.
@@ -104,13 +104,13 @@ def random_flip_up_down(image: TensorLike, seed: int | None = None) -> Any:
 
 
 @public("image.stateless_random_flip_left_right")
-def stateless_random_flip_left_right(image: TensorLike, seed: TensorLike) -> Any:
+def stateless_random_flip_left_right(image: TensorLike, seed: TensorLike) -> Tensor:
     """`random_flip_left_right`, the same for the same seed i[2]. Source: tf.image.stateless_random_flip_left_right."""
     return _flipped_by_chance(image, 2, _stateless(seed))
 
 
 @public("image.stateless_random_flip_up_down")
-def stateless_random_flip_up_down(image: TensorLike, seed: TensorLike) -> Any:
+def stateless_random_flip_up_down(image: TensorLike, seed: TensorLike) -> Tensor:
     """`random_flip_up_down`, the same for the same seed i[2]. Source: tf.image.stateless_random_flip_up_down."""
     return _flipped_by_chance(image, 1, _stateless(seed))
 
@@ -126,7 +126,7 @@ def transpose_image(image: TensorLike, name: str | None = None) -> Any:
 
 
 @public("image.rot90")
-def rot90(image: TensorLike, k: TensorLike = 1, name: str | None = None) -> Any:
+def rot90(image: TensorLike, k: TensorLike = 1, name: str | None = None) -> Tensor:
     """Images turned k times by a quarter, against the clock. t[(b,) h, w, c] -> t.
 
     k: An int, or a tensor of one. Raises: ValueError for another rank, or several k. Source: tf.image.rot90.
@@ -154,7 +154,7 @@ def rot90(image: TensorLike, k: TensorLike = 1, name: str | None = None) -> Any:
 
 
 @public("image.central_crop")
-def central_crop(image: TensorLike, central_fraction: TensorLike) -> Any:
+def central_crop(image: TensorLike, central_fraction: TensorLike) -> Tensor:
     """The middle of images: a fraction of each side. t[(b,) h, w, c], number in (0, 1] -> t.
 
     Raises: ValueError for other fractions and ranks. Source: tf.image.central_crop.
@@ -261,6 +261,6 @@ def random_crop(value: TensorLike, size: TensorLike, seed: int | None = None, na
 
 
 @public("image.stateless_random_crop")
-def stateless_random_crop(value: TensorLike, size: TensorLike, seed: TensorLike, name: str | None = None) -> Any:
+def stateless_random_crop(value: TensorLike, size: TensorLike, seed: TensorLike, name: str | None = None) -> Tensor:
     """`random_crop`, the same for the same seed i[2]. Source: tf.image.stateless_random_crop."""
     return _cropped_by_chance(value, size, lambda n, kind: stateless_uniform(n, seed, 0, kind.max, kind))

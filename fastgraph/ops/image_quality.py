@@ -26,9 +26,10 @@ from fastgraph.ops.image_colors import convert_image_dtype
 from fastgraph.ops.joining import stack
 from fastgraph.ops.matmul import extents_of, product_of
 from fastgraph.ops.movement import reshape
-from fastgraph.ops.padding import pad, tile
+from fastgraph.ops.padding import pad
 from fastgraph.ops.poolings import avg_pool2d
 from fastgraph.ops.reduction import reduce_mean, reduce_prod, reduce_sum
+from fastgraph.ops.tiling import tile
 
 #: The weights of five scales. Wang, Simoncelli, Bovik, Multiscale structural similarity, 2003.
 _SCALES = (0.0448, 0.2856, 0.3001, 0.2363, 0.1333)
@@ -187,7 +188,7 @@ def total_variation(images: TensorLike, name: str | None = None) -> Any:
 
 
 @public("image.image_gradients")
-def image_gradients(image: TensorLike) -> tuple[Any, Any]:
+def image_gradients(image: TensorLike) -> tuple[Tensor, Tensor]:
     """(what a pixel lacks to the one below, to the one on its right), 0 at the edge. t[b, h, w, c] -> two of the same.
 
     Raises: ValueError for another rank. Source: tf.image.image_gradients.

@@ -249,7 +249,7 @@ def resize(
     preserve_aspect_ratio: bool = False,
     antialias: bool = False,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Images of another height and width. t[b, h, w, c] or t[h, w, c], i32[2] -> f32 of that size.
 
     Images that have the size already come back as they are.
@@ -326,7 +326,7 @@ def pad_to_bounding_box(
     target_height: Number,
     target_width: Number,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Images with zeros around them, so that they stand at an offset in a larger one. t[(b,) h, w, c] -> t.
 
     Raises: ValueError for offsets below 0 and a target that is too small. Source: tf.image.pad_to_bounding_box.

@@ -12,6 +12,7 @@ import numpy as np
 
 from fastgraph.core.base.dtype import float32, int32
 from fastgraph.core.conversion import TensorLike, convert_to_tensor
+from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import as_tensor, known_value, of_dtypes
 from fastgraph.ops.candidate_samplers import Words
 from fastgraph.ops.families import invalid, public
@@ -23,7 +24,7 @@ from fastgraph.ops.random_states import Source, Stateless, generators
 def extract_glimpse(
     input: TensorLike, size: TensorLike, offsets: TensorLike, centered: bool = True, normalized: bool = True,
     noise: str = "uniform", name: str | None = None,
-) -> Any:  # fmt: skip
+) -> Tensor:  # fmt: skip
     """Windows of images around given places, noise beyond the edges. f32[b, h, w, c], i32[2], f32[b, 2] -> f32.
 
     offsets: rows and columns of the middles; centered: from the image's middle; normalized: the image counts 1 (from
@@ -167,7 +168,7 @@ def sample_distorted_bounding_box(
     image_size: TensorLike, bounding_boxes: TensorLike, seed: int = 0, min_object_covered: TensorLike = 0.1,
     aspect_ratio_range: Sequence[float] | None = None, area_range: Sequence[float] | None = None,
     max_attempts: int | None = None, use_image_if_no_bounding_boxes: bool | None = None, name: str | None = None,
-) -> Any:  # fmt: skip
+) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
     """A box by chance that holds enough of some given one: where it begins i[3], its size i[3], it itself f32[1, 1, 4].
 
     image_size: i[3]. bounding_boxes: f32[b, n, 4], of rows and columns from 0 to 1. The box has an aspect of the range
@@ -187,7 +188,7 @@ def stateless_sample_distorted_bounding_box(image_size: TensorLike, bounding_box
                                             aspect_ratio_range: Sequence[float] | None = None,
                                             area_range: Sequence[float] | None = None, max_attempts: int | None = None,
                                             use_image_if_no_bounding_boxes: bool | None = None,
-                                            name: str | None = None) -> Any:  # fmt: skip
+                                            name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
     """`sample_distorted_bounding_box`, the same for the same seed i[2]. Source: same name."""
     return _distorted(
         Stateless(seed), image_size, bounding_boxes, min_object_covered, aspect_ratio_range or (0.75, 1.33),

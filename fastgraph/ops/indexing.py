@@ -463,7 +463,7 @@ def strided_slice_grad(dy: Array, x: Array, *positions: Array, spec: Spec) -> Ar
 )
 def strided_slice_dynamic(x: Array, positions: Array, *, spec: Spec) -> Array:
     """strided_slice with tensors as bounds of slices: the shape of the result is data. t[*s], i[n] -> t[*r]."""
-    return body_of(strided_slice_p)(x, positions, spec=spec)  # type: ignore[no-any-return]
+    return body_of(strided_slice_p)(x, positions, spec=spec)
 
 
 # ---- the public op ---------------------------------------------------------------------------------------------------

@@ -197,12 +197,12 @@ def slogdet_p(input: Array) -> Any:
 class LogMatrixDeterminant(NamedTuple):
     """The sign of a determinant, and the logarithm of its absolute value."""
 
-    sign: Any
-    log_abs_determinant: Any
+    sign: Tensor
+    log_abs_determinant: Tensor
 
 
 @public("linalg.slogdet")
-def slogdet(input: TensorLike, name: str | None = None) -> Any:
+def slogdet(input: TensorLike, name: str | None = None) -> LogMatrixDeterminant:
     """Sign (of complex matrices the phase) and log(|det|), both of the input's dtype. t[*b, n, n] -> t[*b], t[*b].
 
     Raises: InvalidArgumentError for what is not square. Source: tf.linalg.slogdet.

@@ -655,7 +655,7 @@ def adjoint(matrix: TensorLike, name: str | None = None) -> Any:
 @public("linalg.normalize")
 def normalize(
     tensor: TensorLike, ord: str | float = "euclidean", axis: TensorLike | None = None, name: str | None = None
-) -> Any:
+) -> tuple[Tensor, Tensor]:
     """tensor over its norm along `axis`, and that norm with its axes kept. f[*s] -> f[*s], f[*r].
 
     Source: tf.linalg.normalize.

@@ -49,7 +49,7 @@ def _wide(x: Tensor) -> Any:
 @public("nn.moments")
 def moments(
     x: TensorLike, axes: TensorLike, shift: TensorLike | None = None, keepdims: bool = False, name: str | None = None
-) -> Any:
+) -> tuple[Tensor, Tensor]:
     """Mean and variance along `axes`. f[*s] -> f[*r], f[*r]. Source: tf.nn.moments."""
     x = as_tensor(x)
     with op_scope(name, "moments"):
@@ -64,7 +64,7 @@ def moments(
 @public("nn.weighted_moments")
 def weighted_moments(
     x: TensorLike, axes: TensorLike, frequency_weights: TensorLike, keepdims: bool = False, name: str | None = None
-) -> Any:
+) -> tuple[Tensor, Tensor]:
     """Mean and variance along `axes` of elements that count as often as their weights say. f[*s] -> f[*r], f[*r].
 
     Source: tf.nn.weighted_moments.
@@ -86,7 +86,7 @@ def weighted_moments(
 @public("nn.sufficient_statistics")
 def sufficient_statistics(
     x: TensorLike, axes: TensorLike, shift: TensorLike | None = None, keepdims: bool = False, name: str | None = None
-) -> Any:
+) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
     """Number of elements, sum, sum of squares along `axes`, and the shift. f[*s] -> f[], f[*r], f[*r], shift.
 
     Source: tf.nn.sufficient_statistics.
@@ -105,7 +105,7 @@ def sufficient_statistics(
 @public("nn.normalize_moments")
 def normalize_moments(
     counts: TensorLike, mean_ss: TensorLike, variance_ss: TensorLike, shift: TensorLike | None, name: str | None = None
-) -> Any:
+) -> tuple[Tensor, Tensor]:
     """Mean and variance from what `sufficient_statistics` gives. f[], f[*r], f[*r] -> f[*r], f[*r].
 
     Source: tf.nn.normalize_moments.

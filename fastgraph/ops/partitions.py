@@ -173,8 +173,8 @@ def dynamic_stitch(indices: Rows, data: Rows, name: str | None = None) -> Any:
 class IsotonicRegression(NamedTuple):
     """Results of isotonic_regression."""
 
-    output: Any
-    segments: Any
+    output: Tensor
+    segments: Tensor
 
 
 def _falling(row: Array) -> tuple[Array, Array]:
@@ -241,7 +241,7 @@ def isotonic_grad(dy: Array, segments: Array) -> Any:
 
 
 @public("nn.isotonic_regression")
-def isotonic_regression(inputs: TensorLike, decreasing: bool = True, axis: TensorLike = -1) -> Any:
+def isotonic_regression(inputs: TensorLike, decreasing: bool = True, axis: TensorLike = -1) -> IsotonicRegression:
     """The falling (or rising) numbers along `axis` nearest to inputs, and each element's level. f[*s] -> f, i32[*s].
 
     Raises: InvalidArgumentError for other dtypes than real ones.
@@ -252,7 +252,7 @@ def isotonic_regression(inputs: TensorLike, decreasing: bool = True, axis: Tenso
         x = cast(x, "float64" if x.dtype.name in ("int32", "int64", "uint32", "uint64") else "float32")
     rank = x.shape.rank
     if rank is None:
-        return tuple(late(lambda t: isotonic_regression(t, decreasing, axis), [x], x.dtype, int32))
+        return IsotonicRegression(*late(lambda t: isotonic_regression(t, decreasing, axis), [x], x.dtype, int32))
     if rank == 0:
         return IsotonicRegression(x, cast(zeros_like(x), "int32"))
     at = canonical_axis(whole(axis, "axis"), rank)
@@ -267,7 +267,7 @@ def isotonic_regression(inputs: TensorLike, decreasing: bool = True, axis: Tenso
 
 
 @public("nn.collapse_repeated")
-def collapse_repeated(labels: TensorLike, seq_length: TensorLike, name: str | None = None) -> Any:
+def collapse_repeated(labels: TensorLike, seq_length: TensorLike, name: str | None = None) -> tuple[Tensor, Tensor]:
     """Labels without those equal to the one before, zeros after them, and how many are left.
 
     i[n, t], i[n] -> i[n, m], i[n].
@@ -361,8 +361,8 @@ def sobol_sample(
 class ApproxTopK(NamedTuple):
     """Results of approx_max_k and approx_min_k."""
 
-    values: Any
-    indices: Any
+    values: Tensor
+    indices: Tensor
 
 
 def _extreme(operand: TensorLike, k: TensorLike, axis: Tensor | int, sign: int, name: str | None) -> Any:
@@ -391,7 +391,7 @@ def approx_max_k(
     reduction_input_size_override: int = -1,
     aggregate_to_topk: bool = True,
     name: str | None = None,
-) -> Any:
+) -> ApproxTopK:
     """The k greatest elements along an axis, falling, and where they stand; exact here. f[*s] -> f[*r], i32[*r].
 
     Source: tf.math.approx_max_k.
@@ -408,7 +408,7 @@ def approx_min_k(
     reduction_input_size_override: int = -1,
     aggregate_to_topk: bool = True,
     name: str | None = None,
-) -> Any:
+) -> ApproxTopK:
     """The k least elements along an axis, rising, and where they stand; exact here. f[*s] -> f[*r], i32[*r].
 
     Source: tf.math.approx_min_k.

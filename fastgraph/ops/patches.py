@@ -168,8 +168,8 @@ def extract_volume_patches(
 class MaxPoolWithArgmax(NamedTuple):
     """Results of max_pool_with_argmax."""
 
-    output: Any
-    argmax: Any
+    output: Tensor
+    argmax: Tensor
 
 
 @public("nn.max_pool_with_argmax")
@@ -182,7 +182,7 @@ def max_pool_with_argmax(
     output_dtype: DTypeLike = int64,
     include_batch_in_index: bool = False,
     name: str | None = None,
-) -> Any:
+) -> MaxPoolWithArgmax:
     """The largest element of each window, and where it stands: (row * width + column) * channels + channel.
 
     t[n, h, w, c] -> t[n, *o, c], i[n, *o, c].

@@ -1,4 +1,4 @@
-"""The public poolings: tf.nn.max_pool, avg_pool, pool, made of the primitives of `pooling`.
+"""The public poolings: tf.nn.max_pool, avg_pool, pool, made of `pooling_primitives`.
 
 Rule: arguments are checked here and other layouts are transposed to channels last.
 """

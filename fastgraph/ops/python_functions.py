@@ -57,7 +57,7 @@ def _as_op_error(error: Exception) -> OpError:
             break
     inner = error.__traceback__.tb_next if error.__traceback__ is not None else None  # without the frame of ours
     text = "\n".join(traceback.format_exception(type(error), error, inner)).rstrip()
-    return kind(None, None, f"{type(error).__name__}: {error}\n{text}\n")  # type: ignore[no-any-return]
+    return kind(None, None, f"{type(error).__name__}: {error}\n{text}\n")
 
 
 class _Called:

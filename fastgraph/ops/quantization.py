@@ -98,7 +98,7 @@ def fake_quant_with_min_max_vars_per_channel(
 
 @public("quantization.fake_quant_with_min_max_args")
 def fake_quant_with_min_max_args(inputs: TensorLike, min: float = -6, max: float = 6, num_bits: TensorLike = 8,
-                                 narrow_range: bool = False, name: str | None = None) -> Any:  # fmt: skip
+                                 narrow_range: bool = False, name: str | None = None) -> Tensor:  # fmt: skip
     """`fake_quant_with_min_max_vars` for a range of two numbers. Source: same name."""
     if not min < max:
         raise invalid(f"min has to be smaller than max, was: {min:g} >= {max:g}")
@@ -130,7 +130,7 @@ def _slopes(op: str, function: Any, *values: TensorLike) -> list[Any]:
 @public("quantization.fake_quant_with_min_max_args_gradient")
 def fake_quant_with_min_max_args_gradient(gradients: TensorLike, inputs: TensorLike, min: float = -6, max: float = 6,
                                           num_bits: TensorLike = 8, narrow_range: bool = False,
-                                          name: str | None = None) -> Any:  # fmt: skip
+                                          name: str | None = None) -> Tensor:  # fmt: skip
     """The gradient to `inputs` of fake_quant_with_min_max_args. Source: same name."""
     op = "FakeQuantWithMinMaxArgsGradient"
     forward = lambda x: fake_quant_with_min_max_args(x, min, max, num_bits, narrow_range)
@@ -141,7 +141,7 @@ def fake_quant_with_min_max_args_gradient(gradients: TensorLike, inputs: TensorL
 def fake_quant_with_min_max_vars_gradient(
     gradients: TensorLike, inputs: TensorLike, min: TensorLike, max: TensorLike, num_bits: TensorLike = 8,
     narrow_range: bool = False, name: str | None = None,
-) -> Any:  # fmt: skip
+) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
     """The gradients to inputs, min and max of fake_quant_with_min_max_vars. Source: same name."""
     forward = lambda *xs: fake_quant_with_min_max_vars(*xs, num_bits, narrow_range)
     return tuple(_slopes("FakeQuantWithMinMaxVarsGradient", forward, gradients, inputs, min, max))
@@ -151,7 +151,7 @@ def fake_quant_with_min_max_vars_gradient(
 def fake_quant_with_min_max_vars_per_channel_gradient(
     gradients: TensorLike, inputs: TensorLike, min: TensorLike, max: TensorLike, num_bits: TensorLike = 8,
     narrow_range: bool = False, name: str | None = None,
-) -> Any:  # fmt: skip
+) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
     """The gradients to inputs, min and max of fake_quant_with_min_max_vars_per_channel. Source: same name."""
     forward = lambda *xs: fake_quant_with_min_max_vars_per_channel(*xs, num_bits, narrow_range)
     return tuple(_slopes("FakeQuantWithMinMaxVarsPerChannelGradient", forward, gradients, inputs, min, max))
@@ -177,7 +177,7 @@ def quantize_and_dequantize_v2(
 def quantize_and_dequantize(input: TensorLike, input_min: TensorLike, input_max: TensorLike, signed_input: bool = True,
                             num_bits: TensorLike = 8, range_given: bool = False, round_mode: str = "HALF_TO_EVEN",
                             name: str | None = None, narrow_range: bool = False,
-                            axis: int | None = None) -> Any:  # fmt: skip
+                            axis: int | None = None) -> Tensor:  # fmt: skip
     """`quantize_and_dequantize_v2`, through which the gradient passes everywhere. Source: same name."""
     ends = input_min, input_max
     return _dequantized(input, *ends, signed_input, num_bits, range_given, round_mode, narrow_range, axis, False)

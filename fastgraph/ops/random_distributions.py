@@ -177,7 +177,7 @@ def stateless_gamma(
     beta: TensorLike | None = None,
     dtype: DTypeLike = float32,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """`gamma`, the same for the same seed i[2]; shape is the result's and ends with that of the parameters.
 
     Raises: InvalidArgumentError if it does not. Source: tf.random.stateless_gamma.
@@ -239,7 +239,7 @@ def poisson(
 @public("random.stateless_poisson")
 def stateless_poisson(
     shape: SizeLike, seed: TensorLike, lam: TensorLike, dtype: DTypeLike = int32, name: str | None = None
-) -> Any:
+) -> Tensor:
     """`poisson`, the same for the same seed i[2]; shape is the result's and ends with lam's.
 
     Raises: InvalidArgumentError if it does not. Source: tf.random.stateless_poisson.

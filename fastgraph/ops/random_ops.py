@@ -25,15 +25,15 @@ from fastgraph.ops.elementwise import add, cast, maximum, minimum, multiply, sel
 from fastgraph.ops.families import Array, custom, invalid, public, shape_text
 from fastgraph.ops.gathering import dim, gather_p
 from fastgraph.ops.movement import shape, shape_of_value
-from fastgraph.ops.nn_ops import softmax_p
 from fastgraph.ops.random_states import Source, as_vector, checked_size, count, generators, numbers, numbers_of
 from fastgraph.ops.runtime_checks import checked, wide
 from fastgraph.ops.scans import cumsum_p
+from fastgraph.ops.softmax import softmax_p
 from fastgraph.ops.sorting import search_sorted
 
 
 @public("random.set_seed")
-def set_seed(seed: SupportsInt | None) -> Any:
+def set_seed(seed: SupportsInt | None) -> None:
     """Begin the sequences of all random ops anew, from `seed`. Source: tf.random.set_seed.
 
     An op without a seed of its own takes one from it and from the number of ops before it; one with a `seed` has the

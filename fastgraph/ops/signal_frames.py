@@ -31,10 +31,11 @@ from fastgraph.ops.joining import concat, split
 from fastgraph.ops.late_calls import late
 from fastgraph.ops.matmul import extents_of
 from fastgraph.ops.movement import expand_dims, reshape, shape, squeeze_p, transpose_p
-from fastgraph.ops.padding import pad, reverse, tile
+from fastgraph.ops.padding import pad, reverse
 from fastgraph.ops.reduction import reduce_min, reduce_sum
 from fastgraph.ops.runtime_checks import checked, narrow
 from fastgraph.ops.scans import cumsum
+from fastgraph.ops.tiling import tile
 
 # ---- window functions -----------------------------------------------------------------------------------------------
 

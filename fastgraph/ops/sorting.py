@@ -114,14 +114,14 @@ def top_k_p(input: Array, *, k: int, index_type: DType) -> Any:
 class TopKV2(NamedTuple):
     """The k greatest elements, and where they stand."""
 
-    values: Any
-    indices: Any
+    values: Tensor
+    indices: Tensor
 
 
 @public("math.top_k", "nn.top_k")
 def top_k(
     input: TensorLike, k: TensorLike = 1, sorted: bool = True, index_type: DTypeLike = int32, name: str | None = None
-) -> Any:
+) -> TopKV2:
     """The k greatest elements along the last axis, falling, and where they stand. t[*s, n] -> t[*s, k], i[*s, k].
 
     Raises: InvalidArgumentError for more than there are. Source: tf.math.top_k.
@@ -399,20 +399,20 @@ def _as_words(x: Array) -> Array:
 class Unique(NamedTuple):
     """The different elements, and where each element is among them."""
 
-    y: Any
-    idx: Any
+    y: Tensor
+    idx: Tensor
 
 
 class UniqueWithCounts(NamedTuple):
     """The different elements, where each element is among them, and how often each occurs."""
 
-    y: Any
-    idx: Any
-    count: Any
+    y: Tensor
+    idx: Tensor
+    count: Tensor  # type: ignore[assignment]  # which tuples have otherwise
 
 
 @public("unique")
-def unique(x: TensorLike, out_idx: DTypeLike = int32, name: str | None = None) -> Any:
+def unique(x: TensorLike, out_idx: DTypeLike = int32, name: str | None = None) -> Unique:
     """The different elements in order of appearance, and where each element is among them. t[n] -> t[m], i[n].
 
     Raises: InvalidArgumentError for other ranks. Source: tf.unique.
@@ -421,7 +421,7 @@ def unique(x: TensorLike, out_idx: DTypeLike = int32, name: str | None = None) -
 
 
 @public("unique_with_counts")
-def unique_with_counts(x: TensorLike, out_idx: DTypeLike = int32, name: str | None = None) -> Any:
+def unique_with_counts(x: TensorLike, out_idx: DTypeLike = int32, name: str | None = None) -> UniqueWithCounts:
     """`unique`, and how often each element occurs. t[n] -> t[m], i[n], i[m]. Source: tf.unique_with_counts."""
     return UniqueWithCounts(*named(name, unique_p, x, out_idx=as_dtype(out_idx)))
 
@@ -467,7 +467,9 @@ def unique_slices_p(x: Array, *, axis: int, out_idx: DType) -> Any:
 
 
 @public("raw_ops.UniqueWithCountsV2")
-def unique_with_counts_v2(x: TensorLike, axis: TensorLike, out_idx: DTypeLike = int32, name: str | None = None) -> Any:
+def unique_with_counts_v2(
+    x: TensorLike, axis: TensorLike, out_idx: DTypeLike = int32, name: str | None = None
+) -> UniqueWithCounts:
     """The different slices along the one axis of `axis`, in order of appearance: t, i[n], i[m]; of a vector if empty.
 
     Raises: InvalidArgumentError for several axes. Source: tf.raw_ops.UniqueWithCountsV2.
@@ -491,7 +493,7 @@ def _unique_slices(x: Any, axis: Any, out_idx: Any, name: str | None, op: str) -
 
 
 @public("raw_ops.UniqueV2")
-def unique_v2(x: TensorLike, axis: TensorLike, out_idx: DTypeLike = int32, name: str | None = None) -> Any:
+def unique_v2(x: TensorLike, axis: TensorLike, out_idx: DTypeLike = int32, name: str | None = None) -> Unique:
     """`raw_ops.UniqueWithCountsV2` without the counts. Source: tf.raw_ops.UniqueV2."""
     return Unique(*_unique_slices(x, axis, out_idx, name, "UniqueV2")[:2])
 

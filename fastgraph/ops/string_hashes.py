@@ -15,6 +15,7 @@ import numpy as np
 from fastgraph.core.base.dtype import int64, string, uint8
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
+from fastgraph.core.tensor import Tensor
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, index_list, known_value, named, whole
 from fastgraph.ops.families import Array, custom, invalid, public
@@ -200,7 +201,7 @@ def hash_bucket_strong_p(input: Array, *, num_buckets: int, key: tuple[int, int]
 
 
 @public("strings.to_hash_bucket_fast")
-def to_hash_bucket_fast(input: TensorLike, num_buckets: TensorLike, name: str | None = None) -> Any:
+def to_hash_bucket_fast(input: TensorLike, num_buckets: TensorLike, name: str | None = None) -> Tensor:
     """The bucket of each string, by its fingerprint. string[*s] -> i64[*s], from 0 to num_buckets - 1.
 
     Raises: InvalidArgumentError for less than one bucket. Source: tf.strings.to_hash_bucket_fast.

@@ -261,7 +261,7 @@ def eigvalsh_p(input: Array) -> Any:
 
 
 @public("linalg.eigh")
-def eigh(tensor: TensorLike, name: str | None = None) -> Any:
+def eigh(tensor: TensorLike, name: str | None = None) -> tuple[Tensor, Tensor]:
     """Eigenvalues, rising, and eigenvectors of Hermitian matrices, whose lower triangle is read.
 
     t[*b, n, n] -> t[*b, n], t[*b, n, n]. Raises: InvalidArgumentError for what is not square or not finite.
@@ -355,7 +355,7 @@ def eigvals_p(input: Array) -> Any:
 
 
 @public("linalg.eig", "eig")
-def eig(tensor: TensorLike, name: str | None = None) -> Any:
+def eig(tensor: TensorLike, name: str | None = None) -> tuple[Tensor, Tensor]:
     """Eigenvalues and eigenvectors of length 1, in columns, in no particular order. t[*b, n, n] -> c[*b, n], c.
 
     Raises: InvalidArgumentError for what is not square or not finite. Source: tf.linalg.eig.

@@ -18,14 +18,14 @@ def categorical(logits: TensorLike, num_samples: TensorLike, dtype: DTypeLike | 
     """Classes drawn with the probabilities softmax(logits) of each row. f[n, c] -> i64[n, num_samples].
 
     Raises: InvalidArgumentError for other ranks or no classes. Source: tf.random.categorical."""
-def fold_in(seed: TensorLike, data: TensorLike, alg: Any = 'auto_select') -> Tensor:
+def fold_in(seed: TensorLike, data: TensorLike, alg: Algorithm | TensorLike = 'auto_select') -> Tensor:
     """A new seed from one and a number, of the number's dtype. i[2], i[] -> i[2]. Source: tf.random.fold_in."""
 def gamma(shape: SizeLike, alpha: TensorLike, beta: TensorLike | None = None, dtype: DTypeLike = ..., seed: TensorLike | None = None, name: builtins.str | None = None) -> Tensor:
     """Gamma variates of shape alpha and rate beta (1). f[*s], f[*s] -> f[*shape, *s].
 
     They have gradients with respect to both. Raises: InvalidArgumentError for shapes that do not broadcast. Source:
     tf.random.gamma; Marsaglia and Tsang 2000."""
-def log_uniform_candidate_sampler(true_classes: TensorLike, num_true: TensorLike, num_sampled: TensorLike, unique: builtins.bool, range_max: TensorLike, seed: builtins.int | None = None, name: builtins.str | None = None) -> Any:
+def log_uniform_candidate_sampler(true_classes: TensorLike, num_true: TensorLike, num_sampled: TensorLike, unique: builtins.bool, range_max: TensorLike, seed: builtins.int | None = None, name: builtins.str | None = None) -> builtins.tuple[Tensor, Tensor, Tensor]:
     """`uniform_candidate_sampler`, where class k comes with (log(k + 2) - log(k + 1)) / log(range_max + 1).
 
     Source: tf.random.log_uniform_candidate_sampler."""
@@ -52,7 +52,7 @@ def poisson(shape: SizeLike, lam: TensorLike, dtype: DTypeLike = ..., seed: Tens
     """Poisson variates of mean lam. t[*s] -> dtype[*shape, *s].
 
     Raises: InvalidArgumentError for other dtypes. Source: tf.random.poisson; Knuth 1969, Hormann 1993."""
-def set_seed(seed: Any) -> Any:
+def set_seed(seed: Any) -> None:
     """Begin the sequences of all random ops anew, from `seed`. Source: tf.random.set_seed.
 
     An op without a seed of its own takes one from it and from the number of ops before it; one with a `seed` has the
@@ -75,7 +75,7 @@ def set_seed(seed: Any) -> Any:
         (True, False)"""
 def shuffle(value: TensorLike, seed: TensorLike | None = None, name: builtins.str | None = None) -> Tensor:
     """The slices of value along its first axis in random order. t[n, *s] -> t[n, *s]. Source: tf.random.shuffle."""
-def split(seed: TensorLike, num: TensorLike = 2, alg: Any = 'auto_select') -> Tensor:
+def split(seed: TensorLike, num: TensorLike = 2, alg: Algorithm | TensorLike = 'auto_select') -> Tensor:
     """New seeds, independent of each other, from one. i[2] -> i[num, 2]. Source: tf.random.split."""
 def stateless_binomial(shape: SizeLike, seed: TensorLike, counts: TensorLike, probs: TensorLike, output_dtype: DTypeLike = ..., name: builtins.str | None = None) -> Tensor:
     """Successes in `counts` trials of probability `probs`, the same for the same seed i[2]. -> output_dtype[*shape].
@@ -86,11 +86,11 @@ def stateless_categorical(logits: TensorLike, num_samples: TensorLike, seed: Ten
     """Classes drawn with the probabilities softmax(logits), the same for the same seed. f[n, c] -> i64[n, samples].
 
     Raises: as `categorical`. Source: tf.random.stateless_categorical."""
-def stateless_gamma(shape: SizeLike, seed: TensorLike, alpha: TensorLike, beta: TensorLike | None = None, dtype: DTypeLike = ..., name: builtins.str | None = None) -> Any:
+def stateless_gamma(shape: SizeLike, seed: TensorLike, alpha: TensorLike, beta: TensorLike | None = None, dtype: DTypeLike = ..., name: builtins.str | None = None) -> Tensor:
     """`gamma`, the same for the same seed i[2]; shape is the result's and ends with that of the parameters.
 
     Raises: InvalidArgumentError if it does not. Source: tf.random.stateless_gamma."""
-def stateless_normal(shape: SizeLike, seed: TensorLike, mean: TensorLike = 0.0, stddev: TensorLike = 1.0, dtype: DTypeLike = ..., name: builtins.str | None = None, alg: Any = 'auto_select') -> Tensor:
+def stateless_normal(shape: SizeLike, seed: TensorLike, mean: TensorLike = 0.0, stddev: TensorLike = 1.0, dtype: DTypeLike = ..., name: builtins.str | None = None, alg: Algorithm | TensorLike = 'auto_select') -> Tensor:
     """Numbers of the normal distribution, the same for the same seed i[2]. -> dtype[*shape].
 
     Raises: InvalidArgumentError for another seed. Source: tf.random.stateless_normal."""
@@ -100,11 +100,11 @@ def stateless_parameterized_truncated_normal(shape: SizeLike, seed: TensorLike, 
     shape ends with that of the parameters, which broadcast; the result has gradients with respect to each of them.
     Raises: InvalidArgumentError for shapes that do not fit, no standard deviation or no room between the ends. Source:
     tf.random.stateless_parameterized_truncated_normal; Robert 1995."""
-def stateless_poisson(shape: SizeLike, seed: TensorLike, lam: TensorLike, dtype: DTypeLike = ..., name: builtins.str | None = None) -> Any:
+def stateless_poisson(shape: SizeLike, seed: TensorLike, lam: TensorLike, dtype: DTypeLike = ..., name: builtins.str | None = None) -> Tensor:
     """`poisson`, the same for the same seed i[2]; shape is the result's and ends with lam's.
 
     Raises: InvalidArgumentError if it does not. Source: tf.random.stateless_poisson."""
-def stateless_truncated_normal(shape: SizeLike, seed: TensorLike, mean: TensorLike = 0.0, stddev: TensorLike = 1.0, dtype: DTypeLike = ..., name: builtins.str | None = None, alg: Any = 'auto_select') -> Tensor:
+def stateless_truncated_normal(shape: SizeLike, seed: TensorLike, mean: TensorLike = 0.0, stddev: TensorLike = 1.0, dtype: DTypeLike = ..., name: builtins.str | None = None, alg: Algorithm | TensorLike = 'auto_select') -> Tensor:
     """`truncated_normal` that is the same for the same seed i[2]. -> dtype[*shape].
 
     Raises: InvalidArgumentError for another seed. Source: tf.random.stateless_truncated_normal."""
@@ -139,7 +139,7 @@ def uniform(shape: SizeLike, minval: TensorLike = 0, maxval: TensorLike | None =
         TensorShape([2, 3])
 
     Source: tf.random.uniform."""
-def uniform_candidate_sampler(true_classes: TensorLike, num_true: TensorLike, num_sampled: TensorLike, unique: builtins.bool, range_max: TensorLike, seed: builtins.int | None = None, name: builtins.str | None = None) -> Any:
+def uniform_candidate_sampler(true_classes: TensorLike, num_true: TensorLike, num_sampled: TensorLike, unique: builtins.bool, range_max: TensorLike, seed: builtins.int | None = None, name: builtins.str | None = None) -> builtins.tuple[Tensor, Tensor, Tensor]:
     """Classes below range_max, each as likely. i64[b, num_true] -> i64[n], f32[b, num_true], f32[n].
 
     The second and third result: how often the true classes and the sampled ones are expected to be drawn.

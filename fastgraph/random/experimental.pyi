@@ -8,7 +8,6 @@ from fastgraph.state.random_generator import Generator as Generator
 from fastgraph.state.random_generator import create_rng_state as create_rng_state
 from fastgraph.state.random_generator import get_global_generator as get_global_generator
 from fastgraph.state.random_generator import set_global_generator as set_global_generator
-from typing import Any
 import builtins
 
 def index_shuffle(index: TensorLike, seed: TensorLike, max_index: TensorLike) -> Tensor:
@@ -17,7 +16,7 @@ def index_shuffle(index: TensorLike, seed: TensorLike, max_index: TensorLike) ->
     A vector of indices or of last indices, or a matrix of seeds, gives a vector. Raises: InvalidArgumentError for an
     index outside. Source: tf.random.experimental.index_shuffle; the cipher: Beaulieu et al., "The SIMON and SPECK
     families of lightweight block ciphers" (2013)."""
-def stateless_shuffle(value: TensorLike, seed: TensorLike, alg: Any = 'auto_select', name: builtins.str | None = None) -> Tensor:
+def stateless_shuffle(value: TensorLike, seed: TensorLike, alg: Algorithm | TensorLike = 'auto_select', name: builtins.str | None = None) -> Tensor:
     """The slices of value along its first axis in an order that the seed i[2] says. t[n, *s] -> t[n, *s].
 
     Source: tf.random.experimental.stateless_shuffle."""

@@ -81,7 +81,7 @@ def decode_raw(
     little_endian: bool = True,
     fixed_length: TensorLike | None = None,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """The numbers that strings are in memory. string[*s] -> out_type[*s, n].
 
     fixed_length: how many bytes each is cut or filled up to; None: all have as many. Raises: InvalidArgumentError for
@@ -283,7 +283,7 @@ def decode_compressed_p(input: Array, *, compression: str) -> Any:
     return _each(lambda content: _inflated(content, window), input)
 
 
-def decode_compressed(bytes: TensorLike, compression_type: str = "", name: str | None = None) -> Any:
+def decode_compressed(bytes: TensorLike, compression_type: str = "", name: str | None = None) -> Tensor:
     """The contents of strings compressed by "ZLIB", "GZIP", or "" for not at all. string[*s] -> string[*s].
 
     Raises: InvalidArgumentError for another type, DataLossError for other bytes. Source: tf.io.decode_compressed.
@@ -304,7 +304,7 @@ def encode_base64_p(input: Array, *, pad: bool) -> Any:
     )
 
 
-def encode_base64(input: TensorLike, pad: bool = False, name: str | None = None) -> Any:
+def encode_base64(input: TensorLike, pad: bool = False, name: str | None = None) -> Tensor:
     """Strings in base64 for web addresses, filled up by "=" if they are to be. string[*s] -> string[*s].
 
     Source: tf.io.encode_base64.
@@ -333,7 +333,7 @@ def decode_base64_p(input: Array) -> Any:
     return _each(_from_base64, input)
 
 
-def decode_base64(input: TensorLike, name: str | None = None) -> Any:
+def decode_base64(input: TensorLike, name: str | None = None) -> Tensor:
     """The bytes that base64 for web addresses stands for, filled up or not. string[*s] -> string[*s].
 
     Raises: InvalidArgumentError for other characters. Source: tf.io.decode_base64.

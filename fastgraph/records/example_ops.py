@@ -89,7 +89,7 @@ class Batch:
 
 def _array(values: Any) -> Array:
     if not isinstance(values, list):
-        return values  # type: ignore[no-any-return]
+        return values
     words = np.empty(len(values), object)
     words[:] = values
     return words
@@ -112,7 +112,7 @@ def _size(shape: Sequence[Any]) -> int:
 
 def _positions(counts: Array) -> Array:
     """0, 1, ... for each count."""
-    return np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)  # type: ignore[no-any-return]
+    return np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
 
 
 def _dense(batch: Batch, feature: Dense, default: Array) -> Array:

@@ -23,9 +23,9 @@ from fastgraph.ops.elementwise import cast, maximum
 from fastgraph.ops.families import bind_named, invalid
 from fastgraph.ops.joining import concat, stack
 from fastgraph.ops.movement import expand_dims, reshape
-from fastgraph.ops.padding import repeat
 from fastgraph.ops.reduction import reduce_max, reduce_sum
 from fastgraph.ops.scans import cumsum
+from fastgraph.ops.tiling import repeat
 from fastgraph.records.example_ops import parse_example_v2, parse_sequence_example_v2
 from fastgraph.records.features import (
     FixedLenFeature,

@@ -149,7 +149,7 @@ def _as(spec: TensorSpec, result: Any, function: str) -> Any:
     ):
         raise InvalidArgumentError(None, None, f"Function {function} returns {result!r}, and says it were {spec!r}")
     if result.shape.rank is None or None in tuple(result.shape):
-        result.set_shape(spec.shape)  # type: ignore[attr-defined]
+        result.set_shape(spec.shape)
     return result
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from fastgraph.composites.lookup_tables import Table
 from fastgraph.core.base import dtype as dtypes
-from fastgraph.core.tensor import EagerTensor, convert
+from fastgraph.core.tensor import EagerTensor, Tensor, convert
 from fastgraph.state.tracking import AutoTrackable, Trackable, TrackableResource
 
 
@@ -25,7 +25,7 @@ class Asset(Trackable):
         self._path = path if isinstance(path, EagerTensor) else convert(os.fspath(path), dtypes.string)
 
     @property
-    def asset_path(self) -> Any:
+    def asset_path(self) -> Tensor:
         """The path: string[]."""
         return self._path
 

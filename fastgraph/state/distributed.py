@@ -178,7 +178,7 @@ class DistributedVariable(Variable):
 
     # Its value.
 
-    def value(self) -> Any:
+    def value(self) -> Tensor:
         """Return this replica's value; between replicas, what the copies come to."""
         if self._is_mirrored or current() is not None:
             return self._here.value()

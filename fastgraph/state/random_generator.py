@@ -16,7 +16,7 @@ from fastgraph.core import replicas
 from fastgraph.core.base.dtype import DTypeLike, as_dtype, float32, int32, int64, uint64
 from fastgraph.core.conversion import SizeLike, TensorLike
 from fastgraph.core.native.buffer import Cell
-from fastgraph.core.tensor import init_scope
+from fastgraph.core.tensor import Tensor, init_scope
 from fastgraph.ops.arguments import as_tensor, tensor_of
 from fastgraph.ops.elementwise import add, cast, multiply, zeros_like_p
 from fastgraph.ops.families import invalid
@@ -57,7 +57,7 @@ def _check(value: Any, dims: list[int]) -> None:
         raise ValueError(f"Shapes {value.shape} and {dims} are incompatible")
 
 
-def create_rng_state(seed: TensorLike, alg: Algorithm | TensorLike) -> Any:
+def create_rng_state(seed: TensorLike, alg: Algorithm | TensorLike) -> Tensor:
     """The state that a seed, an integer or integers i[n], stands for. -> i64[3], or i64[2] of ThreeFry.
 
     Raises: ValueError for an unknown algorithm. Source: tf.random.create_rng_state.
@@ -167,7 +167,7 @@ class Generator(AutoTrackable):
     # What it is.
 
     @property
-    def state(self) -> Any:
+    def state(self) -> Variable:
         """The Variable that holds the counter and the key, i64[3]."""
         return self._state_var
 
@@ -177,7 +177,7 @@ class Generator(AutoTrackable):
         return self._alg
 
     @property
-    def key(self) -> Any:
+    def key(self) -> Tensor:
         """The key, i64[]."""
         return self._state_var[-1]
 
@@ -197,7 +197,7 @@ class Generator(AutoTrackable):
         """Go where `from_key_counter` begins. Source: tf.random.Generator.reset_from_key_counter."""
         self._state_var.assign(_with_key(key, counter, self._alg))
 
-    def skip(self, delta: TensorLike) -> Any:
+    def skip(self, delta: TensorLike) -> Tensor:
         """Go on as if `delta` numbers were drawn; the state before that, i64[3]. Source: tf.random.Generator.skip."""
         return self._source().state(delta if isinstance(delta, int) else as_tensor(delta))
 
@@ -214,7 +214,7 @@ class Generator(AutoTrackable):
     def normal(
         self, shape: SizeLike, mean: TensorLike = 0.0, stddev: TensorLike = 1.0, dtype: DTypeLike = float32,
         name: str | None = None,
-    ) -> Any:  # fmt: skip
+    ) -> Tensor:  # fmt: skip
         """Numbers of the normal distribution. -> dtype[*shape]. Source: tf.random.Generator.normal."""
         target = as_dtype(dtype)
         mean, stddev = tensor_of(mean, target), tensor_of(stddev, target)
@@ -223,7 +223,7 @@ class Generator(AutoTrackable):
     def truncated_normal(
         self, shape: SizeLike, mean: TensorLike = 0.0, stddev: TensorLike = 1.0, dtype: DTypeLike = float32,
         name: str | None = None,
-    ) -> Any:  # fmt: skip
+    ) -> Tensor:  # fmt: skip
         """Numbers of the normal distribution, no further than 2 stddev from the mean. -> dtype[*shape].
 
         Source: tf.random.Generator.truncated_normal.
@@ -239,7 +239,7 @@ class Generator(AutoTrackable):
         maxval: TensorLike | None = None,
         dtype: DTypeLike = float32,
         name: str | None = None,
-    ) -> Any:
+    ) -> Tensor:
         """Numbers spread evenly over [minval, maxval); of integers, any where both are None. -> dtype[*shape].
 
         Raises: ValueError for integers with one bound; InvalidArgumentError if minval >= maxval. Source:
@@ -256,7 +256,7 @@ class Generator(AutoTrackable):
         bounds = minval, (1 if maxval is None else maxval)
         return uniform_of(self._source(), shape_vector(shape), *bounds, target, "StatelessRandomUniformIntV2", name)
 
-    def uniform_full_int(self, shape: SizeLike, dtype: DTypeLike = uint64, name: str | None = None) -> Any:
+    def uniform_full_int(self, shape: SizeLike, dtype: DTypeLike = uint64, name: str | None = None) -> Tensor:
         """Integers, each number of the dtype as likely. -> dtype[*shape].
 
         Source: tf.random.Generator.uniform_full_int.
@@ -274,7 +274,7 @@ class Generator(AutoTrackable):
     def binomial(
         self, shape: TensorLike, counts: TensorLike, probs: TensorLike, dtype: DTypeLike = int32,
         name: str | None = None,
-    ) -> Any:  # fmt: skip
+    ) -> Tensor:  # fmt: skip
         """Successes in `counts` trials of probability `probs`. -> dtype[*shape], which ends with the shape of both.
 
         Raises: InvalidArgumentError if it does not. Source: tf.random.Generator.binomial.
@@ -283,7 +283,7 @@ class Generator(AutoTrackable):
 
     # More of them.
 
-    def make_seeds(self, count: TensorLike = 1) -> Any:
+    def make_seeds(self, count: TensorLike = 1) -> Tensor:
         """Seeds of the stateless functions, one in each column. -> i64[2, count].
 
         Source: tf.random.Generator.make_seeds.

@@ -318,7 +318,7 @@ class Variable(Parts, Trackable, metaclass=_VariableType):
         """Nothing: a Variable has its value from the beginning."""
         return None
 
-    def is_initialized(self, name: str | None = None) -> Any:
+    def is_initialized(self, name: str | None = None) -> Tensor:
         """Return a bool tensor: whether it holds a value."""
         return convert(self.__fg_cell__.initialized)
 
@@ -357,7 +357,7 @@ class Variable(Parts, Trackable, metaclass=_VariableType):
 
     def assign(
         self, value: TensorLike, use_locking: bool = False, name: str | None = None, read_value: bool = True
-    ) -> Any:
+    ) -> Variable | Any:
         """Replace the value.
 
         Args:
@@ -391,7 +391,7 @@ class Variable(Parts, Trackable, metaclass=_VariableType):
 
     def assign_add(
         self, delta: TensorLike, use_locking: bool = False, name: str | None = None, read_value: bool = True
-    ) -> Any:
+    ) -> Variable | Any:
         """Add `delta` to the value, atomically.
 
         Args:
@@ -416,7 +416,7 @@ class Variable(Parts, Trackable, metaclass=_VariableType):
 
     def assign_sub(
         self, delta: TensorLike, use_locking: bool = False, name: str | None = None, read_value: bool = True
-    ) -> Any:
+    ) -> Variable | Any:
         """Subtract `delta` from the value, atomically.
 
         Args:

@@ -19,7 +19,7 @@ from fastgraph.core.conversion import TensorLike
 from fastgraph.core.native.buffer import Cell
 from fastgraph.core.registry import Primitive
 from fastgraph.core.tape.indexed_slices import IndexedSlices
-from fastgraph.core.tensor import as_array, bind, cell_read, convert, from_array
+from fastgraph.core.tensor import Tensor, as_array, bind, cell_read, convert, from_array
 from fastgraph.errors import OutOfRangeError
 from fastgraph.ops.families import invalid
 
@@ -159,7 +159,7 @@ class Parts:
         self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
     ) -> Any:
         """Replace rows in each batch: value[b, indices[b, i]] = values[b, i], for any number of batch dimensions."""
-        indices = convert(sparse_delta.indices)
+        indices: Any = convert(sparse_delta.indices)
         batches = indices.shape.as_list()[:-1]
         fold = primitives.public_function("stack")
         grid = np.indices((*batches, indices.shape[-1]))[:-1]
@@ -204,15 +204,15 @@ class Parts:
         )
         return self.assign(function("reshape")(changed, function("shape")(whole)))
 
-    def gather_nd(self, indices: TensorLike, name: str | None = None) -> Any:
+    def gather_nd(self, indices: TensorLike, name: str | None = None) -> Tensor:
         """Return the elements or slices that index vectors name. i[*b, depth] -> t[*b, *rest]."""
         return primitives.public_function("gather_nd")(self.value(), indices, name=name)
 
-    def sparse_read(self, indices: TensorLike, name: str | None = None) -> Any:
+    def sparse_read(self, indices: TensorLike, name: str | None = None) -> Tensor:
         """Return the rows that `indices` name. i[*s] -> t[*s, *rest]."""
         return primitives.public_function("gather")(self.value(), indices, name=name)
 
-    def count_up_to(self, limit: int) -> Any:
+    def count_up_to(self, limit: int) -> Tensor:
         """Add 1 to an integer scalar and return what it was before. OutOfRangeError once it has reached `limit`."""
         if not self.dtype.is_integer or self.dtype.size < 4:
             raise invalid(f"Value for attr 'T' of {self.dtype.name} is not in the list of allowed values: int32, int64")

@@ -341,7 +341,7 @@ def write(
     )
 
 
-def write_raw_pb(tensor: TensorLike, step: TensorLike | None = None, name: str | None = None) -> Any:
+def write_raw_pb(tensor: TensorLike, step: TensorLike | None = None, name: str | None = None) -> Tensor:
     """Write Summaries that are bytes already: string[*s]; return whether they were.
 
     Raises ValueError without a step, InvalidArgumentError for other dtypes, DataLossError for what is no Summary.

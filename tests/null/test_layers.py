@@ -365,6 +365,12 @@ def test_no_vague_names() -> None:
     assert [p.name for p in source_files() if re.search(r"util|helper|manager|common|misc", p.stem)] == []
 
 
+def test_the_index_of_ops_has_each_module_once() -> None:
+    index = re.split(r"\n\n", (PACKAGE / "ops" / "__init__.py").read_text(encoding="utf-8"))[-1]
+    named = re.findall(r"\w+(?=[,.])", index)
+    assert sorted(named) == sorted(path.stem for path in (PACKAGE / "ops").glob("[a-z]*.py"))
+
+
 def test_modules_say_what_they_are() -> None:
     found = []
     for path in source_files():

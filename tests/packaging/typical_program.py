@@ -1,4 +1,4 @@
-"""Two hundred lines as users of type checkers write them. Not run as a test: mypy and pyright find no error in it.
+"""Three hundred lines as users of type checkers write them. Not run as a test: mypy and pyright find no error in it.
 
 Where a type is known it is written down, so that a result that had become `Any` would not go unnoticed by the
 `assert_type`s at the end.
@@ -206,6 +206,73 @@ def newton(f: Callable[[tf.Tensor], tf.Tensor], x: tf.Tensor) -> tf.Tensor:
             y = f(x)
         dy: tf.Tensor = inner.gradient(y, x)
     return x - dy / outer.gradient(dy, x)
+
+
+def results(a: tf.Tensor, v: tf.Variable, data: tf.data.Dataset, words: tf.Tensor) -> None:
+    """What functions give is known where it is one thing, and `Any` besides where programs seldom ask for the rest."""
+    mean, variance = tf.nn.moments(a, [0])
+    assert_type(mean, tf.Tensor)
+    assert_type(tf.math.top_k(a, 2).indices, tf.Tensor)
+    assert_type(tf.unique(a).idx, tf.Tensor)
+    assert_type(tf.unique_with_counts(a).count, tf.Tensor)
+    assert_type(tf.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, x), (a, a)), tuple[tf.Tensor, tf.Tensor])
+    assert_type(tf.while_loop(lambda i: i < 3, lambda i: (i + 1,), [a]), list[tf.Tensor])
+    numbers: tuple[tf.Tensor, tf.Tensor] = tf.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, x), (0, a))
+    assert_type(tf.cond(a > 0, lambda: a, lambda: -a), tf.Tensor)
+    assert_type(tf.cond(a > 0, lambda: (a, a), lambda: (-a, a)), tuple[tf.Tensor, tf.Tensor])
+    either: tf.Tensor = tf.cond(a > 0, lambda: a, lambda: 0.0)
+    assert_type(tf.case([(a > 0, lambda: a)], default=lambda: -a), tf.Tensor)
+    assert_type(tf.switch_case(a, [lambda: a, lambda: -a]), tf.Tensor)
+    assert_type(tf.map_fn(lambda row: row * 2, a), tf.Tensor)
+    assert_type(tf.map_fn(lambda row: (row, row), v, fn_output_signature=tf.float32), tuple[tf.Tensor, tf.Tensor])
+    pairs: tuple[tf.Tensor, tf.Tensor] = tf.map_fn(lambda x: x, (a, a))
+    assert_type(tf.vectorized_map(tf.reduce_sum, a), tf.Tensor)
+    assert_type(tf.scan(lambda total, x: total + x, a, initializer=0.0), tf.Tensor)
+    assert_type(tf.foldl(lambda total, x: total + x, a), tf.Tensor)
+    s, u, w = tf.linalg.svd(a)
+    assert_type(u, tf.Tensor)
+    assert_type(tf.linalg.svd(a, compute_uv=False), tf.Tensor)
+    assert_type(tf.linalg.eigh(a), tuple[tf.Tensor, tf.Tensor])
+    assert_type(tf.linalg.qr(a).r, tf.Tensor)
+    assert_type(tf.linalg.lu(a)[0], tf.Tensor)
+    assert_type(tf.linalg.eigh_tridiagonal(a, a), tf.Tensor)
+    assert_type(tf.py_function(print, [a], tf.float32), tf.Tensor)
+    assert_type(tf.numpy_function(np.unique, [a], [tf.int64, tf.int64]), list[tf.Tensor])
+    with tf.GradientTape(persistent=True) as tape:
+        y = v * a
+    assert_type(tape.gradient(y, v), tf.Tensor | Any)
+    assert_type(tape.gradient(y, [v, a]), list[tf.Tensor | Any])
+    assert_type(tape.gradient(y, (v, a)), tuple[tf.Tensor | Any, ...])
+    named = {"v": v}
+    assert_type(tape.gradient(y, named), dict[str, tf.Tensor | Any])
+    assert_type(tape.jacobian(y, v), tf.Tensor | Any)
+    assert_type(tape.jacobian(y, [v]), list[tf.Tensor | Any])
+    assert_type(tape.batch_jacobian(y, a), tf.Tensor)
+    assert_type(tf.image.resize(a, [2, 2]), tf.Tensor)
+    assert_type(tf.image.random_flip_left_right(a), tf.Tensor)
+    assert_type(tf.io.decode_jpeg(tf.io.read_file("a.jpg")), tf.Tensor)
+    assert_type(tf.io.serialize_tensor(a), tf.Tensor)
+    assert_type(tf.strings.length(words), tf.Tensor)
+    assert_type(tf.strings.split(words), tf.RaggedTensor | Any)
+    assert_type(tf.random.uniform([2]), tf.Tensor)
+    assert_type(tf.random.Generator.from_seed(1).normal([2]), tf.Tensor)
+    assert_type(tf.unstack(a), list[tf.Tensor])
+    assert_type(tf.meshgrid(a, a), list[tf.Tensor])
+    assert_type(tf.RaggedTensor.from_row_lengths(a, [1, 2]).to_tensor(), tf.Tensor)
+    assert_type(tf.sparse.to_dense(tf.sparse.from_dense(a)), tf.Tensor)
+    assert_type(a.shape[1:], tf.TensorShape)
+    assert_type(a.shape.rank, int | None)
+    assert_type(v.value(), tf.Tensor)
+    assert_type(v.assign_add(a), tf.Variable | Any)
+    assert_type(data.batch(2).map(lambda x: x).take(1), tf.data.Dataset)
+    assert_type(keras.losses.MeanSquaredError()(a, a), tf.Tensor)
+    assert_type(keras.metrics.binary_accuracy(a, a), tf.Tensor)
+    assert_type(layers.Dense(2)(a), tf.Tensor | Any)
+    assert_type(keras.optimizers.get("adam"), keras.optimizers.Optimizer)
+    assert_type(power(a, a), tf.Tensor)
+    assert_type(clipped(a), tf.Tensor)
+    half = a.shape[-1] // 2
+    print(mean, variance, numbers, either, pairs, s, w, a.shape[0] + 1, half, tf.experimental.numpy.sum(a) + 1)
 
 
 def main() -> None:

@@ -7,7 +7,7 @@ rank is known. TensorShape is the users' view of the same.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Union
+from typing import Any, SupportsIndex, Union, overload
 
 import numpy as np
 
@@ -348,6 +348,10 @@ class TensorShape:
             raise ValueError("Cannot iterate over a shape with unknown rank.")
         return iter(self._dims)
 
+    @overload  # `| Any`: None where it is not known, for which programs seldom ask
+    def __getitem__(self, key: SupportsIndex) -> int | Any: ...
+    @overload
+    def __getitem__(self, key: slice) -> TensorShape: ...
     def __getitem__(self, key: Any) -> Any:
         if self._dims is not None:
             found = self._dims[key]

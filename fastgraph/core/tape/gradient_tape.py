@@ -8,7 +8,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, overload
 
 from fastgraph._tape import Tape, user_place
 from fastgraph.api import namespaces  # the first: sparse cotangents can be added
@@ -17,7 +17,7 @@ from fastgraph.core.base import nesting  # the first: sparse cotangents can be a
 from fastgraph.core.base.dtype import DType, int32
 from fastgraph.core.base.logger import get_logger
 from fastgraph.core.base.shapes import n_elements
-from fastgraph.core.conversion import TensorLike
+from fastgraph.core.conversion import HasTensor, TensorLike
 from fastgraph.core.native.buffer import Cell
 from fastgraph.core.tape import indexed_slices  # noqa: F401  # the first: sparse cotangents can be added
 from fastgraph.core.tensor import Tensor, convert, get_slot
@@ -135,6 +135,21 @@ class GradientTape(Tape):
         ]
         return nesting.pack_sequence_as(sources, packed)
 
+    @overload
+    def jacobian(
+        self, target: Any, sources: list[Any], unconnected_gradients: Any = UnconnectedGradients.NONE,
+        parallel_iterations: int | None = None, experimental_use_pfor: bool = True,
+    ) -> list[Tensor | Any]: ...  # fmt: skip
+    @overload
+    def jacobian(
+        self, target: Any, sources: Tensor | HasTensor, unconnected_gradients: Any = UnconnectedGradients.NONE,
+        parallel_iterations: int | None = None, experimental_use_pfor: bool = True,
+    ) -> Tensor | Any: ...  # fmt: skip
+    @overload
+    def jacobian(
+        self, target: Any, sources: Any, unconnected_gradients: Any = UnconnectedGradients.NONE,
+        parallel_iterations: int | None = None, experimental_use_pfor: bool = True,
+    ) -> Any: ...  # fmt: skip
     def jacobian(
         self,
         target: Any,
@@ -200,7 +215,7 @@ class GradientTape(Tape):
         unconnected_gradients: Any = UnconnectedGradients.NONE,
         parallel_iterations: int | None = None,
         experimental_use_pfor: bool = True,
-    ) -> Any:
+    ) -> Tensor:
         """d target[i] / d source[i] for each i: f[b, *t], f[b, *s] -> f[b, *t, *s].
 
         Right only where target[i] does not depend on source[j] for j != i. Zeros where target and source are not
@@ -251,7 +266,8 @@ class GradientTape(Tape):
             rows = op("zeros")([n, *op("unstack")(op("shape")(source), len(source_shape))], target.dtype)
         order = [1, 0, *range(2, len(rows.shape))]
         rest = [size if size is not None else op("shape")(rows)[i + 2] for i, size in enumerate(rows.shape[2:])]
-        return op("reshape")(op("transpose")(rows, order), [b, *inner, *rest])
+        found: Tensor = op("reshape")(op("transpose")(rows, order), [b, *inner, *rest])
+        return found
 
     def _walks(self, target: Any, sources: list[Any], seeds: Tensor, n: Tensor | int, together: bool) -> list[Any]:
         """The gradients for n cotangents, t[n, *target] -> g[n, *source] or None: in one walk, or one by one."""

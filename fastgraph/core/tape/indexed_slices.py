@@ -48,17 +48,18 @@ class IndexedSlices(CompositeTensor):
         self._dense_shape = dense_shape
 
     @property
-    def values(self) -> Any:
+    def values(self) -> Tensor:
         """The rows."""
-        return self._values
+        values: Tensor = self._values
+        return values
 
     @property
-    def indices(self) -> Any:
+    def indices(self) -> Tensor:
         """Which rows of the dense tensor they are."""
         return self._indices
 
     @property
-    def dense_shape(self) -> Any:
+    def dense_shape(self) -> Tensor | None:
         """The dense tensor's shape as a 1-D tensor, or None."""
         return self._dense_shape
 

@@ -27,9 +27,9 @@ from fastgraph.ops.elementwise import cast
 from fastgraph.ops.exponentials import tanh
 from fastgraph.ops.matmul import matmul
 from fastgraph.ops.movement import expand_dims, shape
-from fastgraph.ops.nn_ops import softmax
 from fastgraph.ops.random_ops import dropout
 from fastgraph.ops.reduction import reduce_sum
+from fastgraph.ops.softmax import softmax
 
 
 def _both(one: Any, other: Any) -> Any:
@@ -183,7 +183,7 @@ class EinsumDense(Layer):
             self.bias = self._weight("bias", own + [1] * (elided if found[3] else 0))
         self.built = True
 
-    def call(self, inputs: Tensor) -> Any:
+    def call(self, inputs: Tensor) -> Tensor:
         """Return the layer's output."""
         outputs = einsum(self.equation, inputs, self.kernel)
         return self.activation(outputs if self.bias is None else outputs + self.bias)

@@ -92,7 +92,7 @@ class CategoryEncoding(_Encoding):
         if num_tokens < 1:
             raise ValueError(f"`num_tokens` must be >= 1. Received: num_tokens={num_tokens}.")
 
-    def call(self, inputs: Any, count_weights: Any = None) -> Any:
+    def call(self, inputs: Any, count_weights: Any = None) -> Tensor | Any:
         """Return the rows."""
         numbers = convert_to_tensor(inputs)
         if count_weights is not None and self.output_mode != "count":
@@ -194,11 +194,11 @@ class TextVectorization(Layer):
         width = tuple(range(1, self.ngrams + 1)) if isinstance(self.ngrams, int) else self.ngrams
         return ngrams(texts, ngram_width=width, separator=" ")
 
-    def call(self, inputs: Any) -> Any:
+    def call(self, inputs: Any) -> Tensor | Any:
         """Return the numbers of the words, or rows."""
         words = self._words(inputs if isinstance(inputs, Tensor) else convert_to_tensor(inputs, string))
         is_ragged, numbers = hasattr(words, "flat_values"), self._lookup_layer.numbers
-        found = words.with_flat_values(numbers(words.flat_values)) if is_ragged else numbers(words)
+        found: Any = words.with_flat_values(numbers(words.flat_values)) if is_ragged else numbers(words)
         if self.output_mode == "int":
             n = self.output_sequence_length
             if self.ragged:

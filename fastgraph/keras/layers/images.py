@@ -27,7 +27,7 @@ from fastgraph.ops.movement import expand_dims, shape, squeeze
 from fastgraph.ops.random_ops import uniform
 
 
-def smart_resize(x: Any, size: Sequence[int], interpolation: str = "bilinear") -> Any:
+def smart_resize(x: Any, size: Sequence[int], interpolation: str = "bilinear") -> Tensor | Any:
     """Return images of another size, cut first so that nothing is distorted. [*b, h, w, c] -> f32[*b, *size, c].
 
     Raises ValueError for another rank than 3 or 4. Source: tf.keras.preprocessing.image.smart_resize.
@@ -76,7 +76,7 @@ class Resizing(Layer):
         interpolation = interpolation_of(interpolation)
         self._take(locals())
 
-    def call(self, inputs: Any) -> Any:
+    def call(self, inputs: Any) -> Tensor:
         """Return the resized images."""
         images = cast(convert_to_tensor(inputs), self._dtype if self.interpolation == "nearest" else "float32")
         size = [self.height, self.width]
@@ -98,7 +98,7 @@ class _Random(Layer):
             if value not in known:
                 raise NotImplementedError(f"Unknown `{name}` {value}. Only {', '.join(known)} are supported.")
 
-    def call(self, inputs: Any, training: Training = True) -> Any:
+    def call(self, inputs: Any, training: Training = True) -> Tensor:
         """Return the images, changed in training. [*b, h, w, c] -> the same."""
         images = cast(convert_to_tensor(inputs), self._dtype)
 

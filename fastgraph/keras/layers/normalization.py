@@ -131,7 +131,7 @@ class BatchNormalization(_Normalization):
         )  # fmt: skip
         self.built = True
 
-    def call(self, inputs: Tensor, training: Training | None = None, mask: Tensor | None = None) -> Any:
+    def call(self, inputs: Tensor, training: Training | None = None, mask: Tensor | None = None) -> Tensor:
         """Return the normalised inputs. mask: b[*s], which elements the batch's mean and variance are of."""
         inputs = _floating(inputs)
         if isinstance(training, Tensor) and self._trainable:
@@ -259,7 +259,7 @@ class GroupNormalization(_Normalization):
     def build(self, input_shape: ShapeLike) -> None:
         """Make scale and offset. Raises ValueError for a number of groups that does not part the channels."""
         dims = TensorShape(input_shape)
-        n = dims[self.axis] if dims.rank else None
+        n = dims[self.axis] if dims.rank else None  # type: ignore[index]
         if n is None:
             raise ValueError(f"Axis {self.axis} of input tensor should have a defined dimension, in shape {dims}.")
         self.groups = n if self.groups == -1 else self.groups

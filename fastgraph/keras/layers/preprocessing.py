@@ -32,7 +32,7 @@ class Rescaling(Layer):
         super().__init__(**kwargs)
         self._take(locals())
 
-    def call(self, inputs: TensorLike) -> Any:
+    def call(self, inputs: TensorLike) -> Tensor:
         """Return the scaled inputs."""
         inputs = cast(inputs, self._dtype)
         return inputs * cast(self.scale, self._dtype) + cast(self.offset, self._dtype)
@@ -119,19 +119,19 @@ class Normalization(Layer):
         self.adapt_variance.assign(np.asarray(squares, self._dtype.name))
         self.count.assign(count)
 
-    def call(self, inputs: TensorLike) -> Any:
+    def call(self, inputs: TensorLike) -> Tensor:
         """Return the normalised inputs."""
         inputs = cast(convert_to_tensor(inputs), self._dtype)
         deviation = maximum(sqrt(self.variance), cast(1e-7, self._dtype))
         return self.mean + inputs * deviation if self.invert else (inputs - self.mean) / deviation
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         """The mean, as it broadcasts to the inputs."""
         return self._beside(self.input_mean, self.adapt_mean)
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         """The variance, as it broadcasts to the inputs."""
         return self._beside(self.input_variance, self.adapt_variance)
 
@@ -243,7 +243,7 @@ class StringLookup(Layer):
         """Return how many numbers there are, those of the special words among them."""
         return len(self._special) + len(self._words)
 
-    def call(self, inputs: TensorLike) -> Any:
+    def call(self, inputs: TensorLike) -> Tensor | Any:
         """Return the numbers, or with `invert` the strings."""
         if not self._words:
             raise RuntimeError("The StringLookup layer has no vocabulary yet: call `adapt`, or give it `vocabulary`.")
@@ -259,7 +259,7 @@ class StringLookup(Layer):
             )  # fmt: skip
         return reduce_max(rows, axis=-2) if self.output_mode == "multi_hot" else reduce_sum(rows, axis=-2)
 
-    def numbers(self, inputs: TensorLike) -> Any:
+    def numbers(self, inputs: TensorLike) -> Tensor | Any:
         """Return the numbers of strings. string[*s] -> i64[*s]."""
         words = _string_tensor(inputs)
         found = numpy_function(self._looked_up, [words], int64)

@@ -14,7 +14,8 @@ from fastgraph.keras.layers.windows import Sizes, sizes
 from fastgraph.ops.elementwise import identity
 from fastgraph.ops.image_resizing import resize
 from fastgraph.ops.movement import expand_dims, shape, transpose
-from fastgraph.ops.padding import pad, repeat
+from fastgraph.ops.padding import pad
+from fastgraph.ops.tiling import repeat
 
 
 class Identity(Layer):

@@ -27,7 +27,7 @@ _TABLE: dict[str, Any] = {
 }
 
 
-def get(identifier: Optimizer | str | dict[str, Any], **kwargs: Any) -> Any:
+def get(identifier: Optimizer | str | dict[str, Any], **kwargs: Any) -> Optimizer:
     """Return an optimizer: itself, or by its name ("adam") or config. Raises ValueError for an unknown one."""
     if isinstance(identifier, Optimizer):
         return identifier
@@ -38,7 +38,7 @@ def get(identifier: Optimizer | str | dict[str, Any], **kwargs: Any) -> Any:
     raise ValueError(f"Could not interpret optimizer identifier: {identifier}")
 
 
-def deserialize(config: dict[str, Any]) -> Any:
+def deserialize(config: dict[str, Any]) -> Optimizer:
     """Return the optimizer of a config. Raises ValueError for an unknown class."""
     kind: Any = identifiers.made(str(config.get("class_name")), _TABLE, "optimizer")
     return kind.from_config(config.get("config") or {})

@@ -13,7 +13,17 @@ from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.base import nesting
 from fastgraph.core.tensor import convert
 from fastgraph.graph import control_flow, map_and_scan
-from fastgraph.ops import comparison, creation, elementwise, gathering, movement, print_op, reduction, sorting
+from fastgraph.ops import (
+    comparison,
+    creation,
+    elementwise,
+    extreme_positions,
+    gathering,
+    movement,
+    print_op,
+    reduction,
+    sorting,
+)
 from fastgraph.staging.autograph.block_state import condition
 from fastgraph.staging.autograph.expressions import BUILTINS, bool_, converted, decides, decisive, stacked
 from fastgraph.staging.autograph.iterables import enumerate_, filter_, map_, reversed_, source_of, staged, zip_
@@ -98,12 +108,12 @@ def _first_of(values: Any, deciding: bool, joined: Callable[[Any, Any], Any]) ->
 
 def max_(*values: object, **options: object) -> Any:
     """max(...)."""
-    return _extreme("max", values, options, reduction.argmax, comparison.greater)
+    return _extreme("max", values, options, extreme_positions.argmax, comparison.greater)
 
 
 def min_(*values: object, **options: object) -> Any:
     """min(...)."""
-    return _extreme("min", values, options, reduction.argmin, comparison.less)
+    return _extreme("min", values, options, extreme_positions.argmin, comparison.less)
 
 
 def _extreme(what: str, values: tuple[Any, ...], options: dict[str, Any], place: Any, beats: Any) -> Any:

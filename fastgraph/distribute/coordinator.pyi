@@ -1,2 +1,0 @@
-# Written by tools/stubs.py from the ops' definitions; do not edit.
-
