@@ -287,7 +287,7 @@ def tensordot(a: TensorLike, b: TensorLike, axes: TensorLike, name: str | None =
     if rank_a is None or rank_b is None:
         tensors = [a, b, *([axes] if isinstance(axes, Tensor) else [])]
         return late(lambda x, y, pairs=axes: tensordot(x, y, pairs), tensors, a.dtype, name=name)
-    if not are_known(axes):
+    if not are_known(axes) and not (isinstance(axes, Tensor) and axes.shape.rank == 0):
         return late_unless_known(tensordot, [a, b], {"axes": axes}, a.dtype, None, name)
     if isinstance(axes, (int, np.integer)):
         if not 0 <= axes <= builtins.min(rank_a, rank_b):

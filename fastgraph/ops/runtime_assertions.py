@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, int32
+from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, int64
 from fastgraph.core.base.shapes import Aval, ShapeLike, TensorShape, as_dims
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.registry import get
@@ -434,7 +434,7 @@ def _wanted_rank(rank: TensorLike) -> Any:
     if not tensor.dtype.is_integer:
         raise TypeError(f"Rank must be an integer, got {tensor.dtype.name}")
     found = known_value(tensor)
-    return cast(tensor, int32) if found is None else int(found)
+    return cast(tensor, int64) if found is None else int(found)
 
 
 @public("debugging.assert_rank", "assert_rank")
@@ -444,7 +444,7 @@ def assert_rank(x: TensorLike, rank: TensorLike, message: str | None = None, nam
     wanted = _wanted_rank(rank)
     if x.shape.rank is None or not isinstance(wanted, int):
         what = str(wanted) if isinstance(wanted, int) else "as given"
-        return rank_at_run_time(name, x, equal(rank_of(x), wanted), message, what)
+        return rank_at_run_time(name, x, equal(cast(rank_of(x), int64), wanted), message, what)
     if x.shape.rank != wanted:
         raise ValueError(rank_text(message, x, str(wanted)))
     return rank_known(name, "assert_rank")
@@ -457,7 +457,7 @@ def assert_rank_at_least(x: TensorLike, rank: TensorLike, message: str | None = 
     wanted = _wanted_rank(rank)
     if x.shape.rank is None or not isinstance(wanted, int):
         what = str(wanted) if isinstance(wanted, int) else "as given"
-        return rank_at_run_time(name, x, greater_equal(rank_of(x), wanted), message, f"at least {what}")
+        return rank_at_run_time(name, x, greater_equal(cast(rank_of(x), int64), wanted), message, f"at least {what}")
     if x.shape.rank < wanted:
         raise ValueError(rank_text(message, x, f"at least {wanted}"))
     return rank_known(name, "assert_rank_at_least")

@@ -22,7 +22,7 @@ from fastgraph.ops.activations import divide_no_nan
 from fastgraph.ops.arguments import are_known, as_tensor, known_value, real, static_int, tensor_of, whole
 from fastgraph.ops.bessel import bessel_i0
 from fastgraph.ops.creation import ones, range_
-from fastgraph.ops.elementwise import cast, maximum, square
+from fastgraph.ops.elementwise import cast, maximum, minimum, square
 from fastgraph.ops.exponentials import cos, sin, sqrt
 from fastgraph.ops.families import canonical_axis, invalid, public
 from fastgraph.ops.fourier import dct, irfft, rfft
@@ -153,7 +153,10 @@ def _scalar(value: TensorLike, what: str, least: int = -(2**31)) -> Any:
     if tensor.shape.rank not in (0, None):
         raise ValueError(f"Shape {tensor.shape} must have rank 0")
     found = static_int(tensor)
-    return narrow(tensor, least, f"{what} must be {least} or more, got {{}}") if found is None else found
+    if found is not None:
+        return found
+    number = tensor if least < 1 else minimum(tensor, 2**31 - 1)  # a step beyond that is beyond any signal
+    return narrow(number, least, f"{what} must be {least} or more, got {{}}")
 
 
 def _most(x: Any, y: Any) -> Any:

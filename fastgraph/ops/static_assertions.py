@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, float32, int32
+from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, float32, int32, int64
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor, convert, current_trace
 from fastgraph.ops.arguments import are_known, as_tensor, known_value, named
@@ -44,7 +44,7 @@ def assert_rank_in(x: TensorLike, ranks: Sequence[Any], message: str | None = No
         if not rank.dtype.is_integer:
             raise TypeError(f"tensor must be of type tf.int32; got {rank.dtype!r}")
     if not are_known(*known):
-        holds = reduce_any(equal(rank_of(x), stack([cast(rank, int32) for rank in known])))
+        holds = reduce_any(equal(cast(rank_of(x), int64), stack([cast(rank, int64) for rank in known])))
         return rank_at_run_time(name, x, holds, message, "in those given")
     wanted = tuple([int(known_value(rank)) for rank in known])  # type: ignore[arg-type]
     if x.shape.rank is None:

@@ -77,7 +77,7 @@ ROWS: list[tuple[str, Any, str]] = [
         InvalidArgumentError,
         "segment_ids\\[1\\] = 5 is out of range \\[0, 2\\)",
     ),
-    ("tf.random.set_seed('a')", ValueError, "invalid literal"),
+    ("tf.random.set_seed('a')", TypeError, "Expected int for argument 'seed'"),
     ("tf.print(1, foo=2)", ValueError, "Unrecognized keyword arguments for tf.print: {'foo': 2}"),
 ]
 
