@@ -39,6 +39,7 @@ REASONS: tuple[tuple[str, str], ...] = (
         r"__(abs|neg|i?pow)__",
         "operators take TensorFlow's dtypes: `abs`, `-` and `**` no unsigned integers; functions do",
     ),
+    (r"tanh\(", "`tanh` of a complex infinity: the sign of the zero that is its other part"),
     (r"masking", "masks are TensorFlow's: none of rank 0, and a ValueError for another shape; and so are shapes"),
     (r"TensorShape|not a valid shape", "`x.shape` is TensorFlow's TensorShape, where Hypothesis takes tuples alone"),
     (r"not run|timeout", "out of time"),

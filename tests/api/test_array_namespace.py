@@ -81,9 +81,8 @@ def test_every_name_is_there_and_takes_the_standards_arguments() -> None:
             function = getattr(part, name)
             if inspect.isfunction(function):
                 assert function.__doc__ and function.__doc__.strip().endswith("."), name
-    assert str(inspect.signature(xp.clip)).startswith("(x: 'Any', /, min") and "keepdims" in str(
-        inspect.signature(xp.max)
-    )
+    assert list(inspect.signature(xp.clip).parameters) == ["x", "min", "max"]
+    assert "keepdims" in inspect.signature(xp.max).parameters
 
 
 @pytest.mark.parametrize("name, dtypes", cases(UNARY))
