@@ -288,14 +288,8 @@ def generator_spec(output_types: object, output_shapes: object, output_signature
             "To specify the output signature you need to provide either the `output_signature` argument or the "
             "`output_types` argument."
         )
-<<<<<<< HEAD
     kinds: Any = output_types  # a list is a value here, and no dtype
     types = as_dtype(kinds) if isinstance(output_types, list) else nesting.map_structure(as_dtype, kinds)
-=======
-    is_list = isinstance(output_types, list)  # a value here, and no dtype
-    kinds: Any = output_types
-    types = as_dtype(kinds) if is_list else nesting.map_structure(as_dtype, kinds)
->>>>>>> hF
     if output_shapes is None:
         return nesting.map_structure(lambda dtype: TensorSpec(None, dtype), types)
     shapes = _shapes_like(types, output_shapes)
