@@ -35,7 +35,7 @@ GUARD = "build/guard"
 GRACE_S = 60.0
 #: Fuzzers that are told for how long, and their parts of a hundred of all time.
 TIMED = {
-    "Fuzzer": ("tests.fuzz", 15),
+    "Fuzzer": ("tests.fuzz", 13),
     "Fuzzer of control flow": ("tests.fuzz --flow", 8),
     "Hostile calls": ("tests.ops.hostile", 15),
     "Damaged messages": ("tests.fuzz.messages", 6),

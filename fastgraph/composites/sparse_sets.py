@@ -239,7 +239,7 @@ def cross(inputs: Sequence[TensorLike], name: str | None = None, separator: str 
     return SparseTensor(*named(name, cross_p, *_given(inputs, True), separator=mark))
 
 
-def ragged_cross(inputs: Sequence[Any], name: str | None = None) -> Any:
+def ragged_cross(inputs: Sequence[Any], name: str | None = None) -> RaggedTensor:
     """Every choice of one feature from each of the inputs, row by row, joined by "_X_".
 
     inputs: a list of RaggedTensors, SparseTensors and tensors [n, (m)] of text or integers. -> RaggedTensor
@@ -251,7 +251,7 @@ def ragged_cross(inputs: Sequence[Any], name: str | None = None) -> Any:
 
 def ragged_cross_hashed(
     inputs: Sequence[Any], num_buckets: TensorLike = 0, hash_key: TensorLike | None = None, name: str | None = None
-) -> Any:
+) -> RaggedTensor:
     """As `ragged_cross`, each choice as the number of a bucket; 0 for all numbers. -> RaggedTensor i64[n, (k)].
 
     Source: tf.ragged.cross_hashed.

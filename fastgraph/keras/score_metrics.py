@@ -131,7 +131,7 @@ class FBetaScore(Metric):
                 part = part * expand_dims(cast(convert_to_tensor(sample_weight), self._dtype), 1)
             getattr(self, name).assign_add(reduce_sum(part, axis=None if self.average == "micro" else 0))
 
-    def result(self) -> Any:
+    def result(self) -> Tensor:
         """Return the score. f[], without an average f[classes]."""
         right, mistaken, missed, weights = (getattr(self, name).read_value() for name in self._SUMS)
         precision, recall = divide_no_nan(right, right + mistaken), divide_no_nan(right, right + missed)

@@ -1,4 +1,4 @@
-"""Cells of recurrent layers: SimpleRNNCell, LSTMCell, GRUCell, StackedRNNCells, with the meaning of Keras 2.
+"""Cells of recurrent layers: SimpleRNNCell, LSTMCell, GRUCell, with the meaning of Keras 2.
 
 Rule: a cell says what one step makes of inputs and states; `project` is the part of it that needs no state, done for
 all steps at once.
@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from fastgraph.core.base import nesting
 from fastgraph.core.base.dtype import DTypeLike
 from fastgraph.core.base.shapes import ShapeLike, TensorShape
 from fastgraph.core.tensor import Tensor
-from fastgraph.keras import identifiers
 from fastgraph.keras.activations import ActivationLike
 from fastgraph.keras.identifiers import Identifier
 from fastgraph.keras.layers.base import Layer
@@ -29,7 +27,7 @@ from fastgraph.ops.random_ops import dropout
 PARTS = ("kernel", "recurrent", "bias")
 
 
-class _Cell(Layer):
+class Cell(Layer):
     """The base of cells: a kernel, a recurrent kernel and a bias for `GATES` times `units` numbers."""
 
     GATES = 1
@@ -115,7 +113,7 @@ class _Cell(Layer):
         return initial_states(self.state_size, rows, dtype or self._dtype)
 
 
-class SimpleRNNCell(_Cell):
+class SimpleRNNCell(Cell):
     """activation(x @ kernel + h @ recurrent_kernel + bias). Source: tf.keras.layers.SimpleRNNCell."""
 
     def step(self, projected: Tensor, states: Sequence[Any]) -> tuple[Any, list[Any]]:
@@ -124,7 +122,7 @@ class SimpleRNNCell(_Cell):
         return output, [output]
 
 
-class LSTMCell(_Cell):
+class LSTMCell(Cell):
     """Long short-term memory: gates i, f, o, a candidate c~; c = f c + i c~; h = o activation(c). States: h, c.
 
     Weights are in the order i, f, c~, o; unit_forget_bias: the bias of f begins as 1. Source: tf.keras.layers.LSTMCell;
@@ -162,7 +160,7 @@ class LSTMCell(_Cell):
         return h, [h, c]
 
 
-class GRUCell(_Cell):
+class GRUCell(Cell):
     """Gated recurrent unit: gates z, r, a candidate h~; h = z h + (1 - z) h~.
 
     Weights are in the order z, r, h~. reset_after: r multiplies the product with the recurrent kernel, not the state
@@ -202,79 +200,6 @@ class GRUCell(_Cell):
             candidate = self.activation(xh + matmul(r * h, h_kernel))
         h = z * h + (1 - z) * candidate
         return h, [h]
-
-
-class StackedRNNCells(Layer):
-    """Cells one on top of the other, as one cell: each takes the output of the one below.
-
-    state_size and the states are tuples with those of each cell, from the bottom up. f[b, n], (states of the first,
-    ...) -> f[b, units of the last], states. Source: tf.keras.layers.StackedRNNCells.
-    """
-
-    def __init__(self, cells: Sequence[Any], **kwargs: Any) -> None:
-        for cell in cells:
-            if not hasattr(cell, "call"):
-                raise ValueError(f"All cells must have a `call` method. Received cell without a `call` method: {cell}")
-            if not hasattr(cell, "state_size"):
-                raise ValueError(
-                    f"All cells must have a `state_size` attribute. Received cell without a `state_size`: {cell}"
-                )
-        super().__init__(**kwargs)
-        self.cells = list(cells)
-
-    @property
-    def state_size(self) -> tuple[Any, ...]:
-        """The sizes of each cell's states."""
-        return tuple(cell.state_size for cell in self.cells)
-
-    @property
-    def output_size(self) -> Any:
-        """The size of the last cell's output."""
-        last = self.cells[-1]
-        return getattr(last, "output_size", None) or nesting.flatten(last.state_size)[0]
-
-    def build(self, input_shape: ShapeLike) -> None:
-        """Make the weights of the cells."""
-        whole = TensorShape(input_shape).as_list()
-        for cell in self.cells:
-            if isinstance(cell, Layer) and not cell.built:
-                cell.build(TensorShape(whole))
-                cell.built = True
-            size = getattr(cell, "output_size", None) or nesting.flatten(cell.state_size)[0]
-            whole = [whole[0], *TensorShape([size] if isinstance(size, int) else size).as_list()]
-
-    def call(self, inputs: Tensor, states: Any, training: Training | None = None) -> Any:
-        """Return (output, states) of one step."""
-        after = []
-        for cell, size, state in zip(self.cells, self.state_size, states, strict=True):
-            state = list(state) if isinstance(state, (list, tuple)) else [state]
-            inputs, new = cell(inputs, state, training=training) if isinstance(cell, _Cell) else cell(inputs, state)
-            flat = nesting.flatten(new)
-            after.append(nesting.pack_sequence_as(size, flat))
-        return inputs, tuple(after)
-
-    def get_initial_state(
-        self, inputs: Tensor | None = None, batch_size: int | Tensor | None = None, dtype: DTypeLike | None = None
-    ) -> Any:
-        """Return states of zeros: for as many rows as the inputs have, or batch_size."""
-        rows = batch_size if inputs is None else batch_of(inputs)
-        return tuple(
-            cell.get_initial_state(inputs=None, batch_size=rows, dtype=dtype)
-            if hasattr(cell, "get_initial_state")
-            else initial_states(cell.state_size, rows, dtype or self._dtype)
-            for cell in self.cells
-        )
-
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make such a layer."""
-        return {**super().get_config(), "cells": [identifiers.described(cell, "keras.layers") for cell in self.cells]}
-
-    @classmethod
-    def from_config(cls, config: dict[str, Any], custom_objects: dict[str, Any] | None = None) -> Any:
-        """Return the layer that `get_config` described."""
-        from fastgraph.keras.layers.describing import deserialize
-
-        return cls(**{**config, "cells": [deserialize(cell, custom_objects) for cell in config["cells"]]})
 
 
 def batch_of(inputs: Tensor) -> Any:

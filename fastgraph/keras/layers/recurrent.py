@@ -1,4 +1,4 @@
-"""Recurrent layers: RNN, SimpleRNN, LSTM, GRU, Bidirectional, with the meaning that they have in Keras 2.
+"""Recurrent layers: RNN, StackedRNNCells, SimpleRNN, LSTM, GRU, Bidirectional, with the meaning they have in Keras 2.
 
 Rule: the steps are one while_loop over time; what needs no state is computed for all steps before it.
 """
@@ -10,6 +10,7 @@ from typing import Any
 
 from fastgraph.composites.tensor_array import TensorArray
 from fastgraph.core.base import nesting
+from fastgraph.core.base.dtype import DTypeLike
 from fastgraph.core.base.shapes import ShapeLike, TensorShape
 from fastgraph.core.conversion import TensorLike, constant
 from fastgraph.core.name_scopes import name_scope
@@ -21,10 +22,10 @@ from fastgraph.keras.layers.base import Layer
 from fastgraph.keras.layers.calls import Training
 from fastgraph.keras.layers.cells import (
     PARTS,
+    Cell,
     GRUCell,
     LSTMCell,
     SimpleRNNCell,
-    StackedRNNCells,
     batch_of,
     dropped,
     initial_states,
@@ -36,6 +37,79 @@ from fastgraph.ops.joining import concat, stack, unstack
 from fastgraph.ops.movement import expand_dims, shape, transpose
 from fastgraph.ops.padding import reverse
 from fastgraph.state.variable import Variable
+
+
+class StackedRNNCells(Layer):
+    """Cells one on top of the other, as one cell: each takes the output of the one below.
+
+    state_size and the states are tuples with those of each cell, from the bottom up. f[b, n], (states of the first,
+    ...) -> f[b, units of the last], states. Source: tf.keras.layers.StackedRNNCells.
+    """
+
+    def __init__(self, cells: Sequence[Any], **kwargs: Any) -> None:
+        for cell in cells:
+            if not hasattr(cell, "call"):
+                raise ValueError(f"All cells must have a `call` method. Received cell without a `call` method: {cell}")
+            if not hasattr(cell, "state_size"):
+                raise ValueError(
+                    f"All cells must have a `state_size` attribute. Received cell without a `state_size`: {cell}"
+                )
+        super().__init__(**kwargs)
+        self.cells = list(cells)
+
+    @property
+    def state_size(self) -> tuple[Any, ...]:
+        """The sizes of each cell's states."""
+        return tuple(cell.state_size for cell in self.cells)
+
+    @property
+    def output_size(self) -> Any:
+        """The size of the last cell's output."""
+        last = self.cells[-1]
+        return getattr(last, "output_size", None) or nesting.flatten(last.state_size)[0]
+
+    def build(self, input_shape: ShapeLike) -> None:
+        """Make the weights of the cells."""
+        whole = TensorShape(input_shape).as_list()
+        for cell in self.cells:
+            if isinstance(cell, Layer) and not cell.built:
+                cell.build(TensorShape(whole))
+                cell.built = True
+            size = getattr(cell, "output_size", None) or nesting.flatten(cell.state_size)[0]
+            whole = [whole[0], *TensorShape([size] if isinstance(size, int) else size).as_list()]
+
+    def call(self, inputs: Tensor, states: Any, training: Training | None = None) -> Any:
+        """Return (output, states) of one step."""
+        after = []
+        for cell, size, state in zip(self.cells, self.state_size, states, strict=True):
+            state = list(state) if isinstance(state, (list, tuple)) else [state]
+            inputs, new = cell(inputs, state, training=training) if isinstance(cell, Cell) else cell(inputs, state)
+            flat = nesting.flatten(new)
+            after.append(nesting.pack_sequence_as(size, flat))
+        return inputs, tuple(after)
+
+    def get_initial_state(
+        self, inputs: Tensor | None = None, batch_size: int | Tensor | None = None, dtype: DTypeLike | None = None
+    ) -> Any:
+        """Return states of zeros: for as many rows as the inputs have, or batch_size."""
+        rows = batch_size if inputs is None else batch_of(inputs)
+        return tuple(
+            cell.get_initial_state(inputs=None, batch_size=rows, dtype=dtype)
+            if hasattr(cell, "get_initial_state")
+            else initial_states(cell.state_size, rows, dtype or self._dtype)
+            for cell in self.cells
+        )
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make such a layer."""
+        return {**super().get_config(), "cells": [identifiers.described(cell, "keras.layers") for cell in self.cells]}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any], custom_objects: dict[str, Any] | None = None) -> Any:
+        """Return the layer that `get_config` described."""
+        from fastgraph.keras.layers.describing import deserialize
+
+        return cls(**{**config, "cells": [deserialize(cell, custom_objects) for cell in config["cells"]]})
 
 
 class RNN(Layer):
