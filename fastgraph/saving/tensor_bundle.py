@@ -24,7 +24,7 @@ import numpy as np
 
 from fastgraph.core.base.dtype import DType, as_dtype, from_code, string
 from fastgraph.core.base.file_errors import error_of, raising_for
-from fastgraph.core.native.crc32c import crc32c, masked
+from fastgraph.core.native.array_loops import crc32c, masked
 from fastgraph.core.tensor import EagerTensor, as_array
 from fastgraph.errors import (
     AlreadyExistsError,

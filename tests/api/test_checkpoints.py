@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import fastgraph as tf
-from fastgraph.core.native.crc32c import by_tables, crc32c, masked
+from fastgraph.core.native.array_loops import by_tables, crc32c, masked
 from fastgraph.saving import checkpoint as checkpoints
 from fastgraph.saving.object_graph import SaveableObject, SaveSpec
 from fastgraph.saving.tensor_bundle import BundleReader, BundleWriter

@@ -1,4 +1,4 @@
-"""Rows combined by their numbers, different elements, many small systems. See array_loops.pyx."""
+"""Rows combined by their numbers, different elements, many small systems, checksums. See array_loops.pyx."""
 
 from typing import Any
 
@@ -21,3 +21,12 @@ def substituted(a: np.ndarray[Any, Any], x: np.ndarray[Any, Any], lower: bool, t
 
 def determinants(a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any] | None:
     """Determinants, or None where LAPACK must find them."""
+
+def crc32c(content: Any, crc: int = 0) -> int:
+    """The CRC-32C of bytes that follow those of which `crc` is the checksum."""
+
+def by_tables(content: Any) -> int:
+    """The CRC-32C as CPUs without the instruction compute it: for tests."""
+
+def masked(crc: int) -> int:
+    """A checksum as files keep it: turned and moved on, so that checksums of checksums stay good ones."""

@@ -80,7 +80,7 @@ static int fg_far_pow_float32(char **operands, const int64_t *steps, char *resul
 }"""
 CHOOSER = """static int {loop}(char **operands, const int64_t *steps, char *result, int64_t n) {{
   if (fg_level < 0) fg_level = fg_cpu_level();
-  return FG_CHOSEN({loop})(operands, steps, result, n);
+  return {chosen}({loop})(operands, steps, result, n);
 }}"""
 math_gen: Any = None  # generate_math.py, once `generate` has loaded it
 
@@ -277,8 +277,10 @@ def math_loops(package: Path, expr: ModuleType, ops: list[tuple[Op, str]]) -> tu
             continue
         loop = f"fg_math_{name}"
         element = f"FG_AT(fg_one_{name})({', '.join(op.inputs)})"
-        made += [one, loop_lines(expr, op, dtype, dtype, f"static int FG_AT({loop})", element)]
-        choosers.append(CHOOSER.format(loop=loop))
+        text = [one, loop_lines(expr, op, dtype, dtype, f"static int FG_AT({loop})", element)]
+        rare = op.name in math_gen.RARE
+        made += ["#ifndef FG_WIDEST", *text, "#endif"] if rare else text
+        choosers.append(CHOOSER.format(loop=loop, chosen="FG_CHOSEN_RARE" if rare else "FG_CHOSEN"))
         far = "0, 0"
         if name in LIMITS:
             far, ctype = f"fg_far_{name}, &fg_numpy_{name}", expr.C_TYPES[dtype]
@@ -292,7 +294,7 @@ def math_loops(package: Path, expr: ModuleType, ops: list[tuple[Op, str]]) -> tu
     for dtype in ("float32", "float64"):
         made.append(math_gen.SOFTMAX.replace("T_", expr.C_TYPES[dtype]).replace("D_", dtype))
         entries.append(f'  {{"softmax", {CODES[dtype]}, {CODES[dtype]}, 0, 1, fg_math_softmax_{dtype}, 0, 0}},')
-        choosers.append(CHOOSER.format(loop=f"fg_math_softmax_{dtype}"))
+        choosers.append(CHOOSER.format(loop=f"fg_math_softmax_{dtype}", chosen="FG_CHOSEN"))
     return "\n".join(made) + "\n", "\n".join(choosers), entries
 
 

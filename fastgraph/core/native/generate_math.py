@@ -19,6 +19,11 @@ C_TYPES = {
     **{f"{sign}int{bits}": f"{sign}int{bits}_t" for sign in ("", "u") for bits in (32, 64)},
 }  # fmt: skip
 FLOATS = ("float32", "float64")
+#: Long and seldom called: not written for the widest vectors, which would make the extension a tenth larger.
+RARE = {
+    "bessel_i0", "bessel_i0e", "bessel_i1", "bessel_i1e", "erfc", "erfinv", "expm1", "ndtri", "selu", "tan", "xlog1py",
+    "xlogy",
+}  # fmt: skip
 #: Longer ones would make the file slow to compile, and NumPy or libm has them anyway.
 MOST_STATEMENTS = 166
 
@@ -72,7 +77,9 @@ LEVELS = """
 #pragma GCC push_options
 #pragma GCC target("avx2,fma,avx512f,avx512dq,avx512vl,avx512bw,prefer-vector-width=512")
 #define FG_LEVEL avx512
+#define FG_WIDEST
 #include "eager_math.h"
+#undef FG_WIDEST
 #undef FG_LEVEL
 #pragma GCC pop_options
 static int fg_cpu_level(void) {
@@ -82,9 +89,11 @@ static int fg_cpu_level(void) {
     && __builtin_cpu_supports("avx512bw") ? 2 : 1;
 }
 #define FG_CHOSEN(name) (fg_level == 2 ? name##_avx512 : fg_level == 1 ? name##_avx2 : name##_plain)
+#define FG_CHOSEN_RARE(name) (fg_level > 0 ? name##_avx2 : name##_plain)
 #else
 static int fg_cpu_level(void) { return 0; }
 #define FG_CHOSEN(name) name##_plain
+#define FG_CHOSEN_RARE(name) name##_plain
 #endif
 static int fg_level = -1;
 """
