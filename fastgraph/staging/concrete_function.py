@@ -318,10 +318,10 @@ class ConcreteFunction(FastCall):
             if error.__cause__ is not None:
                 raise
             if also := self._flat_misfit(args, kwargs):
-                raise TypeError(self._unbound(args, kwargs, error, also)) from TypeError(also)
+                raise TypeError(self._unbound(args, kwargs, error, also)) from error
             leaves = [*args, *[kwargs[name] for name in self._flat_names()[len(args) :]]]
             if not all(isinstance(leaf, Tensor) for leaf in leaves):
-                raise TypeError(self._unbound(args, kwargs, error, str(error))) from None
+                raise TypeError(self._unbound(args, kwargs, error, str(error))) from error
         return self._fitted(leaves)
 
     def _unbound(self, args: tuple[Any, ...], kwargs: dict[str, Any], error: TypeError, also: str) -> str:
