@@ -150,7 +150,7 @@ def main() -> int:
     print(report)
     if options.report:
         options.report.write_text(report, encoding="utf-8")
-    return max((part.status or 0 for part in chosen), default=0)
+    return int(any(part.status != 0 for part in chosen))
 
 
 if __name__ == "__main__":

@@ -220,7 +220,10 @@ def astype(x: Tensor, dtype: Any, /, *, copy: bool = True, device: str | None = 
 
 def from_dlpack(x: object, /, *, device: str | None = None, copy: bool | None = None) -> Tensor:
     """Return a tensor over the memory of an object with `__dlpack__`, or of its own if `copy`."""
-    return asarray(dlpack.from_dlpack(x), device=device, copy=copy)
+    found: Tensor = dlpack.from_dlpack(x)
+    if copy:
+        found = convert_to_tensor(np.array(found), found.dtype)
+    return asarray(found, device=device)
 
 
 def axes_of(axis: Any, rank: int | None, what: str) -> list[int]:

@@ -227,6 +227,11 @@ class Cache(Same):
         self.kept: list[Element] | None = None
         self.columns: Element | None = None  # where all elements fit together: those of `kept` are views of them
 
+    def __copy__(self) -> Cache:
+        result = type(self).__new__(type(self))
+        result.__dict__.update(vars(self), kept=None, columns=None)  # of another source, it has kept nothing
+        return result
+
     def elements(self, run: Run) -> Iterator[Element]:
         return _Caching(self, run) if self.kept is None else iter(self.kept)
 
@@ -481,7 +486,6 @@ class _Rebatches(_Batches):
     def __init__(self, batch: Rebatch, run: Run) -> None:
         super().__init__(batch, run)
         self.sizes = itertools.cycle(batch.sizes)
-        self.ahead: list[int] = []
         specs = nesting.flatten(batch.spec)
         self.dense = all(isinstance(spec, TensorSpec) and spec.shape.rank for spec in specs)
         self.none: Element | None = None
@@ -491,12 +495,14 @@ class _Rebatches(_Batches):
 
     def __next__(self) -> Element:
         size = next(self.sizes)
-        if size or self.none is None:
-            self.sizes = itertools.chain([size or 1], self.sizes)
-            found = super().__next__()
-            self.none = tuple([part[:0] for part in found]) if self.dense else None
-            return found
-        return self.none
+        if not size and self.none is not None:
+            return self.none
+        rows = list(itertools.islice(self.left, size or 1))
+        if not rows or (self.batch.drop and len(rows) < (size or 1)):
+            raise StopIteration
+        found = stacked(self.kinds, rows)
+        self.none = tuple([part[:0] for part in found]) if self.dense else None
+        return found
 
 
 class Enumerate(Source):

@@ -63,6 +63,16 @@ def _versions() -> dict[str, str]:
     }
 
 
+def _references(rooms: Sequence[np.ndarray]) -> int:
+    for room in rooms:
+        return sys.getrefcount(room)
+    return 0
+
+
+#: What a list, a name in a loop over it and the call itself hold of memory that nobody has, on this Python.
+_IDLE = _references([np.empty(0)])
+
+
 class Link:
     """This process's connection to the others."""
 
@@ -212,7 +222,7 @@ class Link:
         """Return memory for a result, that of an earlier one if nobody has that any more. -> t[size]."""
         rooms = self._rooms.setdefault((size, dtype), [])
         for room in rooms:
-            if sys.getrefcount(room) <= 3:  # the list's, this name's, the call's
+            if sys.getrefcount(room) <= _IDLE:
                 return room
         rooms.append(np.empty(size, dtype))
         if len(rooms) > _ROOMS:

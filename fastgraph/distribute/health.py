@@ -65,8 +65,10 @@ def began(pid: int) -> str:
 def _has_ended(person: Person) -> bool:
     try:
         fields = _stat(person.pid)
-    except OSError:
+    except (FileNotFoundError, ProcessLookupError):
         return True
+    except OSError:  # out of descriptors: nothing can be told
+        return False
     return fields[0] in "ZX" or fields[19] != person.began
 
 
@@ -99,6 +101,10 @@ class Company:
         if threaded:
             self._thread.start()
         atexit.register(self._goodbye)
+
+    def _silence(self) -> float:
+        """Seconds without a sign after which a process counts as dead; without a thread signs come with exchanges."""
+        return min(SILENCE, self.limit + GRACE) if self._threaded else self.limit + GRACE
 
     # What this process does.
 
@@ -180,7 +186,7 @@ class Company:
             verdict, self._all_ended = message.recv()
             self._heard[0] = at
             self._judge(verdict)
-        if at - self._heard[0] > min(SILENCE, self.limit + GRACE):
+        if at - self._heard[0] > self._silence():
             self._judge(("UnavailableError", self._silent(0)))
 
     def _hear_all(self, at: float) -> None:
@@ -234,7 +240,7 @@ class Company:
         for sign in signs:
             if sign.failure is not None:
                 return sign.failure
-        silence = min(SILENCE, self.limit + GRACE)
+        silence = self._silence()
         for rank, heard in self._heard.items():
             gone = rank in self._signs and self._signs[rank].phase == "ended"
             if at - heard > silence and not gone:

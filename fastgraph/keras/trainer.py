@@ -233,11 +233,15 @@ class Trainer:
         self.stop_training = False
         calls.whole("on_train_begin")
         logs: Any = {}
-        for epoch in range(self.__dict__.pop("_resumed_epoch", initial_epoch), epochs):
+        first, done = self.__dict__.pop("_resumed_epoch", initial_epoch), self.__dict__.pop("_resumed_batch", 0)
+        if source.steps is not None and done >= source.steps:
+            first, done = first + 1, 0
+        for epoch in range(first, epochs):
             self.reset_metrics()
             calls.params["steps"] = source.steps
             calls.on_epoch_begin(epoch)
-            logs = self._steps_of_run("train", step, source, calls)
+            logs = self._steps_of_run("train", step, source, calls, done)
+            done = 0
             if logs is None:
                 raise ValueError(
                     "Unexpected result of `train_function` (Empty Logs): the data has no batches. Is it a generator "
@@ -255,13 +259,15 @@ class Trainer:
         self.history = calls.history
         return calls.history
 
-    def _steps_of_run(self, mode: str, step: Callable[..., Any], source: Source, calls: CallbackList) -> Any:
-        """Take the steps of an epoch; return the last one's logs, None if there was none."""
+    def _steps_of_run(
+        self, mode: str, step: Callable[..., Any], source: Source, calls: CallbackList, done: int = 0
+    ) -> Any:
+        """Take the steps of an epoch but for the first `done`; return the last one's logs, None if there was none."""
         begin, end = f"on_{mode}_batch_begin", f"on_{mode}_batch_end"
         logs = None
         new = [layer for layer in self._flatten_layers() if layer._shapes is None]  # type: ignore[attr-defined]
         run = source.epoch()
-        index, done = 0, self.__dict__.pop("_resumed_batch", 0) if mode == "train" else 0
+        index = 0
         try:
             for batch in run:
                 if index < done:  # before training was broken off

@@ -448,8 +448,8 @@ def _make_later(executable: weakref.ref[Executable], version: _Version) -> None:
                 break
             del made
         for piece in _PIECES:
-            if unfinished.stopping:
-                return
+            while unfinished.stopping:
+                time.sleep(0.01)
             imported(f"fastgraph.{piece}")
         made = executable()
         if made is not None:
@@ -478,7 +478,11 @@ def _finish() -> None:
     Where that cannot be, what they have taken on NumPy, but PATIENCE_S at most, is worth waiting for: then a process
     that compiles knows of their kernels. Either way the next program finds them.
     """
-    end = time.monotonic()
+    with contextlib.suppress(Exception):  # Python would not wait for the program's other threads
+        _hand_on(time.monotonic())
+
+
+def _hand_on(end: float) -> None:
     if not flags.get("linger") or not flags.get("worker"):
         return
     ours = [(ref(), v) for ref, v in list(_begun) if v.process == os.getpid() and not v.made.is_set()]
@@ -494,6 +498,8 @@ def _made(executable: Executable, shapes: Shapes) -> list[str]:
     """Make a Program; the keys of its kernels, which are asked for."""
     version = executable._versions[shapes] = _Version(shapes)  # kept, and so are the handles of its kernels
     executable._make(version)
+    if version.error is not None and not isinstance(version.error, CannotPlan):
+        raise version.error  # which may pass: nothing is noted
     return [handle.key for handle in (version.handles or {}).values()]
 
 

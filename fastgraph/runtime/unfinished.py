@@ -30,6 +30,8 @@ LARGEST = 1 << 30
 Unfinished = tuple[Graph, Sequence[object], Callable[[], list[str]]]
 #: Whether a process is being forked: nothing more is imported in the background, for which forks wait.
 stopping = False
+#: The program's streams, in the forked process.
+_kept: list[object] = []
 
 
 def hand_over(graphs: Sequence[Unfinished]) -> bool:
@@ -46,33 +48,40 @@ def hand_over(graphs: Sequence[Unfinished]) -> bool:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Python 3.12 warns where there are threads: ours are made for it
             child = os.fork()
-    except OSError:
-        stopping = False
+        if child == 0:
+            try:
+                _go_on(place, left)
+            finally:
+                os._exit(0)
+    except (OSError, RuntimeError):  # RuntimeError: Python 3.12 has ended too far
         return False
-    if child == 0:
-        try:
-            _go_on(place, left)
-        finally:
-            os._exit(0)
+    finally:
+        stopping = False  # the program's other threads may go on for long
     return True
 
 
 def _go_on(place: Store, left: Sequence[tuple[str, Unfinished]]) -> None:
     turns.mortal()
     signal.alarm(int(flags.get("linger")))
+    signal.set_wakeup_fd(-1)
+    for number in signal.valid_signals():  # the program's handlers are code of the program's
+        if callable(signal.getsignal(number)):
+            signal.signal(number, signal.SIG_DFL)
     gc.disable()  # the program's objects are the program's to end
-    os.setsid()
-    turns.step_back()
+    _kept.extend((sys.stdin, sys.stdout, sys.stderr))  # the last reference gone, what they hold would be written twice
     sys.stdin = sys.stdout = sys.stderr = None  # as in programs without a terminal
-    for name in os.listdir("/proc/self/fd"):
+    for name in os.listdir("/proc/self/fd"):  # before it has only time that nobody wants: others wait for their end
         with contextlib.suppress(OSError):
             os.close(int(name))
     for _ in range(3):
         os.open(os.devnull, os.O_RDWR)
+    os.setsid()
+    turns.step_back()
     if not turns.has_turn(place.key_file, wait=False):
         return  # the next run of the program may find it free
     for key, (_, _, make) in left:
-        place.write(key, "\n".join(make()).encode(), MARK)
+        with contextlib.suppress(Exception):  # without a mark the next run asks again
+            place.write(key, "\n".join(make()).encode(), MARK)
     kernel_service.hand_over(float(flags.get("linger")))
 
 
@@ -94,6 +103,9 @@ def _key(unfinished: Unfinished) -> str:
 
 
 def _resident() -> int:
-    """How many bytes this process has in memory."""
-    with open("/proc/self/statm") as file:
-        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    """How many bytes this process has in memory; more than LARGEST where that cannot be told."""
+    try:
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return LARGEST + 1

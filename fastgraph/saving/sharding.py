@@ -171,6 +171,7 @@ def shards_of(callback: ShardingCallback, tensors: Mapping[str, Any]) -> Sequenc
         given.append(ShardableTensor(None, tensor, tensor.dtype, _DEVICE, key, tensor.shape, "", key, None))
     shards = [shard for shard in callback(given) if shard]
     missing = {key: math.prod(value.shape) for key, value in tensors.items()}
+    taken: dict[str, np.ndarray[Any, Any]] = {}  # which elements are given, of what is cut
     seen: set[tuple[str, str]] = set()
     for shard in shards:
         for key, slices in shard.items():
@@ -184,6 +185,11 @@ def shards_of(callback: ShardingCallback, tensors: Mapping[str, Any]) -> Sequenc
                     wrong = "changed the dtype of a tensor"
                 elif not _fits(spec, list(value.shape), list(tensors[key].shape)):
                     wrong = "changed the shape of a tensor"
+                if wrong is None and spec:
+                    place = tuple([slice(at, at + n) for at, n in extents_of(spec)[1]])
+                    given_of = taken.setdefault(key, np.zeros(tuple(tensors[key].shape), bool))
+                    wrong = "gave a part of a tensor twice" if given_of[place].any() else None
+                    given_of[place] = True
                 if wrong:
                     raise _refused(callback, wrong, key, spec)
                 seen.add((key, spec))
@@ -197,7 +203,9 @@ def shards_of(callback: ShardingCallback, tensors: Mapping[str, Any]) -> Sequenc
 def _fits(spec: str, shape: list[int], full: list[int]) -> bool:
     """Whether a tensor of a shape is the slice that a text says of a tensor of the full shape."""
     dims, extents = extents_of(spec) if spec else (full, [(0, n) for n in full])
-    return dims == full and shape == [n for _, n in extents]
+    if dims != full or shape != [n for _, n in extents]:
+        return False
+    return all(at >= 0 and at + n <= dim for (at, n), dim in zip(extents, full, strict=True))
 
 
 def _refused(callback: ShardingCallback, wrong: str, key: str, spec: str) -> RuntimeError:

@@ -101,6 +101,24 @@ def test_what_a_policy_may_not_do(tmp_path: Path, change: str) -> None:
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.parametrize("slices", [("6 0,4", "6 2,2"), ("6 0,3", "6 4,3"), ("6 0,3", "6 -1,3")])
+def test_slices_lie_side_by_side_inside_the_tensor(tmp_path: Path, slices: tuple[str, str]) -> None:
+    class Cutting(experimental.ShardingCallback):
+        description = "cutting"
+
+        def __call__(self, tensors: Any) -> Any:
+            given = {each.checkpoint_key: each.tensor for each in tensors}
+            shard = {key: {"": value} for key, value in given.items()}
+            key = next(key for key in given if key.startswith("v"))
+            shard[key] = {spec: given[key][: int(spec.split(",")[1])] for spec in slices}
+            return [shard]
+
+    options = tf.train.CheckpointOptions(experimental_sharding_callback=Cutting())
+    with pytest.raises(RuntimeError, match="cutting"):
+        tf.train.Checkpoint(v=tf.Variable(tf.range(6.0))).write(str(tmp_path / "c"), options)
+    assert os.listdir(tmp_path) == []
+
+
 def test_what_is_no_policy(tmp_path: Path) -> None:
     with pytest.raises(TypeError, match="ShardingCallback"):
         saved(tmp_path, 3)

@@ -121,14 +121,14 @@ def test_bound_python_values():
     message = r"ConcreteFunction power\(a, b\) was constructed with int value 2 in b, but was called with int value 3"
     with pytest.raises(TypeError, match=message) as raised:
         square(fg.constant(10.0), b=3)
-    assert isinstance(raised.value.__cause__, TypeError)
-    assert str(raised.value.__cause__) == "power(a) got unexpected keyword arguments: b."
+    assert isinstance(raised.value.__cause__, TypeError) and "int value 2 in b" in str(raised.value.__cause__)
+    assert str(raised.value).endswith("power(a) got unexpected keyword arguments: b.")
     with pytest.raises(TypeError, match=message) as raised:
         square(fg.constant(10.0), 3)
-    assert str(raised.value.__cause__) == "power(a) takes 1 positional arguments, got 2."
+    assert str(raised.value).endswith("power(a) takes 1 positional arguments, got 2.")
     with pytest.raises(TypeError, match="missing") as raised:
         square()
-    assert str(raised.value.__cause__) == "power(a) missing required arguments: a."
+    assert str(raised.value).endswith("power(a) missing required arguments: a.")
     text = str(raised.value)
     assert text.startswith("Binding inputs to tf.function failed due to `missing a required argument: 'a'`. Received ")
     assert "args: () and kwargs: {} for signature: (a: TensorSpec(shape=<unknown>, dtype=tf.float32, name=" in text

@@ -173,6 +173,14 @@ def test_mixed_arguments_of_zip_and_unknown_lists_of_types() -> None:
     assert len(list(made)) == 100
 
 
+def test_a_pass_of_many_small_batches_costs_each_the_same() -> None:
+    assert sum(1 for _ in Dataset.range(3000).batch(2).rebatch([1, 2])) == 2000
+    iterator = iter(Dataset.range(40_000).batch(100).rebatch([1]))
+    for _ in range(20_000):  # what a batch keeps for the next ones does not grow
+        next(iterator)
+    assert next(iterator).numpy().tolist() == [20_000]
+
+
 @pytest.mark.parametrize(
     ("sizes", "wanted"),
     [([0, 2], [[], [0, 1], [], [2], []]), ([2, 0], [[0, 1], [], [2], []]), ([1, 0, 5], [[0], [], [1, 2]])],

@@ -84,3 +84,21 @@ def test_kernels_of_a_short_program_are_stored_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize("setting", [{"FASTGRAPH_LINGER": "0"}, {"FASTGRAPH_STORE_LIMIT": "0"}])
 def test_programs_that_are_to_leave_nothing(tmp_path: Path, setting: dict[str, str]) -> None:
     assert not run(tmp_path, **setting).endswith("forked\n")
+
+
+def test_a_thread_that_outlives_the_main_one_runs_compiled(tmp_path: Path) -> None:
+    tail = """
+import threading, time
+@tf.function
+def g(x):
+    return tf.reduce_max(tf.exp(x) * 2.0)
+
+def later():
+    time.sleep(0.5)
+    executable.LATEST_S = executable.FIRST_RUN_S = 0.0
+    g(tf.ones([50]))
+    print("compiled" if g.get_concrete_function(tf.ones([50])).wait(60) else "not", signal.getsignal(15) is not None)
+import signal
+threading.Thread(target=later).start()
+"""
+    assert "compiled" in run(tmp_path, tail)

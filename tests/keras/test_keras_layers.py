@@ -509,3 +509,31 @@ def test_cells_one_on_top_of_the_other_are_layers_one_after_the_other() -> None:
     same.build((4, 6, 3))
     same.set_weights(stacked.get_weights())
     np.testing.assert_array_equal(same(x)[0], output)
+
+
+def test_stacked_cells_drop_the_same_in_all_steps() -> None:
+    stacked = layers.RNN(
+        [layers.SimpleRNNCell(8, dropout=0.5, kernel_initializer="ones", recurrent_initializer="zeros")],
+        return_sequences=True,
+    )
+    x = np.full((4, 6, 16), 0.01, np.float32)
+    shown = stacked(x, training=True).numpy()
+    np.testing.assert_array_equal(shown, np.repeat(shown[:, :1], 6, axis=1))
+    assert len(np.unique(shown[:, 0, 0])) > 1
+    np.testing.assert_allclose(stacked(x, training=False), np.tanh(0.16), rtol=1e-5)
+    held = layers.RNN([layers.SimpleRNNCell(2, recurrent_dropout=0.9, kernel_initializer="ones", activation=None)])
+    assert len({float(np.sum(held(x, training=True))) for _ in range(6)}) > 1
+
+
+def test_a_state_that_is_given_serves_a_stateful_layer_that_has_none() -> None:
+    x, given = np.ones((2, 3, 1), np.float32), np.full((2, 2), 0.5, np.float32)
+    layer = layers.SimpleRNN(2, stateful=True)
+    first = layer(x, initial_state=given)
+    layer.reset_states(given)
+    np.testing.assert_array_equal(layer(x), first)
+    assert not np.array_equal(layer(x, initial_state=given), first)
+    both = layers.Bidirectional(layers.SimpleRNN(2, stateful=True, batch_input_shape=(2, 3, 1)))
+    before = both(x)
+    assert both.stateful and not np.array_equal(both(x), before)
+    both.reset_states()
+    np.testing.assert_array_equal(both(x), before)

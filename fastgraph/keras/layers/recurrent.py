@@ -31,11 +31,13 @@ from fastgraph.keras.layers.cells import (
     initial_states,
 )
 from fastgraph.keras.layers.input_spec import InputSpec
+from fastgraph.ops.comparison import not_equal
 from fastgraph.ops.elementwise import cast, zeros_like
 from fastgraph.ops.gathering import where
 from fastgraph.ops.joining import concat, stack, unstack
 from fastgraph.ops.movement import expand_dims, shape, transpose
 from fastgraph.ops.padding import reverse
+from fastgraph.ops.reduction import reduce_any
 from fastgraph.state.variable import Variable
 
 
@@ -78,12 +80,31 @@ class StackedRNNCells(Layer):
             size = getattr(cell, "output_size", None) or nesting.flatten(cell.state_size)[0]
             whole = [whole[0], *TensorShape([size] if isinstance(size, int) else size).as_list()]
 
-    def call(self, inputs: Tensor, states: Any, training: Training | None = None) -> Any:
-        """Return (output, states) of one step."""
-        after = []
-        for cell, size, state in zip(self.cells, self.state_size, states, strict=True):
+    def masks(self, inputs: Tensor, training: Training | None) -> list[Any]:
+        """Masks that drop shares of each cell's inputs and state, for all steps: pairs, None where nothing is dropped."""
+        if training is None or training is False:
+            return [None] * len(self.cells)
+        rows, width, made = batch_of(inputs), inputs.shape[-1], list[Any]()
+        for cell in self.cells:
+            shares = ((width, cell.dropout), (cell.units, cell.recurrent_dropout)) if isinstance(cell, Cell) else ()
+            pair = [
+                dropped(initial_states(n, rows, self._dtype), rate, training) if rate else None for n, rate in shares
+            ]
+            made.append(pair or None)
+            width = getattr(cell, "output_size", None) or nesting.flatten(cell.state_size)[0]
+        return made
+
+    def call(
+        self, inputs: Tensor, states: Any, training: Training | None = None, masks: list[Any] | None = None
+    ) -> Any:
+        """Return (output, states) of one step. masks: those of all steps; else of this one alone."""
+        after, masks = [], self.masks(inputs, training) if masks is None else masks
+        for cell, size, state, pair in zip(self.cells, self.state_size, states, masks, strict=True):
             state = list(state) if isinstance(state, (list, tuple)) else [state]
-            inputs, new = cell(inputs, state, training=training) if isinstance(cell, Cell) else cell(inputs, state)
+            if pair is not None:
+                inputs = inputs if pair[0] is None else inputs * pair[0]
+                state = state if pair[1] is None else [state[0] * pair[1], *state[1:]]
+            inputs, new = cell(inputs, state, training=False) if isinstance(cell, Cell) else cell(inputs, state)
             flat = nesting.flatten(new)
             after.append(nesting.pack_sequence_as(size, flat))
         return inputs, tuple(after)
@@ -262,6 +283,10 @@ class RNN(Layer):
             zero: list[Any] = nesting.flatten(self.get_initial_state(inputs))
             return zero
         given: list[Any] = nesting.flatten(initial_state)
+        if self.stateful and len(given) == len(self._states):  # which go on unless they are all zero
+            kept = [state.read_value() for state in self._states]
+            begun = reduce_any(stack([reduce_any(not_equal(state, 0)) for state in kept]))
+            return [where(begun, state, cast(value, state.dtype)) for state, value in zip(kept, given, strict=True)]
         if len(given) != len(self._sizes):
             raise ValueError(
                 f"Layer {self._name} has {len(self._sizes)} states but was passed {len(given)} initial states. "
@@ -303,6 +328,9 @@ class RNN(Layer):
     def _prepared(self, inputs: Tensor, states: list[Any], training: Training) -> tuple[Any, Any]:
         """One step as a function of inputs and states, and its inputs: of Keras's cells what needs no state is done."""
         cell = self.cell
+        if isinstance(cell, StackedRNNCells):
+            masks = cell.masks(inputs[0], training)
+            return lambda given, states: _listed(cell(given, self._packed(states), masks=masks)), inputs
         if not hasattr(cell, "project"):
             return lambda given, states: _listed(cell(given, self._packed(states))), inputs
         scale = None
@@ -429,7 +457,13 @@ class Bidirectional(Layer):
         self.forward_layer = type(layer).from_config({**config, "name": f"forward_{layer.name}"})
         flipped = {**config, "go_backwards": not layer.go_backwards, "name": f"backward_{layer.name}"}
         self.backward_layer = backward_layer or type(layer).from_config(flipped)
+        self.stateful = layer.stateful
         self.supports_masking = True
+
+    def reset_states(self) -> None:
+        """Let the next call of both layers begin with zeros."""
+        self.forward_layer.reset_states()
+        self.backward_layer.reset_states()
 
     def build(self, input_shape: ShapeLike) -> None:
         """Make the weights of both layers."""
