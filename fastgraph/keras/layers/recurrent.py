@@ -81,7 +81,7 @@ class StackedRNNCells(Layer):
             whole = [whole[0], *TensorShape([size] if isinstance(size, int) else size).as_list()]
 
     def masks(self, inputs: Tensor, training: Training | None) -> list[Any]:
-        """Masks that drop shares of each cell's inputs and state, in all steps alike: pairs, None where there are none."""
+        """Masks that drop shares of each cell's inputs and state, in all steps alike: pairs, None for no mask."""
         if training is None or training is False:
             return [None] * len(self.cells)
         rows, width, made = batch_of(inputs), inputs.shape[-1], list[Any]()
