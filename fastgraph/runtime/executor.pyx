@@ -21,9 +21,9 @@ from fastgraph.core.native.buffer cimport (
     fg_spin_lock, fg_spin_try, fg_spin_unlock,
 )
 from fastgraph.core.native.thread_pool cimport (
-    TURN_NS, Region, Wait, fg_add32, fg_event_destroy, fg_event_init, fg_event_raise, fg_event_wait, fg_load32, fg_lock,
+    TURN_NS, Region, fg_add32, fg_event_destroy, fg_event_init, fg_event_raise, fg_event_wait, fg_load32, fg_lock,
     fg_now_ns, fg_pause, fg_store32, fg_unlock, pool_crowded, pool_threads, region_close, region_init, region_invite,
-    region_open, region_orphaned, wait_begins, wait_ends,
+    region_open, region_orphaned,
 )
 from fastgraph.core.tensor cimport EagerTensor, cell_read, wrap_slice
 

@@ -208,7 +208,6 @@ cdef int _run_parallel(Frame* f, bint caller) noexcept nogil:
     cdef int32_t i, spins
     cdef int64_t until
     cdef bint idle, raised
-    cdef Wait wait
     f.n_heap = f.n_ready_pinned = 0
     f.remaining = p.n_steps
     f.sleeping = 0
@@ -245,9 +244,7 @@ cdef int _run_parallel(Frame* f, bint caller) noexcept nogil:
         f.sleeping = idle
         fg_unlock(&f.lock)
         if idle:
-            wait_begins(&wait)
             raised = fg_event_wait(&f.event, SIGNAL_NS)
-            wait_ends(&wait)
             f.crowded = pool_crowded()
             if caller and not raised:
                 _look_at_signals(f)

@@ -40,7 +40,7 @@ cdef extern from * nogil:
     }
     static inline int64_t fg_cpu_ns(void) {
         struct timespec t;
-        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
         return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
     }
     /* A flag that one thread sleeps on. */
@@ -114,7 +114,7 @@ cdef extern from * nogil:
     void fg_unlock(int32_t* lock)
     void fg_pause()
     int64_t fg_now_ns()
-    int64_t fg_cpu_ns()  # what all threads of the process have used
+    int64_t fg_cpu_ns()  # what this thread has used
     ctypedef struct fg_event:
         int32_t raised
     void fg_event_init(fg_event*)
@@ -133,15 +133,9 @@ cdef struct Region:
     Region* next
     Region* previous
 
-cdef struct Wait:   # of a thread for others: when it began, and what the process had used by then
-    int64_t began
-    int64_t used
-
 cdef enum:
     TURN_NS = 3000000   # about as long as the system lets another program have a core
 
-cdef void wait_begins(Wait* wait) noexcept nogil
-cdef void wait_ends(Wait* wait) noexcept nogil
 cdef bint pool_crowded() noexcept nogil
 cdef void region_init(Region* region, void (*work)(Region*) noexcept nogil) noexcept nogil
 cdef void region_open(Region* region) noexcept nogil

@@ -7,8 +7,8 @@ a condition variable; a little longer where regions follow each other so fast th
 which costs an op as much, and nobody else wants the core. A forked child begins with an empty pool of its own.
 
 A helper whose core the system gives to another program holds back the piece that it had begun for that program's whole
-turn, milliseconds. So where a thread has waited for nothing but that, the pool counts as *crowded* for a while: until
-then threads are called only for work that takes longer than a turn.
+turn, milliseconds. So where that has happened to one, the pool counts as *crowded* for a while: until then threads are
+called only for work that takes longer than a turn.
 """
 
 import atexit
@@ -26,7 +26,7 @@ cdef enum:
     LONG_NS = 100000  # of a core that sleeps, up to 50: spin so long where the work before came so soon
     TAKEN_NS = 50000  # a gap between two looks at the clock: somebody else had the core
     WARY = 100        # how many times no longer spin follows that
-    STALL_NS = 500000           # a wait so long while the process used no core: other programs have them
+    STALL_NS = 500000           # a helper at work was without a core for so long: other programs want them
     CROWD_NS = 10000000         # how long the pool is crowded then; twice as long as before if that was just now
     CROWD_MOST_NS = 640000000
 
@@ -75,7 +75,7 @@ cdef void* _worker(void* argument) noexcept nogil:
             fg_store32(&region.invited, region.invited - 1)
             fg_add32(&region.joined, 1)
             pthread_mutex_unlock(&pool.mutex)
-            region.work(region)
+            _work(region)
             fg_add32(&region.joined, -1)  # the region may be gone from here on
             pthread_mutex_lock(&pool.mutex)
             if pool.closing > 0:
@@ -167,15 +167,15 @@ cdef bint region_orphaned(Region* region) noexcept nogil:
     return region.generation != pool.generation
 
 
-cdef void wait_begins(Wait* wait) noexcept nogil:
-    wait.began = fg_now_ns()
-    wait.used = fg_cpu_ns()
+cdef void _work(Region* region) noexcept nogil:
+    """Help with a region, and note whether the core was taken away meanwhile.
 
-
-cdef void wait_ends(Wait* wait) noexcept nogil:
-    """Tell from a wait for other threads whether they had cores."""
-    cdef int64_t now = fg_now_ns(), waited = now - wait.began
-    if waited >= STALL_NS and 2 * (fg_cpu_ns() - wait.used) < waited:
+    A thread asks for its own time: what another one on another core has used is known to the tick only.
+    """
+    cdef int64_t began = fg_now_ns(), used = fg_cpu_ns(), now
+    region.work(region)
+    now = fg_now_ns()
+    if now - began >= STALL_NS and now - began - (fg_cpu_ns() - used) >= STALL_NS:
         _crowd(now)
 
 
@@ -219,15 +219,12 @@ cdef void region_close(Region* region) noexcept nogil:
                 break
     if fg_load32(&region.joined) == 0 or region_orphaned(region):
         return
-    cdef Wait wait
-    wait_begins(&wait)
     pthread_mutex_lock(&pool.mutex)
     pool.closing += 1
     while fg_load32(&region.joined) > 0:
         pthread_cond_wait(&pool.left, &pool.mutex)
     pool.closing -= 1
     pthread_mutex_unlock(&pool.mutex)
-    wait_ends(&wait)
 
 
 cdef int32_t pool_threads() noexcept nogil:
