@@ -42,6 +42,7 @@ cdef struct Pool:
     int32_t sleeping
     int32_t generation       # counts forks: regions of the parent are void in the child
     int32_t stopped
+    int32_t cores            # this process may use: of more threads some always wait for the others
     int64_t crowded_until    # 0: never yet
     int64_t crowd            # for how long it was
 
@@ -175,7 +176,7 @@ cdef void _work(Region* region) noexcept nogil:
     cdef int64_t began = fg_now_ns(), used = fg_cpu_ns(), now
     region.work(region)
     now = fg_now_ns()
-    if now - began >= STALL_NS and now - began - (fg_cpu_ns() - used) >= STALL_NS:
+    if pool.wanted <= pool.cores and now - began >= STALL_NS and now - began - (fg_cpu_ns() - used) >= STALL_NS:
         _crowd(now)
 
 
@@ -391,6 +392,7 @@ def _stop() -> None:
 _init()
 pool.generation = pool.stopped = pool.epoch = 0
 pool.crowded_until = pool.crowd = 0
+pool.cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 try:
     set_num_threads(None)
 except ValueError as error:  # the pool is there for whatever imports it, `python -m fastgraph info` for one
