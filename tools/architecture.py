@@ -40,7 +40,7 @@ ROOMS = (
         "keras/layers",
         "keras/optimizers",
         "data",
-        "distribute",
+        "replication",
         "unittests",
         "",
         "door/startup",

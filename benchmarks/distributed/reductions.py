@@ -13,7 +13,7 @@ import time
 import numpy as np
 from mpi4py import MPI
 
-from fastgraph.distribute import communication
+from fastgraph.replication import communication
 
 
 def main(rounds: int) -> None:

@@ -147,7 +147,7 @@ def main(library: str, model: str, steps: int, rank: int, port: int) -> None:
     """Measure, and print what was found."""
     size = 2 if port else 1
     if library == "fastgraph-late":
-        from fastgraph.distribute import processes
+        from fastgraph.replication import processes
 
         library, communicated = "fastgraph", processes.communicated
         processes.communicated = lambda *given, early=False: communicated(*given)  # type: ignore[misc]

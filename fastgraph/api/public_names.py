@@ -21,6 +21,7 @@ NAMESPACES: dict[str, str] = {
     "config.optimizer": "which passes run over graphs",
     "config.threading": "how many threads run kernels",
     "debugging": "checks of values, kept in graphs",
+    "distribute": "a program on several devices and machines",
     "distribute.experimental": "strategies and values of replicas that may still change",
     "distribute.cluster_resolver": "which processes take part",
     "dtypes": "the element types of tensors",
@@ -429,19 +430,42 @@ PUBLIC: dict[str, str] = {
     **_same("api.configuration", "show_config"),
     "device": "core.devices:device",
     **_same(
-        "distribute.strategy",
+        "replication.contexts",
+        "InputContext ReplicaContext get_replica_context in_cross_replica_context",
+        ("distribute",),
+    ),
+    **_same(
+        "replication.input",
+        "DistributedDataset DistributedIterator InputOptions InputReplicationMode RunOptions",
+        ("distribute",),
+    ),
+    **_same("replication.processes", "MultiWorkerMirroredStrategy", ("distribute",)),
+    **_same(
+        "replication.reductions",
+        "CrossDeviceOps HierarchicalCopyAllReduce NcclAllReduce ReduceOp ReductionToOneDevice",
+        ("distribute",),
+    ),
+    **_same(
+        "replication.strategy",
+        "MirroredStrategy OneDeviceStrategy ParameterServerStrategy Strategy StrategyExtended TPUStrategy "
+        "experimental_set_strategy get_strategy has_strategy",
+        ("distribute",),
+    ),
+    "distribute.DistributedValues": "state.distributed:DistributedValues",
+    **_same(
+        "replication.strategy",
         "CentralStorageStrategy ParameterServerStrategy TPUStrategy",
         ("distribute.experimental",),
     ),
     **_same(
-        "distribute.processes",
+        "replication.processes",
         "CommunicationImplementation CommunicationOptions MultiWorkerMirroredStrategy",
         ("distribute.experimental",),
     ),
-    "distribute.experimental.CollectiveCommunication": "distribute.processes:CommunicationImplementation",
-    "distribute.cluster_resolver.TFConfigClusterResolver": "distribute.cluster:TFConfigClusterResolver",
-    "train.ClusterSpec": "distribute.cluster:ClusterSpec",
-    "distribute.experimental.ValueContext": "distribute.contexts:ValueContext",
+    "distribute.experimental.CollectiveCommunication": "replication.processes:CommunicationImplementation",
+    "distribute.cluster_resolver.TFConfigClusterResolver": "replication.cluster:TFConfigClusterResolver",
+    "train.ClusterSpec": "replication.cluster:ClusterSpec",
+    "distribute.experimental.ValueContext": "replication.contexts:ValueContext",
     "types.experimental.distributed.PerReplica": "state.distributed:PerReplica",
     "types.experimental.distributed.Mirrored": "state.distributed:DistributedVariable",
     "keras.layers.experimental.SyncBatchNormalization": "keras.layers.normalization:SyncBatchNormalization",
@@ -507,7 +531,7 @@ ALIASES = {
 
 #: Public modules and packages that are files.
 FILES = (
-    "compat", "data", "data.experimental", "distribute", "errors", "keras", "keras.activations", "keras.backend",
+    "compat", "data", "data.experimental", "errors", "keras", "keras.activations", "keras.backend",
     "keras.callbacks", "keras.constraints", "keras.initializers", "keras.layers", "keras.losses", "keras.metrics",
     "keras.models", "keras.optimizers", "keras.optimizers.schedules", "keras.regularizers", "testing",
 )  # fmt: skip

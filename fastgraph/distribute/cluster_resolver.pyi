@@ -1,3 +1,3 @@
 # Written by tools/stubs.py from the ops' definitions; do not edit.
-from fastgraph.distribute.cluster import TFConfigClusterResolver as TFConfigClusterResolver
+from fastgraph.replication.cluster import TFConfigClusterResolver as TFConfigClusterResolver
 

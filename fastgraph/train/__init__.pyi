@@ -1,5 +1,4 @@
 # Written by tools/stubs.py from the ops' definitions; do not edit.
-from fastgraph.distribute.cluster import ClusterSpec as ClusterSpec
 from fastgraph.graphdef.example_messages import BytesList as BytesList
 from fastgraph.graphdef.example_messages import Example as Example
 from fastgraph.graphdef.example_messages import Feature as Feature
@@ -9,6 +8,7 @@ from fastgraph.graphdef.example_messages import Features as Features
 from fastgraph.graphdef.example_messages import FloatList as FloatList
 from fastgraph.graphdef.example_messages import Int64List as Int64List
 from fastgraph.graphdef.example_messages import SequenceExample as SequenceExample
+from fastgraph.replication.cluster import ClusterSpec as ClusterSpec
 from fastgraph.saving.checkpoint import Checkpoint as Checkpoint
 from fastgraph.saving.checkpoint import CheckpointOptions as CheckpointOptions
 from fastgraph.saving.checkpoint_reader import CheckpointView as CheckpointView

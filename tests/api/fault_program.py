@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 import fastgraph as tf
-from fastgraph.distribute import communication, processes
 from fastgraph.distribute.experimental import CommunicationOptions
+from fastgraph.replication import communication, processes
 
 FAILS_AT = 5
 

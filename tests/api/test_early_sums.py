@@ -10,7 +10,7 @@ import pytest
 
 import fastgraph as fg
 from fastgraph.core.base import flags
-from fastgraph.distribute import communication, processes
+from fastgraph.replication import communication, processes
 
 
 class _Sum:

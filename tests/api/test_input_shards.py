@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import fastgraph as fg
-from fastgraph.distribute.input import own_part
+from fastgraph.replication.input import own_part
 
 POLICY = fg.data.experimental.AutoShardPolicy
 HINT = fg.data.experimental.SHARD_HINT

@@ -149,8 +149,8 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
         ("data.",),
     ),
     (
-        "distribute: tf.distribute",
-        ("distribute.",),
+        "replication: tf.distribute",
+        ("replication.",),
     ),
     (
         "unittests: tf.test",
@@ -380,3 +380,9 @@ def test_modules_say_what_they_are() -> None:
         if path.suffix in (".py", ".pyx") and text.strip() and not said:
             found.append(module_name(path))
     assert found == [], "these modules have no docstring"
+
+
+def test_rooms_bear_no_public_names() -> None:
+    rooms = {folder.parent.name for folder in PACKAGE.glob("*/__init__.py")}
+    assert {"core", "ops", "graph", "staging"} <= rooms
+    assert rooms & set(fastgraph.__dir__()) == {"keras", "data"}

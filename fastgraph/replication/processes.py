@@ -17,12 +17,12 @@ from fastgraph.core.base import flags
 from fastgraph.core.base.dtype import int64
 from fastgraph.core.replicas import GRADIENTS
 from fastgraph.core.tape.indexed_slices import IndexedSlices
-from fastgraph.distribute import cluster, communication
-from fastgraph.distribute.reductions import ReduceOp, joined, per_replica, reduced
-from fastgraph.distribute.strategy import Strategy, StrategyExtended
 from fastgraph.ops.elementwise import cast
 from fastgraph.ops.joining import stack
 from fastgraph.ops.python_functions import communicated
+from fastgraph.replication import cluster, communication
+from fastgraph.replication.reductions import ReduceOp, joined, per_replica, reduced
+from fastgraph.replication.strategy import Strategy, StrategyExtended
 
 _PACK = 4 << 20  # bytes in a message, where options do not say: 3 ms of a network of 10 Gbit/s, many latencies
 _ALONE = 1 << 20  # bytes of a tensor that is sent from where it lies, by itself, where options do not say

@@ -21,8 +21,8 @@ import numpy as np
 
 from fastgraph import errors
 from fastgraph.core.base.dtype import bfloat16
-from fastgraph.distribute import health
 from fastgraph.errors import NotBuiltError
+from fastgraph.replication import health
 
 _HELLO, _TABLE, _ASKED, _ANSWER = 7703, 7704, 7705, 7706  # tags
 _SPINS = 300  # looks at a request before the processor is given to others

@@ -14,8 +14,11 @@ from fastgraph.core import replicas
 from fastgraph.core.base import nesting
 from fastgraph.core.devices import CPU, device, device_name, list_logical_devices, part_of
 from fastgraph.core.tensor import current_trace, init_scope
-from fastgraph.distribute import contexts
-from fastgraph.distribute.contexts import (
+from fastgraph.errors import NotBuiltError
+from fastgraph.ops.joining import split
+from fastgraph.ops.movement import shape
+from fastgraph.replication import contexts
+from fastgraph.replication.contexts import (
     Args,
     InputContext,
     Named,
@@ -24,8 +27,8 @@ from fastgraph.distribute.contexts import (
     check_between,
     merge,
 )
-from fastgraph.distribute.input import DistributedDataset, Sharing, one_each, own_part, parts_of
-from fastgraph.distribute.reductions import (
+from fastgraph.replication.input import DistributedDataset, Sharing, one_each, own_part, parts_of
+from fastgraph.replication.reductions import (
     CrossDeviceOps,
     ReduceOp,
     joined,
@@ -35,10 +38,7 @@ from fastgraph.distribute.reductions import (
     reduced_along,
     way,
 )
-from fastgraph.distribute.replica_threads import run_replicas
-from fastgraph.errors import NotBuiltError
-from fastgraph.ops.joining import split
-from fastgraph.ops.movement import shape
+from fastgraph.replication.replica_threads import run_replicas
 from fastgraph.staging import autograph
 from fastgraph.state.distributed import DistributedVariable, PerReplica, select, wrapped
 from fastgraph.state.variable import Variable, VariableAggregation, variable_creator_scope
@@ -156,7 +156,7 @@ class StrategyExtended:
         """Return the part of a joined value that is one replica's."""
         return split(whole, list(lengths), axis)[index]
 
-    def colocate_vars_with(self, colocate_with_variable: object) -> Any:
+    def colocate_vars_with(self, colocate_with_variable: object) -> contextlib.AbstractContextManager[None]:
         """Return a context whose Variables lie where another one lies."""
         return contextlib.nullcontext()
 

@@ -13,9 +13,10 @@ from fastgraph.core.base import nesting
 from fastgraph.core.base.dtype import int32
 from fastgraph.core.conversion import constant, convert_to_tensor
 from fastgraph.core.tape.indexed_slices import IndexedSlices
-from fastgraph.distribute.reductions import ReduceOp, flat_tensors, way
+from fastgraph.core.tensor import Tensor
 from fastgraph.ops.custom_gradients import custom_gradient
 from fastgraph.ops.python_functions import numpy_function
+from fastgraph.replication.reductions import ReduceOp, flat_tensors, way
 from fastgraph.state.distributed import select, wrapped
 
 #: Arguments for a function, by position and by name.
@@ -61,7 +62,7 @@ class ReplicaContext:
         self.made: dict[str, int] = {}  # how many Variables of each name this replica's run has made
 
     @property
-    def replica_id_in_sync_group(self) -> Any:
+    def replica_id_in_sync_group(self) -> Tensor:
         """The number of this replica. i32[]."""
         return constant(self._replica_id, int32)
 

@@ -206,9 +206,9 @@ class DistributedDataset:
         return DistributedDatasetSpec(self._inner._type_spec, self._strategy, self._how)
 
     @property
-    def cardinality(self) -> Any:
+    def cardinality(self) -> Tensor:
         """How many elements there are, INFINITE_CARDINALITY or UNKNOWN_CARDINALITY. -> i64[]."""
-        found = self._inner.cardinality()
+        found: Tensor = self._inner.cardinality()
         n = len(self._strategy._own)
         return found if self._how is not Sharing.EACH or int(found) < 0 else (found + (n - 1)) // n
 
@@ -271,7 +271,7 @@ class DistributedIterator(SteppedIterator):
         elements = [first, *(packed(spec, components) for components in others)]
         return nesting.map_structure(lambda *leaves: PerReplica(leaves), *elements)
 
-    def get_next_as_optional(self) -> Any:
+    def get_next_as_optional(self) -> Optional:
         """Return the next element as an Optional, an empty one after the last."""
         found = self._inner.get_next_as_optional()
         spec = self._inner.element_spec

@@ -1,0 +1,29 @@
+# Written by tools/stubs.py from the ops' definitions; do not edit.
+from fastgraph.distribute import cluster_resolver as cluster_resolver
+from fastgraph.distribute import experimental as experimental
+from fastgraph.replication.contexts import InputContext as InputContext
+from fastgraph.replication.contexts import ReplicaContext as ReplicaContext
+from fastgraph.replication.contexts import get_replica_context as get_replica_context
+from fastgraph.replication.contexts import in_cross_replica_context as in_cross_replica_context
+from fastgraph.replication.input import DistributedDataset as DistributedDataset
+from fastgraph.replication.input import DistributedIterator as DistributedIterator
+from fastgraph.replication.input import InputOptions as InputOptions
+from fastgraph.replication.input import InputReplicationMode as InputReplicationMode
+from fastgraph.replication.input import RunOptions as RunOptions
+from fastgraph.replication.processes import MultiWorkerMirroredStrategy as MultiWorkerMirroredStrategy
+from fastgraph.replication.reductions import CrossDeviceOps as CrossDeviceOps
+from fastgraph.replication.reductions import HierarchicalCopyAllReduce as HierarchicalCopyAllReduce
+from fastgraph.replication.reductions import NcclAllReduce as NcclAllReduce
+from fastgraph.replication.reductions import ReduceOp as ReduceOp
+from fastgraph.replication.reductions import ReductionToOneDevice as ReductionToOneDevice
+from fastgraph.replication.strategy import MirroredStrategy as MirroredStrategy
+from fastgraph.replication.strategy import OneDeviceStrategy as OneDeviceStrategy
+from fastgraph.replication.strategy import ParameterServerStrategy as ParameterServerStrategy
+from fastgraph.replication.strategy import Strategy as Strategy
+from fastgraph.replication.strategy import StrategyExtended as StrategyExtended
+from fastgraph.replication.strategy import TPUStrategy as TPUStrategy
+from fastgraph.replication.strategy import experimental_set_strategy as experimental_set_strategy
+from fastgraph.replication.strategy import get_strategy as get_strategy
+from fastgraph.replication.strategy import has_strategy as has_strategy
+from fastgraph.state.distributed import DistributedValues as DistributedValues
+
