@@ -217,9 +217,11 @@ PUBLIC: dict[str, str] = {
     **{
         f"linalg.LinearOperator{name}": f"linear_operators.{module}:LinearOperator{name}"
         for module, names in {
-            "structures": "Circulant Circulant2D Circulant3D Diag FullMatrix Householder Identity LowerTriangular "
-            "Permutation ScaledIdentity Toeplitz Tridiag Zeros",
-            "compounds": "Adjoint BlockDiag BlockLowerTriangular Composition Inversion Kronecker LowRankUpdate",
+            "structures": "Diag FullMatrix Householder Identity LowerTriangular Permutation ScaledIdentity Toeplitz "
+            "Tridiag Zeros",
+            "circulant": "Circulant Circulant2D Circulant3D",
+            "compounds": "Adjoint Composition Inversion Kronecker LowRankUpdate",
+            "block_operators": "BlockDiag BlockLowerTriangular",
         }.items()
         for name in names.split()
     },
@@ -309,7 +311,7 @@ PUBLIC: dict[str, str] = {
         "is_gpu_available",
         ("test",),
     ),
-    "function": "staging.function:function",
+    "function": "staging.function_decorator:function",
     "install_as_tensorflow": "door.opening:install_as_tensorflow",
     "autograph.experimental.do_not_convert": "staging.autograph:do_not_convert",
     "autograph.experimental.Feature": "staging.autograph.loop_options:Feature",

@@ -25,7 +25,8 @@ from fastgraph.composites.ragged_rows import (
 )
 from fastgraph.composites.ragged_shape import DynamicRaggedShape
 from fastgraph.composites.ragged_strings import format_rows, join_segments
-from fastgraph.composites.ragged_tensor import RaggedTensor, along, levels, made, positions, splits_of
+from fastgraph.composites.ragged_tensor import RaggedTensor, levels, made
+from fastgraph.composites.row_splits import along, positions, splits_of
 from fastgraph.composites.sparse_tensor import SparseTensor, with_shape
 from fastgraph.core.base.dtype import DType, as_dtype, float64, int32, int64
 from fastgraph.core.conversion import SizeLike, TensorLike, unsupported

@@ -23,7 +23,8 @@ from fastgraph.keras.callback_list import CallbackList, History
 from fastgraph.keras.compiled import CompiledLoss, CompiledMetrics
 from fastgraph.keras.identifiers import Identifier
 from fastgraph.keras.optimizers.base import Optimizer
-from fastgraph.staging.function import Function, function, functions_run_eagerly
+from fastgraph.staging.function import Function, functions_run_eagerly
+from fastgraph.staging.function_decorator import function
 
 _NOT_COMPILED = "You must compile your model before training/testing. Use `model.compile(optimizer, loss)`."
 #: Arguments of Keras 2 for threads and processes that make batches: one thread makes them here, if they take long.

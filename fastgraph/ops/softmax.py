@@ -30,9 +30,9 @@ from fastgraph.ops.families import (
     public,
     shape_text,
 )
-from fastgraph.ops.gathering import one_hot_dynamic, one_hot_p
 from fastgraph.ops.late_calls import late
 from fastgraph.ops.movement import expand_dims_p, shape, squeeze_p, transpose_p
+from fastgraph.ops.one_hot import one_hot_dynamic, one_hot_p
 from fastgraph.ops.precise_sums import HALF, block_sum, is_half
 from fastgraph.ops.reduction import max_p, sum_p
 
