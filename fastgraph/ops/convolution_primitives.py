@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -215,7 +216,7 @@ class _Geometry:
         found = None
         for tap in self.taps:
             near = clamped(self.b, [self.b.const(t) for t in tap], self.window)
-            value = self.b.reduce("sum", extents, lambda inside, near=near: product((*near, *inside)))
+            value = self.b.reduce("sum", extents, partial(lambda near, inside: product((*near, *inside)), near))
             found = value if found is None else found + value
         return found
 
