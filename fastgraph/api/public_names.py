@@ -476,7 +476,7 @@ PUBLIC: dict[str, str] = {
         f"keras.datasets.{name}.load_data": f"keras.dataset_files:{name}"
         for name in ("boston_housing", "cifar10", "fashion_mnist", "imdb", "mnist", "reuters")
     },
-    **_same("keras.batches", "Sequence to_categorical", ("keras.utils",)),
+    **_same("keras.data_adapters", "Sequence to_categorical", ("keras.utils",)),
     **_same("keras.sequences", "pad_sequences", ("keras.utils", "keras.preprocessing.sequence")),
     **_same(
         "data.folders",
@@ -507,7 +507,7 @@ PUBLIC: dict[str, str] = {
     ),
     "keras.layers.experimental.EinsumDense": "keras.layers:EinsumDense",
     "keras.utils.Progbar": "keras.progress:Progbar",
-    "keras.utils.get_file": "keras.fetching:get_file",
+    "keras.utils.get_file": "keras.file_downloads:get_file",
     "keras.utils.set_random_seed": "keras.backend:set_random_seed",
     **_same("data.optionals", "Optional", ("experimental",)),
     **_same(

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.composites.ragged_along import bits, running_sum, softmax_along
+from fastgraph.composites.ragged_axis_ops import bits, running_sum, softmax_along
 from fastgraph.composites.ragged_gathering import gather_nd_ragged, gather_ragged
 from fastgraph.composites.ragged_matmul import matmul
 from fastgraph.composites.ragged_rows import (

@@ -391,13 +391,13 @@ class RaggedTensor(RaggedOperators, CompositeTensor):
 
     def _split(self, num_or_size_splits: object, axis: int, num: object) -> list[Any]:
         """Pieces along an axis, for tf.split."""
-        from fastgraph.composites.ragged_along import split_ragged
+        from fastgraph.composites.ragged_axis_ops import split_ragged
 
         return split_ragged(self, num_or_size_splits, axis, num)
 
     def _softmax(self, axis: int) -> Any:
         """Numbers that add up to 1 along an axis, for tf.nn.softmax."""
-        from fastgraph.composites.ragged_along import softmax_along
+        from fastgraph.composites.ragged_axis_ops import softmax_along
 
         return softmax_along(self, axis)
 

@@ -30,6 +30,7 @@ PRIMITIVES: dict[str, str] = {
     "counting": "countable interval invert_permutation numbers unravel_index",
     "creation": "eye eye_dynamic fill fill_dynamic range",
     "ctc_loss": "ctc",
+    "deferred_calls": "late_call",
     "division": "floordiv floormod realdiv",
     "elementwise": (
         "abs add apart cast cast_stored complex_abs identity maximum minimum multiply multiply_no_nan negative "
@@ -49,7 +50,6 @@ PRIMITIVES: dict[str, str] = {
     "indexing": "strided_slice strided_slice_dynamic strided_slice_grad",
     "joining": "whole_split",
     "joining_primitives": "concat split stack unstack",
-    "late_calls": "late_call",
     "linear_solvers": "det inv slogdet solve triangular_solve",
     "matmul": "matmul",
     "matrix_diagonals": "matrix_band_part matrix_diag matrix_diag_part matrix_set_diag",

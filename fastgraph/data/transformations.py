@@ -19,7 +19,7 @@ from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.core.tensor import as_array, from_array
 from fastgraph.data.element_leaves import Dense, batched, kinds_of, sliced, stacked, unbatched
 from fastgraph.data.element_specs import Element, common
-from fastgraph.data.making_ahead import Ahead, draws
+from fastgraph.data.prefetching import Ahead, draws
 from fastgraph.data.row_tables import Table, cut, numbers, rows_of, whole
 from fastgraph.data.sources import INFINITE, UNKNOWN, Chained, Run, Source
 from fastgraph.errors import InvalidArgumentError, OpError

@@ -5,7 +5,7 @@ asked for (`registry.get`, `registry.public_function`).
 
 The modules by theme:
 
-- How ops are defined: families, arguments, window_arguments, python_operators, value_inference, late_calls,
+- How ops are defined: families, arguments, window_arguments, python_operators, value_inference, deferred_calls,
   runtime_checks, precise_sums, stable_orders.
 - Creating: creation, tiling, padding.
 - Elements: elementwise, rounding, exponentials, division, comparison, complex_numbers, activations, special_functions,

@@ -20,6 +20,7 @@ from fastgraph.ops.arguments import as_tensor, holds_int64, named, static_int, w
 from fastgraph.ops.comparison import less
 from fastgraph.ops.complex_numbers import complex_of, imag, real
 from fastgraph.ops.creation import range_
+from fastgraph.ops.deferred_calls import late
 from fastgraph.ops.elementwise import cast, identity, maximum, minimum, multiply, ones_like, select, zeros_like
 from fastgraph.ops.families import (
     Array,
@@ -36,7 +37,6 @@ from fastgraph.ops.families import (
     validated,
 )
 from fastgraph.ops.gathering import gather_p
-from fastgraph.ops.late_calls import late
 from fastgraph.ops.matmul import extents_of
 from fastgraph.ops.movement import expand_dims, reshape, shape, size, transpose_p
 from fastgraph.ops.nn_ops import add_n

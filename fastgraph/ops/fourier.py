@@ -19,6 +19,7 @@ from fastgraph.core.conversion import TensorLike
 from fastgraph.core.native.thread_pool import num_threads
 from fastgraph.core.tensor import Tensor, current_trace
 from fastgraph.ops.arguments import are_known, as_tensor, has_dtype, index_vector, known_axes, known_value, named
+from fastgraph.ops.deferred_calls import late, late_unless_known
 from fastgraph.ops.elementwise import cast, maximum, minimum
 from fastgraph.ops.families import (
     Array,
@@ -33,7 +34,6 @@ from fastgraph.ops.families import (
     validated,
 )
 from fastgraph.ops.joining import stack
-from fastgraph.ops.late_calls import late, late_unless_known
 from fastgraph.ops.matmul import extents_of, product_of
 from fastgraph.ops.movement import shape_of_value, transpose_p
 from fastgraph.ops.padding import roll

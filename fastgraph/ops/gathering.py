@@ -19,6 +19,7 @@ from fastgraph.core.native import array_loops
 from fastgraph.core.op_errors import MAX_RANK, rank_too_large
 from fastgraph.core.tensor import Tensor, bind, get_slot
 from fastgraph.ops.arguments import are_known, as_tensor, index_vector, known_axis, named, whole
+from fastgraph.ops.deferred_calls import late, late_unless_known
 from fastgraph.ops.elementwise import cast, select
 from fastgraph.ops.families import (
     Array,
@@ -34,7 +35,6 @@ from fastgraph.ops.families import (
     shape_text,
     validated,
 )
-from fastgraph.ops.late_calls import late, late_unless_known
 from fastgraph.ops.movement import reshape, shape, shape_of_value, size, transpose_p
 from fastgraph.ops.precise_sums import HALF, is_half
 from fastgraph.ops.slicing import _vector

@@ -15,11 +15,11 @@ from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import EagerTensor, Tensor, bind, current_trace, equal_parts
 from fastgraph.ops.arguments import as_tensor, extents, named, preferred, static_int, whole
 from fastgraph.ops.comparison import equal_p
+from fastgraph.ops.deferred_calls import late
 from fastgraph.ops.elementwise import identity, select
 from fastgraph.ops.families import Array, elementwise, invalid, lower_elementwise, misuse, public, shape_text
 from fastgraph.ops.gathering import dim
 from fastgraph.ops.joining_primitives import UNEVEN, concat_p, split_p, stack_p, unstack_p
-from fastgraph.ops.late_calls import late
 from fastgraph.ops.movement import reshape
 from fastgraph.ops.reduction import reduce_sum
 from fastgraph.ops.runtime_checks import checked, wide

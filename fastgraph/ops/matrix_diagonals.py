@@ -19,6 +19,7 @@ from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import are_known, as_tensor, known_axes, known_axis, named, of_dtypes, static_int
 from fastgraph.ops.comparison import logical_and, logical_or
 from fastgraph.ops.creation import range_, zeros
+from fastgraph.ops.deferred_calls import late, late_unless_known
 from fastgraph.ops.elementwise import select, zeros_like
 from fastgraph.ops.families import (
     Array,
@@ -33,7 +34,6 @@ from fastgraph.ops.families import (
     shape_text,
     validated,
 )
-from fastgraph.ops.late_calls import late, late_unless_known
 from fastgraph.ops.matmul import extents_of, product_of
 from fastgraph.ops.movement import expand_dims_p, reshape
 from fastgraph.ops.reduction import reduce_sum

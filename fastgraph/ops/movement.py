@@ -17,6 +17,7 @@ from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import EagerTensor, Tensor, bind, current_trace
 from fastgraph.ops.arguments import UnknownAxis, as_tensor, extents, known_axes, named, preferred, static_axes, whole
 from fastgraph.ops.complex_numbers import conj
+from fastgraph.ops.deferred_calls import late
 from fastgraph.ops.families import (
     Array,
     Builder,
@@ -30,7 +31,6 @@ from fastgraph.ops.families import (
     public,
     validated,
 )
-from fastgraph.ops.late_calls import late
 from fastgraph.ops.value_inference import of_elements
 
 

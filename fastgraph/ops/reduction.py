@@ -18,10 +18,10 @@ from fastgraph.ops.arguments import UnknownAxis, as_tensor, named, preferred, st
 from fastgraph.ops.broadcasting import broadcast_to
 from fastgraph.ops.comparison import equal_p, is_finite, not_equal_p
 from fastgraph.ops.complex_numbers import conj
+from fastgraph.ops.deferred_calls import late
 from fastgraph.ops.elementwise import abs, add, cast, maximum, select, square, stop_gradient, zeros_like
 from fastgraph.ops.exponentials import exp, log, sqrt
 from fastgraph.ops.families import Array, Builder, Scalar, canonical_axes, lower_reduction, public, reduction
-from fastgraph.ops.late_calls import late
 from fastgraph.ops.movement import expand_dims_p, reshape, shape, transpose
 from fastgraph.ops.precise_sums import block_sum, is_half
 from fastgraph.ops.scans import cumprod_p

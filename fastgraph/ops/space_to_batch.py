@@ -15,8 +15,8 @@ from fastgraph.core.conversion import TensorLike
 from fastgraph.core.op_errors import misfit
 from fastgraph.core.tensor import Tensor, current_trace
 from fastgraph.ops.arguments import are_known, as_tensor, known_value, of_dtypes, preferred, whole
+from fastgraph.ops.deferred_calls import late
 from fastgraph.ops.families import Array, invalid, public, shape_text
-from fastgraph.ops.late_calls import late
 from fastgraph.ops.matmul import extents_of, product_of
 from fastgraph.ops.movement import reshape, transpose_p
 from fastgraph.ops.padding import pad

@@ -33,7 +33,7 @@ from fastgraph.staging import autograph
 from fastgraph.staging.autograph.loop_options import with_features
 from fastgraph.staging.concrete_function import ConcreteFunction, is_computed
 from fastgraph.staging.fast_call import BoundCall, MethodCall, forget_all, set_run_eagerly
-from fastgraph.staging.initial_values import InitialValues, not_first_call
+from fastgraph.staging.lifted_variables import InitialValues, not_first_call
 from fastgraph.staging.signature import cache_keys, recursive_tracing
 from fastgraph.staging.signature.cache_keys import Arguments, Guard
 from fastgraph.staging.signature.dataclass_arguments import together
