@@ -29,7 +29,7 @@ from fastgraph.ops.families import invalid, shape_text
 from fastgraph.ops.gathering import dim, gather, where
 from fastgraph.ops.joining import concat as join
 from fastgraph.ops.joining import stack
-from fastgraph.ops.matrix_diagonals import matrix_transpose
+from fastgraph.ops.matrix_transposes import matrix_transpose
 from fastgraph.ops.movement import expand_dims, reshape, shape, transpose
 from fastgraph.ops.reduction import reduce_prod
 from fastgraph.ops.reduction import reduce_sum as reduce_sum_dense

@@ -17,7 +17,7 @@ from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.core.tensor import current_trace
 from fastgraph.data.element_specs import Element, flat, normalized, packed, spec_of, tensor_specs
 from fastgraph.data.handles import resolve
-from fastgraph.data.making_ahead import Together
+from fastgraph.data.prefetching import Together
 from fastgraph.data.sources import Chained, OfTensors, Run, Source
 from fastgraph.errors import InvalidArgumentError, OpError, OutOfRangeError
 from fastgraph.graph.ir import Graph, effects

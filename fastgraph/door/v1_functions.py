@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 import fastgraph as tf
-from fastgraph.composites.evaluated import RaggedTensorValue
-from fastgraph.composites.evaluated import SparseTensorValue as SparseTensorValue
+from fastgraph.composites.composite_values import RaggedTensorValue
+from fastgraph.composites.composite_values import SparseTensorValue as SparseTensorValue
 from fastgraph.core.base.dtype import DTypeLike
 from fastgraph.core.base.logger import get_logger
 from fastgraph.core.base.shapes import ShapeLike

@@ -18,7 +18,7 @@ from fastgraph.core.tensor import Tensor, convert, current_trace
 from fastgraph.ops.arguments import as_tensor, of_dtypes, static_int
 from fastgraph.ops.comparison import greater, greater_equal, less
 from fastgraph.ops.creation import range_
-from fastgraph.ops.elementwise import cast, clip_by_value, floor, identity, maximum, minimum, ones_like, select
+from fastgraph.ops.elementwise import cast, clip_by_value, identity, maximum, minimum, ones_like, select
 from fastgraph.ops.families import (
     Array,
     Builder,
@@ -37,6 +37,7 @@ from fastgraph.ops.families import (
 from fastgraph.ops.joining import stack
 from fastgraph.ops.movement import expand_dims_p, reshape, shape
 from fastgraph.ops.reduction import reduce_max
+from fastgraph.ops.rounding import floor
 from fastgraph.ops.runtime_assertions import assert_less, assert_non_negative, ensure_shape_p
 from fastgraph.ops.scatter import scatter_nd
 from fastgraph.ops.segments import unsorted_segment_sum

@@ -20,6 +20,7 @@ from fastgraph.core.tensor import Tensor, bind, convert, current_trace, from_arr
 from fastgraph.errors import InvalidArgumentError, ResourceExhaustedError
 from fastgraph.ops.arguments import as_tensor, extents, index_vector, named, no_layout, static_int, whole
 from fastgraph.ops.broadcasting import broadcast_to
+from fastgraph.ops.deferred_calls import late
 from fastgraph.ops.elementwise import cast, identity, maximum, select
 from fastgraph.ops.families import (
     Array,
@@ -35,7 +36,6 @@ from fastgraph.ops.families import (
     shape_text,
     validated,
 )
-from fastgraph.ops.late_calls import late
 from fastgraph.ops.movement import reshape, shape, shape_of_value, transpose_p
 from fastgraph.ops.precise_sums import is_half
 from fastgraph.ops.reduction import reduce_sum

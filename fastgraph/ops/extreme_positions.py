@@ -17,6 +17,7 @@ from fastgraph.core.op_errors import message_name
 from fastgraph.core.tensor import Tensor
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import UnknownAxis, known_axis, named
+from fastgraph.ops.deferred_calls import late
 from fastgraph.ops.families import (
     Array,
     Builder,
@@ -28,7 +29,6 @@ from fastgraph.ops.families import (
     invalid,
     public,
 )
-from fastgraph.ops.late_calls import late
 from fastgraph.ops.precise_sums import is_half
 from fastgraph.ops.reduction import highest, lowest
 

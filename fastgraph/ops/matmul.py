@@ -18,6 +18,7 @@ from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import are_known, as_tensor, named, static_axes
 from fastgraph.ops.complex_numbers import conj
+from fastgraph.ops.deferred_calls import late, late_unless_known
 from fastgraph.ops.elementwise import cast
 from fastgraph.ops.families import (
     Array,
@@ -33,7 +34,6 @@ from fastgraph.ops.families import (
     public,
     shape_text,
 )
-from fastgraph.ops.late_calls import late, late_unless_known
 from fastgraph.ops.movement import expand_dims, reshape, shape, squeeze, transpose
 from fastgraph.ops.precise_sums import is_half
 

@@ -16,7 +16,8 @@ from fastgraph.core.tensor import Tensor, current_trace
 from fastgraph.ops.elementwise import cast, ones_like, zeros_like
 from fastgraph.ops.families import Array, Dims, shape_text
 from fastgraph.ops.matmul import matmul
-from fastgraph.ops.matrix_diagonals import diag_part, matrix_band_part, matrix_transpose, set_diag
+from fastgraph.ops.matrix_diagonals import diag_part, matrix_band_part, set_diag
+from fastgraph.ops.matrix_transposes import matrix_transpose
 from fastgraph.ops.movement import expand_dims
 
 #: Why ops on whole matrices are host steps.

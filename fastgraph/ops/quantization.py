@@ -18,10 +18,11 @@ from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import as_tensor, known_value, whole
 from fastgraph.ops.comparison import equal, greater, greater_equal, less, less_equal, logical_and
 from fastgraph.ops.custom_gradients import custom_gradient
-from fastgraph.ops.elementwise import clip_by_value, floor, rint, select, stop_gradient, zeros_like_p
+from fastgraph.ops.elementwise import clip_by_value, select, stop_gradient, zeros_like_p
 from fastgraph.ops.families import invalid, public, shape_text
 from fastgraph.ops.movement import reshape
 from fastgraph.ops.reduction import reduce_max, reduce_min, reduce_sum
+from fastgraph.ops.rounding import floor, rint
 
 
 def _moved(low: Tensor, high: Tensor, least: float, most: float) -> tuple[Any, Any, Any]:

@@ -21,14 +21,15 @@ from fastgraph.errors import ResourceExhaustedError
 from fastgraph.ops.activations import divide_no_nan
 from fastgraph.ops.arguments import are_known, as_tensor, known_value, real, static_int, tensor_of, whole
 from fastgraph.ops.bessel import bessel_i0
+from fastgraph.ops.cosine_transforms import dct
 from fastgraph.ops.creation import ones, range_
+from fastgraph.ops.deferred_calls import late
 from fastgraph.ops.elementwise import cast, maximum, minimum, square
 from fastgraph.ops.exponentials import cos, sin, sqrt
 from fastgraph.ops.families import canonical_axis, invalid, public
-from fastgraph.ops.fourier import dct, irfft, rfft
+from fastgraph.ops.fourier import irfft, rfft
 from fastgraph.ops.gathering import gather, where
 from fastgraph.ops.joining import concat, split
-from fastgraph.ops.late_calls import late
 from fastgraph.ops.matmul import extents_of
 from fastgraph.ops.movement import expand_dims, reshape, shape, squeeze_p, transpose_p
 from fastgraph.ops.padding import pad, reverse
