@@ -13,12 +13,22 @@ from typing import Any
 
 import numpy as np
 
+from fastgraph.core.base.dtype import int32
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.op_errors import misfit
 from fastgraph.core.tensor import Tensor, current_trace
 from fastgraph.errors import FailedPreconditionError
-from fastgraph.ops.arguments import are_known, as_tensor, known_axes, known_axis, named, of_dtypes, static_int
+from fastgraph.ops.arguments import (
+    are_known,
+    as_tensor,
+    known_axes,
+    known_axis,
+    named,
+    of_dtypes,
+    preferred,
+    static_int,
+)
 from fastgraph.ops.comparison import logical_and, logical_or
 from fastgraph.ops.complex_numbers import conj
 from fastgraph.ops.creation import range_, zeros
@@ -448,7 +458,7 @@ def _span(k: TensorLike) -> Span:
 
 def _ranked(x: Tensor, k: TensorLike, more: int) -> list[None] | None:
     """The shape of a result that has so many axes more than x; of a pair of diagonals nothing is known."""
-    several = as_tensor(k, "int32").shape.rank != 0
+    several = preferred(k, int32).shape.rank != 0
     return None if several or x.shape.rank is None else [None] * (x.shape.rank + more)
 
 
