@@ -177,7 +177,7 @@ def _reduce(
 ) -> Any:
     sp = as_sparse(sp_input)
     rank = known_rank(sp, "A reduction")
-    if not are_known(axis):
+    if axis is not None and not are_known(axis):
         if sparse:
             rest = [None] * rank if keepdims else None
             return late_along(lambda one, axis: [_reduce(one[0], axis, keepdims, True, combine)], [sp], axis, rest)[0]

@@ -271,7 +271,7 @@ def late_along(
         return parts(function(ones, operands[-1]))
 
     made = late(call, [*parts(inputs), preferred(axis, int32)], *(int64, inputs[0].dtype, int64) * n)
-    return [with_shape(*made[i : i + 3], known) for i in range(0, 3 * n, 3)]
+    return [with_shape(made[i], made[i + 1], made[i + 2], known) for i in range(0, 3 * n, 3)]
 
 
 # ---- parts ----------------------------------------------------------------------------------------------------------

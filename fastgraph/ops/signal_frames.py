@@ -416,7 +416,8 @@ def linear_to_mel_weight_matrix(
     kind = as_dtype(dtype)
     rate = _number(sample_rate, "sample_rate")
     low, high = _number(lower_edge_hertz, "lower_edge_hertz"), _number(upper_edge_hertz, "upper_edge_hertz")
-    n_mel, n_linear = whole(num_mel_bins, "num_mel_bins", 32), None
+    n_mel = whole(num_mel_bins, "num_mel_bins", 32)
+    n_linear: Any = None
     if are_known(num_spectrogram_bins):
         n_linear = whole(num_spectrogram_bins, "num_spectrogram_bins", 32)
     if None in (n_linear, rate, low, high):
