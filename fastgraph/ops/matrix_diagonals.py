@@ -423,7 +423,8 @@ def band_part(input: TensorLike, num_lower: TensorLike, num_upper: TensorLike, n
 
     Raises: InvalidArgumentError for more diagonals than there are. Source: tf.linalg.band_part.
     """
-    x, lower, upper = as_tensor(input), static_int(num_lower), static_int(num_upper)
+    x, scalar = as_tensor(input), "must be scalar, got shape"
+    lower, upper = static_int(num_lower, f"num_lower {scalar}"), static_int(num_upper, f"num_upper {scalar}")
     if lower is not None and upper is not None:
         return named(name, matrix_band_part, x, lower=lower, upper=upper)
     rows, columns = [wide(n) for n in extents_of(x)[-2:]]
