@@ -13,7 +13,7 @@ import numpy as np
 from fastgraph.core.base.dtype import int32, int64
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import EagerTensor, Tensor, bind, current_trace, equal_parts
-from fastgraph.ops.arguments import as_tensor, extents, named, preferred, static_int, whole
+from fastgraph.ops.arguments import as_tensor, extents, named, of_dtypes, preferred, static_int, whole
 from fastgraph.ops.comparison import equal_p
 from fastgraph.ops.deferred_calls import late
 from fastgraph.ops.elementwise import identity, select
@@ -66,7 +66,7 @@ def concat(values: TensorLike | Iterable[TensorLike], axis: TensorLike, name: st
     if along is None:
         return _concat_late(values, axis, name if name != "concat" else None)
     if not values:
-        raise ValueError("concat needs at least one tensor")
+        raise invalid("concat needs at least one tensor")
     if len(values) == 1:
         if type(axis) is not int:  # here the axis says nothing, and is looked at as TensorFlow does
             as_tensor(axis, int32).shape.assert_has_rank(0)
@@ -207,6 +207,8 @@ def split(
     value = as_tensor(value)
     if hasattr(value, "row_splits"):
         return value._split(num_or_size_splits, whole(axis, "axis"), num)  # type: ignore[attr-defined]
+    if isinstance(num_or_size_splits, (list, tuple)) and not num_or_size_splits:
+        of_dtypes(as_tensor([]), "int8 int32 int64", "Tlen")  # refused: TensorFlow makes floats of nothing
     along: Any = axis
     if type(axis) is not int:
         equal = isinstance(num_or_size_splits, (int, np.integer))

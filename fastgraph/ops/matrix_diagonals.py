@@ -13,10 +13,20 @@ from typing import Any
 
 import numpy as np
 
+from fastgraph.core.base.dtype import int32
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
-from fastgraph.ops.arguments import are_known, as_tensor, known_axes, known_axis, named, of_dtypes, static_int
+from fastgraph.ops.arguments import (
+    are_known,
+    as_tensor,
+    known_axes,
+    known_axis,
+    named,
+    of_dtypes,
+    preferred,
+    static_int,
+)
 from fastgraph.ops.comparison import logical_and, logical_or
 from fastgraph.ops.creation import range_, zeros
 from fastgraph.ops.deferred_calls import late, late_unless_known
@@ -409,7 +419,8 @@ def band_part(input: TensorLike, num_lower: TensorLike, num_upper: TensorLike, n
 
     Raises: InvalidArgumentError for more diagonals than there are. Source: tf.linalg.band_part.
     """
-    x, lower, upper = as_tensor(input), static_int(num_lower), static_int(num_upper)
+    x, scalar = as_tensor(input), "must be scalar, got shape"
+    lower, upper = static_int(num_lower, f"num_lower {scalar}"), static_int(num_upper, f"num_upper {scalar}")
     if lower is not None and upper is not None:
         return named(name, matrix_band_part, x, lower=lower, upper=upper)
     rows, columns = [wide(n) for n in extents_of(x)[-2:]]
@@ -444,7 +455,7 @@ def _span(k: TensorLike) -> Span:
 
 def _ranked(x: Tensor, k: TensorLike, more: int) -> list[None] | None:
     """The shape of a result that has so many axes more than x; of a pair of diagonals nothing is known."""
-    several = as_tensor(k, "int32").shape.rank != 0
+    several = preferred(k, int32).shape.rank != 0
     return None if several or x.shape.rank is None else [None] * (x.shape.rank + more)
 
 

@@ -50,9 +50,14 @@ def hand_over(graphs: Sequence[Unfinished]) -> bool:
             child = os.fork()
         if child == 0:
             try:
-                _go_on(place, left)
+                if os.fork() == 0:  # it is no child of the program's, which would find it when it waits for its own
+                    _go_on(place, left)
+            except OSError:
+                os._exit(1)
             finally:
                 os._exit(0)
+        with contextlib.suppress(ChildProcessError):  # where the program ignores the ends of children
+            return os.waitpid(child, 0)[1] == 0
     except (OSError, RuntimeError):  # RuntimeError: Python 3.12 has ended too far
         return False
     finally:
