@@ -387,7 +387,7 @@ class Function(MethodCall):
             args.insert(0, self._target())
         if self._autograph:
             with with_features(self._features):
-                return autograph.convert(self._python_function)(*args, **kwargs)
+                return autograph.convert(self._python_function, asked=True)(*args, **kwargs)
         autograph.leave(self._python_function, "its Function has autograph=False")
         return self._python_function(*args, **kwargs)
 
