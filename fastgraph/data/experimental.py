@@ -26,7 +26,7 @@ from fastgraph.data.csv_files import CsvDataset, SqlDataset, make_csv_dataset
 from fastgraph.data.dataset import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Dataset
 from fastgraph.data.dataset_base import DatasetSpec, count, element_of, made
 from fastgraph.data.element_functions import Mapped
-from fastgraph.data.element_specs import flat, spec_of
+from fastgraph.data.element_specs import flat, packed, spec_of
 from fastgraph.data.handles import resolve
 from fastgraph.data.optionals import Optional, get_next_as_optional
 from fastgraph.data.options import (
@@ -41,7 +41,7 @@ from fastgraph.data.options import (
 from fastgraph.data.record_datasets import make_batched_features_dataset, parse_example_dataset
 from fastgraph.data.sharding import SHARD_HINT
 from fastgraph.data.sources import Run
-from fastgraph.errors import OutOfRangeError
+from fastgraph.errors import FailedPreconditionError, OutOfRangeError
 from fastgraph.records.record_files import TFRecordWriter as RecordWriter
 
 Counter = Dataset.counter
@@ -97,11 +97,20 @@ def assert_cardinality(expected_cardinality: TensorLike) -> _Applied:
 
 
 def at(dataset: Dataset, index: TensorLike) -> Any:
-    """Return element `index`. Raises: OutOfRangeError where there are fewer. Source: tf.data.experimental.at."""
+    """Return element `index`, in the one order that it has here for what is shuffled. Source: tf.data.experimental.at.
+
+    Raises: OutOfRangeError where there are fewer, FailedPreconditionError where there is no end of them.
+    """
     place = count(index)
+    if dataset.source is not None and dataset.source.cardinality() == INFINITE_CARDINALITY:
+        text = f"Dataset of type {dataset.source.name} has infinite cardinality, which does not support random access."
+        raise FailedPreconditionError(None, None, f"{text} [Op:GetElementAtIndex]")
     if place >= 0:
-        for element in dataset.skip(place).take(1):
-            return element
+        one = dataset.skip(place).take(1)
+        if not executing_eagerly():
+            return next(iter(one))
+        for element in one.source.elements(Run(one.source, by_index=True)):
+            return packed(one.element_spec, element)
     raise OutOfRangeError(
         None, None, f"Index out of range [0, {int(dataset.cardinality())}):{place} [Op:GetElementAtIndex]"
     )

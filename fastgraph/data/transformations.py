@@ -17,7 +17,7 @@ import numpy as np
 from fastgraph.core.base import nesting
 from fastgraph.core.base.dtype import int64
 from fastgraph.core.base.type_specs import TensorSpec
-from fastgraph.core.native.philox import shuffled, words
+from fastgraph.core.native.philox import permuted, shuffled, words
 from fastgraph.core.tensor import as_array, from_array
 from fastgraph.data.element_leaves import Dense, batched, kinds_of, sliced, stacked, unbatched
 from fastgraph.data.element_specs import Element, common
@@ -42,6 +42,19 @@ class Same(Source):
 
     def cardinality(self) -> int:
         return self.source.cardinality()
+
+
+class WithOptions(Same):
+    """The same elements. `deterministic` holds for all that it is made of. Source: tf.data.Dataset.with_options."""
+
+    name = "_OptionsDataset"
+
+    def __init__(self, source: Source, *, deterministic: bool | None) -> None:
+        super().__init__(source)
+        self.deterministic = deterministic
+
+    def table(self, run: Run) -> Table | None:
+        return self.source.table(run)
 
 
 class Counted(Same):
@@ -167,7 +180,7 @@ class Repeat(Counted):
     def elements(self, run: Run) -> Iterator[Element]:
         if self.source.cardinality() == 0:
             return iter(())
-        return itertools.chain.from_iterable(_Passes(self.source, self.count, run))
+        return itertools.chain.from_iterable(_Passes(self.source, self.count, run, isinstance(self.source, Shuffle)))
 
     def table(self, run: Run) -> Table | None:
         first = whole(self.source, run) if self.source.cardinality() > 0 else None
@@ -187,20 +200,21 @@ class Repeat(Counted):
 
 
 class _Passes(Iterator[Iterator[Element]]):
-    """Passes over a source, `count`; where that is -1, until one of them is empty."""
+    """Passes over a source, `count`; where that is -1, until one of them is empty, or if `first` only the first one."""
 
-    def __init__(self, source: Source, count: int, run: Run) -> None:
-        self.source, self.left, self.run, self.empty = source, count, run, False
+    def __init__(self, source: Source, count: int, run: Run, first: bool) -> None:
+        self.source, self.left, self.run, self.empty, self.first = source, count, run, False, first
+        self.any = False
 
     def __next__(self) -> Iterator[Element]:
         if self.left == 0 or (self.left < 0 and self.empty):
             raise StopIteration
         self.left -= 1
-        self.empty = True
+        self.empty = not (self.first and self.any)
         return map(self._seen, self.source.elements(self.run))
 
     def _seen(self, element: Element) -> Element:
-        self.empty = False
+        self.empty, self.any = False, True
         return element
 
 
@@ -283,8 +297,16 @@ class Shuffle(Same):
         self.seeds = _Words(self.first)
 
     def elements(self, run: Run) -> Iterator[Element]:
+        if run.by_index:
+            return self._permuted(run)
         state = self._state()
         return _Shuffled(self.source.elements(run), self.buffer_size, _Words(state))
+
+    def _permuted(self, run: Run) -> Iterator[Element]:
+        """The elements in the order in which `at` has them, whatever the buffer: TensorFlow's."""
+        rows, (_, second, first) = list(self.source.elements(run)), self.first
+        state = np.array([0, second if self.reshuffle else first, first], np.int64)
+        return map(rows.__getitem__, permuted(state, len(rows)).tolist())
 
     def _state(self) -> Any:
         if not self.reshuffle:
@@ -293,7 +315,7 @@ class Shuffle(Same):
         return np.array([0, second, first], np.int64)
 
     def table(self, run: Run) -> Table | None:
-        if not 0 <= self.source.cardinality() <= _MOST_ROWS:
+        if run.by_index or not 0 <= self.source.cardinality() <= _MOST_ROWS:
             return None
         table = whole(self.source, run)
         if table is None:

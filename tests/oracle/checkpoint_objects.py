@@ -14,12 +14,14 @@ import numpy as np
 
 NUMBERS = [
     "float32", "float64", "float16", "bfloat16", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
-    "bool", "complex64", "complex128",
+    "bool", "complex64", "complex128", "float8_e5m2", "float8_e4m3fn",
 ]  # fmt: skip
+#: Dtypes that NumPy has not, made of float32.
+NARROW = ("bfloat16", "float8_e5m2", "float8_e4m3fn")
 
 
 def array(draw: random.Random, dtype: str) -> Any:
-    """An array of a dtype's name (bfloat16's as float32), small and sometimes empty."""
+    """An array of a dtype's name (of one of NARROW: of float32), small and sometimes empty."""
     shape = tuple(draw.choice([0, 1, 2, 3, 7]) for _ in range(draw.choice([0, 0, 1, 1, 2, 3])))
     noise = np.random.default_rng(draw.randrange(1 << 30))
     if dtype == "string":
@@ -33,7 +35,7 @@ def array(draw: random.Random, dtype: str) -> Any:
         return noise.integers(info.min, info.max, shape, dtype=dtype, endpoint=True)
     if dtype.startswith("complex"):
         return (noise.normal(size=shape) + 1j * noise.normal(size=shape)).astype(dtype)
-    values = noise.normal(size=shape).astype("float32" if dtype == "bfloat16" else dtype)
+    values = noise.normal(size=shape).astype("float32" if dtype in NARROW else dtype)
     if values.size:
         values.reshape(-1)[0] = draw.choice([np.nan, np.inf, -0.0, 1e-40])
     return values
@@ -68,7 +70,7 @@ class Objects:
         if not self.filled:
             values = np.full(values.shape, b"", object) if dtype == "string" else np.zeros_like(values)
         made = self.tf.Variable(
-            self.tf.constant(values, dtype=dtype) if dtype != "bfloat16" else self.tf.cast(values, "bfloat16"),
+            self.tf.cast(values, dtype) if dtype in NARROW else self.tf.constant(values, dtype=dtype),
             shape=self.tf.TensorShape(None) if unknown else None,
             trainable=self.draw.random() < 0.5,
             name=self.draw.choice(["v", "weight", "a/b", "x.y"]),
@@ -147,7 +149,11 @@ def answer(tf: Any, order: dict[str, Any]) -> dict[str, Any]:
         return model_answer(tf, tf_keras, order)
     objects = Objects(tf, order["seed"], filled=order["do"] == "save")
     if order["do"] == "save":
-        return {"path": objects.root.save(order["path"]), "values": objects.found()}
+        policies = tf.train.experimental
+        size = order.get("shard")  # None: one file; 0: a task's own file; else the most bytes of one
+        policy = policies.MaxShardSizePolicy(size) if size else policies.ShardByTaskPolicy()
+        options = None if size is None else tf.train.CheckpointOptions(experimental_sharding_callback=policy)
+        return {"path": objects.root.save(order["path"], options), "values": objects.found()}
     status = objects.root.restore(order["path"])
     status.assert_consumed()
     return {"values": objects.found()}
