@@ -107,7 +107,7 @@ def at(dataset: Dataset, index: TensorLike) -> Any:
         raise FailedPreconditionError(None, None, f"{text} [Op:GetElementAtIndex]")
     if place >= 0:
         one = dataset.skip(place).take(1)
-        if not executing_eagerly():
+        if one.source is None or not executing_eagerly():
             return next(iter(one))
         for element in one.source.elements(Run(one.source, by_index=True)):
             return packed(one.element_spec, element)

@@ -1,8 +1,8 @@
 """Elements made in threads: ahead of who asks for them, or several at once.
 
 Rule: a thread begins only when some elements in a row have taken longer than a thread costs, so quick pipelines run
-without (where the order is free they begin with threads: an element that takes long holds up no other); errors come where their elements would. Threads end with the iterator that they work for, and before the
-interpreter does.
+without (where the order is free they begin with threads: one element that takes long holds up no other); errors come
+where their elements would. Threads end with the iterator that they work for, and before the interpreter does.
 """
 
 from __future__ import annotations

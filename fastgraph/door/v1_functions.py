@@ -78,7 +78,7 @@ class _Unset(Source):
         )  # fmt: skip
 
 
-class data_Iterator(tf.data.Iterator):  # type: ignore[misc]  # noqa: N801 - its public name
+class data_Iterator(tf.data.Iterator):
     """An iterator that `from_structure` makes and `make_initializer` lets begin, at once, a dataset after another."""
 
     @staticmethod
@@ -106,6 +106,7 @@ class _Restarted(OwnedIterator, data_Iterator):
             )
         if dataset.source is None:
             raise NotBuiltError("Iterator.make_initializer of a dataset that only a graph makes is not built.")
+        assert self._cursor is not None
         self._cursor.begin(dataset.source)
 
 
