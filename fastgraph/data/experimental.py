@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import os
 from collections.abc import Callable, Sequence
@@ -26,7 +27,7 @@ from fastgraph.data.csv_files import CsvDataset, SqlDataset, make_csv_dataset
 from fastgraph.data.dataset import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Dataset
 from fastgraph.data.dataset_base import DatasetSpec, count, element_of, made
 from fastgraph.data.element_functions import Mapped
-from fastgraph.data.element_specs import flat, packed, spec_of
+from fastgraph.data.element_specs import common, flat, packed, spec_of
 from fastgraph.data.handles import resolve
 from fastgraph.data.optionals import Optional, get_next_as_optional
 from fastgraph.data.options import (
@@ -127,19 +128,16 @@ def prefetch_to_device(device: str, buffer_size: TensorLike | None = None) -> _A
 
 
 def from_list(elements: Sequence[Any], name: str | None = None) -> Dataset:
-    """Return the dataset of the elements of a list, which are alike. Raises: ValueError for others, or an empty one.
+    """Return the dataset of the elements of a list, whose shapes may differ. Source: tf.data.experimental.from_list.
 
-    Source: tf.data.experimental.from_list.
+    Raises: ValueError for an empty one, TypeError for elements of other structures or dtypes.
     """
     if not isinstance(elements, list):
         raise ValueError("Invalid `elements`. `elements` should be a list.")
     if not elements:
         raise ValueError("Invalid `elements`. `elements` should not be empty.")
     rows = [element_of(element) for element in elements]
-    spec = spec_of(rows[0])
-    for row in rows:
-        if spec_of(row) != spec:
-            raise ValueError(f"Elements are not alike: {spec}, {spec_of(row)}")
+    spec = functools.reduce(common, map(spec_of, rows))
     return made(windows.Elements, [flat(row) for row in rows], spec)
 
 
@@ -195,6 +193,7 @@ def group_by_reducer(key_func: Callable[..., Any], reducer: Reducer) -> _Applied
     def applied(dataset: Dataset) -> Dataset:
         spec = dataset.element_spec
         key = Mapped(lambda *x: convert(key_func(*x), int64), spec, where)
+        grouping.check_integer(key.spec, "key_func")
         init = Mapped(reducer.init_func, TensorSpec((), int64), where)
         inner = spec if type(spec) is tuple else (spec,)
         reduce = Mapped(

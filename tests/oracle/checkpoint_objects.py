@@ -16,6 +16,8 @@ NUMBERS = [
     "float32", "float64", "float16", "bfloat16", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
     "bool", "complex64", "complex128", "float8_e5m2", "float8_e4m3fn",
 ]  # fmt: skip
+#: Dtypes whose parts TensorFlow puts together; nor has it parts without elements.
+CUT = ["float32", "float64", "bfloat16", "int8", "int16", "int32", "int64", "uint8", "bool", "complex64", "complex128"]
 #: Dtypes that NumPy has not, made of float32.
 NARROW = ("bfloat16", "float8_e5m2", "float8_e4m3fn")
 
@@ -136,6 +138,38 @@ def _row(values: Any) -> list[Any]:
     return [str(values.dtype), list(values.shape), np.ascontiguousarray(values).tobytes().hex()]
 
 
+def policy(tf: Any, shard: int | str | None) -> Any:
+    """A policy of files: None: one; "task": a task's own; "halves": two for each tensor; else the most bytes of one.
+
+    TensorFlow's own of the most bytes loses empty tensors, and does not end for some small sizes: it takes halves there.
+    """
+    names = tf.train.experimental
+
+    class Halves(names.ShardingCallback):  # type: ignore[misc]
+        @property
+        def description(self) -> str:
+            return "halves"
+
+        def __call__(self, shardable_tensors: Any) -> Any:
+            shards = []
+            for each in shardable_tensors:
+                value, shape = each.tensor, [int(size) for size in each.tensor.shape]
+                if not shape or shape[0] < 2 or 0 in shape or each.dtype.name not in CUT:
+                    shards.append({each.checkpoint_key: {each.slice_spec: value}})
+                    continue
+                half = shape[0] // 2
+                whole, rest = " ".join(map(str, shape)), "".join(f":0,{size}" for size in shape[1:])
+                for part, at in ((value[:half], f"0,{half}"), (value[half:], f"{half},{shape[0] - half}")):
+                    shards.append({each.checkpoint_key: {f"{whole} {at}{rest}": part}})
+            return shards
+
+    if shard is None:
+        return None
+    if shard == "halves" or (shard != "task" and tf.__name__ != "fastgraph"):
+        return Halves()
+    return names.ShardByTaskPolicy() if shard == "task" else names.MaxShardSizePolicy(shard)
+
+
 def answer(tf: Any, order: dict[str, Any]) -> dict[str, Any]:
     """Do what a line says: save the objects of a seed, or restore them into such that are empty."""
     if "model" in order:
@@ -149,10 +183,7 @@ def answer(tf: Any, order: dict[str, Any]) -> dict[str, Any]:
         return model_answer(tf, tf_keras, order)
     objects = Objects(tf, order["seed"], filled=order["do"] == "save")
     if order["do"] == "save":
-        policies = tf.train.experimental
-        size = order.get("shard")  # None: one file; 0: a task's own file; else the most bytes of one
-        policy = policies.MaxShardSizePolicy(size) if size else policies.ShardByTaskPolicy()
-        options = None if size is None else tf.train.CheckpointOptions(experimental_sharding_callback=policy)
+        options = tf.train.CheckpointOptions(experimental_sharding_callback=policy(tf, order.get("shard")))
         return {"path": objects.root.save(order["path"], options), "values": objects.found()}
     status = objects.root.restore(order["path"])
     status.assert_consumed()
