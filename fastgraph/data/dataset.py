@@ -169,7 +169,7 @@ class Dataset(Combinations):
                 None, None, "num_parallel_calls must be greater than zero. [Op:ParallelMapDatasetV2]"
             )
         options = {"mapped": function, "calls": calls if isinstance(calls, int) else AUTOTUNE}
-        return made(element_functions.Map, self, *function.captured, ordered=deterministic is not False, **options)
+        return made(element_functions.Map, self, *function.captured, ordered=deterministic, **options)
 
     def filter(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
         """Return the elements of which `predicate`, traced once, is true. Raises: ValueError if it gives no bool."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from fastgraph.core.base.dtype import int64
 from fastgraph.core.base.type_specs import TensorSpec
-from fastgraph.core.native.philox import shuffled, words
+from fastgraph.core.native.philox import permuted, shuffled, words
 from fastgraph.core.tensor import from_array
 from fastgraph.data.element_specs import Element
 from fastgraph.data.row_tables import Table, whole
@@ -28,6 +28,7 @@ class Shuffle(Same):
     """
 
     name = "_ShuffleDataset"
+    only_first = True
 
     def __init__(self, source: Source, buffer_size: Any, *, seed: tuple[int, int] | None, reshuffle: bool) -> None:
         super().__init__(source)
@@ -39,8 +40,16 @@ class Shuffle(Same):
         self.seeds = _Words(self.first)
 
     def elements(self, run: Run) -> Iterator[Element]:
+        if run.by_index:
+            return self._permuted(run)
         state = self._state()
         return _Shuffled(self.source.elements(run), self.buffer_size, _Words(state))
+
+    def _permuted(self, run: Run) -> Iterator[Element]:
+        """The elements in the order in which `at` has them, whatever the buffer: TensorFlow's."""
+        rows, (_, second, first) = list(self.source.elements(run)), self.first
+        state = np.array([0, second if self.reshuffle else first, first], np.int64)
+        return map(rows.__getitem__, permuted(state, len(rows)).tolist())
 
     def _state(self) -> Any:
         if not self.reshuffle:
@@ -49,7 +58,7 @@ class Shuffle(Same):
         return np.array([0, second, first], np.int64)
 
     def table(self, run: Run) -> Table | None:
-        if not 0 <= self.source.cardinality() <= MOST_ROWS:
+        if run.by_index or not 0 <= self.source.cardinality() <= MOST_ROWS:
             return None
         table = whole(self.source, run)
         if table is None:

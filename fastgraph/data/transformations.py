@@ -41,6 +41,19 @@ class Same(Source):
         return self.source.cardinality()
 
 
+class WithOptions(Same):
+    """The same elements. `deterministic` holds for all that it is made of. Source: tf.data.Dataset.with_options."""
+
+    name = "_OptionsDataset"
+
+    def __init__(self, source: Source, *, deterministic: bool | None) -> None:
+        super().__init__(source)
+        self.deterministic = deterministic
+
+    def table(self, run: Run) -> Table | None:
+        return self.source.table(run)
+
+
 class Counted(Same):
     """Of elements like those of its one source, `count` of them in some way."""
 
@@ -164,7 +177,7 @@ class Repeat(Counted):
     def elements(self, run: Run) -> Iterator[Element]:
         if self.source.cardinality() == 0:
             return iter(())
-        return itertools.chain.from_iterable(_Passes(self.source, self.count, run))
+        return itertools.chain.from_iterable(_Passes(self.source, self.count, run, self.source.only_first))
 
     def table(self, run: Run) -> Table | None:
         first = whole(self.source, run) if self.source.cardinality() > 0 else None
@@ -184,20 +197,21 @@ class Repeat(Counted):
 
 
 class _Passes(Iterator[Iterator[Element]]):
-    """Passes over a source, `count`; where that is -1, until one of them is empty."""
+    """Passes over a source, `count`; where that is -1, until one of them is empty, or if `first` only the first one."""
 
-    def __init__(self, source: Source, count: int, run: Run) -> None:
-        self.source, self.left, self.run, self.empty = source, count, run, False
+    def __init__(self, source: Source, count: int, run: Run, first: bool) -> None:
+        self.source, self.left, self.run, self.empty, self.first = source, count, run, False, first
+        self.any = False
 
     def __next__(self) -> Iterator[Element]:
         if self.left == 0 or (self.left < 0 and self.empty):
             raise StopIteration
         self.left -= 1
-        self.empty = True
+        self.empty = not (self.first and self.any)
         return map(self._seen, self.source.elements(self.run))
 
     def _seen(self, element: Element) -> Element:
-        self.empty = False
+        self.empty, self.any = False, True
         return element
 
 

@@ -73,7 +73,9 @@ def infer_graph(
             told.update(outputs)
         for value, aval in zip(outputs, avals, strict=True):
             shape = aval.shape
-            table.setdefault(value, aval if loose or (shape and None not in shape) else narrowed(aval, value.aval.shape))
+            table.setdefault(
+                value, aval if loose or (shape and None not in shape) else narrowed(aval, value.aval.shape)
+            )
     return table
 
 
