@@ -54,6 +54,7 @@ from fastgraph.ops.movement import expand_dims, reshape, shape, size, transpose_
 from fastgraph.ops.nn_ops import add_n
 from fastgraph.ops.padding import pad
 from fastgraph.ops.reduction import count_nonzero, reduce_all, reduce_max
+from fastgraph.ops.runtime_assertions import ensure_shape_p
 from fastgraph.ops.slicing import slice_grad
 
 # ---- several tensors ------------------------------------------------------------------------------------------------
@@ -342,7 +343,9 @@ def _checked_block(x: TensorLike, block_size: int, data_format: str, op: str) ->
     if data_format not in ("NHWC", "NCHW"):
         raise invalid(f"Value for attr 'data_format' of \"{data_format}\" is not built; use NHWC or NCHW [Op:{op}]")
     x = as_tensor(x)
-    if x.shape.rank != 4:
+    if x.shape.rank is None:  # known when the graph runs
+        x = ensure_shape_p(x, shape=(None,) * 4)
+    elif x.shape.rank != 4:
         raise invalid(f"Input rank should be 4 instead of {x.shape.rank} [Op:{op}]")
     return x, data_format == "NHWC"
 

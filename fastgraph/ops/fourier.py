@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.core.base.dtype import as_dtype
+from fastgraph.core.base.dtype import as_dtype, string
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.native.thread_pool import num_threads
@@ -369,9 +369,8 @@ def _preferring(value: TensorLike, dtype: str) -> Any:
     if has_dtype(value):
         return as_tensor(value)
     found = as_tensor(value)
-    kind = found.dtype
-    wide = kind.is_complex and dtype == "complex64"
-    return cast(found, dtype) if isinstance(found, Tensor) and (kind.is_floating or wide) else found
+    fits = isinstance(found, Tensor) and found.dtype is not string and (not found.dtype.is_complex or dtype[0] == "c")
+    return cast(found, dtype) if fits else found
 
 
 def _rank_of(x: Tensor) -> int:
@@ -412,7 +411,7 @@ def _sizes(given: TensorLike | None, count: int) -> list[Any] | None:
 
 
 def _real(value: TensorLike) -> Any:
-    x = _preferring(value, "float32") if not _is_whole(value) else cast(as_tensor(value), "float32")
+    x = _preferring(value, "float32")
     if x.dtype.name not in ("float32", "float64"):
         raise ValueError(f"RFFT requires tf.float32 or tf.float64 inputs, got: {x}")
     return x
@@ -640,7 +639,7 @@ def dct(
     """
     length = None if n is None else static_int(n)
     _check_cosine(type, length, axis, norm)
-    x = _preferring(input, "float32") if not _is_whole(input) else cast(as_tensor(input), "float32")
+    x = cast(as_tensor(input), "float32") if _is_whole(input) else as_tensor(input)
     if length is not None:
         x = _fitted(x, [length])
     return named(name, dct_p, x, kind=type, ortho=norm == "ortho", turned=False)
