@@ -222,8 +222,8 @@ def segment_ids_to_row_splits(
     segment_ids: TensorLike, num_segments: TensorLike | None = None, out_type: DTypeLike | None = None,
     name: str | None = None,
 ) -> Tensor:  # fmt: skip
-    """The row splits of values whose rows these are. i[nvals] -> i[n + 1]. Source: tf."""
-    plain = not isinstance(segment_ids, (Tensor, np.ndarray))
+    """The row splits of values whose rows these are, int64 but of tensors. i[nvals] -> i[n + 1]. Source: tf."""
+    plain = not isinstance(segment_ids, Tensor)
     ids = as_tensor(np.asarray(segment_ids, np.int64) if plain else segment_ids)
     splits = RaggedTensor.from_value_rowids(ids, ids, num_segments, validate=False).row_splits
     return splits if out_type is None else cast(splits, out_type)

@@ -58,7 +58,7 @@ def add(a: TensorLike, b: TensorLike, threshold: TensorLike = 0) -> SparseTensor
     if not any(isinstance(one, (SparseTensor, tuple)) for one in (a, b)):
         raise TypeError("At least one input should be SparseTensor; do you mean to use tf.add()?")
     if not all(isinstance(one, (SparseTensor, tuple)) for one in (a, b)):
-        sparse, dense = (a, b) if isinstance(a, SparseTensor) else (b, a)
+        sparse, dense = (a, b) if isinstance(a, (SparseTensor, tuple)) else (b, a)
         return _add_dense(as_sparse(sparse), dense)
     a, b = as_sparse(a), as_sparse(b)
     _check_alike(a, b, "SparseAdd")

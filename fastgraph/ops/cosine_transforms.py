@@ -12,7 +12,7 @@ from fastgraph.core.conversion import TensorLike
 from fastgraph.ops.arguments import as_tensor, named, static_int
 from fastgraph.ops.elementwise import cast
 from fastgraph.ops.families import Array, custom, invalid, misuse, public
-from fastgraph.ops.fourier import REASON, check_rank, fitted, is_whole, preferring
+from fastgraph.ops.fourier import REASON, check_rank, fitted, is_whole
 
 
 def _infer_dct(x: Aval, *, kind: int, **_: Any) -> Aval:
@@ -93,7 +93,7 @@ def dct(
     """
     length = None if n is None else static_int(n)
     _check_cosine(type, length, axis, norm)
-    x = preferring(input, "float32") if not is_whole(input) else cast(as_tensor(input), "float32")
+    x = cast(as_tensor(input), "float32") if is_whole(input) else as_tensor(input)
     if length is not None:
         x = fitted(x, [length])
     return named(name, dct_p, x, kind=type, ortho=norm == "ortho", turned=False)

@@ -259,7 +259,7 @@ def _range_size(start: Array, limit: Array, delta: Array) -> int:
         first, last, step = int(start), int(limit), int(delta)
         return -((first - last) // step) if step > 0 else -((last - first) // -step)
     n = np.ceil(np.abs((limit - start) / delta))
-    if not np.isfinite(n):
+    if not n < 2**63:
         raise ValueError(f"Requires ((limit - start) / delta) <= {2**63 - 1}")
     return int(n)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.core.base.dtype import as_dtype
+from fastgraph.core.base.dtype import as_dtype, string
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.native.thread_pool import num_threads
@@ -303,9 +303,8 @@ def preferring(value: TensorLike, dtype: str) -> Any:
     if has_dtype(value):
         return as_tensor(value)
     found = as_tensor(value)
-    kind = found.dtype
-    wide = kind.is_complex and dtype == "complex64"
-    return cast(found, dtype) if isinstance(found, Tensor) and (kind.is_floating or wide) else found
+    fits = isinstance(found, Tensor) and found.dtype is not string and (not found.dtype.is_complex or dtype[0] == "c")
+    return cast(found, dtype) if fits else found
 
 
 def _rank_of(x: Tensor) -> int:
@@ -346,7 +345,7 @@ def _sizes(given: TensorLike | None, count: int) -> list[Any] | None:
 
 
 def _real(value: TensorLike) -> Any:
-    x = preferring(value, "float32") if not is_whole(value) else cast(as_tensor(value), "float32")
+    x = preferring(value, "float32")
     if x.dtype.name not in ("float32", "float64"):
         raise ValueError(f"RFFT requires tf.float32 or tf.float64 inputs, got: {x}")
     return x

@@ -45,8 +45,10 @@ def _quantized(inputs: Tensor, low: Tensor, high: Tensor, num_bits: TensorLike, 
     def apply(x: Any, low: Tensor, high: Tensor) -> Any:
         none = logical_and(equal(low, 0.0), equal(high, 0.0))
         first, last, step = _moved(low, select(none, zeros_like_p(high) + 1.0, high), least, most)
-        steps = floor((clip_by_value(x, first, last) - first) / step + 0.5)
-        result = select(none, zeros_like_p(x), steps * step + first)
+        rate = 1.0 / step
+        zero = floor(-first * rate + 0.5)  # taken off before the steps are cut, so that 0 stays 0
+        steps = floor((clip_by_value(x, first, last) - first) * rate - zero + 0.5)
+        result = select(none, zeros_like_p(x), steps * step)
 
         def gradients(dy: Any) -> Any:
             # Without a range everything lies in it.

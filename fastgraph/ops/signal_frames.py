@@ -141,6 +141,11 @@ def vorbis_window(window_length: TensorLike, dtype: DTypeLike = float32, name: s
     return cast(sin((math.pi / 2) * square(sin(t))), kind, name=name)
 
 
+def _even_window(length: int, dtype: DType) -> Any:
+    """The window of `mdct` without one: its halves' squares add up to 1."""
+    return as_tensor(math.sqrt(0.5), dtype)
+
+
 def _windowed(x: Tensor, window_fn: Callable[..., Any] | None, length: int) -> Any:
     return x if window_fn is None else x * window_fn(length, dtype=x.dtype)
 
@@ -353,7 +358,7 @@ def mdct(
     length = _scalar(frame_length, "frame_length", 0)
     if isinstance(length, int) and length % 4:
         raise ValueError("The frame length must be a multiple of 4.")
-    frames = _windowed(frame(x, length, length // 2, pad_end=pad_end), window_fn, length)
+    frames = _windowed(frame(x, length, length // 2, pad_end=pad_end), window_fn or _even_window, length)
     a, b, c, d = split(frames, 4, axis=-1)
     folded = concat([-reverse(c, [-1]) - d, a - reverse(b, [-1])], -1)
     return dct(folded, type=4, norm=norm, name=name)
@@ -381,7 +386,7 @@ def inverse_mdct(
         folded = folded * (0.5 / half if isinstance(half, int) else 0.5 / cast(half, x.dtype))
     first, second = split(folded, 2, axis=-1)
     frames = concat([second, -reverse(second, [-1]), -reverse(first, [-1]), -first], -1)
-    return overlap_and_add(_windowed(frames, window_fn, 2 * half), half, name)
+    return overlap_and_add(_windowed(frames, window_fn or _even_window, 2 * half), half, name)
 
 
 # ---- mel scale ------------------------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from fastgraph.ops.families import Array, invalid, public, shape_text
 from fastgraph.ops.matmul import extents_of, product_of
 from fastgraph.ops.movement import reshape, transpose_p
 from fastgraph.ops.padding import pad
+from fastgraph.ops.runtime_assertions import ensure_shape_p
 
 
 def _checked_block(x: TensorLike, block_size: int, data_format: str, op: str) -> tuple[Any, bool]:
@@ -28,7 +29,9 @@ def _checked_block(x: TensorLike, block_size: int, data_format: str, op: str) ->
     if data_format not in ("NHWC", "NCHW"):
         raise invalid(f"Value for attr 'data_format' of \"{data_format}\" is not built; use NHWC or NCHW [Op:{op}]")
     x = as_tensor(x)
-    if x.shape.rank != 4:
+    if x.shape.rank is None:  # known when the graph runs
+        x = ensure_shape_p(x, shape=(None,) * 4)
+    elif x.shape.rank != 4:
         raise invalid(f"Input rank should be 4 instead of {x.shape.rank} [Op:{op}]")
     return x, data_format == "NHWC"
 

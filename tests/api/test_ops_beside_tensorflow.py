@@ -47,6 +47,22 @@ VALUES = [
     ("tf.nn.compute_average_loss([1.0, 2.0], global_batch_size=0)", "float32", 0.0),
     ("tf.nn.scale_regularization_loss(tf.constant([1, 2]))", "float64", 3.0),
     ("tf.nn.scale_regularization_loss(tf.constant([1, 2], 'int8'))", "float32", 3.0),
+    ("tf.signal.dct(np.float64([1.0, 2.0]), 3)", "float64", [1 + 2 * np.sqrt(2), 1 - 2 * np.sqrt(2)]),
+    *[
+        (f"{call.format(f'[13.5, 2.7, 99.9, 5.0], {t!r}', f'[0.3, 0.9, 0.1, -0.3], {t!r}')}", t, [45, 3, most, last])
+        for t, most in (("float16", 999), ("bfloat16", 1000))
+        for call, last in (
+            ("tf.constant({}) // tf.constant({})", -17),
+            ("tf.truncatediv(tf.constant({}), tf.constant({}))", -16),
+        )
+    ],
+    ("tf.sparse.add(tf.compat.v1.SparseTensorValue([[0, 1]], [5], [1, 2]), tf.constant([[1, 2]]))", "int32", [[1, 7]]),
+    ("tf.random.uniform([2, 0], 5, 1, tf.int64)", "int64", np.zeros([2, 0])),
+    ("tf.random.stateless_uniform([0], [1, 2], 0, 0, tf.int32)", "int32", np.zeros([0])),
+    ("tf.signal.fft(np.array([1, 0, 2]))", "complex64", np.fft.fft([1, 0, 2])),
+    ("tf.signal.irfft(np.array([1, 0, 1]))", "float32", np.fft.irfft([1, 0, 1])),
+    ("tf.signal.rfft([True, False])", "complex64", [1, 1]),
+    ("tf.ragged.segment_ids_to_row_splits(np.array([0, 0, 2], 'int32'))", "int64", [0, 2, 2, 3]),
     ("tf.cast(tf.nn.collapse_repeated([[1, 1]], tf.constant([True]))[1], 'int32')", "int32", [1]),
 ]
 
@@ -80,6 +96,10 @@ def test_gradients() -> None:
 
 
 ERRORS: list[tuple[str, Any, str]] = [
+    ("tf.range(-1e38, 1.0)", InvalidArgumentError, "limit - start"),
+    ("tf.math.bincount([[[1, 2]]], axis=-1)", InvalidArgumentError, "at most rank 2 but is rank 3"),
+    ("tf.raw_ops.ConcatOffset(concat_dim=4, shape=[[2, 3], [2, 7]])", InvalidArgumentError, "Concat dim 4"),
+    ("tf.raw_ops.ConcatOffset(concat_dim=1, shape=[[2, 3], [2, 7, 1]])", InvalidArgumentError, r"\[2, 3\] elements"),
     ("tf.as_string([5], precision=2)", InvalidArgumentError, "precision not supported for datatype int32"),
     ("tf.as_string([5], scientific=True)", InvalidArgumentError, "scientific and shortest format not supported"),
     ("tf.as_string([1.5], fill='ab')", InvalidArgumentError, "one or fewer characters"),
@@ -147,6 +167,33 @@ ERRORS: list[tuple[str, Any, str]] = [
     ("tf.nn.atrous_conv2d_transpose(tf.ones([1, 4, 4, 3, 2]), tf.ones([2, 2, 2, 3]), [1, 4, 4, 2], 2, 'SAME')",
      ValueError, "must have rank 4"),
 ]  # fmt: skip
+
+
+@pytest.mark.parametrize("place", [[3, 1], [0, 4], [-1, 0]])
+def test_sets_have_no_elements_outside_of_their_shape(place: list[int]) -> None:
+    a, b = (tf.SparseTensor([[0, 0], last], [1, 2], [3, 4]) for last in (place, [1, 1]))
+    for wrong in (
+        lambda: tf.sets.size(a),
+        lambda: tf.sets.union(a, b),
+        lambda: tf.sets.difference(tf.ones([3, 4], "int32"), a),
+    ):
+        with pytest.raises(InvalidArgumentError, match="out of bounds"):
+            wrong()
+
+
+def test_ranks_known_only_when_a_graph_runs() -> None:
+    unknown = tf.TensorSpec(None, tf.int32)
+    rows = tf.function(lambda x: tf.math.bincount(x, axis=-1), input_signature=[unknown])
+    assert rows(tf.constant([[1, 2], [1, 1]])).numpy().tolist() == [[0, 1, 1], [0, 2, 0]]
+    assert rows(tf.constant([2, 2])).numpy().tolist() == [0, 0, 2]
+    with pytest.raises(InvalidArgumentError):
+        rows(tf.constant([[[1]]]))
+    image = tf.reshape(tf.range(16), [1, 4, 4, 1])
+    there = tf.function(lambda x: tf.nn.space_to_depth(x, 2), input_signature=[unknown])
+    back = tf.function(lambda x: tf.nn.depth_to_space(x, 2), input_signature=[unknown])
+    assert there(image).shape == (1, 2, 2, 4) and (back(there(image)) == image).numpy().all()
+    with pytest.raises(InvalidArgumentError):
+        there(image[0])
 
 
 @pytest.mark.parametrize(("text", "error", "message"), ERRORS, ids=[e[0] for e in ERRORS])

@@ -196,6 +196,12 @@ def test_labels_of_frames() -> None:
         tf.nn.ctc_greedy_decoder(logits, [9])
 
 
+def test_fake_quantisation_gives_whole_steps() -> None:
+    found = tf.quantization.fake_quant_with_min_max_args(np.linspace(-2, 2, 99), -1.3, 0.9, 4).numpy()
+    step = np.float32(np.float32(0.9) - np.float32(-1.3)) / np.float32(15)
+    assert set(found.tolist()) == {float(np.float32(n) * step) for n in range(-9, 7)}
+
+
 def test_fake_quantisation_and_its_gradients() -> None:
     x, low, high = tf.constant([-9.0, -2.9, 0.1, 2.2, 7.0]), tf.constant(-3.0), tf.constant(4.0)
     with tf.GradientTape() as tape:
