@@ -17,6 +17,7 @@ from fastgraph.composites.lookup_tables import (
     TableInitializer,
 )
 from fastgraph.core.base.dtype import DTypeLike, as_dtype, int64, string
+from fastgraph.core.base.nesting import assert_same_structure, flatten, map_structure
 from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.registry import public_function
@@ -129,8 +130,14 @@ def from_list(elements: Sequence[Any], name: str | None = None) -> Dataset:
     rows = [element_of(element) for element in elements]
     spec = spec_of(rows[0])
     for row in rows:
-        if spec_of(row) != spec:
+        try:
+            assert_same_structure(spec, spec_of(row))
+            both = map_structure(lambda one, other: one.most_specific_common_supertype([other]), spec, spec_of(row))
+        except (TypeError, ValueError):
+            both = [None]
+        if None in flatten(both):
             raise ValueError(f"Elements are not alike: {spec}, {spec_of(row)}")
+        spec = both
     return made(windows.Elements, [flat(row) for row in rows], spec)
 
 
