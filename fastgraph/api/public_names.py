@@ -47,6 +47,7 @@ NAMESPACES: dict[str, str] = {
     "keras.datasets.reuters": "news by topic",
     "keras.layers.experimental": "layers by an older name",
     "keras.layers.experimental.preprocessing": "preprocessing layers by an older name",
+    "keras.metrics.experimental": "metrics in Python",
     "keras.optimizers.experimental": "tf.keras.optimizers by an older name",
     "keras.preprocessing": "data in files and lists, by older names",
     "keras.preprocessing.image": "images as arrays and files",
@@ -360,8 +361,8 @@ PUBLIC: dict[str, str] = {
     "zeros_initializer": "keras.initializers:Zeros",
     "ones_initializer": "keras.initializers:Ones",
     "constant_initializer": "keras.initializers:ConstantOfAnyType",
-    "random_normal_initializer": "keras.initializers:RandomNormal",
-    "random_uniform_initializer": "keras.initializers:RandomUniform",
+    "random_normal_initializer": "keras.initializers:NormalDraws",
+    "random_uniform_initializer": "keras.initializers:UniformDraws",
     **_same("core.dlpack", "from_dlpack to_dlpack", ("experimental.dlpack",)),
     **_same(
         "numpy_api.elementwise",
@@ -496,7 +497,7 @@ PUBLIC: dict[str, str] = {
     **_same("keras.whole_models", "load_model save_model", ("keras.saving",)),
     **_same(
         "keras.optimizers",
-        "Adadelta Adagrad Adam AdamW Adamax Nadam Optimizer RMSprop SGD",
+        "Adadelta Adafactor Adagrad Adam AdamW Adamax Ftrl Nadam Optimizer RMSprop SGD",
         ("keras.optimizers.experimental",),
     ),
     **_same(
@@ -506,6 +507,7 @@ PUBLIC: dict[str, str] = {
         ("keras.layers.experimental.preprocessing",),
     ),
     "keras.layers.experimental.EinsumDense": "keras.layers:EinsumDense",
+    "keras.metrics.experimental.PyMetric": "keras.metric_base:PyMetric",
     "keras.utils.Progbar": "keras.progress:Progbar",
     "keras.utils.get_file": "keras.file_downloads:get_file",
     "keras.utils.set_random_seed": "keras.backend:set_random_seed",

@@ -255,6 +255,8 @@ class Trainer:
             calls.on_epoch_end(epoch, logs)
             if self.stop_training or source.ended:
                 break
+        if epochs > 0:
+            self.optimizer.finalize_variable_values(self.trainable_variables)  # type: ignore[attr-defined]
         calls.whole("on_train_end", logs)
         assert calls.history is not None
         self.history = calls.history

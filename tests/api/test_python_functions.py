@@ -55,6 +55,28 @@ def test_values_dtypes_and_structures(staged: bool) -> None:
     assert double(ragged).to_list() == [[2], [4, 6]]
 
 
+def test_what_functions_of_arrays_get() -> None:
+    given: list[Any] = []
+
+    def note(*values: Any) -> Any:
+        given[:] = [
+            (type(v), getattr(v, "dtype", None), getattr(v, "flags", None) and v.flags.writeable) for v in values
+        ]
+        return np.float32(1)
+
+    inputs = [1.0, fg.constant("a"), fg.constant(2), [1, 2], fg.constant(["b"])]
+    fg.numpy_function(note, inputs, fg.float32)
+    kinds = [np.dtype("float64"), np.dtype(object), np.dtype("int32"), np.dtype("int64"), np.dtype(object)]
+    assert given == [(np.ndarray, kind, True) for kind in kinds]
+    fg.function(lambda: fg.numpy_function(note, inputs, fg.float32))()
+    assert [kind for kind, *_ in given] == [np.float32, bytes, np.int32, np.ndarray, np.ndarray]
+    assert given[3] == (np.ndarray, np.dtype("int32"), True)
+    upper = fg.data.Dataset.from_tensor_slices(["one", "two"]).map(
+        lambda text: fg.numpy_function(lambda t: t.decode("utf-8").upper(), [text], fg.string)
+    )
+    assert list(upper.as_numpy_iterator()) == [b"ONE", b"TWO"]
+
+
 def test_shapes_of_results() -> None:
     @fg.function
     def f(x: Any) -> Any:
