@@ -73,8 +73,8 @@ def infer_graph(
             told.update(outputs)
         for value, aval in zip(outputs, avals, strict=True):
             shape = aval.shape
-            known = loose or (shape and None not in shape)
-            table.setdefault(value, aval if known else narrowed(aval, value.aval.shape))
+            settled = loose or (shape and None not in shape)
+            table.setdefault(value, aval if settled else narrowed(aval, value.aval.shape))
     return table
 
 
