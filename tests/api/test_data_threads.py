@@ -14,7 +14,7 @@ import pytest
 
 import fastgraph as tf
 from fastgraph import errors
-from fastgraph.data import making_ahead, sources, transformations
+from fastgraph.data import prefetching, sources, transformations
 
 Dataset = tf.data.Dataset
 SCALAR = tf.TensorSpec([], tf.int64)
@@ -225,7 +225,7 @@ def test_a_slow_element_holds_up_no_other_where_the_order_is_free(own, option, o
 
 
 def test_threads_are_given_up_where_elements_are_quick(monkeypatch):
-    monkeypatch.setattr(making_ahead, "_LONG", 60.0)
+    monkeypatch.setattr(prefetching, "_LONG", 60.0)
     elements = iter(Dataset.range(200).map(lambda x: x + 1, 2, False))
     found = [int(next(elements)) for _ in range(150)]
     assert elements._cursor._elements.pool is None
