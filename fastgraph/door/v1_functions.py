@@ -90,7 +90,7 @@ class data_Iterator(tf.data.Iterator):
 
 
 class _Restarted(OwnedIterator, data_Iterator):
-    """What `from_structure` gives."""
+    """The iterator that `from_structure` gives."""
 
     def make_initializer(self, dataset: Any, name: str | None = None) -> None:
         """Begin a pass over a dataset. Raises ValueError for another structure, TypeError for other dtypes, shapes."""
