@@ -32,7 +32,7 @@ INFINITE, UNKNOWN = -1, -2
 
 
 class Run:
-    """State that one iterator keeps through all passes over its source: that of random ops. by_index: for `at` alone."""
+    """State that an iterator keeps through all passes over its source: of random ops. by_index: for `at` alone."""
 
     def __init__(self, source: Source | None = None, by_index: bool = False) -> None:
         self.states: dict[Any, list[Any]] = {}
