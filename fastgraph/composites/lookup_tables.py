@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -35,30 +35,59 @@ _numbers = itertools.count()
 class Table(str):
     """The name of a table among a node's attributes; it holds the table's dict."""
 
-    __slots__ = ("dtype", "entries", "is_fixed", "key_dtype", "shape")
+    __slots__ = ("dtype", "entries", "is_fixed", "key_dtype", "range", "shape")
 
     entries: dict[Any, Any]
     key_dtype: DType
     dtype: DType
     shape: tuple[int, ...]  # of a value
     is_fixed: bool  # whether nothing changes it once it is filled
+    range: _Range | None  # of a fixed table whose keys are whole numbers, once it was asked
+
+
+class _Range(NamedTuple):
+    """Values by keys that are near each other: those from `first` on, and which of them there are; of `n` keys."""
+
+    n: int
+    first: int
+    values: Array
+    there: Array
+
+
+def _range(table: Table) -> _Range | None:
+    """The entries of a fixed table by their place, if the keys are whole numbers of which few are left out."""
+    count = len(table.entries)
+    if table.range is None or table.range.n != count:
+        first, last = (min(table.entries), max(table.entries)) if count else (0, -1)
+        size = last - first + 1 if last - first < 4 * count + 1024 else 0
+        values, there = np.zeros(size, table.dtype.numpy_dtype), np.zeros(size, bool)
+        if size:
+            at = np.fromiter(table.entries, np.int64, count) - first
+            values[at], there[at] = np.array([*table.entries.values()], values.dtype), True
+        table.range = _Range(count, first, values, there)
+    return table.range if table.range.values.size else None
 
 
 def new_table(key_dtype: DType, dtype: DType, value_shape: tuple[int, ...] = (), *, is_fixed: bool = False) -> Table:
     """Return an empty table."""
     table = Table(f"table_{next(_numbers)}")
     table.entries, table.key_dtype, table.dtype, table.shape = {}, key_dtype, dtype, value_shape
-    table.is_fixed = is_fixed
+    table.is_fixed, table.range = is_fixed, None
     return table
 
 
 def _found(keys: Array, default: Array, table: Table) -> Any:
     entries, kind = table.entries, table.dtype.numpy_dtype
     size = len(table.shape)
+    if not size and not default.ndim and table.is_fixed and keys.dtype.kind == "i" and (near := _range(table)):
+        at = keys.astype(np.int64) - near.first
+        within = (at >= 0) & (at < near.values.size)
+        at = np.where(within, at, 0)
+        return np.where(within & near.there[at], near.values[at], default.astype(kind))
     asked = keys.reshape(-1).tolist()
     if not size and not default.ndim:
-        other = default.item()
-        return np.array([entries.get(key, other) for key in asked], kind).reshape(keys.shape)
+        values = map(entries.get, asked, itertools.repeat(default.item()))
+        return np.fromiter(values, kind, keys.size).reshape(keys.shape)
     result = np.empty((*keys.shape, *table.shape), kind)
     flat = result.reshape(keys.size, *table.shape)
     others = np.broadcast_to(default, result.shape).reshape(flat.shape)
@@ -151,6 +180,7 @@ def table_import_p(keys: Array, values: Array, *, table: Any) -> Any:
         _check_same(keys.reshape(-1).tolist(), rows.tolist())
     table.entries.clear()
     table.entries.update(found)
+    table.range = None
     return ()
 
 

@@ -15,7 +15,7 @@ The modules by theme:
 - Along axes: reduction, extreme_positions, scans, segments, sorting, counting, partitions.
 - Products: matmul, einsum.
 - Matrices: matrix_checks, matrix_diagonals, matrix_transposes, factorizations, svd_and_eigen, linear_solvers,
-  factored_solvers, tridiagonal, banded_solvers, matrix_functions.
+  factored_solvers, tridiagonal, banded_solvers, matrix_functions, single_precision_lapack.
 - Networks: nn_ops, softmax, normalization, loss_averages, ctc_loss, candidate_samplers.
 - Windows: convolutions, convolution_primitives, convolution_numpy, atrous_convolutions, poolings, pooling_primitives,
   pooling_numpy, fractional_pooling, patches.

@@ -258,7 +258,7 @@ def _range_size(start: Array, limit: Array, delta: Array) -> int:
     if isinstance(start.item(), int):
         first, last, step = int(start), int(limit), int(delta)
         return -((first - last) // step) if step > 0 else -((last - first) // -step)
-    n = np.ceil(np.abs((limit - start) / delta))
+    n = float(np.ceil(np.abs((limit - start) / delta)))
     if not n < 2**63:
         raise ValueError(f"Requires ((limit - start) / delta) <= {2**63 - 1}")
     return int(n)
@@ -293,7 +293,7 @@ def _lower_range(b: Builder, node: Node) -> list[Any]:
     lower=_lower_range,
     samples=lambda: (
         [
-            (tuple(np.array(x, t) for x in bounds), {})
+            (tuple(np.array(x, as_dtype(t).numpy_dtype) for x in bounds), {})
             for t in ("int32", "int64", "float32", "float64", "bfloat16")
             for bounds in ((0, 5, 1), (10, 0, -3), (2, 2, 1), (-3, 4, 2))
         ]

@@ -111,7 +111,7 @@ def _each(function: Callable[..., Any], *stacks: Array) -> list[Array]:
 
 
 def _checked(*found: Any) -> tuple[Any, ...]:
-    """Return the results of a function of LAPACK, without its code. Raises: LinAlgError if that is one of an error."""
+    """Drop the code of a function of LAPACK from what it gave. Raises: LinAlgError if that is one of an error."""
     if found[-1]:
         raise np.linalg.LinAlgError
     return found[:-1]

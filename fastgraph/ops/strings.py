@@ -17,6 +17,7 @@ import numpy as np
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, float32, int32, int64, string
 from fastgraph.core.base.shapes import Aval, TensorShape
 from fastgraph.core.conversion import TensorLike
+from fastgraph.core.native import array_loops
 from fastgraph.errors import InvalidArgumentError, OutOfRangeError
 from fastgraph.ops.arguments import are_known, as_tensor, named, static_axes, whole, word
 from fastgraph.ops.deferred_calls import late_unless_known
@@ -38,7 +39,11 @@ _REASON = "strings: their bytes lie in Python objects, which kernels do not see"
 
 def _each(function: Callable[[Any], Any], x: Array, dtype: type | np.dtype[Any] = object) -> Any:
     """function of every element."""
-    return np.array([*map(function, x.reshape(-1))], dtype).reshape(x.shape)
+    return _array(map(function, x.reshape(-1).tolist()), x.shape, dtype)
+
+
+def _array(items: Iterable[Any], shape: tuple[int, ...], dtype: type | np.dtype[Any] = object) -> Any:
+    return np.fromiter(items, dtype, math.prod(shape)).reshape(shape)
 
 
 def _words(*items: Any) -> Any:
@@ -110,12 +115,19 @@ def as_string(
     )  # fmt: skip
 
 
-def _to_number(word: bytes, dtype: DType) -> Any:
+def _numbers(words: Array, dtype: DType) -> Array:
+    """The number that each string says. Raises: ValueError, OverflowError for one that says none of the dtype."""
+    if b"_" in b"".join(words.reshape(-1).tolist()):  # which Python allows between digits
+        raise ValueError
+    return _each(float if dtype.is_floating else int, words, dtype.numpy_dtype)
+
+
+def _says_number(word: bytes, dtype: DType) -> bool:
     try:
-        text = word.decode()
-        return float(text) if dtype.is_floating else int(text)
-    except ValueError:
-        raise invalid(f"StringToNumberOp could not correctly convert string: {word.decode(errors='replace')}") from None
+        _numbers(_words(word), dtype)
+    except (ValueError, OverflowError):
+        return False
+    return True
 
 
 @custom(
@@ -128,7 +140,12 @@ def _to_number(word: bytes, dtype: DType) -> Any:
 )
 def to_number_p(string_tensor: Array, *, out_type: DType) -> Any:
     """The number that each string says. string[*s] -> out_type[*s]."""
-    return _each(lambda w: _to_number(w, out_type), string_tensor, out_type.numpy_dtype)
+    try:
+        return _numbers(string_tensor, out_type)
+    except (ValueError, OverflowError):
+        wrong = next(w for w in string_tensor.reshape(-1) if not _says_number(w, out_type))
+        text = f"StringToNumberOp could not correctly convert string: {wrong.decode(errors='replace')}"
+        raise invalid(text) from None
 
 
 @public("strings.to_number")
@@ -172,12 +189,8 @@ def string_join_p(*inputs: Array, separator: str) -> Any:
         if x.shape != whole[0].shape:
             raise invalid(f"Input shapes do not match: {shape_text(whole[0].shape)} vs. {shape_text(x.shape)}")
     shape = whole[0].shape if whole else ()
-    columns = [np.broadcast_to(x, shape).reshape(-1) for x in inputs]
-    result = np.empty(shape, object)
-    out, between = result.reshape(-1), separator.encode()
-    for i in range(out.size):
-        out[i] = between.join(column[i] for column in columns)
-    return result
+    columns = [np.broadcast_to(x, shape).reshape(-1).tolist() for x in inputs]
+    return _array(map(separator.encode().join, zip(*columns, strict=True)), shape)
 
 
 @public("strings.join")
@@ -209,10 +222,8 @@ def reduce_join_p(inputs: Array, *, axes: tuple[int, ...] | None, keepdims: bool
     rows = np.transpose(inputs, kept + reduced).reshape(
         [inputs.shape[i] for i in kept] + [math.prod(inputs.shape[i] for i in reduced)]
     )
-    result = np.empty(rows.shape[:-1], object)
-    out, lines = result.reshape(-1), rows.reshape(result.size, rows.shape[-1])
-    for i in range(out.size):
-        out[i] = separator.encode().join(lines[i])
+    size = math.prod(rows.shape[:-1])
+    result = _array(map(separator.encode().join, rows.reshape(size, rows.shape[-1]).tolist()), rows.shape[:-1])
     return np.expand_dims(result, reduced) if keepdims else result
 
 
@@ -244,8 +255,10 @@ def reduce_join(
 def _mapped(op: str, public_name: str, function: Callable[[Any], Any], what: str) -> Callable[..., Any]:
     """An op that changes each string on its own."""
 
+    of_text = getattr(str, function.__name__)
+
     def body(input: Array, *, encoding: str) -> Any:
-        return _each(function if encoding == "" else (lambda w: function(w.decode()).encode()), input)
+        return _each(function if encoding == "" else (lambda w: of_text(w.decode()).encode()), input)
 
     name = public_name.rsplit(".", 1)[-1]
     body.__name__, body.__doc__ = f"string_{name}_p", f"{what}. string[*s] -> string[*s]."
@@ -267,8 +280,8 @@ def _mapped(op: str, public_name: str, function: Callable[[Any], Any], what: str
     return public(public_name)(apply)
 
 
-lower = _mapped("StringLower", "strings.lower", lambda w: w.lower(), "Each string in lower case (ASCII, or UTF-8)")
-upper = _mapped("StringUpper", "strings.upper", lambda w: w.upper(), "Each string in upper case (ASCII, or UTF-8)")
+lower = _mapped("StringLower", "strings.lower", bytes.lower, "Each string in lower case (ASCII, or UTF-8)")
+upper = _mapped("StringUpper", "strings.upper", bytes.upper, "Each string in upper case (ASCII, or UTF-8)")
 
 
 @custom(
@@ -279,7 +292,7 @@ upper = _mapped("StringUpper", "strings.upper", lambda w: w.upper(), "Each strin
 )
 def string_strip_p(input: Array) -> Any:
     """Each string without white space at its ends. string[*s] -> string[*s]."""
-    return _each(lambda w: w.strip(), input)
+    return _each(bytes.strip, input)
 
 
 @public("strings.strip")
@@ -308,6 +321,10 @@ def length(input: TensorLike, unit: str = "BYTE", name: str | None = None) -> An
     if unit not in ("BYTE", "UTF8_CHAR"):
         raise ValueError(f"unit must be one of 'BYTE', 'UTF8_CHAR', but was '{unit}'")
     return named(name, string_length_p, input, unit=unit)
+
+
+def _shortest(words: Array) -> int:
+    return min(map(len, words.reshape(-1).tolist()))
 
 
 def _cut(word: bytes, pos: int, n: int) -> bytes:
@@ -344,12 +361,10 @@ def substr_p(input: Array, pos: Array, len: Array) -> Any:
         raise invalid(
             f"pos and len should have the same shape, got: {shape_text(pos.shape)} vs. {shape_text(len.shape)}"
         )
-    words, starts, sizes = np.broadcast_arrays(input, pos, len)
-    result = np.empty(words.shape, object)
-    out = result.reshape(-1)
-    for i, (w, p, n) in enumerate(zip(words.reshape(-1), starts.reshape(-1), sizes.reshape(-1), strict=True)):
-        out[i] = _cut(w, int(p), int(n))
-    return result
+    if not pos.ndim and pos >= 0 and len >= 0 and input.size and pos <= _shortest(input):
+        return _each(operator.itemgetter(slice(int(pos), int(pos) + int(len))), input)
+    words, *places = np.broadcast_arrays(input, pos, len)
+    return _array(map(_cut, *(x.reshape(-1).tolist() for x in (words, *places))), words.shape)
 
 
 @public("strings.substr")
@@ -367,18 +382,20 @@ def substr(input: TensorLike, pos: TensorLike, len: TensorLike, unit: str = "BYT
 # ---- splitting ------------------------------------------------------------------------------------------------------
 
 
-def _parts(words: Array, split: Callable[[bytes], list[bytes]]) -> tuple[Any, Any, Any]:
-    """Split each string: as a sparse matrix of indices, values and shape, a row for each string."""
+def _parts(words: Array, split: Callable[[bytes], list[bytes]] | bytes) -> tuple[Any, Any, Any]:
+    """Split each string, or everywhere between some bytes: as indices, values and shape of a sparse matrix."""
     if words.ndim != 1:
         raise invalid(f"input must be a vector, got shape: {shape_text(words.shape)}")
-    rows = [split(word) for word in words.tolist()]
-    lengths = np.fromiter(map(len, rows), np.int64, len(rows))
-    ends = np.cumsum(lengths)
-    values = np.array([*itertools.chain.from_iterable(rows)], object)
+    if isinstance(split, bytes):
+        values, lengths = array_loops.split(np.ascontiguousarray(words), split)
+    else:
+        rows = [split(word) for word in words.tolist()]
+        lengths = np.fromiter(map(len, rows), np.int64, len(rows))
+        values = np.fromiter(itertools.chain.from_iterable(rows), object, lengths.sum())
     indices = np.empty((len(values), 2), np.int64)
-    indices[:, 0] = np.repeat(np.arange(len(rows)), lengths)
-    indices[:, 1] = np.arange(len(values)) - np.repeat(ends - lengths, lengths)
-    return indices, values, np.array([len(rows), lengths.max(initial=0)], np.int64)
+    indices[:, 0] = np.repeat(np.arange(len(lengths)), lengths)
+    indices[:, 1] = np.arange(len(values)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    return indices, values, np.array([len(lengths), lengths.max(initial=0)], np.int64)
 
 
 def _infer_parts(input: Aval, sep: Aval, **_: Any) -> tuple[Aval, Aval, Aval]:
@@ -442,7 +459,9 @@ def string_split_v2_p(input: Array, sep: Array, *, maxsplit: int) -> Any:
     string[n], string[] -> i64[m, 2], string[m], i64[2].
     """
     between: bytes = np.asarray(sep).item()
-    if maxsplit < 0 or (between and maxsplit > 0):
+    if maxsplit < 0:
+        return _parts(input, between)
+    if between and maxsplit > 0:
         return _parts(input, operator.methodcaller("split", between or None, maxsplit))
 
     def split(word: bytes) -> list[bytes]:

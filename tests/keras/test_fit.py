@@ -161,7 +161,7 @@ BAD: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: model_of().fit(X[:, :2], Y, verbose=0), ValueError, r"expected shape=\(None, 3\), found shape=\(32, 2\)"),
     (lambda: model_of(loss="nope"), ValueError, "Unknown loss function: 'nope'. Known names: .*MeanSquaredError"),
     (lambda: model_of(metrics=["nope"]), ValueError, "Unknown metric function: 'nope'"),
-    (lambda: model_of(optimizer="nope"), ValueError, "Unknown optimizer: 'nope'. Known names: adadelta, adagrad, adam"),
+    (lambda: model_of(optimizer="nope"), ValueError, "Unknown optimizer: 'nope'. Known names: adadelta, adafactor, adagrad, adam"),
     (lambda: model_of(loss=keras.losses.MeanSquaredError), ValueError, r"is a class: make one of it"),
     (lambda: model_of().fit(X, verbose=0), TypeError, "Target data is missing"),
     (lambda: model_of(loss=None).fit(X, Y, verbose=0), ValueError, "No loss found"),
