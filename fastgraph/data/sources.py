@@ -32,11 +32,7 @@ INFINITE, UNKNOWN = -1, -2
 
 
 class Run:
-<<<<<<< HEAD
-    """State that an iterator keeps through all passes over its source: of random ops. by_index: for `at` alone."""
-=======
     """State that one iterator keeps through all passes over its source, of random ops. by_index: for `at` alone."""
->>>>>>> main
 
     def __init__(self, source: Source | None = None, by_index: bool = False) -> None:
         self.states: dict[Any, list[Any]] = {}

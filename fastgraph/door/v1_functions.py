@@ -90,11 +90,7 @@ class data_Iterator(tf.data.Iterator):
 
 
 class _Restarted(OwnedIterator, data_Iterator):
-<<<<<<< HEAD
-    """The iterator that `from_structure` gives."""
-=======
     """Iterator that `from_structure` gives."""
->>>>>>> main
 
     def make_initializer(self, dataset: Any, name: str | None = None) -> None:
         """Begin a pass over a dataset. Raises ValueError for another structure, TypeError for other dtypes, shapes."""
