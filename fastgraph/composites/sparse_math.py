@@ -17,7 +17,7 @@ from fastgraph.core.base.dtype import DTypeLike, float32, int32, int64
 from fastgraph.core.conversion import TensorLike, convert_to_tensor
 from fastgraph.core.op_errors import message_name
 from fastgraph.core.tensor import Tensor
-from fastgraph.ops.arguments import are_known, as_tensor, known_value, preferred, static_axes
+from fastgraph.ops.arguments import are_known, as_tensor, known_value, not_allowed, preferred, refused, static_axes
 from fastgraph.ops.comparison import greater_equal
 from fastgraph.ops.complex_numbers import conj
 from fastgraph.ops.deferred_calls import late
@@ -221,9 +221,7 @@ def softmax(sp_input: SparseLike, name: str | None = None) -> SparseTensor:
     """
     sp = as_sparse(sp_input)
     if not sp.dtype.is_floating:
-        raise invalid(
-            f"Value for attr 'T' of {message_name(sp.dtype)} is not in the list of allowed values: half, float, double"
-        )
+        raise refused(not_allowed(sp.dtype, "T", "half, float, double"))
     rank = known_rank(sp, "softmax")
     if rank < 2:
         raise invalid(f"Input should have rank >= 2, but received shape: {' '.join(map(str, sp.shape))}")

@@ -60,8 +60,8 @@ def _of_specs(part: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return function
 
 
-data_get_output_shapes = _of_specs(lambda spec: spec.shape)
-data_get_output_types = _of_specs(lambda spec: spec.dtype)
+data_get_output_shapes = _of_specs(lambda spec: getattr(spec, "shape", spec))  # None's has none
+data_get_output_types = _of_specs(lambda spec: getattr(spec, "dtype", spec))
 data_get_output_classes = _of_specs(lambda spec: tf.Tensor if isinstance(spec, tf.TensorSpec) else spec.value_type)
 
 

@@ -16,7 +16,7 @@ from fastgraph.core.conversion import TensorLike, convert_to_tensor
 from fastgraph.core.op_errors import message_name
 from fastgraph.core.tape.indexed_slices import IndexedSlices
 from fastgraph.core.tensor import Tensor, convert, current_trace
-from fastgraph.ops.arguments import as_tensor, holds_int64, named, static_int, whole
+from fastgraph.ops.arguments import as_tensor, holds_int64, named, not_allowed, of_dtypes, refused, static_int, whole
 from fastgraph.ops.comparison import less
 from fastgraph.ops.complex_numbers import complex_of, imag, real
 from fastgraph.ops.creation import range_
@@ -279,8 +279,8 @@ def bitcast(input: TensorLike, type: DTypeLike, name: str | None = None) -> Any:
     """
     target = as_dtype(type)
     if target.name not in _BITS.split():
-        text = f"Value for attr 'type' of {message_name(target)} is not in the list of allowed values: "
-        raise invalid(text + ", ".join(message_name(as_dtype(each)) for each in _BITS.split()) + " [Op:Bitcast]")
+        allowed = ", ".join(message_name(as_dtype(each)) for each in _BITS.split())
+        raise refused(not_allowed(target, "Bitcast.type", allowed))
     return named(name, bitcast_p, input, type=target)
 
 
@@ -324,7 +324,7 @@ def zero_fraction(value: TensorLike, name: str | None = None) -> Any:
 
 
 def _axis_of(axis: TensorLike | None, rank: int, what: str) -> int:
-    found = 0 if axis is None else whole(axis, what)
+    found = whole(axis, what)
     if found < 0:
         raise invalid(f"Invalid {what} {found}")
     if found >= rank:
@@ -344,16 +344,13 @@ def reverse_sequence(
 
     Raises: InvalidArgumentError for lengths below 0 or beyond the axis. Source: tf.reverse_sequence.
     """
-    x, lengths = as_tensor(input), as_tensor(seq_lengths)
-    if lengths.dtype.name not in ("int32", "int64"):
-        raise invalid(
-            f"Value for attr 'Tlen' of {message_name(lengths.dtype)} is not in the list of allowed values: int32, int64"
-        )
+    x, lengths = as_tensor(input), of_dtypes(as_tensor(seq_lengths), "int32 int64", "Tlen")
     if lengths.shape.rank not in (None, 1):
         raise invalid(f"seq_lens input must be 1-dim, not {lengths.shape.rank}")
     if x.shape.rank is None:
         return late(lambda t, n: reverse_sequence(t, n, seq_axis, batch_axis), [x, lengths], x.dtype, name=name)
     rank = len(x.shape)
+    batch_axis = 0 if batch_axis is None else batch_axis
     seq, batch = (_axis_of(axis, rank, what) for axis, what in ((seq_axis, "seq_dim"), (batch_axis, "batch_dim")))
     if seq == batch:
         raise invalid(f"batch_dim == seq_dim == {seq}")

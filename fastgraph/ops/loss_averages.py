@@ -26,7 +26,6 @@ from fastgraph.ops.matmul import extents_of
 from fastgraph.ops.movement import expand_dims, shape
 from fastgraph.ops.normalization import batch_normalization
 from fastgraph.ops.padding import pad
-from fastgraph.ops.precise_sums import HALF
 from fastgraph.ops.reduction import reduce_sum
 from fastgraph.ops.runtime_checks import checked
 from fastgraph.ops.space_to_batch import space_to_batch
@@ -152,13 +151,9 @@ def local_response_normalization(
     Raises: InvalidArgumentError for another rank, another dtype or a negative radius. Source: Krizhevsky et al. 2012;
     tf.nn.local_response_normalization.
     """
-    x = as_tensor(input)
+    x = of_dtypes(as_tensor(input), "float16 bfloat16 float32")
     depth_radius = whole(depth_radius, "depth_radius")
     bias, alpha, beta = real(bias, "bias"), real(alpha, "alpha"), real(beta, "beta")
-    if x.dtype.name not in (*HALF, "float32"):
-        raise invalid(
-            f"Value for attr 'T' of {x.dtype.name} is not in the list of allowed values: half, bfloat16, float"
-        )
     if x.shape.rank not in (4, None):
         raise invalid("in must be 4-dimensional")
     if depth_radius < 0:

@@ -18,7 +18,7 @@ from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor, current_trace
 from fastgraph.errors import ResourceExhaustedError
-from fastgraph.ops.arguments import as_tensor, index_vector, named, of_dtypes, static_int, whole
+from fastgraph.ops.arguments import as_tensor, index_vector, named, not_allowed, of_dtypes, refused, static_int, whole
 from fastgraph.ops.array_ops import sequence_mask
 from fastgraph.ops.comparison import logical_and, not_equal
 from fastgraph.ops.counting import interval
@@ -341,7 +341,7 @@ def sobol_sample(
     dims, count, first = (int(n or 0) for n in sizes)
     kind = as_dtype(dtype)
     if kind.name not in ("float32", "float64"):
-        raise invalid(f"Value for attr 'dtype' of {kind.name} is not in the list of allowed values: float, double")
+        raise refused(not_allowed(kind, "dtype", "float, double"))
     if dims < 1:
         raise invalid("dim must be at least one")
     if dims > _MOST_DIMENSIONS:

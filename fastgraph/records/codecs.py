@@ -19,7 +19,7 @@ from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor, convert
 from fastgraph.errors import DataLossError
-from fastgraph.ops.arguments import as_tensor, named, not_allowed, whole
+from fastgraph.ops.arguments import as_tensor, named, not_allowed, refused, whole
 from fastgraph.ops.families import Array, bind_named, custom, invalid
 
 _REASON = "strings: their bytes lie in Python objects, which kernels do not see"
@@ -89,7 +89,7 @@ def decode_raw(
     """
     dtype, op = as_dtype(out_type), "DecodeRaw" if fixed_length is None else "DecodePaddedRaw"
     if dtype.name not in _RAW_NAMES:
-        raise invalid(not_allowed(dtype, f"{op}.out_type", _RAW))
+        raise refused(not_allowed(dtype, f"{op}.out_type", _RAW))
     length = 0
     if fixed_length is not None:
         length = whole(fixed_length, "fixed_length")
@@ -254,7 +254,7 @@ def _record_default(given: Any) -> Tensor:
         )
     default = convert(np.zeros(0, np.float32) if isinstance(given, list) and not given else given)
     if default.dtype.name not in _FIELD_TYPES:
-        raise invalid(not_allowed(default.dtype, "DecodeCSV.OUT_TYPE", "float, double, int32, int64, string"))
+        raise refused(not_allowed(default.dtype, "DecodeCSV.OUT_TYPE", "float, double, int32, int64, string"))
     return default
 
 
