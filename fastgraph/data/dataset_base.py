@@ -199,7 +199,7 @@ def _made(kind: type[Source], *operands: object, **options: object) -> Any:
     def is_symbolic(operand: object) -> bool:
         return isinstance(operand, SymbolicTensor) or (isinstance(operand, DatasetBase) and operand.source is None)
 
-    if not any(map(is_symbolic, operands)):
+    if not any(map(is_symbolic, operands)) and not (kind.anew and current_trace() is not None):
         with init_scope():
             return DatasetBase.made_as(
                 kind(*[item.source if isinstance(item, DatasetBase) else item for item in operands], **options)

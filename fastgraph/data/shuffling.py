@@ -20,56 +20,30 @@ from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.random_states import advanced, first_state
 
 
-class Shuffle(Same):
-    """The elements, each chosen at random from the next `buffer_size`. Source: tf.data.Dataset.shuffle.
+class Ordered:
+    """What has an order of its own: with a seed, of the op or of the program, TensorFlow's.
 
-    With a seed, of the op or of the program, the orders of all passes follow from it, and are TensorFlow's: every pass
-    draws its own two seeds from the dataset's stream of Philox words, and one word for each element.
+    Every pass draws two seeds from the dataset's stream of Philox words, when its iterator is made or, of one that
+    begins later, with its first element.
     """
 
-    name = "_ShuffleDataset"
-    only_first = True
+    anew = True
 
-    def __init__(self, source: Source, buffer_size: Any, *, seed: tuple[int, int] | None, reshuffle: bool) -> None:
-        super().__init__(source)
-        if isinstance(buffer_size, int) and buffer_size < 1 and buffer_size != UNKNOWN:
-            text = "buffer_size must be greater than zero or UNKNOWN_CARDINALITY [Op:ShuffleDatasetV3]"
-            raise InvalidArgumentError(None, None, text)
-        self.buffer_size, self.reshuffle = buffer_size, reshuffle
-        self.first = first_state(seed)
+    def __init__(self, seed: tuple[int, int] | None, again: bool) -> None:
+        self.first, self.again = first_state(seed), again  # again: whether passes have orders of their own
         self.seeds = _Words(self.first)
 
-    def elements(self, run: Run) -> Iterator[Element]:
-        if run.by_index:
-            return self._permuted(run)
-        state = self._state()
-        return _Shuffled(self.source.elements(run), self.buffer_size, _Words(state))
+    def state(self, run: Run) -> Any:
+        """Return the state of a pass's words."""
+        drawn = run.drawn.get(self)  # type: ignore[call-overload]
+        return drawn.pop(0) if drawn else self.draw()
 
-    def _permuted(self, run: Run) -> Iterator[Element]:
-        """The elements in the order in which `at` has them, whatever the buffer: TensorFlow's."""
-        rows, (_, second, first) = list(self.source.elements(run)), self.first
-        state = np.array([0, second if self.reshuffle else first, first], np.int64)
-        return map(rows.__getitem__, permuted(state, len(rows)).tolist())
-
-    def _state(self) -> Any:
-        if not self.reshuffle:
+    def draw(self) -> Any:
+        """Draw the state of another pass."""
+        if not self.again:
             return self.first
         first, second = next(self.seeds), next(self.seeds)
         return np.array([0, second, first], np.int64)
-
-    def table(self, run: Run) -> Table | None:
-        if run.by_index or not 0 <= self.source.cardinality() <= MOST_ROWS:
-            return None
-        table = whole(self.source, run)
-        if table is None:
-            return None
-
-        def keys() -> Iterator[Any]:
-            state = self._state()  # not before a pass begins: who finds no table further on asks for elements instead
-            given = [np.empty(0, np.int64), *table.keys]
-            yield shuffled(np.concatenate(given), sys.maxsize if self.buffer_size < 0 else self.buffer_size, state)
-
-        return table.with_keys(keys(), ordered=False)
 
     def order(self) -> list[Any]:
         """Return from where the orders of further passes follow: what `take_order` goes back to."""
@@ -82,31 +56,67 @@ class Shuffle(Same):
         self.seeds.drawn = [int(word) for word in drawn]
 
 
-class Random(Source):
+class Shuffle(Ordered, Same):
+    """The elements, each chosen at random from the next `buffer_size`. Source: tf.data.Dataset.shuffle.
+
+    A pass draws one word for each element.
+    """
+
+    name = "_ShuffleDataset"
+    only_first = True
+
+    def __init__(self, source: Source, buffer_size: Any, *, seed: tuple[int, int] | None, reshuffle: bool) -> None:
+        Same.__init__(self, source)
+        Ordered.__init__(self, seed, reshuffle)
+        if isinstance(buffer_size, int) and buffer_size < 1 and buffer_size != UNKNOWN:
+            text = "buffer_size must be greater than zero or UNKNOWN_CARDINALITY [Op:ShuffleDatasetV3]"
+            raise InvalidArgumentError(None, None, text)
+        self.buffer_size = buffer_size
+
+    def at_once(self) -> list[Source]:
+        return []  # its source's pass begins as the buffer is filled
+
+    def elements(self, run: Run) -> Iterator[Element]:
+        if run.by_index:
+            return self._permuted(run)
+        state = self.state(run)
+        return _Shuffled(self.source.elements(run), self.buffer_size, _Words(state))
+
+    def _permuted(self, run: Run) -> Iterator[Element]:
+        """The elements in the order in which `at` has them, whatever the buffer: TensorFlow's."""
+        rows, (_, second, first) = list(self.source.elements(run)), self.first
+        state = np.array([0, second if self.again else first, first], np.int64)
+        return map(rows.__getitem__, permuted(state, len(rows)).tolist())
+
+    def table(self, run: Run) -> Table | None:
+        if run.by_index or not 0 <= self.source.cardinality() <= MOST_ROWS:
+            return None
+        table = whole(self.source, run)
+        if table is None:
+            return None
+
+        def keys() -> Iterator[Any]:
+            state = self.state(run)  # not before a pass begins: who finds no table further on asks for elements instead
+            given = [np.empty(0, np.int64), *table.keys]
+            yield shuffled(np.concatenate(given), sys.maxsize if self.buffer_size < 0 else self.buffer_size, state)
+
+        return table.with_keys(keys(), ordered=False)
+
+
+class Random(Ordered, Source):
     """Random words, TensorFlow's for a seed. Source: tf.data.Dataset.random."""
 
     name = "_RandomDataset"
     spec = TensorSpec((), int64)
 
     def __init__(self, *, seed: tuple[int, int] | None, again: bool) -> None:
-        self.first, self.again = first_state(seed), again
-        self.seeds = _Words(self.first)
+        Ordered.__init__(self, seed, again)
 
     def elements(self, run: Run) -> Iterator[Element]:
-        state = self.first
-        if self.again:
-            first, second = next(self.seeds), next(self.seeds)
-            state = np.array([0, second, first], np.int64)
-        return zip(map(from_array, map(np.asarray, map(np.int64, _Words(state)))))
+        return zip(map(from_array, map(np.asarray, map(np.int64, _Words(self.state(run))))))
 
     def cardinality(self) -> int:
         return INFINITE
-
-    def order(self) -> list[Any]:
-        """Return from where the numbers of further passes follow."""
-        return [self.first.tolist(), self.seeds.state.tolist(), self.seeds.drawn[:]]
-
-    take_order = Shuffle.take_order
 
 
 class _Words(Iterator[int]):

@@ -36,12 +36,16 @@ class Run:
 
     def __init__(self, source: Source | None = None, by_index: bool = False) -> None:
         self.states: dict[Any, list[Any]] = {}
+        self.drawn: dict[Source, list[Any]] = {}  #: the orders of passes that began with the iterator
         self.by_index = by_index
         self._source, self._branches = source, dict[int, Run]()
 
     def branch(self, i: int) -> Run:
         """Return what it keeps for the i-th of the sources that one dataset has."""
-        return self._branches.setdefault(i, Run(self._source, self.by_index))
+        if i not in self._branches:
+            self._branches[i] = Run(self._source, self.by_index)
+            self._branches[i].drawn = self.drawn
+        return self._branches[i]
 
     @functools.cached_property
     def ordered(self) -> bool:
@@ -55,6 +59,7 @@ class Source(Handled):
 
     name = "Dataset"
     spec: Any
+    anew = False  #: whether each call of a graph makes another one
     only_first = False  #: an endless repeat of it ends where its first pass is empty, whatever the others are
 
     def elements(self, run: Run) -> Iterator[Element]:
@@ -64,6 +69,10 @@ class Source(Handled):
     def table(self, run: Run) -> Table | None:
         """Begin a pass over the numbers of rows, where elements are rows of tensors; else None."""
         return None
+
+    def at_once(self) -> list[Source]:
+        """Return the sources that it is made of whose pass begins with its own, before an element is asked for."""
+        return [part for part in _parts(self) if isinstance(part, Source)]
 
     def cardinality(self) -> int:
         """How many elements there are, INFINITE or UNKNOWN."""
@@ -343,14 +352,11 @@ class Cursor(Handled):
     """Where a pass is. It may have looked some elements ahead."""
 
     def __init__(self, source: Source) -> None:
-        self.source = source
         self.spec = source.spec
-        self._elements: Iterator[Element] | None = None
-        self._run = Run(source)
-        self._ahead: list[Element] = []  # the next one last
-        self._taken = 0
-        self._orders: list[Any] = []  # of what is shuffled: from where its numbers came when the pass began
+        self._elements: Iterator[Element] | None
+        self._ahead: list[Element]  # the next one last
         self._lock = Lock()
+        self._begin(source)
 
     def take(self) -> Element:
         """Return the next element. Raises StopIteration after the last."""
@@ -378,7 +384,6 @@ class Cursor(Handled):
     def _advance(self) -> Element:
         with init_scope():
             if self._elements is None:
-                self._orders = [source.order() for source in self._ordered()]
                 self._elements = self.source.elements(self._run)
             element = next(self._elements, None)
         if element is None:
@@ -393,6 +398,12 @@ class Cursor(Handled):
 
     def _begin(self, source: Source) -> None:
         self.source, self._elements, self._run, self._ahead, self._taken = source, None, Run(source), [], 0
+        self._orders = [each.order() for each in self._ordered()]  # from where the numbers come
+        ahead = [source]
+        for each in ahead if self._orders else ():  # which grows
+            ahead += each.at_once()
+            if hasattr(each, "draw"):
+                self._run.drawn.setdefault(each, []).append(each.draw())
 
     def _ordered(self) -> list[Any]:
         """The sources below this one that have an order of their own, from the outermost on."""
@@ -409,8 +420,7 @@ class Cursor(Handled):
                 "that is restored would do so again.",
             )  # fmt: skip
         with self._lock:
-            orders = self._orders if self._elements is not None else [source.order() for source in self._ordered()]
-            return json.dumps({"taken": self._taken, "orders": orders}).encode()
+            return json.dumps({"taken": self._taken, "orders": self._orders}).encode()
 
     def go_to(self, text: bytes) -> None:
         """Begin anew and go where such a text says. Raises ValueError for one of another dataset."""

@@ -309,8 +309,11 @@ class FileCache(Source):
         """Return under which name a component of an element is kept."""
         return f"{number:7d}_{component:{len(str(len(self.types)))}d}"
 
+    def at_once(self) -> list[Source]:
+        return [] if os.path.exists(f"{self.path}.index") else [self.source]
+
     def elements(self, run: Run) -> Iterator[Element]:
-        return self._kept() if os.path.exists(f"{self.path}.index") else _Kept(self, run)
+        return _Kept(self, run) if self.at_once() else self._kept()
 
     def _kept(self) -> Iterator[Element]:
         with BundleReader(self.path) as reader:

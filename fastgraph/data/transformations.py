@@ -243,6 +243,9 @@ class Cache(Same):
         result.__dict__.update(vars(self), kept=None, columns=None)  # of another source, it has kept nothing
         return result
 
+    def at_once(self) -> list[Source]:
+        return [self.source] if self.kept is None else []
+
     def elements(self, run: Run) -> Iterator[Element]:
         return _Caching(self, run) if self.kept is None else iter(self.kept)
 
@@ -415,6 +418,9 @@ class Concatenate(Source):
     def __init__(self, first: Source, second: Source) -> None:
         self.first, self.second = first, second
         self.spec = common(first.spec, second.spec)
+
+    def at_once(self) -> list[Source]:
+        return [self.first]
 
     def elements(self, run: Run) -> Iterator[Element]:
         return itertools.chain.from_iterable(

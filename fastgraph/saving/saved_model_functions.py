@@ -106,6 +106,11 @@ class RestoredConcreteFunction(ConcreteFunction):
         trace.graph.function_name = self.label
         return trace, filled(self.result, iter([trace.tensor(value) for value in outputs]))
 
+    @property
+    def structured_outputs(self) -> Any:
+        """The result as the Python function built it, with TensorSpecs."""
+        return self.result
+
     def _flat_names(self) -> list[str]:
         return super()._flat_names() if self._keywords is None else self._keywords
 

@@ -130,3 +130,53 @@ def test_counts_in_variables() -> None:
 def test_batches_of_datasets_keep_their_shape_through_functions() -> None:
     dataset = Dataset.range(6).map(lambda i: Dataset.from_tensors(i)).batch(3).map(lambda x: x)
     assert plain(dataset.unbatch().flat_map(lambda x: x)) == list(range(6))
+
+
+ONE, TWO, THREE = [0, 1, 2, 3, 4, 5], [0, 4, 1, 5, 3, 2], [2, 4, 5, 3, 0, 1]  # TensorFlow 2.21's orders
+
+
+@pytest.fixture
+def shuffled():
+    """A maker of datasets that have these orders."""
+    tf.random.set_seed(None)
+    return lambda: Dataset.range(6).shuffle(10, seed=3)
+
+
+@pytest.mark.parametrize(
+    ("behind", "orders"),
+    [
+        (lambda ds: ds, (ONE, TWO, THREE)),
+        (lambda ds: ds.map(lambda x: x).prefetch(2).take(-1), (ONE, TWO, THREE)),
+        (lambda ds: ds.batch(3).unbatch(), (ONE, TWO, THREE)),
+        (lambda ds: Dataset.range(0).concatenate(ds), (TWO, ONE, THREE)),  # the second begins with its elements
+        (lambda ds: ds.shuffle(1, seed=9), (TWO, ONE, THREE)),  # as its buffer is filled
+    ],
+)
+def test_the_order_of_a_pass_is_drawn_when_its_iterator_is_made(shuffled, behind, orders):
+    dataset = behind(shuffled())
+    first, second = iter(dataset), iter(dataset)
+    late = _listed(second)
+    assert (_listed(first), late, _listed(dataset)) == orders
+
+
+def test_an_iterator_that_is_not_used_draws_an_order(shuffled, tmp_path):
+    dataset = shuffled().batch(6)
+    iter(dataset)
+    second = iter(dataset)
+    saved = tf.train.Checkpoint(it=second).save(str(tmp_path / "c"))
+    assert (_listed(dataset), _listed(second)) == ([THREE], [TWO])
+    third = iter(dataset)
+    tf.train.Checkpoint(it=third).restore(saved)
+    assert _listed(third) == [TWO]
+
+
+def test_a_dataset_made_in_a_graph_has_its_first_order_in_each_call(shuffled):
+    assert _listed(Dataset.range(2).flat_map(lambda _: shuffled())) == ONE + ONE
+
+    @tf.function
+    def first():
+        return next(iter(shuffled().batch(6))), next(iter(Dataset.random(seed=4, rerandomize_each_iteration=True)))
+
+    assert [np.asarray(x).tolist() for x in first()] == [np.asarray(x).tolist() for x in first()]
+    kept = shuffled()
+    assert _listed(Dataset.range(2).flat_map(lambda _: kept)) == ONE + TWO

@@ -99,6 +99,29 @@ def test_signatures_take_keywords(folder: Path) -> None:
     assert sorted(serve(x=tf.ones([1]), y=tf.ones([1]))) == ["product", "sum"]
 
 
+def test_what_a_loaded_function_returns_is_told_by_specs(folder: Path) -> None:
+    signature = tf.saved_model.load(folder / "signatures" / "model").signatures["serving_default"]
+    specs = signature.structured_outputs
+    assert all(isinstance(spec, tf.TensorSpec) for spec in specs.values())
+    assert (signature.output_shapes, signature.output_dtypes) == (
+        {name: spec.shape for name, spec in specs.items()}, {name: spec.dtype for name, spec in specs.items()}
+    )  # fmt: skip
+    assert "float32 Tensor" in signature.pretty_printed_signature()
+
+
+def test_casts_to_float8_are_saved(tmp_path: Path) -> None:
+    module = tf.Module()
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.float32)])
+    def rounded(x: Any) -> Any:
+        return [tf.cast(tf.cast(x, kind), tf.float32) for kind in ("float8_e4m3fn", "float8_e5m2")]
+
+    module.rounded = rounded
+    tf.saved_model.save(module, str(tmp_path))
+    found = tf.saved_model.load(str(tmp_path)).rounded(tf.constant([1.3, 2.7]))
+    assert [x.numpy().tolist() for x in found] == [[1.25, 2.75], [1.25, 2.5]]
+
+
 def test_operations_without_an_equal_are_those_of_the_list() -> None:
     from fastgraph.graphdef.importer import is_served
 
