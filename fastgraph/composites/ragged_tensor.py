@@ -147,7 +147,7 @@ class RaggedTensor(RaggedOperators, CompositeTensor):
             raise ValueError(f"uniform_row_length={length} times nrows={rows} must equal nvals={count}")
         size = convert(length, int64) if length is not None else cast(uniform_row_length, int64)
         if nrows is None:
-            nrows = nvals(values) // maximum(size, 1)
+            nrows = cast(nvals(values), int64) // maximum(size, 1)
         n = convert(rows, int64) if rows is not None else cast(nrows, int64)
         if validate and None in (length, rows, count):
             assert_equal(size * n, cast(nvals(values), int64), "uniform_row_length times nrows must equal nvals")

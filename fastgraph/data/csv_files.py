@@ -30,7 +30,7 @@ from fastgraph.data.options import Options
 from fastgraph.data.row_tables import Table, table_of
 from fastgraph.data.sources import OfTensors, Run, Source
 from fastgraph.data.stored_elements import matching
-from fastgraph.errors import InvalidArgumentError, OpError
+from fastgraph.errors import InvalidArgumentError, OpError, UnknownError
 from fastgraph.ops.families import invalid
 from fastgraph.records.paths import as_op_errors, local_path
 
@@ -413,7 +413,7 @@ class SqlRows(Source):
                     raise invalid(f"The number of columns in output_types ({len(self.spec)}) is not that of the rows")
                 yield tuple([_cell(value, leaf.dtype) for value, leaf in zip(row, self.spec, strict=True)])
         except sqlite3.Error as error:
-            raise invalid(f"Failed to execute query: {error}") from None
+            raise UnknownError(None, None, f"Failed to execute query: {error}") from None
         finally:
             connection.close()
 
@@ -428,7 +428,7 @@ def _cell(value: Any, dtype: DType) -> Any:
 class SqlDataset(Dataset):
     """The rows that a query of an SQLite database gives, as tuples of scalars. Source: tf.data.experimental.SqlDataset.
 
-    Raises: ValueError for other databases; on iteration InvalidArgumentError for what cannot be asked.
+    Raises: ValueError for other databases; on iteration UnknownError for a query that fails.
     """
 
     def __init__(self, driver_name: Any, data_source_name: Any, query: Any, output_types: Sequence[Any]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 import os
 from collections.abc import Callable, Sequence
@@ -24,10 +23,10 @@ from fastgraph.core.registry import public_function
 from fastgraph.core.tensor import as_array, convert, executing_eagerly, init_scope
 from fastgraph.data import checked_elements, grouping, windows
 from fastgraph.data.csv_files import CsvDataset, SqlDataset, make_csv_dataset
-from fastgraph.data.dataset import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Dataset
-from fastgraph.data.dataset_base import DatasetSpec, count, element_of, made
+from fastgraph.data.dataset import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Dataset, of_list
+from fastgraph.data.dataset_base import DatasetSpec, count, made
 from fastgraph.data.element_functions import Mapped
-from fastgraph.data.element_specs import common, flat, packed, spec_of
+from fastgraph.data.element_specs import packed
 from fastgraph.data.handles import resolve
 from fastgraph.data.optionals import Optional, get_next_as_optional
 from fastgraph.data.options import (
@@ -136,9 +135,7 @@ def from_list(elements: Sequence[Any], name: str | None = None) -> Dataset:
         raise ValueError("Invalid `elements`. `elements` should be a list.")
     if not elements:
         raise ValueError("Invalid `elements`. `elements` should not be empty.")
-    rows = [element_of(element) for element in elements]
-    spec = functools.reduce(common, map(spec_of, rows))
-    return made(windows.Elements, [flat(row) for row in rows], spec)
+    return of_list(elements)
 
 
 def to_variant(dataset: Dataset) -> Any:
@@ -192,8 +189,8 @@ def group_by_reducer(key_func: Callable[..., Any], reducer: Reducer) -> _Applied
 
     def applied(dataset: Dataset) -> Dataset:
         spec = dataset.element_spec
-        key = Mapped(lambda *x: convert(key_func(*x), int64), spec, where)
-        grouping.check_integer(key.spec, "key_func")
+        key = Mapped(key_func, spec, where)
+        grouping.check_integer(key.spec, "key_func", (int64,))
         init = Mapped(reducer.init_func, TensorSpec((), int64), where)
         inner = spec if type(spec) is tuple else (spec,)
         reduce = Mapped(
@@ -325,21 +322,14 @@ def table_from_dataset(
     spec = getattr(dataset, "element_spec", None)
     if not isinstance(spec, tuple) or len(spec) != 2:
         raise ValueError("`dataset` must be a dataset of pairs of a key and a value.")
-    pairs = list(dataset.as_numpy_iterator())
-    if vocab_size is not None and num_oov_buckets and vocab_size > len(pairs):
-        raise ValueError(f"Invalid `vocab_size`: the dataset has {len(pairs)} pairs, fewer than {vocab_size}.")
-    pairs = pairs if vocab_size is None else pairs[:vocab_size]
-    dtype = as_dtype(key_dtype)
-    keys, values = ([pair[i] for pair in pairs] for i in range(2))
-    of_values = spec[1].dtype
-    filled = KeyValueTensorInitializer(
-        convert(np.array(keys, dtype.as_numpy_dtype), dtype),
-        convert(np.array(values, of_values.as_numpy_dtype), of_values),
-    )
+    filled, of_values = DatasetInitializer(dataset if vocab_size is None else dataset.take(vocab_size)), spec[1].dtype
+    if default_value is None and not (of_values.is_integer or of_values.is_floating):
+        raise ValueError(f"`default_value` must be specified for a dataset that produces values of type {of_values}.")
     if num_oov_buckets:
-        return StaticVocabularyTable(filled, num_oov_buckets)
-    default = default_value if default_value is not None else ("" if of_values is string else -1)
-    return StaticHashTable(filled, default)
+        if as_dtype(key_dtype).is_integer != spec[0].dtype.is_integer:
+            raise TypeError(f"Invalid `key_dtype` {as_dtype(key_dtype)} for keys of {spec[0].dtype}.")
+        return StaticVocabularyTable(filled, num_oov_buckets, key_dtype)
+    return StaticHashTable(filled, -1 if default_value is None else default_value)
 
 
 def index_table_from_dataset(

@@ -6,13 +6,13 @@ Rule: as in element_functions.py: such a function is traced when the dataset is 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from fastgraph.core.base import nesting
-from fastgraph.core.base.dtype import bool_, int32, int64
+from fastgraph.core.base.dtype import DType, bool_, int32, int64
 from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.core.tensor import as_array, from_array
 from fastgraph.data.element_functions import Mapped, OfFunction
@@ -160,9 +160,9 @@ class _Interleaved(Iterator[Element]):
         raise StopIteration
 
 
-def check_integer(spec: Any, name: str) -> None:
-    """Raise ValueError if a function's result is no integer scalar."""
-    if not (isinstance(spec, TensorSpec) and spec.dtype in (int32, int64) and spec.shape.rank in (0, None)):
+def check_integer(spec: Any, name: str, dtypes: Sequence[DType] = (int32, int64)) -> None:
+    """Raise ValueError if a function's result is no scalar of these dtypes."""
+    if not (isinstance(spec, TensorSpec) and spec.dtype in dtypes and spec.shape.rank in (0, None)):
         raise ValueError(f"Invalid `{name}`. `{name}` must return a single `tf.int64` scalar tensor but got {spec}.")
 
 

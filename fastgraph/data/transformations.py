@@ -6,6 +6,7 @@ called here (element_functions.py).
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from fastgraph.core.base import nesting
 from fastgraph.core.base.dtype import int64
 from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.core.tensor import as_array, from_array
+from fastgraph.data.element_functions import Map
 from fastgraph.data.element_leaves import Dense, batched, kinds_of, sliced, stacked, unbatched
 from fastgraph.data.element_specs import Element, common
 from fastgraph.data.prefetching import Ahead, draws
@@ -299,7 +301,7 @@ class Batch(Source):
 
 
 class _Batches(Iterator[Element]):
-    """One pass, batch by batch. The elements before one that failed are lost with it, as in TensorFlow."""
+    """One pass, batch by batch. The elements beside one that failed are lost with it, as in TensorFlow."""
 
     def __init__(self, batch: Batch, run: Run) -> None:
         self.batch, self.left = batch, batch.source.elements(run)
@@ -308,10 +310,21 @@ class _Batches(Iterator[Element]):
 
     def __next__(self) -> Element:
         size = next(self.sizes)
-        rows = list(itertools.islice(self.left, size))
+        rows: list[Element] = []
+        try:
+            rows.extend(itertools.islice(self.left, size))
+        except Exception:
+            self._skip(size - len(rows) - 1)
+            raise
         if not rows or (self.batch.drop and len(rows) < size):
             raise StopIteration
         return stacked(self.kinds, rows)
+
+    def _skip(self, n: int) -> None:
+        """Take `n` more elements of a `map`, of which TensorFlow has a whole batch at once."""
+        for _ in range(n if isinstance(self.batch.source, Map) else 0):
+            with contextlib.suppress(OpError):
+                next(self.left, None)
 
 
 class Unbatch(Source):

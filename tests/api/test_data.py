@@ -504,6 +504,12 @@ def test_specs() -> None:
     assert named._type_spec != Dataset.range(2)._type_spec
 
 
+def test_elements_print_where_nothing_else_has_been_used() -> None:
+    code = "import fastgraph as tf\nfor x in tf.data.Dataset.range(1): print(x, repr(x), f'{x}')"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert found == "tf.Tensor(0, shape=(), dtype=int64) <tf.Tensor: shape=(), dtype=int64, numpy=0> 0\n"
+
+
 def test_importing_fastgraph_does_not_load_data() -> None:
     code = (
         "import sys, fastgraph as fg; fg.constant(1) + 1; "

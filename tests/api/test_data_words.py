@@ -259,11 +259,35 @@ def test_lists_of_elements_of_several_shapes() -> None:
         experimental.from_list([1, 2.0])
 
 
+def test_lists_of_datasets_are_datasets_of_datasets() -> None:
+    several = Dataset.from_tensor_slices([Dataset.range(n).map(lambda x: {"x": x}) for n in (2, 3)])
+    assert several.element_spec.element_spec == {"x": tf.TensorSpec([], tf.int64)}
+    assert [int(row["x"]) for row in several.flat_map(lambda d: d)] == [0, 1, 0, 1, 2]
+
+
+def test_a_batch_of_a_map_that_fails_is_taken_whole() -> None:
+    def failing(x: np.int64) -> np.int64:
+        if x >= 15:
+            raise ValueError(x)
+        return x
+
+    mapped = Dataset.range(30).map(lambda x: tf.numpy_function(failing, [x], tf.int64))
+    batches = iter(mapped.batch(10))
+    assert next(batches).numpy().tolist() == list(range(10))
+    for _ in range(2):
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            next(batches)
+    assert next(batches, None) is None
+
+
 def test_keys_and_sizes_of_windows_are_scalars() -> None:
     two, dataset = tf.constant([0, 0], tf.int64), Dataset.range(4)
     reducer = experimental.Reducer(lambda _: np.int64(0), lambda s, x: s + x, lambda s: s)
     with pytest.raises(ValueError, match="Invalid `key_func`"):
         dataset.apply(experimental.group_by_reducer(lambda _: two, reducer))
+    for other in ("a", 1, tf.constant(1)):
+        with pytest.raises(ValueError, match="Invalid `key_func`"):
+            dataset.apply(experimental.group_by_reducer(lambda _: other, reducer))  # noqa: B023
     for key, size, name in ((two, two[0], "key_func"), (two[0], two, "window_size_func")):
         with pytest.raises(ValueError, match=f"Invalid `{name}`"):
             dataset.group_by_window(lambda _: key, lambda _, d: d.batch(4), window_size_func=lambda _: size)  # noqa: B023
