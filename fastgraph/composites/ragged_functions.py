@@ -24,7 +24,7 @@ from fastgraph.ops.families import invalid
 from fastgraph.ops.gathering import gather
 from fastgraph.ops.joining import stack as stack_dense
 from fastgraph.ops.movement import reshape, shape
-from fastgraph.ops.runtime_assertions import assert_less, assert_none_equal
+from fastgraph.ops.runtime_assertions import assert_equal, assert_less, assert_none_equal
 from fastgraph.ops.sorting import argsort
 from fastgraph.ops.tiling import repeat
 
@@ -121,7 +121,8 @@ def range(
 ) -> RaggedTensor:
     """Row i: starts[i], starts[i] + deltas[i], ... up to limits[i].
 
-    Raises: InvalidArgumentError for a delta of 0 or other numbers of them. Source: tf.ragged.range.
+    Raises: InvalidArgumentError for a delta of 0, ends that are NaN or infinite, or other numbers of them. Source:
+    tf.ragged.range.
     """
     if limits is None:
         starts, limits = 0, starts
@@ -136,9 +137,14 @@ def range(
     start, limit, delta = (x if x.shape.rank == 1 else broadcast_to(x, extents) for x in given)
     assert_none_equal(delta, zeros([], delta.dtype), message="Requires delta != 0")
     if start.dtype.is_floating:
-        count = cast(ceil((limit - start) / delta), int64)
-    else:
-        count = cast(-floordiv(start - limit, delta), int64)
+        steps = ceil((limit - start) / delta)
+        assert_less(
+            steps, as_tensor(2.0**63, steps.dtype), message=f"Requires ((limit - start) / delta) <= {2**63 - 1}"
+        )
+        count = cast(steps, int64)
+    else:  # in int64, which holds the distance of any two int32
+        first, last, step = (cast(x, int64) for x in (start, limit, delta))
+        count = -floordiv(first - last, step)
     lengths = cast(maximum(count, 0), row_splits_dtype)
     values = repeat(start, lengths) + cast(positions(lengths), start.dtype) * repeat(delta, lengths)
     return made(values, splits_of(lengths))
@@ -236,11 +242,15 @@ def stack_dynamic_partitions(
     data = data if isinstance(data, RaggedTensor) else as_tensor(data)
     rank = as_tensor(partitions).shape.rank if not isinstance(partitions, RaggedTensor) else None
     if isinstance(partitions, RaggedTensor):
+        if not isinstance(data, RaggedTensor):
+            data = RaggedTensor.from_tensor(data, row_splits_dtype=partitions.row_splits.dtype)
+        text = "data and partitions have incompatible ragged shapes"
+        assert_equal(data.row_splits, partitions.row_splits, message=text)
         data, partitions = data.values, partitions.values
         return stack_dynamic_partitions(data, partitions, num_partitions)
     partitions = as_tensor(partitions)
     if rank == 0:
-        data, partitions = reshape(data, [1, *data.shape]), reshape(partitions, [1])
+        data, partitions = expand_axis(data, 0), reshape(partitions, [1])
     elif rank is not None and rank > 1:
         data = (
             data.merge_dims(0, rank - 1) if isinstance(data, RaggedTensor) else reshape(data, [-1, *data.shape[rank:]])

@@ -62,6 +62,8 @@ def from_dense(tensor: object, lengths: object, padding: object, ragged_rank: in
     """RaggedTensor.from_tensor."""
     if lengths is not None and padding is not None:
         raise ValueError("Specify argument `lengths` or `padding`, but not both.")
+    if not isinstance(ragged_rank, int | np.integer):
+        raise TypeError(f"Argument `ragged_rank` must be an int. Received {ragged_rank}.")
     if ragged_rank <= 0:
         raise ValueError(f"Argument `ragged_rank` must be greater than 0. Received {ragged_rank}.")
     tensor = as_tensor(tensor)
@@ -76,6 +78,7 @@ def from_dense(tensor: object, lengths: object, padding: object, ragged_rank: in
     tensor.shape.with_rank_at_least(ragged_rank + 1)
     if isinstance(lengths, (list, tuple)) and len(lengths) and not isinstance(lengths[0], (int, np.integer)):
         ragged_rank = len(lengths)
+        tensor.shape.with_rank_at_least(ragged_rank + 1)
         masks = [_kept(n, tensor, axis + 1) for axis, n in enumerate(lengths)]
         rows: Any = _cut(tensor, masks[0], splits_dtype)
         for axis, n in enumerate(lengths[1:], 2):
@@ -83,16 +86,17 @@ def from_dense(tensor: object, lengths: object, padding: object, ragged_rank: in
             rows = rows.with_flat_values(inner)
         return rows
     if ragged_rank > 1:
-        flat = reshape(tensor, [-1, *[_extent(tensor, i) for i in range(2, rank)]])
+        flat = reshape(tensor, [_extent(tensor, 0) * _extent(tensor, 1), *[_extent(tensor, i) for i in range(2, rank)]])
         inner = from_dense(flat, lengths, padding, ragged_rank - 1, splits_dtype)
         return RaggedTensor.from_uniform_row_length(inner, _extent(tensor, 1), _extent(tensor, 0), validate=False)
     if lengths is not None:
         return _cut(tensor, _kept(lengths, tensor, 1), splits_dtype)
     if padding is None:
-        flat = reshape(tensor, [-1, *[_extent(tensor, i) for i in range(2, rank)]])
+        flat = reshape(tensor, [_extent(tensor, 0) * _extent(tensor, 1), *[_extent(tensor, i) for i in range(2, rank)]])
         made_ = RaggedTensor.from_uniform_row_length(flat, _extent(tensor, 1), _extent(tensor, 0), validate=False)
         return made_.with_row_splits_dtype(splits_dtype)
     padding = as_tensor(padding, tensor.dtype)
+    tensor.shape[2:].assert_is_compatible_with(padding.shape)
     full = equal(tensor, padding)
     if rank > 2:
         full = reduce_all(full, list(range(2, rank)))
