@@ -112,9 +112,9 @@ from fastgraph.graphdef.graph_view import Operation as Operation
 from fastgraph.graphdef.import_values import make_ndarray as make_ndarray
 from fastgraph.graphdef.importer import import_graph_def as import_graph_def
 from fastgraph.keras.initializers import ConstantOfAnyType as constant_initializer
+from fastgraph.keras.initializers import NormalDraws as random_normal_initializer
 from fastgraph.keras.initializers import Ones as ones_initializer
-from fastgraph.keras.initializers import RandomNormal as random_normal_initializer
-from fastgraph.keras.initializers import RandomUniform as random_uniform_initializer
+from fastgraph.keras.initializers import UniformDraws as random_uniform_initializer
 from fastgraph.keras.initializers import Zeros as zeros_initializer
 from fastgraph.ops.control_dependencies import CriticalSection as CriticalSection
 from fastgraph.ops.control_dependencies import control_dependencies as control_dependencies
@@ -825,7 +825,8 @@ def numpy_function(func: Any = None, inp: Sequence[Any] | None = None, Tout: DTy
     """Results of the Python function `func` for NumPy arrays, called anew whenever a graph comes to this place.
 
     `Tout` is the dtype of the result, or a list of them. There is no gradient; `stateful` changes nothing. Outside a
-    graph what func raises is raised as it is, and results keep their dtypes.
+    graph what func raises is raised as it is, results keep their dtypes, and func gets arrays as NumPy makes them of
+    the inputs; in a graph scalars are NumPy's scalars, or bytes.
     Raises: in a graph, InvalidArgumentError for results of another number or dtype than `Tout`'s, and as py_function.
     Without `func` (and `inp`), a decorator. Source: tf.numpy_function."""
 @overload

@@ -3,6 +3,7 @@ from fastgraph.keras.metrics import AUC as AUC
 from fastgraph.keras.metrics import Accuracy as Accuracy
 from fastgraph.keras.metrics import BinaryAccuracy as BinaryAccuracy
 from fastgraph.keras.metrics import BinaryCrossentropy as BinaryCrossentropy
+from fastgraph.keras.metrics import BinaryIoU as BinaryIoU
 from fastgraph.keras.metrics import CategoricalAccuracy as CategoricalAccuracy
 from fastgraph.keras.metrics import CategoricalCrossentropy as CategoricalCrossentropy
 from fastgraph.keras.metrics import CategoricalHinge as CategoricalHinge
@@ -25,12 +26,17 @@ from fastgraph.keras.metrics import MeanAbsoluteError as MeanAbsoluteError
 from fastgraph.keras.metrics import MeanAbsolutePercentageError as MeanAbsolutePercentageError
 from fastgraph.keras.metrics import MeanIoU as MeanIoU
 from fastgraph.keras.metrics import MeanMetricWrapper as MeanMetricWrapper
+from fastgraph.keras.metrics import MeanRelativeError as MeanRelativeError
 from fastgraph.keras.metrics import MeanSquaredError as MeanSquaredError
 from fastgraph.keras.metrics import MeanSquaredLogarithmicError as MeanSquaredLogarithmicError
+from fastgraph.keras.metrics import MeanTensor as MeanTensor
 from fastgraph.keras.metrics import Metric as Metric
+from fastgraph.keras.metrics import OneHotIoU as OneHotIoU
+from fastgraph.keras.metrics import OneHotMeanIoU as OneHotMeanIoU
 from fastgraph.keras.metrics import Poisson as Poisson
 from fastgraph.keras.metrics import Precision as Precision
 from fastgraph.keras.metrics import PrecisionAtRecall as PrecisionAtRecall
+from fastgraph.keras.metrics import R2Score as R2Score
 from fastgraph.keras.metrics import Recall as Recall
 from fastgraph.keras.metrics import RecallAtPrecision as RecallAtPrecision
 from fastgraph.keras.metrics import RootMeanSquaredError as RootMeanSquaredError

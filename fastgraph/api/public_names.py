@@ -47,6 +47,7 @@ NAMESPACES: dict[str, str] = {
     "keras.datasets.reuters": "news by topic",
     "keras.layers.experimental": "layers by an older name",
     "keras.layers.experimental.preprocessing": "preprocessing layers by an older name",
+    "keras.metrics.experimental": "metrics in Python",
     "keras.optimizers.experimental": "tf.keras.optimizers by an older name",
     "keras.preprocessing": "data in files and lists, by older names",
     "keras.preprocessing.image": "images as arrays and files",
@@ -217,9 +218,11 @@ PUBLIC: dict[str, str] = {
     **{
         f"linalg.LinearOperator{name}": f"linear_operators.{module}:LinearOperator{name}"
         for module, names in {
-            "structures": "Circulant Circulant2D Circulant3D Diag FullMatrix Householder Identity LowerTriangular "
-            "Permutation ScaledIdentity Toeplitz Tridiag Zeros",
-            "compounds": "Adjoint BlockDiag BlockLowerTriangular Composition Inversion Kronecker LowRankUpdate",
+            "structures": "Diag FullMatrix Householder Identity LowerTriangular Permutation ScaledIdentity Toeplitz "
+            "Tridiag Zeros",
+            "circulant": "Circulant Circulant2D Circulant3D",
+            "compounds": "Adjoint Composition Inversion Kronecker LowRankUpdate",
+            "block_operators": "BlockDiag BlockLowerTriangular",
         }.items()
         for name in names.split()
     },
@@ -309,7 +312,7 @@ PUBLIC: dict[str, str] = {
         "is_gpu_available",
         ("test",),
     ),
-    "function": "staging.function:function",
+    "function": "staging.function_decorator:function",
     "install_as_tensorflow": "door.opening:install_as_tensorflow",
     "autograph.experimental.do_not_convert": "staging.autograph:do_not_convert",
     "autograph.experimental.Feature": "staging.autograph.loop_options:Feature",
@@ -358,8 +361,8 @@ PUBLIC: dict[str, str] = {
     "zeros_initializer": "keras.initializers:Zeros",
     "ones_initializer": "keras.initializers:Ones",
     "constant_initializer": "keras.initializers:ConstantOfAnyType",
-    "random_normal_initializer": "keras.initializers:RandomNormal",
-    "random_uniform_initializer": "keras.initializers:RandomUniform",
+    "random_normal_initializer": "keras.initializers:NormalDraws",
+    "random_uniform_initializer": "keras.initializers:UniformDraws",
     **_same("core.dlpack", "from_dlpack to_dlpack", ("experimental.dlpack",)),
     **_same(
         "numpy_api.elementwise",
@@ -474,7 +477,7 @@ PUBLIC: dict[str, str] = {
         f"keras.datasets.{name}.load_data": f"keras.dataset_files:{name}"
         for name in ("boston_housing", "cifar10", "fashion_mnist", "imdb", "mnist", "reuters")
     },
-    **_same("keras.batches", "Sequence to_categorical", ("keras.utils",)),
+    **_same("keras.data_adapters", "Sequence to_categorical", ("keras.utils",)),
     **_same("keras.sequences", "pad_sequences", ("keras.utils", "keras.preprocessing.sequence")),
     **_same(
         "data.folders",
@@ -494,7 +497,7 @@ PUBLIC: dict[str, str] = {
     **_same("keras.whole_models", "load_model save_model", ("keras.saving",)),
     **_same(
         "keras.optimizers",
-        "Adadelta Adagrad Adam AdamW Adamax Nadam Optimizer RMSprop SGD",
+        "Adadelta Adafactor Adagrad Adam AdamW Adamax Ftrl Nadam Optimizer RMSprop SGD",
         ("keras.optimizers.experimental",),
     ),
     **_same(
@@ -504,8 +507,9 @@ PUBLIC: dict[str, str] = {
         ("keras.layers.experimental.preprocessing",),
     ),
     "keras.layers.experimental.EinsumDense": "keras.layers:EinsumDense",
+    "keras.metrics.experimental.PyMetric": "keras.metric_base:PyMetric",
     "keras.utils.Progbar": "keras.progress:Progbar",
-    "keras.utils.get_file": "keras.fetching:get_file",
+    "keras.utils.get_file": "keras.file_downloads:get_file",
     "keras.utils.set_random_seed": "keras.backend:set_random_seed",
     **_same("data.optionals", "Optional", ("experimental",)),
     **_same(

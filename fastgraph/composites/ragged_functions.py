@@ -9,7 +9,8 @@ import numpy as np
 
 from fastgraph.composites.ragged_ops import merged, same_partition
 from fastgraph.composites.ragged_rows import boolean_mask_ragged, expand_axis, gather_rows, pile
-from fastgraph.composites.ragged_tensor import RaggedTensor, along, made, positions, splits_of
+from fastgraph.composites.ragged_tensor import RaggedTensor, made
+from fastgraph.composites.row_splits import along, positions, splits_of
 from fastgraph.core.base.dtype import DTypeLike, as_dtype, int32, int64
 from fastgraph.core.base.nesting import flatten, map_structure
 from fastgraph.core.conversion import TensorLike
@@ -19,11 +20,12 @@ from fastgraph.ops.arguments import as_tensor
 from fastgraph.ops.broadcasting import broadcast_to
 from fastgraph.ops.creation import zeros
 from fastgraph.ops.division import floordiv
-from fastgraph.ops.elementwise import cast, ceil, maximum
+from fastgraph.ops.elementwise import cast, maximum
 from fastgraph.ops.families import invalid
 from fastgraph.ops.gathering import gather
 from fastgraph.ops.joining import stack as stack_dense
 from fastgraph.ops.movement import reshape, shape
+from fastgraph.ops.rounding import ceil
 from fastgraph.ops.runtime_assertions import assert_equal, assert_less, assert_none_equal
 from fastgraph.ops.sorting import argsort
 from fastgraph.ops.tiling import repeat

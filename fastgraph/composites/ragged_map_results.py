@@ -81,8 +81,6 @@ class SparseLeaf:
     def __init__(self, spec: SparseTensorSpec) -> None:
         self.spec = spec
         self.dtype: DType = spec.dtype
-        if spec.shape.rank is None:
-            raise NotImplementedError(f"map_fn: the rank of a sparse result must be known, got {spec!r}")
 
     def parts(self, value: Any) -> list[Any]:
         """The tensors of one result. Raises ValueError for another kind, dtype or shape."""
@@ -94,6 +92,10 @@ class SparseLeaf:
         """The SparseTensor of the parts of all results."""
         if not rows:
             zeros, rank = public_function("zeros"), self.spec.shape.rank
+            if rank is None:
+                raise ValueError(
+                    f"map_fn: of no elements the rank of the sparse result must be known, got {self.spec!r}"
+                )
             none = zeros([0], dtypes.int64)
             return self._made(
                 zeros([0, rank], dtypes.int64), zeros([0], self.dtype), none, zeros([0, rank], none.dtype)
@@ -104,11 +106,11 @@ class SparseLeaf:
 
     def of_loop(self, parts: Sequence[Any]) -> Any:
         """The SparseTensor of what a loop gave."""
-        (indices, *_), (values, shapes, _), dims = parts
-        return self._made(reshape(indices, [-1, self.spec.shape.rank]), values, shapes[:, 0], dims)
+        (indices, _, inner), (values, shapes, _), dims = parts
+        return self._made(reshape(indices, [-1, *inner]), values, shapes[:, 0], dims)
 
     def _made(self, indices: Any, values: Any, counts: Any, dims: Any) -> Any:
-        known = self.spec.shape.as_list()
+        known = [None] * dims.shape[1] if self.spec.shape.rank is None else self.spec.shape.as_list()
         rows = cast(repeat(range_(shape(counts)[0]), counts), dtypes.int64)
         least = convert([[n or 0 for n in known]], dtypes.int64)  # where there are no results
         dense_shape = concat([cast(shape(counts), dtypes.int64), reduce_max(concat([dims, least], 0), 0)], 0)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.composites.ragged_along import bits, running_sum, softmax_along
+from fastgraph.composites.ragged_axis_ops import bits, running_sum, softmax_along
 from fastgraph.composites.ragged_gathering import gather_nd_ragged, gather_ragged
 from fastgraph.composites.ragged_matmul import matmul
 from fastgraph.composites.ragged_rows import (
@@ -25,7 +25,8 @@ from fastgraph.composites.ragged_rows import (
 )
 from fastgraph.composites.ragged_shape import DynamicRaggedShape
 from fastgraph.composites.ragged_strings import format_rows, join_segments
-from fastgraph.composites.ragged_tensor import RaggedTensor, along, levels, made, positions, splits_of
+from fastgraph.composites.ragged_tensor import RaggedTensor, levels, made
+from fastgraph.composites.row_splits import along, positions, splits_of
 from fastgraph.composites.sparse_tensor import SparseTensor, with_shape
 from fastgraph.core.base.dtype import DType, as_dtype, float64, int32, int64
 from fastgraph.core.conversion import SizeLike, TensorLike, unsupported

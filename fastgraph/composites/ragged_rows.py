@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from fastgraph.composites.ragged_tensor import RaggedTensor, along, levels, made, nvals, positions, splits_of
+from fastgraph.composites.ragged_tensor import RaggedTensor, levels, made, nvals
+from fastgraph.composites.row_splits import along, positions, splits_of
 from fastgraph.core.base.dtype import bool_, int64
 from fastgraph.core.conversion import convert_to_tensor
 from fastgraph.core.tensor import Tensor, convert

@@ -135,10 +135,13 @@ class _Columns(Iterator[Element]):
         chosen, n = self.options["columns"], len(self.kinds)
         least = n if chosen is None else (chosen[-1] + 1 if chosen else 0)
         rows = [row or [""] for row in rows]
+        if excluded := self.options["excluded"]:
+            rows = [[text for i, text in enumerate(row) if i not in excluded] for row in rows]
         for row in rows:
             if len(row) < least or (chosen is None and len(row) > n):
-                more = "fewer fields" if len(row) < least else "more fields"
-                raise invalid(f"Expect {n} fields but have {more} in record [Op:IteratorGetNext]")
+                have = len(row) if chosen is None else sum(i < len(row) for i in chosen)
+                text = f"Expect {n} fields but have {have if have < n else 'more'} in record"
+                raise invalid(f"{text} [Op:IteratorGetNext]")
         columns: list[Any] = list(zip(*[row[:least] for row in rows], strict=True))
         columns = columns if chosen is None else [columns[i] for i in chosen]
         return [self._column(i, column) for i, column in enumerate(columns)]
@@ -225,9 +228,6 @@ class CsvDataset(Dataset):
         defaults = [_default(item) for item in record_defaults]
         paths = filenames if isinstance(filenames, Tensor) else convert(filenames, string)
         columns = None if select_cols is None else [int(i) for i in select_cols]
-        if exclude_cols is not None:
-            left = iter(range(len(defaults) + len(exclude_cols)))
-            columns = [i for i in left if i not in set(exclude_cols)][: len(defaults)]
         if columns is not None and (len(columns) != len(defaults) or columns != sorted(set(columns))):
             raise invalid("select_cols should match output size and be strictly increasing indices")
         dataset = made(
@@ -240,6 +240,7 @@ class CsvDataset(Dataset):
             use_quote_delim=bool(use_quote_delim),
             na_value=_text(na_value),
             columns=columns,
+            excluded=frozenset(map(int, exclude_cols or ())),
         )
         super().__init__(dataset.source, dataset.element_spec, dataset._symbolic)
 

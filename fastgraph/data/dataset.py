@@ -17,7 +17,7 @@ from fastgraph.core.base.dtype import DTypeLike, as_dtype, bool_, int64
 from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import convert
-from fastgraph.data import element_functions, sources, stored_elements, transformations
+from fastgraph.data import element_functions, shuffling, sources, stored_elements, transformations
 from fastgraph.data.dataset_base import DatasetBase, DatasetSpec, count, element_of, made
 from fastgraph.data.dataset_combinations import Combinations
 from fastgraph.data.element_specs import flat, spec_of
@@ -169,7 +169,7 @@ class Dataset(Combinations):
                 None, None, "num_parallel_calls must be greater than zero. [Op:ParallelMapDatasetV2]"
             )
         options = {"mapped": function, "calls": calls if isinstance(calls, int) else AUTOTUNE}
-        return made(element_functions.Map, self, *function.captured, ordered=deterministic is not False, **options)
+        return made(element_functions.Map, self, *function.captured, ordered=deterministic, **options)
 
     def filter(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
         """Return the elements of which `predicate`, traced once, is true. Raises: ValueError if it gives no bool."""
@@ -281,7 +281,7 @@ class Dataset(Combinations):
         else:
             seeds = generators.next_seeds()
         reshuffle = reshuffle_each_iteration is not False
-        return made(transformations.Shuffle, self, count(buffer_size), seed=seeds, reshuffle=reshuffle)
+        return made(shuffling.Shuffle, self, count(buffer_size), seed=seeds, reshuffle=reshuffle)
 
     def prefetch(self, buffer_size: TensorLike, name: str | None = None) -> Dataset:
         """Return the same elements, made ahead in a thread once one takes long enough for that to pay.

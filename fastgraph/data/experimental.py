@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import os
 from collections.abc import Callable, Sequence
@@ -26,7 +27,7 @@ from fastgraph.data.csv_files import CsvDataset, SqlDataset, make_csv_dataset
 from fastgraph.data.dataset import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Dataset
 from fastgraph.data.dataset_base import DatasetSpec, count, element_of, made
 from fastgraph.data.element_functions import Mapped
-from fastgraph.data.element_specs import flat, spec_of
+from fastgraph.data.element_specs import common, flat, packed, spec_of
 from fastgraph.data.handles import resolve
 from fastgraph.data.optionals import Optional, get_next_as_optional
 from fastgraph.data.options import (
@@ -41,7 +42,7 @@ from fastgraph.data.options import (
 from fastgraph.data.record_datasets import make_batched_features_dataset, parse_example_dataset
 from fastgraph.data.sharding import SHARD_HINT
 from fastgraph.data.sources import Run
-from fastgraph.errors import OutOfRangeError
+from fastgraph.errors import FailedPreconditionError, OutOfRangeError
 from fastgraph.records.record_files import TFRecordWriter as RecordWriter
 
 Counter = Dataset.counter
@@ -97,11 +98,20 @@ def assert_cardinality(expected_cardinality: TensorLike) -> _Applied:
 
 
 def at(dataset: Dataset, index: TensorLike) -> Any:
-    """Return element `index`. Raises: OutOfRangeError where there are fewer. Source: tf.data.experimental.at."""
+    """Return element `index`, in the one order that it has here for what is shuffled. Source: tf.data.experimental.at.
+
+    Raises: OutOfRangeError where there are fewer, FailedPreconditionError where there is no end of them.
+    """
     place = count(index)
+    if dataset.source is not None and dataset.source.cardinality() == INFINITE_CARDINALITY:
+        text = f"Dataset of type {dataset.source.name} has infinite cardinality, which does not support random access."
+        raise FailedPreconditionError(None, None, f"{text} [Op:GetElementAtIndex]")
     if place >= 0:
-        for element in dataset.skip(place).take(1):
-            return element
+        one = dataset.skip(place).take(1)
+        if one.source is None or not executing_eagerly():
+            return next(iter(one))
+        for element in one.source.elements(Run(one.source, by_index=True)):
+            return packed(one.element_spec, element)
     raise OutOfRangeError(
         None, None, f"Index out of range [0, {int(dataset.cardinality())}):{place} [Op:GetElementAtIndex]"
     )
@@ -118,19 +128,16 @@ def prefetch_to_device(device: str, buffer_size: TensorLike | None = None) -> _A
 
 
 def from_list(elements: Sequence[Any], name: str | None = None) -> Dataset:
-    """Return the dataset of the elements of a list, which are alike. Raises: ValueError for others, or an empty one.
+    """Return the dataset of the elements of a list, whose shapes may differ. Source: tf.data.experimental.from_list.
 
-    Source: tf.data.experimental.from_list.
+    Raises: ValueError for an empty one, TypeError for elements of other structures or dtypes.
     """
     if not isinstance(elements, list):
         raise ValueError("Invalid `elements`. `elements` should be a list.")
     if not elements:
         raise ValueError("Invalid `elements`. `elements` should not be empty.")
     rows = [element_of(element) for element in elements]
-    spec = spec_of(rows[0])
-    for row in rows:
-        if spec_of(row) != spec:
-            raise ValueError(f"Elements are not alike: {spec}, {spec_of(row)}")
+    spec = functools.reduce(common, map(spec_of, rows))
     return made(windows.Elements, [flat(row) for row in rows], spec)
 
 
@@ -186,6 +193,7 @@ def group_by_reducer(key_func: Callable[..., Any], reducer: Reducer) -> _Applied
     def applied(dataset: Dataset) -> Dataset:
         spec = dataset.element_spec
         key = Mapped(lambda *x: convert(key_func(*x), int64), spec, where)
+        grouping.check_integer(key.spec, "key_func")
         init = Mapped(reducer.init_func, TensorSpec((), int64), where)
         inner = spec if type(spec) is tuple else (spec,)
         reduce = Mapped(

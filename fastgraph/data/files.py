@@ -187,7 +187,7 @@ def stat(path: AnyPath) -> FileStatistics:
 
 def glob(pattern: Any) -> list[str]:
     """Return the paths that fit a pattern, or one of several. Source: tf.io.gfile.glob."""
-    patterns = pattern if isinstance(pattern, list | tuple) else [pattern]
+    patterns = [pattern] if isinstance(pattern, (str, bytes, os.PathLike)) else list(pattern)
     found: list[str] = []
     for each in patterns:
         system = remote(each)

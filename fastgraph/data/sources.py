@@ -6,6 +6,7 @@ the one behind it does, so it is an iterator of C's or of a class, not a generat
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 from collections.abc import Callable, Iterator
@@ -31,15 +32,22 @@ INFINITE, UNKNOWN = -1, -2
 
 
 class Run:
-    """The state that one iterator keeps through all passes over a source: that of random ops."""
+    """What one iterator keeps through all passes over its source: the state of random ops. by_index: for `at` alone."""
 
-    def __init__(self) -> None:
+    def __init__(self, source: Source | None = None, by_index: bool = False) -> None:
         self.states: dict[Any, list[Any]] = {}
-        self._branches: dict[int, Run] = {}
+        self.by_index = by_index
+        self._source, self._branches = source, dict[int, Run]()
 
     def branch(self, i: int) -> Run:
         """Return what it keeps for the i-th of the sources that one dataset has."""
-        return self._branches.setdefault(i, Run())
+        return self._branches.setdefault(i, Run(self._source, self.by_index))
+
+    @functools.cached_property
+    def ordered(self) -> bool:
+        """Whether elements come in order where the transformation itself does not say: what the options say."""
+        found = () if self._source is None else below(self._source)
+        return next((each.deterministic for each in found if getattr(each, "deterministic", None) is not None), True)
 
 
 class Source(Handled):
@@ -47,6 +55,7 @@ class Source(Handled):
 
     name = "Dataset"
     spec: Any
+    only_first = False  #: an endless repeat of it ends where its first pass is empty, whatever the others are
 
     def elements(self, run: Run) -> Iterator[Element]:
         """Begin a pass over the elements, for an iterator that keeps `run`."""
@@ -306,7 +315,12 @@ class _Shape:
 def _shapes_like(types: Any, shapes: Any) -> Any:
     if isinstance(types, dict):
         return {key: _shapes_like(types[key], shapes[key]) for key in types}
-    if isinstance(types, tuple) and isinstance(shapes, list | tuple):
+    if isinstance(types, tuple):
+        if not isinstance(shapes, tuple):
+            kind = type(shapes).__name__
+            raise TypeError(
+                f"If shallow structure is a sequence, input must also be a sequence. Input has type: {kind!r}."
+            )
         return tuple([_shapes_like(*pair) for pair in zip(types, shapes, strict=True)])
     return _Shape(shapes)
 
@@ -317,6 +331,14 @@ def _parts(source: Source) -> list[Any]:
     return [each for value in values for each in (value if isinstance(value, list | tuple) else (value,))]
 
 
+def below(source: Source) -> list[Any]:
+    """A source and those that it is made of, from the outermost on."""
+    ahead: list[Any] = [source]
+    for each in ahead:  # which grows
+        ahead += [part for part in _parts(each) if isinstance(part, Source)]
+    return ahead
+
+
 class Cursor(Handled):
     """Where a pass is. It may have looked some elements ahead."""
 
@@ -324,7 +346,7 @@ class Cursor(Handled):
         self.source = source
         self.spec = source.spec
         self._elements: Iterator[Element] | None = None
-        self._run = Run()
+        self._run = Run(source)
         self._ahead: list[Element] = []  # the next one last
         self._taken = 0
         self._orders: list[Any] = []  # of what is shuffled: from where its numbers came when the pass began
@@ -364,19 +386,21 @@ class Cursor(Handled):
             raise StopIteration
         return element
 
+    def begin(self, source: Source) -> None:
+        """Begin a pass over a source: this one's, or another of such elements."""
+        with self._lock:
+            self._begin(source)
+
+    def _begin(self, source: Source) -> None:
+        self.source, self._elements, self._run, self._ahead, self._taken = source, None, Run(source), [], 0
+
     def _ordered(self) -> list[Any]:
         """The sources below this one that have an order of their own, from the outermost on."""
-        return [source for source in self._below() if hasattr(source, "order")]
-
-    def _below(self) -> list[Any]:
-        ahead: list[Any] = [self.source]
-        for source in ahead:  # which grows
-            ahead += [each for each in _parts(source) if isinstance(each, Source)]
-        return ahead
+        return [source for source in below(self.source) if hasattr(source, "order")]
 
     def state(self) -> bytes:
         """Return a text that says where the pass is. Raises FailedPreconditionError for functions with a state."""
-        stateful = [source.name.lstrip("_") for source in self._below()
+        stateful = [source.name.lstrip("_") for source in below(self.source)
                     if any(getattr(part, "stateful", False) for part in _parts(source))]  # fmt: skip
         if stateful:
             raise errors.FailedPreconditionError(
@@ -398,7 +422,7 @@ class Cursor(Handled):
                 raise ValueError(f"it shuffles {len(orders)} times, the dataset {len(sources)} times")
             for source, order in zip(sources, orders, strict=True):
                 source.take_order(order)
-            self._elements, self._run, self._ahead, self._taken = None, Run(), [], 0
+            self._begin(self.source)
             for _ in range(taken):
                 try:
                     self._advance()

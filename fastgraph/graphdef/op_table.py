@@ -266,7 +266,7 @@ ROWS: dict[str, str] = {
 }  # fmt: skip
 
 
-#: Primitives that have a type of operation and no attributes, and are written as several (see definitions.py).
+#: Primitives that have a type of operation and no attributes, and are written as several (see node_definitions.py).
 OTHERWISE = frozenset({"draw", "permutation", "list_begin", "list_get", "list_grow", "list_push", "list_push_begin"})
 
 

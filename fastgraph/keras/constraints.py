@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from fastgraph.api.namespaces import lookup
 from fastgraph.core.conversion import convert_to_tensor
 from fastgraph.core.tensor import Tensor
@@ -17,18 +19,21 @@ from fastgraph.ops.comparison import greater_equal
 from fastgraph.ops.elementwise import cast, clip_by_value, square
 from fastgraph.ops.exponentials import sqrt
 from fastgraph.ops.reduction import reduce_sum
+from fastgraph.ops.scatter import gather_nd
 
 __all__ = [
     "Constraint",
     "MaxNorm",
     "MinMaxNorm",
     "NonNeg",
+    "RadialConstraint",
     "UnitNorm",
     "deserialize",
     "get",
     "max_norm",
     "min_max_norm",
     "non_neg",
+    "radial_constraint",
     "serialize",
     "unit_norm",
 ]
@@ -118,15 +123,36 @@ class MinMaxNorm(_Norm):
         return w * (wanted / (backend.epsilon() + norms))
 
 
+class RadialConstraint(Constraint):
+    """Each square round the middle of a kernel f[size, size, in, out] has one value: one of the kernel's diagonal.
+
+    Raises ValueError for another rank. Source: tf.keras.constraints.RadialConstraint.
+    """
+
+    def __call__(self, w: Tensor) -> Any:
+        """Return w, all elements as far from the middle alike. f[*s] -> f[*s]."""
+        w = convert_to_tensor(w)
+        if w.shape.rank != 4:
+            raise ValueError(f"The weight tensor must have rank 4. Received weight tensor with shape: {w.shape}")
+        size: Any = w.shape.as_list()[0]
+        ring = np.abs(2 * np.arange(size) - size + 1) // 2
+        farther = np.maximum(ring[:, None], ring)
+        source = farther + size // 2 - np.where(farther > 0, size % 2, 1)  # the middle is that of Keras
+        return gather_nd(w, np.stack([np.maximum(source, 0)] * 2, -1).astype("int32"))
+
+
 max_norm = MaxNorm
 non_neg = NonNeg
 unit_norm = UnitNorm
 min_max_norm = MinMaxNorm
+radial_constraint = RadialConstraint
 _TABLE: dict[str, Any] = {
     "max_norm": MaxNorm,
     "non_neg": NonNeg,
     "unit_norm": UnitNorm,
     "min_max_norm": MinMaxNorm,
+    "radial_constraint": RadialConstraint,
+    "radialconstraint": RadialConstraint,
     "maxnorm": MaxNorm,
     "nonneg": NonNeg,
     "unitnorm": UnitNorm,

@@ -19,7 +19,7 @@ from fastgraph.core.native.matmul import OneThread
 from fastgraph.core.tensor import Tensor, init_scope
 from fastgraph.keras import backend, identifiers
 from fastgraph.keras.identifiers import Identifier
-from fastgraph.ops import creation, random_ops
+from fastgraph.ops import creation, random_ops, stateless_random
 
 __all__ = [
     "Constant",
@@ -232,6 +232,31 @@ class RandomNormal(_Random):
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make such an initializer."""
         return {"mean": self.mean, "stddev": self.stddev, "seed": self.seed}
+
+
+class _AsOps(_Random):
+    """Draws of tf.random's ops: without a seed each call's own."""
+
+    def _draw(self, kind: str, shape: Any, first: float, second: float, dtype: DType) -> Any:
+        if self.seed is None:
+            return getattr(random_ops, kind)(shape, first, second, dtype)
+        return getattr(stateless_random, f"stateless_{kind}")(shape, [self.seed, 0], first, second, dtype)
+
+
+class UniformDraws(_AsOps, RandomUniform):
+    """Even between minval and maxval, by the draws of tf.random.uniform. Source: tf.random_uniform_initializer."""
+
+    def __call__(self, shape: Any, dtype: DTypeLike | None = None, **kwargs: Any) -> Tensor:
+        """Return draws."""
+        return self._draw("uniform", _part(shape, kwargs), self.minval, self.maxval, _numeric(dtype))
+
+
+class NormalDraws(_AsOps, RandomNormal):
+    """Normal with `mean` and `stddev`, by the draws of tf.random.normal. Source: tf.random_normal_initializer."""
+
+    def __call__(self, shape: Any, dtype: DTypeLike | None = None, **kwargs: Any) -> Tensor:
+        """Return draws."""
+        return self._draw("normal", _part(shape, kwargs), self.mean, self.stddev, _floating(dtype))
 
 
 class TruncatedNormal(RandomNormal):

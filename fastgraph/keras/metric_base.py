@@ -1,4 +1,4 @@
-"""The bases of metrics: Metric, Sum, Mean, MeanTensor, MeanMetricWrapper. Meaning and names of Keras 2.
+"""The bases of metrics: Metric, PyMetric, Sum, Mean, MeanTensor, MeanMetricWrapper. Meaning and names of Keras 2.
 
 Rule: a metric is a layer whose weights are sums; `update_state` adds to them, `result` reads them, both in ops.
 """
@@ -19,6 +19,7 @@ from fastgraph.keras.layers.base import Layer
 from fastgraph.ops.activations import divide_no_nan
 from fastgraph.ops.elementwise import cast, multiply, ones_like
 from fastgraph.ops.movement import expand_dims, size, squeeze
+from fastgraph.ops.python_functions import py_function
 from fastgraph.ops.reduction import reduce_mean, reduce_sum
 from fastgraph.staging import autograph
 from fastgraph.state.variable import Variable, VariableAggregation, VariableSynchronization
@@ -64,13 +65,15 @@ class Metric(Layer):
         """The older name of `reset_state`."""
         self.reset_state()
 
-    def merge_state(self, metrics: Iterable[Metric]) -> None:
-        """Add the states of other metrics of this kind. Raises ValueError for metrics with other weights."""
+    def merge_state(self, metrics: Iterable[Metric]) -> list[Any]:
+        """Add the states of other metrics of this kind; return the weights. Raises ValueError for other weights."""
+        added: list[Any] = []
         for metric in metrics:
             if len(self.weights) != len(metric.weights):
                 raise ValueError(f"Metric {metric} is not compatible with {self}")
             for weight, other in zip(self.weights, metric.weights, strict=True):
-                weight.assign_add(other)
+                added.append(weight.assign_add(other))
+        return added
 
     def add_weight(  # type: ignore[override,return]
         self, name: str, shape: ShapeLike = (), aggregation: VariableAggregation | None = None,
@@ -104,6 +107,45 @@ def _of_all_replicas(stated: Callable[..., Any], module: str) -> Callable[..., A
         return replica.context.merge_call(lambda strategy: result(self, *args, **kwargs))
 
     return wrapped
+
+
+class PyMetric(Metric):
+    """The base of metrics whose `update_state`, `result` and `reset_state` are Python, not ops: they get eager tensors.
+
+    `result` gives one number. Source: tf.keras.metrics.experimental.PyMetric.
+    """
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        for name in {"update_state", "result"} & set(cls.__dict__):
+            setattr(cls, name, _as_python(cls.__dict__[name], name))
+        super().__init_subclass__(**kwargs)
+
+    def __init__(self, name: str | None = None, dtype: DTypeLike | None = None, **kwargs: Any) -> None:
+        super().__init__(name=name, dtype=dtype, **kwargs)
+        self.reset_state()
+
+    def merge_state(self, metrics: Iterable[Metric]) -> list[Any]:
+        """Add the states of other metrics, if a subclass knows how."""
+        raise NotImplementedError("Subclasses should implement `merge_state`")
+
+    def reset_state(self) -> None:
+        """Begin anew: set the attributes that are the state; called by the constructor, too."""
+        raise NotImplementedError("Subclasses should implement `reset_state`")
+
+
+def _as_python(method: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """A method of a PyMetric as an op."""
+
+    @functools.wraps(method)
+    def update_state(self: Any, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
+        given = [y_true, y_pred, *([] if sample_weight is None else [sample_weight])]
+        return py_function(lambda *inputs: method(self, *inputs), given, [])
+
+    @functools.wraps(method)
+    def result(self: Any) -> Any:
+        return py_function(lambda: method(self), [], self._dtype)
+
+    return result if name == "result" else update_state
 
 
 class Sum(Metric):
@@ -142,6 +184,47 @@ class Mean(Metric):
         """Return the mean, 0 of no values. f[]."""
         mean: Tensor = divide_no_nan(self.total.read_value(), self.count.read_value())
         return mean
+
+
+class MeanTensor(Metric):
+    """The mean of each element of tensors of one shape, each with its weight. Source: tf.keras.metrics.MeanTensor."""
+
+    total: Any = None
+    count: Any = None
+
+    def __init__(
+        self, name: str | None = "mean_tensor", dtype: DTypeLike | None = None, shape: ShapeLike = None
+    ) -> None:
+        super().__init__(name, dtype)
+        if shape is not None:
+            self._make(shape)
+
+    def _make(self, shape: ShapeLike) -> None:
+        self.total, self.count = self.add_weight("total", shape), self.add_weight("count", shape)
+
+    def update_state(self, values: TensorLike, sample_weight: TensorLike | None = None) -> Any:
+        """Add a tensor of the first one's shape; `sample_weight` broadcasts to it. Raises ValueError for others."""
+        tensor: Any = cast(convert_to_tensor(values), self._dtype)
+        if self.total is None:
+            self._make(tensor.shape)
+        elif tensor.shape != self.total.shape:
+            raise ValueError(
+                "MeanTensor input values must always have the same shape. Expected shape (set during the first call): "
+                f"{self.total.shape}. Got: {tensor.shape}."
+            )
+        total, weights = weighted(tensor, sample_weight, self._dtype, reduce_mean)
+        self.total.assign_add(total)
+        return self.count.assign_add(ones_like(tensor) if weights is None else weights)
+
+    def result(self) -> Tensor:
+        """Return the means, in the shape of the tensors. Raises ValueError before the first of them."""
+        if self.total is None:
+            raise ValueError(
+                "MeanTensor does not have any value yet. Please call the MeanTensor instance or use "
+                "`.update_state(value)` before retrieving the result."
+            )
+        means: Tensor = divide_no_nan(self.total.read_value(), self.count.read_value())
+        return means
 
 
 class MeanMetricWrapper(Mean):

@@ -45,8 +45,18 @@ from fastgraph.keras.loss_functions import (
     sparse_categorical_crossentropy,
     squared_hinge,
 )
-from fastgraph.keras.metric_base import Mean, MeanMetricWrapper, Metric, Sum
-from fastgraph.keras.score_metrics import F1Score, FBetaScore, IoU, MeanIoU
+from fastgraph.keras.metric_base import Mean, MeanMetricWrapper, MeanTensor, Metric, Sum, same_rank
+from fastgraph.keras.score_metrics import (
+    BinaryIoU,
+    F1Score,
+    FBetaScore,
+    IoU,
+    MeanIoU,
+    OneHotIoU,
+    OneHotMeanIoU,
+    R2Score,
+)
+from fastgraph.ops.activations import divide_no_nan
 from fastgraph.ops.comparison import equal, greater
 from fastgraph.ops.elementwise import cast, square
 from fastgraph.ops.exponentials import sqrt
@@ -56,19 +66,19 @@ from fastgraph.ops.reduction import reduce_mean
 from fastgraph.ops.sorting import in_top_k
 
 __all__ = [
-    "AUC", "KLD", "MAE", "MAPE", "MSE", "MSLE", "Accuracy", "BinaryAccuracy", "BinaryCrossentropy",
+    "AUC", "KLD", "MAE", "MAPE", "MSE", "MSLE", "Accuracy", "BinaryAccuracy", "BinaryCrossentropy", "BinaryIoU",
     "CategoricalAccuracy", "CategoricalCrossentropy", "CategoricalHinge", "CosineSimilarity", "F1Score",
     "FBetaScore", "FalseNegatives", "FalsePositives", "Hinge", "IoU", "KLDivergence", "LogCoshError", "Mean",
-    "MeanAbsoluteError", "MeanAbsolutePercentageError", "MeanIoU", "MeanMetricWrapper", "MeanSquaredError",
-    "MeanSquaredLogarithmicError", "Metric", "Poisson", "Precision", "PrecisionAtRecall", "Recall",
-    "RecallAtPrecision", "RootMeanSquaredError", "SensitivityAtSpecificity", "SparseCategoricalAccuracy",
-    "SparseCategoricalCrossentropy", "SparseTopKCategoricalAccuracy", "SpecificityAtSensitivity", "SquaredHinge",
-    "Sum", "TopKCategoricalAccuracy", "TrueNegatives", "TruePositives", "binary_accuracy", "binary_crossentropy",
-    "binary_focal_crossentropy", "categorical_accuracy", "categorical_crossentropy",
-    "categorical_focal_crossentropy", "deserialize", "get", "hinge", "kl_divergence", "kld",
-    "kullback_leibler_divergence", "log_cosh", "logcosh", "mae", "mape", "mean_absolute_error",
-    "mean_absolute_percentage_error", "mean_squared_error", "mean_squared_logarithmic_error", "mse", "msle",
-    "poisson", "serialize", "sparse_categorical_accuracy", "sparse_categorical_crossentropy",
+    "MeanAbsoluteError", "MeanAbsolutePercentageError", "MeanIoU", "MeanMetricWrapper", "MeanRelativeError",
+    "MeanSquaredError", "MeanSquaredLogarithmicError", "MeanTensor", "Metric", "OneHotIoU", "OneHotMeanIoU",
+    "Poisson", "Precision", "PrecisionAtRecall", "R2Score", "Recall", "RecallAtPrecision", "RootMeanSquaredError",
+    "SensitivityAtSpecificity", "SparseCategoricalAccuracy", "SparseCategoricalCrossentropy",
+    "SparseTopKCategoricalAccuracy", "SpecificityAtSensitivity", "SquaredHinge", "Sum", "TopKCategoricalAccuracy",
+    "TrueNegatives", "TruePositives", "binary_accuracy", "binary_crossentropy", "binary_focal_crossentropy",
+    "categorical_accuracy", "categorical_crossentropy", "categorical_focal_crossentropy", "deserialize", "get",
+    "hinge", "kl_divergence", "kld", "kullback_leibler_divergence", "log_cosh", "logcosh", "mae", "mape",
+    "mean_absolute_error", "mean_absolute_percentage_error", "mean_squared_error", "mean_squared_logarithmic_error",
+    "mse", "msle", "poisson", "serialize", "sparse_categorical_accuracy", "sparse_categorical_crossentropy",
     "sparse_top_k_categorical_accuracy", "squared_hinge", "top_k_categorical_accuracy",
 ]  # fmt: skip
 
@@ -93,6 +103,24 @@ class RootMeanSquaredError(MeanMetricWrapper):
         """Return the root of the mean. f[]."""
         root: Tensor = sqrt(super().result())
         return root
+
+
+class MeanRelativeError(Mean):
+    """The mean of |y_true - y_pred| / normalizer, which has their shape. Source: tf.keras.metrics.MeanRelativeError."""
+
+    def __init__(self, normalizer: TensorLike, name: str | None = None, dtype: DTypeLike | None = None) -> None:
+        super().__init__(name, dtype)
+        self.normalizer = cast(convert_to_tensor(normalizer), self._dtype)
+
+    def update_state(self, y_true: TensorLike, y_pred: TensorLike, sample_weight: TensorLike | None = None) -> Any:  # type: ignore[override]
+        """Add a batch of predictions to the mean."""
+        wanted, found = same_rank(*(cast(convert_to_tensor(y), self._dtype) for y in (y_true, y_pred)))
+        scale, found = same_rank(self.normalizer, found)
+        return super().update_state(divide_no_nan(abs(wanted - found), scale), sample_weight)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make such a metric."""
+        return {**super().get_config(), "normalizer": self.normalizer.numpy()}
 
 
 class _OfFunction(MeanMetricWrapper):

@@ -13,10 +13,16 @@ from fastgraph.core.conversion import TensorLike, convert_to_tensor
 from fastgraph.core.tensor import Tensor
 from fastgraph.keras import identifiers
 from fastgraph.keras.identifiers import Identifier
+from fastgraph.ops.creation import eye
 from fastgraph.ops.elementwise import abs, square
+from fastgraph.ops.matmul import matmul
+from fastgraph.ops.nn_ops import l2_normalize
 from fastgraph.ops.reduction import reduce_sum
 
-__all__ = ["L1", "L1L2", "L2", "Regularizer", "deserialize", "get", "l1", "l1_l2", "l2", "serialize"]
+__all__ = [
+    "L1", "L1L2", "L2", "OrthogonalRegularizer", "Regularizer", "deserialize", "get", "l1", "l1_l2", "l2",
+    "orthogonal_regularizer", "serialize",
+]  # fmt: skip
 
 __getattr__, __dir__ = lookup("keras.regularizers")
 
@@ -82,6 +88,38 @@ class L2(L1L2):
         return {"l2": self.l2}
 
 
+class OrthogonalRegularizer(Regularizer):
+    """factor times the mean |cosine| of two rows of a matrix, or of two columns. Source: tf.keras.regularizers.
+
+    Raises ValueError for a factor that is no number, and for a mode other than "rows" and "columns".
+    """
+
+    def __init__(self, factor: float = 0.01, mode: str = "rows") -> None:
+        self.factor = _number(factor)
+        if mode not in ("rows", "columns"):
+            text = 'Invalid value for argument `mode`. Expected one of {"rows", "columns"}. '
+            raise ValueError(f"{text}Received: mode={mode}")
+        self.mode = mode
+
+    def __call__(self, x: TensorLike) -> Tensor:
+        """Return the penalty. f[m, n] -> f[]. Raises ValueError for another rank."""
+        given = convert_to_tensor(x)
+        if given.shape.rank != 2:
+            raise ValueError(
+                f"Inputs to OrthogonalRegularizer must have rank 2. Received: inputs.shape == {given.shape}"
+            )
+        by_rows = self.mode == "rows"
+        unit = l2_normalize(given, axis=1 if by_rows else 0)
+        products = matmul(unit, unit, transpose_a=not by_rows, transpose_b=by_rows)
+        n: Any = given.shape.as_list()[0 if by_rows else 1]
+        penalty: Tensor = self.factor * reduce_sum(abs(products * (1.0 - eye(n, dtype=given.dtype)))) / (n * (n - 1.0))
+        return penalty
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make such a regularizer."""
+        return {"factor": self.factor, "mode": self.mode}
+
+
 def l1_l2(l1: float = 0.01, l2: float = 0.01) -> L1L2:
     """Return L1L2(l1, l2). Source: tf.keras.regularizers.l1_l2."""
     return L1L2(l1=l1, l2=l2)
@@ -89,7 +127,15 @@ def l1_l2(l1: float = 0.01, l2: float = 0.01) -> L1L2:
 
 l1 = L1
 l2 = L2
-_TABLE: dict[str, Any] = {"l1": L1, "l2": L2, "l1_l2": l1_l2, "l1l2": L1L2}
+orthogonal_regularizer = OrthogonalRegularizer
+_TABLE: dict[str, Any] = {
+    "l1": L1,
+    "l2": L2,
+    "l1_l2": l1_l2,
+    "l1l2": L1L2,
+    "orthogonal_regularizer": OrthogonalRegularizer,
+    "orthogonalregularizer": OrthogonalRegularizer,
+}
 
 
 def get(identifier: Identifier) -> Any:

@@ -11,13 +11,13 @@ from fastgraph.core.conversion import TensorLike, convert_to_tensor
 from fastgraph.core.tensor import Tensor
 from fastgraph.keras.metric_base import Metric
 from fastgraph.ops.activations import divide_no_nan
-from fastgraph.ops.comparison import logical_and, not_equal
+from fastgraph.ops.comparison import greater, is_inf, logical_and, not_equal
 from fastgraph.ops.counting import confusion_matrix
-from fastgraph.ops.elementwise import cast, zeros_like
+from fastgraph.ops.elementwise import cast, ones_like, square, zeros_like
 from fastgraph.ops.extreme_positions import argmax
 from fastgraph.ops.gathering import gather, where
 from fastgraph.ops.matrix_diagonals import diag_part
-from fastgraph.ops.movement import expand_dims, reshape
+from fastgraph.ops.movement import expand_dims, reshape, size
 from fastgraph.ops.reduction import reduce_max, reduce_mean, reduce_sum
 
 
@@ -79,11 +79,51 @@ class MeanIoU(IoU):
         self._take(own)
 
 
-def _classes(y_true: Any, y_pred: Any) -> int:
+class OneHotIoU(IoU):
+    """IoU of labels that are one-hot along `axis`, and of scores. Source: tf.keras.metrics.OneHotIoU."""
+
+    def __init__(
+        self, num_classes: int, target_class_ids: Sequence[int], name: str | None = None,
+        dtype: DTypeLike | None = None, ignore_class: int | None = None, sparse_y_pred: bool = False, axis: int = -1,
+    ) -> None:  # fmt: skip
+        own = locals()
+        super().__init__(num_classes, target_class_ids, name, dtype, ignore_class, False, sparse_y_pred, axis)
+        self._take(own)
+
+
+class OneHotMeanIoU(MeanIoU):
+    """MeanIoU of labels that are one-hot along `axis`, and of scores. Source: tf.keras.metrics.OneHotMeanIoU."""
+
+    def __init__(
+        self, num_classes: int, name: str | None = None, dtype: DTypeLike | None = None,
+        ignore_class: int | None = None, sparse_y_pred: bool = False, axis: int = -1,
+    ) -> None:  # fmt: skip
+        own = locals()
+        super().__init__(num_classes, name, dtype, ignore_class, False, sparse_y_pred, axis)
+        self._take(own)
+
+
+class BinaryIoU(IoU):
+    """IoU of the classes 0 and 1, which a score of `threshold` or more is. Source: tf.keras.metrics.BinaryIoU."""
+
+    def __init__(
+        self, target_class_ids: Sequence[int] = (0, 1), threshold: float = 0.5, name: str | None = None,
+        dtype: DTypeLike | None = None,
+    ) -> None:  # fmt: skip
+        own = locals()
+        super().__init__(2, target_class_ids, name, dtype)
+        self._take(own)
+
+    def update_state(self, y_true: TensorLike, y_pred: TensorLike, sample_weight: TensorLike | None = None) -> Any:
+        """Add a batch to the confusion matrix. Raises InvalidArgumentError for a label that is neither 0 nor 1."""
+        return super().update_state(y_true, cast(y_pred, self._dtype) >= self.threshold, sample_weight)
+
+
+def _classes(y_true: Any, y_pred: Any, metric: str = "FBetaScore") -> int:
     """The last length of two matrices. Raises ValueError if they are none."""
     if any(y.shape.rank != 2 or y.shape[-1] is None for y in (y_true, y_pred)):
         raise ValueError(
-            "FBetaScore expects 2D inputs with shape (batch_size, output_dim), with output_dim fully defined. "
+            f"{metric} expects 2D inputs with shape (batch_size, output_dim), with output_dim fully defined. "
             f"Received input shapes: y_pred.shape={y_pred.shape} and y_true.shape={y_true.shape}."
         )
     return int(y_pred.shape[-1])
@@ -151,3 +191,60 @@ class F1Score(FBetaScore):
     ) -> None:  # fmt: skip
         super().__init__(average, 1.0, threshold, name, dtype)
         self._take(locals())
+
+
+class R2Score(Metric):
+    """1 - the sum of squared errors over that of deviations from the mean, of f[b, n]: for each of n, or one of all.
+
+    class_aggregation: None (all n), "uniform_average" (the mean) or "variance_weighted_average". num_regressors: the
+    score is adjusted for so many, where there are more examples. Source: tf.keras.metrics.R2Score.
+    """
+
+    _SUMS = ("squared_sum", "sum", "residual", "count")
+
+    def __init__(
+        self, class_aggregation: str | None = "uniform_average", num_regressors: int = 0,
+        name: str | None = "r2_score", dtype: DTypeLike | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(name, dtype)
+        self._take(locals())
+        known = None, "uniform_average", "variance_weighted_average"
+        for own, right, wanted in (
+            ("class_aggregation", class_aggregation in known, f"one of {known}"),
+            ("num_regressors", num_regressors >= 0, "a value >= 0"),
+        ):
+            if not right:
+                raise ValueError(
+                    f"Invalid value for argument `{own}`. Expected {wanted}. Received: {own}={getattr(self, own)}"
+                )
+        self.num_samples = self.add_weight("num_samples", dtype="int32")
+        self.built = False
+
+    def update_state(self, y_true: TensorLike, y_pred: TensorLike, sample_weight: TensorLike | None = None) -> Any:
+        """Add a batch: y_true and y_pred f[b, n], sample_weight f[b] or f[b, n]. Raises ValueError for other ranks."""
+        wanted, found = (convert_to_tensor(y, self._dtype) for y in (y_true, y_pred))
+        if not self.built:
+            n = _classes(wanted, found, "R2Score")
+            self._kept = [self.add_weight(name, (n,)) for name in self._SUMS]
+            self.built = True
+        weights = convert_to_tensor(1 if sample_weight is None else sample_weight, self._dtype)
+        weights = (expand_dims(weights, 1) if weights.shape.rank == 1 else weights) * ones_like(wanted)
+        for kept, part in zip(self._kept, (square(wanted), wanted, square(wanted - found), 1.0), strict=True):
+            kept.assign_add(reduce_sum(part * weights, axis=0))
+        return self.num_samples.assign_add(size(wanted))
+
+    def result(self) -> Tensor:
+        """Return the score. f[], without aggregation f[n]."""
+        squares, total, residual, count = (kept.read_value() for kept in self._kept)
+        deviations = squares - total * total / count
+        scores = 1.0 - residual / deviations
+        scores = where(is_inf(scores), zeros_like(scores), scores)
+        if self.class_aggregation == "uniform_average":
+            scores = reduce_mean(scores)
+        elif self.class_aggregation is not None:
+            scores = reduce_sum(deviations * scores) / reduce_sum(deviations)
+        if not self.num_regressors:
+            return scores
+        samples = cast(self.num_samples, scores.dtype) - 1.0
+        adjusted = 1.0 - (1.0 - scores) * samples / (samples - self.num_regressors)
+        return where(greater(samples, float(self.num_regressors)), adjusted, scores)

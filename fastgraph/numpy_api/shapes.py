@@ -100,7 +100,7 @@ def moveaxis(a: TensorLike, source: Any, destination: Any) -> Tensor | Any:
 
 
 def swapaxes(a: TensorLike, axis1: Any, axis2: Any) -> Tensor:
-    """Return a with two axes in each other's place."""
+    """Return a with two axes in each other's place. Raises IndexError for axes that are none."""
     x = tensor(a)
     rank = x.shape.rank
     if rank is None or not (isinstance(axis1, int) and isinstance(axis2, int)):
@@ -112,7 +112,8 @@ def swapaxes(a: TensorLike, axis1: Any, axis2: Any) -> Tensor:
         order = ops.range(count)
         swapped = ops.where(order == first, second, ops.where(order == second, first, order))
         return ops.transpose(x, swapped)
-    axis1, axis2 = whole_axis(axis1, rank), whole_axis(axis2, rank)
+    if not all(-rank <= axis < rank for axis in (axis1, axis2)):
+        raise IndexError(f"swapaxes: axes from {-rank} to {rank - 1} are wanted for rank {rank}, got {axis1}, {axis2}")
     order = list(range(rank))
     order[axis1], order[axis2] = order[axis2], order[axis1]
     return ops.transpose(x, order)

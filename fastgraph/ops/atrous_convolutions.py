@@ -15,7 +15,6 @@ from fastgraph.core.conversion import SizeLike, TensorLike
 from fastgraph.core.tensor import Tensor
 from fastgraph.errors import UnimplementedError
 from fastgraph.ops.arguments import as_tensor, extents, index_list, index_vector, known_value, named, whole, word
-from fastgraph.ops.array_ops import batch_to_space, space_to_batch
 from fastgraph.ops.convolution_primitives import conv2d_filter_grad_p, conv2d_input_grad_p
 from fastgraph.ops.convolutions import conv2d
 from fastgraph.ops.elementwise import cast
@@ -24,6 +23,7 @@ from fastgraph.ops.gathering import gather
 from fastgraph.ops.joining import concat, stack
 from fastgraph.ops.movement import reshape
 from fastgraph.ops.runtime_checks import checked, narrow, with_extents
+from fastgraph.ops.space_to_batch import batch_to_space, space_to_batch
 from fastgraph.ops.window_arguments import (
     PadLike,
     channels_first,

@@ -18,7 +18,7 @@ from fastgraph.core.tensor import Tensor, convert, current_trace
 from fastgraph.ops.arguments import as_tensor, of_dtypes, static_int
 from fastgraph.ops.comparison import greater, greater_equal, less
 from fastgraph.ops.creation import range_
-from fastgraph.ops.elementwise import cast, clip_by_value, floor, identity, maximum, minimum, ones_like, select
+from fastgraph.ops.elementwise import cast, clip_by_value, identity, maximum, minimum, ones_like, select
 from fastgraph.ops.families import (
     Array,
     Builder,
@@ -38,6 +38,7 @@ from fastgraph.ops.joining import concat, stack
 from fastgraph.ops.movement import reshape, shape
 from fastgraph.ops.movement import size as size_of
 from fastgraph.ops.reduction import reduce_max, reduce_prod
+from fastgraph.ops.rounding import floor
 from fastgraph.ops.runtime_assertions import assert_less, assert_non_negative, ensure_shape_p
 from fastgraph.ops.runtime_checks import checked
 from fastgraph.ops.scatter import scatter_nd

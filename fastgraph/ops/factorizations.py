@@ -21,7 +21,7 @@ from fastgraph.ops.arguments import named
 from fastgraph.ops.complex_numbers import complex_of, imag
 from fastgraph.ops.elementwise import widened, zeros_like
 from fastgraph.ops.families import Array, Dims, custom, invalid, misuse, public, validated
-from fastgraph.ops.gathering import dim, gather_p, one_hot
+from fastgraph.ops.gathering import dim, gather_p
 from fastgraph.ops.joining import concat
 from fastgraph.ops.linear_solvers import triangular_solve_p
 from fastgraph.ops.matmul import matmul
@@ -47,6 +47,7 @@ from fastgraph.ops.matrix_checks import (
     with_diagonal,
 )
 from fastgraph.ops.matrix_diagonals import diag, diag_part
+from fastgraph.ops.one_hot import one_hot
 from fastgraph.ops.sorting import argsort_p
 
 # ---- cholesky -------------------------------------------------------------------------------------------------------

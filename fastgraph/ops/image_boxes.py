@@ -18,13 +18,14 @@ from fastgraph.errors import OutOfRangeError
 from fastgraph.ops.arguments import as_tensor, of_dtypes, static_int, tensor_of
 from fastgraph.ops.comparison import greater_equal, less_equal, logical_and, logical_or
 from fastgraph.ops.creation import range_
-from fastgraph.ops.elementwise import cast, ceil, clip_by_value, floor, maximum, minimum, select
+from fastgraph.ops.elementwise import cast, clip_by_value, maximum, minimum, select
 from fastgraph.ops.families import Array, custom, invalid, misuse, public, shape_text
 from fastgraph.ops.gathering import gather
 from fastgraph.ops.joining import concat, stack, unstack
 from fastgraph.ops.matmul import extents_of, product_of
 from fastgraph.ops.movement import expand_dims, reshape, shape
 from fastgraph.ops.padding import pad
+from fastgraph.ops.rounding import ceil, floor
 from fastgraph.ops.slicing import slice_
 from fastgraph.ops.sorting import argsort_p
 

@@ -16,7 +16,7 @@ from fastgraph.core.tensor import EagerTensor, Tensor
 from fastgraph.ops.arguments import as_tensor, real, static_int
 from fastgraph.ops.comparison import equal, greater_equal, less
 from fastgraph.ops.creation import range_
-from fastgraph.ops.elementwise import cast, floor, maximum, minimum, rint, select, zeros_like_p
+from fastgraph.ops.elementwise import cast, maximum, minimum, select, zeros_like_p
 from fastgraph.ops.families import invalid, public
 from fastgraph.ops.gathering import gather
 from fastgraph.ops.image_resizing import (
@@ -33,6 +33,7 @@ from fastgraph.ops.movement import expand_dims, reshape, shape, size, squeeze, t
 from fastgraph.ops.padding import reverse
 from fastgraph.ops.random_ops import uniform
 from fastgraph.ops.reduction import reduce_all
+from fastgraph.ops.rounding import floor, rint
 from fastgraph.ops.runtime_assertions import Assert
 from fastgraph.ops.slicing import slice_
 from fastgraph.ops.stateless_random import stateless_uniform

@@ -20,7 +20,7 @@ from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import as_tensor, has_dtype, of_dtypes, static_int, whole
 from fastgraph.ops.comparison import equal, greater_equal, less, less_equal, logical_and
 from fastgraph.ops.creation import range_
-from fastgraph.ops.elementwise import abs, cast, ceil, floor, maximum, minimum, rint, select, zeros_like_p
+from fastgraph.ops.elementwise import abs, cast, maximum, minimum, select, zeros_like_p
 from fastgraph.ops.exponentials import exp, sin
 from fastgraph.ops.families import invalid, public, shape_text
 from fastgraph.ops.gathering import gather
@@ -29,6 +29,7 @@ from fastgraph.ops.matmul import extents_of, matmul, product_of
 from fastgraph.ops.movement import expand_dims, reshape, squeeze
 from fastgraph.ops.padding import pad
 from fastgraph.ops.reduction import reduce_sum
+from fastgraph.ops.rounding import ceil, floor, rint
 from fastgraph.ops.runtime_assertions import assert_non_negative, assert_positive
 
 #: How the table of the bicubic kernel divides the way between two pixels.

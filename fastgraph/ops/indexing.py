@@ -255,7 +255,7 @@ def _known(avals: Sequence[Aval], spec: Spec) -> Spec:
     n = sum(item[1:].count("t") for item in spec)
     values: list[int | None] = []
     for aval in avals:
-        values += aval.numbers or [None] * (n if aval.rank == 1 else 1)
+        values += aval.numbers or [None] * (n if len(avals) == 1 else 1)  # one vector has them all, of unknown rank too
     return fill_in(spec, values)
 
 

@@ -43,7 +43,7 @@ from fastgraph.ops.matrix_checks import (
     upper_triangle,
 )
 from fastgraph.ops.matrix_checks import adjoint as adjoint_of
-from fastgraph.ops.matrix_diagonals import adjoint as matrix_adjoint
+from fastgraph.ops.matrix_transposes import adjoint as matrix_adjoint
 from fastgraph.ops.movement import shape
 from fastgraph.ops.precise_sums import is_half
 

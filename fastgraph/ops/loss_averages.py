@@ -15,7 +15,7 @@ from fastgraph.core.tensor import Tensor, current_trace
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.activations import divide_no_nan
 from fastgraph.ops.arguments import as_tensor, of_dtypes, real, static_int, whole
-from fastgraph.ops.array_ops import scalar_mul, space_to_batch
+from fastgraph.ops.array_ops import scalar_mul
 from fastgraph.ops.comparison import greater_equal
 from fastgraph.ops.division import realdiv, truediv
 from fastgraph.ops.elementwise import cast, multiply, select, square, zeros_like_p
@@ -29,6 +29,7 @@ from fastgraph.ops.padding import pad
 from fastgraph.ops.precise_sums import HALF
 from fastgraph.ops.reduction import reduce_sum
 from fastgraph.ops.runtime_checks import checked
+from fastgraph.ops.space_to_batch import space_to_batch
 
 register_public(scalar_mul, "scalar_mul")
 register_public(space_to_batch, "space_to_batch_nd", "nn.space_to_batch")

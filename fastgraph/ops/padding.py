@@ -27,6 +27,7 @@ from fastgraph.ops.arguments import (
 )
 from fastgraph.ops.broadcasting import broadcast_to
 from fastgraph.ops.creation import fill, range_
+from fastgraph.ops.deferred_calls import late, late_unless_known
 from fastgraph.ops.elementwise import cast, maximum, select
 from fastgraph.ops.families import (
     Array,
@@ -41,7 +42,6 @@ from fastgraph.ops.families import (
 )
 from fastgraph.ops.gathering import dim, gather
 from fastgraph.ops.joining import concat, stack, unstack
-from fastgraph.ops.late_calls import late, late_unless_known
 from fastgraph.ops.movement import reshape, shape
 from fastgraph.ops.reduction import reduce_prod, reduce_sum
 from fastgraph.ops.runtime_assertions import ensure_shape_p

@@ -23,14 +23,15 @@ from fastgraph.ops.array_ops import sequence_mask
 from fastgraph.ops.comparison import logical_and, not_equal
 from fastgraph.ops.counting import interval
 from fastgraph.ops.creation import fill, range_
-from fastgraph.ops.elementwise import cast, clip_by_value, floor, ones_like, zeros_like
+from fastgraph.ops.deferred_calls import late, late_unless_known
+from fastgraph.ops.elementwise import cast, clip_by_value, ones_like, zeros_like
 from fastgraph.ops.families import Array, canonical_axis, custom, invalid, misuse, public, shape_text
 from fastgraph.ops.gathering import boolean_mask
 from fastgraph.ops.joining import concat, stack, unstack
-from fastgraph.ops.late_calls import late, late_unless_known
 from fastgraph.ops.matmul import extents_of
 from fastgraph.ops.movement import reshape, shape, size, transpose_p
 from fastgraph.ops.reduction import reduce_max, reduce_sum
+from fastgraph.ops.rounding import floor
 from fastgraph.ops.runtime_checks import checked
 from fastgraph.ops.scans import cumsum
 from fastgraph.ops.scatter import scatter_nd, tensor_scatter_update_p

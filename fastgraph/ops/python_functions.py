@@ -32,8 +32,8 @@ from fastgraph.errors import (
     UnimplementedError,
     UnknownError,
 )
+from fastgraph.ops.deferred_calls import Held, differentiated, flows, infer_dtypes, placed, tensors_of
 from fastgraph.ops.families import Array, bind_named, custom, operation_made, public
-from fastgraph.ops.late_calls import Held, differentiated, flows, infer_dtypes, placed, tensors_of
 
 #: Runs of one function whose tapes wait for a gradient; of an older one it is computed by calling the function again.
 TAPES_KEPT = 4096
@@ -196,6 +196,7 @@ def eager_py_func_p(*values: Array, key: Held, dtypes: tuple[str, ...]) -> Any:
 def py_func_p(*values: Array, key: Held, dtypes: tuple[str, ...]) -> Any:
     """Call a Python function with arrays: its results."""
     with init_scope():
+        values = tuple([np.array(value) if np.ndim(value) else value[()] for value in values])  # func may change them
         return tuple([np.asarray(tensor) for tensor in key.object.arrays(values)])
 
 
@@ -404,7 +405,8 @@ def numpy_function(
     """Results of the Python function `func` for NumPy arrays, called anew whenever a graph comes to this place.
 
     `Tout` is the dtype of the result, or a list of them. There is no gradient; `stateful` changes nothing. Outside a
-    graph what func raises is raised as it is, and results keep their dtypes.
+    graph what func raises is raised as it is, results keep their dtypes, and func gets arrays as NumPy makes them of
+    the inputs; in a graph scalars are NumPy's scalars, or bytes.
     Raises: in a graph, InvalidArgumentError for results of another number or dtype than `Tout`'s, and as py_function.
     Without `func` (and `inp`), a decorator. Source: tf.numpy_function.
     """
@@ -412,8 +414,8 @@ def numpy_function(
     if decorator is not None:
         return decorator
     _callable(func)
-    inputs = [convert(item) for item in (() if inp is None else inp)]
+    given = () if inp is None else inp
     if current_trace() is None:
-        results = func(*[np.asarray(tensor) for tensor in inputs])
+        results = func(*[np.array(item) for item in given])
         return None if results is None else map_structure(convert, results)
-    return _applied("py_func", func, inputs, Tout, name)
+    return _applied("py_func", func, [convert(item) for item in given], Tout, name)

@@ -18,10 +18,11 @@ from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import as_tensor, known_value, whole
 from fastgraph.ops.comparison import equal, greater, greater_equal, less, less_equal, logical_and
 from fastgraph.ops.custom_gradients import custom_gradient
-from fastgraph.ops.elementwise import clip_by_value, floor, rint, select, stop_gradient, zeros_like_p
+from fastgraph.ops.elementwise import clip_by_value, select, stop_gradient, zeros_like_p
 from fastgraph.ops.families import invalid, public, shape_text
 from fastgraph.ops.movement import reshape
 from fastgraph.ops.reduction import reduce_max, reduce_min, reduce_sum
+from fastgraph.ops.rounding import floor, rint
 
 
 def _moved(low: Tensor, high: Tensor, least: float, most: float) -> tuple[Any, Any, Any]:
@@ -205,13 +206,13 @@ def _dequantized(
     below = [known_value(each) for each in given]
     if range_given and below[0] is not None and below[1] is not None and (below[0] > below[1]).any():
         raise invalid(f"Invalid range: input_min {below[0]} > input_max {below[1]}")
-    low, high = given if range_given else (reduce_min(x, others), reduce_max(x, others))
-    if axis is not None:
-        low, high = reshape(low, ends), reshape(high, ends)
-    bounds = (low, high) if range_given else given
+
+    def along(end: Any) -> Any:
+        return end if axis is None else reshape(end, ends)
 
     @custom_gradient
-    def apply(x: Any, low: Any, high: Any) -> Any:
+    def apply(x: Any, *given: Any) -> Any:
+        low, high = map(along, given if range_given else (reduce_min(x, others), reduce_max(x, others)))
         huge = zeros_like_p(low) + float(np.finfo(x.dtype.as_numpy_dtype).max)
         by_low = select(greater(least * low, 0.0), least / low, huge)
         by_high = select(greater(most * high, 0.0), most / high, huge)
@@ -221,11 +222,11 @@ def _dequantized(
         clipped = clip_by_value(x, first, last) if range_given else x
         scaled = clipped * select(lower, by_low, by_high)
         steps = rint(scaled) if round_mode == "HALF_TO_EVEN" else floor(scaled + 0.5)
-        inside = logical_and(less_equal(x, bounds[1]), greater_equal(x, bounds[0])) if cut else equal(x, x)
+        inside = logical_and(less_equal(x, along(given[1])), greater_equal(x, along(given[0]))) if cut else equal(x, x)
 
         def gradients(dy: Any) -> Any:
-            return select(inside, dy, zeros_like_p(dy)), zeros_like_p(low), zeros_like_p(high)
+            return select(inside, dy, zeros_like_p(dy)), *map(zeros_like_p, given)
 
         return steps * step, gradients
 
-    return apply(x, low, high)
+    return apply(x, *given)

@@ -19,6 +19,7 @@ from fastgraph.ops.arguments import as_tensor, extents, index_vector, named, who
 from fastgraph.ops.broadcasting import broadcast_to
 from fastgraph.ops.comparison import equal_p
 from fastgraph.ops.creation import range_
+from fastgraph.ops.deferred_calls import late
 from fastgraph.ops.elementwise import cast, negative, ones_like, select, zeros_like
 from fastgraph.ops.families import (
     Array,
@@ -36,7 +37,6 @@ from fastgraph.ops.families import (
 from fastgraph.ops.gathering import combine_at, dim
 from fastgraph.ops.index_policies import gathered, ignored, within
 from fastgraph.ops.joining import concat
-from fastgraph.ops.late_calls import late
 from fastgraph.ops.movement import reshape, shape, shape_of_value
 from fastgraph.ops.precise_sums import HALF, is_half
 

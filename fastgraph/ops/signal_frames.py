@@ -21,14 +21,15 @@ from fastgraph.errors import ResourceExhaustedError
 from fastgraph.ops.activations import divide_no_nan
 from fastgraph.ops.arguments import are_known, as_tensor, known_value, real, static_int, tensor_of, whole
 from fastgraph.ops.bessel import bessel_i0
+from fastgraph.ops.cosine_transforms import dct
 from fastgraph.ops.creation import ones, range_
+from fastgraph.ops.deferred_calls import late
 from fastgraph.ops.elementwise import cast, maximum, minimum, square
 from fastgraph.ops.exponentials import cos, sin, sqrt
 from fastgraph.ops.families import canonical_axis, invalid, public
-from fastgraph.ops.fourier import dct, irfft, rfft
+from fastgraph.ops.fourier import irfft, rfft
 from fastgraph.ops.gathering import gather, where
 from fastgraph.ops.joining import concat, split
-from fastgraph.ops.late_calls import late
 from fastgraph.ops.matmul import extents_of
 from fastgraph.ops.movement import expand_dims, reshape, shape, squeeze_p, transpose_p
 from fastgraph.ops.padding import pad, reverse
@@ -406,7 +407,7 @@ def _number(value: TensorLike, what: str) -> Any:
 @public("signal.linear_to_mel_weight_matrix")
 def linear_to_mel_weight_matrix(
     num_mel_bins: int = 20,
-    num_spectrogram_bins: int = 129,
+    num_spectrogram_bins: TensorLike = 129,
     sample_rate: TensorLike = 8000,
     lower_edge_hertz: TensorLike = 125.0,
     upper_edge_hertz: TensorLike = 3800.0,
@@ -421,13 +422,16 @@ def linear_to_mel_weight_matrix(
     kind = as_dtype(dtype)
     rate = _number(sample_rate, "sample_rate")
     low, high = _number(lower_edge_hertz, "lower_edge_hertz"), _number(upper_edge_hertz, "upper_edge_hertz")
-    if None in (rate, low, high):
+    n_mel = whole(num_mel_bins, "num_mel_bins", 32)
+    n_linear: Any = None
+    if are_known(num_spectrogram_bins):
+        n_linear = whole(num_spectrogram_bins, "num_spectrogram_bins", 32)
+    if None in (n_linear, rate, low, high):
         bounds = [cast(as_tensor(value), "float64") for value in (sample_rate, lower_edge_hertz, upper_edge_hertz)]
-        call = partial(linear_to_mel_weight_matrix, num_mel_bins, num_spectrogram_bins, dtype=kind)
-        made = late(call, bounds, kind, name=name)
-        made.set_shape([num_spectrogram_bins, num_mel_bins])
+        call = partial(linear_to_mel_weight_matrix, n_mel, dtype=kind)
+        made = late(call, [as_tensor(num_spectrogram_bins), *bounds], kind, name=name)
+        made.set_shape([n_linear, n_mel])
         return made
-    n_mel, n_linear = whole(num_mel_bins, "num_mel_bins", 32), whole(num_spectrogram_bins, "num_spectrogram_bins", 32)
     if n_mel <= 0:
         raise ValueError(f"num_mel_bins must be positive. Got: {num_mel_bins}")
     if low < 0.0:

@@ -19,6 +19,7 @@ from fastgraph.core.base.shapes import Aval, TensorShape
 from fastgraph.core.conversion import TensorLike
 from fastgraph.errors import InvalidArgumentError, OutOfRangeError
 from fastgraph.ops.arguments import are_known, as_tensor, named, static_axes, whole, word
+from fastgraph.ops.deferred_calls import late_unless_known
 from fastgraph.ops.families import (
     Array,
     broadcast,
@@ -30,7 +31,6 @@ from fastgraph.ops.families import (
     reduced_shape,
     shape_text,
 )
-from fastgraph.ops.late_calls import late_unless_known
 from fastgraph.ops.print_op import tensor_text
 
 _REASON = "strings: their bytes lie in Python objects, which kernels do not see"

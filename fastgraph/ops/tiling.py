@@ -26,6 +26,7 @@ from fastgraph.ops.arguments import (
 )
 from fastgraph.ops.broadcasting import broadcast_to
 from fastgraph.ops.creation import range_
+from fastgraph.ops.deferred_calls import late
 from fastgraph.ops.elementwise import cast, maximum, minimum
 from fastgraph.ops.families import (
     Array,
@@ -37,7 +38,6 @@ from fastgraph.ops.families import (
 )
 from fastgraph.ops.gathering import dim, gather
 from fastgraph.ops.joining import concat, stack
-from fastgraph.ops.late_calls import late
 from fastgraph.ops.movement import expand_dims_p, reshape, shape, squeeze_p
 from fastgraph.ops.reduction import reduce_prod, reduce_sum
 from fastgraph.ops.runtime_checks import MOST, checked, wide

@@ -24,7 +24,8 @@ from fastgraph.ops.gathering import boolean_mask, dim
 from fastgraph.ops.joining import concat, stack
 from fastgraph.ops.matmul import matmul
 from fastgraph.ops.matrix_checks import reciprocal_gaps, stacked, times
-from fastgraph.ops.matrix_diagonals import diag, diag_part, matrix_transpose
+from fastgraph.ops.matrix_diagonals import diag, diag_part
+from fastgraph.ops.matrix_transposes import matrix_transpose
 from fastgraph.ops.movement import expand_dims, squeeze
 from fastgraph.ops.padding import pad
 from fastgraph.ops.reduction import reduce_sum

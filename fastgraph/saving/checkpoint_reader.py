@@ -9,13 +9,14 @@ import os
 from typing import Any
 
 from fastgraph.core.base.dtype import DType, from_code, string
+from fastgraph.core.base.logger import get_logger
 from fastgraph.errors import DataLossError
 from fastgraph.graphdef.messages import Message
 from fastgraph.graphdef.wire_format import parsed
 from fastgraph.saving.checkpoint_state import latest_checkpoint
 from fastgraph.saving.object_graph import OBJECT_GRAPH, check_graph
 from fastgraph.saving.tensor_bundle import BundleReader
-from fastgraph.state.tracking import children_of
+from fastgraph.state.tracking import Trackable, children_of
 
 _SAVED_MODEL = os.path.join("variables", "variables")
 
@@ -162,3 +163,25 @@ class CheckpointView:
         for node in found:  # which grows
             found += [child for child in self.children(node).values() if child not in found]
         return found
+
+    def match(self, obj: Any) -> dict[int, Any]:
+        """Return {number of a node: the object at the same place below `obj`}. Raises ValueError for no Trackable."""
+        if not isinstance(obj, Trackable):
+            raise ValueError(f"Expected a Trackable, got {obj} of type {type(obj)}.")
+        found: dict[int, Any] = {0: obj}
+        for node, thing in ((n, found[n]) for n in self.descendants() if n in found):
+            own = TrackableView.children(thing)
+            for name, child in self.children(node).items():
+                if name in own and found.setdefault(child, own[name]) is not own[name] and child:
+                    get_logger().warning(
+                        "Inconsistent references when matching the checkpoint into this object graph. The referenced "
+                        "objects are: (%s and %s).", found[child], own[name],
+                    )  # fmt: skip
+        return found
+
+    def diff(self, obj: Any) -> tuple[dict[int, Any], list[int], list[Any]]:
+        """Return `match(obj)`, the nodes that only the checkpoint has, and the objects that are only below `obj`."""
+        found = self.match(obj)
+        there = {id(thing) for thing in found.values()}
+        others = [thing for thing in TrackableView(obj).descendants() if id(thing) not in there]
+        return found, [node for node in self.descendants() if node not in found], others

@@ -19,15 +19,16 @@ from fastgraph.core.tensor import EagerTensor, Tensor, convert
 from fastgraph.errors import InvalidArgumentError, OpError
 from fastgraph.graph.differentiate import entering
 from fastgraph.graph.trace import GraphTrace
-from fastgraph.graphdef.definitions import SMALL
 from fastgraph.graphdef.import_calls import Library
 from fastgraph.graphdef.import_values import dtype_of, field_of
 from fastgraph.graphdef.importer import Body
 from fastgraph.graphdef.messages import Message
+from fastgraph.graphdef.node_definitions import SMALL
 from fastgraph.saving.saved_model_structures import decoded, filled, flat_specs, matched
-from fastgraph.staging.concrete_function import ConcreteFunction, Signature
+from fastgraph.staging.concrete_function import ConcreteFunction
 from fastgraph.staging.function import Function
 from fastgraph.staging.signature import cache_keys
+from fastgraph.staging.signature.traced_signature import Signature
 
 _BUILT = frozenset({"_trace", "_structure", "_runner", "_cell_names", "_flat", "_single", "_kept"})
 

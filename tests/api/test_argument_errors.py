@@ -145,3 +145,28 @@ def test_what_does_not_fit_while_tracing_is_of_both_classes(call: Any) -> None:
     with pytest.raises(tf.errors.InvalidArgumentError) as eager:
         call(tf.ones([2, 2]))
     assert not isinstance(eager.value, ValueError)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: tf.split(x, []),
+        lambda x: tf.argmax(x, output_type=tf.float32),
+        lambda x: tf.scan(lambda a, b: tf.cast(a, tf.int32), x),
+        lambda x: tf.reduce_sum(x, "a"),
+    ],
+)
+def test_dtypes_that_are_refused_are_type_errors_where_a_graph_is_made(call: Any) -> None:
+    with pytest.raises(tf.errors.InvalidArgumentError) as caught:
+        call(tf.ones([2, 2]))
+    assert not isinstance(caught.value, TypeError)
+    for signature in (None, [tf.TensorSpec(None)]):
+        with pytest.raises(TypeError):
+            tf.function(call, input_signature=signature)(tf.ones([2, 2]))
+
+
+@pytest.mark.parametrize("call", [lambda x: tf.concat([], 0), lambda x: tf.linalg.band_part(x, [1], 0)])
+def test_refused_in_either_mode(call: Any) -> None:
+    for f in (call, tf.function(call)):
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            f(tf.ones([2, 2]))

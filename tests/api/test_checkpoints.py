@@ -17,8 +17,9 @@ import pytest
 import fastgraph as tf
 from fastgraph.core.native.array_loops import by_tables, crc32c, masked
 from fastgraph.saving import checkpoint as checkpoints
+from fastgraph.saving.bundle_writer import BundleWriter
 from fastgraph.saving.object_graph import SaveableObject, SaveSpec
-from fastgraph.saving.tensor_bundle import BundleReader, BundleWriter
+from fastgraph.saving.tensor_bundle import BundleReader
 
 FOLDER = Path(__file__).parent / "checkpoints"  # see tests/oracle/checkpoint_files.py
 
@@ -448,6 +449,12 @@ def test_what_is_in_a_checkpoint_is_told_by_keys(tmp_path: Path) -> None:
     assert view.children(0) == {"a": 1, "s": 2, "save_counter": 3}
     assert view.descendants() == [0, 1, 2, 3]
     assert len(tf.train.TrackableView(tf.train.Checkpoint(a=tf.Variable(1.0))).descendants()) == 2
+    other = tf.train.Checkpoint(a=tf.Variable(1.0), b=tf.Variable(2.0))
+    found, unmatched, own = view.diff(other)
+    assert found == view.match(other) and found[0] is other and found[1] is other.a and own == [other.b]
+    assert (unmatched, list(found)) == ([2, 3], [0, 1])
+    with pytest.raises(ValueError, match="Expected a Trackable, got 3"):
+        view.match(3)
 
 
 # -- Managers

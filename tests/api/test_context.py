@@ -237,6 +237,14 @@ def test_initializers_by_their_old_names() -> None:
     assert abs(float(fg.reduce_mean(numbers)) - 5.0) < 0.05
     numbers = fg.random_uniform_initializer(2.0, 3.0, seed=1)([1000])
     assert float(fg.reduce_min(numbers)) >= 2.0 and float(fg.reduce_max(numbers)) < 3.0
+    fg.random.set_seed(5)
+    even, normal = fg.random_uniform_initializer(-1.0, 1.0), fg.random_normal_initializer()
+    drawn = [even([3]), even([3]), normal([3]), normal([3]), fg.random_uniform_initializer(-1.0, 1.0, seed=3)([3])]
+    wanted = [
+        [0.25278616, 0.05968642, 0.51691437], [0.40341496, -0.9132643, 0.12091446],
+        [0.07332732, -0.05124069, 0.04337164], [0.00185014, 0.01729643, -0.02077523], [-0.6081743, 0.8786905, 0.0645504],
+    ]  # fmt: skip
+    np.testing.assert_allclose(drawn, wanted, rtol=1e-5)  # TensorFlow's
 
 
 def test_tensors_are_shared_with_other_libraries() -> None:

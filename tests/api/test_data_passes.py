@@ -6,8 +6,14 @@ import numpy as np
 import pytest
 
 import fastgraph as tf
+from fastgraph import errors
 
 Dataset = tf.data.Dataset
+
+
+def plain(dataset: tf.data.Dataset) -> list[int]:
+    """The elements, scalars, as numbers of Python's."""
+    return [int(x) for x in dataset]
 
 
 def _listed(dataset):
@@ -89,3 +95,38 @@ def test_a_cache_behind_a_shuffle_is_read_again_as_it_was():
     d = Dataset.range(30).shuffle(30).cache()
     assert _listed(d.take(3)) is not None
     assert _listed(d) == _listed(d) == _listed(d.repeat(2))[30:]
+
+
+def test_random_access_has_an_order_of_its_own() -> None:
+    # TensorFlow 2.21's orders; a buffer of any size is as large as the dataset here, and passes change nothing.
+    tf.random.set_seed(1234)
+    for again, expected in ((True, [5, 4, 0, 1, 6, 2, 3]), (False, [0, 4, 5, 6, 3, 2, 1])):
+        for size in (2, 10):
+            dataset = Dataset.range(7).shuffle(size, 2, again)
+            plain(dataset)
+            assert [int(tf.data.experimental.at(dataset, i)) for i in range(7)] == expected
+            rows = dataset.map(lambda x: x + 10).batch(3)
+            assert [x - 10 for i in range(3) for x in tf.data.experimental.at(rows, i).numpy()] == expected
+    with pytest.raises(errors.FailedPreconditionError, match="infinite cardinality"):
+        tf.data.experimental.at(Dataset.range(3).repeat(), 0)
+
+
+def test_an_empty_pass_ends_no_repeated_shuffle_that_has_given_elements() -> None:
+    for shuffled, expected in ((True, [0, 0, 1]), (False, [0])):
+        sizes = iter([1, 0, 2, 10])
+        dataset = Dataset.from_generator(lambda: iter(range(next(sizes))), tf.int64, ())  # noqa: B023 - used at once
+        dataset = dataset.shuffle(9) if shuffled else dataset
+        assert sorted(plain(dataset.repeat().take(3))) == expected
+
+
+def test_counts_in_variables() -> None:
+    count = tf.Variable(2, dtype=tf.int64)
+    dataset = Dataset.range(2).flat_map(lambda x: Dataset.from_tensors(x).repeat(count))
+    assert plain(dataset) == [0, 0, 1, 1] and plain(Dataset.range(1).repeat(count)) == [0, 0]
+    count.assign(0)
+    assert plain(dataset) == []
+
+
+def test_batches_of_datasets_keep_their_shape_through_functions() -> None:
+    dataset = Dataset.range(6).map(lambda i: Dataset.from_tensors(i)).batch(3).map(lambda x: x)
+    assert plain(dataset.unbatch().flat_map(lambda x: x)) == list(range(6))

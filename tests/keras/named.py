@@ -52,11 +52,18 @@ METRICS: list[tuple[str, dict[str, Any]]] = [
     ("F1Score", {}), ("F1Score", {"average": "macro", "threshold": 0.5}), ("FBetaScore", {"average": "weighted", "beta": 2.0}),
     ("FBetaScore", {"average": "micro", "beta": 0.5, "threshold": 0.3}), ("PrecisionAtRecall", {"recall": 0.6}),
     ("RecallAtPrecision", {"precision": 0.6, "num_thresholds": 20}), ("SensitivityAtSpecificity", {"specificity": 0.4}),
-    ("SpecificityAtSensitivity", {"sensitivity": 0.7, "class_id": 1}),
+    ("SpecificityAtSensitivity", {"sensitivity": 0.7, "class_id": 1}), ("R2Score", {"class_aggregation": None}),
+    ("R2Score", {"num_regressors": 1}), ("R2Score", {"class_aggregation": "variance_weighted_average"}),
+    ("MeanRelativeError", {"normalizer": [1.0, 2.0, 0.0, 0.5]}),
+    ("OneHotIoU", {"num_classes": 4, "target_class_ids": [0, 2]}),
+    ("OneHotMeanIoU", {"num_classes": 4, "ignore_class": 0}),
 ]  # fmt: skip
 OPTIMIZERS: list[tuple[str, dict[str, Any]]] = [
     ("Adadelta", {"rho": 0.5, "weight_decay": 0.1}), ("Adamax", {"beta_1": 0.5, "clipnorm": 0.3}),
     ("Nadam", {"learning_rate": 0.1}), ("Lion", {"learning_rate": 0.1, "weight_decay": 0.1}), ("Lion", {"beta_1": 0.5}),
+    ("Adafactor", {"learning_rate": 0.1}), ("Adafactor", {"relative_step": False, "clip_threshold": 0.5}), ("Ftrl", {"learning_rate": 0.1}),
+    ("Ftrl", {"l1_regularization_strength": 0.1, "l2_regularization_strength": 0.2, "l2_shrinkage_regularization_strength": 0.3, "beta": 0.4}),
+    ("Adam", {"learning_rate": 0.1, "use_ema": True, "ema_momentum": 0.5, "ema_overwrite_frequency": 2}),
 ]  # fmt: skip
 LAYERS: list[tuple[str, Any, dict[str, Any]]] = [
     ("EinsumDense", LINE, {"equation": "abc,cd->abd", "output_shape": (None, 5), "bias_axes": "d"}),
@@ -253,6 +260,66 @@ def fit(tf: Any) -> Any:
         )  # fmt: skip
         found.append([{k: [float(n) for n in v] for k, v in history.history.items()}, model.evaluate(x, y, verbose=0)])
     return found
+
+
+@program("penalties and constraints")
+def penalties(tf: Any) -> Any:
+    keras = tf.keras
+    rows = [keras.regularizers.OrthogonalRegularizer(0.3), keras.regularizers.get("orthogonal_regularizer")]
+    columns = keras.regularizers.OrthogonalRegularizer(mode="columns")
+    radial = [keras.constraints.RadialConstraint(), keras.constraints.get("radial_constraint")]
+    kernels = [np.arange(n * n * 6, dtype="float32").reshape(n, n, 2, 3) for n in (2, 3, 4, 5)]
+    return [
+        [one(tf.constant(SHARES)) for one in [*rows, columns]], columns.get_config(),
+        [one(tf.constant(kernel)) for one in radial for kernel in kernels], radial[0].get_config(),
+    ]  # fmt: skip
+
+
+@program("means of tensors")
+def means(tf: Any) -> Any:
+    made = tf.keras.metrics.MeanTensor(), tf.keras.metrics.MeanTensor(dtype="float64", shape=(6, 4), name="m")
+    found = [made[1].result()]
+    pairs = tf.keras.metrics.BinaryIoU([1], 0.3), tf.keras.metrics.BinaryIoU(threshold=0.6)
+    found += [
+        [one(YES, SHARES), one(YES, SHARES, sample_weight=SHARES), one.get_config()["threshold"]] for one in pairs
+    ]
+    for one in made:
+        for weights in (None, WEIGHTS, YES):
+            one.update_state(SHARES, sample_weight=weights)
+            found.append(one.result())
+        one.reset_state()
+        found += [tf.function(one)(YES), one.name, [weight.name for weight in one.weights]]
+    return found
+
+
+@program("metrics in Python")
+def in_python(tf: Any) -> Any:
+    class Longest(tf.keras.metrics.experimental.PyMetric):  # type: ignore[misc]
+        def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
+            self.longest = max(self.longest, float(y_pred.numpy().sum()) * (sample_weight is None))
+
+        def reset_state(self) -> None:
+            self.longest = 0.0
+
+        def result(self) -> Any:
+            return self.longest
+
+    made = Longest(name="longest")
+    found = [made(YES, SHARES), tf.function(made)(YES, 2 * SHARES), made(YES, SHARES, WEIGHTS)]
+    made.reset_state()
+    model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(4)])
+    weighted(model)
+    model.compile("sgd", "mse", metrics=[made])
+    return [found, made.result(), model.evaluate(SHARES, SHARES, batch_size=3, verbose=0)]
+
+
+@program("averages of weights")
+def averages(tf: Any) -> Any:
+    model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(2)])
+    weighted(model)
+    model.compile(tf.keras.optimizers.SGD(0.1, 0.5, use_ema=True, ema_momentum=0.7), "mse")
+    model.fit(SHARES, SHARES[:, :2], epochs=2, batch_size=3, shuffle=False, verbose=0)
+    return [model.get_weights(), [list(one.shape) for one in model.optimizer.variables]]
 
 
 @program("utils")

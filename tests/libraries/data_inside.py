@@ -163,6 +163,7 @@ class _V1Only:
 #: Names that TensorFlow does not export.
 OWN: dict[str, Any] = {
     "data.ops.readers._TFRecordDataset": tf.data.TFRecordDataset,
+    "data.ops.prefetch_op._PrefetchDataset": lambda dataset, size, slack_period=None: dataset.prefetch(size),
     "data.ops.test_mode.toggle_test_mode": no,  # of the model that tunes buffers, which there is none of
     "data.ops.dataset_ops.DatasetV1": _V1Only,
     "data.ops.dataset_ops.DatasetV2": tf.data.Dataset,

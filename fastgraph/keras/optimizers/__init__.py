@@ -10,20 +10,20 @@ from typing import Any
 from fastgraph.api.namespaces import lookup
 from fastgraph.keras import identifiers
 from fastgraph.keras.optimizers.adam import Adam, AdamW
-from fastgraph.keras.optimizers.adaptive import Adadelta, Adamax, Lion, Nadam
+from fastgraph.keras.optimizers.adaptive import Adadelta, Adafactor, Adamax, Ftrl, Lion, Nadam
 from fastgraph.keras.optimizers.base import Optimizer
 from fastgraph.keras.optimizers.gradient_descent import SGD, Adagrad, RMSprop
 
 __all__ = [
-    "SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "Lion", "Nadam", "Optimizer",
-    "RMSprop", "deserialize", "get",
-    "serialize",
+    "SGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "Ftrl", "Lion", "Nadam", "Optimizer",
+    "RMSprop", "deserialize", "get", "serialize",
 ]  # fmt: skip
 
 __getattr__, __dir__ = lookup("keras.optimizers")
 
 _TABLE: dict[str, Any] = {
-    kind.__name__.lower(): kind for kind in (SGD, Adadelta, Adagrad, Adam, Adamax, AdamW, Lion, Nadam, RMSprop)
+    kind.__name__.lower(): kind
+    for kind in (SGD, Adadelta, Adafactor, Adagrad, Adam, Adamax, AdamW, Ftrl, Lion, Nadam, RMSprop)
 }
 
 

@@ -26,13 +26,13 @@ class Adam(Optimizer):
         amsgrad: Whether the greatest v so far stands for v.
         weight_decay: The share of each weight that a step takes away, times the rate.
         clipnorm, clipvalue, global_clipnorm: A bound on each gradient's norm, on its elements, or on the norm of all.
-        use_ema, ema_momentum, ema_overwrite_frequency: A running mean of the weights, which is not built yet.
+        use_ema, ema_momentum, ema_overwrite_frequency: Whether running means of the weights are kept, how much of them
+            each step keeps, and after how many steps, and at the end of `fit`, they become the weights.
         jit_compile: Taken and without effect.
         kwargs: None.
 
     Raises:
-        ValueError: clipnorm and global_clipnorm are both given.
-        NotImplementedError: `use_ema` is true.
+        ValueError: clipnorm and global_clipnorm are both given; ema_momentum is not in [0, 1].
         TypeError: There is another keyword argument.
 
     Examples:

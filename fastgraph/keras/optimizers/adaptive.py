@@ -1,4 +1,4 @@
-"""Adadelta, Adamax, Lion and Nadam with the meaning that they have in Keras 2.
+"""Adadelta, Adafactor, Adamax, Ftrl, Lion and Nadam with the meaning that they have in Keras 2.
 
 Rule: beside its own arguments each takes those of Optimizer by name: name, weight_decay, clipnorm, clipvalue, ...
 """
@@ -10,8 +10,12 @@ from typing import Any, ClassVar
 
 from fastgraph.core.tensor import Tensor
 from fastgraph.keras.optimizers.base import Optimizer, Rate
-from fastgraph.ops.elementwise import cast, maximum, sign, square
-from fastgraph.ops.exponentials import sqrt
+from fastgraph.keras.optimizers.schedules import LearningRateSchedule
+from fastgraph.ops.creation import fill
+from fastgraph.ops.elementwise import cast, clip_by_value, maximum, minimum, sign, square
+from fastgraph.ops.exponentials import pow, rsqrt, sqrt
+from fastgraph.ops.movement import expand_dims
+from fastgraph.ops.reduction import reduce_mean
 from fastgraph.state.variable import Variable
 
 
@@ -60,6 +64,93 @@ class Adadelta(_Slotted):
         step = sqrt(steps + self.epsilon) * gradient / sqrt(squares + self.epsilon)
         steps.assign(self.rho * steps + (1.0 - self.rho) * step * step)
         variable.assign_sub(cast(self.learning_rate, variable.dtype) * step)
+
+
+class Adafactor(_Slotted):
+    """Steps over roots of running means of squared gradients, of matrices as a product of rows' and columns' means.
+
+    The step's length is a share of the values' own root mean square. relative_step: rates are at most 1 / sqrt(t).
+    Source: Shazeer and Stern, arXiv:1804.04235, as tf.keras.optimizers.Adafactor has it.
+    """
+
+    SLOTS = ("r", "c", "v")
+
+    def __init__(
+        self, learning_rate: Rate = 0.001, beta_2_decay: float = -0.8, epsilon_1: float = 1e-30,
+        epsilon_2: float = 1e-3, clip_threshold: float = 1.0, relative_step: bool = True, **kwargs: Any,
+    ) -> None:  # fmt: skip
+        super().__init__(learning_rate, kwargs)
+        self._take(locals())
+
+    def _begun(self, variable: Variable, name: str) -> Variable:
+        dims = variable.shape.as_list()
+        if name == "v" or len(dims) < 2:
+            return self.add_variable_from_reference(variable, name)
+        dims = dims[:-1] if name == "r" else [*dims[:-2], dims[-1]]
+        return self.add_variable_from_reference(variable, name, shape=dims)
+
+    def update_step(self, gradient: Tensor, variable: Variable) -> None:
+        dtype = variable.dtype
+        r, c, v = self._of(variable)
+        step = cast(self.iterations + 1, dtype)
+        rate = cast(self.learning_rate, dtype)
+        if self.relative_step and not isinstance(self._rate, LearningRateSchedule):
+            rate = minimum(rate, rsqrt(step))
+        alpha = maximum(cast(self.epsilon_2, dtype), _root_mean_square(variable)) * minimum(rate, rsqrt(step))
+        squares = square(gradient) + self.epsilon_1
+        new = pow(step, self.beta_2_decay)
+        if len(variable.shape.as_list()) < 2:
+            v.assign((1.0 - new) * v + new * squares)
+        else:
+            r.assign((1.0 - new) * r + new * reduce_mean(squares, axis=-1))
+            c.assign((1.0 - new) * c + new * reduce_mean(squares, axis=-2))
+            v.assign(expand_dims(r / reduce_mean(r, axis=-1, keepdims=True), -1) * expand_dims(c, -2))
+        wanted = gradient * rsqrt(v)
+        variable.assign_sub(alpha * wanted / maximum(cast(1.0, dtype), _root_mean_square(wanted) / self.clip_threshold))
+
+
+def _root_mean_square(x: Any) -> Any:
+    return sqrt(reduce_mean(square(x)))
+
+
+class Ftrl(_Slotted):
+    """Follow the regularized leader: few weights other than 0. Source: McMahan et al. 2013; tf.keras.optimizers.Ftrl.
+
+    p = -learning_rate_power; z += g - ((a + g²)^p - a^p) / rate * w; a += g²; w = (clip(z, -l1, l1) - z) /
+    (a^p / rate + 2 * l2 + beta / rate). Raises ValueError for numbers of the wrong sign.
+    """
+
+    SLOTS = ("accumulator", "linear")
+
+    def __init__(
+        self, learning_rate: Rate = 0.001, learning_rate_power: float = -0.5, initial_accumulator_value: float = 0.1,
+        l1_regularization_strength: float = 0.0, l2_regularization_strength: float = 0.0,
+        l2_shrinkage_regularization_strength: float = 0.0, beta: float = 0.0, **kwargs: Any,
+    ) -> None:  # fmt: skip
+        super().__init__(learning_rate, kwargs)
+        own = locals()
+        self._take(own)
+        for name in self._taken:
+            sign = -1 if name == "learning_rate_power" else 1
+            if name not in ("learning_rate", "beta") and own[name] * sign < 0:
+                word = "positive" if sign > 0 else "negative"
+                raise ValueError(f"`{name}` needs to be {word} or zero. Received: {name}={own[name]}.")
+
+    def _begun(self, variable: Variable, name: str) -> Variable:
+        start = self.initial_accumulator_value if name == "accumulator" else 0.0
+        start = fill(variable.shape, cast(start, variable.dtype))
+        return self.add_variable_from_reference(variable, name, initial_value=start)
+
+    def update_step(self, gradient: Tensor, variable: Variable) -> None:
+        sums, linear = self._of(variable)
+        rate, power = cast(self.learning_rate, variable.dtype), -self.learning_rate_power
+        total = sums + square(gradient)
+        shrunk = gradient + 2 * self.l2_shrinkage_regularization_strength * variable
+        linear.assign_add(shrunk - (pow(total, power) - pow(sums, power)) / rate * variable)
+        quadratic = pow(total, power) / rate + 2 * self.l2_regularization_strength + self.beta / rate
+        bound = self.l1_regularization_strength
+        variable.assign((clip_by_value(linear, -bound, bound) - linear) / quadratic)
+        sums.assign(total)
 
 
 class Adamax(_Slotted):

@@ -56,8 +56,12 @@ class Optimizer(Arguments, Trackable):
     ) -> None:  # fmt: skip
         if kwargs:
             raise TypeError(f"{', '.join(kwargs)} are not valid arguments, kwargs should be empty for `optimizer`.")
-        if use_ema:
-            raise NotImplementedError("use_ema=True is not built yet: average the Variables yourself after each step.")
+        whole = isinstance(ema_overwrite_frequency or 1, int) and (ema_overwrite_frequency or 1) > 0
+        if use_ema and not (0 <= ema_momentum <= 1 and whole):
+            raise ValueError(
+                "`ema_momentum` must be in the range [0, 1], and `ema_overwrite_frequency` an integer > 1 or None. "
+                f"Received: ema_momentum={ema_momentum}, ema_overwrite_frequency={ema_overwrite_frequency}"
+            )
         if clipnorm is not None and global_clipnorm is not None:
             raise ValueError(
                 "At most one of `clipnorm` and `global_clipnorm` can be set. "
@@ -137,6 +141,8 @@ class Optimizer(Arguments, Trackable):
     def build(self, var_list: Sequence[Variable]) -> None:
         """Make what is kept for each of the Variables. A subclass calls this first."""
         self._index = {variable._number: i for i, variable in enumerate(var_list)}
+        if self.use_ema:
+            self._averages = [self.add_variable_from_reference(v, "average", initial_value=v) for v in var_list]
 
     def add_variable_from_reference(
         self, model_variable: Variable, variable_name: str, shape: ShapeLike = None,
@@ -251,12 +257,29 @@ class Optimizer(Arguments, Trackable):
                 self.update_rows(gradient, variable)
             else:
                 self.update_step(gradient, variable)
+        if self.use_ema:
+            self._average(variables)
         replica = replicas.current()
         if replica is None or replica.index == 0 or self.iterations._copies:
             self.iterations.assign_add(1)
         for variable in variables:
             if variable.constraint is not None:
                 variable.assign(variable.constraint(variable))
+
+    def _average(self, variables: Sequence[Variable]) -> None:
+        """Move the running means of the Variables; every `ema_overwrite_frequency` steps those become the values."""
+        for variable in variables:
+            average = self._averages[self._index[variable._number]]
+            average.assign(self.ema_momentum * average + (1 - self.ema_momentum) * variable)
+            if self.ema_overwrite_frequency:
+                due = (self.iterations + 1) % self.ema_overwrite_frequency == 0
+                variable.assign(where(due, average, variable))
+
+    def finalize_variable_values(self, var_list: Iterable[Variable]) -> None:
+        """Give the Variables their running means, if the optimizer keeps these (`use_ema`)."""
+        if self.use_ema:
+            for variable in var_list:
+                variable.assign(self._averages[self._index[variable._number]])
 
     def _check_copies(self, variables: Sequence[Variable]) -> None:
         """Raise ValueError for a Variable that all replicas share: each of them would change it."""
