@@ -56,7 +56,7 @@ def constant(
         raise ValueError(f"Invalid ragged_rank={ragged_rank}: must be nonnegative")
     depth, most = _scalar_depth(pylist), _list_depth(pylist)
     if depth is not None and most > depth:
-        raise ValueError("Invalid pylist: empty list nesting is greater than scalar value nesting")
+        raise ValueError(f"Invalid pylist={pylist}: empty list nesting is greater than scalar value nesting")
     if ragged_rank is not None and depth is not None and depth < ragged_rank:
         raise ValueError(f"Invalid pylist={pylist!r}, max depth smaller than ragged_rank={ragged_rank}")
     inner = None if inner_shape is None else tuple(inner_shape)
@@ -238,11 +238,13 @@ def segment_ids_to_row_splits(
 def stack_dynamic_partitions(
     data: Any, partitions: Any, num_partitions: TensorLike, name: str | None = None
 ) -> RaggedTensor:
-    """Row i: the elements of data whose partition is i. Raises: InvalidArgumentError for a partition out of range.
-    Source: tf.ragged.stack_dynamic_partitions.
+    """Row i: the elements of data whose partition is i.
+
+    Raises: InvalidArgumentError for a partition out of range; ValueError for shapes that do not fit, or partitions of
+    unknown rank. Source: tf.ragged.stack_dynamic_partitions.
     """
     data = data if isinstance(data, RaggedTensor) else as_tensor(data)
-    rank = as_tensor(partitions).shape.rank if not isinstance(partitions, RaggedTensor) else None
+    as_tensor(num_partitions).shape.assert_has_rank(0)
     if isinstance(partitions, RaggedTensor):
         if not isinstance(data, RaggedTensor):
             data = RaggedTensor.from_tensor(data, row_splits_dtype=partitions.row_splits.dtype)
@@ -251,9 +253,13 @@ def stack_dynamic_partitions(
         data, partitions = data.values, partitions.values
         return stack_dynamic_partitions(data, partitions, num_partitions)
     partitions = as_tensor(partitions)
+    rank = partitions.shape.rank
+    if rank is None:
+        raise ValueError("partitions must have known rank.")
+    partitions.shape.assert_is_compatible_with(data.shape[:rank])
     if rank == 0:
         data, partitions = expand_axis(data, 0), reshape(partitions, [1])
-    elif rank is not None and rank > 1:
+    elif rank > 1:
         data = (
             data.merge_dims(0, rank - 1) if isinstance(data, RaggedTensor) else reshape(data, [-1, *data.shape[rank:]])
         )

@@ -78,6 +78,11 @@ def from_dense(tensor: object, lengths: object, padding: object, ragged_rank: in
         )
     tensor.shape.with_rank_at_least(ragged_rank + 1)
     if isinstance(lengths, (list, tuple)) and len(lengths) and not isinstance(lengths[0], (int, np.integer)):
+        if ragged_rank not in (1, len(lengths)):
+            raise ValueError(
+                "If Argument `lengths` is a tuple of row_lengths, argument `ragged_rank` must be len(lengths): "
+                f"{len(lengths)}. Received ragged_rank: {ragged_rank}."
+            )
         ragged_rank = len(lengths)
         tensor.shape.with_rank_at_least(ragged_rank + 1)
         masks = [_kept(n, tensor, axis + 1) for axis, n in enumerate(lengths)]
@@ -97,7 +102,7 @@ def from_dense(tensor: object, lengths: object, padding: object, ragged_rank: in
         made_ = RaggedTensor.from_uniform_row_length(flat, _extent(tensor, 1), _extent(tensor, 0), validate=False)
         return made_.with_row_splits_dtype(splits_dtype)
     padding = as_tensor(padding, tensor.dtype)
-    tensor.shape[2:].assert_is_compatible_with(padding.shape)
+    padding.shape.assert_is_compatible_with(tensor.shape[2:])
     full = equal(tensor, padding)
     if rank > 2:
         full = reduce_all(full, list(range(2, rank)))

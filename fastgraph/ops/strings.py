@@ -288,36 +288,53 @@ def strip(input: TensorLike, name: str | None = None) -> Any:
     return named(name, string_strip_p, input)
 
 
+UNITS = ("BYTE", "UTF8_CHAR")
+
+
+def _unit(unit: str) -> str:
+    if unit not in UNITS:
+        raise invalid(f"unit must be one of 'BYTE', 'UTF8_CHAR', but was '{unit}'")
+    return unit
+
+
+def _characters(word: bytes, start: int = 0) -> list[int]:
+    """Places of the bytes with which characters of UTF-8 begin."""
+    return [i for i, byte in enumerate(word, start) if byte & 0xC0 != 0x80]
+
+
 @custom(
     infer=lambda input, *, unit: Aval(int32, input.shape),
     groups=("string",),
-    samples=lambda: [((_words(b"ab", "\u00e9".encode(), b""),), {"unit": u}) for u in ("BYTE", "UTF8_CHAR")],
+    samples=lambda: [((_words(b"ab", "\u00e9".encode(), b""),), {"unit": u}) for u in UNITS],
     reason=_REASON,
 )
 def string_length_p(input: Array, *, unit: str) -> Any:
     """The length of each string, in bytes or in characters. string[*s] -> i32[*s]."""
-    return _each(len if unit == "BYTE" else (lambda w: len(w.decode(errors="replace"))), input, np.int32)
+    return _each(len if unit == "BYTE" else (lambda w: len(_characters(w))), input, np.int32)
 
 
 @public("strings.length")
 def length(input: TensorLike, unit: str = "BYTE", name: str | None = None) -> Any:
     """The length of each string, in bytes or, with unit "UTF8_CHAR", in characters. string[*s] -> i32[*s].
 
-    Raises: ValueError for another unit. Source: tf.strings.length.
+    Raises: InvalidArgumentError for another unit. Source: tf.strings.length.
     """
-    if unit not in ("BYTE", "UTF8_CHAR"):
-        raise ValueError(f"unit must be one of 'BYTE', 'UTF8_CHAR', but was '{unit}'")
-    return named(name, string_length_p, input, unit=unit)
+    return named(name, string_length_p, input, unit=_unit(unit))
 
 
-def _cut(word: bytes, pos: int, n: int) -> bytes:
-    if not -len(word) <= pos <= len(word):
+def _cut(word: bytes, pos: int, n: int, unit: str) -> bytes:
+    """The part of `word` from `pos` on. Of a negative n: bytes to the end, but no characters."""
+    starts = range(len(word))
+    if unit != "BYTE":
+        starts = [0] * bool(word) + _characters(word[1:], 1)
+        n, pos = max(n, 0), pos if n >= 0 or pos >= 0 else -len(word) - 1
+    if not -len(starts) <= pos <= len(starts):
         raise invalid(f"pos {pos} out of range for string b'{word.decode(errors='replace')}'")
-    start = pos if pos >= 0 else len(word) + pos
-    return word[start : start + n] if n >= 0 else word[start:]
+    ends, first = [*starts, len(word)], pos if pos >= 0 else len(starts) + pos
+    return word[ends[first] : ends[min(first + n, len(starts)) if n >= 0 else -1]]
 
 
-def _infer_substr(input: Aval, pos: Aval, len: Aval) -> Aval:
+def _infer_substr(input: Aval, pos: Aval, len: Aval, *, unit: str = "BYTE") -> Aval:
     own, other = pos.shape, len.shape
     if own is not None and other is not None and not TensorShape(own).is_compatible_with(other):
         raise ValueError(f"pos and len should have the same shape, got: {shape_text(own)} vs. {shape_text(other)}")
@@ -330,7 +347,7 @@ def _infer_substr(input: Aval, pos: Aval, len: Aval) -> Aval:
     dtypes="index",
     samples=lambda: (
         [((_words(b"hello", b"world"), np.array(p), np.array(2)), {}) for p in (1, -3, 5)]
-        + [((_words(b"hello", b"ab"), np.array([1, -2]), np.array([-1, -7])), {})]
+        + [((_words(b"hello", "\u00e9ab".encode()), np.array([1, -2]), np.array([-1, -7])), {"unit": u}) for u in UNITS]
     ),
     error_samples=lambda: [
         misuse("pos 3 out of range for string b'ab'", _words(b"ab"), np.array(3), np.array(1)),
@@ -338,8 +355,8 @@ def _infer_substr(input: Aval, pos: Aval, len: Aval) -> Aval:
     ],
     reason=_REASON,
 )
-def substr_p(input: Array, pos: Array, len: Array) -> Any:
-    """The `len` bytes of each string from `pos` on. string[*s], i[*s], i[*s] -> string[*s], broadcasting."""
+def substr_p(input: Array, pos: Array, len: Array, *, unit: str = "BYTE") -> Any:
+    """The `len` bytes or characters of each string from `pos`. string[*s], i[*s], i[*s] -> string[*s], broadcasting."""
     if pos.shape != len.shape:
         raise invalid(
             f"pos and len should have the same shape, got: {shape_text(pos.shape)} vs. {shape_text(len.shape)}"
@@ -348,7 +365,7 @@ def substr_p(input: Array, pos: Array, len: Array) -> Any:
     result = np.empty(words.shape, object)
     out = result.reshape(-1)
     for i, (w, p, n) in enumerate(zip(words.reshape(-1), starts.reshape(-1), sizes.reshape(-1), strict=True)):
-        out[i] = _cut(w, int(p), int(n))
+        out[i] = _cut(w, int(p), int(n), unit)
     return result
 
 
@@ -356,12 +373,10 @@ def substr_p(input: Array, pos: Array, len: Array) -> Any:
 def substr(input: TensorLike, pos: TensorLike, len: TensorLike, unit: str = "BYTE", name: str | None = None) -> Any:
     """The `len` bytes of each string from `pos` on. string[*s], i[*s], i[*s] -> string[*s], broadcasting.
 
-    Of a negative `len`: all that follow. Raises: InvalidArgumentError for a position outside a string.
-    Source: tf.strings.substr.
+    Of a negative `len`: all bytes that follow, or no characters, which unit "UTF8_CHAR" counts.
+    Raises: InvalidArgumentError for a position outside a string, or another unit. Source: tf.strings.substr.
     """
-    if unit != "BYTE":
-        raise NotImplementedError("strings.substr: only unit='BYTE' is built yet")
-    return named(name, substr_p, as_tensor(input), pos, len)
+    return named(name, substr_p, as_tensor(input), pos, len, unit=_unit(unit))
 
 
 # ---- splitting ------------------------------------------------------------------------------------------------------

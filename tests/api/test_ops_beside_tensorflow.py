@@ -61,6 +61,10 @@ VALUES = [
     ("tf.compat.v1.losses.sigmoid_cross_entropy([[1, 0]], np.array([[0.1, 0.3]]))", "float64", 0.749376),
     ("tf.compat.v1.losses.softmax_cross_entropy([[1, 0]], np.array([[0.1, 0.3]]))", "float64", 0.798139),
     ("tf.compat.v1.random.stateless_multinomial([[0.0, 99.0]], 2, [1, 2], tf.int32)", "int32", [[1, 1]]),
+    ("tf.strings.length([b'\\x80a\\x80\\xc3', b'\\xff\\xfe\\xe2\\x82z'], 'UTF8_CHAR')", "int32", [2, 4]),
+    ("tf.repeat(3, 2, axis=0)", "int32", [3, 3]),
+    ("tf.repeat(3, [2], axis=-1)", "int32", [3, 3]),
+    ("tf.repeat(tf.zeros([0]), [], axis=0)", "float32", np.zeros([0])),
     ("tf.random.uniform([2, 0], 5, 1, tf.int64)", "int64", np.zeros([2, 0])),
     ("tf.random.stateless_uniform([0], [1, 2], 0, 0, tf.int32)", "int32", np.zeros([0])),
     ("tf.signal.fft(np.array([1, 0, 2]))", "complex64", np.fft.fft([1, 0, 2])),
@@ -106,6 +110,17 @@ ERRORS: list[tuple[str, Any, str]] = [
     ("tf.ragged.boolean_mask(tf.ragged.constant([[1]]), tf.ragged.constant([[0]]))", ValueError, "dtype bool"),
     ("tf.RaggedTensor.from_tensor([[1, 2]], padding=[0])", ValueError, "incompatible"),
     ("tf.RaggedTensor.from_tensor([[1, 2]], lengths=([1], [2]))", ValueError, "rank at least 3"),
+    ("tf.RaggedTensor.from_tensor([[[[1]]]], ([1], [1]), ragged_rank=3)", ValueError, r"len\(lengths\): 2"),
+    ("tf.ragged.stack_dynamic_partitions([1, 2], [1, 2, 3], 9)", ValueError, r"\(3,\) and \(2,\) are incompatible"),
+    ("tf.ragged.stack_dynamic_partitions([1, 2], [1, 2], [3])", ValueError, "must have rank 0"),
+    (
+        "tf.ragged.stack_dynamic_partitions(tf.ragged.constant([[1], []]), tf.ragged.constant([[1, 2], [1]]), 9)",
+        InvalidArgumentError,
+        "data and partitions have incompatible ragged shapes",
+    ),
+    ("tf.dynamic_partition([1, 2], [0, 1], [2])", TypeError, "Expected int for argument 'num_partitions'"),
+    ("tf.strings.length('a', 'x')", InvalidArgumentError, "'BYTE', 'UTF8_CHAR'"),
+    ("tf.strings.substr('a', 0, 1, 'x')", InvalidArgumentError, "'BYTE', 'UTF8_CHAR'"),
     ("tf.RaggedTensor.from_tensor([[1, 2]], ragged_rank='1')", TypeError, "`ragged_rank` must be an int"),
     ("tf.math.bincount([[[1, 2]]], axis=-1)", InvalidArgumentError, "at most rank 2 but is rank 3"),
     ("tf.raw_ops.ConcatOffset(concat_dim=4, shape=[[2, 3], [2, 7]])", InvalidArgumentError, "Concat dim 4"),
@@ -206,6 +221,10 @@ def test_tables_say_what_is_wrong_as_tensorflow_does(tmp_path: Any) -> None:
         of_file("")
     with pytest.raises(InvalidArgumentError, match=r"Expected shape \[2\] for value, got \[1\]"):
         lookup.StaticHashTable(lookup.KeyValueTensorInitializer(["a", "b"], [1]), -1)
+    with pytest.raises(InvalidArgumentError, match="filename should be a single string"):
+        of_file(["a", "b"])
+    with pytest.raises(NotImplementedError, match="keys are no scalars"):
+        lookup.experimental.DenseHashTable(tf.int64, tf.int64, -1, empty_key=[0, 0], deleted_key=[1, 1])
     dense = lookup.experimental.DenseHashTable(tf.int64, tf.int64, -1, empty_key=0, deleted_key=-1)
     for wrong in (dense.lookup, lambda keys: dense.insert(keys, keys), tf.function(dense.lookup)):
         with pytest.raises(InvalidArgumentError, match="empty_key as a table key is not allowed"):
@@ -253,8 +272,42 @@ def test_images_of_unknown_rank_are_flipped_by_the_same_chance(seed: int, rng: n
         assert (unknown(x) == by_chance(x)).numpy().all()
 
 
+NO = InvalidArgumentError
+
+
+@pytest.mark.parametrize(
+    "word, pos, wanted",
+    [
+        ("\u00e9\u20acx", -4, [NO] * 4),
+        ("\u00e9\u20acx", -3, [NO, "", "\u00e9", "\u00e9\u20acx"]),
+        ("\u00e9\u20acx", 1, ["", "", "\u20ac", "\u20acx"]),
+        ("\u00e9\u20acx", 3, [""] * 4),
+        ("\u00e9\u20acx", 4, [NO] * 4),
+        (b"\x80\x80a\x80", 0, ["", "", b"\x80\x80", b"\x80\x80a\x80"]),
+        (b"\x80\x80a\x80", -1, [NO, "", b"a\x80", b"a\x80"]),
+        ("", 0, [""] * 4),
+        ("", -1, [NO] * 4),
+    ],
+)
+def test_parts_of_strings_in_characters(word: str | bytes, pos: int, wanted: list[Any]) -> None:
+    for n, part in zip((-1, 0, 1, 5), wanted, strict=True):
+        for act in (tf.strings.substr, tf.function(tf.strings.substr)):
+            if part is NO:
+                with pytest.raises(NO, match="out of range"):
+                    act(word, pos, n, unit="UTF8_CHAR")
+            else:
+                assert act(word, pos, n, unit="UTF8_CHAR").numpy() == (part.encode() if isinstance(part, str) else part)
+
+
 def test_ranks_known_only_when_a_graph_runs() -> None:
     unknown = tf.TensorSpec(None, tf.int32)
+    pads = tf.function(lambda n: tf.required_space_to_batch_paddings(n, [2, 2]), input_signature=[unknown])
+    assert pads([3, 4])[0].numpy().tolist() == [[0, 1], [0, 0]]
+    with pytest.raises(InvalidArgumentError):
+        pads([3, 4, 4])
+    rows_of = tf.function(lambda p: tf.ragged.stack_dynamic_partitions([1, 2], p, 9), input_signature=[unknown])
+    with pytest.raises(ValueError, match="partitions must have known rank"):
+        rows_of([0, 1])
     rows = tf.function(lambda x: tf.math.bincount(x, axis=-1), input_signature=[unknown])
     assert rows(tf.constant([[1, 2], [1, 1]])).numpy().tolist() == [[0, 1, 1], [0, 2, 0]]
     assert rows(tf.constant([2, 2])).numpy().tolist() == [0, 0, 2]
