@@ -25,6 +25,7 @@ from fastgraph.ops.families import invalid
 from fastgraph.ops.gathering import gather
 from fastgraph.ops.joining import stack as stack_dense
 from fastgraph.ops.movement import reshape, shape
+from fastgraph.ops.reduction import reduce_sum
 from fastgraph.ops.rounding import ceil
 from fastgraph.ops.runtime_assertions import assert_equal, assert_less, assert_none_equal
 from fastgraph.ops.sorting import argsort
@@ -148,6 +149,9 @@ def range(
         first, last, step = (cast(x, int64) for x in (start, limit, delta))
         count = -floordiv(first - last, step)
     lengths = cast(maximum(count, 0), row_splits_dtype)
+    if lengths.dtype is int32:
+        text = "The total range size overflowed. Consider using int64 instead of int32 for row_splits_dtype."
+        assert_less(reduce_sum(maximum(count, 0)), 2**31, message=text)
     values = repeat(start, lengths) + cast(positions(lengths), start.dtype) * repeat(delta, lengths)
     return made(values, splits_of(lengths))
 
@@ -217,6 +221,8 @@ def boolean_mask(data: TensorLike, mask: TensorLike, name: str | None = None) ->
 def row_splits_to_segment_ids(splits: TensorLike, name: str | None = None, out_type: DTypeLike | None = None) -> Tensor:
     """The row of each value. i[n + 1] -> i[nvals]. Raises: ValueError for none. Source: tf."""
     vector = as_tensor(splits, int64)
+    if vector.dtype not in (int32, int64):
+        raise ValueError(f"splits must have dtype int32 or int64, got {vector.dtype.name}")
     vector.shape.assert_has_rank(1)
     if vector.shape[0] == 0:
         raise ValueError("Invalid row_splits: []")
@@ -230,7 +236,9 @@ def segment_ids_to_row_splits(
 ) -> Tensor:  # fmt: skip
     """The row splits of values whose rows these are, int64 but of tensors. i[nvals] -> i[n + 1]. Source: tf."""
     plain = not isinstance(segment_ids, Tensor)
-    ids = as_tensor(np.asarray(segment_ids, np.int64) if plain else segment_ids)
+    ids = as_tensor(segment_ids, int64 if plain else None)
+    if not ids.dtype.is_integer:
+        raise TypeError(f"Argument `tensor` (name: segment_ids) must be of type integer. Received `tensor` = {ids}")
     splits = RaggedTensor.from_value_rowids(ids, ids, num_segments, validate=False).row_splits
     return splits if out_type is None else cast(splits, out_type)
 

@@ -29,11 +29,12 @@ from fastgraph.composites.ragged_tensor import RaggedTensor, levels, made
 from fastgraph.composites.row_splits import along, positions, splits_of
 from fastgraph.composites.sparse_tensor import SparseTensor, with_shape
 from fastgraph.core.base.dtype import DType, as_dtype, float64, int32, int64
+from fastgraph.core.base.shapes import TensorShape
 from fastgraph.core.conversion import SizeLike, TensorLike, unsupported
 from fastgraph.core.primitive import Primitive
 from fastgraph.core.tensor import Tensor, bind, convert
 from fastgraph.ops import reduction
-from fastgraph.ops.arguments import as_tensor, known_value
+from fastgraph.ops.arguments import as_tensor, known_value, of_dtypes
 from fastgraph.ops.array_ops import sequence_mask
 from fastgraph.ops.broadcasting import broadcast_to
 from fastgraph.ops.comparison import equal
@@ -144,6 +145,7 @@ def to_dense(rt: RaggedTensor, default_value: object, wanted: Any) -> Any:
     """RaggedTensor.to_tensor."""
     flat, rank = rt.flat_values, rt.shape.rank
     own = rt.bounding_shape(out_type=int64)
+    wanted = None if isinstance(wanted, TensorShape) and wanted.rank is None else wanted
     known: list[int | None] = [rt.shape[0], *[None] * rt.ragged_rank, *flat.shape[1:]]
     for axis in range(1, rt.ragged_rank + 1):
         known[axis] = rt.shape[axis]
@@ -175,6 +177,11 @@ def to_dense(rt: RaggedTensor, default_value: object, wanted: Any) -> Any:
 def _limits(wanted: Any, rank: int | None) -> list[Any]:
     """The extents that are wanted: ints, None for a tensor's own, and scalar tensors that only a call knows."""
     limits = wanted.as_list() if hasattr(wanted, "as_list") else wanted
+    if isinstance(limits, int):
+        limits = TensorShape([limits]).as_list()
+    elif isinstance(limits, Tensor) and limits.shape.rank != 1:  # one number, below 0, is that of every axis
+        given = known_value(limits)
+        limits = broadcast_to(limits, [rank]) if given is None or (given < 0).all() else np.ravel(given).tolist()
     if isinstance(limits, Tensor):
         n = limits.shape[0] if limits.shape.rank == 1 else None
         limits = [limits[i] for i in range(n if n is not None else rank or 0)]
@@ -207,7 +214,8 @@ def to_sparse(rt: RaggedTensor) -> Any:
 
 def merge_dims(rt: RaggedTensor, outer_axis: int, inner_axis: int) -> Any:
     """RaggedTensor.merge_dims."""
-    outer, inner = along(outer_axis, rt.shape.rank), along(inner_axis, rt.shape.rank)
+    rank = rt.shape.rank
+    outer, inner = along(outer_axis, rank, "outer_axis"), along(inner_axis, rank, "inner_axis")
     if outer > inner:
         raise ValueError(f"Expected outer_axis ({outer_axis}) to be less than or equal to inner_axis ({inner_axis}).")
     if outer == inner:
@@ -318,14 +326,15 @@ _KINDS: dict[str, Kind] = {
 def _reduce(prim: Primitive, inputs: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
     (rt,), axes, keepdims = inputs, attrs["axes"], attrs["keepdims"]
     rank = rt.shape.rank
+    if prim.name == "mean" and not (rt.dtype.is_floating or rt.dtype.is_complex):
+        rt = _map(lambda x: cast(of_dtypes(x, "summable"), float64), rt)
     if axes is None:
         total = bind(prim, (rt.flat_values,), {"axes": None, "keepdims": False})
         return reshape(total, [1] * rank) if keepdims else total
     chosen = sorted([along(axis, rank) for axis in axes])
     if prim.name == "mean":
-        values = rt if rt.dtype.is_floating or rt.dtype.is_complex else _map(lambda x: cast(x, float64), rt)
-        one = values.with_flat_values(ones_like(values.flat_values))
-        return _along(values, chosen, _KINDS["sum"], keepdims) / _along(one, chosen, _KINDS["sum"], keepdims)
+        one = rt.with_flat_values(ones_like(rt.flat_values))
+        return _along(rt, chosen, _KINDS["sum"], keepdims) / _along(one, chosen, _KINDS["sum"], keepdims)
     if prim.name in ("any", "all"):
         counts = _map(lambda x: cast(x, int32), rt)
         return _along(counts, chosen, _KINDS["max" if prim.name == "any" else "min"], keepdims) > 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -258,9 +258,10 @@ def _mapped(op: str, public_name: str, function: Callable[[Any], Any], what: str
     )(body)
 
     def apply(input: TensorLike, encoding: str = "", name: str | None = None) -> Any:
-        if encoding not in ("", "utf-8"):
-            raise ValueError(f"encoding must be one of '', 'utf-8', but was '{encoding}'")
-        return named(name, primitive, input, encoding=encoding)
+        given = word(encoding, "encoding")
+        if given not in ("", "utf-8"):
+            raise ValueError(f"encoding must be one of '', 'utf-8', but was '{given}'")
+        return named(name, primitive, input, encoding=given)
 
     apply.__name__ = apply.__qualname__ = name
     apply.__doc__ = f"{what}. string[*s] -> string[*s]. Source: tf.{public_name}."
@@ -292,6 +293,7 @@ UNITS = ("BYTE", "UTF8_CHAR")
 
 
 def _unit(unit: str) -> str:
+    unit = word(unit, "unit")
     if unit not in UNITS:
         raise invalid(f"unit must be one of 'BYTE', 'UTF8_CHAR', but was '{unit}'")
     return unit
@@ -324,7 +326,7 @@ def length(input: TensorLike, unit: str = "BYTE", name: str | None = None) -> An
 
 def _cut(word: bytes, pos: int, n: int, unit: str) -> bytes:
     """The part of `word` from `pos` on. Of a negative n: bytes to the end, but no characters."""
-    starts = range(len(word))
+    starts: Sequence[int] = range(len(word))
     if unit != "BYTE":
         starts = [0] * bool(word) + _characters(word[1:], 1)
         n, pos = max(n, 0), pos if n >= 0 or pos >= 0 else -len(word) - 1

@@ -62,6 +62,22 @@ VALUES = [
     ("tf.compat.v1.losses.softmax_cross_entropy([[1, 0]], np.array([[0.1, 0.3]]))", "float64", 0.798139),
     ("tf.compat.v1.random.stateless_multinomial([[0.0, 99.0]], 2, [1, 2], tf.int32)", "int32", [[1, 1]]),
     ("tf.strings.length([b'\\x80a\\x80\\xc3', b'\\xff\\xfe\\xe2\\x82z'], 'UTF8_CHAR')", "int32", [2, 4]),
+    ("tf.strings.length('\u20ac', b'UTF8_CHAR')", "int32", 1),
+    ("tf.strings.length(tf.strings.lower('A', b''))", "int32", 1),
+    ("tf.strings.length(tf.strings.ngrams(['a', 'b'], 2, b'::'))", "int32", [4]),
+    ("tf.strings.length(tf.strings.unicode_transcode('a', b'UTF-8', b'UTF-16-BE', b'strict'))", "int32", 2),
+    ("tf.strings.unicode_decode('a', b'UTF-8')", "int32", [97]),
+    ("tf.io.decode_csv('1;2', [1, 2], b';', na_value=b'')[1]", "int32", 2),
+    ("tf.strings.length(tf.io.decode_compressed('a', b''))", "int32", 1),
+    ("tf.reduce_mean(tf.ragged.constant([[4], [], [1, 8]]))", "float64", 13 / 3),
+    ("tf.reduce_mean(tf.ragged.constant([[4], [], [1, 8]]), keepdims=True)", "float64", [[13 / 3]]),
+    (
+        "tf.image.resize(tf.RaggedTensor.from_tensor(tf.zeros([0, 5, 6, 3]), ragged_rank=2), (4, 2))",
+        "float32",
+        np.zeros([0, 4, 2, 3]),
+    ),
+    ("tf.ragged.constant([[1, 2], [3]]).to_tensor(shape=tf.TensorShape(None))", "int32", [[1, 2], [3, 0]]),
+    ("tf.ragged.constant([[1, 2], [3]]).to_tensor(shape=tf.constant(-1))", "int32", [[1, 2], [3, 0]]),
     ("tf.repeat(3, 2, axis=0)", "int32", [3, 3]),
     ("tf.repeat(3, [2], axis=-1)", "int32", [3, 3]),
     ("tf.repeat(tf.zeros([0]), [], axis=0)", "float32", np.zeros([0])),
@@ -118,6 +134,17 @@ ERRORS: list[tuple[str, Any, str]] = [
         InvalidArgumentError,
         "data and partitions have incompatible ragged shapes",
     ),
+    ("tf.reduce_mean(tf.ragged.constant([[True]]), 1)", InvalidArgumentError, "bool"),
+    ("tf.ragged.range([0, 0], [2**31 - 1, 1], row_splits_dtype=tf.int32)", InvalidArgumentError, "overflowed"),
+    ("tf.ragged.row_splits_to_segment_ids(tf.constant([0.5]))", ValueError, "splits must have dtype int32 or int64"),
+    ("tf.ragged.segment_ids_to_row_splits([0.5])", TypeError, "int64"),
+    ("tf.ragged.segment_ids_to_row_splits(tf.constant([0.5]))", TypeError, "must be of type integer"),
+    ("tf.ragged.constant([[1]]).merge_dims({}, 1)", TypeError, "outer_axis must be an int; got dict"),
+    ("tf.ragged.constant([[1]]).merge_dims(0, 2)", ValueError, "inner_axis=2 out of bounds"),
+    ("tf.ragged.constant([[1]]).to_tensor(shape=-1)", ValueError, "Dimension -1 must be >= 0"),
+    ("tf.ragged.constant([[1]]).to_tensor(shape=tf.constant(5))", InvalidArgumentError, "rank = 2 but shape.rank = 1"),
+    ("tf.image.resize(tf.RaggedTensor.from_tensor(tf.zeros([5, 5, 3])), [4, 4])", ValueError, "rank must be 4"),
+    ("tf.strings.ngrams(['a', 'b'], 2, 3)", TypeError, "Expected string for argument 'separator'"),
     ("tf.dynamic_partition([1, 2], [0, 1], [2])", TypeError, "Expected int for argument 'num_partitions'"),
     ("tf.strings.length('a', 'x')", InvalidArgumentError, "'BYTE', 'UTF8_CHAR'"),
     ("tf.strings.substr('a', 0, 1, 'x')", InvalidArgumentError, "'BYTE', 'UTF8_CHAR'"),
@@ -301,6 +328,9 @@ def test_parts_of_strings_in_characters(word: str | bytes, pos: int, wanted: lis
 
 def test_ranks_known_only_when_a_graph_runs() -> None:
     unknown = tf.TensorSpec(None, tf.int32)
+    filled = tf.function(lambda s: tf.ragged.constant([[1, 2], [3]]).to_tensor(shape=s), input_signature=[unknown])
+    assert filled(-1).numpy().tolist() == [[1, 2], [3, 0]]
+    assert filled([1, 3]).numpy().tolist() == [[1, 2, 0]]
     pads = tf.function(lambda n: tf.required_space_to_batch_paddings(n, [2, 2]), input_signature=[unknown])
     assert pads([3, 4])[0].numpy().tolist() == [[0, 1], [0, 0]]
     with pytest.raises(InvalidArgumentError):
