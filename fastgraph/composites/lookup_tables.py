@@ -15,6 +15,7 @@ import numpy as np
 from fastgraph.composites.ragged_tensor import RaggedTensor
 from fastgraph.composites.sparse_tensor import SparseTensor
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, int64, string
+from fastgraph.core.base.file_errors import raising_for
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.name_scopes import name_scope
@@ -23,7 +24,8 @@ from fastgraph.core.tensor import Tensor, init_scope
 from fastgraph.errors import FailedPreconditionError
 from fastgraph.ops.arguments import as_tensor, known_value
 from fastgraph.ops.elementwise import cast, select
-from fastgraph.ops.families import Array, bind_effect, custom, invalid
+from fastgraph.ops.families import Array, bind_effect, custom, invalid, shape_text
+from fastgraph.ops.runtime_assertions import assert_none_equal
 from fastgraph.ops.string_hashes import to_hash_bucket_fast
 from fastgraph.ops.strings import as_string
 from fastgraph.state.tracking import AutoTrackable, TrackableResource
@@ -314,6 +316,8 @@ class TextFileInitializer(TableInitializer):
                 raise ValueError(f"`{what.lower()}_dtype` must be an integer or string for a whole line, got {dtype}")
             if index < TextFileIndex.WHOLE_LINE:
                 raise ValueError(f"`{what.lower()}_index` should be >= -2, received: {index}.")
+        if isinstance(filename, str | bytes) and not filename:
+            raise ValueError("`filename` argument required for tf.lookup.TextFileInitializer")
         if vocab_size is not None and vocab_size <= 0:
             raise ValueError(f"`vocab_size` should be > 0, received: {vocab_size}")
         self._file, self._size, self._delimiter = filename, vocab_size, delimiter
@@ -328,6 +332,13 @@ class TextFileInitializer(TableInitializer):
         if index >= len(parts):
             raise invalid(f"Invalid number of columns in {self._file!s} line {number} ({line.decode()}): no {index}")
         return parts[index]
+
+    def _number(self, field: Any, number: int, dtype: DType) -> Any:
+        try:
+            return float(field) if dtype.is_floating else int(field)
+        except ValueError:
+            text = field.decode(errors="replace")
+            raise invalid(f"Field {text} in line {number} is not a valid {dtype.name}.") from None
 
     def initialize(self, table: StaticHashTable) -> None:
         """Fill `table` from the file."""
@@ -351,7 +362,10 @@ class TextFileInitializer(TableInitializer):
         """Return the keys and the values that the file has now: k[n], v[n]."""
         name = known_value(as_tensor(self._file, string))
         assert name is not None
-        with open(name.item(), "rb") as file:
+        if name.size != 1:
+            raise invalid(f"filename should be a single string, but got {shape_text([name.size])}")
+        path = name.item()
+        with raising_for(path.decode(errors="replace")), open(path, "rb") as file:
             lines = [line.rstrip(b"\r\n") for line in file]
         if self._size is not None and len(lines) < self._size:
             raise invalid(f"Invalid vocab_size in {self._file!s}: expected {self._size} but got {len(lines)}")
@@ -359,7 +373,7 @@ class TextFileInitializer(TableInitializer):
         for index, dtype in zip(self._indices, (self.key_dtype, self.value_dtype), strict=True):
             found = [self._column(index, number, line) for number, line in enumerate(lines[: self._size])]
             array = np.empty(len(found), dtype.numpy_dtype)
-            array[:] = found if dtype == string else [float(v) if dtype.is_floating else int(v) for v in found]
+            array[:] = found if dtype == string else [self._number(v, n, dtype) for n, v in enumerate(found)]
             columns.append(array)
         if self._offset:
             columns[1] = columns[1] + np.array(self._offset, columns[1].dtype)
@@ -462,6 +476,9 @@ class StaticHashTable(_Entries):
 
     def fill(self, keys: Array, values: Array) -> None:
         """Put keys and values into the table, once. Raises FailedPreconditionError for a key with two values."""
+        if keys.shape != values.shape:
+            wanted, given = shape_text(list(keys.shape)), shape_text(list(values.shape))
+            raise invalid(f"Expected shape {wanted} for value, got {given}")
         flat = keys.reshape(-1).tolist(), values.reshape(-1).tolist()
         self._table.entries.update(zip(*flat, strict=True))
         if len(self._table.entries) < len(flat[0]):
@@ -603,5 +620,13 @@ class DenseHashTable(MutableHashTable):
     ) -> None:
         super().__init__(key_dtype, value_dtype, default_value, name, checkpoint)
         self._reserved = [as_tensor(key, self._key_dtype) for key in (empty_key, deleted_key)]
+        if any(key.shape.rank for key in self._reserved):
+            raise NotImplementedError("a DenseHashTable whose keys are no scalars")
         if known_value(self._reserved[0]) == known_value(self._reserved[1]):
             raise invalid("Empty and deleted keys cannot be equal")
+
+    def _keys(self, keys: TensorLike) -> tuple[Any, Callable[[Any], Any]]:
+        flat, put = super()._keys(keys)
+        for what, key in zip(("empty_key", "deleted_key"), self._reserved, strict=True):
+            assert_none_equal(flat, key, message=f"Using the {what} as a table key is not allowed")
+        return flat, put

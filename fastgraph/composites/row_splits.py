@@ -29,12 +29,14 @@ def positions(lengths: object) -> Any:
     return range_(splits[-1]) - repeat(splits[:-1], lengths)
 
 
-def along(axis: int, rank: int | None) -> int:
-    """`axis` counted from the front. Raises ValueError if it is out of range."""
+def along(axis: int, rank: int | None, what: str = "axis") -> int:
+    """`axis` counted from the front. Raises: ValueError if it is out of range, TypeError for what is no int."""
+    if not hasattr(axis, "__index__"):
+        raise TypeError(f"{what} must be an int; got {type(axis).__name__}")
     if rank is None:
         raise NotImplementedError("A RaggedTensor of unknown rank has no numbered axes")
     if not -rank <= axis < rank:
-        raise ValueError(f"axis={axis} out of bounds: expected {-rank}<=axis<{rank}")
+        raise ValueError(f"{what}={axis} out of bounds: expected {-rank}<={what}<{rank}")
     return axis % rank
 
 

@@ -474,7 +474,11 @@ logging_DEBUG, logging_INFO, logging_WARN, logging_ERROR, logging_FATAL = 10, 20
 
 
 def _logged(level: str) -> Callable[..., None]:
-    return lambda msg, *args, **kwargs: getattr(get_logger(), level)(msg, *args, **kwargs)
+    def log(msg: Any, *args: Any, **kwargs: Any) -> None:
+        getattr(get_logger(), level)(msg, *args, **kwargs)
+
+    log.write = lambda text: log("%s", text.removesuffix("\n"))  # type: ignore[attr-defined] # for tf.print
+    return log
 
 
 logging_debug, logging_info, logging_error = _logged("debug"), _logged("info"), _logged("error")

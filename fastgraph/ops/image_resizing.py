@@ -272,10 +272,17 @@ def resize(
     Source: tf.image.resize.
     """
     if hasattr(type(images), "__fg_bind__"):  # images of different sizes, in a RaggedTensor
-        dtype = getattr(images, "dtype", None) if method == "nearest" else float32
+        ragged: Any = images
         rest = (size, method, preserve_aspect_ratio, antialias)
+        if ragged.shape.rank not in (4, None):
+            raise ValueError("tf.image.resize: images.shape.rank must be 4 if images is ragged.")
+        dtype = ragged.dtype if method == "nearest" else float32
         mapped = namespaces.resolve("", "map_fn")
-        return mapped(lambda one: resize(one.to_tensor(), *rest), images, fn_output_signature=dtype)
+        made = mapped(lambda one: resize(one.to_tensor(), *rest), ragged, fn_output_signature=dtype)
+        if preserve_aspect_ratio:
+            return made
+        wanted = _wanted(size, 1, 1, False)  # of no image too
+        return reshape(made, [extents_of(made)[0], *wanted, extents_of(ragged.flat_values)[-1]])
     x, is_batch = as_batch(images)
     _, height, width, _ = extents_of(x)
     new_height, new_width = _wanted(size, height, width, preserve_aspect_ratio)

@@ -107,9 +107,11 @@ def dynamic_partition(
 ) -> Any:
     """The slices of data by the numbers in partitions, below num_partitions. t[*p, *r], i32[*p] -> list of t[n, *r].
 
-    Raises: InvalidArgumentError for numbers outside, or shapes that do not fit. Source: tf.dynamic_partition.
+    Raises: InvalidArgumentError for numbers outside, or shapes that do not fit; TypeError for a
+    num_partitions that is no int. Source: tf.dynamic_partition.
     """
-    count = static_int(num_partitions)
+    given = isinstance(num_partitions, Tensor)
+    count = static_int(num_partitions) if given else whole(num_partitions, "num_partitions")
     if count is None:
         raise NotImplementedError("num_partitions must be known while a function is traced")
     if count < 1:

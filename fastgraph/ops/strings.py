@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -271,9 +271,10 @@ def _mapped(op: str, public_name: str, function: Callable[[Any], Any], what: str
     )(body)
 
     def apply(input: TensorLike, encoding: str = "", name: str | None = None) -> Any:
-        if encoding not in ("", "utf-8"):
-            raise ValueError(f"encoding must be one of '', 'utf-8', but was '{encoding}'")
-        return named(name, primitive, input, encoding=encoding)
+        given = word(encoding, "encoding")
+        if given not in ("", "utf-8"):
+            raise ValueError(f"encoding must be one of '', 'utf-8', but was '{given}'")
+        return named(name, primitive, input, encoding=given)
 
     apply.__name__ = apply.__qualname__ = name
     apply.__doc__ = f"{what}. string[*s] -> string[*s]. Source: tf.{public_name}."
@@ -301,40 +302,58 @@ def strip(input: TensorLike, name: str | None = None) -> Any:
     return named(name, string_strip_p, input)
 
 
+UNITS = ("BYTE", "UTF8_CHAR")
+
+
+def _unit(unit: str) -> str:
+    unit = word(unit, "unit")
+    if unit not in UNITS:
+        raise invalid(f"unit must be one of 'BYTE', 'UTF8_CHAR', but was '{unit}'")
+    return unit
+
+
+def _characters(word: bytes, start: int = 0) -> list[int]:
+    """Places of the bytes with which characters of UTF-8 begin."""
+    return [i for i, byte in enumerate(word, start) if byte & 0xC0 != 0x80]
+
+
 @custom(
     infer=lambda input, *, unit: Aval(int32, input.shape),
     groups=("string",),
-    samples=lambda: [((_words(b"ab", "\u00e9".encode(), b""),), {"unit": u}) for u in ("BYTE", "UTF8_CHAR")],
+    samples=lambda: [((_words(b"ab", "\u00e9".encode(), b""),), {"unit": u}) for u in UNITS],
     reason=_REASON,
 )
 def string_length_p(input: Array, *, unit: str) -> Any:
     """The length of each string, in bytes or in characters. string[*s] -> i32[*s]."""
-    return _each(len if unit == "BYTE" else (lambda w: len(w.decode(errors="replace"))), input, np.int32)
+    return _each(len if unit == "BYTE" else (lambda w: len(_characters(w))), input, np.int32)
 
 
 @public("strings.length")
 def length(input: TensorLike, unit: str = "BYTE", name: str | None = None) -> Any:
     """The length of each string, in bytes or, with unit "UTF8_CHAR", in characters. string[*s] -> i32[*s].
 
-    Raises: ValueError for another unit. Source: tf.strings.length.
+    Raises: InvalidArgumentError for another unit. Source: tf.strings.length.
     """
-    if unit not in ("BYTE", "UTF8_CHAR"):
-        raise ValueError(f"unit must be one of 'BYTE', 'UTF8_CHAR', but was '{unit}'")
-    return named(name, string_length_p, input, unit=unit)
+    return named(name, string_length_p, input, unit=_unit(unit))
 
 
 def _shortest(words: Array) -> int:
     return min(map(len, words.reshape(-1).tolist()))
 
 
-def _cut(word: bytes, pos: int, n: int) -> bytes:
-    if not -len(word) <= pos <= len(word):
+def _cut(word: bytes, pos: int, n: int, unit: str) -> bytes:
+    """The part of `word` from `pos` on. Of a negative n: bytes to the end, but no characters."""
+    starts: Sequence[int] = range(len(word))
+    if unit != "BYTE":
+        starts = [0] * bool(word) + _characters(word[1:], 1)
+        n, pos = max(n, 0), pos if n >= 0 or pos >= 0 else -len(word) - 1
+    if not -len(starts) <= pos <= len(starts):
         raise invalid(f"pos {pos} out of range for string b'{word.decode(errors='replace')}'")
-    start = pos if pos >= 0 else len(word) + pos
-    return word[start : start + n] if n >= 0 else word[start:]
+    ends, first = [*starts, len(word)], pos if pos >= 0 else len(starts) + pos
+    return word[ends[first] : ends[min(first + n, len(starts)) if n >= 0 else -1]]
 
 
-def _infer_substr(input: Aval, pos: Aval, len: Aval) -> Aval:
+def _infer_substr(input: Aval, pos: Aval, len: Aval, *, unit: str = "BYTE") -> Aval:
     own, other = pos.shape, len.shape
     if own is not None and other is not None and not TensorShape(own).is_compatible_with(other):
         raise ValueError(f"pos and len should have the same shape, got: {shape_text(own)} vs. {shape_text(other)}")
@@ -347,7 +366,7 @@ def _infer_substr(input: Aval, pos: Aval, len: Aval) -> Aval:
     dtypes="index",
     samples=lambda: (
         [((_words(b"hello", b"world"), np.array(p), np.array(2)), {}) for p in (1, -3, 5)]
-        + [((_words(b"hello", b"ab"), np.array([1, -2]), np.array([-1, -7])), {})]
+        + [((_words(b"hello", "\u00e9ab".encode()), np.array([1, -2]), np.array([-1, -7])), {"unit": u}) for u in UNITS]
     ),
     error_samples=lambda: [
         misuse("pos 3 out of range for string b'ab'", _words(b"ab"), np.array(3), np.array(1)),
@@ -355,28 +374,28 @@ def _infer_substr(input: Aval, pos: Aval, len: Aval) -> Aval:
     ],
     reason=_REASON,
 )
-def substr_p(input: Array, pos: Array, len: Array) -> Any:
-    """The `len` bytes of each string from `pos` on. string[*s], i[*s], i[*s] -> string[*s], broadcasting."""
+def substr_p(input: Array, pos: Array, len: Array, *, unit: str = "BYTE") -> Any:
+    """The `len` bytes or characters of each string from `pos`. string[*s], i[*s], i[*s] -> string[*s], broadcasting."""
     if pos.shape != len.shape:
         raise invalid(
             f"pos and len should have the same shape, got: {shape_text(pos.shape)} vs. {shape_text(len.shape)}"
         )
-    if not pos.ndim and pos >= 0 and len >= 0 and input.size and pos <= _shortest(input):
+    simple = unit == "BYTE" and not pos.ndim and pos >= 0 and len >= 0 and input.size > 0
+    if simple and pos <= _shortest(input):
         return _each(operator.itemgetter(slice(int(pos), int(pos) + int(len))), input)
     words, *places = np.broadcast_arrays(input, pos, len)
-    return _array(map(_cut, *(x.reshape(-1).tolist() for x in (words, *places))), words.shape)
+    parts = map(_cut, *(x.reshape(-1).tolist() for x in (words, *places)), itertools.repeat(unit))
+    return _array(parts, words.shape)
 
 
 @public("strings.substr")
 def substr(input: TensorLike, pos: TensorLike, len: TensorLike, unit: str = "BYTE", name: str | None = None) -> Any:
     """The `len` bytes of each string from `pos` on. string[*s], i[*s], i[*s] -> string[*s], broadcasting.
 
-    Of a negative `len`: all that follow. Raises: InvalidArgumentError for a position outside a string.
-    Source: tf.strings.substr.
+    Of a negative `len`: all bytes that follow, or no characters, which unit "UTF8_CHAR" counts.
+    Raises: InvalidArgumentError for a position outside a string, or another unit. Source: tf.strings.substr.
     """
-    if unit != "BYTE":
-        raise NotImplementedError("strings.substr: only unit='BYTE' is built yet")
-    return named(name, substr_p, as_tensor(input), pos, len)
+    return named(name, substr_p, as_tensor(input), pos, len, unit=_unit(unit))
 
 
 # ---- splitting ------------------------------------------------------------------------------------------------------
