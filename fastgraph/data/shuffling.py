@@ -21,7 +21,7 @@ from fastgraph.ops.random_states import advanced, first_state
 
 
 class Ordered:
-    """What has an order of its own: with a seed, of the op or of the program, TensorFlow's.
+    """Sources that have an order of their own: with a seed, of the op or of the program, TensorFlow's.
 
     Every pass draws two seeds from the dataset's stream of Philox words, when its iterator is made or, of one that
     begins later, with its first element.

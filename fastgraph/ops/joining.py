@@ -66,7 +66,7 @@ def concat(values: TensorLike | Iterable[TensorLike], axis: TensorLike, name: st
     if along is None:
         return _concat_late(values, axis, name if name != "concat" else None)
     if not values:
-        raise ValueError("concat needs at least one tensor")
+        raise invalid("concat needs at least one tensor")
     if len(values) == 1:
         if type(axis) is not int:  # here the axis says nothing, and is looked at as TensorFlow does
             as_tensor(axis, int32).shape.assert_has_rank(0)
