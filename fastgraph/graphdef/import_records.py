@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.api.namespaces import lookup
+from fastgraph.api.namespaces import resolve
 from fastgraph.composites.sparse_tensor import SparseTensor
 from fastgraph.core.base.dtype import string
 from fastgraph.core.tensor import from_array
@@ -109,19 +109,21 @@ RECORDS: dict[str, Make] = {
     "DecodeCompressed": lambda name, inputs, attrs: codecs.decode_compressed(
         inputs[0], attrs.get("compression_type", ""), name
     ),
-    "DecodeJSONExample": lambda name, inputs, attrs: lookup("io.decode_json_example")(inputs[0], name),
+    "DecodeJSONExample": lambda name, inputs, attrs: resolve("io", "decode_json_example")(inputs[0], name),
     "DecodePaddedRaw": _raw,
     "DecodeRaw": _raw,
     "EncodeBase64": lambda name, inputs, attrs: codecs.encode_base64(inputs[0], attrs.get("pad", False), name),
     "DeserializeManySparse": lambda name, inputs, attrs: _parts(
-        lookup("io.deserialize_many_sparse")(inputs[0], attrs["dtype"], name=name)
+        resolve("io", "deserialize_many_sparse")(inputs[0], attrs["dtype"], name=name)
     ),
     "ParseExample": _example_1,
     "ParseExampleV2": _example,
     "ParseSequenceExampleV2": _sequences,
     "ParseSingleExample": _single,
-    "ParseTensor": lambda name, inputs, attrs: lookup("io.parse_tensor")(inputs[0], attrs["out_type"], name),
-    "SerializeManySparse": lambda name, inputs, attrs: lookup("io.serialize_many_sparse")(SparseTensor(*inputs), name),
-    "SerializeSparse": lambda name, inputs, attrs: lookup("io.serialize_sparse")(SparseTensor(*inputs), name),
-    "SerializeTensor": lambda name, inputs, attrs: lookup("io.serialize_tensor")(inputs[0], name),
+    "ParseTensor": lambda name, inputs, attrs: resolve("io", "parse_tensor")(inputs[0], attrs["out_type"], name),
+    "SerializeManySparse": lambda name, inputs, attrs: resolve("io", "serialize_many_sparse")(
+        SparseTensor(*inputs), name=name
+    ),
+    "SerializeSparse": lambda name, inputs, attrs: resolve("io", "serialize_sparse")(SparseTensor(*inputs), name=name),
+    "SerializeTensor": lambda name, inputs, attrs: resolve("io", "serialize_tensor")(inputs[0], name),
 }
