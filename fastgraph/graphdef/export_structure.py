@@ -18,6 +18,7 @@ from fastgraph.graph import ir
 from fastgraph.graph.ir import Graph, Node, Value
 from fastgraph.graphdef.export_calls import CALLS
 from fastgraph.graphdef.export_parts import SEVERAL, Parts
+from fastgraph.graphdef.export_records import RECORDS
 from fastgraph.graphdef.export_transforms import TRANSFORMS
 from fastgraph.graphdef.op_table import (
     MOST_WRITTEN,
@@ -374,6 +375,7 @@ STRUCTURE: dict[str, Callable[[Node], list[Definition]]] = {
     "take_variable": _assign,
     **dict.fromkeys(_TABLES, _of_table),
     **SEVERAL,
+    **RECORDS,
     **TRANSFORMS,
 }
 

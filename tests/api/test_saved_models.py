@@ -130,6 +130,47 @@ def test_operations_without_an_equal_are_those_of_the_list() -> None:
     assert len(words) > 500 and not [word for word in words if is_served(word)], "what is served leaves the list"
 
 
+def test_records_taken_apart_are_written_and_read_again(tmp_path: Path) -> None:
+    words = tf.TensorSpec([None], tf.string)
+    ragged = tf.io.RaggedFeature
+    features = {
+        "a": tf.io.FixedLenFeature([2], tf.float32, [1.0, 2.0]),
+        "b": tf.io.VarLenFeature(tf.int64),
+        "c": ragged(tf.int64, "v", [ragged.UniformRowLength(2), ragged.RowLengths("d")]),
+    }
+
+    class Parts(tf.Module):
+        @tf.function(input_signature=[words])
+        def example(self, x):
+            found = tf.io.parse_example(tf.io.decode_json_example(x), features)
+            return found["a"], tf.sparse.to_dense(found["b"]), found["c"].to_tensor()
+
+        @tf.function(input_signature=[words])
+        def numbers(self, x):
+            csv = tf.io.decode_csv(x, [[1], ["z"]], ";")
+            return *csv, tf.io.decode_raw(x, tf.int8), tf.io.decode_raw(x, tf.int8, fixed_length=2)
+
+        @tf.function(input_signature=[words])
+        def strings(self, x):
+            sparse = tf.sparse.from_dense([[0.0, 2.0], [1.0, 0.0]])
+            again = tf.io.deserialize_many_sparse(tf.io.serialize_many_sparse(sparse), tf.float32)
+            return (
+                tf.io.parse_tensor(tf.io.serialize_tensor(x), tf.string), tf.sparse.to_dense(again),
+                tf.io.serialize_sparse(sparse), tf.io.decode_base64(tf.io.encode_base64(x, pad=True)),
+            )  # fmt: skip
+
+    module = Parts()
+    tf.saved_model.save(module, tmp_path)
+    loaded = tf.saved_model.load(tmp_path)
+    number = '{"int64List": {"value": ["%d", "%d"]}}'
+    json = f'{{"features": {{"feature": {{"b": {number % (5, 6)}, "v": {number % (3, 4)}, "d": {number % (2, 0)}}}}}}}'
+    for name, given in (("example", [json, json]), ("numbers", ["1;a", "2;b"]), ("strings", ["1;a", "2;b"])):
+        wanted, found = [getattr(each, name)(tf.constant(given)) for each in (module, loaded)]
+        assert [x.numpy().tolist() for x in found] == [x.numpy().tolist() for x in wanted], name
+    rows = module.example(tf.constant([json]))[2]
+    assert rows.numpy().tolist() == [[[[3, 4], [0, 0]]]]
+
+
 # ---- errors ---------------------------------------------------------------------------------------------------------
 
 
