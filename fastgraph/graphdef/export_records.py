@@ -50,4 +50,11 @@ def _example(node: Node) -> list[Definition]:
     return [*parts.made, found]
 
 
-RECORDS: dict[str, Callable[[Node], list[Any]]] = {"decode_raw": _raw, "parse_example_v2": _example}
+RECORDS: dict[str, Callable[[Node], list[Any]]] = {
+    "decode_raw": _raw,
+    "deserialize_many_sparse": lambda node: Parts(node).last(
+        "DeserializeManySparse", node.inputs, dtype=as_dtype(node.attrs["dtype"])
+    ),
+    "parse_example_v2": _example,
+    "parse_tensor": lambda node: Parts(node).last("ParseTensor", node.inputs, out_type=as_dtype(node.attrs["dtype"])),
+}

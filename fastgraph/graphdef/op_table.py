@@ -169,7 +169,6 @@ CODECS: dict[str, tuple[Callable[[Any, Node], Any], Callable[[Any], Any]]] = {
     "window": (_window, lambda value: tuple(value[1:-1])),
     "padding": (_same_padding, str),
     "dims": (lambda value, node: Dims(value), lambda value: value.shape),
-    "type": (lambda value, node: as_dtype(value), lambda value: value.name),
 }
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -257,9 +256,7 @@ ROWS: dict[str, str] = {
     "hash_bucket_strong": "StringToHashBucketStrong num_buckets=num_buckets key=key:list",
     "decode_compressed": "DecodeCompressed compression_type=compression",
     "decode_csv": "DecodeCSV field_delim=delimiter use_quote_delim=quoted na_value=missing select_cols=columns:list",
-    "deserialize_many_sparse": "DeserializeManySparse dtype=dtype:type -=rank",
     "encode_base64": "EncodeBase64 pad=pad",
-    "parse_tensor": "ParseTensor out_type=dtype:type",
     "unique": "UniqueWithCounts out_idx=out_idx",
     "dynamic_partition": "DynamicPartition num_partitions=count",
     "matrix_diag": "MatrixDiagV3 k=k:ints num_rows=rows:scalar num_cols=columns:scalar align=align",

@@ -188,11 +188,11 @@ def _infer_csv(records: Aval, *defaults: Aval, **attrs: Any) -> tuple[Aval, ...]
 
 @custom(op="DecodeCSV", infer=_infer_csv, groups=("string", "-"), n_outputs=None, reason=_REASON)
 def decode_csv_p(
-    records: Array, *defaults: Array, delimiter: bytes, quoted: bool, missing: bytes, columns: tuple[int, ...]
+    records: Array, *record_defaults: Array, delimiter: bytes, quoted: bool, missing: bytes, columns: tuple[int, ...]
 ) -> Any:
     """The fields of records as columns: string[*s], a default of each -> as many t[*s]."""
-    wanted = len(defaults)
-    for i, default in enumerate(defaults):
+    wanted = len(record_defaults)
+    for i, default in enumerate(record_defaults):
         if default.ndim > 1 or default.size > 1:
             raise invalid(f"There should only be 1 default per field but field {i} has {default.size}")
     rows = []
@@ -206,7 +206,7 @@ def decode_csv_p(
     whole_columns = list(zip(*rows)) or [()] * wanted
     return tuple([
         _column(words, i, default, as_dtype(default.dtype).name, missing).reshape(records.shape)
-        for i, (words, default) in enumerate(zip(whole_columns, defaults))
+        for i, (words, default) in enumerate(zip(whole_columns, record_defaults))
     ])  # fmt: skip
 
 
