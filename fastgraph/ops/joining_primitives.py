@@ -226,6 +226,11 @@ def _infer_split(value: Aval, *, sizes: tuple[int, ...], axis: int) -> tuple[Ava
     return tuple(Aval(value.dtype, (*value.shape[:axis], s, *value.shape[axis + 1 :])) for s in sizes)
 
 
+def _or_zeros(dys: Sequence[Any], outs: Sequence[Any]) -> list[Any]:
+    """The gradients of results, zeros of those that have none."""
+    return [zeros_like_p(out) if dy is None else dy for dy, out in zip(dys, outs, strict=True)]
+
+
 def _lower_split(b: Builder, node: Node) -> list[Any]:
     x = b.input(0)
     axis = canonical_axis(node.attrs["axis"], x.rank)
@@ -242,11 +247,7 @@ def _lower_split(b: Builder, node: Node) -> list[Any]:
     infer=_infer_split,
     n_outputs=None,
     lower=_lower_split,
-    vjp=dict(
-        value=lambda dys, outs, axis: concat_p(
-            *[zeros_like_p(out) if dy is None else dy for dy, out in zip(dys, outs, strict=True)], axis=axis
-        )
-    ),
+    vjp=dict(value=lambda dys, outs, axis: concat_p(*_or_zeros(dys, outs), axis=axis)),
     samples=lambda: [
         ((np.arange(12).astype(t).reshape(2, 6),), {"sizes": s, "axis": a})
         for t in ("float32", "int32")
@@ -285,11 +286,7 @@ def _lower_unstack(b: Builder, node: Node) -> list[Any]:
     infer=_infer_unstack,
     n_outputs=None,
     lower=_lower_unstack,
-    vjp=dict(
-        value=lambda dys, outs, axis: stack_p(
-            *[zeros_like_p(out) if dy is None else dy for dy, out in zip(dys, outs, strict=True)], axis=axis
-        )
-    ),
+    vjp=dict(value=lambda dys, outs, axis: stack_p(*_or_zeros(dys, outs), axis=axis)),
     samples=lambda: [((np.arange(6.0).reshape(2, 3),), {"num": n, "axis": a}) for n, a in ((2, 0), (3, 1), (3, -1))],
     error_samples=lambda: [
         misuse("Input shape axis 0 must equal 3, got shape \\[2,3\\]", np.ones([2, 3]), num=3, axis=0),

@@ -20,6 +20,8 @@ from fastgraph.ops.families import Array, custom, invalid, public
 from fastgraph.ops.python_functions import host_call
 
 _MASK = (1 << 64) - 1
+#: Kinds of fingerprints besides FarmHash's, 0: see array_loops.fingerprints.
+_SIP, _MURMUR = 1, 2
 _REASON = "strings: their bytes lie in Python objects, which kernels do not see"
 
 
@@ -76,7 +78,7 @@ def hash_bucket_fast_p(input: Array, *, num_buckets: int) -> Any:
 )
 def hash_bucket_strong_p(input: Array, *, num_buckets: int, key: tuple[int, int]) -> Any:
     """The bucket of each string, by SipHash with a key. string[*s] -> i64[*s]."""
-    return _buckets(input, num_buckets, 1, *key)
+    return _buckets(input, num_buckets, _SIP, *key)
 
 
 @public("strings.to_hash_bucket_fast")
@@ -110,7 +112,7 @@ def to_hash_bucket(input: TensorLike, num_buckets: TensorLike, name: str | None 
     words, count = as_tensor(input, string), whole(num_buckets, "num_buckets")
     if count < 1:
         raise invalid(f"num_buckets must be >= 1, got {count}")
-    return host_call(lambda texts: [_buckets(texts, count, 2, 0xDECAFCAFFE)], [words], (int64, words.shape))[0]
+    return host_call(lambda texts: [_buckets(texts, count, _MURMUR, 0xDECAFCAFFE)], [words], (int64, words.shape))[0]
 
 
 @public("fingerprint")

@@ -22,7 +22,7 @@ cdef PyObject** _strings_of(cnp.ndarray words) except? NULL:
 
 
 def fingerprints(cnp.ndarray words not None, int kind=FARM, uint64_t first=0, uint64_t second=0) -> np.ndarray:
-    """Fingerprints: FarmHash's (0), SipHash's by two words of key (1), Murmur's by a seed (2). string[*s] -> u64[*s]."""
+    """FarmHash's fingerprints (0), SipHash's by two words of key (1), Murmur's by a seed (2). string[*s] -> u64[*s]."""
     cdef PyObject** items = _strings_of(words)
     cdef cnp.ndarray found = np.empty((<object>words).shape, np.uint64)
     cdef uint64_t* out = <uint64_t*>cnp.PyArray_DATA(found)
