@@ -167,10 +167,14 @@ class Map(OfFunction):
         self.name = "_ParallelMapDataset" if calls else "_MapDataset"
 
     def elements(self, run: Run) -> Iterator[Element]:
-        if self.calls > 1 and not self._mapped.draws:
+        if self.is_parallel():
             ordered = run.ordered if self.ordered is None else self.ordered
             return Together(self.function(run), self.source.elements(run), self.calls, ordered)
         return map(self.function(run), self.source.elements(run))
+
+    def is_parallel(self) -> bool:
+        """Whether threads call the function."""
+        return self.calls > 1 and not self._mapped.draws
 
     def cardinality(self) -> int:
         return self.source.cardinality()

@@ -6,7 +6,6 @@ called here (element_functions.py).
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import itertools
 from collections.abc import Iterator
@@ -304,27 +303,22 @@ class _Batches(Iterator[Element]):
     """One pass, batch by batch. The elements beside one that failed are lost with it, as in TensorFlow."""
 
     def __init__(self, batch: Batch, run: Run) -> None:
-        self.batch, self.left = batch, batch.source.elements(run)
+        self.batch, self.function = batch, None
+        source = batch.source
+        if isinstance(source, Map) and not source.is_parallel():  # TensorFlow has a whole batch of a `map` at once
+            self.function, source = source.function(run), source.source
+        self.left = source.elements(run)
         self.kinds = kinds_of(batch.source.spec)
         self.sizes: Iterator[int] = itertools.repeat(batch.size)
 
     def __next__(self) -> Element:
         size = next(self.sizes)
-        rows: list[Element] = []
-        try:
-            rows.extend(itertools.islice(self.left, size))
-        except Exception:
-            self._skip(size - len(rows) - 1)
-            raise
+        rows = list(itertools.islice(self.left, size))
+        if self.function is not None:
+            rows = [*map(self.function, rows)]
         if not rows or (self.batch.drop and len(rows) < size):
             raise StopIteration
         return stacked(self.kinds, rows)
-
-    def _skip(self, n: int) -> None:
-        """Take `n` more elements of a `map`, of which TensorFlow has a whole batch at once."""
-        for _ in range(n if isinstance(self.batch.source, Map) else 0):
-            with contextlib.suppress(OpError):
-                next(self.left, None)
 
 
 class Unbatch(Source):

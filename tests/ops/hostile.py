@@ -261,6 +261,8 @@ def fault_of(text: str, way: str) -> str | None:
             return None  # TensorFlow's class for what is for graphs alone
         if isinstance(error, AttributeError) and "image dtype must be" in str(error):
             return None  # TensorFlow's class for it, too
+        if isinstance(error, IndexError) and str(error).startswith("swapaxes: axes from "):
+            return None  # TensorFlow's class, and NumPy's, for axes that are none
         return _fault(error)
     return None
 
