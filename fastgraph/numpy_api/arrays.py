@@ -36,7 +36,7 @@ def array(val: TensorLike, dtype: Any = None, copy: bool = True, ndmin: int = 0)
     )
     if copy and made is val:
         made = ops.identity(made)
-    return padded_left(made, ndmin)
+    return made if isinstance(ndmin, int) and ndmin == 0 else padded_left(made, ndmin)
 
 
 asarray = as_function("asarray", tensor, "a tensor as it is, or as `array` makes it")
