@@ -342,7 +342,7 @@ def crop_and_resize(
         raise invalid(f"input image must be 4-D{shape_text(x.shape.as_list())}", "CropAndResize", x.shape)
     if corners.shape.rank != 2 or corners.shape[1] not in (4, None):
         raise invalid(f"boxes must be 2-D with 4 columns{shape_text(corners.shape.as_list())}", "CropAndResize")
-    if which.shape.rank != 1:
+    if which.shape.rank != 1 or not which.shape.is_compatible_with(corners.shape[:1]):
         raise invalid(f"box_index must be 1-D{shape_text(which.shape.as_list())}", "CropAndResize")
     batch, height, width, channels = extents_of(x)
     if 0 in x.shape.as_list()[1:3]:

@@ -327,3 +327,19 @@ def test_axes_that_ranges_of_quantization_have_not() -> None:
             tf.quantization.quantize_and_dequantize_v2(
                 tf.ones([3, 2]), [-1.0, -2.0], [2.0, 1.0], range_given=True, axis=axis
             )
+
+
+def test_frames_for_which_there_is_no_room_and_sizes_of_pictures_that_are_none() -> None:
+    with memory_limit(2**30):
+        for f in (tf.signal.frame, tf.signal.stft):
+            with pytest.raises(tf.errors.ResourceExhaustedError):
+                f(tf.ones([2, 11]), 2**31 - 1, 2)
+    late = tf.function(
+        lambda size: tf.image.sample_distorted_bounding_box(size, [[[0.1, 0.2, 0.8, 0.9]]], seed=5)[0],
+        input_signature=[tf.TensorSpec([None], tf.int32)],
+    )
+    assert late(tf.constant([9, 9, 3])).shape == (3,)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="contain 3 elements"):
+        late(tf.constant([9, 9]))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="box_index"):
+        tf.image.crop_and_resize(tf.ones([2, 4, 5, 1]), [[0.0, 0, 1, 1]] * 2, [0], [2, 2])
