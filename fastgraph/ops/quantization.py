@@ -198,6 +198,8 @@ def _dequantized(
     least = -float(2 ** (bits - 1)) + bool(narrow_range) if signed_input else 0.0
     most = float(2 ** (bits - signed_input) - 1)
     rank = x.shape.rank
+    if axis is not None and not -1 <= axis < (rank or 0):
+        raise invalid(f"axis must be -1 or below the rank {rank}, is {axis}")
     others = None if axis is None else [i for i in range(rank or 0) if i != axis % (rank or 1)]
     ends = [1] * (rank or 0)
     if axis is not None:

@@ -211,7 +211,8 @@ def frame(
     if isinstance(length, int) and length > 2**31 - 1:
         raise ResourceExhaustedError(None, None, f"Out of memory: a frame of {length} elements")
     first = expand_dims(range_(count) * step, 1)
-    places = first + (np.arange(length, dtype=np.int32) if isinstance(length, int) else range_(length))
+    known = isinstance(length, int) and length < 2**20  # of longer ones the op says that there is no room
+    places = first + (np.arange(length, dtype=np.int32) if known else range_(length))
     if at > 0:
         return gather(x, places, axis=at, name=name)
     return squeeze_p(gather(expand_dims(x, 0), places, axis=1, name=name), axes=(0,))  # for a dense gradient

@@ -131,6 +131,7 @@ def test_sizes_lie_along_a_vector_of_one_that_only_the_call_knows() -> None:
         lambda x: tf.matmul(x, tf.ones([3, 3])),
         lambda x: tf.linalg.band_part(x, 7, 0),
         lambda x: tf.cumsum(x, axis=5),
+        lambda x: tf.scatter_nd([[0]], x[:1, 0], [0]),
         lambda x: tf.batch_to_space(x[:, :, None, None], [-1, 1], [[0, 0], [0, 0]]),
     ],
 )
