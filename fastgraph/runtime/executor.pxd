@@ -59,6 +59,7 @@ cdef struct SubPlans:       # of a Branch (then, else), a Loop (cond, body) or a
     CPlan* burst            # Loop: does many iterations, and tells how many; may be NULL
     int32_t* inputs         # slots
     Value* outputs
+    Dims* rows              # Loop: extents of a row of what is stacked, 0 where they are not known
 
 cdef struct CStep:
     int32_t kind
@@ -191,6 +192,7 @@ cdef class Plan:
     cdef int32_t* slots_of(self, slots) except NULL
     cdef int64_t* numbers(self, numbers) except NULL
     cdef Value* values(self, operands) except NULL
+    cdef Dims* extents(self, shapes) except NULL
     cdef int add_slot(self, int32_t k, slot) except -1
     cdef int add_step(self, int32_t i, step) except -1
     cdef int set_buffers(self, CStep* s, slots) except -1

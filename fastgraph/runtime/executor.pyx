@@ -17,17 +17,19 @@ from libc.string cimport memcpy, memset
 
 from fastgraph.core.native.matmul cimport DOUBLE, INTEGER, SINGLE, Gemm, choose_way, gemm_units
 from fastgraph.core.native.buffer cimport (
-    BLOCK_MEMORY, MAX_RANK, Block, Cell, block_drain, block_new, block_release, block_retain, fg_atomic_load,
-    fg_spin_lock, fg_spin_try, fg_spin_unlock,
+    BLOCK_MEMORY, BLOCK_OBJECT, MAX_RANK, Block, Cell, block_drain, block_new, block_of_object, block_release,
+    block_retain, fg_atomic_load, fg_spin_lock, fg_spin_try, fg_spin_unlock,
 )
 from fastgraph.core.native.thread_pool cimport (
     TURN_NS, Region, fg_add32, fg_event_destroy, fg_event_init, fg_event_raise, fg_event_wait, fg_load32, fg_lock,
     fg_now_ns, fg_pause, fg_store32, fg_unlock, pool_crowded, pool_threads, region_close, region_init, region_invite,
     region_open, region_orphaned,
 )
-from fastgraph.core.tensor cimport EagerTensor, cell_read, wrap_slice
+from fastgraph.core.tensor cimport EagerTensor, cell_read, from_array, item_size, tensor_array, wrap_slice
 
 import os
+
+import numpy as np
 
 from fastgraph import errors
 from fastgraph.runtime import plan as plan_module
@@ -60,6 +62,7 @@ cdef double QUICK_NS = 2000.0
 cdef double WORTH_NS = 8000.0  # ready work for which a sleeping thread is woken
 
 cdef CPlan* _all_plans = NULL
+cdef int STRING = as_dtype("string").code
 
 include "executor_frames.pxi"
 include "executor_faults.pxi"

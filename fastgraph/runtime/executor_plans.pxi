@@ -141,6 +141,14 @@ cdef class Plan:
                 found[k].dims.size[axis] = size
         return found
 
+    cdef Dims* extents(self, shapes) except NULL:
+        cdef Dims* found = <Dims*>self.take(max(len(shapes), 1) * sizeof(Dims))
+        for k, shape in enumerate(shapes):
+            found[k].ndim = len(shape)
+            for axis, size in enumerate(shape):
+                found[k].size[axis] = size
+        return found
+
     cdef int add_slot(self, int32_t k, slot) except -1:
         cdef CPlan* p = &self.c
         cdef CSlot* c = &p.slots[k]
@@ -328,6 +336,9 @@ cdef class Plan:
         else:
             first, second = step.cond_plan, step.body_plan
             sub.n_carried = step.n_carried
+            sub.rows = self.extents(step.rows)
+            if len(step.rows) != sub.n_outputs - sub.n_carried:
+                raise ValueError(f"{sub.n_outputs - sub.n_carried} results are stacked, not {len(step.rows)}")
             sub.varying = step.again is not None
             for k in step.handed:
                 if 0 <= k < 64:

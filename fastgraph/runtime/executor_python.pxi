@@ -63,6 +63,38 @@ cdef int _host(Frame* f, CStep* s) except -1:
     return 0
 
 
+cdef int _add_strings(Frame* f, int32_t i, Block** rows, Frame* body, Value* value) noexcept nogil:
+    """Append what a loop's body gave to the rows so far: a list, for Python counts who holds a string."""
+    cdef int failed = 0
+    with gil:
+        try:
+            if rows[0] == NULL:
+                rows[0] = block_of_object([], NULL, 0, BLOCK_OBJECT)
+            (<list><object>rows[0].owner).append(tensor_array(_tensor_of(body, value)))
+        except BaseException as error:
+            failed = _fail_python(f, i, error)
+    return failed
+
+
+cdef int _stack_strings(Frame* f, int32_t i, Block** rows, Dims* row) noexcept nogil:
+    """Put one tensor's Block in the place of a list of rows."""
+    cdef int failed = 0
+    with gil:
+        try:
+            rows[0] = _strings_in_one(rows[0], row)
+        except BaseException as error:
+            failed = _fail_python(f, i, error)
+    return failed
+
+
+cdef Block* _strings_in_one(Block* rows, Dims* row) except NULL:
+    arrays = <list><object>rows.owner if rows != NULL else []
+    cdef EagerTensor tensor = from_array(np.stack(arrays) if arrays else np.empty((0, *_shape_tuple(row)), object))
+    block_release(rows)
+    block_retain(tensor.block)
+    return tensor.block
+
+
 cdef int _run_rest(Frame* f, int32_t i, CStep* s) noexcept nogil:
     """Run the plan of the sizes that are known now: the last one if they are the same, else ask for it."""
     cdef int failed = 0

@@ -286,14 +286,22 @@ cdef int _run_branch(Frame* f, int32_t i, CStep* s, bint caller) noexcept nogil:
     return _run_sub(f, i, s, s.sub.first if taken else s.sub.second, caller)
 
 
-cdef int _add_rows(Frame* f, int32_t i, Block** rows, CPlan* body, int32_t k, int64_t trips, char* data,
+cdef int _add_rows(Frame* f, int32_t i, Block** rows, Dims* row, Frame* body, int32_t k, int64_t trips, char* data,
                    int64_t count) noexcept nogil:
-    """Append `count` of output k of a loop's body to the rows so far; their memory doubles when it is full."""
-    cdef int32_t slot = body.outputs[k].slot
-    cdef int64_t nbytes = body.slots[slot].nbytes
+    """Append `count` of output k of a loop's body, of the extents `row`, to those so far; memory doubles when full."""
+    cdef Value* value = &body.plan.outputs[k]
+    cdef Dims* dims = _dims_of(body, value)
+    cdef int64_t nbytes = item_size(value.dtype_code)
+    cdef int32_t axis
     cdef Block* grown
-    if not body.outputs[k].dims.known or (trips > 0 and rows[0].row_bytes != nbytes):
+    if trips == 0:
+        _set_dims(row, dims.ndim, &dims.size[0])
+    elif not _same_dims(row, dims):
         return _fail_code(f, i, FAULT_ROWS, k)
+    if value.dtype_code == STRING:
+        return _add_strings(f, i, rows, body, value)
+    for axis in range(row.ndim):
+        nbytes *= row.size[axis]
     if rows[0] == NULL or (trips + count) * nbytes > rows[0].nbytes:
         grown = block_new(max(2 * trips, trips + count, 4) * nbytes)
         if grown == NULL:
@@ -301,7 +309,6 @@ cdef int _add_rows(Frame* f, int32_t i, Block** rows, CPlan* body, int32_t k, in
         if rows[0] != NULL:
             memcpy(grown.data, rows[0].data, trips * nbytes)
             block_release(rows[0])
-        grown.row_bytes = nbytes
         rows[0] = grown
     memcpy(rows[0].data + trips * nbytes, data, count * nbytes)
     return 0
@@ -337,7 +344,7 @@ cdef int _run_loop(Frame* f, int32_t i, CStep* s, bint caller) noexcept nogil:
     cdef int failed = 0
     cdef int32_t n_rows = sub.n_outputs - m  # results that are stacked: one row an iteration
     cdef size_t pointers = _padded((2 * n + m + n_rows + 1) * sizeof(void*))
-    cdef char* memory = <char*>calloc(1, pointers + max(m, 1) * sizeof(Dims))
+    cdef char* memory = <char*>calloc(1, pointers + (m + n_rows + 1) * sizeof(Dims))
     cdef char** data = <char**>memory
     cdef Block** block = <Block**>(data + n)
     cdef Block** old = block + n
@@ -345,6 +352,7 @@ cdef int _run_loop(Frame* f, int32_t i, CStep* s, bint caller) noexcept nogil:
     cdef int64_t trips = 0
     cdef Dims row_dims
     cdef Dims* dims = <Dims*>(memory + pointers)
+    cdef Dims* row = dims + m
     cdef Dims* now
     cdef Frame* cond = _frame_take(cond_plan, f.call)
     cdef Frame* body = _frame_take(body_plan, f.call)
@@ -371,6 +379,8 @@ cdef int _run_loop(Frame* f, int32_t i, CStep* s, bint caller) noexcept nogil:
         else:
             block_retain(block[j])
         dims[j] = body_plan.inputs[j].dims
+    for j in range(n_rows):  # of no iteration: an extent that is not known is 0
+        row[j] = body_plan.outputs[m + j].dims if body_plan.outputs[m + j].dims.known else sub.rows[j]
     while not failed:
         if fg_load32(&f.call.cancelled):
             failed = _fail_code(f, i, FAULT_CANCELLED, 0)
@@ -405,7 +415,7 @@ cdef int _run_loop(Frame* f, int32_t i, CStep* s, bint caller) noexcept nogil:
                 break
         for j in range(n_rows):
             slot = made.plan.outputs[m + j + (made == burst)].slot
-            failed = _add_rows(f, i, &rows[j], body_plan, m + j, trips, made.data[slot], count)
+            failed = _add_rows(f, i, &rows[j], &row[j], body, m + j, trips, made.data[slot], count)
             if failed:
                 break
         if failed:
@@ -467,17 +477,18 @@ cdef int _run_loop(Frame* f, int32_t i, CStep* s, bint caller) noexcept nogil:
             if j < 64 and lent >> j & 1:
                 f.dead[sub.outputs[j].slot] = f.dead[sub.inputs[j]] + 1
     for j in range(n_rows):
-        if not failed and rows[j] == NULL:
+        if not failed and body_plan.outputs[m + j].dtype_code == STRING:
+            failed = _stack_strings(f, i, &rows[j], &row[j])
+        elif not failed and rows[j] == NULL:
             rows[j] = block_new(0)
             if rows[j] == NULL:
                 failed = _fail_code(f, i, FAULT_MEMORY, 0)
         if failed:
             block_release(rows[j])
             continue
-        now = &body_plan.outputs[m + j].dims
-        row_dims.ndim = now.ndim + 1
+        row_dims.ndim = row[j].ndim + 1
         row_dims.size[0] = trips
-        memcpy(&row_dims.size[1], &now.size[0], now.ndim * sizeof(int64_t))
+        memcpy(&row_dims.size[1], &row[j].size[0], row[j].ndim * sizeof(int64_t))
         _receive(f, &sub.outputs[m + j], rows[j], rows[j].data, &row_dims)
     _frame_give(cond)
     _frame_give(body)

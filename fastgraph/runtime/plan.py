@@ -199,7 +199,8 @@ class Loop(StepSpec):
     Where the body may change a carried shape, `again(shapes)` gives the three plans for new ones. `burst_plan` does
     many iterations: the next carried values, how many it did (int64[1]), and as many rows of each further result; after
     none, body_plan does one. The carried values in the places `handed` are those of a loop around this one that nobody
-    takes later: what is written over them need not be copied.
+    takes later: what is written over them need not be copied. `rows` are the extents of the further results of one
+    iteration, 0 where the body decides: of no iteration.
     """
 
     cond_plan: Any = None
@@ -210,6 +211,7 @@ class Loop(StepSpec):
     again: Callable[[tuple[tuple[int, ...], ...]], tuple[Any, Any, Any]] | None = None
     burst_plan: Any = None
     handed: tuple[int, ...] = ()
+    rows: tuple[tuple[int, ...], ...] = ()
 
 
 @dataclass(eq=False, repr=False, match_args=False)

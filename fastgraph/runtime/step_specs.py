@@ -321,6 +321,7 @@ class StepSpecs(Placement):
             again=None if stable else again,
             burst_plan=burst,
             handed=self._handed(step.inputs[:n]),
+            rows=tuple([tuple([size or 0 for size in value.aval.shape or ()]) for value in step.stacked]),
             cost=100.0 + 20 * (cond_plan.spec.cost + body_plan.spec.cost),
             **common,
         )

@@ -153,6 +153,11 @@ class WhileStep(Step):
     iterates: bool = False
     burst_program: Program | None = None
 
+    @property
+    def stacked(self) -> list[Value]:
+        """What the body gives to be stacked."""
+        return list(self.nodes[0].attrs["body_graph"].outputs[self.n_carried :])
+
 
 @dataclass(eq=False, repr=False, match_args=False)
 class Program:

@@ -46,7 +46,6 @@ cdef struct Block:
     Block* next        # link of a free list or of the list of deferred releases
     int32_t size_class
     int32_t pages      # of a mapping of its own (size_class -1)
-    int64_t row_bytes  # of rows that a loop stacks: bytes of one
 
 cdef Block* block_new(int64_t nbytes) noexcept nogil
 cdef Block* block_zeros(int64_t nbytes) noexcept nogil   # block_new of zeros
