@@ -9,7 +9,11 @@ import numpy as np
 import pytest
 
 import fastgraph as fg
+from fastgraph.compiler.assemble import assemble
+from fastgraph.compiler.program.program import KernelStep
+from fastgraph.compiler.program.symbolic_extents import witness_shapes
 from fastgraph.core.base import flags
+from fastgraph.runtime.executable import compile_graph
 
 F = Callable[..., Any]
 
@@ -138,3 +142,21 @@ def test_what_is_read_back_in_a_guarded_branch_was_written_before() -> None:
             a = fg.constant(random.standard_normal((2, 2, 2)), fg.float16)
             for expected, came in zip(diagonals(a), staged(a), strict=True):
                 np.testing.assert_allclose(came, expected, atol=1e-6)
+
+
+def test_sums_down_columns_stay_in_tiles_beside_a_copy_of_what_they_read() -> None:
+    """Joined with the copy they would have loops of their own, and read an element of a row at a time."""
+
+    def function(c: Any, u: Any) -> list[Any]:
+        turned = fg.transpose(c, [0, 2, 1])  # [4, 10, 128]
+        sums = fg.squeeze(turned[:, :, None] @ fg.transpose(u, [1, 2, 0, 3]), 2)  # [4, 10, 16]
+        return [turned, sums]
+
+    given = fg.random.stateless_normal([4, 128, 10], [1, 2]), fg.random.stateless_normal([128, 4, 10, 16], [3, 4])
+    staged = fg.function(function)
+    graph = compile_graph(staged.get_concrete_function(*given).graph.ir)
+    program = assemble(graph, witness_shapes(graph, [x.shape.as_list() for x in given]))
+    assert any("local_float32" in s.kernel.source for s in program.steps if isinstance(s, KernelStep))
+    with flags.override(tier="last"):
+        for got, value in zip(staged(*given), function(*given), strict=True):
+            np.testing.assert_allclose(got, value, rtol=1e-5, atol=1e-5)

@@ -65,7 +65,7 @@ def cost(nest: LoopNest | FlatNest) -> float:
     terms = walk([s.scalar for s in nest.stores])
     chains = loop_chains(nest, terms)
     times: dict[frozenset[Scalar], int] = {}  # most terms depend on the same few sets of variables
-    total = 0.0
+    total = sum([(_GATHER - LOAD) * trips(load.free, chains) for load in _down_own_columns(nest)])
     for term in terms:
         own = weight(term)
         if term.op == "reduce":
@@ -79,6 +79,23 @@ def cost(nest: LoopNest | FlatNest) -> float:
     for store in nest.stores:
         total += _STORE * trips((*nest.dims, *store.variables), chains)
     return total
+
+
+def _down_own_columns(nest: LoopNest | FlatNest) -> set[Scalar]:
+    """What reductions read row after row of a loop that is not shared: tiles of columns are made of shared loops only.
+
+    (`fastgraph.compiler.cpu.column_reductions`.) Each element read lies in another line of the cache.
+    """
+    found = set()
+    for store in nest.stores:
+        for term in walk([store.scalar]) if store.variables else ():
+            if term.op == "reduce" and store.variables[-1] in term.free:
+                row = term.args[term.attr[1] - 1]
+                for load in walk([term.args[-1]]):
+                    along = load.args[-1].free if load.op == "load" and load.args else ()
+                    if store.variables[-1] in along and row not in along:
+                        found.add(load)
+    return found
 
 
 #: Terms that are no floating-point operation: what only names, moves or picks values.
