@@ -427,3 +427,9 @@ def test_a_range_known_while_tracing_that_does_not_rise_is_refused() -> None:
     x = tf.constant([1.0, 2.0])
     with pytest.raises(tf.errors.InvalidArgumentError, match=r"value_range\[0\] < value_range\[1\]"):
         tf.function(lambda x: tf.histogram_fixed_width(x, [0.0, -1.0], nbins=4))(x)
+
+
+def test_strings_are_stitched_with_empty_ones_between() -> None:
+    for call in (tf.dynamic_stitch, tf.function(tf.dynamic_stitch)):
+        given = call([[0, 2], [4]], [tf.constant([["a", "b"], ["c", "d"]]), tf.constant([["e", "f"]])])
+        assert given.numpy().tolist() == [[b"a", b"b"], [b"", b""], [b"c", b"d"], [b"", b""], [b"e", b"f"]]
