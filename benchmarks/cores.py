@@ -1,0 +1,359 @@
+"""What more cores give: plans replayed on any number of threads (python -m benchmarks.cores [--report docs/cores.md]).
+
+The steps of each program of `benchmarks.models` are timed while they run on one thread. A simulation then runs them as
+the executor would on more: shards are handed out by urgency, steps that need Python stay with the thread that called, a
+thread that sleeps takes a while to wake, and two that work at once slow each other down as this machine's do. What it
+says of one thread and of this machine's cores is measured beside; what it says of more is for a machine whose further
+cores are like these.
+"""
+
+from __future__ import annotations
+
+import argparse
+import heapq
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+THREADS = (1, 2, 4, 8, 16, 64)
+#: Nanoseconds: from an invitation to a sleeping thread's first work; that a thread without work stays awake; the least
+#: work worth an invitation (`WORTH_NS` of the executor); handing out one shard.
+WAKE, AWAKE, WORTH, HANDOVER = 15_000.0, 20_000.0, 8_000.0, 150.0
+RECORDED_S, MEASURED_S = 0.5, 1.0
+
+
+@dataclass
+class Shard:
+    """One part of a step: nanoseconds alone, and how much of a core's memory bandwidth it used meanwhile (0 to 1)."""
+
+    alone: float
+    streaming: float = 0.0
+
+
+@dataclass
+class Step:
+    """A step of one run; `inner`: the runs of its sub-plans, one after another, between which `alone` passed."""
+
+    shards: list[Shard]
+    after: tuple[int, ...] = ()
+    pinned: bool = False
+    inner: list[Run] = field(default_factory=list)
+
+
+@dataclass
+class Run:
+    """One run of a plan."""
+
+    steps: list[Step]
+    parallel: bool = False
+
+
+@dataclass(frozen=True)
+class Contention:
+    """How many times as long something takes while another thread works, too: on what is in registers, in memory."""
+
+    computing: float = 1.0
+    streaming: float = 1.0
+
+    def of(self, shard: Shard) -> float:
+        """The factor of one shard."""
+        return self.computing + (self.streaming - self.computing) * shard.streaming
+
+
+def simulate(run: Run, threads: int, contention: Contention) -> float:
+    """Nanoseconds that a run takes on so many threads."""
+    if not run.parallel or threads == 1:
+        return sum(_shard_ns(step, k, threads, contention, False) for step in run.steps for k in range(len(step.shards)))
+    successors: list[list[int]] = [[] for _ in run.steps]
+    waiting = [len(step.after) for step in run.steps]
+    for i, step in enumerate(run.steps):
+        for before in step.after:
+            successors[before].append(i)
+    tail = [0.0] * len(run.steps)
+    for i in reversed(range(len(run.steps))):
+        longest = max((tail[j] for j in successors[i]), default=0.0)
+        tail[i] = longest + sum(s.alone for s in run.steps[i].shards) + sum(simulate(r, 1, contention) for r in run.steps[i].inner)
+    ready: list[tuple[float, int, int]] = []  # (-urgency, step, next shard)
+    pinned: list[tuple[float, int, int]] = []
+    left = [len(step.shards) for step in run.steps]
+
+    def push(i: int, shard: int = 0) -> None:
+        heapq.heappush(pinned if run.steps[i].pinned else ready, (-tail[i], i, shard))
+
+    for i, n in enumerate(waiting):
+        if n == 0:
+            push(i)
+    now, remaining, running = 0.0, len(run.steps), 0
+    asleep = [-AWAKE] * threads  # since when a thread has had nothing to do; the first is the one that calls
+    events: list[tuple[float, int, int]] = []  # (when, thread, step that it ends; -1: it is awake)
+    idle = set(range(threads))
+    invited: set[int] = set()
+
+    def begin(thread: int) -> bool:
+        """Give a thread the most urgent thing there is for it."""
+        nonlocal running
+        queue = pinned if thread == 0 and pinned else ready
+        if not queue:
+            return False
+        _, i, shard = heapq.heappop(queue)
+        if shard + 1 < len(run.steps[i].shards):
+            push(i, shard + 1)
+        running += 1
+        taken = _shard_ns(run.steps[i], shard, threads, contention, running > 1)
+        heapq.heappush(events, (now + HANDOVER + taken, thread, i))
+        return True
+
+    def worth() -> bool:
+        return sum(s.alone for _, i, k in ready for s in run.steps[i].shards[k:]) >= WORTH
+
+    while remaining:
+        for thread in sorted(idle - invited):
+            if thread == 0 or now - asleep[thread] < AWAKE:
+                if begin(thread):
+                    idle.discard(thread)
+            elif worth():
+                invited.add(thread)
+                heapq.heappush(events, (now + WAKE, thread, -1))
+        now, thread, i = heapq.heappop(events)
+        if i < 0:
+            invited.discard(thread)
+            asleep[thread] = now
+            continue
+        running -= 1
+        idle.add(thread)
+        asleep[thread] = now
+        left[i] -= 1
+        if left[i] == 0:
+            remaining -= 1
+            for j in successors[i]:
+                waiting[j] -= 1
+                if waiting[j] == 0:
+                    push(j)
+    return now
+
+
+def _shard_ns(step: Step, k: int, threads: int, contention: Contention, beside: bool) -> float:
+    shard = step.shards[k]
+    inner = sum(simulate(each, threads, contention) for each in step.inner) if k == 0 else 0.0
+    return shard.alone * (contention.of(shard) if beside else 1.0) + inner
+
+
+# ---- recordings ------------------------------------------------------------------------------------------------------
+
+
+def recorded(events: Any, plans: dict[int, Any], bandwidth: float) -> list[tuple[Run, float]]:
+    """The calls of a recording on one thread, each with the nanoseconds outside of its steps."""
+    from fastgraph.profiling.recording import _bytes, _with_inner_plans
+    from fastgraph.runtime.plan import KernelCall
+
+    known: dict[int, Any] = {}
+    for plan in plans.values():
+        _with_inner_plans(plan, known)
+    rows = sorted(events.tolist(), key=lambda e: (e[0], -e[1]))
+    whole = [e for e in rows if e[5] == -1]
+    calls = []
+    for call in whole:
+        within = [e for e in rows if e[5] >= 0 and call[0] <= e[0] and e[1] <= call[1]]
+        run, used = _run_of(call[2], within, known, _bytes, KernelCall, bandwidth)
+        calls.append((run, call[1] - call[0] - used))
+    return calls
+
+
+def _run_of(address: int, events: list[Any], known: Any, size: Any, kernel: Any, bandwidth: float) -> tuple[Run, float]:
+    """A run of one plan from the events in it, and the nanoseconds that its steps took."""
+    plan = known[address]
+    steps: dict[int, Step] = {}
+    used, at = 0.0, 0
+    while at < len(events):
+        begin, end, owner, first, last, number, _ = events[at]
+        inside = at + 1
+        while inside < len(events) and events[inside][0] < end:
+            inside += 1
+        if owner == address:
+            spec = plan.spec.steps[number]
+            step = steps.setdefault(number, Step([], tuple(spec.after), spec.pinned))
+            taken = float(end - begin)
+            used += taken
+            for each in _inner_runs(events[at + 1 : inside]):
+                run, spent = _run_of(each[0][2], each, known, size, kernel, bandwidth)
+                step.inner.append(run)
+                taken -= spent
+            share = (last - first) / max(spec.extent, 1) if isinstance(spec, kernel) else 1.0
+            moved = size(plan.spec, spec) * share / max(taken, 1.0)
+            step.shards.append(Shard(max(taken, 0.0), min(1.0, moved / bandwidth)))
+        at = inside
+    made = [
+        steps.get(i, Step([Shard(0.0)], tuple(spec.after), spec.pinned)) for i, spec in enumerate(plan.spec.steps)
+    ]
+    return Run(made, plan.parallel), used
+
+
+def _inner_runs(events: Sequence[Any]) -> list[list[Any]]:
+    """The events of a loop cut where another plan begins, or the same one again."""
+    runs: list[list[Any]] = []
+    end, seen = -1, -1
+    for event in events:
+        if event[0] < end:
+            runs[-1].append(event)  # deeper inside
+            continue
+        if not runs or event[2] != runs[-1][0][2] or event[5] < seen:
+            runs.append([])
+        runs[-1].append(event)
+        end, seen = event[1], event[5]
+    return runs
+
+
+def contention() -> tuple[Contention, float]:
+    """How this machine's cores slow each other down, and the bandwidth of one of them in GB/s."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    import numpy as np
+
+    large, small = np.ones(1 << 24, np.float32), np.full(1 << 12, 0.5, np.float32)
+
+    def times(work: Any, n: int) -> float:
+        with ThreadPoolExecutor(n) as pool:
+            taken = []
+            for _ in range(7):
+                begin = time.perf_counter_ns()
+                list(pool.map(work, range(n)))
+                taken.append(time.perf_counter_ns() - begin)
+        return min(taken)
+
+    targets = [np.empty_like(large) for _ in range(2)]
+    results = [np.empty_like(small) for _ in range(2)]
+
+    def compute(k: int) -> None:
+        for _ in range(2000):
+            np.exp(small, out=results[k])
+
+    def stream(k: int) -> None:
+        np.copyto(targets[k], large)
+
+    alone = times(stream, 1)
+    found = Contention(times(compute, 2) / times(compute, 1), times(stream, 2) / alone)
+    return found, 2 * large.nbytes / alone
+
+
+# ---- processes -------------------------------------------------------------------------------------------------------
+
+
+def child(workload: str, case: str) -> dict[str, Any]:
+    """One program in this process, with the threads that it was given: its step, and what the simulation says."""
+    from benchmarks.peers import PEERS
+    from benchmarks.worker import Cases, Timer
+    from fastgraph.runtime import executor
+
+    cases = Cases(next(peer for peer in PEERS if peer.name == "fastgraph"), workload, "small" in sys.argv)
+    call = cases._call(case)
+    assert not isinstance(call, str) and cases.driver is not None
+    call()
+    cases.driver.settle()
+    timer = Timer(call, 0.5)
+    step_ns = 1e9 * timer.sample(MEASURED_S)
+    if os.environ["FASTGRAPH_THREADS"] != "1":
+        return {"step_ns": step_ns}
+    found, bandwidth = contention()
+    executor.start_recording(1 << 20)
+    begin = time.perf_counter()
+    n = 0
+    while n < 3 or time.perf_counter() < begin + RECORDED_S:
+        call()
+        n += 1
+    events, plans, lost = executor.stop_recording()
+    calls = recorded(events, plans, bandwidth)
+    per_call = max(1, round(len(calls) / n))
+    groups = [calls[i : i + per_call] for i in range(0, len(calls) - per_call + 1, per_call)]
+    said = {}
+    for threads in THREADS:
+        said[threads] = statistics.median([sum(simulate(r, threads, found) + o for r, o in g) for g in groups])
+    outside = max(0.0, step_ns - said[1])
+    return {
+        "step_ns": step_ns, "said": {t: ns + outside for t, ns in said.items()}, "lost": lost,
+        "contention": [found.computing, found.streaming], "outside": outside,
+    }  # fmt: skip
+
+
+def asked(workload: str, case: str, threads: int, small: bool) -> dict[str, Any]:
+    """What a child says."""
+    words = [sys.executable, "-m", "benchmarks.cores", "--child", workload, case, *(["small"] if small else [])]
+    done = subprocess.run(
+        words, env={**os.environ, "FASTGRAPH_THREADS": str(threads)}, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise RuntimeError(f"{workload}, {case}: {done.stderr[-2000:]}")
+    return dict(json.loads(done.stdout.splitlines()[-1]))
+
+
+def measured(only: str | None, small: bool) -> list[dict[str, Any]]:
+    """A row for each program."""
+    from benchmarks.models import FAMILIES
+    from benchmarks.run import cases
+
+    rows = []
+    for workload, names in cases(only, tuple(f"models.{family}" for family in FAMILIES)).items():
+        for case in names:
+            row = {"program": case, **asked(workload, case, 1, small)}
+            row["measured"] = asked(workload, case, os.cpu_count() or 1, small)["step_ns"]
+            rows.append(row)
+            print(line(row), flush=True)
+    return rows
+
+
+def line(row: dict[str, Any]) -> str:
+    """A row of the page's table."""
+    said = {int(t): ns for t, ns in row["said"].items()}
+    cores = os.cpu_count() or 1
+    own = said.get(cores, said[1])
+    cells = [row["program"], f"{row['step_ns'] / 1e6:.3g}", f"{row['measured'] / 1e6:.3g}", f"{own / 1e6:.3g}"]
+    cells += [f"{own / row['measured'] - 1:+.0%}", *(f"{said[1] / said[t]:.1f}" for t in THREADS[1:])]
+    return "| " + " | ".join(cells) + " |"
+
+
+def page(rows: list[dict[str, Any]]) -> str:
+    """The page."""
+    from benchmarks.run import machine
+
+    where, cores = machine(), os.cpu_count() or 1
+    said = [{int(t): ns for t, ns in row["said"].items()} for row in rows]
+    errors = [abs(each.get(cores, each[1]) / row["measured"] - 1) for each, row in zip(said, rows, strict=True)]
+    computing, streaming = (statistics.median([row["contention"][k] for row in rows]) for k in (0, 1))
+    head = [
+        "# Cores", "",
+        f"{where['date']}, {where['cpu']}, {cores} cores, {where['system']}, load {where['load'][0]:.1f} as it ended.", "",
+        "Written by `python -m benchmarks.cores`, which says how the simulation works. Milliseconds of a step on one thread and on",
+        f"{cores}, measured; on {cores}, simulated from the one thread's recording, and by how much that is off; how many times as fast",
+        "as on one thread the simulation says more are, on a machine whose further cores are like these two. Two cores that work at",
+        f"once take {computing:.2f} times as long each for arithmetic and {streaming:.2f} times for memory here.", "",
+        f"The simulation is off by {statistics.median(errors):.0%} in the median, by 15 % or less in "
+        f"{sum(e <= 0.15 for e in errors)} of {len(rows)} programs.", "",
+        f"| program | 1, ms | {cores}, ms | simulated | off | " + " | ".join(f"x {t}" for t in THREADS[1:]) + " |",
+        "| --- |" + " --- |" * (4 + len(THREADS) - 1),
+    ]  # fmt: skip
+    return "\n".join([*head, *map(line, rows), ""])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--only", help="patterns of workload/case, separated by semicolons")
+    parser.add_argument("--small", action="store_true", help="small sizes")
+    parser.add_argument("--report", type=Path, help="write the page there")
+    parser.add_argument("--child", nargs=2, metavar=("WORKLOAD", "CASE"), help=argparse.SUPPRESS)
+    options, _ = parser.parse_known_args()
+    if options.child:
+        print(json.dumps(child(*options.child)))
+        return
+    rows = measured(options.only, options.small)
+    if options.report:
+        options.report.write_text(page(rows))
+
+
+if __name__ == "__main__":
+    main()
