@@ -50,6 +50,8 @@ DIRECTIVES = {
 # -O3 would make the extensions a third of a megabyte larger. Once loops are vectorised few gain by it: reductions and
 # transposes (whose headers say so), windows and random numbers.
 WRITTEN_OUT = {"philox", "poolings"}
+# Their time goes to Python's objects and to calls, though they have headers: being aligned gains them nothing.
+OF_CALLS = {"_tape", "executor", "fast_call", "tensor"}
 COMPILE_ARGS = ["-O1", "-g"] if DEBUG else ["-O2", "-ftree-vectorize", "-g0"]
 COMPILE_ARGS += ["-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-pthread", "-Wno-unused-function"]
 LINK_ARGS = ["-pthread"]
@@ -122,7 +124,8 @@ def extensions() -> list[Extension]:
         source = path.relative_to(ROOT)
         depends = headers_of(path)
         # Only loops of C gain by being aligned.
-        less = [] if depends or DEBUG or SANITIZE else ["-falign-labels=1", "-falign-jumps=1", "-falign-loops=1"]
+        packed = (path.stem in OF_CALLS or not depends) and not DEBUG and not SANITIZE
+        less = [f"-falign-{each}=1" for each in ("functions", "jumps", "labels", "loops") if packed]
         if path.stem in WRITTEN_OUT and not DEBUG and not SANITIZE:
             less = ["-O3"]
         found.append(

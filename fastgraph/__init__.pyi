@@ -514,7 +514,8 @@ def divide(x: TensorLike | None, y: TensorLike, name: builtins.str | None = None
 def dynamic_partition(data: TensorLike, partitions: TensorLike, num_partitions: TensorLike, name: builtins.str | None = None) -> builtins.list[Tensor]:
     """The slices of data by the numbers in partitions, below num_partitions. t[*p, *r], i32[*p] -> list of t[n, *r].
 
-    Raises: InvalidArgumentError for numbers outside, or shapes that do not fit. Source: tf.dynamic_partition."""
+    Raises: InvalidArgumentError for numbers outside, or shapes that do not fit; TypeError for a
+    num_partitions that is no int. Source: tf.dynamic_partition."""
 def dynamic_stitch(indices: Any, data: Any, name: builtins.str | None = None) -> Tensor:
     """Slices put where the indices say, 0 elsewhere; of equal indices the last counts.
 

@@ -93,7 +93,7 @@ def kaiser_window(window_length: TensorLike, beta: TensorLike = 12.0, dtype: DTy
     """Kaiser's window: I0(beta sqrt(1 - t**2)) over I0(beta), t from -1 to 1. -> f[window_length].
 
     Raises: ValueError for a dtype that is no float. Source: tf.signal.kaiser_window."""
-def linear_to_mel_weight_matrix(num_mel_bins: builtins.int = 20, num_spectrogram_bins: builtins.int = 129, sample_rate: TensorLike = 8000, lower_edge_hertz: TensorLike = 125.0, upper_edge_hertz: TensorLike = 3800.0, dtype: DTypeLike = ..., name: builtins.str | None = None) -> Tensor:
+def linear_to_mel_weight_matrix(num_mel_bins: builtins.int = 20, num_spectrogram_bins: TensorLike = 129, sample_rate: TensorLike = 8000, lower_edge_hertz: TensorLike = 125.0, upper_edge_hertz: TensorLike = 3800.0, dtype: DTypeLike = ..., name: builtins.str | None = None) -> Tensor:
     """Triangles on the mel scale over linear frequencies, in hertz. -> f[num_spectrogram_bins, num_mel_bins].
 
     Raises: ValueError for counts that are not positive and edges out of order. Source:

@@ -30,7 +30,7 @@ def join(inputs: Iterable[TensorLike], separator: builtins.str = '', name: built
 def length(input: TensorLike, unit: builtins.str = 'BYTE', name: builtins.str | None = None) -> Tensor:
     """The length of each string, in bytes or, with unit "UTF8_CHAR", in characters. string[*s] -> i32[*s].
 
-    Raises: ValueError for another unit. Source: tf.strings.length."""
+    Raises: InvalidArgumentError for another unit. Source: tf.strings.length."""
 def lower(input: TensorLike, encoding: builtins.str = '', name: builtins.str | None = None) -> Tensor:
     """Each string in lower case (ASCII, or UTF-8). string[*s] -> string[*s]. Source: tf.strings.lower."""
 def reduce_join(inputs: TensorLike, axis: TensorLike | None = None, keepdims: builtins.bool = False, separator: builtins.str = '', name: builtins.str | None = None) -> Tensor:
@@ -51,8 +51,8 @@ def strip(input: TensorLike, name: builtins.str | None = None) -> Tensor:
 def substr(input: TensorLike, pos: TensorLike, len: TensorLike, unit: builtins.str = 'BYTE', name: builtins.str | None = None) -> Tensor:
     """The `len` bytes of each string from `pos` on. string[*s], i[*s], i[*s] -> string[*s], broadcasting.
 
-    Of a negative `len`: all that follow. Raises: InvalidArgumentError for a position outside a string.
-    Source: tf.strings.substr."""
+    Of a negative `len`: all bytes that follow, or no characters, which unit "UTF8_CHAR" counts.
+    Raises: InvalidArgumentError for a position outside a string, or another unit. Source: tf.strings.substr."""
 def to_hash_bucket(input: TensorLike, num_buckets: TensorLike, name: builtins.str | None = None) -> Tensor:
     """The bucket of each string, by an older hash than to_hash_bucket_fast's. string[*s] -> i64[*s].
 

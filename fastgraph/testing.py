@@ -199,7 +199,7 @@ def _gradients(f: Callable[..., Any], args: Sequence[Any], sources: list[Any]) -
 
 def _function() -> Callable[..., Any]:
     """`function`, which only this check needs."""
-    from fastgraph.staging.function import function
+    from fastgraph.staging.function_decorator import function
 
     return function
 

@@ -47,13 +47,14 @@ REASONS = (
 class DataRun(libraries.Run):
     """The tests of tf.data."""
 
-    seconds = (40, 900)
+    seconds = (40, 3000)
     folders = (libraries.LISTS,)
 
-    def __init__(self, source: Path, python: str, oracle: bool, every: int = 1) -> None:
-        self.source, self.every = source, every
+    def __init__(self, source: Path, python: str, oracle: bool, every: int = 1, eager: bool = False) -> None:
+        self.source, self.every, self.eager = source, every, eager
         super().__init__(python, oracle, None)
         self.settings = {**libraries.SETTINGS, "LIBRARY_SOURCE": str(source), "LIBRARY_EVERY": str(every)}
+        self.settings["LIBRARY_ONLY"] = "^(?!.*mode_graph)" if eager else ""
         self.settings["LIBRARY_IMPORTS"] = "tensorflow" if oracle else "data_inside"
 
     def root(self) -> Path:
@@ -71,14 +72,14 @@ class DataRun(libraries.Run):
         return f"data{self.part()}"
 
     def part(self) -> str:
-        """Return what the names of a sample end with."""
-        return f"-one-in-{self.every}" if self.every > 1 else ""
+        """Return what the names of a part of all tests end with."""
+        return "-eager" * self.eager + (f"-one-in-{self.every}" if self.every > 1 else "")
 
     def list_file(self) -> Path:
         if self.oracle:
             return libraries.LISTS / f"{self.name}.txt.xz"
-        found = libraries.LISTS.glob(f"data-tensorflow-*{self.part()}.txt.xz")
-        return max(path for path in found if ("-one-in-" in path.name) == bool(self.part()))
+        found = sorted(libraries.LISTS.glob("data-tensorflow-*.txt.xz"))
+        return next(path for path in found[::-1] if re.fullmatch(rf"[a-z-]+[\d.]+\d{self.part()}\.txt\.xz", path.name))
 
     def files(self, patterns: Iterable[str]) -> list[str]:
         found = [str(path.relative_to(self.site)) for path in self.site.rglob("*_test.py")]
@@ -161,10 +162,12 @@ def main() -> int:
     parser.add_argument("--again", action="store_true", help="run finished files too")
     parser.add_argument("--missed", action="store_true", help="run again the files that have misses")
     parser.add_argument("--every", type=int, default=1, help="one test in so many, by their names' checksums")
+    parser.add_argument("--eager", action="store_true", help="leave out the tests in TensorFlow 1's graphs")
     parser.add_argument("--no-run", action="store_true", help="only write what the results say")
     parser.add_argument("--write", action="store_true", help="write the section into docs/libraries.md")
     options = parser.parse_args()
-    run = DataRun(options.source.resolve(), options.oracle or options.python, options.oracle is not None, options.every)
+    python, oracle = options.oracle or options.python, options.oracle is not None
+    run = DataRun(options.source.resolve(), python, oracle, options.every, options.eager)
     files = [] if options.no_run else run.files(options.patterns)
     if options.missed:
         wanted = {test.partition("::")[0] for test, _ in libraries.misses(run, libraries.read_list(run.list_file()))}

@@ -220,9 +220,11 @@ PUBLIC: dict[str, str] = {
     **{
         f"linalg.LinearOperator{name}": f"linear_operators.{module}:LinearOperator{name}"
         for module, names in {
-            "structures": "Circulant Circulant2D Circulant3D Diag FullMatrix Householder Identity LowerTriangular "
-            "Permutation ScaledIdentity Toeplitz Tridiag Zeros",
-            "compounds": "Adjoint BlockDiag BlockLowerTriangular Composition Inversion Kronecker LowRankUpdate",
+            "structures": "Diag FullMatrix Householder Identity LowerTriangular Permutation ScaledIdentity Toeplitz "
+            "Tridiag Zeros",
+            "circulant": "Circulant Circulant2D Circulant3D",
+            "compounds": "Adjoint Composition Inversion Kronecker LowRankUpdate",
+            "block_operators": "BlockDiag BlockLowerTriangular",
         }.items()
         for name in names.split()
     },
@@ -320,7 +322,7 @@ PUBLIC: dict[str, str] = {
         "is_gpu_available",
         ("test",),
     ),
-    "function": "staging.function:function",
+    "function": "staging.function_decorator:function",
     "install_as_tensorflow": "door.opening:install_as_tensorflow",
     "autograph.experimental.do_not_convert": "staging.autograph:do_not_convert",
     "autograph.experimental.Feature": "staging.autograph.loop_options:Feature",
@@ -491,7 +493,7 @@ PUBLIC: dict[str, str] = {
         f"keras.datasets.{name}.load_data": f"keras.dataset_files:{name}"
         for name in ("boston_housing", "cifar10", "fashion_mnist", "imdb", "mnist", "reuters")
     },
-    **_same("keras.batches", "Sequence to_categorical", ("keras.utils",)),
+    **_same("keras.data_adapters", "Sequence to_categorical", ("keras.utils",)),
     **_same("keras.sequences", "pad_sequences", ("keras.utils", "keras.preprocessing.sequence")),
     **_same(
         "data.folders",
@@ -523,7 +525,7 @@ PUBLIC: dict[str, str] = {
     "keras.layers.experimental.EinsumDense": "keras.layers:EinsumDense",
     "keras.metrics.experimental.PyMetric": "keras.metric_base:PyMetric",
     "keras.utils.Progbar": "keras.progress:Progbar",
-    "keras.utils.get_file": "keras.fetching:get_file",
+    "keras.utils.get_file": "keras.file_downloads:get_file",
     "keras.utils.set_random_seed": "keras.backend:set_random_seed",
     **_same("data.optionals", "Optional", ("experimental",)),
     **_same(

@@ -1,6 +1,7 @@
 """Ops that are written in other ops, put in their place: what is left has a lowering, or is a step of its own.
 
-So are those on half floats that are computed in float32 (`half_precision`).
+So are those on half floats that are computed in float32 (`half_precision`), and convolutions in a few groups of few
+channels (`channel_groups`).
 
 Rule: a graph in, a graph out; nothing else changes.
 """
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from fastgraph.compiler.channel_groups import apart, is_apart
 from fastgraph.compiler.half_precision import is_widened, widened
 from fastgraph.core.tensor import use_trace
 from fastgraph.graph import ir
@@ -27,7 +29,7 @@ def expand(graph: Graph) -> Graph:
 
 
 def _stands_for_others(node: Node) -> bool:
-    return (node.op.decompose is not None and node.op.lower is None) or is_widened(node)
+    return (node.op.decompose is not None and node.op.lower is None) or is_widened(node) or is_apart(node)
 
 
 def _with_inner(node: Node) -> bool:
@@ -48,6 +50,8 @@ def _expanded(graph: Graph) -> Graph:
         inputs = tuple([mapping[v] for v in node.inputs])
         if is_widened(node):
             outputs = widened(node, inputs, result)
+        elif is_apart(node):
+            outputs = apart(node, inputs, result)
         elif _stands_for_others(node):
             outputs = _splice(node, inputs, result)
         else:

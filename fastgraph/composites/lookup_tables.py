@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from fastgraph.composites.ragged_tensor import RaggedTensor
 from fastgraph.composites.sparse_tensor import SparseTensor
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, int64, string
+from fastgraph.core.base.file_errors import raising_for
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.name_scopes import name_scope
@@ -23,7 +24,8 @@ from fastgraph.core.tensor import Tensor, init_scope
 from fastgraph.errors import FailedPreconditionError
 from fastgraph.ops.arguments import as_tensor, known_value
 from fastgraph.ops.elementwise import cast, select
-from fastgraph.ops.families import Array, bind_effect, custom, invalid
+from fastgraph.ops.families import Array, bind_effect, custom, invalid, shape_text
+from fastgraph.ops.runtime_assertions import assert_none_equal
 from fastgraph.ops.string_hashes import to_hash_bucket_fast
 from fastgraph.ops.strings import as_string
 from fastgraph.state.tracking import AutoTrackable, TrackableResource
@@ -35,30 +37,59 @@ _numbers = itertools.count()
 class Table(str):
     """The name of a table among a node's attributes; it holds the table's dict."""
 
-    __slots__ = ("dtype", "entries", "is_fixed", "key_dtype", "shape")
+    __slots__ = ("dtype", "entries", "is_fixed", "key_dtype", "range", "shape")
 
     entries: dict[Any, Any]
     key_dtype: DType
     dtype: DType
     shape: tuple[int, ...]  # of a value
     is_fixed: bool  # whether nothing changes it once it is filled
+    range: _Range | None  # of a fixed table whose keys are whole numbers, once it was asked
+
+
+class _Range(NamedTuple):
+    """Values by keys that are near each other: those from `first` on, and which of them there are; of `n` keys."""
+
+    n: int
+    first: int
+    values: Array
+    there: Array
+
+
+def _range(table: Table) -> _Range | None:
+    """The entries of a fixed table by their place, if the keys are whole numbers of which few are left out."""
+    count = len(table.entries)
+    if table.range is None or table.range.n != count:
+        first, last = (min(table.entries), max(table.entries)) if count else (0, -1)
+        size = last - first + 1 if last - first < 4 * count + 1024 else 0
+        values, there = np.zeros(size, table.dtype.numpy_dtype), np.zeros(size, bool)
+        if size:
+            at = np.fromiter(table.entries, np.int64, count) - first
+            values[at], there[at] = np.array([*table.entries.values()], values.dtype), True
+        table.range = _Range(count, first, values, there)
+    return table.range if table.range.values.size else None
 
 
 def new_table(key_dtype: DType, dtype: DType, value_shape: tuple[int, ...] = (), *, is_fixed: bool = False) -> Table:
     """Return an empty table."""
     table = Table(f"table_{next(_numbers)}")
     table.entries, table.key_dtype, table.dtype, table.shape = {}, key_dtype, dtype, value_shape
-    table.is_fixed = is_fixed
+    table.is_fixed, table.range = is_fixed, None
     return table
 
 
 def _found(keys: Array, default: Array, table: Table) -> Any:
     entries, kind = table.entries, table.dtype.numpy_dtype
     size = len(table.shape)
+    if not size and not default.ndim and table.is_fixed and keys.dtype.kind == "i" and (near := _range(table)):
+        at = keys.astype(np.int64) - near.first
+        within = (at >= 0) & (at < near.values.size)
+        at = np.where(within, at, 0)
+        return np.where(within & near.there[at], near.values[at], default.astype(kind))
     asked = keys.reshape(-1).tolist()
     if not size and not default.ndim:
-        other = default.item()
-        return np.array([entries.get(key, other) for key in asked], kind).reshape(keys.shape)
+        values = map(entries.get, asked, itertools.repeat(default.item()))
+        return np.fromiter(values, kind, keys.size).reshape(keys.shape)
     result = np.empty((*keys.shape, *table.shape), kind)
     flat = result.reshape(keys.size, *table.shape)
     others = np.broadcast_to(default, result.shape).reshape(flat.shape)
@@ -151,6 +182,7 @@ def table_import_p(keys: Array, values: Array, *, table: Any) -> Any:
         _check_same(keys.reshape(-1).tolist(), rows.tolist())
     table.entries.clear()
     table.entries.update(found)
+    table.range = None
     return ()
 
 
@@ -284,6 +316,8 @@ class TextFileInitializer(TableInitializer):
                 raise ValueError(f"`{what.lower()}_dtype` must be an integer or string for a whole line, got {dtype}")
             if index < TextFileIndex.WHOLE_LINE:
                 raise ValueError(f"`{what.lower()}_index` should be >= -2, received: {index}.")
+        if isinstance(filename, str | bytes) and not filename:
+            raise ValueError("`filename` argument required for tf.lookup.TextFileInitializer")
         if vocab_size is not None and vocab_size <= 0:
             raise ValueError(f"`vocab_size` should be > 0, received: {vocab_size}")
         self._file, self._size, self._delimiter = filename, vocab_size, delimiter
@@ -298,6 +332,13 @@ class TextFileInitializer(TableInitializer):
         if index >= len(parts):
             raise invalid(f"Invalid number of columns in {self._file!s} line {number} ({line.decode()}): no {index}")
         return parts[index]
+
+    def _number(self, field: Any, number: int, dtype: DType) -> Any:
+        try:
+            return float(field) if dtype.is_floating else int(field)
+        except ValueError:
+            text = field.decode(errors="replace")
+            raise invalid(f"Field {text} in line {number} is not a valid {dtype.name}.") from None
 
     def initialize(self, table: StaticHashTable) -> None:
         """Fill `table` from the file."""
@@ -321,7 +362,10 @@ class TextFileInitializer(TableInitializer):
         """Return the keys and the values that the file has now: k[n], v[n]."""
         name = known_value(as_tensor(self._file, string))
         assert name is not None
-        with open(name.item(), "rb") as file:
+        if name.size != 1:
+            raise invalid(f"filename should be a single string, but got {shape_text([name.size])}")
+        path = name.item()
+        with raising_for(path.decode(errors="replace")), open(path, "rb") as file:
             lines = [line.rstrip(b"\r\n") for line in file]
         if self._size is not None and len(lines) < self._size:
             raise invalid(f"Invalid vocab_size in {self._file!s}: expected {self._size} but got {len(lines)}")
@@ -329,7 +373,7 @@ class TextFileInitializer(TableInitializer):
         for index, dtype in zip(self._indices, (self.key_dtype, self.value_dtype), strict=True):
             found = [self._column(index, number, line) for number, line in enumerate(lines[: self._size])]
             array = np.empty(len(found), dtype.numpy_dtype)
-            array[:] = found if dtype == string else [float(v) if dtype.is_floating else int(v) for v in found]
+            array[:] = found if dtype == string else [self._number(v, n, dtype) for n, v in enumerate(found)]
             columns.append(array)
         if self._offset:
             columns[1] = columns[1] + np.array(self._offset, columns[1].dtype)
@@ -432,6 +476,9 @@ class StaticHashTable(_Entries):
 
     def fill(self, keys: Array, values: Array) -> None:
         """Put keys and values into the table, once. Raises FailedPreconditionError for a key with two values."""
+        if keys.shape != values.shape:
+            wanted, given = shape_text(list(keys.shape)), shape_text(list(values.shape))
+            raise invalid(f"Expected shape {wanted} for value, got {given}")
         flat = keys.reshape(-1).tolist(), values.reshape(-1).tolist()
         self._table.entries.update(zip(*flat, strict=True))
         if len(self._table.entries) < len(flat[0]):
@@ -573,5 +620,13 @@ class DenseHashTable(MutableHashTable):
     ) -> None:
         super().__init__(key_dtype, value_dtype, default_value, name, checkpoint)
         self._reserved = [as_tensor(key, self._key_dtype) for key in (empty_key, deleted_key)]
+        if any(key.shape.rank for key in self._reserved):
+            raise NotImplementedError("a DenseHashTable whose keys are no scalars")
         if known_value(self._reserved[0]) == known_value(self._reserved[1]):
             raise invalid("Empty and deleted keys cannot be equal")
+
+    def _keys(self, keys: TensorLike) -> tuple[Any, Callable[[Any], Any]]:
+        flat, put = super()._keys(keys)
+        for what, key in zip(("empty_key", "deleted_key"), self._reserved, strict=True):
+            assert_none_equal(flat, key, message=f"Using the {what} as a table key is not allowed")
+        return flat, put

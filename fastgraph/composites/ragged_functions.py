@@ -9,7 +9,8 @@ import numpy as np
 
 from fastgraph.composites.ragged_ops import merged, same_partition
 from fastgraph.composites.ragged_rows import boolean_mask_ragged, expand_axis, gather_rows, pile
-from fastgraph.composites.ragged_tensor import RaggedTensor, along, made, positions, splits_of
+from fastgraph.composites.ragged_tensor import RaggedTensor, made
+from fastgraph.composites.row_splits import along, positions, splits_of
 from fastgraph.core.base.dtype import DTypeLike, as_dtype, int32, int64
 from fastgraph.core.base.nesting import flatten, map_structure
 from fastgraph.core.conversion import TensorLike
@@ -19,12 +20,14 @@ from fastgraph.ops.arguments import as_tensor
 from fastgraph.ops.broadcasting import broadcast_to
 from fastgraph.ops.creation import zeros
 from fastgraph.ops.division import floordiv
-from fastgraph.ops.elementwise import cast, ceil, maximum
+from fastgraph.ops.elementwise import cast, maximum
 from fastgraph.ops.families import invalid
 from fastgraph.ops.gathering import gather
 from fastgraph.ops.joining import stack as stack_dense
 from fastgraph.ops.movement import reshape, shape
-from fastgraph.ops.runtime_assertions import assert_less, assert_none_equal
+from fastgraph.ops.reduction import reduce_sum
+from fastgraph.ops.rounding import ceil
+from fastgraph.ops.runtime_assertions import assert_equal, assert_less, assert_none_equal
 from fastgraph.ops.sorting import argsort
 from fastgraph.ops.tiling import repeat
 
@@ -54,7 +57,7 @@ def constant(
         raise ValueError(f"Invalid ragged_rank={ragged_rank}: must be nonnegative")
     depth, most = _scalar_depth(pylist), _list_depth(pylist)
     if depth is not None and most > depth:
-        raise ValueError("Invalid pylist: empty list nesting is greater than scalar value nesting")
+        raise ValueError(f"Invalid pylist={pylist}: empty list nesting is greater than scalar value nesting")
     if ragged_rank is not None and depth is not None and depth < ragged_rank:
         raise ValueError(f"Invalid pylist={pylist!r}, max depth smaller than ragged_rank={ragged_rank}")
     inner = None if inner_shape is None else tuple(inner_shape)
@@ -121,7 +124,8 @@ def range(
 ) -> RaggedTensor:
     """Row i: starts[i], starts[i] + deltas[i], ... up to limits[i].
 
-    Raises: InvalidArgumentError for a delta of 0 or other numbers of them. Source: tf.ragged.range.
+    Raises: InvalidArgumentError for a delta of 0, ends that are NaN or infinite, or other numbers of them. Source:
+    tf.ragged.range.
     """
     if limits is None:
         starts, limits = 0, starts
@@ -136,10 +140,18 @@ def range(
     start, limit, delta = (x if x.shape.rank == 1 else broadcast_to(x, extents) for x in given)
     assert_none_equal(delta, zeros([], delta.dtype), message="Requires delta != 0")
     if start.dtype.is_floating:
-        count = cast(ceil((limit - start) / delta), int64)
-    else:
-        count = cast(-floordiv(start - limit, delta), int64)
+        steps = ceil((limit - start) / delta)
+        assert_less(
+            steps, as_tensor(2.0**63, steps.dtype), message=f"Requires ((limit - start) / delta) <= {2**63 - 1}"
+        )
+        count = cast(steps, int64)
+    else:  # in int64, which holds the distance of any two int32
+        first, last, step = (cast(x, int64) for x in (start, limit, delta))
+        count = -floordiv(first - last, step)
     lengths = cast(maximum(count, 0), row_splits_dtype)
+    if lengths.dtype is int32:
+        text = "The total range size overflowed. Consider using int64 instead of int32 for row_splits_dtype."
+        assert_less(reduce_sum(maximum(count, 0)), 2**31, message=text)
     values = repeat(start, lengths) + cast(positions(lengths), start.dtype) * repeat(delta, lengths)
     return made(values, splits_of(lengths))
 
@@ -209,6 +221,8 @@ def boolean_mask(data: TensorLike, mask: TensorLike, name: str | None = None) ->
 def row_splits_to_segment_ids(splits: TensorLike, name: str | None = None, out_type: DTypeLike | None = None) -> Tensor:
     """The row of each value. i[n + 1] -> i[nvals]. Raises: ValueError for none. Source: tf."""
     vector = as_tensor(splits, int64)
+    if vector.dtype not in (int32, int64):
+        raise ValueError(f"splits must have dtype int32 or int64, got {vector.dtype.name}")
     vector.shape.assert_has_rank(1)
     if vector.shape[0] == 0:
         raise ValueError("Invalid row_splits: []")
@@ -220,9 +234,11 @@ def segment_ids_to_row_splits(
     segment_ids: TensorLike, num_segments: TensorLike | None = None, out_type: DTypeLike | None = None,
     name: str | None = None,
 ) -> Tensor:  # fmt: skip
-    """The row splits of values whose rows these are. i[nvals] -> i[n + 1]. Source: tf."""
-    plain = not isinstance(segment_ids, (Tensor, np.ndarray))
-    ids = as_tensor(np.asarray(segment_ids, np.int64) if plain else segment_ids)
+    """The row splits of values whose rows these are, int64 but of tensors. i[nvals] -> i[n + 1]. Source: tf."""
+    plain = not isinstance(segment_ids, Tensor)
+    ids = as_tensor(segment_ids, int64 if plain else None)
+    if not ids.dtype.is_integer:
+        raise TypeError(f"Argument `tensor` (name: segment_ids) must be of type integer. Received `tensor` = {ids}")
     splits = RaggedTensor.from_value_rowids(ids, ids, num_segments, validate=False).row_splits
     return splits if out_type is None else cast(splits, out_type)
 
@@ -230,18 +246,28 @@ def segment_ids_to_row_splits(
 def stack_dynamic_partitions(
     data: Any, partitions: Any, num_partitions: TensorLike, name: str | None = None
 ) -> RaggedTensor:
-    """Row i: the elements of data whose partition is i. Raises: InvalidArgumentError for a partition out of range.
-    Source: tf.ragged.stack_dynamic_partitions.
+    """Row i: the elements of data whose partition is i.
+
+    Raises: InvalidArgumentError for a partition out of range; ValueError for shapes that do not fit, or partitions of
+    unknown rank. Source: tf.ragged.stack_dynamic_partitions.
     """
     data = data if isinstance(data, RaggedTensor) else as_tensor(data)
-    rank = as_tensor(partitions).shape.rank if not isinstance(partitions, RaggedTensor) else None
+    as_tensor(num_partitions).shape.assert_has_rank(0)
     if isinstance(partitions, RaggedTensor):
+        if not isinstance(data, RaggedTensor):
+            data = RaggedTensor.from_tensor(data, row_splits_dtype=partitions.row_splits.dtype)
+        text = "data and partitions have incompatible ragged shapes"
+        assert_equal(data.row_splits, partitions.row_splits, message=text)
         data, partitions = data.values, partitions.values
         return stack_dynamic_partitions(data, partitions, num_partitions)
     partitions = as_tensor(partitions)
+    rank = partitions.shape.rank
+    if rank is None:
+        raise ValueError("partitions must have known rank.")
+    partitions.shape.assert_is_compatible_with(data.shape[:rank])
     if rank == 0:
-        data, partitions = reshape(data, [1, *data.shape]), reshape(partitions, [1])
-    elif rank is not None and rank > 1:
+        data, partitions = expand_axis(data, 0), reshape(partitions, [1])
+    elif rank > 1:
         data = (
             data.merge_dims(0, rank - 1) if isinstance(data, RaggedTensor) else reshape(data, [-1, *data.shape[rank:]])
         )

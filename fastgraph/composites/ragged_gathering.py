@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from fastgraph.composites.ragged_rows import as_ragged, expand_axis, gather_rows
-from fastgraph.composites.ragged_tensor import RaggedTensor, along
+from fastgraph.composites.ragged_tensor import RaggedTensor
+from fastgraph.composites.row_splits import along
 from fastgraph.core.base.dtype import int64
 from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import as_tensor

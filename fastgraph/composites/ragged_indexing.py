@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from fastgraph.composites.ragged_rows import boolean_mask_ragged, gather_rows
-from fastgraph.composites.ragged_tensor import RaggedTensor, made, nvals, positions, splits_of
+from fastgraph.composites.ragged_tensor import RaggedTensor, made, nvals
+from fastgraph.composites.row_splits import positions, splits_of
 from fastgraph.core.tensor import Tensor, convert
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import static_int

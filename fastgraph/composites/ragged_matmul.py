@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastgraph.composites.ragged_tensor import RaggedTensor, made, splits_of
+from fastgraph.composites.ragged_tensor import RaggedTensor, made
+from fastgraph.composites.row_splits import splits_of
 from fastgraph.core.base.dtype import int64
 from fastgraph.core.primitive import Primitive
 from fastgraph.core.tensor import bind

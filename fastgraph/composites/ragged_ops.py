@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.composites.ragged_along import bits, running_sum, softmax_along
+from fastgraph.composites.ragged_axis_ops import bits, running_sum, softmax_along
 from fastgraph.composites.ragged_gathering import gather_nd_ragged, gather_ragged
 from fastgraph.composites.ragged_matmul import matmul
 from fastgraph.composites.ragged_rows import (
@@ -25,14 +25,16 @@ from fastgraph.composites.ragged_rows import (
 )
 from fastgraph.composites.ragged_shape import DynamicRaggedShape
 from fastgraph.composites.ragged_strings import format_rows, join_segments
-from fastgraph.composites.ragged_tensor import RaggedTensor, along, levels, made, positions, splits_of
+from fastgraph.composites.ragged_tensor import RaggedTensor, levels, made
+from fastgraph.composites.row_splits import along, positions, splits_of
 from fastgraph.composites.sparse_tensor import SparseTensor, with_shape
 from fastgraph.core.base.dtype import DType, as_dtype, float64, int32, int64
+from fastgraph.core.base.shapes import TensorShape
 from fastgraph.core.conversion import SizeLike, TensorLike, unsupported
 from fastgraph.core.primitive import Primitive
 from fastgraph.core.tensor import Tensor, bind, convert
 from fastgraph.ops import reduction
-from fastgraph.ops.arguments import as_tensor, known_value
+from fastgraph.ops.arguments import as_tensor, known_value, of_dtypes
 from fastgraph.ops.array_ops import sequence_mask
 from fastgraph.ops.broadcasting import broadcast_to
 from fastgraph.ops.comparison import equal
@@ -62,6 +64,8 @@ def from_dense(tensor: object, lengths: object, padding: object, ragged_rank: in
     """RaggedTensor.from_tensor."""
     if lengths is not None and padding is not None:
         raise ValueError("Specify argument `lengths` or `padding`, but not both.")
+    if not isinstance(ragged_rank, int | np.integer):
+        raise TypeError(f"Argument `ragged_rank` must be an int. Received {ragged_rank}.")
     if ragged_rank <= 0:
         raise ValueError(f"Argument `ragged_rank` must be greater than 0. Received {ragged_rank}.")
     tensor = as_tensor(tensor)
@@ -75,7 +79,13 @@ def from_dense(tensor: object, lengths: object, padding: object, ragged_rank: in
         )
     tensor.shape.with_rank_at_least(ragged_rank + 1)
     if isinstance(lengths, (list, tuple)) and len(lengths) and not isinstance(lengths[0], (int, np.integer)):
+        if ragged_rank not in (1, len(lengths)):
+            raise ValueError(
+                "If Argument `lengths` is a tuple of row_lengths, argument `ragged_rank` must be len(lengths): "
+                f"{len(lengths)}. Received ragged_rank: {ragged_rank}."
+            )
         ragged_rank = len(lengths)
+        tensor.shape.with_rank_at_least(ragged_rank + 1)
         masks = [_kept(n, tensor, axis + 1) for axis, n in enumerate(lengths)]
         rows: Any = _cut(tensor, masks[0], splits_dtype)
         for axis, n in enumerate(lengths[1:], 2):
@@ -83,16 +93,17 @@ def from_dense(tensor: object, lengths: object, padding: object, ragged_rank: in
             rows = rows.with_flat_values(inner)
         return rows
     if ragged_rank > 1:
-        flat = reshape(tensor, [-1, *[_extent(tensor, i) for i in range(2, rank)]])
+        flat = reshape(tensor, [_extent(tensor, 0) * _extent(tensor, 1), *[_extent(tensor, i) for i in range(2, rank)]])
         inner = from_dense(flat, lengths, padding, ragged_rank - 1, splits_dtype)
         return RaggedTensor.from_uniform_row_length(inner, _extent(tensor, 1), _extent(tensor, 0), validate=False)
     if lengths is not None:
         return _cut(tensor, _kept(lengths, tensor, 1), splits_dtype)
     if padding is None:
-        flat = reshape(tensor, [-1, *[_extent(tensor, i) for i in range(2, rank)]])
+        flat = reshape(tensor, [_extent(tensor, 0) * _extent(tensor, 1), *[_extent(tensor, i) for i in range(2, rank)]])
         made_ = RaggedTensor.from_uniform_row_length(flat, _extent(tensor, 1), _extent(tensor, 0), validate=False)
         return made_.with_row_splits_dtype(splits_dtype)
     padding = as_tensor(padding, tensor.dtype)
+    padding.shape.assert_is_compatible_with(tensor.shape[2:])
     full = equal(tensor, padding)
     if rank > 2:
         full = reduce_all(full, list(range(2, rank)))
@@ -134,6 +145,7 @@ def to_dense(rt: RaggedTensor, default_value: object, wanted: Any) -> Any:
     """RaggedTensor.to_tensor."""
     flat, rank = rt.flat_values, rt.shape.rank
     own = rt.bounding_shape(out_type=int64)
+    wanted = None if isinstance(wanted, TensorShape) and wanted.rank is None else wanted
     known: list[int | None] = [rt.shape[0], *[None] * rt.ragged_rank, *flat.shape[1:]]
     for axis in range(1, rt.ragged_rank + 1):
         known[axis] = rt.shape[axis]
@@ -165,6 +177,11 @@ def to_dense(rt: RaggedTensor, default_value: object, wanted: Any) -> Any:
 def _limits(wanted: Any, rank: int | None) -> list[Any]:
     """The extents that are wanted: ints, None for a tensor's own, and scalar tensors that only a call knows."""
     limits = wanted.as_list() if hasattr(wanted, "as_list") else wanted
+    if isinstance(limits, int):
+        limits = TensorShape([limits]).as_list()
+    elif isinstance(limits, Tensor) and limits.shape.rank != 1:  # one number, below 0, is that of every axis
+        given = known_value(limits)
+        limits = broadcast_to(limits, [rank]) if given is None or (given < 0).all() else np.ravel(given).tolist()
     if isinstance(limits, Tensor):
         n = limits.shape[0] if limits.shape.rank == 1 else None
         limits = [limits[i] for i in range(n if n is not None else rank or 0)]
@@ -197,7 +214,8 @@ def to_sparse(rt: RaggedTensor) -> Any:
 
 def merge_dims(rt: RaggedTensor, outer_axis: int, inner_axis: int) -> Any:
     """RaggedTensor.merge_dims."""
-    outer, inner = along(outer_axis, rt.shape.rank), along(inner_axis, rt.shape.rank)
+    rank = rt.shape.rank
+    outer, inner = along(outer_axis, rank, "outer_axis"), along(inner_axis, rank, "inner_axis")
     if outer > inner:
         raise ValueError(f"Expected outer_axis ({outer_axis}) to be less than or equal to inner_axis ({inner_axis}).")
     if outer == inner:
@@ -308,14 +326,15 @@ _KINDS: dict[str, Kind] = {
 def _reduce(prim: Primitive, inputs: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
     (rt,), axes, keepdims = inputs, attrs["axes"], attrs["keepdims"]
     rank = rt.shape.rank
+    if prim.name == "mean" and not (rt.dtype.is_floating or rt.dtype.is_complex):
+        rt = _map(lambda x: cast(of_dtypes(x, "summable"), float64), rt)
     if axes is None:
         total = bind(prim, (rt.flat_values,), {"axes": None, "keepdims": False})
         return reshape(total, [1] * rank) if keepdims else total
     chosen = sorted([along(axis, rank) for axis in axes])
     if prim.name == "mean":
-        values = rt if rt.dtype.is_floating or rt.dtype.is_complex else _map(lambda x: cast(x, float64), rt)
-        one = values.with_flat_values(ones_like(values.flat_values))
-        return _along(values, chosen, _KINDS["sum"], keepdims) / _along(one, chosen, _KINDS["sum"], keepdims)
+        one = rt.with_flat_values(ones_like(rt.flat_values))
+        return _along(rt, chosen, _KINDS["sum"], keepdims) / _along(one, chosen, _KINDS["sum"], keepdims)
     if prim.name in ("any", "all"):
         counts = _map(lambda x: cast(x, int32), rt)
         return _along(counts, chosen, _KINDS["max" if prim.name == "any" else "min"], keepdims) > 0

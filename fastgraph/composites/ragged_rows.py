@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from fastgraph.composites.ragged_tensor import RaggedTensor, along, levels, made, nvals, positions, splits_of
-from fastgraph.core.base.dtype import int64
+from fastgraph.composites.ragged_tensor import RaggedTensor, levels, made, nvals
+from fastgraph.composites.row_splits import along, positions, splits_of
+from fastgraph.core.base.dtype import bool_, int64
+from fastgraph.core.conversion import convert_to_tensor
 from fastgraph.core.tensor import Tensor, convert
 from fastgraph.ops.arguments import as_tensor, static_int
 from fastgraph.ops.creation import range_, zeros
@@ -180,7 +182,11 @@ def tile(rt: RaggedTensor, multiples: Sequence[int]) -> Any:
 
 def boolean_mask_ragged(data: Any, mask: Any) -> Any:
     """The elements of data, ragged or not, for which mask holds, in their rows. ValueError for a scalar mask."""
-    mask = mask if isinstance(mask, RaggedTensor) else as_tensor(mask, "bool")
+    if isinstance(mask, RaggedTensor) and mask.dtype is not bool_:
+        raise ValueError(
+            f"Tensor conversion requested dtype bool for RaggedTensor with dtype {mask.dtype.name}: {mask}."
+        )
+    mask = mask if isinstance(mask, RaggedTensor) else convert_to_tensor(mask, bool_)
     data = data if isinstance(data, RaggedTensor) else as_tensor(data)
     rank = mask.shape.rank
     if rank == 0:

@@ -16,7 +16,7 @@ from fastgraph.core.base.dtype import string
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.name_scopes import name_scope
-from fastgraph.ops.arguments import as_tensor, whole
+from fastgraph.ops.arguments import as_tensor, whole, word
 from fastgraph.ops.families import Array, custom
 from fastgraph.ops.joining import stack
 from fastgraph.ops.movement import size
@@ -128,7 +128,7 @@ def ngrams(
     pads = 0 if pad_values is None else -1 if padding_width is None else padding_width
     attrs = {
         "widths": tuple(widths),
-        "separator": separator,
+        "separator": word(separator, "separator"),
         "ends": tuple(v if isinstance(v, bytes) else v.encode() for v in ends),
         "pads": pads,
         "short": bool(preserve_short_sequences),

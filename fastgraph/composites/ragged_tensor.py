@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fastgraph.composites.ragged_operators import RaggedOperators
+from fastgraph.composites.row_splits import along, as_partition, splits_of
 from fastgraph.core.base.composite import CompositeTensor
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, float32, int32, int64
 from fastgraph.core.base.shapes import TensorShape, as_dims, shape_of
@@ -19,7 +20,7 @@ from fastgraph.core.base.type_specs import TensorSpec, TypeSpec
 from fastgraph.core.conversion import unsupported
 from fastgraph.core.primitive import Primitive
 from fastgraph.core.tensor import EagerTensor, Tensor, convert
-from fastgraph.ops.arguments import as_tensor, known_value, static_int
+from fastgraph.ops.arguments import known_value, static_int
 from fastgraph.ops.creation import range_, zeros
 from fastgraph.ops.elementwise import cast, maximum, ones_like
 from fastgraph.ops.gathering import gather
@@ -27,7 +28,6 @@ from fastgraph.ops.joining import concat, stack
 from fastgraph.ops.movement import shape
 from fastgraph.ops.reduction import reduce_max
 from fastgraph.ops.runtime_assertions import assert_equal, assert_non_negative
-from fastgraph.ops.scans import cumsum
 from fastgraph.ops.segments import unsorted_segment_sum
 from fastgraph.ops.tiling import repeat
 
@@ -147,7 +147,7 @@ class RaggedTensor(RaggedOperators, CompositeTensor):
             raise ValueError(f"uniform_row_length={length} times nrows={rows} must equal nvals={count}")
         size = convert(length, int64) if length is not None else cast(uniform_row_length, int64)
         if nrows is None:
-            nrows = nvals(values) // maximum(size, 1)
+            nrows = cast(nvals(values), int64) // maximum(size, 1)
         n = convert(rows, int64) if rows is not None else cast(nrows, int64)
         if validate and None in (length, rows, count):
             assert_equal(size * n, cast(nvals(values), int64), "uniform_row_length times nrows must equal nvals")
@@ -391,13 +391,13 @@ class RaggedTensor(RaggedOperators, CompositeTensor):
 
     def _split(self, num_or_size_splits: object, axis: int, num: object) -> list[Any]:
         """Pieces along an axis, for tf.split."""
-        from fastgraph.composites.ragged_along import split_ragged
+        from fastgraph.composites.ragged_axis_ops import split_ragged
 
         return split_ragged(self, num_or_size_splits, axis, num)
 
     def _softmax(self, axis: int) -> Any:
         """Numbers that add up to 1 along an axis, for tf.nn.softmax."""
-        from fastgraph.composites.ragged_along import softmax_along
+        from fastgraph.composites.ragged_axis_ops import softmax_along
 
         return softmax_along(self, axis)
 
@@ -563,37 +563,6 @@ def levels(rt: RaggedTensor) -> list[RaggedTensor]:
 def nvals(values: object) -> Any:
     """How many rows a Tensor or RaggedTensor has."""
     return values.nrows() if isinstance(values, RaggedTensor) else shape(values, int64)[0]
-
-
-def splits_of(lengths: Any) -> Any:
-    """The row splits of rows of these lengths. i[n] -> i[n + 1]."""
-    return concat([zeros([1], lengths.dtype), cumsum(lengths)], 0)
-
-
-def positions(lengths: object) -> Any:
-    """0, 1, ... for each row of the given length. i[n] -> i[sum]."""
-    splits = splits_of(lengths)
-    return range_(splits[-1]) - repeat(splits[:-1], lengths)
-
-
-def along(axis: int, rank: int | None) -> int:
-    """`axis` counted from the front. Raises ValueError if it is out of range."""
-    if rank is None:
-        raise NotImplementedError("A RaggedTensor of unknown rank has no numbered axes")
-    if not -rank <= axis < rank:
-        raise ValueError(f"axis={axis} out of bounds: expected {-rank}<=axis<{rank}")
-    return axis % rank
-
-
-def as_partition(given: Any, what: str) -> Any:
-    """Splits, lengths, ... as a vector of int32 or int64; Python's integers become int64."""
-    plain = isinstance(given, (list, tuple)) and not any(isinstance(n, Tensor) for n in given)
-    whole = plain and (len(given) == 0 or np.asarray(given).dtype.kind in "iu")
-    tensor = as_tensor(given, int64 if whole else None)
-    if tensor.dtype not in (int32, int64):
-        raise ValueError(f"{what} must have dtype int32 or int64")
-    tensor.shape.assert_has_rank(1)
-    return tensor
 
 
 def _assert_all_used(values: Tensor | RaggedTensor, last: Tensor) -> None:

@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from fastgraph.composites.extension_type import ExtensionType
-from fastgraph.composites.ragged_tensor import RaggedTensor, as_partition, made, nvals, positions
+from fastgraph.composites.ragged_tensor import RaggedTensor, made, nvals
+from fastgraph.composites.row_splits import as_partition, positions
 from fastgraph.core.base.dtype import DTypeLike, as_dtype, int64
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor

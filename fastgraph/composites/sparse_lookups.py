@@ -13,7 +13,7 @@ from fastgraph.core.base.dtype import int64
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
 from fastgraph.ops.activations import divide_no_nan
-from fastgraph.ops.arguments import as_tensor
+from fastgraph.ops.arguments import as_tensor, of_dtypes
 from fastgraph.ops.comparison import greater, greater_equal, less, logical_and
 from fastgraph.ops.creation import range_, zeros
 from fastgraph.ops.elementwise import cast, maximum, minimum, ones_like, square
@@ -51,9 +51,7 @@ def bincount(
     if weights is not None and binary_output:
         raise ValueError("Arguments `binary_output` and `weights` are mutually exclusive. Please specify only one.")
     rows, n_rows, numbers, own_weights = counted(values, weights, axis == -1)
-    if numbers.dtype not in ("int32", "int64"):
-        raise invalid("Value for attr 'T' of the values is not in the list of allowed values: int32, int64")
-    ids = cast(numbers, int64)
+    ids = cast(of_dtypes(numbers, "int32 int64"), int64)
     assert_equal(minimum(reduce_min(ids), 0), zeros([], int64), "Input values must all be non-negative")
     amounts = ones_like(numbers) if own_weights is None else own_weights
     size = maximum(reduce_max(ids) + 1, 0)  # of no numbers the greatest is the least integer

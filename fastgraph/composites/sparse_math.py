@@ -10,16 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.composites.sparse_ops import fitted, groups_of_equal, retain, sort_order, take
+from fastgraph.composites.sparse_ops import fitted, groups_of_equal, late_along, retain, sort_order, take
 from fastgraph.composites.sparse_ops import reshape as reshape_sparse
 from fastgraph.composites.sparse_tensor import SparseLike, SparseTensor, as_sparse, known_rank, with_shape
 from fastgraph.core.base.dtype import DTypeLike, float32, int32, int64
 from fastgraph.core.conversion import TensorLike, convert_to_tensor
 from fastgraph.core.op_errors import message_name
 from fastgraph.core.tensor import Tensor
-from fastgraph.ops.arguments import as_tensor, known_value, static_axes
+from fastgraph.ops.arguments import are_known, as_tensor, known_value, not_allowed, preferred, refused, static_axes
 from fastgraph.ops.comparison import greater_equal
 from fastgraph.ops.complex_numbers import conj
+from fastgraph.ops.deferred_calls import late
 from fastgraph.ops.elementwise import abs, cast, ones_like, stop_gradient
 from fastgraph.ops.elementwise import add as add_dense
 from fastgraph.ops.elementwise import maximum as maximum_dense
@@ -29,7 +30,7 @@ from fastgraph.ops.families import invalid, shape_text
 from fastgraph.ops.gathering import dim, gather, where
 from fastgraph.ops.joining import concat as join
 from fastgraph.ops.joining import stack
-from fastgraph.ops.matrix_diagonals import matrix_transpose
+from fastgraph.ops.matrix_transposes import matrix_transpose
 from fastgraph.ops.movement import expand_dims, reshape, shape, transpose
 from fastgraph.ops.reduction import reduce_prod
 from fastgraph.ops.reduction import reduce_sum as reduce_sum_dense
@@ -57,7 +58,7 @@ def add(a: TensorLike, b: TensorLike, threshold: TensorLike = 0) -> SparseTensor
     if not any(isinstance(one, (SparseTensor, tuple)) for one in (a, b)):
         raise TypeError("At least one input should be SparseTensor; do you mean to use tf.add()?")
     if not all(isinstance(one, (SparseTensor, tuple)) for one in (a, b)):
-        sparse, dense = (a, b) if isinstance(a, SparseTensor) else (b, a)
+        sparse, dense = (a, b) if isinstance(a, (SparseTensor, tuple)) else (b, a)
         return _add_dense(as_sparse(sparse), dense)
     a, b = as_sparse(a), as_sparse(b)
     _check_alike(a, b, "SparseAdd")
@@ -176,6 +177,12 @@ def _reduce(
 ) -> Any:
     sp = as_sparse(sp_input)
     rank = known_rank(sp, "A reduction")
+    if axis is not None and not are_known(axis):
+        if sparse:
+            rest = [None] * rank if keepdims else None
+            return late_along(lambda one, axis: [_reduce(one[0], axis, keepdims, True, combine)], [sp], axis, rest)[0]
+        inputs = [sp.indices, sp.values, sp.dense_shape, preferred(axis, int32)]
+        return late(lambda i, v, s, a: _reduce(SparseTensor(i, v, s), a, keepdims, False, combine), inputs, sp.dtype)
     axes = static_axes(axis)
     for one in axes or ():
         if not -rank <= one < rank:
@@ -214,9 +221,7 @@ def softmax(sp_input: SparseLike, name: str | None = None) -> SparseTensor:
     """
     sp = as_sparse(sp_input)
     if not sp.dtype.is_floating:
-        raise invalid(
-            f"Value for attr 'T' of {message_name(sp.dtype)} is not in the list of allowed values: half, float, double"
-        )
+        raise refused(not_allowed(sp.dtype, "T", "half, float, double"))
     rank = known_rank(sp, "softmax")
     if rank < 2:
         raise invalid(f"Input should have rank >= 2, but received shape: {' '.join(map(str, sp.shape))}")

@@ -11,15 +11,16 @@ from typing import Any
 import numpy as np
 
 from fastgraph.composites.sparse_tensor import SparseLike, SparseTensor, as_sparse, known_rank, with_shape
-from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, float32, int64, string
+from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, float32, int32, int64, string
 from fastgraph.core.base.shapes import TensorShape
 from fastgraph.core.conversion import SizeLike, TensorLike
 from fastgraph.core.op_errors import message_name
 from fastgraph.core.tape.indexed_slices import IndexedSlices, known_extents
 from fastgraph.core.tensor import Tensor, convert
-from fastgraph.ops.arguments import as_tensor, known_axes, static_int
+from fastgraph.ops.arguments import are_known, as_tensor, known_axes, preferred, static_int
 from fastgraph.ops.comparison import logical_not, not_equal
 from fastgraph.ops.creation import fill, ones, range_, zeros
+from fastgraph.ops.deferred_calls import late
 from fastgraph.ops.division import floordiv, floormod
 from fastgraph.ops.elementwise import cast, maximum, minimum
 from fastgraph.ops.families import invalid, shape_text
@@ -228,6 +229,8 @@ def transpose(sp_input: SparseLike, perm: TensorLike | None = None, name: str | 
     """The SparseTensor with its axes in the order `perm`, by default reversed. Source: tf.sparse.transpose."""
     sp = as_sparse(sp_input)
     rank = known_rank(sp, "transpose")
+    if not are_known(perm):
+        return late_along(lambda one, perm: [transpose(one[0], perm)], [sp], perm, [None] * rank)[0]
     order = tuple(reversed(range(rank))) if perm is None else known_axes(perm)
     if len(order) != rank:
         raise ValueError(f"Dimensions {len(order)} and {rank} are not compatible")
@@ -245,7 +248,7 @@ def expand_dims(sp_input: SparseLike, axis: TensorLike | None = None, name: str 
     rank = known_rank(sp, "expand_dims")
     at = static_int(-1 if axis is None else axis)
     if at is None:
-        raise NotImplementedError("sparse.expand_dims needs an axis that is known while a function is traced")
+        return late_along(lambda one, axis: [expand_dims(one[0], axis)], [sp], axis, [None] * (rank + 1))[0]
     if not -rank - 1 <= at <= rank:
         raise invalid(f"Expected size[1] in [0, {rank}], but got {at}")
     at %= rank + 1
@@ -253,6 +256,22 @@ def expand_dims(sp_input: SparseLike, axis: TensorLike | None = None, name: str 
     indices = join([sp.indices[:, :at], column, sp.indices[:, at:]], 1)
     dense_shape = join([sp.dense_shape[:at], ones([1], int64), sp.dense_shape[at:]], 0)
     return with_shape(indices, sp.values, dense_shape, [*sp.shape[:at], 1, *sp.shape[at:]])
+
+
+def late_along(
+    function: Callable[..., Sequence[SparseTensor]], inputs: Sequence[SparseTensor], axis: Any, known: Any, n: int = 1
+) -> list[SparseTensor]:
+    """The n SparseTensors of shape `known` that function(inputs, axis) gives, called when a run knows the axis."""
+
+    def parts(several: Sequence[SparseTensor]) -> list[Any]:
+        return [part for one in several for part in (one.indices, one.values, one.dense_shape)]
+
+    def call(*operands: Tensor) -> list[Any]:
+        ones = [SparseTensor(*operands[i : i + 3]) for i in range(0, len(operands) - 1, 3)]
+        return parts(function(ones, operands[-1]))
+
+    made = late(call, [*parts(inputs), preferred(axis, int32)], *(int64, inputs[0].dtype, int64) * n)
+    return [with_shape(made[i], made[i + 1], made[i + 2], known) for i in range(0, 3 * n, 3)]
 
 
 # ---- parts ----------------------------------------------------------------------------------------------------------
@@ -309,8 +328,10 @@ def split(
             raise ValueError(f"{label} is required")
     sp = as_sparse(sp_input)
     rank, n, along = known_rank(sp, "split"), static_int(num_split), static_int(axis)
-    if n is None or along is None:
-        raise NotImplementedError("sparse.split needs num_split and axis known while a function is traced")
+    if n is None:
+        raise TypeError(f"Expected int for argument 'num_split' not {num_split!r}.")
+    if along is None:
+        return late_along(lambda one, axis: split(one[0], n, axis), [sp], axis, [None] * rank, n)
     if not -rank <= along < rank:
         raise invalid(f"Input axis should be in range [{-rank}, {rank}), got {along}")
     along %= rank
@@ -341,7 +362,7 @@ def concat(
         raise invalid("concat needs at least one SparseTensor")
     along = static_int(axis)
     if along is None:
-        raise NotImplementedError("sparse.concat needs an axis that is known while a function is traced")
+        raise TypeError(f"Expected int for argument 'concat_dim' not {axis!r}.")
     rank = known_rank(inputs[0], "concat")
     if len(inputs) == 1:
         return inputs[0]

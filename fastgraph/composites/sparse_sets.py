@@ -20,7 +20,7 @@ from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import as_tensor, named, whole
 from fastgraph.ops.creation import fill
 from fastgraph.ops.elementwise import cast
-from fastgraph.ops.families import Array, custom, invalid
+from fastgraph.ops.families import Array, custom, invalid, shape_text
 from fastgraph.ops.gathering import where
 from fastgraph.ops.movement import reshape, shape
 from fastgraph.ops.string_hashes import fingerprint, together
@@ -40,7 +40,12 @@ def _infer_sets(*parts: Aval, operation: str) -> tuple[Aval, ...]:
     return Aval(int64, (None, rank)), Aval(parts[1].dtype, (None,)), Aval(int64, (rank,))
 
 
-def _rows(indices: Array, values: Array) -> dict[tuple[int, ...], set[Any]]:
+def _rows(indices: Array, values: Array, extents: Array) -> dict[tuple[int, ...], set[Any]]:
+    """The set of each row. Raises: InvalidArgumentError for places outside of the extents."""
+    outside = np.flatnonzero(((indices < 0) | (indices >= extents)).any(1))
+    if outside.size:
+        place, within = shape_text(indices[outside[0]].tolist()), shape_text(extents.tolist())
+        raise invalid(f"indices[{outside[0]}] = {place} is out of bounds: need 0 <= index < {within}")
     rows: dict[tuple[int, ...], set[Any]] = {}
     for place, value in zip(indices[:, :-1].tolist(), values.tolist(), strict=True):
         rows.setdefault(tuple(place), set()).add(value)
@@ -72,7 +77,7 @@ def set_operation_p(
     """The sets that two sparse tensors have in their last axes, combined: indices, values in order, and shape."""
     if len(shape1) != len(shape2) or (shape1[:-1] != shape2[:-1]).any():
         raise invalid(f"Mismatched group shapes: {shape1[:-1].tolist()} and {shape2[:-1].tolist()}")
-    first, second = _rows(indices1, values1), _rows(indices2, values2)
+    first, second = _rows(indices1, values1, shape1), _rows(indices2, values2, shape2)
     indices, values = [], []
     for place in sorted({*first, *second}):
         both = _OPERATIONS[operation](first.get(place, set()), second.get(place, set()))
@@ -134,7 +139,7 @@ def difference(a: TensorLike, b: TensorLike, aminusb: bool = True, validate_indi
 def set_size_p(indices: Array, values: Array, extents: Array) -> Any:
     """How many different elements each set has. -> i32[*s]."""
     result = np.zeros(extents[:-1].tolist(), np.int32)
-    for place, row in _rows(indices, values).items():
+    for place, row in _rows(indices, values, extents).items():
         result[place] = len(row)
     return result
 

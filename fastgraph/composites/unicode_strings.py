@@ -20,7 +20,7 @@ from fastgraph.core.base.shapes import TensorShape
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.name_scopes import name_scope
 from fastgraph.core.tensor import Tensor
-from fastgraph.ops.arguments import as_tensor, whole
+from fastgraph.ops.arguments import as_tensor, whole, word
 from fastgraph.ops.comparison import logical_and
 from fastgraph.ops.elementwise import maximum
 from fastgraph.ops.families import invalid
@@ -36,6 +36,7 @@ class _Options:
     """How text is read, and what becomes of what is none."""
 
     def __init__(self, encoding: str, errors: str, replacement: Any, control: bool = False) -> None:
+        encoding, errors = word(encoding, "input_encoding"), word(errors, "errors")
         if errors not in ("strict", "replace", "ignore"):
             allowed = '"strict", "replace", "ignore"'
             raise invalid(f"Value for attr 'errors' of \"{errors}\" is not in the list of allowed values: {allowed}")
@@ -81,6 +82,7 @@ def _is_character(code: int) -> bool:
 
 
 def _output(encoding: str) -> str:
+    encoding = word(encoding, "output_encoding")
     if encoding not in _OUTPUTS:
         allowed = ", ".join(f'"{each}"' for each in _OUTPUTS)
         raise invalid(
@@ -271,8 +273,8 @@ def unsorted_segment_join(
         for row, place in zip(rows, ids.reshape(-1).tolist(), strict=True):
             if not 0 <= place < count:
                 raise invalid("segment_ids are not allowed to exceed num_segments or to have negative values.")
-            for parts, word in zip(found[place], row, strict=True):
-                parts.append(word)
+            for parts, each in zip(found[place], row, strict=True):
+                parts.append(each)
         return [_texts([between.join(parts) for row in found for parts in row]).reshape(count, *rest)]
 
     rank = ids.shape.rank

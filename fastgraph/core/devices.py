@@ -103,6 +103,13 @@ def divide(parts: Sequence[LogicalDeviceConfiguration] | None) -> None:
     place_by(_numbers if len(_parts or ()) > 1 else None)
 
 
+def forget() -> None:
+    """Let the CPU be whole, and what has run be no hindrance to dividing it."""
+    global _in_use, _last_number
+    divide(None)
+    _in_use, _last_number = False, _number_of_a_new_tensor()
+
+
 def _has_run() -> bool:
     """Whether the devices were listed, or others made a tensor since this module was imported, which is before all ops.
 

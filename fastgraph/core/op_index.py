@@ -26,14 +26,15 @@ PRIMITIVES: dict[str, str] = {
         "conv2d conv2d_bias conv2d_filter_grad conv2d_input_grad conv3d conv3d_bias conv3d_filter_grad "
         "conv3d_input_grad"
     ),
+    "cosine_transforms": "dct",
     "counting": "countable interval invert_permutation numbers unravel_index",
     "creation": "eye eye_dynamic fill fill_dynamic range",
     "ctc_loss": "ctc",
+    "deferred_calls": "late_call",
     "division": "floordiv floormod realdiv",
     "elementwise": (
-        "abs add apart cast cast_stored ceil complex_abs floor identity maximum minimum multiply multiply_no_nan "
-        "negative ones_like reciprocal rint round select sign square squared_difference stop_gradient subtract "
-        "zeros_like"
+        "abs add apart cast cast_stored complex_abs identity maximum minimum multiply multiply_no_nan negative "
+        "ones_like reciprocal select sign square squared_difference stop_gradient subtract zeros_like"
     ),
     "exponentials": (
         "acos acosh asin asinh atan atan2 atanh cos cosh erf erfc exp expm1 log log1p pow rsqrt sigmoid sin sinh "
@@ -42,19 +43,21 @@ PRIMITIVES: dict[str, str] = {
     "extreme_positions": "argmax argmin",
     "factored_solvers": "pinv",
     "factorizations": "cholesky lu qr",
-    "fourier": "dct fft fit irfft rfft",
-    "gathering": "gather gather_grad mask mask_scatter one_hot one_hot_dynamic where_index",
+    "fourier": "fft fit irfft rfft",
+    "gathering": "gather gather_grad mask mask_scatter where_index",
     "image_boxes": "suppression",
     "incomplete_gamma": "betainc igamma igamma_grad_a igammac",
     "indexing": "strided_slice strided_slice_dynamic strided_slice_grad",
-    "joining": "concat split stack unstack whole_split",
-    "late_calls": "late_call",
+    "joining": "whole_split",
+    "joining_primitives": "concat split stack unstack",
     "linear_solvers": "det inv slogdet solve triangular_solve",
     "matmul": "matmul",
-    "matrix_diagonals": "matrix_band_part matrix_diag matrix_diag_part matrix_set_diag swap_last",
+    "matrix_diagonals": "matrix_band_part matrix_diag matrix_diag_part matrix_set_diag",
     "matrix_functions": "expm logm sqrtm",
+    "matrix_transposes": "swap_last",
     "movement": "expand_dims rank reshape reshape_dynamic shape size squeeze transpose",
     "nn_ops": "add_n",
+    "one_hot": "one_hot one_hot_dynamic",
     "padding": "mirror_pad pad reverse roll",
     "partitions": "dynamic_partition isotonic isotonic_grad",
     "pooling_primitives": "avg_pool avg_pool_grad max_pool max_pool_grad max_pool_pick",
@@ -64,6 +67,7 @@ PRIMITIVES: dict[str, str] = {
     "random_ops": "permutation truncated_numbers",
     "random_states": "draw random_numbers random_numbers_dynamic state_of_seed",
     "reduction": "all any max mean min prod sum",
+    "rounding": "ceil floor rint round",
     "runtime_assertions": "assert check_indices check_numerics ensure_shape",
     "runtime_checks": "ensure_extents within",
     "scans": "cumprod cumsum cumulative_logsumexp",
@@ -105,10 +109,9 @@ PUBLIC: dict[str, str] = {
         "nn.relu6 nn.selu nn.silu nn.softplus nn.swish"
     ),
     "array_ops": (
-        "batch_to_space bitcast broadcast_dynamic_shape broadcast_static_shape dtypes.saturate_cast identity_n "
-        "math.accumulate_n math.is_non_decreasing math.is_strictly_increasing math.polyval math.scalar_mul "
-        "math.zero_fraction nn.depth_to_space nn.space_to_depth nn.zero_fraction reverse_sequence saturate_cast "
-        "sequence_mask shape_n space_to_batch tuple"
+        "bitcast broadcast_dynamic_shape broadcast_static_shape dtypes.saturate_cast identity_n math.accumulate_n "
+        "math.is_non_decreasing math.is_strictly_increasing math.polyval math.scalar_mul math.zero_fraction "
+        "nn.zero_fraction reverse_sequence saturate_cast sequence_mask shape_n tuple"
     ),
     "atrous_convolutions": (
         "nn.atrous_conv2d nn.atrous_conv2d_transpose nn.depthwise_conv2d_backprop_filter "
@@ -140,6 +143,7 @@ PUBLIC: dict[str, str] = {
         "nn.conv1d nn.conv1d_transpose nn.conv2d nn.conv2d_transpose nn.conv3d nn.conv3d_transpose nn.conv_transpose "
         "nn.convolution nn.depthwise_conv2d nn.separable_conv2d"
     ),
+    "cosine_transforms": "signal.dct signal.idct",
     "counting": "histogram_fixed_width math.bincount math.confusion_matrix math.invert_permutation unravel_index",
     "creation": "eye fill linalg.eye linspace ones range zeros",
     "ctc_loss": "nn.ctc_loss nn.ctc_unique_labels",
@@ -147,10 +151,10 @@ PUBLIC: dict[str, str] = {
     "division": "divide math.divide math.floordiv math.floormod math.mod math.truediv truediv",
     "einsum": "einsum linalg.einsum",
     "elementwise": (
-        "IndexedSlices IndexedSlicesSpec abs add cast clip_by_value dtypes.cast floor identity math.abs math.add "
-        "math.ceil math.floor math.maximum math.minimum math.multiply math.negative math.reciprocal math.rint "
-        "math.round math.sign math.square math.squared_difference math.subtract maximum minimum multiply negative "
-        "ones_like round sign square stop_gradient subtract zeros_like"
+        "IndexedSlices IndexedSlicesSpec abs add cast clip_by_value dtypes.cast identity math.abs math.add "
+        "math.maximum math.minimum math.multiply math.negative math.reciprocal math.sign math.square "
+        "math.squared_difference math.subtract maximum minimum multiply negative ones_like sign square stop_gradient "
+        "subtract zeros_like"
     ),
     "exponentials": (
         "acos acosh asin asinh atan atan2 atanh cos cosh exp math.acos math.acosh math.asin math.asinh math.atan "
@@ -165,12 +169,12 @@ PUBLIC: dict[str, str] = {
     ),
     "factorizations": "linalg.cholesky linalg.lu linalg.qr",
     "fourier": (
-        "fftnd ifftnd irfftnd rfftnd signal.dct signal.fft signal.fft2d signal.fft3d signal.fftnd signal.fftshift "
-        "signal.idct signal.ifft signal.ifft2d signal.ifft3d signal.ifftnd signal.ifftshift signal.irfft "
-        "signal.irfft2d signal.irfft3d signal.irfftnd signal.rfft signal.rfft2d signal.rfft3d signal.rfftnd"
+        "fftnd ifftnd irfftnd rfftnd signal.fft signal.fft2d signal.fft3d signal.fftnd signal.fftshift signal.ifft "
+        "signal.ifft2d signal.ifft3d signal.ifftnd signal.ifftshift signal.irfft signal.irfft2d signal.irfft3d "
+        "signal.irfftnd signal.rfft signal.rfft2d signal.rfft3d signal.rfftnd"
     ),
     "fractional_pooling": "nn.fractional_avg_pool nn.fractional_max_pool",
-    "gathering": "boolean_mask gather one_hot where",
+    "gathering": "boolean_mask gather where",
     "grouping": "group no_op",
     "image_adjustments": (
         "image.adjust_brightness image.adjust_contrast image.adjust_gamma image.per_image_standardization "
@@ -210,10 +214,11 @@ PUBLIC: dict[str, str] = {
     ),
     "matmul": "linalg.matmul linalg.matvec linalg.tensordot matmul tensordot",
     "matrix_diagonals": (
-        "linalg.adjoint linalg.band_part linalg.cross linalg.diag linalg.diag_part linalg.matrix_transpose "
-        "linalg.normalize linalg.set_diag linalg.tensor_diag linalg.tensor_diag_part linalg.trace"
+        "linalg.band_part linalg.diag linalg.diag_part linalg.set_diag linalg.tensor_diag linalg.tensor_diag_part "
+        "linalg.trace"
     ),
     "matrix_functions": "linalg.expm linalg.logm linalg.sqrtm matrix_square_root",
+    "matrix_transposes": "linalg.adjoint linalg.cross linalg.matrix_transpose",
     "movement": "expand_dims rank reshape shape size squeeze transpose",
     "nn_ops": (
         "add_n clip_by_global_norm clip_by_norm linalg.global_norm linalg.l2_normalize math.add_n math.l2_normalize "
@@ -223,6 +228,7 @@ PUBLIC: dict[str, str] = {
         "nn.batch_normalization nn.crelu nn.log_poisson_loss nn.moments nn.normalize_moments "
         "nn.sufficient_statistics nn.weighted_cross_entropy_with_logits nn.weighted_moments"
     ),
+    "one_hot": "one_hot",
     "padding": "pad reverse roll",
     "partitions": (
         "dynamic_partition dynamic_stitch histogram_fixed_width_bins math.approx_max_k math.approx_min_k "
@@ -251,11 +257,12 @@ PUBLIC: dict[str, str] = {
         "random.uniform"
     ),
     "reduction": (
-        "linalg.norm math.count_nonzero math.reduce_all math.reduce_any math.reduce_euclidean_norm "
+        "linalg.norm linalg.normalize math.count_nonzero math.reduce_all math.reduce_any math.reduce_euclidean_norm "
         "math.reduce_logsumexp math.reduce_max math.reduce_mean math.reduce_min math.reduce_prod math.reduce_std "
         "math.reduce_sum math.reduce_variance norm reduce_all reduce_any reduce_logsumexp reduce_max reduce_mean "
         "reduce_min reduce_prod reduce_sum"
     ),
+    "rounding": "floor math.ceil math.floor math.rint math.round round",
     "runtime_assertions": (
         "Assert assert_equal assert_greater assert_less assert_rank debugging.Assert debugging.assert_equal "
         "debugging.assert_greater debugging.assert_greater_equal debugging.assert_integer debugging.assert_less "
@@ -289,6 +296,7 @@ PUBLIC: dict[str, str] = {
         "argsort math.in_top_k math.top_k nn.in_top_k nn.top_k raw_ops.Bucketize raw_ops.UniqueV2 "
         "raw_ops.UniqueWithCountsV2 searchsorted sort unique unique_with_counts"
     ),
+    "space_to_batch": "batch_to_space nn.depth_to_space nn.space_to_depth space_to_batch",
     "special_functions": (
         "math.angle math.digamma math.erfcinv math.erfinv math.lbeta math.lgamma math.ndtri math.nextafter "
         "math.polygamma math.reciprocal_no_nan math.softsign math.xdivy math.xlog1py math.xlogy math.zeta "

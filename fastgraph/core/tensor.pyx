@@ -6,6 +6,7 @@ Rule: a tensor's memory is never written once the tensor exists; what higher lay
 cimport cython
 cimport numpy as cnp
 from cpython.buffer cimport PyObject_GetBuffer
+from cpython.bytes cimport PyBytes_CheckExact
 from cpython.pycapsule cimport PyCapsule_GetName, PyCapsule_GetPointer, PyCapsule_IsValid
 from cpython.ref cimport Py_INCREF, PyObject
 from libc.stdint cimport int32_t, int64_t

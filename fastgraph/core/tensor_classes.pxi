@@ -446,13 +446,13 @@ cdef class EagerTensor(Tensor):
         return value
 
     def __repr__(self):
-        return slots["repr"](self)
+        return get_slot("repr")(self)
 
     def __str__(self):
-        return slots["str"](self)
+        return get_slot("str")(self)
 
     def __format__(self, spec):
-        return slots["format"](self, spec)
+        return get_slot("format")(self, spec)
 
     def set_shape(self, shape) -> None:
         """Check that `shape` is compatible with this tensor's. ValueError if not."""

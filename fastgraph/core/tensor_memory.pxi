@@ -97,7 +97,7 @@ cdef EagerTensor _adopt(object value):
         value = np.array(value, object)
     array = <cnp.ndarray>value if cnp.PyArray_CheckExact(value) else np.array(value, subok=False)
     code = _code_of(array)
-    if code < 0 or not cnp.PyArray_ISNOTSWAPPED(array) or code == STRING:
+    if code < 0 or not cnp.PyArray_ISNOTSWAPPED(array) or (code == STRING and not _are_bytes(array)):
         return from_array(array)
     if cnp.PyArray_NDIM(array) > MAX_RANK:
         raise InvalidArgumentError(None, None, op_errors.rank_too_large(cnp.PyArray_NDIM(array)))
@@ -112,7 +112,8 @@ cdef EagerTensor _adopt(object value):
         return wrap_slice(block, <char*>cnp.PyArray_DATA(array), code, cnp.PyArray_NDIM(array),
                           <int64_t*>cnp.PyArray_DIMS(array))
     cnp.PyArray_CLEARFLAGS(array, cnp.NPY_ARRAY_WRITEABLE)
-    block = block_of_object(array, <char*>cnp.PyArray_DATA(array), cnp.PyArray_NBYTES(array), BLOCK_FOREIGN)
+    block = block_of_object(array, <char*>cnp.PyArray_DATA(array), cnp.PyArray_NBYTES(array),
+                            BLOCK_OBJECT if code == STRING else BLOCK_FOREIGN)
     return wrap_block(block, code, cnp.PyArray_NDIM(array), <int64_t*>cnp.PyArray_DIMS(array))
 
 
@@ -157,14 +158,29 @@ cpdef EagerTensor from_array(array, dtype=None, bint copy=True):
     return t
 
 
+cdef bint _are_bytes(cnp.ndarray array) noexcept:
+    """Whether these are objects one after the other, all of them bytes: what string tensors hold."""
+    cdef PyObject** items = <PyObject**>cnp.PyArray_DATA(array)
+    cdef Py_ssize_t i
+    if cnp.PyArray_TYPE(array) != cnp.NPY_OBJECT or not cnp.PyArray_IS_C_CONTIGUOUS(array):
+        return False
+    for i in range(cnp.PyArray_SIZE(array)):
+        if items[i] == NULL or not PyBytes_CheckExact(<object>items[i]):
+            return False
+    return True
+
+
 cdef EagerTensor _from_strings(cnp.ndarray source, object dtype):
     """A string tensor: an object array of bytes, made from arrays of bytes, str or object."""
-    cdef cnp.ndarray target = <cnp.ndarray>np.empty((<object>source).shape, object)
-    cdef cnp.ndarray flat_target = <cnp.ndarray>target.reshape(-1)
+    cdef cnp.ndarray target, flat_target
     cdef object item
     cdef Py_ssize_t i = 0
     if dtype is not None and dtype.code != STRING:
         raise op_errors.not_strings(source, dtype)
+    if _are_bytes(source):
+        return _adopt(cnp.PyArray_NewCopy(source, cnp.NPY_CORDER))
+    target = <cnp.ndarray>np.empty((<object>source).shape, object)
+    flat_target = <cnp.ndarray>target.reshape(-1)
     for item in (<object>source).flat:
         if type(item) is not bytes:
             if isinstance(item, bytes):

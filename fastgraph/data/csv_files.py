@@ -30,7 +30,7 @@ from fastgraph.data.options import Options
 from fastgraph.data.row_tables import Table, table_of
 from fastgraph.data.sources import OfTensors, Run, Source
 from fastgraph.data.stored_elements import matching
-from fastgraph.errors import InvalidArgumentError, OpError
+from fastgraph.errors import InvalidArgumentError, OpError, UnknownError
 from fastgraph.ops.families import invalid
 from fastgraph.records.paths import as_op_errors, local_path
 
@@ -135,10 +135,13 @@ class _Columns(Iterator[Element]):
         chosen, n = self.options["columns"], len(self.kinds)
         least = n if chosen is None else (chosen[-1] + 1 if chosen else 0)
         rows = [row or [""] for row in rows]
+        if excluded := self.options["excluded"]:
+            rows = [[text for i, text in enumerate(row) if i not in excluded] for row in rows]
         for row in rows:
             if len(row) < least or (chosen is None and len(row) > n):
-                more = "fewer fields" if len(row) < least else "more fields"
-                raise invalid(f"Expect {n} fields but have {more} in record [Op:IteratorGetNext]")
+                have = len(row) if chosen is None else sum(i < len(row) for i in chosen)
+                text = f"Expect {n} fields but have {have if have < n else 'more'} in record"
+                raise invalid(f"{text} [Op:IteratorGetNext]")
         columns: list[Any] = list(zip(*[row[:least] for row in rows], strict=True))
         columns = columns if chosen is None else [columns[i] for i in chosen]
         return [self._column(i, column) for i, column in enumerate(columns)]
@@ -225,9 +228,6 @@ class CsvDataset(Dataset):
         defaults = [_default(item) for item in record_defaults]
         paths = filenames if isinstance(filenames, Tensor) else convert(filenames, string)
         columns = None if select_cols is None else [int(i) for i in select_cols]
-        if exclude_cols is not None:
-            left = iter(range(len(defaults) + len(exclude_cols)))
-            columns = [i for i in left if i not in set(exclude_cols)][: len(defaults)]
         if columns is not None and (len(columns) != len(defaults) or columns != sorted(set(columns))):
             raise invalid("select_cols should match output size and be strictly increasing indices")
         dataset = made(
@@ -240,6 +240,7 @@ class CsvDataset(Dataset):
             use_quote_delim=bool(use_quote_delim),
             na_value=_text(na_value),
             columns=columns,
+            excluded=frozenset(map(int, exclude_cols or ())),
         )
         super().__init__(dataset.source, dataset.element_spec, dataset._symbolic)
 
@@ -412,7 +413,7 @@ class SqlRows(Source):
                     raise invalid(f"The number of columns in output_types ({len(self.spec)}) is not that of the rows")
                 yield tuple([_cell(value, leaf.dtype) for value, leaf in zip(row, self.spec, strict=True)])
         except sqlite3.Error as error:
-            raise invalid(f"Failed to execute query: {error}") from None
+            raise UnknownError(None, None, f"Failed to execute query: {error}") from None
         finally:
             connection.close()
 
@@ -427,7 +428,7 @@ def _cell(value: Any, dtype: DType) -> Any:
 class SqlDataset(Dataset):
     """The rows that a query of an SQLite database gives, as tuples of scalars. Source: tf.data.experimental.SqlDataset.
 
-    Raises: ValueError for other databases; on iteration InvalidArgumentError for what cannot be asked.
+    Raises: ValueError for other databases; on iteration UnknownError for a query that fails.
     """
 
     def __init__(self, driver_name: Any, data_source_name: Any, query: Any, output_types: Sequence[Any]) -> None:

@@ -17,10 +17,10 @@ from fastgraph.core.base.dtype import DTypeLike, as_dtype, bool_, int64
 from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import convert
-from fastgraph.data import element_functions, sources, stored_elements, transformations
+from fastgraph.data import element_functions, shuffling, sources, stored_elements, transformations, windows
 from fastgraph.data.dataset_base import DatasetBase, DatasetSpec, count, element_of, made
 from fastgraph.data.dataset_combinations import Combinations
-from fastgraph.data.element_specs import flat, spec_of
+from fastgraph.data.element_specs import common, flat, spec_of
 from fastgraph.data.sources import INFINITE, UNKNOWN
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops import comparison, elementwise, runtime_assertions
@@ -68,6 +68,8 @@ class Dataset(Combinations):
         """
         if isinstance(tensors, list) and tensors and all(item is None for item in tensors):
             raise ValueError("Invalid `element`. `element` should not be empty.")
+        if isinstance(tensors, list) and tensors and all(isinstance(item, Dataset) for item in tensors):
+            return of_list(tensors)
         element = element_of(tensors)
         return made(sources.Slices, *flat(element), spec=spec_of(element))
 
@@ -169,7 +171,7 @@ class Dataset(Combinations):
                 None, None, "num_parallel_calls must be greater than zero. [Op:ParallelMapDatasetV2]"
             )
         options = {"mapped": function, "calls": calls if isinstance(calls, int) else AUTOTUNE}
-        return made(element_functions.Map, self, *function.captured, ordered=deterministic is not False, **options)
+        return made(element_functions.Map, self, *function.captured, ordered=deterministic, **options)
 
     def filter(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
         """Return the elements of which `predicate`, traced once, is true. Raises: ValueError if it gives no bool."""
@@ -281,7 +283,7 @@ class Dataset(Combinations):
         else:
             seeds = generators.next_seeds()
         reshuffle = reshuffle_each_iteration is not False
-        return made(transformations.Shuffle, self, count(buffer_size), seed=seeds, reshuffle=reshuffle)
+        return made(shuffling.Shuffle, self, count(buffer_size), seed=seeds, reshuffle=reshuffle)
 
     def prefetch(self, buffer_size: TensorLike, name: str | None = None) -> Dataset:
         """Return the same elements, made ahead in a thread once one takes long enough for that to pay.
@@ -383,3 +385,10 @@ Dataset.__fg_builtins__ = {  # type: ignore[attr-defined]
     any: functools.partial(_any_or_all, "any", True),
     all: functools.partial(_any_or_all, "all", False),
 }
+
+
+def of_list(elements: list[Any]) -> Dataset:
+    """Return the dataset of elements of one structure, of any shapes. Raises TypeError for others."""
+    rows = [element_of(element) for element in elements]
+    spec = functools.reduce(common, map(spec_of, rows))
+    return made(windows.Elements, [flat(row) for row in rows], spec)

@@ -17,7 +17,7 @@ from fastgraph.core.base.shapes import ShapeLike, TensorShape
 from fastgraph.core.base.type_specs import NoneTensorSpec, TensorSpec
 from fastgraph.core.conversion import unsupported
 from fastgraph.core.tensor import Tensor, convert, current_trace, from_array, init_scope
-from fastgraph.data import dataset_ops, element_functions
+from fastgraph.data import dataset_ops, element_functions, transformations
 from fastgraph.data.element_specs import InElements, OfElements, common, flat, normalized, packed, spec_of, tensor_specs
 from fastgraph.data.handles import HANDLE, owned, resolve
 from fastgraph.data.iterators import NumpyIterator, OwnedIterator, found
@@ -53,7 +53,7 @@ class DatasetBase(InElements):
 
     @property
     def _type_spec(self) -> DatasetSpec:
-        return DatasetSpec(self._spec)
+        return DatasetSpec(self._spec, () if self._symbolic is None else self._symbolic.shape)
 
     @property
     def handle(self) -> Any:
@@ -152,13 +152,15 @@ class DatasetBase(InElements):
         """
         if not isinstance(options, Options):
             raise TypeError(f"`options` must be a `tf.data.Options` object. Got {type(options)}.")
-        result = self.made_as(self.source, self._spec, self._symbolic)
+        result = made(transformations.WithOptions, self, deterministic=options.deterministic)
         result._options = self.options().merge(options)
         return result
 
 
 def count(value: Any) -> Any:
     """Return an integer; a symbolic one as it is. Raises TypeError for what is none, ValueError for None."""
+    if hasattr(value, "read_value"):
+        value = value.read_value()
     if isinstance(value, SymbolicTensor):
         known = known_value(value)
         if known is None:
@@ -197,7 +199,7 @@ def _made(kind: type[Source], *operands: object, **options: object) -> Any:
     def is_symbolic(operand: object) -> bool:
         return isinstance(operand, SymbolicTensor) or (isinstance(operand, DatasetBase) and operand.source is None)
 
-    if not any(map(is_symbolic, operands)):
+    if not any(map(is_symbolic, operands)) and not (kind.anew and current_trace() is not None):
         with init_scope():
             return DatasetBase.made_as(
                 kind(*[item.source if isinstance(item, DatasetBase) else item for item in operands], **options)

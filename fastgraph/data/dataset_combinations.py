@@ -18,14 +18,23 @@ from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.registry import public_function
 from fastgraph.core.tensor import Tensor, convert, current_trace, from_array
-from fastgraph.data import checked_elements, dataset_ops, grouping, sources, stored_elements, transformations, windows
+from fastgraph.data import (
+    checked_elements,
+    dataset_ops,
+    grouping,
+    shuffling,
+    sources,
+    stored_elements,
+    transformations,
+    windows,
+)
 from fastgraph.data.dataset_base import DatasetBase, DatasetSpec, count, element_of, made
 from fastgraph.data.element_functions import Mapped
 from fastgraph.data.element_specs import flat, normalized, packed, spec_of
 from fastgraph.data.handles import resolve
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.graph.symbolic_tensor import SymbolicTensor
-from fastgraph.ops import comparison, elementwise, exponentials, gathering, reduction, runtime_assertions
+from fastgraph.ops import comparison, elementwise, exponentials, gathering, one_hot, reduction, runtime_assertions
 from fastgraph.ops.random_ops import uniform
 from fastgraph.ops.random_states import generators
 from fastgraph.ops.stateless_random import stateless_categorical
@@ -297,7 +306,7 @@ class Combinations(DatasetBase):
             n = target.shape[0]
 
             def counted(seen: Any, classes: Any) -> Any:
-                seen = seen + reduction.reduce_sum(gathering.one_hot(classes, n, dtype=int64), 0)
+                seen = seen + reduction.reduce_sum(one_hot.one_hot(classes, n, dtype=int64), 0)
                 share = elementwise.cast(seen / reduction.reduce_sum(seen), float32)
                 return seen, gathering.gather(share[None], [0] * 32)
 
@@ -379,7 +388,7 @@ class Combinations(DatasetBase):
     ) -> Dataset:
         """Return random numbers i64[] in [0, 2**32), for ever; the same ones in every pass unless it says otherwise."""
         seeds = generators.next_seeds() if seed is None else generators.seeds(count(seed))
-        return made(transformations.Random, seed=seeds, again=bool(rerandomize_each_iteration))
+        return made(shuffling.Random, seed=seeds, again=bool(rerandomize_each_iteration))
 
     @staticmethod
     def counter(

@@ -18,7 +18,7 @@ from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
 from fastgraph.errors import NotBuiltImportError
-from fastgraph.ops.arguments import as_tensor, named, not_allowed, whole
+from fastgraph.ops.arguments import as_tensor, named, not_allowed, refused, whole
 from fastgraph.ops.families import Array, custom, invalid, shape_text
 from fastgraph.ops.image_colors import convert_image_dtype
 from fastgraph.records.png_files import png16
@@ -160,7 +160,7 @@ def decode_png(
 ) -> Tensor:
     """The pixels of a PNG (JPEG, GIF). string[] -> dtype[h, w, channels], dtype u8 or u16. Source: tf.io.decode_png."""
     if as_dtype(dtype) not in (uint8, uint16):
-        raise invalid(not_allowed(as_dtype(dtype), "DecodePng.dtype", "uint8, uint16"))
+        raise refused(not_allowed(as_dtype(dtype), "DecodePng.dtype", "uint8, uint16"))
     return _decoded("DecodePng", contents, channels, dtype, name)
 
 

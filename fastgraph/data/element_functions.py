@@ -17,7 +17,7 @@ from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.core.tensor import current_trace
 from fastgraph.data.element_specs import Element, flat, normalized, packed, spec_of, tensor_specs
 from fastgraph.data.handles import resolve
-from fastgraph.data.making_ahead import Together
+from fastgraph.data.prefetching import Together
 from fastgraph.data.sources import Chained, OfTensors, Run, Source
 from fastgraph.errors import InvalidArgumentError, OpError, OutOfRangeError
 from fastgraph.graph.ir import Graph, effects
@@ -155,7 +155,9 @@ def _in_function(name: str, error: OpError) -> OpError:
 class Map(OfFunction):
     """A function of each element. Source: tf.data.Dataset.map."""
 
-    def __init__(self, source: Source, *captured: Any, mapped: Mapped, calls: int = 0, ordered: bool = True) -> None:
+    def __init__(
+        self, source: Source, *captured: Any, mapped: Mapped, calls: int = 0, ordered: bool | None = None
+    ) -> None:
         super().__init__(source, captured, mapped)
         self.spec, self.ordered = mapped.spec, ordered
         self.calls = _CORES if calls < 0 else calls
@@ -165,9 +167,14 @@ class Map(OfFunction):
         self.name = "_ParallelMapDataset" if calls else "_MapDataset"
 
     def elements(self, run: Run) -> Iterator[Element]:
-        if self.calls > 1 and not self._mapped.draws:
-            return Together(self.function(run), self.source.elements(run), self.calls, self.ordered)
+        if self.is_parallel():
+            ordered = run.ordered if self.ordered is None else self.ordered
+            return Together(self.function(run), self.source.elements(run), self.calls, ordered)
         return map(self.function(run), self.source.elements(run))
+
+    def is_parallel(self) -> bool:
+        """Whether threads call the function."""
+        return self.calls > 1 and not self._mapped.draws
 
     def cardinality(self) -> int:
         return self.source.cardinality()

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.composites.evaluated import RaggedTensorValue, SparseTensorValue
+from fastgraph.composites.composite_values import RaggedTensorValue, SparseTensorValue
 from fastgraph.composites.ragged_tensor import RaggedTensor
 from fastgraph.composites.sparse_tensor import SparseTensor
 from fastgraph.core.base import nesting

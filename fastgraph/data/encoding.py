@@ -16,7 +16,7 @@ from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
 from fastgraph.data.decoding import decode_image_p, opened_picture, pillow
-from fastgraph.ops.arguments import as_tensor, named, not_allowed, whole, word
+from fastgraph.ops.arguments import as_tensor, named, not_allowed, refused, whole, word
 from fastgraph.ops.families import Array, body_of, custom, invalid, shape_text
 from fastgraph.ops.image_colors import convert_image_dtype
 from fastgraph.ops.python_functions import host_call
@@ -60,7 +60,7 @@ def encode_png(image: TensorLike, compression: TensorLike = -1, name: str | None
         raise invalid(f"compression should be in [-1,9], got {level}")
     given = as_tensor(image) if isinstance(image, np.ndarray) else as_tensor(image, uint8)
     if given.dtype not in (uint8, uint16):
-        raise invalid(not_allowed(given.dtype, "EncodePng.T", "uint8, uint16"))
+        raise refused(not_allowed(given.dtype, "EncodePng.T", "uint8, uint16"))
     return named(name, encode_png_p, given, compression=level)
 
 

@@ -17,17 +17,16 @@ from fastgraph.composites.lookup_tables import (
     TableInitializer,
 )
 from fastgraph.core.base.dtype import DTypeLike, as_dtype, int64, string
-from fastgraph.core.base.nesting import assert_same_structure, flatten, map_structure
 from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.registry import public_function
 from fastgraph.core.tensor import as_array, convert, executing_eagerly, init_scope
 from fastgraph.data import checked_elements, grouping, windows
 from fastgraph.data.csv_files import CsvDataset, SqlDataset, make_csv_dataset
-from fastgraph.data.dataset import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Dataset
-from fastgraph.data.dataset_base import DatasetSpec, count, element_of, made
+from fastgraph.data.dataset import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Dataset, of_list
+from fastgraph.data.dataset_base import DatasetSpec, count, made
 from fastgraph.data.element_functions import Mapped
-from fastgraph.data.element_specs import flat, spec_of
+from fastgraph.data.element_specs import packed
 from fastgraph.data.handles import resolve
 from fastgraph.data.optionals import Optional, get_next_as_optional
 from fastgraph.data.options import (
@@ -42,7 +41,7 @@ from fastgraph.data.options import (
 from fastgraph.data.record_datasets import make_batched_features_dataset, parse_example_dataset
 from fastgraph.data.sharding import SHARD_HINT
 from fastgraph.data.sources import Run
-from fastgraph.errors import OutOfRangeError
+from fastgraph.errors import FailedPreconditionError, OutOfRangeError
 from fastgraph.records.record_files import TFRecordWriter as RecordWriter
 
 Counter = Dataset.counter
@@ -98,11 +97,20 @@ def assert_cardinality(expected_cardinality: TensorLike) -> _Applied:
 
 
 def at(dataset: Dataset, index: TensorLike) -> Any:
-    """Return element `index`. Raises: OutOfRangeError where there are fewer. Source: tf.data.experimental.at."""
+    """Return element `index`, in the one order that it has here for what is shuffled. Source: tf.data.experimental.at.
+
+    Raises: OutOfRangeError where there are fewer, FailedPreconditionError where there is no end of them.
+    """
     place = count(index)
+    if dataset.source is not None and dataset.source.cardinality() == INFINITE_CARDINALITY:
+        text = f"Dataset of type {dataset.source.name} has infinite cardinality, which does not support random access."
+        raise FailedPreconditionError(None, None, f"{text} [Op:GetElementAtIndex]")
     if place >= 0:
-        for element in dataset.skip(place).take(1):
-            return element
+        one = dataset.skip(place).take(1)
+        if one.source is None or not executing_eagerly():
+            return next(iter(one))
+        for element in one.source.elements(Run(one.source, by_index=True)):
+            return packed(one.element_spec, element)
     raise OutOfRangeError(
         None, None, f"Index out of range [0, {int(dataset.cardinality())}):{place} [Op:GetElementAtIndex]"
     )
@@ -119,26 +127,15 @@ def prefetch_to_device(device: str, buffer_size: TensorLike | None = None) -> _A
 
 
 def from_list(elements: Sequence[Any], name: str | None = None) -> Dataset:
-    """Return the dataset of the elements of a list, which are alike. Raises: ValueError for others, or an empty one.
+    """Return the dataset of the elements of a list, whose shapes may differ. Source: tf.data.experimental.from_list.
 
-    Source: tf.data.experimental.from_list.
+    Raises: ValueError for an empty one, TypeError for elements of other structures or dtypes.
     """
     if not isinstance(elements, list):
         raise ValueError("Invalid `elements`. `elements` should be a list.")
     if not elements:
         raise ValueError("Invalid `elements`. `elements` should not be empty.")
-    rows = [element_of(element) for element in elements]
-    spec = spec_of(rows[0])
-    for row in rows:
-        try:
-            assert_same_structure(spec, spec_of(row))
-            both = map_structure(lambda one, other: one.most_specific_common_supertype([other]), spec, spec_of(row))
-        except (TypeError, ValueError):
-            both = [None]
-        if None in flatten(both):
-            raise ValueError(f"Elements are not alike: {spec}, {spec_of(row)}")
-        spec = both
-    return made(windows.Elements, [flat(row) for row in rows], spec)
+    return of_list(elements)
 
 
 def to_variant(dataset: Dataset) -> Any:
@@ -192,7 +189,8 @@ def group_by_reducer(key_func: Callable[..., Any], reducer: Reducer) -> _Applied
 
     def applied(dataset: Dataset) -> Dataset:
         spec = dataset.element_spec
-        key = Mapped(lambda *x: convert(key_func(*x), int64), spec, where)
+        key = Mapped(key_func, spec, where)
+        grouping.check_integer(key.spec, "key_func", (int64,))
         init = Mapped(reducer.init_func, TensorSpec((), int64), where)
         inner = spec if type(spec) is tuple else (spec,)
         reduce = Mapped(
@@ -324,21 +322,14 @@ def table_from_dataset(
     spec = getattr(dataset, "element_spec", None)
     if not isinstance(spec, tuple) or len(spec) != 2:
         raise ValueError("`dataset` must be a dataset of pairs of a key and a value.")
-    pairs = list(dataset.as_numpy_iterator())
-    if vocab_size is not None and num_oov_buckets and vocab_size > len(pairs):
-        raise ValueError(f"Invalid `vocab_size`: the dataset has {len(pairs)} pairs, fewer than {vocab_size}.")
-    pairs = pairs if vocab_size is None else pairs[:vocab_size]
-    dtype = as_dtype(key_dtype)
-    keys, values = ([pair[i] for pair in pairs] for i in range(2))
-    of_values = spec[1].dtype
-    filled = KeyValueTensorInitializer(
-        convert(np.array(keys, dtype.as_numpy_dtype), dtype),
-        convert(np.array(values, of_values.as_numpy_dtype), of_values),
-    )
+    filled, of_values = DatasetInitializer(dataset if vocab_size is None else dataset.take(vocab_size)), spec[1].dtype
+    if default_value is None and not (of_values.is_integer or of_values.is_floating):
+        raise ValueError(f"`default_value` must be specified for a dataset that produces values of type {of_values}.")
     if num_oov_buckets:
-        return StaticVocabularyTable(filled, num_oov_buckets)
-    default = default_value if default_value is not None else ("" if of_values is string else -1)
-    return StaticHashTable(filled, default)
+        if as_dtype(key_dtype).is_integer != spec[0].dtype.is_integer:
+            raise TypeError(f"Invalid `key_dtype` {as_dtype(key_dtype)} for keys of {spec[0].dtype}.")
+        return StaticVocabularyTable(filled, num_oov_buckets, key_dtype)
+    return StaticHashTable(filled, -1 if default_value is None else default_value)
 
 
 def index_table_from_dataset(

@@ -6,13 +6,13 @@ Rule: as in element_functions.py: such a function is traced when the dataset is 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from fastgraph.core.base import nesting
-from fastgraph.core.base.dtype import bool_, int32, int64
+from fastgraph.core.base.dtype import DType, bool_, int32, int64
 from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.core.tensor import as_array, from_array
 from fastgraph.data.element_functions import Mapped, OfFunction
@@ -160,6 +160,12 @@ class _Interleaved(Iterator[Element]):
         raise StopIteration
 
 
+def check_integer(spec: Any, name: str, dtypes: Sequence[DType] = (int32, int64)) -> None:
+    """Raise ValueError if a function's result is no scalar of these dtypes."""
+    if not (isinstance(spec, TensorSpec) and spec.dtype in dtypes and spec.shape.rank in (0, None)):
+        raise ValueError(f"Invalid `{name}`. `{name}` must return a single `tf.int64` scalar tensor but got {spec}.")
+
+
 class GroupByWindow(OfTensors):
     """Datasets that a function makes of `window_size` elements with one key. Source: tf.data.Dataset."""
 
@@ -171,12 +177,8 @@ class GroupByWindow(OfTensors):
         self.source, self.functions = source, (key, reduce, size)
         first, second = counts
         self.captured = captured[:first], captured[first : first + second], captured[first + second :]
-        if not (
-            isinstance(key.spec, TensorSpec) and key.spec.dtype in (int32, int64) and key.spec.shape.rank in (0, None)
-        ):
-            raise ValueError(
-                f"Invalid `key_func`. `key_func` must return a single `tf.int64` scalar but got {key.spec}."
-            )
+        check_integer(key.spec, "key_func")
+        check_integer(size.spec, "window_size_func")
         if not hasattr(reduce.spec, "element_spec"):
             raise TypeError(
                 f"Invalid `reduce_func`. `reduce_func` must return a `Dataset` object but got {reduce.spec}."

@@ -105,10 +105,10 @@ def parse_tensor(serialized: TensorLike, out_type: DTypeLike, name: str | None =
 
 
 @custom(op="SerializeSparse", infer=lambda *_: Aval(string, (3,)), groups=("int64", "T", "int64"), reason=_REASON)
-def serialize_sparse_p(indices: Array, values: Array, dense_shape: Array) -> Any:
+def serialize_sparse_p(sparse_indices: Array, sparse_values: Array, sparse_shape: Array) -> Any:
     """A sparse tensor as three strings."""
     found = np.empty(3, object)
-    found[:] = [_message(part) for part in (indices, values, dense_shape)]
+    found[:] = [_message(part) for part in (sparse_indices, sparse_values, sparse_shape)]
     return found
 
 
@@ -119,21 +119,22 @@ def serialize_sparse_p(indices: Array, values: Array, dense_shape: Array) -> Any
     step="dynamic",
     reason=_REASON,
 )
-def serialize_many_sparse_p(indices: Array, values: Array, dense_shape: Array) -> Any:
+def serialize_many_sparse_p(sparse_indices: Array, sparse_values: Array, sparse_shape: Array) -> Any:
     """Each row along the first axis of a sparse tensor, in order, as three strings. -> string[n, 3]."""
-    if len(dense_shape) < 2:
-        raise invalid(f"Rank of input SparseTensor should be > 1, but saw rank: {len(dense_shape)}")
-    n, rest = int(dense_shape[0]), dense_shape[1:]
-    if len(indices) and not (indices[0, 0] >= 0 and (np.diff(indices[:, 0]) >= 0).all() and indices[-1, 0] < n):
+    if len(sparse_shape) < 2:
+        raise invalid(f"Rank of input SparseTensor should be > 1, but saw rank: {len(sparse_shape)}")
+    n, rest = int(sparse_shape[0]), sparse_shape[1:]
+    rows = sparse_indices[:, 0]
+    if len(rows) and not (rows[0] >= 0 and (np.diff(rows) >= 0).all() and rows[-1] < n):
         raise invalid("indices must be in order along the first axis, and within it")
-    if n > max(_FILLED, len(indices)):
-        raise invalid(f"{n} rows of a sparse tensor with {len(indices)} values are too many")
-    starts = np.searchsorted(indices[:, 0], np.arange(n + 1))
+    if n > max(_FILLED, len(sparse_indices)):
+        raise invalid(f"{n} rows of a sparse tensor with {len(sparse_indices)} values are too many")
+    starts = np.searchsorted(rows, np.arange(n + 1))
     found = np.empty((n, 3), object)
     shape = _message(rest)
     for i in range(n):
         row = slice(starts[i], starts[i + 1])
-        found[i] = [_message(indices[row, 1:]), _message(values[row]), shape]
+        found[i] = [_message(sparse_indices[row, 1:]), _message(sparse_values[row]), shape]
     return found
 
 

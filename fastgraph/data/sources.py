@@ -6,6 +6,7 @@ the one behind it does, so it is an iterator of C's or of a class, not a generat
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 from collections.abc import Callable, Iterator
@@ -31,15 +32,26 @@ INFINITE, UNKNOWN = -1, -2
 
 
 class Run:
-    """The state that one iterator keeps through all passes over a source: that of random ops."""
+    """State that one iterator keeps through all passes over its source, of random ops. by_index: for `at` alone."""
 
-    def __init__(self) -> None:
+    def __init__(self, source: Source | None = None, by_index: bool = False) -> None:
         self.states: dict[Any, list[Any]] = {}
-        self._branches: dict[int, Run] = {}
+        self.drawn: dict[Source, list[Any]] = {}  #: the orders of passes that began with the iterator
+        self.by_index = by_index
+        self._source, self._branches = source, dict[int, Run]()
 
     def branch(self, i: int) -> Run:
         """Return what it keeps for the i-th of the sources that one dataset has."""
-        return self._branches.setdefault(i, Run())
+        if i not in self._branches:
+            self._branches[i] = Run(self._source, self.by_index)
+            self._branches[i].drawn = self.drawn
+        return self._branches[i]
+
+    @functools.cached_property
+    def ordered(self) -> bool:
+        """Whether elements come in order where the transformation itself does not say: what the options say."""
+        found = () if self._source is None else below(self._source)
+        return next((each.deterministic for each in found if getattr(each, "deterministic", None) is not None), True)
 
 
 class Source(Handled):
@@ -47,6 +59,8 @@ class Source(Handled):
 
     name = "Dataset"
     spec: Any
+    anew = False  #: whether each call of a graph makes another one
+    only_first = False  #: an endless repeat of it ends where its first pass is empty, whatever the others are
 
     def elements(self, run: Run) -> Iterator[Element]:
         """Begin a pass over the elements, for an iterator that keeps `run`."""
@@ -55,6 +69,10 @@ class Source(Handled):
     def table(self, run: Run) -> Table | None:
         """Begin a pass over the numbers of rows, where elements are rows of tensors; else None."""
         return None
+
+    def at_once(self) -> list[Source]:
+        """Return the sources that it is made of whose pass begins with its own, before an element is asked for."""
+        return [part for part in _parts(self) if isinstance(part, Source)]
 
     def cardinality(self) -> int:
         """How many elements there are, INFINITE or UNKNOWN."""
@@ -306,7 +324,12 @@ class _Shape:
 def _shapes_like(types: Any, shapes: Any) -> Any:
     if isinstance(types, dict):
         return {key: _shapes_like(types[key], shapes[key]) for key in types}
-    if isinstance(types, tuple) and isinstance(shapes, list | tuple):
+    if isinstance(types, tuple):
+        if not isinstance(shapes, tuple):
+            kind = type(shapes).__name__
+            raise TypeError(
+                f"If shallow structure is a sequence, input must also be a sequence. Input has type: {kind!r}."
+            )
         return tuple([_shapes_like(*pair) for pair in zip(types, shapes, strict=True)])
     return _Shape(shapes)
 
@@ -317,18 +340,23 @@ def _parts(source: Source) -> list[Any]:
     return [each for value in values for each in (value if isinstance(value, list | tuple) else (value,))]
 
 
+def below(source: Source) -> list[Any]:
+    """A source and those that it is made of, from the outermost on."""
+    ahead: list[Any] = [source]
+    for each in ahead:  # which grows
+        ahead += [part for part in _parts(each) if isinstance(part, Source)]
+    return ahead
+
+
 class Cursor(Handled):
     """Where a pass is. It may have looked some elements ahead."""
 
     def __init__(self, source: Source) -> None:
-        self.source = source
         self.spec = source.spec
-        self._elements: Iterator[Element] | None = None
-        self._run = Run()
-        self._ahead: list[Element] = []  # the next one last
-        self._taken = 0
-        self._orders: list[Any] = []  # of what is shuffled: from where its numbers came when the pass began
+        self._elements: Iterator[Element] | None
+        self._ahead: list[Element]  # the next one last
         self._lock = Lock()
+        self._begin(source)
 
     def take(self) -> Element:
         """Return the next element. Raises StopIteration after the last."""
@@ -356,7 +384,6 @@ class Cursor(Handled):
     def _advance(self) -> Element:
         with init_scope():
             if self._elements is None:
-                self._orders = [source.order() for source in self._ordered()]
                 self._elements = self.source.elements(self._run)
             element = next(self._elements, None)
         if element is None:
@@ -364,19 +391,27 @@ class Cursor(Handled):
             raise StopIteration
         return element
 
+    def begin(self, source: Source) -> None:
+        """Begin a pass over a source: this one's, or another of such elements."""
+        with self._lock:
+            self._begin(source)
+
+    def _begin(self, source: Source) -> None:
+        self.source, self._elements, self._run, self._ahead, self._taken = source, None, Run(source), [], 0
+        self._orders = [each.order() for each in self._ordered()]  # from where the numbers come
+        ahead = [source]
+        for each in ahead if self._orders else ():  # which grows
+            ahead += each.at_once()
+            if hasattr(each, "draw"):
+                self._run.drawn.setdefault(each, []).append(each.draw())
+
     def _ordered(self) -> list[Any]:
         """The sources below this one that have an order of their own, from the outermost on."""
-        return [source for source in self._below() if hasattr(source, "order")]
-
-    def _below(self) -> list[Any]:
-        ahead: list[Any] = [self.source]
-        for source in ahead:  # which grows
-            ahead += [each for each in _parts(source) if isinstance(each, Source)]
-        return ahead
+        return [source for source in below(self.source) if hasattr(source, "order")]
 
     def state(self) -> bytes:
         """Return a text that says where the pass is. Raises FailedPreconditionError for functions with a state."""
-        stateful = [source.name.lstrip("_") for source in self._below()
+        stateful = [source.name.lstrip("_") for source in below(self.source)
                     if any(getattr(part, "stateful", False) for part in _parts(source))]  # fmt: skip
         if stateful:
             raise errors.FailedPreconditionError(
@@ -385,8 +420,7 @@ class Cursor(Handled):
                 "that is restored would do so again.",
             )  # fmt: skip
         with self._lock:
-            orders = self._orders if self._elements is not None else [source.order() for source in self._ordered()]
-            return json.dumps({"taken": self._taken, "orders": orders}).encode()
+            return json.dumps({"taken": self._taken, "orders": self._orders}).encode()
 
     def go_to(self, text: bytes) -> None:
         """Begin anew and go where such a text says. Raises ValueError for one of another dataset."""
@@ -398,7 +432,7 @@ class Cursor(Handled):
                 raise ValueError(f"it shuffles {len(orders)} times, the dataset {len(sources)} times")
             for source, order in zip(sources, orders, strict=True):
                 source.take_order(order)
-            self._elements, self._run, self._ahead, self._taken = None, Run(), [], 0
+            self._begin(self.source)
             for _ in range(taken):
                 try:
                     self._advance()

@@ -24,20 +24,16 @@ from fastgraph.core.op_errors import enum_name
 from fastgraph.core.tensor import Tensor, as_array, from_array
 from fastgraph.data.element_specs import Element, tensor_specs
 from fastgraph.data.sources import Run, Source
-from fastgraph.errors import (
-    AlreadyExistsError,
-    DataLossError,
-    NotFoundError,
-    UnimplementedError,
-)
+from fastgraph.errors import AlreadyExistsError, DataLossError, NotFoundError, UnimplementedError
 from fastgraph.graphdef.event_files import RecordIterator
 from fastgraph.graphdef.exporter import tensor_message
 from fastgraph.graphdef.import_values import tensor_of
 from fastgraph.graphdef.message_types import KINDS, Enum
 from fastgraph.graphdef.messages import TensorProto
 from fastgraph.records.record_files import framed
+from fastgraph.saving.bundle_writer import BundleWriter
 from fastgraph.saving.saved_model_structures import decoded, encoded
-from fastgraph.saving.tensor_bundle import BundleReader, BundleWriter
+from fastgraph.saving.tensor_bundle import BundleReader
 
 _SPEC, _METADATA = "dataset_spec.pb", "snapshot.metadata"
 _AGAIN = 5.0  # seconds between two looks for what somebody else writes
@@ -313,8 +309,11 @@ class FileCache(Source):
         """Return under which name a component of an element is kept."""
         return f"{number:7d}_{component:{len(str(len(self.types)))}d}"
 
+    def at_once(self) -> list[Source]:
+        return [] if os.path.exists(f"{self.path}.index") else [self.source]
+
     def elements(self, run: Run) -> Iterator[Element]:
-        return self._kept() if os.path.exists(f"{self.path}.index") else _Kept(self, run)
+        return _Kept(self, run) if self.at_once() else self._kept()
 
     def _kept(self) -> Iterator[Element]:
         with BundleReader(self.path) as reader:

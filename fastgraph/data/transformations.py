@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,17 +16,16 @@ import numpy as np
 from fastgraph.core.base import nesting
 from fastgraph.core.base.dtype import int64
 from fastgraph.core.base.type_specs import TensorSpec
-from fastgraph.core.native.philox import shuffled, words
 from fastgraph.core.tensor import as_array, from_array
+from fastgraph.data.element_functions import Map
 from fastgraph.data.element_leaves import Dense, batched, kinds_of, sliced, stacked, unbatched
 from fastgraph.data.element_specs import Element, common
-from fastgraph.data.making_ahead import Ahead, draws
+from fastgraph.data.prefetching import Ahead, draws
 from fastgraph.data.row_tables import Table, cut, numbers, rows_of, whole
 from fastgraph.data.sources import INFINITE, UNKNOWN, Chained, Run, Source
 from fastgraph.errors import InvalidArgumentError, OpError
-from fastgraph.ops.random_states import advanced, first_state
 
-_MOST_ROWS = 1 << 26  # whose numbers are worth keeping at once
+MOST_ROWS = 1 << 26  # whose numbers are worth keeping at once
 _AHEAD = 4  # elements made ahead where nobody says how many
 
 
@@ -42,6 +40,19 @@ class Same(Source):
 
     def cardinality(self) -> int:
         return self.source.cardinality()
+
+
+class WithOptions(Same):
+    """The same elements. `deterministic` holds for all that it is made of. Source: tf.data.Dataset.with_options."""
+
+    name = "_OptionsDataset"
+
+    def __init__(self, source: Source, *, deterministic: bool | None) -> None:
+        super().__init__(source)
+        self.deterministic = deterministic
+
+    def table(self, run: Run) -> Table | None:
+        return self.source.table(run)
 
 
 class Counted(Same):
@@ -167,7 +178,7 @@ class Repeat(Counted):
     def elements(self, run: Run) -> Iterator[Element]:
         if self.source.cardinality() == 0:
             return iter(())
-        return itertools.chain.from_iterable(_Passes(self.source, self.count, run))
+        return itertools.chain.from_iterable(_Passes(self.source, self.count, run, self.source.only_first))
 
     def table(self, run: Run) -> Table | None:
         first = whole(self.source, run) if self.source.cardinality() > 0 else None
@@ -187,20 +198,21 @@ class Repeat(Counted):
 
 
 class _Passes(Iterator[Iterator[Element]]):
-    """Passes over a source, `count`; where that is -1, until one of them is empty."""
+    """Passes over a source, `count`; where that is -1, until one of them is empty, or if `first` only the first one."""
 
-    def __init__(self, source: Source, count: int, run: Run) -> None:
-        self.source, self.left, self.run, self.empty = source, count, run, False
+    def __init__(self, source: Source, count: int, run: Run, first: bool) -> None:
+        self.source, self.left, self.run, self.empty, self.first = source, count, run, False, first
+        self.any = False
 
     def __next__(self) -> Iterator[Element]:
         if self.left == 0 or (self.left < 0 and self.empty):
             raise StopIteration
         self.left -= 1
-        self.empty = True
+        self.empty = not (self.first and self.any)
         return map(self._seen, self.source.elements(self.run))
 
     def _seen(self, element: Element) -> Element:
-        self.empty = False
+        self.empty, self.any = False, True
         return element
 
 
@@ -231,6 +243,9 @@ class Cache(Same):
         result = type(self).__new__(type(self))
         result.__dict__.update(vars(self), kept=None, columns=None)  # of another source, it has kept nothing
         return result
+
+    def at_once(self) -> list[Source]:
+        return [self.source] if self.kept is None else []
 
     def elements(self, run: Run) -> Iterator[Element]:
         return _Caching(self, run) if self.kept is None else iter(self.kept)
@@ -264,134 +279,6 @@ class _Caching(Iterator[Element]):
         return element
 
 
-class Shuffle(Same):
-    """The elements, each chosen at random from the next `buffer_size`. Source: tf.data.Dataset.shuffle.
-
-    With a seed, of the op or of the program, the orders of all passes follow from it, and are TensorFlow's: every pass
-    draws its own two seeds from the dataset's stream of Philox words, and one word for each element.
-    """
-
-    name = "_ShuffleDataset"
-
-    def __init__(self, source: Source, buffer_size: Any, *, seed: tuple[int, int] | None, reshuffle: bool) -> None:
-        super().__init__(source)
-        if isinstance(buffer_size, int) and buffer_size < 1 and buffer_size != UNKNOWN:
-            text = "buffer_size must be greater than zero or UNKNOWN_CARDINALITY [Op:ShuffleDatasetV3]"
-            raise InvalidArgumentError(None, None, text)
-        self.buffer_size, self.reshuffle = buffer_size, reshuffle
-        self.first = first_state(seed)
-        self.seeds = _Words(self.first)
-
-    def elements(self, run: Run) -> Iterator[Element]:
-        state = self._state()
-        return _Shuffled(self.source.elements(run), self.buffer_size, _Words(state))
-
-    def _state(self) -> Any:
-        if not self.reshuffle:
-            return self.first
-        first, second = next(self.seeds), next(self.seeds)
-        return np.array([0, second, first], np.int64)
-
-    def table(self, run: Run) -> Table | None:
-        if not 0 <= self.source.cardinality() <= _MOST_ROWS:
-            return None
-        table = whole(self.source, run)
-        if table is None:
-            return None
-
-        def keys() -> Iterator[Any]:
-            state = self._state()  # not before a pass begins: who finds no table further on asks for elements instead
-            given = [np.empty(0, np.int64), *table.keys]
-            yield shuffled(np.concatenate(given), sys.maxsize if self.buffer_size < 0 else self.buffer_size, state)
-
-        return table.with_keys(keys(), ordered=False)
-
-    def order(self) -> list[Any]:
-        """Return from where the orders of further passes follow: what `take_order` goes back to."""
-        return [self.first.tolist(), self.seeds.state.tolist(), self.seeds.drawn[:]]
-
-    def take_order(self, order: list[Any]) -> None:
-        """Go back to such a place. Raises ValueError for what is none."""
-        first, state, drawn = order
-        self.first, self.seeds.state = np.array(first, np.int64).reshape(3), np.array(state, np.int64).reshape(3)
-        self.seeds.drawn = [int(word) for word in drawn]
-
-
-class Random(Source):
-    """Random words, TensorFlow's for a seed. Source: tf.data.Dataset.random."""
-
-    name = "_RandomDataset"
-    spec = TensorSpec((), int64)
-
-    def __init__(self, *, seed: tuple[int, int] | None, again: bool) -> None:
-        self.first, self.again = first_state(seed), again
-        self.seeds = _Words(self.first)
-
-    def elements(self, run: Run) -> Iterator[Element]:
-        state = self.first
-        if self.again:
-            first, second = next(self.seeds), next(self.seeds)
-            state = np.array([0, second, first], np.int64)
-        return zip(map(from_array, map(np.asarray, map(np.int64, _Words(state)))))
-
-    def cardinality(self) -> int:
-        return INFINITE
-
-    def order(self) -> list[Any]:
-        """Return from where the numbers of further passes follow."""
-        return [self.first.tolist(), self.seeds.state.tolist(), self.seeds.drawn[:]]
-
-    take_order = Shuffle.take_order
-
-
-class _Words(Iterator[int]):
-    """The words of a stream, one after another. The state of one is i64[3]."""
-
-    def __init__(self, state: np.ndarray) -> None:
-        self.state = state
-        self.drawn: list[int] = []
-
-    def __next__(self) -> int:
-        if not self.drawn:  # one at a time costs more than all that is done with it
-            self.drawn = words(self.state, 256)[::-1].tolist()
-            self.state = advanced(self.state, 64)
-        return self.drawn.pop()
-
-
-class _Shuffled(Iterator[Element]):
-    """One pass in random order. The buffer is a ring: the place of the element taken gets the one at its beginning."""
-
-    def __init__(self, elements: Iterator[Element], size: int, numbers: _Words) -> None:
-        self.left, self.size, self.numbers = elements, size, numbers
-        self.ring: list[Element | None] = []
-        self.begin = self.n = 0  # the first of the n elements
-        self.ended = False
-
-    def __next__(self) -> Element:
-        while not self.ended and (self.n < self.size or self.size < 0):
-            try:
-                element = next(self.left)
-            except StopIteration:
-                self.ended = True
-                break
-            if len(self.ring) < self.size or self.size < 0:
-                self.ring.append(element)
-            else:
-                self.ring[(self.begin + self.n) % self.size] = element
-            self.n += 1
-        if not self.n:
-            raise StopIteration
-        room = len(self.ring)
-        chosen = (self.begin + next(self.numbers) % self.n) % room
-        found = self.ring[chosen]
-        self.ring[chosen] = self.ring[self.begin]
-        self.ring[self.begin] = None
-        self.begin = (self.begin + 1) % room
-        self.n -= 1
-        assert found is not None
-        return found
-
-
 class Batch(Source):
     """`batch_size` elements at a time, put together. Source: tf.data.Dataset.batch."""
 
@@ -413,16 +300,22 @@ class Batch(Source):
 
 
 class _Batches(Iterator[Element]):
-    """One pass, batch by batch. The elements before one that failed are lost with it, as in TensorFlow."""
+    """One pass, batch by batch. The elements beside one that failed are lost with it, as in TensorFlow."""
 
     def __init__(self, batch: Batch, run: Run) -> None:
-        self.batch, self.left = batch, batch.source.elements(run)
+        self.batch, self.function = batch, None
+        source = batch.source
+        if isinstance(source, Map) and not source.is_parallel():  # TensorFlow has a whole batch of a `map` at once
+            self.function, source = source.function(run), source.source
+        self.left = source.elements(run)
         self.kinds = kinds_of(batch.source.spec)
         self.sizes: Iterator[int] = itertools.repeat(batch.size)
 
     def __next__(self) -> Element:
         size = next(self.sizes)
         rows = list(itertools.islice(self.left, size))
+        if self.function is not None:
+            rows = [*map(self.function, rows)]
         if not rows or (self.batch.drop and len(rows) < size):
             raise StopIteration
         return stacked(self.kinds, rows)
@@ -533,6 +426,9 @@ class Concatenate(Source):
         self.first, self.second = first, second
         self.spec = common(first.spec, second.spec)
 
+    def at_once(self) -> list[Source]:
+        return [self.first]
+
     def elements(self, run: Run) -> Iterator[Element]:
         return itertools.chain.from_iterable(
             source.elements(run.branch(i)) for i, source in enumerate((self.first, self.second))
@@ -557,7 +453,7 @@ class Zip(Source):
 
     def table(self, run: Run) -> Table | None:
         n = self.cardinality()
-        if not 0 <= n <= _MOST_ROWS or any(source.cardinality() < 0 for source in self.sources):
+        if not 0 <= n <= MOST_ROWS or any(source.cardinality() < 0 for source in self.sources):
             return None
         tables = []
         for i, source in enumerate(self.sources):

@@ -45,7 +45,7 @@ NAMES: dict[str, str] = {
     **_below("python.checkpoint.checkpoint_management", "latest_checkpoint", "saving.checkpoint_state"),
     "__internal__.train.update_checkpoint_state": "saving.checkpoint_state:update_checkpoint_state",
     "compiler.tf2xla.python.xla.dynamic_update_slice": "ops.array_ops:dynamic_update_slice",
-    **_below("python.eager.context", "async_wait context executing_eagerly", "api.eager_context"),
+    **_below("python.eager.context", "_reset_context async_wait context executing_eagerly", "api.eager_context"),
     "python.data.experimental.ops.distribute.compute_batch_size": "data.dataset:compute_batch_size",
     **_below(
         "python.ops.linalg.sparse.sparse_csr_matrix_ops",

@@ -14,13 +14,15 @@ from typing import Any
 import numpy as np
 
 import fastgraph as tf
-from fastgraph.composites.evaluated import RaggedTensorValue
-from fastgraph.composites.evaluated import SparseTensorValue as SparseTensorValue
+from fastgraph.composites.composite_values import RaggedTensorValue
+from fastgraph.composites.composite_values import SparseTensorValue as SparseTensorValue
 from fastgraph.core.base.dtype import DTypeLike
 from fastgraph.core.base.logger import get_logger
 from fastgraph.core.base.shapes import ShapeLike
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import current_trace
+from fastgraph.data.iterators import OwnedIterator
+from fastgraph.data.sources import Cursor, Source, generator_spec
 from fastgraph.errors import NotBuiltError
 from fastgraph.graphdef.func_graph import placeholder as placeholder
 from fastgraph.ops.random_states import generators
@@ -58,9 +60,54 @@ def _of_specs(part: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return function
 
 
-data_get_output_shapes = _of_specs(lambda spec: spec.shape)
-data_get_output_types = _of_specs(lambda spec: spec.dtype)
+data_get_output_shapes = _of_specs(lambda spec: getattr(spec, "shape", spec))  # None's has none
+data_get_output_types = _of_specs(lambda spec: getattr(spec, "dtype", spec))
 data_get_output_classes = _of_specs(lambda spec: tf.Tensor if isinstance(spec, tf.TensorSpec) else spec.value_type)
+
+
+class _Unset(Source):
+    """The elements of an iterator that no dataset was given to."""
+
+    def __init__(self, spec: Any) -> None:
+        self.spec = spec
+
+    def elements(self, run: Any) -> Any:
+        raise tf.errors.FailedPreconditionError(
+            None, None, "GetNext() failed because the iterator has not been initialized. Ensure that you have run the "
+            "initializer operation for this iterator before getting the next element. [Op:IteratorGetNext]",
+        )  # fmt: skip
+
+
+class data_Iterator(tf.data.Iterator):
+    """An iterator that `from_structure` makes and `make_initializer` lets begin, at once, a dataset after another."""
+
+    @staticmethod
+    def from_structure(output_types: Any, output_shapes: Any = None, shared_name: str | None = None,
+                       output_classes: Any = None) -> Any:  # fmt: skip
+        """Return an iterator over datasets of elements of these dtypes and shapes (None: any)."""
+        spec = generator_spec(output_types, output_shapes, None)
+        return _Restarted(Cursor(_Unset(spec)), spec)
+
+
+class _Restarted(OwnedIterator, data_Iterator):
+    """Iterator that `from_structure` gives."""
+
+    def make_initializer(self, dataset: Any, name: str | None = None) -> None:
+        """Begin a pass over a dataset. Raises ValueError for another structure, TypeError for other dtypes, shapes."""
+        of, wanted = dataset.element_spec, self.element_spec
+        (types, own), (shapes, sizes) = ([part(each) for each in (self, dataset)] for part in (
+            data_get_output_types, data_get_output_shapes))  # fmt: skip
+        tf.nest.assert_same_structure(types, own)
+        if types != own:
+            raise TypeError(f"Expected output types {types} but got dataset with output types {own}.")
+        if not all(a.is_compatible_with(b) for a, b in zip(*map(tf.nest.flatten, (wanted, of)), strict=True)):
+            raise TypeError(
+                f"Expected output shapes compatible with {shapes} but got dataset with output shapes {sizes}."
+            )
+        if dataset.source is None:
+            raise NotBuiltError("Iterator.make_initializer of a dataset that only a graph makes is not built.")
+        assert self._cursor is not None
+        self._cursor.begin(dataset.source)
 
 
 def _on() -> None:
@@ -427,7 +474,11 @@ logging_DEBUG, logging_INFO, logging_WARN, logging_ERROR, logging_FATAL = 10, 20
 
 
 def _logged(level: str) -> Callable[..., None]:
-    return lambda msg, *args, **kwargs: getattr(get_logger(), level)(msg, *args, **kwargs)
+    def log(msg: Any, *args: Any, **kwargs: Any) -> None:
+        getattr(get_logger(), level)(msg, *args, **kwargs)
+
+    log.write = lambda text: log("%s", text.removesuffix("\n"))  # type: ignore[attr-defined] # for tf.print
+    return log
 
 
 logging_debug, logging_info, logging_error = _logged("debug"), _logged("info"), _logged("error")

@@ -119,7 +119,8 @@ def _loss(name: str) -> Callable[..., Any]:
         for which in first.split()[:2]:
             if given.get(which) is None:
                 raise ValueError(f"Argument `{which}` must not be None.")
-            sides.append(tf.cast(given.pop(which), tf.float32))
+            sides.append(tf.convert_to_tensor(given.pop(which)))
+        sides = [tf.cast(side, sides[1].dtype if "entropy" in name else tf.float32) for side in sides]
         sides[1].shape.assert_is_compatible_with(sides[0].shape)
         reduced = {key: given.pop(key) for key in ("weights", "reduction") if key in given}
         scope = given.pop("scope", None)

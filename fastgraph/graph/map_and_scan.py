@@ -24,6 +24,7 @@ from fastgraph.core.registry import public_function, register_public
 from fastgraph.core.tensor import Tensor, convert, current_trace
 from fastgraph.graph import control_flow_gradients as control_flow_gradients  # fills in the gradient of while
 from fastgraph.graph.subgraphs import as_tensor, make_while, subgraph_name, traced
+from fastgraph.ops.arguments import refused
 from fastgraph.ops.families import invalid
 from fastgraph.ops.gathering import gather
 from fastgraph.ops.joining import stack, unstack
@@ -327,7 +328,7 @@ class _Fold:
             known = before.dtype if not hasattr(leaf, "dtype") else None
             tensor = leaf if isinstance(leaf, Tensor) else convert(leaf, known)
             if tensor.dtype is not before.dtype:
-                raise invalid(f"{self.caller}: the accumulator is {before.dtype.name}, and fn gave {tensor.dtype.name}")
+                raise refused(f"{self.caller}: the accumulator is {before.dtype.name}, and fn gave {tensor.dtype.name}")
             flat.append(tensor)
         return flat
 

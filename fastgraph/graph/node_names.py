@@ -29,6 +29,7 @@ ARGUMENT_NAMES = {
     **{(f"conv{n}d_input_grad", 0): "input_sizes" for n in (2, 3)},
     ("fill_dynamic", 1): "dims",
     ("pad", 1): "constant_values",
+    ("decode_compressed", 0): "bytes",
     ("select", 1): "t",
     ("matrix_diag", 1): "padding_value",
     ("matrix_diag_part", 1): "padding_value",

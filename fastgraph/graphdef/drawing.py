@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastgraph.graph.ir import Graph, Value, format_aval
-from fastgraph.graphdef.definitions import definitions
 from fastgraph.graphdef.drawing_layout import layout
+from fastgraph.graphdef.node_definitions import definitions
 from fastgraph.graphdef.op_table import Definition, One
 
 #: Sizes in pixels.

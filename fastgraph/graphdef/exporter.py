@@ -21,7 +21,6 @@ from fastgraph.core.tensor import EagerTensor, from_array
 from fastgraph.graph.ir import Graph, Node, Value
 from fastgraph.graph.node_names import tensor_place
 from fastgraph.graph.subgraphs import subgraph_name
-from fastgraph.graphdef.definitions import SMALL, definitions
 from fastgraph.graphdef.export_loops import in_order, widened
 from fastgraph.graphdef.import_values import attribute as attribute_of
 from fastgraph.graphdef.message_types import Enum, Later
@@ -43,6 +42,7 @@ from fastgraph.graphdef.messages import (
     TensorShapeProto,
     VersionDef,
 )
+from fastgraph.graphdef.node_definitions import SMALL, definitions
 from fastgraph.graphdef.op_table import Definition, Dims, One
 from fastgraph.graphdef.protocol_buffers import as_protocol_buffer, has_protocol_buffers
 from fastgraph.graphdef.wire_format import field, serialized

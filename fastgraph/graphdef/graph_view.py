@@ -131,7 +131,7 @@ class Elements:
     """The operations of a graph, as far as it goes, by their names, and who makes which value."""
 
     def __init__(self, graph: Graph, before: Elements | None) -> None:
-        from fastgraph.graphdef.definitions import definitions
+        from fastgraph.graphdef.node_definitions import definitions
 
         self.n_nodes = len(graph.ir.nodes)
         self.operations: dict[str, Operation] = {}

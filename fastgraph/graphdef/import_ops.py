@@ -39,7 +39,7 @@ from fastgraph.graphdef.import_values import fixed
 from fastgraph.ops import joining, matmul, movement, nn_ops, padding
 from fastgraph.ops.arguments import known_value
 from fastgraph.ops.einsum import einsum
-from fastgraph.ops.families import bind_named
+from fastgraph.ops.families import bind_named, invalid
 from fastgraph.ops.print_op import print_
 
 
@@ -176,7 +176,10 @@ def _slope(slope: Callable[[Any], Any]) -> Callable[[str, list[Any], dict[str, A
 
 def _concat_offset(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     """Where each of several tensors begins in their concatenation."""
-    axis = int(fixed(inputs[0], f"Node '{name}': the axis"))
+    axis, ranks = fixed(inputs[0], f"Node '{name}': the axis"), [shape.shape[0] for shape in inputs[1:]]
+    if np.ndim(axis) or not -ranks[0] <= axis < ranks[0] or len({*ranks}) > 1:
+        raise invalid(f"Concat dim {axis} is no axis of shapes of {ranks} elements [Op:ConcatOffset]")
+    axis = int(axis)
     found, begin = [], movement.reshape(public_function("zeros_like")(inputs[1][:1]), [])
     for shape in inputs[1:]:
         unit = convert(np.eye(shape.shape[0])[axis].astype(shape.dtype.numpy_dtype))

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from fastgraph.api.namespaces import resolve
+from fastgraph.composites.sparse_tensor import SparseTensor
 from fastgraph.core.base.dtype import string
 from fastgraph.core.tensor import from_array
 from fastgraph.graphdef.import_arrays import Make
@@ -96,18 +98,32 @@ def _csv(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     ))  # fmt: skip
 
 
-#: Type of operation -> what makes it.
+def _parts(sparse: SparseTensor) -> tuple[Any, ...]:
+    return sparse.indices, sparse.values, sparse.dense_shape
+
+
+#: Type of operation -> what makes it. What lies in higher layers is found by its public name.
 RECORDS: dict[str, Make] = {
     "DecodeBase64": lambda name, inputs, attrs: codecs.decode_base64(inputs[0], name),
     "DecodeCSV": _csv,
     "DecodeCompressed": lambda name, inputs, attrs: codecs.decode_compressed(
         inputs[0], attrs.get("compression_type", ""), name
     ),
+    "DecodeJSONExample": lambda name, inputs, attrs: resolve("io", "decode_json_example")(inputs[0], name),
     "DecodePaddedRaw": _raw,
     "DecodeRaw": _raw,
     "EncodeBase64": lambda name, inputs, attrs: codecs.encode_base64(inputs[0], attrs.get("pad", False), name),
+    "DeserializeManySparse": lambda name, inputs, attrs: _parts(
+        resolve("io", "deserialize_many_sparse")(inputs[0], attrs["dtype"], name=name)
+    ),
     "ParseExample": _example_1,
     "ParseExampleV2": _example,
     "ParseSequenceExampleV2": _sequences,
     "ParseSingleExample": _single,
+    "ParseTensor": lambda name, inputs, attrs: resolve("io", "parse_tensor")(inputs[0], attrs["out_type"], name),
+    "SerializeManySparse": lambda name, inputs, attrs: resolve("io", "serialize_many_sparse")(
+        SparseTensor(*inputs), name=name
+    ),
+    "SerializeSparse": lambda name, inputs, attrs: resolve("io", "serialize_sparse")(SparseTensor(*inputs), name=name),
+    "SerializeTensor": lambda name, inputs, attrs: resolve("io", "serialize_tensor")(inputs[0], name),
 }

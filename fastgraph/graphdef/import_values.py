@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.core.base.dtype import DType, as_dtype
-from fastgraph.core.op_errors import enum_name
+from fastgraph.core.base.dtype import ALL, STORED, DType
 from fastgraph.core.tensor import EagerTensor, from_array
 from fastgraph.errors import NotFoundError
 from fastgraph.graphdef.message_types import Enum, Later
@@ -17,13 +16,7 @@ from fastgraph.graphdef.messages import Message, TensorProto, TensorShapeProto
 from fastgraph.graphdef.op_table import Dims
 from fastgraph.ops.arguments import known_value
 
-_DTYPES = {
-    int(Enum(enum_name(as_dtype(name)))): as_dtype(name)
-    for name in (
-        *("bfloat16", "bool", "complex64", "complex128", "float16", "float32", "float64", "int8", "int16", "int32"),
-        *("int64", "resource", "string", "uint8", "uint16", "uint32", "uint64", "variant"),
-    )
-}
+_DTYPES = {dtype.code: dtype for dtype in (*ALL, *STORED)}
 
 
 def dtype_of(enum: int) -> DType:

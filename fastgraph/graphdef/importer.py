@@ -37,9 +37,6 @@ from fastgraph.graphdef.op_table import Dims, Unreadable, read, results_of, rows
 from fastgraph.graphdef.wire_format import parsed
 from fastgraph.ops.families import bind_named, invalid
 
-# ---------------------------------------------------------------------------------------------------------------------
-# The public function
-
 
 def import_graph_def(
     graph_def: object,
@@ -99,7 +96,7 @@ def _imported(
         if element.partition(":")[0] not in names:
             what = "tensor" if ":" in element else "node"
             raise ValueError(f"Requested return {what} {element!r} not found in graph def")
-    resources = {f"{node.name}:0" for node in nodes if node.op == "Placeholder" and _is_resource(node)}
+    resources = {f"{node.name}:0" for node in nodes if node.op == "Placeholder" and _dtype_of(node) == RESOURCE}
     scope = "import" if name is None else name
     with name_scope(scope) if scope else nullcontext():
         mapped = _mapped(input_map, resources, name)
@@ -151,9 +148,8 @@ def _settled(definition: Message) -> Message:
     return definition
 
 
-def _is_resource(node: Message) -> bool:
-    said = node.attr.get("dtype")
-    return said is not None and said.type == RESOURCE
+def _dtype_of(node: Message) -> Any:
+    return getattr(node.attr.get("dtype"), "type", None)
 
 
 def _full(name: str) -> str:

@@ -60,15 +60,25 @@ Conv3DBackpropInputV2 input_sizes:Tshape filter:T out_backprop:T -> output:T | T
   data_format:string=NDHWC dilations:ints=[1,1,1,1,1] Tshape:type=int32
 Cumprod Cumsum CumulativeLogsumexp x:T axis:Tidx -> out:T | exclusive:bool=False reverse:bool=False T:type
   Tidx:type=int32
+DecodeBase64 input:string -> output:string
+DecodeCSV records:string record_defaults:*OUT_TYPE -> output:*OUT_TYPE | OUT_TYPE:types field_delim:string=,
+  use_quote_delim:bool=True na_value:string= select_cols:ints=[]
+DecodeCompressed bytes:string -> output:string | compression_type:string=
+DecodeJSONExample json_examples:string -> binary_examples:string
+DecodePaddedRaw input_bytes:string fixed_length:int32 -> output:out_type | out_type:type little_endian:bool=True
+DecodeRaw bytes:string -> output:out_type | out_type:type little_endian:bool=True
 DepthToSpace SpaceToDepth input:T -> output:T | T:type block_size:int data_format:string=NHWC
 DepthwiseConv2dNative input:T filter:T -> output:T | T:type strides:ints padding:string explicit_paddings:ints=[]
   data_format:string=NHWC dilations:ints=[1,1,1,1]
+DeserializeManySparse serialized_sparse:string -> sparse_indices:int64 sparse_values:dtype sparse_shape:int64 |
+  dtype:type
 DynamicPartition data:T partitions:int32 -> outputs:num_partitions*T | num_partitions:int T:type
+EagerPyFunc input:*Tin -> output:*Tout | token:string is_async:bool=False Tin:types Tout:types
 Eig input:T -> e:Tout v:Tout | compute_v:bool=True T:type Tout:type
 Einsum inputs:N*T -> output:T | equation:string N:int T:type
-EagerPyFunc input:*Tin -> output:*Tout | token:string is_async:bool=False Tin:types Tout:types
 Elu Relu Relu6 Selu Softplus Softsign features:T -> activations:T | T:type
 EmptyTensorList element_shape:shape_type max_num_elements:int32 -> handle:variant | element_dtype:type shape_type:type
+EncodeBase64 input:string -> output:string | pad:bool=False
 EnsureShape input:T -> output:T | shape:shape T:type
 Equal NotEqual x:T y:T -> z:bool | T:type incompatible_shape_error:bool=True
 ExpandDims input:T dim:Tdim -> output:T | T:type Tdim:type=int32
@@ -89,8 +99,8 @@ IdentityN input:*T -> output:*T | T:types
 If StatelessIf cond:Tcond input:*Tin -> output:*Tout | Tcond:type Tin:types Tout:types then_branch:func
   else_branch:func output_shapes:shapes=[]
 Igamma Igammac Polygamma a:T x:T -> z:T | T:type
-Imag Real input:T -> output:Tout | T:type=complex64 Tout:type=float32
 IgammaGradA a:T x:T -> z:T | T:type
+Imag Real input:T -> output:Tout | T:type=complex64 Tout:type=float32
 InTopKV2 predictions:float32 targets:T k:T -> precision:bool | T:type=int32
 InvertPermutation x:T -> y:T | T:type=int32
 IsFinite IsInf IsNan x:T -> y:bool | T:type
@@ -101,12 +111,12 @@ LogMatrixDeterminant input:T -> sign:T log_abs_determinant:T | T:type
 LogSoftmax logits:T -> logsoftmax:T | T:type
 LogicalAnd LogicalOr x:bool y:bool -> z:bool
 LogicalNot x:bool -> y:bool
-LowerBound UpperBound sorted_inputs:T values:T -> output:out_type | T:type out_type:type=int32
 LookupTableExportV2 table_handle:resource -> keys:Tkeys values:Tvalues | Tkeys:type Tvalues:type
 LookupTableFindV2 table_handle:resource keys:Tin default_value:Tout -> values:Tout | Tin:type Tout:type
 LookupTableImportV2 LookupTableInsertV2 table_handle:resource keys:Tin values:Tout -> | Tin:type Tout:type
 LookupTableRemoveV2 table_handle:resource keys:Tin -> | Tin:type
 LookupTableSizeV2 table_handle:resource -> size:int64 |
+LowerBound UpperBound sorted_inputs:T values:T -> output:out_type | T:type out_type:type=int32
 Lu input:T -> lu:T p:output_idx_type | T:type output_idx_type:type=int32
 MatMul a:T b:T -> product:T | transpose_a:bool=False transpose_b:bool=False T:type grad_a:bool=False grad_b:bool=False
 MatrixBandPart input:T num_lower:Tindex num_upper:Tindex -> band:T | T:type Tindex:type=int64
@@ -130,6 +140,11 @@ OneHot indices:TI depth:int32 on_value:T off_value:T -> output:T | axis:int=-1 T
 Pack values:N*T -> output:T | N:int T:type axis:int=0
 Pad input:T paddings:Tpaddings -> output:T | T:type Tpaddings:type=int32
 PadV2 input:T paddings:Tpaddings constant_values:T -> output:T | T:type Tpaddings:type=int32
+ParseExampleV2 serialized:string names:string sparse_keys:string dense_keys:string ragged_keys:string
+  dense_defaults:*Tdense -> sparse_indices:num_sparse*int64 sparse_values:*sparse_types sparse_shapes:num_sparse*int64
+  dense_values:*Tdense ragged_values:*ragged_value_types ragged_row_splits:*ragged_split_types | Tdense:types
+  num_sparse:int sparse_types:types ragged_value_types:types ragged_split_types:types dense_shapes:shapes
+ParseTensor serialized:string -> output:out_type | out_type:type
 PartitionedCall StatefulPartitionedCall args:*Tin -> output:*Tout | Tin:types Tout:types f:func config:string=
   config_proto:string= executor_type:string=
 Placeholder -> output:dtype | dtype:type shape:shape=unknown
@@ -137,9 +152,9 @@ PlaceholderV2 -> output:dtype | dtype:type shape:shape
 PlaceholderWithDefault input:dtype -> output:dtype | dtype:type shape:shape
 PrintV2 input:string -> | output_stream:string=stderr end:string=\n
 Qr input:T -> q:T r:T | full_matrices:bool=False T:type
+RFFT RFFT2D RFFT3D input:Treal fft_length:int32 -> output:Tcomplex | Treal:type=float32 Tcomplex:type=complex64
 RandomShuffle value:T -> output:T | seed:int=0 seed2:int=0 T:type
 RandomStandardNormal RandomUniform TruncatedNormal shape:T -> output:dtype | seed:int=0 seed2:int=0 dtype:type T:type
-RFFT RFFT2D RFFT3D input:Treal fft_length:int32 -> output:Tcomplex | Treal:type=float32 Tcomplex:type=complex64
 RandomUniformInt shape:T minval:Tout maxval:Tout -> output:Tout | seed:int=0 seed2:int=0 Tout:type T:type
 Range start:Tidx limit:Tidx delta:Tidx -> output:Tidx | Tidx:type=int32
 Rank input:T -> output:int32 | T:type
@@ -157,6 +172,9 @@ SegmentMax SegmentMean SegmentMin SegmentProd SegmentSum data:T segment_ids:Tind
   Tindices:type
 Select SelectV2 condition:bool t:T e:T -> output:T | T:type
 SelfAdjointEigV2 input:T -> e:T v:T | compute_v:bool=True T:type
+SerializeManySparse SerializeSparse sparse_indices:int64 sparse_values:T sparse_shape:int64 ->
+  serialized_sparse:out_type | T:type out_type:type=string
+SerializeTensor tensor:T -> serialized:string | T:type
 Shape Size input:T -> output:out_type | T:type out_type:type=int32
 Slice input:T begin:Index size:Index -> output:T | T:type Index:type
 Softmax logits:T -> softmax:T | T:type
@@ -217,8 +235,8 @@ Tile input:T multiples:Tmultiples -> output:T | T:type Tmultiples:type=int32
 TopKV2 input:T k:Tk -> values:T indices:index_type | sorted:bool=True T:type Tk:type=int32 index_type:type=int32
 Transpose x:T perm:Tperm -> y:T | T:type Tperm:type=int32
 TridiagonalSolve diagonals:T rhs:T -> output:T | partial_pivoting:bool=True perturb_singular:bool=False T:type
-Unpack value:T -> output:num*T | num:int T:type axis:int=0
 UniqueWithCounts x:T -> y:T idx:out_idx count:out_idx | T:type out_idx:type=int32
+Unpack value:T -> output:num*T | num:int T:type axis:int=0
 UnravelIndex indices:Tidx dims:Tidx -> output:Tidx | Tidx:type=int32
 UnsortedSegmentMax UnsortedSegmentMin UnsortedSegmentProd UnsortedSegmentSum data:T segment_ids:Tindices
   num_segments:Tnumsegments -> output:T | T:type Tindices:type Tnumsegments:type=int32
@@ -235,10 +253,7 @@ FusedBatchNorm FusedBatchNormV2 y:T batch_mean:U batch_variance:U reserve_space_
 FusedBatchNormGrad FusedBatchNormGradV2 x_backprop:T scale_backprop:U offset_backprop:U reserve_space_3:U
   reserve_space_4:U
 FusedBatchNormGradV3 x_backprop:T scale_backprop:U offset_backprop:U reserve_space_4:U reserve_space_5:U
-DecodeCSV output:*OUT_TYPE
 ListDiff out:T idx:out_idx
-ParseExampleV2 sparse_indices:num_sparse*int64 sparse_values:*sparse_types sparse_shapes:num_sparse*int64
-  dense_values:*Tdense ragged_values:*ragged_value_types ragged_row_splits:*ragged_split_types
 ParseExample sparse_indices:Nsparse*int64 sparse_values:*sparse_types sparse_shapes:Nsparse*int64 dense_values:*Tdense
 ParseSequenceExampleV2 context_sparse_indices:Ncontext_sparse*int64 context_sparse_values:*context_sparse_types
   context_sparse_shapes:Ncontext_sparse*int64 context_dense_values:*Tcontext_dense

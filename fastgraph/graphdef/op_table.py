@@ -254,6 +254,9 @@ ROWS: dict[str, str] = {
     "regex_replace": "RegexReplace replace_global=replace_global",
     "hash_bucket_fast": "StringToHashBucketFast num_buckets=num_buckets",
     "hash_bucket_strong": "StringToHashBucketStrong num_buckets=num_buckets key=key:list",
+    "decode_compressed": "DecodeCompressed compression_type=compression",
+    "decode_csv": "DecodeCSV field_delim=delimiter use_quote_delim=quoted na_value=missing select_cols=columns:list",
+    "encode_base64": "EncodeBase64 pad=pad",
     "unique": "UniqueWithCounts out_idx=out_idx",
     "dynamic_partition": "DynamicPartition num_partitions=count",
     "matrix_diag": "MatrixDiagV3 k=k:ints num_rows=rows:scalar num_cols=columns:scalar align=align",
@@ -266,7 +269,7 @@ ROWS: dict[str, str] = {
 }  # fmt: skip
 
 
-#: Primitives that have a type of operation and no attributes, and are written as several (see definitions.py).
+#: Primitives that have a type of operation and no attributes, and are written as several (see node_definitions.py).
 OTHERWISE = frozenset({"draw", "permutation", "list_begin", "list_get", "list_grow", "list_push", "list_push_begin"})
 
 

@@ -18,11 +18,13 @@ from fastgraph.keras.arguments import variant
 from fastgraph.keras.metric_base import Metric, same_rank, weighted
 from fastgraph.ops.activations import divide_no_nan
 from fastgraph.ops.comparison import logical_and
-from fastgraph.ops.elementwise import cast, ceil, clip_by_value, maximum, minimum, ones_like, zeros_like
+from fastgraph.ops.elementwise import cast, clip_by_value, maximum, minimum, ones_like, zeros_like
 from fastgraph.ops.exponentials import log, sigmoid
-from fastgraph.ops.gathering import one_hot, where
+from fastgraph.ops.gathering import where
 from fastgraph.ops.movement import expand_dims, reshape, shape, transpose
+from fastgraph.ops.one_hot import one_hot
 from fastgraph.ops.reduction import reduce_max, reduce_mean, reduce_sum
+from fastgraph.ops.rounding import ceil
 from fastgraph.ops.scans import cumsum
 from fastgraph.ops.segments import unsorted_segment_sum
 from fastgraph.ops.sorting import top_k

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.keras.fetching import cache_root, get_file
+from fastgraph.keras.file_downloads import cache_root, get_file
 
 _BASE = "https://storage.googleapis.com/tensorflow/tf-keras-datasets/"
 #: The sha256 of files. Source: Keras.

@@ -8,7 +8,7 @@ from fastgraph.core.base import nesting
 from fastgraph.core.base.shapes import TensorShape
 from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.saving.saved_model_saver import save
-from fastgraph.staging.function import function
+from fastgraph.staging.function_decorator import function
 from fastgraph.state.tracking import AutoTrackable
 
 

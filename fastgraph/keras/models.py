@@ -21,8 +21,8 @@ from fastgraph.keras.functional import Network, rebuilt
 from fastgraph.keras.layers.base import Layer
 from fastgraph.keras.layers.calls import Training, each_once, parameters_of, specs_of, traced_specs
 from fastgraph.keras.layers.core import InputLayer
-from fastgraph.keras.layers.describing import deserialize, serialize
 from fastgraph.keras.layers.input_spec import InputSpec
+from fastgraph.keras.layers.serialization import deserialize, serialize
 from fastgraph.keras.layers.symbolic import InputTensor
 from fastgraph.keras.summary import table
 from fastgraph.keras.trainer import Trainer

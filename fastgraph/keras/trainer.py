@@ -17,13 +17,14 @@ from fastgraph.core.base import nesting
 from fastgraph.core.conversion import TensorLike, convert_to_tensor
 from fastgraph.core.tape.gradient_tape import GradientTape
 from fastgraph.core.tensor import Tensor
-from fastgraph.keras import batches, optimizers
-from fastgraph.keras.batches import Examples, Source, source_of, unpacked
+from fastgraph.keras import data_adapters, optimizers
 from fastgraph.keras.callback_list import CallbackList, History
 from fastgraph.keras.compiled import CompiledLoss, CompiledMetrics
+from fastgraph.keras.data_adapters import Examples, Source, source_of, unpacked
 from fastgraph.keras.identifiers import Identifier
 from fastgraph.keras.optimizers.base import Optimizer
-from fastgraph.staging.function import Function, function, functions_run_eagerly
+from fastgraph.staging.function import Function, functions_run_eagerly
+from fastgraph.staging.function_decorator import function
 
 _NOT_COMPILED = "You must compile your model before training/testing. Use `model.compile(optimizer, loss)`."
 #: Arguments of Keras 2 for threads and processes that make batches: one thread makes them here, if they take long.
@@ -219,7 +220,7 @@ class Trainer:
         self._check_compiled(kwargs)
         validation: Source | None = None
         if validation_split and validation_data is None:
-            (x, y, sample_weight), held = batches.split(x, y, sample_weight, validation_split)
+            (x, y, sample_weight), held = data_adapters.split(x, y, sample_weight, validation_split)
             validation_data = tuple(part for part in held if part is not None)
         source = source_of(x, y, sample_weight, batch_size, steps_per_epoch, bool(shuffle), class_weight)
         if validation_data is not None:

@@ -2,11 +2,11 @@
 from fastgraph.data.folders import image_dataset_from_directory as image_dataset_from_directory
 from fastgraph.data.folders import text_dataset_from_directory as text_dataset_from_directory
 from fastgraph.keras.backend import set_random_seed as set_random_seed
-from fastgraph.keras.batches import Sequence as Sequence
-from fastgraph.keras.batches import to_categorical as to_categorical
+from fastgraph.keras.data_adapters import Sequence as Sequence
+from fastgraph.keras.data_adapters import to_categorical as to_categorical
 from fastgraph.keras.diagram import model_to_dot as model_to_dot
 from fastgraph.keras.diagram import plot_model as plot_model
-from fastgraph.keras.fetching import get_file as get_file
+from fastgraph.keras.file_downloads import get_file as get_file
 from fastgraph.keras.identifiers import CustomObjectScope as CustomObjectScope
 from fastgraph.keras.identifiers import custom_object_scope as custom_object_scope
 from fastgraph.keras.identifiers import get_custom_objects as get_custom_objects

@@ -9,13 +9,13 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from fastgraph.linear_operators import compounds, structures
+from fastgraph.linear_operators import block_operators, circulant, compounds, structures
 from fastgraph.linear_operators.base import Hints, LinearOperator
 from fastgraph.ops.arguments import as_tensor
 
 _DIAG, _SCALED = structures.LinearOperatorDiag, structures.LinearOperatorScaledIdentity
-_TRIANGULAR, _CIRCULANT = structures.LinearOperatorLowerTriangular, structures.LinearOperatorCirculant
-_BLOCKS, _INVERSE = compounds.LinearOperatorBlockDiag, compounds.LinearOperatorInversion
+_TRIANGULAR, _CIRCULANT = structures.LinearOperatorLowerTriangular, circulant.LinearOperatorCirculant
+_BLOCKS, _INVERSE = block_operators.LinearOperatorBlockDiag, compounds.LinearOperatorInversion
 _IDENTITY, _ZEROS = structures.LinearOperatorIdentity, structures.LinearOperatorZeros
 _NUMBERS = (_DIAG, _SCALED)
 

@@ -29,8 +29,8 @@ from fastgraph.ops.exponentials import exp, log
 from fastgraph.ops.factored_solvers import cholesky_solve
 from fastgraph.ops.factorizations import cholesky
 from fastgraph.ops.linear_solvers import det, slogdet
-from fastgraph.ops.matrix_diagonals import adjoint as adjoint_matrix
 from fastgraph.ops.matrix_diagonals import diag_part as diagonal_of
+from fastgraph.ops.matrix_transposes import adjoint as adjoint_matrix
 from fastgraph.ops.movement import expand_dims, size, squeeze
 from fastgraph.ops.reduction import reduce_max, reduce_min, reduce_sum
 from fastgraph.ops.runtime_assertions import assert_equal, assert_less, assert_positive

@@ -19,7 +19,7 @@ from fastgraph.ops.elementwise import cast
 from fastgraph.ops.joining import concat
 from fastgraph.ops.linear_solvers import solve
 from fastgraph.ops.matmul import product_of
-from fastgraph.ops.matrix_diagonals import adjoint
+from fastgraph.ops.matrix_transposes import adjoint
 from fastgraph.ops.movement import reshape, shape, transpose
 
 Batch = tuple[int, ...] | Tensor

@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from fastgraph.core.base.dtype import as_dtype, int32
-from fastgraph.core.base.shapes import TensorShape, broadcast_shapes, shape_of
+from fastgraph.core.base.dtype import int32
+from fastgraph.core.base.shapes import broadcast_shapes
 from fastgraph.core.tensor import Tensor
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.linear_operators.base import HINTS, Hints, largest_to_least
-from fastgraph.linear_operators.batches import (
-    Batch,
-    batch_of,
-    common,
-    extent,
-    full,
-    known,
-    product,
-    regrouped,
-    spread,
-    together,
-)
+from fastgraph.linear_operators.batches import Batch, batch_of, common, extent, full, known, spread, together
 from fastgraph.linear_operators.fields import Field, OperatorOfFields, kept
 from fastgraph.ops.arguments import as_tensor, known_value
 from fastgraph.ops.banded_solvers import shifted
@@ -31,24 +20,20 @@ from fastgraph.ops.complex_numbers import conj, imag, real
 from fastgraph.ops.creation import ones, range_, zeros
 from fastgraph.ops.elementwise import abs, cast, minimum, ones_like, select, zeros_like
 from fastgraph.ops.exponentials import log, sqrt
-from fastgraph.ops.fourier import fft, fft2d, fft3d, ifft, ifft2d, ifft3d, irfft, rfft
-from fastgraph.ops.gathering import gather, one_hot
+from fastgraph.ops.fourier import fft, ifft, irfft, rfft
+from fastgraph.ops.gathering import gather
 from fastgraph.ops.joining import concat, stack
 from fastgraph.ops.linear_solvers import triangular_solve
 from fastgraph.ops.matmul import matmul
 from fastgraph.ops.matrix_checks import lower_triangle, strictly_lower
 from fastgraph.ops.matrix_diagonals import diag as matrix_of
-from fastgraph.ops.matrix_diagonals import diag_part, matrix_transpose, set_diag
+from fastgraph.ops.matrix_diagonals import diag_part, set_diag
+from fastgraph.ops.matrix_transposes import matrix_transpose
 from fastgraph.ops.movement import reshape, shape
+from fastgraph.ops.one_hot import one_hot
 from fastgraph.ops.padding import reverse
 from fastgraph.ops.reduction import reduce_prod, reduce_sum
-from fastgraph.ops.runtime_assertions import (
-    assert_equal,
-    assert_less,
-    assert_non_negative,
-    assert_positive,
-    assert_rank,
-)
+from fastgraph.ops.runtime_assertions import assert_equal, assert_non_negative, assert_positive, assert_rank
 from fastgraph.ops.sorting import argsort
 from fastgraph.ops.tridiagonal import _compact, tridiagonal_matmul, tridiagonal_solve
 
@@ -59,16 +44,16 @@ _NOTHING = {"is_non_singular": False, "is_self_adjoint": True, "is_positive_defi
 _DEFINITE: Hints = {"is_self_adjoint": True, "is_positive_definite": True}
 
 
-def _nowhere_zero(x: Any, message: str) -> Any:
+def nowhere_zero(x: Any, message: str) -> Any:
     return assert_positive(abs(as_tensor(x)), message=message)
 
 
-def _is_real(x: Any, message: str) -> Any:
+def is_real(x: Any, message: str) -> Any:
     part = imag(as_tensor(x))
     return assert_equal(zeros_like(part), part, message=message)
 
 
-def _log_size(x: Any) -> Any:
+def log_size(x: Any) -> Any:
     """log(|x|) in the dtype of x."""
     return cast(log(abs(as_tensor(x))), x.dtype)
 
@@ -120,7 +105,7 @@ class LinearOperatorLowerTriangular(
 
     tril = Field("The matrix, as it was given.", 2)
     _dims: Any = lambda A, extent: (extent(A.tril, -2), extent(A.tril, -1))
-    _assert_non_singular: Any = lambda A: _nowhere_zero(
+    _assert_non_singular: Any = lambda A: nowhere_zero(
         A._diag_part(), "Singular operator:  Diagonal contained zero values."
     )
     _times: Any = lambda A, x, adjoint: matmul(A._to_dense(), x, adjoint_a=adjoint)
@@ -175,16 +160,14 @@ class LinearOperatorDiag(_Diagonal, kind="Only square diagonal operators current
     _linop_adjoint: Any = lambda A: A._with(conj(A.diag))
     _linop_inverse: Any = lambda A: A._with(1 / as_tensor(A.diag))
     _linop_cholesky: Any = lambda A: A._with(sqrt(A.diag), **_DEFINITE)
-    _assert_non_singular: Any = lambda A: _nowhere_zero(A.diag, "Singular operator:  Diagonal contained zero values.")
-    _assert_self_adjoint: Any = lambda A: _is_real(
-        A.diag, "This diagonal operator contained non-zero imaginary values."
-    )
+    _assert_non_singular: Any = lambda A: nowhere_zero(A.diag, "Singular operator:  Diagonal contained zero values.")
+    _assert_self_adjoint: Any = lambda A: is_real(A.diag, "This diagonal operator contained non-zero imaginary values.")
     _line: Any = lambda A, adjoint: conj(A.diag) if adjoint else as_tensor(A.diag)
     _times: Any = lambda A, x, adjoint: A._line(adjoint)[..., None] * x
     _matvec: Any = lambda A, x, adjoint=False: A._line(adjoint) * x
     _over: Any = lambda A, rhs, adjoint: rhs / A._line(adjoint)[..., None]
     _determinant: Any = lambda A: reduce_prod(A.diag, -1)
-    _log_abs_determinant: Any = lambda A: reduce_sum(_log_size(A.diag), -1)
+    _log_abs_determinant: Any = lambda A: reduce_sum(log_size(A.diag), -1)
     _diag_part: Any = lambda A: as_tensor(A.diag)
     _cond: Any = lambda A: largest_to_least(abs(A._diag_part()))
 
@@ -300,11 +283,11 @@ class LinearOperatorScaledIdentity(_OfSizes, defaults={"is_square": True}, kind=
     _linop_adjoint: Any = lambda A: A._with(A._lead(0, True))
     _linop_inverse: Any = lambda A: A._with(1 / A._lead(0))
     _linop_cholesky: Any = lambda A: A._with(sqrt(A.multiplier), **_DEFINITE)
-    _assert_non_singular: Any = lambda A: _nowhere_zero(A.multiplier, "LinearOperator was singular")
+    _assert_non_singular: Any = lambda A: nowhere_zero(A.multiplier, "LinearOperator was singular")
     _assert_positive_definite: Any = lambda A: assert_positive(
         real(A.multiplier), message="LinearOperator was not positive definite."
     )
-    _assert_self_adjoint: Any = lambda A: _is_real(A.multiplier, "LinearOperator was not self-adjoint")
+    _assert_self_adjoint: Any = lambda A: is_real(A.multiplier, "LinearOperator was not self-adjoint")
     _times: Any = lambda A, x, adjoint: x * A._lead(2, adjoint)
     _over: Any = lambda A, rhs, adjoint: rhs / A._lead(2, adjoint)
     _number: Any = lambda A: cast(A._num_rows, A.dtype)
@@ -528,7 +511,7 @@ class LinearOperatorTridiag(OperatorOfFields, kind="Only square Tridiag operator
 
     def _assert_self_adjoint(self) -> Any:
         message, rows = "Matrix was not equal to its adjoint.", self._rows()
-        _is_real(rows[..., 1, :], message)
+        is_real(rows[..., 1, :], message)
         return assert_equal(conj(rows[..., 2, 1:]), rows[..., 0, :-1], message=message)
 
     _own: Any = lambda A, name: 1 if A.__dict__.get("_diagonals_format") == "sequence" else 2
@@ -538,106 +521,3 @@ class LinearOperatorTridiag(OperatorOfFields, kind="Only square Tridiag operator
     _over: Any = lambda A, rhs, adjoint: tridiagonal_solve(*together(A._rows(adjoint), rhs))
     _to_dense: Any = lambda A: matrix_of(A._rows(), k=(-1, 1), align="LEFT_RIGHT")
     _diag_part: Any = lambda A: A._rows()[..., 1, :]
-
-
-_FORWARD, _BACK = {1: fft, 2: fft2d, 3: fft3d}, {1: ifft, 2: ifft2d, 3: ifft3d}
-
-
-class LinearOperatorCirculant(
-    OperatorOfFields, defaults={"is_square": True}, kind="A [[nested] block] circulant operator"
-):
-    """Convolution around a circle, of a spectrum [*b, n]. Source: tf.linalg.LinearOperatorCirculant.
-
-    Of another input_output_dtype than complex64 if said; real where the spectrum is Hermitian. Raises: ValueError for a
-    scalar and hints that cannot hold.
-    """
-
-    spectrum, input_output_dtype = Field("The transform of what it convolves with.", 1), Field(default="complex64")
-    _real = "A real spectrum always corresponds to a self-adjoint operator."
-    _depth: ClassVar[int] = 1
-    block_depth = property(lambda A: A._depth, doc="How many dimensions the convolution has.")
-
-    def _checked(self, given: dict[str, Any], hints: Hints) -> tuple[Any, Hints]:
-        self._input_output_dtype = as_dtype(given["input_output_dtype"])
-        return self._input_output_dtype, hints
-
-    @property
-    def block_shape(self) -> TensorShape:
-        """The extents of the spectrum without its batch, as far as they are known."""
-        dims = self.spectrum.shape._dims
-        return shape_of(None if dims is None else dims[-self._depth :])
-
-    def block_shape_tensor(self) -> Tensor:
-        """Return the extents of the spectrum without its batch."""
-        return shape(self.spectrum)[-self._depth :]
-
-    def _complex(self, x: Any) -> Any:
-        """x in the complex dtype in which transforms are made."""
-        wide = self.spectrum.dtype.name in ("float64", "complex128")
-        return cast(as_tensor(x), "complex128" if wide else "complex64")
-
-    def convolution_kernel(self, name: str = "convolution_kernel") -> Tensor:
-        """Return what it convolves with. -> t[*b, *block]."""
-        with self._scope(name):
-            return self._given_back(_BACK[self._depth](self._complex(self.spectrum)))
-
-    def _convolved(self, x: Any, spectrum: Any) -> Any:
-        """Columns whose transforms are multiplied by the spectrum. t[*b, n, k] -> t[*b, n, k]."""
-        depth, lines = self._depth, matrix_transpose(self._complex(x))
-        blocks = regrouped(lines, 1, *(extent(self.spectrum, i) for i in self._axes()))
-        found = _BACK[depth](_FORWARD[depth](blocks) * spectrum[(..., None, *[slice(None)] * depth)])
-        return self._given_back(matrix_transpose(regrouped(found, depth, extent(self, -1))))
-
-    def _diag_part(self) -> Any:
-        n = extent(self, -1)
-        return (self._trace() / cast(n, self.dtype))[..., None] * ones([n], self.dtype)
-
-    def assert_hermitian_spectrum(self, name: str = "assert_hermitian_spectrum") -> Any:
-        """Stop unless the matrix is real: spectrum[i] the conjugate of spectrum[-i]. Raises InvalidArgumentError."""
-        with self._scope(name):
-            kernel = imag(_BACK[self._depth](self._complex(self.spectrum)))
-            most = 5 * np.finfo(kernel.dtype.as_numpy_dtype).eps * cast(self.domain_dimension_tensor(), kernel.dtype)
-            return assert_less(abs(kernel), most, message="Spectrum was not Hermitian")
-
-    _own: Any = lambda A, name: A._depth
-    _axes: Any = lambda A: list(range(-A._depth, 0))
-    _dims: Any = lambda A, extent: (product([extent(A.spectrum, i) for i in A._axes()]),) * 2
-    _given_back: Any = lambda A, x: cast(x if A.dtype.is_complex else real(x), A.dtype)
-    _with: Any = lambda A, spectrum: type(A)(spectrum, input_output_dtype=A.dtype, **A._hints())
-    _linop_adjoint: Any = lambda A: A._with(conj(A.spectrum))
-    _linop_inverse: Any = lambda A: A._with(1 / as_tensor(A.spectrum))
-    _factor: Any = lambda A, adjoint: A._complex(conj(A.spectrum) if adjoint else A.spectrum)
-    _times: Any = lambda A, x, adjoint: A._convolved(x, A._factor(adjoint))
-    _over: Any = lambda A, rhs, adjoint: A._convolved(rhs, 1 / A._factor(adjoint))
-    _determinant: Any = lambda A: A._given_back(reduce_prod(A.spectrum, A._axes()))
-    _log_abs_determinant: Any = lambda A: A._given_back(reduce_sum(_log_size(A.spectrum), A._axes()))
-    _trace: Any = lambda A: A._given_back(reduce_sum(A.spectrum, A._axes()))
-    _eigvals: Any = lambda A: regrouped(as_tensor(A.spectrum), A._depth, extent(A, -1))
-    _cond: Any = lambda A: largest_to_least(abs(as_tensor(A.spectrum)), A._axes())
-    _assert_non_singular: Any = lambda A: _nowhere_zero(
-        A.spectrum, "Singular operator:  Spectrum contained zero values."
-    )
-    _assert_positive_definite: Any = lambda A: assert_positive(
-        real(A.spectrum), message="Not positive definite:  Real part of spectrum was not all positive."
-    )
-    _assert_self_adjoint: Any = lambda A: _is_real(
-        A.spectrum, "Not self-adjoint:  The spectrum contained non-zero imaginary part."
-    )
-
-
-class LinearOperatorCirculant2D(LinearOperatorCirculant):
-    """Circulant blocks in a circle, of a spectrum [*b, m, n]; else as LinearOperatorCirculant.
-
-    Raises: ValueError as that does. Source: tf.linalg.LinearOperatorCirculant2D.
-    """
-
-    _depth = 2
-
-
-class LinearOperatorCirculant3D(LinearOperatorCirculant):
-    """Circles of circles of circulant blocks, of a spectrum [*b, l, m, n]; else as LinearOperatorCirculant.
-
-    Raises: ValueError as that does. Source: tf.linalg.LinearOperatorCirculant3D.
-    """
-
-    _depth = 3

@@ -98,7 +98,8 @@ def bincount(arr: TensorLike, weights: TensorLike | None = None, minlength: Tens
     There are as many results as the greatest number and `minlength` say, at most `maxlength`. With axis -1 each row is
     counted by itself: i[b, n] -> dtype[b, n]. With binary_output: whether it occurs, as 1 and 0. Of a SparseTensor or
     RaggedTensor, with weights of its kind, what it holds is counted.
-    Raises: InvalidArgumentError for negative numbers; ValueError for another axis. Source: tf.math.bincount."""
+    Raises: InvalidArgumentError for negative numbers, and for more axes than two with axis -1; ValueError for another
+    axis. Source: tf.math.bincount."""
 def ceil(x: Any, name: str | None = None) -> Tensor:
     """The least whole number not below x. f[*s] -> f[*s]. Source: tf.math.ceil."""
 def confusion_matrix(labels: TensorLike, predictions: TensorLike, num_classes: TensorLike | None = None, weights: TensorLike | None = None, dtype: DTypeLike = ..., name: builtins.str | None = None) -> Tensor:

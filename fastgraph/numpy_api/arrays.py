@@ -31,10 +31,12 @@ def array(val: TensorLike, dtype: Any = None, copy: bool = True, ndmin: int = 0)
     Raises: ValueError for more of them than 32.
     """
     made = tensor(val, dtype)
-    refuse(ndmin > MAX_NDMIN, f"ndmin bigger than allowable number of dimensions: {MAX_NDMIN}.")
+    refuse(
+        isinstance(ndmin, int) and ndmin > MAX_NDMIN, f"ndmin bigger than allowable number of dimensions: {MAX_NDMIN}."
+    )
     if copy and made is val:
         made = ops.identity(made)
-    return made if ndmin == 0 else padded_left(made, ndmin)
+    return made if isinstance(ndmin, int) and ndmin == 0 else padded_left(made, ndmin)
 
 
 asarray = as_function("asarray", tensor, "a tensor as it is, or as `array` makes it")
@@ -54,7 +56,7 @@ copy = of_first("copy", lambda a: ops.identity(a), "a tensor of its own with the
 def padded_left(x: Tensor, n: int) -> Any:
     """A tensor with axes of extent 1 before its own, so that it has n of them."""
     rank = x.shape.rank
-    if rank is not None:
+    if rank is not None and isinstance(n, int):
         return ops.reshape(x, ops.concat([[1] * (n - rank), ops.shape(x)], 0)) if rank < n else x
     dims = ops.shape(x)
     return ops.reshape(x, ops.concat([ops.ones([ops.maximum(n - ops.size(dims), 0)], "int32"), dims], 0))
@@ -126,8 +128,8 @@ identity = as_function("identity", lambda n, dtype=float: eye(n, n, dtype=dtype)
 
 def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Tensor:
     """Return a matrix with ones on diagonal k and below it."""
-    rows, columns = ops.range(N)[:, None], ops.range(N if M is None else M)
-    return ops.cast(columns - rows <= k, dtype_argument(dtype) or default_float())
+    rows, columns = (ops.range(ops.cast(n, "int64")) for n in (N, N if M is None else M))
+    return ops.cast(columns - rows[:, None] <= ops.cast(k, "int64"), dtype_argument(dtype) or default_float())
 
 
 def _triangle(name: str, keep: Any) -> Function:

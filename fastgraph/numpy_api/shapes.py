@@ -15,8 +15,10 @@ from fastgraph.graph.control_flow import cond
 from fastgraph.numpy_api.arrays import padded_left
 from fastgraph.numpy_api.promotion import all_together, ops, tensor
 from fastgraph.numpy_api.tables import Function, make_weak, named, of_first, refuse
+from fastgraph.ops.arguments import whole
 from fastgraph.ops.control_dependencies import get_static_value
 from fastgraph.ops.families import invalid
+from fastgraph.ops.runtime_checks import checked
 
 shape = of_first("shape", lambda a: a.shape, "the static shape")
 ndim = of_first("ndim", lambda a: a.shape.rank, "the number of axes, None where it is not known")
@@ -41,6 +43,7 @@ def rank_of(x: Tensor, what: str) -> int:
 
 def whole_axis(axis: int, rank: int, error: Callable[[str], Exception] = invalid) -> int:
     """An axis counted from the start. Raises: `error` for one out of range."""
+    axis = whole(axis, "axis")
     if not -rank <= axis < rank:
         raise error(f"Argument `axis` (received axis={axis}) is out of bounds for rank {rank}.")
     return axis % rank
@@ -106,7 +109,7 @@ def swapaxes(a: TensorLike, axis1: Any, axis2: Any) -> Tensor:
     if rank is None or not (isinstance(axis1, int) and isinstance(axis2, int)):
         count = ops.rank(x)
         first, second = (
-            ops.cast(ops.floormod(ops.cast(axis, "int64"), ops.cast(count, "int64")), "int32")
+            ops.floormod(ops.cast(checked(axis, -count, count - 1, "{} is no axis"), "int32"), count)
             for axis in (axis1, axis2)
         )
         order = ops.range(count)

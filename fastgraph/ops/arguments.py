@@ -142,6 +142,11 @@ def not_allowed(dtype: DType, letter: str, allowed: str) -> str:
     return f"{text}\n\t; NodeDef: {{{{node {op}}}}}; Op<name={op}> [Op:{op}]" if op else text
 
 
+def refused(text: str) -> Exception:
+    """The error for a dtype that an op does not take: InvalidArgumentError; in a graph TypeError."""
+    return InvalidArgumentError(None, None, text) if current_trace() is None else TypeError(text)
+
+
 def of_dtypes(value: Tensor, words: str, letter: str = "T") -> Tensor:
     """`value`, if its dtype is one that `words` list (DTYPE_SETS); for public functions written in ops that take more.
 
@@ -149,8 +154,7 @@ def of_dtypes(value: Tensor, words: str, letter: str = "T") -> Tensor:
     """
     allowed = dtype_set(words)
     if value.dtype not in allowed:
-        text = not_allowed(value.dtype, letter, ", ".join(message_name(dtype) for dtype in allowed))
-        raise InvalidArgumentError(None, None, text) if current_trace() is None else TypeError(text)
+        raise refused(not_allowed(value.dtype, letter, ", ".join(message_name(dtype) for dtype in allowed)))
     return value
 
 
@@ -192,8 +196,7 @@ def static_int(value: Any, no_scalar: str = "", letter: str = "", hint: bool = T
 def _integers(value: Tensor, letter: str = "Tidx") -> Tensor:
     """`value`, if it is of integers. Raises: InvalidArgumentError as TensorFlow's ops do, in a graph TypeError."""
     if not value.dtype.is_integer or (letter and value.dtype.name not in ("int32", "int64")):
-        text = not_allowed(value.dtype, letter or "Tidx", "int32, int64")
-        raise InvalidArgumentError(None, None, text) if current_trace() is None else TypeError(text)
+        raise refused(not_allowed(value.dtype, letter or "Tidx", "int32, int64"))
     return value
 
 

@@ -1,12 +1,10 @@
-"""Ops that belong to no other family: shapes of several tensors, masks of lengths, bits seen as other types, blocks of
-pixels moved into channels.
+"""Ops that belong to no other family: shapes of several tensors, masks of lengths, bits seen as other types.
 
 Rule: what can be written in other ops is.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,23 +13,14 @@ import numpy as np
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, bool_, int32, int64
 from fastgraph.core.base.shapes import Aval, ShapeLike, TensorShape
 from fastgraph.core.conversion import TensorLike, convert_to_tensor
-from fastgraph.core.op_errors import message_name, misfit
+from fastgraph.core.op_errors import message_name
 from fastgraph.core.tape.indexed_slices import IndexedSlices
 from fastgraph.core.tensor import Tensor, convert, current_trace
-from fastgraph.ops.arguments import (
-    are_known,
-    as_tensor,
-    holds_int64,
-    known_value,
-    named,
-    of_dtypes,
-    preferred,
-    static_int,
-    whole,
-)
+from fastgraph.ops.arguments import as_tensor, holds_int64, named, not_allowed, of_dtypes, refused, static_int, whole
 from fastgraph.ops.comparison import less
 from fastgraph.ops.complex_numbers import complex_of, imag, real
 from fastgraph.ops.creation import range_
+from fastgraph.ops.deferred_calls import late
 from fastgraph.ops.elementwise import cast, identity, maximum, minimum, multiply, ones_like, select, zeros_like
 from fastgraph.ops.families import (
     Array,
@@ -48,11 +37,9 @@ from fastgraph.ops.families import (
     validated,
 )
 from fastgraph.ops.gathering import gather_p
-from fastgraph.ops.late_calls import late
-from fastgraph.ops.matmul import extents_of, product_of
+from fastgraph.ops.matmul import extents_of
 from fastgraph.ops.movement import expand_dims, reshape, shape, size, transpose_p
 from fastgraph.ops.nn_ops import add_n
-from fastgraph.ops.padding import pad
 from fastgraph.ops.reduction import count_nonzero, reduce_all, reduce_max
 from fastgraph.ops.slicing import slice_grad
 
@@ -292,8 +279,8 @@ def bitcast(input: TensorLike, type: DTypeLike, name: str | None = None) -> Any:
     """
     target = as_dtype(type)
     if target.name not in _BITS.split():
-        text = f"Value for attr 'type' of {message_name(target)} is not in the list of allowed values: "
-        raise invalid(text + ", ".join(message_name(as_dtype(each)) for each in _BITS.split()) + " [Op:Bitcast]")
+        allowed = ", ".join(message_name(as_dtype(each)) for each in _BITS.split())
+        raise refused(not_allowed(target, "Bitcast.type", allowed))
     return named(name, bitcast_p, input, type=target)
 
 
@@ -333,161 +320,11 @@ def zero_fraction(value: TensorLike, name: str | None = None) -> Any:
     return cast(total - count_nonzero(x), "float32") / cast(total, "float32")
 
 
-# ---- blocks of pixels -----------------------------------------------------------------------------------------------
-
-
-def _checked_block(x: TensorLike, block_size: int, data_format: str, op: str) -> tuple[Any, bool]:
-    if block_size < 2:
-        raise invalid(f"Value for attr 'block_size' of {block_size} must be at least minimum 2 [Op:{op}]")
-    if data_format not in ("NHWC", "NCHW"):
-        raise invalid(f"Value for attr 'data_format' of \"{data_format}\" is not built; use NHWC or NCHW [Op:{op}]")
-    x = as_tensor(x)
-    if x.shape.rank != 4:
-        raise invalid(f"Input rank should be 4 instead of {x.shape.rank} [Op:{op}]")
-    return x, data_format == "NHWC"
-
-
-@public("nn.space_to_depth")
-def space_to_depth(
-    input: TensorLike, block_size: TensorLike, data_format: str = "NHWC", name: str | None = None
-) -> Any:
-    """Blocks of block_size x block_size pixels as channels. t[n, h, w, c] -> t[n, h / b, w / b, b * b * c].
-
-    Raises: InvalidArgumentError for extents that b does not divide. Source: tf.nn.space_to_depth.
-    """
-    block_size = whole(block_size, "block_size")
-    x, last = _checked_block(input, block_size, data_format, "SpaceToDepth")
-    h, w = (1, 2) if last else (2, 3)
-    height, width = x.shape[h], x.shape[w]
-    if (height or 0) % block_size or (width or 0) % block_size:
-        if current_trace() is not None:
-            extent = height if (height or 0) % block_size else width
-            what = f"Dimension size must be evenly divisible by {block_size} but is {extent}"
-            raise misfit(what, "SpaceToDepth", x.shape)
-        raise invalid(
-            f"Image width {width} and height {height} should be divisible by block_size: {block_size} [Op:SpaceToDepth]"
-        )
-    e = extents_of(x)
-    if last:
-        cut = reshape(x, [e[0], e[1] // block_size, block_size, e[2] // block_size, block_size, e[3]])
-        moved = transpose_p(cut, perm=(0, 1, 3, 2, 4, 5))
-        result = [e[0], e[1] // block_size, e[2] // block_size, e[3] * block_size * block_size]
-    else:
-        cut = reshape(x, [e[0], e[1], e[2] // block_size, block_size, e[3] // block_size, block_size])
-        moved = transpose_p(cut, perm=(0, 3, 5, 1, 2, 4))
-        result = [e[0], e[1] * block_size * block_size, e[2] // block_size, e[3] // block_size]
-    return reshape(moved, result, name=name)
-
-
-@public("nn.depth_to_space")
-def depth_to_space(
-    input: TensorLike, block_size: TensorLike, data_format: str = "NHWC", name: str | None = None
-) -> Any:
-    """Channels as blocks of block_size x block_size pixels. t[n, h, w, b * b * c] -> t[n, h * b, w * b, c].
-
-    Raises: InvalidArgumentError for channels that b * b does not divide. Source: tf.nn.depth_to_space.
-    """
-    block_size = whole(block_size, "block_size")
-    x, last = _checked_block(input, block_size, data_format, "DepthToSpace")
-    depth, square = x.shape[3 if last else 1], block_size * block_size
-    if (depth or 0) % square:
-        raise invalid(f"Input depth dimension {depth} should be divisible by: {square} [Op:DepthToSpace]")
-    e = extents_of(x)
-    if last:
-        cut = reshape(x, [e[0], e[1], e[2], block_size, block_size, e[3] // square])
-        moved = transpose_p(cut, perm=(0, 1, 3, 2, 4, 5))
-        return reshape(moved, [e[0], e[1] * block_size, e[2] * block_size, e[3] // square], name=name)
-    cut = reshape(x, [e[0], block_size, block_size, e[1] // square, e[2], e[3]])
-    moved = transpose_p(cut, perm=(0, 3, 4, 1, 5, 2))
-    return reshape(moved, [e[0], e[1] // square, e[2] * block_size, e[3] * block_size], name=name)
-
-
-def _numbers(values: Any, what: str) -> Array:
-    """An argument of integers, tensors among them; NotImplementedError where one is known only at run time."""
-    small = isinstance(values, np.ndarray) and values.dtype.kind in "iu"
-    tensor = preferred(values.astype(np.int64) if small else values, int32)
-    found = known_value(tensor if tensor.shape.num_elements() == 0 else of_dtypes(tensor, "index", f"T{what}"))
-    if found is None:
-        raise NotImplementedError(f"{what} must be known while a function is traced")
-    return found
-
-
-def _block(block_shape: TensorLike) -> list[int]:
-    found = np.ravel(_numbers(block_shape, "block_shape")).tolist()
-    block = [whole(b, "block_shape") for b in found]
-    if any(b < 1 for b in block):
-        raise invalid(f"All values in block_shape must be positive, got {block}")
-    return block
-
-
-def _sides(values: TensorLike, k: int, x: Tensor, what: str) -> list[list[int]]:
-    """An argument of two numbers for each axis of a block; x has these axes, and one of batches before them."""
-    pairs = _numbers(values, what)
-    if pairs.shape != (k, 2):
-        raise invalid(f"{what} should have shape [{k}, 2] instead of {shape_text(pairs.shape)}")
-    if len(x.shape) < k + 1:
-        raise invalid(f"input rank should be >= {k + 1} instead of {len(x.shape)}")
-    sides = [[whole(n, what) for n in pair] for pair in pairs.tolist()]
-    if any(n < 0 for pair in sides for n in pair):
-        raise invalid(f"{what} must be non-negative, got {sides}")
-    return sides
-
-
-@public("space_to_batch")
-def space_to_batch(input: TensorLike, block_shape: TensorLike, paddings: TensorLike, name: str | None = None) -> Any:
-    """Blocks of the padded axes after the first as batches. t[n, *m, *r] -> t[n * prod(block), *m / block, *r].
-
-    Raises: InvalidArgumentError for extents that the block does not divide. Source: tf.space_to_batch.
-    """
-    x = as_tensor(input)
-    if x.shape.rank is None or not are_known(block_shape, paddings):
-        return late(space_to_batch, [x, preferred(block_shape, int32), preferred(paddings, int32)], x.dtype, name=name)
-    block = _block(block_shape)
-    k, rank = len(block), len(x.shape)
-    sides = _sides(paddings, k, x, "paddings")
-    x = pad(x, [[0, 0], *sides, *[[0, 0]] * (rank - k - 1)])
-    e = extents_of(x)
-    for i, b in enumerate(block):
-        if isinstance(e[i + 1], int) and e[i + 1] % b:
-            raise invalid(f"padded_shape[{i}]={e[i + 1]} is not divisible by block_shape[{i}]={b} [Op:SpaceToBatchND]")
-    cut = [e[0], *[n for i, b in enumerate(block) for n in (e[i + 1] // b, b)], *e[k + 1 :]]
-    perm = (*[2 * i + 2 for i in range(k)], 0, *[2 * i + 1 for i in range(k)], *range(2 * k + 1, rank + k))
-    result = [e[0] * product_of(block), *[e[i + 1] // b for i, b in enumerate(block)], *e[k + 1 :]]
-    return reshape(transpose_p(reshape(x, cut), perm=perm), result, name=name)
-
-
-@public("batch_to_space")
-def batch_to_space(input: TensorLike, block_shape: TensorLike, crops: TensorLike, name: str | None = None) -> Any:
-    """Batches as blocks of the axes after the first, which are then cropped: the inverse of space_to_batch.
-
-    t[n * prod(block), *m, *r] -> t[n, *m * block - crops, *r]. A Python number is the block of two axes.
-    Raises: InvalidArgumentError for a batch that the block does not divide. Source: tf.batch_to_space.
-    """
-    x, block_shape = as_tensor(input), [block_shape] * 2 if isinstance(block_shape, int) else block_shape
-    if x.shape.rank is None or not are_known(block_shape, crops):
-        return late(batch_to_space, [x, preferred(block_shape, int32), preferred(crops, int32)], x.dtype, name=name)
-    block = _block(block_shape)
-    k, rank = len(block), len(x.shape)
-    sides = _sides(crops, k, x, "crops")
-    e, total = extents_of(x), math.prod(block)
-    if isinstance(e[0], int) and e[0] % total:
-        raise invalid(
-            f"Input batch dimension ({e[0]}) is not divisible by product of block sizes ({total}) [Op:BatchToSpaceND]"
-        )
-    for i, (n, b, pair) in enumerate(zip(e[1:], block, sides, strict=False)):
-        if isinstance(n, int) and n * b < sum(pair):
-            raise invalid(f"cropped_shape[{i}]={n * b - sum(pair)} must be non-negative [Op:BatchToSpaceND]")
-    cut = reshape(x, [*block, e[0] // total, *e[1:]])
-    perm = (k, *[i for j in range(k) for i in (k + 1 + j, j)], *range(2 * k + 1, rank + k))
-    wide = reshape(
-        transpose_p(cut, perm=perm), [e[0] // total, *[e[i + 1] * b for i, b in enumerate(block)], *e[k + 1 :]]
-    )
-    key = [slice(a, -c if c else None) for a, c in sides]
-    return wide[(slice(None), *key)]
+# ---- order, polynomials ---------------------------------------------------------------------------------------------
 
 
 def _axis_of(axis: TensorLike | None, rank: int, what: str) -> int:
-    found = 0 if axis is None else whole(axis, what)
+    found = whole(axis, what)
     if found < 0:
         raise invalid(f"Invalid {what} {found}")
     if found >= rank:
@@ -507,16 +344,13 @@ def reverse_sequence(
 
     Raises: InvalidArgumentError for lengths below 0 or beyond the axis. Source: tf.reverse_sequence.
     """
-    x, lengths = as_tensor(input), as_tensor(seq_lengths)
-    if lengths.dtype.name not in ("int32", "int64"):
-        raise invalid(
-            f"Value for attr 'Tlen' of {message_name(lengths.dtype)} is not in the list of allowed values: int32, int64"
-        )
+    x, lengths = as_tensor(input), of_dtypes(as_tensor(seq_lengths), "int32 int64", "Tlen")
     if lengths.shape.rank not in (None, 1):
         raise invalid(f"seq_lens input must be 1-dim, not {lengths.shape.rank}")
     if x.shape.rank is None:
         return late(lambda t, n: reverse_sequence(t, n, seq_axis, batch_axis), [x, lengths], x.dtype, name=name)
     rank = len(x.shape)
+    batch_axis = 0 if batch_axis is None else batch_axis
     seq, batch = (_axis_of(axis, rank, what) for axis, what in ((seq_axis, "seq_dim"), (batch_axis, "batch_dim")))
     if seq == batch:
         raise invalid(f"batch_dim == seq_dim == {seq}")
@@ -528,9 +362,6 @@ def reverse_sequence(
     places = select(at < n, n - 1 - at, at)
     places = select(n < 0, n, places)  # which is no place, as the gather says
     return transpose_p(named(name, gather_p, moved, places, axis=1, batch_dims=1), perm=back)
-
-
-# ---- order and polynomials ------------------------------------------------------------------------------------------
 
 
 def _in_order(x: TensorLike) -> Any:

@@ -15,7 +15,6 @@ from fastgraph.core.conversion import SizeLike, TensorLike
 from fastgraph.core.tensor import Tensor
 from fastgraph.errors import UnimplementedError
 from fastgraph.ops.arguments import as_tensor, extents, index_list, index_vector, known_value, named, whole, word
-from fastgraph.ops.array_ops import batch_to_space, space_to_batch
 from fastgraph.ops.convolution_primitives import conv2d_filter_grad_p, conv2d_input_grad_p
 from fastgraph.ops.convolutions import conv2d
 from fastgraph.ops.elementwise import cast
@@ -23,7 +22,9 @@ from fastgraph.ops.families import invalid, public, shape_text
 from fastgraph.ops.gathering import gather
 from fastgraph.ops.joining import concat, stack
 from fastgraph.ops.movement import reshape
+from fastgraph.ops.runtime_assertions import ensure_shape
 from fastgraph.ops.runtime_checks import checked, narrow, with_extents
+from fastgraph.ops.space_to_batch import batch_to_space, space_to_batch
 from fastgraph.ops.window_arguments import (
     PadLike,
     channels_first,
@@ -219,6 +220,8 @@ def required_space_to_batch_paddings(
     is no int32. Source: tf.required_space_to_batch_paddings.
     """
     sizes, block = _int32(input_shape, "input_shape"), _int32(block_shape, "block_shape")
+    if sizes.shape.rank is None:
+        sizes = ensure_shape(sizes, block.shape)
     if block.shape.rank != 1 or sizes.shape.rank != 1 or not sizes.shape.is_compatible_with(block.shape):
         raise ValueError(f"input_shape and block_shape are vectors of one length, got {sizes.shape} and {block.shape}")
     given = known_value(block)

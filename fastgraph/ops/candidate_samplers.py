@@ -21,7 +21,7 @@ from fastgraph.ops.elementwise import cast, ones_like, stop_gradient, zeros_like
 from fastgraph.ops.exponentials import log
 from fastgraph.ops.families import invalid, public
 from fastgraph.ops.joining import concat
-from fastgraph.ops.matmul import matmul
+from fastgraph.ops.matmul import extents_of, matmul
 from fastgraph.ops.movement import expand_dims, reshape, shape
 from fastgraph.ops.nn_ops import embedding_lookup
 from fastgraph.ops.python_functions import host_call
@@ -94,6 +94,17 @@ class _Range:
         return np.full(values.shape, 1.0 / self.n)
 
 
+class _Every(_Range):
+    """Each class, one after the other."""
+
+    def __init__(self, n: int) -> None:
+        super().__init__(n)
+        self.values = iter(range(n))
+
+    def sample(self, words: Words) -> int:
+        return next(self.values)
+
+
 class _LogUniform(_Range):
     def sample(self, words: Words) -> int:
         return int(math.exp(words.unit() * math.log1p(self.n))) - 1 if self.n else 0
@@ -130,6 +141,9 @@ def _expected(probability: Any, n: int, tries: int) -> Any:
 def _drawn(range_: Callable[[], _Range], n: int, unique: bool) -> Callable[..., tuple[Any, Any, Any]]:
     def draw(state: Any, true_classes: Any) -> tuple[Any, Any, Any]:
         source, words, tries = range_(), Words(state), 0
+        wrong = true_classes[(true_classes < 0) | (true_classes >= source.n)]
+        if wrong.size:
+            raise invalid(f"`true_candidate` out of range [0, {source.n}), received {wrong[0]}")
         found: dict[int, None] = {}
         listed: list[int] = []
         while len(listed) < n:
@@ -164,6 +178,8 @@ def _given(true_classes: TensorLike, num_true: TensorLike, num_sampled: TensorLi
 def _sampled(op: str, range_: Callable[[], _Range], n_classes: int, true_classes: TensorLike, num_true: TensorLike,
              num_sampled: TensorLike, unique: bool, seed: int | None) -> Any:  # fmt: skip
     true, width, n = _given(true_classes, num_true, num_sampled)
+    if n_classes < 1:
+        raise invalid(f"Value for attr 'range_max' of {n_classes} must be at least minimum 1 [Op:{op}]")
     if unique and n > n_classes:
         raise invalid("Sampler's range is too small.")
     kernel = f"{op} {width} {n} {unique} {n_classes}"  # each set of attributes has its own sequence
@@ -233,9 +249,8 @@ def all_candidate_sampler(
     name: str | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
     """Every class below num_sampled once, each expected once: for tests. Source: tf.random.all_candidate_sampler."""
-    true, _, n = _given(true_classes, num_true, num_sampled)
-    sampled = as_tensor(np.arange(n), int64)
-    return sampled, cast(ones_like(true), float32), as_tensor(np.ones(n, np.float32))
+    n = whole(num_sampled, "num_sampled")
+    return _sampled("AllCandidateSampler", lambda: _Every(n), n, true_classes, num_true, n, True, seed)
 
 
 @public("nn.compute_accidental_hits")
@@ -272,7 +287,7 @@ def _logits(weights: Any, biases: Any, labels: TensorLike, inputs: TensorLike, n
     ids = concat([flat, sampled], 0)
     rows, offsets = [cast(embedding_lookup(table, ids), x.dtype) for table in (weights, biases)]
     n = shape(flat)[0]
-    of_true = reduce_sum(expand_dims(x, 1) * reshape(rows[:n], [-1, num_true, rows.shape[1]]), 2)
+    of_true = reduce_sum(expand_dims(x, 1) * reshape(rows[:n], [-1, num_true, extents_of(rows)[1]]), 2)
     of_true = of_true + reshape(offsets[:n], [-1, num_true])
     of_sampled = matmul(x, rows[n:], transpose_b=True) + offsets[n:]
     if remove:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -215,11 +216,7 @@ class _Geometry:
         found = None
         for tap in self.taps:
             near = clamped(self.b, [self.b.const(t) for t in tap], self.window)
-
-            def part(inside: Sequence[Any], near: Sequence[Any] = near) -> Any:
-                return product((*near, *inside))
-
-            value = self.b.reduce("sum", extents, part)
+            value = self.b.reduce("sum", extents, partial(lambda near, inside: product((*near, *inside)), near))
             found = value if found is None else found + value
         return found
 
@@ -334,7 +331,6 @@ _DTYPES = ("float32", "float64", "float16", "bfloat16")
 
 
 def _numbers(shape_: tuple[int, ...], dtype: str, seed: int) -> Any:
-
     return np.random.default_rng(seed).integers(-3, 4, shape_).astype(as_dtype(dtype).numpy_dtype)
 
 
@@ -385,7 +381,7 @@ def _vector(extents_: TensorLike) -> Any:
     return index_vector(extents_) if isinstance(extents_, tuple) else extents_
 
 
-def _vjps(primitives: Callable[[], tuple[Any, Any, Any]], kind: str) -> dict[str, Callable[..., Any]]:
+def _vjps(rank: int, kind: str) -> dict[str, Callable[..., Any]]:
     """The gradient rules of one of (result, to input, to filter), each in terms of the others."""
 
     def attrs(strides: Steps, padding: Padding, dilations: Steps) -> dict[str, Any]:
@@ -393,35 +389,33 @@ def _vjps(primitives: Callable[[], tuple[Any, Any, Any]], kind: str) -> dict[str
 
     if kind == "result":
         return dict(
-            x=lambda dy, x_shape, filter, strides, padding, dilations: primitives()[1](
+            x=lambda dy, x_shape, filter, strides, padding, dilations: _primitives(rank)[1](
                 _vector(x_shape), filter, dy, **attrs(strides, padding, dilations)
             ),
-            filter=lambda dy, x, filter_shape, strides, padding, dilations: primitives()[2](
+            filter=lambda dy, x, filter_shape, strides, padding, dilations: _primitives(rank)[2](
                 x, _vector(filter_shape), dy, **attrs(strides, padding, dilations)
             ),
         )
     if kind == "input":
         return dict(
-            filter=lambda dy, filter_shape, g, strides, padding, dilations: primitives()[2](
+            filter=lambda dy, filter_shape, g, strides, padding, dilations: _primitives(rank)[2](
                 dy, _vector(filter_shape), g, **attrs(strides, padding, dilations)
             ),
-            g=lambda dy, filter, strides, padding, dilations: primitives()[0](
+            g=lambda dy, filter, strides, padding, dilations: _primitives(rank)[0](
                 dy, filter, **attrs(strides, padding, dilations)
             ),
         )
     return dict(
-        x=lambda dy, x_shape, g, strides, padding, dilations: primitives()[1](
+        x=lambda dy, x_shape, g, strides, padding, dilations: _primitives(rank)[1](
             _vector(x_shape), dy, g, **attrs(strides, padding, dilations)
         ),
-        g=lambda dy, x, strides, padding, dilations: primitives()[0](x, dy, **attrs(strides, padding, dilations)),
+        g=lambda dy, x, strides, padding, dilations: _primitives(rank)[0](x, dy, **attrs(strides, padding, dilations)),
     )
 
 
-def _conv2d() -> tuple[Any, Any, Any]:
-    return conv2d_p, conv2d_input_grad_p, conv2d_filter_grad_p
-
-
-def _conv3d() -> tuple[Any, Any, Any]:
+def _primitives(rank: int) -> tuple[Any, Any, Any]:
+    if rank == 2:
+        return conv2d_p, conv2d_input_grad_p, conv2d_filter_grad_p
     return conv3d_p, conv3d_input_grad_p, conv3d_filter_grad_p
 
 
@@ -431,7 +425,7 @@ def _conv3d() -> tuple[Any, Any, Any]:
     dtypes="float16 bfloat16 float32 float64 int32",
     step="convolution",
     lower=_lower,
-    vjp=_vjps(_conv2d, "result"),
+    vjp=_vjps(2, "result"),
     samples=_samples(2, "result", (*_DTYPES, "int32")),
     error_samples=_errors(2),
 )
@@ -448,7 +442,7 @@ def conv2d_p(x: Array, filter: Array, *, strides: Steps, padding: Padding, dilat
     shape_inputs=(0,),
     step="convolution",
     lower=_lower_input_grad,
-    vjp=_vjps(_conv2d, "input"),
+    vjp=_vjps(2, "input"),
     samples=_samples(2, "input", (*_DTYPES, "int32")),
 )
 def conv2d_input_grad_p(
@@ -468,7 +462,7 @@ def conv2d_input_grad_p(
     shape_inputs=(1,),
     step="convolution",
     lower=_lower_filter_grad,
-    vjp=_vjps(_conv2d, "filter"),
+    vjp=_vjps(2, "filter"),
     samples=_samples(2, "filter", _DTYPES),
 )
 def conv2d_filter_grad_p(
@@ -486,7 +480,7 @@ def conv2d_filter_grad_p(
     dtypes="float16 bfloat16 float32 float64",
     step="convolution",
     lower=_lower,
-    vjp=_vjps(_conv3d, "result"),
+    vjp=_vjps(3, "result"),
     samples=_samples(3, "result", _DTYPES),
     error_samples=_errors(3),
 )
@@ -503,7 +497,7 @@ def conv3d_p(x: Array, filter: Array, *, strides: Steps, padding: Padding, dilat
     shape_inputs=(0,),
     step="convolution",
     lower=_lower_input_grad,
-    vjp=_vjps(_conv3d, "input"),
+    vjp=_vjps(3, "input"),
     samples=_samples(3, "input", _DTYPES),
 )
 def conv3d_input_grad_p(
@@ -523,7 +517,7 @@ def conv3d_input_grad_p(
     shape_inputs=(1,),
     step="convolution",
     lower=_lower_filter_grad,
-    vjp=_vjps(_conv3d, "filter"),
+    vjp=_vjps(3, "filter"),
     samples=_samples(3, "filter", _DTYPES),
 )
 def conv3d_filter_grad_p(

@@ -18,7 +18,7 @@ from fastgraph.core.tensor import Tensor, convert, current_trace
 from fastgraph.ops.arguments import as_tensor, of_dtypes, static_int
 from fastgraph.ops.comparison import greater, greater_equal, less
 from fastgraph.ops.creation import range_
-from fastgraph.ops.elementwise import cast, clip_by_value, floor, identity, maximum, minimum, ones_like, select
+from fastgraph.ops.elementwise import cast, clip_by_value, identity, maximum, minimum, ones_like, select
 from fastgraph.ops.families import (
     Array,
     Builder,
@@ -34,10 +34,13 @@ from fastgraph.ops.families import (
     shape_text,
     validated,
 )
-from fastgraph.ops.joining import stack
-from fastgraph.ops.movement import expand_dims_p, reshape, shape
-from fastgraph.ops.reduction import reduce_max
+from fastgraph.ops.joining import concat, stack
+from fastgraph.ops.movement import reshape, shape
+from fastgraph.ops.movement import size as size_of
+from fastgraph.ops.reduction import reduce_max, reduce_prod
+from fastgraph.ops.rounding import floor
 from fastgraph.ops.runtime_assertions import assert_less, assert_non_negative, ensure_shape_p
+from fastgraph.ops.runtime_checks import checked
 from fastgraph.ops.scatter import scatter_nd
 from fastgraph.ops.segments import unsorted_segment_sum
 
@@ -74,7 +77,8 @@ def bincount(
     There are as many results as the greatest number and `minlength` say, at most `maxlength`. With axis -1 each row is
     counted by itself: i[b, n] -> dtype[b, n]. With binary_output: whether it occurs, as 1 and 0. Of a SparseTensor or
     RaggedTensor, with weights of its kind, what it holds is counted.
-    Raises: InvalidArgumentError for negative numbers; ValueError for another axis. Source: tf.math.bincount.
+    Raises: InvalidArgumentError for negative numbers, and for more axes than two with axis -1; ValueError for another
+    axis. Source: tf.math.bincount.
     """
     if weights is not None and binary_output:
         raise ValueError("Arguments `binary_output` and `weights` are mutually exclusive. Please specify only one.")
@@ -106,8 +110,14 @@ def bincount(
     if most is not None:
         n = size = minimum(size, cast(most, kind))
         ids = select(less(x, size), x, ones_like(x) * -1)
-    if axis == -1 and x.shape.rank == 2:
-        first, n_rows = expand_dims_p(range_(shape(x)[0]), axes=(1,)), shape(x)[0]
+    lead = None
+    if axis == -1 and first is None and x.shape.rank not in (0, 1):
+        text = "Shape must be at most rank 2 but is rank {}"
+        if x.shape.rank is not None and x.shape.rank > 2:
+            raise invalid(text.format(x.shape.rank), "DenseBincount")
+        lead = shape(x)[: checked(size_of(shape(x)), 0, 2, text) - 1]
+        n_rows = reduce_prod(lead)
+        first = reshape(range_(n_rows), concat([lead, [1]], 0))
     if first is not None:
         n_rows = cast(n_rows, kind)
         ids = select(greater_equal(ids, 0), ids + cast(first, kind) * size, ids)
@@ -117,7 +127,7 @@ def bincount(
         counts = cast(greater(counts, 0), dtype)
     if first is None:
         return identity(counts, name=name)
-    return reshape(counts, stack([n_rows, size]), name=name)
+    return reshape(counts, stack([n_rows, size]) if lead is None else concat([cast(lead, kind), [size]], 0), name=name)
 
 
 def _lower_numbers(b: Builder, node: Node) -> list[Any]:

@@ -18,8 +18,9 @@ from fastgraph.core.op_errors import DEVICE, MAX_RANK, out_of_memory, rank_too_l
 from fastgraph.core.registry import get
 from fastgraph.core.tensor import Tensor, bind, convert, current_trace, from_array, zeros_or_ones
 from fastgraph.errors import InvalidArgumentError, ResourceExhaustedError
-from fastgraph.ops.arguments import as_tensor, extents, index_vector, named, no_layout, static_int, whole
+from fastgraph.ops.arguments import are_known, as_tensor, extents, index_vector, named, no_layout, static_int, whole
 from fastgraph.ops.broadcasting import broadcast_to
+from fastgraph.ops.deferred_calls import late, late_unless_known
 from fastgraph.ops.elementwise import cast, identity, maximum, select
 from fastgraph.ops.families import (
     Array,
@@ -35,7 +36,6 @@ from fastgraph.ops.families import (
     shape_text,
     validated,
 )
-from fastgraph.ops.late_calls import late
 from fastgraph.ops.movement import reshape, shape, shape_of_value, transpose_p
 from fastgraph.ops.precise_sums import is_half
 from fastgraph.ops.reduction import reduce_sum
@@ -258,8 +258,8 @@ def _range_size(start: Array, limit: Array, delta: Array) -> int:
     if isinstance(start.item(), int):
         first, last, step = int(start), int(limit), int(delta)
         return -((first - last) // step) if step > 0 else -((last - first) // -step)
-    n = np.ceil(np.abs((limit - start) / delta))
-    if not np.isfinite(n):
+    n = float(np.ceil(np.abs((limit - start) / delta)))
+    if not n < 2**63:
         raise ValueError(f"Requires ((limit - start) / delta) <= {2**63 - 1}")
     return int(n)
 
@@ -293,7 +293,7 @@ def _lower_range(b: Builder, node: Node) -> list[Any]:
     lower=_lower_range,
     samples=lambda: (
         [
-            (tuple(np.array(x, t) for x in bounds), {})
+            (tuple(np.array(x, as_dtype(t).numpy_dtype) for x in bounds), {})
             for t in ("int32", "int64", "float32", "float64", "bfloat16")
             for bounds in ((0, 5, 1), (10, 0, -3), (2, 2, 1), (-3, 4, 2))
         ]
@@ -427,10 +427,12 @@ def linspace(
     """
     first: Any = as_tensor(start)
     last: Any = convert(stop, first.dtype)
-    axis = whole(axis, "axis")
     if first.dtype.is_integer:
         wide = "float32" if first.dtype.size <= 2 else "float64"
         first, last = cast(first, wide), cast(last, wide)
+    if not are_known(axis):
+        return late_unless_known(linspace, [first, last], {"num": num, "axis": axis}, first.dtype, None, name)
+    axis = whole(axis, "axis")
     number: Any = static_int(num)
     known = number is not None
     number = number if known else num

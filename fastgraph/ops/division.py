@@ -53,7 +53,8 @@ def floordiv(x: Array, y: Array) -> Any:
     _check_divisor(y)
     if y.dtype.kind in "iu":
         return np.floor_divide(x, y)
-    return np.floor(np.divide(widened(x), widened(y))).astype(x.dtype)
+    quotient = np.divide(widened(x), widened(y)).astype(x.dtype)  # rounded before it is cut, as TensorFlow's is
+    return np.floor(widened(quotient)).astype(x.dtype)
 
 
 @elementwise(

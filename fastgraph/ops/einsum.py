@@ -16,9 +16,9 @@ from fastgraph.core.op_errors import misfit
 from fastgraph.core.tensor import Tensor, current_trace
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor
+from fastgraph.ops.deferred_calls import late
 from fastgraph.ops.elementwise import identity, multiply
 from fastgraph.ops.families import invalid, public, shape_text
-from fastgraph.ops.late_calls import late
 from fastgraph.ops.matmul import extents_of, matmul_p, product_of
 from fastgraph.ops.movement import reshape, squeeze_p, transpose_p
 from fastgraph.ops.reduction import sum_p

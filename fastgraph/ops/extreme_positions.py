@@ -13,10 +13,10 @@ import numpy as np
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, int64
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
-from fastgraph.core.op_errors import message_name
 from fastgraph.core.tensor import Tensor
 from fastgraph.errors import InvalidArgumentError
-from fastgraph.ops.arguments import UnknownAxis, known_axis, named
+from fastgraph.ops.arguments import UnknownAxis, known_axis, named, not_allowed, refused
+from fastgraph.ops.deferred_calls import late
 from fastgraph.ops.families import (
     Array,
     Builder,
@@ -28,7 +28,6 @@ from fastgraph.ops.families import (
     invalid,
     public,
 )
-from fastgraph.ops.late_calls import late
 from fastgraph.ops.precise_sums import is_half
 from fastgraph.ops.reduction import highest, lowest
 
@@ -140,10 +139,7 @@ def argmin_p(input: Array, *, axis: int, output_type: DType) -> Any:
 def _position_dtype(output_type: DTypeLike) -> DType:
     dtype = as_dtype(output_type)
     if dtype.name not in ("int16", "uint16", "int32", "int64"):
-        raise invalid(
-            f"Value for attr 'output_type' of {message_name(dtype)} is not in the list of allowed values: int16, "
-            "uint16, int32, int64"
-        )
+        raise refused(not_allowed(dtype, "output_type", "int16, uint16, int32, int64"))
     return dtype
 
 

@@ -17,11 +17,12 @@ from fastgraph.core.native import array_loops
 from fastgraph.core.native.matmul import scipy_functions
 from fastgraph.core.tensor import Tensor
 from fastgraph.errors import InvalidArgumentError
+from fastgraph.ops import single_precision_lapack as lapack
 from fastgraph.ops.arguments import named
 from fastgraph.ops.complex_numbers import complex_of, imag
 from fastgraph.ops.elementwise import widened, zeros_like
 from fastgraph.ops.families import Array, Dims, custom, invalid, misuse, public, validated
-from fastgraph.ops.gathering import dim, gather_p, one_hot
+from fastgraph.ops.gathering import dim, gather_p
 from fastgraph.ops.joining import concat
 from fastgraph.ops.linear_solvers import triangular_solve_p
 from fastgraph.ops.matmul import matmul
@@ -47,6 +48,7 @@ from fastgraph.ops.matrix_checks import (
     with_diagonal,
 )
 from fastgraph.ops.matrix_diagonals import diag, diag_part
+from fastgraph.ops.one_hot import one_hot
 from fastgraph.ops.sorting import argsort_p
 
 # ---- cholesky -------------------------------------------------------------------------------------------------------
@@ -96,13 +98,13 @@ def cholesky(input: Array) -> Any:
     if (small := array_loops.factored(np.ascontiguousarray(stacked(wide)))) is not None:
         return small.reshape(input.shape).astype(input.dtype, copy=False)
     try:
-        found = np.linalg.cholesky(wide)
+        found = lapack.cholesky(wide)
     except np.linalg.LinAlgError:
         found = np.empty(wide.shape, wide.dtype)
         size = wide.shape[-2:]
         for matrix, factor in zip(wide.reshape((-1, *size)), found.reshape((-1, *size)), strict=True):
             try:
-                factor[...] = np.linalg.cholesky(matrix)
+                factor[...] = lapack.cholesky(matrix)
             except np.linalg.LinAlgError:
                 factor[...] = np.tril(np.full(size, np.nan, wide.dtype))
     if np.isinf(np.diagonal(found, axis1=-2, axis2=-1)).any():
@@ -311,7 +313,7 @@ def rectangle_errors(**attrs: Any) -> list[Any]:
 def qr_p(input: Array, *, full_matrices: bool) -> Any:
     """Q with orthonormal columns and R upper triangular, Q R = input. t[*b, m, n] -> t[*b, m, k], t[*b, k, n]."""
     validated(matrix_shape, input.shape)
-    q, r = np.linalg.qr(widened(input), "complete" if full_matrices else "reduced")
+    q, r = lapack.qr(widened(input), "complete" if full_matrices else "reduced")
     return q.astype(input.dtype, copy=False), r.astype(input.dtype, copy=False)
 
 

@@ -1,4 +1,4 @@
-"""Fourier and cosine transforms: fft, ifft, rfft, irfft in any number of axes, dct, idct, fftshift, ifftshift.
+"""Fourier transforms: fft, ifft, rfft, irfft in any number of axes, fftshift, ifftshift.
 
 Rule: a transform is linear, so its gradient is another one, with the scaling and the weights that are its attributes.
 Single precision stays single. Source of the definitions: Oppenheim and Schafer, "Discrete-Time Signal Processing".
@@ -13,21 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.core.base.dtype import as_dtype
+from fastgraph.core.base.dtype import as_dtype, string
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.native.thread_pool import num_threads
 from fastgraph.core.tensor import Tensor, current_trace
-from fastgraph.ops.arguments import (
-    are_known,
-    as_tensor,
-    has_dtype,
-    index_vector,
-    known_axes,
-    known_value,
-    named,
-    static_int,
-)
+from fastgraph.ops.arguments import are_known, as_tensor, has_dtype, index_vector, known_axes, known_value, named
+from fastgraph.ops.deferred_calls import late, late_unless_known
 from fastgraph.ops.elementwise import cast, maximum, minimum
 from fastgraph.ops.families import (
     Array,
@@ -42,14 +34,13 @@ from fastgraph.ops.families import (
     validated,
 )
 from fastgraph.ops.joining import stack
-from fastgraph.ops.late_calls import late, late_unless_known
 from fastgraph.ops.matmul import extents_of, product_of
 from fastgraph.ops.movement import shape_of_value, transpose_p
 from fastgraph.ops.padding import roll
 from fastgraph.ops.runtime_assertions import ensure_shape_p
 from fastgraph.ops.runtime_checks import checked, wide
 
-_REASON = "a Fourier transform: complex numbers, which kernels have not, and SciPy's is the fast one already"
+REASON = "a Fourier transform: complex numbers, which kernels have not, and SciPy's is the fast one already"
 #: Elements up to which NumPy transforms, which needs no import, and up to which one thread does.
 FEW, ALONE = 4096, 65536
 
@@ -105,7 +96,7 @@ def _vector(extents_: TensorLike) -> Any:
     return index_vector(extents_) if isinstance(extents_, tuple) else extents_
 
 
-def _fitted(x: Tensor, sizes: Sequence[Any]) -> Any:
+def fitted(x: Tensor, sizes: Sequence[Any]) -> Any:
     """x with its last axes brought to `sizes`, ints or scalar tensors."""
     extents = extents_of(x)
     wanted = [*extents[: len(extents) - len(sizes)], *sizes]
@@ -124,7 +115,7 @@ def _complex(shape: Sequence[int], dtype: str, seed: int = 3) -> Array:
     return (random.standard_normal(shape) + 1j * random.standard_normal(shape)).astype(dtype)
 
 
-def _check_rank(rank: int, axes: Sequence[int]) -> None:
+def check_rank(rank: int, axes: Sequence[int]) -> None:
     least = max([-a if a < 0 else a + 1 for a in axes], default=0)
     if rank < least:
         raise invalid(f"Input must have rank of at least {least} but got: {rank}")
@@ -132,7 +123,7 @@ def _check_rank(rank: int, axes: Sequence[int]) -> None:
 
 def _infer_same(x: Aval, *, axes: tuple[int, ...], **_: Any) -> Aval:
     if x.shape is not None:
-        _check_rank(len(x.shape), axes)
+        check_rank(len(x.shape), axes)
     return Aval(x.dtype, x.shape)
 
 
@@ -156,14 +147,14 @@ def _infer_same(x: Aval, *, axes: tuple[int, ...], **_: Any) -> Aval:
             scaled=False,
         )
     ],
-    reason=_REASON,
+    reason=REASON,
 )
 def fft_p(x: Array, *, axes: tuple[int, ...], inverse: bool, scaled: bool) -> Any:
     """The discrete Fourier transform along `axes`, or its inverse; `scaled`: over the number of elements.
 
     c[*s] -> c[*s].
     """
-    _check_rank(x.ndim, axes)
+    check_rank(x.ndim, axes)
     if x.size == 0 or not axes:
         return x.copy()
     return _transform("ifftn" if inverse else "fftn", x, axes, _norm(inverse, scaled))
@@ -195,7 +186,7 @@ def _infer_rfft(x: Aval, *, axes: tuple[int, ...], **_: Any) -> Aval:
     dtype = as_dtype("complex64" if x.dtype.name == "float32" else "complex128")
     if x.shape is None:
         return Aval(dtype, None)
-    _check_rank(len(x.shape), axes)
+    check_rank(len(x.shape), axes)
     last = x.shape[axes[-1]]
     dims = list(x.shape)
     dims[axes[-1]] = None if last is None else _frequencies(last)
@@ -225,14 +216,14 @@ def _last_of(dims: tuple[int, ...] | Tensor, axes: tuple[int, ...]) -> Any:
     error_samples=lambda: [
         misuse("Input must have rank of at least 2 but got: 1", np.ones(3), axes=(-2, -1), scaled=False, doubled=False)
     ],
-    reason=_REASON,
+    reason=REASON,
 )
 def rfft_p(x: Array, *, axes: tuple[int, ...], scaled: bool, doubled: bool) -> Any:
     """The Fourier transform of real numbers, without the negative frequencies of the last of `axes`.
 
     `scaled`: over the number of elements; `doubled`: frequencies that stand for two are counted twice. f[*s] -> c[*r].
     """
-    _check_rank(x.ndim, axes)
+    check_rank(x.ndim, axes)
     dims = list(x.shape)
     n = dims[axes[-1]]
     dims[axes[-1]] = _frequencies(n)
@@ -253,7 +244,7 @@ def _infer_irfft(x: Aval, length: Aval, *, axes: tuple[int, ...], **_: Any) -> A
     dtype = as_dtype("float32" if x.dtype.name == "complex64" else "float64")
     if x.shape is None:
         return Aval(dtype, None)
-    _check_rank(len(x.shape), axes)
+    check_rank(len(x.shape), axes)
     dims = list(x.shape)
     dims[axes[-1]] = None if length.value is None else int(length.value)
     return Aval(dtype, tuple(dims))
@@ -282,14 +273,14 @@ def _infer_irfft(x: Aval, length: Aval, *, axes: tuple[int, ...], **_: Any) -> A
             doubled=True,
         )
     ],
-    reason=_REASON,
+    reason=REASON,
 )
 def irfft_p(x: Array, length: Array, *, axes: tuple[int, ...], scaled: bool, doubled: bool) -> Any:
     """`length` real numbers along the last of `axes` from their frequencies that are not negative.
 
     `scaled`: over the number of elements; not `doubled`: each frequency counts once. c[*r], i32[] -> f[*s].
     """
-    _check_rank(x.ndim, axes)
+    check_rank(x.ndim, axes)
     n = int(length)
     kind = np.float32 if x.dtype == np.complex64 else np.float64
     dims = list(x.shape)
@@ -304,74 +295,16 @@ def irfft_p(x: Array, length: Array, *, axes: tuple[int, ...], scaled: bool, dou
     return found.astype(kind, copy=False)
 
 
-# ---- cosine transforms ----------------------------------------------------------------------------------------------
-
-
-def _infer_dct(x: Aval, *, kind: int, **_: Any) -> Aval:
-    if x.shape is not None:
-        _check_rank(len(x.shape), (-1,))
-        _check_dct(x.shape[-1], kind, ValueError)
-    return Aval(x.dtype, x.shape)
-
-
-def _check_dct(n: int | None, kind: int, error: Callable[[str], Exception]) -> None:
-    if kind == 1 and n is not None and n < 2:
-        raise error("Type-I DCT requires the dimension to be greater than one.")
-
-
-@custom(
-    op="DCT",
-    infer=_infer_dct,
-    dtypes="float32 float64",
-    vjp=dict(x=lambda dy, kind, ortho, turned: dct_p(dy, kind=kind, ortho=ortho, turned=not turned)),
-    samples=lambda: [
-        ((np.random.default_rng(k).standard_normal(s).astype(t),), {"kind": k, "ortho": o, "turned": turned})
-        for t in ("float32", "float64")
-        for k, o in ((1, False), (2, False), (2, True), (3, False), (3, True), (4, False), (4, True))
-        for turned in (False, True)
-        for s in ((5,), (2, 3, 4), (0, 3))
-    ],
-    error_samples=lambda: [misuse("Type-I DCT requires", np.ones([2, 1]), kind=1, ortho=False, turned=False)],
-    reason=_REASON,
-)
-def dct_p(x: Array, *, kind: int, ortho: bool, turned: bool) -> Any:
-    """The discrete cosine transform of type `kind` along the last axis; `turned`: by the transposed matrix.
-
-    f[*s, n] -> f[*s, n].
-    """
-    _check_rank(x.ndim, (-1,))
-    _check_dct(x.shape[-1], kind, invalid)
-    if x.size == 0:
-        return x.copy()
-    from scipy import fft
-
-    norm = "ortho" if ortho else None
-    if not turned or kind == 4 or ortho:
-        return fft.dct(x, type={2: 3, 3: 2}.get(kind, kind) if turned else kind, norm=norm)
-    if kind == 1:  # the matrix has columns of cosines, the inner ones twice
-        weight = np.full(x.shape[-1], 2, x.dtype)
-        weight[0] = weight[-1] = 1
-        return weight * fft.dct(x / weight, type=1)
-    if kind == 2:
-        first = x.copy()
-        first[..., 0] *= 2
-        return fft.dct(first, type=3)
-    found = fft.dct(x, type=2)
-    found[..., 0] *= 0.5
-    return found
-
-
 # ---- public ---------------------------------------------------------------------------------------------------------
 
 
-def _preferring(value: TensorLike, dtype: str) -> Any:
+def preferring(value: TensorLike, dtype: str) -> Any:
     """A tensor as it is; anything else of numbers as `dtype`, as TensorFlow converts for these ops."""
     if has_dtype(value):
         return as_tensor(value)
     found = as_tensor(value)
-    kind = found.dtype
-    wide = kind.is_complex and dtype == "complex64"
-    return cast(found, dtype) if isinstance(found, Tensor) and (kind.is_floating or wide) else found
+    fits = isinstance(found, Tensor) and found.dtype is not string and (not found.dtype.is_complex or dtype[0] == "c")
+    return cast(found, dtype) if fits else found
 
 
 def _rank_of(x: Tensor) -> int:
@@ -382,7 +315,7 @@ def _rank_of(x: Tensor) -> int:
 
 def _direct(names: tuple[str, ...], count: int, inverse: bool, words: str) -> Callable[..., Any]:
     def transform(input: TensorLike, name: str | None = None) -> Any:
-        x = _preferring(input, "complex64")
+        x = preferring(input, "complex64")
         return named(name, fft_p, x, axes=tuple(range(-count, 0)), inverse=inverse, scaled=inverse)
 
     return _publish(transform, names, words)
@@ -412,19 +345,19 @@ def _sizes(given: TensorLike | None, count: int) -> list[Any] | None:
 
 
 def _real(value: TensorLike) -> Any:
-    x = _preferring(value, "float32") if not _is_whole(value) else cast(as_tensor(value), "float32")
+    x = preferring(value, "float32")
     if x.dtype.name not in ("float32", "float64"):
         raise ValueError(f"RFFT requires tf.float32 or tf.float64 inputs, got: {x}")
     return x
 
 
-def _is_whole(value: TensorLike) -> bool:
+def is_whole(value: TensorLike) -> bool:
     return not has_dtype(value) and as_tensor(value).dtype.is_integer
 
 
 def _from_real(x: Tensor, sizes: list[Any] | None, axes: tuple[int, ...], name: str | None) -> Any:
     _shape_of_rank(x, len(axes))
-    x = x if sizes is None else _fitted(x, sizes)
+    x = x if sizes is None else fitted(x, sizes)
     return named(name, rfft_p, x, axes=axes, scaled=False, doubled=False)
 
 
@@ -439,10 +372,10 @@ def _to_real(x: Tensor, sizes: list[Any] | None, axes: tuple[int, ...], name: st
         extents = extents_of(x)[-len(axes) :]
         n = extents[-1]
         last = max(2 * (n - 1), 0) if isinstance(n, int) else maximum(2 * (n - 1), 0)
-        x = _fitted(x, [_frequencies(last)])  # the one frequency of no number is none
+        x = fitted(x, [_frequencies(last)])  # the one frequency of no number is none
     else:
         last = sizes[-1]
-        x = _fitted(x, [*sizes[:-1], _frequencies(last)])
+        x = fitted(x, [*sizes[:-1], _frequencies(last)])
     if isinstance(last, int) and last >= 2**31:
         raise invalid(f"fft_length must be an int32, not {last}")
     length = np.array(last, np.int32) if isinstance(last, int) else cast(last, "int32")
@@ -469,7 +402,7 @@ def _forward_real(names: tuple[str, ...], count: int, words: str) -> Callable[..
 
 def _inverse_real(names: tuple[str, ...], count: int, words: str) -> Callable[..., Any]:
     def transform(input_tensor: TensorLike, fft_length: TensorLike | None = None, name: str | None = None) -> Any:
-        x = _preferring(input_tensor, "complex64")
+        x = preferring(input_tensor, "complex64")
         if not x.dtype.is_complex:
             raise ValueError(f"IRFFT requires tf.complex64 or tf.complex128 inputs, got: {x}")
         if x.shape.rank is None:
@@ -557,7 +490,7 @@ def _over_axes(kind: str) -> Callable[..., Any]:
         norm: str | None = None,
         name: str | None = None,
     ) -> Any:
-        x = _real(input_tensor) if kind == "rfftnd" else _preferring(input_tensor, "complex64")
+        x = _real(input_tensor) if kind == "rfftnd" else preferring(input_tensor, "complex64")
         sizes, places = _chosen(x, fft_length, axes)
         x, last = _moved(x, places), tuple(range(-len(places), 0))
         if real:
@@ -565,7 +498,7 @@ def _over_axes(kind: str) -> Callable[..., Any]:
             whole = y if inverse else (x if sizes is None else None)
             found = lambda: list(sizes or []) if whole is None else extents_of(whole)[-len(places) :]
         else:
-            x = x if sizes is None else _fitted(x, sizes)
+            x = x if sizes is None else fitted(x, sizes)
             y = named(name, fft_p, x, axes=last, inverse=inverse, scaled=inverse)
             found = lambda: extents_of(x)[-len(places) :]
         return _moved(_scaled(y, norm, inverse, found), places, back=True)
@@ -614,47 +547,3 @@ def ifftshift(x: TensorLike, axes: TensorLike | None = None, name: str | None = 
     Source: tf.signal.ifftshift.
     """
     return _shift(x, axes, -1, name)
-
-
-def _check_cosine(kind: int, n: int | None, axis: int, norm: str | None) -> None:
-    if axis != -1:
-        raise NotImplementedError(f"axis must be -1. Got: {axis}")
-    if n is not None and n < 1:
-        raise ValueError("n should be a positive integer or None")
-    if kind not in (1, 2, 3, 4):
-        raise ValueError("Types I, II, III and IV (I)DCT are supported.")
-    if norm not in (None, "ortho"):
-        raise ValueError(f"Unknown normalization. Expected None or 'ortho', got: {norm}")
-    if kind == 1 and norm == "ortho":
-        raise ValueError("Normalization is not supported for the Type-I DCT.")
-
-
-@public("signal.dct")
-def dct(
-    input: TensorLike, type: int = 2, n: TensorLike | None = None, axis: int = -1, norm: str | None = None,
-    name: str | None = None,
-) -> Any:  # fmt: skip
-    """The discrete cosine transform of type 1 to 4 of the last axis, brought to n elements. f[*s, m] -> f[*s, n].
-
-    Raises: ValueError for another type, n or norm; NotImplementedError for another axis. Source: tf.signal.dct.
-    """
-    length = None if n is None else static_int(n)
-    _check_cosine(type, length, axis, norm)
-    x = _preferring(input, "float32") if not _is_whole(input) else cast(as_tensor(input), "float32")
-    if length is not None:
-        x = _fitted(x, [length])
-    return named(name, dct_p, x, kind=type, ortho=norm == "ortho", turned=False)
-
-
-@public("signal.idct")
-def idct(
-    input: TensorLike, type: int = 2, n: TensorLike | None = None, axis: int = -1, norm: str | None = None,
-    name: str | None = None,
-) -> Any:  # fmt: skip
-    """The inverse of `dct` of the last axis, times 2 n unless norm is "ortho". f[*s, m] -> f[*s, n].
-
-    Raises: ValueError for another type, n or norm; NotImplementedError for another axis. Source: tf.signal.idct.
-    """
-    length = None if n is None else static_int(n)
-    _check_cosine(type, length, axis, norm)
-    return dct(input, {2: 3, 3: 2}.get(type, type), n, axis, norm, name)

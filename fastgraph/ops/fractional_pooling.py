@@ -15,13 +15,14 @@ from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import as_tensor, of_dtypes
 from fastgraph.ops.comparison import less_equal
-from fastgraph.ops.elementwise import cast, floor, minimum, select, zeros_like_p
+from fastgraph.ops.elementwise import cast, minimum, select, zeros_like_p
 from fastgraph.ops.families import invalid, public
 from fastgraph.ops.gathering import gather
 from fastgraph.ops.joining import concat
 from fastgraph.ops.movement import expand_dims, reshape
 from fastgraph.ops.random_ops import shuffle, uniform
 from fastgraph.ops.reduction import reduce_max, reduce_sum
+from fastgraph.ops.rounding import floor
 from fastgraph.ops.scans import cumsum
 
 

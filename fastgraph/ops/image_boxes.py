@@ -18,13 +18,15 @@ from fastgraph.errors import OutOfRangeError
 from fastgraph.ops.arguments import as_tensor, of_dtypes, static_int, tensor_of
 from fastgraph.ops.comparison import greater_equal, less_equal, logical_and, logical_or
 from fastgraph.ops.creation import range_
-from fastgraph.ops.elementwise import cast, ceil, clip_by_value, floor, maximum, minimum, select
+from fastgraph.ops.elementwise import cast, clip_by_value, maximum, minimum, select
 from fastgraph.ops.families import Array, custom, invalid, misuse, public, shape_text
 from fastgraph.ops.gathering import gather
 from fastgraph.ops.joining import concat, stack, unstack
 from fastgraph.ops.matmul import extents_of, product_of
 from fastgraph.ops.movement import expand_dims, reshape, shape
 from fastgraph.ops.padding import pad
+from fastgraph.ops.rounding import ceil, floor
+from fastgraph.ops.runtime_checks import narrow
 from fastgraph.ops.slicing import slice_
 from fastgraph.ops.sorting import argsort_p
 
@@ -340,16 +342,18 @@ def crop_and_resize(
         raise invalid(f"input image must be 4-D{shape_text(x.shape.as_list())}", "CropAndResize", x.shape)
     if corners.shape.rank != 2 or corners.shape[1] not in (4, None):
         raise invalid(f"boxes must be 2-D with 4 columns{shape_text(corners.shape.as_list())}", "CropAndResize")
-    if which.shape.rank != 1:
+    if which.shape.rank != 1 or not which.shape.is_compatible_with(corners.shape[:1]):
         raise invalid(f"box_index must be 1-D{shape_text(which.shape.as_list())}", "CropAndResize")
     batch, height, width, channels = extents_of(x)
-    if 0 in (height, width):
+    if 0 in x.shape.as_list()[1:3]:
         raise invalid("image dimensions must be positive", "CropAndResize", x.shape)
-    if isinstance(which, EagerTensor) and not ((which.numpy() >= 0) & (which.numpy() < batch)).all():
+    known = isinstance(which, EagerTensor) and isinstance(batch, int)
+    if known and not ((which.numpy() >= 0) & (which.numpy() < batch)).all():
         raise OutOfRangeError(None, None, f"box_index has values outside [0, {batch})")
     sizes = [n if (k := static_int(n)) is None else k for n in unstack(as_tensor(crop_size, int32), 2)]
     if any(isinstance(n, int) and n <= 0 for n in sizes):
         raise invalid("crop dimensions must be positive", "CropAndResize")
+    sizes = [n if isinstance(n, int) else narrow(n, 1, "crop dimensions must be positive") for n in sizes]
     y1, x1, y2, x2 = (expand_dims(v, 1) for v in unstack(corners, 4, axis=1))
     rows, columns = _along(y1, y2, height, sizes[0]), _along(x1, x2, width, sizes[1])
     flat = cast(reshape(x, [-1, channels]), float32)

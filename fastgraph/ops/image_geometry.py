@@ -14,13 +14,14 @@ from fastgraph.ops.arguments import as_tensor, of_dtypes, static_int, word
 from fastgraph.ops.comparison import equal, greater, greater_equal, less, logical_and
 from fastgraph.ops.creation import range_
 from fastgraph.ops.elementwise import abs as abs_of
-from fastgraph.ops.elementwise import cast, clip_by_value, floor, select, sign, zeros_like_p
+from fastgraph.ops.elementwise import cast, clip_by_value, select, sign, zeros_like_p
 from fastgraph.ops.families import invalid, public, shape_text
 from fastgraph.ops.gathering import gather
 from fastgraph.ops.joining import unstack
 from fastgraph.ops.matmul import extents_of, product_of
 from fastgraph.ops.movement import expand_dims, reshape, transpose_p
 from fastgraph.ops.patches import spatial, windows_of
+from fastgraph.ops.rounding import floor
 from fastgraph.ops.runtime_assertions import assert_positive
 from fastgraph.ops.window_arguments import paddings
 

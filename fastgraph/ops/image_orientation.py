@@ -16,7 +16,7 @@ from fastgraph.core.tensor import EagerTensor, Tensor
 from fastgraph.ops.arguments import as_tensor, real, static_int
 from fastgraph.ops.comparison import equal, greater_equal, less
 from fastgraph.ops.creation import range_
-from fastgraph.ops.elementwise import cast, floor, maximum, minimum, rint, select, zeros_like_p
+from fastgraph.ops.elementwise import cast, maximum, minimum, select, zeros_like_p
 from fastgraph.ops.families import invalid, public
 from fastgraph.ops.gathering import gather
 from fastgraph.ops.image_resizing import (
@@ -27,12 +27,13 @@ from fastgraph.ops.image_resizing import (
     resize,
     with_pixels,
 )
-from fastgraph.ops.joining import stack
+from fastgraph.ops.joining import concat, stack
 from fastgraph.ops.matmul import extents_of, product_of
-from fastgraph.ops.movement import expand_dims, reshape, shape, squeeze, transpose_p
+from fastgraph.ops.movement import expand_dims, reshape, shape, size, squeeze, transpose_p
 from fastgraph.ops.padding import reverse
 from fastgraph.ops.random_ops import uniform
 from fastgraph.ops.reduction import reduce_all
+from fastgraph.ops.rounding import floor, rint
 from fastgraph.ops.runtime_assertions import Assert
 from fastgraph.ops.slicing import slice_
 from fastgraph.ops.stateless_random import stateless_uniform
@@ -41,12 +42,23 @@ from fastgraph.ops.stateless_random import stateless_uniform
 Unit = Callable[[SizeLike], Any]
 
 
-def _unbatched(x: Tensor, is_batch: bool) -> Any:
+def _pixels(image: TensorLike) -> tuple[Tensor, Any]:
+    """`with_pixels`; of images of unknown rank the axes before those of pixels, in place of whether it is a batch."""
+    x = as_tensor(image)
+    if x.shape.rank is not None:
+        return with_pixels(x)
+    extents = shape(x)
+    return reshape(x, [-1, extents[-3], extents[-2], extents[-1]]), extents[:-3]
+
+
+def _unbatched(x: Tensor, is_batch: Any) -> Any:
+    if isinstance(is_batch, Tensor):
+        return reshape(x, concat([is_batch, shape(x)[1:]], 0))
     return x if is_batch else squeeze(x, axis=[0])
 
 
 def _flipped(image: TensorLike, axis: int) -> Any:
-    x, is_batch = with_pixels(image)
+    x, is_batch = _pixels(image)
     return _unbatched(reverse(x, [axis]), is_batch)
 
 
@@ -70,11 +82,14 @@ def flip_up_down(image: TensorLike) -> Tensor:
 
 def _flipped_by_chance(image: TensorLike, axis: int, unit: Unit) -> Any:
     """Each image flipped or not: a single one if its number is below a half, those of a batch if it is above."""
-    x, is_batch = with_pixels(image)
-    if is_batch:
-        chosen = greater_equal(rint(reshape(unit([extents_of(x)[0]]), [-1, 1, 1, 1])), 1.0)
-        return select(chosen, reverse(x, [axis]), x)
-    return squeeze(select(less(unit([]), 0.5), reverse(x, [axis]), x), axis=[0])
+    x, is_batch = _pixels(image)
+    if is_batch is False:
+        return squeeze(select(less(unit([]), 0.5), reverse(x, [axis]), x), axis=[0])
+    drawn = reshape(unit([extents_of(x)[0]]), [-1, 1, 1, 1])
+    chosen = greater_equal(rint(drawn), 1.0)
+    if is_batch is not True:
+        chosen = select(equal(size(is_batch), 0), less(drawn, 0.5), chosen)
+    return _unbatched(select(chosen, reverse(x, [axis]), x), is_batch)
 
 
 def _seeded(seed: TensorLike | None) -> Unit:
@@ -121,7 +136,7 @@ def transpose_image(image: TensorLike, name: str | None = None) -> Any:
 
     Raises: ValueError for another rank. Source: tf.image.transpose.
     """
-    x, is_batch = with_pixels(image)
+    x, is_batch = _pixels(image)
     return _unbatched(transpose_p(x, perm=(0, 2, 1, 3)), is_batch)
 
 
@@ -131,7 +146,7 @@ def rot90(image: TensorLike, k: TensorLike = 1, name: str | None = None) -> Tens
 
     k: An int, or a tensor of one. Raises: ValueError for another rank, or several k. Source: tf.image.rot90.
     """
-    x, is_batch = with_pixels(image)
+    x, is_batch = _pixels(image)
     turns = as_tensor(k, int32)
     if turns.shape.rank not in (0, None):
         raise ValueError(f"Shape must be rank 0 but is rank {turns.shape.rank}")

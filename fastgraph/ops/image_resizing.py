@@ -20,7 +20,7 @@ from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import as_tensor, has_dtype, of_dtypes, static_int, whole
 from fastgraph.ops.comparison import equal, greater_equal, less, less_equal, logical_and
 from fastgraph.ops.creation import range_
-from fastgraph.ops.elementwise import abs, cast, ceil, floor, maximum, minimum, rint, select, zeros_like_p
+from fastgraph.ops.elementwise import abs, cast, maximum, minimum, select, zeros_like_p
 from fastgraph.ops.exponentials import exp, sin
 from fastgraph.ops.families import invalid, public, shape_text
 from fastgraph.ops.gathering import gather
@@ -29,6 +29,7 @@ from fastgraph.ops.matmul import extents_of, matmul, product_of
 from fastgraph.ops.movement import expand_dims, reshape, squeeze
 from fastgraph.ops.padding import pad
 from fastgraph.ops.reduction import reduce_sum
+from fastgraph.ops.rounding import ceil, floor, rint
 from fastgraph.ops.runtime_assertions import assert_non_negative, assert_positive
 
 #: How the table of the bicubic kernel divides the way between two pixels.
@@ -271,10 +272,17 @@ def resize(
     Source: tf.image.resize.
     """
     if hasattr(type(images), "__fg_bind__"):  # images of different sizes, in a RaggedTensor
-        dtype = getattr(images, "dtype", None) if method == "nearest" else float32
+        ragged: Any = images
         rest = (size, method, preserve_aspect_ratio, antialias)
+        if ragged.shape.rank not in (4, None):
+            raise ValueError("tf.image.resize: images.shape.rank must be 4 if images is ragged.")
+        dtype = ragged.dtype if method == "nearest" else float32
         mapped = namespaces.resolve("", "map_fn")
-        return mapped(lambda one: resize(one.to_tensor(), *rest), images, fn_output_signature=dtype)
+        made = mapped(lambda one: resize(one.to_tensor(), *rest), ragged, fn_output_signature=dtype)
+        if preserve_aspect_ratio:
+            return made
+        wanted = _wanted(size, 1, 1, False)  # of no image too
+        return reshape(made, [extents_of(made)[0], *wanted, extents_of(ragged.flat_values)[-1]])
     x, is_batch = as_batch(images)
     _, height, width, _ = extents_of(x)
     new_height, new_width = _wanted(size, height, width, preserve_aspect_ratio)

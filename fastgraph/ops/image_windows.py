@@ -133,6 +133,8 @@ def _distorted(source: Source, image_size: TensorLike, bounding_boxes: TensorLik
         raise invalid(f"Max attempts must be non-negative: {attempts}")
 
     def draw(state: Any, size: Any, boxes: Any, covered: Any) -> tuple[Any, Any, Any]:
+        if size.shape != (3,):
+            raise invalid(f"image_size must be 1-dimensional and contain 3 elements: {size.shape}")
         height, width = int(size[0]), int(size[1])
         if not 0 <= covered <= 1:
             raise invalid(f"Min object covered must be in [0, 1], got {covered}")

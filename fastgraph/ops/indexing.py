@@ -20,7 +20,7 @@ from fastgraph.core.conversion import TensorLike
 from fastgraph.core.registry import public_function
 from fastgraph.core.tensor import EagerTensor, Tensor, convert, current_trace, get_slot, register_slot
 from fastgraph.errors import InvalidArgumentError
-from fastgraph.ops.arguments import whole
+from fastgraph.ops.arguments import of_dtypes, whole
 from fastgraph.ops.families import (
     Array,
     Builder,
@@ -255,7 +255,7 @@ def _known(avals: Sequence[Aval], spec: Spec) -> Spec:
     n = sum(item[1:].count("t") for item in spec)
     values: list[int | None] = []
     for aval in avals:
-        values += aval.numbers or [None] * (n if aval.rank == 1 else 1)
+        values += aval.numbers or [None] * (n if len(avals) == 1 else 1)  # one vector has them all, of unknown rank too
     return fill_in(spec, values)
 
 
@@ -479,6 +479,8 @@ def _entries(vector: Any, n: int | None, positions: list[Any]) -> list[Any]:
     if isinstance(tensor, Tensor):
         if tensor.shape.rank != 1:
             raise _unequal(*[tensor.shape.as_list() if tensor.shape.rank is not None else ()] * 3)
+        if tensor.shape[0] != 0:  # an empty list has the dtype of nothing
+            of_dtypes(tensor, "int16 int32 int64", "StridedSlice.Index")
         found = tensor.aval.value if not isinstance(tensor, EagerTensor) else np.asarray(tensor)
         if found is not None:
             return [whole(v, "begin, end or strides") for v in found]

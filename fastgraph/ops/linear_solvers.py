@@ -17,6 +17,7 @@ from fastgraph.core.native import array_loops
 from fastgraph.core.native.matmul import scipy_functions
 from fastgraph.core.tensor import Tensor
 from fastgraph.errors import InvalidArgumentError
+from fastgraph.ops import single_precision_lapack as lapack
 from fastgraph.ops.arguments import as_tensor, named
 from fastgraph.ops.broadcasting import sum_to
 from fastgraph.ops.complex_numbers import complex_of, conj, imag
@@ -43,7 +44,7 @@ from fastgraph.ops.matrix_checks import (
     upper_triangle,
 )
 from fastgraph.ops.matrix_checks import adjoint as adjoint_of
-from fastgraph.ops.matrix_diagonals import adjoint as matrix_adjoint
+from fastgraph.ops.matrix_transposes import adjoint as matrix_adjoint
 from fastgraph.ops.movement import shape
 from fastgraph.ops.precise_sums import is_half
 
@@ -73,7 +74,7 @@ def inv_p(input: Array) -> Any:
             return x.astype(input.dtype, copy=False)
         if not all_finite(input).all():
             return _solved(input, np.broadcast_to(np.eye(input.shape[-1], dtype=input.dtype), input.shape))
-        return np.linalg.inv(widened(input)).astype(input.dtype, copy=False)
+        return lapack.inv(widened(input)).astype(input.dtype, copy=False)
     except np.linalg.LinAlgError:
         raise invalid("Input is not invertible.") from None
 
@@ -268,7 +269,7 @@ def solve_p(matrix: Array, rhs: Array, *, adjoint: bool) -> Any:
             return x.astype(rhs.dtype, copy=False)
         if not all_finite(a).all():
             return _solved(a, rhs)
-        return np.linalg.solve(widened(a), widened(rhs)).astype(rhs.dtype, copy=False)
+        return lapack.solve(widened(a), widened(rhs)).astype(rhs.dtype, copy=False)
     except np.linalg.LinAlgError:
         raise invalid("Input matrix is not invertible.") from None
 
@@ -305,7 +306,7 @@ def substituted(a: Array, b: Array, lower: bool, adjoint: bool) -> Array:
     solve_one = scipy_functions("trsm", (a, x), of="blas")
     for one, each in zip(a, x, strict=True):
         # Rows of C are columns of Fortran: x^T a^T = b^T, of which nothing needs to be moved.
-        each.T[...] = solve_one(1, np.ascontiguousarray(one).T, each.T, 1, not lower, 2 if adjoint else 0)
+        solve_one(1, np.ascontiguousarray(one).T, each.T, 1, not lower, 2 if adjoint else 0, overwrite_b=1)
     return x
 
 

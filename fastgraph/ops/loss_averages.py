@@ -15,7 +15,7 @@ from fastgraph.core.tensor import Tensor, current_trace
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.activations import divide_no_nan
 from fastgraph.ops.arguments import as_tensor, of_dtypes, real, static_int, whole
-from fastgraph.ops.array_ops import scalar_mul, space_to_batch
+from fastgraph.ops.array_ops import scalar_mul
 from fastgraph.ops.comparison import greater_equal
 from fastgraph.ops.division import realdiv, truediv
 from fastgraph.ops.elementwise import cast, multiply, select, square, zeros_like_p
@@ -26,9 +26,9 @@ from fastgraph.ops.matmul import extents_of
 from fastgraph.ops.movement import expand_dims, shape
 from fastgraph.ops.normalization import batch_normalization
 from fastgraph.ops.padding import pad
-from fastgraph.ops.precise_sums import HALF
 from fastgraph.ops.reduction import reduce_sum
 from fastgraph.ops.runtime_checks import checked
+from fastgraph.ops.space_to_batch import space_to_batch
 
 register_public(scalar_mul, "scalar_mul")
 register_public(space_to_batch, "space_to_batch_nd", "nn.space_to_batch")
@@ -151,13 +151,9 @@ def local_response_normalization(
     Raises: InvalidArgumentError for another rank, another dtype or a negative radius. Source: Krizhevsky et al. 2012;
     tf.nn.local_response_normalization.
     """
-    x = as_tensor(input)
+    x = of_dtypes(as_tensor(input), "float16 bfloat16 float32")
     depth_radius = whole(depth_radius, "depth_radius")
     bias, alpha, beta = real(bias, "bias"), real(alpha, "alpha"), real(beta, "beta")
-    if x.dtype.name not in (*HALF, "float32"):
-        raise invalid(
-            f"Value for attr 'T' of {x.dtype.name} is not in the list of allowed values: half, bfloat16, float"
-        )
     if x.shape.rank not in (4, None):
         raise invalid("in must be 4-dimensional")
     if depth_radius < 0:

@@ -16,8 +16,9 @@ from fastgraph.core.base.dtype import DTypeLike, as_dtype, float32
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
-from fastgraph.ops.arguments import are_known, as_tensor, named, static_axes
+from fastgraph.ops.arguments import are_known, as_tensor, known_value, named, static_axes
 from fastgraph.ops.complex_numbers import conj
+from fastgraph.ops.deferred_calls import late, late_unless_known
 from fastgraph.ops.elementwise import cast
 from fastgraph.ops.families import (
     Array,
@@ -33,7 +34,6 @@ from fastgraph.ops.families import (
     public,
     shape_text,
 )
-from fastgraph.ops.late_calls import late, late_unless_known
 from fastgraph.ops.movement import expand_dims, reshape, shape, squeeze, transpose
 from fastgraph.ops.precise_sums import is_half
 
@@ -301,6 +301,10 @@ def tensordot(a: TensorLike, b: TensorLike, axes: TensorLike, name: str | None =
         over_a, over_b = tuple(range(rank_a - axes, rank_a)), tuple(range(axes))
     else:
         pair: Any = axes
+        if isinstance(axes, Tensor):
+            pair = known_value(axes)
+            if not axes.shape.rank:
+                raise invalid("Attempting to slice scalar input.", "StridedSlice", [])
         if len(pair) != 2:
             raise ValueError(f"`axes` must be an integer or have length 2. Received {axes!s}.")
         over_a, over_b = (static_axes(x) for x in pair)  # type: ignore[assignment]

@@ -16,7 +16,8 @@ from fastgraph.core.tensor import Tensor, current_trace
 from fastgraph.ops.elementwise import cast, ones_like, zeros_like
 from fastgraph.ops.families import Array, Dims, shape_text
 from fastgraph.ops.matmul import matmul
-from fastgraph.ops.matrix_diagonals import diag_part, matrix_band_part, matrix_transpose, set_diag
+from fastgraph.ops.matrix_diagonals import diag_part, matrix_band_part, set_diag
+from fastgraph.ops.matrix_transposes import matrix_transpose
 from fastgraph.ops.movement import expand_dims
 
 #: Why ops on whole matrices are host steps.
@@ -237,9 +238,15 @@ def eliminated(matrices: Array) -> tuple[Array, Array, Array]:
             exchanges += pivots != i
             exchange_rows(perm, i, pivots)
             exchange_rows(packed, i, pivots)
-            packed[:, i + 1 :, i] /= packed[:, i, i, None]
+            packed[:, i + 1 :, i] /= _divisor(packed[:, i, i, None])
             packed[:, i + 1 :, i + 1 :] -= packed[:, i + 1 :, i, None] * packed[:, i, None, i + 1 :]
     return packed, perm, exchanges
+
+
+def _divisor(pivots: Array) -> Array:
+    """`pivots`, by which a number divided is 0 if they are infinite: NumPy makes NaN of a quotient by inf+infj."""
+    endless = np.isinf(pivots.real) & np.isinf(pivots.imag)
+    return np.where(endless, pivots.real, pivots) if endless.any() else pivots
 
 
 def exchange_rows(rows: Array, i: int, pivots: Array) -> None:
@@ -263,5 +270,5 @@ def substitute_back(packed: Array, rhs: Array) -> Array:
         for i in range(n):
             x[:, i] -= (packed[:, i, :i, None] * x[:, :i]).sum(1)
         for i in range(n - 1, -1, -1):
-            x[:, i] = (x[:, i] - (packed[:, i, i + 1 :, None] * x[:, i + 1 :]).sum(1)) / packed[:, i, i, None]
+            x[:, i] = (x[:, i] - (packed[:, i, i + 1 :, None] * x[:, i + 1 :]).sum(1)) / _divisor(packed[:, i, i, None])
     return x

@@ -13,15 +13,23 @@ from typing import Any
 
 import numpy as np
 
+from fastgraph.core.base.dtype import int32
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
-from fastgraph.core.op_errors import misfit
-from fastgraph.core.tensor import Tensor, current_trace
-from fastgraph.errors import FailedPreconditionError
-from fastgraph.ops.arguments import are_known, as_tensor, known_axes, known_axis, named, of_dtypes, static_int
+from fastgraph.core.tensor import Tensor
+from fastgraph.ops.arguments import (
+    are_known,
+    as_tensor,
+    known_axes,
+    known_axis,
+    named,
+    of_dtypes,
+    preferred,
+    static_int,
+)
 from fastgraph.ops.comparison import logical_and, logical_or
-from fastgraph.ops.complex_numbers import conj
 from fastgraph.ops.creation import range_, zeros
+from fastgraph.ops.deferred_calls import late, late_unless_known
 from fastgraph.ops.elementwise import select, zeros_like
 from fastgraph.ops.families import (
     Array,
@@ -36,12 +44,10 @@ from fastgraph.ops.families import (
     shape_text,
     validated,
 )
-from fastgraph.ops.joining import stack, unstack
-from fastgraph.ops.late_calls import late, late_unless_known
 from fastgraph.ops.matmul import extents_of, product_of
-from fastgraph.ops.movement import expand_dims_p, reshape, transpose_p
-from fastgraph.ops.reduction import norm, reduce_sum
-from fastgraph.ops.runtime_checks import checked, wide, with_extents
+from fastgraph.ops.movement import expand_dims_p, reshape
+from fastgraph.ops.reduction import reduce_sum
+from fastgraph.ops.runtime_checks import checked, wide
 
 Span = tuple[int, int]  # the lowest and the highest diagonal
 _ALIGNMENTS = ("RIGHT_LEFT", "LEFT_RIGHT", "LEFT_LEFT", "RIGHT_RIGHT")
@@ -71,7 +77,7 @@ def _check_span(k: Span, rows: int | None, columns: int | None) -> None:
             raise ValueError(f"{what}_diag_index is out of bound: {d}. It must be between {-rows} and {columns}")
 
 
-def _check_rank(shape: Sequence[int | None]) -> None:
+def check_rank(shape: Sequence[int | None]) -> None:
     if len(shape) < 2:
         raise ValueError(f"input must be at least 2-dim, received shape: {shape_text(shape)}")
 
@@ -197,7 +203,7 @@ def _inside(like: Tensor, k: Span) -> Any:
 def _part_shape(shape: Dims, k: Span) -> Dims:
     if shape is None:
         return None
-    _check_rank(shape)
+    check_rank(shape)
     _check_span(k, *shape[-2:])
     lines = () if k[0] == k[1] else (k[1] - k[0] + 1,)
     return (*shape[:-2], *lines, _longest(shape[-2], shape[-1], k))
@@ -277,7 +283,7 @@ def matrix_diag_part(input: Array, padding: Array, *, k: Span, align: str) -> An
 def _set_shape(shape: Dims, diagonal: Dims, k: Span) -> Dims:
     if shape is None:
         return None
-    _check_rank(shape)
+    check_rank(shape)
     _check_span(k, *shape[-2:])
     wanted = _part_shape(shape, k)
     assert wanted is not None
@@ -358,7 +364,7 @@ def matrix_set_diag(input: Array, diagonal: Array, *, k: Span, align: str) -> An
 def _check_band(shape: Dims, lower: int, upper: int) -> Dims:
     if shape is None:
         return None
-    _check_rank(shape)
+    check_rank(shape)
     for what, n, of, extent in (("lower", lower, "rows", shape[-2]), ("upper", upper, "columns", shape[-1])):
         if extent is not None and n > extent:
             raise ValueError(f"num_{what} must be negative or less or equal to number of {of} ({extent}) got: {n}")
@@ -413,7 +419,8 @@ def band_part(input: TensorLike, num_lower: TensorLike, num_upper: TensorLike, n
 
     Raises: InvalidArgumentError for more diagonals than there are. Source: tf.linalg.band_part.
     """
-    x, lower, upper = as_tensor(input), static_int(num_lower), static_int(num_upper)
+    x, scalar = as_tensor(input), "must be scalar, got shape"
+    lower, upper = static_int(num_lower, f"num_lower {scalar}"), static_int(num_upper, f"num_upper {scalar}")
     if lower is not None and upper is not None:
         return named(name, matrix_band_part, x, lower=lower, upper=upper)
     rows, columns = [wide(n) for n in extents_of(x)[-2:]]
@@ -448,7 +455,7 @@ def _span(k: TensorLike) -> Span:
 
 def _ranked(x: Tensor, k: TensorLike, more: int) -> list[None] | None:
     """The shape of a result that has so many axes more than x; of a pair of diagonals nothing is known."""
-    several = as_tensor(k, "int32").shape.rank != 0
+    several = preferred(k, int32).shape.rank != 0
     return None if several or x.shape.rank is None else [None] * (x.shape.rank + more)
 
 
@@ -579,87 +586,3 @@ def tensor_diag_part(input: TensorLike, name: str | None = None) -> Any:
     extents = extents_of(x)[:half]
     n = product_of(extents)
     return reshape(diag_part(reshape(x, [n, n])), extents, name=name)
-
-
-@public("linalg.cross")
-def cross(a: TensorLike, b: TensorLike, name: str | None = None) -> Any:
-    """The cross product of vectors of three elements. t[*s, 3], t[*s, 3] -> t[*s, 3].
-
-    Raises: InvalidArgumentError if shapes differ; FailedPreconditionError for other lengths. Source: tf.linalg.cross.
-    """
-    a = as_tensor(a)
-    b = as_tensor(b, a.dtype)
-    if a.shape.rank == 0:
-        raise invalid(f"Input must be at least 1D, got shape: {shape_text(a.shape.as_list())}")
-    if not a.shape.is_compatible_with(b.shape):
-        text = f"{shape_text(a.shape.as_list())} vs. {shape_text(b.shape.as_list())}"
-        raise invalid(f"Both inputs must be of same shape: {text}")
-    if a.shape[-1] not in (None, 3):
-        if current_trace() is not None:
-            raise misfit(f"Dimension must be 3 but is {a.shape[-1]}", "Cross", a.shape, b.shape)
-        raise FailedPreconditionError(None, None, "Cross-products are only defined for 3-element vectors. [Op:Cross]")
-    if a.shape.rank is not None and b.shape.rank is not None:  # a 1 would be broadcast, which is seen when this runs
-        unknown = [i for i, (m, n) in enumerate(zip(a.shape, b.shape, strict=True)) if None in (m, n)]
-        b = with_extents(b, {i: extents_of(a)[i] for i in unknown})
-    (a0, a1, a2), (b0, b1, b2) = unstack(a, 3, axis=-1), unstack(b, 3, axis=-1)
-    return stack([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0], axis=-1, name=name or "stack")
-
-
-def _exchanged(shape: Dims) -> Dims:
-    if shape is None:
-        return None
-    _check_rank(shape)
-    return (*shape[:-2], shape[-1], shape[-2])
-
-
-@movement(
-    op="Transpose",
-    infer=lambda a: Aval(a.dtype, _exchanged(a.shape)),
-    lower=lambda b, node: [lambda index: b.input(0).at((*index[:-2], index[-1], index[-2]))],
-    vjp=dict(a=lambda dy: swap_last(dy)),
-    samples=lambda: [
-        ((np.arange(24).reshape(s).astype(t),), {}) for t in ("float32", "int8", "bool") for s in ((4, 6), (2, 3, 4))
-    ],
-    error_samples=lambda: [misuse(r"at least 2-dim, received shape: \[3\]", np.ones([3]))],
-)
-def swap_last(a: Array) -> Any:
-    """Matrices with rows and columns exchanged, for tensors of unknown rank. t[*s, m, n] -> t[*s, n, m]."""
-    validated(_exchanged, a.shape)
-    return np.swapaxes(a, -1, -2)
-
-
-@public("linalg.matrix_transpose")
-def matrix_transpose(a: TensorLike, name: str | None = "matrix_transpose", conjugate: bool = False) -> Any:
-    """Matrices with rows and columns exchanged. t[*s, m, n] -> t[*s, n, m].
-
-    Raises: ValueError for less than two axes. Source: tf.linalg.matrix_transpose.
-    """
-    x = as_tensor(a)
-    rank = x.shape.rank
-    if rank is not None and rank < 2:
-        raise ValueError(
-            f"Argument `a` should be a (batch) matrix with rank >= 2.  Received `a` = {x} with shape: {x.shape}"
-        )
-    moved = swap_last(x) if rank is None else transpose_p(x, perm=(*range(rank - 2), rank - 1, rank - 2))
-    return conj(moved) if conjugate else moved
-
-
-@public("linalg.adjoint")
-def adjoint(matrix: TensorLike, name: str | None = None) -> Any:
-    """Matrices transposed and conjugated. t[*s, m, n] -> t[*s, n, m]. Source: tf.linalg.adjoint."""
-    if hasattr(type(matrix), "__fg_adjoint__"):
-        return matrix.__fg_adjoint__()  # type: ignore[union-attr]
-    return matrix_transpose(matrix, conjugate=True)
-
-
-@public("linalg.normalize")
-def normalize(
-    tensor: TensorLike, ord: str | float = "euclidean", axis: TensorLike | None = None, name: str | None = None
-) -> tuple[Tensor, Tensor]:
-    """tensor over its norm along `axis`, and that norm with its axes kept. f[*s] -> f[*s], f[*r].
-
-    Source: tf.linalg.normalize.
-    """
-    x = as_tensor(tensor)
-    length = norm(x, ord, axis, True)
-    return x / length, length

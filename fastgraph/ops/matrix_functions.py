@@ -17,6 +17,7 @@ from fastgraph.core.conversion import TensorLike
 from fastgraph.core.native.matmul import scipy_functions
 from fastgraph.core.tensor import Tensor
 from fastgraph.errors import InvalidArgumentError
+from fastgraph.ops import single_precision_lapack as lapack
 from fastgraph.ops.arguments import as_tensor, named, of_dtypes
 from fastgraph.ops.comparison import not_equal
 from fastgraph.ops.elementwise import abs, cast, maximum, ones_like_p, select, stop_gradient, widened, zeros_like
@@ -93,7 +94,7 @@ def _exponentials(x: Array) -> Array:
         odd += weight[j + 1] * power
         power = power @ squared
     odd = x @ odd
-    found = np.linalg.solve(even - odd, even + odd)
+    found = lapack.solve(even - odd, even + odd)
     for step in range(int(halvings.max(initial=0))):
         some = halvings > step
         found[some] = found[some] @ found[some]

@@ -15,17 +15,9 @@ from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, int32, int64
 from fastgraph.core.base.shapes import UNKNOWN, Aval, ShapeLike
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import EagerTensor, Tensor, bind, current_trace
-from fastgraph.ops.arguments import (
-    UnknownAxis,
-    as_tensor,
-    extents,
-    known_axes,
-    named,
-    preferred,
-    static_axes,
-    whole,
-)
+from fastgraph.ops.arguments import UnknownAxis, as_tensor, extents, known_axes, named, preferred, static_axes, whole
 from fastgraph.ops.complex_numbers import conj
+from fastgraph.ops.deferred_calls import late
 from fastgraph.ops.families import (
     Array,
     Builder,
@@ -39,7 +31,6 @@ from fastgraph.ops.families import (
     public,
     validated,
 )
-from fastgraph.ops.late_calls import late
 from fastgraph.ops.value_inference import of_elements
 
 

@@ -27,6 +27,7 @@ from fastgraph.ops.arguments import (
 )
 from fastgraph.ops.broadcasting import broadcast_to
 from fastgraph.ops.creation import fill, range_
+from fastgraph.ops.deferred_calls import late, late_unless_known
 from fastgraph.ops.elementwise import cast, maximum, select
 from fastgraph.ops.families import (
     Array,
@@ -41,7 +42,6 @@ from fastgraph.ops.families import (
 )
 from fastgraph.ops.gathering import dim, gather
 from fastgraph.ops.joining import concat, stack, unstack
-from fastgraph.ops.late_calls import late, late_unless_known
 from fastgraph.ops.movement import reshape, shape
 from fastgraph.ops.reduction import reduce_prod, reduce_sum
 from fastgraph.ops.runtime_assertions import ensure_shape_p
@@ -253,8 +253,8 @@ def pad(
             'Value of argument `mode` expected to be one of "CONSTANT", "REFLECT", or "SYMMETRIC". '
             f"Received `mode` = {mode}"
         )
-    if not isinstance(paddings, Tensor):
-        paddings = preferred(paddings, int32)  # a list may have tensors in it
+    allowed = "int32 int64" if isinstance(paddings, Tensor) else "integer"
+    paddings = of_dtypes(preferred(paddings, int32), allowed, "Pad.Tpaddings")  # a list may have tensors in it
     amounts = known_value(paddings)
     tensor = as_tensor(tensor)
     if tensor.dtype.name == "string" and isinstance(constant_values, int):
@@ -268,8 +268,6 @@ def pad(
         return _padded_by(paddings, tensor, kind, constant_values)
     if amounts.size and (amounts.ndim != 2 or amounts.shape[1] != 2):
         raise invalid(f"paddings must be a matrix with 2 columns: {shape_text(amounts.shape)}")
-    if amounts.size and amounts.dtype.kind not in "iu":
-        raise TypeError(f"pad: paddings must be integers, not {amounts.dtype}")
     pairs = tuple((int(a), int(b)) for a, b in np.reshape(amounts, (-1, 2)))
     if kind != "CONSTANT":
         return named(name, mirror_pad_p, tensor, paddings=pairs, mode=kind)

@@ -18,19 +18,20 @@ from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor, current_trace
 from fastgraph.errors import ResourceExhaustedError
-from fastgraph.ops.arguments import as_tensor, index_vector, named, of_dtypes, static_int, whole
+from fastgraph.ops.arguments import as_tensor, index_vector, named, not_allowed, of_dtypes, refused, static_int, whole
 from fastgraph.ops.array_ops import sequence_mask
 from fastgraph.ops.comparison import logical_and, not_equal
 from fastgraph.ops.counting import interval
 from fastgraph.ops.creation import fill, range_
-from fastgraph.ops.elementwise import cast, clip_by_value, floor, ones_like, zeros_like
+from fastgraph.ops.deferred_calls import late, late_unless_known
+from fastgraph.ops.elementwise import cast, clip_by_value, ones_like, zeros_like
 from fastgraph.ops.families import Array, canonical_axis, custom, invalid, misuse, public, shape_text
 from fastgraph.ops.gathering import boolean_mask
 from fastgraph.ops.joining import concat, stack, unstack
-from fastgraph.ops.late_calls import late, late_unless_known
 from fastgraph.ops.matmul import extents_of
 from fastgraph.ops.movement import reshape, shape, size, transpose_p
 from fastgraph.ops.reduction import reduce_max, reduce_sum
+from fastgraph.ops.rounding import floor
 from fastgraph.ops.runtime_checks import checked
 from fastgraph.ops.scans import cumsum
 from fastgraph.ops.scatter import scatter_nd, tensor_scatter_update_p
@@ -106,9 +107,11 @@ def dynamic_partition(
 ) -> Any:
     """The slices of data by the numbers in partitions, below num_partitions. t[*p, *r], i32[*p] -> list of t[n, *r].
 
-    Raises: InvalidArgumentError for numbers outside, or shapes that do not fit. Source: tf.dynamic_partition.
+    Raises: InvalidArgumentError for numbers outside, or shapes that do not fit; TypeError for a
+    num_partitions that is no int. Source: tf.dynamic_partition.
     """
-    count = static_int(num_partitions)
+    given = isinstance(num_partitions, Tensor)
+    count = static_int(num_partitions) if given else whole(num_partitions, "num_partitions")
     if count is None:
         raise NotImplementedError("num_partitions must be known while a function is traced")
     if count < 1:
@@ -340,7 +343,7 @@ def sobol_sample(
     dims, count, first = (int(n or 0) for n in sizes)
     kind = as_dtype(dtype)
     if kind.name not in ("float32", "float64"):
-        raise invalid(f"Value for attr 'dtype' of {kind.name} is not in the list of allowed values: float, double")
+        raise refused(not_allowed(kind, "dtype", "float, double"))
     if dims < 1:
         raise invalid("dim must be at least one")
     if dims > _MOST_DIMENSIONS:

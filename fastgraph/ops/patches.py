@@ -15,7 +15,7 @@ import numpy as np
 from fastgraph.core.base.dtype import DTypeLike, as_dtype, int64
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor, current_trace
-from fastgraph.ops.arguments import as_tensor, index_list, named, of_dtypes
+from fastgraph.ops.arguments import as_tensor, index_list, named, not_allowed, of_dtypes, refused
 from fastgraph.ops.broadcasting import broadcast_to
 from fastgraph.ops.comparison import equal, logical_and
 from fastgraph.ops.creation import range_
@@ -195,7 +195,7 @@ def max_pool_with_argmax(
         )
     kind = as_dtype(output_dtype)
     if kind.name not in ("int32", "int64"):
-        raise invalid(f"Value for attr 'Targmax' of {kind.name} is not in the list of allowed values: int32, int64")
+        raise refused(not_allowed(kind, "Targmax", "int32, int64"))
     x = as_tensor(input)
     window, stride = steps(ksize, 2, "ksize", False), steps(strides, 2, "strides", False)
     pads = paddings(padding, 2, False, explicit=False)

@@ -32,8 +32,8 @@ from fastgraph.errors import (
     UnimplementedError,
     UnknownError,
 )
+from fastgraph.ops.deferred_calls import Held, differentiated, flows, infer_dtypes, placed, tensors_of
 from fastgraph.ops.families import Array, bind_named, custom, operation_made, public
-from fastgraph.ops.late_calls import Held, differentiated, flows, infer_dtypes, placed, tensors_of
 
 #: Runs of one function whose tapes wait for a gradient; of an older one it is computed by calling the function again.
 TAPES_KEPT = 4096

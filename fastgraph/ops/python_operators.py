@@ -34,11 +34,12 @@ def _by_kind(logical: Callable[..., Any], bitwise: Callable[..., Any]) -> Any:
 
 def _round(x: Tensor, digits: int = 0) -> Any:
     """Python's `round`: halves to even, with so many decimals, below 0 with so many digits less."""
+    rounded = public_function("round")
     if not digits or (x.dtype.is_integer and digits > 0):
-        return e.round(x)
+        return rounded(x)
     wide = e.cast(x, "float64" if x.dtype.is_integer else x.dtype)
     factor = 10.0 ** abs(digits)
-    return e.cast(e.round(wide * factor) / factor if digits > 0 else e.round(wide / factor) * factor, x.dtype)
+    return e.cast(rounded(wide * factor) / factor if digits > 0 else rounded(wide / factor) * factor, x.dtype)
 
 
 def _fill() -> None:

@@ -18,10 +18,11 @@ from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import as_tensor, known_value, whole
 from fastgraph.ops.comparison import equal, greater, greater_equal, less, less_equal, logical_and
 from fastgraph.ops.custom_gradients import custom_gradient
-from fastgraph.ops.elementwise import clip_by_value, floor, rint, select, stop_gradient, zeros_like_p
+from fastgraph.ops.elementwise import clip_by_value, select, stop_gradient, zeros_like_p
 from fastgraph.ops.families import invalid, public, shape_text
 from fastgraph.ops.movement import reshape
 from fastgraph.ops.reduction import reduce_max, reduce_min, reduce_sum
+from fastgraph.ops.rounding import floor, rint
 
 
 def _moved(low: Tensor, high: Tensor, least: float, most: float) -> tuple[Any, Any, Any]:
@@ -44,8 +45,10 @@ def _quantized(inputs: Tensor, low: Tensor, high: Tensor, num_bits: TensorLike, 
     def apply(x: Any, low: Tensor, high: Tensor) -> Any:
         none = logical_and(equal(low, 0.0), equal(high, 0.0))
         first, last, step = _moved(low, select(none, zeros_like_p(high) + 1.0, high), least, most)
-        steps = floor((clip_by_value(x, first, last) - first) / step + 0.5)
-        result = select(none, zeros_like_p(x), steps * step + first)
+        rate = 1.0 / step
+        zero = floor(-first * rate + 0.5)  # taken off before the steps are cut, so that 0 stays 0
+        steps = floor((clip_by_value(x, first, last) - first) * rate - zero + 0.5)
+        result = select(none, zeros_like_p(x), steps * step)
 
         def gradients(dy: Any) -> Any:
             # Without a range everything lies in it.
@@ -195,6 +198,8 @@ def _dequantized(
     least = -float(2 ** (bits - 1)) + bool(narrow_range) if signed_input else 0.0
     most = float(2 ** (bits - signed_input) - 1)
     rank = x.shape.rank
+    if axis is not None and not -1 <= axis < (rank or 0):
+        raise invalid(f"axis must be -1 or below the rank {rank}, is {axis}")
     others = None if axis is None else [i for i in range(rank or 0) if i != axis % (rank or 1)]
     ends = [1] * (rank or 0)
     if axis is not None:

@@ -18,7 +18,7 @@ from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import SizeLike, TensorLike
 from fastgraph.core.native import philox
 from fastgraph.core.tensor import Tensor
-from fastgraph.ops.arguments import as_tensor, extents, tensor_of
+from fastgraph.ops.arguments import as_tensor, extents, not_allowed, refused, tensor_of
 from fastgraph.ops.array_ops import broadcast_dynamic_shape
 from fastgraph.ops.broadcasting import broadcast_to, sum_to
 from fastgraph.ops.elementwise import abs as absolute
@@ -214,10 +214,7 @@ def random_poisson(state: Array, shape: Array, rate: Array, *, dtype: DType) -> 
 
 def _check_number(target: DType) -> DType:
     if target.name not in _NUMBERS.split():
-        raise invalid(
-            f"Value for attr 'dtype' of {target.name} is not in the list of allowed values: half, float, double, "
-            "int32, int64"
-        )
+        raise refused(not_allowed(target, "dtype", "half, float, double, int32, int64"))
     return target
 
 

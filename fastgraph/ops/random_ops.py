@@ -20,6 +20,7 @@ from fastgraph.core.tensor import Tensor
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import Extents, as_tensor, extents, known_value, static_int, tensor_of
 from fastgraph.ops.comparison import is_finite
+from fastgraph.ops.creation import zeros
 from fastgraph.ops.division import floormod
 from fastgraph.ops.elementwise import add, cast, maximum, minimum, multiply, select, subtract, zeros_like_p
 from fastgraph.ops.families import Array, custom, invalid, public, shape_text
@@ -92,6 +93,8 @@ def uniform_of(
     """Numbers spread evenly over [low, high)."""
     low_, high_ = tensor_of(low, target), tensor_of(high, target)
     if target.is_integer:
+        if size.static is not None and 0 in size.static:  # TensorFlow compares the bounds of numbers that there are
+            return zeros(size.static, target)
         scalar_bounds(low_, high_, op)
         least = known_value(low_)
         if least is not None and known_value(high_) is None:  # a check of what is known would be left out with it

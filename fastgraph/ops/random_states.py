@@ -29,7 +29,7 @@ from fastgraph.core.conversion import TensorLike, convert_to_tensor
 from fastgraph.core.native import philox
 from fastgraph.core.native.buffer import Cell
 from fastgraph.core.tensor import Tensor, cell_assign, cell_read, current_state, current_trace, from_array
-from fastgraph.ops.arguments import Extents, as_tensor, named, not_allowed
+from fastgraph.ops.arguments import Extents, as_tensor, named, not_allowed, refused
 from fastgraph.ops.creation import check_dims
 from fastgraph.ops.elementwise import cast
 from fastgraph.ops.families import Array, Dims, body_of, custom, invalid, misuse, shape_text, validated
@@ -209,7 +209,7 @@ class Stateless(Source):
     def __init__(self, seed: TensorLike) -> None:
         seed = convert_to_tensor(seed, dtype_hint=int64)
         if seed.dtype.name not in ("int32", "int64"):
-            raise invalid(not_allowed(seed.dtype, "StatelessRandomGetKeyCounter.Tseed", "int32, int64"))
+            raise refused(not_allowed(seed.dtype, "StatelessRandomGetKeyCounter.Tseed", "int32, int64"))
         self.seed = seed
 
     def blocks(self, n: Any) -> Any:

@@ -18,18 +18,10 @@ from fastgraph.ops.arguments import UnknownAxis, as_tensor, named, preferred, st
 from fastgraph.ops.broadcasting import broadcast_to
 from fastgraph.ops.comparison import equal_p, is_finite, not_equal_p
 from fastgraph.ops.complex_numbers import conj
+from fastgraph.ops.deferred_calls import late
 from fastgraph.ops.elementwise import abs, add, cast, maximum, select, square, stop_gradient, zeros_like
 from fastgraph.ops.exponentials import exp, log, sqrt
-from fastgraph.ops.families import (
-    Array,
-    Builder,
-    Scalar,
-    canonical_axes,
-    lower_reduction,
-    public,
-    reduction,
-)
-from fastgraph.ops.late_calls import late
+from fastgraph.ops.families import Array, Builder, Scalar, canonical_axes, lower_reduction, public, reduction
 from fastgraph.ops.movement import expand_dims_p, reshape, shape, transpose
 from fastgraph.ops.precise_sums import block_sum, is_half
 from fastgraph.ops.scans import cumprod_p
@@ -446,3 +438,16 @@ def norm(
     if isinstance(ord, (int, float)) and ord > 0:
         return reduce_sum(abs(x) ** float(ord), axis, keep) ** (1.0 / ord)
     raise ValueError(f"'ord' must be a supported vector norm, got {ord!r}")
+
+
+@public("linalg.normalize")
+def normalize(
+    tensor: TensorLike, ord: str | float = "euclidean", axis: TensorLike | None = None, name: str | None = None
+) -> tuple[Tensor, Tensor]:
+    """tensor over its norm along `axis`, and that norm with its axes kept. f[*s] -> f[*s], f[*r].
+
+    Source: tf.linalg.normalize.
+    """
+    x = as_tensor(tensor)
+    length = norm(x, ord, axis, True)
+    return x / length, length

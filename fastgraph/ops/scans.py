@@ -17,10 +17,10 @@ from fastgraph.core.tensor import Tensor
 from fastgraph.ops.activations import divide_no_nan
 from fastgraph.ops.arguments import UnknownAxis, as_tensor, known_axis, named
 from fastgraph.ops.complex_numbers import conj
+from fastgraph.ops.deferred_calls import late
 from fastgraph.ops.elementwise import select, subtract
 from fastgraph.ops.exponentials import exp, log
 from fastgraph.ops.families import Array, custom, invalid, misuse, public
-from fastgraph.ops.late_calls import late
 from fastgraph.ops.precise_sums import is_half
 
 

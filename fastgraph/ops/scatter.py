@@ -19,6 +19,7 @@ from fastgraph.ops.arguments import as_tensor, extents, index_vector, named, who
 from fastgraph.ops.broadcasting import broadcast_to
 from fastgraph.ops.comparison import equal_p
 from fastgraph.ops.creation import range_
+from fastgraph.ops.deferred_calls import late
 from fastgraph.ops.elementwise import cast, negative, ones_like, select, zeros_like
 from fastgraph.ops.families import (
     Array,
@@ -36,7 +37,6 @@ from fastgraph.ops.families import (
 from fastgraph.ops.gathering import combine_at, dim
 from fastgraph.ops.index_policies import gathered, ignored, within
 from fastgraph.ops.joining import concat
-from fastgraph.ops.late_calls import late
 from fastgraph.ops.movement import reshape, shape, shape_of_value
 from fastgraph.ops.precise_sums import HALF, is_half
 
@@ -223,11 +223,16 @@ def _check(problem: str | None) -> None:
         raise ValueError(problem)
 
 
+_NO_PLACE = "Indices and updates specified for empty output.  indices shape: "
+
+
 def _infer_scatter_nd(indices: Aval, updates: Aval, shape: Aval) -> Aval:
     dims = shape_of_value(shape)
     if dims is not None and indices.shape is not None and updates.shape is not None:
         if any(n is not None and n < 0 for n in dims):
             raise ValueError(f"Dimension {min(n for n in dims if n is not None)} must be >= 0")
+        if 0 in dims and all((*indices.shape, *updates.shape)):
+            raise ValueError(_NO_PLACE + shape_text(indices.shape))
         _check(_scatter_problem(indices.shape, updates.shape, dims))
     return Aval(updates.dtype, dims)
 
@@ -292,7 +297,7 @@ def scatter_nd_p(indices: Array, updates: Array, shape: Array) -> Any:
     if any(n < 0 for n in dims):
         raise invalid(f"Dimension {min(dims)} must be >= 0")
     if 0 in dims and indices.size and updates.size:
-        raise invalid(f"Indices and updates specified for empty output.  indices shape: {shape_text(indices.shape)}")
+        raise invalid(_NO_PLACE + shape_text(indices.shape))
     problem = _scatter_problem(indices.shape, updates.shape, dims)
     if problem is not None:
         raise invalid(problem)

@@ -21,14 +21,15 @@ from fastgraph.errors import ResourceExhaustedError
 from fastgraph.ops.activations import divide_no_nan
 from fastgraph.ops.arguments import are_known, as_tensor, known_value, real, static_int, tensor_of, whole
 from fastgraph.ops.bessel import bessel_i0
+from fastgraph.ops.cosine_transforms import dct
 from fastgraph.ops.creation import ones, range_
+from fastgraph.ops.deferred_calls import late
 from fastgraph.ops.elementwise import cast, maximum, minimum, square
 from fastgraph.ops.exponentials import cos, sin, sqrt
 from fastgraph.ops.families import canonical_axis, invalid, public
-from fastgraph.ops.fourier import dct, irfft, rfft
+from fastgraph.ops.fourier import irfft, rfft
 from fastgraph.ops.gathering import gather, where
 from fastgraph.ops.joining import concat, split
-from fastgraph.ops.late_calls import late
 from fastgraph.ops.matmul import extents_of
 from fastgraph.ops.movement import expand_dims, reshape, shape, squeeze_p, transpose_p
 from fastgraph.ops.padding import pad, reverse
@@ -140,6 +141,11 @@ def vorbis_window(window_length: TensorLike, dtype: DTypeLike = float32, name: s
     return cast(sin((math.pi / 2) * square(sin(t))), kind, name=name)
 
 
+def _even_window(length: int, dtype: DType) -> Any:
+    """The window of `mdct` without one: its halves' squares add up to 1."""
+    return as_tensor(math.sqrt(0.5), dtype)
+
+
 def _windowed(x: Tensor, window_fn: Callable[..., Any] | None, length: int) -> Any:
     return x if window_fn is None else x * window_fn(length, dtype=x.dtype)
 
@@ -205,7 +211,8 @@ def frame(
     if isinstance(length, int) and length > 2**31 - 1:
         raise ResourceExhaustedError(None, None, f"Out of memory: a frame of {length} elements")
     first = expand_dims(range_(count) * step, 1)
-    places = first + (np.arange(length, dtype=np.int32) if isinstance(length, int) else range_(length))
+    known = isinstance(length, int) and length < 2**20  # of longer ones the op says that there is no room
+    places = first + (np.arange(length, dtype=np.int32) if known else range_(length))
     if at > 0:
         return gather(x, places, axis=at, name=name)
     return squeeze_p(gather(expand_dims(x, 0), places, axis=1, name=name), axes=(0,))  # for a dense gradient
@@ -352,7 +359,7 @@ def mdct(
     length = _scalar(frame_length, "frame_length", 0)
     if isinstance(length, int) and length % 4:
         raise ValueError("The frame length must be a multiple of 4.")
-    frames = _windowed(frame(x, length, length // 2, pad_end=pad_end), window_fn, length)
+    frames = _windowed(frame(x, length, length // 2, pad_end=pad_end), window_fn or _even_window, length)
     a, b, c, d = split(frames, 4, axis=-1)
     folded = concat([-reverse(c, [-1]) - d, a - reverse(b, [-1])], -1)
     return dct(folded, type=4, norm=norm, name=name)
@@ -380,7 +387,7 @@ def inverse_mdct(
         folded = folded * (0.5 / half if isinstance(half, int) else 0.5 / cast(half, x.dtype))
     first, second = split(folded, 2, axis=-1)
     frames = concat([second, -reverse(second, [-1]), -reverse(first, [-1]), -first], -1)
-    return overlap_and_add(_windowed(frames, window_fn, 2 * half), half, name)
+    return overlap_and_add(_windowed(frames, window_fn or _even_window, 2 * half), half, name)
 
 
 # ---- mel scale ------------------------------------------------------------------------------------------------------
@@ -401,7 +408,7 @@ def _number(value: TensorLike, what: str) -> Any:
 @public("signal.linear_to_mel_weight_matrix")
 def linear_to_mel_weight_matrix(
     num_mel_bins: int = 20,
-    num_spectrogram_bins: int = 129,
+    num_spectrogram_bins: TensorLike = 129,
     sample_rate: TensorLike = 8000,
     lower_edge_hertz: TensorLike = 125.0,
     upper_edge_hertz: TensorLike = 3800.0,
@@ -416,13 +423,16 @@ def linear_to_mel_weight_matrix(
     kind = as_dtype(dtype)
     rate = _number(sample_rate, "sample_rate")
     low, high = _number(lower_edge_hertz, "lower_edge_hertz"), _number(upper_edge_hertz, "upper_edge_hertz")
-    if None in (rate, low, high):
+    n_mel = whole(num_mel_bins, "num_mel_bins", 32)
+    n_linear: Any = None
+    if are_known(num_spectrogram_bins):
+        n_linear = whole(num_spectrogram_bins, "num_spectrogram_bins", 32)
+    if None in (n_linear, rate, low, high):
         bounds = [cast(as_tensor(value), "float64") for value in (sample_rate, lower_edge_hertz, upper_edge_hertz)]
-        call = partial(linear_to_mel_weight_matrix, num_mel_bins, num_spectrogram_bins, dtype=kind)
-        made = late(call, bounds, kind, name=name)
-        made.set_shape([num_spectrogram_bins, num_mel_bins])
+        call = partial(linear_to_mel_weight_matrix, n_mel, dtype=kind)
+        made = late(call, [as_tensor(num_spectrogram_bins), *bounds], kind, name=name)
+        made.set_shape([n_linear, n_mel])
         return made
-    n_mel, n_linear = whole(num_mel_bins, "num_mel_bins", 32), whole(num_spectrogram_bins, "num_spectrogram_bins", 32)
     if n_mel <= 0:
         raise ValueError(f"num_mel_bins must be positive. Got: {num_mel_bins}")
     if low < 0.0:

@@ -16,6 +16,7 @@ from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import UnknownAxis, as_tensor, known_axis, named
 from fastgraph.ops.comparison import greater_equal
+from fastgraph.ops.deferred_calls import late
 from fastgraph.ops.elementwise import add, cast, select, zeros_like_p
 from fastgraph.ops.exponentials import exp, log, log1p
 from fastgraph.ops.families import (
@@ -30,9 +31,8 @@ from fastgraph.ops.families import (
     public,
     shape_text,
 )
-from fastgraph.ops.gathering import one_hot_dynamic, one_hot_p
-from fastgraph.ops.late_calls import late
 from fastgraph.ops.movement import expand_dims_p, shape, squeeze_p, transpose_p
+from fastgraph.ops.one_hot import one_hot_dynamic, one_hot_p
 from fastgraph.ops.precise_sums import HALF, block_sum, is_half
 from fastgraph.ops.reduction import max_p, sum_p
 

@@ -18,12 +18,12 @@ from fastgraph.core.native import array_loops
 from fastgraph.core.tensor import Tensor
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, has_dtype, index_list, known_value, named, of_dtypes, static_int
+from fastgraph.ops.deferred_calls import late
 from fastgraph.ops.division import floordiv
 from fastgraph.ops.elementwise import cast, maximum
 from fastgraph.ops.families import Array, Builder, Dims, Node, custom, invalid, misuse, public, validated
 from fastgraph.ops.gathering import dim, gather_grad
 from fastgraph.ops.joining import stack
-from fastgraph.ops.late_calls import late
 from fastgraph.ops.matmul import extents_of, product_of
 from fastgraph.ops.movement import reshape, shape, size, transpose_p
 from fastgraph.ops.precise_sums import HALF, is_half

@@ -253,7 +253,7 @@ def truncatediv(x: Array, y: Array) -> Any:
     """
     _check_divisor(y)
     if y.dtype.kind not in "iu":
-        return np.trunc(np.divide(widened(x), widened(y))).astype(x.dtype)
+        return np.trunc(widened(np.divide(widened(x), widened(y)).astype(x.dtype))).astype(x.dtype)
     if y.dtype.kind == "u":
         return x // y
     quotient = x // y

@@ -109,6 +109,19 @@ def _translation(pattern: re.Pattern[str], rewrite: str) -> Callable[[bytes], by
     return operator.methodcaller("translate", None, matched)
 
 
+def _of_bytes(pattern: re.Pattern[str], words: list[bytes]) -> re.Pattern[bytes] | None:
+    """The pattern for strings that need no decoding, if these are such: in ASCII bytes are characters."""
+    return _encoded(pattern) if pattern.pattern.isascii() and b"".join(words).isascii() else None
+
+
+@functools.lru_cache(256)
+def _encoded(pattern: re.Pattern[str]) -> re.Pattern[bytes] | None:
+    try:
+        return re.compile(pattern.pattern.encode(), pattern.flags & ~re.UNICODE & ~re.ASCII)
+    except (re.error, ValueError):  # it names characters beyond
+        return None
+
+
 def _rewriter(rewrite: str, pattern: re.Pattern[str]) -> Any:
     """Return what `re` writes matches anew with; None for groups that there are not. Raises InvalidArgumentError."""
     parts: list[Any] = []
@@ -161,6 +174,9 @@ def regex_replace_p(input: Array, pattern: Array, rewrite: Array, *, replace_glo
         once, rewritten = int(not replace_global), found.sub
         if replace_global and (of_ascii := _translation(found, write)) is not None:
             words = [of_ascii(w) if w.isascii() else _bytes(rewritten(write, _text(w))) for w in words]
+        elif write.isascii() and (of_bytes := _of_bytes(found, words)) is not None:
+            once_written = functools.partial(of_bytes.sub, write.encode(), count=once)
+            words = [once_written(word) for word in words]
         else:
             words = [_bytes(rewritten(write, _text(word), once)) for word in words]
     elif write is not None:
@@ -207,8 +223,12 @@ def regex_replace(
 def regex_full_match_p(input: Array, pattern: Array) -> Any:
     """Whether a pattern matches the whole of each string. string[*s], string[] -> bool[*s]."""
     found = _compiled(_text(np.asarray(pattern).item()))
-    flat = [found.fullmatch(_text(word)) is not None for word in input.reshape(-1).tolist()]
-    return np.array(flat, bool).reshape(input.shape)
+    words = input.reshape(-1).tolist()
+    if (of_bytes := _of_bytes(found, words)) is not None:
+        matches: Any = map(of_bytes.fullmatch, words)
+    else:
+        matches = (found.fullmatch(_text(word)) for word in words)
+    return np.array([match is not None for match in matches], bool).reshape(input.shape)
 
 
 @public("strings.regex_full_match")

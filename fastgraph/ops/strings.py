@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -17,8 +17,10 @@ import numpy as np
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, float32, int32, int64, string
 from fastgraph.core.base.shapes import Aval, TensorShape
 from fastgraph.core.conversion import TensorLike
+from fastgraph.core.native import array_loops
 from fastgraph.errors import InvalidArgumentError, OutOfRangeError
 from fastgraph.ops.arguments import are_known, as_tensor, named, static_axes, whole, word
+from fastgraph.ops.deferred_calls import late_unless_known
 from fastgraph.ops.families import (
     Array,
     broadcast,
@@ -30,7 +32,6 @@ from fastgraph.ops.families import (
     reduced_shape,
     shape_text,
 )
-from fastgraph.ops.late_calls import late_unless_known
 from fastgraph.ops.print_op import tensor_text
 
 _REASON = "strings: their bytes lie in Python objects, which kernels do not see"
@@ -38,7 +39,11 @@ _REASON = "strings: their bytes lie in Python objects, which kernels do not see"
 
 def _each(function: Callable[[Any], Any], x: Array, dtype: type | np.dtype[Any] = object) -> Any:
     """function of every element."""
-    return np.array([*map(function, x.reshape(-1))], dtype).reshape(x.shape)
+    return _array(map(function, x.reshape(-1).tolist()), x.shape, dtype)
+
+
+def _array(items: Iterable[Any], shape: tuple[int, ...], dtype: type | np.dtype[Any] = object) -> Any:
+    return np.fromiter(items, dtype, math.prod(shape)).reshape(shape)
 
 
 def _words(*items: Any) -> Any:
@@ -110,12 +115,19 @@ def as_string(
     )  # fmt: skip
 
 
-def _to_number(word: bytes, dtype: DType) -> Any:
+def _numbers(words: Array, dtype: DType) -> Array:
+    """The number that each string says. Raises: ValueError, OverflowError for one that says none of the dtype."""
+    if b"_" in b"".join(words.reshape(-1).tolist()):  # which Python allows between digits
+        raise ValueError
+    return _each(float if dtype.is_floating else int, words, dtype.numpy_dtype)
+
+
+def _says_number(word: bytes, dtype: DType) -> bool:
     try:
-        text = word.decode()
-        return float(text) if dtype.is_floating else int(text)
-    except ValueError:
-        raise invalid(f"StringToNumberOp could not correctly convert string: {word.decode(errors='replace')}") from None
+        _numbers(_words(word), dtype)
+    except (ValueError, OverflowError):
+        return False
+    return True
 
 
 @custom(
@@ -128,7 +140,12 @@ def _to_number(word: bytes, dtype: DType) -> Any:
 )
 def to_number_p(string_tensor: Array, *, out_type: DType) -> Any:
     """The number that each string says. string[*s] -> out_type[*s]."""
-    return _each(lambda w: _to_number(w, out_type), string_tensor, out_type.numpy_dtype)
+    try:
+        return _numbers(string_tensor, out_type)
+    except (ValueError, OverflowError):
+        wrong = next(w for w in string_tensor.reshape(-1) if not _says_number(w, out_type))
+        text = f"StringToNumberOp could not correctly convert string: {wrong.decode(errors='replace')}"
+        raise invalid(text) from None
 
 
 @public("strings.to_number")
@@ -172,12 +189,8 @@ def string_join_p(*inputs: Array, separator: str) -> Any:
         if x.shape != whole[0].shape:
             raise invalid(f"Input shapes do not match: {shape_text(whole[0].shape)} vs. {shape_text(x.shape)}")
     shape = whole[0].shape if whole else ()
-    columns = [np.broadcast_to(x, shape).reshape(-1) for x in inputs]
-    result = np.empty(shape, object)
-    out, between = result.reshape(-1), separator.encode()
-    for i in range(out.size):
-        out[i] = between.join(column[i] for column in columns)
-    return result
+    columns = [np.broadcast_to(x, shape).reshape(-1).tolist() for x in inputs]
+    return _array(map(separator.encode().join, zip(*columns, strict=True)), shape)
 
 
 @public("strings.join")
@@ -209,10 +222,8 @@ def reduce_join_p(inputs: Array, *, axes: tuple[int, ...] | None, keepdims: bool
     rows = np.transpose(inputs, kept + reduced).reshape(
         [inputs.shape[i] for i in kept] + [math.prod(inputs.shape[i] for i in reduced)]
     )
-    result = np.empty(rows.shape[:-1], object)
-    out, lines = result.reshape(-1), rows.reshape(result.size, rows.shape[-1])
-    for i in range(out.size):
-        out[i] = separator.encode().join(lines[i])
+    size = math.prod(rows.shape[:-1])
+    result = _array(map(separator.encode().join, rows.reshape(size, rows.shape[-1]).tolist()), rows.shape[:-1])
     return np.expand_dims(result, reduced) if keepdims else result
 
 
@@ -244,8 +255,10 @@ def reduce_join(
 def _mapped(op: str, public_name: str, function: Callable[[Any], Any], what: str) -> Callable[..., Any]:
     """An op that changes each string on its own."""
 
+    of_text = getattr(str, function.__name__)
+
     def body(input: Array, *, encoding: str) -> Any:
-        return _each(function if encoding == "" else (lambda w: function(w.decode()).encode()), input)
+        return _each(function if encoding == "" else (lambda w: of_text(w.decode()).encode()), input)
 
     name = public_name.rsplit(".", 1)[-1]
     body.__name__, body.__doc__ = f"string_{name}_p", f"{what}. string[*s] -> string[*s]."
@@ -258,17 +271,18 @@ def _mapped(op: str, public_name: str, function: Callable[[Any], Any], what: str
     )(body)
 
     def apply(input: TensorLike, encoding: str = "", name: str | None = None) -> Any:
-        if encoding not in ("", "utf-8"):
-            raise ValueError(f"encoding must be one of '', 'utf-8', but was '{encoding}'")
-        return named(name, primitive, input, encoding=encoding)
+        given = word(encoding, "encoding")
+        if given not in ("", "utf-8"):
+            raise ValueError(f"encoding must be one of '', 'utf-8', but was '{given}'")
+        return named(name, primitive, input, encoding=given)
 
     apply.__name__ = apply.__qualname__ = name
     apply.__doc__ = f"{what}. string[*s] -> string[*s]. Source: tf.{public_name}."
     return public(public_name)(apply)
 
 
-lower = _mapped("StringLower", "strings.lower", lambda w: w.lower(), "Each string in lower case (ASCII, or UTF-8)")
-upper = _mapped("StringUpper", "strings.upper", lambda w: w.upper(), "Each string in upper case (ASCII, or UTF-8)")
+lower = _mapped("StringLower", "strings.lower", bytes.lower, "Each string in lower case (ASCII, or UTF-8)")
+upper = _mapped("StringUpper", "strings.upper", bytes.upper, "Each string in upper case (ASCII, or UTF-8)")
 
 
 @custom(
@@ -279,7 +293,7 @@ upper = _mapped("StringUpper", "strings.upper", lambda w: w.upper(), "Each strin
 )
 def string_strip_p(input: Array) -> Any:
     """Each string without white space at its ends. string[*s] -> string[*s]."""
-    return _each(lambda w: w.strip(), input)
+    return _each(bytes.strip, input)
 
 
 @public("strings.strip")
@@ -288,36 +302,59 @@ def strip(input: TensorLike, name: str | None = None) -> Any:
     return named(name, string_strip_p, input)
 
 
+UNITS = ("BYTE", "UTF8_CHAR")
+
+
+def _unit(unit: str) -> str:
+    unit = word(unit, "unit")
+    if unit not in UNITS:
+        raise invalid(f"unit must be one of 'BYTE', 'UTF8_CHAR', but was '{unit}'")
+    return unit
+
+
+def _characters(word: bytes, start: int = 0) -> list[int]:
+    """Places of the bytes with which characters of UTF-8 begin."""
+    return [i for i, byte in enumerate(word, start) if byte & 0xC0 != 0x80]
+
+
 @custom(
     infer=lambda input, *, unit: Aval(int32, input.shape),
     groups=("string",),
-    samples=lambda: [((_words(b"ab", "\u00e9".encode(), b""),), {"unit": u}) for u in ("BYTE", "UTF8_CHAR")],
+    samples=lambda: [((_words(b"ab", "\u00e9".encode(), b""),), {"unit": u}) for u in UNITS],
     reason=_REASON,
 )
 def string_length_p(input: Array, *, unit: str) -> Any:
     """The length of each string, in bytes or in characters. string[*s] -> i32[*s]."""
-    return _each(len if unit == "BYTE" else (lambda w: len(w.decode(errors="replace"))), input, np.int32)
+    return _each(len if unit == "BYTE" else (lambda w: len(_characters(w))), input, np.int32)
 
 
 @public("strings.length")
 def length(input: TensorLike, unit: str = "BYTE", name: str | None = None) -> Any:
     """The length of each string, in bytes or, with unit "UTF8_CHAR", in characters. string[*s] -> i32[*s].
 
-    Raises: ValueError for another unit. Source: tf.strings.length.
+    Raises: InvalidArgumentError for another unit. Source: tf.strings.length.
     """
-    if unit not in ("BYTE", "UTF8_CHAR"):
-        raise ValueError(f"unit must be one of 'BYTE', 'UTF8_CHAR', but was '{unit}'")
-    return named(name, string_length_p, input, unit=unit)
+    return named(name, string_length_p, input, unit=_unit(unit))
 
 
-def _cut(word: bytes, pos: int, n: int) -> bytes:
-    if not -len(word) <= pos <= len(word):
+def _shortest(words: Array) -> int:
+    return min(map(len, words.reshape(-1).tolist()))
+
+
+def _cut(word: bytes, pos: int, n: int, unit: str) -> bytes:
+    """The part of `word` from `pos` on. Of a negative n: bytes to the end, but no characters."""
+    starts: Sequence[int] = range(len(word))
+    if unit != "BYTE":
+        starts = [0] * bool(word) + _characters(word[1:], 1)
+    if not -len(starts) <= pos <= len(starts) or (unit != "BYTE" and pos < 0 and n < 0):
         raise invalid(f"pos {pos} out of range for string b'{word.decode(errors='replace')}'")
-    start = pos if pos >= 0 else len(word) + pos
-    return word[start : start + n] if n >= 0 else word[start:]
+    ends, first = [*starts, len(word)], pos if pos >= 0 else len(starts) + pos
+    if unit != "BYTE":
+        n = max(n, 0)
+    return word[ends[first] : ends[min(first + n, len(starts)) if n >= 0 else -1]]
 
 
-def _infer_substr(input: Aval, pos: Aval, len: Aval) -> Aval:
+def _infer_substr(input: Aval, pos: Aval, len: Aval, *, unit: str = "BYTE") -> Aval:
     own, other = pos.shape, len.shape
     if own is not None and other is not None and not TensorShape(own).is_compatible_with(other):
         raise ValueError(f"pos and len should have the same shape, got: {shape_text(own)} vs. {shape_text(other)}")
@@ -330,7 +367,8 @@ def _infer_substr(input: Aval, pos: Aval, len: Aval) -> Aval:
     dtypes="index",
     samples=lambda: (
         [((_words(b"hello", b"world"), np.array(p), np.array(2)), {}) for p in (1, -3, 5)]
-        + [((_words(b"hello", b"ab"), np.array([1, -2]), np.array([-1, -7])), {})]
+        + [((_words(b"hello", "\u00e9ab".encode()), np.array([1, -2]), np.array([-1, -7])), {"unit": "BYTE"})]
+        + [((_words(b"hello", "\u00e9ab".encode()), np.array([1, -2]), np.array([-1, 7])), {"unit": "UTF8_CHAR"})]
     ),
     error_samples=lambda: [
         misuse("pos 3 out of range for string b'ab'", _words(b"ab"), np.array(3), np.array(1)),
@@ -338,47 +376,47 @@ def _infer_substr(input: Aval, pos: Aval, len: Aval) -> Aval:
     ],
     reason=_REASON,
 )
-def substr_p(input: Array, pos: Array, len: Array) -> Any:
-    """The `len` bytes of each string from `pos` on. string[*s], i[*s], i[*s] -> string[*s], broadcasting."""
+def substr_p(input: Array, pos: Array, len: Array, *, unit: str = "BYTE") -> Any:
+    """The `len` bytes or characters of each string from `pos`. string[*s], i[*s], i[*s] -> string[*s], broadcasting."""
     if pos.shape != len.shape:
         raise invalid(
             f"pos and len should have the same shape, got: {shape_text(pos.shape)} vs. {shape_text(len.shape)}"
         )
-    words, starts, sizes = np.broadcast_arrays(input, pos, len)
-    result = np.empty(words.shape, object)
-    out = result.reshape(-1)
-    for i, (w, p, n) in enumerate(zip(words.reshape(-1), starts.reshape(-1), sizes.reshape(-1), strict=True)):
-        out[i] = _cut(w, int(p), int(n))
-    return result
+    simple = unit == "BYTE" and not pos.ndim and pos >= 0 and len >= 0 and input.size > 0
+    if simple and pos <= _shortest(input):
+        return _each(operator.itemgetter(slice(int(pos), int(pos) + int(len))), input)
+    words, *places = np.broadcast_arrays(input, pos, len)
+    parts = map(_cut, *(x.reshape(-1).tolist() for x in (words, *places)), itertools.repeat(unit))
+    return _array(parts, words.shape)
 
 
 @public("strings.substr")
 def substr(input: TensorLike, pos: TensorLike, len: TensorLike, unit: str = "BYTE", name: str | None = None) -> Any:
     """The `len` bytes of each string from `pos` on. string[*s], i[*s], i[*s] -> string[*s], broadcasting.
 
-    Of a negative `len`: all that follow. Raises: InvalidArgumentError for a position outside a string.
-    Source: tf.strings.substr.
+    Of a negative `len`: all bytes that follow, or no characters, which unit "UTF8_CHAR" counts.
+    Raises: InvalidArgumentError for a position outside a string, or another unit. Source: tf.strings.substr.
     """
-    if unit != "BYTE":
-        raise NotImplementedError("strings.substr: only unit='BYTE' is built yet")
-    return named(name, substr_p, as_tensor(input), pos, len)
+    return named(name, substr_p, as_tensor(input), pos, len, unit=_unit(unit))
 
 
 # ---- splitting ------------------------------------------------------------------------------------------------------
 
 
-def _parts(words: Array, split: Callable[[bytes], list[bytes]]) -> tuple[Any, Any, Any]:
-    """Split each string: as a sparse matrix of indices, values and shape, a row for each string."""
+def _parts(words: Array, split: Callable[[bytes], list[bytes]] | bytes) -> tuple[Any, Any, Any]:
+    """Split each string, or everywhere between some bytes: as indices, values and shape of a sparse matrix."""
     if words.ndim != 1:
         raise invalid(f"input must be a vector, got shape: {shape_text(words.shape)}")
-    rows = [split(word) for word in words.tolist()]
-    lengths = np.fromiter(map(len, rows), np.int64, len(rows))
-    ends = np.cumsum(lengths)
-    values = np.array([*itertools.chain.from_iterable(rows)], object)
+    if isinstance(split, bytes):
+        values, lengths = array_loops.split(np.ascontiguousarray(words), split)
+    else:
+        rows = [split(word) for word in words.tolist()]
+        lengths = np.fromiter(map(len, rows), np.int64, len(rows))
+        values = np.fromiter(itertools.chain.from_iterable(rows), object, lengths.sum())
     indices = np.empty((len(values), 2), np.int64)
-    indices[:, 0] = np.repeat(np.arange(len(rows)), lengths)
-    indices[:, 1] = np.arange(len(values)) - np.repeat(ends - lengths, lengths)
-    return indices, values, np.array([len(rows), lengths.max(initial=0)], np.int64)
+    indices[:, 0] = np.repeat(np.arange(len(lengths)), lengths)
+    indices[:, 1] = np.arange(len(values)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    return indices, values, np.array([len(lengths), lengths.max(initial=0)], np.int64)
 
 
 def _infer_parts(input: Aval, sep: Aval, **_: Any) -> tuple[Aval, Aval, Aval]:
@@ -442,7 +480,9 @@ def string_split_v2_p(input: Array, sep: Array, *, maxsplit: int) -> Any:
     string[n], string[] -> i64[m, 2], string[m], i64[2].
     """
     between: bytes = np.asarray(sep).item()
-    if maxsplit < 0 or (between and maxsplit > 0):
+    if maxsplit < 0:
+        return _parts(input, between)
+    if between and maxsplit > 0:
         return _parts(input, operator.methodcaller("split", between or None, maxsplit))
 
     def split(word: bytes) -> list[bytes]:

@@ -17,6 +17,7 @@ from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
 from fastgraph.errors import InvalidArgumentError
+from fastgraph.ops import single_precision_lapack as lapack
 from fastgraph.ops.arguments import as_tensor, named
 from fastgraph.ops.complex_numbers import complex_of, conj, imag, real
 from fastgraph.ops.elementwise import cast, widened, zeros_like
@@ -114,8 +115,8 @@ def factors_svd(x: Array, **how: Any) -> Any:
     good = is_number(x)
     try:
         if good.all():
-            return np.linalg.svd(x, **how)
-        found = np.linalg.svd(np.where(good[..., None, None], x, np.zeros((), x.dtype)), **how)
+            return lapack.svd(x, **how)
+        found = lapack.svd(np.where(good[..., None, None], x, np.zeros((), x.dtype)), **how)
     except np.linalg.LinAlgError:
         raise invalid("SVD decomposition was not successful. The input might not be valid.") from None
     for part in found if isinstance(found, tuple) else (found,):
@@ -236,7 +237,7 @@ def _eigh_errors() -> list[Any]:
 )
 def eigh_p(input: Array) -> Any:
     """Eigenvalues, rising, and eigenvectors of Hermitian matrices. t[*b, n, n] -> f[*b, n], t[*b, n, n]."""
-    e, v = _eigh(input, np.linalg.eigh)
+    e, v = _eigh(input, lapack.eigh)
     return e.astype(np.float16) if is_half(input.dtype) else e, v.astype(input.dtype, copy=False)
 
 
@@ -256,7 +257,7 @@ def _eigvalsh_grad(dy: Tensor, input: Tensor) -> Any:
 )
 def eigvalsh_p(input: Array) -> Any:
     """Eigenvalues of Hermitian matrices, rising. t[*b, n, n] -> f[*b, n]."""
-    e = _eigh(input, np.linalg.eigvalsh)
+    e = _eigh(input, lapack.eigvalsh)
     return e.astype(np.float16) if is_half(input.dtype) else e
 
 

@@ -26,6 +26,7 @@ from fastgraph.ops.arguments import (
 )
 from fastgraph.ops.broadcasting import broadcast_to
 from fastgraph.ops.creation import range_
+from fastgraph.ops.deferred_calls import late
 from fastgraph.ops.elementwise import cast, maximum, minimum
 from fastgraph.ops.families import (
     Array,
@@ -37,7 +38,6 @@ from fastgraph.ops.families import (
 )
 from fastgraph.ops.gathering import dim, gather
 from fastgraph.ops.joining import concat, stack
-from fastgraph.ops.late_calls import late
 from fastgraph.ops.movement import expand_dims_p, reshape, shape, squeeze_p
 from fastgraph.ops.reduction import reduce_prod, reduce_sum
 from fastgraph.ops.runtime_checks import MOST, checked, wide
@@ -141,7 +141,7 @@ def repeat(input: TensorLike, repeats: TensorLike, axis: int | None = None, name
     if not isinstance(axis, int):
         raise TypeError(f"Argument `axis` must be an int. Received `axis` = {axis} of type {type(axis).__name__}")
     amounts: Any = preferred(int(repeats) if isinstance(repeats, (bool, np.generic)) else repeats, int32)
-    if amounts.dtype == uint64:
+    if amounts.dtype == uint64 or amounts.shape == (0,):
         amounts = cast(amounts, int64)
     if x.shape.rank is None and axis >= 0:  # the same along the middle of three axes
         dims = shape(x)
@@ -150,10 +150,11 @@ def repeat(input: TensorLike, repeats: TensorLike, axis: int | None = None, name
         return reshape(y, concat([before, shape(y)[1:2], after], 0), name=name)
     if x.shape.rank is None:
         return late(lambda t, n: repeat(t, n, axis), [x, amounts], x.dtype, name=name)
-    if not amounts.dtype.is_integer and amounts.shape != (0,):
+    if not amounts.dtype.is_integer:
         raise TypeError(f"Argument `tensor` (name: repeats) must be of type integer. Received `tensor` = {amounts}")
     if (amounts.shape.rank or 0) > 1:
         raise ValueError(f"Shape {amounts.shape} must have rank at most 1")
+    x = x if len(x.shape) else reshape(x, [1])
     axis = canonical_axis(axis, len(x.shape))
     counts, n = known_value(amounts), x.shape[axis]
     if n is not None and counts is not None and (current_trace() is None or n <= _MOST_PLACES):

@@ -13,8 +13,7 @@ from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.native.matmul import know_scipy, scipy_functions
 from fastgraph.core.tensor import Tensor
-from fastgraph.errors import InvalidArgumentError
-from fastgraph.ops.arguments import as_tensor, known_value, named
+from fastgraph.ops.arguments import as_tensor, known_value, named, of_dtypes
 from fastgraph.ops.banded_solvers import RECURRENCE, shifted, together
 from fastgraph.ops.comparison import equal, greater, less_equal, logical_and
 from fastgraph.ops.complex_numbers import complex_of, conj
@@ -24,7 +23,8 @@ from fastgraph.ops.gathering import boolean_mask, dim
 from fastgraph.ops.joining import concat, stack
 from fastgraph.ops.matmul import matmul
 from fastgraph.ops.matrix_checks import reciprocal_gaps, stacked, times
-from fastgraph.ops.matrix_diagonals import diag, diag_part, matrix_transpose
+from fastgraph.ops.matrix_diagonals import diag, diag_part
+from fastgraph.ops.matrix_transposes import matrix_transpose
 from fastgraph.ops.movement import expand_dims, squeeze
 from fastgraph.ops.padding import pad
 from fastgraph.ops.reduction import reduce_sum
@@ -227,11 +227,7 @@ def tridiagonal_matmul(
     b = as_tensor(rhs, a.dtype)
     if a.shape.rank is None or b.shape.rank is None:
         raise NotImplementedError("tridiagonal_matmul needs tensors of known rank")
-    if a.dtype.name not in ("float32", "float64", "complex64", "complex128"):
-        raise InvalidArgumentError(
-            None, None, f"Value for attr 'T' of {a.dtype.name} is not in the list of allowed values: double, float, "
-            "complex64, complex128 [Op:TridiagonalMatMul]"
-        )  # fmt: skip
+    of_dtypes(a, "float64 float32 complex64 complex128", "TridiagonalMatMul.T")
     dims_a, dims_b = a.shape.as_list(), b.shape.as_list()
     text = None
     if len(dims_a) < 2:

@@ -19,7 +19,7 @@ from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor, convert
 from fastgraph.errors import DataLossError
-from fastgraph.ops.arguments import as_tensor, named, not_allowed, whole
+from fastgraph.ops.arguments import as_tensor, named, not_allowed, refused, whole, word
 from fastgraph.ops.families import Array, bind_named, custom, invalid
 
 _REASON = "strings: their bytes lie in Python objects, which kernels do not see"
@@ -56,11 +56,11 @@ def decode_raw_p(input: Array, *, dtype: str, little: bool, length: int) -> Any:
     if length:
         words = [word[:length].ljust(length, b"\0") for word in words]
     size = len(words[0]) if words else 0
-    for i, word in enumerate(words):
-        if len(word) != size:
+    for i, each in enumerate(words):
+        if len(each) != size:
             raise invalid(
                 "DecodeRaw requires input strings to all be the same size, but element "
-                f"{i} has size {size} != {len(word)}"
+                f"{i} has size {size} != {len(each)}"
             )
     if size % out.size:
         raise invalid(
@@ -89,7 +89,7 @@ def decode_raw(
     """
     dtype, op = as_dtype(out_type), "DecodeRaw" if fixed_length is None else "DecodePaddedRaw"
     if dtype.name not in _RAW_NAMES:
-        raise invalid(not_allowed(dtype, f"{op}.out_type", _RAW))
+        raise refused(not_allowed(dtype, f"{op}.out_type", _RAW))
     length = 0
     if fixed_length is not None:
         length = whole(fixed_length, "fixed_length")
@@ -188,11 +188,11 @@ def _infer_csv(records: Aval, *defaults: Aval, **attrs: Any) -> tuple[Aval, ...]
 
 @custom(op="DecodeCSV", infer=_infer_csv, groups=("string", "-"), n_outputs=None, reason=_REASON)
 def decode_csv_p(
-    records: Array, *defaults: Array, delimiter: bytes, quoted: bool, missing: bytes, columns: tuple[int, ...]
+    records: Array, *record_defaults: Array, delimiter: bytes, quoted: bool, missing: bytes, columns: tuple[int, ...]
 ) -> Any:
     """The fields of records as columns: string[*s], a default of each -> as many t[*s]."""
-    wanted = len(defaults)
-    for i, default in enumerate(defaults):
+    wanted = len(record_defaults)
+    for i, default in enumerate(record_defaults):
         if default.ndim > 1 or default.size > 1:
             raise invalid(f"There should only be 1 default per field but field {i} has {default.size}")
     rows = []
@@ -206,7 +206,7 @@ def decode_csv_p(
     whole_columns = list(zip(*rows)) or [()] * wanted
     return tuple([
         _column(words, i, default, as_dtype(default.dtype).name, missing).reshape(records.shape)
-        for i, (words, default) in enumerate(zip(whole_columns, defaults))
+        for i, (words, default) in enumerate(zip(whole_columns, record_defaults))
     ])  # fmt: skip
 
 
@@ -227,7 +227,7 @@ def decode_csv(
     defaults for. Raises: ValueError for select_cols that do not rise or are more or fewer than the defaults;
     InvalidArgumentError for records of more or fewer fields and for fields of other types. Source: tf.io.decode_csv.
     """
-    delimiter = field_delim.encode()
+    delimiter = word(field_delim, "field_delim").encode()
     if select_cols is not None:
         if any(a >= b for a, b in pairwise(select_cols)):
             raise ValueError("select_cols is not strictly increasing.")
@@ -240,7 +240,7 @@ def decode_csv(
     defaults = [_record_default(default) for default in record_defaults]
     given = (as_tensor(records, string), *defaults)
     attributes = {
-        "delimiter": delimiter, "quoted": bool(use_quote_delim), "missing": na_value.encode(),
+        "delimiter": delimiter, "quoted": bool(use_quote_delim), "missing": word(na_value, "na_value").encode(),
         "columns": tuple(map(int, select_cols or ())),
     }  # fmt: skip
     found = bind_named(name, decode_csv_p.primitive, given, attributes)  # type: ignore[attr-defined]
@@ -254,7 +254,7 @@ def _record_default(given: Any) -> Tensor:
         )
     default = convert(np.zeros(0, np.float32) if isinstance(given, list) and not given else given)
     if default.dtype.name not in _FIELD_TYPES:
-        raise invalid(not_allowed(default.dtype, "DecodeCSV.OUT_TYPE", "float, double, int32, int64, string"))
+        raise refused(not_allowed(default.dtype, "DecodeCSV.OUT_TYPE", "float, double, int32, int64, string"))
     return default
 
 
@@ -288,6 +288,7 @@ def decode_compressed(bytes: TensorLike, compression_type: str = "", name: str |
 
     Raises: InvalidArgumentError for another type, DataLossError for other bytes. Source: tf.io.decode_compressed.
     """
+    compression_type = word(compression_type, "compression_type")
     if compression_type not in ("", "ZLIB", "GZIP"):
         raise invalid("Only ZLIB, GZIP or NONE are supported compressions")
     return named(name, decode_compressed_p, as_tensor(bytes, string), compression=compression_type)
@@ -327,8 +328,8 @@ def _from_base64(word: bytes) -> bytes:
 @custom(op="DecodeBase64", infer=_same, groups=("string",), reason=_REASON)
 def decode_base64_p(input: Array) -> Any:
     """The bytes that base64 for web addresses stands for. string[*s] -> string[*s]."""
-    for word in input.reshape(-1).tolist():
-        if b"+" in word or b"/" in word:
+    for each in input.reshape(-1).tolist():
+        if b"+" in each or b"/" in each:
             raise invalid("Invalid character found in base64.")
     return _each(_from_base64, input)
 

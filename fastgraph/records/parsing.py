@@ -18,9 +18,9 @@ from fastgraph.core.base.dtype import DType, as_dtype, int64, string
 from fastgraph.core.base.shapes import TensorShape
 from fastgraph.core.conversion import TensorLike, convert_to_tensor
 from fastgraph.core.tensor import from_array
-from fastgraph.ops.arguments import as_tensor, not_allowed
+from fastgraph.ops.arguments import as_tensor, not_allowed, refused
 from fastgraph.ops.elementwise import cast, maximum
-from fastgraph.ops.families import bind_named, invalid
+from fastgraph.ops.families import bind_named
 from fastgraph.ops.joining import concat, stack
 from fastgraph.ops.movement import expand_dims, reshape
 from fastgraph.ops.reduction import reduce_max, reduce_sum
@@ -130,7 +130,7 @@ def _dtype(key: str, given: Any, feature: object, letter: str) -> str:
         raise ValueError(f"Missing type for feature {key}. Received feature={feature}.")
     dtype = as_dtype(given)
     if dtype.name not in ("float32", "int64", "string"):
-        raise invalid(not_allowed(dtype, f"ParseExampleV2.{letter}", "float, int64, string"))
+        raise refused(not_allowed(dtype, f"ParseExampleV2.{letter}", "float, int64, string"))
     return dtype.name
 
 

@@ -25,6 +25,7 @@ from fastgraph.replication.contexts import (
     ReplicaContext,
     ValueContext,
     check_between,
+    get_replica_context,
     merge,
 )
 from fastgraph.replication.input import DistributedDataset, Sharing, one_each, own_part, parts_of
@@ -40,7 +41,7 @@ from fastgraph.replication.reductions import (
 )
 from fastgraph.replication.replica_threads import run_replicas
 from fastgraph.staging import autograph
-from fastgraph.state.distributed import DistributedVariable, PerReplica, select, wrapped
+from fastgraph.state.distributed import DistributedVariable, PerReplica, distributed, select, wrapped
 from fastgraph.state.variable import Variable, VariableAggregation, variable_creator_scope
 
 
@@ -101,8 +102,12 @@ class StrategyExtended:
     ) -> Any:
         """Call `fn(copy, *args, **kwargs)` for each replica's copy of a Variable, with the replica's arguments.
 
-        Returns: what it gave; with `group` the first result where there are several.
+        On a replica, all of them meet for it. Returns: what it gave; with `group` the first result where there are
+        several.
         """
+        context = get_replica_context()
+        if context is not None and context.strategy is self._strategy:
+            return context.merge_call(lambda _, *own, **named: self.update(var, fn, own, named, group), args, kwargs)
         check_between(self._strategy)
         if not isinstance(var, DistributedVariable):
             return fn(var, *args, **(kwargs or {}))
@@ -132,10 +137,8 @@ class StrategyExtended:
         return [self.reduce_to(reduce_op, value, where, options) for value, where in value_destination_pairs]
 
     def all_reduced(self, op: ReduceOp, values: Sequence[Any], options: object = None) -> list[Any]:
-        """Return the sums or means over the replicas of `values`, also of what is the same in all of them."""
-        n = len(self._strategy._devices)
-        everywhere = [value if per_replica(value) is not None else PerReplica([value] * n) for value in values]
-        return self._cross_device_ops.batch_reduce(op, [(value, value) for value in everywhere])
+        """Return the sums or means over the replicas of `values`. A tensor that all of them share counts once."""
+        return self._cross_device_ops.batch_reduce(op, [(value, value) for value in values])
 
     def joined(self, values: Sequence[Any], axis: int) -> Any:
         """Return the values of all replicas joined along an axis, of those that this process's have."""
@@ -237,7 +240,7 @@ class Strategy:
             for place in self._devices[1:]:
                 with device(place):
                     copies.append(first._copied(value))
-        return DistributedVariable(copies, self)
+        return distributed(copies, self)
 
     def run(self, fn: Callable[..., Any], args: Args = (), kwargs: Named = None, options: object = None) -> Any:
         """Return what `fn(*args, **kwargs)` gives on each replica: one structure, with a PerReplica where they differ.

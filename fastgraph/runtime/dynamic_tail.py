@@ -127,5 +127,5 @@ class WithRest(StepSpecs):
                     run(node)
             return [value_of(values[number]) for number in outputs]
 
-        arguments = [given.get(values[number], self.table[values[number]]) for number in inputs]
+        arguments = [given[values[n]] if values[n] in given else self.aval(n) for n in inputs]
         return host_plan(self.program.graph.name, arguments, [values[n].aval for n in outputs], function)

@@ -36,7 +36,7 @@ from fastgraph.core.native.buffer import Cell
 from fastgraph.graph.interpreter import interpret, interpret_unless
 from fastgraph.graph.ir import Graph, Node, Value
 from fastgraph.graph.passes import optimize
-from fastgraph.runtime import unfinished
+from fastgraph.runtime import deferred_compilation
 from fastgraph.runtime.executor import Plan
 from fastgraph.runtime.foreground import is_quiet
 
@@ -448,7 +448,7 @@ def _make_later(executable: weakref.ref[Executable], version: _Version) -> None:
                 break
             del made
         for piece in _PIECES:
-            while unfinished.stopping:
+            while deferred_compilation.stopping:
                 time.sleep(0.01)
             imported(f"fastgraph.{piece}")
         made = executable()
@@ -487,7 +487,7 @@ def _hand_on(end: float) -> None:
         return
     ours = [(ref(), v) for ref, v in list(_begun) if v.process == os.getpid() and not v.made.is_set()]
     left = [(executable, version) for executable, version in ours if executable is not None]
-    if unfinished.hand_over([(e.traced, v.shapes, partial(_made, e, v.shapes)) for e, v in left]):
+    if deferred_compilation.hand_over([(e.traced, v.shapes, partial(_made, e, v.shapes)) for e, v in left]):
         return
     for executable, version in left:
         version.wanted.set()

@@ -20,7 +20,7 @@ from fastgraph.compiler.program.program import (
     ReadStep,
     Step,
 )
-from fastgraph.compiler.program.shape_inference import CannotPlan, infer_graph
+from fastgraph.compiler.program.shape_inference import CannotPlan, calls_python, infer_graph
 from fastgraph.compiler.program.symbolic_extents import fits
 from fastgraph.core.base.dtype import resource
 from fastgraph.core.base.shapes import Aval
@@ -36,10 +36,20 @@ def known_sizes(
     program: Program, arguments: Sequence[Aval], given: dict[Value, Aval] | None = None
 ) -> dict[Value, Aval]:
     """Return the aval of every value. Raises CannotPlan where an op does not fit, or the Program does not."""
+    for node in program.graph.nodes:
+        if given and calls_python(node) and not all(_as_noted(value, given) for value in node.outputs):
+            raise CannotPlan(node, ValueError("Python has given another shape than the program was told"))
     table = infer_graph(program.graph, arguments, given, alike=program.alike)
     if not fits(program.witness, [table[v].shape for n in program.graph.nodes for v in n.outputs]):
         raise CannotPlan(program.graph.nodes[-1], ValueError("the program was made for other extents"))
     return table
+
+
+def _as_noted(value: Value, given: dict[Value, Aval]) -> bool:
+    shape, noted = value.aval.shape if value not in given else given[value].shape, value.aval.shape
+    if shape is None or noted is None:
+        return True
+    return len(shape) == len(noted) and all(n in (None, m) for m, n in zip(shape, noted, strict=True))
 
 
 def _partial(value: Value) -> Aval | None:

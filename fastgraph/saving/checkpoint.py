@@ -23,13 +23,13 @@ from fastgraph.core.registry import public_function
 from fastgraph.core.tensor import Tensor, executing_eagerly, init_scope
 from fastgraph.errors import NotFoundError
 from fastgraph.graphdef.wire_format import serialized
+from fastgraph.saving.bundle_writer import BundleWriter
 from fastgraph.saving.checkpoint_reader import object_graph, open_checkpoint
 from fastgraph.saving.checkpoint_state import update_checkpoint_state
 from fastgraph.saving.checkpoint_status import CheckpointLoadStatus, InitializationOnlyStatus, NameBasedSaverStatus
 from fastgraph.saving.object_graph import OBJECT_GRAPH, ObjectGraph
 from fastgraph.saving.restoration import Position, Restoration
 from fastgraph.saving.sharding import extents_of, shards_of
-from fastgraph.saving.tensor_bundle import BundleWriter
 from fastgraph.state.tracking import AutoTrackable, NoDependency, arrived, links_of, tracked
 from fastgraph.state.variable import Variable
 

@@ -20,7 +20,7 @@ from fastgraph.core.base.file_errors import raising_for
 from fastgraph.core.base.logger import get_logger
 from fastgraph.errors import OpError
 from fastgraph.graphdef.message_types import KINDS
-from fastgraph.saving.tensor_bundle import sync_folder
+from fastgraph.saving.bundle_writer import sync_folder
 
 _NAME = "checkpoint"
 _LINE = re.compile(r'\s*(\w+)\s*:\s*(?:"((?:[^"\\]|\\.)*)"|([-+.\w]+))\s*')

@@ -18,7 +18,6 @@ from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.core.op_errors import enum_name
 from fastgraph.core.tensor import convert, from_array
 from fastgraph.graph.ir import Graph
-from fastgraph.graphdef.definitions import definitions
 from fastgraph.graphdef.export_structure import table_maker
 from fastgraph.graphdef.exporter import MIN_CONSUMER, PRODUCER, Library, attr_value, function_message
 from fastgraph.graphdef.import_calls import CustomGradient
@@ -35,6 +34,7 @@ from fastgraph.graphdef.messages import (
     OpDef,
     VersionDef,
 )
+from fastgraph.graphdef.node_definitions import definitions
 from fastgraph.graphdef.op_table import Dims
 from fastgraph.graphdef.wire_format import parsed, serialized
 from fastgraph.saving.object_graph import variable_of

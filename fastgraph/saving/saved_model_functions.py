@@ -19,15 +19,16 @@ from fastgraph.core.tensor import EagerTensor, Tensor, convert
 from fastgraph.errors import InvalidArgumentError, OpError
 from fastgraph.graph.differentiate import entering
 from fastgraph.graph.trace import GraphTrace
-from fastgraph.graphdef.definitions import SMALL
 from fastgraph.graphdef.import_calls import Library
 from fastgraph.graphdef.import_values import dtype_of, field_of
 from fastgraph.graphdef.importer import Body
 from fastgraph.graphdef.messages import Message
+from fastgraph.graphdef.node_definitions import SMALL
 from fastgraph.saving.saved_model_structures import decoded, filled, flat_specs, matched
-from fastgraph.staging.concrete_function import ConcreteFunction, Signature
+from fastgraph.staging.concrete_function import ConcreteFunction
 from fastgraph.staging.function import Function
 from fastgraph.staging.signature import cache_keys
+from fastgraph.staging.signature.traced_signature import Signature
 
 _BUILT = frozenset({"_trace", "_structure", "_runner", "_cell_names", "_flat", "_single", "_kept"})
 
@@ -104,6 +105,11 @@ class RestoredConcreteFunction(ConcreteFunction):
         trace.finish(outputs)
         trace.graph.function_name = self.label
         return trace, filled(self.result, iter([trace.tensor(value) for value in outputs]))
+
+    @property
+    def structured_outputs(self) -> Any:
+        """The result as the Python function built it, with TensorSpecs."""
+        return self.result
 
     def _flat_names(self) -> list[str]:
         return super()._flat_names() if self._keywords is None else self._keywords

@@ -19,9 +19,9 @@ from fastgraph.graph.differentiate import entering
 from fastgraph.graph.ir import Graph, Node, Value, subgraphs
 from fastgraph.graph.structural_ops import CUSTOM, backward_function
 from fastgraph.graph.trace import GraphTrace
-from fastgraph.graphdef.definitions import definitions
 from fastgraph.graphdef.export_structure import STATED
 from fastgraph.graphdef.messages import Message
+from fastgraph.graphdef.node_definitions import definitions
 
 if TYPE_CHECKING:
     from fastgraph.saving.saved_model_export import Functions

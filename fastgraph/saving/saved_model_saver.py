@@ -24,6 +24,7 @@ from fastgraph.graphdef.messages import Message, VersionDef
 from fastgraph.graphdef.wire_format import serialized
 from fastgraph.ops.string_hashes import fingerprint
 from fastgraph.saving import saved_model_files as files
+from fastgraph.saving.bundle_writer import BundleWriter
 from fastgraph.saving.object_graph import OBJECT_GRAPH, VALUE, variable_of
 from fastgraph.saving.saved_model_export import Functions, MainGraph
 from fastgraph.saving.saved_model_gradients import forget, input_specs
@@ -32,7 +33,6 @@ from fastgraph.saving.saved_model_objects import Asset, CapturedName, SignatureM
 from fastgraph.saving.saved_model_options import SaveOptions
 from fastgraph.saving.saved_model_signatures import argument_names, found_in, result_of, signatures_of
 from fastgraph.saving.saved_model_structures import encoded, shape_message
-from fastgraph.saving.tensor_bundle import BundleWriter
 from fastgraph.staging.concrete_function import ConcreteFunction
 from fastgraph.staging.function import Function
 from fastgraph.state.tracking import Trackable

@@ -29,7 +29,8 @@ from fastgraph.saving.saved_model_objects import Asset, SignatureMap
 from fastgraph.saving.saved_model_options import LoadOptions
 from fastgraph.saving.saved_model_values import restore_variable
 from fastgraph.saving.tensor_bundle import BundleReader
-from fastgraph.staging.concrete_function import ConcreteFunction, Signature
+from fastgraph.staging.concrete_function import ConcreteFunction
+from fastgraph.staging.signature.traced_signature import Signature
 from fastgraph.state.tracking import AutoTrackable
 from fastgraph.state.variable import Variable
 

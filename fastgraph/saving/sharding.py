@@ -68,10 +68,17 @@ class ShardByTaskPolicy(ShardingCallback):
         return [{each.checkpoint_key: {each.slice_spec: each.tensor} for each in shardable_tensors}]
 
 
+#: The dtypes whose parts TensorFlow 2.21 puts together.
+CUT = frozenset(
+    ["float32", "float64", "bfloat16", "int8", "int16", "int32", "int64", "uint8", "bool", "complex64", "complex128"]
+)
+
+
 class MaxShardSizePolicy(ShardingCallback):
     """Shards of at most `max_shard_size` bytes each; a single element that is larger has its own.
 
-    Tensors are cut along an axis where they do not fit. Source: tf.train.experimental.MaxShardSizePolicy.
+    Tensors are cut along an axis where they do not fit. Those of dtypes that TensorFlow cannot put together again from
+    parts (strings, float16, unsigned ones but uint8) stay whole. Source: tf.train.experimental.MaxShardSizePolicy.
     """
 
     def __init__(self, max_shard_size: int) -> None:
@@ -94,10 +101,11 @@ class MaxShardSizePolicy(ShardingCallback):
                 offset, shape = left.pop()
                 n_bytes = math.prod(shape) * size
                 if n_bytes > room:
-                    if room < self.max_shard_size and not _cut(shape, size, room):
+                    if room < self.max_shard_size and not (each.dtype.name in CUT and _cut(shape, size, room)):
                         shards.append({})
                         room = self.max_shard_size
-                    if n_bytes > room and (cut := _cut(shape, size, room) or _first_of(shape)):
+                    fits = n_bytes <= room or each.dtype.name not in CUT
+                    if not fits and (cut := _cut(shape, size, room) or _first_of(shape)):
                         axis, n = cut
                         first, rest, further = list(shape), list(shape), list(offset)
                         first[axis], rest[axis], further[axis] = n, shape[axis] - n, offset[axis] + n

@@ -13,7 +13,6 @@ import glob
 import math
 import os
 import re
-import secrets
 import struct
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,201 +21,27 @@ from typing import Any, Self
 
 import numpy as np
 
-from fastgraph.core.base.dtype import DType, as_dtype, from_code, string
-from fastgraph.core.base.file_errors import error_of, raising_for
+from fastgraph.core.base.dtype import DType, from_code
+from fastgraph.core.base.file_errors import raising_for
 from fastgraph.core.native.array_loops import crc32c, masked
-from fastgraph.core.tensor import EagerTensor, as_array
-from fastgraph.errors import (
-    AlreadyExistsError,
-    DataLossError,
-    FailedPreconditionError,
-    InvalidArgumentError,
-    NotFoundError,
-    UnimplementedError,
-)
-from fastgraph.graphdef.message_types import KINDS
+from fastgraph.errors import DataLossError, InvalidArgumentError, NotFoundError, UnimplementedError
 from fastgraph.graphdef.messages import Message
-from fastgraph.graphdef.wire_format import parsed, serialized, varint
-from fastgraph.saving.table_files import entries_of, table
+from fastgraph.graphdef.wire_format import parsed
+from fastgraph.saving.table_files import entries_of
 
-_PIECE = 1 << 18  # bytes read or written at once: a piece stays in the CPU's cache between checksum and copy
+PIECE = 1 << 18  # bytes read or written at once: a piece stays in the CPU's cache between checksum and copy
 _AHEAD = 1 << 23  # bytes that the system is asked for before they are read: several threads read one file
-_BEHIND = 1 << 25  # bytes after which the disk may begin, beside what is still to be written
-_BINARY = getattr(os, "O_BINARY", 0)
+BEHIND = 1 << 25  # bytes after which the disk may begin, beside what is still to be written
+BINARY = getattr(os, "O_BINARY", 0)
 _VARIANT, _STRING = 21, 7
 #: Numbers of dtypes that have no DType here, as they lie in files: quantised ones, and those of four bits, a byte each.
 _OTHERS = {11: "i1", 12: "u1", 13: "i4", 15: "i2", 16: "u2", 29: "i1", 30: "u1"}
-_Slice = Sequence[tuple[int, int]]  #: of each axis the start and the length; a length of -1 is all of the axis
+Slice = Sequence[tuple[int, int]]  #: of each axis the start and the length; a length of -1 is all of the axis
 
 
 def shard_name(prefix: str, number: int, n_shards: int) -> str:
     """Return the path of a bundle's shard."""
     return f"{prefix}.data-{number:05d}-of-{n_shards:05d}"
-
-
-# -- Writing
-
-
-class BundleWriter:
-    """Writes a bundle: `add` each tensor, then `finish`. Without that, nothing is there that was not before.
-
-    Of several shards `next_shard` begins the second and so on.
-
-    Raises TensorFlow's errors for what the system refuses (ResourceExhaustedError: the disk is full).
-    """
-
-    def __init__(self, prefix: str, n_shards: int = 1) -> None:
-        self.prefix = os.fspath(prefix)
-        self._entries: dict[bytes, Message] = {}
-        self._mark = f".tempstate{secrets.randbits(64)}"
-        self._n_shards = _free_number(self.prefix, n_shards)
-        self._shards: list[str] = []
-        self._file = -1
-        self._temporary_index = f"{self.prefix}.index{self._mark}"
-        folder = os.path.dirname(self.prefix)
-        try:
-            with raising_for(folder):
-                if folder:
-                    os.makedirs(folder, exist_ok=True)
-        except AlreadyExistsError:
-            raise FailedPreconditionError(None, None, f"{folder} is not a directory") from None
-        self._open()
-
-    def _open(self) -> None:
-        self._size = self._begun = 0  # bytes of the file, and those that the disk was asked to take
-        self._shards.append(shard_name(self.prefix, len(self._shards), self._n_shards))
-        with raising_for(self._temporary):
-            self._file = os.open(self._temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, 0o666)
-
-    @property
-    def _temporary(self) -> str:
-        return self._shards[-1] + self._mark
-
-    def _close(self) -> None:
-        with raising_for(self._temporary):
-            os.fsync(self._file)
-            os.close(self._file)
-            self._file = -1
-
-    def next_shard(self) -> None:
-        """Let what is added from now on go to the next shard."""
-        try:
-            self._close()
-            self._open()
-        except BaseException:
-            self.discard()
-            raise
-
-    def add(self, key: str, value: Any, dtype: DType | None = None) -> None:
-        """Write a tensor: an array, a tensor, or (nested) bytes. Raises ValueError if the key was there before."""
-        array = _array(value, dtype)
-        self._add(key.encode(), array, as_dtype(array.dtype) if dtype is None else dtype)
-
-    def add_slice(self, key: str, shape: Sequence[int], extents: _Slice, value: Any) -> None:
-        """Write part of a tensor of `shape`: of each axis from a start a length. All parts are given, one by one."""
-        array = _array(value, None)
-        kind = as_dtype(array.dtype)
-        full = self._entries.get(key.encode())
-        if full is None:
-            full = self._entries[key.encode()] = _entry(kind, shape)
-        full.slices.append(_slice_message(extents, shape))
-        self._add(_slice_key(key, _full(extents, shape)), array, kind)
-
-    def _add(self, key: bytes, array: np.ndarray, dtype: DType) -> None:
-        if key in self._entries or not key:
-            raise ValueError(f"Adding duplicate key: {key.decode(errors='replace')}")
-        entry = _entry(dtype, array.shape)
-        start = self._size
-        if dtype is string:
-            parts, crc = _strings(array)
-            for part in parts:
-                self._write(part)
-        else:
-            crc = 0
-            flat = _bytes_of(array)
-            for at in range(0, flat.size, _PIECE):
-                piece = flat[at : at + _PIECE]
-                crc = crc32c(piece, crc)
-                self._write(piece)
-        if len(self._shards) > 1:
-            entry.shard_id = len(self._shards) - 1
-        if start:
-            entry.offset = start
-        if self._size > start:
-            entry.size = self._size - start
-        entry.crc32c = masked(crc)
-        self._entries[key] = entry
-
-    def _write(self, part: Any) -> None:
-        view = memoryview(part)
-        try:
-            while view:
-                n = os.write(self._file, view)
-                self._size += n
-                view = view[n:]
-            if self._size - self._begun >= _BEHIND:
-                _begin_writing(self._file, self._begun, self._size - self._begun)
-                self._begun = self._size
-        except OSError as error:
-            self.discard()
-            raise error_of(self._temporary, error) from None
-
-    def finish(self) -> None:
-        """Make the bundle be there, on the disk, at once and whole."""
-        header = KINDS["BundleHeader"](num_shards=self._n_shards, version=KINDS["VersionDef"](producer=1))
-        entries = [(b"", serialized(header)), *((key, serialized(e)) for key, e in sorted(self._entries.items()))]
-        try:
-            self._close()
-            with raising_for(self._temporary_index), open(self._temporary_index, "wb") as file:
-                file.write(table(entries))
-                file.flush()
-                os.fsync(file.fileno())
-            with raising_for(self.prefix):
-                for shard in self._shards:
-                    os.replace(shard + self._mark, shard)
-                sync_folder(self.prefix)
-                os.replace(self._temporary_index, self.prefix + ".index")
-                sync_folder(self.prefix)
-        except BaseException:
-            self.discard()
-            raise
-        _sweep(self.prefix, keep=self._shards)
-
-    def discard(self) -> None:
-        """Leave nothing behind."""
-        if self._file >= 0:
-            os.close(self._file)
-            self._file = -1
-        for path in (*[shard + self._mark for shard in self._shards], self._temporary_index):
-            with suppress(OSError):
-                os.unlink(path)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: object, *others: object) -> None:
-        if kind is not None or self._file >= 0:
-            self.discard()
-
-
-def sync_folder(path: str) -> None:
-    """Let the names in the folder of `path` be on the disk. What no system promises of its folders is not asked for."""
-    with suppress(OSError):
-        folder = os.open(os.path.dirname(path) or ".", os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
-
-
-def _free_number(prefix: str, n: int) -> int:
-    """How many shards a new bundle of n says it has, or one more: so that its files are not the old bundle's."""
-    try:
-        with open(prefix + ".index", "rb") as file:
-            header = parsed(entries_of(file.read(), prefix)[b""], "BundleHeader")
-        return n + 1 if header.num_shards == n else n
-    except (OSError, KeyError, ValueError, DataLossError, UnimplementedError):
-        return n
 
 
 def bundle_files(prefix: str) -> list[str]:
@@ -226,71 +51,12 @@ def bundle_files(prefix: str) -> list[str]:
     return sorted([path for path in named if mine.fullmatch(path)], key=lambda path: (".data-" in path, path))
 
 
-def _sweep(prefix: str, keep: list[str]) -> None:
-    """Remove what an older bundle of this prefix, or writing that did not finish, left."""
-    for path in bundle_files(prefix):
-        if path not in (*keep, prefix + ".index"):
-            with suppress(OSError):
-                os.unlink(path)
-
-
-def _array(value: Any, dtype: DType | None) -> np.ndarray:
-    if isinstance(value, EagerTensor):
-        return as_array(value)
-    if isinstance(value, np.ndarray) and value.dtype.kind not in "SU":
-        return value
-    return np.array(value, object if dtype is string else None if dtype is None else dtype.numpy_dtype)
-
-
-def _bytes_of(array: np.ndarray) -> np.ndarray:
-    """The bytes of an array's elements in order, without a copy if they lie so. -> u8[n]"""
-    if array.dtype.byteorder == ">" or (array.dtype.byteorder == "=" and sys.byteorder == "big"):
-        array = array.astype(array.dtype.newbyteorder("<"))
-    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-
-
-def _entry(dtype: DType, shape: Iterable[int]) -> Message:
-    dims = [KINDS["Dim"](size=int(size)) for size in shape]
-    made = KINDS["BundleEntry"](dtype=dtype.code, shape=KINDS["TensorShapeProto"](dim=dims))
-    made.shape.SetInParent()
-    return made
-
-
-def _strings(array: np.ndarray) -> tuple[list[bytes], int]:
-    """How strings lie in a file: all lengths, their checksum, all bytes; and the checksum of that, lengths as words."""
-    items = [item if isinstance(item, bytes) else str(item).encode() for item in array.reshape(-1).tolist()]
-    lengths = b"".join([varint(len(item)) for item in items])
-    crc = crc32c(_words(len(item) for item in items))
-    sum_of_lengths = struct.pack("<I", masked(crc))
-    crc = crc32c(sum_of_lengths, crc)
-    for item in items:
-        crc = crc32c(item, crc)
-    return [lengths, sum_of_lengths, b"".join(items)], crc
-
-
-def _words(lengths: Iterable[int]) -> bytes:
+def words(lengths: Iterable[int]) -> bytes:
     """Lengths of strings as their checksum takes them: four bytes each, eight of one that is longer."""
     return b"".join([struct.pack("<I" if n < 1 << 32 else "<Q", n) for n in lengths])
 
 
-def _slice_message(extents: _Slice, shape: Sequence[int]) -> Message:
-    made = KINDS["TensorSlice"]()
-    for start, length in _full(extents, shape):
-        extent = made.extent.add()
-        if length >= 0:
-            if start:
-                extent.start = start
-            extent.length = length
-    return made
-
-
-def _full(extents: _Slice, shape: Sequence[int]) -> list[tuple[int, int]]:
-    """Extents; those that are all of their axis as (0, -1)."""
-    return [(0, -1) if length == -1 or (start, length) == (0, size) else (start, length)
-            for (start, length), size in zip(extents, shape, strict=True)]  # fmt: skip
-
-
-def _slice_key(name: str, extents: _Slice) -> bytes:
+def slice_key(name: str, extents: Slice) -> bytes:
     """The key of a slice's own entry: 0, the name, the rank, starts and lengths, in a code whose order is theirs."""
     text = b"".join([_ESCAPES.get(byte, bytes([byte])) for byte in name.encode()])
     numbers = b"".join([_signed(n) for extent in extents for n in extent])
@@ -419,11 +185,11 @@ class BundleReader:
                 self._read(each, key)
             else:
                 self._located(each, key, _numpy_dtype(code, key).itemsize)
-                buffer = np.empty(min(each.size, _PIECE), np.uint8)
+                buffer = np.empty(min(each.size, PIECE), np.uint8)
                 self._fill(each, key, buffer)
 
     def _part(self, key: str, piece: Message) -> Message:
-        return self._entry(_slice_key(key, _extents(piece)), f"{key} (slice {_extents(piece)})")
+        return self._entry(slice_key(key, _extents(piece)), f"{key} (slice {_extents(piece)})")
 
     def _slices(self, entry: Message, key: str) -> Iterator[tuple[Message, tuple[slice, ...]]]:
         """The entries of a tensor's slices, and where these lie in it."""
@@ -459,7 +225,7 @@ class BundleReader:
         path = shard_name(self.prefix, number, self.header.num_shards)
         if number not in self._files:
             with raising_for(path, f"{key}: "):
-                self._files[number] = os.open(path, os.O_RDONLY | _BINARY)
+                self._files[number] = os.open(path, os.O_RDONLY | BINARY)
                 self._sizes[number] = os.fstat(self._files[number]).st_size
         if entry.size < 0 or entry.offset < 0 or entry.offset + entry.size > self._sizes[number]:
             raise DataLossError(
@@ -478,7 +244,7 @@ class BundleReader:
                 _ask_for(file, asked, min(_AHEAD, end - asked))
                 asked += _AHEAD
             start = 0 if again else at - begin
-            piece: Any = target[start : start + min(_PIECE, end - at)]
+            piece: Any = target[start : start + min(PIECE, end - at)]
             with raising_for(self.prefix, f"{key}: "):
                 n = os.preadv(file, [piece], at)
             if n == 0:
@@ -493,7 +259,7 @@ class BundleReader:
         parts, at, end = [], entry.offset, entry.offset + entry.size
         while at < end:
             with raising_for(self.prefix, f"{key}: "):
-                part = os.pread(self._files[entry.shard_id], min(_PIECE, end - at), at)
+                part = os.pread(self._files[entry.shard_id], min(PIECE, end - at), at)
             if not part:
                 raise DataLossError(None, None, f"{key}: the data of {self.prefix} is truncated")
             parts.append(part)
@@ -528,13 +294,6 @@ class BundleReader:
     def __del__(self) -> None:
         if getattr(self, "_files", None):
             self.close()
-
-
-def _begin_writing(file: int, at: int, size: int) -> None:
-    """Let the system begin to put on the disk what was written: that it is not needed any more makes it do so."""
-    if hasattr(os, "posix_fadvise"):
-        with suppress(OSError):
-            os.posix_fadvise(file, at, size, os.POSIX_FADV_DONTNEED)
 
 
 def _ask_for(file: int, at: int, size: int) -> None:
@@ -593,7 +352,7 @@ def _take_strings(content: bytes, n: int, found: np.ndarray) -> int:
     for _ in range(n):
         length, at = _varint(content, at)
         lengths.append(length)
-    crc = crc32c(_words(lengths))
+    crc = crc32c(words(lengths))
     if struct.unpack_from("<I", content, at)[0] != masked(crc):
         raise ValueError("the checksum of the lengths does not match")
     crc = crc32c(content[at : at + 4], crc)

@@ -31,46 +31,16 @@ from fastgraph.staging.fast_call import Composed, FastCall, forget_all
 from fastgraph.staging.graph_runner import Runner
 from fastgraph.staging.signature import cache_keys
 from fastgraph.staging.signature.cache_keys import Held
-from fastgraph.staging.signature.dataclass_arguments import apart, together
+from fastgraph.staging.signature.dataclass_arguments import apart
 from fastgraph.staging.signature.function_type import FunctionType, of_trace
 from fastgraph.staging.signature.parameters import with_shape
 from fastgraph.staging.signature.signature_printing import has_spec, pretty, spec_of, type_of_result
 from fastgraph.staging.signature.trace_types import TraceType, has_type, type_of
+from fastgraph.staging.signature.traced_signature import Signature, has_parts, is_same, only_variables
 from fastgraph.state.resource_handles import ResourceHandle
 
 #: Where a thread's state names the graphs that run, when it wants to know (graph_summaries.py).
 GRAPHS = "graphs_that_run"
-
-
-class Signature:
-    """The kind of call a trace was made for: its parameters in order with their specs or values (see described)."""
-
-    def __init__(self, name: str, parameters: list[inspect.Parameter], structure: dict[str, Any]) -> None:
-        self.name = name
-        self.parameters = parameters  # of `structure`'s keys, in order; varargs stand as single positional ones
-        self.structure = structure
-
-    def has_tensors(self, name: str) -> bool:
-        """Whether the parameter takes tensors (or a Variable)."""
-        value = self.structure[name]
-        return any(
-            isinstance(leaf, TensorSpec)
-            or (isinstance(leaf, Held) and leaf.is_variable)
-            or (isinstance(leaf, TraceType) and leaf.flatten() != [])
-            for leaf in nesting.flatten(value, expand_composites=True)
-        )
-
-    @property
-    def structured_inputs(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """(positional arguments, keyword-only arguments) with TensorSpecs for tensors."""
-        args, kwargs = [], {}
-        for parameter in self.parameters:
-            value = together(self.structure[parameter.name])
-            if parameter.kind is inspect.Parameter.KEYWORD_ONLY:
-                kwargs[parameter.name] = value
-            else:
-                args.append(value)
-        return tuple(args), kwargs
 
 
 class ConcreteFunction(FastCall):
@@ -413,7 +383,7 @@ class ConcreteFunction(FastCall):
             name = parameter.name
             traced = self.signature.structure[name]
             if name not in given:
-                if self.signature.has_tensors(name) and not _only_variables(traced):
+                if self.signature.has_tensors(name) and not only_variables(traced):
                     raise TypeError(f"{self._summary()} missing required arguments: {name}.")
                 continue
             self._check(name, traced, given[name], leaves)
@@ -462,7 +432,7 @@ class ConcreteFunction(FastCall):
             leaves += traced.to_tensors(value)
             return
         value = apart(value)
-        if _parts(traced):
+        if has_parts(traced):
             try:
                 nesting.assert_same_structure(traced, value, expand_composites=True)
             except (TypeError, ValueError) as error:
@@ -478,7 +448,7 @@ class ConcreteFunction(FastCall):
             for old, new in flat:
                 self._check(name, old, new, leaves)
             return
-        if value is not traced and not _same(value, traced):
+        if value is not traced and not is_same(value, traced):
             raise self._other_value(name, traced, value)
 
     def _other_value(self, name: str, traced: object, value: object) -> TypeError:
@@ -613,23 +583,6 @@ def _numbered(structure: Any, numbers: Iterator[int]) -> Any:
 
 def _kind(traced: object) -> str:
     return traced.type_name if isinstance(traced, Held) else type(traced).__name__
-
-
-def _parts(value: object) -> bool:
-    return nesting.is_nested(value) or nesting.flatten(value, expand_composites=True) != [value]
-
-
-def _only_variables(value: object) -> bool:
-    return all(not isinstance(leaf, TensorSpec) for leaf in nesting.flatten(value, expand_composites=True))
-
-
-def _same(a: object, b: object) -> bool:
-    if type(a) is not type(b):
-        return False
-    try:
-        return bool(a == b)
-    except Exception:
-        return False
 
 
 def _convert(leaf: Any, dtype: DType) -> Any:

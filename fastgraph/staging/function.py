@@ -1,4 +1,4 @@
-"""tf.function: a Python function that is traced into graphs, one for each kind of arguments.
+"""Function: a Python function that is traced into graphs, one for each kind of arguments.
 
 Rule: what the cache key says is all that decides which graph serves a call; a graph is traced once.
 """
@@ -31,9 +31,9 @@ from fastgraph.graphdef.graph_view import Operation
 from fastgraph.runtime.foreground import foreground
 from fastgraph.staging import autograph
 from fastgraph.staging.autograph.loop_options import with_features
-from fastgraph.staging.concrete_function import ConcreteFunction, Signature, is_computed
+from fastgraph.staging.concrete_function import ConcreteFunction, is_computed
 from fastgraph.staging.fast_call import BoundCall, MethodCall, forget_all, set_run_eagerly
-from fastgraph.staging.initial_values import InitialValues, not_first_call
+from fastgraph.staging.lifted_variables import InitialValues, not_first_call
 from fastgraph.staging.signature import cache_keys, recursive_tracing
 from fastgraph.staging.signature.cache_keys import Arguments, Guard
 from fastgraph.staging.signature.dataclass_arguments import together
@@ -42,6 +42,7 @@ from fastgraph.staging.signature.parameters import Parameters
 from fastgraph.staging.signature.relaxed_keys import general_key
 from fastgraph.staging.signature.retrace_warnings import Detector, History, code_of, detector_of
 from fastgraph.staging.signature.trace_types import TraceType
+from fastgraph.staging.signature.traced_signature import Signature
 from fastgraph.staging.trace_cache import Traces
 from fastgraph.staging.user_errors import in_user_code, with_user_frames
 from fastgraph.state.variable import variable_creator_scope
@@ -96,7 +97,6 @@ class Function(MethodCall):
     ) -> None:
         if not callable(python_function):
             raise TypeError(f"tf.function needs a callable, not {python_function!r}")
-        _check_attributes(experimental_attributes)
         self._python_function = python_function
         self._name = name or str(getattr(python_function, "__name__", type(python_function).__name__))
         self._autograph = autograph
@@ -357,7 +357,7 @@ class Function(MethodCall):
         if relaxed is None or relaxed == key:
             return key, arguments.shapes, arguments.specs
         specs: list[Any] = []
-        return relaxed, _shapes_in(relaxed, specs), specs
+        return relaxed, cache_keys.shapes_in(relaxed, specs), specs
 
     # -- tracing
 
@@ -387,7 +387,7 @@ class Function(MethodCall):
             args.insert(0, self._target())
         if self._autograph:
             with with_features(self._features):
-                return autograph.convert(self._python_function)(*args, **kwargs)
+                return autograph.convert(self._python_function, asked=True)(*args, **kwargs)
         autograph.leave(self._python_function, "its Function has autograph=False")
         return self._python_function(*args, **kwargs)
 
@@ -573,119 +573,10 @@ def _no_value(leaf: object) -> Exception:
     return TypeError(f"A call needs values: {leaf!r} only describes one. Use get_concrete_function with it.")
 
 
-def _shapes_in(key: object, specs: list[Any]) -> list[Any]:
-    """Return the shapes of the tensors in a key, in order; append the specs of its composites to `specs`."""
-    if type(key) is not tuple:
-        return []
-    if key[:1] == (cache_keys.TENSOR,):
-        return [key[2]]
-    if key[:1] == (cache_keys.TYPE,):
-        specs.append(key[1])
-        return [part.aval.shape for part in key[1].flatten()]
-    return [shape for part in key for shape in _shapes_in(part, specs)]
-
-
 def _placeholder_name(name: str) -> str:
     return _plain(name.lstrip("*"))
-
-
-#: What `experimental_attributes` may say; it changes nothing here.
-_ATTRIBUTES = frozenset((
-    "_OutputsOnOpDevice", "_disable_acd", "_implements", "_noinline", "_tf_data_function", "api_implements",
-    "api_preferred_device", "disable_summaries_at_runtime", "experimental_ints_on_device", "function_runs_at_most_once",
-    "go_backwards", "runtime_constant_optimization", "time_major",
-))  # fmt: skip
-
-
-def _check_attributes(attributes: Any) -> None:
-    """Raises: ValueError for a name that is none of an attribute."""
-    for name in dict(attributes or {}):
-        if name not in _ATTRIBUTES:
-            raise ValueError(f"`{name} is not supported by tf.function as an attribute.")
 
 
 def _plain(name: str) -> str:
     """Return a name that a node can have."""
     return "".join(c if c.isalnum() or c in "_./-<>" else "_" for c in name).strip("_") or "fn"
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# The decorator
-
-
-def function(
-    func: object = None,
-    input_signature: object = None,
-    autograph: bool = True,
-    jit_compile: bool | None = None,
-    reduce_retracing: bool = False,
-    experimental_implements: str | None = None,
-    experimental_autograph_options: object = None,
-    experimental_attributes: object = None,
-    experimental_relax_shapes: bool | None = None,
-    experimental_compile: bool | None = None,
-    experimental_follow_type_hints: bool | None = None,
-    *,
-    experimental_box_numbers: bool = False,
-    experimental_lift_variables: bool = False,
-) -> Any:
-    """Return `func` as a Function: traced into graphs, which are compiled. A decorator, with or without arguments.
-
-    A call traces for what it has not met yet: another dtype, shape, structure or Python value among the arguments.
-    Python's `if`, `for` and `while` on tensors become control flow of the graph. Source: tf.function.
-
-    Args:
-        func: What is traced; None: a decorator is given back.
-        input_signature: The only kind of arguments it takes, a sequence of TensorSpecs; None dimensions take any size.
-        autograph: Whether control flow on tensors is converted.
-        reduce_retracing, experimental_relax_shapes: Relax shapes that turn out to differ between calls.
-        jit_compile, experimental_compile, experimental_implements, experimental_autograph_options,
-            experimental_attributes, experimental_follow_type_hints: Taken and without effect: every graph is compiled.
-        experimental_box_numbers: Beyond TensorFlow: Python numbers (but no bools) among the arguments are taken as
-            tensors, so that a new value traces nothing.
-        experimental_lift_variables: Beyond TensorFlow: every trace, not only the first, may make Variables, as long as
-            tracing again makes no others.
-
-    Raises:
-        TypeError: `input_signature` is no sequence of specs, or on a call: the arguments do not fit it.
-
-    Examples:
-        >>> @tf.function
-        ... def power(x, n):
-        ...     print("traced for", x.dtype.name, "and", n)
-        ...     return x ** n
-        >>> float(power(tf.constant(3.0), 2)), float(power(tf.constant(4.0), 2))
-        traced for float32 and 2
-        (9.0, 16.0)
-        >>> @tf.function(input_signature=[tf.TensorSpec([None], tf.float32)])
-        ... def halvings(x):
-        ...     steps = 0
-        ...     while tf.reduce_max(x) > 1.0:
-        ...         x /= 2.0
-        ...         steps += 1
-        ...     return steps
-        >>> int(halvings(tf.constant([3.0, 9.0])))
-        4
-    """
-    if experimental_relax_shapes is not None:
-        reduce_retracing = experimental_relax_shapes
-    if experimental_compile is not None:
-        jit_compile = experimental_compile
-
-    def decorate(python_function: Any) -> Function:
-        if isinstance(python_function, Function | BoundFunction):
-            python_function = python_function.python_function
-        return Function(
-            python_function,
-            input_signature=input_signature,
-            autograph=autograph,
-            jit_compile=jit_compile,
-            reduce_retracing=reduce_retracing,
-            experimental_implements=experimental_implements,
-            experimental_autograph_options=experimental_autograph_options,
-            experimental_attributes=experimental_attributes,
-            box_numbers=experimental_box_numbers,
-            lift_variables=experimental_lift_variables,
-        )
-
-    return decorate if func is None else decorate(func)

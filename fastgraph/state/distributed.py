@@ -77,7 +77,8 @@ def select(structure: Any, index: int) -> Any:
     """Return a structure with what replica `index` has for each DistributedValues in it."""
 
     def own(leaf: Any) -> Any:
-        return leaf.values[index] if isinstance(leaf, DistributedValues) else leaf
+        differs = isinstance(leaf, DistributedValues) and not isinstance(leaf, DistributedVariable)
+        return leaf.values[index] if differs else leaf
 
     return nesting.map_structure(own, structure)
 
@@ -118,19 +119,30 @@ _MEAN_OF_WHOLE = (
     "creating distributed tf.Variable with aggregation=MEAN and a non-floating dtype is not supported, please use a "
     "different aggregation or dtype"
 )
+_NO_SYNCHRONIZATION = (
+    "`NONE` variable synchronization mode is not supported with tf.distribute strategy. Please change the "
+    "`synchronization` for variable: "
+)
 _SUM_ON_READ = (
     "SyncOnReadVariable does not support `{}` in cross-replica context when aggregation is set to "
     "`tf.VariableAggregation.SUM`."
 )
 
 
-class DistributedVariable(Variable):
+class DistributedVariable(Variable, DistributedValues):
     """A Variable with a copy for each replica of a strategy, as `tf.Variable` gives in its scope."""
+
+    _is_mirrored = True
 
     def __init__(self, copies: Sequence[Variable], strategy: Any) -> None:
         first = copies[0]
         if first.aggregation is VariableAggregation.MEAN and not (first.dtype.is_floating or first.dtype.is_complex):
             raise ValueError(_MEAN_OF_WHOLE)
+        if first._synchronization is VariableSynchronization.NONE:
+            raise ValueError(_NO_SYNCHRONIZATION + first._name)
+        if first._synchronization is VariableSynchronization.AUTO:
+            for copy in copies:
+                copy._synchronization = VariableSynchronization.ON_WRITE
         self._copies = tuple(copies)
         self.distribute_strategy = strategy
         self._name, self._trainable, self._constraint = first._name, first._trainable, first._constraint
@@ -172,10 +184,6 @@ class DistributedVariable(Variable):
     def _primary(self) -> Variable:
         return self._copies[0]
 
-    @property
-    def _is_mirrored(self) -> bool:
-        return self._synchronization is not VariableSynchronization.ON_READ
-
     # Its value.
 
     def value(self) -> Tensor:
@@ -207,8 +215,8 @@ class DistributedVariable(Variable):
         return self.value().numpy()
 
     def __repr__(self) -> str:
-        kind = "MirroredVariable" if self._is_mirrored else "SyncOnReadVariable"
-        return kind + ":{\n" + ",\n".join(f"  {i}: {copy!r}" for i, copy in enumerate(self._copies)) + "\n}"
+        copies = ",\n".join(f"  {i}: {copy!r}" for i, copy in enumerate(self._copies))
+        return f"{type(self).__name__}:{{\n{copies}\n}}"
 
     # Assignment.
 
@@ -267,10 +275,27 @@ class DistributedVariable(Variable):
         self._read_attrs = self._copies[0]._read_attrs
 
 
+class MirroredVariable(DistributedVariable):
+    """One whose copies are kept alike."""
+
+
+class SyncOnReadVariable(DistributedVariable):
+    """One whose copies are brought together when it is read."""
+
+    _is_mirrored = False
+
+
+def distributed(copies: Sequence[Variable], strategy: Any) -> DistributedVariable:
+    """Return the Variable that these copies make."""
+    on_read = copies[0].synchronization is VariableSynchronization.ON_READ
+    return (SyncOnReadVariable if on_read else MirroredVariable)(copies, strategy)
+
+
 def _over(total: Any, count: int) -> Any:
     """A sum over a number of replicas, in its dtype."""
     return public_function("cast")(total / public_function("cast")(count, total.dtype), total.dtype)
 
 
-nesting.register_leaf(DistributedVariable)
+for _class in (MirroredVariable, SyncOnReadVariable):
+    nesting.register_leaf(_class)
 TensorType.register(DistributedVariable)

@@ -11,7 +11,7 @@ import inspect
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -42,6 +42,7 @@ from fastgraph.core.tensor import (
 from fastgraph.core.tensor_type import TensorType
 from fastgraph.state.resource_handles import ResourceHandle
 from fastgraph.state.tracking import Trackable
+from fastgraph.state.variable_operators import VariableOperators
 from fastgraph.state.variable_ops import ASSIGN, ASSIGN_ADD, ASSIGN_SUB, READ
 from fastgraph.state.variable_slices import Parts
 
@@ -103,15 +104,13 @@ class _VariableType(type):
                 raise TypeError(f"Variable() got multiple values for argument {name!r}")
             kwargs[name] = value
 
-        def create(**given: object) -> Any:
-            return type.__call__(Variable, **given)
-
+        create: Any = functools.partial(type.__call__, Variable)
         for creator in creators:
             create = functools.partial(creator, create)
         return create(**kwargs)
 
 
-class Variable(Parts, Trackable, metaclass=_VariableType):
+class Variable(VariableOperators, Parts, Trackable, metaclass=_VariableType):
     """A tensor that can be assigned to. Source: tf.Variable.
 
     It lives as long as Python refers to it: graphs refer to it weakly.
@@ -498,40 +497,6 @@ class Variable(Parts, Trackable, metaclass=_VariableType):
 
     # As a tensor.
 
-    if TYPE_CHECKING:  # set below, one by one: what the value's operators do
-
-        def __add__(self, other: TensorLike) -> Tensor: ...
-        def __radd__(self, other: TensorLike) -> Tensor: ...
-        def __sub__(self, other: TensorLike) -> Tensor: ...
-        def __rsub__(self, other: TensorLike) -> Tensor: ...
-        def __mul__(self, other: TensorLike) -> Tensor: ...
-        def __rmul__(self, other: TensorLike) -> Tensor: ...
-        def __truediv__(self, other: TensorLike) -> Tensor: ...
-        def __rtruediv__(self, other: TensorLike) -> Tensor: ...
-        def __floordiv__(self, other: TensorLike) -> Tensor: ...
-        def __rfloordiv__(self, other: TensorLike) -> Tensor: ...
-        def __mod__(self, other: TensorLike) -> Tensor: ...
-        def __rmod__(self, other: TensorLike) -> Tensor: ...
-        def __pow__(self, other: TensorLike) -> Tensor: ...
-        def __rpow__(self, other: TensorLike) -> Tensor: ...
-        def __matmul__(self, other: TensorLike) -> Tensor: ...
-        def __rmatmul__(self, other: TensorLike) -> Tensor: ...
-        def __and__(self, other: TensorLike) -> Tensor: ...
-        def __rand__(self, other: TensorLike) -> Tensor: ...
-        def __or__(self, other: TensorLike) -> Tensor: ...
-        def __ror__(self, other: TensorLike) -> Tensor: ...
-        def __xor__(self, other: TensorLike) -> Tensor: ...
-        def __rxor__(self, other: TensorLike) -> Tensor: ...
-        def __lt__(self, other: TensorLike) -> Tensor: ...
-        def __le__(self, other: TensorLike) -> Tensor: ...
-        def __gt__(self, other: TensorLike) -> Tensor: ...
-        def __ge__(self, other: TensorLike) -> Tensor: ...
-        def __eq__(self, other: object) -> Any: ...
-        def __ne__(self, other: object) -> Any: ...
-        def __neg__(self) -> Tensor: ...
-        def __abs__(self) -> Tensor: ...
-        def __invert__(self) -> Tensor: ...
-
     def __getitem__(self, key: Any) -> Tensor:
         part = self.value()[key]
         part._origin = (self, key)  # for `variable[key].assign(value)`
@@ -627,51 +592,8 @@ def _initial(initial_value: TensorLike | Callable[[], Any], dtype: DType | None)
     return value
 
 
-def _forward(name: str) -> Callable[..., Any]:
-    """A method that does with the value what Tensor's method `name` does."""
-    method = getattr(Tensor, name)
-
-    def operator(self: Variable, *args: object) -> Any:
-        return method(self.value(), *args)
-
-    operator.__name__ = name
-    return operator
-
-
-def _refuse(symbol: str, method: str | None) -> Callable[..., Any]:
-    """An in-place operator: refused, with what to write instead."""
-    instead = f"{method}(value)" if method else f"assign(variable {symbol} value)"
-
-    def operator(self: Variable, value: object) -> Any:
-        raise RuntimeError(
-            f"`variable {symbol}= value` with `tf.Variable`s is not supported. Use `variable.{instead}` to modify the "
-            f"variable, or `out = variable {symbol} value` if you need to get a new output Tensor."
-        )
-
-    return operator
-
-
-for _name in ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor"]:
-    setattr(Variable, f"__{_name}__", _forward(f"__{_name}__"))
-    setattr(Variable, f"__r{_name}__", _forward(f"__r{_name}__"))
-for _name in ["lt", "le", "gt", "ge", "eq", "ne", "neg", "abs", "invert"]:
-    setattr(Variable, f"__{_name}__", _forward(f"__{_name}__"))
-for _name, _symbol, _method in (
-    ("add", "+", "assign_add"),
-    ("sub", "-", "assign_sub"),
-    ("mul", "*", None),
-    ("truediv", "/", None),
-    ("floordiv", "//", None),
-    ("mod", "%", None),
-    ("pow", "**", None),
-    ("matmul", "@", None),
-):
-    setattr(Variable, f"__i{_name}__", _refuse(_symbol, _method))
-
 nesting.register_leaf(Variable)
 nesting.register_leaf(_UnreadVariable)
 for _public in (Variable, VariableSynchronization, VariableAggregation, variable_creator_scope):
     primitives.register_public(_public, _public.__name__)
-
-
 TensorType.register(Variable)

@@ -32,7 +32,7 @@ from fastgraph.graphdef.graph_view import Graph
 from fastgraph.graphdef.message_types import Enum
 from fastgraph.graphdef.messages import Dim, TensorProto, TensorShapeProto
 from fastgraph.graphdef.wire_format import field, parsed, serialized, varint
-from fastgraph.ops.late_calls import Held
+from fastgraph.ops.deferred_calls import Held
 from fastgraph.records.record_files import framed
 
 _WRITER, _STEP, _RECORDS = "summary_writer", "summary_step", "summary_recorded"  # in the thread's state

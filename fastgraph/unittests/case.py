@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.composites.evaluated import RaggedTensorValue, evaluated
+from fastgraph.composites.composite_values import RaggedTensorValue, evaluated
 from fastgraph.composites.ragged_tensor import RaggedTensor
 from fastgraph.core import op_errors
 from fastgraph.core.base import nesting

@@ -14,7 +14,7 @@ import unittest
 from collections.abc import Callable
 from typing import Any
 
-from fastgraph.composites.evaluated import evaluated
+from fastgraph.composites.composite_values import evaluated
 from fastgraph.core.base import nesting
 
 #: Benchmarks by class, in the order of their definition.

@@ -131,6 +131,7 @@ def test_sizes_lie_along_a_vector_of_one_that_only_the_call_knows() -> None:
         lambda x: tf.matmul(x, tf.ones([3, 3])),
         lambda x: tf.linalg.band_part(x, 7, 0),
         lambda x: tf.cumsum(x, axis=5),
+        lambda x: tf.scatter_nd([[0]], x[:1, 0], [0]),
         lambda x: tf.batch_to_space(x[:, :, None, None], [-1, 1], [[0, 0], [0, 0]]),
     ],
 )
@@ -145,3 +146,50 @@ def test_what_does_not_fit_while_tracing_is_of_both_classes(call: Any) -> None:
     with pytest.raises(tf.errors.InvalidArgumentError) as eager:
         call(tf.ones([2, 2]))
     assert not isinstance(eager.value, ValueError)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: tf.split(x, []),
+        lambda x: tf.argmax(x, output_type=tf.float32),
+        lambda x: tf.scan(lambda a, b: tf.cast(a, tf.int32), x),
+        lambda x: tf.reduce_sum(x, "a"),
+        lambda x: tf.random.stateless_uniform([2], [1.0, 2.0]),
+        lambda x: tf.random.poisson([2], x, dtype=tf.int8),
+        lambda x: tf.bitcast(x, tf.string),
+        lambda x: tf.reverse_sequence(x, [1.0, 2.0], 1),
+        lambda x: tf.linalg.tridiagonal_matmul(tf.zeros([3, 2], tf.int32), tf.zeros([2, 1], tf.int32), "compact"),
+        lambda x: tf.nn.local_response_normalization(tf.zeros([1, 2, 2, 1], tf.float64)),
+        lambda x: tf.nn.max_pool_with_argmax(tf.zeros([1, 2, 2, 1]), 2, 2, "SAME", output_dtype=tf.int8),
+        lambda x: tf.sparse.bincount(x),
+        lambda x: tf.sparse.softmax(tf.sparse.from_dense([[1, 2]])),
+        lambda x: tf.math.sobol_sample(2, 2, dtype=tf.int32),
+        lambda x: tf.pad(x, [[1.0, 1.0], [0.0, 0.0]]),
+        lambda x: tf.strided_slice(x, [0.0], [1.0]),
+        lambda x: tf.io.decode_raw(["a"], tf.string),
+        lambda x: tf.io.decode_csv(["1"], [tf.constant([1], tf.int8)]),
+        lambda x: tf.io.parse_example([""], {"a": tf.io.VarLenFeature(tf.int32)}),
+        lambda x: tf.io.encode_png(x[..., None]),
+    ],
+)
+def test_dtypes_that_are_refused_are_type_errors_where_a_graph_is_made(call: Any) -> None:
+    with pytest.raises(tf.errors.InvalidArgumentError) as caught:
+        call(tf.ones([2, 2]))
+    assert not isinstance(caught.value, TypeError)
+    for signature in (None, [tf.TensorSpec(None)]):
+        with pytest.raises(TypeError):
+            tf.function(call, input_signature=signature)(tf.ones([2, 2]))
+
+
+@pytest.mark.parametrize("call", [lambda x: tf.concat([], 0), lambda x: tf.linalg.band_part(x, [1], 0)])
+def test_refused_in_either_mode(call: Any) -> None:
+    for f in (call, tf.function(call)):
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            f(tf.ones([2, 2]))
+
+
+def test_an_axis_that_must_be_said() -> None:
+    for f in (tf.reverse_sequence, tf.function(tf.reverse_sequence)):
+        with pytest.raises(TypeError, match="Expected int for argument 'seq_dim' not None"):
+            f(tf.ones([1, 3]), [2])

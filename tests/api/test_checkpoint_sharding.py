@@ -82,6 +82,19 @@ def test_files_of_a_greatest_size(tmp_path: Path, size: int) -> None:
         assert files == ["c.data-00000-of-00001"]
 
 
+@pytest.mark.parametrize("dtype", ["float16", "uint16", "uint32", "uint64", "float8_e5m2", "string", "int16", "bool"])
+def test_only_what_tensorflow_puts_together_is_cut(tmp_path: Path, dtype: str) -> None:
+    value = tf.fill([9], "ab") if dtype == "string" else tf.cast(tf.range(9), dtype)
+    options = tf.train.CheckpointOptions(experimental_sharding_callback=experimental.MaxShardSizePolicy(4))
+    path = tf.train.Checkpoint(v=tf.Variable(value), w=tf.Variable(7.0)).write(str(tmp_path / "c"), options)
+    files = len([name for name in os.listdir(tmp_path) if ".data-" in name])
+    # of v, of w, of the graph of objects (in one file with w if it is not full)
+    assert files == {"int16": 5, "bool": 3}.get(dtype, 1) + 2
+    other = tf.train.Checkpoint(v=tf.Variable(value[::-1]), w=tf.Variable(0.0))
+    other.read(path).assert_consumed()
+    assert other.v.numpy().tolist() == value.numpy().tolist() and float(other.w) == 7.0
+
+
 def test_one_file_for_each_and_for_the_task(tmp_path: Path) -> None:
     path, files = saved(tmp_path, OneEach())
     assert len(files) == 6  # and the graph of objects

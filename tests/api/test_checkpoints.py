@@ -17,8 +17,9 @@ import pytest
 import fastgraph as tf
 from fastgraph.core.native.array_loops import by_tables, crc32c, masked
 from fastgraph.saving import checkpoint as checkpoints
+from fastgraph.saving.bundle_writer import BundleWriter
 from fastgraph.saving.object_graph import SaveableObject, SaveSpec
-from fastgraph.saving.tensor_bundle import BundleReader, BundleWriter
+from fastgraph.saving.tensor_bundle import BundleReader
 
 FOLDER = Path(__file__).parent / "checkpoints"  # see tests/oracle/checkpoint_files.py
 

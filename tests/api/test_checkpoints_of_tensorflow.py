@@ -13,10 +13,11 @@ import numpy as np
 import pytest
 
 import fastgraph as tf
+from fastgraph.saving.bundle_writer import BundleWriter
 from fastgraph.saving.checkpoint_reader import object_graph, open_checkpoint
 from fastgraph.saving.object_graph import OBJECT_GRAPH
 from fastgraph.saving.table_files import entries_of, table
-from fastgraph.saving.tensor_bundle import BundleReader, BundleWriter
+from fastgraph.saving.tensor_bundle import BundleReader
 from tests.oracle.checkpoint_files import DTYPES, STRINGS, numbers
 
 FOLDER = Path(__file__).parent / "checkpoints"

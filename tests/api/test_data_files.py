@@ -140,8 +140,10 @@ def test_rows_of_a_database(tmp_path):
     kinds = (tf.int64, tf.string, tf.float64)
     dataset = tf.data.experimental.SqlDataset("sqlite", path, "select * from t order by a desc", kinds)
     assert [tuple(row) for row in dataset.as_numpy_iterator()] == [(2, b"y", 1.5), (1, b"x", 0.5)]
-    with pytest.raises(errors.InvalidArgumentError):
+    with pytest.raises(errors.UnknownError, match="Failed to execute query: no such table"):
         list(tf.data.experimental.SqlDataset("sqlite", path, "select * from no", kinds))
+    with pytest.raises(errors.InvalidArgumentError, match="The number of columns"):
+        list(tf.data.experimental.SqlDataset("sqlite", path, "select a from t", kinds))
 
 
 def test_lookup_tables_from_datasets():
@@ -151,3 +153,9 @@ def test_lookup_tables_from_datasets():
     pairs = Dataset.zip((words, Dataset.range(10, 13)))
     table = tf.data.experimental.table_from_dataset(pairs, default_value=7)
     assert table.lookup(tf.constant(["c", "z"])).numpy().tolist() == [12, 7]
+    counted = tf.data.experimental.index_table_from_dataset(words, key_dtype=tf.int64)
+    assert counted.lookup(tf.constant(["c", "z"])).numpy().tolist() == [2, -1]  # the dataset says what keys are
+    with pytest.raises(TypeError, match="Invalid `key_dtype`"):
+        tf.data.experimental.index_table_from_dataset(words, 2, key_dtype=tf.int64)
+    with pytest.raises(ValueError, match="`default_value` must be specified"):
+        tf.data.experimental.table_from_dataset(Dataset.zip((Dataset.range(3), words)))

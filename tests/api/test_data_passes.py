@@ -6,8 +6,14 @@ import numpy as np
 import pytest
 
 import fastgraph as tf
+from fastgraph import errors
 
 Dataset = tf.data.Dataset
+
+
+def plain(dataset: tf.data.Dataset) -> list[int]:
+    """The elements, scalars, as numbers of Python's."""
+    return [int(x) for x in dataset]
 
 
 def _listed(dataset):
@@ -89,3 +95,88 @@ def test_a_cache_behind_a_shuffle_is_read_again_as_it_was():
     d = Dataset.range(30).shuffle(30).cache()
     assert _listed(d.take(3)) is not None
     assert _listed(d) == _listed(d) == _listed(d.repeat(2))[30:]
+
+
+def test_random_access_has_an_order_of_its_own() -> None:
+    # TensorFlow 2.21's orders; a buffer of any size is as large as the dataset here, and passes change nothing.
+    tf.random.set_seed(1234)
+    for again, expected in ((True, [5, 4, 0, 1, 6, 2, 3]), (False, [0, 4, 5, 6, 3, 2, 1])):
+        for size in (2, 10):
+            dataset = Dataset.range(7).shuffle(size, 2, again)
+            plain(dataset)
+            assert [int(tf.data.experimental.at(dataset, i)) for i in range(7)] == expected
+            rows = dataset.map(lambda x: x + 10).batch(3)
+            assert [x - 10 for i in range(3) for x in tf.data.experimental.at(rows, i).numpy()] == expected
+    with pytest.raises(errors.FailedPreconditionError, match="infinite cardinality"):
+        tf.data.experimental.at(Dataset.range(3).repeat(), 0)
+
+
+def test_an_empty_pass_ends_no_repeated_shuffle_that_has_given_elements() -> None:
+    for shuffled, expected in ((True, [0, 0, 1]), (False, [0])):
+        sizes = iter([1, 0, 2, 10])
+        dataset = Dataset.from_generator(lambda: iter(range(next(sizes))), tf.int64, ())  # noqa: B023 - used at once
+        dataset = dataset.shuffle(9) if shuffled else dataset
+        assert sorted(plain(dataset.repeat().take(3))) == expected
+
+
+def test_counts_in_variables() -> None:
+    count = tf.Variable(2, dtype=tf.int64)
+    dataset = Dataset.range(2).flat_map(lambda x: Dataset.from_tensors(x).repeat(count))
+    assert plain(dataset) == [0, 0, 1, 1] and plain(Dataset.range(1).repeat(count)) == [0, 0]
+    count.assign(0)
+    assert plain(dataset) == []
+
+
+def test_batches_of_datasets_keep_their_shape_through_functions() -> None:
+    dataset = Dataset.range(6).map(lambda i: Dataset.from_tensors(i)).batch(3).map(lambda x: x)
+    assert plain(dataset.unbatch().flat_map(lambda x: x)) == list(range(6))
+
+
+ONE, TWO, THREE = [0, 1, 2, 3, 4, 5], [0, 4, 1, 5, 3, 2], [2, 4, 5, 3, 0, 1]  # TensorFlow 2.21's orders
+
+
+@pytest.fixture
+def shuffled():
+    """A maker of datasets that have these orders."""
+    tf.random.set_seed(None)
+    return lambda: Dataset.range(6).shuffle(10, seed=3)
+
+
+@pytest.mark.parametrize(
+    ("behind", "orders"),
+    [
+        (lambda ds: ds, (ONE, TWO, THREE)),
+        (lambda ds: ds.map(lambda x: x).prefetch(2).take(-1), (ONE, TWO, THREE)),
+        (lambda ds: ds.batch(3).unbatch(), (ONE, TWO, THREE)),
+        (lambda ds: Dataset.range(0).concatenate(ds), (TWO, ONE, THREE)),  # the second begins with its elements
+        (lambda ds: ds.shuffle(1, seed=9), (TWO, ONE, THREE)),  # as its buffer is filled
+    ],
+)
+def test_the_order_of_a_pass_is_drawn_when_its_iterator_is_made(shuffled, behind, orders):
+    dataset = behind(shuffled())
+    first, second = iter(dataset), iter(dataset)
+    late = _listed(second)
+    assert (_listed(first), late, _listed(dataset)) == orders
+
+
+def test_an_iterator_that_is_not_used_draws_an_order(shuffled, tmp_path):
+    dataset = shuffled().batch(6)
+    iter(dataset)
+    second = iter(dataset)
+    saved = tf.train.Checkpoint(it=second).save(str(tmp_path / "c"))
+    assert (_listed(dataset), _listed(second)) == ([THREE], [TWO])
+    third = iter(dataset)
+    tf.train.Checkpoint(it=third).restore(saved)
+    assert _listed(third) == [TWO]
+
+
+def test_a_dataset_made_in_a_graph_has_its_first_order_in_each_call(shuffled):
+    assert _listed(Dataset.range(2).flat_map(lambda _: shuffled())) == ONE + ONE
+
+    @tf.function
+    def first():
+        return next(iter(shuffled().batch(6))), next(iter(Dataset.random(seed=4, rerandomize_each_iteration=True)))
+
+    assert [np.asarray(x).tolist() for x in first()] == [np.asarray(x).tolist() for x in first()]
+    kept = shuffled()
+    assert _listed(Dataset.range(2).flat_map(lambda _: kept)) == ONE + TWO

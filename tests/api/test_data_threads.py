@@ -14,7 +14,7 @@ import pytest
 
 import fastgraph as tf
 from fastgraph import errors
-from fastgraph.data import sources, transformations
+from fastgraph.data import prefetching, sources, transformations
 
 Dataset = tf.data.Dataset
 SCALAR = tf.TensorSpec([], tf.int64)
@@ -200,3 +200,33 @@ def test_rows_gathered_at_once_are_the_elements(base):
 def test_batches_of_arrays_are_gathered():
     dataset = Dataset.from_tensor_slices((NUMBERS, NUMBERS)).shuffle(10).repeat(2).batch(4)
     assert not isinstance(dataset.source.elements(sources.Run()), transformations._Batches)
+
+
+@pytest.mark.parametrize(("own", "option", "ordered"),
+                         [(None, None, True), (None, False, False), (True, False, True), (False, True, False)])  # fmt: skip
+def test_a_slow_element_holds_up_no_other_where_the_order_is_free(own, option, ordered):
+    begun = threading.Event()
+
+    def waits(x):
+        if x == 0 and not ordered:
+            assert begun.wait(60)
+        elif x == 5:
+            begun.set()
+        return x
+
+    dataset = Dataset.range(40).map(lambda x: tf.numpy_function(waits, [x], tf.int64), 2, own)
+    if option is not None:
+        options = tf.data.Options()
+        options.deterministic = option
+        dataset = dataset.with_options(options).map(lambda x: x)
+    found = [int(x) for x in dataset]
+    assert sorted(found) == list(range(40))
+    assert (found == sorted(found)) is ordered
+
+
+def test_threads_are_given_up_where_elements_are_quick(monkeypatch):
+    monkeypatch.setattr(prefetching, "_LONG", 60.0)
+    elements = iter(Dataset.range(200).map(lambda x: x + 1, 2, False))
+    found = [int(next(elements)) for _ in range(150)]
+    assert elements._cursor._elements.pool is None
+    assert sorted(found + [int(x) for x in elements]) == list(range(1, 201))

@@ -229,3 +229,65 @@ def test_a_pass_whose_function_has_a_state_is_not_saved(what: str, tmp_path: Pat
         tf.train.Checkpoint(iterator=iterator).save(str(tmp_path / "c"))
     fixed = iter(Dataset.range(5).map(lambda x: x + counter).shuffle(5))
     tf.train.Checkpoint(iterator=fixed).save(str(tmp_path / "c"))
+
+
+@pytest.mark.parametrize(("n", "options", "words"), [
+    (2, {}, "Expect 2 fields but have more in record"),
+    (4, {}, "Expect 4 fields but have 3 in record"),
+    (1, {"exclude_cols": [0]}, "Expect 1 fields but have more in record"),
+    (3, {"exclude_cols": [1]}, "Expect 3 fields but have 2 in record"),
+    (2, {"exclude_cols": [7]}, "Expect 2 fields but have more in record"),
+    (2, {"select_cols": [0, 5]}, "Expect 2 fields but have 1 in record"),
+    (2, {"exclude_cols": [1]}, None),
+    (3, {"exclude_cols": [7]}, None),
+])  # fmt: skip
+def test_rows_have_the_columns_that_are_asked_for(n: int, options: Any, words: str | None, tmp_path: Path) -> None:
+    (tmp_path / "f").write_text("1,2,3\n")
+    dataset = experimental.CsvDataset(str(tmp_path / "f"), [tf.int32] * n, **options)
+    if words is None:
+        assert [int(x) for x in next(iter(dataset))] == ([1, 2, 3] if n == 3 else [1, 3])
+        return
+    with pytest.raises(errors.InvalidArgumentError, match=words):
+        next(iter(dataset))
+
+
+def test_lists_of_elements_of_several_shapes() -> None:
+    dataset = experimental.from_list([np.zeros([1, 2]), np.ones([1, 3])])
+    assert dataset.element_spec == tf.TensorSpec([1, None], tf.float64)
+    assert [x.numpy().tolist() for x in dataset] == [[[0, 0]], [[1, 1, 1]]]
+    with pytest.raises(TypeError, match="Incompatible dataset elements"):
+        experimental.from_list([1, 2.0])
+
+
+def test_lists_of_datasets_are_datasets_of_datasets() -> None:
+    several = Dataset.from_tensor_slices([Dataset.range(n).map(lambda x: {"x": x}) for n in (2, 3)])
+    assert several.element_spec.element_spec == {"x": tf.TensorSpec([], tf.int64)}
+    assert [int(row["x"]) for row in several.flat_map(lambda d: d)] == [0, 1, 0, 1, 2]
+
+
+def test_a_batch_of_a_map_that_fails_is_taken_whole() -> None:
+    def failing(x: np.int64) -> np.int64:
+        if x >= 15:
+            raise ValueError(x)
+        return x
+
+    mapped = Dataset.range(30).map(lambda x: tf.numpy_function(failing, [x], tf.int64))
+    batches = iter(mapped.batch(10))
+    assert next(batches).numpy().tolist() == list(range(10))
+    for _ in range(2):
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            next(batches)
+    assert next(batches, None) is None
+
+
+def test_keys_and_sizes_of_windows_are_scalars() -> None:
+    two, dataset = tf.constant([0, 0], tf.int64), Dataset.range(4)
+    reducer = experimental.Reducer(lambda _: np.int64(0), lambda s, x: s + x, lambda s: s)
+    with pytest.raises(ValueError, match="Invalid `key_func`"):
+        dataset.apply(experimental.group_by_reducer(lambda _: two, reducer))
+    for other in ("a", 1, tf.constant(1)):
+        with pytest.raises(ValueError, match="Invalid `key_func`"):
+            dataset.apply(experimental.group_by_reducer(lambda _: other, reducer))  # noqa: B023
+    for key, size, name in ((two, two[0], "key_func"), (two[0], two, "window_size_func")):
+        with pytest.raises(ValueError, match=f"Invalid `{name}`"):
+            dataset.group_by_window(lambda _: key, lambda _, d: d.batch(4), window_size_func=lambda _: size)  # noqa: B023

@@ -430,3 +430,71 @@ def test_what_is_not_built_says_what_to_use(name: str) -> None:
         for part in name.split("."):
             found = getattr(found, part)
         found()  # type: ignore[operator]
+
+
+# ---- what Keras's own tests ask ---------------------------------------------------------------------------------------
+
+
+def test_a_tensor_that_all_replicas_share_counts_once(strategy: Any) -> None:
+    shared = fg.constant([1.0, 2.0])
+    slices = fg.IndexedSlices(fg.ones([1, 2]), fg.constant([0]), [3, 2])
+
+    def step(op: str) -> Any:
+        own = [fg.constant([1.0, 2.0]), shared, slices]
+        return [replica().all_reduce(op, each) for each in own] + [replica().all_reduce(op, [own[0], shared])]
+
+    runs = [lambda op: strategy.run(step, (op,))]
+    for run in (*runs, fg.function(*runs)):
+        total, once, rows, both = run("SUM")
+        assert values(total) == [[2.0, 4.0]] * 2 and values(once) == [[1.0, 2.0]] * 2
+        assert fg.convert_to_tensor(rows).numpy().tolist() == [[1.0, 1.0], [0.0, 0.0], [0.0, 0.0]]
+        assert [values(each) for each in both] == [values(total), values(once)]
+        assert values(run("MEAN")[1]) == [[1.0, 2.0]] * 2
+
+
+def test_update_on_a_replica_is_a_meeting(strategy: Any) -> None:
+    with strategy.scope():
+        v = fg.Variable(1.0)
+
+    def step() -> Any:
+        delta = number() + 1.0
+        return strategy.extended.update(v, lambda copy, d: copy.assign_add(d), args=(fg.constant(delta),))
+
+    strategy.run(step)
+    assert values(v) == [2.0, 3.0]
+    fg.function(lambda: strategy.run(step))()
+    assert values(v) == [3.0, 5.0]
+
+
+def test_synchronization_of_copies(strategy: Any) -> None:
+    how = fg.VariableSynchronization
+    with strategy.scope():
+        made = {each: fg.Variable(1.0, synchronization=each) for each in (how.AUTO, how.ON_WRITE, how.ON_READ)}
+        with pytest.raises(ValueError, match="`NONE` variable synchronization mode is not supported"):
+            fg.Variable(1.0, synchronization=how.NONE)
+    assert [v.synchronization for v in made.values()] == [how.ON_WRITE, how.ON_WRITE, how.ON_READ]
+    assert [v.values[1].synchronization for v in made.values()] == [how.ON_WRITE, how.ON_WRITE, how.ON_READ]
+    assert [type(v).__name__ for v in made.values()] == ["MirroredVariable"] * 2 + ["SyncOnReadVariable"]
+    assert all(isinstance(v, fg.distribute.DistributedValues) for v in made.values())
+    assert strategy.run(lambda v: v is made[how.AUTO], (made[how.AUTO],)) is True  # no copy: it is the whole
+
+
+def test_a_library_divides_the_cpu_anew() -> None:
+    program = """
+import tensorflow as tf
+from tensorflow.python.eager import context
+cpu = tf.config.list_physical_devices("CPU")[0]
+tf.ones([2]) + tf.config.list_logical_devices("CPU").__len__()
+for n in (3, 2):
+    parts = [tf.config.LogicalDeviceConfiguration()] * n
+    try:
+        tf.config.set_logical_device_configuration(cpu, parts)
+    except RuntimeError:
+        print("refused", end=" ")
+    context._reset_context()
+    tf.config.set_logical_device_configuration(cpu, parts)
+    print(len(tf.config.list_logical_devices("CPU")), end=" ")
+"""
+    command = [sys.executable, "-m", "fastgraph", "run", "-c", program]
+    found = subprocess.run(command, capture_output=True, text=True)
+    assert found.stdout == "refused 3 refused 2 ", found.stderr

@@ -106,7 +106,6 @@ def test_tab_completion_shows_public_names_alone(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "says", "says_not"),
     [
-        ("keras.metrics.R2Score", "keras.metrics.Metric", "Mean"),
         ("keras.utils.FeatureSpace", "Keras 3 (pip install fastgraph[keras]", "NumPy"),
         ("load_library", "numpy_function", "Use one process"),
         ("compat.v1.Session", "TensorFlow 2", "Did you mean"),

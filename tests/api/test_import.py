@@ -42,7 +42,7 @@ def test_a_first_op_imports_only_the_modules_that_it_needs() -> None:
     names = {name.removeprefix("fastgraph.ops.") for name in done.stdout.split()}
     assert names == {
         *("arguments", "broadcasting", "comparison", "complex_numbers", "division", "elementwise", "exponentials"),
-        *("families", "late_calls", "matmul", "movement"),
+        *("families", "deferred_calls", "matmul", "movement"),
         *("precise_sums", "python_operators", "value_inference"),
     }
 

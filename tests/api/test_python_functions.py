@@ -301,3 +301,88 @@ def test_decorators():
     ):
         with pytest.raises(TypeError, match=text):
             wrong()
+
+
+# ---- what follows a call of Python is compiled -----------------------------------------------------------------------
+
+
+def doubled(x: Any) -> Any:
+    return fg.numpy_function(lambda v: v * np.float32(2), [x], fg.float32)
+
+
+def told(shape: Any) -> Any:
+    def f(x: Any) -> Any:
+        y = doubled(x)
+        y.set_shape(shape)
+        return fg.exp(-y) * 3.0, fg.reduce_sum(y, 0)
+
+    return f
+
+
+def branched(x: Any) -> Any:
+    y = doubled(x)
+    return fg.cond(fg.reduce_sum(y) > 3.0, lambda: fg.exp(-y), lambda: y * 2.0) + 1.0
+
+
+def looped(x: Any) -> Any:
+    y, total = doubled(x), fg.constant(0.0)
+    for i in fg.range(3):
+        total += fg.reduce_sum(doubled(x)) * fg.cast(i, fg.float32)
+        y = fg.tanh(y) + x
+    return y, total
+
+
+def differentiated(x: Any) -> Any:
+    with fg.GradientTape() as tape:
+        tape.watch(x)
+        y = fg.py_function(lambda v: v * v, [x], fg.float32)
+        y.set_shape(x.shape)
+        loss = fg.reduce_sum(fg.exp(-y) * 3.0)
+    return loss, tape.gradient(loss, x)
+
+
+FOLLOWED = {
+    "its shape is told": told([2, 3]),
+    "one extent is told": told([None, 3]),
+    "its rank is told": told([None, None]),
+    "ensure_shape": lambda x: fg.ensure_shape(doubled(x), [2, 3]) @ fg.ones([3, 2]),
+    "reshape": lambda x: fg.reshape(doubled(x), [3, 2]) @ x,
+    "nothing": lambda x: (fg.tanh(doubled(x)), fg.rank(doubled(x)), doubled(x)[0], fg.concat([x, doubled(x)], 0)),
+    "what does not depend on it": lambda x: (doubled(x), fg.reduce_sum(fg.exp(x) * 2.0)),
+    "strings": lambda x: fg.strings.length(fg.numpy_function(lambda v: np.array([b"a", b"bc"]), [x], fg.string)),
+    "cond": branched,
+    "while": looped,
+    "gradient": differentiated,
+}
+
+
+@pytest.mark.parametrize("name", FOLLOWED)
+def test_what_follows_is_compiled(name: str) -> None:
+    x = fg.constant(np.arange(1.0, 7.0, dtype=np.float32).reshape(2, 3))
+    f = fg.function(FOLLOWED[name])
+    compiled(f, x)
+    assert f.get_concrete_function(x).executable.is_compiled
+    for found, wanted in zip(fg.nest.flatten(f(x)), fg.nest.flatten(FOLLOWED[name](x)), strict=True):
+        assert found.shape == wanted.shape and found.dtype == wanted.dtype
+        np.testing.assert_allclose(found.numpy(), wanted.numpy(), rtol=1e-5)
+
+
+@pytest.mark.parametrize("noted", [[2, 3], [None, 3], [None, None], [2, None]])
+def test_a_shape_that_was_told_wrongly_is_not_believed(noted: Any) -> None:
+    shape: tuple[int, ...] = (2, 3)
+    calls = []
+
+    @fg.function
+    def f() -> Any:
+        y = fg.numpy_function(lambda: calls.append(1) or np.ones(shape, np.float32), [], fg.float32)
+        y.set_shape(noted)
+        return fg.tanh(y) * 2.0 + 1.0, fg.reduce_sum(y, 0)
+
+    compiled(f)
+    assert f.get_concrete_function().executable.is_compiled
+    for shape in ((2, 3), (5, 3), (2, 7), (4,), (2, 3, 4), (2, 3)):
+        calls.clear()
+        each, total = f()
+        assert len(calls) == 1
+        np.testing.assert_allclose(each.numpy(), np.full(shape, 2 * np.tanh(1.0) + 1), rtol=1e-5)
+        np.testing.assert_array_equal(total.numpy(), np.ones(shape).sum(0))

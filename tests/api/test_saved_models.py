@@ -99,12 +99,76 @@ def test_signatures_take_keywords(folder: Path) -> None:
     assert sorted(serve(x=tf.ones([1]), y=tf.ones([1]))) == ["product", "sum"]
 
 
+def test_what_a_loaded_function_returns_is_told_by_specs(folder: Path) -> None:
+    signature = tf.saved_model.load(folder / "signatures" / "model").signatures["serving_default"]
+    specs = signature.structured_outputs
+    assert all(isinstance(spec, tf.TensorSpec) for spec in specs.values())
+    assert (signature.output_shapes, signature.output_dtypes) == (
+        {name: spec.shape for name, spec in specs.items()}, {name: spec.dtype for name, spec in specs.items()}
+    )  # fmt: skip
+    assert "float32 Tensor" in signature.pretty_printed_signature()
+
+
+def test_casts_to_float8_are_saved(tmp_path: Path) -> None:
+    module = tf.Module()
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.float32)])
+    def rounded(x: Any) -> Any:
+        return [tf.cast(tf.cast(x, kind), tf.float32) for kind in ("float8_e4m3fn", "float8_e5m2")]
+
+    module.rounded = rounded
+    tf.saved_model.save(module, str(tmp_path))
+    found = tf.saved_model.load(str(tmp_path)).rounded(tf.constant([1.3, 2.7]))
+    assert [x.numpy().tolist() for x in found] == [[1.25, 2.75], [1.25, 2.5]]
+
+
 def test_operations_without_an_equal_are_those_of_the_list() -> None:
     from fastgraph.graphdef.importer import is_served
 
     text = (Path(__file__).parents[2] / "docs" / "unserved_ops.md").read_text(encoding="utf-8")
     words = [word for line in text.splitlines()[5:] if not line.startswith("#") for word in line.split()]
     assert len(words) > 500 and not [word for word in words if is_served(word)], "what is served leaves the list"
+
+
+def test_records_taken_apart_are_written_and_read_again(tmp_path: Path) -> None:
+    words = tf.TensorSpec([None], tf.string)
+    ragged = tf.io.RaggedFeature
+    features = {
+        "a": tf.io.FixedLenFeature([2], tf.float32, [1.0, 2.0]),
+        "b": tf.io.VarLenFeature(tf.int64),
+        "c": ragged(tf.int64, "v", [ragged.UniformRowLength(2), ragged.RowLengths("d")]),
+    }
+
+    class Parts(tf.Module):
+        @tf.function(input_signature=[words])
+        def example(self, x):
+            found = tf.io.parse_example(tf.io.decode_json_example(x), features)
+            return found["a"], tf.sparse.to_dense(found["b"]), found["c"].to_tensor()
+
+        @tf.function(input_signature=[words])
+        def numbers(self, x):
+            csv = tf.io.decode_csv(x, [[1], ["z"]], ";")
+            return *csv, tf.io.decode_raw(x, tf.int8), tf.io.decode_raw(x, tf.int8, fixed_length=2)
+
+        @tf.function(input_signature=[words])
+        def strings(self, x):
+            sparse = tf.sparse.from_dense([[0.0, 2.0], [1.0, 0.0]])
+            again = tf.io.deserialize_many_sparse(tf.io.serialize_many_sparse(sparse), tf.float32)
+            return (
+                tf.io.parse_tensor(tf.io.serialize_tensor(x), tf.string), tf.sparse.to_dense(again),
+                tf.io.serialize_sparse(sparse), tf.io.decode_base64(tf.io.encode_base64(x, pad=True)),
+            )  # fmt: skip
+
+    module = Parts()
+    tf.saved_model.save(module, tmp_path)
+    loaded = tf.saved_model.load(tmp_path)
+    number = '{"int64List": {"value": ["%d", "%d"]}}'
+    json = f'{{"features": {{"feature": {{"b": {number % (5, 6)}, "v": {number % (3, 4)}, "d": {number % (2, 0)}}}}}}}'
+    for name, given in (("example", [json, json]), ("numbers", ["1;a", "2;b"]), ("strings", ["1;a", "2;b"])):
+        wanted, found = [getattr(each, name)(tf.constant(given)) for each in (module, loaded)]
+        assert [x.numpy().tolist() for x in found] == [x.numpy().tolist() for x in wanted], name
+    rows = module.example(tf.constant([json]))[2]
+    assert rows.numpy().tolist() == [[[[3, 4], [0, 0]]]]
 
 
 # ---- errors ---------------------------------------------------------------------------------------------------------

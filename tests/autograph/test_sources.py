@@ -164,3 +164,20 @@ def test_recursion_without_end_is_no_failure_to_convert(recwarn: pytest.Warnings
         with pytest.raises(RecursionError):
             staged(fg.constant(3))
     assert not [each for each in recwarn if "AutoGraph" in str(each.message)]
+
+
+def test_what_a_library_has_made_a_function_is_converted(monkeypatch: pytest.MonkeyPatch) -> None:
+    def helper(x: Any) -> Any:
+        return x + 1 if x > 0 else x
+
+    def step(x: Any) -> Any:
+        return x * 2 if x > 0 else -x
+
+    def calls_helper(x: Any) -> Any:
+        return helper(x)
+
+    for function in (helper, step):
+        monkeypatch.setattr(function, "__module__", "keras.src.utils.tests")
+    assert [int(fg.function(step)(fg.constant(value))) for value in (-3, 3)] == [3, 6]
+    with pytest.raises(fg.errors.OperatorNotAllowedInGraphError):  # nobody has asked for the library's own function
+        fg.function(calls_helper)(fg.constant(1))

@@ -202,11 +202,10 @@ def test_a_python_assertion_stays_one() -> None:
         checked(fg.constant(1), 0)
 
 
-def test_a_handler_does_not_hide_what_cannot_be_staged() -> None:
-    """Where both of `if`'s branches do not give `y`, `except` is not the branch to go on with."""
+def test_a_handler_gets_what_cannot_be_staged() -> None:
+    """As in TensorFlow: what cannot be staged is an error of the `try` that it stands in."""
 
-    @fg.function
-    def hidden(x: Any) -> Any:
+    def undefined(x: Any) -> Any:
         try:
             if x > 0:
                 y = x
@@ -214,8 +213,27 @@ def test_a_handler_does_not_hide_what_cannot_be_staged() -> None:
             y = x * 1000
         return y
 
-    with pytest.raises(ValueError, match="'y' must also be initialized"):
-        hidden(fg.constant(1))
+    def of_two_types(x: Any) -> Any:
+        try:
+            if x > 0:
+                y = x
+            else:
+                y = "s"
+        except TypeError:
+            y = x * 1000
+        return y
+
+    def growing(x: Any) -> Any:
+        y = fg.zeros([1], fg.int32)
+        try:
+            while fg.reduce_sum(y) < x:
+                y = fg.concat([y, [1]], 0)
+        except ValueError:
+            y = x * 1000
+        return y
+
+    for each in (undefined, of_two_types, growing):
+        assert int(fg.function(each)(fg.constant(1))) == 1000
 
 
 def test_a_handler_gets_the_errors_of_the_program() -> None:

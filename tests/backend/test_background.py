@@ -21,8 +21,8 @@ from fastgraph.compiler.store.kernel_store import store
 from fastgraph.core.base import flags
 from fastgraph.graph import interpreter
 from fastgraph.graph.interpreter import interpret_unless
+from fastgraph.runtime import deferred_compilation, foreground
 from fastgraph.runtime import executable as executables
-from fastgraph.runtime import foreground, unfinished
 
 
 @pytest.fixture
@@ -140,7 +140,7 @@ def test_the_end_of_a_program_waits_as_long_as_its_graphs_took(
     made: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where no process can be forked for them; and not where nothing would come of it."""
-    monkeypatch.setattr(unfinished, "hand_over", lambda graphs: False)
+    monkeypatch.setattr(deferred_compilation, "hand_over", lambda graphs: False)
     monkeypatch.setattr(executables, "LATEST_S", 60.0)
     monkeypatch.setattr(executables, "PATIENCE_S", 20.0)
     function = fg.function(lambda x: x * 3.0 - 5.0)

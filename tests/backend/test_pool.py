@@ -333,14 +333,17 @@ def test_workers_sleep_when_idle() -> None:
     set_num_threads(4)
     plan = large_plan()
     plan.run([from_array(np.zeros(100_000, np.float32))])
-    assert alive_threads() == 3
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 20
     while sleeping_threads() < 3 and time.monotonic() < deadline:
         time.sleep(0.01)
-    assert sleeping_threads() == 3
+    assert alive_threads() == sleeping_threads() == 3
+    assert min(_cpu_seconds_asleep() for _ in range(5)) < 0.05  # others of this process may be at work for a while
+
+
+def _cpu_seconds_asleep() -> float:
     begin = time.process_time()
     time.sleep(0.3)
-    assert time.process_time() - begin < 0.05
+    return time.process_time() - begin
 
 
 def test_the_number_of_threads_can_change() -> None:

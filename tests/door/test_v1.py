@@ -61,6 +61,28 @@ def test_calls(i: int) -> None:
     assert numbers(fg.function(call)()) == expected
 
 
+def test_iterators_that_begin_again() -> None:
+    make = v1.data.Iterator.from_structure
+    numbers_of = fg.data.Dataset.range
+    iterator = make(fg.int64, ())
+    step = fg.function(lambda: iterator.get_next() + 10)
+    with pytest.raises(fg.errors.FailedPreconditionError, match="has not been initialized"):
+        iterator.get_next()
+    for dataset, expected in ((numbers_of(3), [0, 1, 12]), (numbers_of(7, 10), [7, 8, 19])):
+        iterator.make_initializer(dataset)
+        assert [int(iterator.get_next()), int(iterator.get_next()), int(step())] == expected
+        with pytest.raises(fg.errors.OutOfRangeError):
+            step()
+    with pytest.raises(TypeError, match=r"Expected output types .*int64.* but got dataset with output types .*int32"):
+        iterator.make_initializer(numbers_of(3, output_type=fg.int32))
+    with pytest.raises(TypeError, match="Expected output shapes compatible with .* but got"):
+        iterator.make_initializer(numbers_of(3).batch(2))
+    with pytest.raises(ValueError, match="The two structures don't have the same nested structure"):
+        iterator.make_initializer(numbers_of(3).map(lambda x: (x, x)))
+    with pytest.raises(TypeError, match="must also be a sequence"):
+        make((fg.int64, fg.int64), [None])
+
+
 def test_losses_refuse() -> None:
     with pytest.raises(ValueError, match="Invalid Reduction Key x"):
         v1.losses.mean_squared_error([1.0], [1.0], reduction="x")

@@ -21,9 +21,10 @@ from typing import Any
 import numpy as np
 
 import fastgraph as fg
+from fastgraph.saving.bundle_writer import BundleWriter
 from fastgraph.saving.object_graph import OBJECT_GRAPH
 from fastgraph.saving.table_files import entries_of, table
-from fastgraph.saving.tensor_bundle import BundleReader, BundleWriter
+from fastgraph.saving.tensor_bundle import BundleReader
 from tests.fuzz import damage
 
 #: What restoring a damaged checkpoint may raise: ValueError for a shape that does not fit.

@@ -43,6 +43,13 @@ def test_random_programs_agree() -> None:
 
 
 @pytest.mark.slow
+def test_a_program_that_differed_once() -> None:
+    """Partial sums among what an interpreted rest of a plan takes, sizes being unknown."""
+    report, n_failures = fuzz(seconds=60, first_seed=71, n_programs=1)
+    assert n_failures == 0, report
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", FAULTS)
 def test_planted_fault_is_found(fault: str) -> None:
     with planted(fault), flags.override(verify=True):

@@ -16,7 +16,7 @@ import pytest
 import fastgraph as fg
 from fastgraph import keras
 from fastgraph.errors import InvalidArgumentError, NotBuiltError
-from fastgraph.keras import batches, layers
+from fastgraph.keras import data_adapters, layers
 
 
 @pytest.fixture
@@ -82,9 +82,9 @@ def test_a_seed_makes_training_repeat_itself() -> None:
 
 
 def test_rows_are_shuffled_together_and_all_of_them(random: np.random.Generator, monkeypatch: Any) -> None:
-    monkeypatch.setattr(batches, "_BLOCK", 400)  # so that there are several blocks
+    monkeypatch.setattr(data_adapters, "_BLOCK", 400)  # so that there are several blocks
     x = random.standard_normal((101, 5)).astype("float32")
-    source = batches.source_of([x, {"a": x[:, 0]}], x.sum(1), batch_size=8, shuffle=True)
+    source = data_adapters.source_of([x, {"a": x[:, 0]}], x.sum(1), batch_size=8, shuffle=True)
     for _ in range(2):
         rows = list(source.epoch())
         assert [len(y) for _, y in rows] == [8] * 12 + [5]
@@ -105,7 +105,7 @@ def test_slow_batches_are_prepared_beside_the_steps() -> None:
             threads.add(threading.current_thread().name)
             yield i
 
-    assert list(batches.ahead(slow())) == list(range(10))
+    assert list(data_adapters.ahead(slow())) == list(range(10))
     assert len(threads) == 2
     assert not [t for t in threading.enumerate() if t.name.startswith("fastgraph-batches")]
 
@@ -161,7 +161,7 @@ BAD: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: model_of().fit(X[:, :2], Y, verbose=0), ValueError, r"expected shape=\(None, 3\), found shape=\(32, 2\)"),
     (lambda: model_of(loss="nope"), ValueError, "Unknown loss function: 'nope'. Known names: .*MeanSquaredError"),
     (lambda: model_of(metrics=["nope"]), ValueError, "Unknown metric function: 'nope'"),
-    (lambda: model_of(optimizer="nope"), ValueError, "Unknown optimizer: 'nope'. Known names: adadelta, adagrad, adam"),
+    (lambda: model_of(optimizer="nope"), ValueError, "Unknown optimizer: 'nope'. Known names: adadelta, adafactor, adagrad, adam"),
     (lambda: model_of(loss=keras.losses.MeanSquaredError), ValueError, r"is a class: make one of it"),
     (lambda: model_of().fit(X, verbose=0), TypeError, "Target data is missing"),
     (lambda: model_of(loss=None).fit(X, Y, verbose=0), ValueError, "No loss found"),

@@ -25,7 +25,7 @@ from typing import Any
 import graph_sessions
 import tensorflow as tf  # behind the door
 
-from fastgraph.data import element_specs
+from fastgraph.data import element_specs, sharding
 
 #: The modules that are the tests' own.
 TEST_MODULES = ("framework.combinations", "framework.test_combinations", "data.kernel_tests.")
@@ -138,6 +138,49 @@ def global_shuffle(dataset: Any, seed: Any = None, reshuffle_each_iteration: boo
     return dataset.shuffle(n, seed, reshuffle_each_iteration)
 
 
+def make_tf_record_dataset(
+    file_pattern: Any,
+    batch_size: int,
+    parser_fn: Callable[..., Any] | None = None,
+    num_epochs: int | None = None,
+    shuffle: bool = True,
+    shuffle_buffer_size: int | None = None,
+    shuffle_seed: Any = None,
+    prefetch_buffer_size: int | None = None,
+    num_parallel_reads: int = 1,
+    num_parallel_parser_calls: int | None = None,
+    drop_final_batch: bool = False,
+) -> Any:
+    """Batches of the records of files: the methods that TensorFlow's function of this name calls, one by one."""
+    files = tf.data.Dataset.list_files(file_pattern, shuffle, shuffle_seed)
+    dataset = files.interleave(tf.data.TFRecordDataset, num_parallel_reads, num_parallel_calls=num_parallel_reads)
+    if shuffle:
+        dataset = dataset.shuffle(shuffle_buffer_size or 10000, shuffle_seed)
+    dataset = dataset.repeat(num_epochs)
+    if parser_fn is not None:
+        dataset = dataset.map(parser_fn, num_parallel_parser_calls)
+    return dataset.batch(batch_size, drop_final_batch or num_epochs is None).prefetch(prefetch_buffer_size or 1)
+
+
+def auto_shard(dataset: Any, num_workers: int, index: int, num_replicas: Any = None) -> Any:
+    """What one of several workers reads: the pipeline over part of its files, or every `num_workers`-th element."""
+    if not 0 <= index < num_workers:
+        raise tf.errors.InvalidArgumentError(None, None, f"index should be >= 0 and < {num_workers}, got {index}")
+    policies = tf.data.experimental.AutoShardPolicy
+    policy = dataset.options().experimental_distribute.auto_shard_policy
+    source = None
+    if policy in (policies.AUTO, policies.FILE):
+        source, files = sharding.by_files(dataset.source, num_workers, index)
+        if policy is policies.FILE and files is None:
+            raise tf.errors.NotFoundError(None, None, "Did not find a shardable source")
+        source = None if files is None else source
+    elif policy is policies.HINT:
+        source = sharding.by_hint(dataset.source, num_workers, index)
+    if source is not None:
+        return dataset.made_as(source, dataset.element_spec, None)
+    return dataset if policy is policies.OFF else dataset.shard(num_workers, index)
+
+
 class Defun:
     """A function of tensors of given dtypes, as one decorates it."""
 
@@ -163,6 +206,7 @@ class _V1Only:
 #: Names that TensorFlow does not export.
 OWN: dict[str, Any] = {
     "data.ops.readers._TFRecordDataset": tf.data.TFRecordDataset,
+    "data.ops.prefetch_op._PrefetchDataset": lambda dataset, size, slack_period=None: dataset.prefetch(size),
     "data.ops.test_mode.toggle_test_mode": no,  # of the model that tunes buffers, which there is none of
     "data.ops.dataset_ops.DatasetV1": _V1Only,
     "data.ops.dataset_ops.DatasetV2": tf.data.Dataset,
@@ -182,6 +226,8 @@ OWN: dict[str, Any] = {
         patterns, shuffle=False
     ),
     "data.experimental.ops.testing.sleep": sleep,
+    "data.experimental.ops.readers.make_tf_record_dataset": make_tf_record_dataset,
+    "data.experimental.ops.distribute._AutoShardDataset": auto_shard,
     "data.experimental.ops.global_shuffle_op._global_shuffle": global_shuffle,
     "data.experimental.ops.iterator_ops.make_saveable_from_iterator": graph_sessions.make_saveable,
     "training.saver.Saver": graph_sessions.Saver,

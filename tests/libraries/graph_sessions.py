@@ -16,7 +16,7 @@ from typing import Any, Self
 import numpy as np
 
 import fastgraph
-from fastgraph.composites.evaluated import evaluated
+from fastgraph.composites.composite_values import evaluated
 from fastgraph.core.base import nesting
 from fastgraph.core.base.dtype import int64
 from fastgraph.core.tensor import EagerTensor, convert, current_trace, init_scope

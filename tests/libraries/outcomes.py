@@ -28,9 +28,10 @@ def _write(line: dict[str, Any]) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep one test in LIBRARY_EVERY, by its name's checksum."""
-    every = int(os.environ.get("LIBRARY_EVERY", "1"))
-    items[:] = [item for item in items if zlib.crc32(_PASSING.sub("_", item.nodeid).encode()) % every == 0]
+    """Keep one test in LIBRARY_EVERY, by its name's checksum, of those whose names LIBRARY_ONLY fits."""
+    every, only = int(os.environ.get("LIBRARY_EVERY", "1")), re.compile(os.environ.get("LIBRARY_ONLY", ""))
+    kept = [item for item in items if only.search(item.nodeid)]
+    items[:] = [item for item in kept if zlib.crc32(_PASSING.sub("_", item.nodeid).encode()) % every == 0]
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

@@ -50,7 +50,8 @@ def outcome(folder: Path, with_the_gil: bool, *arguments: str) -> tuple[list[str
     """Return the summary's lines of a run of TESTS, and all it said."""
     (folder / "test_some.py").write_text(TESTS.replace("WITH_THE_GIL", str(with_the_gil)))
     (folder / "conftest.py").write_text(
-        "import tests.hung\n\ntests.hung.GRACE = 0.5\n\n\ndef pytest_configure(config):\n    config.pluginmanager.register(tests.hung)\n"
+        f"import tests.hung\n\ntests.hung.GRACE = {0.5 if with_the_gil else 30}\n\n\n"
+        "def pytest_configure(config):\n    config.pluginmanager.register(tests.hung)\n"
     )
     environment = {
         **os.environ,
@@ -59,7 +60,7 @@ def outcome(folder: Path, with_the_gil: bool, *arguments: str) -> tuple[list[str
     }
     command = [sys.executable, "-m", "pytest", "-q", "-rA", "-p", "no:cacheprovider", "-o", "timeout_method=signal"]
     done = subprocess.run(
-        [*command, *arguments, "test_some.py"], cwd=folder, env=environment, capture_output=True, text=True, timeout=60
+        [*command, *arguments, "test_some.py"], cwd=folder, env=environment, capture_output=True, text=True, timeout=120
     )
     lines = [line for line in done.stdout.splitlines() if line.startswith(("PASSED", "FAILED", "ERROR"))]
     return lines, done.stdout + done.stderr

@@ -7,6 +7,7 @@ they may only name what is loaded late on purpose.
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -268,28 +269,37 @@ def imports(path: Path) -> Iterator[tuple[int, str, bool]]:
                 for name in names:
                     yield line_number, name, bool(found["indent"])
         return
-    tree = ast.parse(text)
-    inside = {id(node) for outer in ast.walk(tree) if is_late(outer) for node in ast.walk(outer)}
-    for node in ast.walk(tree):
+    for node, inside in _statements(ast.parse(text).body, False):
         if isinstance(node, ast.Import):
             for alias in node.names:
-                yield node.lineno, alias.name, id(node) in inside
+                yield node.lineno, alias.name, inside
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}:{node.lineno}: relative imports are not used here"
             base = (node.module or "").removeprefix("fastgraph").lstrip(".")
             if not all(is_module(f"{base}.{alias.name}") for alias in node.names):  # else it names rooms alone
-                yield node.lineno, node.module or "", id(node) in inside
+                yield node.lineno, node.module or "", inside
             for alias in node.names:
-                yield node.lineno, f"{node.module}.{alias.name}", id(node) in inside
+                yield node.lineno, f"{node.module}.{alias.name}", inside
 
 
-def is_late(node: ast.AST) -> bool:
+def _statements(body: list[ast.stmt], inside: bool) -> Iterator[tuple[ast.stmt, bool]]:
+    """Yield each statement of `body` and of its blocks, and whether it is run later than the module is imported."""
+    for node in body:
+        yield node, inside
+        for field in ("body", "orelse", "finalbody", "handlers", "cases"):
+            for each in getattr(node, field, ()):
+                block = [each] if isinstance(each, ast.stmt) else each.body
+                yield from _statements(block, inside or is_late(node))
+
+
+def is_late(node: ast.stmt) -> bool:
     """Whether what stands inside `node` is not run when the module is imported."""
     if isinstance(node, ast.If):
         return isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
-    return isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+    return isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
 
 
+@functools.cache
 def is_module(name: str) -> bool:
     """Whether `name` ("graph.ir") is a source file of the package."""
     base = PACKAGE.joinpath(*name.split("."))
@@ -355,6 +365,7 @@ def test_only_flags_reads_the_environment() -> None:
         if path.suffix == ".py"
         and module_name(path) not in ("core.base.flags", "compiler.store.worker_processes")
         and not module_name(path).startswith("door.")
+        and re.search("environ|getenv", path.read_text(encoding="utf-8"))
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Attribute) and node.attr in ("environ", "getenv")
     ]

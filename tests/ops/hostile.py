@@ -253,6 +253,8 @@ def fault_of(text: str, way: str) -> str | None:
     except CLEAN as error:
         if not isinstance(error, UNCLEAN) and not type(error).__module__.startswith("numpy"):
             return None
+        if isinstance(error, IndexError) and str(error).startswith("swapaxes: axes from "):
+            return None  # TensorFlow's class, and NumPy's, for axes that are none
         return _fault(error)
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt):

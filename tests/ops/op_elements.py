@@ -194,7 +194,8 @@ def apply(op: str, args: list[Any], dtype: str) -> Any:
     wide = [a.astype(np.float32) for a in args] if own.name in HALF else args
     kind = wide[0].dtype.kind
     if op == "floordiv":
-        result = (np.floor_divide(*wide) if wide[1] != 0 else 0) if kind in "iu" else np.floor(wide[0] / wide[1])
+        result = (np.floor_divide(*wide) if wide[1] != 0 else 0) if kind in "iu" else wide[0] / wide[1]
+        result = np.floor(own.type(result).astype(wide[0].dtype))
     elif op == "floormod":
         result = np.mod(*wide) if kind == "f" or wide[1] != 0 else 0
     elif op == "truncatediv":

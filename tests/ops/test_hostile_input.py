@@ -105,7 +105,7 @@ ROWS: list[tuple[str, Any, str]] = [
     ("tf.batch_to_space([[1]], [1, 1], [[0, 0], [0, 0]])", InvalidArgumentError, "input rank should be >= 3"),
     ("tf.batch_to_space([[1]], [1], [1])", InvalidArgumentError, "should have shape \\[1, 2\\]"),
     ("tf.space_to_batch([[1]], [1], [[-1, 0]])", InvalidArgumentError, "must be non-negative"),
-    ("tf.reverse_sequence(5, [0, 0])", InvalidArgumentError, "must be < input rank"),
+    ("tf.reverse_sequence(5, [0, 0])", TypeError, "Expected int for argument 'seq_dim' not None"),
     ("tf.reverse_sequence([[1]], [1], seq_axis=0, batch_axis=0)", InvalidArgumentError, "batch_dim == seq_dim"),
     ("tf.reverse_sequence([[1]], [True])", InvalidArgumentError, "attr 'Tlen' of bool"),
     ("tf.stack([tf.constant([1.0])], axis='a')", TypeError, "Expected int for argument 'axis'"),

@@ -251,3 +251,95 @@ def test_the_sum_of_the_lengths_of_a_split_is_not_cut_to_32_bits() -> None:
     assert split(tf.constant([1, 2], tf.int64)).numpy().tolist() == [1, 2, 3]
     with pytest.raises(tf.errors.InvalidArgumentError, match="sum of lengths"):
         split(tf.constant([2**32 + 1, 2], tf.int64))
+
+
+def _agree(call: Any, *numbers: Any) -> Any:
+    """The result of a call, the same eagerly and where only a run knows the numbers."""
+    arrays = [np.asarray(n) for n in numbers]
+    specs = [tf.TensorSpec([None] * a.ndim, a.dtype) for a in arrays]
+    ways = (call, tf.function(call), tf.function(call, input_signature=specs))
+    found = [np.asarray(f(*map(tf.constant, arrays))).tolist() for f in ways]
+    assert found[0] == found[1] == found[2]
+    return found[0]
+
+
+def test_classes_that_are_none_are_refused_by_samplers() -> None:
+    for draw in (
+        lambda true: tf.random.uniform_candidate_sampler(true, 1, 2, True, 5, seed=3)[1],
+        lambda true: tf.random.log_uniform_candidate_sampler(true, 1, 2, True, 5, seed=3)[1],
+        lambda true: tf.nn.fixed_unigram_candidate_sampler(true, 1, 2, True, 5, unigrams=[1.0] * 5, seed=3)[1],
+        lambda true: tf.nn.all_candidate_sampler(true, 1, 5, True, seed=3)[1],
+    ):
+        for wrong in (-1, 5):
+            for f in (draw, tf.function(draw)):
+                with pytest.raises(tf.errors.InvalidArgumentError, match=r"`true_candidate` out of range \[0, 5\)"):
+                    f(tf.constant([[wrong]], tf.int64))
+    assert _agree(lambda true: tf.nn.all_candidate_sampler(true, 1, 5, True)[1], np.array([[4]])) == [[1.0]]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="at least minimum 1"):
+        tf.random.uniform_candidate_sampler([[0]], 1, 2, False, 0)
+
+
+def test_losses_of_samples_with_extents_that_only_a_run_knows() -> None:
+    sampled = (tf.constant([2, 5, 1], tf.int64), [[0.3], [0.4]], [0.2, 0.3, 0.5])
+    w = np.random.default_rng(3).standard_normal([8, 3]).astype(np.float32)
+    for loss in (tf.nn.sampled_softmax_loss, tf.nn.nce_loss):
+
+        def of(w: Any, labels: Any, loss: Any = loss) -> Any:
+            return loss(w, tf.zeros([8]), labels, w[:2], 3, 8, sampled_values=sampled)
+
+        eager = of(tf.constant(w), tf.constant([[0], [6]]))
+        late = tf.function(of, input_signature=[tf.TensorSpec([None, None]), tf.TensorSpec([None, None], tf.int32)])
+        np.testing.assert_allclose(late(w, tf.constant([[0], [6]])), eager, rtol=1e-6)
+
+
+def test_sizes_of_crops_that_only_a_run_knows() -> None:
+    def crop(size: Any) -> Any:
+        return tf.image.crop_and_resize(tf.ones([2, 4, 5, 1]), [[0.0, 0, 1, 1]], [1], size)
+
+    for f in (crop, tf.function(crop), tf.function(crop, input_signature=[tf.TensorSpec([None], tf.int32)])):
+        assert f(tf.constant([2, 3])).shape == (1, 2, 3, 1)
+        with pytest.raises(tf.errors.InvalidArgumentError, match="crop dimensions must be positive"):
+            f(tf.constant([2, 0]))
+
+    @tf.function(input_signature=[tf.TensorSpec([None] * 4)])
+    def late(x: Any) -> Any:
+        return tf.image.crop_and_resize(x, [[0.0, 0, 1, 1]], [1], [2, 2])
+
+    assert late(tf.ones([2, 4, 5, 1])).shape == (1, 2, 2, 1)
+
+
+def test_numbers_of_numpys_functions_that_are_tensors() -> None:
+    tnp, x = tf.experimental.numpy, tf.reshape(tf.range(6.0), [2, 3])
+    assert tnp.array(x, ndmin=tf.constant(7)).shape == (1, 1, 1, 1, 1, 2, 3)
+    assert tf.function(lambda n: tnp.array(x, ndmin=n))(tf.constant(3)).shape == (1, 2, 3)
+    assert tnp.take_along_axis(x, [[2, 0], [1, -1]], tf.constant(1)).numpy().tolist() == [[2.0, 0.0], [4.0, 5.0]]
+    for kind in ("int32", "int64"):
+        assert _agree(lambda n, m, k: tnp.tri(n, m, k), *np.array([2, 3, 1], kind)) == [[1, 1, 0], [1, 1, 1]]
+    assert _agree(lambda n: tnp.swapaxes(x, 0, n), -1) == tnp.swapaxes(x, 0, 1).numpy().tolist()
+    for f in (tnp.swapaxes, tf.function(tnp.swapaxes)):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="2 is no axis"):
+            f(x, 0, tf.constant(2))
+
+
+def test_axes_that_ranges_of_quantization_have_not() -> None:
+    for axis in (2, -7):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="rank 2"):
+            tf.quantization.quantize_and_dequantize_v2(
+                tf.ones([3, 2]), [-1.0, -2.0], [2.0, 1.0], range_given=True, axis=axis
+            )
+
+
+def test_frames_for_which_there_is_no_room_and_sizes_of_pictures_that_are_none() -> None:
+    with memory_limit(2**30):
+        for f in (tf.signal.frame, tf.signal.stft):
+            with pytest.raises(tf.errors.ResourceExhaustedError):
+                f(tf.ones([2, 11]), 2**31 - 1, 2)
+    late = tf.function(
+        lambda size: tf.image.sample_distorted_bounding_box(size, [[[0.1, 0.2, 0.8, 0.9]]], seed=5)[0],
+        input_signature=[tf.TensorSpec([None], tf.int32)],
+    )
+    assert late(tf.constant([9, 9, 3])).shape == (3,)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="contain 3 elements"):
+        late(tf.constant([9, 9]))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="box_index"):
+        tf.image.crop_and_resize(tf.ones([2, 4, 5, 1]), [[0.0, 0, 1, 1]] * 2, [0], [2, 2])

@@ -13,6 +13,7 @@ from fastgraph.core.base import flags
 
 X = np.arange(24.0, dtype=np.float32).reshape(4, 6)
 I32 = tf.int32
+sparse, dense = tf.sparse.from_dense, tf.sparse.to_dense
 ROWS: list[tuple[str, Callable[..., Any], Any]] = [
     ("pad", lambda x, p: tf.pad(x, p, constant_values=7.0), [[1, 0], [2, 3]]),
     ("pad nothing", tf.pad, [[0, 0], [0, 0]]),
@@ -49,6 +50,16 @@ ROWS: list[tuple[str, Callable[..., Any], Any]] = [
     ("boolean_mask along", lambda x, axis: tf.boolean_mask(x, [True, False, True, True], axis=axis), 0),
     ("fftshift along", lambda x, axis: tf.signal.fftshift(x, axis) + tf.signal.ifftshift(x, [axis]), 1),
     ("tensordot over", lambda x, axes: tf.tensordot(x, x, axes), [[1], [1]]),
+    ("tensordot over axes that are known", lambda x, n: tf.tensordot(x, x, tf.constant([[1], [1]])), 0),
+    ("diag_part of an int64 among ints", lambda x, k: tf.linalg.diag_part(x, k=(-1, tf.cast(k, tf.int64))), 1),
+    ("diag of an int64 among ints", lambda x, k: tf.linalg.diag(x, k=[tf.cast(k, tf.int64), 3]), 0),
+    ("linspace along", lambda x, axis: tf.linspace(x, 2 * x, 3, axis=axis), -1),
+    ("linear bins", lambda x, n: x[:, :4] @ tf.signal.linear_to_mel_weight_matrix(6, n), 4),
+    ("sparse.expand_dims", lambda x, axis: dense(tf.sparse.expand_dims(sparse(x), axis)), 1),
+    ("sparse.transpose", lambda x, perm: dense(tf.sparse.transpose(sparse(x), perm)), [1, 0]),
+    ("sparse.split", lambda x, axis: [dense(part) for part in tf.sparse.split(sparse(x), 2, axis)], -1),
+    ("sparse.reduce_sum", lambda x, axis: tf.sparse.reduce_sum(sparse(x), axis), 1),
+    ("sparse.reduce_max", lambda x, axis: dense(tf.sparse.reduce_max(sparse(x), axis, True, True)), [0]),
     ("sobol_sample", lambda x, n: x * tf.math.sobol_sample(6, n), 4),
 ]
 
@@ -75,6 +86,18 @@ def test_argument_known_at_run_time(name: str, f: Callable[..., Any], argument: 
         got = function(x, a)
     for g, w in zip(got, wanted, strict=True):
         np.testing.assert_allclose(g.numpy(), w.numpy(), rtol=1e-6)
+
+
+def test_slices_by_several_tensors_of_unknown_rank() -> None:
+    anything = tf.TensorSpec(None, I32)
+
+    @tf.function(input_signature=[tf.TensorSpec([None, None]), anything, anything, anything])
+    def part(x: Any, a: Any, b: Any, c: Any) -> Any:
+        return x[a:b, c]
+
+    assert part(tf.constant(X), 1, 3, 2).numpy().tolist() == X[1:3, 2].tolist()
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        part(tf.constant(X), [1, 1], 3, 2)
 
 
 @pytest.mark.parametrize("dtype", ["int32", "int64"])

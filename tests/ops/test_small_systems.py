@@ -88,6 +88,15 @@ def test_what_has_no_factors_is_told_as_ever() -> None:
     np.testing.assert_allclose(tf.linalg.det(np.diag([1e150] * 2 + [1e-150] * 2)), 1, rtol=1e-9)
 
 
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_what_is_divided_by_complex_infinities_is_nothing(dtype: str) -> None:
+    """TensorFlow's numbers; NumPy's quotient by what is infinite in both parts would be NaN."""
+    for endless in (complex(np.inf, 0), complex(1, -np.inf), complex(np.inf, np.inf), complex(-np.inf, np.inf)):
+        a = np.array([[1, 2], [endless, 4]], dtype)
+        assert both(tf.linalg.inv, a).tolist() == [[0, 0], [0.5, 0]]
+        assert both(tf.linalg.solve, a, np.array([[1], [2]], dtype)).tolist() == [[0], [0.5]]
+
+
 def test_arrays_of_other_sizes_are_refused() -> None:
     a, x = np.ones((2, 3, 3)), np.ones((2, 3, 1))
     for wrong in ((a[0], x), (a, x[:1]), (a, x[:, :2]), (a[:, :2], x)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -196,6 +197,12 @@ def test_labels_of_frames() -> None:
         tf.nn.ctc_greedy_decoder(logits, [9])
 
 
+def test_fake_quantisation_gives_whole_steps() -> None:
+    found = tf.quantization.fake_quant_with_min_max_args(np.linspace(-2, 2, 99), -1.3, 0.9, 4).numpy()
+    step = np.float32(np.float32(0.9) - np.float32(-1.3)) / np.float32(15)
+    assert set(found.tolist()) == {float(np.float32(n) * step) for n in range(-9, 7)}
+
+
 def test_fake_quantisation_and_its_gradients() -> None:
     x, low, high = tf.constant([-9.0, -2.9, 0.1, 2.2, 7.0]), tf.constant(-3.0), tf.constant(4.0)
     with tf.GradientTape() as tape:
@@ -312,3 +319,63 @@ def test_custom_gradients_of_what_stands_for_variables() -> None:
         return tape.gradient(y, variable)
 
     assert float(step(tf.constant(2.0))) == 10.0
+
+
+@pytest.mark.parametrize("words", [[b"a_1", b"xb", b""], ["\u00e9_1".encode(), b"a\xff", b"ab"]])
+@pytest.mark.parametrize("pattern", ["[^a-z]+", r"(a|\x62)_?", r".", r"(?i)A_\d", r"[\u00e9a]", r"\w+", "a$"])
+def test_patterns_over_ascii_and_other_strings_agree(words: list[bytes], pattern: str) -> None:
+    """Strings of ASCII are matched as bytes, others as text: beside one that is not, all are matched as text."""
+    beside = [*words, "\u00e9".encode()]
+    for call in (
+        lambda x: tf.strings.regex_full_match(x, pattern),
+        lambda x: tf.strings.regex_replace(x, pattern, r"<\0>"),
+        lambda x: tf.strings.regex_replace(x, pattern, "-", replace_global=False),
+    ):
+        assert call(words).numpy().tolist() == call(beside).numpy().tolist()[:-1]
+
+
+@pytest.mark.parametrize("text", [b"1_000", b"", b"1e", b"\xef\xbc\x91", b"3000000000", b"1.5"])
+def test_what_is_no_int32(text: bytes) -> None:
+    with pytest.raises(tf.errors.InvalidArgumentError, match="could not correctly convert string"):
+        tf.strings.to_number([b"12", text, b"7"], tf.int32)
+
+
+def test_numbers_of_texts() -> None:
+    assert tf.strings.to_number([b" 1.5 ", b"-2e3", b"inf"]).numpy().tolist() == [1.5, -2000.0, np.inf]
+    assert tf.strings.to_number([[b"-12"], [b"+7"]], tf.int64).numpy().tolist() == [[-12], [7]]
+
+
+@pytest.mark.parametrize("keys", [range(50), range(-3, 9), [5], [2**62, 7], [0, 5000], []])
+@pytest.mark.parametrize("dtype", [tf.int32, tf.int64])
+def test_tables_of_near_and_of_far_whole_numbers(keys: Sequence[int], dtype: tf.DType) -> None:
+    keys = [k for k in keys if dtype is tf.int64 or k < 2**31]
+    values = [2 * k % 97 + 1 for k in keys]
+    init = tf.lookup.KeyValueTensorInitializer(
+        tf.constant(keys, dtype, [len(keys)]), tf.constant(values, tf.int64, [len(values)])
+    )
+    table = tf.lookup.StaticHashTable(init, -1)
+    info = np.iinfo(dtype.as_numpy_dtype)
+    asked = [[info.min, info.max, -4, 0], [5, 7, 8, 49], [50, 1, 4999, 5000]]
+    wanted = [[dict(zip(keys, values, strict=True)).get(k, -1) for k in row] for row in asked]
+    assert table.lookup(tf.constant(asked, dtype)).numpy().tolist() == wanted
+    assert tf.function(table.lookup)(tf.constant(asked, dtype)).numpy().tolist() == wanted
+    assert table.lookup(tf.constant(5, dtype)).shape == ()
+
+
+def test_string_tensors_are_of_bytes_whoever_made_them() -> None:
+    """Arrays of bytes are taken as they are, others made anew; what a tensor holds cannot be written to."""
+    given = np.array([b"a", "b", np.bytes_(b"c"), np.str_("d")], object)
+    held = tf.constant(given)
+    given[0] = b"z"
+    assert held.numpy().tolist() == [b"a", b"b", b"c", b"d"]
+    own = np.array([b"a", b"b"], object)
+    held = tf.constant(own)
+    own[0] = b"z"
+    assert held.numpy().tolist() == [b"a", b"b"]
+    made = tf.numpy_function(lambda: own, [], tf.string)
+    own[1] = b"y"
+    assert made.numpy().tolist() == [b"z", b"b"]
+    held.numpy()[0] = tf.strings.lower(held).numpy()[0] = b"x"
+    assert held.numpy().tolist() == tf.strings.lower(held).numpy().tolist() == [b"a", b"b"]
+    with pytest.raises((TypeError, ValueError)):
+        tf.constant(np.array([b"a", None], object))

@@ -14,12 +14,16 @@ import numpy as np
 
 NUMBERS = [
     "float32", "float64", "float16", "bfloat16", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
-    "bool", "complex64", "complex128",
+    "bool", "complex64", "complex128", "float8_e5m2", "float8_e4m3fn",
 ]  # fmt: skip
+#: Dtypes whose parts TensorFlow puts together; nor has it parts without elements.
+CUT = ["float32", "float64", "bfloat16", "int8", "int16", "int32", "int64", "uint8", "bool", "complex64", "complex128"]
+#: Dtypes that NumPy has not, made of float32.
+NARROW = ("bfloat16", "float8_e5m2", "float8_e4m3fn")
 
 
 def array(draw: random.Random, dtype: str) -> Any:
-    """An array of a dtype's name (bfloat16's as float32), small and sometimes empty."""
+    """An array of a dtype's name (of one of NARROW: of float32), small and sometimes empty."""
     shape = tuple(draw.choice([0, 1, 2, 3, 7]) for _ in range(draw.choice([0, 0, 1, 1, 2, 3])))
     noise = np.random.default_rng(draw.randrange(1 << 30))
     if dtype == "string":
@@ -33,7 +37,7 @@ def array(draw: random.Random, dtype: str) -> Any:
         return noise.integers(info.min, info.max, shape, dtype=dtype, endpoint=True)
     if dtype.startswith("complex"):
         return (noise.normal(size=shape) + 1j * noise.normal(size=shape)).astype(dtype)
-    values = noise.normal(size=shape).astype("float32" if dtype == "bfloat16" else dtype)
+    values = noise.normal(size=shape).astype("float32" if dtype in NARROW else dtype)
     if values.size:
         values.reshape(-1)[0] = draw.choice([np.nan, np.inf, -0.0, 1e-40])
     return values
@@ -68,7 +72,7 @@ class Objects:
         if not self.filled:
             values = np.full(values.shape, b"", object) if dtype == "string" else np.zeros_like(values)
         made = self.tf.Variable(
-            self.tf.constant(values, dtype=dtype) if dtype != "bfloat16" else self.tf.cast(values, "bfloat16"),
+            self.tf.cast(values, dtype) if dtype in NARROW else self.tf.constant(values, dtype=dtype),
             shape=self.tf.TensorShape(None) if unknown else None,
             trainable=self.draw.random() < 0.5,
             name=self.draw.choice(["v", "weight", "a/b", "x.y"]),
@@ -134,6 +138,38 @@ def _row(values: Any) -> list[Any]:
     return [str(values.dtype), list(values.shape), np.ascontiguousarray(values).tobytes().hex()]
 
 
+def policy(tf: Any, shard: int | str | None) -> Any:
+    """A policy of files: None: one; "task": a task's own; "halves": two for each tensor; else the most bytes of one.
+
+    TensorFlow's own of the most bytes loses empty tensors, and does not end for some small sizes: it takes halves there.
+    """
+    names = tf.train.experimental
+
+    class Halves(names.ShardingCallback):  # type: ignore[misc]
+        @property
+        def description(self) -> str:
+            return "halves"
+
+        def __call__(self, shardable_tensors: Any) -> Any:
+            shards = []
+            for each in shardable_tensors:
+                value, shape = each.tensor, [int(size) for size in each.tensor.shape]
+                if not shape or shape[0] < 2 or 0 in shape or each.dtype.name not in CUT:
+                    shards.append({each.checkpoint_key: {each.slice_spec: value}})
+                    continue
+                half = shape[0] // 2
+                whole, rest = " ".join(map(str, shape)), "".join(f":0,{size}" for size in shape[1:])
+                for part, at in ((value[:half], f"0,{half}"), (value[half:], f"{half},{shape[0] - half}")):
+                    shards.append({each.checkpoint_key: {f"{whole} {at}{rest}": part}})
+            return shards
+
+    if shard is None:
+        return None
+    if shard == "halves" or (shard != "task" and tf.__name__ != "fastgraph"):
+        return Halves()
+    return names.ShardByTaskPolicy() if shard == "task" else names.MaxShardSizePolicy(shard)
+
+
 def answer(tf: Any, order: dict[str, Any]) -> dict[str, Any]:
     """Do what a line says: save the objects of a seed, or restore them into such that are empty."""
     if "model" in order:
@@ -147,7 +183,8 @@ def answer(tf: Any, order: dict[str, Any]) -> dict[str, Any]:
         return model_answer(tf, tf_keras, order)
     objects = Objects(tf, order["seed"], filled=order["do"] == "save")
     if order["do"] == "save":
-        return {"path": objects.root.save(order["path"]), "values": objects.found()}
+        options = tf.train.CheckpointOptions(experimental_sharding_callback=policy(tf, order.get("shard")))
+        return {"path": objects.root.save(order["path"], options), "values": objects.found()}
     status = objects.root.restore(order["path"])
     status.assert_consumed()
     return {"values": objects.found()}

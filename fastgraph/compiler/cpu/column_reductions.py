@@ -18,8 +18,8 @@ import numpy as np
 
 from fastgraph.compiler.cpu import spelling as spell
 from fastgraph.compiler.nest.canonicalize import FlatNest
+from fastgraph.compiler.nest.loop_unrolling import is_known
 from fastgraph.compiler.nest.scalar_ir import Index, Scalar, walk
-from fastgraph.compiler.nest.short_loops import is_known
 from fastgraph.core.native.matmul import vector_bits
 
 if TYPE_CHECKING:

@@ -8,7 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from fastgraph.compiler.cpu.lane import ComplexLane, Lane
+from fastgraph.compiler.vecmath import exponentials, trigonometry
 from fastgraph.compiler.vecmath.float_formats import FLOATS
 from fastgraph.compiler.vecmath.functions import FOLDS, INF, INTEGERS, NAN, Function
 
@@ -63,6 +66,13 @@ def abs_(x: ComplexLane) -> Lane:
     return infinite.select(INF, r.muladd(r, i * i).sqrt() * back)
 
 
+def _scaled_abs(x: ComplexLane) -> tuple[Lane, Lane]:
+    """Whether a part is above 1, and |x|, an eighth of it if so: |x| may overflow where its logarithm does not."""
+    above = (x.real.abs() > 1.0) | (x.imag.abs() > 1.0)
+    by = above.select(x.real.constant(0.125), 1.0)
+    return above, abs_(ComplexLane(x.real * by, x.imag * by))
+
+
 def sign(x: ComplexLane) -> ComplexLane:
     """x / |x|; 0 of 0. Of an infinite |x| it is 1, -1, i or -i, or NaN where both parts are infinite."""
     size = abs_(x)
@@ -77,6 +87,47 @@ def sign(x: ComplexLane) -> ComplexLane:
         return nan.select(NAN, infinite.select(far, zero.select(0.0, value / size)))
 
     return ComplexLane(part(x.real, along), part(x.imag, ~along))
+
+
+def exp(x: ComplexLane) -> ComplexLane:
+    """e**x: the exponential of the real part, turned by the imaginary one; real where that is 0."""
+    part = x.real.dtype
+    limit, apart = (80.0, 64.0) if part == "float32" else (700.0, 512.0)  # from where e**real alone may overflow
+    large = x.real > limit
+    size, turned = exponentials.exp(x.real - large.select(x.real.constant(apart), 0.0)), x.imag - x.imag  # 0 or NaN
+    rest = large.select(x.real.constant(float(np.exp(np.dtype(part).type(apart)))), 1.0)
+    gone = x.real.equals(-INF) & turned.differs(turned)
+    real = size * trigonometry.cos(x.imag) * rest
+    imag = size * trigonometry.sin(x.imag) * rest
+    flat, endless = x.imag.equals(0.0), x.real.equals(INF) & turned.differs(turned)
+    real = flat.select(exponentials.exp(x.real), endless.select(INF, real))
+    return ComplexLane(gone.select(0.0, real), flat.select(x.imag, gone.select(0.0, imag)))
+
+
+def log(x: ComplexLane) -> ComplexLane:
+    """The logarithm of |x|, and the angle. Near |x| = 1 by way of |x|**2 - 1, which does not round that away."""
+    a, b = x.real.abs(), x.imag.abs()
+    first = a > b
+    large, small = first.select(a, b), first.select(b, a)
+    near = (large > 0.5) & (large < 2.0) & (small < 2.0)
+    beyond = near.select((large - 1.0).muladd(large + 1.0, small * small), 0.0)
+    above, whole = _scaled_abs(x)
+    away = exponentials.log(whole) + above.select(x.real.constant(float(np.log(8.0))), 0.0)
+    size = near.select(exponentials.log1p(beyond) * 0.5, away)
+    return ComplexLane(size, x.imag.call("atan2", x.real))
+
+
+def sqrt(x: ComplexLane) -> ComplexLane:
+    """The root in the right half-plane."""
+    above, size = _scaled_abs(x)
+    by = above.select(x.real.constant(0.125), 0.5)
+    half = (x.real.abs() * by + above.select(size, size * 0.5)).sqrt() * above.select(x.real.constant(2.0), 1.0)
+    other = x.imag.abs() / (half + half)
+    right = x.real >= 0.0
+    real, imag = right.select(half, other), right.select(other, half)
+    imag = imag.copysign(x.imag)
+    zero, endless = x.real.equals(0.0) & x.imag.equals(0.0), x.imag.abs().equals(INF)
+    return ComplexLane(endless.select(INF, zero.select(0.0, real)), (zero | endless).select(x.imag, imag))
 
 
 def _parts(x: Lane | ComplexLane, part: str) -> ComplexLane:
@@ -101,7 +152,8 @@ def functions() -> dict[str, Function]:
         define(f"fold_add_{dtype}", two, dtype, fold_add)
         define(f"neg_{dtype}", (dtype,), dtype, lambda x: ComplexLane(-x.real, -x.imag))
         define(f"conj_{dtype}", (dtype,), dtype, lambda x: ComplexLane(x.real, -x.imag))
-        define(f"sign_{dtype}", (dtype,), dtype, sign)
+        for op, curve in {"sign": sign, "exp": exp, "log": log, "sqrt": sqrt}.items():
+            define(f"{op}_{dtype}", (dtype,), dtype, curve)
         define(f"real_{dtype}", (dtype,), part, lambda x: x.real)
         define(f"imag_{dtype}", (dtype,), part, lambda x: x.imag)
         define(f"abs_{dtype}", (dtype,), part, abs_)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from fastgraph.compiler.cpu import column_reductions as columns
-from fastgraph.compiler.cpu import loop_ranges as ranges
+from fastgraph.compiler.cpu import loop_splitting as ranges
 from fastgraph.compiler.cpu import spelling as spell
 from fastgraph.compiler.cpu import transpose_tiles as tiles
 from fastgraph.compiler.nest.canonicalize import FlatNest, FlatStore, arrange

@@ -94,6 +94,8 @@ def operation(term: Scalar, args: Sequence[str], call: Call) -> str:
         if dtype == "bool" and op in ("and", "or", "xor"):
             return f"{args[0]} {_INFIX[op]} {args[1]}"
         return rounded(call(f"{op}_{kind}", *args), dtype, call)
+    if op == "floordiv" and source in HALVES:  # the quotient is rounded before it is cut, as TensorFlow's is
+        return call("floor_float32", rounded(f"{args[0]} / {args[1]}", source, call))
     if op in _INFIX:
         text = f"{args[0]} {_INFIX[op]} {args[1]}"
     elif op in ("neg", "not"):

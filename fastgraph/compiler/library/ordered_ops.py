@@ -179,18 +179,31 @@ def _scatter(node: Node, how: str, layout: _Layout) -> Ordered | None:
         lines += [f"if {outside}:", *["    " + line for line in fail]]
     checks = "\n            ".join(lines)
     whole = text.call("truncatediv_int64", "low", "rows")
-    source = f"""
-low = 0
-high = outer * rows
-left = 0
-right = inner
+    shared = f"""
 if inner >= {WIDE}:
     left = {_eighth(text, "inner", "begin")}
     right = {_eighth(text, "inner", "end")}
 elif inner >= {NARROW}:
     low = {_eighth(text, "outer * rows", "begin")}
     high = {_eighth(text, "outer * rows", "end")}
-elif begin > 0:
+el"""
+    combined = f"""
+                value = {text.load("x0[source + c]", dtype)}
+                old = {text.load("x2[to + c]", dtype)}
+                x2[to + c] = {text.store(f"({new})", dtype)}"""
+    rows_of = f"""if row < low or row >= high:
+                continue
+            to = row * inner
+            source = (o * n + j) * inner
+            for c in range(left, right):{combined}"""
+    if layout.inner == Size():  # single elements: a loop of one turn would cost three times what it adds
+        shared, rows_of = "", "c, to, source = 0, row, o * n + j" + combined.replace("\n    ", "\n")
+    source = f"""
+low = 0
+high = outer * rows
+left = 0
+right = inner
+{shared}if begin > 0:
     high = 0
 if low < high:
     {fill}
@@ -199,14 +212,7 @@ if low < high:
         for j in range(n):
             {checks}
             row = o * rows + {row}
-            if row < low or row >= high:
-                continue
-            to = row * inner
-            source = (o * n + j) * inner
-            for c in range(left, right):
-                value = {text.load("x0[source + c]", dtype)}
-                old = {text.load("x2[to + c]", dtype)}
-                x2[to + c] = {text.store(f"({new})", dtype)}
+            {rows_of}
 """
     buffers = {"x0": updates, "x1": indices, "x2": out} | ({} if base is None or base is over else {"x3": base})
     sizes = {"outer": layout.outer, "rows": layout.rows, "inner": layout.inner, "n": layout.n, "mid": layout.mid}

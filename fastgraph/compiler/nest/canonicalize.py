@@ -12,9 +12,9 @@ from itertools import pairwise
 
 from fastgraph.compiler.nest.index_division import divide
 from fastgraph.compiler.nest.loop_nest import LoopNest, Store, stages
+from fastgraph.compiler.nest.loop_unrolling import located, unrolled
 from fastgraph.compiler.nest.row_reuse import reuse
 from fastgraph.compiler.nest.scalar_ir import Index, Scalar, Table, row_major, walk
-from fastgraph.compiler.nest.short_loops import located, unrolled
 
 
 @dataclass
@@ -53,7 +53,7 @@ def arrange(nest: LoopNest) -> FlatNest:
 def joined(nest: LoopNest) -> LoopNest:
     """Give reductions and stores that may share one loop the same variables, and equal extents one name.
 
-    Short ones are written out (short_loops.py). What several have in common is kept from one to the next
+    Short ones are written out (loop_unrolling.py). What several have in common is kept from one to the next
     (row_reuse.py).
     """
     nest = divide(nest)

@@ -11,8 +11,8 @@ from collections.abc import Callable
 
 from fastgraph.compiler.nest.canonicalize import FlatNest, FlatStore
 from fastgraph.compiler.nest.loop_nest import stages
+from fastgraph.compiler.nest.loop_unrolling import is_known
 from fastgraph.compiler.nest.scalar_ir import Scalar, Table, walk
-from fastgraph.compiler.nest.short_loops import is_known
 from fastgraph.compiler.nest.split_reductions import CHUNKS, COMBINED, LONG
 
 #: Columns up to which the rows are shared rather than the columns.

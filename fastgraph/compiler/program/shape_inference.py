@@ -6,14 +6,17 @@ comes out with unknown dimensions.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fastgraph.core.base.shapes import Aval, Shape
-from fastgraph.graph.ir import Graph, Node, Value, infer
+from fastgraph.graph.ir import Graph, Node, Value, infer, subgraphs
 from fastgraph.graph.passes.rewriter import attrs_key
 
 _WITH_GRAPHS = frozenset(("cond", "while", "call"))
+#: Calls of the program's Python: the graph notes what it was told of their results (`set_shape`), and a run may differ.
+_TOLD = frozenset(("py_func", "eager_py_func"))
 
 
 class CannotPlan(Exception):
@@ -37,6 +40,7 @@ def infer_graph(
 
     `known` are avals that are found already: nodes whose results are all among them are not looked at. Nodes of one
     number in `alike` (see `alike_nodes`) give the same for the same shapes: only the first is asked.
+    What the graph notes besides counts where inference says nothing, but not behind calls of Python: see `_TOLD`.
     Raises CannotPlan where an op does not fit; with `partial`, its results are what the graph notes of them.
     """
     table: dict[Value, Aval] = dict(known or {})
@@ -44,6 +48,7 @@ def infer_graph(
         table.setdefault(value, aval)
     numbers = alike or {}
     found: dict[tuple[Any, ...] | None, Sequence[Aval]] = {}
+    told: set[Value] = set()
     for node in graph.nodes:
         outputs = node.outputs
         if outputs and outputs[-1] in table and all(value in table for value in outputs):
@@ -63,10 +68,31 @@ def infer_graph(
             if not partial:
                 raise error if isinstance(error, CannotPlan) else CannotPlan(node, error, inputs) from error
             avals = [value.aval for value in outputs]
+        loose = calls_python(node) or (told and not told.isdisjoint(node.inputs))
+        if loose:
+            told.update(outputs)
         for value, aval in zip(outputs, avals, strict=True):
             shape = aval.shape
-            table.setdefault(value, aval if shape and None not in shape else narrowed(aval, value.aval.shape))
+            settled = loose or (shape and None not in shape)
+            table.setdefault(value, aval if settled else narrowed(aval, value.aval.shape))
     return table
+
+
+def calls_python(node: Node) -> bool:
+    """Say whether a node, or one in its graphs, calls the program's Python."""
+    if node.op.name not in _WITH_GRAPHS:
+        return node.op.name in _TOLD
+    return any(_in_graph(graph) for graph, _ in subgraphs(node))
+
+
+def _in_graph(graph: Graph) -> bool:
+    found = _known.get(graph)
+    if found is None:
+        found = _known[graph] = any(map(calls_python, graph.nodes))
+    return found
+
+
+_known: weakref.WeakKeyDictionary[Graph, bool] = weakref.WeakKeyDictionary()
 
 
 def _key(number: int, inputs: Sequence[Aval]) -> tuple[Any, ...] | None:

@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from fastgraph.compiler.program.shape_inference import CannotPlan, infer_node, narrowed
+from fastgraph.compiler.program.shape_inference import CannotPlan, calls_python, infer_node, narrowed
 from fastgraph.core.base.shapes import Aval, Shape
 from fastgraph.graph.ir import Graph, Node, Value
 
@@ -61,6 +61,8 @@ def _infer(
             continue
         tainted = any(v in data for v in node.inputs)
         inputs = [found.avals[v] for v in node.inputs]
+        if any(aval.shape is None for aval in inputs):
+            found.opaque.add(node)
         try:
             avals = infer_node(node, inputs)
         except Exception as error:
@@ -71,6 +73,13 @@ def _infer(
             found.opaque.add(node)
             avals = [v.aval for v in node.outputs]
         for value, aval in zip(node.outputs, avals, strict=True):
+            if aval.shape is None:  # data, too: which calls of Python can only be told (set_shape)
+                aval = Aval(aval.dtype, value.aval.shape)
+            if aval.shape is None and (calls_python(node) or node in found.opaque):
+                found.opaque.add(node)  # of any rank: what takes it runs by its body, until a rank is known again
+                found.avals[value] = aval
+                data.add(value)
+                continue
             if aval.shape is None or (value.aval.shape is None and (tainted or not exact)):
                 raise CannotPlan(node, ValueError("the rank depends on an extent"))
             if value.aval.shape is not None and len(value.aval.shape) != len(aval.shape):

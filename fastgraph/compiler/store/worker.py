@@ -23,7 +23,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from fastgraph.compiler.store import turns
+from fastgraph.compiler.store import background_scheduling
 
 if TYPE_CHECKING:
     from fastgraph.compiler.store.kernel_store import Store
@@ -158,7 +158,7 @@ class _Will:
 
     def __init__(self, bench: _Bench, spool: int, seconds: int, answers: int) -> None:
         self._bench, self._spool, self._seconds, self._answers = bench, spool, seconds, answers
-        turns.mortal()
+        background_scheduling.mortal()
 
     def take_over(self) -> list[dict[str, Any]]:
         """The kernels that are still to be made, each marked as "left", then the end; none where nobody is to do it."""
@@ -169,11 +169,11 @@ class _Will:
         if not left or not os.access(left[0]["store"][0], os.W_OK | os.X_OK):
             return []
         signal.alarm(self._seconds)  # wherever it is then, in LLVM as well
-        turns.step_back()
+        background_scheduling.step_back()
         nothing = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nothing, self._answers)  # where a thread of the program's process waits, it need not
         os.close(nothing)
-        if not turns.has_turn(left[0]["store"][2]):
+        if not background_scheduling.has_turn(left[0]["store"][2]):
             return []
         left = self._left()  # others may have stored some of it meanwhile
         return [*[{**each, "left": True} for each in left], {"end": True}]

@@ -86,7 +86,10 @@ INTRINSICS: dict[str, int] = {
 }
 #: What kernels compute of complex numbers; NumPy computes the rest.
 OF_COMPLEX = frozenset(
-    {"add", "sub", "mul", "div", "neg", "eq", "ne", "select", "abs", "sign", "real", "imag", "conj", "complex", "cast"}
+    (
+        *("add", "sub", "mul", "div", "neg", "exp", "log", "sqrt", "abs", "sign", "eq", "ne", "select"),
+        *("real", "imag", "conj", "complex", "cast"),
+    )
 )
 #: The dtype of a complex number's parts, and that of the complex number of two such parts.
 PARTS = {"complex64": "float32", "complex128": "float64"}

@@ -1,4 +1,4 @@
-"""Rows combined by their numbers, different elements, many small systems, checksums. See array_loops.pyx."""
+"""Rows combined by their numbers, different elements, many small systems, checksums, strings. See array_loops.pyx."""
 
 from typing import Any
 
@@ -30,3 +30,9 @@ def by_tables(content: Any) -> int:
 
 def masked(crc: int) -> int:
     """A checksum as files keep it: turned and moved on, so that checksums of checksums stay good ones."""
+
+def fingerprints(words: np.ndarray[Any, Any], kind: int = 0, first: int = 0, second: int = 0) -> np.ndarray[Any, Any]:
+    """Return fingerprints of strings: FarmHash's (0), SipHash's by two words of key (1), Murmur's by a seed (2)."""
+
+def split(words: np.ndarray[Any, Any], between: bytes) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Return the parts of strings between separators, or white space where that is empty, and how many each has."""

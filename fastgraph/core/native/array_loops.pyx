@@ -1,11 +1,15 @@
-"""Loops that NumPy has not: rows combined by their numbers, different elements, small systems, checksums of bytes.
+"""Loops that NumPy has not: rows combined by their numbers, different elements, small systems, checksums of bytes,
+fingerprints and parts of strings.
 
 Rule: sizes are checked here before C touches memory, which it does without the GIL where there is much of it.
 """
 
 cimport numpy as cnp
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memcmp
 
 import numpy as np
 
@@ -237,3 +241,6 @@ def by_tables(content not None) -> int:
 def masked(uint32_t crc) -> int:
     """A checksum as files keep it: turned and moved on, so that checksums of checksums stay good ones."""
     return <uint32_t>((crc >> 15 | crc << 17) + <uint32_t>0xA282EAD8)
+
+
+include "string_loops.pxi"

@@ -181,6 +181,9 @@ static __attribute__((noinline, noclone, target("avx2,f16c"))) void fg_narrowed(
 #include "simd_lanes.h"
 #include "convolutions_of_width.h"
 #include "simd_lanes_end.h"
+/* Those of doubles are seldom called, and no slower where the rest of their text is small. */
+#pragma GCC push_options
+#pragma GCC optimize("Os")
 #define FG_LANES FG_DOUBLE_512
 #include "simd_lanes.h"
 #include "convolutions_of_width.h"
@@ -189,6 +192,7 @@ static __attribute__((noinline, noclone, target("avx2,f16c"))) void fg_narrowed(
 #include "simd_lanes.h"
 #include "convolutions_of_width.h"
 #include "simd_lanes_end.h"
+#pragma GCC pop_options
 
 /* The function NAME of this width and type. */
 #define FG_OF(NAME, bits, is_double, ...)                                                                                       \

@@ -16,11 +16,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-#: TensorFlow's numbers of the dtypes that have loops, and what they are in C.
-CODES = {
-    "float32": 1, "float64": 2, "int32": 3, "uint8": 4, "int16": 5, "int8": 6, "int64": 9, "bool": 10, "uint16": 17,
-    "uint32": 22, "uint64": 23,
-}  # fmt: skip
+#: TensorFlow's numbers of the dtypes that have loops: of other whole numbers programs have few, and NumPy serves.
+CODES = {"float32": 1, "float64": 2, "int32": 3, "uint8": 4, "int16": 5, "int8": 6, "int64": 9, "bool": 10}
 #: Worth a second copy for wider vectors, chosen when the program starts.
 CLONED = ("float32", "float64", "int32", "int64")
 

@@ -196,7 +196,8 @@ class GradientTape(Tape):
             seeds = op("reshape")(op("eye")(n, dtype=target.dtype), op("concat")([_vector(n), sizes], 0))
             if None not in (target.aval.shape or (None,)):
                 seeds = op("reshape")(seeds, [n, *target.aval.shape])
-            found = self._walks(target, flat, seeds, n, experimental_use_pfor)
+            at_once = experimental_use_pfor or target.aval.size == 0  # one walk for no element: shapes without a loop
+            found = self._walks(target, flat, seeds, n, at_once)
         finally:
             if not self.persistent:
                 self.finish([], [], [])

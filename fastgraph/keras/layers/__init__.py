@@ -22,7 +22,7 @@ from fastgraph.keras.layers.core import (
     Activation, Dense, Dropout, Embedding, Flatten, Input, InputLayer, Lambda, LeakyReLU, Masking, ReLU, Reshape,
     Softmax,
 )
-from fastgraph.keras.layers.describing import deserialize, serialize
+from fastgraph.keras.layers.serialization import deserialize, serialize
 from fastgraph.keras.layers.images import RandomFlip, RandomRotation, RandomZoom, Resizing
 from fastgraph.keras.layers.input_spec import InputSpec
 from fastgraph.keras.layers.merging import (

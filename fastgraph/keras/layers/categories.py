@@ -21,8 +21,8 @@ from fastgraph.keras.layers.base import Layer
 from fastgraph.keras.layers.preprocessing import StringLookup, batches
 from fastgraph.ops.comparison import logical_and
 from fastgraph.ops.elementwise import cast, maximum
-from fastgraph.ops.gathering import one_hot
 from fastgraph.ops.movement import expand_dims, shape, squeeze
+from fastgraph.ops.one_hot import one_hot
 from fastgraph.ops.padding import pad
 from fastgraph.ops.reduction import reduce_max, reduce_min, reduce_sum
 from fastgraph.ops.runtime_assertions import Assert

@@ -19,8 +19,9 @@ from fastgraph.errors import InvalidArgumentError, NotBuiltError
 from fastgraph.keras.layers.base import Layer
 from fastgraph.ops.elementwise import cast, maximum
 from fastgraph.ops.exponentials import sqrt
-from fastgraph.ops.gathering import gather, one_hot
+from fastgraph.ops.gathering import gather
 from fastgraph.ops.movement import reshape
+from fastgraph.ops.one_hot import one_hot
 from fastgraph.ops.python_functions import numpy_function
 from fastgraph.ops.reduction import reduce_max, reduce_sum
 

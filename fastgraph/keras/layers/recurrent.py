@@ -128,7 +128,7 @@ class StackedRNNCells(Layer):
     @classmethod
     def from_config(cls, config: dict[str, Any], custom_objects: dict[str, Any] | None = None) -> Any:
         """Return the layer that `get_config` described."""
-        from fastgraph.keras.layers.describing import deserialize
+        from fastgraph.keras.layers.serialization import deserialize
 
         return cls(**{**config, "cells": [deserialize(cell, custom_objects) for cell in config["cells"]]})
 
@@ -370,7 +370,7 @@ class RNN(Layer):
     def from_config(cls, config: dict[str, Any], custom_objects: dict[str, Any] | None = None) -> Any:
         """Return the layer that `get_config` described."""
         if cls is RNN and isinstance(config.get("cell"), dict):
-            from fastgraph.keras.layers.describing import deserialize
+            from fastgraph.keras.layers.serialization import deserialize
 
             config = {**config, "cell": deserialize(config["cell"], custom_objects)}
         return cls(**config)

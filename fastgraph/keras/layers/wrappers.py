@@ -9,7 +9,7 @@ from fastgraph.core.base import nesting
 from fastgraph.core.base.shapes import TensorShape
 from fastgraph.keras.layers.base import Layer
 from fastgraph.keras.layers.calls import Training, parameters_of
-from fastgraph.keras.layers.describing import deserialize, serialize
+from fastgraph.keras.layers.serialization import deserialize, serialize
 from fastgraph.ops.movement import reshape, shape
 from fastgraph.ops.reduction import reduce_any
 

@@ -15,9 +15,10 @@ from fastgraph.core.conversion import TensorLike, convert_to_tensor
 from fastgraph.core.tensor import Tensor
 from fastgraph.keras import identifiers
 from fastgraph.ops.comparison import equal, greater, less
-from fastgraph.ops.elementwise import cast, ceil, floor, minimum
+from fastgraph.ops.elementwise import cast, minimum
 from fastgraph.ops.exponentials import cos, log, pow
 from fastgraph.ops.gathering import where
+from fastgraph.ops.rounding import ceil, floor
 
 __all__ = [
     "CosineDecay",

@@ -52,16 +52,16 @@ _converter: Any = None
 _observer: Callable[[types.FunctionType], None] | None = None  # told of each function that is converted
 
 
-def convert(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return `function`, or what it becomes when its control flow is staged.
+def convert(function: Callable[..., Any], asked: bool = False) -> Callable[..., Any]:
+    """Return `function`, or what it becomes when its control flow is staged; `asked`: a library's function as well.
 
     Functions, methods, lambdas, partials and callable objects. Raises ConversionError for one whose source cannot be
     found although it needs conversion only when a tensor decides in it: until then it runs as it is.
     """
     if isinstance(function, functools.partial):
-        return functools.partial(convert(function.func), *function.args, **function.keywords)
+        return functools.partial(convert(function.func, asked), *function.args, **function.keywords)
     target, instance = underlying(function)
-    if target is None or not (needs_conversion(target, instance) or _may_print(target)):
+    if target is None or not (needs_conversion(target, instance, asked=asked) or _may_print(target)):
         return function
     converted = _convert_function(target)
     if converted is None:
@@ -139,8 +139,13 @@ def scope_of(code: types.CodeType) -> Any:
 # Does it need conversion?
 
 
-def needs_conversion(function: types.FunctionType, instance: object = None, seen: set[Any] | None = None) -> bool:
-    """Say whether `function`, or a function it may call, has control flow that a tensor could decide."""
+def needs_conversion(
+    function: types.FunctionType, instance: object = None, seen: set[Any] | None = None, asked: bool = False
+) -> bool:
+    """Say whether `function`, or a function it may call, has control flow that a tensor could decide.
+
+    A library's function has none, unless the user has `asked` for this one, and it is not ours.
+    """
     code = function.__code__
     known = _needs.get(code)
     if known is not None:
@@ -148,7 +153,7 @@ def needs_conversion(function: types.FunctionType, instance: object = None, seen
     if getattr(function, _NO_CONVERSION, False):
         unconverted.setdefault(code, "it is marked with do_not_convert")
         return False
-    if is_library(function):
+    if is_library(function) and not (asked and function.__module__.partition(".")[0] != "fastgraph"):
         return False
     if is_converted(code):
         return False

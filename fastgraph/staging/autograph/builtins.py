@@ -22,6 +22,7 @@ from fastgraph.ops import (
     movement,
     print_op,
     reduction,
+    rounding,
     sorting,
 )
 from fastgraph.staging.autograph.block_state import condition
@@ -179,9 +180,9 @@ def round_(value: Any, *digits: Any) -> Any:
     if not decides(value):
         return builtins.round(value, *digits)
     if not digits or digits[0] is None:
-        return elementwise.round(value)
+        return rounding.round(value)
     scale = 10.0 ** digits[0]
-    return elementwise.round(value * scale) / scale
+    return rounding.round(value * scale) / scale
 
 
 def list_(*values: object) -> Any:

@@ -113,7 +113,7 @@ _stores: weakref.WeakKeyDictionary[types.CodeType, frozenset[str]] = weakref.Wea
 
 
 def _stored(code: types.CodeType) -> frozenset[str]:
-    """Return the free variables that a function, or one inside of it, sets."""
+    """Return the free variables that a function, or one inside of it, sets: code says so where no source is kept."""
     known = _stores.get(code)
     if known is None:
         own = {step.argval for step in dis.get_instructions(code) if step.opname in ("STORE_DEREF", "DELETE_DEREF")}

@@ -37,7 +37,7 @@ _OPERATORS = (
 _MATCHING = (
     pattern_matching.in_, pattern_matching.not_in, pattern_matching.matches_sequence,
     pattern_matching.matches_mapping, pattern_matching.rest_of_mapping, pattern_matching.matches_class,
-    pattern_matching.matched_attribute, pattern_matching.raise_if_of_staging,
+    pattern_matching.matched_attribute,
 )  # fmt: skip
 _CALLS = (calls.callee, calls.attribute, calls.operate, calls.augment, calls.context, calls.raise_)
 

@@ -6,8 +6,6 @@ Rule: Python's own meaning unless a tensor decides.
 from __future__ import annotations
 
 import collections.abc
-import dis
-import sys
 from typing import Any
 
 from fastgraph.core.tensor import convert
@@ -15,10 +13,6 @@ from fastgraph.graph.symbolic_tensor import SymbolicTensor
 from fastgraph.ops import comparison, reduction
 from fastgraph.staging.autograph.staged_lists import StagedList
 
-_STATEMENTS = "fastgraph.staging.autograph.statements"
-_STAGING = ("fastgraph.staging.autograph.", "fastgraph.graph.control_flow", "fastgraph.graph.subgraphs")
-_EXPRESSIONS = tuple(f"fastgraph.staging.autograph.{name}" for name in ("builtins", "calls", "matching"))
-_RAISE = dis.opmap["RAISE_VARARGS"]
 #: Classes that a pattern with one positional part compares as a whole.
 _WHOLE = (bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, tuple)
 
@@ -87,18 +81,3 @@ def matched_attribute(subject: Any, cls: Any, place: int | str) -> Any:
     if issubclass(cls, _WHOLE) and not hasattr(cls, "__match_args__"):
         return subject
     return getattr(subject, cls.__match_args__[place])
-
-
-def raise_if_of_staging() -> None:
-    """In a handler: raise the exception again if it says that a statement cannot be staged."""
-    error = sys.exception()
-    trace = error.__traceback__ if error is not None else None
-    within = False
-    while trace is not None:
-        module = trace.tb_frame.f_globals.get("__name__", "")
-        within = within or module == _STATEMENTS
-        staging = within and module.startswith(_STAGING) and module not in _EXPRESSIONS
-        # What these raise themselves; what goes wrong where they run the program's Python is the program's.
-        if staging and trace.tb_next is None and trace.tb_frame.f_code.co_code[trace.tb_lasti] == _RAISE:
-            raise
-        trace = trace.tb_next

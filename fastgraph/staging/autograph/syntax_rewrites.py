@@ -190,12 +190,6 @@ class _Statements(ast.NodeTransformer):
         call = operator("assert_stmt", node.test, told)
         return _placed(ast.Expr(call), node)
 
-    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> Any:
-        """Let no handler of the program hide that something cannot be staged: it is no exception of the program."""
-        self.generic_visit(node)
-        node.body.insert(0, _placed(ast.Expr(operator("raise_if_of_staging")), node.body[0]))
-        return node
-
     def _loop(self, node: object) -> Any:
         most = self._most(node)
         made = self._without_else(node)

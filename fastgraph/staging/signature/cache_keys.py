@@ -461,3 +461,15 @@ class Guard:
                 self.held.append(weakref.ref(item, gone))
             except TypeError:
                 self.held.append(item)
+
+
+def shapes_in(key: object, specs: list[Any]) -> list[Any]:
+    """Return the shapes of the tensors in a key, in order; append the specs of its composites to `specs`."""
+    if type(key) is not tuple:
+        return []
+    if key[:1] == (TENSOR,):
+        return [key[2]]
+    if key[:1] == (TYPE,):
+        specs.append(key[1])
+        return [part.aval.shape for part in key[1].flatten()]
+    return [shape for part in key for shape in shapes_in(part, specs)]

@@ -16,7 +16,7 @@ def spec_of(value: Value) -> TensorSpec:
 
 
 def type_of_result(leaf: Any) -> Any:
-    spec = getattr(leaf, "_type_spec", None)
+    spec = leaf if isinstance(leaf, TypeSpec) else getattr(leaf, "_type_spec", None)
     return spec if isinstance(spec, TypeSpec) else TensorSpec(leaf.aval.shape, leaf.dtype)
 
 

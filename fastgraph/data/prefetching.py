@@ -1,8 +1,8 @@
 """Elements made in threads: ahead of who asks for them, or several at once.
 
 Rule: a thread begins only when some elements in a row have taken longer than a thread costs, so quick pipelines run
-without; errors come where their elements would. Threads end with the iterator that they work for, and before the
-interpreter does.
+without (where the order is free they begin with threads: one element that takes long holds up no other); errors come
+where their elements would. Threads end with the iterator that they work for, and before the interpreter does.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from fastgraph.data.element_specs import Element
 
 _LONG = 3e-4  # seconds: what takes less is made at once
 _TIMES = 3  # one element may take long by chance, as the first one does
+_QUICK = 16  # elements in a row after which threads that stand ready are given up
 _LAST = 2.0  # seconds that the end of the program waits for a thread
 
 _working: weakref.WeakSet[_Made] = weakref.WeakSet()
@@ -137,25 +138,25 @@ class Together(Iterator[Element]):
         self, function: Callable[[Element], Element], elements: Iterator[Element], calls: int, ordered: bool
     ) -> None:
         self.function, self.elements, self.calls, self.ordered = function, elements, calls, ordered
-        self.pool: ThreadPoolExecutor | None = None
+        self.pool: Any = None  # a ThreadPoolExecutor
+        self.inline = ordered  # whether it goes on without, while there is none
         self.process = 0  # whose threads they are
         self.running: deque[Future[Element]] = deque()
         self.ended = False
-        self.long = 0
+        self.long = 0  # elements in a row that took long; below 0: that did not
         self.error: BaseException | None = None  # of the source, for after what came before it
 
     def __next__(self) -> Element:
-        if self.pool is None:
-            element = next(self.elements)
-            begin = time.perf_counter()
-            found = self.function(element)
-            self.long = self.long + 1 if time.perf_counter() - begin > _LONG else 0
+        if self.pool is None and self.inline:
+            found = self._timed(next(self.elements))
             if self.long == _TIMES:
-                self.pool = ThreadPoolExecutor(self.calls, thread_name_prefix="fastgraph-map")
-                self.process = os.getpid()
+                self._start()
             return found
+        if self.pool is None:
+            self._start()
         _check_process(self.process)
-        while not self.ended and self.error is None and len(self.running) < self.calls + 1:
+        going = self.ordered or self.long > -_QUICK
+        while going and not self.ended and self.error is None and len(self.running) < self.calls + 1:
             try:
                 element = next(self.elements)
             except StopIteration:
@@ -163,7 +164,7 @@ class Together(Iterator[Element]):
             except Exception as error:
                 self.error = error
             else:
-                self.running.append(self.pool.submit(self.function, element))
+                self.running.append(self.pool.submit(self._timed, element))
         if self.running:
             if self.ordered:
                 return self.running.popleft().result()
@@ -173,7 +174,22 @@ class Together(Iterator[Element]):
         if self.error is not None:
             kept, self.error = self.error, None
             raise kept
-        raise StopIteration
+        if self.ended:
+            raise StopIteration
+        self.pool.shutdown(wait=False)
+        self.pool, self.inline = None, True
+        return next(self)
+
+    def _start(self) -> None:
+        self.pool = ThreadPoolExecutor(self.calls, thread_name_prefix="fastgraph-map")
+        self.process = os.getpid()
+
+    def _timed(self, element: Element) -> Element:
+        begin = time.perf_counter()
+        found = self.function(element)
+        took_long = time.perf_counter() - begin > _LONG
+        self.long = max(self.long, 0) + 1 if took_long else min(self.long, 0) - 1
+        return found
 
     def __del__(self) -> None:
         if self.pool is not None and os.getpid() == self.process:

@@ -14,8 +14,8 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from fastgraph.compiler.nest.canonicalize import FlatNest, FlatStore
+from fastgraph.compiler.nest.loop_unrolling import is_known
 from fastgraph.compiler.nest.scalar_ir import Scalar, walk
-from fastgraph.compiler.nest.short_loops import is_known
 
 if TYPE_CHECKING:
     from fastgraph.compiler.cpu.emit import Block, Emitter

@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 
-from fastgraph.compiler.store import kernel_service, turns
+from fastgraph.compiler.store import background_scheduling, kernel_service
 from fastgraph.compiler.store.kernel_store import MARK, Store, store
 from fastgraph.core.base import flags
 from fastgraph.core.native.matmul import vector_bits
@@ -50,9 +50,14 @@ def hand_over(graphs: Sequence[Unfinished]) -> bool:
             child = os.fork()
         if child == 0:
             try:
-                _go_on(place, left)
+                if os.fork() == 0:  # it is no child of the program's, which would find it when it waits for its own
+                    _go_on(place, left)
+            except OSError:
+                os._exit(1)
             finally:
                 os._exit(0)
+        with contextlib.suppress(ChildProcessError):  # where the program ignores the ends of children
+            return os.waitpid(child, 0)[1] == 0
     except (OSError, RuntimeError):  # RuntimeError: Python 3.12 has ended too far
         return False
     finally:
@@ -61,7 +66,7 @@ def hand_over(graphs: Sequence[Unfinished]) -> bool:
 
 
 def _go_on(place: Store, left: Sequence[tuple[str, Unfinished]]) -> None:
-    turns.mortal()
+    background_scheduling.mortal()
     signal.alarm(int(flags.get("linger")))
     signal.set_wakeup_fd(-1)
     for number in signal.valid_signals():  # the program's handlers are code of the program's
@@ -76,8 +81,8 @@ def _go_on(place: Store, left: Sequence[tuple[str, Unfinished]]) -> None:
     for _ in range(3):
         os.open(os.devnull, os.O_RDWR)
     os.setsid()
-    turns.step_back()
-    if not turns.has_turn(place.key_file, wait=False):
+    background_scheduling.step_back()
+    if not background_scheduling.has_turn(place.key_file, wait=False):
         return  # the next run of the program may find it free
     for key, (_, _, make) in left:
         with contextlib.suppress(Exception):  # without a mark the next run asks again

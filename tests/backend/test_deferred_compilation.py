@@ -81,6 +81,19 @@ def test_kernels_of_a_short_program_are_stored_once(tmp_path: Path) -> None:
     assert "loaded_from_store=1, compiled=0" in run(tmp_path, wait)
 
 
+def test_the_program_has_no_child_of_it(tmp_path: Path) -> None:
+    tail = """
+@atexit.register
+def wait():
+    try:
+        print("waits for", os.waitpid(-1, os.WNOHANG))
+    except ChildProcessError:
+        print("no child")
+"""
+    found = run(tmp_path, tail)
+    assert "forked\n" in found and found.endswith("no child\n") and stored(tmp_path)
+
+
 @pytest.mark.parametrize("setting", [{"FASTGRAPH_LINGER": "0"}, {"FASTGRAPH_STORE_LIMIT": "0"}])
 def test_programs_that_are_to_leave_nothing(tmp_path: Path, setting: dict[str, str]) -> None:
     assert not run(tmp_path, **setting).endswith("forked\n")

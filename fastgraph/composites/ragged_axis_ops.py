@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from fastgraph.composites.ragged_rows import coordinates
-from fastgraph.composites.ragged_tensor import RaggedTensor, along
+from fastgraph.composites.ragged_tensor import RaggedTensor
+from fastgraph.composites.row_splits import along
 from fastgraph.core.base.dtype import DType, int64
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.primitive import Primitive

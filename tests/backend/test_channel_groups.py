@@ -1,0 +1,55 @@
+"""Convolutions in a few groups of few channels: computed group by group, with the values of the op and its gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+import fastgraph as tf
+
+
+@pytest.fixture(autouse=True)
+def _last_tier(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("FASTGRAPH_TIER", "last")
+    yield
+
+
+CASES = [  # channels, channels of a group, results, strides, padding
+    (3, 1, 3, (1, 1), "VALID"),
+    (2, 1, 6, (1, 1), "SAME"),
+    (6, 2, 6, (2, 1), "SAME"),
+    (8, 1, 8, (1, 1), "VALID"),
+    (9, 3, 3, (1, 1), [[0, 0], [3, 1], [0, 2], [0, 0]]),
+]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize(("channels", "own", "results", "strides", "padding"), CASES)
+def test_groups_have_the_values_of_the_op(channels, own, results, strides, padding, dtype) -> None:
+    rng = np.random.default_rng(channels)
+    x = tf.cast(rng.integers(-3, 4, (2, 13, 12, channels)), dtype)
+    filters = tf.cast(rng.integers(-3, 4, (7, 8, own, results)), dtype)
+
+    def program(x, filters):
+        with tf.GradientTape() as tape:
+            tape.watch([x, filters])
+            y = tf.nn.conv2d(x, filters, strides, padding)
+            loss = tf.reduce_sum(tf.cast(y, tf.float32) * tf.cast(y, tf.float32)) / 1024
+        return y, *tape.gradient(loss, [x, filters])
+
+    for eager, staged in zip(program(x, filters), tf.function(program)(x, filters), strict=True):
+        np.testing.assert_allclose(
+            np.asarray(staged, "f4"), np.asarray(eager, "f4"), rtol=2e-2 if dtype != "float32" else 1e-5
+        )
+
+
+def test_each_group_has_a_step_of_its_own() -> None:
+    f = tf.function(lambda x, k: tf.nn.depthwise_conv2d(x, k, [1, 1, 1, 1], "VALID"))
+    x, k = tf.ones([1, 20, 20, 3]), tf.ones([11, 11, 3, 1])
+    f(x, k)
+    told = str(f.get_concrete_function(x, k).explain())
+    expanded = told[told.index("# after expand_all") : told.index("# after fuse_epilogues")]
+    assert expanded.count("= conv2d(") == 3
+    assert told[: told.index("# after optimise")].count("= conv2d(") == 1
