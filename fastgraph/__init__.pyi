@@ -51,6 +51,7 @@ from fastgraph.api.configuration import show_config as show_config
 from fastgraph.composites.edit_distance import edit_distance as edit_distance
 from fastgraph.composites.exported_ops import approx_top_k as approx_top_k
 from fastgraph.composites.exported_ops import conv as conv
+from fastgraph.composites.exported_ops import guarantee_const as guarantee_const
 from fastgraph.composites.exported_ops import ragged_fill_empty_rows as ragged_fill_empty_rows
 from fastgraph.composites.exported_ops import ragged_fill_empty_rows_grad as ragged_fill_empty_rows_grad
 from fastgraph.composites.ragged_tensor import RaggedTensor as RaggedTensor
@@ -129,7 +130,6 @@ from fastgraph.ops.control_dependencies import is_symbolic_tensor as is_symbolic
 from fastgraph.ops.custom_gradients import custom_gradient as custom_gradient
 from fastgraph.ops.custom_gradients import grad_pass_through as grad_pass_through
 from fastgraph.ops.custom_gradients import recompute_grad as recompute_grad
-from fastgraph.ops.elementwise import identity as guarantee_const
 from fastgraph.ops.sorting import Unique
 from fastgraph.ops.sorting import UniqueWithCounts
 from fastgraph.staging.typed_function import Composed

@@ -254,8 +254,10 @@ PUBLIC: dict[str, str] = {
         "unsorted_segment_join",
         ("strings",),
     ),
-    **_same("composites.exported_ops", "approx_top_k conv ragged_fill_empty_rows ragged_fill_empty_rows_grad"),
-    "guarantee_const": "ops.elementwise:identity",
+    **_same(
+        "composites.exported_ops",
+        "approx_top_k conv guarantee_const ragged_fill_empty_rows ragged_fill_empty_rows_grad",
+    ),
     "types.experimental.TensorLike": "core.conversion:TensorLike",
     "io.write_graph": "graphdef.graph_view:write_graph",
     "io.match_filenames_once": "data.files:match_filenames_once",

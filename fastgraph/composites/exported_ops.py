@@ -6,7 +6,7 @@ Rule: each is a few public ops.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from fastgraph.core.base.dtype import int64
 from fastgraph.core.conversion import TensorLike
@@ -16,13 +16,13 @@ from fastgraph.ops.arguments import as_tensor
 from fastgraph.ops.comparison import logical_not
 from fastgraph.ops.convolutions import convolution
 from fastgraph.ops.creation import fill, ones, zeros
-from fastgraph.ops.elementwise import cast
+from fastgraph.ops.elementwise import cast, identity
 from fastgraph.ops.families import invalid, shape_text
 from fastgraph.ops.gathering import gather, where
 from fastgraph.ops.joining import concat
 from fastgraph.ops.movement import expand_dims, reshape, shape
 from fastgraph.ops.padding import pad
-from fastgraph.ops.partitions import approx_max_k, approx_min_k
+from fastgraph.ops.partitions import ApproxTopK, approx_max_k, approx_min_k
 from fastgraph.ops.reduction import reduce_sum
 from fastgraph.ops.runtime_assertions import check_indices
 from fastgraph.ops.scatter import tensor_scatter_update_p
@@ -48,7 +48,7 @@ class RaggedFillEmptyRowsGrad(NamedTuple):
 def approx_top_k(
     input: TensorLike, k: int, reduction_dimension: int = -1, recall_target: float = 0.95, is_max_k: bool = True,
     reduction_input_size_override: int = -1, aggregate_to_topk: bool = True, name: str | None = None,
-) -> Any:  # fmt: skip
+) -> ApproxTopK:  # fmt: skip
     """Return math.approx_max_k, or approx_min_k. f[*s] -> f[*r], i32[*r]. Source: tf.approx_top_k."""
     op = approx_max_k if is_max_k else approx_min_k
     return op(input, k, reduction_dimension, recall_target, reduction_input_size_override, aggregate_to_topk, name)
@@ -58,7 +58,7 @@ def conv(
     input: TensorLike, filter: TensorLike, strides: Sequence[int], padding: str, explicit_paddings: Sequence[int] = (),
     data_format: str = "CHANNELS_LAST", dilations: Sequence[int] = (), batch_dims: int = 1, groups: int = 1,
     name: str | None = None,
-) -> Any:  # fmt: skip
+) -> Tensor:  # fmt: skip
     """Return the correlation over two or three spatial axes, after `batch_dims` axes of a batch. Source: tf.conv.
 
     f[*batch, *spatial, c], f[*size, c, d] -> f[*batch, *places, d]. strides, dilations, explicit_paddings (pairs): of
@@ -82,6 +82,11 @@ def conv(
             x, kernel, list(strides[spatial]), "VALID" if padding == "EXPLICIT" else padding, layout, own
         )
         return reshape(found, concat([batch, shape(found)[1:]], 0)) if batch_dims != 1 else found
+
+
+def guarantee_const(input: TensorLike, name: str | None = None) -> Tensor:
+    """Return the input; nothing asks for the promise. t[*s] -> t[*s]. Source: tf.guarantee_const."""
+    return identity(input, name=name)
 
 
 def ragged_fill_empty_rows(
