@@ -613,7 +613,6 @@ SUBSTITUTES = {
     "nondifferentiable_batch_function": "fastgraph.data.Dataset.batch",
     "profiler": "fastgraph.profiler.experimental.start",
     **dict.fromkeys(("qint8", "qint16", "qint32", "quint8", "quint16"), "fastgraph.int8 and its kin"),
-    "ragged_fill_empty_rows_grad": "fastgraph.GradientTape",
     "random_index_shuffle": "fastgraph.random.experimental.index_shuffle",
     "sysconfig": "fastgraph.sysconfig.get_build_info",
     "types": "typing.Any",
