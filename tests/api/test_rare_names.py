@@ -221,3 +221,29 @@ def test_ranges_along_an_axis() -> None:
     for axes in ((0, 1), (1, 0), (2, 0)):
         with pytest.raises(IndexError):
             tf.experimental.numpy.swapaxes(tf.experimental.numpy.array([1.0, 2.0]), *axes)
+
+
+def test_operations_say_what_their_public_names_make_right() -> None:
+    for op in (tf.raw_ops.LowerBound, tf.raw_ops.UpperBound):
+        assert op(sorted_inputs=[[1.0, 2.0]], values=[[1.5]]).numpy().tolist() == [[1]]
+        for given in ([1.0, 2.0], [[[1.0, 2.0]]]):
+            with pytest.raises(tf.errors.InvalidArgumentError, match="Shape must be rank 2"):
+                op(sorted_inputs=given, values=given)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="must be of the same shape"):
+        tf.raw_ops.ApproximateEqual(x=[1.0, 2.0], y=[1.0])
+
+
+def test_numbers_that_are_none() -> None:
+    image = tf.ones([2, 2, 3])
+    with pytest.raises(tf.errors.InvalidArgumentError, match="contrast_factor must be scalar"):
+        tf.image.adjust_contrast(image, [2.0])
+    with pytest.raises(TypeError):
+        tf.image.adjust_contrast(image, "a")
+    for dtype in ("bool", "string"):
+        with pytest.raises(TypeError, match="range"):
+            tf.range(5, dtype=dtype)
+    case = tf.test.TestCase()
+    nan = tf.constant([1.0, np.nan], tf.bfloat16)
+    case.assertAllEqual(nan, nan)
+    with pytest.raises(AssertionError):
+        case.assertAllEqual(nan, tf.ones([2], tf.bfloat16))
