@@ -49,6 +49,11 @@ from fastgraph import types as types
 from fastgraph import version as version
 from fastgraph.api.configuration import show_config as show_config
 from fastgraph.composites.edit_distance import edit_distance as edit_distance
+from fastgraph.composites.exported_ops import approx_top_k as approx_top_k
+from fastgraph.composites.exported_ops import conv as conv
+from fastgraph.composites.exported_ops import guarantee_const as guarantee_const
+from fastgraph.composites.exported_ops import ragged_fill_empty_rows as ragged_fill_empty_rows
+from fastgraph.composites.exported_ops import ragged_fill_empty_rows_grad as ragged_fill_empty_rows_grad
 from fastgraph.composites.ragged_tensor import RaggedTensor as RaggedTensor
 from fastgraph.composites.ragged_tensor import RaggedTensorSpec as RaggedTensorSpec
 from fastgraph.composites.sparse_tensor import SparseTensor as SparseTensor

@@ -8,6 +8,7 @@ from __future__ import annotations
 import datetime
 import numbers
 import os
+import sys
 from typing import Any
 
 import numpy as np
@@ -28,10 +29,12 @@ __all__ = [
     "integral_types",
     "path_to_str",
     "real_types",
+    "v2",
 ]
 
 __getattr__, __dir__ = lookup("compat")
 
+v2 = sys.modules[__name__.rpartition(".")[0]]
 bytes_or_text_types = (bytes, str)
 integral_types = (numbers.Integral, np.integer)
 real_types = (numbers.Real, np.integer, np.floating)

@@ -8,6 +8,7 @@ from fastgraph.data.decoding import decode_gif as decode_gif
 from fastgraph.data.decoding import decode_image as decode_image
 from fastgraph.data.decoding import decode_jpeg as decode_jpeg
 from fastgraph.data.decoding import decode_png as decode_png
+from fastgraph.data.decoding import decode_webp as decode_webp
 from fastgraph.data.encoding import adjust_jpeg_quality as adjust_jpeg_quality
 from fastgraph.data.encoding import decode_and_crop_jpeg as decode_and_crop_jpeg
 from fastgraph.data.encoding import encode_jpeg as encode_jpeg

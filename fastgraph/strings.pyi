@@ -8,6 +8,7 @@ from fastgraph.composites.ragged_strings import unicode_split as unicode_split
 from fastgraph.composites.unicode_strings import unicode_decode as unicode_decode
 from fastgraph.composites.unicode_strings import unicode_decode_with_offsets as unicode_decode_with_offsets
 from fastgraph.composites.unicode_strings import unicode_encode as unicode_encode
+from fastgraph.composites.unicode_strings import unicode_script as unicode_script
 from fastgraph.composites.unicode_strings import unicode_split_with_offsets as unicode_split_with_offsets
 from fastgraph.composites.unicode_strings import unicode_transcode as unicode_transcode
 from fastgraph.composites.unicode_strings import unsorted_segment_join as unsorted_segment_join

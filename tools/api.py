@@ -61,15 +61,42 @@ def counted() -> dict[str, list[tuple[str, int]]]:
     return found
 
 
-#: Modules whose names are not built, and why; other names are not built yet.
+#: Why modules, and single names, are not built; the longest that fits counts.
 REASONS = {
-    "tpu": "TPUs", "distribute": "several processes", "experimental.dtensor": "several devices as one",
+    "": "needs TensorFlow's own kernels or graphs", "tpu": "TPUs", "distribute": "several processes",
+    "experimental.dtensor": "several devices as one", "dtensor": "several devices as one",
     "experimental.tensorrt": "other devices", "lite": "another runtime", "mlir": "another compiler's forms",
-    "xla": "another compiler", "tools": "of TensorFlow's own documentation", "security": "of TensorFlow's own tests",
-    "feature_column": "deprecated there", "quantization": "no quantized dtypes", "dtypes": "no such elements",
-    "data.experimental.service": "several processes", "optimizers": "keras", "losses": "keras", "metrics": "keras",
+    "xla": "another compiler, deprecated there", "tools": "of TensorFlow's own documentation",
+    "security": "of TensorFlow's own tests", "feature_column": "deprecated there",
+    "optimizers.legacy": "deprecated there", "optimizers": "keras", "quantization": "no quantized dtypes",
+    "dtypes": "no quantized dtypes", "dtypes.experimental": "no such elements",
     "profiler.experimental": "several processes", "config": "several processes",
+    "data.experimental": "the data service",
+    "data.experimental.enable_debug_mode": "datasets' functions are always graphs",
+    "data.experimental.get_model_proto": "TensorFlow's own tuning of datasets",
+    "data.experimental.make_saveable_from_iterator": "deprecated there", "debugging": "TensorFlow's own debugger",
+    "experimental": "no such elements", "experimental.StructuredTensor": "not yet",
+    "experimental.enable_strict_mode": "nothing is deprecated here",
+    "experimental.register_filesystem_plugin": "compiled against TensorFlow's C++",
+    **dict.fromkeys(("load_library", "load_op_library", "sysconfig"), "compiled against TensorFlow's C++"),
+    **dict.fromkeys(("RegisterGradient", "no_gradient", "train.Coordinator"), "of TensorFlow 1's graphs and sessions"),
+    **dict.fromkeys(("qint8", "qint16", "qint32", "quint8", "quint16"), "no quantized dtypes"),
+    **dict.fromkeys(("check_pinned", "conv2d_backprop_filter_v2", "conv2d_backprop_input_v2"), "for GPUs alone there"),
+    **dict.fromkeys(("train", "test", "nondifferentiable_batch_function"), "several processes"),
+    **dict.fromkeys(("image.decode_jxl", "io.decode_jxl"), "no reader of JPEG XL in Pillow"),
+    **dict.fromkeys(("io.decode_proto", "io.encode_proto"), "descriptors of messages"),
+    "image.generate_bounding_box_proposals": "not yet",
+    "random_index_shuffle": "random.experimental.index_shuffle is it",
+    **dict.fromkeys(("nn", "random"), "a sampler that learns while it runs"),
+    **dict.fromkeys(("nn.RNNCellDeviceWrapper", "nn.RNNCellDropoutWrapper", "nn.RNNCellResidualWrapper"), "keras"),
 }  # fmt: skip
+
+
+def reason(full: str) -> str:
+    """Return why a name is not built."""
+    while full and full not in REASONS:
+        full = full.rpartition(".")[0]
+    return REASONS[full]
 
 
 def exported() -> str:
@@ -80,10 +107,12 @@ def exported() -> str:
             continue
         missing = [name for name in sorted(names) if not is_there(f"tf.{space}".rstrip("."), name)]
         total = [total[0] + len(names), total[1] + len(names) - len(missing)]
-        if missing:
-            reason = next((REASONS[key] for key in (space, space.partition(".")[0]) if key in REASONS), "not yet")
+        by_reason: dict[str, list[str]] = {}
+        for name in missing:
+            by_reason.setdefault(reason(namespaces.joined(space, name)), []).append(name)
+        for why, group in by_reason.items():
             shown = f"`tf.{space}`".replace(".`", "`")
-            rows.append(f"| {shown} | {len(names)} | {len(missing)} | {', '.join(missing)} | {reason} |")
+            rows.append(f"| {shown} | {len(names)} | {len(group)} | {', '.join(group)} | {why} |")
     return EXPORTED.format(*total) + "\n".join(rows) + "\n"
 
 

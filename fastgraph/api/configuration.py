@@ -58,6 +58,38 @@ def get_memory_growth(device: PhysicalDevice) -> bool:
     raise ValueError(f"Cannot get memory growth of {device!r}: it is no GPU.")
 
 
+def get_memory_info(device: str) -> dict[str, int]:
+    """Return {"current": bytes, "peak": bytes} of a device, of the CPU zeros: its memory is not counted.
+
+    Raises ValueError for a device that is not there. Source: tf.config.experimental.get_memory_info.
+    """
+    if ":" not in device:
+        raise ValueError(
+            f"Failed parsing device name: {device!r}. Note a valid device string should at least contain a device "
+            'type and a device index, like "CPU:0".'
+        )
+    if not any(known.name.endswith(f":{device}") or known.name == device for known in list_physical_devices()):
+        raise ValueError(f"No matching devices found for {device!r}")
+    return {"current": 0, "peak": 0}
+
+
+def get_memory_usage(device: str) -> int:
+    """Return `get_memory_info(device)["current"]`."""
+    return get_memory_info(device)["current"]
+
+
+def reset_memory_stats(device: str) -> None:
+    """Make the peak of `get_memory_info(device)` the current value."""
+    get_memory_info(device)
+
+
+def enable_mlir_bridge() -> None:
+    """Do nothing: there is one compiler. Source: tf.config.experimental, same name."""
+
+
+disable_mlir_bridge = enable_mlir_bridge
+
+
 def get_device_details(device: PhysicalDevice) -> dict[str, Any]:
     """Return what is known of a GPU; of the CPU nothing. Source: tf.config.experimental.get_device_details."""
     if device not in list_physical_devices():

@@ -5,6 +5,9 @@ Rule: it keeps nothing; there is one context, and what it answers others know.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from fastgraph.core import devices
 from fastgraph.core.tensor import current_state
 from fastgraph.core.tensor import executing_eagerly as executing_eagerly
@@ -52,3 +55,19 @@ def _reset_context() -> None:
 
 def async_wait() -> None:
     """Wait for all ops that were begun: they are complete when their calls return."""
+
+
+@contextmanager
+def async_scope() -> Iterator[None]:
+    """Enter a context like none: ops are complete when their calls return. Source: tf.experimental.async_scope."""
+    yield
+
+
+def async_clear_error() -> None:
+    """Do nothing: no error waits to be raised. Source: tf.experimental.async_clear_error."""
+
+
+@contextmanager
+def function_executor_type(executor_type: str | None) -> Iterator[None]:
+    """Enter a context like none: there is one executor of Functions. Source: tf.experimental, same name."""
+    yield

@@ -164,7 +164,11 @@ def missing(namespace: str, name: str) -> AttributeError:
         return AttributeError(text + hint)
     text = f"{ROOT}.{dotted} is not built yet: TensorFlow has tf.{dotted}, this fastgraph does not. "
     text += _advice(dotted, name)
-    of_keras = dotted.startswith(("keras", "losses.", "metrics.", "optimizers.")) and "Keras 3" not in text
+    of_keras = (
+        dotted.startswith(("keras", "losses.", "metrics.", "optimizers."))
+        and "Keras 3" not in text
+        and "legacy" not in dotted
+    )
     return NotBuiltError(text + (f" It is in {KERAS_3}." if of_keras else ""))
 
 

@@ -25,6 +25,7 @@ NAMESPACES: dict[str, str] = {
     "distribute.experimental": "strategies and values of replicas that may still change",
     "distribute.cluster_resolver": "which processes take part",
     "dtypes": "the element types of tensors",
+    "dtypes.experimental": "types in which numbers are kept, not computed",
     "experimental": "what may still change",
     "experimental.dtensor": "tensors spread over devices: its names are not built",
     "experimental.extension_type": "fields of extension types",
@@ -113,6 +114,7 @@ PUBLIC: dict[str, str] = {
     **_same("core.base.dtype", _DTYPES, ("", "dtypes")),
     "bool": "core.base.dtype:bool_",
     "dtypes.bool": "core.base.dtype:bool_",
+    **_same("core.base.dtype", "float8_e4m3fn float8_e5m2", ("dtypes.experimental", "experimental")),
     **_same("core.base.shapes", "TensorShape"),
     **_same("core.base.type_specs", "NoneTensorSpec TensorSpec TypeSpec type_spec_from_value"),
     **_same("core.base.nesting", "assert_same_structure flatten is_nested map_structure pack_sequence_as", ("nest",)),
@@ -247,10 +249,20 @@ PUBLIC: dict[str, str] = {
     **_same("composites.ragged_strings", "bytes_split ngrams split unicode_split", ("strings",)),
     **_same(
         "composites.unicode_strings",
-        "unicode_decode unicode_decode_with_offsets unicode_encode unicode_split_with_offsets unicode_transcode "
+        "unicode_decode unicode_decode_with_offsets unicode_encode unicode_script unicode_split_with_offsets "
+        "unicode_transcode "
         "unsorted_segment_join",
         ("strings",),
     ),
+    **_same(
+        "composites.exported_ops",
+        "approx_top_k conv guarantee_const ragged_fill_empty_rows ragged_fill_empty_rows_grad",
+    ),
+    "types.experimental.TensorLike": "core.conversion:TensorLike",
+    "io.write_graph": "graphdef.graph_view:write_graph",
+    "io.match_filenames_once": "data.files:match_filenames_once",
+    **_same("data.decoding", "decode_webp", ("image", "io")),
+    **_same("api.eager_context", "async_clear_error async_scope function_executor_type", ("experimental",)),
     "edit_distance": "composites.edit_distance:edit_distance",
     **_same("data.queues", "FIFOQueue PaddingFIFOQueue PriorityQueue QueueBase RandomShuffleQueue", ("queue",)),
     "test.TestCase": "unittests.case:TestCase",
@@ -329,8 +341,9 @@ PUBLIC: dict[str, str] = {
     **_same("core.devices", "list_physical_devices list_logical_devices", ("config", "config.experimental")),
     **_same(
         "api.configuration",
-        "enable_op_determinism enable_tensor_float_32_execution get_device_details get_device_policy get_memory_growth "
-        "get_synchronous_execution get_visible_devices "
+        "disable_mlir_bridge enable_mlir_bridge enable_op_determinism enable_tensor_float_32_execution "
+        "get_device_details get_device_policy get_memory_growth get_memory_info get_memory_usage "
+        "get_synchronous_execution get_visible_devices reset_memory_stats "
         "set_device_policy set_memory_growth set_synchronous_execution set_visible_devices "
         "tensor_float_32_execution_enabled",
         ("config.experimental",),
@@ -466,7 +479,12 @@ PUBLIC: dict[str, str] = {
         ("distribute.experimental",),
     ),
     "distribute.experimental.CollectiveCommunication": "replication.processes:CommunicationImplementation",
-    "distribute.cluster_resolver.TFConfigClusterResolver": "replication.cluster:TFConfigClusterResolver",
+    **_same(
+        "replication.cluster",
+        "ClusterResolver SimpleClusterResolver TFConfigClusterResolver UnionResolver",
+        ("distribute.cluster_resolver",),
+    ),
+    "train.ExponentialMovingAverage": "state.moving_averages:ExponentialMovingAverage",
     "train.ClusterSpec": "replication.cluster:ClusterSpec",
     "distribute.experimental.ValueContext": "replication.contexts:ValueContext",
     "types.experimental.distributed.PerReplica": "state.distributed:PerReplica",
@@ -563,6 +581,9 @@ SUBSTITUTES = {
     "keras.losses": "a function of (y_true, y_pred)",
     "keras.metrics": "a subclass of fastgraph.keras.metrics.Metric",
     "keras.optimizers": "fastgraph.keras.optimizers.Adam or SGD",
+    **dict.fromkeys(
+        ("keras.optimizers.legacy", "optimizers.legacy"), "the optimizer of this name in fastgraph.keras.optimizers"
+    ),
     "keras.preprocessing": KERAS_3,
     "keras.regularizers": "a function of the weight",
     "keras.utils": KERAS_3,
@@ -579,10 +600,7 @@ SUBSTITUTES = {
     "strings": "Python's bytes methods on the elements of .numpy()",
     "summary": "Python's logging",
     "test": "fastgraph.testing",
-    "approx_top_k": "fastgraph.math.approx_max_k",
     "check_pinned": "fastgraph.identity",
-    "guarantee_const": "fastgraph.identity",
-    "conv": "fastgraph.nn.convolution",
     "conv2d_backprop_filter_v2": "fastgraph.raw_ops.Conv2DBackpropFilter",
     "conv2d_backprop_input_v2": "fastgraph.raw_ops.Conv2DBackpropInput",
     "config": "the one process, its CPU and its threads, as they are",
@@ -595,7 +613,6 @@ SUBSTITUTES = {
     "nondifferentiable_batch_function": "fastgraph.data.Dataset.batch",
     "profiler": "fastgraph.profiler.experimental.start",
     **dict.fromkeys(("qint8", "qint16", "qint32", "quint8", "quint16"), "fastgraph.int8 and its kin"),
-    "ragged_fill_empty_rows_grad": "fastgraph.GradientTape",
     "random_index_shuffle": "fastgraph.random.experimental.index_shuffle",
     "sysconfig": "fastgraph.sysconfig.get_build_info",
     "types": "typing.Any",
@@ -614,8 +631,18 @@ SUBSTITUTES = {
     "random.learned_unigram_candidate_sampler": "fastgraph.random.fixed_unigram_candidate_sampler",
     "nn.learned_unigram_candidate_sampler": "fastgraph.random.fixed_unigram_candidate_sampler",
     "feature_column": "Keras 3's preprocessing layers",
+    "data.experimental.enable_debug_mode": "the function itself, on an element of the dataset,",
+    **dict.fromkeys(("train.ClusterDef", "train.JobDef", "train.ServerDef"), "fastgraph.train.ClusterSpec"),
+    "test.create_local_cluster": "mpiexec",
+    "io.decode_jxl": "Pillow (outside Functions)",
+    "experimental.enable_strict_mode": "warnings.simplefilter('error')",
+    "experimental.tensorrt": "fastgraph.function, which compiles every graph",
+    "experimental.register_filesystem_plugin": "a file system of fsspec, which paths may name",
+    **dict.fromkeys(("sysconfig.get_compile_flags", "sysconfig.get_link_flags"), "Cython and NumPy"),
+    **dict.fromkeys([f"experimental.{name}" for name in ("int2", "int4", "uint2", "uint4")], "fastgraph.int8"),
+    "experimental.float4_e2m1fn": "fastgraph.dtypes.experimental.float8_e4m3fn",
+    "image.generate_bounding_box_proposals": "fastgraph.image.non_max_suppression",
     "train.Coordinator": "Python's threading and queues",
-    "image.decode_webp": "Pillow (outside Functions)",
     "image.decode_jxl": "Pillow (outside Functions)",
     "io.decode_proto": "the classes that protoc makes (outside Functions)",
     "io.encode_proto": "the classes that protoc makes (outside Functions)",

@@ -25,11 +25,12 @@ from fastgraph.composites.ragged_rows import (
 )
 from fastgraph.composites.ragged_shape import DynamicRaggedShape
 from fastgraph.composites.ragged_strings import format_rows, join_segments
-from fastgraph.composites.ragged_tensor import RaggedTensor, levels, made
+from fastgraph.composites.ragged_tensor import RaggedTensor, RaggedTensorSpec, levels, made
 from fastgraph.composites.row_splits import along, positions, splits_of
 from fastgraph.composites.sparse_tensor import SparseTensor, with_shape
 from fastgraph.core.base.dtype import DType, as_dtype, float64, int32, int64
 from fastgraph.core.base.shapes import TensorShape
+from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.core.conversion import SizeLike, TensorLike, unsupported
 from fastgraph.core.primitive import Primitive
 from fastgraph.core.tensor import Tensor, bind, convert
@@ -39,6 +40,7 @@ from fastgraph.ops.array_ops import sequence_mask
 from fastgraph.ops.broadcasting import broadcast_to
 from fastgraph.ops.comparison import equal
 from fastgraph.ops.creation import fill, ones, range_, zeros
+from fastgraph.ops.deferred_calls import late_structure
 from fastgraph.ops.elementwise import cast, maximum, ones_like, select
 from fastgraph.ops.families import invalid
 from fastgraph.ops.gathering import boolean_mask, gather, where
@@ -60,7 +62,7 @@ from fastgraph.ops.tiling import repeat
 # ---- dense and sparse -----------------------------------------------------------------------------------------------
 
 
-def from_dense(tensor: object, lengths: object, padding: object, ragged_rank: int, splits_dtype: DType) -> Any:
+def from_dense(tensor: object, lengths: Any, padding: object, ragged_rank: int, splits_dtype: DType) -> Any:
     """RaggedTensor.from_tensor."""
     if lengths is not None and padding is not None:
         raise ValueError("Specify argument `lengths` or `padding`, but not both.")
@@ -70,15 +72,18 @@ def from_dense(tensor: object, lengths: object, padding: object, ragged_rank: in
         raise ValueError(f"Argument `ragged_rank` must be greater than 0. Received {ragged_rank}.")
     tensor = as_tensor(tensor)
     rank = tensor.shape.rank
+    several = isinstance(lengths, (list, tuple)) and len(lengths) and not isinstance(lengths[0], (int, np.integer))
     if rank is None:
-        raise NotImplementedError("RaggedTensor.from_tensor needs a tensor of known rank")
+        n = len(lengths) if several else ragged_rank
+        again = lambda x, n, pad: from_dense(x, n, pad, ragged_rank, splits_dtype)
+        return late_structure(again, (tensor, lengths, padding), RaggedTensorSpec(None, tensor.dtype, n, splits_dtype))
     if rank <= 1:
         raise ValueError(
             "The rank of a RaggedTensor must be greater than 1, i.e., a list of scalars won't have ragged dimensions. "
             f"Received argument `tensor` with rank {rank}."
         )
     tensor.shape.with_rank_at_least(ragged_rank + 1)
-    if isinstance(lengths, (list, tuple)) and len(lengths) and not isinstance(lengths[0], (int, np.integer)):
+    if several:
         if ragged_rank not in (1, len(lengths)):
             raise ValueError(
                 "If Argument `lengths` is a tuple of row_lengths, argument `ragged_rank` must be len(lengths): "
@@ -144,6 +149,8 @@ def from_sparse(st_input: object, splits_dtype: DType) -> RaggedTensor:
 def to_dense(rt: RaggedTensor, default_value: object, wanted: Any) -> Any:
     """RaggedTensor.to_tensor."""
     flat, rank = rt.flat_values, rt.shape.rank
+    if rank is None:
+        return late_structure(lambda rt, d: to_dense(rt, d, wanted), (rt, default_value), TensorSpec(None, rt.dtype))
     own = rt.bounding_shape(out_type=int64)
     wanted = None if isinstance(wanted, TensorShape) and wanted.rank is None else wanted
     known: list[int | None] = [rt.shape[0], *[None] * rt.ragged_rank, *flat.shape[1:]]

@@ -33,8 +33,10 @@ def along(axis: int, rank: int | None, what: str = "axis") -> int:
     """`axis` counted from the front. Raises: ValueError if it is out of range, TypeError for what is no int."""
     if not hasattr(axis, "__index__"):
         raise TypeError(f"{what} must be an int; got {type(axis).__name__}")
+    if rank is None and axis < 0:
+        raise ValueError(f"{what}={axis} may only be negative if the rank is known while tracing")
     if rank is None:
-        raise NotImplementedError("A RaggedTensor of unknown rank has no numbered axes")
+        return int(axis)
     if not -rank <= axis < rank:
         raise ValueError(f"{what}={axis} out of bounds: expected {-rank}<={what}<{rank}")
     return axis % rank

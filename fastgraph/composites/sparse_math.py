@@ -10,17 +10,25 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.composites.sparse_ops import fitted, groups_of_equal, late_along, retain, sort_order, take
+from fastgraph.composites.sparse_ops import fitted, groups_of_equal, late_along, late_like, retain, sort_order, take
 from fastgraph.composites.sparse_ops import reshape as reshape_sparse
-from fastgraph.composites.sparse_tensor import SparseLike, SparseTensor, as_sparse, known_rank, with_shape
+from fastgraph.composites.sparse_tensor import (
+    SparseLike,
+    SparseTensor,
+    SparseTensorSpec,
+    as_sparse,
+    known_rank,
+    with_shape,
+)
 from fastgraph.core.base.dtype import DTypeLike, float32, int32, int64
+from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.core.conversion import TensorLike, convert_to_tensor
 from fastgraph.core.op_errors import message_name
 from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import are_known, as_tensor, known_value, not_allowed, preferred, refused, static_axes
 from fastgraph.ops.comparison import greater_equal
 from fastgraph.ops.complex_numbers import conj
-from fastgraph.ops.deferred_calls import late
+from fastgraph.ops.deferred_calls import late, late_structure
 from fastgraph.ops.elementwise import abs, cast, ones_like, stop_gradient
 from fastgraph.ops.elementwise import add as add_dense
 from fastgraph.ops.elementwise import maximum as maximum_dense
@@ -61,6 +69,8 @@ def add(a: TensorLike, b: TensorLike, threshold: TensorLike = 0) -> SparseTensor
         sparse, dense = (a, b) if isinstance(a, (SparseTensor, tuple)) else (b, a)
         return _add_dense(as_sparse(sparse), dense)
     a, b = as_sparse(a), as_sparse(b)
+    if None in (a.shape.rank, b.shape.rank):
+        return late_like(add, a, b, threshold)
     _check_alike(a, b, "SparseAdd")
     together = join([a.values, b.values], 0)
     indices, values = _merged(a, b, lambda groups, n: unsorted_segment_sum(together, groups, n))
@@ -102,7 +112,9 @@ def minimum(sp_a: SparseLike, sp_b: SparseLike, name: str | None = None) -> Spar
 
 def _extreme(sp_a: SparseLike, sp_b: SparseLike, choose: Callable[..., Any]) -> SparseTensor:
     a, b = as_sparse(sp_a), as_sparse(sp_b)
-    ranks = known_rank(a, "maximum"), known_rank(b, "maximum")
+    ranks = a.shape.rank, b.shape.rank
+    if None in ranks:
+        return late_like(lambda a, b: _extreme(a, b, choose), a, b)
     if ranks[0] != ranks[1]:
         extents = [" ".join(map(str, one.shape)) for one in (a, b)]
         raise invalid(f"Operands do not have the same ranks; got shapes: {extents[0]} and {extents[1]}")
@@ -176,7 +188,10 @@ def _reduce(
     sp_input: SparseLike, axis: TensorLike | None, keepdims: bool | None, sparse: bool, combine: Callable[..., Any]
 ) -> Any:
     sp = as_sparse(sp_input)
-    rank = known_rank(sp, "A reduction")
+    rank = sp.shape.rank
+    if rank is None:
+        spec = (SparseTensorSpec if sparse else TensorSpec)(None, sp.dtype)
+        return late_structure(lambda sp, axis: _reduce(sp, axis, keepdims, sparse, combine), (sp, axis), spec)
     if axis is not None and not are_known(axis):
         if sparse:
             rest = [None] * rank if keepdims else None
@@ -222,7 +237,9 @@ def softmax(sp_input: SparseLike, name: str | None = None) -> SparseTensor:
     sp = as_sparse(sp_input)
     if not sp.dtype.is_floating:
         raise refused(not_allowed(sp.dtype, "T", "half, float, double"))
-    rank = known_rank(sp, "softmax")
+    rank = sp.shape.rank
+    if rank is None:
+        return late_like(softmax, sp)
     if rank < 2:
         raise invalid(f"Input should have rank >= 2, but received shape: {' '.join(map(str, sp.shape))}")
     order = sort_order(sp.indices[:, : rank - 1])
@@ -252,7 +269,9 @@ def sparse_dense_matmul(
             f"cannot compute SparseTensorDenseMatMul as input #3(zero-based) was expected to be a "
             f"{message_name(sp.dtype)} tensor but is a {message_name(b.dtype)} tensor"
         )
-    if known_rank(sp, "sparse_dense_matmul") != 2:
+    if sp.shape.rank is None:
+        sp = with_shape(sp.indices, sp.values, sp.dense_shape, [None, None])
+    if sp.shape.rank != 2:
         raise invalid("Tensor 'a_shape' must have 2 elements")
     if b.shape.rank not in (None, 2):
         raise invalid("Tensor 'b' is not a matrix")

@@ -10,9 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.composites.sparse_tensor import SparseLike, SparseTensor, as_sparse, known_rank, with_shape
+from fastgraph.composites.sparse_tensor import (
+    SparseLike,
+    SparseTensor,
+    SparseTensorSpec,
+    as_sparse,
+    known_rank,
+    with_shape,
+)
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, float32, int32, int64, string
 from fastgraph.core.base.shapes import TensorShape
+from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.core.conversion import SizeLike, TensorLike
 from fastgraph.core.op_errors import message_name
 from fastgraph.core.tape.indexed_slices import IndexedSlices, known_extents
@@ -20,7 +28,7 @@ from fastgraph.core.tensor import Tensor, convert
 from fastgraph.ops.arguments import are_known, as_tensor, known_axes, preferred, static_int
 from fastgraph.ops.comparison import logical_not, not_equal
 from fastgraph.ops.creation import fill, ones, range_, zeros
-from fastgraph.ops.deferred_calls import late
+from fastgraph.ops.deferred_calls import late_structure
 from fastgraph.ops.division import floordiv, floormod
 from fastgraph.ops.elementwise import cast, maximum, minimum
 from fastgraph.ops.families import invalid, shape_text
@@ -34,6 +42,12 @@ from fastgraph.ops.runtime_assertions import assert_equal, check_indices, ensure
 from fastgraph.ops.scans import cumprod, cumsum
 from fastgraph.ops.scatter import gather_nd, tensor_scatter_update_p
 from fastgraph.ops.sorting import argsort
+
+
+def late_like(function: Callable[..., SparseTensor], sp: SparseTensor, *given: Any) -> Any:
+    """The SparseTensor of sp's dtype that function(sp, *given) gives, called when a run knows the rank."""
+    return late_structure(function, (sp, *given), SparseTensorSpec(None, sp.dtype))
+
 
 # ---- order ----------------------------------------------------------------------------------------------------------
 
@@ -64,7 +78,8 @@ def groups_of_equal(rows: Tensor) -> tuple[Any, Any]:
 def reorder(sp_input: SparseLike, name: str | None = None) -> SparseTensor:
     """The SparseTensor with its indices in row-major order. Source: tf.sparse.reorder."""
     sp = as_sparse(sp_input)
-    known_rank(sp, "reorder")
+    if sp.shape.rank is None:
+        return late_like(reorder, sp)
     order = sort_order(sp.indices)
     return with_shape(gather(sp.indices, order), take(sp.values, order), sp.dense_shape, sp.shape)
 
@@ -116,7 +131,9 @@ def to_indicator(sp_input: SparseLike, vocab_size: TensorLike, name: str | None 
     Raises: InvalidArgumentError for a number out of range. Source: tf.sparse.to_indicator.
     """
     sp = as_sparse(sp_input)
-    rank = known_rank(sp, "to_indicator")
+    rank = sp.shape.rank
+    if rank is None:
+        return late_structure(to_indicator, (sp, vocab_size), TensorSpec(None, "bool"))
     ids = reshape_dense(cast(sp.values, int64), [-1, 1])
     indices = join([sp.indices[:, : rank - 1], ids], 1)
     last = static_int(vocab_size)
@@ -228,7 +245,9 @@ def _filled(target: Any, holes: list[int], total: int, before: Any) -> tuple[int
 def transpose(sp_input: SparseLike, perm: TensorLike | None = None, name: str | None = None) -> SparseTensor:
     """The SparseTensor with its axes in the order `perm`, by default reversed. Source: tf.sparse.transpose."""
     sp = as_sparse(sp_input)
-    rank = known_rank(sp, "transpose")
+    rank = sp.shape.rank
+    if rank is None:
+        return late_like(transpose, sp, perm)
     if not are_known(perm):
         return late_along(lambda one, perm: [transpose(one[0], perm)], [sp], perm, [None] * rank)[0]
     order = tuple(reversed(range(rank))) if perm is None else known_axes(perm)
@@ -245,7 +264,9 @@ def expand_dims(sp_input: SparseLike, axis: TensorLike | None = None, name: str 
     Raises: InvalidArgumentError if there is no such place. Source: tf.sparse.expand_dims.
     """
     sp = as_sparse(sp_input)
-    rank = known_rank(sp, "expand_dims")
+    rank = sp.shape.rank
+    if rank is None:
+        return late_like(expand_dims, sp, axis)
     at = static_int(-1 if axis is None else axis)
     if at is None:
         return late_along(lambda one, axis: [expand_dims(one[0], axis)], [sp], axis, [None] * (rank + 1))[0]
@@ -262,16 +283,8 @@ def late_along(
     function: Callable[..., Sequence[SparseTensor]], inputs: Sequence[SparseTensor], axis: Any, known: Any, n: int = 1
 ) -> list[SparseTensor]:
     """The n SparseTensors of shape `known` that function(inputs, axis) gives, called when a run knows the axis."""
-
-    def parts(several: Sequence[SparseTensor]) -> list[Any]:
-        return [part for one in several for part in (one.indices, one.values, one.dense_shape)]
-
-    def call(*operands: Tensor) -> list[Any]:
-        ones = [SparseTensor(*operands[i : i + 3]) for i in range(0, len(operands) - 1, 3)]
-        return parts(function(ones, operands[-1]))
-
-    made = late(call, [*parts(inputs), preferred(axis, int32)], *(int64, inputs[0].dtype, int64) * n)
-    return [with_shape(made[i], made[i + 1], made[i + 2], known) for i in range(0, 3 * n, 3)]
+    spec = SparseTensorSpec(known, inputs[0].dtype)
+    return list(late_structure(function, (list(inputs), preferred(axis, int32)), [spec] * n))
 
 
 # ---- parts ----------------------------------------------------------------------------------------------------------
@@ -327,9 +340,11 @@ def split(
         if value is None:
             raise ValueError(f"{label} is required")
     sp = as_sparse(sp_input)
-    rank, n, along = known_rank(sp, "split"), static_int(num_split), static_int(axis)
+    rank, n, along = sp.shape.rank, static_int(num_split), static_int(axis)
     if n is None:
         raise TypeError(f"Expected int for argument 'num_split' not {num_split!r}.")
+    if rank is None:
+        return late_along(lambda one, axis: split(one[0], n, axis), [sp], axis, None, n)
     if along is None:
         return late_along(lambda one, axis: split(one[0], n, axis), [sp], axis, [None] * rank, n)
     if not -rank <= along < rank:
@@ -363,11 +378,13 @@ def concat(
     along = static_int(axis)
     if along is None:
         raise TypeError(f"Expected int for argument 'concat_dim' not {axis!r}.")
-    rank = known_rank(inputs[0], "concat")
     if len(inputs) == 1:
         return inputs[0]
+    if any(one.shape.rank is None for one in inputs):
+        return late_like(lambda *inputs: concat(along, inputs, expand_nonconcat_dims), *inputs)
+    rank = known_rank(inputs[0], "concat")
     for i, one in enumerate(inputs):
-        if known_rank(one, "concat") != rank:
+        if one.shape.rank != rank:
             raise invalid(
                 f"Ranks of all input tensors must match: expected {rank} but got {one.shape.rank} at position {i}"
             )
@@ -453,7 +470,10 @@ def fill_empty_rows(
     Source: tf.sparse.fill_empty_rows.
     """
     sp = as_sparse(sp_input)
-    rank = known_rank(sp, "fill_empty_rows")
+    rank = sp.shape.rank
+    if rank is None:
+        result = (SparseTensorSpec(None, sp.dtype), TensorSpec([None], "bool"))
+        return late_structure(fill_empty_rows, (sp, default_value), result)
     default = as_tensor(default_value, sp.dtype)
     if default.shape.rank != 0:
         raise invalid(f"default_value must be a scalar, saw: {shape_text(default.shape.as_list())}")

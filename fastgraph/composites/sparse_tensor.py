@@ -18,6 +18,7 @@ from fastgraph.core.primitive import Primitive
 from fastgraph.core.tape.indexed_slices import known_extents
 from fastgraph.core.tensor import Tensor, bind, convert
 from fastgraph.ops.arguments import as_tensor
+from fastgraph.ops.deferred_calls import late_structure
 from fastgraph.ops.division import truediv
 from fastgraph.ops.elementwise import cast
 from fastgraph.ops.families import invalid, shape_text
@@ -310,10 +311,10 @@ def broadcast_values(sp: SparseTensor, dense: TensorLike) -> Any:
     dense = as_tensor(dense, None if isinstance(dense, Tensor) else sp.dtype)
     if dense.shape.rank == 0:
         return dense
-    rank, own = known_rank(sp, "Multiplication"), dense.shape.rank
-    theirs = sp.shape[rank - own :] if own is not None and own <= rank else TensorShape(None)
-    if own is None:
-        raise NotImplementedError("Multiplication of a SparseTensor needs a dense tensor of known rank")
+    rank, own = sp.shape.rank, dense.shape.rank
+    if rank is None or own is None:
+        return late_structure(broadcast_values, (sp, dense), TensorSpec([None], dense.dtype))
+    theirs = sp.shape[rank - own :] if own <= rank else TensorShape(None)
     if own > rank or any(m != 1 and None not in (m, n) and m != n for m, n in zip(dense.shape, theirs, strict=True)):
         raise invalid(
             "SparseDenseBinaryOpShared broadcasts dense to sparse only; got incompatible shapes: "

@@ -6,8 +6,10 @@ Rule: the codecs are Python's; a part that is no text of the encoding is replace
 from __future__ import annotations
 
 import codecs
+import functools
 import itertools
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,9 +21,13 @@ from fastgraph.core.conversion import TensorLike
 from fastgraph.core.name_scopes import name_scope
 from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import as_tensor, whole, word
+from fastgraph.ops.comparison import logical_and
+from fastgraph.ops.elementwise import maximum
 from fastgraph.ops.families import invalid
-from fastgraph.ops.movement import reshape
+from fastgraph.ops.gathering import gather, where
+from fastgraph.ops.movement import reshape, shape
 from fastgraph.ops.python_functions import host_call
+from fastgraph.ops.sorting import searchsorted
 
 _OUTPUTS = ("UTF-8", "UTF-16-BE", "UTF-32-BE")
 
@@ -221,6 +227,29 @@ def unicode_transcode(input: TensorLike, input_encoding: str, output_encoding: s
     words = as_tensor(input, string)
     with name_scope(name or "UnicodeTranscode"):
         return host_call(transcode, [words], (string, words.shape))[0]
+
+
+@functools.cache
+def _scripts() -> tuple[Any, Any]:
+    """Where runs of characters of one script begin, and the scripts' numbers in ICU."""
+    text = Path(__file__).with_name("unicode_scripts.txt").read_text(encoding="utf-8")
+    lengths, scripts = np.array([run.split(":") for run in text.split()], np.int32).T
+    return np.cumsum(lengths) - lengths, scripts
+
+
+def unicode_script(input: TensorLike, name: str | None = None) -> Tensor | Any:
+    """The number that ICU gives the script of each character (0 common, 25 Latin), -1 for what is no character.
+
+    i32[*s] -> i32[*s]. Source: tf.strings.unicode_script.
+    """
+    if isinstance(input, RaggedTensor):
+        return input.with_flat_values(unicode_script(input.flat_values, name))
+    codes = as_tensor(input, int32)
+    starts, scripts = _scripts()
+    with name_scope(name or "UnicodeScript"):
+        places = searchsorted(as_tensor(starts, int32), reshape(codes, [-1]), side="right") - 1
+        found = reshape(gather(as_tensor(scripts), maximum(places, 0)), shape(codes))
+        return where(logical_and(codes >= 0, codes < 0x110000), found, as_tensor(-1))
 
 
 def unsorted_segment_join(

@@ -48,13 +48,13 @@ _UNKNOWN = "Unknown image file format. One of JPEG, PNG, GIF, BMP required."
 _DENSEST = 1 << 12
 
 
-def opened_picture(data: bytes) -> Any:
+def opened_picture(data: bytes, formats: tuple[str, ...] = ("JPEG", "PNG", "GIF", "BMP")) -> Any:
     """The picture of a file, whose pixels are not read yet. Raises InvalidArgumentError for other bytes."""
     images = pillow()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", images.DecompressionBombWarning)
-            picture = images.open(io.BytesIO(data), formats=("JPEG", "PNG", "GIF", "BMP"))
+            picture = images.open(io.BytesIO(data), formats=formats)
     except Exception:  # whatever a damaged head makes of the decoders
         raise invalid(_UNKNOWN) from None
     if 4 * picture.width * picture.height > _DENSEST * len(data) + (1 << 20):
@@ -68,8 +68,10 @@ def decode_image_p(contents: Array, *, op: str, channels: int, frames: bool, bit
     if contents.ndim:
         raise invalid(f"`contents` must be scalar but got shape{shape_text(contents.shape)}")
     data = contents.item()
-    picture = opened_picture(data)
+    picture = opened_picture(data, ("WEBP",) if op == "DecodeWebP" else ("JPEG", "PNG", "GIF", "BMP"))
     kind = picture.format
+    if kind == "WEBP" and channels not in (0, len(picture.getbands())):
+        raise invalid("Number of channels requested does not match input")
     if (kind == "BMP") != (op == "DecodeBmp") and op != "DecodeImage":
         right = f"decode_{kind.lower()}"
         raise invalid(f"Trying to decode {kind} format using {op} op. Use `{right}` or `decode_image` instead.")
@@ -85,11 +87,11 @@ def decode_image_p(contents: Array, *, op: str, channels: int, frames: bool, bit
 
 
 def _pixels(picture: Any, data: bytes, op: str, channels: int, frames: bool, bits: int, ratio: int) -> Any:
-    if picture.format == "GIF" and frames:
-        pages = []
+    if picture.format in ("GIF", "WEBP") and frames:
+        pages, mode = [], "RGB" if picture.format == "GIF" else picture.mode
         for i in range(picture.n_frames):
             picture.seek(i)
-            pages.append(np.asarray(picture.convert("RGB")))
+            pages.append(np.asarray(picture.convert(mode)))
         return np.stack(pages)
     if ratio > 1:
         picture.draft(picture.mode, (-(-picture.width // ratio), -(-picture.height // ratio)))
@@ -183,6 +185,20 @@ def decode_jpeg(
 def decode_gif(contents: TensorLike, name: str | None = None) -> Tensor:
     """All pictures of a GIF. string[] -> u8[n, h, w, 3]. Source: tf.io.decode_gif."""
     return _decoded("DecodeGif", contents, 3, uint8, name, frames=True)
+
+
+def decode_webp(
+    contents: TensorLike, channels: TensorLike = 0, dtype: DTypeLike = uint8, name: str | None = None
+) -> Tensor:
+    """All pictures of a WebP. string[] -> u8[n, h, w, channels]: 3, or 4 with an alpha. Source: tf.io.decode_webp.
+
+    Raises: InvalidArgumentError for other bytes, or other channels than the file's; ImportError without Pillow.
+    """
+    if channels not in (0, 3, 4):
+        raise invalid("WebP only supports 3 or 4 channels")
+    if as_dtype(dtype) != uint8:
+        raise invalid(not_allowed(as_dtype(dtype), "DecodeWebP.dtype", "uint8"))
+    return _decoded("DecodeWebP", contents, channels, uint8, name, frames=True)
 
 
 # ---- sounds ---------------------------------------------------------------------------------------------------------

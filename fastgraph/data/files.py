@@ -21,6 +21,7 @@ from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import as_tensor, named
 from fastgraph.ops.families import Array, bind_effect, custom
 from fastgraph.records.paths import AnyPath, as_op_errors, local_path, opened, remote
+from fastgraph.state.variable import Variable
 
 _REASON = "it reads or writes a file"
 
@@ -314,3 +315,8 @@ def matching_files(pattern: TensorLike, name: str | None = None) -> Tensor:
     A pattern is of *, ? and [...], which do not stand for /. Source: tf.io.matching_files.
     """
     return named(name, matching_files_p, as_tensor(pattern, string))
+
+
+def match_filenames_once(pattern: TensorLike, name: str | None = None) -> Variable:
+    """Return a Variable with the paths that fit a pattern now, string[n]. Source: tf.io.match_filenames_once."""
+    return Variable(matching_files(pattern), trainable=False, name=name)

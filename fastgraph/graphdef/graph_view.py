@@ -516,3 +516,19 @@ class Graph:
     def version(self) -> int:
         """A number that grows with the operations."""
         return len(self.ir.nodes)
+
+
+def write_graph(graph_or_graph_def: Any, logdir: str | os.PathLike[str], name: str, as_text: bool = True) -> str:
+    """Write a graph, or its GraphDef, to the file `name` in a directory, which is made; return the path.
+
+    as_text: as the text of the message, else its bytes. Raises AttributeError for what is no message.
+    Source: tf.io.write_graph.
+    """
+    message = graph_or_graph_def.as_graph_def() if hasattr(graph_or_graph_def, "as_graph_def") else graph_or_graph_def
+    written = message.SerializeToString()
+    content = str(message).encode() if as_text else written
+    path = os.path.join(logdir, name)
+    os.makedirs(logdir, exist_ok=True)
+    with open(path, "wb") as file:
+        file.write(content)
+    return path

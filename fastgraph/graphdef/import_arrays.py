@@ -15,6 +15,7 @@ from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.registry import public_function
 from fastgraph.errors import NotFoundError
 from fastgraph.graphdef.import_values import fixed
+from fastgraph.ops.families import invalid
 
 Make = Callable[[str, list[Any], dict[str, Any]], Any]
 
@@ -164,6 +165,8 @@ def _any_sum(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
 
 def _near(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     x, y = inputs
+    if not x.shape.is_compatible_with(y.shape):
+        raise invalid(f"x and y must be of the same shape. x shape: {x.shape}. y shape: {y.shape}")
     return public_function("less")(public_function("abs")(x - y), attrs.get("tolerance", 1e-5), name=name)
 
 

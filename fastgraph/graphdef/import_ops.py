@@ -152,6 +152,9 @@ def _public(function: str, *names: str) -> Callable[[str, list[Any], dict[str, A
 def _search(side: str) -> Callable[[str, list[Any], dict[str, Any]], Any]:
     def make(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
         out_type = attrs.get("out_type", "int32")
+        for given in inputs:
+            if given.shape.rank not in (2, None):
+                raise invalid(f"Shape must be rank 2 but is rank {given.shape.rank}")
         return public_function("searchsorted")(*inputs, side=side, out_type=out_type, name=name)
 
     return make

@@ -4,11 +4,13 @@ from fastgraph.data.decoding import decode_gif as decode_gif
 from fastgraph.data.decoding import decode_image as decode_image
 from fastgraph.data.decoding import decode_jpeg as decode_jpeg
 from fastgraph.data.decoding import decode_png as decode_png
+from fastgraph.data.decoding import decode_webp as decode_webp
 from fastgraph.data.encoding import decode_and_crop_jpeg as decode_and_crop_jpeg
 from fastgraph.data.encoding import encode_jpeg as encode_jpeg
 from fastgraph.data.encoding import encode_png as encode_png
 from fastgraph.data.encoding import extract_jpeg_shape as extract_jpeg_shape
 from fastgraph.data.encoding import is_jpeg as is_jpeg
+from fastgraph.data.files import match_filenames_once as match_filenames_once
 from fastgraph.data.files import matching_files as matching_files
 from fastgraph.data.files import read_file as read_file
 from fastgraph.data.files import write_file as write_file
@@ -18,6 +20,7 @@ from fastgraph.data.serialized_tensors import parse_tensor as parse_tensor
 from fastgraph.data.serialized_tensors import serialize_many_sparse as serialize_many_sparse
 from fastgraph.data.serialized_tensors import serialize_sparse as serialize_sparse
 from fastgraph.data.serialized_tensors import serialize_tensor as serialize_tensor
+from fastgraph.graphdef.graph_view import write_graph as write_graph
 from fastgraph.io import gfile as gfile
 from fastgraph.records.codecs import decode_base64 as decode_base64
 from fastgraph.records.codecs import decode_compressed as decode_compressed

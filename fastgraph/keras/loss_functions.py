@@ -14,6 +14,7 @@ from fastgraph.core.tensor import Tensor
 from fastgraph.keras import backend
 from fastgraph.ops.activations import softplus
 from fastgraph.ops.comparison import equal, logical_or, not_equal
+from fastgraph.ops.deferred_calls import late
 from fastgraph.ops.elementwise import cast, clip_by_value, maximum, square, zeros_like
 from fastgraph.ops.exponentials import log, sigmoid
 from fastgraph.ops.gathering import where
@@ -51,15 +52,16 @@ def sparse_categorical_crossentropy(
 
     Source: tf.keras.losses.sparse_categorical_crossentropy.
     """
-    scores = convert_to_tensor(y_pred)
+    scores, targets = convert_to_tensor(y_pred), convert_to_tensor(y_true)
+    if scores.shape.rank is None or targets.shape.rank is None:
+        again = lambda y, p: sparse_categorical_crossentropy(y, p, from_logits, axis, ignore_class)
+        return late(again, [targets, scores], scores.dtype)
     if axis not in (-1, (scores.shape.rank or 0) - 1):
         raise ValueError(f"axis={axis} is not supported: the classes must be along the last axis of y_pred.")
     if not from_logits:
         scores = log(_inside(scores))
-    labels = cast(convert_to_tensor(y_true), int64)
-    n_dims = scores.shape.rank
-    if n_dims is None or labels.shape.rank is None:
-        raise ValueError("sparse_categorical_crossentropy needs operands of known rank.")
+    labels = cast(targets, int64)
+    n_dims = len(scores.shape)
     outside = shape(scores)[:-1]
     if labels.shape.rank != n_dims - 1 or n_dims > 2:
         labels = reshape(labels, [-1])

@@ -384,10 +384,10 @@ def bounds(start: TensorLike, limit: TensorLike, delta: TensorLike, target: DTyp
             if builtins.len({n for n in names if n not in ("int32",)}) > 1:
                 raise TypeError(f"range() does not mix dtypes {', '.join(names)}; give `dtype`.")
             target = as_dtype(odd)
-            if target.is_bool or target is string:
-                raise TypeError(f"range() needs numbers, not {odd}")
         else:
             target = as_dtype(max(names, key=_RANGE_ORDER.index))
+    if target.is_bool or target is string:
+        raise TypeError(f"range() needs numbers, not {target.name}")
     return [cast(x, target) for x in given]
 
 

@@ -5,15 +5,18 @@ Rule: what is called is a public op without effects, of tensors alone; where all
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Self
+from typing import Any, Self, TypeVar, cast
 
 import numpy as np
 
 from fastgraph._tape import Tape
+from fastgraph.core.base import nesting
 from fastgraph.core.base.dtype import DType, as_dtype, int32
 from fastgraph.core.base.shapes import Aval
+from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.registry import get
 from fastgraph.core.tensor import EagerTensor, Tensor, bind, convert, from_array, get_slot, init_scope
@@ -21,6 +24,7 @@ from fastgraph.ops.arguments import are_known, preferred
 from fastgraph.ops.families import Array, bind_named, custom
 
 _names = itertools.count()
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Held(str):
@@ -53,6 +57,38 @@ def late(function: Callable[..., Any], inputs: Sequence[Any], *dtypes: DType, na
     attrs = {"call": _named_call(several), "dtypes": tuple([dtype.name for dtype in dtypes])}
     results = list(bind_named(name, get("late_call"), tuple([convert(x) for x in inputs]), attrs))
     return results[0] if len(dtypes) == 1 else results
+
+
+def late_structure(function: Callable[..., Any], given: Sequence[Any], result: Any) -> Any:
+    """`late` for function(*given), of structures and composites too; `result` is a structure of the results' specs."""
+    leaves = nesting.flatten(given, expand_composites=True)
+    at = [i for i, leaf in enumerate(leaves) if isinstance(leaf, Tensor)]
+
+    def call(*operands: Tensor) -> Any:
+        now = dict(zip(at, operands, strict=True))
+        packed = nesting.pack_sequence_as(given, [now.get(i, leaf) for i, leaf in enumerate(leaves)], True)
+        return nesting.flatten(function(*packed), expand_composites=True)
+
+    specs = nesting.flatten(result, expand_composites=True)
+    made = late(call, [leaves[i] for i in at], *[spec.dtype for spec in specs])
+    made = [made] if len(specs) == 1 else made
+    for tensor, spec in zip(made, specs, strict=True):
+        tensor.set_shape(spec.shape)
+    return nesting.pack_sequence_as(result, made, expand_composites=True)
+
+
+def of_known_ranks(function: F) -> F:
+    """Let a function of tensors, which gives one of their dtype, wait for ranks that only a run knows."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        tensors = [leaf for leaf in nesting.flatten((args, kwargs)) if isinstance(leaf, Tensor)]
+        if all(tensor.shape.rank is not None for tensor in tensors):
+            return function(*args, **kwargs)
+        spec = TensorSpec(None, tensors[0].dtype)
+        return late_structure(lambda args, kwargs: function(*args, **kwargs), (args, kwargs), spec)
+
+    return cast(F, call)
 
 
 def late_unless_known(

@@ -12,6 +12,7 @@ from fastgraph.core.base.dtype import float16, float32
 from fastgraph.core.conversion import TensorLike, convert_to_tensor
 from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import as_tensor, real
+from fastgraph.ops.deferred_calls import late
 from fastgraph.ops.elementwise import cast, maximum
 from fastgraph.ops.exponentials import pow as power
 from fastgraph.ops.exponentials import rsqrt
@@ -50,9 +51,12 @@ def adjust_contrast(images: TensorLike, contrast_factor: TensorLike) -> Tensor:
     def contrasted(x: Tensor) -> Any:
         if x.shape.rank is not None and x.shape.rank < 3:
             raise invalid(f"input must be at least 3-D, got shape{shape_text(x.shape.as_list())}", "AdjustContrastv2")
+        factor = as_tensor(contrast_factor, None if isinstance(contrast_factor, Tensor) else float32)
+        if factor.shape.rank not in (0, None):
+            raise invalid(f"contrast_factor must be scalar: {shape_text(factor.shape.as_list())}", "AdjustContrastv2")
         exact = cast(x, float32)
         mean = reduce_mean(exact, axis=[-3, -2], keepdims=True)
-        return cast((exact - mean) * cast(contrast_factor, float32) + mean, x.dtype)
+        return cast((exact - mean) * cast(factor, float32) + mean, x.dtype)
 
     return _changed(images, contrasted)
 
@@ -78,9 +82,11 @@ def per_image_standardization(image: TensorLike) -> Tensor:
     Raises: ValueError for ranks below 3. Source: tf.image.per_image_standardization.
     """
     x = cast(as_tensor(image), float32)
-    if x.shape.rank is not None and x.shape.rank < 3:
+    if x.shape.rank is None:
+        return late(per_image_standardization, [x], float32)
+    if x.shape.rank < 3:
         raise ValueError(f"'image' (shape {x.shape}) must be at least three-dimensional.")
-    if x.shape.rank is not None and 0 in x.shape.as_list()[-3:]:
+    if 0 in x.shape.as_list()[-3:]:
         raise ValueError(f"inner 3 dims of 'image.shape' must be > 0: {x.shape}")
     number = cast(product_of(extents_of(x)[-3:]), float32)
     axes = [-1, -2, -3]

@@ -19,6 +19,7 @@ from fastgraph.ops.arguments import as_tensor, of_dtypes
 from fastgraph.ops.array_ops import saturate_cast
 from fastgraph.ops.comparison import equal, greater, less
 from fastgraph.ops.convolutions import depthwise_conv2d
+from fastgraph.ops.deferred_calls import of_known_ranks
 from fastgraph.ops.division import floormod
 from fastgraph.ops.elementwise import abs, cast, clip_by_value, select, zeros_like_p
 from fastgraph.ops.families import invalid, public, shape_text
@@ -71,17 +72,18 @@ def rgb_to_grayscale(images: TensorLike, name: str | None = None) -> Any:
 
 
 @public("image.grayscale_to_rgb")
+@of_known_ranks
 def grayscale_to_rgb(images: TensorLike, name: str | None = None) -> Any:
     """Grey pixels as three equal colours. t[*s, 1] -> t[*s, 3].
 
     Raises: ValueError if the last axis is not 1. Source: tf.image.grayscale_to_rgb.
     """
     x = as_tensor(images)
-    if x.shape.rank is not None and x.shape.rank < 2:
+    if len(x.shape) < 2:
         raise ValueError(f"A grayscale image (shape {x.shape}) must be at least two-dimensional.")
-    if x.shape.rank is None or x.shape[-1] not in (1, None):
+    if x.shape[-1] not in (1, None):
         raise ValueError("Last dimension of a grayscale image should be size 1.")
-    return tile(x, [1] * (x.shape.rank - 1) + [3])
+    return tile(x, [1] * (len(x.shape) - 1) + [3])
 
 
 def _colours(images: TensorLike, op: str) -> Any:
@@ -194,6 +196,7 @@ def adjust_saturation(image: TensorLike, saturation_factor: TensorLike, name: st
 
 
 @public("image.sobel_edges")
+@of_known_ranks
 def sobel_edges(image: TensorLike) -> Any:
     """How much pixels change downwards and to the right, by Sobel's filter. t[b, h, w, c] -> t[b, h, w, c, 2].
 

@@ -13,6 +13,7 @@ from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import as_tensor, of_dtypes, static_int, word
 from fastgraph.ops.comparison import equal, greater, greater_equal, less, logical_and
 from fastgraph.ops.creation import range_
+from fastgraph.ops.deferred_calls import of_known_ranks
 from fastgraph.ops.elementwise import abs as abs_of
 from fastgraph.ops.elementwise import cast, clip_by_value, select, sign, zeros_like_p
 from fastgraph.ops.families import invalid, public, shape_text
@@ -134,6 +135,7 @@ _PATCHES = (
 
 
 @public("image.extract_patches")
+@of_known_ranks
 def extract_patches(
     images: TensorLike, sizes: TensorLike, strides: TensorLike, rates: TensorLike, padding: str, name: str | None = None
 ) -> Any:

@@ -16,6 +16,7 @@ from fastgraph.core.tensor import EagerTensor, Tensor
 from fastgraph.ops.arguments import as_tensor, real, static_int
 from fastgraph.ops.comparison import equal, greater_equal, less
 from fastgraph.ops.creation import range_
+from fastgraph.ops.deferred_calls import late, of_known_ranks
 from fastgraph.ops.elementwise import cast, maximum, minimum, select, zeros_like_p
 from fastgraph.ops.families import invalid, public
 from fastgraph.ops.gathering import gather
@@ -197,6 +198,7 @@ def central_crop(image: TensorLike, central_fraction: TensorLike) -> Tensor:
 
 
 @public("image.resize_with_crop_or_pad")
+@of_known_ranks
 def resize_with_crop_or_pad(image: TensorLike, target_height: TensorLike, target_width: TensorLike) -> Any:
     """Images cut at their edges, or with zeros around them, to have a size. t[(b,) h, w, c] -> t[(b,) target, c].
 
@@ -231,7 +233,12 @@ def resize_with_pad(
 
     method, antialias: As in `image.resize`. Raises: ValueError as that. Source: tf.image.resize_with_pad.
     """
-    x, is_batch = with_pixels(image)
+    x = as_tensor(image)
+    if x.shape.rank is None:
+        again = lambda x, h, w: resize_with_pad(x, h, w, method, antialias)
+        dtype = x.dtype if method == ResizeMethod.NEAREST_NEIGHBOR else float32
+        return late(again, [x, target_height, target_width], dtype)
+    x, is_batch = with_pixels(x)
     sides = extents_of(x)[1:3]
     wanted = [positive(target_height, "target_height"), positive(target_width, "target_width")]
     if all(isinstance(n, int) for n in [*sides, *wanted]):

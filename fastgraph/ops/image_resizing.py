@@ -20,6 +20,7 @@ from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import as_tensor, has_dtype, of_dtypes, static_int, whole
 from fastgraph.ops.comparison import equal, greater_equal, less, less_equal, logical_and
 from fastgraph.ops.creation import range_
+from fastgraph.ops.deferred_calls import of_known_ranks
 from fastgraph.ops.elementwise import abs, cast, maximum, minimum, select, zeros_like_p
 from fastgraph.ops.exponentials import exp, sin
 from fastgraph.ops.families import invalid, public, shape_text
@@ -327,6 +328,7 @@ def with_pixels(image: TensorLike) -> tuple[Tensor, bool]:
 
 
 @public("image.pad_to_bounding_box")
+@of_known_ranks
 def pad_to_bounding_box(
     image: TensorLike,
     offset_height: Number,
@@ -383,6 +385,7 @@ def positive(value: TensorLike, what: str) -> Any:
 
 
 @public("image.crop_to_bounding_box")
+@of_known_ranks
 def crop_to_bounding_box(
     image: TensorLike,
     offset_height: Number,

@@ -15,6 +15,7 @@ from fastgraph.core.tensor import Tensor, current_trace
 from fastgraph.ops.arguments import as_tensor, named, of_dtypes, word
 from fastgraph.ops.comparison import is_finite
 from fastgraph.ops.complex_numbers import conj, imag, real
+from fastgraph.ops.deferred_calls import late
 from fastgraph.ops.division import realdiv
 from fastgraph.ops.elementwise import add, cast, maximum, minimum, multiply, select, square
 from fastgraph.ops.exponentials import sqrt
@@ -174,7 +175,7 @@ def embedding_lookup(
         return rows
     own = as_tensor(ids).shape.rank
     if own is None or rows.shape.rank is None:
-        raise NotImplementedError("embedding_lookup with max_norm needs tensors of known rank")
+        return late(lambda p, i, m: embedding_lookup(p, i, m), [params, as_tensor(ids), max_norm], rows.dtype)
     return clip_by_norm(rows, max_norm, axes=list(range(own, rows.shape.rank)))
 
 

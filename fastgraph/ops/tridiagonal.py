@@ -17,6 +17,7 @@ from fastgraph.ops.arguments import as_tensor, known_value, named, of_dtypes
 from fastgraph.ops.banded_solvers import RECURRENCE, shifted, together
 from fastgraph.ops.comparison import equal, greater, less_equal, logical_and
 from fastgraph.ops.complex_numbers import complex_of, conj
+from fastgraph.ops.deferred_calls import of_known_ranks
 from fastgraph.ops.elementwise import abs, add, cast, maximum, ones_like, select, zeros_like
 from fastgraph.ops.families import Array, Dims, custom, invalid, misuse, public, shape_text, validated
 from fastgraph.ops.gathering import boolean_mask, dim
@@ -173,6 +174,7 @@ def _filled(d: Any, n: int, before: int, after: int) -> Any:
 
 
 @public("linalg.tridiagonal_solve")
+@of_known_ranks
 def tridiagonal_solve(
     diagonals: TensorLike,
     rhs: TensorLike,
@@ -196,8 +198,6 @@ def tridiagonal_solve(
         raise NotImplementedError("tridiagonal_solve with perturb_singular is not there; give a matrix with an inverse")
     a = _compact(diagonals, diagonals_format, True)
     b = as_tensor(rhs, a.dtype)
-    if a.shape.rank is None or b.shape.rank is None:
-        raise NotImplementedError("tridiagonal_solve needs tensors of known rank")
     if a.shape.rank < 2:
         raise ValueError(f"Expected diagonals to have rank at least 2, got {a.shape.rank}")
     if b.shape.rank not in (a.shape.rank - 1, a.shape.rank):
@@ -215,6 +215,7 @@ def tridiagonal_solve(
 
 
 @public("linalg.tridiagonal_matmul")
+@of_known_ranks
 def tridiagonal_matmul(
     diagonals: TensorLike, rhs: TensorLike, diagonals_format: str = "compact", name: str | None = None
 ) -> Any:
@@ -225,8 +226,6 @@ def tridiagonal_matmul(
     """
     a = _compact(diagonals, diagonals_format, False)
     b = as_tensor(rhs, a.dtype)
-    if a.shape.rank is None or b.shape.rank is None:
-        raise NotImplementedError("tridiagonal_matmul needs tensors of known rank")
     of_dtypes(a, "float64 float32 complex64 complex128", "TridiagonalMatMul.T")
     dims_a, dims_b = a.shape.as_list(), b.shape.as_list()
     text = None

@@ -5,6 +5,7 @@ Rule: addresses are names here; nothing connects to them, MPI does.
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -62,7 +63,100 @@ class ClusterSpec:
         return self._tasks[name]
 
 
-class TFConfigClusterResolver:
+class ClusterResolver(abc.ABC):
+    """The base of what knows who takes part: states `cluster_spec` and `master`.
+
+    task_type, task_id, rpc_layer, environment: who this process is, how others are reached, and in what surroundings.
+    Source: tf.distribute.cluster_resolver.ClusterResolver.
+    """
+
+    task_type: str | None = None
+    task_id: Any = None
+    rpc_layer: str | None = None
+    environment: str | None = ""
+
+    @abc.abstractmethod
+    def cluster_spec(self) -> ClusterSpec:
+        """Return the addresses by the kind of task."""
+
+    @abc.abstractmethod
+    def master(self, task_type: str | None = None, task_id: int | None = None, rpc_layer: str | None = None) -> str:
+        """Return the address of a task's session, or of this process's."""
+
+    def num_accelerators(
+        self, task_type: str | None = None, task_id: int | None = None, config_proto: Any = None
+    ) -> dict[str, int]:
+        """Return how many devices beside the CPU a task has, by their kinds: none."""
+        return {}
+
+
+class SimpleClusterResolver(ClusterResolver):
+    """Who takes part as a ClusterSpec says. Source: tf.distribute.cluster_resolver.SimpleClusterResolver.
+
+    Raises TypeError for what is no ClusterSpec.
+    """
+
+    def __init__(
+        self, cluster_spec: ClusterSpec, master: str = "", task_type: str | None = None, task_id: int | None = None,
+        environment: str = "", num_accelerators: dict[str, int] | None = None, rpc_layer: str | None = None,
+    ) -> None:  # fmt: skip
+        if not isinstance(cluster_spec, ClusterSpec):
+            raise TypeError("cluster_spec must be a `tf.train.ClusterSpec`.")
+        self.task_type, self.task_id, self.rpc_layer = task_type, task_id, rpc_layer
+        self.environment, self._cluster, self._master = environment, cluster_spec, master
+        self._accelerators = num_accelerators
+
+    def cluster_spec(self) -> ClusterSpec:
+        """Return the ClusterSpec."""
+        return self._cluster
+
+    def master(self, task_type: str | None = None, task_id: int | None = None, rpc_layer: str | None = None) -> str:
+        """Return the address of a task, with the layer before it, or the master that was given."""
+        master, layer = self._master, rpc_layer or self.rpc_layer
+        if task_type is not None and task_id is not None:
+            master = self.cluster_spec().task_address(task_type, task_id)
+        return f"{layer}://{master}" if layer else master
+
+    def num_accelerators(
+        self, task_type: str | None = None, task_id: int | None = None, config_proto: Any = None
+    ) -> dict[str, int]:
+        """Return the numbers that were given."""
+        return self._accelerators or {}
+
+
+class UnionResolver(SimpleClusterResolver):
+    """Who takes part as any of several resolvers says; the first one says the rest. Source: tf.distribute, same name.
+
+    Raises ValueError for no resolver, TypeError for others than resolvers, KeyError for a task with two addresses.
+    """
+
+    def __init__(self, *args: ClusterResolver, **kwargs: Any) -> None:
+        if not args:
+            raise ValueError("At least one ClusterResolver is required.")
+        if not all(isinstance(each, ClusterResolver) for each in args):
+            raise TypeError("All arguments must be a sub-class of `ClusterResolver.`")
+        jobs: dict[str, Any] = {}
+        specs = [each.cluster_spec().as_dict() for each in args]
+        for job, tasks in ((job, tasks) for spec in specs for job, tasks in spec.items()):
+            known = jobs.setdefault(job, [] if all(isinstance(spec.get(job, []), list) for spec in specs) else {})
+            if isinstance(known, list):
+                known += tasks
+                continue
+            for number, address in (tasks if isinstance(tasks, Mapping) else dict(enumerate(tasks))).items():
+                if known.setdefault(number, address) != address:
+                    raise KeyError(f"Duplicate keys detected when merging two ClusterSpecs: {number!r} of {job!r}")
+        said = {key: getattr(args[0], key) for key in ("task_type", "task_id", "rpc_layer", "environment")}
+        super().__init__(ClusterSpec(jobs), args[0].master(), **{**said, **kwargs})
+
+    def master(self, task_type: str | None = None, task_id: int | None = None, rpc_layer: str | None = None) -> str:
+        """Return the address of a task, with `rpc_layer` before it, or the first resolver's master."""
+        if task_type is None or task_id is None:
+            return self._master
+        address = self._cluster.task_address(task_type, task_id)
+        return f"{rpc_layer}://{address}" if rpc_layer else address
+
+
+class TFConfigClusterResolver(ClusterResolver):
     """Who takes part, and who this process is: as TF_CONFIG says.
 
     Source: tf.distribute.cluster_resolver.TFConfigClusterResolver.
@@ -83,6 +177,15 @@ class TFConfigClusterResolver:
     def cluster_spec(self) -> ClusterSpec:
         """Return the addresses by the kind of task."""
         return self._cluster
+
+    def master(self, task_type: str | None = None, task_id: int | None = None, rpc_layer: str | None = None) -> str:
+        """Return the address of a task or of this process; "" where there is one process."""
+        spec, kind = self._cluster, self.task_type if task_type is None else task_type
+        if not spec or len([task for job in spec.jobs for task in range(spec.num_tasks(job))]) == 1 or kind is None:
+            return ""
+        address = spec.task_address(kind, int((self.task_id if task_id is None else task_id) or 0))
+        layer = rpc_layer or self.rpc_layer
+        return f"{layer}://{address}" if layer else address
 
 
 def resolver(rank: int, names: Sequence[str]) -> TFConfigClusterResolver:

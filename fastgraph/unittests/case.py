@@ -407,8 +407,8 @@ class TestCase(_Base):  # type: ignore[misc]
         shown = f" with contents {b}" if b.ndim <= 3 or b.size < 500 else ""
         self.assertEqual(a.shape, b.shape, f"Shape mismatch: expected {a.shape}, got {b.shape}{shown}. \n{msg or ''}")
         same = np.asarray(_bytes(a) == _bytes(b))
-        if a.dtype.kind in "fc" and b.dtype.kind in "fc":
-            same = same | (np.isnan(a) & np.isnan(b))
+        if a.dtype.kind in "fcV" and b.dtype.kind in "fcV":  # bfloat16's kind is V
+            same = same | ((a != a) & (b != b))
         if not np.all(same):
             x, y = (a[~same], b[~same]) if a.ndim else (a, b)
             where = np.nonzero(np.atleast_1d(~same))

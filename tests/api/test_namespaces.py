@@ -115,10 +115,7 @@ def test_substitute_is_the_same_name_elsewhere() -> None:
     [
         ("no_gradient", "Use fastgraph.stop_gradient instead."),
         ("qint8", "Use fastgraph.int8 and its kin instead."),
-        (
-            "image.generate_bounding_box_proposals",
-            "Use NumPy and Pillow on tensors (outside Functions) instead.",
-        ),  # that of its namespace
+        ("image.generate_bounding_box_proposals", "Use fastgraph.image.non_max_suppression instead."),
         ("train.Coordinator", "Use Python's threading and queues instead."),
     ],
 )

@@ -12,6 +12,8 @@ import fastgraph as fg
 
 X = np.random.RandomState(0).uniform(0.1, 1.0, [2, 3, 4]).astype(np.float32)
 
+sparse, dense = fg.sparse.from_dense, fg.sparse.to_dense
+
 #: name -> function of x [2, 3, 4], whose rank is not known while tracing
 RANKS: dict[str, Callable[[Any], Any]] = {
     "transpose": lambda x: fg.transpose(x),
@@ -45,6 +47,37 @@ RANKS: dict[str, Callable[[Any], Any]] = {
     "norm": lambda x: fg.norm(x, 2, axis=[-2, -1]),
     "approx_max_k": lambda x: fg.math.approx_max_k(x, 2),
     "isotonic_regression": lambda x: fg.nn.isotonic_regression(x, axis=1)[0],
+    "embedding_lookup": lambda x: fg.nn.embedding_lookup(x * 1.0, [1, 0], max_norm=0.5),
+    "tridiagonal_matmul": lambda x: fg.linalg.tridiagonal_matmul(x, x[:, 0, :, None], "compact"),
+    "tridiagonal_solve": lambda x: fg.linalg.tridiagonal_solve(x + [[0.0], [3.0], [0.0]], x[:, 0, :, None]),
+    "diagonals in turn": lambda x: fg.linalg.tridiagonal_matmul(fg.unstack(x, 3, 1), x[:, 0, :, None], "sequence"),
+    "grayscale_to_rgb": lambda x: fg.image.grayscale_to_rgb(x[..., :1]),
+    "per_image_standardization": lambda x: fg.image.per_image_standardization(x),
+    "sobel_edges": lambda x: fg.image.sobel_edges(x[None]),
+    "extract_patches": lambda x: fg.image.extract_patches(x[None], [1, 2, 2, 1], [1] * 4, [1] * 4, "VALID"),
+    "resize_with_crop_or_pad": lambda x: fg.image.resize_with_crop_or_pad(x, 3, fg.constant(2)),
+    "resize_with_pad": lambda x: fg.image.resize_with_pad(x, 5, 4),
+    "pad_to_bounding_box": lambda x: fg.image.pad_to_bounding_box(x, 1, 0, 4, 5),
+    "crop_to_bounding_box": lambda x: fg.image.crop_to_bounding_box(x, 1, 0, target_height=1, target_width=2),
+    "sparse_categorical_crossentropy": lambda x: fg.keras.losses.sparse_categorical_crossentropy([[0, 1, 2]] * 2, x),
+    "ragged from_tensor": lambda x: fg.RaggedTensor.from_tensor(x, lengths=[1, 3]).flat_values,
+    "ragged from_tensor twice": lambda x: fg.RaggedTensor.from_tensor(x, ([1, 2], [1, 4, 2])).flat_values,
+    "ragged to_tensor": lambda x: fg.RaggedTensor.from_row_splits(x, [0, 0, 2]).to_tensor(2.0),
+    "ragged reduce_sum": lambda x: fg.reduce_sum(fg.RaggedTensor.from_row_splits(x, [0, 0, 2]), 1),
+    "sparse transpose": lambda x: dense(fg.sparse.transpose(sparse(x), [2, 0, 1])),
+    "sparse reorder": lambda x: fg.sparse.reorder(fg.sparse.transpose(sparse(x))).values,
+    "sparse expand_dims": lambda x: dense(fg.sparse.expand_dims(sparse(x), -2)),
+    "sparse softmax": lambda x: fg.sparse.softmax(sparse(x)).values,
+    "sparse reduce_sum": lambda x: fg.sparse.reduce_sum(sparse(x), [0, 2], keepdims=True),
+    "sparse sums, sparse": lambda x: dense(fg.sparse.reduce_sum(sparse(x), fg.constant([1]), output_is_sparse=True)),
+    "sparse reduce_max": lambda x: fg.sparse.reduce_max(sparse(x)),
+    "sparse concat": lambda x: dense(fg.sparse.concat(-1, [sparse(x), sparse(x * 2.0)])),
+    "sparse split": lambda x: [dense(part) for part in fg.sparse.split(sparse(x), 2, 2)],
+    "sparse add": lambda x: dense(fg.sparse.add(sparse(x), sparse(x * x), 0.5)),
+    "sparse maximum": lambda x: dense(fg.sparse.maximum(sparse(x), sparse(1.0 - x))),
+    "sparse times dense": lambda x: dense(sparse(x) * x[:1]),
+    "sparse fill_empty_rows": lambda x: fg.sparse.fill_empty_rows(sparse(x * [[[1.0]], [[0.0]]]), 3.0)[0].values,
+    "sparse product": lambda x: fg.sparse.sparse_dense_matmul(sparse(fg.reshape(x, [6, 4])), x[0], adjoint_b=True),
 }
 
 #: name -> function of x and an axis that only a call knows

@@ -1,4 +1,5 @@
 # Written by tools/stubs.py from the ops' definitions; do not edit.
+from fastgraph.core.conversion import TensorLike as TensorLike
 from fastgraph.staging.atomic_function import AtomicFunction as AtomicFunction
 from fastgraph.staging.concrete_function import ConcreteFunction as Callable
 from fastgraph.staging.concrete_function import ConcreteFunction as ConcreteFunction

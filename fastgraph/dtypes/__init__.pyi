@@ -24,4 +24,5 @@ from fastgraph.core.base.dtype import uint32 as uint32
 from fastgraph.core.base.dtype import uint64 as uint64
 from fastgraph.core.base.dtype import uint8 as uint8
 from fastgraph.core.base.dtype import variant as variant
+from fastgraph.dtypes import experimental as experimental
 
