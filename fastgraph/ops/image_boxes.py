@@ -13,8 +13,7 @@ import numpy as np
 from fastgraph.core.base.dtype import float32, int32
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
-from fastgraph.core.tensor import EagerTensor, Tensor
-from fastgraph.errors import OutOfRangeError
+from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import as_tensor, of_dtypes, static_int, tensor_of
 from fastgraph.ops.comparison import greater_equal, less_equal, logical_and, logical_or
 from fastgraph.ops.creation import range_
@@ -26,7 +25,7 @@ from fastgraph.ops.matmul import extents_of, product_of
 from fastgraph.ops.movement import expand_dims, reshape, shape
 from fastgraph.ops.padding import pad
 from fastgraph.ops.rounding import ceil, floor
-from fastgraph.ops.runtime_checks import narrow
+from fastgraph.ops.runtime_checks import checked, narrow, wide
 from fastgraph.ops.slicing import slice_
 from fastgraph.ops.sorting import argsort_p
 
@@ -281,19 +280,24 @@ def combined_non_max_suppression(
     x, y = (of_dtypes(as_tensor(each, float32), "float32") for each in (boxes, scores))
     if x.shape.rank != 4 or y.shape.rank != 3:
         raise invalid("boxes must be 4-D and scores 3-D", "CombinedNonMaxSuppression", x.shape, y.shape)
-    per_class, total = (static_int(tensor_of(n, int32)) for n in (max_output_size_per_class, max_total_size))
     batch, _, own, _ = extents_of(x)
     classes = extents_of(y)[2]
-    if None in (per_class, total) or not isinstance(batch, int) or not isinstance(classes, int):
-        raise ValueError("Sizes, the batch and the number of classes must be known")
-    assert per_class is not None and total is not None
-    if per_class <= 0 or total <= 0:
-        raise invalid("max_output_size_per_class and max_total_size must be > 0", "CombinedNonMaxSuppression")
+    if not isinstance(batch, int) or not isinstance(classes, int):
+        raise ValueError("The batch and the number of classes must be known")
+    text = "max_output_size_per_class and max_total_size must be > 0"
+    given = [tensor_of(n, int32) for n in (max_output_size_per_class, max_total_size)]
+    per_class, total = (narrow(n, 1, text) if (k := static_int(n)) is None else k for n in given)
+    if any(isinstance(n, int) and n <= 0 for n in (per_class, total)):
+        raise invalid(text, "CombinedNonMaxSuppression")
     if own not in (1, classes):
         raise invalid(
             f"third dimension of boxes must be either 1 or num classes {classes}", "CombinedNonMaxSuppression"
         )
-    size = min(total, per_class * classes) if pad_per_class else total
+    size = total
+    if pad_per_class:
+        most = per_class * classes if isinstance(per_class, int) else wide(per_class) * classes
+        known = isinstance(total, int) and isinstance(most, int)
+        size = min(total, most) if known else cast(minimum(wide(total), wide(most)), int32)
     results = [_best_of_classes(x[i], y[i], per_class, size, iou_threshold, score_threshold) for i in range(batch)]
     places, numbers, kinds, counts = (stack(part) for part in zip(*results, strict=True))
     if clip_boxes:
@@ -302,7 +306,7 @@ def combined_non_max_suppression(
 
 
 def _best_of_classes(
-    boxes: Tensor, scores: Tensor, per_class: int, size: int, above: TensorLike, score_above: TensorLike
+    boxes: Tensor, scores: Tensor, per_class: Any, size: Any, above: TensorLike, score_above: TensorLike
 ) -> Any:
     """(boxes, scores, classes, number) of one image: f32[n, q, 4], f32[n, c]."""
     found = []
@@ -347,9 +351,7 @@ def crop_and_resize(
     batch, height, width, channels = extents_of(x)
     if 0 in x.shape.as_list()[1:3]:
         raise invalid("image dimensions must be positive", "CropAndResize", x.shape)
-    known = isinstance(which, EagerTensor) and isinstance(batch, int)
-    if known and not ((which.numpy() >= 0) & (which.numpy() < batch)).all():
-        raise OutOfRangeError(None, None, f"box_index has values outside [0, {batch})")
+    which = cast(checked(which, 0, wide(batch) - 1, "box_index has values outside [0, {most}]", beyond=True), int32)
     sizes = [n if (k := static_int(n)) is None else k for n in unstack(as_tensor(crop_size, int32), 2)]
     if any(isinstance(n, int) and n <= 0 for n in sizes):
         raise invalid("crop dimensions must be positive", "CropAndResize")

@@ -343,3 +343,34 @@ def test_frames_for_which_there_is_no_room_and_sizes_of_pictures_that_are_none()
         late(tf.constant([9, 9]))
     with pytest.raises(tf.errors.InvalidArgumentError, match="box_index"):
         tf.image.crop_and_resize(tf.ones([2, 4, 5, 1]), [[0.0, 0, 1, 1]] * 2, [0], [2, 2])
+
+
+def test_images_that_are_not_there_are_out_of_range_in_graphs_too() -> None:
+    def crop(x: Any, which: Any) -> Any:
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            found = tf.image.crop_and_resize(x, [[0.0, 0, 1, 1]], which, [2, 2])
+        return tape.gradient(found, x)
+
+    specs = [tf.TensorSpec([None] * 4), tf.TensorSpec([None], tf.int32)]
+    for f in (crop, tf.function(crop), tf.function(crop, input_signature=specs)):
+        assert f(tf.ones([2, 4, 5, 1]), tf.constant([1])).shape == (2, 4, 5, 1)
+        for which in ([2], [-1]):
+            with pytest.raises(tf.errors.OutOfRangeError, match=r"box_index has values outside \[0, 1\]"):
+                f(tf.ones([2, 4, 5, 1]), tf.constant(which))
+
+
+def test_numbers_of_boxes_that_only_a_run_knows(rng: Any) -> None:
+    boxes, scores = (tf.constant(rng.random(s, np.float32)) for s in ([2, 6, 1, 4], [2, 6, 3]))
+    for padded in (False, True):
+
+        def kept(k: Any, n: Any, padded: bool = padded) -> Any:
+            return tf.image.combined_non_max_suppression(boxes, scores, k, n, pad_per_class=padded)
+
+        for k, n in ((2, 3), (1, 9), (9, 4)):
+            for a, b in zip(kept(k, n), tf.function(kept)(tf.constant(k), tf.constant(n)), strict=True):
+                np.testing.assert_array_equal(a, b)
+        for k, n in ((0, 3), (2, -1)):
+            for f in (kept, tf.function(kept)):
+                with pytest.raises(tf.errors.InvalidArgumentError, match="must be > 0"):
+                    f(tf.constant(k), tf.constant(n))
