@@ -83,7 +83,7 @@ class Assembler:
         self.settled = {
             node
             for node in graph.nodes
-            if node.op.name not in _SOURCES and node.outputs and not ir.effects(node)
+            if node.op.name not in _SOURCES and node.outputs and not ir.effects(node) and node.op.name not in ir.CHECKS
             and all(avals[v].value is not None for v in node.outputs)
         }  # fmt: skip
         #: What comes back to convolutions whose gradients to the filter are made of blocks.

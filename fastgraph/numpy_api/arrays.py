@@ -59,7 +59,9 @@ def padded_left(x: Tensor, n: int) -> Any:
     if rank is not None and isinstance(n, int):
         return ops.reshape(x, ops.concat([[1] * (n - rank), ops.shape(x)], 0)) if rank < n else x
     dims = ops.shape(x)
-    return ops.reshape(x, ops.concat([ops.ones([ops.maximum(n - ops.size(dims), 0)], "int32"), dims], 0))
+    return ops.reshape(
+        x, ops.concat([ops.ones([ops.maximum(ops.cast(n, "int64") - ops.size(dims, "int64"), 0)], "int32"), dims], 0)
+    )
 
 
 def _extents(shape: Any) -> Any:

@@ -27,6 +27,7 @@ from fastgraph.ops.nn_ops import embedding_lookup
 from fastgraph.ops.python_functions import host_call
 from fastgraph.ops.random_states import generators
 from fastgraph.ops.reduction import reduce_sum
+from fastgraph.ops.runtime_checks import ensure_extents
 from fastgraph.ops.softmax import sigmoid_cross_entropy_with_logits, softmax_cross_entropy_with_logits
 
 #: Words of 32 bits that are set aside for each number drawn.
@@ -291,6 +292,7 @@ def _logits(weights: Any, biases: Any, labels: TensorLike, inputs: TensorLike, n
     of_true = of_true + reshape(offsets[:n], [-1, num_true])
     of_sampled = matmul(x, rows[n:], transpose_b=True) + offsets[n:]
     if remove:
+        sampled = ensure_extents(sampled, reshape(as_tensor(num_sampled, int32), [1]))  # hits are of so many
         hits = reduce_sum(cast(expand_dims(true, 2) == sampled, x.dtype), 1)
         of_sampled = of_sampled + hits * float(np.finfo(np.float32).min)
     of_true, of_sampled = of_true - cast(log(expected), x.dtype), of_sampled - cast(log(own), x.dtype)

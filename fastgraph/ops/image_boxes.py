@@ -10,24 +10,25 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fastgraph.api import namespaces
 from fastgraph.core.base.dtype import float32, int32
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
-from fastgraph.core.tensor import EagerTensor, Tensor
-from fastgraph.errors import OutOfRangeError
+from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import as_tensor, of_dtypes, static_int, tensor_of
-from fastgraph.ops.comparison import greater_equal, less_equal, logical_and, logical_or
+from fastgraph.ops.comparison import greater_equal, less, less_equal, logical_and, logical_or
 from fastgraph.ops.creation import range_
 from fastgraph.ops.elementwise import cast, clip_by_value, maximum, minimum, select
 from fastgraph.ops.families import Array, custom, invalid, misuse, public, shape_text
 from fastgraph.ops.gathering import gather
-from fastgraph.ops.joining import concat, stack, unstack
+from fastgraph.ops.joining import stack, unstack
 from fastgraph.ops.matmul import extents_of, product_of
 from fastgraph.ops.movement import expand_dims, reshape, shape
 from fastgraph.ops.padding import pad
+from fastgraph.ops.reduction import reduce_sum
 from fastgraph.ops.rounding import ceil, floor
-from fastgraph.ops.runtime_checks import narrow
-from fastgraph.ops.slicing import slice_
+from fastgraph.ops.runtime_checks import checked, narrow, wide, with_extents
+from fastgraph.ops.scatter import gather_nd
 from fastgraph.ops.sorting import argsort_p
 
 _REASON = "one box after the other, until the best is taken"
@@ -281,41 +282,54 @@ def combined_non_max_suppression(
     x, y = (of_dtypes(as_tensor(each, float32), "float32") for each in (boxes, scores))
     if x.shape.rank != 4 or y.shape.rank != 3:
         raise invalid("boxes must be 4-D and scores 3-D", "CombinedNonMaxSuppression", x.shape, y.shape)
-    per_class, total = (static_int(tensor_of(n, int32)) for n in (max_output_size_per_class, max_total_size))
-    batch, _, own, _ = extents_of(x)
-    classes = extents_of(y)[2]
-    if None in (per_class, total) or not isinstance(batch, int) or not isinstance(classes, int):
-        raise ValueError("Sizes, the batch and the number of classes must be known")
-    assert per_class is not None and total is not None
-    if per_class <= 0 or total <= 0:
-        raise invalid("max_output_size_per_class and max_total_size must be > 0", "CombinedNonMaxSuppression")
-    if own not in (1, classes):
-        raise invalid(
-            f"third dimension of boxes must be either 1 or num classes {classes}", "CombinedNonMaxSuppression"
-        )
-    size = min(total, per_class * classes) if pad_per_class else total
-    results = [_best_of_classes(x[i], y[i], per_class, size, iou_threshold, score_threshold) for i in range(batch)]
-    places, numbers, kinds, counts = (stack(part) for part in zip(*results, strict=True))
+    n, own, classes = *extents_of(x)[1:3], extents_of(y)[2]
+    text = "max_output_size_per_class and max_total_size must be > 0"
+    given = [tensor_of(each, int32) for each in (max_output_size_per_class, max_total_size)]
+    per_class, size = (narrow(each, 1, text) if (k := static_int(each)) is None else k for each in given)
+    if any(isinstance(each, int) and each <= 0 for each in (per_class, size)):
+        raise invalid(text, "CombinedNonMaxSuppression")
+    text = "third dimension of boxes must be either 1 or num classes"
+    if not isinstance(own, int) or not isinstance(classes, int):
+        own += cast(checked((wide(own) - 1) * (wide(own) - wide(classes)), 0, 0, text), int32)
+    elif own not in (1, classes):
+        raise invalid(f"{text} {classes}", "CombinedNonMaxSuppression")
+    if pad_per_class:
+        known = isinstance(per_class, int) and isinstance(classes, int)
+        size = _least(size, per_class * classes if known else wide(per_class) * wide(classes))
+    room = _least(per_class, n)  # no class has more
+    mapped = namespaces.resolve("", "map_fn")
+
+    def of_image(image: Any) -> Any:
+        places, numbers = image  # f32[n, q, 4], f32[n, c]
+
+        def of_class(k: Tensor) -> Any:
+            found = _suppressed(
+                places[:, minimum(k, own - 1)], numbers[:, k], per_class, iou_threshold, score_threshold
+            )[0]
+            count = shape(found)[0]
+            found = reshape(pad(found, [[0, room - count]]), [room])
+            return found, select(less(range_(room), count), gather(numbers[:, k], found), -np.inf), count
+
+        best, ranked, counts = mapped(of_class, range_(classes), fn_output_signature=(int32, float32, int32))
+        count = minimum(reduce_sum(counts), size)
+        order = argsort_p(reshape(ranked, [-1]), descending=True)[:count]
+        kinds, rest = order // maximum(room, 1), [0, size - count]
+        at = stack([gather(reshape(best, [-1]), order), minimum(kinds, own - 1)], 1)
+        scores = gather(reshape(ranked, [-1]), order)
+        kept = [reshape(pad(part, [rest]), [size]) for part in (scores, cast(kinds, float32))]
+        return reshape(pad(gather_nd(places, at), [rest, [0, 0]]), [size, 4]), *kept, count
+
+    made = mapped(of_image, (x, y), fn_output_signature=(float32, float32, float32, int32))
+    batch = extents_of(x)[0]  # without images nothing says how many there are of each
+    places, numbers, kinds = (reshape(r, [batch, size, *last]) for r, last in zip(made, ([4], [], []), strict=False))
     if clip_boxes:
         places = clip_by_value(places, 0.0, 1.0)
-    return CombinedNonMaxSuppression(places, numbers, kinds, counts)
+    return CombinedNonMaxSuppression(places, numbers, kinds, made[3])
 
 
-def _best_of_classes(
-    boxes: Tensor, scores: Tensor, per_class: int, size: int, above: TensorLike, score_above: TensorLike
-) -> Any:
-    """(boxes, scores, classes, number) of one image: f32[n, q, 4], f32[n, c]."""
-    found = []
-    for k in range(extents_of(scores)[1]):
-        own = boxes[:, min(k, extents_of(boxes)[1] - 1)]
-        place = _suppressed(own, scores[:, k], per_class, above, score_above)[0]
-        found.append((gather(own, place), gather(scores[:, k], place), cast(place * 0 + k, float32)))
-    parts = [concat(list(part), 0) for part in zip(*found, strict=True)]
-    number = minimum(shape(parts[1])[0], size)
-    order = slice_(argsort_p(parts[1], descending=True), [0], reshape(number, [1]))
-    rest = size - number
-    rows = [gather(part, order) for part in parts]
-    return pad(rows[0], [[0, rest], [0, 0]]), pad(rows[1], [[0, rest]]), pad(rows[2], [[0, rest]]), number
+def _least(a: Any, b: Any) -> Any:
+    """The smaller of two ints, or of tensors as an int32."""
+    return min(a, b) if isinstance(a, int) and isinstance(b, int) else cast(minimum(wide(a), wide(b)), int32)
 
 
 @public("image.crop_and_resize")
@@ -344,12 +358,12 @@ def crop_and_resize(
         raise invalid(f"boxes must be 2-D with 4 columns{shape_text(corners.shape.as_list())}", "CropAndResize")
     if which.shape.rank != 1 or not which.shape.is_compatible_with(corners.shape[:1]):
         raise invalid(f"box_index must be 1-D{shape_text(which.shape.as_list())}", "CropAndResize")
+    if None in (which.shape[0], corners.shape[0]):
+        which = with_extents(which, {0: shape(corners)[0]})
     batch, height, width, channels = extents_of(x)
     if 0 in x.shape.as_list()[1:3]:
         raise invalid("image dimensions must be positive", "CropAndResize", x.shape)
-    known = isinstance(which, EagerTensor) and isinstance(batch, int)
-    if known and not ((which.numpy() >= 0) & (which.numpy() < batch)).all():
-        raise OutOfRangeError(None, None, f"box_index has values outside [0, {batch})")
+    which = cast(checked(which, 0, wide(batch) - 1, "box_index has values outside [0, {most}]", beyond=True), int32)
     sizes = [n if (k := static_int(n)) is None else k for n in unstack(as_tensor(crop_size, int32), 2)]
     if any(isinstance(n, int) and n <= 0 for n in sizes):
         raise invalid("crop dimensions must be positive", "CropAndResize")

@@ -191,7 +191,7 @@ def _dequantized(
     range_given: bool, round_mode: str, narrow_range: bool, axis: int | None, cut: bool,
 ) -> Any:  # fmt: skip
     bits, x = whole(num_bits, "num_bits", 32), as_tensor(input)
-    if not (2 if signed_input else 1) <= bits <= (62 if signed_input else 63):
+    if not 1 <= bits <= (61 if signed_input else 62):
         raise invalid(f"num_bits is out of range: {bits} with signed_input {signed_input}")
     if round_mode not in ("HALF_TO_EVEN", "HALF_UP"):
         raise invalid(f"Round mode string must be 'HALF_TO_EVEN' or 'HALF_UP', is '{round_mode}'")
@@ -205,6 +205,10 @@ def _dequantized(
     if axis is not None:
         ends[axis] = -1
     given = [as_tensor(each, x.dtype) for each in (input_min, input_max)]
+    if range_given and axis is None:
+        for what, end in zip(("input_min", "input_max"), given, strict=True):
+            if end.shape.rank:
+                raise invalid(f"{what} must be a scalar{shape_text(end.shape.as_list())}")
     below = [known_value(each) for each in given]
     if range_given and below[0] is not None and below[1] is not None and (below[0] > below[1]).any():
         raise invalid(f"Invalid range: input_min {below[0]} > input_max {below[1]}")

@@ -14,6 +14,7 @@ from fastgraph.core.base.dtype import int32, int64
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
+from fastgraph.errors import OutOfRangeError
 from fastgraph.ops.arguments import as_tensor, extents, index_vector
 from fastgraph.ops.elementwise import cast
 from fastgraph.ops.families import (
@@ -47,18 +48,22 @@ MOST = 2**40
         misuse("10 of 9", np.array(10), np.array(0), np.array(9), text="{} of {most}"),
     ],
 )
-def within(value: Array, least: Array, most: Array, *, text: str) -> Any:
-    """The integers themselves, if least <= value <= most; else `text` says which is not. i[*s], i[], i[] -> i[*s]."""
+def within(value: Array, least: Array, most: Array, *, text: str, beyond: bool = False) -> Any:
+    """The integers themselves, if least <= value <= most; else `text` says which is not. i[*s], i[], i[] -> i[*s].
+
+    Raises InvalidArgumentError, with `beyond` OutOfRangeError.
+    """
     wrong = (value < least) | (value > most)
     if np.any(wrong):
         first = np.broadcast_to(value, wrong.shape)[wrong].flat[0]
-        raise invalid(text.format(int(first), least=int(np.min(least)), most=int(np.max(most))))
+        text = text.format(int(first), least=int(np.min(least)), most=int(np.max(most)))
+        raise OutOfRangeError(None, None, text) if beyond else invalid(text)
     return np.array(np.broadcast_to(value, wrong.shape))
 
 
-def checked(value: TensorLike, least: Tensor | int, most: Tensor | int, text: str) -> Any:
+def checked(value: TensorLike, least: Tensor | int, most: Tensor | int, text: str, **how: bool) -> Any:
     """`within`, with bounds that are ints or tensors of any integer dtype, in int64. i[*s] -> i64[*s]."""
-    return within(wide(value), wide(least), wide(most), text=text)
+    return within(wide(value), wide(least), wide(most), text=text, **how)
 
 
 def wide(value: TensorLike) -> Any:

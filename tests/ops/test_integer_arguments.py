@@ -14,6 +14,7 @@ import pytest
 
 import fastgraph as tf
 from fastgraph.core.base import flags
+from fastgraph.ops.runtime_checks import checked, ensure_extents
 from tests.ops.argument_programs import Program, differences
 from tests.ops.hostile import memory_limit
 from tests.oracle.argument_runner import ArgumentRunner
@@ -343,3 +344,81 @@ def test_frames_for_which_there_is_no_room_and_sizes_of_pictures_that_are_none()
         late(tf.constant([9, 9]))
     with pytest.raises(tf.errors.InvalidArgumentError, match="box_index"):
         tf.image.crop_and_resize(tf.ones([2, 4, 5, 1]), [[0.0, 0, 1, 1]] * 2, [0], [2, 2])
+
+
+def test_images_that_are_not_there_are_out_of_range_in_graphs_too() -> None:
+    def crop(x: Any, which: Any) -> Any:
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            found = tf.image.crop_and_resize(x, [[0.0, 0, 1, 1]], which, [2, 2])
+        return tape.gradient(found, x)
+
+    specs = [tf.TensorSpec([None] * 4), tf.TensorSpec([None], tf.int32)]
+    for f in (crop, tf.function(crop), tf.function(crop, input_signature=specs)):
+        assert f(tf.ones([2, 4, 5, 1]), tf.constant([1])).shape == (2, 4, 5, 1)
+        for which in ([2], [-1]):
+            with pytest.raises(tf.errors.OutOfRangeError, match=r"box_index has values outside \[0, 1\]"):
+                f(tf.ones([2, 4, 5, 1]), tf.constant(which))
+
+
+def test_numbers_of_boxes_that_only_a_run_knows(rng: Any) -> None:
+    boxes, scores = (tf.constant(rng.random(s, np.float32)) for s in ([2, 6, 1, 4], [2, 6, 3]))
+    for padded in (False, True):
+
+        def kept(boxes: Any, scores: Any, k: Any, n: Any, padded: bool = padded) -> Any:
+            return tf.image.combined_non_max_suppression(boxes, scores, k, n, 0.5, 0.1, pad_per_class=padded)
+
+        specs = [tf.TensorSpec([None] * 4), tf.TensorSpec([None] * 3), *[tf.TensorSpec([], tf.int32)] * 2]
+        late = tf.function(kept, input_signature=specs)
+        for k, n in ((2, 3), (1, 9), (9, 4)):
+            for m in (2, 0):
+                eager = kept(boxes[:m], scores[:m], k, n)
+                assert eager[1].shape == (m, min(n, 3 * k) if padded else n)
+                for a, b in zip(eager, late(boxes[:m], scores[:m], k, n), strict=True):
+                    np.testing.assert_array_equal(a, b)
+        for k, n in ((0, 3), (2, -1)):
+            for f in (kept, late):
+                with pytest.raises(tf.errors.InvalidArgumentError, match="must be > 0"):
+                    f(boxes, scores, tf.constant(k), tf.constant(n))
+        for f in (kept, late):
+            with pytest.raises(tf.errors.InvalidArgumentError, match="must be either 1 or num classes"):
+                f(tf.repeat(boxes, 2, 2), scores, 2, 3)
+
+
+def test_sampled_values_are_as_many_as_said() -> None:
+    def loss(n: Any) -> Any:
+        sampled = tf.constant([2, 5, 1], tf.int64), [[0.3], [0.4]], [0.2, 0.3, 0.5]
+        return tf.nn.sampled_softmax_loss(tf.ones([8, 3]), tf.zeros([8]), [[3], [5]], tf.ones([2, 3]), n, 8,
+                                          sampled_values=sampled)  # fmt: skip
+
+    for f in (loss, tf.function(loss)):
+        assert f(tf.constant(3)).shape == (2,)
+        for n in (-1, 0, 4):
+            with pytest.raises(tf.errors.InvalidArgumentError):
+                f(tf.constant(n))
+
+
+def test_bits_and_ranges_of_quantization_are_tensorflows() -> None:
+    x, quantized = tf.constant([-2.0, -0.5, 0.5, 2.0]), tf.quantization.quantize_and_dequantize_v2
+    assert quantized(x, -1.0, 2.0, num_bits=1).numpy().tolist() == [-2.0, 0.0, 0.0, 2.0]
+    for signed, bits in ((True, 62), (False, 63)):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="num_bits is out of range"):
+            quantized(x, -1.0, 2.0, signed, bits)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="input_max must be a scalar"):
+        quantized(x, -1.0, [2.0], range_given=True)
+    assert tf.experimental.numpy.array(x, ndmin=tf.constant(2, tf.int64)).shape == (1, 4)
+
+
+@pytest.mark.parametrize("tier", ["first", "last"])
+def test_checks_of_known_numbers_against_what_only_a_run_knows(tier: str) -> None:
+    cases = [
+        (lambda n: ensure_extents([1, 2, 3], tf.reshape(n, [1])) + 1, 3),
+        (lambda n: checked([1, 2, 3], 0, n, "too many: {}") + 1, 4),
+        (lambda n: tf.cast(checked(7, n, 9, "too few: {}"), tf.int32) * 2, 7),
+    ]
+    with flags.override(tier=tier):
+        for f, fits in cases:
+            late = tf.function(f)
+            np.testing.assert_array_equal(late(tf.constant(fits)), f(tf.constant(fits)))
+            with pytest.raises(tf.errors.InvalidArgumentError):
+                late(tf.constant(1 if fits != 7 else 8))

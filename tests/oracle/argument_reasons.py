@@ -404,6 +404,120 @@ ROWS += [
 ]
 
 
+# ---- random numbers, boxes and samples; functions of numpy ------------------------------------------------------------
+
+_DRAWN = r"image\.sample_distorted_bounding_box|nn\.sampled_softmax_loss|random\.\w+_candidate_sampler"
+ROWS += [
+    (
+        _DRAWN,
+        r".*",
+        r"first from eager|last from eager|eager from TensorFlow|written from TensorFlow",
+        r"values(: \S+ is not \S+)? \(result \d of \d\)$",
+        "each call draws on in the sequence of its seed, and TensorFlow keeps one for each kind of call; compared are "
+        "dtypes, shapes and errors (the numbers of a first call: oracle.md)",
+    ),
+    (
+        r"image\.combined_non_max_suppression",
+        r".*",
+        TENSORFLOW,
+        r"6 results are not 4",
+        "TensorFlow has no gradient of it, or cannot compute it",
+    ),
+    (
+        r"image\.(stateless_)?sample_distorted_bounding_box",
+        r"image_size",
+        TENSORFLOW,
+        r"InvalidArgumentError is not values: .*(Image height and width must be positive|HostCall)",
+        "of pictures without pixels TensorFlow gives boxes of NaN",
+    ),
+    (
+        r"experimental\.numpy\.repeat",
+        r"axis",
+        TENSORFLOW,
+        r"(TypeError|ValueError) is not IndexError: list index out of range",
+        "an axis that is none is an index out of a list of TensorFlow's own",
+    ),
+    (
+        r".*",
+        r".*",
+        TENSORFLOW,
+        r".* is not (AssertionError:\s*$|AttributeError: '(list|int)' object has no attribute)",
+        "TensorFlow's own assertions, and attributes that Python's lists have not: what is wrong is said, or taken",
+    ),
+    (
+        r".*",
+        r".*",
+        TENSORFLOW,
+        r".* is not TypeError: .*does not match type int32 of argument",
+        "TensorFlow asks for an int32; an int64 is taken, or what is wrong with it is said",
+    ),
+    (
+        r"experimental\.numpy\.(compress|tensordot)|linalg\.tensordot",
+        r".*",
+        "unknown/",
+        r"InvalidArgumentError is not ValueError",
+        "a length that only the call knows",
+    ),
+    (
+        r"experimental\.numpy\.tensordot",
+        r"axes",
+        TENSORFLOW,
+        r"ValueError is not (InvalidArgumentError|values)",
+        "TensorFlow takes the first two elements of a tensor, whatever it has; two lists are asked for",
+    ),
+    (
+        r"experimental\.numpy\.meshgrid",
+        r".*",
+        "written",
+        r"values is not TypeError: .*does not match type float64",
+        "an empty list is of float32",
+    ),
+    (
+        r"experimental\.numpy\.(moveaxis|reshape)",
+        r".*",
+        "written",
+        r"ValueError is not values",
+        "numbers that are wrong are refused, where TensorFlow's graphs take some: axes in a matrix, indices of rows "
+        "without elements, two extents of -1, negative places, labels and steps",
+    ),
+    (
+        r"experimental\.numpy\.squeeze",
+        r"axis",
+        TENSORFLOW,
+        r"TypeError is not values: Expected list for 'axis' .*shape=\(0,\)",
+        "TensorFlow refuses tensors as axes but for an empty one, which is false to Python",
+    ),
+    (
+        r"quantization\.quantize_and_dequantize\w*",
+        r"axis",
+        TENSORFLOW,
+        r"values is not InvalidArgumentError: .*(input_m\w+ must be a scalar|QuantizeAndDequantizeV\d)",
+        "TensorFlow's kernel asks for one range along axes as well, other than its documentation",
+    ),
+    (
+        r"random\.\w+_candidate_sampler",
+        r".*",
+        "from eager",
+        r"not traced: ValueError is not InvalidArgumentError: Sampler's range is too small",
+        "refused while tracing, by an error of both classes",
+    ),
+    (
+        r"nn\.sampled_softmax_loss",
+        r"num_sampled",
+        TENSORFLOW,
+        r"(InvalidArgumentError|ValueError) is not values: Expected dimension 1 ",
+        "one sampled class where more are given: TensorFlow stretches it over all, where none is the true one",
+    ),
+    (
+        r"signal\.mdct",
+        r"frame_length",
+        "from eager",
+        r"ResourceExhaustedError is not ValueError: .*multiple of 4",
+        "the graph finds no room for such frames before it looks at their length",
+    ),
+]
+
+
 def _of_one(place: Any, value: Any) -> bool:
     """Whether a transform is of one element."""
     return bool(value.max(initial=0) == 1)

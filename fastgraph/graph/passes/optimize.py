@@ -279,15 +279,30 @@ _FOLD_BYTES = 4096
 _UNFOLDED = frozenset({"const", "placeholder", "cond", "while", "call", "recursive_call", "custom_gradient_identity"})
 
 
+def _pending(node: Node) -> bool:
+    """Whether a value that is known is so only if a check says so, which a run of the graph has yet to make."""
+    seen, left = {node}, [node]
+    while left:
+        node = left.pop()
+        if node.op.name in ir.CHECKS:
+            return True
+        more = {value.node for value in node.inputs if value.aval.value is not None} - seen
+        seen |= more
+        left += more
+    return False
+
+
 def _fold(build: Rebuild, applied: Application) -> tuple[Value, ...] | None:
     """An application of constants, or one that static shapes decide, is a constant."""
     op = applied.op
     if op.name in _UNFOLDED or op.effect is not None or not applied.avals:
         return None
     for aval in applied.avals:
-        if aval.value is None or not aval.is_static:
+        if aval.value is None or not aval.is_static or op.name in ir.CHECKS:
             break
     else:
+        if any(map(_pending, {value.node for value in applied.inputs if value.aval.value is not None})):
+            return None
         if not build.spend(f"fold {op.name}"):
             return None
         return tuple([build.constant(np.asarray(aval.value)) for aval in applied.avals])
