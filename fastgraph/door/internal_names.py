@@ -8,11 +8,12 @@ from __future__ import annotations
 import importlib
 import operator
 import os
+import re
 import sys
 from typing import Any
 
 import fastgraph
-from fastgraph.api import namespaces
+from fastgraph.api import namespaces, public_names
 from fastgraph.door import class_names
 
 _PACKAGE = os.path.dirname(fastgraph.__file__) + os.sep
@@ -76,13 +77,19 @@ def value(path: str) -> Any:
 
 def advice(path: str) -> str:
     """Say that a path of TensorFlow's inside is not in the table, who asks for it, and what comes nearest to it."""
-    name = path.rpartition(".")[2]
-    same = [full for full in namespaces.built_names() if full.rpartition(".")[2].strip("_") == name.strip("_")]
+    name = _core_of(path)
+    every = [*namespaces.built_names(), *public_names.NAMESPACES, *public_names.FILES]
+    same = [full for full in every if name and _core_of(full) == name and "numpy" not in full]
     near = f"The public name nearest to it is tf.{min(same, key=len)}." if same else "No public name is near to it."
     return (
         f"tensorflow.{path}, which {_asking()} asks for, is inside of TensorFlow, and not one of the inner names that "
         f"fastgraph answers for (fastgraph/door/internal_names.py lists them). {near}"
     )
+
+
+def _core_of(path: str) -> str:
+    """Return a path's last name without what inner ones have more than public ones (`math_ops`, `_v2`)."""
+    return re.sub(r"^(gen|tf)_|_(ops?|v[12])$|V[12]$|_", "", path.rpartition(".")[2]).lower()
 
 
 def _asking() -> str:

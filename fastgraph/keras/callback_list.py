@@ -234,7 +234,8 @@ class ProgbarLogger(Callback):
     def on_epoch_begin(self, epoch: int, logs: Logs = None) -> None:
         """Begin a bar."""
         if self._verbose:
-            print(f"Epoch {epoch + 1}/{self.params.get('epochs')}")
+            if (epochs := self.params.get("epochs")) != 1:
+                print(f"Epoch {epoch + 1}/{epochs}")
             self._begin()
 
     def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:

@@ -84,7 +84,8 @@ class Progbar:
         shown = "".join(f" - {name}: {number_text(value)}" for name, value in values or ())
         known = self.target
         if self.verbose == 2:
-            sys.stdout.write(f"{current}/{known} - {clock(spent)}{shown} - {small_time(per_step)}/{self.unit_name}\n")
+            each = f"{small_time(spent)}/epoch - {small_time(per_step)}/{self.unit_name}"
+            sys.stdout.write(f"{current}/{known} - {clock(spent)}{shown} - {each}\n")
             sys.stdout.flush()
             return
         if known is None:

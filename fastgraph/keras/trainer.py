@@ -132,7 +132,7 @@ class Trainer:
 
     def _check_target(self, y: object, loss: object) -> None:
         if self.loss is not None and nesting.flatten(self.loss) and y is None:
-            raise TypeError(
+            raise ValueError(
                 f"Target data is missing. Your model was compiled with loss={self.loss}, and therefore expects target "
                 "data to be provided in `fit()`."
             )
@@ -312,7 +312,7 @@ class Trainer:
         """
         self._check_compiled(kwargs)
         source = source_of(x, y, sample_weight, batch_size, steps, infinite_steps="steps")
-        calls = self._calls(callbacks, verbose, False, steps=source.steps)
+        calls = self._calls(callbacks, verbose, False, epochs=1, steps=source.steps)
         return self._returned(self._evaluated(source, calls), return_dict)
 
     def predict(
@@ -325,7 +325,7 @@ class Trainer:
         """
         _check_queues(kwargs)
         source = source_of(x, None, None, batch_size, steps, infinite_steps="steps")
-        calls = self._calls(callbacks, verbose, False, steps=source.steps)
+        calls = self._calls(callbacks, verbose, False, epochs=1, steps=source.steps)
         calls.whole("on_predict_begin")
         step, parts = self._step_of("predict"), []
         for index, batch in enumerate(source.epoch()):

@@ -79,7 +79,7 @@ class Link:
     def __init__(self, comm_world: Any, limit: float) -> None:
         mpi: Any = sys.modules["mpi4py.MPI"]
         self._mpi, self.rank, self.size = mpi, int(comm_world.rank), int(comm_world.size)
-        self._known: dict[Hashable, tuple[bytes, str]] = {}  # what was compared: its digest, and words for it
+        self._known: dict[Hashable, tuple[int, str]] = {}  # what was compared: its digest, and words for it
         self._rooms: dict[tuple[int, np.dtype], list[np.ndarray]] = {}
         self.company: Any = None
         self._sent: list[Any] = []  # until the next comparison
@@ -155,14 +155,13 @@ class Link:
         company, key = self.company, (what, layout, more)
         company.look()
         digest, words = self._known.get(key) or _told(key)
-        number = company.begun = company.begun + 1
-        company.recent.append((number, digest, words))
+        number, way = company.go(digest, words)
         if key not in self._known:
-            self._compare(number, digest, words)
+            self._compare(number, way, words)
             self._known[key] = digest, words
         return int(number)
 
-    def _compare(self, number: int, digest: bytes, words: str) -> None:
+    def _compare(self, number: int, digest: int, words: str) -> None:
         comm, own = self._control, (number, digest, words)
         if self.rank:
             self._sent = [comm.isend(own, 0, _ASKED)]
@@ -284,12 +283,14 @@ def _open(shape: tuple[int, ...], axis: int) -> tuple[int | None, ...]:
     return (*shape[:axis], None, *shape[axis + 1 :]) if shape else shape
 
 
-def _told(key: tuple[str, Layout, Hashable]) -> tuple[bytes, str]:
+def _told(key: tuple[str, Layout, Hashable]) -> tuple[int, str]:
     """The digest of an exchange, and words for it."""
     what, layout, _ = key
     first = "{}[{}]".format(layout[0][0], ", ".join("?" if n is None else str(n) for n in layout[0][1]))
     many = f" and {len(layout) - 1} more" if len(layout) > 1 else ""
-    return hashlib.blake2b(repr(key).encode(), digest_size=8).digest(), f"{what} of {first}{many}"
+    return int.from_bytes(
+        hashlib.blake2b(repr(key).encode(), digest_size=8).digest(), "big"
+    ), f"{what} of {first}{many}"
 
 
 def _packed(room: np.ndarray, arrays: Sequence[np.ndarray], places: Sequence[int]) -> np.ndarray:

@@ -37,13 +37,13 @@ class Person(NamedTuple):
 
 
 class Sign(NamedTuple):
-    """A process's word on itself: how many exchanges it has begun, the last of them (number, digest, words), which it
+    """A process's word on itself: how many exchanges it has begun, the last of them (number, way, words), which it
     waits for (0: none), what it is at ("runs", "waits", "late", "ended", "failed"), and why it failed.
     """
 
     rank: int
     begun: int
-    recent: tuple[tuple[int, bytes, str], ...]
+    recent: tuple[tuple[int, int, str], ...]
     awaited: int
     phase: str
     failure: tuple[str, str] | None
@@ -83,7 +83,8 @@ class Company:
         self._every = BEAT * max(1.0, world.size / 64)  # what the first process can hear
         self.limit = LIMIT
         self.begun = self.awaited = 0
-        self.recent: deque[tuple[int, bytes, str]] = deque(maxlen=_REMEMBERED)
+        self.recent: deque[tuple[int, int, str]] = deque(maxlen=_REMEMBERED)
+        self._way = 0
         self.phase = "runs"
         self.failure: tuple[str, str] | None = None
         self.busy = 0  # how many exchanges are under way: MPI goes on with them when it is called
@@ -107,6 +108,13 @@ class Company:
         return min(SILENCE, self.limit + GRACE) if self._threaded else self.limit + GRACE
 
     # What this process does.
+
+    def go(self, digest: int, words: str) -> tuple[int, int]:
+        """Note the beginning of an exchange; return its number, and a digest of it and of all that were before it."""
+        self.begun += 1
+        self._way = (self._way * 0x9E3779B97F4A7C15 + digest) & (1 << 64) - 1  # so that no exchange is forgotten
+        self.recent.append((self.begun, self._way, words))
+        return self.begun, self._way
 
     def look(self) -> None:
         """Raise the error of what has happened to another process, if anything has."""
@@ -249,10 +257,10 @@ class Company:
 
     def _other_ways(self, signs: list[Sign]) -> tuple[str, str] | None:
         """Who has begun something else than most as the exchange of the same number."""
-        begun: dict[int, dict[bytes, list[tuple[int, str]]]] = {}
+        begun: dict[int, dict[int, list[tuple[int, str]]]] = {}
         for sign in signs:
-            for number, digest, what in sign.recent:
-                begun.setdefault(number, {}).setdefault(digest, []).append((sign.rank, what))
+            for number, way, what in sign.recent:
+                begun.setdefault(number, {}).setdefault(way, []).append((sign.rank, what))
         for number in sorted(begun):
             if len(begun[number]) > 1:
                 return self.differ(number, list(begun[number].values()))
@@ -262,8 +270,12 @@ class Company:
         """Return the verdict on processes that have begun different things: (rank, words) of those that agree."""
         groups = sorted(groups, key=lambda group: (-len(group), group[0][0]))
         (one, usual), (rank, other) = groups[0][0], groups[1][0]
+        where = f"(exchange number {number})"
+        if usual == other:  # the exchanges that differed are too long ago to be named
+            usual, where = "something else", f"(an exchange before number {number}), and values may be wrong since"
+            other = "an exchange"
         return "InvalidArgumentError", (
-            f"{self.of(rank)} has begun {other} where process {one} has begun {usual} (exchange number {number}): the "
+            f"{self.of(rank)} has begun {other} where process {one} has begun {usual} {where}: the "
             "processes run different programs, or have tensors of different shapes or dtypes."
         )
 

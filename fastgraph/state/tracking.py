@@ -13,6 +13,8 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
+from fastgraph.core.base.logger import get_logger
+
 _PLAIN = (list, dict, OrderedDict)
 _SCALARS = frozenset([bool, int, float, str, type(None)])
 _LINKS = "_self_links"
@@ -268,7 +270,10 @@ class _Watching:
         awaited = links_of(self).awaited
         for name in [name for name in awaited if self._has(name)]:
             key = self._key(name)
-            self.storage[key] = arrived(links_of(self), name, self.storage[key])
+            try:
+                self.storage[key] = arrived(links_of(self), name, self.storage[key])
+            except ValueError as error:  # as in TensorFlow, where what a list waits for and does not fit it stays as is
+                get_logger().warning("Not restored: %s", error)
         self._take_over()
         return bool(awaited)
 

@@ -26,6 +26,16 @@ def die(*_: object, **__: object) -> Any:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+def swapped(other_way: bool) -> None:
+    """Add up arrays of as many bytes, that all know, in one order or the other; then many more, and later one."""
+    link = communication.link(None)
+    arrays = np.ones(6, np.float32), np.ones((2, 3), np.float32)
+    for array in (*arrays, *(arrays[::-1] if other_way else arrays), *(arrays[:1] * 100)):
+        link.all_reduce([array])
+    time.sleep(1.0)
+    link.all_reduce(arrays)
+
+
 def fail(kind: str, strategy: Any) -> None:
     """Do what the kind says, or see to it that it happens in what follows."""
     if kind == "step":
@@ -42,6 +52,8 @@ def fail(kind: str, strategy: Any) -> None:
         strategy.run(lambda: tf.distribute.get_replica_context().all_reduce("SUM", tf.ones([3, 5])))
     elif kind == "code":
         strategy.run(lambda: tf.distribute.get_replica_context().all_gather(tf.ones([4]), 0))
+    elif kind == "order":
+        swapped(True)
     elif kind == "error":
         raise KeyError("what happened")
     elif kind == "end":
@@ -87,6 +99,8 @@ def main(kind: str, folder: str, steps: int) -> None:
     for i in range(int(at), steps):
         if fails and i == FAILS_AT:
             fail(kind, strategy)
+        elif kind == "order" and i == FAILS_AT:
+            swapped(False)
         rows = slice(i * 8 + rank * share, i * 8 + (rank + 1) * share)
         loss = step(tf.constant(x[rows]), tf.constant(y[rows]))
         at.assign_add(1)

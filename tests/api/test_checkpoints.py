@@ -222,6 +222,24 @@ def test_lists_that_wait_are_those_that_others_know(tmp_path: Path) -> None:
     assert later.named is named
 
 
+def test_what_a_waiting_list_gets_and_does_not_fit_stays_as_it_is(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    module, later = tf.Module(), tf.Module()
+    module.items, module.named = [tf.Variable([1.0, 2.0]), tf.Variable(3.0)], {"a": tf.Variable([4.0, 5.0])}
+    module.w = tf.Variable([6.0, 7.0])
+    later.items, later.named = [], {}
+    tf.train.Checkpoint(module=later).restore(tf.train.Checkpoint(module=module).save(tmp_path / "c"))
+    with caplog.at_level(logging.WARNING, logger="tensorflow"):
+        later.items.append(tf.Variable([0.0, 0.0, 0.0]))
+        later.items.append(tf.Variable(0.0))
+        later.named["a"] = tf.Variable(0.0)
+    assert later.items[0].numpy().tolist() == [0.0] * 3 and values(later.items[1], later.named["a"]) == [3.0, 0.0]
+    assert caplog.text.count("Not restored: Received incompatible tensor") == 2
+    with pytest.raises(ValueError, match="Received incompatible tensor with shape"):
+        later.w = tf.Variable(0.0)
+
+
 def test_the_last_restoration_counts(tmp_path: Path) -> None:
     paths = []
     for x in (1.0, 2.0):

@@ -25,6 +25,7 @@ SAYS = {
     "stop": r"DeadlineExceededError[^\0]*Process 1 of 2 .* has not come to exchange number \d+, the sum of float32",
     "shape": r"InvalidArgumentError[^\0]*Process 1 of 2 .* has begun the sum of float32\[3, 5\] where process 0 has begun",
     "code": r"InvalidArgumentError[^\0]*Process 1 of 2 .* has begun the joining of float32\[\?\] where process 0",
+    "order": r"InvalidArgumentError[^\0]*Process 1 of 2 .* has begun .* where process 0 has begun .* \((an )?exchange ",
     "error": r"UnavailableError[^\0]*Process 1 of 2 .* failed: KeyError: 'what happened'",
     "end": r"FailedPreconditionError[^\0]*Process 1 of 2 .* has ended after \d+ exchanges; process 0 waits for it",
     "version": r"FailedPreconditionError: Process 1 of 2 .* has 0\.0 as fastgraph, process 0 has",
@@ -94,7 +95,7 @@ def test_one_two_and_four_processes_have_the_same_losses(whole: list[str], tmp_p
 
 
 @needs_mpi
-@pytest.mark.parametrize("kind", ["shape", "hang"])  # the others: process_kills, and `make soak`
+@pytest.mark.parametrize("kind", ["shape", "order", "hang"])  # the others: process_kills, and `make soak`
 def test_the_others_say_which_process_it_is_and_why(kind: str, tmp_path: Path) -> None:
     found = run(kind, tmp_path)
     assert found.returncode != 0 and re.search(SAYS[kind], found.stderr), found.stderr

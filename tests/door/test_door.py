@@ -125,6 +125,46 @@ elif what == "syntax":
 """
 
 
+ENDS = {
+    "os_exit": "import os\nimport {0} as tf\nprint('lost')\nos._exit(7)\n",
+    "thread": "import threading\nimport {0} as tf\ndef f():\n    raise RuntimeError('in a thread')\n"
+    "thread = threading.Thread(target=f, name='T')\nthread.start()\nthread.join()\nprint('after')\n",
+    "syntax": "import {0} as tf\nx = (1 +\n",
+    "indent": "import {0} as tf\n  x = 1\n",
+    "cause": "import {0} as tf\ntry:\n    1 / 0\nexcept ZeroDivisionError as error:\n    raise KeyError('x') from error\n",
+    "group": "import {0} as tf\nraise ExceptionGroup('many', [ValueError(1), TypeError(2)])\n",
+    "hook": "import sys\nimport {0} as tf\nsys.excepthook = lambda kind, *_: print(kind, file=sys.stderr)\n1 / 0\n",
+    "number": "import {0} as tf\nraise SystemExit(300)\n",
+    "tuple": "import {0} as tf\nraise SystemExit((1, 2))\n",
+    "signal": "import os, signal\nimport {0} as tf\nos.kill(os.getpid(), signal.SIGTERM)\nsignal.pause()\n",
+    "in_a_function": "import {0} as tf\n@tf.function\ndef f(x):\n    return (x + 1).none\nf(tf.constant(1))\n",
+    "closed_pipe": "import sys\nimport {0} as tf\nfor i in range(50_000):\n    print('line', i)\n",
+    "missing": "",
+}
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_every_end_is_pythons(tmp_path: Path, name: str) -> None:
+    if sys.version_info < (3, 11) and name == "group":
+        pytest.skip("Python 3.10 has no ExceptionGroup")
+    ended = []
+    for start, package in (([], "fastgraph"), (["-m", "fastgraph", "run"], "tensorflow")):
+        script = tmp_path / f"{name}.py"
+        if name != "missing":
+            script.write_text(ENDS[name].format(package))
+        with subprocess.Popen(
+            [sys.executable, *start, str(script)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()
+        ) as child:
+            assert child.stdout is not None and child.stderr is not None
+            printed = child.stdout.readline() if name == "closed_pipe" else child.stdout.read()
+            child.stdout.close()
+            errors = child.stderr.read().decode().replace(f"import {package} as tf", "import PACKAGE as tf")
+        ended.append((child.returncode, printed, errors))
+    assert ended[0] == ended[1]
+    if name not in ("os_exit", "thread", "number"):
+        assert ended[1][0] != 0 and ("fastgraph" not in ended[1][2] or name == "in_a_function")
+
+
 @pytest.mark.parametrize("what", ["raise", "exit", "text", "syntax", "-v"])
 def test_scripts_end_as_with_python(tmp_path: Path, what: str) -> None:
     script = tmp_path / "script.py"
@@ -301,6 +341,14 @@ def test_names_that_are_not_there_say_so() -> None:
     assert "tensorflow.python.ops.no_such_ops, which <string>:" in str(found["inner"])
     assert "tensorflow.python.eager.context.is_tensor, which <string>:" in str(found["name"])
     assert "The public name nearest to it is tf.is_tensor." in str(found["name"])
+    for inner, public in {
+        "python.ops.math_ops": "tf.math",
+        "python.framework.tensor_shape": "tf.TensorShape",
+        "python.ops.gen_math_ops.mat_mul": "tf.matmul",
+        "python.ops.while_loop.while_loop_v2": "tf.while_loop",
+    }.items():
+        assert internal_names.advice(inner).endswith(f"The public name nearest to it is {public}.")
+    assert internal_names.advice("python.framework.ops").endswith("No public name is near to it.")
     assert "C++ cannot be loaded" in str(found["library"])
 
 

@@ -163,7 +163,7 @@ BAD: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: model_of(metrics=["nope"]), ValueError, "Unknown metric function: 'nope'"),
     (lambda: model_of(optimizer="nope"), ValueError, "Unknown optimizer: 'nope'. Known names: adadelta, adafactor, adagrad, adam"),
     (lambda: model_of(loss=keras.losses.MeanSquaredError), ValueError, r"is a class: make one of it"),
-    (lambda: model_of().fit(X, verbose=0), TypeError, "Target data is missing"),
+    (lambda: model_of().fit(X, verbose=0), ValueError, "Target data is missing"),
     (lambda: model_of(loss=None).fit(X, Y, verbose=0), ValueError, "No loss found"),
     (lambda: model_of().fit(X, Y, epoch=3), TypeError, "Unknown argument: 'epoch'"),
     (lambda: model_of().fit([1.0, 2.0], Y), ValueError, "a list of Python numbers"),
@@ -202,7 +202,7 @@ def test_what_is_said(capsys: Any) -> None:
     assert out[1].startswith("2/2 [==============================] - ")
     assert [part.split(":")[0] for part in out[1].split(" - ")[2:]] == ["loss", "mae", "val_loss", "val_mae"]
     model.fit(X, Y, verbose=2)
-    assert capsys.readouterr().out.splitlines()[1].startswith("3/3 - 0s - loss: ")
+    assert capsys.readouterr().out.splitlines()[0].startswith("3/3 - 0s - loss: ")
     model.fit(X, Y, verbose=0)
     model.evaluate(X, Y, verbose=0)
     model.predict(X, verbose=0)
@@ -219,6 +219,32 @@ def test_a_bar_moves_on_a_terminal(capsys: Any, monkeypatch: Any) -> None:
         bar.add(1, [("loss", 0.5)])
     out = capsys.readouterr().out
     assert out.count("\r") == 3 and out.endswith("\n") and "ETA" in out.split("\r")[1] and " - loss: 0.5000" in out
+
+
+def test_the_best_weights_come_back_where_no_epoch_was_too_much(capsys: Any) -> None:
+    model = model_of(optimizer=keras.optimizers.SGD(1e6))  # which is worse after each step
+    kept: list[Any] = []
+    keep = keras.callbacks.LambdaCallback(on_epoch_end=lambda epoch, logs: kept.append(model.get_weights()))
+    stop = keras.callbacks.EarlyStopping("loss", patience=9, restore_best_weights=True, verbose=1)
+    model.fit(X, Y, batch_size=70, epochs=3, verbose=0, callbacks=[keep, stop])
+    for best, now in zip(kept[0], model.get_weights(), strict=True):
+        np.testing.assert_array_equal(best, now)
+    stop.patience = 1
+    model.fit(X, Y, batch_size=70, epochs=4, verbose=0, callbacks=[stop])
+    once = "Restoring model weights from the end of the best epoch: 1.\n"
+    assert capsys.readouterr().out == f"{once}Epoch 2: early stopping\n{once}"
+
+
+def test_one_epoch_is_not_announced_and_runs_have_one(capsys: Any) -> None:
+    class Noted(keras.callbacks.Callback):
+        def on_predict_begin(self, logs: Any = None) -> None:
+            assert self.params == {"verbose": 0, "epochs": 1, "steps": 3}
+
+    model = model_of()
+    model.fit(X, Y, verbose=2)
+    line = capsys.readouterr().out
+    assert line.startswith("3/3 - ") and "/epoch - " in line and line.endswith("/step\n")
+    model.predict(X, verbose=0, callbacks=[Noted()])
 
 
 def test_a_model_that_was_trained_is_freed() -> None:

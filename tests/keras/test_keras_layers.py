@@ -321,6 +321,15 @@ def test_arguments_have_the_names_and_the_order_of_keras(name: str) -> None:
     assert [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD] == ARGUMENTS[name].split()
 
 
+def test_lookups_of_ragged_rows() -> None:
+    lookup = layers.StringLookup(vocabulary=["a", "b"])
+    rows = fg.ragged.constant([["a"], ["b", "q"], []])
+    assert lookup(rows).to_list() == [[1], [2, 0], []]
+    assert fg.function(lookup)(rows).to_list() == [[1], [2, 0], []]
+    back = layers.StringLookup(vocabulary=["a", "b"], invert=True)
+    assert back(lookup(rows)).to_list() == [[b"a"], [b"b", b"[UNK]"], []]
+
+
 def test_empty_batches() -> None:
     for layer, shape, expected in (
         (layers.Dense(3), (0, 2), (0, 3)), (layers.Conv2D(4, 3), (0, 5, 5, 2), (0, 3, 3, 4)),

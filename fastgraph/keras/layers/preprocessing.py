@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from fastgraph.composites.ragged_tensor import RaggedTensor
 from fastgraph.core.base import nesting
 from fastgraph.core.base.dtype import int64, string
 from fastgraph.core.conversion import TensorLike, constant, convert_to_tensor
@@ -248,6 +249,8 @@ class StringLookup(Layer):
         """Return the numbers, or with `invert` the strings."""
         if not self._words:
             raise RuntimeError("The StringLookup layer has no vocabulary yet: call `adapt`, or give it `vocabulary`.")
+        if isinstance(inputs, RaggedTensor) and self.output_mode == "int":
+            return inputs.with_flat_values(self.call(inputs.flat_values))
         if self.invert:
             return self._strings(cast(convert_to_tensor(inputs), int64))
         found = self.numbers(inputs)
