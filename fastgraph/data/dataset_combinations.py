@@ -5,6 +5,7 @@ Rule: as in dataset.py, which has the methods used most: they describe, and noth
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -38,6 +39,8 @@ from fastgraph.ops import comparison, elementwise, exponentials, gathering, one_
 from fastgraph.ops.random_ops import uniform
 from fastgraph.ops.random_states import generators
 from fastgraph.ops.stateless_random import stateless_categorical
+from fastgraph.saving.checkpoint import Checkpoint
+from fastgraph.saving.checkpoint_rotation import CheckpointManager
 
 if TYPE_CHECKING:
     from fastgraph.data.dataset import Dataset
@@ -453,11 +456,28 @@ class Combinations(DatasetBase):
     ) -> None:
         """Write all elements below a path, as TensorFlow does: `Dataset.load` reads them, here and there.
 
-        compression: None or GZIP. shard_func: to which shard i64[] an element goes. Source: tf.data.Dataset.save.
+        compression: None, GZIP or SNAPPY. shard_func: to which shard i64[] an element goes. checkpoint_args: arguments
+        of a CheckpointManager, which keeps how far the pass is after each element; a pass that was broken off begins
+        with the same random order again. Raises: ValueError for a `checkpoint` among them.
+        Source: tf.data.Dataset.save.
         """
-        if checkpoint_args is not None:
-            raise NotImplementedError("Dataset.save with checkpoint_args is not built yet.")
-        stored_elements.save(self.source, _path(path), compression, _shard_of(shard_func, self._spec))
+        shard = _shard_of(shard_func, self._spec)
+        written = functools.partial(stored_elements.Saved, path=_path(path), compression=compression, shard=shard)
+        source: Any = self.source
+        if not checkpoint_args:
+            for _ in written(source).elements(sources.Run()):
+                pass
+            return
+        if "checkpoint" in checkpoint_args:
+            raise ValueError("Invalid `checkpoint_args`. `checkpoint_args` are not allowed to include 'checkpoint'.")
+        iterator = iter(self.made_as(written(source)))
+        checkpoint = Checkpoint(iterator=iterator)
+        manager = CheckpointManager(**{**checkpoint_args, "checkpoint": checkpoint})
+        checkpoint.restore(manager.latest_checkpoint)
+        for _ in iterator:
+            if "step_counter" in checkpoint_args:
+                checkpoint_args["step_counter"].assign_add(1)
+            manager.save(check_interval=True)
 
     @staticmethod
     def load(

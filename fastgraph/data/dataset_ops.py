@@ -14,10 +14,11 @@ import numpy as np
 from fastgraph.core.base.dtype import bool_, from_code, int64
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.registry import get
-from fastgraph.core.tensor import Tensor, as_array, bind, current_state, init_scope
+from fastgraph.core.tensor import Tensor, as_array, bind, convert, current_state, init_scope
 from fastgraph.data.element_specs import tensor_specs
 from fastgraph.data.handles import Handled, owned, resolve
 from fastgraph.data.sources import Cursor
+from fastgraph.data.transformations import element_at
 from fastgraph.errors import OutOfRangeError
 from fastgraph.ops.families import Array, custom
 
@@ -68,6 +69,16 @@ def iterator_has_next(iterator: Array) -> Any:
     return resolve(iterator).has_next()
 
 
+def _infer_at(dataset: Aval, index: Aval, *, types: tuple[tuple[int, Any], ...]) -> tuple[Aval, ...]:
+    return _infer_next(dataset, types=types)
+
+
+@custom(infer=_infer_at, groups=("int64", "int64"), n_outputs=None, effect="host", reason=_REASON)
+def get_element_at_index(dataset: Array, index: Array, *, types: tuple[tuple[int, Any], ...]) -> Any:
+    """The element of a dataset at an index. Raises OutOfRangeError where there is none. i64[], i64[] -> tensors."""
+    return tuple(map(as_array, element_at(resolve(dataset), int(index))))
+
+
 @custom(infer=lambda dataset: _HANDLE, groups=("int64",), effect="host", reason=_REASON)
 def make_iterator(dataset: Array) -> Any:
     """A new iterator over a dataset. i64[] -> i64[]."""
@@ -92,6 +103,12 @@ def get_next(handle: Tensor, spec: Any) -> Any:
     """Return the tensors of the next element, when the graph runs."""
     types = tuple([(leaf.dtype.code, leaf.aval.shape) for leaf in tensor_specs(spec)])
     return bind(get("iterator_get_next"), (handle,), {"types": types})
+
+
+def get_at(handle: Tensor, index: Any, spec: Any) -> Any:
+    """Return the tensors of the element at an index, when the graph runs."""
+    types = tuple([(leaf.dtype.code, leaf.aval.shape) for leaf in tensor_specs(spec)])
+    return bind(get("get_element_at_index"), (handle, convert(index, int64)), {"types": types})
 
 
 def get_next_as_optional(handle: Tensor, spec: Any) -> Any:

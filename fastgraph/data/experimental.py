@@ -21,7 +21,7 @@ from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.registry import public_function
 from fastgraph.core.tensor import as_array, convert, executing_eagerly, init_scope
-from fastgraph.data import checked_elements, grouping, windows
+from fastgraph.data import checked_elements, dataset_ops, grouping, transformations, windows
 from fastgraph.data.csv_files import CsvDataset, SqlDataset, make_csv_dataset
 from fastgraph.data.dataset import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Dataset, of_list
 from fastgraph.data.dataset_base import DatasetSpec, count, made
@@ -41,7 +41,6 @@ from fastgraph.data.options import (
 from fastgraph.data.record_datasets import make_batched_features_dataset, parse_example_dataset
 from fastgraph.data.sharding import SHARD_HINT
 from fastgraph.data.sources import Run
-from fastgraph.errors import FailedPreconditionError, OutOfRangeError
 from fastgraph.records.record_files import TFRecordWriter as RecordWriter
 
 Counter = Dataset.counter
@@ -102,18 +101,9 @@ def at(dataset: Dataset, index: TensorLike) -> Any:
     Raises: OutOfRangeError where there are fewer, FailedPreconditionError where there is no end of them.
     """
     place = count(index)
-    if dataset.source is not None and dataset.source.cardinality() == INFINITE_CARDINALITY:
-        text = f"Dataset of type {dataset.source.name} has infinite cardinality, which does not support random access."
-        raise FailedPreconditionError(None, None, f"{text} [Op:GetElementAtIndex]")
-    if place >= 0:
-        one = dataset.skip(place).take(1)
-        if one.source is None or not executing_eagerly():
-            return next(iter(one))
-        for element in one.source.elements(Run(one.source, by_index=True)):
-            return packed(one.element_spec, element)
-    raise OutOfRangeError(
-        None, None, f"Index out of range [0, {int(dataset.cardinality())}):{place} [Op:GetElementAtIndex]"
-    )
+    if executing_eagerly() and dataset.source is not None and isinstance(place, int):
+        return packed(dataset.element_spec, transformations.element_at(dataset.source, place))
+    return packed(dataset.element_spec, dataset_ops.get_at(dataset.handle, place, dataset.element_spec))
 
 
 def copy_to_device(target_device: str, source_device: str = "/cpu:0") -> _Applied:

@@ -24,13 +24,14 @@ from fastgraph.core.op_errors import enum_name
 from fastgraph.core.tensor import Tensor, as_array, from_array
 from fastgraph.data.element_specs import Element, tensor_specs
 from fastgraph.data.sources import Run, Source
-from fastgraph.errors import AlreadyExistsError, DataLossError, NotFoundError, UnimplementedError
+from fastgraph.errors import AlreadyExistsError, DataLossError, NotFoundError
 from fastgraph.graphdef.event_files import RecordIterator
 from fastgraph.graphdef.exporter import tensor_message
 from fastgraph.graphdef.import_values import tensor_of
 from fastgraph.graphdef.message_types import KINDS, Enum
 from fastgraph.graphdef.messages import TensorProto
 from fastgraph.records.record_files import framed
+from fastgraph.records.snappy import SnappyReader, SnappyWriter
 from fastgraph.saving.bundle_writer import BundleWriter
 from fastgraph.saving.saved_model_structures import decoded, encoded
 from fastgraph.saving.tensor_bundle import BundleReader
@@ -97,19 +98,27 @@ def _feed(take: Callable[[bytes], None], given: object, seen: set[int]) -> None:
 # ---- records ---------------------------------------------------------------------------------------------------------
 
 
-def _kind(compression: str | None) -> str:
-    """Return GZIP, or NONE for other names. Raises UnimplementedError for SNAPPY."""
-    name = compression or "NONE"
-    if name == "SNAPPY":
-        raise UnimplementedError(None, None, "elements compressed by SNAPPY are not built: use GZIP or none")
-    return "GZIP" if name == "GZIP" else "NONE"
+def _plain(path: str, mode: str) -> Any:
+    return open(path, mode)
+
+
+def _snappy(path: str, mode: str) -> Any:
+    return SnappyWriter(path) if mode == "wb" else SnappyReader(open(path, "rb"))
+
+
+def _zipped(path: str, mode: str) -> Any:
+    return gzip.open(path, mode) if mode == "wb" else io.BufferedReader(gzip.open(path, mode))
+
+
+#: What opens files, by the name of a compression; names that are none of these compress nothing.
+_OPENED: dict[str | None, Callable[[str, str], Any]] = {"GZIP": _zipped, "SNAPPY": _snappy}
 
 
 class _Writer:
     """Writes the elements of a pass as one run below a folder; finished, the metadata say so."""
 
     def __init__(self, folder: str, compression: str | None, types: list[TensorSpec], graph: str = "") -> None:
-        self.folder, self.gzip = folder, _kind(compression) == "GZIP"
+        self.folder, self.opened = folder, _OPENED.get(compression, _plain)
         self.run = str(secrets.randbits(63))
         self.n = 0
         self.files: dict[int, Any] = {}
@@ -124,7 +133,7 @@ class _Writer:
             folder = os.path.join(self.folder, self.run, f"{shard:08d}.shard")
             os.makedirs(folder, exist_ok=True)
             path = os.path.join(folder, "00000000.snapshot")
-            file = self.files[shard] = gzip.open(path, "wb") if self.gzip else open(path, "wb")  # noqa: SIM115
+            file = self.files[shard] = self.opened(path, "wb")
         for part in element:
             file.write(framed(tensor_message(part).SerializeToString()))
         self.n += 1
@@ -156,22 +165,29 @@ def _put(path: str, content: bytes) -> None:
     os.replace(beside, path)
 
 
-def save(source: Any, path: str, compression: str | None, shard: Callable[[Any], int] | None) -> None:
-    """Write all elements of a source below a path. Source: tf.data.Dataset.save."""
-    os.makedirs(path, exist_ok=True)
-    _put(os.path.join(path, _SPEC), encoded(source.spec).SerializeToString())
-    writer = _Writer(path, compression, tensor_specs(source.spec))
-    try:
-        for element in source.elements(Run()):
-            writer.write(element, 0 if shard is None else shard(element))
-        writer.finish()
-    finally:
-        writer.close()
+class Saved(Source):
+    """The elements; each pass writes them below a path. Source: tf.data.Dataset.save."""
+
+    name = "_SaveDataset"
+
+    def __init__(self, source: Source, *, path: str, compression: str | None, shard: Any) -> None:
+        self.source, self.spec, self.path, self.compression, self.shard = source, source.spec, path, compression, shard
+
+    def elements(self, run: Run) -> Iterator[Element]:
+        os.makedirs(self.path, exist_ok=True)
+        _put(os.path.join(self.path, _SPEC), encoded(self.spec).SerializeToString())
+        writer = _Writer(self.path, self.compression, tensor_specs(self.spec))
+        try:
+            for element in self.source.elements(run):
+                writer.write(element, 0 if self.shard is None else self.shard(element))
+                yield element
+            writer.finish()
+        finally:
+            writer.close()
 
 
 def saved(path: str, spec: Any, compression: str | None, wait: bool) -> tuple[Any, int, list[Any]]:
     """Return spec, number of elements and shards of what `save` has written. Raises NotFoundError where nothing is."""
-    kind = _kind(compression)
     while True:
         metadata = _metadata(path)
         if metadata is not None or not wait:
@@ -185,7 +201,7 @@ def saved(path: str, spec: Any, compression: str | None, wait: bool) -> tuple[An
             spec = decoded(KINDS["StructuredValue"].FromString(file.read()))
     if metadata is None:
         raise NotFoundError(None, None, f"Could not find metadata file [{os.path.join(path, _METADATA)}]")
-    return spec, metadata.num_elements, shards_of(path, metadata, spec, kind == "GZIP")
+    return spec, metadata.num_elements, shards_of(path, metadata, spec, compression)
 
 
 def _metadata(path: str) -> Any:
@@ -197,13 +213,13 @@ def _metadata(path: str) -> Any:
         return None
 
 
-def shards_of(path: str, metadata: Any, spec: Any, zipped: bool) -> list[Any]:
+def shards_of(path: str, metadata: Any, spec: Any, compression: str | None) -> list[Any]:
     """Return the shards of a run. Raises DataLossError where its name is a path."""
     run = metadata.run_id
     if not run.isdigit():
         raise DataLossError(None, None, f"{run!r} is no run of a snapshot")
     folders = sorted(globs.glob(os.path.join(globs.escape(os.path.join(path, run)), "*.shard")))
-    return [Shard(folder, spec, zipped) for folder in folders]
+    return [Shard(folder, spec, compression) for folder in folders]
 
 
 class Shard(Source):
@@ -211,13 +227,13 @@ class Shard(Source):
 
     name = "_SnapshotDatasetReader"
 
-    def __init__(self, folder: str, spec: Any, zipped: bool) -> None:
-        self.folder, self.spec, self.zipped = folder, spec, zipped
+    def __init__(self, folder: str, spec: Any, compression: str | None) -> None:
+        self.folder, self.spec, self.compression = folder, spec, compression
 
     def elements(self, run: Run) -> Iterator[Element]:
         n = len(tensor_specs(self.spec))
         files = sorted(globs.glob(os.path.join(globs.escape(self.folder), "*.snapshot")))
-        records = itertools.chain.from_iterable(_Records(path, self.zipped) for path in files)
+        records = itertools.chain.from_iterable(_Records(path, self.compression) for path in files)
         for parts in iter(lambda: list(itertools.islice(records, n)), []):
             if len(parts) < n:
                 raise DataLossError(None, None, f"{self.folder}: an element has {len(parts)} of {n} components")
@@ -230,11 +246,11 @@ class Shard(Source):
 class _Records(RecordIterator):
     """The records of a file that may be compressed."""
 
-    def __init__(self, path: str, zipped: bool) -> None:
+    def __init__(self, path: str, compression: str | None) -> None:
         super().__init__(path)
-        if zipped:
+        if compression in _OPENED:
             self._file.close()
-            self._file: Any = io.BufferedReader(gzip.open(path, "rb"))  # noqa: SIM115
+            self._file: Any = _OPENED[compression](path, "rb")
 
     def __next__(self) -> bytes:
         try:
@@ -253,14 +269,14 @@ class Snapshot(Source):
     name = "_SnapshotDataset"
 
     def __init__(self, source: Source, *, path: str, compression: str | None, shard: Any, again: Any) -> None:
-        self.source, self.spec, self.path, self.compression = source, source.spec, path, compression
+        self.source, self.spec, self.path = source, source.spec, path
+        self.compression = "SNAPPY" if compression == "AUTO" else compression
         self.shard, self.again = shard, again
-        _kind(compression)
 
     def elements(self, run: Run) -> Iterator[Element]:
         metadata = _metadata(self.path)
         if metadata is not None and metadata.finalized:
-            shards = shards_of(self.path, metadata, self.spec, _kind(self.compression) == "GZIP")
+            shards = shards_of(self.path, metadata, self.spec, self.compression)
             found: Iterator[Element] = self.again(shards).elements(run)
             return found
         return _Written(self, run)

@@ -23,7 +23,7 @@ from fastgraph.data.element_specs import Element, common
 from fastgraph.data.prefetching import Ahead, draws
 from fastgraph.data.row_tables import Table, cut, numbers, rows_of, whole
 from fastgraph.data.sources import INFINITE, UNKNOWN, Chained, Run, Source
-from fastgraph.errors import InvalidArgumentError, OpError
+from fastgraph.errors import FailedPreconditionError, InvalidArgumentError, OpError, OutOfRangeError
 
 MOST_ROWS = 1 << 26  # whose numbers are worth keeping at once
 _AHEAD = 4  # elements made ahead where nobody says how many
@@ -168,6 +168,20 @@ class Skip(Counted):
     def cardinality(self) -> int:
         n = self.source.cardinality()
         return 0 if self.count < 0 else n if n < 0 else max(n - self.count, 0)
+
+
+def element_at(source: Source, place: int) -> Element:
+    """Return an element by its place, in the one order that it has for what is shuffled.
+
+    Raises: OutOfRangeError where there are fewer, FailedPreconditionError where there is no end of them.
+    """
+    if source.cardinality() == INFINITE:
+        text = f"Dataset of type {source.name} has infinite cardinality, which does not support random access."
+        raise FailedPreconditionError(None, None, f"{text} [Op:GetElementAtIndex]")
+    for element in Take(Skip(source, place), 1).elements(Run(source, by_index=True)) if place >= 0 else ():
+        return element
+    text = f"Index out of range [0, {source.cardinality()}):{place} [Op:GetElementAtIndex]"
+    raise OutOfRangeError(None, None, text)
 
 
 class Repeat(Counted):

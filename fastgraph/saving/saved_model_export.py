@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from fastgraph.composites.lookup_tables import Table
 from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.base.dtype import DType
 from fastgraph.core.base.shapes import TensorShape
@@ -115,8 +116,10 @@ class Functions:
                 if name not in names:
                     names[name] = self._unique(name)
             changed = {old: new for old, new in names.items() if old != new}
+            shared = library.resources.items()
+            tables = {old.encode(): str(each).encode() for old, each in shared if isinstance(each, Table)}
             for old, new in names.items():
-                found[new] = _renamed(library[old], changed) if changed else library[old]
+                found[new] = _renamed(library[old], changed, tables) if changed or tables else library[old]
             for op_type, stated in library.gradients.items():
                 self.gradients[op_type] = names[stated.function], library, stated
         return found
@@ -165,12 +168,15 @@ class Functions:
         return [done[name] for name in sorted(done)]
 
 
-def _renamed(function: Message, names: dict[str, str]) -> Message:
-    """A FunctionDef in which functions are called otherwise."""
+def _renamed(function: Message, names: dict[str, str], tables: dict[bytes, bytes]) -> Message:
+    """A FunctionDef in which functions are called otherwise, and tables are those of this program."""
     found = parsed(serialized(function), "FunctionDef")
     found.signature.name = names.get(found.signature.name, found.signature.name)
     for each in found.node_def:
         each.op = names.get(each.op, each.op)
+        shared = each.attr.get("shared_name") if "Table" in each.op else None
+        if shared is not None:
+            shared.s = tables.get(shared.s, shared.s)
         for value in each.attr.values():
             for func in [*([value.func] if value.HasField("func") else []), *value.list.func]:
                 func.name = names.get(func.name, func.name)

@@ -88,6 +88,9 @@ def load(
                 None, None, f"The SavedModel in {path} is not as one is written: {what}"
             ) from error
 
+#: What TensorFlow calls resources that only captures lead to.
+_NAMELESS = ("", "cd2c89b7-88b7-44c8-ad83-06c2a9158347")
+
 
 class _Loader:
     """One SavedModel while it is loaded."""
@@ -292,7 +295,9 @@ class _Loader:
             for name in self._names(self._saved(field_of(reference, "node_id", 0))):
                 for maker in field_of(self.library[name], "node_def", []):
                     if "Table" in maker.op and maker.op in RESOURCES:
-                        said = {**attributes(maker), "shared_name": f"{name}/{maker.name}"}
+                        said = attributes(maker)
+                        if said.get("shared_name", "") in _NAMELESS:  # else functions may name it, as ours do
+                            said["shared_name"] = f"{name}/{maker.name}"
                         return RestoredTable(RESOURCES[maker.op](self.library, maker.name, [], said))
         raise NotFoundError(None, None, f"object {number} is a resource of a kind that has no equal here")
 

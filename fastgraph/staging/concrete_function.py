@@ -250,12 +250,11 @@ class ConcreteFunction(FastCall):
     def _packing(self) -> tuple[str, Any]:
         """How an Entry packs the flat results, and the structure that it needs for that."""
         structure = self._structure
-        flat_tensors = all(self._kept) and all(isinstance(leaf, Tensor) for leaf in self._flat)
         if self._single and self._kept[0]:
             return "single", None
         if structure is None or (isinstance(structure, tuple) and structure == ()):
             return "constant", structure
-        if type(structure) in (tuple, list) and len(structure) == len(self._flat) and flat_tensors:
+        if type(structure) in (tuple, list) and all(self._kept) and all(isinstance(item, Tensor) for item in structure):
             return type(structure).__name__, None
         if _is_plain(structure) and not any(isinstance(leaf, ResourceHandle) for leaf in self._flat):
             return "nested", _numbered(structure, itertools.count())

@@ -10,6 +10,7 @@ import pytest
 
 import fastgraph as tf
 from fastgraph import errors
+from fastgraph.records import snappy
 
 Dataset = tf.data.Dataset
 
@@ -23,6 +24,12 @@ OF_TENSORFLOW = {
     "saved/1283471898765523558/00000000.shard/00000000.snapshot": (
         "DgAAAAAAAADF5Wk/CAcSBBICCAIiBAEBYWJamD7uDwAAAAAAAABtUysJCAcSBBICCAIiBQADY2Njc9srCA=="
     ),
+    "packed/9416230422007032840/00000000.shard/00000000.snapshot": (
+        "AAAAhoADBA4ACQEkxeVpPwgJEgAiCAkQGAAAiCuV6jINDTQkGVbsCAQSBBICCCgiKA0VggEAENSO3BwQDSYUlfv+GAgHBUIwAiIGAgJhY2JkchlZ"
+        "fkaAAAABDTIMoL3fVFaAAAABmgEADCdewhLGgAAAAg2ADBlPEl9WgAAAApoBAAxy7RYRfoAA"
+    ),
+    "packed/dataset_spec.pb": ("ogMjCgeKAgQSABgJCguKAggSBBICCCgYBAoLigIIEgQSAggCGAc="),
+    "packed/snapshot.metadata": ("EhM5NDE2MjMwNDIyMDA3MDMyODQwGPPOlqbTn5gDIAIqAwkEBzADwD4B"),
     "saved/dataset_spec.pb": ("igIIEgQSAggCGAc="),
     "saved/snapshot.metadata": ("EhMxMjgzNDcxODk4NzY1NTIzNTU4GPXD2vKFnpgDIAIqAQcwAsA+AQ=="),
 }
@@ -45,6 +52,71 @@ def test_what_tensorflow_saved_is_read(folder):
     dataset = Dataset.load(str(folder / "saved"))
     assert _listed(dataset) == [[b"a", b"b"], [b"", b"ccc"]]
     assert dataset.element_spec == tf.TensorSpec([2], tf.string) and len(dataset) == 2
+
+
+def test_what_tensorflow_packed_is_read(folder):
+    """It packs numbers, 40 of each, and two strings, by Snappy."""
+    for i, (x, row, words) in enumerate(Dataset.load(str(folder / "packed"), compression="SNAPPY")):
+        assert x.numpy() == i and row.numpy().tolist() == [i] * 40 and words.numpy().tolist() == [b"ac", b"bd"]
+    assert i == 2
+
+
+def test_damaged_blocks_are_errors(folder, rng):
+    (path,) = (folder / "packed").glob("*/*/*.snapshot")
+    whole = path.read_bytes()
+    n_errors = 0
+    for _ in range(300):
+        content = bytearray(whole)
+        content[rng.integers(len(content))] ^= 1 << rng.integers(8)
+        path.write_bytes(content if rng.integers(2) else content[: rng.integers(1, len(content))])
+        try:
+            list(Dataset.load(str(folder / "packed"), compression="SNAPPY"))
+        except errors.DataLossError:
+            n_errors += 1
+    assert n_errors > 290  # a copy from elsewhere may say the same bytes
+    assert issubclass(errors.DataLossError, errors.OpError)
+    for block in (b"", b"\xff\xff\xff\xff\x7f\x00a", b"\x04\x01\x00", b"\x04\xf4", b"\x02\x00a"):
+        with pytest.raises(errors.DataLossError, match="Snappy"):
+            snappy.decompressed(block)
+
+
+@pytest.mark.parametrize("kind", [None, "GZIP", "SNAPPY"])
+def test_what_is_packed_is_the_same_again(tmp_path, rng, kind):
+    rows = rng.standard_normal((7, 30_000)).astype(np.float32)  # several blocks
+    dataset = Dataset.from_tensor_slices((rows, [str(i) * i for i in range(7)]))
+    dataset.save(str(tmp_path / "s"), kind)
+    for loaded in (Dataset.load(str(tmp_path / "s"), compression=kind), *[dataset.snapshot(str(tmp_path / "t"))] * 2):
+        found = list(loaded.as_numpy_iterator())
+        assert sorted(len(word) for _, word in found) == list(range(7))
+        assert all(np.array_equal(row, rows[len(word)]) for row, word in found)
+
+
+def test_a_pass_that_saves_is_kept_in_checkpoints(tmp_path):
+    counter = tf.Variable(0, tf.int64)
+    given: list[int] = []
+
+    def breaks(x):
+        given.append(int(x))
+        if len(given) == 6:
+            raise ValueError("an accident")
+        return x
+
+    numbers = Dataset.range(10).shuffle(10, seed=3)
+    dataset = numbers.map(lambda x: tf.numpy_function(breaks, [x], tf.int64, stateful=False))
+    arguments = {"directory": str(tmp_path / "c"), "max_to_keep": 50, "step_counter": counter, "checkpoint_interval": 2}
+    with pytest.raises(errors.OpError):
+        dataset.save(str(tmp_path / "s"), checkpoint_args=arguments)
+    with pytest.raises(errors.NotFoundError):
+        Dataset.load(str(tmp_path / "s"))
+    first = given[:5]
+    dataset.save(str(tmp_path / "s"), checkpoint_args=arguments)
+    assert "checkpoint" not in arguments  # the caller's own dict stays as it is
+    saved = list(Dataset.load(str(tmp_path / "s")).as_numpy_iterator())
+    assert saved[:5] == first and sorted(saved) == list(range(10))
+    with pytest.raises(ValueError, match="'checkpoint'"):
+        dataset.save(str(tmp_path / "s"), checkpoint_args={**arguments, "checkpoint": None})
+    with pytest.raises(TypeError):
+        dataset.save(str(tmp_path / "s"), checkpoint_args={**arguments, "such": 1})
 
 
 def test_what_tensorflow_cached_is_read(folder):
@@ -159,3 +231,16 @@ def test_lookup_tables_from_datasets():
         tf.data.experimental.index_table_from_dataset(words, 2, key_dtype=tf.int64)
     with pytest.raises(ValueError, match="`default_value` must be specified"):
         tf.data.experimental.table_from_dataset(Dataset.zip((Dataset.range(3), words)))
+
+
+def test_elements_by_an_index_that_only_a_graph_knows():
+    """The order of the shuffle is TensorFlow's."""
+    dataset = Dataset.range(10).map(lambda x: (x * 2, {"a": tf.fill([2], x)})).shuffle(10, seed=5)
+    by_call = tf.function(lambda i: tf.data.experimental.at(dataset, i))
+    for i, wanted in enumerate([2, 6, 4, 14, 12, 18, 0, 10, 16, 8]):
+        for first, rest in (tf.data.experimental.at(dataset, i), by_call(tf.constant(i, tf.int64))):
+            assert first.numpy() == wanted and rest["a"].numpy().tolist() == [wanted // 2] * 2
+    assert [int(x) for x in Dataset.range(3).map(lambda i: tf.data.experimental.at(dataset, i)[0])] == [2, 6, 4]
+    for i in (-1, 10):
+        with pytest.raises(errors.OutOfRangeError, match="Index out of range"):
+            by_call(tf.constant(i, tf.int64))

@@ -470,3 +470,26 @@ def test_a_warm_call_gives_structures_as_the_first_did(compiled, f):
     fg.nest.assert_same_structure(first, again, expand_composites=True)
     for a, b in zip(fg.nest.flatten(first, True), fg.nest.flatten(again, True), strict=True):
         assert a is b is None or np.array_equal(a, b)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda x, y: (x, {"a": y}),
+        lambda x, y: (x, (y,)),
+        lambda x, y: [[x], y],
+        lambda x, y: ((), (x, y)),
+        lambda x, y: ((x, y),),
+        lambda x, y: (None, [x, y]),
+        lambda x, y: {"a": x, "b": (y,)},
+    ],
+)
+def test_quick_calls_give_the_structure_that_the_first_ones_give(compiled, made):
+    """Once its kernels are there, a call packs its results in C; as many parts as leaves is no flat structure."""
+    call = fg.function(lambda x: made(x * 2, x + 1))
+    x = fg.constant(3)
+    wanted = made(6, 4)
+    for _ in range(5):
+        found = fg.nest.map_structure(lambda leaf: leaf if leaf is None else int(leaf), call(x))
+        fg.nest.assert_same_structure(found, wanted)
+        assert found == wanted

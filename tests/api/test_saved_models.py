@@ -353,3 +353,34 @@ def test_show_and_run(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixtur
     np.testing.assert_allclose(np.load(tmp_path / "product.npy"), [3, 8])
     assert saved_model_command.main(["run", "--dir", path, "--input_exprs", "x=__import__('os')"]) == 1
     assert saved_model_command.main(["show", "--dir", str(tmp_path)]) == 1
+
+
+@pytest.mark.parametrize("kind", ["fixed", "mutable"])
+def test_tables_of_a_loaded_model_are_saved_again(tmp_path, kind):
+    """Functions that were loaded name the tables that are saved with them, from one saving to the next."""
+
+    class Model(tf.Module):
+        def __init__(self):
+            super().__init__()
+            if kind == "fixed":
+                filled = tf.lookup.KeyValueTensorInitializer(["a", "b"], tf.constant([5, 6], tf.int64))
+                self.table = tf.lookup.StaticHashTable(filled, -1)
+            else:
+                self.table = tf.lookup.experimental.MutableHashTable(tf.string, tf.int64, -1)
+                self.table.insert(["a", "b"], [5, 6])
+            path = tmp_path / "words"
+            path.write_text("b\na\n")
+            lines = tf.lookup.TextFileIndex
+            read = tf.lookup.TextFileInitializer(str(path), "string", lines.WHOLE_LINE, "int64", lines.LINE_NUMBER)
+            self.words = tf.lookup.StaticHashTable(read, -1)
+
+        @tf.function(input_signature=[tf.TensorSpec([None], tf.string)])
+        def find(self, keys):
+            return self.table.lookup(keys), self.words.lookup(keys)
+
+    model = Model()
+    for i in range(3):
+        tf.saved_model.save(model, str(tmp_path / str(i)))
+        model = tf.saved_model.load(str(tmp_path / str(i)))
+        first, second = model.find(tf.constant(["b", "z"]))
+        assert (first.numpy().tolist(), second.numpy().tolist()) == ([6, -1], [0, -1])

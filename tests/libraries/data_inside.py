@@ -162,6 +162,34 @@ def make_tf_record_dataset(
     return dataset.batch(batch_size, drop_final_batch or num_epochs is None).prefetch(prefetch_buffer_size or 1)
 
 
+def index_shuffle(
+    file_infos: Sequence[dict[str, Any]],
+    reader_factory: Callable[[Any], Any],
+    seed: Any = None,
+    reshuffle_each_iteration: bool = False,
+    num_parallel_calls: Any = tf.data.AUTOTUNE,
+) -> Any:
+    """The elements of files where random indices say: `index_shuffle` and `at`, which TensorFlow's calls."""
+    places: list[int] = []
+    first = 0
+    for info in file_infos:
+        n, skip, take = info["num_elements"], info.get("skip", 0), info.get("take", -1)
+        begin = min(skip, n) if skip >= 0 else n
+        places += range(first + begin, first + (n if take < 0 else min(begin + take, n)))
+        first += n
+    whole = reader_factory([info["path"] for info in file_infos])
+
+    def one_pass(seeds: Any) -> Any:
+        def element(index: Any) -> Any:
+            place = tf.random.experimental.index_shuffle(index, seeds, len(places) - 1)
+            return tf.data.experimental.at(whole, tf.gather(tf.constant(places, tf.int64), place))
+
+        return tf.data.Dataset.range(len(places)).map(element, num_parallel_calls)
+
+    seeds = tf.data.Dataset.random(seed, rerandomize_each_iteration=reshuffle_each_iteration)
+    return seeds.take(2).batch(2, drop_remainder=True).flat_map(one_pass)
+
+
 def auto_shard(dataset: Any, num_workers: int, index: int, num_replicas: Any = None) -> Any:
     """What one of several workers reads: the pipeline over part of its files, or every `num_workers`-th element."""
     if not 0 <= index < num_workers:
@@ -228,6 +256,7 @@ OWN: dict[str, Any] = {
     "data.experimental.ops.testing.sleep": sleep,
     "data.experimental.ops.readers.make_tf_record_dataset": make_tf_record_dataset,
     "data.experimental.ops.distribute._AutoShardDataset": auto_shard,
+    "data.experimental.ops.shuffle_ops.index_shuffle": index_shuffle,
     "data.experimental.ops.global_shuffle_op._global_shuffle": global_shuffle,
     "data.experimental.ops.iterator_ops.make_saveable_from_iterator": graph_sessions.make_saveable,
     "training.saver.Saver": graph_sessions.Saver,

@@ -78,6 +78,10 @@ BUDGET: tuple[tuple[int, str], ...] = (
     ),
     (149_850, "rare names: running means, resolvers, scripts of characters, operations by their kernels' names"),
     (150_300, "checks of known numbers against what only a run knows; boxes of any batch and any number of classes"),
+    (
+        150_700,
+        "saved elements packed by Snappy, passes that save and are kept in checkpoints, elements by index in graphs",
+    ),
 )
 
 #: Lines that may be left over before the budget has to be lowered.

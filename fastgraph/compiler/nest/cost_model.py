@@ -82,9 +82,9 @@ def cost(nest: LoopNest | FlatNest) -> float:
 
 
 def _down_own_columns(nest: LoopNest | FlatNest) -> set[Scalar]:
-    """What reductions read row after row of a loop that is not shared: tiles of columns are made of shared loops only.
+    """Loads of reductions down the columns of a loop that is not shared: each lies in another line of the cache.
 
-    (`fastgraph.compiler.cpu.column_reductions`.) Each element read lies in another line of the cache.
+    Tiles of columns (`fastgraph.compiler.cpu.column_reductions`) are made of shared loops only.
     """
     found = set()
     for store in nest.stores:

@@ -155,7 +155,7 @@ class WhileStep(Step):
 
     @property
     def stacked(self) -> list[Value]:
-        """What the body gives to be stacked."""
+        """The results of the body that are stacked."""
         return list(self.nodes[0].attrs["body_graph"].outputs[self.n_carried :])
 
 
