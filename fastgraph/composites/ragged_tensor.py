@@ -420,7 +420,10 @@ class RaggedTensor(RaggedOperators, CompositeTensor):
 
     @property
     def _type_spec(self) -> RaggedTensorSpec:
-        return RaggedTensorSpec(self.shape, self.dtype, self.ragged_rank, self._row_splits.dtype)
+        return self._shape_invariant_to_type_spec(self.shape)
+
+    def _shape_invariant_to_type_spec(self, shape: TensorShape) -> RaggedTensorSpec:
+        return RaggedTensorSpec(shape, self.dtype, self.ragged_rank, self._row_splits.dtype)
 
     @property
     def aval(self) -> Any:

@@ -187,6 +187,11 @@ class SparseTensor(CompositeTensor):
     def _type_spec(self) -> SparseTensorSpec:
         return SparseTensorSpec(self.shape, self.dtype)
 
+    def _shape_invariant_to_type_spec(self, shape: TensorShape) -> SparseTensorSpec:
+        """Return the type in a loop: `shape` is that of `dense_shape`. Raises ValueError if it is of another rank."""
+        rank = shape.with_rank(1)[0]
+        return SparseTensorSpec(None if rank is None else [None] * rank, self.dtype)
+
     @property
     def aval(self) -> Any:
         """No one tensor stands for it: raises ValueError as its conversion to a tensor does."""

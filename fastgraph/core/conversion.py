@@ -221,7 +221,7 @@ def _from_sequence(value: Any, dtype: DType | None) -> Tensor:
         value = _as_lists(value)
         leaves = take_apart(value)
     if leaves.kinds & TENSOR:
-        packed: Tensor = _pack(value, dtype)
+        packed: Tensor = _pack(value if dtype is None else cast_items(value, dtype), dtype)
         return packed
     if leaves.kinds & ARRAY:
         if leaves.kinds & (STR | OTHER):
@@ -362,9 +362,9 @@ def _pack(value: Any, dtype: DType | None) -> Any:
     return get_slot("pack")(items)
 
 
-def cast_items(value: TensorLike, dtype: DType) -> Any:
-    """A list or tuple with its tensors cast to `dtype`, if the first of them is of another; other values unchanged."""
-    if not isinstance(value, (list, tuple)) or _first_tensor_dtype(value) in (None, dtype):
+def cast_items(value: Any, dtype: DType) -> Any:
+    """A list or tuple with its tensors cast to `dtype`, if the first of them is of another."""
+    if _first_tensor_dtype(value) in (None, dtype):
         return value
 
     def cast(item: TensorLike) -> Any:
@@ -439,10 +439,10 @@ def convert_to_tensor(
 
 def _converted(value: TensorLike, dtype: DTypeLike | None, hint: DTypeLike | None) -> Tensor:
     if dtype is not None:
-        return convert(cast_items(value, as_dtype(dtype)), as_dtype(dtype))
+        return convert(value, as_dtype(dtype))
     if hint is not None and not isinstance(value, Tensor):
         try:
-            return convert(cast_items(value, as_dtype(hint)), as_dtype(hint))
+            return convert(value, as_dtype(hint))
         except (TypeError, ValueError):
             pass
     return convert(value, None)
@@ -484,7 +484,7 @@ def constant(value: Any, dtype: DTypeLike | None = None, shape: Any = None, name
     if isinstance(value, Tensor) and wanted is not None and value.dtype is not wanted:
         raise TypeError(f"Expected tensor {value} with dtype {wanted!r}, but got dtype {value.dtype!r}.")
     if shape is None:
-        return _named(convert(value if wanted is None else cast_items(value, wanted), wanted), name)
+        return _named(convert(value, wanted), name)
     dims = shape_dims(shape if current_trace() is None else whole_numbers(shape))
     tensor = _convert(value, wanted) if not isinstance(value, Tensor) else value
     if not isinstance(tensor, EagerTensor):

@@ -483,8 +483,9 @@ def _declared_shapes(flat: Sequence[Any], loop_vars: object, shape_invariants: o
     if shape_invariants is None:
         return [tensor.aval.shape for tensor in flat]
     shapes = nesting.flatten(_as_shapes(shape_invariants))
-    if any(isinstance(leaf, TensorArray) for leaf in nesting.flatten(loop_vars)):
-        shapes = _by_part(shapes, loop_vars)
+    leaves = nesting.flatten(loop_vars)
+    if len(shapes) == len(leaves):
+        shapes = [part for leaf, told in zip(leaves, shapes, strict=True) for part in shapes_of_parts(leaf, told.given)]
     if len(shapes) != len(flat):
         raise ValueError(
             f"shape_invariants must have the structure of loop_vars: {len(shapes)} shapes for {len(flat)} tensors "
@@ -495,7 +496,8 @@ def _declared_shapes(flat: Sequence[Any], loop_vars: object, shape_invariants: o
         if shape is None:
             declared.append(tensor.aval.shape)
             continue
-        dims = shape.dims_tuple if isinstance(shape, _Shape) else TensorShape(shape)
+        shape = shape.given if isinstance(shape, _Shape) else shape
+        dims = TensorShape(getattr(shape, "shape", shape))
         invariant = None if dims.rank is None else tuple(dims)
         if not generalises(invariant, tensor.aval.shape):
             raise ValueError(
@@ -507,24 +509,24 @@ def _declared_shapes(flat: Sequence[Any], loop_vars: object, shape_invariants: o
     return declared
 
 
-def _by_part(shapes: list[Any], loop_vars: object) -> list[Any]:
-    """The shapes with None for each part of a TensorArray, whose shape is its own affair, in the place of the one."""
-    given, found = list(shapes), []
-    for leaf in nesting.flatten(loop_vars):
-        if isinstance(leaf, TensorArray):
-            given, parts = given[1:], [None] * len(nesting.flatten(leaf, expand_composites=True))
-        else:
-            n = len(nesting.flatten(leaf, expand_composites=True))
-            given, parts = given[n:], given[:n]
-        found += parts
-    return found + given
+def shapes_of_parts(value: Any, told: Any) -> list[Any]:
+    """Return the shape of each tensor of a loop's variable, from the one shape or spec that a program tells of it.
+
+    None for a part of a TensorArray, whose shape is its own affair.
+    """
+    if isinstance(value, TensorArray):
+        return [None] * len(nesting.flatten(value, expand_composites=True))
+    if not hasattr(value, "_shape_invariant_to_type_spec"):
+        return [told]
+    spec = told if isinstance(told, TypeSpec) else value._shape_invariant_to_type_spec(TensorShape(told))
+    return [part.shape for part in spec._component_specs]
 
 
 class _Shape:
     """A shape invariant as a leaf: a TensorShape, or a list of sizes, would be taken apart as a structure."""
 
     def __init__(self, shape: Any) -> None:
-        self.dims_tuple = shape if isinstance(shape, TensorShape) else TensorShape(getattr(shape, "shape", shape))
+        self.given = shape
 
 
 def _as_shapes(structure: object) -> Any:

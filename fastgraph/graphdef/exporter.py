@@ -305,7 +305,7 @@ def attribute(attr: object) -> Any:
 
 def tensor_message(tensor: Any, is_one: bool = False) -> Message:
     """Return a TensorProto: bytes; one value where that `is_one`, or where a large tensor has the same everywhere."""
-    array = np.asarray(tensor.numpy())
+    array = np.asarray(tensor)
     fields: dict[str, Any] = {"dtype": Enum(enum_name(tensor.dtype)), "tensor_shape": _shape(tuple(array.shape))}
     name = _VALUE_FIELDS.get(tensor.dtype.name, "int_val")
     flat = array.reshape(-1)
@@ -348,7 +348,7 @@ def make_tensor_proto(
     if own != dims:
         if verify_shape and not (allow_broadcast and math.prod(own) == 1):
             raise TypeError(f"Expected Tensor's shape: {dims}, but got {own}.")
-        flat = np.asarray(tensor.numpy()).reshape(-1)
+        flat = np.asarray(tensor).reshape(-1)
         if flat.size > n or not flat.size:
             raise ValueError(f"A tensor of shape {list(dims)} takes 1 to {n} elements, {flat.size} were given.")
         tensor = from_array(np.append(flat, np.repeat(flat[-1:], n - flat.size)).reshape(dims), tensor.dtype)

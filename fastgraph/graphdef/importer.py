@@ -453,7 +453,7 @@ def _aval(tensor: Tensor) -> Aval:
         return Aval(dtypes.resource, ())
     if tensor.aval.value is not None or not isinstance(tensor, EagerTensor):
         return tensor.aval
-    return Aval(tensor.aval.dtype, tensor.aval.shape, np.asarray(tensor.numpy()))
+    return Aval(tensor.aval.dtype, tensor.aval.shape, np.asarray(tensor))
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -179,7 +179,7 @@ def log_sigmoid(x: TensorLike, name: str | None = None) -> Any:
 def silu(features: TensorLike, beta: TensorLike = 1.0) -> Any:
     """features * sigmoid(beta * features). f[*s] -> f[*s]. Source: tf.nn.silu."""
     features = as_tensor(features)
-    return features * sigmoid(features if beta == 1.0 else features * beta)
+    return features * sigmoid(features if isinstance(beta, int | float) and beta == 1 else features * beta)
 
 
 @public("nn.gelu")

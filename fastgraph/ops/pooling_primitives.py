@@ -15,6 +15,7 @@ import numpy as np
 from fastgraph.core.base.dtype import DType, as_dtype
 from fastgraph.core.base.shapes import Aval
 from fastgraph.ops.arguments import index_vector
+from fastgraph.ops.elementwise import zeros_like
 from fastgraph.ops.families import Array, Builder, Node, Operand, Scalar, accumulator, custom, misuse
 from fastgraph.ops.movement import shape_of_value
 from fastgraph.ops.pooling_numpy import (
@@ -435,6 +436,7 @@ def max_pool_p(x: Array, *, window: Steps, strides: Steps, padding: Padding) -> 
     step="max_pool.spread",
     lower=_lower_max_grad,
     vjp=dict(
+        x=lambda dy, x: zeros_like(x),
         dy=lambda dy, x, window, strides, padding: max_pool_pick_p(x, dy, **_attrs(window, strides, padding)),
     ),
     samples=lambda: [
@@ -458,6 +460,7 @@ def max_pool_grad_p(x: Array, dy: Array, *, window: Steps, strides: Steps, paddi
     step="max_pool.pick",
     lower=_lower_pick,
     vjp=dict(
+        x=lambda dy, x: zeros_like(x),
         g=lambda dy, x, window, strides, padding: max_pool_grad_p(x, dy, **_attrs(window, strides, padding)),
     ),
     samples=_samples("pick", _FLOATS, (_PADDED,)),

@@ -115,7 +115,7 @@ def _held(called: _Called) -> Held:
 
 def _array(value: TensorLike) -> Any:
     array = np.asarray(value, order="C")
-    return array.astype(object) if array.dtype.kind in "SU" else array
+    return np.asarray(value, object) if array.dtype.kind in "SU" else array  # NumPy's texts lose zeros at their ends
 
 
 # ---- the ops --------------------------------------------------------------------------------------------------------

@@ -422,7 +422,7 @@ def norm(
     pair = isinstance(along, (list, tuple)) and len(along) == 2
     if (not pair and not isinstance(axis, int | None)) or (pair and along[0] == along[1]):
         raise ValueError(f"'axis' must be None, an integer, or a tuple of 2 unique integers, got {along}")
-    if ord in ("euclidean", "fro") or (ord == 2 and not pair):
+    if ord == "euclidean" or ord == ("fro" if pair else 2):
         return sqrt(reduce_sum(x * conj(x), axis, keep), name=name)
     if pair and ord in (1, np.inf):  # the greatest sum of a column, of a row
         sums = reduce_sum(abs(x), along[0 if ord == 1 else 1], True)

@@ -139,14 +139,14 @@ def _extreme_grad(total: Callable[..., Any], dy: Tensor, data: Tensor, ids: Tens
     return _taken(dy / maximum(shares, ones_like(shares)), ids) * chosen
 
 
-def _prod_grad(prod: Callable[..., Any], total: Callable[..., Any], dy: Tensor, data: Tensor, ids: Tensor) -> Any:
+def _prod_grad(dy: Tensor, data: Tensor, ids: Tensor, out: Tensor) -> Any:
     """dy times the product of the other elements of the segment; a zero is counted, not divided by."""
     zero = equal_p(data, zeros_like(data))
-    zeros = _taken(total(cast(zero, "int32"), ids, dy), ids)
-    others = _taken(prod(select(zero, ones_like(data), data), ids, dy), ids)
-    alone = select(zero, others, others / select(zero, ones_like(data), data))
-    live = select(zero, equal_p(zeros, ones_like(zeros)), equal_p(zeros, zeros_like(zeros)))
-    return select(live, alone * _taken(dy, ids), zeros_like(data))
+    zeros = _taken(_total(cast(zero, "int32"), ids, dy), ids)
+    others = select(zero, ones_like(data), data)
+    # by way of `out`, not of the others' product: beside a zero that is 0, but its gradient to the zero is not
+    alone = select(zero, _taken(_product(others, ids, dy), ids), _taken(out, ids) / others)
+    return select(zeros > 1, zeros_like(data), alone * _taken(dy, ids))
 
 
 def _combined(kind: str) -> Callable[..., Any]:
@@ -164,7 +164,7 @@ def _combined(kind: str) -> Callable[..., Any]:
 _total, _product = _combined("sum"), _combined("prod")
 _VJP: dict[str, dict[str, Callable[..., Any]]] = {
     "sum": dict(data=lambda dy, segment_ids: _taken(dy, segment_ids)),
-    "prod": dict(data=lambda dy, data, segment_ids: _prod_grad(_product, _total, dy, data, segment_ids)),
+    "prod": dict(data=lambda dy, data, segment_ids, out: _prod_grad(dy, data, segment_ids, out)),
     "max": dict(data=lambda dy, data, segment_ids, out: _extreme_grad(_total, dy, data, segment_ids, out)),
     "min": dict(data=lambda dy, data, segment_ids, out: _extreme_grad(_total, dy, data, segment_ids, out)),
 }

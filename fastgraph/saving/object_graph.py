@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
 from fastgraph.core.base.dtype import string
 from fastgraph.core.conversion import convert_to_tensor
 from fastgraph.core.tensor import executing_eagerly, from_array
@@ -166,7 +168,8 @@ def serialized(value: Any, path: str) -> list[tuple[str, str, dict[str, Any]]]:
     base = path + _ATTRIBUTES
     if is_python_state(value):
         text = value.serialize()
-        return [(_PYTHON_STATE, base + _PYTHON_STATE, {base + _PYTHON_STATE: from_array([text], string).numpy()[0]})]
+        tensor = from_array(np.array(text, object), string)
+        return [(_PYTHON_STATE, base + _PYTHON_STATE, {base + _PYTHON_STATE: tensor})]
     if serializes(value):
         found = value._serialize_to_tensors()
         first = legacy_name(value)

@@ -794,6 +794,7 @@ ERRORS = [
         "ValueError",
         "'ord' must be a supported matrix norm in ['euclidean', 'fro', 1, 2, inf], got 3",
     ),
+    ("tf.norm([[1.,2.]],'fro')", "ValueError", "'ord' must be a supported vector norm, got 'fro'"),
     (
         "tf.norm([[1.,2.],[3.,4.]],axis=[0])",
         "ValueError",

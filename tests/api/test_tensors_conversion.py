@@ -380,3 +380,28 @@ def test_members_of_enumerations_are_no_sequences() -> None:
 
     with pytest.raises(ValueError, match="Attempt to convert a value .* with an unsupported type"):
         fg.constant(Colour.RED)
+
+
+@pytest.mark.parametrize("staged", [False, True])
+@pytest.mark.parametrize(
+    ("program", "dtype", "expected"),
+    [
+        (lambda: fg.concat((fg.constant([1, 2]), [fg.constant(3, fg.int64)]), 0), "int32", [1, 2, 3]),
+        (lambda: fg.constant([1.5]) + [fg.constant(3, fg.int64)], "float32", [4.5]),
+        (lambda: fg.constant([1, 2]) * [fg.constant(2.9), 3], "int32", [2, 6]),
+        (lambda: fg.stack([fg.constant([1.0]), [fg.constant(2)]]), "float32", [[1.0], [2.0]]),
+    ],
+)
+def test_a_list_beside_a_tensor_is_cast_to_its_dtype(program: Any, dtype: str, expected: Any, staged: bool) -> None:
+    """As TensorFlow packs a list with tensors in it where a dtype is wanted; a tensor itself is not cast."""
+    made = (fg.function(program) if staged else program)()
+    assert made.dtype.name == dtype and made.numpy().tolist() == expected
+
+
+@pytest.mark.parametrize("staged", [False, True])
+def test_tensors_of_several_dtypes_in_a_list_are_not_cast(staged: bool) -> None:
+    def program() -> Any:
+        return fg.constant([1, 2]) + [fg.constant(1), fg.constant(2, fg.int64)]
+
+    with pytest.raises(TypeError if staged else fg.errors.InvalidArgumentError):
+        (fg.function(program) if staged else program)()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import warnings
 from collections.abc import Callable
@@ -698,3 +699,44 @@ def test_the_most_iterations_are_computed_once_before_the_loop() -> None:
         badly(fg.constant(3, fg.int64))
     with pytest.raises(fg.errors.InvalidArgumentError, match=r"maximum_iterations must be a scalar, got shape \(2,\)"):
         badly(fg.constant([3, 3]))
+
+
+def _sparse(shape: Any) -> Any:
+    v = fg.SparseTensor([[0, 0], [1, 1]], [1, 2], [3, 3])
+    for _ in fg.range(2):
+        set_loop_options(shape_invariants=[(v, shape)])
+        v = fg.sparse.expand_dims(v)
+    return v.dense_shape
+
+
+def _sparse_by_call(shape: Any) -> Any:
+    v = fg.SparseTensor([[0, 0], [1, 1]], [1, 2], [3, 3])
+    count = fg.TensorShape([])
+    body = lambda i, v: (i + 1, fg.sparse.expand_dims(v))
+    return fg.while_loop(lambda i, v: i < 2, body, (fg.constant(0), v), (count, shape))[1].dense_shape
+
+
+@pytest.mark.parametrize("program", [_sparse, _sparse_by_call])
+def test_one_shape_is_told_of_a_sparse_loop_variable(program: Any) -> None:
+    """That of `dense_shape`, as in TensorFlow, or a spec."""
+    for shape in (fg.TensorShape(None), fg.TensorShape([None]), fg.SparseTensorSpec(None, fg.int32)):
+        assert fg.function(functools.partial(program, shape))().numpy().tolist() == [3, 3, 1, 1]
+    with pytest.raises(ValueError, match="must have rank 1"):
+        fg.function(functools.partial(program, fg.TensorShape([None, None])))()
+    with pytest.raises(ValueError):
+        fg.function(functools.partial(program, fg.TensorShape([2])))()
+
+
+def test_one_shape_is_told_of_ragged_loop_variables_and_of_slices() -> None:
+    @fg.function
+    def grown() -> Any:
+        r = fg.ragged.constant([[1], [2, 3]])
+        s = fg.IndexedSlices(fg.ones([2, 3]), fg.constant([0, 1]))
+        for _ in fg.range(2):
+            set_loop_options(shape_invariants=[(r, fg.TensorShape([None, None])), (s, fg.TensorShape([None, 3]))])
+            r = fg.concat([r, r], 0)
+            s = fg.IndexedSlices(fg.concat([s.values, s.values], 0), fg.concat([s.indices, s.indices], 0))
+        return r, s.values
+
+    rows, values = grown()
+    assert rows.to_list() == [[1], [2, 3]] * 4 and values.shape == (8, 3)

@@ -167,3 +167,54 @@ def test_second_gradient_of_a_root_where_the_first_is_0() -> None:
         first = inner.gradient(y, x)
     np.testing.assert_allclose(first, [0.0, 2 / 3], rtol=1e-6)
     np.testing.assert_allclose(outer.gradient(first, x), [2 / 16, 1 / (2 * 27)], rtol=1e-5)
+
+
+@pytest.mark.parametrize("staged", [False, True])
+@pytest.mark.parametrize("product", [tf.math.segment_prod, lambda x, ids: tf.math.unsorted_segment_prod(x, ids, 2)])
+def test_second_gradient_of_a_segments_product_beside_a_zero(product: F, staged: bool) -> None:
+    """The zero's own gradient is 0 to the others, but theirs is the rest of the product to the zero."""
+
+    def gradients(x: Any) -> Any:
+        with tf.GradientTape() as outer:
+            outer.watch(x)
+            with tf.GradientTape() as inner:
+                inner.watch(x)
+                y = product(x, [0, 0, 0, 1])
+            first = inner.gradient(y, x)
+            weighted = first * tf.constant([1.0, 2.0, 3.0, 4.0])
+        return first, outer.gradient(weighted, x)
+
+    first, second = (tf.function(gradients) if staged else gradients)(tf.constant([0.0, 2.0, 3.0, 5.0]))
+    assert first.numpy().tolist() == [6.0, 0.0, 0.0, 1.0]
+    assert second.numpy().tolist() == [12.0, 3.0, 2.0, 0.0]
+
+
+@pytest.mark.parametrize("staged", [False, True])
+def test_second_gradient_of_the_greatest_in_windows_is_0(staged: bool) -> None:
+    def second(x: Any) -> Any:
+        with tf.GradientTape() as outer:
+            outer.watch(x)
+            with tf.GradientTape() as inner:
+                inner.watch(x)
+                y = tf.nn.max_pool2d(x, 2, 2, "VALID")
+            first = inner.gradient(y, x)
+        return outer.gradient(first, x)
+
+    x = tf.reshape(tf.range(16.0), [1, 4, 4, 1])
+    assert (tf.function(second) if staged else second)(x).numpy().tolist() == np.zeros((1, 4, 4, 1)).tolist()
+
+
+@pytest.mark.parametrize("staged", [False, True])
+def test_swish_by_a_tensor(staged: bool) -> None:
+    def gradients(x: Any, beta: Any) -> Any:
+        with tf.GradientTape() as tape:
+            tape.watch([x, beta])
+            y = tf.nn.silu(x, beta)
+        return (y, *tape.gradient(y, [x, beta]))
+
+    f = tf.function(gradients) if staged else gradients
+    y, dx, dbeta = f(tf.constant([1.0, -2.0]), tf.constant(1.5))
+    s = 1 / (1 + np.exp([-1.5, 3.0]))
+    np.testing.assert_allclose(y, [1.0, -2.0] * s, rtol=1e-6)
+    np.testing.assert_allclose(dx, s + [1.5, -3.0] * s * (1 - s), rtol=1e-6)
+    np.testing.assert_allclose(dbeta, np.sum([1.0, 4.0] * s * (1 - s)), rtol=1e-6)

@@ -116,6 +116,12 @@ class IndexedSlices(CompositeTensor):
             shape_of(None if rows is None else rows[:1]),
         )
 
+    def _shape_invariant_to_type_spec(self, shape: TensorShape) -> IndexedSlicesSpec:
+        """Return the type in a loop whose values are of `shape`."""
+        dense = None if self._dense_shape is None else self._dense_shape.dtype
+        rows = None if shape.rank is None else shape[:1]
+        return IndexedSlicesSpec(shape, self.dtype, self._indices.dtype, dense, rows)
+
     def __fg_tensor__(self, dtype: DType | None = None) -> Any:
         """Return the dense tensor. Raises ValueError if its shape is not known or another dtype is asked for."""
         if dtype is not None and dtype is not self.dtype:

@@ -17,6 +17,7 @@ from fastgraph.core.base import nesting
 from fastgraph.core.base.shapes import Aval, TensorShape, generalises
 from fastgraph.core.tensor import convert, current_trace
 from fastgraph.errors import InvalidArgumentError
+from fastgraph.graph.control_flow import shapes_of_parts
 from fastgraph.graph.differentiate import entering
 from fastgraph.graph.recursive_calls import Unknown
 from fastgraph.graph.subgraphs import closed, make_while, subgraph_name
@@ -487,7 +488,7 @@ class Loop:
         for carried, held in zip(self.carried, current, strict=False):
             if held is value or (isinstance(held, Perhaps) and held.value is value):
                 leaves = carried.leaves
-                given = leaves_of(shape) if nesting.is_nested(value) else [shape]
+                given = leaves_of(shape) if nesting.is_nested(value) else shapes_of_parts(value, shape)
                 if len(given) != len(leaves):
                     raise ValueError(f"shape_invariants: {told(carried.name)} has {len(leaves)} tensors, and "
                                      f"{len(given)} shapes are given")  # fmt: skip

@@ -12,7 +12,6 @@ from typing import Any
 from fastgraph.core.base import nesting
 from fastgraph.core.base.shapes import Shape, compatible, generalises
 from fastgraph.core.base.type_specs import TensorSpec, TypeSpec
-from fastgraph.core.conversion import cast_items
 from fastgraph.core.registry import get
 from fastgraph.core.tensor import Tensor, bind, convert
 from fastgraph.errors import InputSignatureError, UnimplementedError
@@ -299,7 +298,7 @@ def _fit_spec(spec: Any, value: Any) -> Any:
     else:
         if not isinstance(value, Tensor):
             # As tf.convert_to_tensor does: NumPy's values are cast, and the tensors in a list.
-            value = convert(cast_items(value, spec.dtype), spec.dtype)
+            value = convert(value, spec.dtype)
         fits = value.dtype == spec.dtype and generalises(spec.aval.shape, value.aval.shape)
         if not fits and value.dtype == spec.dtype and compatible(spec.aval.shape, value.aval.shape):
             return with_shape(value, spec.aval.shape)
