@@ -70,7 +70,7 @@ class Contention:
 def simulate(run: Run, threads: int, contention: Contention) -> float:
     """Nanoseconds that a run takes on so many threads."""
     if not run.parallel or threads == 1:
-        return sum(_shard_ns(step, k, threads, contention, False) for step in run.steps for k in range(len(step.shards)))
+        return sum(_shard_ns(s, k, threads, contention, False) for s in run.steps for k in range(len(s.shards)))
     successors: list[list[int]] = [[] for _ in run.steps]
     waiting = [len(step.after) for step in run.steps]
     for i, step in enumerate(run.steps):
@@ -79,7 +79,8 @@ def simulate(run: Run, threads: int, contention: Contention) -> float:
     tail = [0.0] * len(run.steps)
     for i in reversed(range(len(run.steps))):
         longest = max((tail[j] for j in successors[i]), default=0.0)
-        tail[i] = longest + sum(s.alone for s in run.steps[i].shards) + sum(simulate(r, 1, contention) for r in run.steps[i].inner)
+        inner = sum(simulate(each, 1, contention) for each in run.steps[i].inner)
+        tail[i] = longest + inner + sum(shard.alone for shard in run.steps[i].shards)
     ready: list[tuple[float, int, int]] = []  # (-urgency, step, next shard)
     pinned: list[tuple[float, int, int]] = []
     left = [len(step.shards) for step in run.steps]
@@ -150,18 +151,18 @@ def _shard_ns(step: Step, k: int, threads: int, contention: Contention, beside: 
 
 def recorded(events: Any, plans: dict[int, Any], bandwidth: float) -> list[tuple[Run, float]]:
     """The calls of a recording on one thread, each with the nanoseconds outside of its steps."""
-    from fastgraph.profiling.recording import _bytes, _with_inner_plans
+    from fastgraph.profiling.recording import bytes_moved, with_inner_plans
     from fastgraph.runtime.plan import KernelCall
 
     known: dict[int, Any] = {}
     for plan in plans.values():
-        _with_inner_plans(plan, known)
+        with_inner_plans(plan, known)
     rows = sorted(events.tolist(), key=lambda e: (e[0], -e[1]))
     whole = [e for e in rows if e[5] == -1]
     calls = []
     for call in whole:
         within = [e for e in rows if e[5] >= 0 and call[0] <= e[0] and e[1] <= call[1]]
-        run, used = _run_of(call[2], within, known, _bytes, KernelCall, bandwidth)
+        run, used = _run_of(call[2], within, known, bytes_moved, KernelCall, bandwidth)
         calls.append((run, call[1] - call[0] - used))
     return calls
 
@@ -189,9 +190,7 @@ def _run_of(address: int, events: list[Any], known: Any, size: Any, kernel: Any,
             moved = size(plan.spec, spec) * share / max(taken, 1.0)
             step.shards.append(Shard(max(taken, 0.0), min(1.0, moved / bandwidth)))
         at = inside
-    made = [
-        steps.get(i, Step([Shard(0.0)], tuple(spec.after), spec.pinned)) for i, spec in enumerate(plan.spec.steps)
-    ]
+    made = [steps.get(i, Step([Shard(0.0)], tuple(spec.after), spec.pinned)) for i, spec in enumerate(plan.spec.steps)]
     return Run(made, plan.parallel), used
 
 
@@ -252,7 +251,7 @@ def child(workload: str, case: str) -> dict[str, Any]:
     from fastgraph.runtime import executor
 
     cases = Cases(next(peer for peer in PEERS if peer.name == "fastgraph"), workload, "small" in sys.argv)
-    call = cases._call(case)
+    call = cases.call(case)
     assert not isinstance(call, str) and cases.driver is not None
     call()
     cases.driver.settle()
@@ -325,13 +324,15 @@ def page(rows: list[dict[str, Any]]) -> str:
     said = [{int(t): ns for t, ns in row["said"].items()} for row in rows]
     errors = [abs(each.get(cores, each[1]) / row["measured"] - 1) for each, row in zip(said, rows, strict=True)]
     computing, streaming = (statistics.median([row["contention"][k] for row in rows]) for k in (0, 1))
+    place = f"{where['date']}, {where['cpu']}, {cores} cores, {where['system']}"
     head = [
         "# Cores", "",
-        f"{where['date']}, {where['cpu']}, {cores} cores, {where['system']}, load {where['load'][0]:.1f} as it ended.", "",
-        "Written by `python -m benchmarks.cores`, which says how the simulation works. Milliseconds of a step on one thread and on",
-        f"{cores}, measured; on {cores}, simulated from the one thread's recording, and by how much that is off; how many times as fast",
-        "as on one thread the simulation says more are, on a machine whose further cores are like these two. Two cores that work at",
-        f"once take {computing:.2f} times as long each for arithmetic and {streaming:.2f} times for memory here.", "",
+        f"{place}, load {where['load'][0]:.1f} as it ended.", "",
+        "Written by `python -m benchmarks.cores`, which says how the simulation works. Milliseconds of a step on one",
+        f"thread and on {cores}, measured; on {cores}, simulated from the one thread's recording, and how much that is",
+        "off; how many times as fast as on one thread more are by the simulation, on a machine whose further cores",
+        f"are like these. Two cores that work at once take {computing:.2f} times as long each for arithmetic and",
+        f"{streaming:.2f} times for memory here.", "",
         f"The simulation is off by {statistics.median(errors):.0%} in the median, by 15 % or less in "
         f"{sum(e <= 0.15 for e in errors)} of {len(rows)} programs.", "",
         f"| program | 1, ms | {cores}, ms | simulated | off | " + " | ".join(f"x {t}" for t in THREADS[1:]) + " |",

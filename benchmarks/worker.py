@@ -98,7 +98,7 @@ class Cases:
         self.driver: Driver | None = None
         self.per = 1
 
-    def _call(self, case: str) -> Callable[[], Any] | str:
+    def call(self, case: str) -> Callable[[], Any] | str:
         """A case's call, which returns with its results, or why there is none; `driver` is its driver."""
         self.timer = self.driver = None
         gc.collect()  # what the case before held
@@ -113,7 +113,7 @@ class Cases:
         """Make a case ready and say how long its first calls took."""
         import numpy as np
 
-        call = self._call(case)
+        call = self.call(case)
         if isinstance(call, str):
             return {"absent": call}
         assert self.driver is not None
@@ -143,7 +143,7 @@ class Cases:
 
     def soon(self, case: str) -> dict[str, Any]:
         """When the first result was there, and when calls first were within `NEARLY` of their last ones' time."""
-        call = self._call(case)
+        call = self.call(case)
         if isinstance(call, str):
             return {"absent": call}
         assert self.driver is not None

@@ -98,7 +98,7 @@ class Recording:
         """Take what the executor recorded."""
         known: dict[int, Plan] = {}
         for plan in plans.values():
-            _with_inner_plans(plan, known)
+            with_inner_plans(plan, known)
         callers = {int(thread) for thread in events["thread"][events["step"] == -1]}
         names = {thread.native_id: thread.name for thread in threading.enumerate()}
         workers = 0
@@ -229,11 +229,11 @@ def _event(spec: specs.PlanSpec, number: int, thread: int, times: tuple[int, int
     devices = sorted({node.device for node in getattr(step.source, "nodes", ()) if node.device})
     return StepEvent(
         step.name or kind, kind, spec.name, number, thread, *times, units,
-        _bytes(spec, step) * share, step.operations * share, {"device": " ".join(devices)} if devices else {},
+        bytes_moved(spec, step) * share, step.operations * share, {"device": " ".join(devices)} if devices else {},
     )  # fmt: skip
 
 
-def _bytes(spec: specs.PlanSpec, step: specs.StepSpec) -> int:
+def bytes_moved(spec: specs.PlanSpec, step: specs.StepSpec) -> int:
     """Bytes of the buffers that a step reads and writes."""
     if isinstance(step, specs.GemmCall):
         slots: tuple[int, ...] = (step.a, step.b, step.c)
@@ -256,7 +256,7 @@ def _busy(events: list[StepEvent]) -> int:
     return total
 
 
-def _with_inner_plans(plan: Plan, known: dict[int, Plan]) -> None:
+def with_inner_plans(plan: Plan, known: dict[int, Plan]) -> None:
     """Add a plan and those of its branches and loops."""
     if id(plan) in known:
         return
@@ -269,7 +269,7 @@ def _with_inner_plans(plan: Plan, known: dict[int, Plan]) -> None:
         else:
             continue
         for each in inner:
-            _with_inner_plans(each, known)
+            with_inner_plans(each, known)
 
 
 def _line(row: KernelRow, total: float, best: Ceilings) -> str:
