@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from fastgraph import errors
 from fastgraph.core.base.dtype import DType
 from fastgraph.core.base.shapes import Aval, compatible
+from fastgraph.core.op_errors import MAX_RANK, rank_too_large
 from fastgraph.core.primitive import Primitive
 from fastgraph.core.tensor import EagerTensor
 
@@ -204,9 +205,17 @@ class Graph:
 
 
 def infer(op: Primitive, avals: Sequence[Aval], attrs: Mapping[str, Any]) -> tuple[Aval, ...]:
-    """Return the types of the results of `op` applied to arguments of these types."""
+    """Return the types of the results of `op` applied to arguments of these types.
+
+    Raises InvalidArgumentError for one of more dimensions than tensors have: compiled code has room for no more.
+    """
     result = op.infer(*avals, **attrs)  # type: ignore[misc]  # what graphs have says it
-    return result if type(result) is tuple else (result,)
+    if type(result) is not tuple:
+        result = (result,)
+    for aval in result:
+        if aval.shape is not None and len(aval.shape) > MAX_RANK:
+            raise errors.InvalidArgumentError(None, None, rank_too_large(len(aval.shape)))
+    return result
 
 
 # TensorFlow names a node after the Python operator where there is one, else after the op's type.

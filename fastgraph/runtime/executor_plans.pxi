@@ -135,6 +135,8 @@ cdef class Plan:
                 if self.c.slots[operand.slot].dynamic < 0 and self.c.slots[operand.slot].place != CELL:
                     raise ValueError(f"Slot {operand.slot} has no run-time shape")
                 continue
+            if len(operand.shape) > MAX_RANK:
+                raise ValueError(f"Slot {operand.slot} has more than {MAX_RANK} dimensions")
             found[k].dims.known = 1
             found[k].dims.ndim = len(operand.shape)
             for axis, size in enumerate(operand.shape):
@@ -144,6 +146,8 @@ cdef class Plan:
     cdef Dims* extents(self, shapes) except NULL:
         cdef Dims* found = <Dims*>self.take(max(len(shapes), 1) * sizeof(Dims))
         for k, shape in enumerate(shapes):
+            if len(shape) >= MAX_RANK:
+                raise ValueError(f"Rows of {len(shape)} dimensions cannot be stacked")
             found[k].ndim = len(shape)
             for axis, size in enumerate(shape):
                 found[k].size[axis] = size

@@ -296,7 +296,7 @@ cdef int _add_rows(Frame* f, int32_t i, Block** rows, Dims* row, Frame* body, in
     cdef Block* grown
     if trips == 0:
         _set_dims(row, dims.ndim, &dims.size[0])
-    elif not _same_dims(row, dims):
+    if dims.ndim == MAX_RANK or not _same_dims(row, dims):
         return _fail_code(f, i, FAULT_ROWS, k)
     if value.dtype_code == STRING:
         return _add_strings(f, i, rows, body, value)

@@ -76,10 +76,11 @@ TOO_MANY: list[Callable[[], Any]] = [
 ]
 
 
+@pytest.mark.parametrize("tier", ["first", "last"])
 @pytest.mark.parametrize("make", TOO_MANY)
-def test_more_are_refused(make: Callable[[], Any]) -> None:
+def test_more_are_refused(make: Callable[[], Any], tier: str) -> None:
     for call in (make, fg.function(make)):
-        with pytest.raises((fg.errors.InvalidArgumentError, ValueError), match="dimension"):
+        with flags.override(tier=tier), pytest.raises((fg.errors.InvalidArgumentError, ValueError), match="dimension"):
             call()
 
 
