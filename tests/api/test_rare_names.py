@@ -302,3 +302,27 @@ def test_sparse_sums_below_a_threshold_and_quotients() -> None:
     assert tf.sparse.add(x, less, 0.5).values.numpy().tolist() == [0.125, 0.25]  # TensorFlow's, as the next ones
     assert tf.sparse.add(x, less, 0.25).values.numpy().tolist() == [0.25, 0.125, 0.25]
     assert tf.divide(x, [[2.0, 1.0], [1.0, 0.5]]).values.numpy().tolist() == [0.5, 0.5]
+
+
+def test_arguments_have_tensorflows_names_and_order() -> None:
+    x = tf.constant([3.0, 4.0])
+    with pytest.raises(tf.errors.InvalidArgumentError, match="apart"):
+        tf.debugging.assert_none_equal(x, x, 3, "apart")
+    assert tf.nest.is_nested(seq=[1]) and not tf.nest.is_nested(seq=1)
+    assert tf.autograph.experimental.do_not_convert(func=len)("ab") == 2
+    assert tf.nn.l2_normalize(x, dim=0).numpy().tolist() == tf.nn.l2_normalize(x, 0).numpy().tolist()
+    with pytest.raises(ValueError, match="Cannot specify both"):
+        tf.math.l2_normalize(x, 0, dim=0)
+    assert tf.constant_initializer(2.0, support_partition=True)([2]).numpy().tolist() == [2, 2]
+    second = tf.function(lambda v: tf.hessians(tf.reduce_sum(v**3), v, False, None, "h")[0])
+    assert second(x).numpy().tolist() == [[18, 0], [0, 24]]
+    graph = tf.function(lambda: tf.constant(1)).get_concrete_function().graph
+    assert graph.as_graph_def(add_shapes=True) == graph.as_graph_def(None)
+    spec = tf.train.ClusterSpec({"worker": {1: "b:2"}, "ps": ["c:3"]})
+    assert spec.job_tasks("worker") == [None, "b:2"] and spec.task_indices("worker") == [1]
+    assert spec.job_tasks("ps") == ["c:3"]
+    with pytest.raises(ValueError, match="No such job"):
+        spec.job_tasks("x")
+    to_be = tf.keras.Input([None, 3])
+    to_be.set_shape([None, 5, None])
+    assert to_be.shape.as_list() == [None, 5, 3]
