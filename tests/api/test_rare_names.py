@@ -323,6 +323,9 @@ def test_arguments_have_tensorflows_names_and_order() -> None:
     assert spec.job_tasks("ps") == ["c:3"]
     with pytest.raises(ValueError, match="No such job"):
         spec.job_tasks("x")
+    numpy = tf.experimental.numpy
+    assert [int(numpy.sum(f(a=2, b=3))) for f in (numpy.dot, numpy.inner, numpy.outer)] == [6, 6, 6]
+    assert numpy.asarray(a=1).dtype == numpy.asanyarray(a=1).dtype == tf.int64
     to_be = tf.keras.Input([None, 3])
     to_be.set_shape([None, 5, None])
     assert to_be.shape.as_list() == [None, 5, 3]
