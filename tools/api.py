@@ -85,7 +85,7 @@ REASONS = {
     **dict.fromkeys(("train", "test", "nondifferentiable_batch_function"), "several processes"),
     **dict.fromkeys(("image.decode_jxl", "io.decode_jxl"), "no reader of JPEG XL in Pillow"),
     **dict.fromkeys(("io.decode_proto", "io.encode_proto"), "descriptors of messages"),
-    "image.generate_bounding_box_proposals": "not yet",
+    "image.generate_bounding_box_proposals": "for GPUs alone there",
     "random_index_shuffle": "random.experimental.index_shuffle is it",
     **dict.fromkeys(("nn", "random"), "a sampler that learns while it runs"),
     **dict.fromkeys(("nn.RNNCellDeviceWrapper", "nn.RNNCellDropoutWrapper", "nn.RNNCellResidualWrapper"), "keras"),

@@ -26,7 +26,7 @@ from fastgraph.core.conversion import TensorLike, convert_to_tensor
 from fastgraph.core.op_errors import message_name
 from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import are_known, as_tensor, known_value, not_allowed, preferred, refused, static_axes
-from fastgraph.ops.comparison import greater_equal
+from fastgraph.ops.comparison import greater_equal, logical_or
 from fastgraph.ops.complex_numbers import conj
 from fastgraph.ops.deferred_calls import late, late_structure
 from fastgraph.ops.elementwise import abs, cast, ones_like, stop_gradient
@@ -59,8 +59,9 @@ from fastgraph.ops.sorting import argsort
 
 
 def add(a: TensorLike, b: TensorLike, threshold: TensorLike = 0) -> SparseTensor | Any:
-    """The sum of two SparseTensors, sparse, without values below `threshold` in size; of one and a dense tensor, dense.
+    """The sum of two SparseTensors, sparse, without sums below `threshold` in size; of one and a dense tensor, dense.
 
+    What one of the two alone holds stays, however small, as TensorFlow's kernel has it.
     Raises: InvalidArgumentError if the shapes differ; TypeError if neither is sparse. Source: tf.sparse.add.
     """
     if not any(isinstance(one, (SparseTensor, tuple)) for one in (a, b)):
@@ -73,11 +74,13 @@ def add(a: TensorLike, b: TensorLike, threshold: TensorLike = 0) -> SparseTensor
         return late_like(add, a, b, threshold)
     _check_alike(a, b, "SparseAdd")
     together = join([a.values, b.values], 0)
-    indices, values = _merged(a, b, lambda groups, n: unsorted_segment_sum(together, groups, n))
+    one_each = ones_like(together, "int32")
+    summed = lambda groups, n: [unsorted_segment_sum(x, groups, n) for x in (together, one_each)]
+    indices, (values, count) = _merged(a, b, summed)
     result = with_shape(indices, values, a.dense_shape, a.shape)
     if isinstance(threshold, (int, float)) and threshold == 0:
         return result
-    return retain(result, greater_equal(abs(values), threshold))
+    return retain(result, logical_or(count < 2, greater_equal(abs(values), threshold)))
 
 
 def _add_dense(sparse: SparseTensor, dense: TensorLike) -> Any:

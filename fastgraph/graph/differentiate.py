@@ -366,12 +366,7 @@ def _origin(item: object) -> Any:
 
 
 def hessians(
-    ys: object,
-    xs: object,
-    name: str = "hessians",
-    colocate_gradients_with_ops: bool = False,
-    gate_gradients: bool = False,
-    aggregation_method: object = None,
+    ys: object, xs: object, gate_gradients: bool = False, aggregation_method: object = None, name: str = "hessians"
 ) -> list[Any]:
     """The second derivatives of the sum of `ys` for each of `xs`, in a Function: f[*s] -> f[*s, *s].
 

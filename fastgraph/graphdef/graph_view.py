@@ -187,8 +187,8 @@ class Graph:
     def __repr__(self) -> str:
         return f"FuncGraph(name={self.name}, id={id(self)})" if self.building_function else object.__repr__(self)
 
-    def as_graph_def(self) -> Any:
-        """Return the graph as TensorFlow's GraphDef. Source: tf.Graph.as_graph_def."""
+    def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False) -> Any:
+        """Return the graph as TensorFlow's GraphDef: all, shapes with inputs alone. Source: tf.Graph, same name."""
         from fastgraph.graphdef import exporter
 
         return exporter.graph_def(self.ir)

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastgraph.api.namespaces import resolve
-from fastgraph.core.base.dtype import DType, as_dtype
+from fastgraph.composites.sparse_tensor import SparseTensor
+from fastgraph.core.base.dtype import DType, as_dtype, int64
 from fastgraph.core.base.shapes import Aval, TensorShape
 from fastgraph.core.conversion import convert_to_tensor
 from fastgraph.core.registry import get
@@ -33,6 +34,7 @@ from fastgraph.graphdef.op_table import (
     rows_for,
     signatures,
 )
+from fastgraph.ops.elementwise import cast
 from fastgraph.ops.families import bind_named, operation_made
 from fastgraph.state.resource_handles import ResourceHandle
 
@@ -184,7 +186,8 @@ def _input(argument: Argument, value: Any, signature: Signature, types: dict[str
 def _made(op: str, name: str | None, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     if op in _tables().public:
         function, keywords = _tables().public[op]
-        space, _, last = function.rpartition(".")
+        inputs = _with_sparse(_tables().signatures[op], inputs) if function[0] == "*" else inputs
+        space, _, last = function.removeprefix("*").rpartition(".")
         named = {keyword: attrs[key] for keyword, key in keywords.items()}
         return resolve(space, last)(*inputs, **named, **({} if name is None else {"name": name}))
     if op in RESOURCES:
@@ -203,6 +206,18 @@ def _made(op: str, name: str | None, inputs: list[Any], attrs: dict[str, Any]) -
     return bind_named(name, get(primitive), tuple([inputs[i] for i in taken]), ours)
 
 
+def _with_sparse(signature: Signature, inputs: list[Any]) -> list[Any]:
+    """Return the inputs with a SparseTensor in place of indices, values and shape."""
+    found, rest = [], list(inputs)
+    for argument in signature.inputs:
+        if argument.name.endswith("indices"):
+            found.append(SparseTensor(cast(rest[0], int64), rest[1], cast(rest[2], int64)))
+            del rest[:3]
+        elif not argument.name.endswith(("values", "shape")):
+            found.append(rest.pop(0))
+    return found
+
+
 def _aval(tensor: Tensor) -> Aval:
     """All that is known of a tensor, its value too."""
     if tensor.aval.value is not None or not isinstance(tensor, EagerTensor):
@@ -218,6 +233,9 @@ def _tuple_of(op: str, names: tuple[str, ...]) -> Any:
 def _results(op: str, outputs: tuple[Argument, ...], found: Any, attrs: Mapping[str, Any]) -> Any:
     if not outputs:
         return operation_made()
+    if isinstance(found, SparseTensor):
+        part = {"indices": found.indices, "shape": found.dense_shape}
+        found = [part.get(output.name.rpartition("_")[2], found.values) for output in outputs]
     rest = list(found) if isinstance(found, list | tuple) else [found]
     parts: list[Any] = []
     for output in outputs:

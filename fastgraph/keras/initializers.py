@@ -144,7 +144,7 @@ class ConstantOfAnyType(Constant):
     Raises: TypeError for a value that is no number, list or array, and for one of as many elements as no such shape.
     """
 
-    def __init__(self, value: TensorLike = 0) -> None:
+    def __init__(self, value: TensorLike = 0, support_partition: bool = False) -> None:
         if not (np.isscalar(value) or isinstance(value, list | tuple | np.ndarray)):
             raise TypeError(
                 f"Invalid type for initial value: {type(value).__name__}. Expected Python scalar, list or tuple of "

@@ -205,8 +205,8 @@ def isotonic_regression(inputs: TensorLike, decreasing: builtins.bool = True, ax
     Source: Best, Chakravarti and Ubhaya 2000; tf.nn.isotonic_regression."""
 def l2_loss(t: TensorLike, name: builtins.str | None = None) -> Tensor:
     """Half the sum of squares. f[*s] -> f[]. Source: tf.nn.l2_loss."""
-def l2_normalize(x: TensorLike, axis: TensorLike | None = None, epsilon: TensorLike = 1e-12, name: builtins.str | None = None) -> Tensor:
-    """x over its Euclidean norm along `axis`. t[*s] -> t[*s]. Source: tf.nn.l2_normalize."""
+def l2_normalize(x: TensorLike, axis: TensorLike | None = None, epsilon: TensorLike = 1e-12, name: builtins.str | None = None, dim: TensorLike | None = None) -> Tensor:
+    """x over its Euclidean norm along `axis`, once `dim`. t[*s] -> t[*s]. Source: tf.nn.l2_normalize."""
 def leaky_relu(features: TensorLike, alpha: TensorLike = 0.2, name: builtins.str | None = None) -> Tensor:
     """features where positive, else alpha * features; integers as float32. t[*s] -> f[*s]. Source: tf.nn.leaky_relu."""
 def log_poisson_loss(targets: TensorLike, log_input: TensorLike, compute_full_loss: builtins.bool = False, name: builtins.str | None = None) -> Tensor:

@@ -39,10 +39,10 @@ def array(val: TensorLike, dtype: Any = None, copy: bool = True, ndmin: int = 0)
     return made if isinstance(ndmin, int) and ndmin == 0 else padded_left(made, ndmin)
 
 
-asarray = as_function("asarray", tensor, "a tensor as it is, or as `array` makes it")
-
-
-asanyarray = as_function("asanyarray", tensor, "a tensor as it is, or as `array` makes it")
+asarray, asanyarray = (
+    as_function(name, lambda a, dtype=None: tensor(a, dtype), "a tensor as it is, or as `array` makes it")
+    for name in ("asarray", "asanyarray")
+)
 
 
 ascontiguousarray = as_function(

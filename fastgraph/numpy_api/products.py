@@ -20,7 +20,7 @@ from fastgraph.numpy_api.promotion import (
 )
 from fastgraph.numpy_api.reductions import sum
 from fastgraph.numpy_api.shapes import broadcast_arrays, choose, diagonal, moveaxis, rank_of, whole_axis
-from fastgraph.numpy_api.tables import binary, make_weak
+from fastgraph.numpy_api.tables import as_function, make_weak
 from fastgraph.numpy_api.weak_tensor import weakened
 
 
@@ -57,9 +57,13 @@ def _matmul(a: Tensor, b: Tensor) -> Any:
         raise ValueError(str(error)) from None
 
 
-dot = binary("dot", _dot)
-inner = binary("inner", _inner)
-outer = binary("outer", lambda a, b: ops.reshape(a, [-1, 1]) * ops.reshape(b, [-1]))
+def _of_pair(name: str, compute: Any) -> Any:
+    return as_function(name, lambda a, b: compute(*together(a, b)), f"NumPy's `{name}` of pairs")
+
+
+dot = _of_pair("dot", _dot)
+inner = _of_pair("inner", _inner)
+outer = _of_pair("outer", lambda a, b: ops.reshape(a, [-1, 1]) * ops.reshape(b, [-1]))
 
 
 def matmul(x1: TensorLike, x2: TensorLike) -> Tensor:

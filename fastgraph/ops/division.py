@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from fastgraph.core.base.composite import CompositeTensor
 from fastgraph.core.base.dtype import as_dtype
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
@@ -125,4 +126,4 @@ def _converted_like(value: Tensor | int | None, other: Tensor) -> Any:
 @public("divide", "math.divide")
 def divide(x: TensorLike | None, y: TensorLike, name: str | None = None) -> Any:
     """Quotient as Python's `/`. t[*s], t[*s] -> f[*s], broadcasting. Source: tf.divide."""
-    return truediv(x, y, name)
+    return x / y if isinstance(x, CompositeTensor) else truediv(x, y, name)

@@ -188,10 +188,13 @@ def l2_loss(t: TensorLike, name: str | None = None) -> Any:
 
 @public("nn.l2_normalize", "math.l2_normalize", "linalg.l2_normalize")
 def l2_normalize(
-    x: TensorLike, axis: TensorLike | None = None, epsilon: TensorLike = 1e-12, name: str | None = None
-) -> Any:
-    """x over its Euclidean norm along `axis`. t[*s] -> t[*s]. Source: tf.nn.l2_normalize."""
-    x = as_tensor(x)
+    x: TensorLike, axis: TensorLike | None = None, epsilon: TensorLike = 1e-12, name: str | None = None,
+    dim: TensorLike | None = None,
+) -> Any:  # fmt: skip
+    """x over its Euclidean norm along `axis`, once `dim`. t[*s] -> t[*s]. Source: tf.nn.l2_normalize."""
+    if dim is not None and axis is not None:
+        raise ValueError("Cannot specify both 'axis' and 'dim'.")
+    x, axis = as_tensor(x), axis if dim is None else dim
     if x.dtype.is_complex:
         total = reduce_sum(square(real(x)) + square(imag(x)), axis, True)
         return multiply(x, cast(1.0 / sqrt(maximum(total, epsilon)), x.dtype), name=name)

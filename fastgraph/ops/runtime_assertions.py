@@ -269,15 +269,21 @@ def _binary(name: str, symbol: str, holds: Callable[..., Any]) -> Callable[..., 
         data = [*told, f"Condition x {symbol} y did not hold element-wise:", _called("x", x), x, _called("y", y), y]
         return _asserted(name, condition, data, summarize)
 
-    check.__name__ = check.__qualname__ = f"assert_{name}"
-    check.__doc__ = f"""Stop unless x {symbol} y for all elements. t[*s], t[*s] -> nothing, broadcasting.
+    def turned(
+        x: TensorLike, y: Any, summarize: Any = None, message: str | None = None, name: str | None = None
+    ) -> Any:
+        return check(x, y, message, summarize, name)
+
+    made: Callable[..., Any] = turned if name == "none_equal" else check  # TensorFlow's order there
+    made.__name__ = made.__qualname__ = f"assert_{name}"
+    made.__doc__ = f"""Stop unless x {symbol} y for all elements. t[*s], t[*s] -> nothing, broadcasting.
 
     Raises: InvalidArgumentError, which begins with `message`. Source: tf.debugging.assert_{name}.
     """
     names = [f"debugging.assert_{name}"]
     if name in ("equal", "less", "greater"):
         names.append(f"assert_{name}")
-    return public(*names)(check)
+    return public(*names)(made)
 
 
 def _like(value: TensorLike, other: Tensor) -> Any:

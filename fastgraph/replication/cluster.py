@@ -50,6 +50,15 @@ class ClusterSpec:
         """Return how many tasks a job has. Raises ValueError for none such."""
         return len(self._job(job_name))
 
+    def task_indices(self, job_name: str) -> list[int]:
+        """Return the indices of a job's tasks, rising. Raises ValueError for none such."""
+        return sorted(self._job(job_name))
+
+    def job_tasks(self, job_name: str) -> list[str | None]:
+        """Return the addresses by index, None where there is no task. Raises ValueError for no such job."""
+        job = self._job(job_name)
+        return [job.get(i) for i in range(max(job, default=-1) + 1)]
+
     def task_address(self, job_name: str, task_index: int) -> str:
         """Return the address of a task. Raises ValueError for none such."""
         job = self._job(job_name)

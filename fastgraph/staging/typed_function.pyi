@@ -83,8 +83,8 @@ def function(
     experimental_lift_variables: bool = False,
 ) -> Decorator: ...
 @overload
-def do_not_convert(function: F) -> F:
-    """Return `function`, marked so that AutoGraph leaves it as it is."""
+def do_not_convert(func: F) -> F:
+    """Return `func`, marked so that AutoGraph leaves it as it is."""
 
 @overload
-def do_not_convert(function: None = None) -> Callable[[F], F]: ...
+def do_not_convert(func: None = None) -> Callable[[F], F]: ...

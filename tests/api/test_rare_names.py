@@ -247,3 +247,85 @@ def test_numbers_that_are_none() -> None:
     case.assertAllEqual(nan, nan)
     with pytest.raises(AssertionError):
         case.assertAllEqual(nan, tf.ones([2], tf.bfloat16))
+
+
+ONE = {"indices": [[0, 0], [1, 1]], "values": [1.0, 2.0], "shape": [2, 2]}
+TWO = {"indices": [[0, 0], [0, 1]], "values": [3.0, -4.0], "shape": [2, 2]}
+BOXES = [[0.0, 0.0, 1.0, 1.0], [0.0, 0.0, 1.0, 0.9], [2.0, 2.0, 3.0, 3.0]]
+
+
+def parts(prefix: str, of: dict[str, Any]) -> dict[str, Any]:
+    return {f"{prefix}{key}": tf.constant(x, None if key == "values" else tf.int64) for key, x in of.items()}
+
+
+@pytest.mark.parametrize(
+    ("op", "arguments", "expected"),  # TensorFlow's
+    [
+        ("SparseAdd", {**parts("a_", ONE), **parts("b_", TWO), "thresh": 0.5},
+         [[[0, 0], [0, 1], [1, 1]], [4, -4, 2], [2, 2]]),
+        ("SparseAdd", {**parts("a_", ONE), **parts("b_", TWO), "thresh": 4.5},
+         [[[0, 1], [1, 1]], [-4, 2], [2, 2]]),
+        ("SparseSparseMaximum", {**parts("a_", ONE), **parts("b_", TWO)}, [[[0, 0], [0, 1], [1, 1]], [3, 0, 2]]),
+        ("SparseSparseMinimum", {**parts("a_", ONE), **parts("b_", TWO)}, [[[0, 0], [0, 1], [1, 1]], [1, -4, 0]]),
+        ("SparseDenseCwiseMul", {**parts("sp_", ONE), "dense": [2.0, 3.0]}, [[2, 6]]),
+        ("SparseDenseCwiseDiv", {**parts("sp_", ONE), "dense": [[2.0, 3.0], [4.0, 8.0]]}, [[0.5, 0.25]]),
+        ("SparseReduceMax", {**parts("input_", ONE), "reduction_axes": [1]}, [[1, 2]]),
+        ("SparseReduceSum", {**parts("input_", ONE), "reduction_axes": [0], "keep_dims": True}, [[[1, 2]]]),
+        ("SparseSlice", {**parts("", ONE), "start": [0, 0], "size": [1, 2]}, [[[0, 0]], [1], [1, 2]]),
+        ("SparseSoftmax", parts("sp_", ONE), [[1, 1]]),
+        ("SparseTensorDenseAdd", {**parts("a_", ONE), "b": tf.ones([2, 2])}, [[[2, 1], [1, 3]]]),
+        ("EditDistance", {**parts("hypothesis_", ONE), **parts("truth_", ONE)}, [[0, 0]]),
+        ("SetSize", parts("set_", {**TWO, "values": [1, 1]}), [[1, 0]]),
+        ("Substr", {"input": ["hello"], "pos": [1], "len": [3]}, [[b"ell"]]),
+        ("UnicodeScript", {"input": [97, 0x416]}, [[25, 8]]),
+        ("ApproxTopK", {"input": [1.0, 3.0, 2.0, 5.0], "k": 2}, [[5, 3], [3, 1]]),
+        ("NonMaxSuppressionV2", {"boxes": BOXES, "scores": [0.9, 0.8, 0.7], "max_output_size": 3, "iou_threshold": 0.5},
+         [[0, 2]]),
+        ("NonMaxSuppressionV4", {"boxes": BOXES, "scores": [0.9, 0.8, 0.7], "max_output_size": 3, "iou_threshold": 0.5,
+                                 "score_threshold": 0.1, "pad_to_max_output_size": True}, [[0, 2, 0], 2]),
+        ("IsotonicRegression", {"input": [[3.0, 1.0, 2.0]]}, [[[3, 1.5, 1.5]], [[0, 1, 1]]]),
+        ("RaggedFillEmptyRowsGrad", {"reverse_index_map": [0, 2], "grad_values": [1.0, 2.0, 3.0]}, [[1, 3], 2]),
+        ("AllCandidateSampler", {"true_classes": [[0, 1]], "num_true": 2, "num_sampled": 4, "unique": True},
+         [[0, 1, 2, 3], [[1, 1]], [1, 1, 1, 1]]),
+        ("Conv", {"input": tf.ones([1, 2, 2, 1]), "filter": tf.ones([2, 2, 1, 1]), "strides": [1] * 4,
+                  "padding": "VALID"}, [[[[[4]]]]]),
+    ],
+)  # fmt: skip
+def test_operations_of_public_functions(op: str, arguments: dict[str, Any], expected: list[Any]) -> None:
+    for found in both(lambda: tf.nest.flatten(getattr(tf.raw_ops, op)(**arguments))):
+        assert [part.tolist() for part in found] == expected
+
+
+def test_sparse_sums_below_a_threshold_and_quotients() -> None:
+    x = tf.sparse.from_dense([[1.0, 0.0], [0.0, 0.25]])
+    less = tf.sparse.from_dense([[-0.75, 0.125], [0.0, 0.0]])
+    assert tf.sparse.add(x, less, 0.5).values.numpy().tolist() == [0.125, 0.25]  # TensorFlow's, as the next ones
+    assert tf.sparse.add(x, less, 0.25).values.numpy().tolist() == [0.25, 0.125, 0.25]
+    assert tf.divide(x, [[2.0, 1.0], [1.0, 0.5]]).values.numpy().tolist() == [0.5, 0.5]
+
+
+def test_arguments_have_tensorflows_names_and_order() -> None:
+    x = tf.constant([3.0, 4.0])
+    with pytest.raises(tf.errors.InvalidArgumentError, match="apart"):
+        tf.debugging.assert_none_equal(x, x, 3, "apart")
+    assert tf.nest.is_nested(seq=[1]) and not tf.nest.is_nested(seq=1)
+    assert tf.autograph.experimental.do_not_convert(func=len)("ab") == 2
+    assert tf.nn.l2_normalize(x, dim=0).numpy().tolist() == tf.nn.l2_normalize(x, 0).numpy().tolist()
+    with pytest.raises(ValueError, match="Cannot specify both"):
+        tf.math.l2_normalize(x, 0, dim=0)
+    assert tf.constant_initializer(2.0, support_partition=True)([2]).numpy().tolist() == [2, 2]
+    second = tf.function(lambda v: tf.hessians(tf.reduce_sum(v**3), v, False, None, "h")[0])
+    assert second(x).numpy().tolist() == [[18, 0], [0, 24]]
+    graph = tf.function(lambda: tf.constant(1)).get_concrete_function().graph
+    assert graph.as_graph_def(add_shapes=True) == graph.as_graph_def(None)
+    spec = tf.train.ClusterSpec({"worker": {1: "b:2"}, "ps": ["c:3"]})
+    assert spec.job_tasks("worker") == [None, "b:2"] and spec.task_indices("worker") == [1]
+    assert spec.job_tasks("ps") == ["c:3"]
+    with pytest.raises(ValueError, match="No such job"):
+        spec.job_tasks("x")
+    numpy = tf.experimental.numpy
+    assert [int(numpy.sum(f(a=2, b=3))) for f in (numpy.dot, numpy.inner, numpy.outer)] == [6, 6, 6]
+    assert numpy.asarray(a=1).dtype == numpy.asanyarray(a=1).dtype == tf.int64
+    to_be = tf.keras.Input([None, 3])
+    to_be.set_shape([None, 5, None])
+    assert to_be.shape.as_list() == [None, 5, 3]

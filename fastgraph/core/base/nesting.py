@@ -112,9 +112,9 @@ def _children(kind: int, value: Any) -> Iterable[Any]:
     return value  # type: ignore[no-any-return]
 
 
-def is_nested(structure: object) -> bool:
-    """Return whether `structure` is a container rather than a leaf. Source: tf.nest.is_nested."""
-    return _kind(type(structure)) != _LEAF
+def is_nested(seq: object) -> bool:
+    """Return whether `seq` is a container rather than a leaf. Source: tf.nest.is_nested."""
+    return _kind(type(seq)) != _LEAF
 
 
 def children(container: Any) -> list[Any]:

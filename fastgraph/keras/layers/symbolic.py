@@ -32,6 +32,10 @@ class InputTensor:
         self.node = node
         self.index = index
 
+    def set_shape(self, shape: ShapeLike) -> None:
+        """Say more of the shape. Raises ValueError for one that does not fit."""
+        self.shape = self.shape.merge_with(shape)
+
     def __repr__(self) -> str:
         layer = f" (created by layer {self.node.layer.name!r})" if self.node is not None else ""
         return f"<KerasTensor: shape={self.shape} dtype={self.dtype.name}{layer}>"

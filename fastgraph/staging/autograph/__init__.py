@@ -75,20 +75,20 @@ def _may_print(function: types.FunctionType) -> bool:
     return prints_in_graphs() and not (code in unconverted or is_library(function) or is_converted(code))
 
 
-def do_not_convert(function: Callable[..., Any] | None = None) -> Any:
-    """Return `function`, marked so that AutoGraph leaves it as it is.
+def do_not_convert(func: Callable[..., Any] | None = None) -> Any:
+    """Return `func`, marked so that AutoGraph leaves it as it is.
 
     Source: tf.autograph.experimental.do_not_convert.
     """
-    if function is None:
+    if func is None:
         return do_not_convert
-    if isinstance(function, types.FunctionType):
-        setattr(function, _NO_CONVERSION, True)
-        return function
+    if isinstance(func, types.FunctionType):
+        setattr(func, _NO_CONVERSION, True)
+        return func
 
-    @functools.wraps(function)
+    @functools.wraps(func)
     def unconverted(*args: object, **kwargs: object) -> Any:
-        return function(*args, **kwargs)
+        return func(*args, **kwargs)
 
     setattr(unconverted, _NO_CONVERSION, True)
     return unconverted
