@@ -31,6 +31,7 @@ from fastgraph.ops.movement import reshape as reshape_dense
 from fastgraph.ops.movement import shape
 from fastgraph.ops.reduction import reduce_all, reduce_any, reduce_max, reduce_prod, reduce_sum
 from fastgraph.ops.runtime_assertions import assert_equal, check_indices, ensure_shape
+from fastgraph.ops.runtime_checks import checked
 from fastgraph.ops.scans import cumprod, cumsum
 from fastgraph.ops.scatter import gather_nd, tensor_scatter_update_p
 from fastgraph.ops.sorting import argsort
@@ -297,7 +298,7 @@ def _only(sp: SparseTensor, kept: Tensor) -> SparseTensor:
 def slice(sp_input: SparseLike, start: Any, size: Any, name: str | None = None) -> SparseTensor:
     """The block that begins at `start` and has at most the extents `size`.
 
-    Raises: InvalidArgumentError if these are not of its rank. Source: tf.sparse.slice.
+    Raises: InvalidArgumentError if these are not of its rank, or sizes below 0. Source: tf.sparse.slice.
     """
     sp = as_sparse(sp_input)
     start, size = (cast(as_tensor(n, int64), int64) for n in (start, size))
@@ -306,7 +307,8 @@ def slice(sp_input: SparseLike, start: Any, size: Any, name: str | None = None) 
         if rank is not None and vector.shape.num_elements() not in (None, rank):
             n = vector.shape.num_elements()
             raise invalid(f"Expected {label} to be a vector of length {rank} but got length {n}")
-    inside = reduce_all((sp.indices >= start) & (sp.indices < start + size), 1)
+    size = checked(size, 0, 2**63 - 1, "Expected a non-negative size, got {}")
+    inside = reduce_all((sp.indices >= start) & (sp.indices - start < size), 1)
     extents = maximum(minimum(size, sp.dense_shape - start), 0)
     block = _only(sp, inside)
     return SparseTensor(block.indices - start, block.values, extents)
