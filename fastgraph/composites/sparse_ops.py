@@ -457,7 +457,7 @@ def fill_empty_rows(
     sp = as_sparse(sp_input)
     rank = known_rank(sp, "fill_empty_rows")
     default = as_tensor(default_value, sp.dtype)
-    if default.shape.rank != 0:
+    if default.shape.rank:
         raise invalid(f"default_value must be a scalar, saw: {shape_text(default.shape.as_list())}")
     n_rows = sp.dense_shape[:1]
     rows = check_indices(sp.indices[:, :1], n_rows, sorted=False)
@@ -466,7 +466,7 @@ def fill_empty_rows(
     added = where(empty)
     added = join([added, zeros([shape(added)[0], rank - 1], int64)], 1)
     indices = join([sp.indices, added], 0)
-    values = join([sp.values, fill([shape(added)[0]], default)], 0)
+    values = join([sp.values, fill([shape(added)[0]], reshape_dense(default, ()))], 0)
     order = argsort(indices[:, 0], stable=True)
     made = with_shape(gather(indices, order), take(values, order), sp.dense_shape, sp.shape)
     return made, fitted(empty, sp.shape[:1])
