@@ -452,3 +452,11 @@ def test_sizes_below_0_of_composites_and_lengths_of_labels() -> None:
             decode(tf.zeros([2, 1, 3]), [5])
         with pytest.raises(tf.errors.InvalidArgumentError, match="must not be empty"):
             decode(tf.zeros([0, 1, 3]), [0])
+
+
+def test_nothing_of_an_array_has_its_dtype_and_calls_at_once_are_more_than_none() -> None:
+    for dtype in ("int32", "string", "float64"):
+        assert tf.TensorArray(dtype, 0).stack().dtype == dtype
+    assert tf.TensorArray("bool", 0, element_shape=[2]).stack().shape == (0, 2)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="num_parallel_calls must be greater"):
+        tf.data.Dataset.range(3).map(lambda x: x, num_parallel_calls=0)
