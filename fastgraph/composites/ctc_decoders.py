@@ -16,7 +16,7 @@ from fastgraph.core.base.dtype import int32, int64
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
-from fastgraph.errors import InvalidArgumentError
+from fastgraph.errors import FailedPreconditionError, InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, named, of_dtypes, whole
 from fastgraph.ops.elementwise import cast
 from fastgraph.ops.families import Array, custom, invalid, shape_text
@@ -31,12 +31,16 @@ def _check(inputs: Sequence[int | None], lengths: Sequence[int | None] | None) -
         raise ValueError(f"sequence_length is not a vector, got shape {shape_text(lengths)}")
 
 
-def _check_lengths(inputs: Array, lengths: Array) -> None:
-    if len(lengths) != inputs.shape[1]:
-        raise invalid(f"len(sequence_length) != batch_size. len(sequence_length): {len(lengths)} batch_size: ")
-    if (lengths > len(inputs)).any():
-        b = int(np.argmax(lengths > len(inputs)))
-        raise invalid(f"sequence_length({b}) <= {len(inputs)}")
+def _checked(inputs: Array, lengths: Array) -> list[int]:
+    """How many frames of each sequence count: those of a length below 0, none."""
+    if not inputs.size:
+        raise invalid("inputs must not be empty")
+    text = f"len(sequence_length) != batch_size. len(sequence_length): {len(lengths)} batch_size: {inputs.shape[1]}"
+    if len(lengths) == inputs.shape[1]:
+        text = f"sequence_length({int(np.argmax(lengths > len(inputs)))}) <= {len(inputs)}"
+    if len(lengths) != inputs.shape[1] or (lengths > len(inputs)).any():
+        raise FailedPreconditionError(None, None, text)
+    return np.maximum(lengths, 0).tolist()
 
 
 def _infer(inputs: Aval, sequence_length: Aval, *, top_paths: int = 1, **_: Any) -> tuple[Aval, ...]:
@@ -71,7 +75,7 @@ def _frames() -> Any:
         (
             (_frames(), np.array([9, 2], "int32")),
             {"merge": True, "blank": 2},
-            InvalidArgumentError,
+            FailedPreconditionError,
             r"sequence_length\(0\) <= 4",
         )
     ],
@@ -79,12 +83,12 @@ def _frames() -> Any:
 )
 def ctc_greedy_p(inputs: Array, sequence_length: Array, *, merge: bool, blank: int) -> Any:
     """The likeliest label of each frame: indices, values and shape of rows, and the negative sum of what they have."""
-    _check_lengths(inputs, sequence_length)
+    lengths = _checked(inputs, sequence_length)
     best, rows = inputs.argmax(-1), []
     sums = np.zeros((inputs.shape[1], 1), inputs.dtype)
-    for b, n in enumerate(sequence_length.tolist()):
+    for b, n in enumerate(lengths):
         labels = best[:n, b].tolist()
-        sums[b] = -np.take_along_axis(inputs[:n, b], best[:n, b, None], 1).sum(dtype=inputs.dtype)
+        sums[b] -= np.take_along_axis(inputs[:n, b], best[:n, b, None], 1).sum(dtype=inputs.dtype)
         before = [-1, *labels]
         rows.append([v for v, last in zip(labels, before, strict=False) if v != blank and not (merge and v == last)])
     return (*_sparse(rows), sums)
@@ -140,12 +144,12 @@ def ctc_beam_search_p(inputs: Array, sequence_length: Array, *, beam_width: int,
     """The likeliest rows of labels: indices, values and shape of each path, and the paths' scores f[b, paths]."""
     if top_paths > beam_width:
         raise invalid("requested more paths than the beam width.")
-    _check_lengths(inputs, sequence_length)
+    lengths = _checked(inputs, sequence_length)
     wide = inputs.astype(np.float64)
     wide = wide - np.logaddexp.reduce(wide, -1, keepdims=True)
     paths: list[list[list[int]]] = [[] for _ in range(top_paths)]
     scores = np.zeros((inputs.shape[1], top_paths), inputs.dtype)
-    for b, n in enumerate(sequence_length.tolist()):
+    for b, n in enumerate(lengths):
         found = _searched(wide[:n, b], beam_width)
         if len(found) < top_paths:
             raise invalid("Less leaves in the beam search than requested.")
@@ -173,8 +177,8 @@ def ctc_greedy_decoder(
     """The likeliest label of each frame, without blanks: ([SparseTensor i64[b, n]], f[b, 1] minus the sum of scores).
 
     f[t, b, classes], i32[b]. merge_repeated: equal labels that follow each other are one. blank_index: the class that
-    is none (None: the last; below 0: from the end). Raises: InvalidArgumentError for lengths beyond the frames or a
-    blank that is no class. Source: tf.nn.ctc_greedy_decoder.
+    is none (None: the last; below 0: from the end). Raises: FailedPreconditionError for lengths beyond the frames,
+    InvalidArgumentError for no frames and a blank that is no class. Source: tf.nn.ctc_greedy_decoder.
     """
     x, lengths = _given(inputs, sequence_length)
     classes = x.shape[-1]
@@ -195,8 +199,9 @@ def ctc_beam_search_decoder(
 ) -> tuple[list[SparseTensor], Tensor]:  # fmt: skip
     """The likeliest rows of labels: ([SparseTensor i64[b, n] for each path], f[b, top_paths] their log probabilities).
 
-    f[t, b, classes], i32[b]; the last class is the blank. Raises: InvalidArgumentError for lengths beyond the frames
-    and more paths than the beam is wide. Source: tf.nn.ctc_beam_search_decoder.
+    f[t, b, classes], i32[b]; the last class is the blank. Raises: FailedPreconditionError for lengths beyond the
+    frames, InvalidArgumentError for no frames and more paths than the beam is wide.
+    Source: tf.nn.ctc_beam_search_decoder.
     """
     x, lengths = _given(inputs, sequence_length)
     width, count = whole(beam_width, "beam_width", 32), whole(top_paths, "top_paths", 32)

@@ -224,8 +224,9 @@ class TensorArray:
         """Return all entries along a new first axis. -> t[n, *element]. Raises ValueError where shapes differ."""
         if (now := self._now()) is not None:
             return now.stack(name=name)
-        if not self._entries and self._element_shape is not None and None not in self._element_shape:
-            return zeros((0, *self._element_shape), self._dtype)
+        if not self._entries:
+            element = self._element_shape or ()
+            return zeros((0, *(() if None in element else element)), self._dtype)
         return stack([self._kept(i) for i in range(len(self._entries))], name=name)
 
     def gather(self, indices: TensorLike, name: str | None = None) -> Tensor:

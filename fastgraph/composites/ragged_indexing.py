@@ -43,7 +43,7 @@ def getitem(rt: RaggedTensor, key: object) -> Any:
 
 def _check(key: object) -> None:
     index = isinstance(key, (int, np.integer)) and not isinstance(key, bool)
-    scalar = isinstance(key, Tensor) and key.shape.rank == 0 and key.dtype.is_integer
+    scalar = isinstance(key, Tensor) and key.shape.rank in (0, None) and key.dtype.is_integer
     if not (key is None or key is ... or index or scalar or isinstance(key, slice)):
         raise TypeError(
             "Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and scalar tf.int32/tf.int64 tensors "

@@ -13,6 +13,7 @@ from fastgraph.core.tensor import Tensor, convert
 from fastgraph.ops.arguments import as_tensor, static_int
 from fastgraph.ops.creation import range_, zeros
 from fastgraph.ops.elementwise import cast
+from fastgraph.ops.families import invalid
 from fastgraph.ops.gathering import boolean_mask, gather, where
 from fastgraph.ops.joining import concat, stack
 from fastgraph.ops.movement import expand_dims, reshape, transpose
@@ -169,10 +170,12 @@ def pile(values: Sequence[Any], axis: int) -> Any:
 
 
 def tile(rt: RaggedTensor, multiples: Sequence[int]) -> Any:
-    """tf.tile of a RaggedTensor. Raises: ValueError for another number of axes."""
+    """tf.tile of a RaggedTensor. Raises: ValueError for another number of axes, InvalidArgumentError below 0."""
     if len(multiples) != rt.shape.rank:
         raise ValueError(f"tile needs one multiple per axis: {len(multiples)} of {rt.shape.rank} were given")
     for axis, times in enumerate(multiples):
+        if times < 0:
+            raise invalid(f"Input argument 'repeats' must be non-negative, got {times}")
         if times == 0:
             rt = rt[(slice(None),) * axis + (slice(0, 0),)]
         elif times > 1:

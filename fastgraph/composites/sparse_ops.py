@@ -39,6 +39,7 @@ from fastgraph.ops.movement import reshape as reshape_dense
 from fastgraph.ops.movement import shape
 from fastgraph.ops.reduction import reduce_all, reduce_any, reduce_max, reduce_prod, reduce_sum
 from fastgraph.ops.runtime_assertions import assert_equal, check_indices, ensure_shape
+from fastgraph.ops.runtime_checks import checked
 from fastgraph.ops.scans import cumprod, cumsum
 from fastgraph.ops.scatter import gather_nd, tensor_scatter_update_p
 from fastgraph.ops.sorting import argsort
@@ -310,7 +311,7 @@ def _only(sp: SparseTensor, kept: Tensor) -> SparseTensor:
 def slice(sp_input: SparseLike, start: Any, size: Any, name: str | None = None) -> SparseTensor:
     """The block that begins at `start` and has at most the extents `size`.
 
-    Raises: InvalidArgumentError if these are not of its rank. Source: tf.sparse.slice.
+    Raises: InvalidArgumentError if these are not of its rank, or sizes below 0. Source: tf.sparse.slice.
     """
     sp = as_sparse(sp_input)
     start, size = (cast(as_tensor(n, int64), int64) for n in (start, size))
@@ -319,7 +320,8 @@ def slice(sp_input: SparseLike, start: Any, size: Any, name: str | None = None) 
         if rank is not None and vector.shape.num_elements() not in (None, rank):
             n = vector.shape.num_elements()
             raise invalid(f"Expected {label} to be a vector of length {rank} but got length {n}")
-    inside = reduce_all((sp.indices >= start) & (sp.indices < start + size), 1)
+    size = checked(size, 0, 2**63 - 1, "Expected a non-negative size, got {}")
+    inside = reduce_all((sp.indices >= start) & (sp.indices - start < size), 1)
     extents = maximum(minimum(size, sp.dense_shape - start), 0)
     block = _only(sp, inside)
     return SparseTensor(block.indices - start, block.values, extents)
@@ -475,7 +477,7 @@ def fill_empty_rows(
         result = (SparseTensorSpec(None, sp.dtype), TensorSpec([None], "bool"))
         return late_structure(fill_empty_rows, (sp, default_value), result)
     default = as_tensor(default_value, sp.dtype)
-    if default.shape.rank != 0:
+    if default.shape.rank:
         raise invalid(f"default_value must be a scalar, saw: {shape_text(default.shape.as_list())}")
     n_rows = sp.dense_shape[:1]
     rows = check_indices(sp.indices[:, :1], n_rows, sorted=False)
@@ -484,7 +486,7 @@ def fill_empty_rows(
     added = where(empty)
     added = join([added, zeros([shape(added)[0], rank - 1], int64)], 1)
     indices = join([sp.indices, added], 0)
-    values = join([sp.values, fill([shape(added)[0]], default)], 0)
+    values = join([sp.values, fill([shape(added)[0]], reshape_dense(default, ()))], 0)
     order = argsort(indices[:, 0], stable=True)
     made = with_shape(gather(indices, order), take(values, order), sp.dense_shape, sp.shape)
     return made, fitted(empty, sp.shape[:1])

@@ -166,7 +166,7 @@ class Dataset(Combinations):
         """
         function = element_functions.Mapped(map_func, self._spec, "Dataset.map()")
         calls = 0 if num_parallel_calls is None else count(num_parallel_calls)
-        if isinstance(calls, int) and calls < AUTOTUNE:
+        if isinstance(calls, int) and (calls < AUTOTUNE or (calls == 0 and num_parallel_calls is not None)):
             raise InvalidArgumentError(
                 None, None, "num_parallel_calls must be greater than zero. [Op:ParallelMapDatasetV2]"
             )

@@ -423,17 +423,16 @@ def band_part(input: TensorLike, num_lower: TensorLike, num_upper: TensorLike, n
     lower, upper = static_int(num_lower, f"num_lower {scalar}"), static_int(num_upper, f"num_upper {scalar}")
     if lower is not None and upper is not None:
         return named(name, matrix_band_part, x, lower=lower, upper=upper)
+    if x.shape.rank is None:
+        return late(band_part, [x, num_lower, num_upper], x.dtype, name=name)
+    if x.shape.rank < 2:
+        raise invalid(f"input must be at least 2-dim, received shape: {shape_text(x.shape.as_list())}")
     rows, columns = [wide(n) for n in extents_of(x)[-2:]]
     below = expand_dims_p(range_(rows), axes=(1,)) - expand_dims_p(range_(columns), axes=(0,))
     inside = []
     for what, given, most, distance in (
         ("num_lower must be negative or less or equal to number of rows", num_lower, rows, below),
-        (
-            "num_upper must be negative or less or equal to number of columns",
-            num_upper,
-            columns,
-            -below,
-        ),
+        ("num_upper must be negative or less or equal to number of columns", num_upper, columns, -below),
     ):
         n = checked(given, -(2**63), most, what + " ({most}) got: {}")
         inside.append(logical_or(n < 0, distance <= n))

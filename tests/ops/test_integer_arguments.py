@@ -422,3 +422,41 @@ def test_checks_of_known_numbers_against_what_only_a_run_knows(tier: str) -> Non
             np.testing.assert_array_equal(late(tf.constant(fits)), f(tf.constant(fits)))
             with pytest.raises(tf.errors.InvalidArgumentError):
                 late(tf.constant(1 if fits != 7 else 8))
+
+
+def test_what_tensors_of_unknown_rank_are_is_looked_at_when_they_are_known() -> None:
+    some = [tf.TensorSpec(None, tf.int32)]
+    rows = tf.ragged.constant([[1, 2], [3]])
+    assert tf.function(lambda i: rows[i], input_signature=some)(1).numpy().tolist() == [3]
+    sparse = tf.sparse.SparseTensor([[1, 0]], [1], [3, 3])
+    filled = tf.function(lambda x: tf.sparse.fill_empty_rows(sparse, x)[0].values, input_signature=some)
+    assert filled(7).numpy().tolist() == [7, 1, 7]
+    band = tf.function(lambda x: tf.linalg.band_part(x, tf.size(x) * 0, 0), input_signature=some)
+    assert band([[1, 2], [3, 4]]).numpy().tolist() == [[1, 0], [0, 4]]
+    for f, wrong in ((filled, [7, 8]), (band, [1, 2])):
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            f(wrong)
+
+
+def test_sizes_below_0_of_composites_and_lengths_of_labels() -> None:
+    sparse = tf.sparse.SparseTensor([[0, 0], [1, 2]], [1, 2], [2, 3])
+    for f in (tf.sparse.slice, tf.function(tf.sparse.slice)):
+        assert f(sparse, [0, 1], tf.constant([2, 2**63 - 1], tf.int64)).values.numpy().tolist() == [2]
+        with pytest.raises(tf.errors.InvalidArgumentError, match="non-negative size"):
+            f(sparse, [0, 0], tf.constant([1, -1], tf.int64))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="non-negative"):
+        tf.tile(tf.ragged.constant([[1, 2], [3]]), [1, -1])
+    for decode in (tf.nn.ctc_greedy_decoder, tf.nn.ctc_beam_search_decoder):
+        assert decode(tf.zeros([2, 1, 3]), [-1])[1].numpy().tolist() == [[0.0]]
+        with pytest.raises(tf.errors.FailedPreconditionError, match=r"sequence_length\(0\) <= 2"):
+            decode(tf.zeros([2, 1, 3]), [5])
+        with pytest.raises(tf.errors.InvalidArgumentError, match="must not be empty"):
+            decode(tf.zeros([0, 1, 3]), [0])
+
+
+def test_nothing_of_an_array_has_its_dtype_and_calls_at_once_are_more_than_none() -> None:
+    for dtype in ("int32", "string", "float64"):
+        assert tf.TensorArray(dtype, 0).stack().dtype == dtype
+    assert tf.TensorArray("bool", 0, element_shape=[2]).stack().shape == (0, 2)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="num_parallel_calls must be greater"):
+        tf.data.Dataset.range(3).map(lambda x: x, num_parallel_calls=0)

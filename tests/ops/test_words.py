@@ -193,7 +193,7 @@ def test_labels_of_frames() -> None:
     (best,), lost = tf.nn.ctc_greedy_decoder(logits, [4])
     assert best.values.numpy().tolist() == [0, 1]
     np.testing.assert_allclose(lost, [[2.25379]], atol=1e-5)
-    with pytest.raises(tf.errors.InvalidArgumentError, match="sequence_length"):
+    with pytest.raises(tf.errors.FailedPreconditionError, match="sequence_length"):
         tf.nn.ctc_greedy_decoder(logits, [9])
 
 
