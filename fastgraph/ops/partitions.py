@@ -22,7 +22,7 @@ from fastgraph.ops.arguments import as_tensor, index_vector, named, not_allowed,
 from fastgraph.ops.array_ops import sequence_mask
 from fastgraph.ops.comparison import logical_and, not_equal
 from fastgraph.ops.counting import interval
-from fastgraph.ops.creation import fill, range_
+from fastgraph.ops.creation import range_, zeros
 from fastgraph.ops.deferred_calls import late, late_unless_known
 from fastgraph.ops.elementwise import cast, clip_by_value, ones_like, zeros_like
 from fastgraph.ops.families import Array, canonical_axis, custom, invalid, misuse, public, shape_text
@@ -163,10 +163,10 @@ def dynamic_stitch(indices: Rows, data: Rows, name: str | None = None) -> Any:
     tail = extents_of(values[0])[rank:]
     where = concat([reshape(p, [-1]) for p in places], 0)
     count = reduce_max(concat([where, np.array([-1], np.int32)], 0)) + 1
+    nothing = zeros(stack([count, *[cast(as_tensor(n), "int32") for n in tail]]), values[0].dtype)
     if any(isinstance(n, int) and n == 0 for n in tail):  # slices of nothing
-        return fill(stack([count, *[cast(as_tensor(n), "int32") for n in tail]]), cast(as_tensor(0), values[0].dtype))
+        return nothing
     rows = concat([reshape(v, [-1, *tail]) for v in values], 0)
-    nothing = fill(stack([count, *[cast(as_tensor(n), "int32") for n in tail]]), cast(as_tensor(0), rows.dtype))
     return named(name, tensor_scatter_update_p, nothing, reshape(where, [-1, 1]), rows)
 
 

@@ -427,3 +427,15 @@ def test_a_range_known_while_tracing_that_does_not_rise_is_refused() -> None:
     x = tf.constant([1.0, 2.0])
     with pytest.raises(tf.errors.InvalidArgumentError, match=r"value_range\[0\] < value_range\[1\]"):
         tf.function(lambda x: tf.histogram_fixed_width(x, [0.0, -1.0], nbins=4))(x)
+
+
+@pytest.mark.parametrize("staged", [False, True])
+def test_slices_of_text_and_of_booleans_are_stitched(staged: bool) -> None:
+    """What no index names is "" or False."""
+
+    def stitched() -> Any:
+        texts = tf.dynamic_stitch([[1], [3]], [[b"a\0"], [b"b"]])
+        return texts, tf.dynamic_stitch([[[1]], [[0]]], [[[[True]]], [[[True]]]])
+
+    texts, flags = (tf.function(stitched) if staged else stitched)()
+    assert texts.numpy().tolist() == [b"", b"a\0", b"", b"b"] and flags.numpy().tolist() == [[True], [True]]
