@@ -45,10 +45,10 @@ def as_tensor(value: Any, dtype: DTypeLike | None = None) -> Tensor:
     return convert(value, None if dtype is None or has_dtype(value) else as_dtype(dtype))
 
 
-def alike(values: Sequence[Any]) -> list[Any]:
+def alike(values: Any) -> list[Tensor]:
     """`values` as Tensors: those without a dtype of their own take that of the first that has one, else the first's."""
     dtype = next((value.dtype for value in values if has_dtype(value)), None)
-    tensors: list[Any] = []
+    tensors: list[Tensor] = []
     for value in values:
         tensors.append(as_tensor(value, dtype or (tensors[0].dtype if tensors else None)))
     return tensors

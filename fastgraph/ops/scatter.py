@@ -506,9 +506,8 @@ def _tensor_scatter_op(how: str) -> Callable[..., Any]:
         tensor, updates = alike([tensor, updates])
         if ignored(bad_indices_policy, op):
             indices, updates = within(as_tensor(indices), updates, shape(tensor, int64))
-        if how in ("add", "sub") and tensor.dtype.name in HALF:  # many are added: in float32, rounded once
-            if updates.dtype is not tensor.dtype:
-                return named(name, primitive, tensor, indices, updates)  # which says so
+        # many halves are added: in float32, rounded once
+        if how in ("add", "sub") and tensor.dtype.name in HALF and as_tensor(updates).dtype is tensor.dtype:
             wide = primitive(cast(tensor, "float32"), indices, cast(updates, "float32"))
             return cast(wide, tensor.dtype, name)
         return named(name, primitive, tensor, indices, updates)
