@@ -112,7 +112,7 @@ class SparseTensor(CompositeTensor):
             if known.rank is None and isinstance(self._indices, Tensor) and self._indices.shape.rank is not None:
                 rank = self._indices.shape[1]
                 known = shape_of(None if rank is None else (None,) * rank)
-            return self._known.merge_with(known)
+            return known if known.is_fully_defined() else self._known.merge_with(known)
         return self._known
 
     def get_shape(self) -> TensorShape:

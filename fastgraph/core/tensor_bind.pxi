@@ -181,6 +181,14 @@ cdef tuple _convert_inputs(Primitive prim, tuple inputs):
             return <tuple>found
     converted = list(inputs)
     known = {}
+    # Tensors say the dtype, arrays before them too become of it; not in tf.add and add_n, which take what comes first.
+    if (prim.variadic or thread_state().trace is None) and prim.op_type != "AddV2" and prim.op_type != "AddN":
+        for i in range(n):
+            letter = prim.groups[i if i < n_letters else n_letters - 1]
+            if letter[0].isupper() and letter not in known:
+                value = converted[i]
+                if isinstance(value, Tensor) or isinstance(getattr(value, "dtype", None), _dtype.DType):
+                    known[letter] = value.dtype
     for i in range(n):  # what has a dtype of its own
         value = converted[i]
         letter = prim.groups[i if i < n_letters else n_letters - 1]

@@ -7,6 +7,7 @@ say what the operation is; results come as TensorFlow gives them: one tensor, a 
 from __future__ import annotations
 
 import functools
+import numbers
 from collections import namedtuple
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -118,9 +119,20 @@ def function(op: str) -> Callable[..., Any]:
     return call
 
 
+#: What attributes of a kind are given as.
+_CLASSES: dict[str, Any] = {"string": (str, bytes), "bool": bool, "float": numbers.Real}
+_CLASSES |= dict.fromkeys(("ints", "floats", "strings", "types"), (list, tuple))
+
+
 def _applied(op: str, signature: Signature, attrs: Mapping[str, Any], given: Mapping[str, Any]) -> Any:
     name = given.get("name")
-    said = {key: _attribute(kind, given.get(key, default)) for key, (kind, default) in attrs.items()}
+    said = {}
+    for key, (kind, default) in attrs.items():
+        value = given.get(key, default)
+        if key in given and not isinstance(value, _CLASSES.get(kind, object)):
+            wanted = f"list for '{key}' argument to" if kind[-1] == "s" else f"{kind} for argument '{key}' of"
+            raise TypeError(f"Expected {wanted} {op}, not {value!r}.")
+        said[key] = _attribute(kind, value)
     inputs = _inputs(signature, given, said)
     found = _made(op, name, inputs, said)
     return _results(op, signature.outputs, found, said)

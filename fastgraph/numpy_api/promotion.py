@@ -219,8 +219,13 @@ def wanted(dtype: Any) -> DType | None:
 
 
 def dtype_argument(dtype: Any) -> DType | None:
-    """As `wanted`, a DType as it is."""
-    return as_dtype(dtype) if isinstance(dtype, DType | str) else wanted(dtype)
+    """As `wanted`, a DType as it is; a name is TensorFlow's or NumPy's."""
+    if isinstance(dtype, str):
+        try:
+            return as_dtype(dtype)
+        except TypeError:
+            return as_dtype(np.dtype(dtype))
+    return as_dtype(dtype) if isinstance(dtype, DType) else wanted(dtype)
 
 
 def default_float() -> DType:

@@ -171,7 +171,7 @@ def average(
             total = ops.reduce_sum(w, axis=axis)
             made = ops.reduce_sum(x * w, axis=axis) / total
         else:
-            ops.assert_rank(w, 1)
+            ops.assert_equal(ops.rank(w), 1)
             total = ops.reduce_sum(w)
             made = ops.tensordot(x, w, [[axis], [0]]) / total
     return (made, ops.broadcast_to(total, ops.shape(made))) if returned else made

@@ -45,6 +45,15 @@ def as_tensor(value: Any, dtype: DTypeLike | None = None) -> Tensor:
     return convert(value, None if dtype is None or has_dtype(value) else as_dtype(dtype))
 
 
+def alike(values: Any) -> list[Tensor]:
+    """`values` as Tensors: those without a dtype of their own take that of the first that has one, else the first's."""
+    dtype = next((value.dtype for value in values if has_dtype(value)), None)
+    tensors: list[Tensor] = []
+    for value in values:
+        tensors.append(as_tensor(value, dtype or (tensors[0].dtype if tensors else None)))
+    return tensors
+
+
 def tensor_of(value: TensorLike, dtype: DType) -> Tensor:
     """`value` as a Tensor of `dtype` and no other. Raises: ValueError for a tensor or a Variable of another dtype."""
     return convert_to_tensor(value, dtype) if has_dtype(value) else as_tensor(value, dtype)

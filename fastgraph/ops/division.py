@@ -14,7 +14,7 @@ from fastgraph.core.base.dtype import as_dtype
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
 from fastgraph.errors import InvalidArgumentError
-from fastgraph.ops.arguments import as_tensor, named
+from fastgraph.ops.arguments import as_tensor, has_dtype, named
 from fastgraph.ops.complex_numbers import conj
 from fastgraph.ops.elementwise import cast_p, widened
 from fastgraph.ops.families import Array, elementwise, public
@@ -94,7 +94,8 @@ def fractions(x: Any, y: Any) -> tuple[Any, Any]:
     """Dividend and divisor as they are divided: of one dtype that has fractions."""
     if isinstance(x, Tensor):
         y = _converted_like(y, x)
-    elif isinstance(y, Tensor):
+    elif has_dtype(y) and not has_dtype(x):
+        y = as_tensor(y)
         x = _converted_like(x, y)
     else:
         x = as_tensor(x)

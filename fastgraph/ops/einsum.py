@@ -15,7 +15,7 @@ from typing import Any
 from fastgraph.core.op_errors import misfit
 from fastgraph.core.tensor import Tensor, current_trace
 from fastgraph.errors import InvalidArgumentError
-from fastgraph.ops.arguments import as_tensor
+from fastgraph.ops.arguments import alike
 from fastgraph.ops.deferred_calls import late
 from fastgraph.ops.elementwise import identity, multiply
 from fastgraph.ops.families import invalid, public, shape_text
@@ -305,9 +305,7 @@ def einsum(equation: str, *inputs: Any, **kwargs: Any) -> Any:
     if kwargs:
         raise TypeError(f"Invalid keyword arguments for this function: {', '.join(sorted(kwargs))}. Expected: name.")
     given = inputs[0] if len(inputs) == 1 and isinstance(inputs[0], (list, tuple)) else inputs
-    tensors: list[Any] = []
-    for x in given:
-        tensors.append(as_tensor(x, tensors[0].dtype if tensors else None))
+    tensors = alike(given)
     if any(t.shape.rank is None for t in tensors):
         made = late(lambda *operands: einsum(equation, *operands), tensors, tensors[0].dtype, name=name)
         labels = equation.rpartition("->")[2].strip() if isinstance(equation, str) and "->" in equation else "..."

@@ -12,7 +12,7 @@ from fastgraph.core.conversion import TensorLike
 from fastgraph.core.op_errors import misfit
 from fastgraph.core.tape.indexed_slices import IndexedSlices
 from fastgraph.core.tensor import Tensor, current_trace
-from fastgraph.ops.arguments import as_tensor, named, of_dtypes, word
+from fastgraph.ops.arguments import alike, as_tensor, named, of_dtypes, word
 from fastgraph.ops.comparison import is_finite
 from fastgraph.ops.complex_numbers import conj, imag, real
 from fastgraph.ops.deferred_calls import late
@@ -130,7 +130,7 @@ def bias_add(value: TensorLike, bias: TensorLike, data_format: str | None = None
 
     Raises: InvalidArgumentError if the channels do not fit; ValueError for another format. Source: tf.nn.bias_add.
     """
-    value, bias = as_tensor(value), as_tensor(bias)
+    value, bias = alike([value, bias])
     data_format = None if data_format is None else word(data_format, "data_format")
     if data_format is not None and not (data_format.startswith(("N", "NC")) or data_format == "NHWC"):
         raise ValueError(f"`data_format` must be of the form `N...C` or `NC...`. Received: data_format={data_format}")

@@ -18,7 +18,17 @@ from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor, current_trace
 from fastgraph.errors import ResourceExhaustedError
-from fastgraph.ops.arguments import as_tensor, index_vector, named, not_allowed, of_dtypes, refused, static_int, whole
+from fastgraph.ops.arguments import (
+    alike,
+    as_tensor,
+    index_vector,
+    named,
+    not_allowed,
+    of_dtypes,
+    refused,
+    static_int,
+    whole,
+)
 from fastgraph.ops.array_ops import sequence_mask
 from fastgraph.ops.comparison import logical_and, not_equal
 from fastgraph.ops.counting import interval
@@ -143,7 +153,7 @@ def dynamic_stitch(indices: Rows, data: Rows, name: str | None = None) -> Any:
             f"dynamic_stitch needs as many indices as data, and at least one, got {len(indices)} and {len(data)}"
         )
     places = [as_tensor(i, "int32") for i in indices]
-    values = [as_tensor(d) for d in data]
+    values = alike(data)
     if any(t.shape.rank is None for t in (*places, *values)):
         n = len(places)
         return late(lambda *t: dynamic_stitch(list(t[:n]), list(t[n:])), [*places, *values], values[0].dtype, name=name)

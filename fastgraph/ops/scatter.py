@@ -15,7 +15,7 @@ from fastgraph.core.base.dtype import int64
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import SizeLike, TensorLike
 from fastgraph.core.tensor import Tensor
-from fastgraph.ops.arguments import as_tensor, extents, index_vector, named, whole
+from fastgraph.ops.arguments import alike, as_tensor, extents, index_vector, named, whole
 from fastgraph.ops.broadcasting import broadcast_to
 from fastgraph.ops.comparison import equal_p
 from fastgraph.ops.creation import range_
@@ -503,13 +503,11 @@ def _tensor_scatter_op(how: str) -> Callable[..., Any]:
         tensor: TensorLike, indices: TensorLike, updates: TensorLike, bad_indices_policy: str = "",
         name: str | None = None,
     ) -> Any:  # fmt: skip
-        tensor = as_tensor(tensor)
+        tensor, updates = alike([tensor, updates])
         if ignored(bad_indices_policy, op):
-            indices, updates = within(as_tensor(indices), as_tensor(updates, tensor.dtype), shape(tensor, int64))
-        if how in ("add", "sub") and tensor.dtype.name in HALF:  # many are added: in float32, rounded once
-            updates = as_tensor(updates, tensor.dtype)
-            if updates.dtype is not tensor.dtype:
-                return named(name, primitive, tensor, indices, updates)  # which says so
+            indices, updates = within(as_tensor(indices), updates, shape(tensor, int64))
+        # many halves are added: in float32, rounded once
+        if how in ("add", "sub") and tensor.dtype.name in HALF and as_tensor(updates).dtype is tensor.dtype:
             wide = primitive(cast(tensor, "float32"), indices, cast(updates, "float32"))
             return cast(wide, tensor.dtype, name)
         return named(name, primitive, tensor, indices, updates)

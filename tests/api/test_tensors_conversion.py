@@ -405,3 +405,40 @@ def test_tensors_of_several_dtypes_in_a_list_are_not_cast(staged: bool) -> None:
 
     with pytest.raises(TypeError if staged else fg.errors.InvalidArgumentError):
         (fg.function(program) if staged else program)()
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        (fg.maximum, [1.5, 2.5]),
+        (fg.pow, [1.5, 6.25]),
+        (fg.atan2, [0.98279375, 0.8960554]),
+        (fg.math.floormod, [0.5, 0.5]),
+        (lambda x, y: fg.where([True, False], x, y), [1.5, 2.0]),
+        (lambda x, y: fg.einsum("i,i->i", x, y), [1.5, 5.0]),
+        (lambda x, y: fg.concat([x, y], 0), [1.5, 2.5, 1.0, 2.0]),
+        (lambda x, y: fg.stack([x, y])[0], [1.5, 2.5]),
+        (lambda x, y: fg.dynamic_stitch([[0, 1], [2, 3]], [x, y]), [1.5, 2.5, 1.0, 2.0]),
+        (lambda x, y: fg.nn.bias_add([x], y)[0], [2.5, 4.5]),
+        (lambda x, y: fg.nn.bias_add([y], x)[0], [2.5, 4.5]),
+        (lambda x, y: fg.tensor_scatter_nd_update(x, [[1]], y[:1]), [1.5, 1.0]),
+    ],
+)
+def test_an_array_before_a_tensor_is_of_its_dtype(call: Any, expected: Any) -> None:
+    """As TensorFlow's eager calls take it: of several arguments of one dtype the tensors say which."""
+    for tensor in (fg.constant([1.0, 2.0]), fg.Variable([1.0, 2.0])):
+        made = call(np.array([1.5, 2.5]), tensor)
+        assert made.dtype is fg.float32
+        np.testing.assert_allclose(made, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("call", [lambda x, y: fg.concat([x, y], 0), lambda x, y: fg.concat([y, x], 0)])
+def test_an_array_in_a_list_is_of_the_tensors_dtype_in_graphs_too(call: Any) -> None:
+    made = fg.function(lambda y: call(np.array([1, 2]), y))(fg.constant([3, 4]))
+    assert made.dtype is fg.int32 and sorted(made.numpy().tolist()) == [1, 2, 3, 4]
+
+
+def test_tf_add_takes_what_comes_first() -> None:
+    with pytest.raises(fg.errors.InvalidArgumentError):
+        fg.add(np.array([1.5, 2.5]), fg.constant([1.0, 2.0]))
+    np.testing.assert_array_equal(fg.divide(np.array([1.5, 2.5]), fg.Variable([1.0, 2.0])), [1.5, 1.25])

@@ -740,3 +740,16 @@ def test_one_shape_is_told_of_ragged_loop_variables_and_of_slices() -> None:
 
     rows, values = grown()
     assert rows.to_list() == [[1], [2, 3]] * 4 and values.shape == (8, 3)
+
+
+def test_a_sparse_tensor_that_grew_in_a_loop_is_returned_with_its_shape() -> None:
+    @fg.function
+    def grown(n: Any) -> Any:
+        v = fg.SparseTensor([[0, 0]], [1], [3, 3])
+        for _ in fg.range(n):
+            v = fg.SparseTensor(v.indices, v.values * 2, v.dense_shape + 1)
+        return v
+
+    for n in (0, 2):
+        made = grown(fg.constant(n))
+        assert made.shape == (3 + n, 3 + n) and fg.sparse.to_dense(made).shape == (3 + n, 3 + n)

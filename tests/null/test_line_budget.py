@@ -81,6 +81,9 @@ BUDGET: tuple[tuple[int, str], ...] = (
     (
         150_150,
         "saved elements packed by Snappy, passes that save and are kept in checkpoints, elements by index in graphs",
+    (
+        149_150,
+        "arrays before tensors are of their dtype, one shape told of composites in loops, classes of raw attributes",
     ),
 )
 

@@ -197,3 +197,27 @@ def test_of_unknown_rank() -> None:
             assert np.allclose(traced(x, y), call(x, y))
     assert tf.function(lambda x: tnp.tile(x, (2, 1)), input_signature=[spec])(np.ones(3, np.float32)).shape == (2, 3)
     assert tf.function(tnp.atleast_2d, input_signature=[spec])(np.ones(3, np.float32)).shape == (1, 3)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "dtype"),
+    [
+        ("S8", ["abc"], "string"),
+        ("U8", ["abc"], "string"),
+        ("O", ["abc"], "string"),
+        ("l", [1], "int64"),
+        ("<i2", [1], "int16"),
+        ("f4", [1], "float32"),
+        ("d", [1], "float64"),
+        ("bfloat16", [1], "bfloat16"),
+    ],
+)
+def test_dtypes_by_numpys_names(name: str, value: Any, dtype: str) -> None:
+    assert tnp.array(value, dtype=name).dtype.name == dtype
+    assert tf.as_dtype(np.object_) is tf.string
+
+
+@pytest.mark.parametrize("weights", [1.0, [[1.0]], [1.0]])
+def test_averages_with_weights_of_another_shape(weights: Any) -> None:
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        tnp.average([[1.0, 2.0], [3.0, 4.0]], axis=0, weights=weights)

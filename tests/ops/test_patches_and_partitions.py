@@ -433,3 +433,15 @@ def test_strings_are_stitched_with_empty_ones_between() -> None:
     for call in (tf.dynamic_stitch, tf.function(tf.dynamic_stitch)):
         given = call([[0, 2], [4]], [tf.constant([["a", "b"], ["c", "d"]]), tf.constant([["e", "f"]])])
         assert given.numpy().tolist() == [[b"a", b"b"], [b"", b""], [b"c", b"d"], [b"", b""], [b"e", b"f"]]
+
+
+@pytest.mark.parametrize("staged", [False, True])
+def test_slices_of_text_and_of_booleans_are_stitched(staged: bool) -> None:
+    """What no index names is "" or False."""
+
+    def stitched() -> Any:
+        texts = tf.dynamic_stitch([[1], [3]], [[b"a\0"], [b"b"]])
+        return texts, tf.dynamic_stitch([[[1]], [[0]]], [[[[True]]], [[[True]]]])
+
+    texts, flags = (tf.function(stitched) if staged else stitched)()
+    assert texts.numpy().tolist() == [b"", b"a\0", b"", b"b"] and flags.numpy().tolist() == [[True], [True]]

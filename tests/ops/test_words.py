@@ -379,3 +379,18 @@ def test_string_tensors_are_of_bytes_whoever_made_them() -> None:
     assert held.numpy().tolist() == tf.strings.lower(held).numpy().tolist() == [b"a", b"b"]
     with pytest.raises((TypeError, ValueError)):
         tf.constant(np.array([b"a", None], object))
+
+
+@pytest.mark.parametrize(
+    ("op", "arguments", "message"),
+    [
+        ("StringJoin", {"inputs": ["a", "b"], "separator": 3}, "Expected string for argument 'separator'"),
+        ("MatMul", {"a": [[1.0]], "b": [[1.0]], "transpose_a": 1}, "Expected bool for argument 'transpose_a'"),
+        ("LeakyRelu", {"features": [1.0], "alpha": "a"}, "Expected float for argument 'alpha'"),
+        ("MaxPool", {"input": [[[[1.0]]]], "ksize": 1, "strides": [1] * 4, "padding": "SAME"}, "Expected list for 'ksize'"),
+        ("MaxPool", {"input": [[[[1.0]]]], "ksize": [1] * 4, "strides": [1] * 4, "padding": [[0, 0]]}, "Expected string"),
+    ],
+)  # fmt: skip
+def test_attributes_of_operations_that_are_of_another_class(op: str, arguments: Any, message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        getattr(tf.raw_ops, op)(**arguments)

@@ -209,7 +209,7 @@ STORED = (float8_e5m2, float8_e4m3fn)
 _BY_CODE: dict[int, DType] = {d.code: d for d in (*ALL, *STORED)}
 _BY_ANY: dict[Any, DType] = {d.name: d for d in (*ALL, *STORED)}  # names, NumPy dtypes, scalar types, Python types
 _BY_ANY |= {"half": float16, "float": float32, "double": float64, float: float32, bool: bool_, object: string}
-_BY_ANY |= {np.str_: string, np.bytes_: string}
+_BY_ANY |= {np.str_: string, np.bytes_: string, np.object_: string}
 _BY_ANY |= {d.numpy_dtype: d for d in ALL if d._numpy is not None}
 _BY_ANY |= {d.numpy_dtype.type: d for d in ALL if d._numpy is not None and d is not string}
 
