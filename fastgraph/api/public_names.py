@@ -475,7 +475,7 @@ PUBLIC: dict[str, str] = {
     ),
     **_same(
         "replication.processes",
-        "CommunicationImplementation CommunicationOptions MultiWorkerMirroredStrategy",
+        "CollectiveHints CommunicationImplementation CommunicationOptions MultiWorkerMirroredStrategy",
         ("distribute.experimental",),
     ),
     "distribute.experimental.CollectiveCommunication": "replication.processes:CommunicationImplementation",

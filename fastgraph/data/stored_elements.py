@@ -348,7 +348,7 @@ class _Kept(Iterator[Element]):
     """A pass that writes what it gives; once it is through, the cache is there. Beside it lies the mark of the pass."""
 
     def __init__(self, cache: FileCache, run: Run) -> None:
-        self.cache, self.left, self.n = cache, cache.source.elements(run), 0
+        self.cache, self.left, self.n, self.last = cache, cache.source.elements(run), 0, cache.cardinality()
         self.mark = f"{cache.path}_0.lockfile"
         self.writer: BundleWriter | None = None
         self.ended = False
@@ -361,14 +361,20 @@ class _Kept(Iterator[Element]):
         assert self.writer is not None
         element = next(self.left, None)
         if element is None:
-            self.ended = True
-            self.writer.finish()
-            self._leave()
+            self._finish()
             raise StopIteration
         for i, part in enumerate(element):
             self.writer.add(self.cache.key(self.n, i), as_array(part), part.dtype)
         self.n += 1
+        if self.n == self.last:  # who knows it does not ask for one more
+            self._finish()
         return element
+
+    def _finish(self) -> None:
+        assert self.writer is not None
+        self.ended = True
+        self.writer.finish()
+        self._leave()
 
     def _begin(self) -> None:
         os.makedirs(os.path.dirname(self.mark) or ".", exist_ok=True)

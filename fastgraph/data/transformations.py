@@ -278,10 +278,14 @@ class Cache(Same):
 
 
 class _Caching(Iterator[Element]):
-    """A pass that keeps what it gives; once it is through, the cache has it."""
+    """A pass that keeps what it gives; once it is through, the cache has it.
+
+    Who knows how many elements there are does not ask for one more: the last of a known number is the end.
+    """
 
     def __init__(self, cache: Cache, run: Run) -> None:
         self.cache, self.found, self.left = cache, list[Element](), cache.source.elements(run)
+        self.last = cache.source.cardinality()
 
     def __next__(self) -> Element:
         try:
@@ -290,6 +294,8 @@ class _Caching(Iterator[Element]):
             self.cache.kept = self.found
             raise
         self.found.append(element)
+        if len(self.found) == self.last:
+            self.cache.kept = self.found
         return element
 
 

@@ -1,5 +1,6 @@
 # Written by tools/stubs.py from the ops' definitions; do not edit.
 from fastgraph.replication.contexts import ValueContext as ValueContext
+from fastgraph.replication.processes import CollectiveHints as CollectiveHints
 from fastgraph.replication.processes import CommunicationImplementation as CollectiveCommunication
 from fastgraph.replication.processes import CommunicationImplementation as CommunicationImplementation
 from fastgraph.replication.processes import CommunicationOptions as CommunicationOptions

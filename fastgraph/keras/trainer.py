@@ -17,6 +17,7 @@ from fastgraph.core.base import nesting
 from fastgraph.core.conversion import TensorLike, convert_to_tensor
 from fastgraph.core.tape.gradient_tape import GradientTape
 from fastgraph.core.tensor import Tensor
+from fastgraph.errors import NotBuiltError
 from fastgraph.keras import data_adapters, optimizers
 from fastgraph.keras.callback_list import CallbackList, History
 from fastgraph.keras.compiled import CompiledLoss, CompiledMetrics
@@ -222,6 +223,7 @@ class Trainer:
         if validation_split and validation_data is None:
             (x, y, sample_weight), held = data_adapters.split(x, y, sample_weight, validation_split)
             validation_data = tuple(part for part in held if part is not None)
+        self._check_sharding(x)
         source = source_of(x, y, sample_weight, batch_size, steps_per_epoch, bool(shuffle), class_weight)
         if validation_data is not None:
             given = unpacked(validation_data) if _is_tuple(validation_data) else (validation_data, None, None)
@@ -311,6 +313,7 @@ class Trainer:
         Source: tf.keras.Model.evaluate.
         """
         self._check_compiled(kwargs)
+        self._check_sharding(x)
         source = source_of(x, y, sample_weight, batch_size, steps, infinite_steps="steps")
         calls = self._calls(callbacks, verbose, False, epochs=1, steps=source.steps)
         return self._returned(self._evaluated(source, calls), return_dict)
@@ -389,6 +392,17 @@ class Trainer:
         if return_dict:
             return values
         return next(iter(values.values())) if len(values) == 1 else list(values.values())
+
+    def _check_sharding(self, x: Any) -> None:
+        """Raise NotBuiltError where processes would not read a dataset as it asks: each takes its part of batches."""
+        if not hasattr(x, "with_options") or not self.distribute_strategy.extended._in_multi_worker_mode():
+            return
+        policy = x.options().experimental_distribute.auto_shard_policy.name
+        if policy not in ("AUTO", "DATA"):
+            raise NotBuiltError(
+                f"The built-in fit shares batches out among processes (AutoShardPolicy.DATA); {policy} is not built: "
+                "use a training loop with strategy.experimental_distribute_dataset."
+            )
 
     def _check_compiled(self, kwargs: dict[str, Any]) -> None:
         _check_queues(kwargs)

@@ -66,6 +66,17 @@ class CommunicationOptions:
         object.__setattr__(self, "implementation", given)
 
 
+class CollectiveHints:
+    """Make CommunicationOptions of what they once were. Source: tf.distribute.experimental.CollectiveHints.
+
+    bytes_per_pack, timeout_seconds: as of CommunicationOptions. Raises ValueError for a negative bytes_per_pack.
+    """
+
+    def __new__(cls, bytes_per_pack: int = 0, timeout_seconds: float | None = None) -> Any:
+        """Return the CommunicationOptions."""
+        return CommunicationOptions(bytes_per_pack, timeout_seconds)
+
+
 class _Processes(StrategyExtended):
     """Values of processes brought together: one message for each dtype, in the order of the program."""
 

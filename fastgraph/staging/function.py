@@ -455,8 +455,8 @@ class Function(MethodCall):
         trace.graph.function_name = concrete.label
         traces, made_for = weakref.ref(self._traces), weakref.ref(concrete)
 
-        def gone(_: object) -> None:
-            if (table := traces()) is not None:
+        def gone(_: object, ending: Callable[[], bool] = sys.is_finalizing) -> None:
+            if not ending() and (table := traces()) is not None:
                 table.void(made_for)
 
         concrete.guard = Guard(arguments.objects, gone)

@@ -9,6 +9,7 @@ import threading
 import weakref
 from collections import namedtuple
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -325,6 +326,22 @@ def test_cache_asks_its_source_once() -> None:
     dataset = Dataset.from_generator(generator, tf.int32).cache()
     next(iter(dataset))  # does not come to the end: nothing is kept
     assert (plain(dataset), plain(dataset), len(calls)) == ([0, 1, 2], [0, 1, 2], 2)
+
+
+@pytest.mark.parametrize("in_file", [False, True])
+def test_a_cache_of_a_known_number_is_there_after_the_last(in_file: bool, tmp_path: Path) -> None:
+    calls = []
+
+    def counted(x: Any) -> Any:
+        calls.append(1)
+        return x
+
+    source = Dataset.range(3).map(lambda x: tf.py_function(counted, [x], tf.int64))
+    dataset = source.cache(str(tmp_path / "c") if in_file else "").prefetch(1)
+    for _ in range(3):  # as `fit` does with a known number of steps
+        iterator = iter(dataset)
+        assert [int(next(iterator)) for _ in range(3)] == [0, 1, 2]
+    assert len(calls) == 3 and plain(dataset) == [0, 1, 2]
 
 
 def test_shuffle_is_a_permutation_within_its_buffer() -> None:

@@ -150,3 +150,39 @@ def test_unbuilt_tree_says_how_to_build(tmp_path: Path) -> None:
     assert done.returncode != 0
     last = done.stderr.strip().splitlines()[-1]
     assert last.startswith("ImportError:") and "has not been built" in last and "pip install -e ." in last
+
+
+ENDS_IN_AN_IMPORT = """
+import fastgraph
+
+exec('''
+import contextlib, sys, threading, time
+from fastgraph.core.base.deferred_signals import imported
+
+class Slow:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name.startswith("slow"):
+            time.sleep(0.2)
+
+def background():
+    for i in range(1000):
+        with contextlib.suppress(ImportError):
+            imported(f"slow{i}")
+
+sys.meta_path.insert(0, Slow)
+threading.Thread(target=background, daemon=True).start()
+time.sleep(0.1)
+''', {})
+
+class Late:
+    def __del__(self):
+        raise ValueError("late")
+
+late = Late()
+"""
+
+
+def test_a_program_that_ends_while_a_thread_imports_can_say_what_is_wrong() -> None:
+    done = subprocess.run([sys.executable, "-c", ENDS_IN_AN_IMPORT], capture_output=True, text=True, timeout=30)
+    assert done.returncode == 0 and "ValueError: late" in done.stderr

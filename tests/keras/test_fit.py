@@ -247,6 +247,21 @@ def test_one_epoch_is_not_announced_and_runs_have_one(capsys: Any) -> None:
     model.predict(X, verbose=0, callbacks=[Noted()])
 
 
+@pytest.mark.parametrize("policy", ["OFF", "FILE", "AUTO", "DATA"])
+def test_in_several_processes_a_policy_that_fit_does_not_follow_is_refused(policy: str, monkeypatch: Any) -> None:
+    options = fg.data.Options()
+    options.experimental_distribute.auto_shard_policy = fg.data.experimental.AutoShardPolicy[policy]
+    data = fg.data.Dataset.from_tensor_slices((X, Y)).batch(35).with_options(options)
+    model = model_of()
+    model.fit(data, verbose=0)
+    monkeypatch.setattr(type(model.distribute_strategy.extended), "_in_multi_worker_mode", lambda self: True)
+    if policy in ("AUTO", "DATA"):
+        model.fit(data, verbose=0)
+    else:
+        with pytest.raises(NotBuiltError, match=f"{policy} is not built"):
+            model.fit(data, verbose=0)
+
+
 def test_a_model_that_was_trained_is_freed() -> None:
     model = model_of()
     model.fit(X, Y, verbose=0, callbacks=[keras.callbacks.EarlyStopping("loss")])

@@ -85,6 +85,7 @@ BUDGET: tuple[tuple[int, str], ...] = (
         149_150,
         "arrays before tensors are of their dtype, one shape told of composites in loops, classes of raw attributes",
     ),
+    (149_160, "exchanges of processes in another order, and policies that fit does not follow, are errors"),
 )
 
 #: Lines that may be left over before the budget has to be lowered.

@@ -6,6 +6,7 @@ Whatever else is imported on demand needs this module, which therefore comes wit
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import threading
@@ -126,6 +127,9 @@ _waiting: dict[int, Turn] = {}
 #: Held around imports that a call makes, and during a fork: Python's own lock of a module that another thread was
 #: importing would stay locked in the child.
 importing = Lock()
+# At the end it is kept, as late as may be: a background thread that ends within an import would leave Python's lock of
+# imports taken, for which the report of an error in a `__del__` waits then.
+atexit.register(lambda: importing._lock.acquire(timeout=5.0))
 
 #: Held around `ast.parse` and what compiles trees: CPython 3.11 counts their depth in one place for all threads, and
 #: where two meet raises SystemError. Nothing is imported while it is held: modules parse when they are imported.
