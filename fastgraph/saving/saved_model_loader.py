@@ -88,6 +88,7 @@ def load(
                 None, None, f"The SavedModel in {path} is not as one is written: {what}"
             ) from error
 
+
 #: What TensorFlow calls resources that only captures lead to.
 _NAMELESS = ("", "cd2c89b7-88b7-44c8-ad83-06c2a9158347")
 
