@@ -457,7 +457,7 @@ def is_variable_initialized(variable: Any) -> Any:
 
 
 class io_TFRecordCompressionType:
-    """What tf.io.TFRecordOptions takes for a compression."""
+    """Numbers of compressions, which tf.io.TFRecordOptions takes."""
 
     NONE, ZLIB, GZIP = 0, 1, 2
 

@@ -455,3 +455,39 @@ def test_sequences_taken_apart_are_written_and_read_again(tmp_path: Path) -> Non
         wanted, found = [getattr(each, name)(tf.constant(given)) for each in (module, loaded)]
         assert [x.numpy().tolist() for x in found] == [x.numpy().tolist() for x in wanted], name
     assert loaded.single(tf.constant(example))[3].numpy().tolist() == [[1, 0], [2, 3]]
+
+
+class Loops(tf.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = tf.Variable([[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]])
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 3])])
+    def through(self, x):
+        for _ in tf.range(3):
+            x = tf.concat([tf.tanh(x @ self.w), x[:, :1]], 1)
+        return x
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 3])])
+    def slope(self, x):
+        with tf.GradientTape() as tape:
+            y = self.through(x)
+        return tape.gradient(y, self.w)
+
+
+def test_gradients_of_loops_are_saved(tmp_path: Path) -> None:
+    """TensorFlow takes gradients by a Variable's handle in a called function if the argument says what is behind it."""
+    module, x = Loops(), tf.constant([[0.1, 0.2, 0.3], [0.4, 0.5, 0.6]])
+    tf.saved_model.save(module, tmp_path)
+    np.testing.assert_allclose(tf.saved_model.load(tmp_path).slope(x), module.slope(x), rtol=1e-6)
+    message = parsed((tmp_path / "saved_model.pb").read_bytes(), "SavedModel")
+    handles = {
+        function.signature.name: [
+            (len(each.handle_data), [dim.size for data in each.handle_data for dim in data.shape.dim])
+            for each in function.signature.input_arg
+            if each.type == 20
+        ]
+        for function in message.meta_graphs[0].graph_def.library.function
+    }
+    named = [each for name, each in handles.items() if "through" in name or "slope" in name or "while_body" in name]
+    assert len(named) >= 3 and all(each == (1, [3, 2]) for of in named for each in of) and any(named)
