@@ -143,7 +143,8 @@ def report(run: DataRun) -> str:
     for test, line in failed.items():
         if mode(test) != "graph":
             words = libraries.signature(line)
-            for folder in (f"{libraries.ROOT}/", f"{run.source}/"):  # no path of this machine in the report
+            # no path of this machine in the report
+            for folder in (f"{libraries.ROOT}/", f"{run.source}/", f"{sys.base_prefix}/", "../../../"):
                 words = words.replace(folder, "")
             groups[words].append(test)
     text += ["", "| error of an eager test, and the last frame | tests | the first |", "|---|---|---|"]

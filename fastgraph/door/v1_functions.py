@@ -456,9 +456,15 @@ def is_variable_initialized(variable: Any) -> Any:
     return tf.constant(True)
 
 
+class io_TFRecordCompressionType:
+    """Numbers of compressions, which tf.io.TFRecordOptions takes."""
+
+    NONE, ZLIB, GZIP = 0, 1, 2
+
+
 def io_tf_record_iterator(path: Any, options: Any = None) -> Any:
     """Return an iterator over the records of a file, as bytes."""
-    kind = getattr(options, "compression_type", None) or ""
+    kind = tf.io.TFRecordOptions.get_compression_type_string(options)
     return tf.data.TFRecordDataset(path, kind).as_numpy_iterator()
 
 
@@ -492,4 +498,4 @@ def logging_log(level: int, msg: str, *args: Any, **kwargs: Any) -> None:
 
 #: One thing under several names.
 ragged_RaggedTensorValue, random_get_seed = RaggedTensorValue, get_seed
-python_io_tf_record_iterator = io_tf_record_iterator
+python_io_tf_record_iterator, python_io_TFRecordCompressionType = io_tf_record_iterator, io_TFRecordCompressionType

@@ -23,7 +23,8 @@ def writes(graph: Graph) -> bool:
 
 
 def _stateless(node: Node) -> bool:
-    return not any(writes(graph) for graph, _ in ir.subgraphs(node))
+    """Whether it reads no Variable either: TensorFlow finds no gradient through loops of stateless calls that do."""
+    return not ir.effects(node)
 
 
 def _identities(definition: Definition, kinds: tuple[Value, ...]) -> list[Definition]:
@@ -150,20 +151,18 @@ def _while(node: Node) -> list[Definition]:
 def _recursive_call(node: Node) -> list[Definition]:
     graph = node.attrs["callee"].graph
     n = len(graph.outputs)  # a result more is the stamp of Variables, which only gradients take
-    op = "StatefulPartitionedCall" if any(kind != "read" for kind, _ in node.attrs["effects"]) else "PartitionedCall"
-    return [_called(node, graph, types_of(node.outputs[:n]), op)]
+    return [_called(node, graph, types_of(node.outputs[:n]))]
 
 
 def _call(node: Node) -> list[Definition]:
-    op = "PartitionedCall" if _stateless(node) else "StatefulPartitionedCall"
-    return [_called(node, node.attrs["graph"], types_of(node.outputs), op)]
+    return [_called(node, node.attrs["graph"], types_of(node.outputs))]
 
 
 #: How a function runs, as TensorFlow writes it for the CPU alone (the message ConfigProto).
 CONFIG = b"\n\x07\n\x03CPU\x10\x01\n\x07\n\x03GPU\x10\x002\x02J\x008\x01\x82\x01\x00\x92\x01\x02J\x00"
 
 
-def _called(node: Node, graph: Graph, results: object, op: str) -> Definition:
+def _called(node: Node, graph: Graph, results: object) -> Definition:
     attrs = {
         "Tin": types_of(node.inputs),
         "Tout": results,
@@ -174,6 +173,7 @@ def _called(node: Node, graph: Graph, results: object, op: str) -> Definition:
         "_read_only_resource_inputs": [],
         "_collective_manager_ids": [],
     }
+    op = "PartitionedCall" if _stateless(node) else "StatefulPartitionedCall"
     return Definition(node, op, node.inputs, attrs)
 
 

@@ -387,7 +387,7 @@ STRUCTURE: dict[str, Callable[[Node], list[Definition]]] = {
 def control_of(graph: Graph, found: list[Definition]) -> list[Definition]:
     """Return the definitions with what they wait for: as the user said, and what effects ask for.
 
-    In a function a NoOp waits for all that has to run, and the results wait for it.
+    In a function a NoOp waits for all that has to run, and the results wait for it, but for those that this takes.
     """
     said: dict[Node, tuple[Node, ...]] = graph.control
     function = graph.building_function
@@ -399,7 +399,12 @@ def control_of(graph: Graph, found: list[Definition]) -> list[Definition]:
         must_run = [n for n in graph.nodes if n.inputs and ir.effects(n) and (n.op.name != "draw" or n in there)]
     if not said and not effectful and not must_run:
         return found
-    outputs = {value.node for value in graph.outputs}
+    before, left = set(must_run), list(must_run)
+    while left:
+        new = {value.node for value in left.pop().inputs} - before
+        before |= new
+        left += new
+    outputs = {value.node for value in graph.outputs} - before
 
     def shown(nodes: Iterable[Node]) -> list[str]:
         """The names of what runs; for the state of a generator, of what draws from it."""
@@ -415,7 +420,7 @@ def control_of(graph: Graph, found: list[Definition]) -> list[Definition]:
         if definition.name != node.name:
             continue
         names = shown([*said.get(node, ()), *[graph.nodes[i] for i in effectful.get(node, ())]])
-        if must_run and node in outputs and node not in must_run:
+        if must_run and node in outputs:
             names.append(_no_op_name(graph))
         definition.control = tuple(names)
     if must_run:

@@ -14,16 +14,16 @@ import numpy as np
 
 from fastgraph.core.base.dtype import DType
 from fastgraph.core.base.gc_pause import resting
-from fastgraph.core.base.shapes import Shape, TensorShape
+from fastgraph.core.base.shapes import Aval, Shape, TensorShape
 from fastgraph.core.conversion import convert_to_tensor
 from fastgraph.core.op_errors import enum_name
 from fastgraph.core.tensor import EagerTensor, from_array
-from fastgraph.graph.ir import Graph, Node, Value
+from fastgraph.graph.ir import Graph, Node, Value, subgraphs
 from fastgraph.graph.node_names import tensor_place
 from fastgraph.graph.subgraphs import subgraph_name
 from fastgraph.graphdef.export_loops import in_order, widened
 from fastgraph.graphdef.import_values import attribute as attribute_of
-from fastgraph.graphdef.message_types import Enum, Later
+from fastgraph.graphdef.message_types import KINDS, Enum, Later
 from fastgraph.graphdef.messages import (
     ArgAttrs,
     ArgDef,
@@ -77,6 +77,7 @@ class Library:
         self.inputs: dict[str, bytes] = {}  # by names, in the wire format
         self.names: dict[Graph, str] = {}
         self.loops: dict[Graph, Node] = {}  # of a loop's test or body: the loop
+        self.behind: dict[Graph, dict[Value, Aval]] = {}  # see _behind
         self._taken: set[str] = set()
 
     def name_of(self, graph: Graph) -> str:
@@ -386,7 +387,18 @@ def function_message(graph: Graph, name: str, library: Library) -> Message:
     fields: dict[str, Any] = {
         "signature": OpDef(
             name=name,
-            input_arg=[ArgDef(name=each, type=_enum(value)) for value, each in arguments.items()],
+            input_arg=[
+                ArgDef(
+                    name=each,
+                    type=_enum(value),
+                    handle_data=[
+                        KINDS["DtypeAndShape"](dtype=Enum(enum_name(aval.dtype)), shape=_shape(aval.shape))
+                        for aval in [_behind(graph, library.behind).get(value)]
+                        if aval is not None
+                    ],
+                )
+                for value, each in arguments.items()
+            ],
             output_arg=[ArgDef(name=each, type=_enum(value)) for each, value in zip(results, returned, strict=True)],
         ),
         "node_def": [_node(definition, names, library) for definition in found],
@@ -399,6 +411,19 @@ def function_message(graph: Graph, name: str, library: Library) -> Message:
         fields["signature"].control_output.extend(effects)
         fields["control_ret"] = {each: each for each in effects}
     return FunctionDef(**fields)
+
+
+def _behind(graph: Graph, known: dict[Graph, dict[Value, Aval]]) -> dict[Value, Aval]:
+    """Dtypes and shapes of what Variables hold, by the handles that a graph reads; its subgraphs are looked through."""
+    if graph not in known:
+        found = known[graph] = {}
+        for node in graph.nodes:
+            if node.op.name == "read_variable":
+                found[node.inputs[0]] = node.outputs[0].aval
+            for inner, first in subgraphs(node):
+                places = dict(zip(inner.parameters, node.inputs[first:], strict=False))
+                found.update({places[value]: aval for value, aval in _behind(inner, known).items() if value in places})
+    return known[graph]
 
 
 def _names_of_users(graph: Graph, parameters: list[Value], library: Library) -> list[str]:

@@ -38,7 +38,7 @@ def _example_1(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
 
 
 def _sequences(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    """ParseSequenceExampleV2: as our own, but of ragged lists' splits it gives the outer ones first."""
+    """ParseSequenceExampleV2."""
     serialized, names, *keys = inputs[:8]
     missing = fixed(inputs[8], f"Node '{name}': which lists may be missing").reshape(-1).tolist()
     parts = []
@@ -48,12 +48,9 @@ def _sequences(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
         parts.append(_asked((_keys(sparse, name), _keys(dense, name), _keys(ragged, name)), said))
     context, lists = [(part["sparse"], part["dense"], part["ragged"]) for part in parts]
     optional = tuple([row[0] for row, may in zip(lists[1], missing, strict=True) if may])
-    found = list(bind_named(
-        name, parse_sequence_example_v2.primitive, (serialized, names, *inputs[9:]),  # type: ignore[attr-defined]
-        {"context": context, "lists": lists, "optional": optional},
-    ))  # fmt: skip
-    n = len(lists[2])
-    return (*found[: len(found) - 2 * n], *found[len(found) - n :], *found[len(found) - 2 * n : len(found) - n])
+    primitive = parse_sequence_example_v2.primitive  # type: ignore[attr-defined]
+    said = {"context": context, "lists": lists, "optional": optional}
+    return tuple(bind_named(name, primitive, (serialized, names, *inputs[9:]), said))
 
 
 def _single(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:

@@ -508,15 +508,15 @@ def _loop(
         for tensor, shape in zip(inputs, shapes, strict=True)
     ]
 
-    def step(*values: object) -> list[Any]:
-        made = call(attrs["body"], values)
+    def fitted(made: Sequence[Any]) -> list[Any]:
         return [
             each if isinstance(each, TensorList) else _fitted(each, to) for each, to in zip(made, shapes, strict=True)
         ]
 
     return control_flow.while_loop(
-        lambda *values: call(attrs["cond"], values)[0], step, inputs, shape_invariants=shapes, name=name
-    )
+        lambda *values: call(attrs["cond"], values)[0], lambda *values: fitted(call(attrs["body"], values)),
+        fitted(inputs), shape_invariants=shapes, name=name,
+    )  # fmt: skip
 
 
 def _fitted(tensor: Tensor, shape: TensorShape) -> Any:

@@ -81,7 +81,9 @@ _TABLE = {
     "ArgAttrs": "attr=1:text>AttrValue",
     "OpDef": "name=1:text input_arg=2:ArgDef* output_arg=3:ArgDef* summary=5:text description=6:text "
     "is_stateful=17:bool control_output=20:text*",
-    "ArgDef": "name=1:text description=2:text type=3:type type_attr=4:text number_attr=5:text type_list_attr=6:text",
+    "ArgDef": "name=1:text description=2:text type=3:type type_attr=4:text number_attr=5:text type_list_attr=6:text "
+    "handle_data=7:DtypeAndShape*",
+    "DtypeAndShape": "dtype=1:type shape=2:TensorShapeProto",
     # Event files
     "Event": "wall_time=1:double step=2:int what|file_version=3:text what|graph_def=4:bytes what|summary=5:Summary "
     "what|log_message=6:LogMessage what|session_log=7:SessionLog what|tagged_run_metadata=8:TaggedRunMetadata "

@@ -334,11 +334,11 @@ def _dense_list(lists: _Lists, feature: Dense, optional: bool) -> tuple[Array, A
 
 
 def _ragged_list(lists: _Lists, feature: Ragged) -> tuple[Array, Array, Array]:
-    """Values, the splits of features, and those of messages."""
+    """Values, the splits of messages, and those of features."""
     key, dtype, splits = feature
     lengths, counts, values = lists.values_of(key, dtype)
     outer = np.zeros(0, splits) if lists.single else _splits(np.maximum(lengths, 0), splits)
-    return values, _splits(counts, splits), outer
+    return values, outer, _splits(counts, splits)
 
 
 def _infer_sequences(
@@ -360,8 +360,8 @@ def _infer_sequences(
         *[Aval(as_dtype(dtype), None if outer is None else (*outer, None, *shape)) for _, dtype, shape in dense],
         *[Aval(int64, outer) for _ in dense],
         *[Aval(as_dtype(dtype), (None,)) for _, dtype, _ in ragged],
-        *[Aval(as_dtype(splits), (None,)) for _, _, splits in ragged],
         *[Aval(as_dtype(splits), (n,)) for _, _, splits in ragged],
+        *[Aval(as_dtype(splits), (None,)) for _, _, splits in ragged],
     )
 
 
@@ -373,7 +373,7 @@ def parse_sequence_example_v2(
     lists: tuple[tuple[Sparse, ...], tuple[Dense, ...], tuple[Ragged, ...]], optional: tuple[str, ...],
 ) -> Any:  # fmt: skip
     """The features of SequenceExamples: those of the contexts as `parse_example_v2` gives them, then of the lists
-    indices, values and shapes of the sparse ones, the dense ones, their lengths, values, inner and outer splits of the
+    indices, values and shapes of the sparse ones, the dense ones, their lengths, values, outer and inner splits of the
     ragged ones. Lists that `optional` names may be missing."""
     if serialized.ndim > 1:
         raise invalid(f"Expected serialized to be a scalar or vector, got shape: {_shown(serialized.shape)}")

@@ -329,7 +329,7 @@ def _sequences(
     tensors.update(zip(lists.sparse, map(SparseTensor, *parts)))
     tensors.update(zip(lists.dense, _take(found, len(lists.dense))))
     lengths = dict(zip(lists.dense, _take(found, len(lists.dense))))
-    for key, values, inner, outer in zip(lists.ragged, *[_take(found, len(lists.ragged)) for _ in range(3)]):
+    for key, values, outer, inner in zip(lists.ragged, *[_take(found, len(lists.ragged)) for _ in range(3)]):
         rows = RaggedTensor.from_row_splits(values, inner, validate=False)
         tensors[key] = rows if single else RaggedTensor.from_row_splits(rows, outer, validate=False)
     return context, _composed_lists(lists, tensors, single), lengths

@@ -384,3 +384,110 @@ def test_tables_of_a_loaded_model_are_saved_again(tmp_path, kind):
         model = tf.saved_model.load(str(tmp_path / str(i)))
         first, second = model.find(tf.constant(["b", "z"]))
         assert (first.numpy().tolist(), second.numpy().tolist()) == ([6, -1], [0, -1])
+
+
+class Branches(tf.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = tf.Variable([[1.0, 2.0], [3.0, 4.0]])
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 2])])
+    def chosen(self, x):
+        return tf.tanh(x @ self.w) if tf.reduce_sum(x) > 0.0 else x * 2.0
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 2])])
+    def slope(self, x):
+        with tf.GradientTape() as tape:
+            y = self.chosen(x)
+        return tape.gradient(y, self.w)
+
+
+def test_gradients_of_branches_are_saved(tmp_path: Path) -> None:
+    """The predicate is a result too, which the branches' effects wait for: not the other way round."""
+    module = Branches()
+    tf.saved_model.save(module, tmp_path)
+    loaded = tf.saved_model.load(tmp_path)
+    for sign in (1.0, -1.0):
+        x = tf.constant([[0.1 * sign, 0.2 * sign]])
+        np.testing.assert_allclose(loaded.slope(x), module.slope(x), rtol=1e-6)
+        with tf.GradientTape() as tape:
+            y = loaded.chosen(x)
+        np.testing.assert_allclose(tape.gradient(y, loaded.w), module.slope(x), rtol=1e-6)
+
+
+def test_sequences_taken_apart_are_written_and_read_again(tmp_path: Path) -> None:
+    features = {"a": tf.io.FixedLenFeature([], tf.int64, 5), "v": tf.io.VarLenFeature(tf.string)}
+    lists = {
+        "b": tf.io.FixedLenSequenceFeature([2], tf.float32),
+        "o": tf.io.FixedLenSequenceFeature([], tf.int64, allow_missing=True),
+        "r": tf.io.RaggedFeature(tf.int64),
+        "s": tf.io.VarLenFeature(tf.int64),
+    }
+
+    class Parts(tf.Module):
+        @tf.function(input_signature=[tf.TensorSpec([None], tf.string)])
+        def several(self, x):
+            one, rows, n = tf.io.parse_sequence_example(x, features, lists)
+            return (one["a"], tf.sparse.to_dense(one["v"]), rows["b"], rows["o"], rows["r"].to_tensor(),
+                    tf.sparse.to_dense(rows["s"]), n["b"], n["o"])  # fmt: skip
+
+        @tf.function(input_signature=[tf.TensorSpec([], tf.string)])
+        def single(self, x):
+            one, rows = tf.io.parse_single_sequence_example(x, features, lists)
+            return one["a"], rows["b"], rows["o"], rows["r"].to_tensor(), tf.sparse.to_dense(rows["s"])
+
+    def numbers(*values, kind="int64_list", of=tf.train.Int64List):
+        return tf.train.Feature(**{kind: of(value=values)})
+
+    floats = [numbers(1.0, 2.0, kind="float_list", of=tf.train.FloatList)] * 2
+    words = numbers(b"x", kind="bytes_list", of=tf.train.BytesList)
+    rows = {"b": floats, "r": [numbers(1), numbers(2, 3)], "s": [numbers(7)]}
+    example = tf.train.SequenceExample(
+        context=tf.train.Features(feature={"v": words}),
+        feature_lists=tf.train.FeatureLists(
+            feature_list={key: tf.train.FeatureList(feature=each) for key, each in rows.items()}
+        ),
+    ).SerializeToString()
+    module = Parts()
+    tf.saved_model.save(module, tmp_path)
+    loaded = tf.saved_model.load(tmp_path)
+    for name, given in (("several", [example, example]), ("single", example)):
+        wanted, found = [getattr(each, name)(tf.constant(given)) for each in (module, loaded)]
+        assert [x.numpy().tolist() for x in found] == [x.numpy().tolist() for x in wanted], name
+    assert loaded.single(tf.constant(example))[3].numpy().tolist() == [[1, 0], [2, 3]]
+
+
+class Loops(tf.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = tf.Variable([[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]])
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 3])])
+    def through(self, x):
+        for _ in tf.range(3):
+            x = tf.concat([tf.tanh(x @ self.w), x[:, :1]], 1)
+        return x
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 3])])
+    def slope(self, x):
+        with tf.GradientTape() as tape:
+            y = self.through(x)
+        return tape.gradient(y, self.w)
+
+
+def test_gradients_of_loops_are_saved(tmp_path: Path) -> None:
+    """TensorFlow takes gradients by a Variable's handle in a called function if the argument says what is behind it."""
+    module, x = Loops(), tf.constant([[0.1, 0.2, 0.3], [0.4, 0.5, 0.6]])
+    tf.saved_model.save(module, tmp_path)
+    np.testing.assert_allclose(tf.saved_model.load(tmp_path).slope(x), module.slope(x), rtol=1e-6)
+    message = parsed((tmp_path / "saved_model.pb").read_bytes(), "SavedModel")
+    handles = {
+        function.signature.name: [
+            (len(each.handle_data), [dim.size for data in each.handle_data for dim in data.shape.dim])
+            for each in function.signature.input_arg
+            if each.type == 20
+        ]
+        for function in message.meta_graphs[0].graph_def.library.function
+    }
+    named = [each for name, each in handles.items() if "through" in name or "slope" in name or "while_body" in name]
+    assert len(named) >= 3 and all(each == (1, [3, 2]) for of in named for each in of) and any(named)

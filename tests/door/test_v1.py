@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -214,3 +215,12 @@ def test_gradients_flow_through_raw_operations() -> None:
         x = fg.Variable([1.0, 2.0])
         y = raw.Sum(input=raw.Square(x=x), axis=0)
     assert numbers(tape.gradient(y, x)) == [2.0, 4.0]
+
+
+@pytest.mark.parametrize("kind", ["NONE", "ZLIB", "GZIP"])
+def test_records_by_the_numbers_of_their_compressions(kind: str, tmp_path: Path) -> None:
+    options = fg.io.TFRecordOptions(getattr(fg.compat.v1.io.TFRecordCompressionType, kind))
+    with fg.io.TFRecordWriter(str(tmp_path / "r"), options) as file:
+        file.write(b"a record")
+    assert list(fg.compat.v1.io.tf_record_iterator(str(tmp_path / "r"), options)) == [b"a record"]
+    assert ((tmp_path / "r").read_bytes()[:2] == b"\x1f\x8b") == (kind == "GZIP")

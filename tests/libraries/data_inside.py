@@ -133,8 +133,11 @@ def sleep(sleep_microseconds: int) -> Callable[[Any], Any]:
 def global_shuffle(dataset: Any, seed: Any = None, reshuffle_each_iteration: bool = True, name: Any = None) -> Any:
     """All elements in random order: `shuffle` of as many as there are."""
     n = dataset.cardinality()
-    if hasattr(n, "numpy") and n < 0:
+    if hasattr(n, "numpy") and n == tf.data.INFINITE_CARDINALITY:
         raise tf.errors.InvalidArgumentError(None, None, "`global_shuffle` requires the dataset to have finite size.")
+    if hasattr(n, "numpy") and n < 0:
+        text = "`global_shuffle` requires all upstream transformations be compatible with random access."
+        raise tf.errors.FailedPreconditionError(None, None, text)
     return dataset.shuffle(n, seed, reshuffle_each_iteration)
 
 
