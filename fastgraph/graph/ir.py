@@ -210,12 +210,11 @@ def infer(op: Primitive, avals: Sequence[Aval], attrs: Mapping[str, Any]) -> tup
     Raises InvalidArgumentError for one of more dimensions than tensors have: compiled code has room for no more.
     """
     result = op.infer(*avals, **attrs)  # type: ignore[misc]  # what graphs have says it
-    if type(result) is not tuple:
-        result = (result,)
-    for aval in result:
+    avals_of_results: tuple[Aval, ...] = result if type(result) is tuple else (result,)
+    for aval in avals_of_results:
         if aval.shape is not None and len(aval.shape) > MAX_RANK:
             raise errors.InvalidArgumentError(None, None, rank_too_large(len(aval.shape)))
-    return result
+    return avals_of_results
 
 
 # TensorFlow names a node after the Python operator where there is one, else after the op's type.
