@@ -268,6 +268,8 @@ def math_loops(package: Path, expr: ModuleType, ops: list[tuple[Op, str]]) -> tu
     made, choosers, entries = [], [], []
     vecmath = load(package / "compiler" / "vecmath" / "functions.py")
     for op, dtype in ops:
+        if op.name in math_gen.LARGE:
+            continue
         name = f"{op.name}_{dtype}"
         one = math_gen.element(expr, vecmath, op.expr, op.inputs, dtype, name)
         if one is None:

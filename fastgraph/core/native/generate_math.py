@@ -20,10 +20,9 @@ C_TYPES = {
 }  # fmt: skip
 FLOATS = ("float32", "float64")
 #: Long and seldom called: not written for the widest vectors, which would make the extension a tenth larger.
-RARE = {
-    "bessel_i0", "bessel_i0e", "bessel_i1", "bessel_i1e", "erfc", "erfinv", "expm1", "ndtri", "selu", "tan", "xlog1py",
-    "xlogy",
-}  # fmt: skip
+RARE = {"erfc", "erfinv", "expm1", "ndtri", "selu", "tan", "xlog1py", "xlogy"}
+#: Left to SciPy in eager mode: of all loops theirs would take most room, for functions that few programs call.
+LARGE = {"bessel_i0", "bessel_i0e", "bessel_i1", "bessel_i1e"}
 #: Longer ones would make the file slow to compile, and NumPy or libm has them anyway.
 MOST_STATEMENTS = 166
 
