@@ -373,6 +373,9 @@ class Assembler:
                 return [AliasStep((self.number[source],), self.numbers([result]), nodes)]
         operands = [v for v in fusion.loads(cluster) if self.avals[v].value is None]
         parts = [few for part in self.split(nest) for few in few_at_a_time(part)]
+        written = [key for part in parts for key in {store.key for store in part.stores}]
+        if len(written) > len(set(written)):
+            parts = [nest]  # who takes a value waits for the one kernel that writes it
         if len(parts) == 1:
             parts[0].in_place = self.in_place(parts[0], place)
         return [self.kernel(part, nodes, operands) for part in parts]

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import fastgraph as tf
+from fastgraph.core.base import flags
 
 X = np.random.default_rng(11).standard_normal((2, 5, 6, 4))
 
@@ -445,3 +446,18 @@ def test_slices_of_text_and_of_booleans_are_stitched(staged: bool) -> None:
 
     texts, flags = (tf.function(stitched) if staged else stitched)()
     assert texts.numpy().tolist() == [b"", b"a\0", b"", b"b"] and flags.numpy().tolist() == [[True], [True]]
+
+
+def test_a_gradient_of_dilation_with_unknown_sizes_by_kernels() -> None:
+    """Of many elements that are moved, those of one value are written by one kernel: who takes it waits for that."""
+    strides, rates = [1, 2, 1, 1], [1, 1, 2, 1]
+    kernel = np.random.default_rng(1).standard_normal((2, 3, 4))
+
+    def slope(x: Any) -> Any:
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = tf.reduce_sum(tf.square(tf.nn.dilation2d(x, kernel, strides, "VALID", "NHWC", rates)))
+        return tape.gradient(y, x)
+
+    with flags.override(tier="last"):
+        np.testing.assert_allclose(unknown(slope, X)(tf.constant(X)), slope(tf.constant(X)), rtol=1e-12)

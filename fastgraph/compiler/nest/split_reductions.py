@@ -57,7 +57,14 @@ def few_at_a_time(nest: FlatNest) -> list[FlatNest]:
         return [nest]
     if any(t.op == "read" and t.attr in {s.key for s in stores} for t in walk([s.scalar for s in stores])):
         return [nest]
-    parts = [stores[i : i + MOST_MOVED] for i in range(0, len(stores), MOST_MOVED)]
+    by_value: dict[object, list[FlatStore]] = {}
+    for store in stores:
+        by_value.setdefault(store.key, []).append(store)
+    parts: list[list[FlatStore]] = [[]]
+    for members in by_value.values():  # a value is written by one kernel: who takes it waits for no other
+        if parts[-1] and len(parts[-1]) + len(members) > MOST_MOVED:
+            parts.append([])
+        parts[-1] += members
     return [FlatNest(nest.dims, part, stages(nest.dims, part), {}) for part in parts]
 
 
