@@ -227,7 +227,7 @@ def test_compiled_between_kernels(name: str) -> None:
 
 
 #: What asks for a known rank, and says so.
-RANKED = {"r of wide, full", "banded", "banded, adjoint, broadcast", "tridiagonal", "tridiagonal product"}
+RANKED = {"r of wide, full", "banded", "banded, adjoint, broadcast"}
 
 
 @pytest.mark.parametrize("name", [n for n, (kind, _) in FUNCTIONS.items() if kind != "row"])
