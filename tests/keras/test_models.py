@@ -350,7 +350,7 @@ def test_what_keras_has_and_this_not_names_keras_3() -> None:
                     reduce(getattr, [*space.split("."), name], fg)
                 except NotImplementedError as error:
                     missing += 1
-                    old = "legacy" in f"{space}.{name}"
+                    old = "optimizers.legacy" in f"{space}.{name}"
                     helps = "fastgraph.keras.optimizers" if old else "Keras 3 (pip install fastgraph[keras]"
                     assert helps in str(error), f"{space}.{name}: {error}"
     assert missing > 200
