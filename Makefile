@@ -1,4 +1,4 @@
-# make demo | smoke | quick | test | libraries | bench | bench-models | soak | lint | debug | asan | tsan | guard | clean
+# make demo | smoke | quick | test | kernels | libraries | bench | bench-models | bench-cores | soak | lint | debug | asan | tsan | guard | clean
 # Each target makes what it needs: an environment in this folder, and fastgraph installed in it from these sources.
 # Another Python: make test PYTHON=python3.13 (it gets an environment of its own).
 
@@ -18,7 +18,7 @@ SOURCES := pyproject.toml setup.py $(shell find fastgraph -name '*.py[xd]' -o -n
              fastgraph/compiler/vecmath/functions.py fastgraph/ops/*.py)
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: demo smoke quick test libraries bench bench-models soak lint debug asan tsan guard clean help
+.PHONY: demo smoke quick test kernels libraries bench bench-models bench-cores soak lint debug asan tsan guard clean help
 .DELETE_ON_ERROR:
 
 help:
@@ -37,6 +37,12 @@ quick: $(VENV)/installed-test
 
 test: $(VENV)/installed-test
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal $(TEST_ARGS) $(TESTS)
+
+# The tests of whole programs where every Function is compiled before its first call: what plans and kernels do otherwise
+# than the ops' bodies. Half an hour.
+COMPILED := tests/autograph tests/api tests/ops tests/differential tests/keras
+kernels: $(VENV)/installed-test
+	FASTGRAPH_TIER=last $(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal $(TEST_ARGS) $(COMPILED)
 
 # Keras's own tests behind the door, in an environment of its own; the report is docs/libraries.md. Stopped, it goes on
 # where it was. LIBRARY_ARGS: parts of paths (src/ops), --missed (what failed, again), --again (all of it, again).
@@ -62,6 +68,10 @@ BEGIN ?= *
 bench-models: $(VENV)/installed-bench
 	$(BIN)/python -m benchmarks.models --peers $(PEERS) --begin '$(BEGIN)' $(if $(ONLY),--only '$(ONLY)') \
 	    $(if $(PUBLISH),--publish)
+
+# What more cores would give, simulated from recordings on one thread and held against the cores there are.
+bench-cores: $(VENV)/installed-bench
+	$(BIN)/python -m benchmarks.cores $(if $(ONLY),--only '$(ONLY)') --report docs/cores.md
 
 # The long forms of the checks, of so many minutes in all and a build; the report lies in docs/soak.md afterwards.
 MINUTES ?= 90
