@@ -27,11 +27,13 @@ THREADS = (1, 2, 4, 8, 16, 64)
 #: work worth an invitation (`WORTH_NS` of the executor); handing out one shard.
 WAKE, AWAKE, WORTH, HANDOVER = 15_000.0, 20_000.0, 8_000.0, 150.0
 RECORDED_S, MEASURED_S = 0.5, 1.0
+#: Bytes of a step's buffers up to which they count as kept in a core's cache; those of what is measured.
+CACHED, LARGE = 1 << 20, 1 << 26
 
 
 @dataclass
 class Shard:
-    """One part of a step: nanoseconds alone, and how much of a core's memory bandwidth it used meanwhile (0 to 1)."""
+    """One part of a step: nanoseconds alone, and how much of what one core can move it moved meanwhile (0 to 1)."""
 
     alone: float
     streaming: float = 0.0
@@ -57,7 +59,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Contention:
-    """How many times as long something takes while another thread works, too: on what is in registers, in memory."""
+    """How many times as long something takes while another thread works, too: arithmetic, moving memory."""
 
     computing: float = 1.0
     streaming: float = 1.0
@@ -187,8 +189,9 @@ def _run_of(address: int, events: list[Any], known: Any, size: Any, kernel: Any,
                 step.inner.append(run)
                 taken -= spent
             share = (last - first) / max(spec.extent, 1) if isinstance(spec, kernel) else 1.0
-            moved = size(plan.spec, spec) * share / max(taken, 1.0)
-            step.shards.append(Shard(max(taken, 0.0), min(1.0, moved / bandwidth)))
+            whole = size(plan.spec, spec)
+            rate = whole * share / max(taken, 1.0) / bandwidth if whole > CACHED else 0.0
+            step.shards.append(Shard(max(taken, 0.0), min(1.0, rate)))
         at = inside
     made = [steps.get(i, Step([Shard(0.0)], tuple(spec.after), spec.pinned)) for i, spec in enumerate(plan.spec.steps)]
     return Run(made, plan.parallel), used
@@ -210,35 +213,30 @@ def _inner_runs(events: Sequence[Any]) -> list[list[Any]]:
 
 
 def contention() -> tuple[Contention, float]:
-    """How this machine's cores slow each other down, and the bandwidth of one of them in GB/s."""
+    """How this machine's cores slow each other down, and the GB/s that one of them alone copies."""
     from concurrent.futures import ThreadPoolExecutor
 
     import numpy as np
 
-    large, small = np.ones(1 << 24, np.float32), np.full(1 << 12, 0.5, np.float32)
+    arrays = [(np.full(LARGE // 8, 0.5), np.zeros(LARGE // 8)) for _ in range(2)]
 
     def times(work: Any, n: int) -> float:
         with ThreadPoolExecutor(n) as pool:
             taken = []
             for _ in range(7):
                 begin = time.perf_counter_ns()
-                list(pool.map(work, range(n)))
+                list(pool.map(lambda k: work(*arrays[k]), range(n)))  # one long call of NumPy each: the GIL is free
                 taken.append(time.perf_counter_ns() - begin)
         return min(taken)
 
-    targets = [np.empty_like(large) for _ in range(2)]
-    results = [np.empty_like(small) for _ in range(2)]
+    def compute(x: Any, y: Any) -> None:
+        np.tan(x[: len(x) // 8], out=y[: len(x) // 8])
 
-    def compute(k: int) -> None:
-        for _ in range(2000):
-            np.exp(small, out=results[k])
-
-    def stream(k: int) -> None:
-        np.copyto(targets[k], large)
+    def stream(x: Any, y: Any) -> None:
+        np.copyto(y, x)
 
     alone = times(stream, 1)
-    found = Contention(times(compute, 2) / times(compute, 1), times(stream, 2) / alone)
-    return found, 2 * large.nbytes / alone
+    return Contention(times(compute, 2) / times(compute, 1), times(stream, 2) / alone), 2 * LARGE / alone
 
 
 # ---- processes -------------------------------------------------------------------------------------------------------
@@ -323,7 +321,7 @@ def page(rows: list[dict[str, Any]]) -> str:
     where, cores = machine(), os.cpu_count() or 1
     said = [{int(t): ns for t, ns in row["said"].items()} for row in rows]
     errors = [abs(each.get(cores, each[1]) / row["measured"] - 1) for each, row in zip(said, rows, strict=True)]
-    computing, streaming = (statistics.median([row["contention"][k] for row in rows]) for k in (0, 1))
+    factors = [statistics.median([row["contention"][k] for row in rows]) for k in range(2)]
     place = f"{where['date']}, {where['cpu']}, {cores} cores, {where['system']}"
     head = [
         "# Cores", "",
@@ -331,8 +329,8 @@ def page(rows: list[dict[str, Any]]) -> str:
         "Written by `python -m benchmarks.cores`, which says how the simulation works. Milliseconds of a step on one",
         f"thread and on {cores}, measured; on {cores}, simulated from the one thread's recording, and how much that is",
         "off; how many times as fast as on one thread more are by the simulation, on a machine whose further cores",
-        f"are like these. Two cores that work at once take {computing:.2f} times as long each for arithmetic and",
-        f"{streaming:.2f} times for memory here.", "",
+        "are like these. Two cores that work at once take {:.2f} times as long each for arithmetic here, {:.2f} times"
+        " for memory.".format(*factors), "",
         f"The simulation is off by {statistics.median(errors):.0%} in the median, by 15 % or less in "
         f"{sum(e <= 0.15 for e in errors)} of {len(rows)} programs.", "",
         f"| program | 1, ms | {cores}, ms | simulated | off | " + " | ".join(f"x {t}" for t in THREADS[1:]) + " |",

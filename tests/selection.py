@@ -1,7 +1,7 @@
 """Which tests `make smoke` and `make quick` run; the only place that says so.
 
-Nothing names single tests: all of a file's test functions take part, new ones too, each with the cases (the parameter
-sets) that stand first in a fixed random order. So every module of fastgraph that a test reaches is reached, and what a
+Nothing names single tests: all of a file's test functions take part, new ones too, each with the case (the parameter
+set) that stands first in a fixed random order. So every module of fastgraph that a test reaches is reached, and what a
 test function asserts is asserted; only its breadth is left to `make test`. The mark `slow` leaves a function, or some of
 its cases, out of both.
 """
@@ -15,9 +15,6 @@ from pathlib import Path
 
 import pytest
 
-#: Cases of each test function that `make quick` runs, and folders where one is enough: each compiles kernels of its own.
-QUICK_CASES = 2
-ONE_CASE = ("tests/backend/", "tests/differential/", "tests/fuzz/")
 #: What `make smoke` is to show, and the files that show it: one case of each test function.
 SMOKE = {
     "eager": ("api/test_tensors_operators.py", "api/test_tensors_indexing.py"),
@@ -53,7 +50,6 @@ def chosen(items: Sequence[pytest.Item], how: str) -> list[pytest.Item]:
             continue
         function = item.nodeid.partition("[")[0]
         cases[function] += 1
-        most = 1 if how == "smoke" or function.startswith(ONE_CASE) else QUICK_CASES
-        if cases[function] <= most or _is_one_of(item.path, WHOLE):
+        if cases[function] == 1 or _is_one_of(item.path, WHOLE):
             found.add(item)
     return [item for item in items if item in found]
