@@ -107,6 +107,7 @@ def test_unknown_dimensions() -> None:
     assert len(permitted) > 0.8 * len(of_vectors), {case.name for case in of_vectors} - set(permitted)
 
 
+@pytest.mark.slow
 def test_unknown_ranks() -> None:
     with flags.override(tier="first"):
         permitted = [case.name for case in ALL if with_less_known(case, lambda _: None)]

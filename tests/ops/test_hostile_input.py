@@ -42,6 +42,7 @@ def test_no_call_ends_the_process() -> None:
     assert n_faults == 0, report
 
 
+@pytest.mark.slow
 def test_every_op_is_called() -> None:
     called = {hostile_call(random.Random(seed)).partition("(")[0].removeprefix("tf.") for seed in range(8000)}
     assert called == set(op_functions()) - LEFT_OUT
