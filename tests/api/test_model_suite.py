@@ -51,6 +51,7 @@ def test_words_become_the_numbers_that_python_gives() -> None:
     assert (found == preprocessing.numbers(texts, known)).all() and (found > 1).any() and (found == 1).any()
 
 
+@pytest.mark.slow
 def test_a_run_and_its_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A row has figures of steps and of new processes, and what they went to; the page says all of it."""
     monkeypatch.setattr(programs, "TAKING_PART", (STAGED,))
