@@ -97,5 +97,5 @@ def test_rows_of_equal_bytes_and_other_extents_are_refused() -> None:
             x = tf.transpose(x)
         return rows.stack()
 
-    with pytest.raises(tf.errors.InvalidArgumentError):
+    with pytest.raises(tf.errors.InvalidArgumentError, match="differ in shape"):
         tf.function(grown)(tf.ones([2, 3]))

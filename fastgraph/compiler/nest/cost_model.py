@@ -81,12 +81,12 @@ def cost(nest: LoopNest | FlatNest) -> float:
     return total
 
 
-def _down_own_columns(nest: LoopNest | FlatNest) -> set[Scalar]:
+def _down_own_columns(nest: LoopNest | FlatNest) -> dict[Scalar, None]:
     """Loads of reductions down the columns of a loop that is not shared: each lies in another line of the cache.
 
     Tiles of columns (`fastgraph.compiler.cpu.column_reductions`) are made of shared loops only.
     """
-    found = set()
+    found: dict[Scalar, None] = {}  # in an order that is the same in every process: costs are sums
     for store in nest.stores:
         for term in walk([store.scalar]) if store.variables else ():
             if term.op == "reduce" and store.variables[-1] in term.free:
@@ -94,7 +94,7 @@ def _down_own_columns(nest: LoopNest | FlatNest) -> set[Scalar]:
                 for load in walk([term.args[-1]]):
                     along = load.args[-1].free if load.op == "load" and load.args else ()
                     if store.variables[-1] in along and row not in along:
-                        found.add(load)
+                        found[load] = None
     return found
 
 
