@@ -14,6 +14,7 @@ from fastgraph.api import namespaces
 from fastgraph.core.base.dtype import float32, int32
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
+from fastgraph.core.native import array_loops
 from fastgraph.core.tensor import Tensor
 from fastgraph.ops.arguments import as_tensor, of_dtypes, static_int, tensor_of
 from fastgraph.ops.comparison import greater_equal, less, less_equal, logical_and, logical_or
@@ -44,15 +45,13 @@ def _overlaps(box: np.ndarray[Any, Any], boxes: np.ndarray[Any, Any]) -> np.ndar
     return np.where((area > 0) & (areas > 0), common / np.where(union > 0, union, 1), 0).astype(np.float32)
 
 
-def _taken(row_of: Any, scores: np.ndarray[Any, Any], most: int, above: float, score_above: float) -> list[int]:
-    """The places of the best, each time without those that overlap it by more than `above`."""
-    order = np.argsort(-scores, kind="stable")
-    left = order[scores[order] > score_above]
+def _thinned(overlaps: np.ndarray[Any, Any], left: np.ndarray[Any, Any], most: int, above: float) -> list[int]:
+    """The best of those that are `left`, each time without those that overlap it by more than `above`."""
     found: list[int] = []
     while left.size and len(found) < most:
         found.append(int(left[0]))
         left = left[1:]
-        left = left[row_of(found[-1], left) <= above]
+        left = left[overlaps[left, found[-1]] <= above]
     return found
 
 
@@ -130,13 +129,14 @@ def suppression_p(
     if spread > 0:
         found, kept = _softly_taken(boxes, scores, int(most), threshold, spread)
         return np.array(found, np.int32), np.array(kept, np.float32)
-    if overlaps:
-        if boxes.shape[0] != boxes.shape[1]:
-            raise invalid(f"overlaps must be square{shape_text(boxes.shape)}", "NonMaxSuppressionV5")
-        found = _taken(lambda i, others: boxes[others, i], scores, int(most), limit, threshold)
-    else:
-        found = _taken(lambda i, others: _overlaps(boxes[i], boxes[others]), scores, int(most), limit, threshold)
-    places = np.array(found, np.int32)
+    order = np.argsort(-scores, kind="stable")
+    left = order[scores[order] > threshold]
+    if not overlaps:
+        places = left[array_loops.suppressed(np.ascontiguousarray(boxes[left]), int(most), limit)].astype(np.int32)
+        return places, scores[places]
+    if boxes.shape[0] != boxes.shape[1]:
+        raise invalid(f"overlaps must be square{shape_text(boxes.shape)}", "NonMaxSuppressionV5")
+    places = np.array(_thinned(boxes, left, int(most), limit), np.int32)
     return places, scores[places]
 
 

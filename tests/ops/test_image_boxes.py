@@ -22,7 +22,7 @@ def share(a: np.ndarray, b: np.ndarray) -> float:
     (ay, ax), (by, bx) = (np.sort(box.reshape(2, 2), axis=0).T for box in (a, b))
     sides = [max(min(m[1], n[1]) - max(m[0], n[0]), 0) for m, n in ((ay, by), (ax, bx))]
     areas = [float(np.prod([np.ptp(m), np.ptp(n)])) for m, n in ((ay, ax), (by, bx))]
-    return 0.0 if min(areas) <= 0 else float(np.prod(sides) / (sum(areas) - np.prod(sides)))
+    return 0.0 if not all(area > 0 for area in areas) else float(np.prod(sides) / (sum(areas) - np.prod(sides)))
 
 
 def plainly(boxes: np.ndarray, scores: np.ndarray, most: int, above: float, score_above: float) -> list[int]:
@@ -45,6 +45,18 @@ def test_the_best_boxes_stay(n: int, most: int, above: float, seed: int) -> None
     overlaps = np.float32([[share(a, b) for b in boxes] for a in boxes]).reshape(n, n)
     if not any(abs(o - above) < 1e-5 for o in overlaps.ravel()):
         assert image.non_max_suppression_overlaps(overlaps, scores, most, above, 0.2).numpy().tolist() == wanted
+
+
+@pytest.mark.parametrize("n", [64, 65, 150])
+def test_among_many_boxes_those_without_an_area_overlap_nothing(n: int) -> None:
+    rng = np.random.default_rng(n)
+    corner = rng.random((n, 2), np.float32)
+    boxes = np.concatenate([corner, corner + rng.random((n, 2), np.float32) * 0.2], 1)[:, rng.permutation([0, 1, 2, 3])]
+    boxes[rng.integers(0, n, 5), rng.integers(0, 4, 5)] = np.nan
+    boxes[rng.integers(0, n, 5), 2] = boxes[rng.integers(0, n, 5), 0]
+    scores = rng.random(n, np.float32)
+    wanted = plainly(boxes, scores, n, 0.3, 0.0)
+    assert image.non_max_suppression(boxes, scores, n, 0.3, 0.0).numpy().tolist() == wanted
 
 
 @pytest.mark.parametrize(

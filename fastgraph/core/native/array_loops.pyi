@@ -22,6 +22,9 @@ def substituted(a: np.ndarray[Any, Any], x: np.ndarray[Any, Any], lower: bool, t
 def determinants(a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any] | None:
     """Determinants, or None where LAPACK must find them."""
 
+def suppressed(boxes: np.ndarray[Any, Any], most: int, above: float) -> np.ndarray[Any, Any]:
+    """Return the rows of boxes, the best first, that have no more than `above` in common with one before."""
+
 def crc32c(content: Any, crc: int = 0) -> int:
     """The CRC-32C of bytes that follow those of which `crc` is the checksum."""
 

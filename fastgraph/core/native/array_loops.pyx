@@ -1,5 +1,5 @@
-"""Loops that NumPy has not: rows combined by their numbers, different elements, small systems, checksums of bytes,
-fingerprints and parts of strings.
+"""Loops that NumPy has not: rows combined by their numbers, different elements, small systems, boxes that overlap,
+checksums of bytes, fingerprints and parts of strings.
 
 Rule: sizes are checked here before C touches memory, which it does without the GIL where there is much of it.
 """
@@ -24,6 +24,9 @@ cdef extern from "core/native/groups.h" nogil:
     fg_combine fg_combine_of(int how, char kind, int bytes)
     int64_t fg_unique_32(const uint32_t* x, int64_t n, int real, int32_t* where, int32_t* first, int32_t* count)
     int64_t fg_unique_64(const uint64_t* x, int64_t n, int real, int32_t* where, int32_t* first, int32_t* count)
+
+cdef extern from "core/native/suppression.h" nogil:
+    int64_t fg_suppress(const float* boxes, int64_t n, int64_t room, float above, float* lines, int32_t* numbers)
 
 cdef extern from *:
     """
@@ -203,6 +206,25 @@ def determinants(cnp.ndarray a not None):
         else:
             bad = fg_det_double(<const double*>given, <double*>found, <double*>w, p, n)
     return out if bad < 0 else None
+
+
+def suppressed(cnp.ndarray boxes not None, int64_t most, float above) -> cnp.ndarray:
+    """The rows of boxes, the best first, that have no more than `above` in common with one before. f32[n, 4] -> i32[k].
+
+    Raises: ValueError for other arrays.
+    """
+    if boxes.ndim != 2 or boxes.shape[1] != 4 or cnp.PyArray_TYPE(boxes) != cnp.NPY_FLOAT32 or boxes.shape[0] >= 1 << 31:
+        raise ValueError("boxes are float32 [n, 4]")
+    if not cnp.PyArray_IS_C_CONTIGUOUS(boxes) or not cnp.PyArray_ISBEHAVED_RO(boxes):
+        raise ValueError("boxes are contiguous")
+    cdef int64_t n = boxes.shape[0], room = max(0, min(most, n)), count
+    cdef cnp.ndarray numbers = np.empty(room, np.int32), lines = np.empty(5 * room, np.float32)
+    cdef const void* given = cnp.PyArray_DATA(boxes)
+    cdef void* found = cnp.PyArray_DATA(numbers)
+    cdef void* work = cnp.PyArray_DATA(lines)
+    with nogil:
+        count = fg_suppress(<const float*>given, n, room, above, <float*>work, <int32_t*>found)
+    return numbers[:count]
 
 
 # CRC-32C, the checksum of TensorFlow's files: of all that lends its bytes, without the GIL where they are many.
