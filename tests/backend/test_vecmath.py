@@ -29,6 +29,14 @@ ALLOWED = {
     "sin": (1.6, 1.0),
     "cos": (1.6, 1.0),
     "tan": (1.6, 1.5),
+    "sinh": (2.5, 2.6),
+    "cosh": (2.5, 2.5),
+    "asin": (2.8, 2.6),
+    "acos": (2.6, 2.6),
+    "atan": (2.0, 2.0),
+    "asinh": (2.2, 2.2),
+    "acosh": (2.8, 2.8),
+    "atanh": (2.2, 2.2),
     "erf": (1.8, 1.0),
     "sqrt": (0.5, 0.5),
     "rsqrt": (1.5, 1.5),
@@ -60,6 +68,47 @@ def test_results_that_are_no_normal_numbers(name: str, dtype: type) -> None:
     reference, *allowed = FUNCTIONS[name]
     wide = reference(x.astype(np.float64 if dtype is np.float32 else L))
     assert errors(evaluate(f"{name}_{np.dtype(dtype)}(a)", x), wide).max() <= allowed[dtype is np.float64]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_angles_of_points(dtype: type) -> None:
+    """Zeros and infinities of either sign, tiny and huge numbers, all quarters, where polynomials meet."""
+    info = np.finfo(dtype)
+    values = [0.0, 1.0, 0.41421357, 2.4142137, 1e-30, 1e30, np.inf, np.nan, info.tiny, info.smallest_subnormal, info.max]
+    special = np.array([*values, *(-v for v in values)], dtype)
+    y, x = (grid.ravel() for grid in np.meshgrid(special, special))
+    rng = np.random.default_rng(1)
+    bits = np.uint32 if dtype is np.float32 else np.uint64
+    any_bits = rng.integers(0, np.iinfo(bits).max, (2, 30_000), dtype=bits, endpoint=True).view(dtype)
+    near = rng.standard_normal((2, 30_000)).astype(dtype)
+    y, x = np.concatenate([y, any_bits[0], near[0]]), np.concatenate([x, any_bits[1], near[1]])
+    wide = np.float64 if dtype is np.float32 else L
+    wrong = errors(evaluate(f"atan2_{np.dtype(dtype)}(a, b)", y, x), np.arctan2(y.astype(wide), x.astype(wide)))
+    worst = int(np.argmax(wrong))
+    assert wrong[worst] <= 2.0, f"atan2({y[worst]!r}, {x[worst]!r}): {wrong[worst]:.3g} ulp"
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_inverses_near_the_ends_of_their_ranges(dtype: type) -> None:
+    rng = np.random.default_rng(2)
+    near = (1 - 2.0 ** rng.uniform(-30, 0, 9_000)).astype(dtype)
+    x = np.concatenate([near, -near, (1 + 2.0 ** rng.uniform(-30, 60, 9_000)).astype(dtype)])
+    for name in ("asin", "acos", "acosh", "atanh", "asinh"):
+        reference, *allowed = FUNCTIONS[name]
+        wide = reference(x.astype(np.float64 if dtype is np.float32 else L))
+        wrong = errors(evaluate(f"{name}_{np.dtype(dtype)}(a)", x), wide)
+        assert wrong.max() <= allowed[dtype is np.float64], f"{name}({x[np.argmax(wrong)]!r}): {wrong.max():.3g} ulp"
+
+
+@pytest.mark.parametrize(("name", "most"), [("exp2", 0.51), ("log2", 0.51), ("lgamma", 1.6)])
+def test_float32_by_way_of_float64(name: str, most: float) -> None:
+    from scipy import special
+
+    reference = {"exp2": np.exp2, "log2": np.log2, "lgamma": special.gammaln}[name]
+    x = np.concatenate([arguments(np.float32, 30_000, seed=3), np.linspace(-12, 12, 30_001, dtype=np.float32)])
+    x = x[x > -np.inf]  # where SciPy's lgamma is none of libm's
+    wrong = errors(evaluate(f"{name}_float32(a)", x), reference(x.astype(np.float64)))
+    assert wrong.max() <= most, f"{name}({x[np.argmax(wrong)]!r}): {wrong.max():.3g} ulp"
 
 
 def test_erfc_is_as_precise_in_its_tail() -> None:

@@ -107,6 +107,9 @@ def log1p(x: Lane) -> Lane:
     return usual.select(result, given)
 
 
+#: Where e**-x is nothing beside e**x, and e**x is still far from overflowing.
+_LARGE = {"float32": 80.0, "float64": 700.0}
+
 #: (tanh(x) - x) / x**3 of x**2, up to 0.6
 _TANH = {
     "float32": (
@@ -157,6 +160,26 @@ def sigmoid(x: Lane) -> Lane:
     quotient = 1.0 / (n < 16).select((inverse + 1.0) + p, (inverse + p) + 1.0)
     below = scaled(quotient, 0 - n, layout)
     return (x < 0.0).select(below, (x >= 0.0).select(1.0 - below, x))  # or NaN
+
+
+def _of_halves(x: Lane) -> Lane:
+    """e**x / 2 for large x, which overflows where e**x / 2 does, and not where e**x does."""
+    root = exp(x * 0.5)
+    return (root * 0.5) * root
+
+
+def sinh(x: Lane) -> Lane:
+    """Hyperbolic sine."""
+    size = x.abs()
+    above = expm1(size)
+    return (size > _LARGE[x.dtype]).select(_of_halves(size), (above + above / (above + 1.0)) * 0.5).copysign(x)
+
+
+def cosh(x: Lane) -> Lane:
+    """Hyperbolic cosine."""
+    size = x.abs()
+    power = exp(size)
+    return (size > _LARGE[x.dtype]).select(_of_halves(size), power.muladd(0.5, 0.5 / power))
 
 
 def softplus(x: Lane) -> Lane:

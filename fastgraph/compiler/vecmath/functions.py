@@ -17,6 +17,7 @@ from typing import Any
 
 from fastgraph.compiler.vecmath import bessel
 from fastgraph.compiler.vecmath.exponentials import (
+    cosh,
     erf,
     erfc,
     exp,
@@ -25,13 +26,15 @@ from fastgraph.compiler.vecmath.exponentials import (
     log1p,
     logaddexp,
     sigmoid,
+    sinh,
     softplus,
     tanh,
 )
-from fastgraph.compiler.vecmath.float_formats import FLOATS, LAYOUTS, max_, min_
+from fastgraph.compiler.vecmath.float_formats import FLOATS, LAYOUTS, LOG2_E, max_, min_
+from fastgraph.compiler.vecmath.inverse_functions import acos, acosh, asin, asinh, atan, atan2, atanh
 from fastgraph.compiler.vecmath.philox import RANDOM
 from fastgraph.compiler.vecmath.powers import pow_
-from fastgraph.compiler.vecmath.special_functions import digamma, erfinv, ndtri, polygamma, zeta
+from fastgraph.compiler.vecmath.special_functions import digamma, erfinv, lgamma, ndtri, polygamma, zeta
 from fastgraph.compiler.vecmath.trigonometry import cos, sin, tan
 
 INF = math.inf
@@ -46,6 +49,16 @@ Lane = Any  # lane.Lane; not imported, so that this file is only mathematics
 def rsqrt(x: Lane) -> Lane:
     """1 / sqrt(x)."""
     return 1.0 / x.sqrt()
+
+
+def exp2(x: Lane) -> Lane:
+    """2**x; float64 by libm."""
+    return exp(x.to("float64") * math.log(2.0)).to("float32") if x.dtype == "float32" else x.call("exp2")
+
+
+def log2(x: Lane) -> Lane:
+    """Logarithm to base 2; float64 by libm."""
+    return (log(x.to("float64")) * LOG2_E).to("float32") if x.dtype == "float32" else x.call("log2")
 
 
 def rank(x: Lane, nan: float) -> Lane:
@@ -260,6 +273,17 @@ FLOAT_FUNCTIONS: dict[str, Callable[[Lane], Lane]] = {
     "sin": sin,
     "cos": cos,
     "tan": tan,
+    "sinh": sinh,
+    "cosh": cosh,
+    "asin": asin,
+    "acos": acos,
+    "atan": atan,
+    "asinh": asinh,
+    "acosh": acosh,
+    "atanh": atanh,
+    "exp2": exp2,
+    "log2": log2,
+    "lgamma": lgamma,
     "erf": erf,
     "erfc": erfc,
     "erfinv": erfinv,
@@ -274,11 +298,8 @@ FLOAT_FUNCTIONS: dict[str, Callable[[Lane], Lane]] = {
     "trunc": lambda x: x.trunc(),
     "round": lambda x: x.round(),
 }
-#: Functions left to libm: right, but one element at a time.
-LIBM_1 = (
-    "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "exp2", "log2", "lgamma",
-)  # fmt: skip
-LIBM_2 = ("atan2", "fmod", "nextafter")
+#: Functions of two numbers left to libm: right, but one element at a time.
+LIBM_2 = ("fmod", "nextafter")
 
 
 def _libm(symbol: str) -> Callable[..., Lane]:
@@ -329,7 +350,7 @@ def functions() -> dict[str, Function]:
     for dtype in FLOATS:
         define(f"div_{dtype}", (dtype, dtype), dtype, lambda a, b: a / b)
         define(f"pow_{dtype}", (dtype, dtype), dtype, pow_)
-        for op, body in {"logaddexp": logaddexp, "zeta": zeta, "polygamma": polygamma}.items():
+        for op, body in {"logaddexp": logaddexp, "atan2": atan2, "zeta": zeta, "polygamma": polygamma}.items():
             define(f"{op}_{dtype}", (dtype, dtype), dtype, body)
         define(f"muladd_{dtype}", (dtype, dtype, dtype), dtype, lambda a, b, c: a.muladd(b, c))
         for op, body in FLOAT_FUNCTIONS.items():
@@ -340,8 +361,6 @@ def functions() -> dict[str, Function]:
         define(f"ranked_{dtype}", (whole,), dtype, ranked)
         for op, body in FOLDS.items():
             define(f"fold_{op}_{dtype}", (dtype, dtype), dtype, body)
-        for op in LIBM_1:
-            define(f"{op}_{dtype}", (dtype,), dtype, _libm(op))
         for op in LIBM_2:
             define(f"{op}_{dtype}", (dtype, dtype), dtype, _libm(op))
     for name, row in RANDOM.items():

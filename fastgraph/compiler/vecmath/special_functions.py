@@ -1,4 +1,4 @@
-"""Quantiles, the derivatives of lgamma, and zeta of lanes.
+"""Quantiles, lgamma, its derivatives, and zeta of lanes.
 
 Rule: as in functions.py.
 """
@@ -10,6 +10,7 @@ from typing import Any
 
 from fastgraph.compiler.vecmath.exponentials import exp, log
 from fastgraph.compiler.vecmath.float_formats import polynomial
+from fastgraph.compiler.vecmath.powers import pow_
 from fastgraph.compiler.vecmath.trigonometry import tan_near
 
 Lane = Any  # lane.Lane; not imported, so that this file is only mathematics
@@ -120,14 +121,50 @@ def digamma(x: Lane) -> Lane:
     return below.select(reflected, value).to(x.dtype)
 
 
+#: sin(pi r) / r of r**2, up to r = 1/2
+_SIN_PI = (
+    3.141592653589793, -5.167712780049969, 2.5501640398773002, -0.5992645293189403, 0.08214588657302717,
+    -0.007370430505217146, 0.0004662998126284068, -2.1903487684769023e-05, 7.697726639610672e-07,
+)  # fmt: skip
+
+
+def lgamma(x: Lane) -> Lane:
+    """log(|gamma(x)|), infinite at its poles; in float64 by libm.
+
+    float32 is computed in float64: up to 8 by recurrence, then by Stirling's series, whose errors there are far below
+    float32's last digit, also near the zeros at 1 and 2.
+    """
+    return x.call("lgamma") if x.dtype == "float64" else _log_of_gamma(x.to("float64")).to("float32")
+
+
+def _log_of_gamma(wide: Lane) -> Lane:
+    z = size = wide.abs()
+    product = z.constant(1.0)
+    for _ in range(8):
+        small = z < 8.0
+        product = small.select(product * z, product)
+        z = small.select(z + 1.0, z)
+    inverse = 1.0 / z
+    terms = tuple(b / ((2 * k + 1) * (2 * k + 2)) for k, b in enumerate(_BERNOULLI[:7]))
+    series = inverse * polynomial(inverse * inverse, terms)
+    stirling = (z - 0.5) * log(z) - (z - 0.5 * math.log(2 * math.pi)) + series
+    # gamma(x) gamma(-x) = -pi / (x sin(pi x))
+    below = wide < 0.0
+    turn = size - size.round()
+    sine = (turn * polynomial(turn * turn, _SIN_PI)).abs()
+    rest = log(below.select(product * math.pi / (size * sine), product))
+    value = below.select(rest - stirling, stirling - rest)
+    return (size >= INF).select(INF, value)
+
+
 def zeta(s: Lane, q: Lane) -> Lane:
     """sum((q + k)**-s) for s > 1, q > 0, in float64: ten terms, then Euler and Maclaurin's formula."""
     order, z = s.to("float64"), q.to("float64")
     total = z.constant(0.0)
     for k in range(10):
-        total = total + (z + float(k)).call("pow", -order)
+        total = total + pow_(z + float(k), -order)
     n = z + 10.0
-    power = n.call("pow", -order)
+    power = pow_(n, -order)
     total = total + power * n / (order - 1.0) + power * 0.5
     factor = order * power / n
     inverse = 1.0 / (n * n)
@@ -146,7 +183,7 @@ def zeta(s: Lane, q: Lane) -> Lane:
 def polygamma(n: Lane, x: Lane) -> Lane:
     """The derivative of order n of digamma, for x > 0: (-1)**(n + 1) n! zeta(n + 1, x)."""
     order, wide = n.to("float64"), x.to("float64")
-    factorial = exp((order + 1.0).call("lgamma"))
+    factorial = exp(_log_of_gamma(order + 1.0))
     half = order * 0.5
     sign = half.floor().equals(half).select(order.constant(-1.0), 1.0)
     value = sign * factorial * zeta(order + 1.0, wide)

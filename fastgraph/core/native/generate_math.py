@@ -21,8 +21,11 @@ C_TYPES = {
 FLOATS = ("float32", "float64")
 #: Long and seldom called: not written for the widest vectors, which would make the extension a tenth larger.
 RARE = {"erfc", "erfinv", "expm1", "ndtri", "selu", "tan", "xlog1py", "xlogy"}
-#: Left to SciPy in eager mode: of all loops theirs would take most room, for functions that few programs call.
-LARGE = {"bessel_i0", "bessel_i0e", "bessel_i1", "bessel_i1e"}
+#: Left to NumPy and SciPy in eager mode: of all loops theirs would take most room, for functions that few programs call.
+LARGE = {
+    "bessel_i0", "bessel_i0e", "bessel_i1", "bessel_i1e", "lgamma", "sinh", "cosh", "asin", "acos", "atan", "atan2",
+    "asinh", "acosh", "atanh", "exp2", "log2",
+}  # fmt: skip
 #: Longer ones would make the file slow to compile, and NumPy or libm has them anyway.
 MOST_STATEMENTS = 166
 
