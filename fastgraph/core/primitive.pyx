@@ -54,6 +54,17 @@ cdef extern from *:
     const fg_loop_entry* fg_loops
     enum: FG_N_LOOPS
 
+cdef enum:  # TensorFlow's codes
+    FLOAT32 = 1
+    BFLOAT16 = 14
+    FLOAT16 = 19
+
+cdef extern from "core/native/half_floats.h":
+    int fg_widen_float16(char** operands, const int64_t* steps, char* result, int64_t n) noexcept nogil
+    int fg_narrow_float16(char** operands, const int64_t* steps, char* result, int64_t n) noexcept nogil
+    int fg_widen_bfloat16(char** operands, const int64_t* steps, char* result, int64_t n) noexcept nogil
+    int fg_narrow_bfloat16(char** operands, const int64_t* steps, char* result, int64_t n) noexcept nogil
+
 cdef object _EFFECTS = frozenset((None, "read", "write", "host"))
 # Attributes are part of the key: an op of the same name that takes others is another op.
 cdef dict _shortcuts = {
@@ -124,6 +135,10 @@ for _i in range(FG_N_LOOPS):
         _clip_loops[fg_loops[_i].code] = fg_loops[_i].loop
     else:
         _loops_of.setdefault((<bytes>fg_loops[_i].name).decode(), []).append(_i)
+_cast_loops[FLOAT16][FLOAT32] = fg_widen_float16
+_cast_loops[FLOAT32][FLOAT16] = fg_narrow_float16
+_cast_loops[BFLOAT16][FLOAT32] = fg_widen_bfloat16
+_cast_loops[FLOAT32][BFLOAT16] = fg_narrow_bfloat16
 
 
 cdef object _ufunc_of(body):

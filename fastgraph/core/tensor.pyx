@@ -103,6 +103,7 @@ cdef enum:
     INT64 = 9
     BOOL = 10
     BFLOAT16 = 14
+    FLOAT16 = 19
     MANY_RESULTS = 4096  # tensors made in one go between looks for signals
 
 

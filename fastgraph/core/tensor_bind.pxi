@@ -283,7 +283,7 @@ cdef EagerTensor _loop_unary(Primitive prim, EagerTensor x):
     cdef int64_t steps[1]
     cdef EagerTensor out
     if loop == NULL:
-        return None
+        return _by_float32(prim, x, None)
     out = wrap_block(block_new(x.size * _item_sizes[code]), code, x.ndim, &x.dims[0])
     operands[0] = x.data
     steps[0] = 1
@@ -300,8 +300,10 @@ cdef EagerTensor _loop_binary(Primitive prim, EagerTensor x, EagerTensor y):
     cdef int i, failed, code = prim.loop_out[x.dtype_code]
     cdef bint same
     cdef EagerTensor out, shaped
-    if prim.loops[x.dtype_code] == NULL or x.dtype_code != y.dtype_code:
+    if x.dtype_code != y.dtype_code:
         return None
+    if prim.loops[x.dtype_code] == NULL:
+        return _by_float32(prim, x, y)
     same = x.ndim == y.ndim
     if same:
         for i in range(x.ndim):
@@ -327,6 +329,21 @@ cdef EagerTensor _loop_binary(Primitive prim, EagerTensor x, EagerTensor y):
     failed = _run_shared(loop, 2, &operands[0], &steps[0], _item_sizes[x.dtype_code], out.data, _item_sizes[code],
                          out.size, prim.loop_share[x.dtype_code])
     return None if failed else out
+
+
+cdef inline bint _is_half(int code) noexcept:
+    return code == FLOAT16 or code == BFLOAT16
+
+
+cdef EagerTensor _by_float32(Primitive prim, EagerTensor x, EagerTensor y):
+    """The op on halves of floats by its loop for float32, rounded once: NumPy converts them one by one. None for others."""
+    cdef EagerTensor out
+    cdef int code = x.dtype_code
+    if prim.loops[FLOAT32] == NULL or not _is_half(code):
+        return None
+    x = _cast_to(x, FLOAT32)
+    out = _loop_unary(prim, x) if y is None else _loop_binary(prim, x, _cast_to(y, FLOAT32))
+    return _cast_to(out, code) if out is not None and out.dtype_code == FLOAT32 else out
 
 
 cdef struct Broadcasting:       # a loop called once per run of constant steps

@@ -86,6 +86,9 @@ cdef EagerTensor _reduce(int kind, EagerTensor x, int first, int last, int ndim,
     cdef int64_t chunks
     cdef int i
     cdef EagerTensor out
+    if _is_half(x.dtype_code):
+        out = _reduce(kind, _cast_to(x, FLOAT32), first, last, ndim, dims)
+        return None if out is None else _cast_to(out, x.dtype_code)
     if x.size == 0 or (kind == SHORT_MEAN and x.dtype_code != FLOAT32 and x.dtype_code != FLOAT64):
         return None
     for i in range(4):
@@ -154,6 +157,8 @@ cdef EagerTensor _position(int kind, EagerTensor x, int64_t axis, object dtype):
         axis += x.ndim
     if x.ndim == 0 or axis != x.ndim - 1 or x.size == 0:
         return None
+    if _is_half(x.dtype_code):
+        x = _cast_to(x, FLOAT32)
     for i in range(4):
         if fg_places[kind == SHORT_ARGMIN][i].code == x.dtype_code:
             break
@@ -228,7 +233,11 @@ cdef EagerTensor _sum_to(EagerTensor dy, EagerTensor x):
 
 
 cdef EagerTensor _cast(EagerTensor x, object dtype):
-    cdef int code = dtype.code
+    return _cast_to(x, dtype.code)
+
+
+cdef EagerTensor _cast_to(EagerTensor x, int code):
+    """x as elements of a dtype code, or None where NumPy must make them."""
     cdef Loop loop = cast_loop(x.dtype_code, code)
     cdef EagerTensor out
     cdef char* operands[1]

@@ -443,6 +443,9 @@ cdef EagerTensor _softmax(Primitive prim, EagerTensor x):
     cdef Rows r
     cdef EagerTensor out
     r.loop = prim.loops[x.dtype_code]
+    if _is_half(x.dtype_code):
+        out = _softmax(prim, _cast_to(x, FLOAT32))
+        return None if out is None else _cast_to(out, x.dtype_code)
     if r.loop == NULL or x.ndim == 0 or x.size == 0:
         return None
     out = wrap_block(block_new(x.size * _item_sizes[x.dtype_code]), x.dtype_code, x.ndim, &x.dims[0])

@@ -199,15 +199,21 @@ class _Geometry:
         ]
         same = x[-1] is filter[-2] or (x[-1].witness is not None and x[-1].witness == filter[-2].witness)
         self.c, self.f = filter[-2], filter[-1]  # channels of one group, all results
-        # Groups are as many as a filter says: their number and size belong to the op, not to the run.
         # No channels, or fewer than the filter's, are an error of the call.
         n_groups = 1 if same else max(x[-1].witness // max(filter[-2].witness, 1), 1)
-        self.groups: Any = None if same else b.const(n_groups)
+        self.groups: Any = None if same else x[-1] // filter[-2]
         # With a channel in each group the taps are written out and the innermost loop goes over the channels.
         known = [n.witness for n in self.window]
         apart = self.groups is not None and is_one(self.c) and math.prod(known) <= UNROLLED
         self.taps = list(np.ndindex(*known)) if apart else None
-        self.f_group = self.f if same else b.const(filter[-1].witness // n_groups)
+        # Where all channels are known their groups are the op's own; else they are the run's.
+        size = filter[-1].witness // n_groups
+        if same:
+            self.f_group = self.f
+        elif all(n.is_known for n in (x[-1], filter[-2], filter[-1])):
+            self.f_group = b.const(size)
+        else:
+            self.f_group = self.f // self.groups
 
     def total(self, product: Callable[[Sequence[Any]], Any], extents: Sequence[Any]) -> Any:
         """The sum of `product(tap and channel)` over the window and the channels of a group."""
@@ -270,6 +276,8 @@ def _lower(b: Builder, node: Node) -> list[Any]:
 def _lower_input_grad(b: Builder, node: Node) -> list[Any]:
     w, dy, dtype = b.input(1), b.input(2), node.inputs[2].aval.dtype
     g = _Geometry(b, b.output(0).shape, w.shape, dy.shape, node.attrs)
+    # A loop's end is a number or a tensor's extent: not a quotient, where the results of all groups are looked through.
+    extent = g.f_group if g.f_group.op in ("const", "extent") else g.f
 
     def element(index: Sequence[Any]) -> Any:
         n, *place, c = index
@@ -279,11 +287,14 @@ def _lower_input_grad(b: Builder, node: Node) -> list[Any]:
             at, fits = g.target(place, tap)
             if g.groups is None:
                 own, result = c, f
-            else:
+            elif extent is g.f_group:
                 own, result = c % g.c, c // g.c * g.f_group + f
+            else:
+                own, result = c % g.c, f
+                fits = fits & (f // g.f_group).eq(c // g.c)
             return _product(b, fits, dy.at((n, *g.near(at, g.out), result)), w.at((*tap, own, result)), dtype)
 
-        return b.cast(g.total(product, [g.f_group]), dtype)
+        return b.cast(g.total(product, [extent]), dtype)
 
     return [element]
 

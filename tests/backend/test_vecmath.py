@@ -74,7 +74,19 @@ def test_results_that_are_no_normal_numbers(name: str, dtype: type) -> None:
 def test_angles_of_points(dtype: type) -> None:
     """Zeros and infinities of either sign, tiny and huge numbers, all quarters, where polynomials meet."""
     info = np.finfo(dtype)
-    values = [0.0, 1.0, 0.41421357, 2.4142137, 1e-30, 1e30, np.inf, np.nan, info.tiny, info.smallest_subnormal, info.max]
+    values = [
+        0.0,
+        1.0,
+        0.41421357,
+        2.4142137,
+        1e-30,
+        1e30,
+        np.inf,
+        np.nan,
+        info.tiny,
+        info.smallest_subnormal,
+        info.max,
+    ]
     special = np.array([*values, *(-v for v in values)], dtype)
     y, x = (grid.ravel() for grid in np.meshgrid(special, special))
     rng = np.random.default_rng(1)

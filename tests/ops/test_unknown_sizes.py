@@ -380,3 +380,27 @@ def test_gradients_where_the_rank_is_unknown(name: str, tier: str) -> None:
             x = fg.constant(np.random.default_rng(0).normal(size=shape).astype("f"))
             for found, wanted in zip(traced(x), both(x), strict=True):
                 np.testing.assert_allclose(found, wanted, rtol=1e-5)
+
+
+@pytest.mark.parametrize("image", [(None, None, None, 2), (None, None, None, None)])
+@pytest.mark.parametrize("window", [(2, 2, 2, None), (2, 2, None, 3), (None, None, None, None)])
+def test_how_many_results_a_channel_has_is_the_calls(
+    image: tuple[int | None, ...], window: tuple[int | None, ...]
+) -> None:
+    """Groups of channels whose size a graph does not know: no number of the plan may stand in a kernel."""
+
+    def step(x: Any, w: Any) -> Any:
+        with fg.GradientTape() as tape:
+            tape.watch([x, w])
+            y = fg.nn.depthwise_conv2d(x, w, [1, 2, 2, 1], "VALID")
+            loss = fg.reduce_sum(y * y)
+        return y, fg.reduce_max(y), *tape.gradient(loss, [x, w])
+
+    rng = np.random.default_rng(5)
+    f = fg.function(step, input_signature=[fg.TensorSpec(image), fg.TensorSpec(window)])
+    f.get_concrete_function().wait()
+    for several in (3, 3, 1) if window[-1] is None else (3, 3):
+        x = fg.constant(rng.standard_normal((1, 5, 7, 2)).astype(np.float32))
+        w = fg.constant(rng.standard_normal((2, 2, 2, several)).astype(np.float32))
+        for came, wanted in zip(f(x, w), step(x, w), strict=True):
+            np.testing.assert_allclose(came.numpy(), wanted.numpy(), rtol=1e-4, atol=1e-4)

@@ -18,7 +18,6 @@ import numpy as np
 
 from fastgraph.compiler.cpu import spelling as spell
 from fastgraph.compiler.nest.canonicalize import FlatNest
-from fastgraph.compiler.nest.loop_unrolling import is_known
 from fastgraph.compiler.nest.scalar_ir import Index, Scalar, walk
 from fastgraph.core.native.matmul import vector_bits
 
@@ -76,7 +75,7 @@ def emit(emitter: Emitter, outside: Block) -> tuple[str, Block]:
     groups: dict[int, list[Scalar]] = {}
     for term in _down(nest, walk([s.scalar for s in nest.stores])):
         groups.setdefault(nest.stage[term], []).append(term)
-    if len(nest.dims) > 1 and is_known(column.args[0]) and (n := column.args[0].witness or 0) >= LEAST:
+    if len(nest.dims) > 1 and column.args[0].is_known and (n := column.args[0].witness or 0) >= LEAST:
         width = _width(n, [t for members in groups.values() for t in members], max(map(len, groups.values())))
         # The last tile lies over the one before it: what is written twice is the same.
         start = f"t = {emitter.call('tile_int64', 'c', str(n - width))}"

@@ -14,7 +14,6 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from fastgraph.compiler.nest.canonicalize import FlatNest, FlatStore
-from fastgraph.compiler.nest.loop_unrolling import is_known
 from fastgraph.compiler.nest.scalar_ir import Scalar, walk
 
 if TYPE_CHECKING:
@@ -73,7 +72,7 @@ def _guess(x: Scalar) -> int | None:
 def _are_ordered(cuts: Cuts) -> bool:
     """Whether the order of the bounds is the same in every call."""
     terms = walk([bound for bound, _ in cuts])
-    return len(cuts) == 1 or all(t.op in ("const", "param", "add", "sub", "mul") or is_known(t) for t in terms)
+    return len(cuts) == 1 or all(t.op in ("const", "param", "add", "sub", "mul") or t.is_known for t in terms)
 
 
 def _ranges(v: Scalar, cuts: Cuts) -> list[dict[Scalar, bool]]:

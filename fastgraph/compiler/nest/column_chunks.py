@@ -11,7 +11,6 @@ from collections.abc import Callable
 
 from fastgraph.compiler.nest.canonicalize import FlatNest, FlatStore
 from fastgraph.compiler.nest.loop_nest import stages
-from fastgraph.compiler.nest.loop_unrolling import is_known
 from fastgraph.compiler.nest.scalar_ir import Scalar, Table, walk
 from fastgraph.compiler.nest.split_reductions import CHUNKS, COMBINED, LONG
 
@@ -23,7 +22,7 @@ LEAST_ROWS, LEAST = 256, 32
 
 def split_columns(nest: FlatNest, scratch: Callable[[str, int], object]) -> list[FlatNest]:
     """The nests that compute `nest`, whose reductions go down its columns; `scratch(dtype, n)` names a new value."""
-    if len(nest.dims) != 1 or nest.in_place or not is_known(nest.dims[0].args[0]):
+    if len(nest.dims) != 1 or nest.in_place or not nest.dims[0].args[0].is_known:
         return [nest]
     if (nest.dims[0].args[0].witness or 0) > MOST_COLUMNS:
         return [nest]

@@ -43,16 +43,7 @@ def _bound(term: Scalar) -> Index:
 
 
 def _is_few(extent: Scalar, most: int) -> bool:
-    return 2 <= (extent.witness or 0) <= most and is_known(extent)
-
-
-def is_known(extent: Scalar) -> bool:
-    """Whether an extent is the same number in every call."""
-    if extent.op != "extent":
-        return extent.op == "const"
-    key, axis = extent.attr
-    shape = key.aval.shape if hasattr(key, "aval") else None
-    return shape is not None and shape[axis] is not None
+    return 2 <= (extent.witness or 0) <= most and extent.is_known
 
 
 class _Unrolling:
@@ -89,7 +80,7 @@ class _Unrolling:
         found = self.memo.get(term)
         if found is None:
             if term.op == "extent":
-                known = term.witness in self.numbers and is_known(term)
+                known = term.witness in self.numbers and term.is_known
                 found = self.table.const(term.witness or 0, "int64") if known else term
             else:
                 found = self.table.rebuilt(term, self.each(term.args))
@@ -176,7 +167,7 @@ def located(nest: LoopNest) -> LoopNest:
             continue
         table, extent = v.table, v.args[0]
         other = again.setdefault(v, table.var(extent))
-        index = "int32" if is_known(extent) and (extent.witness or 0) < 2**31 else "int64"
+        index = "int32" if extent.is_known and (extent.witness or 0) < 2**31 else "int64"
         extreme = table.reduce(term.attr[0][3:], (v,), body)
         found = table.op("eq", table.substitute(body, {v: other}), extreme)
         # Not the greatest integer: LLVM would see through that, and vectorise no more.

@@ -55,6 +55,15 @@ class Scalar:
         self.risky = risky
         self.witness = witness
 
+    @property
+    def is_known(self) -> bool:
+        """Whether an extent is the same number in every call."""
+        if self.op != "extent":
+            return self.op == "const"
+        key, axis = self.attr
+        shape = key.aval.shape if hasattr(key, "aval") else None
+        return shape is not None and shape[axis] is not None
+
     def __repr__(self) -> str:
         return format_scalar(self)
 

@@ -41,7 +41,9 @@ def _angle(y: Lane, x: Lane) -> Lane:
     t = top / flat.select(x, steep.select(y, y + x))
     t = far.select(t.constant(0.0), t)
     z = t * t
-    small = (t * z).muladd(polynomial(z, _ATAN[y.dtype]), flat.select(0.0, steep.select(rest / 2, t.constant(rest / 4))))
+    small = (t * z).muladd(
+        polynomial(z, _ATAN[y.dtype]), flat.select(0.0, steep.select(rest / 2, t.constant(rest / 4)))
+    )
     whole = flat.select(0.0, steep.select(pi / 2, t.constant(pi / 4)))
     return far.select(y.equals(0.0).select(y.constant(0.0), pi / 4), whole + (t + small))
 
