@@ -8,19 +8,24 @@ from __future__ import annotations
 import argparse
 import ast
 import os
+import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
+from fastgraph.core.base.type_specs import TensorSpec
 from fastgraph.core.conversion import constant
-from fastgraph.errors import OpError
+from fastgraph.errors import NotFoundError, OpError
 from fastgraph.graphdef.import_values import dims_of, field_of
 from fastgraph.graphdef.message_types import Enum
 from fastgraph.graphdef.messages import Message, TensorShapeProto
 from fastgraph.saving import saved_model_files as files
-from fastgraph.saving.saved_model_loader import load
+from fastgraph.saving.saved_model_loader import load, names_of_traces
+from fastgraph.saving.saved_model_structures import decoded
+
+_CALLABLE = ("function", "bare_concrete_function")  # kinds of objects
 
 
 def main(arguments: list[str]) -> int:
@@ -55,18 +60,13 @@ def _show(chosen: argparse.Namespace) -> int:
     if chosen.tag_set is None and not chosen.all:
         print("The given SavedModel contains the following tag-sets:")
         for meta_graph in field_of(saved, "meta_graphs", []):
-            print(", ".join(f"'{tag}'" for tag in files.tags_of(meta_graph)))
+            print(repr(", ".join(sorted(files.tags_of(meta_graph)))))
         return 0
+    if chosen.all:
+        return _show_all(field_of(saved, "meta_graphs", []))
     meta_graph = files.choose_meta_graph(saved, _tags(chosen.tag_set), chosen.dir)
     signatures = field_of(meta_graph, "signature_def", {})
-    if chosen.all:
-        print(
-            f"MetaGraphDef with tag-set: '{', '.join(files.tags_of(meta_graph))}' contains the following SignatureDefs:"
-        )
-        for name, said in sorted(signatures.items()):
-            print(f"\nsignature_def['{name}']:")
-            print("\n".join(_lines(said)))
-    elif chosen.signature_def is None:
+    if chosen.signature_def is None:
         print("The given SavedModel MetaGraphDef contains SignatureDefs with the following keys:")
         for name in sorted(signatures):
             print(f'SignatureDef key: "{name}"')
@@ -75,6 +75,126 @@ def _show(chosen: argparse.Namespace) -> int:
             raise ValueError(f"There is no signature {chosen.signature_def!r}; there are {sorted(signatures)}")
         print("\n".join(_lines(signatures[chosen.signature_def], "")))
     return 0
+
+
+def _show_all(meta_graphs: list[Message]) -> int:
+    for each in sorted(meta_graphs, key=files.tags_of):
+        tags = files.tags_of(each)
+        print(f"\nMetaGraphDef with tag-set: '{', '.join(tags)}' contains the following SignatureDefs:")
+        for name, said in sorted(field_of(each, "signature_def", {}).items()):
+            print(f"\nsignature_def['{name}']:")
+            print("\n".join(_lines(said)))
+        ops = ", ".join(map(repr, sorted(_ops(files.graph_of(each)))))
+        print(f"The MetaGraph with tag set {tags} contains the following ops: {{{ops}}}")
+    if any(files.objects_of(each) is not None for each in meta_graphs):
+        print("\nConcrete Functions:", end="")
+        print("\n".join(_of_functions(meta_graphs[0])))
+    return 0
+
+
+def _functions(graph: Message) -> list[Message]:
+    library = field_of(graph, "library")
+    return [] if library is None else list(field_of(library, "function", []))
+
+
+def _ops(graph: Message) -> set[str]:
+    """The operations that the graph runs, or functions that it calls."""
+    functions = {each.signature.name: field_of(each, "node_def", []) for each in _functions(graph)}
+    found: set[str] = set()
+    later = [*field_of(graph, "node", [])]
+    while later:
+        node = later.pop()
+        called = _called(node) if node.op in ("PartitionedCall", "StatefulPartitionedCall") else []
+        for name in (node.op, *called):
+            later += functions[name] if name in functions and name not in found else []
+            found.add(name)
+    return found - functions.keys()
+
+
+def _of_functions(meta_graph: Message) -> Iterator[str]:
+    """The lines about what the loaded object's own functions take; traces in the order in which they are loaded."""
+    places = {name: i for i, name in enumerate(_loaded_order(_functions(files.graph_of(meta_graph))))}
+    objects: Message = meta_graph.object_graph_def
+    nodes, traces = objects.nodes, field_of(objects, "concrete_functions", {})
+    children = {
+        field_of(each, "local_name", ""): field_of(each, "node_id", 0) for each in field_of(nodes[0], "children", [])
+    }
+    for child, number in sorted(children.items()):
+        if not 0 <= number < len(nodes) or nodes[number].WhichOneof("kind") not in _CALLABLE:
+            continue
+        yield f"\n  Function Name: '{child}'"
+        plain = [
+            (re.sub(r"^__inference_(.*)_\d+$", r"\1", name), places.get(name, 0), name)
+            for name in names_of_traces(nodes[number])
+        ]
+        for i, (*_, name) in enumerate(sorted(plain), 1):
+            if name not in traces:
+                raise ValueError(f"the function {name!r} is not in the SavedModel")
+            try:
+                args, kwargs = decoded(traces[name].canonicalized_input_signature)
+            except NotFoundError as error:
+                args, kwargs = (error.message,), {}
+            if args:
+                yield f"    Option #{i}"
+                yield "      Callable with:"
+                yield from _arguments(args, "Argument")
+            yield from _arguments(kwargs, "Named Argument")
+
+
+def _loaded_order(functions: list[Message]) -> list[str]:
+    """The names of a library's functions as TensorFlow loads them: from the last, none before those it calls."""
+    names = [function.signature.name for function in functions]
+    callers: dict[str, list[str]] = {name: [] for name in names}
+    waits = dict.fromkeys(names, 0)
+    for name, function in zip(names, functions, strict=True):
+        called = set()
+        for node in field_of(function, "node_def", []):
+            found = [node.op] if node.op in callers else _called(node)
+            called.update([each for each in found if each in callers])
+        for each in called:
+            callers[each].append(name)
+        waits[name] = len(called)
+    ready, order = [name for name in names if not waits[name]], []
+    while ready:
+        order.append(ready.pop())
+        for name in callers[order[-1]]:
+            waits[name] -= 1
+            if not waits[name]:
+                ready.append(name)
+    return order
+
+
+def _called(node: Message) -> list[str]:
+    """The names of functions among a node's attributes."""
+    found = []
+    for value in field_of(node, "attr", {}).values():
+        one, many = field_of(value, "func"), field_of(value, "list")
+        several = [] if many is None else field_of(many, "func", [])
+        found += [field_of(each, "name", "") for each in ([*several] if one is None else [one])]
+    return found
+
+
+def _arguments(values: Iterable[Any], kind: str) -> Iterator[str]:
+    """The lines about arguments; of those that are given by name the names are all that is said."""
+    for i, value in enumerate(values, 1):
+        yield f"        {kind} #{i}"
+        if isinstance(value, str):
+            yield f"          {value}"
+        elif isinstance(value, TensorSpec):
+            yield f"          {value.name}: {value!r}"
+        else:
+            yield f"          DType: {type(value).__name__}"
+            yield f"          Value: {_value(value)}"
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join([f"'{key}': {_quoted(each)}" for key, each in value.items()]) + "}"
+    return f"[{', '.join(map(_quoted, value))}]" if isinstance(value, Iterable) else str(value)
+
+
+def _quoted(value: Any) -> str:
+    return f"'{value}'" if isinstance(value, str) else str(value)
 
 
 def _lines(said: Message, indent: str = "  ") -> list[str]:

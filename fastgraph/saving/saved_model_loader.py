@@ -89,6 +89,13 @@ def load(
             ) from error
 
 
+def names_of_traces(node: Message) -> list[str]:
+    """Return the names of a function's traces; none of what is no function."""
+    function, bare = field_of(node, "function"), field_of(node, "bare_concrete_function")
+    found = [] if function is None else list(field_of(function, "concrete_functions", []))
+    return found if bare is None else [*found, field_of(bare, "concrete_function_name", "")]
+
+
 #: What TensorFlow calls resources that only captures lead to.
 _NAMELESS = ("", "cd2c89b7-88b7-44c8-ad83-06c2a9158347")
 
@@ -193,13 +200,7 @@ class _Loader:
         for number, node in enumerate(self.saved):
             if number in self.of_saver or number in self.of_tables:
                 continue
-            yield from self._names(node)
-
-    def _names(self, node: Message) -> list[str]:
-        function = field_of(node, "function")
-        bare = field_of(node, "bare_concrete_function")
-        found = [] if function is None else list(field_of(function, "concrete_functions", []))
-        return found if bare is None else [*found, field_of(bare, "concrete_function_name", "")]
+            yield from names_of_traces(node)
 
     # -- objects
 
@@ -254,7 +255,7 @@ class _Loader:
 
     def _function(self, number: int, node: Message) -> Any:
         names = ArgumentNames(field_of(node.function, "function_spec"))
-        traces = [self._trace(name, names) for name in self._names(node)]
+        traces = [self._trace(name, names) for name in names_of_traces(node)]
         label = traces[0].signature.name if traces else "function"
         return RestoredFunction(label, names, traces)
 
@@ -293,7 +294,7 @@ class _Loader:
         for reference in field_of(node, "children", []):
             if field_of(reference, "local_name") != "_create_resource":
                 continue
-            for name in self._names(self._saved(field_of(reference, "node_id", 0))):
+            for name in names_of_traces(self._saved(field_of(reference, "node_id", 0))):
                 for maker in field_of(self.library[name], "node_def", []):
                     if "Table" in maker.op and maker.op in RESOURCES:
                         said = attributes(maker)
@@ -449,7 +450,7 @@ class _Loader:
             for reference in field_of(node, "children", []):
                 if field_of(reference, "local_name") != "_initialize":
                     continue
-                for name in self._names(self._saved(field_of(reference, "node_id", 0))):
+                for name in names_of_traces(self._saved(field_of(reference, "node_id", 0))):
                     concrete = self.concrete[name]
                     if concrete.signature.parameters:
                         raise InvalidArgumentError(None, None, f"{name}, which fills a table, takes arguments")

@@ -355,6 +355,55 @@ def test_show_and_run(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixtur
     assert saved_model_command.main(["show", "--dir", str(tmp_path)]) == 1
 
 
+#: What TensorFlow's saved_model_cli says of the functions of these models, but for what erases characters before a "]".
+SHOWN = {
+    "structures": """
+      Callable with:
+        Argument #1
+          DType: tuple
+          Value: [TensorSpec(shape=(2,), dtype=tf.float32, name='pair_0'), TensorSpec(shape=(2,), dtype=tf.float32, name='pair_1')]
+        Argument #2
+          DType: dict
+          Value: {'a': TensorSpec(shape=(2,), dtype=tf.float32, name='table_a'), 'b': TensorSpec(shape=(2,), dtype=tf.float32, name='table_b')}
+        Argument #3
+          rest_0: TensorSpec(shape=(2,), dtype=tf.float32, name='rest_0')
+        Named Argument #1
+          scale
+""",
+    "several_traces": """
+    Option #4
+      Callable with:
+        Argument #1
+          x: TensorSpec(shape=(None,), dtype=tf.float32, name='x')
+        Argument #2
+          DType: int
+          Value: 3
+        Argument #3
+          DType: bool
+          Value: True
+""",
+}
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_functions_are_shown_as_tensorflow_does(folder: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
+    assert saved_model_command.main(["show", "--dir", str(folder / name / "model"), "--all"]) == 0
+    shown = capsys.readouterr().out
+    assert "\nConcrete Functions:\n  Function Name: 'f'\n    Option #1\n" in shown
+    assert SHOWN[name] in shown + "\n"
+
+
+def test_operations_shown_are_those_that_the_graph_reaches(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    module = tf.Module()
+    module.f = tf.function(lambda x: tf.sin(x), input_signature=[tf.TensorSpec([None])])
+    module.g = tf.function(lambda x: tf.cos(x), input_signature=[tf.TensorSpec([None])])
+    tf.saved_model.save(module, str(tmp_path), signatures=module.f)
+    assert saved_model_command.main(["show", "--dir", str(tmp_path), "--all"]) == 0
+    shown = capsys.readouterr().out
+    assert "'Sin'" in shown and "'Cos'" not in shown  # no signature calls g
+    assert "  Function Name: 'f'" in shown and "  Function Name: 'g'" in shown
+
+
 @pytest.mark.parametrize("kind", ["fixed", "mutable"])
 def test_tables_of_a_loaded_model_are_saved_again(tmp_path, kind):
     """Functions that were loaded name the tables that are saved with them, from one saving to the next."""
