@@ -386,7 +386,7 @@ class Heavy(Optimizer):
 def test_an_optimizer_that_sets_its_own_rate(staged: bool) -> None:
     for rate in (0.1, schedules.PolynomialDecay(0.1, 10, 0.1)):
         v, optimizer = fg.Variable([1.0, 2.0]), Heavy(rate, clipvalue=100.0)
-        step = lambda v=v, optimizer=optimizer: optimizer.apply_gradients([(2 * v, v)])  # noqa: E731
+        step = lambda v=v, optimizer=optimizer: optimizer.apply_gradients([(2 * v, v)])
         step = fg.function(step) if staged else step
         for _ in range(3):
             step()

@@ -100,7 +100,9 @@ class Optimizer(Arguments, Trackable):
     @property
     def learning_rate(self) -> Any:
         """The learning rate: a Variable, or what the function of the step gives now."""
-        return self._learning_rate if isinstance(self._learning_rate, Variable) else self._learning_rate(self.iterations)
+        return (
+            self._learning_rate if isinstance(self._learning_rate, Variable) else self._learning_rate(self.iterations)
+        )
 
     @learning_rate.setter
     def learning_rate(self, value: Rate) -> None:
@@ -345,7 +347,9 @@ class Optimizer(Arguments, Trackable):
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make such an optimizer."""
-        rate: Any = float(self._learning_rate.numpy()) if isinstance(self._learning_rate, Variable) else self._learning_rate
+        rate: Any = (
+            float(self._learning_rate.numpy()) if isinstance(self._learning_rate, Variable) else self._learning_rate
+        )
         if hasattr(rate, "get_config"):
             rate = {"class_name": type(rate).__name__, "config": rate.get_config()}
         return {
