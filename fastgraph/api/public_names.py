@@ -228,6 +228,7 @@ PUBLIC: dict[str, str] = {
         }.items()
         for name in names.split()
     },
+    **{f"keras.backend.random_{name}": f"ops.random_ops:{name}" for name in ("normal", "uniform")},
     **_same("composites.ragged_tensor", "RaggedTensor RaggedTensorSpec"),
     **_same("composites.ragged_shape", "DynamicRaggedShape", ("experimental",)),
     **_same("composites.row_partition", "RowPartition", ("experimental",)),
@@ -537,7 +538,7 @@ PUBLIC: dict[str, str] = {
             "core.conversion": "constant",
             "core.name_scopes": "name_scope",
             "composites.sparse_ops": "to_dense",
-            "graph.map_and_scan": "foldl foldr",
+            "graph.map_and_scan": "foldl foldr map_fn",
             "keras.activations": "elu hard_sigmoid relu sigmoid softmax softplus softsign tanh",
             "keras.loss_functions": "sparse_categorical_crossentropy",
             "ops.comparison": "equal greater greater_equal less less_equal not_equal",
@@ -553,11 +554,9 @@ PUBLIC: dict[str, str] = {
             "ops.tiling": "tile",
             "keras.backend_functions": (
                 "all any arange argmax argmin batch_flatten binary_crossentropy cast_to_floatx "
-                "categorical_crossentropy clip concatenate count_params ctc_batch_cost ctc_decode dot dropout dtype "
-                "eval expand_dims eye flatten get_value int_shape learning_phase map_fn max mean min ndim one_hot "
-                "ones permute_dimensions print_tensor prod random_bernoulli random_normal random_uniform repeat "
-                "repeat_elements reverse set_value sqrt std sum switch truncated_normal update update_add update_sub "
-                "var variable zeros"
+                "categorical_crossentropy clip concatenate ctc_batch_cost ctc_decode dot dtype eval expand_dims "
+                "flatten get_value int_shape max mean min ndim one_hot ones permute_dimensions prod repeat "
+                "repeat_elements reverse set_value sqrt std sum switch var variable zeros"
             ),
         }.items()
         for name in names.split()

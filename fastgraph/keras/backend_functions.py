@@ -18,9 +18,8 @@ from fastgraph.core.base.shapes import ShapeLike
 from fastgraph.core.conversion import TensorLike, convert_to_tensor
 from fastgraph.core.tensor import Tensor, init_scope
 from fastgraph.graph.control_flow import cond
-from fastgraph.graph.map_and_scan import map_fn as _map_fn
 from fastgraph.keras import backend, loss_functions
-from fastgraph.ops import creation, random_ops, reduction
+from fastgraph.ops import creation, reduction
 from fastgraph.ops.comparison import logical_and, not_equal
 from fastgraph.ops.ctc_loss import ctc_loss
 from fastgraph.ops.elementwise import (
@@ -41,7 +40,6 @@ from fastgraph.ops.movement import expand_dims as _expand_dims
 from fastgraph.ops.movement import reshape, shape, transpose
 from fastgraph.ops.one_hot import one_hot as _one_hot
 from fastgraph.ops.padding import reverse as _reverse
-from fastgraph.ops.print_op import print_
 from fastgraph.ops.sorting import argsort
 from fastgraph.ops.tiling import repeat as _repeat
 from fastgraph.state.variable import Variable
@@ -150,11 +148,6 @@ def dot(x: TensorLike, y: TensorLike) -> Any:
     return tensordot(x, y, [[x.shape.rank - 1], [y.shape.rank - 2]])
 
 
-def eye(size: int, dtype: DTypeLike | None = None, name: str | None = None) -> Variable:
-    """Return a Variable with the identity matrix."""
-    return variable(creation.eye(size, dtype=dtype or backend.floatx()), name=name)
-
-
 def ones(shape: ShapeLike, dtype: DTypeLike | None = None, name: str | None = None) -> Variable:
     """Return a Variable of ones."""
     return variable(creation.ones(shape, dtype or backend.floatx()), name=name)
@@ -194,11 +187,6 @@ def int_shape(x: Any) -> tuple[int | None, ...] | None:
     return None if ndim(x) is None else tuple(x.shape)
 
 
-def count_params(x: Any) -> Any:
-    """Return the number of elements."""
-    return np.prod(tuple(x.shape))
-
-
 def cast_to_floatx(x: Any) -> Any:
     """Return a tensor or array of `floatx()`."""
     if isinstance(x, (Tensor, Variable)):
@@ -219,21 +207,6 @@ def set_value(x: Variable, value: Any) -> None:
     x.assign(np.asarray(value, x.dtype.as_numpy_dtype))
 
 
-def update(x: Variable, new_x: TensorLike) -> Any:
-    """Assign `new_x` to a Variable."""
-    return x.assign(new_x)
-
-
-def update_add(x: Variable, increment: TensorLike) -> Any:
-    """Add `increment` to a Variable."""
-    return x.assign_add(increment)
-
-
-def update_sub(x: Variable, decrement: TensorLike) -> Any:
-    """Take `decrement` off a Variable."""
-    return x.assign_sub(decrement)
-
-
 def switch(condition: TensorLike, then_expression: Any, else_expression: Any) -> Any:
     """Return one of two values or calls by a scalar, or elements of one of two tensors."""
     condition = cast(condition, bool_)
@@ -245,48 +218,6 @@ def switch(condition: TensorLike, then_expression: Any, else_expression: Any) ->
     if 1 < condition.shape.rank < then.shape.rank:
         condition = condition[(..., *[None] * (then.shape.rank - condition.shape.rank))]
     return where(condition, then, other)
-
-
-def print_tensor(x: TensorLike, message: str = "", summarize: int = 3) -> Any:
-    """Print `message` and x; return x."""
-    print_(message, x, summarize=summarize)
-    return x
-
-
-def map_fn(fn: Callable[[Any], Any], elems: Any, name: str | None = None, dtype: Any = None) -> Any:
-    """Return the results of `fn` for each element."""
-    return _map_fn(fn, elems, dtype=dtype, name=name)
-
-
-def random_normal(
-    shape: Any, mean: float = 0.0, stddev: float = 1.0, dtype: DTypeLike | None = None, seed: int | None = None
-) -> Any:
-    """Return normal numbers. f[*shape]."""
-    return random_ops.normal(shape, mean, stddev, dtype or backend.floatx(), seed)
-
-
-def random_uniform(
-    shape: Any, minval: float = 0.0, maxval: float = 1.0, dtype: DTypeLike | None = None, seed: int | None = None
-) -> Any:
-    """Return numbers from `minval` up to `maxval`. f[*shape]."""
-    return random_ops.uniform(shape, minval, maxval, dtype or backend.floatx(), seed)
-
-
-def truncated_normal(
-    shape: Any, mean: float = 0.0, stddev: float = 1.0, dtype: DTypeLike | None = None, seed: int | None = None
-) -> Any:
-    """Return normal numbers within two deviations. f[*shape]."""
-    return random_ops.truncated_normal(shape, mean, stddev, dtype or backend.floatx(), seed)
-
-
-def random_bernoulli(shape: Any, p: float = 0.0, dtype: DTypeLike | None = None, seed: int | None = None) -> Any:
-    """Return ones with probability p, else zeros. f[*shape]."""
-    return cast(random_uniform(shape, dtype=dtype, seed=seed) <= p, dtype or backend.floatx())
-
-
-def dropout(x: TensorLike, level: float, noise_shape: Any = None, seed: int | None = None) -> Any:
-    """Return x with a share `level` of its elements 0, the others larger for it. f[*s] -> f[*s]."""
-    return random_ops.dropout(x, level, noise_shape, seed)
 
 
 def binary_crossentropy(target: TensorLike, output: TensorLike, from_logits: bool = False) -> Any:
@@ -328,8 +259,3 @@ def _merged(rows: Any) -> Any:
     kept = logical_and(rows >= 0, concat([ones_like(rows[:, :1], bool_), not_equal(rows[:, 1:], rows[:, :-1])], 1))
     order = argsort(cast(kept, int32), direction="DESCENDING", stable=True)
     return where(gather(kept, order, batch_dims=1), gather(rows, order, batch_dims=1), -ones_like(rows))
-
-
-def learning_phase() -> int:
-    """Return 0: a layer is told by its argument `training` whether it trains."""
-    return 0

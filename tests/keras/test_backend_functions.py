@@ -54,15 +54,11 @@ def test_functions(case: int, staged: bool) -> None:
 
 def test_variables_and_static_values() -> None:
     v = K.variable([[1, 2], [3, 4]])
-    assert (K.dtype(v), K.ndim(v), K.int_shape(v), K.count_params(v)) == ("float32", 2, (2, 2), 4)
+    assert (K.dtype(v), K.ndim(v), K.int_shape(v)) == ("float32", 2, (2, 2))
     K.set_value(v, [[5, 6], [7, 8]])
-    K.update(v, v * 2)
-    K.update_add(v, K.ones((2, 2)))
-    K.update_sub(v, K.eye(2))
-    assert K.get_value(v).tolist() == K.eval(v).tolist() == [[10.0, 13.0], [15.0, 16.0]]
-    assert K.zeros((2,), "int32").dtype == fg.int32 and K.learning_phase() == 0
-    assert 0 < K.sum(K.random_bernoulli((400,), 0.5)).numpy() < 400
-    assert K.random_normal((2, 3)).shape == K.random_uniform((2, 3)).shape == K.truncated_normal((2, 3)).shape == (2, 3)
+    assert K.get_value(v).tolist() == K.eval(v + K.zeros((2, 2))).tolist() == [[5.0, 6.0], [7.0, 8.0]]
+    assert K.ones((2,), "int32").dtype == fg.int32
+    assert K.random_normal((2, 3), mean=0.0, stddev=2.0).shape == K.random_uniform((2, 3)).shape == (2, 3)
 
 
 def test_a_loss_of_users_in_fit() -> None:
