@@ -34,25 +34,41 @@ from fastgraph.ops.sorting import argsort_p
 _REASON = "one box after the other, until the best is taken"
 
 
-def _overlaps(box: np.ndarray[Any, Any], boxes: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """How much of their union a box and each of others have in common; 0 of empty ones. f32[4], f32[n, 4] -> f32[n]."""
-    low, high = np.minimum(boxes[:, :2], boxes[:, 2:]), np.maximum(boxes[:, :2], boxes[:, 2:])
-    first, last = np.minimum(box[:2], box[2:]), np.maximum(box[:2], box[2:])
-    area, areas = np.prod(last - first), np.prod(high - low, axis=1)
-    common = np.prod(np.maximum(np.minimum(high, last) - np.maximum(low, first), 0), axis=1)
+def _overlaps(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """How much of their union boxes have in common; 0 of empty ones. f32[*s, 4], f32[*t, 4] -> f32[*r]."""
+    area, areas, common = np.float32(1), np.float32(1), np.float32(1)
+    for axis in (0, 1):  # in columns: rows of two are slow for NumPy
+        low, high = np.minimum(one[..., axis], one[..., axis + 2]), np.maximum(one[..., axis], one[..., axis + 2])
+        first, last = (
+            np.minimum(other[..., axis], other[..., axis + 2]),
+            np.maximum(other[..., axis], other[..., axis + 2]),
+        )
+        area, areas = area * (high - low), areas * (last - first)
+        common = common * np.maximum(np.minimum(high, last) - np.maximum(low, first), 0)
     union = area + areas - common
     return np.where((area > 0) & (areas > 0), common / np.where(union > 0, union, 1), 0).astype(np.float32)
 
 
-def _taken(row_of: Any, scores: np.ndarray[Any, Any], most: int, above: float, score_above: float) -> list[int]:
-    """The places of the best, each time without those that overlap it by more than `above`."""
+def _taken(pairs: Any, scores: np.ndarray[Any, Any], most: int, above: float, score_above: float) -> list[int]:
+    """The places of the best, each time without those that overlap it by more than `above`.
+
+    `pairs` has the overlaps of places with others. Places are looked at in blocks: a call of NumPy for each would take
+    longer than what it computes.
+    """
     order = np.argsort(-scores, kind="stable")
     left = order[scores[order] > score_above]
     found: list[int] = []
-    while left.size and len(found) < most:
-        found.append(int(left[0]))
-        left = left[1:]
-        left = left[row_of(found[-1], left) <= above]
+    for start in range(0, left.size, 64):
+        block = left[start : start + 64]
+        block = block[(pairs(np.array(found, np.intp), block) <= above).all(axis=0)]
+        fits = pairs(block, block) <= above
+        alive = np.ones(len(block), bool)
+        for i, place in enumerate(block.tolist()):
+            if len(found) >= most:
+                return found
+            if alive[i]:
+                found.append(place)
+                alive &= fits[i]
     return found
 
 
@@ -133,9 +149,9 @@ def suppression_p(
     if overlaps:
         if boxes.shape[0] != boxes.shape[1]:
             raise invalid(f"overlaps must be square{shape_text(boxes.shape)}", "NonMaxSuppressionV5")
-        found = _taken(lambda i, others: boxes[others, i], scores, int(most), limit, threshold)
+        found = _taken(lambda i, others: boxes[np.ix_(others, i)].T, scores, int(most), limit, threshold)
     else:
-        found = _taken(lambda i, others: _overlaps(boxes[i], boxes[others]), scores, int(most), limit, threshold)
+        found = _taken(lambda i, others: _overlaps(boxes[i, None], boxes[others]), scores, int(most), limit, threshold)
     places = np.array(found, np.int32)
     return places, scores[places]
 
