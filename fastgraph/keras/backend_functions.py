@@ -143,9 +143,8 @@ def one_hot(indices: TensorLike, num_classes: int) -> Any:
 def dot(x: TensorLike, y: TensorLike) -> Any:
     """Return the product over the last axis of x and the last but one of y. f[*s, k], f[*t, k, n] -> f[*s, *t, n]."""
     x, y = convert_to_tensor(x), convert_to_tensor(y)
-    if builtins.max(x.shape.rank or 0, y.shape.rank or 0) <= 2:
-        return matmul(x, y)
-    return tensordot(x, y, [[x.shape.rank - 1], [y.shape.rank - 2]])
+    ranks = x.shape.rank or 0, y.shape.rank or 0
+    return matmul(x, y) if builtins.max(ranks) <= 2 else tensordot(x, y, [[ranks[0] - 1], [ranks[1] - 2]])
 
 
 def ones(shape: ShapeLike, dtype: DTypeLike | None = None, name: str | None = None) -> Variable:
@@ -162,7 +161,8 @@ def variable(value: Any, dtype: DTypeLike | None = None, name: str | None = None
     """Return a Variable: of `floatx()` where neither the value nor `dtype` says another."""
     dtype = dtype or getattr(value, "dtype", None) or backend.floatx()
     with init_scope():
-        return Variable(value, dtype=as_dtype(dtype), name=name, constraint=constraint)
+        made = Variable(value, dtype=as_dtype(dtype), name=name, constraint=constraint)
+    return made
 
 
 def arange(start: TensorLike, stop: TensorLike | None = None, step: TensorLike = 1, dtype: DTypeLike = "int32") -> Any:
@@ -209,15 +209,13 @@ def set_value(x: Variable, value: Any) -> None:
 
 def switch(condition: TensorLike, then_expression: Any, else_expression: Any) -> Any:
     """Return one of two values or calls by a scalar, or elements of one of two tensors."""
-    condition = cast(condition, bool_)
-    if condition.shape.rank == 0:
-        call = lambda found: found if callable(found) else lambda: found
-        return cond(condition, call(then_expression), call(else_expression))
+    chosen: Any = cast(condition, bool_)
+    if chosen.shape.rank == 0:
+        then, other = (f if callable(f) else lambda f=f: f for f in (then_expression, else_expression))
+        return cond(chosen, then, other)
     then, other = (found() if callable(found) else found for found in (then_expression, else_expression))
-    then = convert_to_tensor(then)
-    if 1 < condition.shape.rank < then.shape.rank:
-        condition = condition[(..., *[None] * (then.shape.rank - condition.shape.rank))]
-    return where(condition, then, other)
+    n_new = (convert_to_tensor(then).shape.rank or 0) - chosen.shape.rank
+    return where(chosen[(..., *[None] * n_new)] if n_new > 0 and chosen.shape.rank > 1 else chosen, then, other)
 
 
 def binary_crossentropy(target: TensorLike, output: TensorLike, from_logits: bool = False) -> Any:
