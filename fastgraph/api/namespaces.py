@@ -232,6 +232,8 @@ def lookup(namespace: str) -> tuple[Callable[[str], Any], Callable[[], list[str]
         dotted = joined(namespace, name)
         if dotted in NAMESPACES:
             return sys.modules[f"{ROOT}.{dotted}"]
+        if dotted in PUBLIC:
+            return resolve(namespace, name)
         if dotted not in FILES and os.path.exists(f"{folder}/{name}.py"):
             raise AttributeError(f"module '{ROOT}.{namespace}' has no attribute {name!r}")
         module = _import(dotted) if dotted in FILES else None
@@ -240,7 +242,7 @@ def lookup(namespace: str) -> tuple[Callable[[str], Any], Callable[[], list[str]
         return module
 
     def __dir__() -> list[str]:
-        every = [*FILES, *NAMESPACES]
+        every = [*FILES, *NAMESPACES, *PUBLIC]
         below = [full.removeprefix(f"{namespace}.") for full in every if full.startswith(f"{namespace}.")]
         return sorted({*public_in_file(file_module(namespace)), *(name for name in below if "." not in name)})
 

@@ -228,6 +228,7 @@ PUBLIC: dict[str, str] = {
         }.items()
         for name in names.split()
     },
+    **{f"keras.backend.random_{name}": f"ops.random_ops:{name}" for name in ("normal", "uniform")},
     **_same("composites.ragged_tensor", "RaggedTensor RaggedTensorSpec"),
     **_same("composites.ragged_shape", "DynamicRaggedShape", ("experimental",)),
     **_same("composites.row_partition", "RowPartition", ("experimental",)),
@@ -502,6 +503,8 @@ PUBLIC: dict[str, str] = {
         "image_dataset_from_directory text_dataset_from_directory",
         ("keras.utils", "keras.preprocessing"),
     ),
+    **_same("keras.sequences", "make_sampling_table skipgrams", ("keras.preprocessing.sequence",)),
+    **_same("data.time_series", "timeseries_dataset_from_array", ("keras.utils", "keras.preprocessing")),
     **_same("keras.sequences", "img_to_array", ("keras.utils", "keras.preprocessing.image")),
     "keras.preprocessing.image.smart_resize": "keras.layers.images:smart_resize",
     **_same("keras.diagram", "model_to_dot plot_model", ("keras.utils",)),
@@ -529,6 +532,35 @@ PUBLIC: dict[str, str] = {
     "keras.utils.Progbar": "keras.progress:Progbar",
     "keras.utils.get_file": "keras.file_downloads:get_file",
     "keras.utils.set_random_seed": "keras.backend:set_random_seed",
+    **{
+        f"keras.backend.{name}": f"{module}:{name}"
+        for module, names in {
+            "core.conversion": "constant",
+            "core.name_scopes": "name_scope",
+            "composites.sparse_ops": "to_dense",
+            "graph.map_and_scan": "foldl foldr map_fn",
+            "keras.activations": "elu hard_sigmoid relu sigmoid softmax softplus softsign tanh",
+            "keras.loss_functions": "sparse_categorical_crossentropy",
+            "ops.comparison": "equal greater greater_equal less less_equal not_equal",
+            "ops.elementwise": "abs cast maximum minimum ones_like sign square stop_gradient zeros_like",
+            "ops.exponentials": "cos exp log pow sin",
+            "ops.gathering": "gather",
+            "ops.joining": "stack",
+            "ops.movement": "reshape shape squeeze transpose",
+            "ops.nn_ops": "l2_normalize",
+            "ops.rounding": "round",
+            "ops.scans": "cumprod cumsum",
+            "ops.sorting": "in_top_k",
+            "ops.tiling": "tile",
+            "keras.backend_functions": (
+                "all any arange argmax argmin batch_flatten binary_crossentropy cast_to_floatx "
+                "categorical_crossentropy clip concatenate ctc_batch_cost ctc_decode dot dtype eval expand_dims "
+                "flatten get_value int_shape max mean min ndim one_hot ones permute_dimensions prod repeat "
+                "repeat_elements reverse set_value sqrt std sum switch var variable zeros"
+            ),
+        }.items()
+        for name in names.split()
+    },
     **_same("data.optionals", "Optional", ("experimental",)),
     **_same(
         "api.configuration",

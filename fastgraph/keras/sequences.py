@@ -1,7 +1,8 @@
-"""tf.keras.utils of arrays: padded sequences, images as arrays."""
+"""tf.keras.utils of arrays: padded sequences, pairs of words, images as arrays."""
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import numpy as np
@@ -55,3 +56,40 @@ def img_to_array(img: Any, data_format: str | None = None, dtype: Any = None) ->
         raise ValueError(f"Unsupported image shape: {x.shape}")
     x = x[..., None] if x.ndim == 2 else x
     return x.transpose(2, 0, 1) if checked_data_format(data_format) == "channels_first" else x
+
+
+def make_sampling_table(size: int, sampling_factor: float = 1e-5) -> np.ndarray:
+    """Return how likely a word is kept by its rank, if words are as frequent as Zipf's law says. f64[size].
+
+    Source: tf.keras.preprocessing.sequence.make_sampling_table.
+    """
+    rank = np.maximum(np.arange(size), 1)
+    rarity = rank * (np.log(rank) + 0.577) + 0.5 - 1.0 / (12.0 * rank)
+    return np.minimum(1.0, np.sqrt(sampling_factor * rarity))
+
+
+def skipgrams(
+    sequence: Any, vocabulary_size: int, window_size: int = 4, negative_samples: float = 1.0, shuffle: bool = True,
+    categorical: bool = False, sampling_table: Any = None, seed: int | None = None,
+) -> tuple[list[list[Any]], list[Any]]:  # fmt: skip
+    """Return pairs of words of a sequence, and 1 where they are within `window_size`, 0 where one was drawn.
+
+    Word 0 is none. Draws are those of Python's `random`. Source: tf.keras.preprocessing.sequence.skipgrams.
+    """
+    pairs = []
+    for i, word in enumerate(sequence):
+        if word and (sampling_table is None or sampling_table[word] >= random.random()):
+            around = range(max(0, i - window_size), min(len(sequence), i + window_size + 1))
+            pairs += [[word, sequence[j]] for j in around if j != i and sequence[j]]
+    n = int(len(pairs) * max(negative_samples, 0))
+    labels: list[Any] = [[0, 1]] * len(pairs) + [[1, 0]] * n if categorical else [1] * len(pairs) + [0] * n
+    if negative_samples > 0:
+        words = [word for word, _ in pairs]
+        random.shuffle(words)
+        pairs += [[words[i % len(words)], random.randint(1, int(vocabulary_size - 1))] for i in range(n)]
+    if shuffle:
+        seed = random.randint(0, 10_000_000) if seed is None else seed
+        for values in (pairs, labels):
+            random.seed(seed)
+            random.shuffle(values)
+    return pairs, labels

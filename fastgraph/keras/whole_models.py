@@ -158,7 +158,7 @@ def _write(name: str, text: str) -> None:
 
 def _groups(model: Any) -> list[tuple[str, list[Any]]]:
     optimizer = getattr(model, "optimizer", None)
-    own = [("/optimizer/vars", list(optimizer.variables))] if optimizer is not None and optimizer._index else []
+    own = [("/optimizer/vars", list(optimizer.variables))] if optimizer is not None and optimizer._index_dict else []
     return [*weight_files._groups(model, ""), *own]
 
 

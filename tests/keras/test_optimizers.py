@@ -360,3 +360,37 @@ def test_slices_without_a_dense_shape(in_function: bool, made: Any) -> None:
         results.append(variable.numpy())
     np.testing.assert_array_equal(*results)
     assert results[0][0].tolist() == [0.0, 0.0] and (results[0][1] < 0).all()
+
+
+class Heavy(Optimizer):
+    """An optimizer as Keras 2's guide has users write one."""
+
+    def __init__(self, learning_rate: Any = 0.1, name: str = "heavy", **kwargs: Any) -> None:
+        super().__init__(name=name, **kwargs)
+        self._learning_rate = self._build_learning_rate(learning_rate)
+
+    def build(self, var_list: Any) -> None:
+        super().build(var_list)
+        if getattr(self, "_built", False):
+            return
+        self.kept = [self.add_variable_from_reference(model_variable=v, variable_name="m") for v in var_list]
+        self._built = True
+
+    def update_step(self, gradient: Any, variable: Any) -> None:
+        kept = self.kept[self._index_dict[self._var_key(variable)]]
+        kept.assign(0.9 * kept - gradient * fg.cast(self.learning_rate, variable.dtype))
+        variable.assign_add(kept)
+
+
+@pytest.mark.parametrize("staged", [False, True])
+def test_an_optimizer_that_sets_its_own_rate(staged: bool) -> None:
+    for rate in (0.1, schedules.PolynomialDecay(0.1, 10, 0.1)):
+        v, optimizer = fg.Variable([1.0, 2.0]), Heavy(rate, clipvalue=100.0)
+        step = lambda v=v, optimizer=optimizer: optimizer.apply_gradients([(2 * v, v)])
+        step = fg.function(step) if staged else step
+        for _ in range(3):
+            step()
+        np.testing.assert_allclose(v.numpy(), [0.062, 0.124], rtol=1e-5)
+    assert Heavy(0.25).learning_rate.numpy() == 0.25
+    with pytest.raises(AttributeError, match="_learning_rate"):
+        _ = Optimizer("bare").learning_rate

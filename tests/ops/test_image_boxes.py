@@ -124,3 +124,14 @@ def test_what_is_wrong_is_said(call: Callable[[], Any], error: str) -> None:
         call()
     with pytest.raises(tf.errors.OutOfRangeError):
         image.crop_and_resize(RAMP, BOXES[:1], [2], [1, 1])
+
+
+@pytest.mark.parametrize("most", [3, 64, 300])
+def test_boxes_of_several_blocks(most: int, rng: np.random.Generator) -> None:
+    corners, sizes = rng.random((300, 2), np.float32), rng.random((300, 2), np.float32)
+    boxes, scores = np.concatenate([corners, corners + sizes], 1), np.round(rng.random(300, np.float32), 1)
+    wanted = plainly(boxes, scores, most, 0.3, 0.1)
+    assert image.non_max_suppression(boxes, scores, most, 0.3, 0.1).numpy().tolist() == wanted
+    assert tf.function(image.non_max_suppression)(boxes, scores, most, 0.3, 0.1).numpy().tolist() == wanted
+    overlaps = np.float32([[share(a, b) for b in boxes] for a in boxes])
+    assert image.non_max_suppression_overlaps(overlaps, scores, most, 0.3, 0.1).numpy().tolist() == wanted

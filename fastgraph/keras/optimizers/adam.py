@@ -55,8 +55,8 @@ class Adam(Optimizer):
         ema_overwrite_frequency: int | None = None, jit_compile: bool = True, name: str = "Adam", **kwargs: Any,
     ) -> None:  # fmt: skip
         super().__init__(
-            name, learning_rate, weight_decay, clipnorm, clipvalue, global_clipnorm, use_ema, ema_momentum,
-            ema_overwrite_frequency, jit_compile, **kwargs,
+            name, weight_decay, clipnorm, clipvalue, global_clipnorm, use_ema, ema_momentum, ema_overwrite_frequency,
+            jit_compile, learning_rate=learning_rate, **kwargs,
         )  # fmt: skip
         self._take(locals())
         self._momentums: list[Variable] = []
@@ -79,7 +79,7 @@ class Adam(Optimizer):
         step = cast(self.iterations + 1, dtype)
         correction = sqrt(1.0 - pow(cast(self.beta_2, dtype), step)) / (1.0 - pow(cast(self.beta_1, dtype), step))
         alpha = rate * correction
-        index = self._index[variable._number]
+        index = self._index_dict[variable._number]
         momentum, velocity = self._momentums[index], self._velocities[index]
         m = momentum + (gradient - momentum) * (1.0 - self.beta_1)
         v = velocity + (square(gradient) - velocity) * (1.0 - self.beta_2)

@@ -25,7 +25,7 @@ class _Slotted(Optimizer):
     SLOTS: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, learning_rate: Rate, kwargs: dict[str, Any]) -> None:
-        super().__init__(kwargs.pop("name", type(self).__name__), learning_rate, **kwargs)
+        super().__init__(kwargs.pop("name", type(self).__name__), learning_rate=learning_rate, **kwargs)
         self._kept: dict[str, list[Variable]] = {}
 
     def build(self, var_list: Sequence[Variable]) -> None:
@@ -41,7 +41,7 @@ class _Slotted(Optimizer):
 
     def _of(self, variable: Variable) -> list[Any]:
         """The Variables kept for one."""
-        place = self._index[variable._number]
+        place = self._index_dict[variable._number]
         return [self._kept[name][place] for name in self.SLOTS]
 
 
@@ -94,7 +94,7 @@ class Adafactor(_Slotted):
         r, c, v = self._of(variable)
         step = cast(self.iterations + 1, dtype)
         rate = cast(self.learning_rate, dtype)
-        if self.relative_step and not isinstance(self._rate, LearningRateSchedule):
+        if self.relative_step and not isinstance(self._learning_rate, LearningRateSchedule):
             rate = minimum(rate, rsqrt(step))
         alpha = maximum(cast(self.epsilon_2, dtype), _root_mean_square(variable)) * minimum(rate, rsqrt(step))
         squares = square(gradient) + self.epsilon_1

@@ -42,17 +42,18 @@ class CallableList(list[Variable]):
 class Optimizer(Arguments, Trackable):
     """The base of optimizers: clipping, weight decay, the count of steps. Source: tf.keras.optimizers.Optimizer.
 
-    A subclass states `build`, which makes the Variables it keeps, and `update_step`. `learning_rate` is a number, or a
-    function of the step (an int64 tensor) that gives one.
+    A subclass states `build`, which makes the Variables it keeps, and `update_step`, and sets `_learning_rate` to what
+    `_build_learning_rate` makes of a number, or of a function of the step (an int64 tensor) that gives one.
     """
 
     #: What the Variables made by `add_variable_from_reference` were called as slots, before TensorFlow 2.11.
     _LEGACY_SLOTS: ClassVar[dict[str, str]] = {}
 
     def __init__(
-        self, name: str, learning_rate: Rate, weight_decay: float | None = None, clipnorm: float | None = None,
-        clipvalue: float | None = None, global_clipnorm: float | None = None, use_ema: bool = False, ema_momentum:
-        float = 0.99, ema_overwrite_frequency: int | None = None, jit_compile: bool = True, **kwargs: Any,
+        self, name: str, weight_decay: float | None = None, clipnorm: float | None = None, clipvalue: float | None =
+        None, global_clipnorm: float | None = None, use_ema: bool = False, ema_momentum: float = 0.99,
+        ema_overwrite_frequency: int | None = None, jit_compile: bool = True, learning_rate: Rate | None = None,
+        **kwargs: Any,
     ) -> None:  # fmt: skip
         if kwargs:
             raise TypeError(f"{', '.join(kwargs)} are not valid arguments, kwargs should be empty for `optimizer`.")
@@ -79,27 +80,36 @@ class Optimizer(Arguments, Trackable):
         self.iterations = Variable(
             0, name="iteration", dtype=int64, trainable=False, aggregation=VariableAggregation.ONLY_FIRST_REPLICA
         )
-        self._rate: Variable | Callable[[Any], Any]
-        if callable(learning_rate):
-            self._rate = learning_rate
-        else:
-            self._rate = Variable(learning_rate, name="learning_rate", dtype=float32, trainable=False)
-        self._index: dict[int, int] = {}  # the id of a trained Variable's cell -> its place in each list of slots
+        if learning_rate is not None:  # else the subclass sets it
+            self._learning_rate = self._build_learning_rate(learning_rate)
+        self._index_dict: dict[int, int] = {}  # the id of a trained Variable's cell -> its place in each list of slots
         self._variables: list[Variable] = [self.iterations]
         self._slots: dict[tuple[int, str], Any] = {}  # (a Variable's cell, slot) -> the slot, or what waits for it
         self._excluded: tuple[set[int], tuple[str, ...]] = (set(), ())
 
+    def _build_learning_rate(self, learning_rate: Rate) -> Variable | Callable[[Any], Any]:
+        """Return what `_learning_rate` keeps: a Variable, or a function of the step as it is."""
+        if callable(learning_rate):
+            return learning_rate
+        return Variable(learning_rate, name="learning_rate", dtype=float32, trainable=False)
+
+    def _var_key(self, variable: Variable) -> int:
+        """Return the key of a Variable in `_index_dict`."""
+        return variable._number
+
     @property
     def learning_rate(self) -> Any:
         """The learning rate: a Variable, or what the function of the step gives now."""
-        return self._rate if isinstance(self._rate, Variable) else self._rate(self.iterations)
+        return (
+            self._learning_rate if isinstance(self._learning_rate, Variable) else self._learning_rate(self.iterations)
+        )
 
     @learning_rate.setter
     def learning_rate(self, value: Rate) -> None:
-        if isinstance(self._rate, Variable) and not callable(value):
-            self._rate.assign(value)
+        if isinstance(self._learning_rate, Variable) and not callable(value):
+            self._learning_rate.assign(value)
         elif callable(value):
-            self._rate = value
+            self._learning_rate = value
         else:
             raise TypeError(
                 "This optimizer was created with a function as its `learning_rate`, hence its learning rate is not "
@@ -116,8 +126,8 @@ class Optimizer(Arguments, Trackable):
     def _trackable_children(self, save_type: str = "checkpoint", **kwargs: Any) -> dict[str, Any]:
         """Return what Keras 2's optimizers depend on, by their names."""
         own = {"_variables": self._variables, "_iterations": self.iterations}
-        if isinstance(self._rate, Variable):
-            own["_learning_rate"] = self._rate
+        if isinstance(self._learning_rate, Variable):
+            own["_learning_rate"] = self._learning_rate
         return {**own, **super()._trackable_children(save_type, **kwargs)}
 
     def _lookup_dependency(self, name: str, cached_dependencies: dict[str, Any] | None = None) -> Any:
@@ -140,7 +150,7 @@ class Optimizer(Arguments, Trackable):
 
     def build(self, var_list: Sequence[Variable]) -> None:
         """Make what is kept for each of the Variables. A subclass calls this first."""
-        self._index = {variable._number: i for i, variable in enumerate(var_list)}
+        self._index_dict = {variable._number: i for i, variable in enumerate(var_list)}
         if self.use_ema:
             self._averages = [self.add_variable_from_reference(v, "average", initial_value=v) for v in var_list]
 
@@ -238,7 +248,7 @@ class Optimizer(Arguments, Trackable):
         if replica is not None and replica.context is not None and not skip_gradients_aggregation:
             gradients = replica.context.all_reduce("SUM", gradients, replicas.GRADIENTS)
         with name_scope(name or self.name or "optimizer"):
-            if not self._index:
+            if not self._index_dict:
                 self.build(variables)
             self._check_known(variables)
             if replica is not None:
@@ -269,7 +279,7 @@ class Optimizer(Arguments, Trackable):
     def _average(self, variables: Sequence[Variable]) -> None:
         """Move the running means of the Variables; every `ema_overwrite_frequency` steps those become the values."""
         for variable in variables:
-            average = self._averages[self._index[variable._number]]
+            average = self._averages[self._index_dict[variable._number]]
             average.assign(self.ema_momentum * average + (1 - self.ema_momentum) * variable)
             if self.ema_overwrite_frequency:
                 due = (self.iterations + 1) % self.ema_overwrite_frequency == 0
@@ -279,7 +289,7 @@ class Optimizer(Arguments, Trackable):
         """Give the Variables their running means, if the optimizer keeps these (`use_ema`)."""
         if self.use_ema:
             for variable in var_list:
-                variable.assign(self._averages[self._index[variable._number]])
+                variable.assign(self._averages[self._index_dict[variable._number]])
 
     def _check_copies(self, variables: Sequence[Variable]) -> None:
         """Raise ValueError for a Variable that all replicas share: each of them would change it."""
@@ -296,7 +306,7 @@ class Optimizer(Arguments, Trackable):
     def _check_known(self, variables: Sequence[Variable]) -> None:
         """Raise KeyError for a Variable that the optimizer was not built for, before any of them changes."""
         for variable in variables:
-            if variable._number not in self._index:
+            if variable._number not in self._index_dict:
                 raise KeyError(
                     f"The optimizer cannot recognize variable {variable.name}. This usually means you are trying "
                     "to call the optimizer to update different parts of the model separately. Please call "
@@ -337,7 +347,9 @@ class Optimizer(Arguments, Trackable):
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make such an optimizer."""
-        rate: Any = float(self._rate.numpy()) if isinstance(self._rate, Variable) else self._rate
+        rate: Any = (
+            float(self._learning_rate.numpy()) if isinstance(self._learning_rate, Variable) else self._learning_rate
+        )
         if hasattr(rate, "get_config"):
             rate = {"class_name": type(rate).__name__, "config": rate.get_config()}
         return {

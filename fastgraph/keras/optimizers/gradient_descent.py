@@ -35,8 +35,8 @@ class SGD(Optimizer):
         if isinstance(momentum, (int, float)) and not 0 <= momentum <= 1:
             raise ValueError("`momentum` must be between [0, 1].")
         super().__init__(
-            name, learning_rate, weight_decay, clipnorm, clipvalue, global_clipnorm, use_ema, ema_momentum,
-            ema_overwrite_frequency, jit_compile, **kwargs,
+            name, weight_decay, clipnorm, clipvalue, global_clipnorm, use_ema, ema_momentum, ema_overwrite_frequency,
+            jit_compile, learning_rate=learning_rate, **kwargs,
         )  # fmt: skip
         self._take(locals())
         self.momentums: list[Variable] = []
@@ -53,7 +53,7 @@ class SGD(Optimizer):
         if not self.momentum:
             variable.assign_sub(gradient * rate)
             return
-        momentum = self.momentums[self._index[variable._number]]
+        momentum = self.momentums[self._index_dict[variable._number]]
         velocity = momentum * self.momentum - gradient * rate
         momentum.assign(velocity)
         variable.assign_add(velocity * self.momentum - gradient * rate if self.nesterov else velocity)
@@ -83,8 +83,8 @@ class RMSprop(Optimizer):
         ema_overwrite_frequency: int | None = 100, jit_compile: bool = True, name: str = "RMSprop", **kwargs: Any,
     ) -> None:  # fmt: skip
         super().__init__(
-            name, learning_rate, weight_decay, clipnorm, clipvalue, global_clipnorm, use_ema, ema_momentum,
-            ema_overwrite_frequency, jit_compile, **kwargs,
+            name, weight_decay, clipnorm, clipvalue, global_clipnorm, use_ema, ema_momentum, ema_overwrite_frequency,
+            jit_compile, learning_rate=learning_rate, **kwargs,
         )  # fmt: skip
         self._take(locals())
         self._velocities: list[Variable] = []
@@ -102,7 +102,7 @@ class RMSprop(Optimizer):
 
     def update_step(self, gradient: Tensor, variable: Variable) -> None:
         """Change `variable` by its gradient."""
-        index = self._index[variable._number]
+        index = self._index_dict[variable._number]
         rate = cast(self.learning_rate, variable.dtype)
         velocity = self._velocities[index]
         v = self.rho * velocity + (1.0 - self.rho) * square(gradient)
@@ -136,8 +136,8 @@ class Adagrad(Optimizer):
         ema_overwrite_frequency: int | None = None, jit_compile: bool = True, name: str = "Adagrad", **kwargs: Any,
     ) -> None:  # fmt: skip
         super().__init__(
-            name, learning_rate, weight_decay, clipnorm, clipvalue, global_clipnorm, use_ema, ema_momentum,
-            ema_overwrite_frequency, jit_compile, **kwargs,
+            name, weight_decay, clipnorm, clipvalue, global_clipnorm, use_ema, ema_momentum, ema_overwrite_frequency,
+            jit_compile, learning_rate=learning_rate, **kwargs,
         )  # fmt: skip
         self._take(locals())
         self._accumulators: list[Variable] = []
@@ -151,7 +151,7 @@ class Adagrad(Optimizer):
 
     def update_step(self, gradient: Tensor, variable: Variable) -> None:
         """Change `variable` by its gradient."""
-        accumulator = self._accumulators[self._index[variable._number]]
+        accumulator = self._accumulators[self._index_dict[variable._number]]
         total = accumulator + square(gradient)
         accumulator.assign(total)
         rate = cast(self.learning_rate, variable.dtype)
@@ -164,7 +164,7 @@ class Adagrad(Optimizer):
         # As many rows as indices, for how many differ is data, and no size. Those left over, of sum 0, repeat one.
         rows = zeros_like(gradient.indices) + gradient.indices[:1]
         rows = tensor_scatter_update_p(rows, expand_dims(place, 1), gradient.indices)
-        accumulator = self._accumulators[self._index[variable._number]]
+        accumulator = self._accumulators[self._index_dict[variable._number]]
         accumulator.scatter_add(IndexedSlices(square(total), rows))
         rate = cast(self.learning_rate, variable.dtype)
         step = rate * total / sqrt(gather(accumulator, rows) + self.epsilon)
