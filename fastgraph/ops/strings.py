@@ -379,8 +379,8 @@ def substr_p(input: Array, pos: Array, len: Array, *, unit: str = "BYTE") -> Any
             f"pos and len should have the same shape, got: {shape_text(pos.shape)} vs. {shape_text(len.shape)}"
         )
     simple = unit == "BYTE" and not pos.ndim and pos >= 0 and len >= 0 and input.size > 0
-    if simple and (parts := array_loops.cut(np.ascontiguousarray(input), int(pos), int(len))) is not None:
-        return _array(parts, input.shape)
+    if simple and (cuts := array_loops.cut(np.ascontiguousarray(input), int(pos), int(len))) is not None:
+        return _array(cuts, input.shape)
     words, *places = np.broadcast_arrays(input, pos, len)
     parts = map(_cut, *(x.reshape(-1).tolist() for x in (words, *places)), itertools.repeat(unit))
     return _array(parts, words.shape)
@@ -400,7 +400,7 @@ def substr(input: TensorLike, pos: TensorLike, len: TensorLike, unit: str = "BYT
 
 
 def _parts(words: Array, split: Callable[[bytes], list[bytes]] | bytes | None) -> tuple[Any, Any, Any]:
-    """Split each string, between some bytes or (None) at every byte: as indices, values and shape of a sparse matrix."""
+    """Split each string, between bytes or (None) at every byte: as indices, values and shape of a sparse matrix."""
     if words.ndim != 1:
         raise invalid(f"input must be a vector, got shape: {shape_text(words.shape)}")
     if split is None:

@@ -22,7 +22,7 @@ def _alone(words, **options):
 @pytest.mark.parametrize("control", [False, True])
 @pytest.mark.parametrize("broken", [False, True])
 def test_characters_of_many_strings_are_those_of_each(rng, errors, control, broken):
-    letters = ["a".encode(), "\u00e9".encode(), "\u20ac".encode(), "\U0001f600".encode(), b"\n"]
+    letters = [b"a", "\u00e9".encode(), "\u20ac".encode(), "\U0001f600".encode(), b"\n"]
     words = _texts(rng, 60, np.array(letters + [b"\xc3", b"\xa9", b"\xff"] * broken, object))
     options = {"errors": errors, "replace_control_characters": control}
     codes, offsets = fg.strings.unicode_decode_with_offsets(words, "UTF-8", **options)

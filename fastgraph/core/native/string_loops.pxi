@@ -126,7 +126,7 @@ def base64(cnp.ndarray words not None, bint pad) -> list:
 
 
 def printed(cnp.ndarray x not None, str letter not None, int precision) -> list:
-    """Numbers as C's printf writes them ("f", "e", "g"; "d"), whatever the locale. f64[n], i64[n], u64[n] -> n strings."""
+    """Numbers as printf writes them ("f", "e", "g"; "d") in any locale. f64[n], i64[n], u64[n] -> n strings."""
     cdef int64_t i, whole
     cdef uint64_t left
     cdef char digits[24]
