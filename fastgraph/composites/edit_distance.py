@@ -5,7 +5,6 @@ Rule: sequences are the last axes of sparse tensors; the work runs on the host.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from fastgraph.composites.sparse_tensor import SparseTensor
 from fastgraph.core.base.dtype import float32
 from fastgraph.core.base.shapes import TensorShape
 from fastgraph.core.name_scopes import name_scope
+from fastgraph.core.native import array_loops
 from fastgraph.core.tensor import Tensor
 from fastgraph.ops.families import invalid
 from fastgraph.ops.python_functions import host_call
@@ -24,23 +24,6 @@ def _sparse(value: object, which: str) -> SparseTensor:
         return SparseTensor.from_value(value)
     except TypeError:
         raise TypeError(f"{which} must be a SparseTensor.") from None
-
-
-def levenshtein(a: Sequence[Any], b: Sequence[Any]) -> int:
-    """Return the distance of two sequences."""
-    row = list(range(len(b) + 1))
-    for i, x in enumerate(a, 1):
-        before, row[0] = row[0], i
-        for j, y in enumerate(b, 1):
-            before, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, before + (x != y))
-    return row[-1]
-
-
-def _sequences(indices: Any, values: Any) -> dict[tuple[int, ...], list[Any]]:
-    found: dict[tuple[int, ...], list[Any]] = {}
-    for place, value in zip(indices.tolist(), values.tolist(), strict=True):
-        found.setdefault(tuple(place[:-1]), []).append(value)
-    return found
 
 
 def edit_distance(hypothesis: Any, truth: Any, normalize: bool = True, name: str = "edit_distance") -> Tensor:
@@ -57,12 +40,22 @@ def edit_distance(hypothesis: Any, truth: Any, normalize: bool = True, name: str
         if len(size) != len(other):
             raise invalid(f"Shapes must have equal ranks, got {len(size)} and {len(other)}")
         dims = np.maximum(size[:-1], other[:-1])
+        rows = np.concatenate([a[:, :-1], b[:, :-1]])
+        if ((rows < 0) | (rows >= dims)).any():
+            raise invalid("an index of the sequences is out of bounds")
+        strides = np.append(np.cumprod(dims[:0:-1])[::-1], 1)[: len(dims)]
+        places = np.split(rows @ strides, [len(a)])
+        codes = np.split(np.unique(np.concatenate([x, y]), return_inverse=True, equal_nan=False)[1], [len(a)])
+        orders = [np.argsort(place, kind="stable") for place in places]
+        touched = np.unique(np.concatenate(places))
+        ends = np.array([np.searchsorted(place[order], touched, "right") for place, order in zip(places, orders)])
+        first, second = (code[order] for code, order in zip(codes, orders))
+        counts = array_loops.edits(first, second, ends).astype(np.float64)
+        if normalize:
+            with np.errstate(divide="ignore"):
+                counts /= np.diff(ends[1], prepend=0)
         result = np.zeros(dims, np.float32)
-        said, meant = _sequences(a, x), _sequences(b, y)
-        for place in {*said, *meant}:
-            first, second = said.get(place, []), meant.get(place, [])
-            count = float(levenshtein(first, second))
-            result[place] = count if not normalize else count / len(second) if second else np.inf
+        result.reshape(-1)[touched] = counts
         return [result]
 
     parts = [part for each in (ours, theirs) for part in (each.indices, each.values, each.dense_shape)]

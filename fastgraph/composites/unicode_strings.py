@@ -75,6 +75,31 @@ class _Options:
                 yield self.replacement, end
             at = after
 
+    def characters_of_all(self, words: list[bytes]) -> tuple[Any, Any, Any] | None:
+        """The numbers of all characters, where in its string each begins, how many each has; None if not all is UTF-8.
+
+        Of all strings at once: those that are valid together are so one by one if none begins within a character.
+        """
+        joined = b"".join(words)
+        data = np.frombuffer(joined, np.uint8)
+        ends = np.cumsum([*map(len, words)], dtype=np.int64)
+        begins = ends - np.diff(ends, prepend=0)
+        leads = data & 0xC0 != 0x80
+        if self.codec != "utf-8" or not leads[begins[begins < data.size]].all():
+            return None
+        try:
+            codes = np.frombuffer(joined.decode().encode("utf-32-le"), np.int32)
+        except UnicodeDecodeError:
+            return None
+        places = np.flatnonzero(leads)
+        if self.control and (odd := codes < 32).any():
+            if self.errors == "ignore":
+                codes, places = codes[~odd], places[~odd]
+            else:
+                codes = np.where(odd, np.int32(self.replacement), codes)
+        lengths = np.diff(np.searchsorted(places, ends), prepend=0)
+        return codes, places - np.repeat(begins, lengths), lengths
+
 
 def _is_character(code: int) -> bool:
     """Whether a number is that of a character, and no surrogate."""
@@ -115,6 +140,8 @@ def _by_rows(input: Any, parts: Callable[[Any], list[Any]], scope: str) -> list[
 
 def _decoded(options: _Options, words: Any) -> list[Any]:
     def decode(words: Any) -> tuple[Any, Any, Any]:
+        if (found := options.characters_of_all(words.tolist())) is not None:
+            return found
         rows = [list(options.characters(word)) for word in words.tolist()]
         flat = np.array([pair for row in rows for pair in row], np.int64).reshape(-1, 2)
         return flat[:, 0].astype(np.int32), flat[:, 1], np.array([len(row) for row in rows], np.int64)

@@ -53,22 +53,6 @@ def _words(*items: Any) -> Any:
 # ---- numbers as text ------------------------------------------------------------------------------------------------
 
 
-def _as_text(value: Any, kind: str, precision: int, scientific: bool, shortest: bool, width: int, fill: str) -> bytes:
-    """One element as C's printf writes it, which Python's % does as well."""
-    if kind == "b":
-        return b"true" if value else b"false"
-    if kind == "c":
-        parts = (_as_text(p, "f", precision, scientific, shortest, width, fill) for p in (value.real, value.imag))
-        return b"(%b,%b)" % tuple(parts)
-    if kind in "iu":
-        return f"%{fill}{width if width > -1 else ''}d".encode() % int(value)
-    if fill == "0" and not math.isfinite(value):
-        fill = ""
-    digits = f".{precision}" if precision > -1 else ""
-    letter = "g" if shortest else "e" if scientific else "f"
-    return f"%{fill}{width if width > -1 else ''}{digits}{letter}".encode() % float(value)
-
-
 @custom(
     infer=lambda input, **attrs: Aval(string, input.shape),
     dtypes="ordered complex64 complex128 bool string",
@@ -89,8 +73,24 @@ def as_string_p(input: Array, *, precision: int, scientific: bool, shortest: boo
         raise invalid(f"{what} not supported for datatype {as_dtype(input.dtype).name}")
     if input.dtype == object:
         return _each(lambda v: v.ljust(width) if fill == "-" else v.rjust(width), input) if width > 0 else input
-    kind = "f" if input.dtype.name == "bfloat16" else input.dtype.kind
-    return _each(lambda v: _as_text(v, kind, precision, scientific, shortest, width, fill), input)
+    if input.dtype.kind == "b":
+        return np.where(input, b"true", b"false").astype(object)
+    letter = "d" if input.dtype.kind in "iu" else "g" if shortest else "e" if scientific else "f"
+    flat = input.reshape(-1)
+    if flat.dtype.kind == "c":
+        sides = [_texts_of(side, letter, precision, width, fill) for side in (flat.real, flat.imag)]
+        return _array(map(b"(%b,%b)".__mod__, zip(*sides, strict=True)), input.shape)
+    return _array(_texts_of(flat, letter, precision, width, fill), input.shape)
+
+
+def _texts_of(x: Array, letter: str, precision: int, width: int, fill: str) -> Iterable[bytes]:
+    """Numbers as C's printf writes them, which Python's % does as well."""
+    wide = x.astype(np.float64 if letter != "d" else np.uint64 if x.dtype.kind == "u" else np.int64)
+    if width < 0 and not fill:
+        return array_loops.printed(wide, letter, precision if precision > -1 else 6)
+    form = f"{width if width > -1 else ''}{f'.{precision}' if precision > -1 else ''}{letter}".encode()
+    full, other = b"%" + fill.encode() + form, b"%" + (b"" if fill == "0" else fill.encode()) + form
+    return [(full if finite else other) % v for v, finite in zip(wide.tolist(), np.isfinite(wide), strict=True)]
 
 
 @public("strings.as_string", "as_string")
@@ -337,10 +337,6 @@ def length(input: TensorLike, unit: str = "BYTE", name: str | None = None) -> An
     return named(name, string_length_p, input, unit=_unit(unit))
 
 
-def _shortest(words: Array) -> int:
-    return min(map(len, words.reshape(-1).tolist()))
-
-
 def _cut(word: bytes, pos: int, n: int, unit: str) -> bytes:
     """The part of `word` from `pos` on. Of a negative n: bytes to the end, but no characters."""
     starts: Sequence[int] = range(len(word))
@@ -383,8 +379,8 @@ def substr_p(input: Array, pos: Array, len: Array, *, unit: str = "BYTE") -> Any
             f"pos and len should have the same shape, got: {shape_text(pos.shape)} vs. {shape_text(len.shape)}"
         )
     simple = unit == "BYTE" and not pos.ndim and pos >= 0 and len >= 0 and input.size > 0
-    if simple and pos <= _shortest(input):
-        return _each(operator.itemgetter(slice(int(pos), int(pos) + int(len))), input)
+    if simple and (cuts := array_loops.cut(np.ascontiguousarray(input), int(pos), int(len))) is not None:
+        return _array(cuts, input.shape)
     words, *places = np.broadcast_arrays(input, pos, len)
     parts = map(_cut, *(x.reshape(-1).tolist() for x in (words, *places)), itertools.repeat(unit))
     return _array(parts, words.shape)
@@ -403,11 +399,15 @@ def substr(input: TensorLike, pos: TensorLike, len: TensorLike, unit: str = "BYT
 # ---- splitting ------------------------------------------------------------------------------------------------------
 
 
-def _parts(words: Array, split: Callable[[bytes], list[bytes]] | bytes) -> tuple[Any, Any, Any]:
-    """Split each string, or everywhere between some bytes: as indices, values and shape of a sparse matrix."""
+def _parts(words: Array, split: Callable[[bytes], list[bytes]] | bytes | None) -> tuple[Any, Any, Any]:
+    """Split each string, between bytes or (None) at every byte: as indices, values and shape of a sparse matrix."""
     if words.ndim != 1:
         raise invalid(f"input must be a vector, got shape: {shape_text(words.shape)}")
-    if isinstance(split, bytes):
+    if split is None:
+        rows = words.tolist()
+        lengths = np.fromiter(map(len, rows), np.int64, len(rows))
+        values = _words(*[bytes([i]) for i in range(256)])[np.frombuffer(b"".join(rows), np.uint8)]
+    elif isinstance(split, bytes):
         values, lengths = array_loops.split(np.ascontiguousarray(words), split)
     else:
         rows = [split(word) for word in words.tolist()]
@@ -452,13 +452,11 @@ def string_split_p(input: Array, delimiter: Array, *, skip_empty: bool) -> Any:
     cuts: bytes = np.asarray(delimiter).item()
 
     def split(word: bytes) -> list[bytes]:
-        if not cuts:
-            return [word[i : i + 1] for i in range(len(word))]
         for cut in cuts[1:]:
             word = word.replace(bytes([cut]), cuts[:1])
         return [part for part in word.split(cuts[:1]) if part or not skip_empty]
 
-    return _parts(input, split)
+    return _parts(input, split if cuts else None)
 
 
 @custom(

@@ -17,6 +17,7 @@ import numpy as np
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, string
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
+from fastgraph.core.native import array_loops
 from fastgraph.core.tensor import Tensor, convert
 from fastgraph.errors import DataLossError
 from fastgraph.ops.arguments import as_tensor, named, not_allowed, refused, whole, word
@@ -53,15 +54,16 @@ def _infer_raw(input: Aval, *, dtype: str, little: bool, length: int) -> Aval:
 def decode_raw_p(input: Array, *, dtype: str, little: bool, length: int) -> Any:
     """The numbers that strings are in memory; of `length` bytes each, or all of as many. string[*s] -> dtype[*s, n]."""
     out, words = as_dtype(dtype), input.reshape(-1).tolist()
-    if length:
-        words = [word[:length].ljust(length, b"\0") for word in words]
-    size = len(words[0]) if words else 0
-    for i, each in enumerate(words):
-        if len(each) != size:
+    lengths = list(map(len, words))
+    size = length or max(lengths, default=0)
+    if min(lengths, default=size) != size or size < max(lengths, default=0):
+        if not length:
+            i = next(i for i, n in enumerate(lengths) if n != lengths[0])
             raise invalid(
                 "DecodeRaw requires input strings to all be the same size, but element "
-                f"{i} has size {size} != {len(each)}"
+                f"{i} has size {lengths[0]} != {lengths[i]}"
             )
+        words = [input.astype(f"S{length}").tobytes()]
     if size % out.size:
         raise invalid(
             f"Input to DecodeRaw has length {size} that is not a multiple of {out.size}, the size of {out.name}"
@@ -195,14 +197,21 @@ def decode_csv_p(
     for i, default in enumerate(record_defaults):
         if default.ndim > 1 or default.size > 1:
             raise invalid(f"There should only be 1 default per field but field {i} has {default.size}")
-    rows = []
-    for number, record in enumerate(records.reshape(-1).tolist()):
-        row = _fields(record, delimiter, quoted, number)
-        if columns:
-            row = [row[i] for i in columns if i < len(row)]
-        if len(row) != wanted:
-            raise invalid(f"Expect {wanted} fields but have {len(row)} in record {number}")
-        rows.append(row)
+    lines = records.reshape(-1).tolist()
+    rows: Any = []
+    simple = all(lines) and not columns and {line.count(delimiter) for line in lines} == {wanted - 1}
+    joined = delimiter.join(lines) if simple else b'"'
+    if simple and not (quoted and any(mark in joined for mark in (b'"', b"\n", b"\r"))):
+        fields = joined.split(delimiter)
+        rows = zip(*[iter(fields)] * wanted, strict=True)
+    else:
+        for number, record in enumerate(lines):
+            row = _fields(record, delimiter, quoted, number)
+            if columns:
+                row = [row[i] for i in columns if i < len(row)]
+            if len(row) != wanted:
+                raise invalid(f"Expect {wanted} fields but have {len(row)} in record {number}")
+            rows.append(row)
     whole_columns = list(zip(*rows)) or [()] * wanted
     return tuple([
         _column(words, i, default, as_dtype(default.dtype).name, missing).reshape(records.shape)
@@ -300,9 +309,7 @@ def decode_compressed(bytes: TensorLike, compression_type: str = "", name: str |
 @custom(op="EncodeBase64", infer=_same, groups=("string",), reason=_REASON)
 def encode_base64_p(input: Array, *, pad: bool) -> Any:
     """Strings in base64 for web addresses. string[*s] -> string[*s]."""
-    return _each(
-        lambda word: base64.urlsafe_b64encode(word) if pad else base64.urlsafe_b64encode(word).rstrip(b"="), input
-    )
+    return np.fromiter(array_loops.base64(np.ascontiguousarray(input), pad), object, input.size).reshape(input.shape)
 
 
 def encode_base64(input: TensorLike, pad: bool = False, name: str | None = None) -> Tensor:

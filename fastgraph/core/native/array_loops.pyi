@@ -39,3 +39,15 @@ def fingerprints(words: np.ndarray[Any, Any], kind: int = 0, first: int = 0, sec
 
 def split(words: np.ndarray[Any, Any], between: bytes) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """Return the parts of strings between separators, or white space where that is empty, and how many each has."""
+
+def cut(words: np.ndarray[Any, Any], pos: int, most: int) -> list[bytes] | None:
+    """At most so many bytes of each string from a place on; None if one ends before it."""
+
+def base64(words: np.ndarray[Any, Any], pad: bool) -> list[bytes]:
+    """Strings in base64 for web addresses, filled up by "=" or not."""
+
+def printed(x: np.ndarray[Any, Any], letter: str, precision: int) -> list[bytes]:
+    """Numbers of 64 bits as C's printf writes them, whatever the locale."""
+
+def edits(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], ends: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """How many insertions, deletions and exchanges make each row of a one of b, which end there."""

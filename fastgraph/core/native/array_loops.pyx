@@ -7,6 +7,7 @@ Rule: sizes are checked here before C touches memory, which it does without the 
 cimport numpy as cnp
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.mem cimport PyMem_Free
 from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp
@@ -18,6 +19,9 @@ cdef extern from "core/native/crc32c.h" nogil:
     void fg_crc_begin()
     uint32_t fg_crc32c(uint32_t crc, const uint8_t* p, int64_t n)
     uint32_t fg_crc_by_tables(uint32_t crc, const uint8_t* p, int64_t n)
+
+cdef extern from "Python.h":
+    char* PyOS_double_to_string(double x, char code, int precision, int flags, int* kind)
 
 cdef extern from "core/native/groups.h" nogil:
     ctypedef int64_t (*fg_combine)(void*, const void*, const int64_t*, int64_t, int64_t, int64_t)

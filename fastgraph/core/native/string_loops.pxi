@@ -83,3 +83,115 @@ def split(cnp.ndarray words not None, bytes between not None) -> tuple:
                 p += width
         count[i] = len(parts) - before
     return np.fromiter(parts, object, len(parts)), counts
+
+
+def cut(cnp.ndarray words not None, int64_t pos, int64_t most) -> list | None:
+    """At most so many bytes of each string from a place on; None if one ends before it. string[n] -> n strings."""
+    cdef PyObject** items = _strings_of(words)
+    cdef int64_t i, n
+    cdef list parts = []
+    for i in range(cnp.PyArray_SIZE(words)):
+        n = PyBytes_GET_SIZE(<object>items[i]) - pos
+        if n < 0:
+            return None
+        parts.append(PyBytes_FromStringAndSize(PyBytes_AS_STRING(<object>items[i]) + pos, min(n, most)))
+    return parts
+
+
+cdef const char* _LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+
+
+def base64(cnp.ndarray words not None, bint pad) -> list:
+    """Strings in base64 for web addresses, filled up by "=" or not. string[n] -> n strings."""
+    cdef PyObject** items = _strings_of(words)
+    cdef int64_t i, k, n, whole, size
+    cdef const uint8_t* text
+    cdef char* out
+    cdef uint32_t bits
+    cdef list parts = []
+    for i in range(cnp.PyArray_SIZE(words)):
+        text, n = <const uint8_t*>PyBytes_AS_STRING(<object>items[i]), PyBytes_GET_SIZE(<object>items[i])
+        whole = (n + 2) // 3 * 4
+        size = whole if pad else (4 * n + 2) // 3
+        made = PyBytes_FromStringAndSize(NULL, size)
+        out = PyBytes_AS_STRING(made)
+        for k in range(size):
+            if k % 4 == 0:
+                bits = text[k // 4 * 3] << 16
+                bits |= text[k // 4 * 3 + 1] << 8 if k // 4 * 3 + 1 < n else 0
+                bits |= text[k // 4 * 3 + 2] if k // 4 * 3 + 2 < n else 0
+            out[k] = _LETTERS[bits >> (18 - 6 * (k % 4)) & 63] if 6 * k < 8 * n else b"="
+        parts.append(made)
+    return parts
+
+
+def printed(cnp.ndarray x not None, str letter not None, int precision) -> list:
+    """Numbers as printf writes them ("f", "e", "g"; "d") in any locale. f64[n], i64[n], u64[n] -> n strings."""
+    cdef int64_t i, whole
+    cdef uint64_t left
+    cdef char digits[24]
+    cdef char* p
+    cdef char code = ord(letter)
+    cdef bint real = x.dtype == np.float64, signed = x.dtype == np.int64
+    cdef const double* floats = <const double*>cnp.PyArray_DATA(x)
+    cdef const int64_t* ints = <const int64_t*>cnp.PyArray_DATA(x)
+    cdef list parts = []
+    if not (real or signed or x.dtype == np.uint64) or not cnp.PyArray_IS_C_CONTIGUOUS(x):
+        raise ValueError("numbers are of 64 bits, one after the other")
+    for i in range(cnp.PyArray_SIZE(x)):
+        if real:
+            p = PyOS_double_to_string(floats[i], code, precision, 0, NULL)
+            if p == NULL:
+                raise MemoryError
+            parts.append(<bytes>p)
+            PyMem_Free(p)
+            continue
+        whole = ints[i]
+        left = -<uint64_t>whole if signed and whole < 0 else <uint64_t>whole
+        p = digits + 24
+        while True:
+            p -= 1
+            p[0] = <char>(b"0"[0] + left % 10)
+            left //= 10
+            if left == 0:
+                break
+        if signed and whole < 0:
+            p -= 1
+            p[0] = b"-"[0]
+        parts.append(PyBytes_FromStringAndSize(p, digits + 24 - p))
+    return parts
+
+
+def edits(cnp.ndarray a not None, cnp.ndarray b not None, cnp.ndarray ends not None) -> np.ndarray:
+    """How many insertions, deletions and exchanges make each row of a one of b, which end there.
+
+    i64[n], i64[m], i64[2, r] -> i64[r].
+    """
+    if any([part.dtype != np.int64 or not part.flags.c_contiguous for part in (a, b, ends)]):
+        raise ValueError("codes and ends are int64, one after the other")
+    if ends.ndim != 2 or ends.shape[0] != 2 or (np.diff(ends, prepend=0) < 0).any():
+        raise ValueError("two rows of ends, none before the one before it")
+    cdef int64_t rows = ends.shape[1], row, i, j, first = 0, second = 0, before, above, best, n
+    cdef const int64_t* x = <const int64_t*>cnp.PyArray_DATA(a)
+    cdef const int64_t* y = <const int64_t*>cnp.PyArray_DATA(b)
+    cdef const int64_t* end = <const int64_t*>cnp.PyArray_DATA(ends)
+    if rows and (end[rows - 1] > cnp.PyArray_SIZE(a) or end[2 * rows - 1] > cnp.PyArray_SIZE(b)):
+        raise ValueError("a row ends beyond the codes")
+    cdef cnp.ndarray found = np.empty(rows, np.int64), scratch = np.empty(cnp.PyArray_SIZE(b) + 1, np.int64)
+    cdef int64_t* out = <int64_t*>cnp.PyArray_DATA(found)
+    cdef int64_t* left = <int64_t*>cnp.PyArray_DATA(scratch)  # the row of the table of distances that was last made
+    with nogil:
+        for row in range(rows):
+            n = end[rows + row] - second
+            for j in range(n + 1):
+                left[j] = j
+            for i in range(first, end[row]):
+                before = left[0]
+                best = left[0] = before + 1
+                for j in range(n):
+                    above = left[j + 1]
+                    best = min(min(above, best) + 1, before + (x[i] != y[second + j]))
+                    before, left[j + 1] = above, best
+            out[row] = left[n]
+            first, second = end[row], end[rows + row]
+    return found
