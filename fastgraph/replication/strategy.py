@@ -321,7 +321,7 @@ class Strategy:
         """Return what `value_fn(ValueContext)` gives for each replica, as one structure of PerReplica values."""
         n = self.num_replicas_in_sync
         rows = [value_fn(ValueContext(index, n)) for index in self._own]
-        return nesting.map_structure(lambda *leaves: PerReplica(leaves), *rows)
+        return rows[0] if n == 1 else nesting.map_structure(lambda *leaves: PerReplica(leaves), *rows)
 
     def experimental_local_results(self, value: Any) -> tuple[Any, ...]:
         """Return the values of this process's replicas."""
