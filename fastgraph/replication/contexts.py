@@ -35,7 +35,8 @@ class InputContext:
         self.num_replicas_in_sync = num_replicas_in_sync
 
     def __str__(self) -> str:
-        return f"tf.distribute.InputContext(input pipeline id {self.input_pipeline_id}, total: {self.num_input_pipelines})"
+        of = f"input pipeline id {self.input_pipeline_id}, total: {self.num_input_pipelines}"
+        return f"tf.distribute.InputContext({of})"
 
     def get_per_replica_batch_size(self, global_batch_size: int) -> int:
         """Return how many examples a replica gets of a batch. Raises ValueError if they cannot be shared out."""
