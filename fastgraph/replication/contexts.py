@@ -34,6 +34,10 @@ class InputContext:
         self.input_pipeline_id = input_pipeline_id
         self.num_replicas_in_sync = num_replicas_in_sync
 
+    def __str__(self) -> str:
+        of = f"input pipeline id {self.input_pipeline_id}, total: {self.num_input_pipelines}"
+        return f"tf.distribute.InputContext({of})"
+
     def get_per_replica_batch_size(self, global_batch_size: int) -> int:
         """Return how many examples a replica gets of a batch. Raises ValueError if they cannot be shared out."""
         if global_batch_size % self.num_replicas_in_sync:
@@ -50,6 +54,12 @@ class ValueContext:
     def __init__(self, replica_id_in_sync_group: int = 0, num_replicas_in_sync: int = 1) -> None:
         self.replica_id_in_sync_group = replica_id_in_sync_group
         self.num_replicas_in_sync = num_replicas_in_sync
+
+    def __str__(self) -> str:
+        return (
+            f"tf.distribute.ValueContext(replica id {self.replica_id_in_sync_group}, "
+            f" total replicas in sync: {self.num_replicas_in_sync})"
+        )
 
 
 class ReplicaContext:

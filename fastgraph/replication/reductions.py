@@ -84,10 +84,13 @@ def reduce_any(op: ReduceOp, value: Any, count: int) -> Any:
 def reduced_along(op: ReduceOp, values: Sequence[Any], axis: Any, add: Callable[[list[Any]], Any]) -> Any:
     """Return the sum or mean of the replicas' tensors, over an axis (or axes) of theirs as well.
 
-    The mean is that of all elements, also where replicas have different numbers of them. add: what adds up values of
-    this process's replicas, and those of the others.
+    The mean is that of all elements, also where replicas have different numbers of them. Of scalars, which have no axis
+    0, each is one element: Keras 3 asks so for losses. add: what adds up values of this process's replicas, and those
+    of the others.
     """
     tensors = [convert_to_tensor(value) for value in values]
+    if axis == 0 and all(tensor.shape.rank == 0 for tensor in tensors):
+        tensors = [tensor[None] for tensor in tensors]
     total = add([reduce_sum(tensor, axis) for tensor in tensors])
     if op is ReduceOp.SUM:
         return total

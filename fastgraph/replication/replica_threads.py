@@ -72,8 +72,14 @@ class ReplicaThread(threading.Thread):
             self._back.release()
 
     def is_nested(self) -> bool:
-        """Return whether a Function is traced that the replica's program calls."""
-        return current_state().trace is not self._around.trace
+        """Return whether a Function is traced that the replica's program calls.
+
+        Raises RuntimeError where its replicas would have ended when it runs: `run` is in a trace itself.
+        """
+        nested = current_state().trace is not self._around.trace
+        if nested and self._around.trace is not None:
+            raise RuntimeError(_IN_ANOTHER_GRAPH)
+        return nested
 
     def meet(
         self, function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], at_run_time: bool = False

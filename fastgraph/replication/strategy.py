@@ -318,10 +318,10 @@ class Strategy:
         return DistributedDataset(dataset, self, how)
 
     def experimental_distribute_values_from_function(self, value_fn: Callable[[ValueContext], Any]) -> Any:
-        """Return a PerReplica of `value_fn(ValueContext)` for each replica."""
+        """Return what `value_fn(ValueContext)` gives for each replica, as one structure of PerReplica values."""
         n = self.num_replicas_in_sync
-        found = [value_fn(ValueContext(index, n)) for index in self._own]
-        return found[0] if n == 1 else PerReplica(found)
+        rows = [value_fn(ValueContext(index, n)) for index in self._own]
+        return rows[0] if n == 1 else nesting.map_structure(lambda *leaves: PerReplica(leaves), *rows)
 
     def experimental_local_results(self, value: Any) -> tuple[Any, ...]:
         """Return the values of this process's replicas."""

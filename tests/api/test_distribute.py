@@ -498,3 +498,31 @@ for n in (3, 2):
     command = [sys.executable, "-m", "fastgraph", "run", "-c", program]
     found = subprocess.run(command, capture_output=True, text=True)
     assert found.stdout == "refused 3 refused 2 ", found.stderr
+
+
+def test_values_for_replicas_keep_their_structure(strategy: Any) -> None:
+    said: list[str] = []
+
+    def value(context: Any) -> Any:
+        said.append(str(context))
+        return {"a": context.replica_id_in_sync_group, "b": [context.num_replicas_in_sync]}
+
+    found = strategy.experimental_distribute_values_from_function(value)
+    assert found["a"].values == (0, 1) and found["b"][0].values == (2, 2)
+    assert said[1] == "tf.distribute.ValueContext(replica id 1,  total replicas in sync: 2)"
+    assert str(fg.distribute.InputContext(2, 1, 4)) == "tf.distribute.InputContext(input pipeline id 1, total: 2)"
+
+
+def test_replicas_of_a_graph_do_not_meet_in_its_branches(strategy: Any) -> None:
+    def step() -> Any:
+        total = lambda: replica().all_reduce("SUM", fg.constant(1.0))  # noqa: E731
+        return fg.cond(fg.constant(True), total, lambda: 0.0)
+
+    with pytest.raises(RuntimeError, match="`merge_call` called while defining a new graph"):
+        fg.function(lambda: strategy.run(step))()
+
+
+def test_the_mean_along_an_axis_takes_scalars_as_elements(strategy: Any) -> None:
+    given = strategy.run(lambda: fg.constant(number() + 1.0))
+    assert float(strategy.reduce("MEAN", given, axis=0)) == 1.5
+    assert float(strategy.reduce("SUM", given, axis=0)) == 3.0
