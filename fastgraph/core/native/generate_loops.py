@@ -277,7 +277,7 @@ def math_loops(package: Path, expr: ModuleType, ops: list[tuple[Op, str]]) -> tu
         loop = f"fg_math_{name}"
         element = f"FG_AT(fg_one_{name})({', '.join(op.inputs)})"
         text = [one, loop_lines(expr, op, dtype, dtype, f"static int FG_AT({loop})", element)]
-        rare = op.name in math_gen.RARE
+        rare = op.name in math_gen.RARE or (dtype == "float64" and op.name not in math_gen.DOUBLE)
         made += ["#ifndef FG_WIDEST", *text, "#endif"] if rare else text
         choosers.append(CHOOSER.format(loop=loop, chosen="FG_CHOSEN_RARE" if rare else "FG_CHOSEN"))
         far = "0, 0"

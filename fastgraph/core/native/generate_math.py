@@ -21,6 +21,8 @@ C_TYPES = {
 FLOATS = ("float32", "float64")
 #: Long and seldom called: not written for the widest vectors, which would make the extension a tenth larger.
 RARE = {"erfc", "erfinv", "expm1", "ndtri", "selu", "tan", "xlog1py", "xlogy"}
+#: Of float64 only these are.
+DOUBLE = {"exp", "log", "sigmoid", "tanh"}
 #: Left to NumPy and SciPy in eager mode: of all loops theirs would take most room, for functions that few programs call.
 LARGE = {
     "bessel_i0", "bessel_i0e", "bessel_i1", "bessel_i1e", "lgamma", "sinh", "cosh", "asin", "acos", "atan", "atan2",
