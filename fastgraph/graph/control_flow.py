@@ -7,6 +7,7 @@ Rule: a subgraph is closed: what it uses from outside is an operand of its op. I
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -15,8 +16,8 @@ from fastgraph.composites.tensor_array import TensorArray
 from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.base import nesting
 from fastgraph.core.base.dtype import DType
-from fastgraph.core.base.shapes import Aval, TensorShape, generalises, shape_of
-from fastgraph.core.base.type_specs import TypeSpec
+from fastgraph.core.base.shapes import Aval, TensorShape, common_shape, generalises, shape_of
+from fastgraph.core.base.type_specs import TypeSpec, as_specs, not_both, of_both
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.name_scopes import name_scope
 from fastgraph.core.op_errors import message_name
@@ -109,10 +110,10 @@ def _branching(
         unknown.left_out()
         return converted(known())
     branches = _with_like_indices(branches)
-    (then_trace, then_result), (else_trace, _) = branches
+    (then_trace, then_result), (else_trace, else_result) = branches
     _check_branches(branches)
     outputs = make_cond(then_trace, else_trace, pred, name=scope, indexed=_is_index(index))
-    return packed(then_result, outputs)
+    return packed(of_both(then_result, else_result), outputs)
 
 
 def _is_index(index: Any) -> bool:
@@ -386,7 +387,7 @@ def while_loop(
     if any(map(_is_open, nesting.flatten(start))):
         _close(start, _traced_once(trace, body, start))
     flat = nesting.flatten(start, expand_composites=True)
-    declared = _declared_shapes(flat, loop_vars, shape_invariants)
+    model, declared = _declared(start, flat, loop_vars, shape_invariants)
     if maximum_iterations is not None:
         flat = [convert(0, dtypes.int64), *flat]
         declared = [(), *declared]
@@ -396,7 +397,7 @@ def while_loop(
     counted = limit is not None
 
     def unpack(tensors: Sequence[Any]) -> Any:
-        return nesting.pack_sequence_as(start, list(tensors[counted:]), expand_composites=True)
+        return nesting.pack_sequence_as(model, list(tensors[counted:]), expand_composites=True)
 
     def test(*tensors: object) -> Any:
         goes_on = cond(*unpack(tensors))
@@ -409,21 +410,31 @@ def while_loop(
         result = body(*unpack(tensors))
         if not isinstance(result, list | tuple):
             result = [result]
-        return _next_values(list(result), list(start), tensors, counted)
+        values = _next_values(list(result), list(start), tensors, counted)
+        excluded = not_both(list(model), list(result))
+        if excluded:
+            raise ValueError(f"Shapes {excluded[1]} and {excluded[0]} are not compatible")
+        wider[:] = of_both(list(model), list(result))
+        return values
 
     scope = reserved(trace, name or "while")
     own = [(Aval(t.dtype, shape), "Placeholder") for t, shape in zip(flat, declared, strict=True)]
-    test_trace, _ = traced(trace, test, own, subgraph_name(f"{scope}_cond"), scope)
-    try:
-        body_trace, _ = traced(trace, step, own, subgraph_name(f"{scope}_body"), scope)
-    except Unknown as unknown:  # what is known is the loop that has no iteration
-        unknown.left_out()
-        return start
+    wider: list[Any] = []
+    while True:
+        test_trace, _ = traced(trace, test, own, subgraph_name(f"{scope}_cond"), scope)
+        try:
+            body_trace, _ = traced(trace, step, own, subgraph_name(f"{scope}_body"), scope)
+        except Unknown as unknown:  # what is known is the loop that has no iteration
+            unknown.left_out()
+            return start
+        if all(map(operator.is_, nesting.flatten(wider), nesting.flatten(list(model)))):
+            break
+        model = nesting.pack_sequence_as(model, nesting.flatten(wider))  # less is known of a composite's shape
     _check_invariants(flat, own, body_trace.graph.outputs)
     outputs = make_while(test_trace, body_trace, flat, name=scope)[counted:]
     if not back_prop:
         outputs = tuple([bind(get("stop_gradient"), (output,), {}) for output in outputs])
-    return packed(start, outputs)
+    return packed(model, outputs)
 
 
 def _is_open(leaf: object) -> bool:
@@ -478,14 +489,18 @@ def _eager_while(cond: Callable[..., Any], body: Callable[..., Any], loop_vars: 
     return nesting.map_structure(as_tensor, loop_vars)
 
 
-def _declared_shapes(flat: Sequence[Any], loop_vars: object, shape_invariants: object) -> list[Any]:
-    """Return the static shape each flat loop variable has in the loop."""
+def _declared(start: Any, flat: Sequence[Any], loop_vars: object, shape_invariants: object) -> tuple[Any, list[Any]]:
+    """Return the loop variables with composites as their specs, and the static shape of each tensor in the loop."""
+    model = as_specs(start)
     if shape_invariants is None:
-        return [tensor.aval.shape for tensor in flat]
+        return model, in_loop(model, flat)
     shapes = nesting.flatten(_as_shapes(shape_invariants))
     leaves = nesting.flatten(loop_vars)
     if len(shapes) == len(leaves):
-        shapes = [part for leaf, told in zip(leaves, shapes, strict=True) for part in shapes_of_parts(leaf, told.given)]
+        told = [invariant(leaf, shape.given) for leaf, shape in zip(leaves, shapes, strict=True)]
+        specs = [spec or known for (spec, _), known in zip(told, nesting.flatten(model), strict=True)]
+        model = nesting.pack_sequence_as(model, specs)
+        shapes = [part for _, parts in told for part in parts]
     if len(shapes) != len(flat):
         raise ValueError(
             f"shape_invariants must have the structure of loop_vars: {len(shapes)} shapes for {len(flat)} tensors "
@@ -498,28 +513,33 @@ def _declared_shapes(flat: Sequence[Any], loop_vars: object, shape_invariants: o
             continue
         shape = shape.given if isinstance(shape, _Shape) else shape
         dims = TensorShape(getattr(shape, "shape", shape))
-        invariant = None if dims.rank is None else tuple(dims)
-        if not generalises(invariant, tensor.aval.shape):
+        bound = None if dims.rank is None else tuple(dims)
+        if not generalises(bound, tensor.aval.shape):
             raise ValueError(
                 f"The shape invariant specified for {_name(tensor)} is not compatible with the initial shape of the "
                 f"loop variable. It enters the loop with shape {tensor.shape}, but the specified shape invariant is "
                 f"{dims}."
             )
-        declared.append(invariant)
-    return declared
+        declared.append(bound)
+    return model, declared
 
 
-def shapes_of_parts(value: Any, told: Any) -> list[Any]:
-    """Return the shape of each tensor of a loop's variable, from the one shape or spec that a program tells of it.
+def in_loop(model: Any, tensors: Sequence[Any]) -> list[Any]:
+    """Return the shapes that tensors keep to in a loop: what the specs in `model` say of a composite's parts."""
+    parts = nesting.flatten(model, expand_composites=True)
+    return [common_shape(part.aval.shape, tensor.aval.shape) for part, tensor in zip(parts, tensors, strict=True)]
 
-    None for a part of a TensorArray, whose shape is its own affair.
+
+def invariant(value: Any, told: Any) -> tuple[TypeSpec | None, list[Any]]:
+    """Return the spec of a composite that is a loop's variable, from the one shape or spec that a program tells of it,
+    and the shape of each of its tensors: None for a part of a TensorArray, whose shape is its own affair.
     """
     if isinstance(value, TensorArray):
-        return [None] * len(nesting.flatten(value, expand_composites=True))
+        return None, [None] * len(nesting.flatten(value, expand_composites=True))
     if not hasattr(value, "_shape_invariant_to_type_spec"):
-        return [told]
+        return None, [told]
     spec = told if isinstance(told, TypeSpec) else value._shape_invariant_to_type_spec(TensorShape(told))
-    return [part.shape for part in spec._component_specs]
+    return spec, [part.shape for part in spec._component_specs]
 
 
 class _Shape:

@@ -753,3 +753,92 @@ def test_a_sparse_tensor_that_grew_in_a_loop_is_returned_with_its_shape() -> Non
     for n in (0, 2):
         made = grown(fg.constant(n))
         assert made.shape == (3 + n, 3 + n) and fg.sparse.to_dense(made).shape == (3 + n, 3 + n)
+
+
+def _wide() -> Any:
+    return fg.sparse.from_dense([[1.0, 0.0, 3.0], [0.0, 2.0, 0.0]])
+
+
+def _square() -> Any:
+    return fg.sparse.from_dense([[1.0, 0.0], [0.0, 2.0]])
+
+
+def test_two_branches_shapes_of_a_sparse_tensor_become_one_that_both_fit() -> None:
+    known = []
+
+    @fg.function
+    def by_call(c: Any) -> Any:
+        made = fg.cond(c, _square, _wide)
+        known.append(made.shape.as_list())
+        return made
+
+    @fg.function
+    def by_if(c: Any) -> Any:
+        made = _wide()
+        if c:
+            made = _square()
+        known.append(made.shape.as_list())
+        return made
+
+    for program in (by_call, by_if):
+        assert [program(fg.constant(c)).shape.as_list() for c in (True, False)] == [[2, 2], [2, 3]]
+    assert known == [[2, None]] * 2
+
+
+def test_a_loop_refuses_a_sparse_tensor_of_another_known_shape_unless_told() -> None:
+    def by_call(told: Any) -> Any:
+        body = lambda i, s: (i + 1, fg.sparse.concat(0, [s, s]))
+        invariants = told and (fg.TensorShape([]), told)
+        made = fg.while_loop(lambda i, s: i < 3, body, (0, _square()), shape_invariants=invariants)[1]
+        known.append(made.shape.as_list())
+        return made
+
+    def by_for(told: Any) -> Any:
+        s = _square()
+        for _ in fg.range(3):
+            if told is not None:
+                set_loop_options(shape_invariants=[(s, told)])
+            s = fg.sparse.concat(0, [s, s])
+        known.append(s.shape.as_list())
+        return s
+
+    known: list[Any] = []
+    for program, text in ((by_call, "not compatible"), (by_for, r"'s' has shape \(2, 2\) before .* shape \(4, 2\)")):
+        with pytest.raises(ValueError, match=text):
+            fg.function(functools.partial(program, None))()
+        told = fg.SparseTensorSpec([None, 2], fg.float32)
+        assert fg.function(functools.partial(program, told))().shape == (16, 2)
+    assert known == [[None, 2]] * 2
+
+
+def test_a_loop_knows_no_more_of_a_sparse_shape_than_its_body_leaves() -> None:
+    known = []
+
+    def body(i: Any, s: Any) -> Any:
+        known.append(s.shape.as_list())
+        return i + 1, fg.SparseTensor(s.indices, s.values, s.dense_shape * 2)
+
+    @fg.function
+    def grown() -> Any:
+        made = fg.while_loop(lambda i, s: i < 3, body, (0, _square()))[1]
+        known.append(made.shape.as_list())
+        return made
+
+    assert grown().shape == (16, 16) and known[1:] == [[None, None]] * (len(known) - 1)
+
+
+def test_rows_may_get_longer_in_a_loop() -> None:
+    @fg.function
+    def by_for() -> Any:
+        r = fg.ragged.constant([[1, 2], [3]])
+        for _ in fg.range(2):
+            r = fg.concat([r, r], 1)
+        return r
+
+    @fg.function
+    def by_call() -> Any:
+        start = (0, fg.ragged.constant([[1, 2], [3]]))
+        return fg.while_loop(lambda i, r: i < 2, lambda i, r: (i + 1, fg.concat([r, r], 1)), start)[1]
+
+    for program in (by_for, by_call):
+        assert program().to_list() == [[1, 2] * 4, [3] * 4]

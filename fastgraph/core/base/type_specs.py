@@ -142,6 +142,42 @@ def _common(a: object, b: object) -> Any:
     return a if a == b else _NOTHING
 
 
+def as_specs(structure: object) -> Any:
+    """Return a structure with a spec in the place of each composite that has one, but for those that grow."""
+    return pack_sequence_as(structure, [_own_spec(leaf) or leaf for leaf in flatten(structure)])
+
+
+def of_both(a: object, b: object) -> Any:
+    """Return structure `a` with the most special spec of both where a composite is of another type than its like.
+
+    So two shapes of a SparseTensor become one that either fits; what is no composite, or has no such spec, stays.
+    """
+
+    def both(x: object, y: object) -> Any:
+        mine, theirs = _own_spec(x), _own_spec(y)
+        if mine is None or theirs is None or mine == theirs:
+            return x
+        found = mine.most_specific_common_supertype([theirs])
+        return x if found is None or found == mine else found
+
+    return pack_sequence_as(a, list(map(both, flatten(a), flatten(b))))
+
+
+def not_both(a: object, b: object) -> tuple[Any, Any] | None:
+    """Return two shapes that exclude each other, of composites at one place of the two structures; None if none do."""
+    for x, y in zip(flatten(a), flatten(b), strict=True):
+        one, other = [getattr(spec, "shape", None) for spec in (_own_spec(x), _own_spec(y))]
+        told = isinstance(one, TensorShape) and isinstance(other, TensorShape)
+        if told and not one.is_compatible_with(other):  # type: ignore[union-attr]
+            return one, other
+    return None
+
+
+def _own_spec(leaf: object) -> TypeSpec | None:
+    spec = getattr(leaf, "_type_spec", leaf)
+    return spec if isinstance(spec, TypeSpec) and spec._is_composite and not hasattr(leaf, "__fg_unify__") else None
+
+
 class NoneTensorSpec(TypeSpec):
     """The spec of None where tensors are told by specs: it has no parts. Source: tf.NoneTensorSpec."""
 

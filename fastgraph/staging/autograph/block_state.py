@@ -17,6 +17,7 @@ import numpy as np
 from fastgraph.composites.tensor_array import TensorArray
 from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.base import nesting
+from fastgraph.core.base.type_specs import of_both
 from fastgraph.core.tensor import Tensor, convert, current_trace
 from fastgraph.errors import InaccessibleTensorError
 from fastgraph.graph.ir import SourceLine
@@ -420,6 +421,7 @@ class Join:
                     f"{longer(main, other)}\n\n{difference}"
                 )
             columns = [leaves_of(main), leaves_of(other)]
+            model = of_both(main, other)
         plan = [self._leaf(a, b) for a, b in zip(*columns, strict=True)]
 
         def rebuild(outputs: Iterator[Any]) -> Any:

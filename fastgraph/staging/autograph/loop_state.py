@@ -7,13 +7,16 @@ traced again.
 from __future__ import annotations
 
 import contextlib
+import operator
 import reprlib
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 from fastgraph.core.base import nesting
 from fastgraph.core.base.shapes import Aval, common_shape, generalises, shape_of
+from fastgraph.core.base.type_specs import as_specs, not_both, of_both
 from fastgraph.core.tensor import convert
+from fastgraph.graph.control_flow import in_loop
 from fastgraph.staging.autograph.block_state import (
     RETURN_VALUE,
     Perhaps,
@@ -90,14 +93,15 @@ class Carried:
         self.undefined = is_undefined(held)
         self.leaves = [] if self.undefined else leaves_of(held)
         self.dynamic = [is_tensor(leaf) and not is_variable(leaf) for leaf in self.leaves]
-        self.shapes = self._shapes_of_lists(held) if shapes is None else shapes
+        self.model = as_specs(held)  # what the loop knows of composites
+        self.shapes = self._shapes_of_parts(held) if shapes is None else shapes
         self._tensors: list[Any] | None = None
 
-    def _shapes_of_lists(self, value: object) -> list[Any] | None:
-        """Return the shapes of the tensors of a value in which there are lists whose length may change, else None."""
+    def _shapes_of_parts(self, value: object) -> list[Any] | None:
+        """Return the shapes of the tensors of a value with composites or lists whose length may change, else None."""
         flat = nesting.flatten(value, expand_composites=True)
         if not any(map(is_staged_list, flat)):
-            return None
+            return self._shapes_of_composites(value, flat)
         shapes = []
         for leaf in flat:
             if is_staged_list(leaf):
@@ -106,6 +110,11 @@ class Carried:
             elif is_tensor(leaf) and not is_variable(leaf):
                 shapes.append(convert(leaf).aval.shape)
         return shapes
+
+    def _shapes_of_composites(self, value: object, flat: list[Any]) -> list[Any] | None:
+        if len(flat) == len(nesting.flatten(value)) or not all(self.dynamic):
+            return None
+        return in_loop(self.model, [convert(leaf) for leaf in flat])
 
     def tensors(self) -> list[Any]:
         """Return what enters the loop; made once, in the trace round it."""
@@ -129,7 +138,7 @@ class Carried:
         rest = iter(tensors)
         defined = next(rest) if isinstance(self.value, Perhaps) else None
         leaves = [next(rest) if dynamic else leaf for leaf, dynamic in zip(self.leaves, self.dynamic, strict=True)]
-        held = packed(inner(self.value), leaves)
+        held = packed(self.model, leaves)
         return Perhaps(held, defined, self.value.why) if isinstance(self.value, Perhaps) else held
 
     # -- after an iteration
@@ -170,13 +179,30 @@ class Carried:
                 f"{reprlib.repr(start)} before the loop and {reprlib.repr(value)} after one iteration."
                 f"{longer(start, value)}\n\n{difference}"
             )
+        self._generalise(value, relax)
         return defined + self._leaves(leaves_of(value), relax)
+
+    def _generalise(self, value: Any, relax: bool) -> None:
+        """Raise Revise after noting that less is known of a composite, ValueError where its shape changes."""
+        excluded = None if relax else not_both(self.model, value)
+        if excluded:
+            raise self._changes(*excluded)
+        wider = of_both(self.model, value)
+        if not all(map(operator.is_, nesting.flatten(wider), nesting.flatten(self.model))):
+            self.model = wider
+            raise Revise
+
+    def _changes(self, before: Any, after: Any) -> ValueError:
+        return ValueError(
+            f"{told(self.name)} has shape {before} before the loop, but shape {after} after one iteration. Use "
+            "tf.autograph.experimental.set_loop_options to set shape invariants."
+        )
 
     def _define(self, value: object) -> None:
         """Enter with zeros that count as not defined, like what the first iteration leaves."""
         why = value.why if isinstance(value, Perhaps) else not_begun(self.name)
         held = inner(value)
-        shapes = self._shapes_of_lists(held)
+        shapes = self._shapes_of_parts(held)
         if shapes is None:
             shapes = [convert(leaf).aval.shape for leaf in leaves_of(held) if is_tensor(leaf) and not is_variable(leaf)]
         self._pending = (held, why, shapes)
@@ -229,10 +255,7 @@ class Carried:
                 f"one iteration: begin with a value of dtype {tensor.dtype.name}, or tf.cast it in the loop"
             )
         if not relax and not generalises(aval.shape, tensor.aval.shape):
-            raise ValueError(
-                f"{told(self.name)} has shape {shape_of(aval.shape)} before the loop, but shape {tensor.shape} after "
-                "one iteration. Use tf.autograph.experimental.set_loop_options to set shape invariants."
-            )
+            raise self._changes(shape_of(aval.shape), tensor.shape)
         return tensor
 
 

@@ -17,7 +17,7 @@ from fastgraph.core.base import nesting
 from fastgraph.core.base.shapes import Aval, TensorShape, generalises
 from fastgraph.core.tensor import convert, current_trace
 from fastgraph.errors import InvalidArgumentError
-from fastgraph.graph.control_flow import shapes_of_parts
+from fastgraph.graph.control_flow import invariant
 from fastgraph.graph.differentiate import entering
 from fastgraph.graph.recursive_calls import Unknown
 from fastgraph.graph.subgraphs import closed, make_while, subgraph_name
@@ -488,7 +488,7 @@ class Loop:
         for carried, held in zip(self.carried, current, strict=False):
             if held is value or (isinstance(held, Perhaps) and held.value is value):
                 leaves = carried.leaves
-                given = leaves_of(shape) if nesting.is_nested(value) else shapes_of_parts(value, shape)
+                spec, given = (None, leaves_of(shape)) if nesting.is_nested(value) else invariant(value, shape)
                 if len(given) != len(leaves):
                     raise ValueError(f"shape_invariants: {told(carried.name)} has {len(leaves)} tensors, and "
                                      f"{len(given)} shapes are given")  # fmt: skip
@@ -501,6 +501,7 @@ class Loop:
                             f"{tensor.shape} with which it enters the loop."
                         )
                 carried.shapes = [_dims(dims) for dims in wanted]
+                carried.model = spec or carried.model
                 return
         raise ValueError(
             f"shape_invariants: {reprlib.repr(value)} is not the value of a variable that this loop changes; the "
