@@ -336,7 +336,7 @@ cdef inline bint _is_half(int code) noexcept:
 
 
 cdef EagerTensor _by_float32(Primitive prim, EagerTensor x, EagerTensor y):
-    """The op on halves of floats by its loop for float32, rounded once: NumPy converts them one by one. None for others."""
+    """The op on half floats by its loop for float32, rounded once: NumPy converts one by one. None for others."""
     cdef EagerTensor out
     cdef int code = x.dtype_code
     if prim.loops[FLOAT32] == NULL or not _is_half(code):

@@ -515,7 +515,7 @@ def test_values_for_replicas_keep_their_structure(strategy: Any) -> None:
 
 def test_replicas_of_a_graph_do_not_meet_in_its_branches(strategy: Any) -> None:
     def step() -> Any:
-        total = lambda: replica().all_reduce("SUM", fg.constant(1.0))  # noqa: E731
+        total = lambda: replica().all_reduce("SUM", fg.constant(1.0))
         return fg.cond(fg.constant(True), total, lambda: 0.0)
 
     with pytest.raises(RuntimeError, match="`merge_call` called while defining a new graph"):

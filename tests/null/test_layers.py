@@ -199,6 +199,7 @@ LATE_MODULES = {
     "compiler.cpu.gamma_variates",
     "compiler.vecmath.exponentials",
     "compiler.vecmath.float_formats",
+    "compiler.vecmath.inverse_functions",
     "compiler.vecmath.philox",
     "compiler.vecmath.powers",
     "compiler.vecmath.special_functions",

@@ -92,6 +92,11 @@ BUDGET: tuple[tuple[int, str], ...] = (
         150_640,
         "functions of Keras's backend that losses of users' own are written in, windows of time series, pairs of words",
     ),
+    (
+        151_400,
+        "inverse and hyperbolic functions of kernels, half floats in eager mode, boxes and words without Python, which "
+        "TensorFlow was 3 to 80 times as fast at; what saved models hold, listed; shapes of composites out of branches",
+    ),
 )
 
 #: Lines that may be left over before the budget has to be lowered.

@@ -217,7 +217,8 @@ def suppressed(cnp.ndarray boxes not None, int64_t most, float above) -> cnp.nda
 
     Raises: ValueError for other arrays.
     """
-    if boxes.ndim != 2 or boxes.shape[1] != 4 or cnp.PyArray_TYPE(boxes) != cnp.NPY_FLOAT32 or boxes.shape[0] >= 1 << 31:
+    if (boxes.ndim != 2 or boxes.shape[1] != 4 or boxes.shape[0] >= 1 << 31
+            or cnp.PyArray_TYPE(boxes) != cnp.NPY_FLOAT32):
         raise ValueError("boxes are float32 [n, 4]")
     if not cnp.PyArray_IS_C_CONTIGUOUS(boxes) or not cnp.PyArray_ISBEHAVED_RO(boxes):
         raise ValueError("boxes are contiguous")

@@ -23,7 +23,7 @@ FLOATS = ("float32", "float64")
 RARE = {"erfc", "erfinv", "expm1", "ndtri", "selu", "tan", "xlog1py", "xlogy"}
 #: Of float64 only these are.
 DOUBLE = {"exp", "log", "sigmoid", "tanh"}
-#: Left to NumPy and SciPy in eager mode: of all loops theirs would take most room, for functions that few programs call.
+#: Left to NumPy and SciPy in eager mode: theirs would take most room of all loops, for what few programs call.
 LARGE = {
     "bessel_i0", "bessel_i0e", "bessel_i1", "bessel_i1e", "lgamma", "sinh", "cosh", "asin", "acos", "atan", "atan2",
     "asinh", "acosh", "atanh", "exp2", "log2",
