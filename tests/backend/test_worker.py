@@ -234,8 +234,8 @@ def test_unstartable(desk: Any, monkeypatch: pytest.MonkeyPatch, how: str) -> No
     assert not still_open & set(pipes.items())
 
 
-def test_a_compiler_that_crashes_costs_its_kernel_only(desk: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A fault of LLVM must not be repeated in the program's own process."""
+def crashing_where(condition: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have compiling processes end themselves over kernels of which this holds."""
     real = worker.command
 
     def crashing(*arguments: Any) -> list[str]:
@@ -243,18 +243,32 @@ def test_a_compiler_that_crashes_costs_its_kernel_only(desk: Any, monkeypatch: p
         trap = (
             "from fastgraph.compiler.cpu import object_code as objectcode\n"
             "compile_kernel = objectcode.compile_kernel\n"
-            "def trapped(spec, key):\n"
-            "    if 'crash' in spec.source: import os; os.abort()\n"
-            "    return compile_kernel(spec, key)\n"
+            "def trapped(spec, key, vectors=True):\n"
+            f"    if {condition}: import os; os.abort()\n"
+            "    return compile_kernel(spec, key, vectors)\n"
             "objectcode.compile_kernel = trapped\n"
         )
         return [*command[:-1], command[-1].replace("serve(", trap + "serve(")]
 
     monkeypatch.setattr(worker, "command", crashing)
+
+
+def test_a_compiler_that_crashes_costs_its_kernel_only(desk: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fault of LLVM must not be repeated in the program's own process."""
+    crashing_where("'crash' in spec.source", monkeypatch)
     with pytest.warns(RuntimeWarning, match="died of signal 6"):
         bad, good = kernel_service.request([*specs(1, "crash"), *specs(1)])
         assert not bad.wait(60) and "died of signal 6" in str(bad.error)
         check([good])
+    assert desk.statistics.compiled_in_place == 0
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_what_vectors_make_the_compiler_crash_over_is_compiled_without(
+    desk: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    crashing_where("vectors", monkeypatch)
+    check(kernel_service.request(specs(2)))
     assert desk.statistics.compiled_in_place == 0
 
 

@@ -64,9 +64,11 @@ class Listing:
         return str(self.module)
 
 
-def compile_kernel(spec: KernelSpec, key: str) -> Listing:
+def compile_kernel(spec: KernelSpec, key: str, vectors: bool = True) -> Listing:
     """The object code of a kernel, with the entry point `symbol(key)`.
 
+    vectors: Whether LLVM may make vectors of loops. Where it ends itself doing so (LLVM 22 over seven columns of half
+    floats side by side), the kernel is compiled again without.
     Raises: KernelError with the source where Numba refuses it, or the code needs what the loader does not give.
     """
     try:
@@ -84,7 +86,7 @@ def compile_kernel(spec: KernelSpec, key: str) -> Listing:
     module = llvm.parse_assembly(text)
     _keep_one_entry(module, entry, symbol(key))
     machine = host().machine()
-    _optimise(module, machine, unroll=_BLOCKS.isdisjoint(spec.imports))
+    _optimise(module, machine, unroll=_BLOCKS.isdisjoint(spec.imports), vectors=vectors)
     if has_mostly:
         module = _put_in_place(str(module), symbol(key), machine)
     optimised = module.clone()  # making machine code changes it
@@ -227,12 +229,12 @@ def _put_in_place(text: str, entry: str, machine: llvm.TargetMachine) -> llvm.Mo
     return module
 
 
-def _optimise(module: llvm.ModuleRef, machine: llvm.TargetMachine, unroll: bool) -> None:
+def _optimise(module: llvm.ModuleRef, machine: llvm.TargetMachine, unroll: bool, vectors: bool = True) -> None:
     """LLVM's usual passes at level 3, in place. Loops around blocks in registers have nothing left to unroll."""
     options = llvm.create_pipeline_tuning_options(speed_level=3)
-    options.loop_vectorization = True
+    options.loop_vectorization = vectors
     options.loop_interleaving = True
     options.loop_unrolling = unroll
-    options.slp_vectorization = True
+    options.slp_vectorization = vectors
     builder = llvm.create_pass_builder(machine, options)
     builder.getModulePassManager().run(module, builder)

@@ -41,6 +41,7 @@ class Entry:
     library: Library | None = None
     error: str | None = None
     refused: bool = False  # what the store has does not link
+    plain: bool = False  # to be compiled without vectors, of which the compiler died
     done: threading.Event = field(default_factory=threading.Event)
 
 
@@ -272,8 +273,13 @@ class Desk:
                             self._employ(twin)
                     code, found = worker.compile(entry)
                 except CompilerCrashed as crash:
-                    self.fail(entry, str(crash))
-                    warn(f"a kernel's ops run uncompiled: {crash}")
+                    if entry.plain:
+                        self.fail(entry, str(crash))
+                        warn(f"a kernel's ops run uncompiled: {crash}")
+                    else:
+                        entry.plain = True
+                        with self.lock:
+                            self.queue.appendleft(entry)
                     worker = self._start()
                 except TwinLost:  # whatever the reason: the process it was forked from says what it is
                     with self.lock:

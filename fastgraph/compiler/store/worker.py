@@ -147,7 +147,7 @@ class _Bench:
             request["source"], tuple(request["buffer_types"]), request["n_sizes"], tuple(request["imports"])
         )
         try:
-            return object_code.compile_kernel(spec, request["key"]).code
+            return object_code.compile_kernel(spec, request["key"], vectors=not request["plain"]).code
         except object_code.KernelError as error:
             answer["error"] = str(error)
             return b""

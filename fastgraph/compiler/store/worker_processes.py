@@ -282,6 +282,7 @@ def _message(entry: Entry) -> dict[str, Any]:
         "n_sizes": spec.n_sizes,
         "imports": spec.imports,
         "refused": entry.refused,
+        "plain": entry.plain,
         "store": entry.store.place,
     }
 
