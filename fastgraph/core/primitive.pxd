@@ -78,6 +78,7 @@ cdef class Primitive:
     cdef int shortcut                   # which of tensor_fast_ops.pxi's ways it is, 0: none
     cdef bint elementwise
     cdef bint same_dtype                # every input has the one letter that every input has
+    cdef bint cuts_quotient             # it rounds a rounded quotient down: in a wider float it would be another one
     cdef bint returns_many              # outputs come as a tuple
     cdef int n_plain                    # inputs, where all are tensors and few; else 0
     cdef int[MAX_PLAIN] letter_of       # which letter each has, by the place of its first; -1: its own

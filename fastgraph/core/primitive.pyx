@@ -201,6 +201,7 @@ cdef class Primitive:
         self.elementwise = family == "elementwise"
         self.same_dtype = bool(self.inputs) and self.groups[0][0].isupper() and (
             all(letter == self.groups[0] for letter in self.groups))
+        self.cuts_quotient = expr is not None and "//" in expr
         self.returns_many = self.n_outputs is None or <int>self.n_outputs != 1
         self.masks = {letter: sum(1 << dtype.code for dtype in allowed) for letter, allowed in self.dtypes.items()}
         self.code_mask = self.masks.get(self.groups[0], -1) if self.same_dtype else -1

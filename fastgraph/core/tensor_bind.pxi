@@ -339,8 +339,8 @@ cdef EagerTensor _by_float32(Primitive prim, EagerTensor x, EagerTensor y):
     """The op on half floats by its loop for float32, rounded once: NumPy converts one by one. None for others."""
     cdef EagerTensor out
     cdef int code = x.dtype_code
-    if prim.loops[FLOAT32] == NULL or not _is_half(code) or prim.name == "floordiv":
-        return None  # its quotient is rounded before it is rounded down
+    if prim.loops[FLOAT32] == NULL or not _is_half(code) or prim.cuts_quotient:
+        return None
     x = _cast_to(x, FLOAT32)
     out = _loop_unary(prim, x) if y is None else _loop_binary(prim, x, _cast_to(y, FLOAT32))
     return _cast_to(out, code) if out is not None and out.dtype_code == FLOAT32 else out

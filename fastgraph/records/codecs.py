@@ -17,12 +17,12 @@ import numpy as np
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, string
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
-from fastgraph.core.native import array_loops
 from fastgraph.core.tensor import Tensor, convert
 from fastgraph.errors import DataLossError
 from fastgraph.ops.arguments import as_tensor, named, not_allowed, refused, whole, word
 from fastgraph.ops.families import Array, bind_named, custom, invalid
 
+_FOR_THE_WEB = bytes.maketrans(b"+/", b"-_")
 _REASON = "strings: their bytes lie in Python objects, which kernels do not see"
 
 
@@ -309,7 +309,9 @@ def decode_compressed(bytes: TensorLike, compression_type: str = "", name: str |
 @custom(op="EncodeBase64", infer=_same, groups=("string",), reason=_REASON)
 def encode_base64_p(input: Array, *, pad: bool) -> Any:
     """Strings in base64 for web addresses. string[*s] -> string[*s]."""
-    return np.fromiter(array_loops.base64(np.ascontiguousarray(input), pad), object, input.size).reshape(input.shape)
+    coded = [binascii.b2a_base64(word, newline=False).translate(_FOR_THE_WEB) for word in input.reshape(-1).tolist()]
+    words = coded if pad else [word.rstrip(b"=") for word in coded]
+    return np.fromiter(words, object, input.size).reshape(input.shape)
 
 
 def encode_base64(input: TensorLike, pad: bool = False, name: str | None = None) -> Tensor:

@@ -356,8 +356,8 @@ class Desk:
             warn(f"kernels cannot be compiled, every op runs uncompiled: {error}")
 
     def _compile_here(self, entry: Entry) -> None:
-        if not self._can_compile():
-            self.fail(entry, self.missing)
+        if entry.plain or not self._can_compile():  # what a compiler died of must not be tried in this process
+            self.fail(entry, "the compiler died of it" if entry.plain else self.missing)
             return
         with self.compiling:
             if self.closing:

@@ -43,9 +43,6 @@ def split(words: np.ndarray[Any, Any], between: bytes) -> tuple[np.ndarray[Any, 
 def cut(words: np.ndarray[Any, Any], pos: int, most: int) -> list[bytes] | None:
     """At most so many bytes of each string from a place on; None if one ends before it."""
 
-def base64(words: np.ndarray[Any, Any], pad: bool) -> list[bytes]:
-    """Strings in base64 for web addresses, filled up by "=" or not."""
-
 def printed(x: np.ndarray[Any, Any], letter: str, precision: int) -> list[bytes]:
     """Numbers of 64 bits as C's printf writes them, whatever the locale."""
 

@@ -115,6 +115,7 @@ static int64_t fg_tiles(const fg_sweep *w) {
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(_WIN32)
 #include <immintrin.h>
+#include "half_floats.h"
 
 static int fg_convolution_bits(void) {
     __builtin_cpu_init();
@@ -133,16 +134,8 @@ static __attribute__((noinline, noclone, target("avx2,f16c"))) void fg_widened(f
             memcpy(to + i, &bits, 4);
         }
     } else {
-        for (; i + 8 <= n; i += 8) _mm256_storeu_ps(to + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(from + i))));
-        for (; i < n; i++) to[i] = _cvtsh_ss(from[i]);
+        fg_widen_float16((char *[]){(char *)from}, NULL, (char *)to, n);
     }
-}
-
-static inline uint16_t fg_brain(float x) {
-    uint32_t bits;
-    memcpy(&bits, &x, 4);
-    if (x != x) return (uint16_t)((bits >> 16) | 0x40);
-    return (uint16_t)((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
 }
 
 static inline __attribute__((target("avx2"))) void fg_store_brain_256(uint16_t *to, __m256 x) {
@@ -166,10 +159,9 @@ static __attribute__((noinline, noclone, target("avx2,f16c"))) void fg_narrowed(
     int64_t i = 0;
     if (kind == FG_BRAIN) {
         for (; i + 8 <= n; i += 8) fg_store_brain_256(to + i, _mm256_loadu_ps(from + i));
-        for (; i < n; i++) to[i] = fg_brain(from[i]);
+        for (; i < n; i++) to[i] = fg_narrow_bfloat(from[i]);
     } else {
-        for (; i + 8 <= n; i += 8) _mm_storeu_si128((__m128i *)(to + i), _mm256_cvtps_ph(_mm256_loadu_ps(from + i), 0));
-        for (; i < n; i++) to[i] = _cvtss_sh(from[i], 0);
+        fg_narrow_float16((char *[]){(char *)from}, NULL, (char *)to, n);
     }
 }
 

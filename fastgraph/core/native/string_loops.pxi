@@ -98,33 +98,6 @@ def cut(cnp.ndarray words not None, int64_t pos, int64_t most) -> list | None:
     return parts
 
 
-cdef const char* _LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
-
-
-def base64(cnp.ndarray words not None, bint pad) -> list:
-    """Strings in base64 for web addresses, filled up by "=" or not. string[n] -> n strings."""
-    cdef PyObject** items = _strings_of(words)
-    cdef int64_t i, k, n, whole, size
-    cdef const uint8_t* text
-    cdef char* out
-    cdef uint32_t bits
-    cdef list parts = []
-    for i in range(cnp.PyArray_SIZE(words)):
-        text, n = <const uint8_t*>PyBytes_AS_STRING(<object>items[i]), PyBytes_GET_SIZE(<object>items[i])
-        whole = (n + 2) // 3 * 4
-        size = whole if pad else (4 * n + 2) // 3
-        made = PyBytes_FromStringAndSize(NULL, size)
-        out = PyBytes_AS_STRING(made)
-        for k in range(size):
-            if k % 4 == 0:
-                bits = text[k // 4 * 3] << 16
-                bits |= text[k // 4 * 3 + 1] << 8 if k // 4 * 3 + 1 < n else 0
-                bits |= text[k // 4 * 3 + 2] if k // 4 * 3 + 2 < n else 0
-            out[k] = _LETTERS[bits >> (18 - 6 * (k % 4)) & 63] if 6 * k < 8 * n else b"="
-        parts.append(made)
-    return parts
-
-
 def printed(cnp.ndarray x not None, str letter not None, int precision) -> list:
     """Numbers as printf writes them ("f", "e", "g"; "d") in any locale. f64[n], i64[n], u64[n] -> n strings."""
     cdef int64_t i, whole
