@@ -40,8 +40,16 @@ from fastgraph.compiler.program.program import (
     WhileStep,
 )
 from fastgraph.compiler.program.shape_inference import CannotPlan, infer_loop
-from fastgraph.compiler.program.symbolic_extents import FIRST_WITNESS, Witnesses, _numbers, primes, witness_avals
+from fastgraph.compiler.program.symbolic_extents import (
+    FIRST_WITNESS,
+    Witnesses,
+    _numbers,
+    leaked,
+    primes,
+    witness_avals,
+)
 from fastgraph.compiler.similar_clusters import Pattern
+from fastgraph.core.base import flags
 from fastgraph.core.base.dtype import as_dtype
 from fastgraph.core.base.shapes import Aval, Shape
 from fastgraph.core.native.matmul import vector_bits
@@ -167,6 +175,10 @@ class Assembler:
         after: list[tuple[int, ...]] = [()] * len(steps)
         for unit in order:
             after[made[unit]] = tuple(sorted({made[u] for u in self.effects_before(unit) if u in made}))
+        if flags.get("verify"):
+            for step in steps:
+                if isinstance(step, KernelStep) and (found := leaked(step.kernel.source, self.avals)):
+                    raise AssertionError(f"{sorted(found)} of the plan's own in a kernel:\n{step.kernel.source}")
         n_inputs = len(self.graph.inputs)
         parameters = tuple([self.number[v] for v in self.graph.parameters])
         return Program(

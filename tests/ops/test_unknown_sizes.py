@@ -11,6 +11,7 @@ import pytest
 
 import fastgraph as fg
 from fastgraph.core.base import flags
+from fastgraph.ops import convolution_primitives
 
 F = Callable[..., Any]
 
@@ -398,9 +399,25 @@ def test_how_many_results_a_channel_has_is_the_calls(
 
     rng = np.random.default_rng(5)
     f = fg.function(step, input_signature=[fg.TensorSpec(image), fg.TensorSpec(window)])
-    f.get_concrete_function().wait()
+    with flags.override(verify=True):
+        f.get_concrete_function().wait()
     for several in (3, 3, 1) if window[-1] is None else (3, 3):
         x = fg.constant(rng.standard_normal((1, 5, 7, 2)).astype(np.float32))
         w = fg.constant(rng.standard_normal((2, 2, 2, several)).astype(np.float32))
         for came, wanted in zip(f(x, w), step(x, w), strict=True):
             np.testing.assert_allclose(came.numpy(), wanted.numpy(), rtol=1e-4, atol=1e-4)
+
+
+def test_a_kernel_with_a_size_of_the_plans_own_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What wrote beyond memory once: asked to verify, the assembler sees it."""
+    made = convolution_primitives._Geometry.__init__
+
+    def faulty(self: Any, b: Any, x: Any, filter: Any, *rest: Any) -> None:
+        made(self, b, x, filter, *rest)
+        self.f_group = b.const(filter[-1].witness // (x[-1].witness // filter[-2].witness))
+
+    monkeypatch.setattr(convolution_primitives._Geometry, "__init__", faulty)
+    signature = [fg.TensorSpec((1, None, None, 2)), fg.TensorSpec((2, 2, 2, None))]
+    f = fg.function(lambda x, w: fg.nn.depthwise_conv2d(x, w, [1, 1, 1, 1], "VALID"), input_signature=signature)
+    with flags.override(verify=True), pytest.warns(RuntimeWarning, match="of the plan's own in a kernel"):
+        f.get_concrete_function().wait()

@@ -7,6 +7,7 @@ equal in every call, and nothing that is compiled contains a witness.
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -122,6 +123,20 @@ def fits(witness: Sequence[tuple[int, ...] | None], shapes: Iterable[Shape]) -> 
             if extent is not None and actual.setdefault(n, extent) != extent:
                 return False
     return True
+
+
+def leaked(source: str, avals: dict[Value, Aval]) -> set[int]:
+    """Return the witnesses of unknown dimensions that stand in a kernel's source: numbers that no run-time size has."""
+    numbers = {int(text) for text in re.findall(r"(?<![\w.])\d{5,}(?![\w.])", source)}
+    if not numbers:
+        return numbers
+    unknown = {
+        n
+        for value, aval in avals.items()
+        for n, known in zip(aval.shape or (), value.aval.shape or (), strict=False)
+        if known is None and n is not None and n >= FIRST_WITNESS
+    }
+    return numbers & unknown
 
 
 def _count(value: Value, axis: int, counts: dict[tuple[Value, int], int], fresh: Callable[[], int]) -> int:

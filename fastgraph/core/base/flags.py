@@ -140,7 +140,12 @@ FLAGS: dict[str, Flag] = {
     "worker": Flag("FASTGRAPH_WORKER", _switch, lambda: True, "compile in another process (0: in this one)"),
     "fuel": Flag("FASTGRAPH_FUEL", _count(0), lambda: None, "stop rewriting graphs after n rules, to bisect a fault"),
     "passes": Flag("FASTGRAPH_PASSES", _passes, lambda: frozenset(PASSES), "the passes that may change a graph"),
-    "verify": Flag("FASTGRAPH_VERIFY", _switch, lambda: False, "check every graph again after every pass"),
+    "verify": Flag(
+        "FASTGRAPH_VERIFY",
+        _switch,
+        lambda: False,
+        "check every graph again after every pass, and kernels for sizes of the plan's own",
+    ),
     "blas_threads": Flag(
         "FASTGRAPH_BLAS_THREADS",
         _one_of("one", "keep"),
