@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fastgraph.compiler.program.shape_inference import CannotPlan, calls_python, infer_node, narrowed
@@ -125,7 +125,7 @@ def fits(witness: Sequence[tuple[int, ...] | None], shapes: Iterable[Shape]) -> 
     return True
 
 
-def leaked(source: str, avals: dict[Value, Aval]) -> set[int]:
+def leaked(source: str, avals: Mapping[Value, Aval]) -> set[int]:
     """Return the witnesses of unknown dimensions that stand in a kernel's source: numbers that no run-time size has."""
     numbers = {int(text) for text in re.findall(r"(?<![\w.])\d{5,}(?![\w.])", source)}
     if not numbers:
