@@ -421,3 +421,29 @@ def test_a_kernel_with_a_size_of_the_plans_own_is_refused(monkeypatch: pytest.Mo
     f = fg.function(lambda x, w: fg.nn.depthwise_conv2d(x, w, [1, 1, 1, 1], "VALID"), input_signature=signature)
     with flags.override(verify=True), pytest.warns(RuntimeWarning, match="of the plan's own in a kernel"):
         f.get_concrete_function().wait()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_products_of_one_size_in_loops_of_their_own(seed: int) -> None:
+    """A product over scattered elements: asked for beside one in another loop, where its variables are not."""
+
+    def step(image: Any, x: Any, places: Any, new: Any) -> Any:
+        whole = fg.nn.conv2d_transpose(image, x, [1, 9, 3, 1], [3, 3], "SAME")
+        y = fg.tensor_scatter_nd_add(x, places, new)
+        total = fg.add_n([x, x]) + fg.reduce_prod(1 + fg.tanh(y) / 64, axis=[-2, -3, -4, 3])
+        return fg.math.cumprod(fg.tanh(whole), 3, exclusive=True), total
+
+    rng = np.random.default_rng(seed)
+    image = fg.constant(rng.standard_normal((1, 3, 1, 8)).astype(np.float16))
+    x = fg.constant(rng.standard_normal((1, 1, 1, 8)).astype(np.float16))
+    places = fg.constant([[0, 0, 0, k] for k in (4, 2, 7, 4, 4, 1, 1, 4)], fg.int64)
+    new = fg.constant(rng.standard_normal(8).astype(np.float16))
+    given, draw = (image, x, places, new), np.random.default_rng(seed)
+    unknown = [fg.TensorSpec([None if draw.random() < 0.67 else n for n in v.shape], v.dtype) for v in given]
+    f = fg.function(step, input_signature=unknown)
+    with warnings.catch_warnings(record=True) as told, flags.override(tier="last"):
+        warnings.simplefilter("always")
+        results = f(*given)
+    assert not [each for each in told if "uncompiled" in str(each.message)]
+    for came, wanted in zip(results, step(*given), strict=True):
+        np.testing.assert_allclose(came.numpy(), wanted.numpy(), rtol=5e-3, atol=5e-3)

@@ -271,6 +271,8 @@ class Emitter:
                 return item not in self.emitted and place.variables == frozenset(self.nest.dims)
             if item.risky and item not in self.certain:
                 return False  # only guards ask for it: computed here, it would read where nothing may be
+            if not item.free <= place.variables:  # one inside a loop that this block is not in
+                return False
             return item not in place.names and self.place(item.free, item.risky, place) is place
 
         return [item for item in self.groups[key] if fits(item)]
