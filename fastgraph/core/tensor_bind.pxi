@@ -138,7 +138,7 @@ cdef tuple _beside_number(Primitive prim, tuple inputs):
 
 
 cdef tuple _convert_inputs(Primitive prim, tuple inputs):
-    """The inputs as Tensors (Cells stay); None if one is a composite that stays one.
+    """The inputs as Tensors (Cells stay); None if one is a composite that stays one, or a tensor of no graph.
 
     A letter's first Tensor, Variable or array gives the others its dtype.
     """
@@ -193,7 +193,8 @@ cdef tuple _convert_inputs(Primitive prim, tuple inputs):
         value = converted[i]
         letter = prim.groups[i if i < n_letters else n_letters - 1]
         if isinstance(value, Tensor):
-            pass
+            if type(value) is not EagerTensor and hasattr(type(value), "__fg_defer__"):
+                return None
         elif isinstance(value, Cell):
             continue
         elif _is_lazy_tensor(value):
@@ -571,7 +572,8 @@ cpdef object bind(Primitive prim, tuple inputs, dict attrs):
     """Apply the op `prim` to `inputs`: the only place where that is done.
 
     In a trace the trace applies it; else the result is computed. Tapes of this thread that record are told of it. What
-    an op does to a composite, the composite says (`__fg_bind__`), in other ops.
+    an op does to a composite, the composite says (`__fg_bind__`), in other ops; what becomes of an op on a tensor
+    that is neither eager nor of a trace, that tensor (`__fg_defer__`).
     """
     cdef ThreadState state = thread_state()
     cdef object outputs, value
@@ -581,6 +583,8 @@ cpdef object bind(Primitive prim, tuple inputs, dict attrs):
         for value in given:
             if hasattr(type(value), "__fg_bind__"):
                 return value.__fg_bind__(prim, given, attrs)
+            if hasattr(type(value), "__fg_defer__"):
+                return value.__fg_defer__(prim, given, attrs)
     if state.trace is not None:
         outputs = state.trace.bind(prim, inputs, attrs)
     elif inputs is given:

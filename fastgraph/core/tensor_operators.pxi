@@ -150,6 +150,8 @@ cdef object _operand(object tensor, object other, bint reflected, bint strictly)
         if scalar is not None:
             return scalar
     if _is_lazy_tensor(other):
+        if hasattr(type(tensor), "__fg_defer__"):
+            return other  # a Variable is read when the op is done
         return other.__fg_tensor__(None)  # a composite gives itself: `bind` asks it
     try:
         strictly = strictly and eager and not isinstance(other, (np.ndarray, np.generic))

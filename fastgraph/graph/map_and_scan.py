@@ -55,6 +55,11 @@ class _Elements:
             if n is not None and known is not None and n != known:
                 raise ValueError(f"{caller}: Dimensions {known} and {n} are not compatible")
             known = n if n is not None else known
+        if known is None and current_trace() is None:
+            raise TypeError(
+                f"{caller}: the number of elements of {flat[0]!r} is unknown. Call it in a tf.keras.layers.Lambda, or "
+                "in the `call` of a layer of your own."
+            )
         self.static = known
         self._parts: list[Sequence[Any]] | None = None
 

@@ -5,28 +5,37 @@ Rule: a network is a list of nodes, each after those it needs; it runs them, and
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from fastgraph.core.base import nesting
+from fastgraph.core.base.dtype import as_dtype
+from fastgraph.core.conversion import constant
+from fastgraph.core.tensor import EagerTensor, convert
 from fastgraph.keras.layers.input_spec import InputSpec, check
 from fastgraph.keras.layers.symbolic import InputTensor, Node, replaced
+from fastgraph.state.variable import Variable
 
 _TENSOR = "__keras_tensor__"
+_CONSTANT = "__constant__"
 
 
 class Network:
     """The calls of layers that lead from `inputs` to `outputs`, both symbolic tensors in any structure.
 
+    `losses` are symbolic tensors that are computed besides: what `add_loss` was given.
     Raises ValueError for inputs that no tf.keras.Input made, outputs that are no symbolic tensors, and outputs that
     need more than the inputs.
     """
 
-    def __init__(self, inputs: Any, outputs: Any) -> None:
+    def __init__(self, inputs: Any, outputs: Any, losses: Sequence[Any] = ()) -> None:
+        self.losses: list[InputTensor] = list(losses)
         self.structure, self.out_structure = inputs, outputs
         self.inputs: list[InputTensor] = nesting.flatten(inputs)
         self.outputs: list[InputTensor] = nesting.flatten(outputs)
-        for what, tensors in (("Input", self.inputs), ("Output", self.outputs)):
+        for what, tensors in (("Input", self.inputs), ("Output", self.outputs), ("Loss", self.losses)):
             for tensor in tensors:
                 if not isinstance(tensor, InputTensor) or tensor.node is None:
                     raise ValueError(
@@ -35,7 +44,7 @@ class Network:
                     )
         self.nodes: list[Node] = []
         self._layer_order: dict[int, int] = {}
-        self._find(self.outputs)
+        self._find([*self.outputs, *self.losses])
         self.layers = self._sorted_layers()
         names = [layer.name for layer in self.layers]
         for name in names:
@@ -92,7 +101,9 @@ class Network:
 
     # Run.
 
-    def run(self, inputs: Any, conform: Callable[[Any, Any], Any], name: str) -> Any:
+    def run(
+        self, inputs: Any, conform: Callable[[Any, Any], Any], name: str, add_loss: Callable[[Any], None]
+    ) -> Any:  # fmt: skip
         """Return what the layers make of inputs, which come in the model's structure, as a list, or by name."""
         given = self._in_order(inputs)
         if len(given) != len(self.inputs):
@@ -117,6 +128,8 @@ class Network:
             values = nesting.flatten(node.layer(*args, **replaced(node.kwargs, tensors)))
             for symbol, value in zip(symbols, values, strict=True):
                 tensors[id(symbol)] = value
+        for loss in self.losses:
+            add_loss(tensors[id(loss)])
         return replaced(self.out_structure, tensors)
 
     def _in_order(self, inputs: Any) -> list[Any]:
@@ -147,6 +160,7 @@ class Network:
             "layers": rows,
             "input_layers": _written(self.structure, numbers),
             "output_layers": _written(self.out_structure, numbers),
+            **({"losses": _written(self.losses, numbers)} if self.losses else {}),
         }
 
     def _numbered(self) -> list[tuple[Node, int]]:
@@ -181,8 +195,8 @@ class Network:
         return len(sources) == len(set(sources)) and all(len(node.inputs) <= 1 for node in self.nodes)
 
 
-def rebuilt(config: dict[str, Any], made: Callable[[dict[str, Any]], Any]) -> tuple[Any, Any]:
-    """Return the inputs and outputs of the network of a config; `made` makes a layer of its row."""
+def rebuilt(config: dict[str, Any], made: Callable[[dict[str, Any]], Any]) -> tuple[Any, Any, Any]:
+    """Return the inputs, outputs and losses of the network of a config; `made` makes a layer of its row."""
     layers = {row["name"]: made(row) for row in config["layers"]}
     outputs: dict[tuple[str, int], Any] = {
         (name, 0): layer._nodes[0].outputs for name, layer in layers.items() if layer._nodes
@@ -204,7 +218,8 @@ def rebuilt(config: dict[str, Any], made: Callable[[dict[str, Any]], Any]) -> tu
                 f"The config of a functional model lacks what these layers need: {[row[0] for row in left]}"
             )
         waiting = left
-    return _read(config["input_layers"], outputs), _read(config["output_layers"], outputs)
+    inputs, results, losses = (config["input_layers"], config["output_layers"], config.get("losses", []))
+    return _read(inputs, outputs), _read(results, outputs), _read(losses, outputs)
 
 
 def unique(names: list[str]) -> list[str]:
@@ -232,6 +247,9 @@ def _written(value: Any, numbers: dict[int, int]) -> Any:
         return {key: _written(item, numbers) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [_written(item, numbers) for item in value]
+    if isinstance(value, (EagerTensor, Variable, np.ndarray)):
+        array = np.asarray(convert(value))
+        return {"class_name": _CONSTANT, "config": {"value": array.tolist(), "dtype": as_dtype(array.dtype).name}}
     return value
 
 
@@ -255,5 +273,7 @@ def _read(value: Any, outputs: dict[tuple[str, int], Any]) -> Any:
     if place is not None:
         return nesting.flatten(outputs[place[:2]])[place[2]]
     if isinstance(value, Mapping):
+        if value.get("class_name") == _CONSTANT:
+            return constant(value["config"]["value"], value["config"]["dtype"])
         return {key: _read(item, outputs) for key, item in value.items()}
     return [_read(item, outputs) for item in value] if isinstance(value, list) else value

@@ -14,6 +14,7 @@ from fastgraph.core import replicas
 from fastgraph.core.base import nesting
 from fastgraph.core.base.shapes import ShapeLike
 from fastgraph.core.base.type_specs import TensorSpec
+from fastgraph.core.conversion import TensorLike
 from fastgraph.core.name_scopes import current_scope
 from fastgraph.core.tensor import Tensor
 from fastgraph.errors import NotBuiltError
@@ -132,7 +133,21 @@ class Model(Trainer, Layer):
         """Return what the model makes of its inputs: `call(inputs, training=None, mask=None)` of a subclass."""
         if self._network is None:
             raise NotImplementedError(_NO_CALL)
-        return self._network.run(args[0] if args else next(iter(kwargs.values())), _conformed, self._name)
+        given = args[0] if args else next(iter(kwargs.values()))
+        return self._network.run(given, _conformed, self._name, super().add_loss)
+
+    def add_loss(self, losses: TensorLike | Callable[[], Any] | Sequence[Any], **kwargs: Any) -> None:
+        """Add to `losses`, as layers do; of a functional model also symbolic tensors, computed in each of its calls."""
+        given = nesting.flatten(losses)
+        symbols = [loss for loss in given if isinstance(loss, InputTensor)]
+        super().add_loss([loss for loss in given if not isinstance(loss, InputTensor)], **kwargs)
+        if not symbols:
+            return
+        if self._network is None:
+            raise ValueError(f"{symbols[0]!r} is of a functional model, and {self._name!r} is none.")
+        old = self._network
+        self._network = Network(old.structure, old.out_structure, [*old.losses, *symbols])
+        self._network_layers = self._network.layers
 
     def _outside(self, outside: str) -> str:
         """Names of weights begin with that of the layer of a functional model, not with what is around that."""
@@ -178,8 +193,9 @@ class Model(Trainer, Layer):
         """
         if "input_layers" not in config:
             return cls(**config)
-        inputs, outputs = rebuilt(config, lambda row: deserialize(row, custom_objects))
+        inputs, outputs, losses = rebuilt(config, lambda row: deserialize(row, custom_objects))
         model = cls(inputs=inputs, outputs=outputs, name=config.get("name"))
+        model.add_loss(losses)
         if not config.get("trainable", True):
             model.trainable = False
         return model
@@ -458,6 +474,19 @@ class Sequential(Model):
     def _build_for(self, inputs: object, scope: str) -> None:
         """The layers build themselves as they are called."""
         self.built = True
+
+    def add_loss(self, losses: TensorLike | Callable[[], Any] | Sequence[Any], **kwargs: Any) -> None:
+        """Add to `losses`, as layers do; of a functional model also symbolic tensors, computed in each of its calls."""
+        given = nesting.flatten(losses)
+        symbols = [loss for loss in given if isinstance(loss, InputTensor)]
+        super().add_loss([loss for loss in given if not isinstance(loss, InputTensor)], **kwargs)
+        if not symbols:
+            return
+        if self._network is None:
+            raise ValueError(f"{symbols[0]!r} is of a functional model, and {self._name!r} is none.")
+        old = self._network
+        self._network = Network(old.structure, old.out_structure, [*old.losses, *symbols])
+        self._network_layers = self._network.layers
 
     def _outside(self, outside: str) -> str:
         """Names of weights begin with that of the layer of a Sequential model, not with what is around that."""

@@ -16,7 +16,7 @@ import math
 import os
 import random
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -240,6 +240,7 @@ class _Generators:
         self.seeded: dict[tuple[str, int], Cell] = {}
         # Cells of ops in Functions, with the seeds they begin with; they live as long as the Functions' graphs.
         self.traced: weakref.WeakKeyDictionary[Cell, tuple[int, int] | None] = weakref.WeakKeyDictionary()
+        self.on_eager_draw: Callable[[], None] | None = None  # called before each
 
     def source(self, op: str, seed: TensorLike | None) -> Source:
         """Where one application of `op` with this seed (None: no seed of its own) takes its numbers."""
@@ -255,6 +256,8 @@ class _Generators:
             return self._traced(trace, seed)
         if trace is not None and seed is None:  # a cell, for the function may be run for many elements
             return self._traced(trace, None)
+        if self.on_eager_draw is not None:
+            self.on_eager_draw()
         if seed is None:
             return Fresh(first_state(self.next_seeds()))
         found = self.seeded.get((op, seed))

@@ -80,6 +80,63 @@ def test_symbols_say_what_they_are() -> None:
     assert layer.input is x and layer.output is y and y.shape.as_list() == [2, None, 4]
 
 
+WEIGHTS = fg.constant(np.linspace(-1, 1, 15, dtype=np.float32).reshape(3, 5))
+OPS: dict[str, Callable[[Any], Any]] = {
+    "operators": lambda x: (1.0 - x / 255.0) ** 2 + abs(-x) % 3.0,
+    "slices": lambda x: x[:, ::2, 1:, fg.newaxis],
+    "compare": lambda x: fg.where(x > 0.5, x, 0.0),
+    "reduce": lambda x: fg.reduce_mean(x, axis=[1, 2]),
+    "joined": lambda x: fg.concat([x, fg.nn.relu(x)], -1),
+    "constant first": lambda x: fg.stack([fg.ones([8, 3]), fg.reduce_sum(x, [0, 1])]),
+    "product": lambda x: fg.einsum("bijk,kl->bijl", x, WEIGHTS) + x @ WEIGHTS,
+    "own sizes": lambda x: fg.reshape(x, [fg.shape(x)[0], x.shape[1] * 8, 3]),
+    "resized": lambda x: fg.image.resize(x, (4, 5)),
+    "several results": lambda x: fg.split(x, 3, axis=-1)[1] + fg.math.top_k(x, 2).values,
+    "integers": lambda x: fg.one_hot(fg.argmax(x, -1), 3, dtype=fg.float64),
+    "convolved": lambda x: fg.nn.conv2d(x, fg.reshape(WEIGHTS, [1, 1, 3, 5]), 2, "SAME"),
+    "loss": lambda x: keras.losses.mse(x, fg.stop_gradient(x) * 0.5),
+    "layer between": lambda x: layers.Flatten()(fg.transpose(x, [0, 3, 1, 2])) * 2.0,
+}
+
+
+@pytest.mark.parametrize("name", OPS)
+def test_ops_become_layers(name: str, rng: np.random.Generator) -> None:
+    x, given = keras.Input((8, 8, 3)), rng.random((2, 8, 8, 3), np.float32)
+    y, wanted = OPS[name](x), OPS[name](fg.constant(given))
+    assert (y.dtype, y.shape.is_compatible_with(wanted.shape)) == (wanted.dtype, True)
+    model = keras.Model(x, y)
+    for each in (model, keras.models.model_from_json(model.to_json()), keras.models.clone_model(model)):
+        np.testing.assert_allclose(each(given), wanted, 1e-6, 1e-6)
+    np.testing.assert_allclose(fg.function(model)(given), wanted, 1e-5, 1e-6)
+
+
+def test_an_op_that_reads_a_variable_reads_it_at_each_call() -> None:
+    x, variable = keras.Input((3,)), fg.Variable(2.0)
+    model = keras.Model(x, x * variable)
+    assert model(np.ones((1, 3), np.float32)).numpy().tolist() == [[2.0] * 3]
+    variable.assign(3.0)
+    assert model(np.ones((1, 3), np.float32)).numpy().tolist() == [[3.0] * 3]
+
+
+def test_a_functional_model_adds_losses_of_symbols() -> None:
+    """Numbers of tf-keras: a dense autoencoder whose loss is made of its inputs, outputs and code."""
+    initial = keras.initializers.Constant(0.05)
+    x = keras.Input((8,))
+    code = layers.Dense(2, kernel_initializer=initial)(layers.Dense(6, "relu", kernel_initializer=initial)(x))
+    y = layers.Dense(8, "sigmoid", kernel_initializer=initial)(fg.concat([code, fg.exp(0.5 * code)], -1))
+    model = keras.Model(x, y)
+    model.add_loss(fg.reduce_mean(keras.losses.binary_crossentropy(x, y)) * 8)
+    model.add_loss(0.1 * fg.reduce_mean(fg.square(code)))
+    model.compile(keras.optimizers.Adam(0.01))
+    data = np.linspace(0, 1, 256, dtype=np.float32).reshape(32, 8) ** 2
+    losses = model.fit(data, epochs=3, batch_size=16, shuffle=False, verbose=0).history["loss"]
+    np.testing.assert_allclose(losses, [5.6951437, 5.6202154, 5.5618520], 1e-6)
+    again = keras.Model.from_config(model.get_config())
+    again.set_weights(model.get_weights())
+    again.compile(keras.optimizers.Adam(0.01))
+    assert again.evaluate(data, verbose=0) == pytest.approx(model.evaluate(data, verbose=0), 1e-5)
+
+
 def sequential() -> Any:
     return keras.Sequential([layers.Dense(4, name="one"), layers.Dense(2, name="two")])
 
@@ -100,7 +157,15 @@ def shared_output() -> Any:
 
 
 BAD: list[tuple[Callable[[], Any], type[Exception], str]] = [
-    (lambda: fg.exp(keras.Input((3,))), TypeError, "symbolic tensor .* tf.keras.layers.Lambda"),
+    (lambda: fg.nn.dropout(keras.Input((3,)), 0.5), TypeError, "symbolic tensor .* random .* tf.keras.layers.Lambda"),
+    (lambda: fg.nn.dropout(keras.Input((3,), batch_size=2), 0.5), TypeError, "draws random numbers"),
+    (lambda: fg.random.normal(fg.shape(keras.Input((3,)))), TypeError, "draws random numbers"),
+    (lambda: fg.map_fn(fg.exp, keras.Input((3,))), TypeError, "number of elements .*Lambda"),
+    (lambda: fg.scan(fg.add, keras.Input((3,))), TypeError, "number of elements .*Lambda"),
+    (lambda: fg.function(fg.exp)(keras.Input((3,))), TypeError, "needs values"),
+    (lambda: fg.cond(keras.Input(())[0] > 0, lambda: 1, lambda: 2), TypeError, "no value yet"),
+    (lambda: layers.Dense(2).add_loss(fg.reduce_sum(keras.Input((3,)))), TypeError, "no value yet"),
+    (lambda: keras.Input((3,)) @ fg.ones([2, 4]), ValueError, "Dimensions must be equal"),
     (lambda: np.exp(keras.Input((3,))), TypeError, "symbolic tensor"),
     (lambda: [*keras.Input((3,))], TypeError, "iterate"),
     (lambda: bool(keras.Input((3,))), TypeError, "no value yet"),

@@ -17,7 +17,7 @@ from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype
 from fastgraph.core.base.shapes import ShapeLike, TensorShape
 from fastgraph.core.conversion import TensorLike, convert_to_tensor
 from fastgraph.core.name_scopes import current_scope, name_scope
-from fastgraph.core.tensor import Tensor, current_state, current_trace, init_scope
+from fastgraph.core.tensor import EagerTensor, Tensor, current_state, current_trace, init_scope
 from fastgraph.keras import backend, constraints, initializers, regularizers
 from fastgraph.keras.arguments import Arguments
 from fastgraph.keras.identifiers import Identifier
@@ -34,7 +34,7 @@ from fastgraph.keras.layers.calls import (
     take_batch_input_shape,
     traced_specs,
 )
-from fastgraph.keras.layers.symbolic import Node, connect, symbolic
+from fastgraph.keras.layers.symbolic import InputTensor, Node, connect, symbolic
 from fastgraph.ops.elementwise import cast
 from fastgraph.ops.movement import shape as shape_op
 from fastgraph.staging.autograph import convert
@@ -149,7 +149,7 @@ class Layer(Arguments, Module):
             inputs = kwargs.pop(parameters.first)
         else:
             raise ValueError("The first argument to `Layer.call` must always be passed.")
-        if not isinstance(inputs, Tensor) and symbolic(inputs):
+        if type(inputs) is not EagerTensor and symbolic(inputs):
             return connect(self, (inputs, *args), kwargs)
         state = current_state()
         outer: Call | None = state.extra.get(CALL)
@@ -463,6 +463,10 @@ class Layer(Arguments, Module):
         for loss in nesting.flatten(losses):
             if callable(loss) and not isinstance(loss, (Tensor, Variable)):
                 self._loss_functions.append(loss)
+            elif isinstance(loss, InputTensor):
+                raise TypeError(
+                    f"{loss!r} has no value yet: layers add losses in `call`, functional models symbolic ones."
+                )
             elif loss is not None:
                 Layer._any_losses = True
                 self._losses.values.append(convert_to_tensor(loss))

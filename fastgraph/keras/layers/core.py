@@ -12,10 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.core.base.dtype import DTypeLike
+from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype
 from fastgraph.core.base.shapes import ShapeLike, TensorShape
 from fastgraph.core.base.type_specs import TensorSpec
-from fastgraph.core.tensor import Tensor
+from fastgraph.core.name_scopes import name_scope
+from fastgraph.core.registry import Primitive, get
+from fastgraph.core.tensor import Tensor, bind
 from fastgraph.errors import NotBuiltError
 from fastgraph.graph.control_flow import cond
 from fastgraph.graph.symbolic_tensor import SymbolicTensor
@@ -23,9 +25,9 @@ from fastgraph.keras import activations, backend
 from fastgraph.keras.activations import ActivationLike
 from fastgraph.keras.identifiers import Identifier
 from fastgraph.keras.layers.base import Layer
-from fastgraph.keras.layers.calls import Training
+from fastgraph.keras.layers.calls import Training, shapes_of
 from fastgraph.keras.layers.input_spec import InputSpec
-from fastgraph.keras.layers.symbolic import OPERATION, InputTensor, Node, apply_operator, attach
+from fastgraph.keras.layers.symbolic import OPERATION, InputTensor, Node, attach, connect, symbolic
 from fastgraph.ops.comparison import not_equal
 from fastgraph.ops.elementwise import cast, identity
 from fastgraph.ops.exponentials import exp
@@ -380,25 +382,57 @@ class Lambda(Layer):
         return {**super().get_config(), **own, "arguments": self.arguments}
 
 
-class Operation(Layer):
-    """One of Python's operators on symbolic tensors and numbers, as a layer of a functional model."""
+class TFOpLambda(Layer):
+    """An op on symbolic tensors, as a layer of a functional model; its primitive's attributes are the layer's."""
 
-    def __init__(self, operation: str, **kwargs: Any) -> None:
+    def __init__(self, operation: Primitive | str, attrs: dict[str, Any] | None = None, **kwargs: Any) -> None:
+        self.primitive = get(operation) if isinstance(operation, str) else operation
         if kwargs.get("name") is None:
-            kwargs["name"] = backend.unique_name(f"tf.operators.{operation}")
+            kwargs["name"] = backend.unique_name(f"tf.{(self.primitive.name, *self.primitive.public)[-1]}")
         super().__init__(**kwargs)
-        self.operation = operation
+        self.attrs = {key: _read_attr(value) for key, value in (attrs or {}).items()}
+        self.built = True
+
+    def __call__(self, *operands: Any) -> Any:
+        """Apply the op; the first operand may be a number. Masks end here, as in Keras."""
+        if symbolic(operands):
+            return connect(self, operands, {})
+        with name_scope(self._name):
+            outputs = self.call(*operands)
+        self._shapes = shapes_of(operands[0]), shapes_of(outputs)
+        return outputs
 
     def call(self, *operands: Any) -> Any:
-        """Return what the operator makes of the operands."""
-        return apply_operator(self.operation, operands)
+        """Return what the op makes of the operands."""
+        return bind(self.primitive, operands, self.attrs)
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make such a layer."""
-        return {**super().get_config(), "operation": self.operation}
+        return {**super().get_config(), "operation": self.primitive.name, "attrs": _written_attr(self.attrs)}
 
 
-OPERATION.append(Operation)
+def _written_attr(value: Any) -> Any:
+    """An op's attribute in what JSON knows. Raises: ValueError for one that it has nothing for."""
+    if isinstance(value, dict):
+        return {key: _written_attr(item) for key, item in value.items()}
+    if isinstance(value, tuple):
+        return [_written_attr(item) for item in value]
+    if isinstance(value, DType):
+        return {"dtype": value.name}
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    raise ValueError(
+        f"The config of a model cannot hold {value!r}, an attribute of an op: use a tf.keras.layers.Lambda."
+    )
+
+
+def _read_attr(value: Any) -> Any:
+    if isinstance(value, dict):
+        return as_dtype(value["dtype"])
+    return tuple([_read_attr(item) for item in value]) if isinstance(value, list) else value
+
+
+OPERATION.append(TFOpLambda)
 
 
 class InputLayer(Layer):

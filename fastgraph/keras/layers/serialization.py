@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fastgraph.keras import identifiers
-from fastgraph.keras.layers.core import Operation
+from fastgraph.keras.layers.core import TFOpLambda
 
 
 def serialize(layer: Any) -> dict[str, Any]:
@@ -24,7 +24,7 @@ def deserialize(config: Mapping[str, Any], custom_objects: Mapping[str, Any] | N
     from fastgraph.keras import layers, models
 
     name = config.get("registered_name") or config["class_name"]
-    own: dict[str, Any] = {"Operation": Operation, "Functional": models.Model, "Model": models.Model}
+    own: dict[str, Any] = {"TFOpLambda": TFOpLambda, "Functional": models.Model, "Model": models.Model}
     kind = identifiers.get_registered_object(name, custom_objects, {**own, "Sequential": models.Sequential})
     kind = kind or identifiers.get_registered_object(config["class_name"], custom_objects)
     if kind is None and name in layers.__all__:

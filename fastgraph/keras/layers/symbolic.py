@@ -1,40 +1,73 @@
 """Symbolic tensors of functional models: what tf.keras.Input returns, and what layers make of that.
 
-Rule: a symbolic tensor knows its shape, its dtype and the call of a layer that it came from; it has no value, and no op
-takes it.
+Rule: a symbolic tensor knows its shape, its dtype and the call of a layer that it came from; it has no value. An op
+that is applied to one becomes a layer of the model.
 """
 
 from __future__ import annotations
 
-import operator
+import sys
+import threading
+from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
 
 from fastgraph.core.base import nesting
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype
-from fastgraph.core.base.shapes import ShapeLike, TensorShape
+from fastgraph.core.base.shapes import Aval, ShapeLike, TensorShape
 from fastgraph.core.base.type_specs import TensorSpec
+from fastgraph.core.registry import Primitive
+from fastgraph.core.tensor import Tensor, current_trace
+from fastgraph.graph.source_lines import is_internal
 from fastgraph.keras.layers.calls import traced_specs
+from fastgraph.ops.random_states import generators
 
 if TYPE_CHECKING:
     from fastgraph.keras.layers.base import Layer
 
-#: Set by the module of layers: makes a layer that applies one of Python's operators.
+#: Set by the module of layers: makes the layer that applies an op, of its primitive and attributes.
 OPERATION: list[Any] = []
 
+#: `call`: the call from the user's program, as `_public_call` tells it, in which this thread last drew a random number.
+_drawn = threading.local()
 
-class InputTensor:
+
+def _public_call() -> tuple[int, CodeType] | None:
+    """The call from the user's program that this thread is in: its frame's identity and its code."""
+    frame: FrameType | None = sys._getframe(1)
+    found = None
+    while frame is not None and is_internal(frame.f_code):
+        found = (id(frame), frame.f_code)
+        frame = frame.f_back
+    return found
+
+
+def _note_draw() -> None:
+    _drawn.call = _public_call()
+
+
+class InputTensor(Tensor):
     """A tensor to be: of this shape and dtype, the `index`-th output of a node. Keras calls it KerasTensor."""
 
     def __init__(self, shape: ShapeLike, dtype: DTypeLike, name: str, node: Node | None = None, index: int = 0) -> None:
-        self.shape = TensorShape(shape)
-        self.dtype: DType = as_dtype(dtype)
-        self.name = name
+        self._aval = _aval(TensorShape(shape), as_dtype(dtype))
+        generators.on_eager_draw = _note_draw
+        self._name = name
         self.node = node
         self.index = index
 
+    @property
+    def name(self) -> str:
+        """The name of the layer that it came from."""
+        return self._name
+
+    @property
+    def aval(self) -> Aval:
+        """The dtype, and the shape as far as it is known."""
+        return self._aval
+
     def set_shape(self, shape: ShapeLike) -> None:
         """Say more of the shape. Raises ValueError for one that does not fit."""
-        self.shape = self.shape.merge_with(shape)
+        self._aval = _aval(self.shape.merge_with(shape), self.dtype)
 
     def __repr__(self) -> str:
         layer = f" (created by layer {self.node.layer.name!r})" if self.node is not None else ""
@@ -45,18 +78,24 @@ class InputTensor:
         """The shape and dtype."""
         return TensorSpec(self.shape, self.dtype, name=self.name)
 
-    def get_shape(self) -> TensorShape:
-        """Return the shape."""
-        return self.shape
-
-    def __tf_tensor__(self, dtype: object = None, name: object = None) -> Any:
-        raise TypeError(
-            f"{self!r} is a symbolic tensor of a functional model and has no value yet: no op takes it. Call layers on "
-            "it, put the op into a tf.keras.layers.Lambda, or into the `call` of a layer or model of your own."
-        )
+    def __fg_defer__(self, prim: Primitive, inputs: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
+        if current_trace() is not None:
+            raise TypeError(
+                f"{self!r} has no value: a tf.function cannot take it. Call the function in a Lambda layer."
+            )
+        if getattr(_drawn, "call", None) == _public_call():
+            raise TypeError(
+                f"{self!r} is a symbolic tensor of a functional model, and the function that is called with it draws "
+                "random numbers, which would be the same in every call of the model. Use a layer, such as "
+                "tf.keras.layers.Dropout, or call the function in a tf.keras.layers.Lambda."
+            )
+        return connect(OPERATION[0](prim, attrs), inputs, {})
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.__tf_tensor__()
+        raise TypeError(
+            f"{self!r} is a symbolic tensor of a functional model and has no value yet: NumPy cannot take it. Use "
+            "TensorFlow's functions, or put NumPy's into a tf.keras.layers.Lambda by tf.numpy_function."
+        )
 
     def __iter__(self) -> Any:
         raise TypeError("Cannot iterate over a symbolic tensor of a functional model.")
@@ -65,19 +104,8 @@ class InputTensor:
         raise TypeError("A symbolic tensor of a functional model has no value yet, so `if` cannot ask it.")
 
 
-def _operator(name: str, reflected: bool = False) -> Any:
-    def method(self: InputTensor, *others: Any) -> Any:
-        operands = (*others, self) if reflected else (self, *others)
-        return connect(OPERATION[0](name), operands, {})
-
-    return method
-
-
-for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul"):
-    setattr(InputTensor, f"__{_name}__", _operator(_name))
-    setattr(InputTensor, f"__r{_name}__", _operator(_name, reflected=True))
-for _name in ("neg", "abs", "getitem", "lt", "le", "gt", "ge"):
-    setattr(InputTensor, f"__{_name}__", _operator(_name))
+def _aval(shape: TensorShape, dtype: DType) -> Aval:
+    return Aval(dtype, None if shape.rank is None else tuple(shape.as_list()))
 
 
 class Node:
@@ -127,8 +155,3 @@ def attach(node: Node, specs: Any) -> Any:
     )
     node.layer._nodes.append(node)
     return node.outputs
-
-
-def apply_operator(name: str, operands: tuple[Any, ...]) -> Any:
-    """Return what one of Python's operators makes of tensors and numbers."""
-    return getattr(operator, name)(*operands)
