@@ -1,22 +1,28 @@
-"""tf.lookup: tables from keys to values, fixed ones and ones that change.
+"""tf.lookup: tables from keys to values, fixed ones and ones that change, and what fills them.
 
-Rule: a table is a Python dict that graphs hold by reference; looking up a fixed table is an op like others, what reads
-or changes one that changes is an effect, in program order.
+Rule: keys and values are checked and converted here; the table itself and its ops are `lookup_primitives`'.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from fastgraph.composites.lookup_primitives import (
+    check_same,
+    mutable_table_find_p,
+    new_table,
+    table_export_p,
+    table_find_p,
+    table_size_p,
+)
 from fastgraph.composites.ragged_tensor import RaggedTensor
 from fastgraph.composites.sparse_tensor import SparseTensor
 from fastgraph.core.base.dtype import DType, DTypeLike, as_dtype, int64, string
 from fastgraph.core.base.file_errors import raising_for
-from fastgraph.core.base.shapes import Aval
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.name_scopes import name_scope
 from fastgraph.core.registry import get
@@ -24,214 +30,17 @@ from fastgraph.core.tensor import Tensor, init_scope
 from fastgraph.errors import FailedPreconditionError
 from fastgraph.ops.arguments import as_tensor, known_value
 from fastgraph.ops.elementwise import cast, select
-from fastgraph.ops.families import Array, bind_effect, custom, invalid, shape_text
+from fastgraph.ops.families import Array, bind_effect, invalid, shape_text
 from fastgraph.ops.runtime_assertions import assert_none_equal
 from fastgraph.ops.string_hashes import to_hash_bucket_fast
 from fastgraph.ops.strings import as_string
 from fastgraph.state.tracking import AutoTrackable, TrackableResource
 
-_REASON = "its table is a Python dict"
-_numbers = itertools.count()
-
-
-class Table(str):
-    """The name of a table among a node's attributes; it holds the table's dict."""
-
-    __slots__ = ("dtype", "entries", "is_fixed", "key_dtype", "range", "shape")
-
-    entries: dict[Any, Any]
-    key_dtype: DType
-    dtype: DType
-    shape: tuple[int, ...]  # of a value
-    is_fixed: bool  # whether nothing changes it once it is filled
-    range: _Range | None  # of a fixed table whose keys are whole numbers, once it was asked
-
-
-class _Range(NamedTuple):
-    """Values by keys that are near each other: those from `first` on, and which of them there are; of `n` keys."""
-
-    n: int
-    first: int
-    values: Array
-    there: Array
-
-
-def _range(table: Table) -> _Range | None:
-    """The entries of a fixed table by their place, if the keys are whole numbers of which few are left out."""
-    count = len(table.entries)
-    if table.range is None or table.range.n != count:
-        first, last = (min(table.entries), max(table.entries)) if count else (0, -1)
-        size = last - first + 1 if last - first < 4 * count + 1024 else 0
-        values, there = np.zeros(size, table.dtype.numpy_dtype), np.zeros(size, bool)
-        if size:
-            at = np.fromiter(table.entries, np.int64, count) - first
-            values[at], there[at] = np.array([*table.entries.values()], values.dtype), True
-        table.range = _Range(count, first, values, there)
-    return table.range if table.range.values.size else None
-
-
-def new_table(key_dtype: DType, dtype: DType, value_shape: tuple[int, ...] = (), *, is_fixed: bool = False) -> Table:
-    """Return an empty table."""
-    table = Table(f"table_{next(_numbers)}")
-    table.entries, table.key_dtype, table.dtype, table.shape = {}, key_dtype, dtype, value_shape
-    table.is_fixed, table.range = is_fixed, None
-    return table
-
-
-def _found(keys: Array, default: Array, table: Table) -> Any:
-    entries, kind = table.entries, table.dtype.numpy_dtype
-    size = len(table.shape)
-    if not size and not default.ndim and table.is_fixed and keys.dtype.kind == "i" and (near := _range(table)):
-        at = keys.astype(np.int64) - near.first
-        within = (at >= 0) & (at < near.values.size)
-        at = np.where(within, at, 0)
-        return np.where(within & near.there[at], near.values[at], default.astype(kind))
-    asked = keys.reshape(-1).tolist()
-    if not size and not default.ndim:
-        values = map(entries.get, asked, itertools.repeat(default.item()))
-        return np.fromiter(values, kind, keys.size).reshape(keys.shape)
-    result = np.empty((*keys.shape, *table.shape), kind)
-    flat = result.reshape(keys.size, *table.shape)
-    others = np.broadcast_to(default, result.shape).reshape(flat.shape)
-    for i, key in enumerate(asked):
-        value = entries.get(key)
-        flat[i] = others[i] if value is None else value
-    return result
-
-
-def _infer_found(keys: Aval, default: Aval, *, table: Table) -> Aval:
-    return Aval(table.dtype, None if keys.shape is None else (*keys.shape, *table.shape))
-
-
-def _sample_table() -> Table:
-    table = new_table(string, int64)
-    table.entries.update({b"a": 1, b"b": 2})
-    return table
-
-
-def _samples() -> list[Any]:
-    return [((np.array([b"a", b"z"], object), np.array(-1)), {"table": _sample_table()})]
-
-
-_FIND: dict[str, Any] = dict(
-    op="LookupTableFindV2", infer=_infer_found, groups=("Tin", "Tout"), samples=_samples, reason=_REASON
-)
-
-
-@custom(**_FIND)
-def table_find_p(keys: Array, default: Array, *, table: Table) -> Any:
-    """The value of each key in a table that does not change, `default` of those that are not in it. -> v[*s, *t]."""
-    return _found(keys, default, table)
-
-
-@custom(**_FIND, effect="host")
-def mutable_table_find_p(keys: Array, default: Array, *, table: Table) -> Any:
-    """The value of each key in a table that may change, `default` of those that are not in it. -> v[*s, *t]."""
-    return _found(keys, default, table)
-
-
-@custom(
-    op="LookupTableInsertV2",
-    infer=lambda keys, values, *, table: (),
-    groups=("Tin", "Tout"),
-    n_outputs=0,
-    effect="host",
-    samples=lambda: [((np.array([b"c"], object), np.array([3])), {"table": _sample_table()})],
-    reason=_REASON,
-)
-def table_insert_p(keys: Array, values: Array, *, table: Table) -> Any:
-    """Put values under keys, in place of what is there."""
-    if values.shape != (*keys.shape, *table.shape):
-        raise invalid(f"Expected shape {[*keys.shape, *table.shape]} for value, got {list(values.shape)}")
-    rows = values.reshape(keys.size, *table.shape)
-    for key, value in zip(keys.reshape(-1).tolist(), rows, strict=True):
-        table.entries[key] = value if table.shape else value.item() if isinstance(value, np.generic) else value
-    return ()
-
-
-@custom(
-    op="LookupTableRemoveV2",
-    infer=lambda keys, *, table: (),
-    groups=("Tin",),
-    n_outputs=0,
-    effect="host",
-    samples=lambda: [((np.array([b"a", b"x"], object),), {"table": _sample_table()})],
-    reason=_REASON,
-)
-def table_remove_p(keys: Array, *, table: Table) -> Any:
-    """Take keys away, if they are there."""
-    for key in keys.reshape(-1).tolist():
-        table.entries.pop(key, None)
-    return ()
-
-
-@custom(
-    op="LookupTableImportV2",
-    infer=lambda keys, values, *, table: (),
-    groups=("Tin", "Tout"),
-    n_outputs=0,
-    effect="host",
-    samples=lambda: [((np.array([b"c"], object), np.array([3])), {"table": _sample_table()})],
-    reason=_REASON,
-)
-def table_import_p(keys: Array, values: Array, *, table: Any) -> Any:
-    """Have these keys and values, and nothing else."""
-    rows = values.reshape(keys.size, *table.shape)
-    found = dict(zip(keys.reshape(-1).tolist(), rows if table.shape else rows.tolist(), strict=True))
-    if table.is_fixed and len(found) < keys.size:
-        _check_same(keys.reshape(-1).tolist(), rows.tolist())
-    table.entries.clear()
-    table.entries.update(found)
-    table.range = None
-    return ()
-
-
-def _check_same(keys: list[Any], values: list[Any]) -> None:
-    """Raise FailedPreconditionError for a key with two values."""
-    found: dict[Any, Any] = {}
-    for key, value in zip(keys, values, strict=True):
-        if found.setdefault(key, value) != value:
-            raise FailedPreconditionError(
-                None,
-                None,
-                f"HashTable has different value for same key. Key {key} has {found[key]} and trying to add value "
-                f"{value}",
-            )
-
-
-@custom(
-    op="LookupTableExportV2",
-    infer=lambda *, table, key_dtype: (Aval(as_dtype(key_dtype), (None,)), Aval(table.dtype, (None, *table.shape))),
-    groups=(),
-    n_outputs=2,
-    effect="host",
-    samples=lambda: [((), {"table": _sample_table(), "key_dtype": "string"})],
-    reason=_REASON,
-)
-def table_export_p(*, table: Table, key_dtype: str) -> Any:
-    """All keys and their values: k[n], v[n, *t]."""
-    keys = np.empty(len(table.entries), as_dtype(key_dtype).numpy_dtype)
-    keys[:] = list(table.entries)
-    values = np.empty((len(keys), *table.shape), table.dtype.numpy_dtype)
-    for i, value in enumerate(table.entries.values()):
-        values[i] = value
-    return keys, values
-
-
-@custom(
-    op="LookupTableSizeV2",
-    infer=lambda *, table: Aval(int64, ()),
-    groups=(),
-    effect="host",
-    samples=lambda: [((), {"table": _sample_table()})],
-    reason=_REASON,
-)
-def table_size_p(*, table: Table) -> Any:
-    """How many keys there are. -> i64[]."""
-    return np.array(len(table.entries), np.int64)
-
-
 # ---- what fills a fixed table ---------------------------------------------------------------------------------------
+
+
+#: Numbers for the names of tables.
+_numbers = itertools.count()
 
 
 class TextFileIndex:
@@ -482,7 +291,7 @@ class StaticHashTable(_Entries):
         flat = keys.reshape(-1).tolist(), values.reshape(-1).tolist()
         self._table.entries.update(zip(*flat, strict=True))
         if len(self._table.entries) < len(flat[0]):
-            _check_same(*flat)
+            check_same(*flat)
         self._filled = True
 
     def lookup(self, keys: TensorLike, name: str | None = None) -> Tensor | Any:

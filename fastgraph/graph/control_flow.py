@@ -12,22 +12,22 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from fastgraph.composites.symbolic_tensor_array import unify_all
-from fastgraph.composites.tensor_array import TensorArray
 from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.base import nesting
 from fastgraph.core.base.dtype import DType
-from fastgraph.core.base.shapes import Aval, TensorShape, common_shape, generalises, shape_of
-from fastgraph.core.base.type_specs import TypeSpec, as_specs, not_both, of_both
+from fastgraph.core.base.shapes import Aval
+from fastgraph.core.base.type_specs import TypeSpec, not_both, of_both
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.name_scopes import name_scope
 from fastgraph.core.op_errors import message_name
 from fastgraph.core.registry import get, public_function
 from fastgraph.core.tape.indexed_slices import IndexedSlices
-from fastgraph.core.tensor import EagerTensor, Tensor, bind, convert, current_trace
+from fastgraph.core.tensor import Tensor, bind, convert, current_trace
 from fastgraph.graph import control_flow_gradients as control_flow_gradients  # fills in the gradients of cond and while
 from fastgraph.graph.differentiate import entering
-from fastgraph.graph.ir import OperationView, Value
+from fastgraph.graph.ir import OperationView
 from fastgraph.graph.recursive_calls import Unknown
+from fastgraph.graph.shape_invariants import check_invariants, declared_shapes, next_values
 from fastgraph.graph.subgraphs import as_tensor, converted, make_cond, make_while, packed, subgraph_name, traced
 from fastgraph.graph.symbolic_tensor import SymbolicTensor
 from fastgraph.graph.trace import GraphTrace, reserved
@@ -387,7 +387,7 @@ def while_loop(
     if any(map(_is_open, nesting.flatten(start))):
         _close(start, _traced_once(trace, body, start))
     flat = nesting.flatten(start, expand_composites=True)
-    model, declared = _declared(start, flat, loop_vars, shape_invariants)
+    model, declared = declared_shapes(start, flat, loop_vars, shape_invariants)
     if maximum_iterations is not None:
         flat = [convert(0, dtypes.int64), *flat]
         declared = [(), *declared]
@@ -410,7 +410,7 @@ def while_loop(
         result = body(*unpack(tensors))
         if not isinstance(result, list | tuple):
             result = [result]
-        values = _next_values(list(result), list(start), tensors, counted)
+        values = next_values(list(result), list(start), tensors, counted)
         excluded = not_both(list(model), list(result))
         if excluded:
             raise ValueError(f"Shapes {excluded[1]} and {excluded[0]} are not compatible")
@@ -430,7 +430,7 @@ def while_loop(
         if all(map(operator.is_, nesting.flatten(wider), nesting.flatten(list(model)))):
             break
         model = nesting.pack_sequence_as(model, nesting.flatten(wider))  # less is known of a composite's shape
-    _check_invariants(flat, own, body_trace.graph.outputs)
+    check_invariants(flat, own, body_trace.graph.outputs)
     outputs = make_while(test_trace, body_trace, flat, name=scope)[counted:]
     if not back_prop:
         outputs = tuple([bind(get("stop_gradient"), (output,), {}) for output in outputs])
@@ -487,115 +487,3 @@ def _eager_while(cond: Callable[..., Any], body: Callable[..., Any], loop_vars: 
         loop_vars = result if hasattr(result, "_fields") else kind(result)
         count += 1
     return nesting.map_structure(as_tensor, loop_vars)
-
-
-def _declared(start: Any, flat: Sequence[Any], loop_vars: object, shape_invariants: object) -> tuple[Any, list[Any]]:
-    """Return the loop variables with composites as their specs, and the static shape of each tensor in the loop."""
-    model = as_specs(start)
-    if shape_invariants is None:
-        return model, in_loop(model, flat)
-    shapes = nesting.flatten(_as_shapes(shape_invariants))
-    leaves = nesting.flatten(loop_vars)
-    if len(shapes) == len(leaves):
-        told = [invariant(leaf, shape.given) for leaf, shape in zip(leaves, shapes, strict=True)]
-        specs = [spec or known for (spec, _), known in zip(told, nesting.flatten(model), strict=True)]
-        model = nesting.pack_sequence_as(model, specs)
-        shapes = [part for _, parts in told for part in parts]
-    if len(shapes) != len(flat):
-        raise ValueError(
-            f"shape_invariants must have the structure of loop_vars: {len(shapes)} shapes for {len(flat)} tensors "
-            f"({loop_vars!r})"
-        )
-    declared = []
-    for tensor, shape in zip(flat, shapes, strict=True):
-        if shape is None:
-            declared.append(tensor.aval.shape)
-            continue
-        shape = shape.given if isinstance(shape, _Shape) else shape
-        dims = TensorShape(getattr(shape, "shape", shape))
-        bound = None if dims.rank is None else tuple(dims)
-        if not generalises(bound, tensor.aval.shape):
-            raise ValueError(
-                f"The shape invariant specified for {_name(tensor)} is not compatible with the initial shape of the "
-                f"loop variable. It enters the loop with shape {tensor.shape}, but the specified shape invariant is "
-                f"{dims}."
-            )
-        declared.append(bound)
-    return model, declared
-
-
-def in_loop(model: Any, tensors: Sequence[Any]) -> list[Any]:
-    """Return the shapes that tensors keep to in a loop: what the specs in `model` say of a composite's parts."""
-    parts = nesting.flatten(model, expand_composites=True)
-    return [common_shape(part.aval.shape, tensor.aval.shape) for part, tensor in zip(parts, tensors, strict=True)]
-
-
-def invariant(value: Any, told: Any) -> tuple[TypeSpec | None, list[Any]]:
-    """Return the spec of a composite that is a loop's variable, from the one shape or spec that a program tells of it,
-    and the shape of each of its tensors: None for a part of a TensorArray, whose shape is its own affair.
-    """
-    if isinstance(value, TensorArray):
-        return None, [None] * len(nesting.flatten(value, expand_composites=True))
-    if not hasattr(value, "_shape_invariant_to_type_spec"):
-        return None, [told]
-    spec = told if isinstance(told, TypeSpec) else value._shape_invariant_to_type_spec(TensorShape(told))
-    return spec, [part.shape for part in spec._component_specs]
-
-
-class _Shape:
-    """A shape invariant as a leaf: a TensorShape, or a list of sizes, would be taken apart as a structure."""
-
-    def __init__(self, shape: Any) -> None:
-        self.given = shape
-
-
-def _as_shapes(structure: object) -> Any:
-    if isinstance(structure, TensorShape) or hasattr(structure, "dtype"):
-        return _Shape(structure)
-    if isinstance(structure, list | tuple):
-        if structure and all(item is None or isinstance(item, int) for item in structure):
-            return _Shape(TensorShape(structure))
-        items = [_as_shapes(item) for item in structure]
-        return type(structure)(*items) if hasattr(structure, "_fields") else type(structure)(items)
-    if isinstance(structure, dict):
-        return {key: _as_shapes(item) for key, item in structure.items()}
-    return _Shape(structure)
-
-
-def _name(tensor: Tensor) -> str:
-    return (
-        tensor.name if isinstance(tensor, SymbolicTensor) else "a constant" if isinstance(tensor, EagerTensor) else "?"
-    )
-
-
-def _next_values(result: list[Any], start: list[Any], tensors: Sequence[Any], counted: bool) -> Any:
-    """Return the flat next values of the loop variables. Raises ValueError for another structure."""
-    nesting.assert_same_structure(result, start, check_types=False, expand_composites=True)
-    unify_all(start, result)
-    dtype_of = [tensor.dtype for tensor in nesting.flatten(start, expand_composites=True)]
-    flat = []
-    for leaf, dtype in zip(nesting.flatten(result, expand_composites=True), dtype_of, strict=True):
-        if not isinstance(leaf, Tensor):
-            try:
-                leaf = convert(leaf, dtype)
-            except (TypeError, ValueError):
-                leaf = convert(leaf)
-        flat.append(leaf)
-    return [tensors[0] + 1, *flat] if counted else flat
-
-
-def _check_invariants(start: Sequence[Any], own: Sequence[tuple[Aval, str]], outputs: Sequence[Value]) -> None:
-    """Raise unless each loop variable leaves the body with the dtype and a shape that it enters with."""
-    for tensor, (aval, _), value in zip(start, own, outputs, strict=True):
-        what = _name(tensor)
-        if value.aval.dtype != aval.dtype:
-            raise TypeError(
-                f"Loop var {what} enters the loop with type {aval.dtype!r} but has type {value.aval.dtype!r} after 1 "
-                f"iteration. {what} type should remain constant."
-            )
-        if not generalises(aval.shape, value.aval.shape):
-            raise ValueError(
-                f"Input tensor `{what}` enters the loop with shape {shape_of(aval.shape)}, but has shape "
-                f"{shape_of(value.aval.shape)} after one iteration. To allow the shape to vary across iterations, use "
-                "the `shape_invariants` argument of tf.while_loop to specify a less-specific shape."
-            )

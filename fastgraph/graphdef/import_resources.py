@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.composites.lookup_tables import Table, TextFileInitializer, new_table
+from fastgraph.composites.lookup_primitives import Table, new_table
+from fastgraph.composites.lookup_tables import TextFileInitializer
 from fastgraph.core.conversion import constant
 from fastgraph.core.native.buffer import Cell
 from fastgraph.core.registry import get, public_function

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.composites.lookup_tables import Table
+from fastgraph.composites.lookup_primitives import Table
 from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.base.gc_pause import resting
 from fastgraph.core.base.shapes import Aval, TensorShape, generalises

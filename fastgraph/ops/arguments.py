@@ -45,6 +45,16 @@ def as_tensor(value: Any, dtype: DTypeLike | None = None) -> Tensor:
     return convert(value, None if dtype is None or has_dtype(value) else as_dtype(dtype))
 
 
+def converted_like(value: Any, other: Tensor) -> Tensor:
+    """`value` as a Tensor, of `other`'s dtype if it has none of its own and can be that."""
+    if isinstance(value, Tensor):
+        return value
+    try:
+        return as_tensor(value, other.dtype)
+    except (TypeError, ValueError):
+        return as_tensor(value)
+
+
 def alike(values: Any) -> list[Tensor]:
     """`values` as Tensors: those without a dtype of their own take that of the first that has one, else the first's."""
     dtype = next((value.dtype for value in values if has_dtype(value)), None)

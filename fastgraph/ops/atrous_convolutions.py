@@ -21,6 +21,7 @@ from fastgraph.ops.elementwise import cast
 from fastgraph.ops.families import invalid, public, shape_text
 from fastgraph.ops.gathering import gather
 from fastgraph.ops.joining import concat, stack
+from fastgraph.ops.matmul import extents_of
 from fastgraph.ops.movement import reshape
 from fastgraph.ops.runtime_assertions import ensure_shape
 from fastgraph.ops.runtime_checks import checked, narrow, with_extents
@@ -31,7 +32,6 @@ from fastgraph.ops.window_arguments import (
     channels_last,
     is_channels_first,
     paddings,
-    sizes_of,
     steps,
 )
 
@@ -158,7 +158,7 @@ def depthwise_conv2d_backprop_input(
     kernel = as_tensor(filter, g.dtype)
     if kernel.shape.rank != 4:
         raise invalid(f"filter must be 4-dimensional: {kernel.shape}")
-    kh, kw, c, m = sizes_of(kernel)
+    kh, kw, c, m = extents_of(kernel)
     each = reshape(kernel, (kh, kw, 1, c * m))
     amount = extents(input_sizes)
     if amount.static is not None:

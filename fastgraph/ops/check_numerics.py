@@ -17,7 +17,8 @@ from fastgraph.core.base.shapes import Aval
 from fastgraph.core.primitive import Primitive
 from fastgraph.core.registry import get
 from fastgraph.core.tensor import EagerTensor, Tensor, bind, current_state
-from fastgraph.ops.families import Array, Builder, Node, invalid, misuse, movement, public
+from fastgraph.ops.families import Array, Node, invalid, misuse, movement, public
+from fastgraph.ops.runtime_assertions import lower_numerics
 
 _KEY = "check_numerics"
 _LISTENER = "check_numerics_listener"
@@ -65,16 +66,6 @@ _PASSED_ON = frozenset(
 )
 
 
-def _lower(b: Builder, node: Node) -> list[Any]:
-    x = b.input(0)
-
-    def element(index: Sequence[Any]) -> Any:
-        value = x.at(index)
-        return b.check(b.expr("isfinite(x)", x=value), value, b.flat(index, x.shape))
-
-    return [element]
-
-
 def _found(array: Array) -> str:
     """Name the infinities and NaN there are, in words; "" if there is nothing."""
     kinds = [
@@ -92,7 +83,7 @@ def _found(array: Array) -> str:
 @movement(
     infer=lambda tensor, *, message: Aval(tensor.dtype, tensor.shape),
     dtypes="bfloat16 float16 float32 float64",
-    lower=_lower,
+    lower=lower_numerics,
     vjp=dict(tensor=lambda dy, message: check_numerics_v2(dy, message=message)),
     samples=lambda: [((np.array([1.0, 2.0], t),), {"message": "m"}) for t in ("float32", "float64", "float16")],
     error_samples=lambda: [

@@ -392,152 +392,97 @@ def _vector(extents_: TensorLike) -> Any:
     return index_vector(extents_) if isinstance(extents_, tuple) else extents_
 
 
-def _vjps(rank: int, kind: str) -> dict[str, Callable[..., Any]]:
-    """The gradient rules of one of (result, to input, to filter), each in terms of the others."""
+def _called(name: str) -> Callable[[Any], Any]:
+    """A decorator: the function's name, which is the op's, for functions made in a loop."""
+
+    def named(function: Any) -> Any:
+        function.__name__ = function.__qualname__ = name
+        return function
+
+    return named
+
+
+def _defined(rank: int) -> tuple[Any, Any, Any]:
+    """The convolution over so many axes, its gradients to x and to the filter: each has the others in its rules."""
+    dtypes = (*_DTYPES, "int32") if rank == 2 else _DTYPES  # TensorFlow's convolutions over three axes take no integers
+    version = "V2" if rank == 3 else ""
 
     def attrs(strides: Steps, padding: Padding, dilations: Steps) -> dict[str, Any]:
         return {"strides": strides, "padding": padding, "dilations": dilations}
 
-    if kind == "result":
-        return dict(
-            x=lambda dy, x_shape, filter, strides, padding, dilations: _primitives(rank)[1](
+    @contraction(
+        op=f"Conv{rank}D",
+        infer=_infer(rank),
+        dtypes=" ".join(dtypes),
+        step="convolution",
+        lower=_lower,
+        vjp=dict(
+            x=lambda dy, x_shape, filter, strides, padding, dilations: to_input(
                 _vector(x_shape), filter, dy, **attrs(strides, padding, dilations)
             ),
-            filter=lambda dy, x, filter_shape, strides, padding, dilations: _primitives(rank)[2](
+            filter=lambda dy, x, filter_shape, strides, padding, dilations: to_filter(
                 x, _vector(filter_shape), dy, **attrs(strides, padding, dilations)
             ),
-        )
-    if kind == "input":
-        return dict(
-            filter=lambda dy, filter_shape, g, strides, padding, dilations: _primitives(rank)[2](
+        ),
+        samples=_samples(rank, "result", dtypes),
+        error_samples=_errors(rank),
+    )
+    @_called(f"conv{rank}d_p")
+    def result(x: Array, filter: Array, *, strides: Steps, padding: Padding, dilations: Steps) -> Any:
+        """Correlation of x with a filter. t[n, *s, c], t[*k, c/groups, f] -> t[n, *o, f]."""
+        return _checked_forward(rank, x, filter, strides, padding, dilations)
+
+    @contraction(
+        op=f"Conv{rank}DBackpropInput{version}",
+        infer=_infer_input_grad(rank),
+        groups=("Tshape", "T", "T"),
+        dtypes={"T": " ".join(dtypes), "Tshape": "index"},
+        shape_inputs=(0,),
+        step="convolution",
+        lower=_lower_input_grad,
+        vjp=dict(
+            filter=lambda dy, filter_shape, g, strides, padding, dilations: to_filter(
                 dy, _vector(filter_shape), g, **attrs(strides, padding, dilations)
             ),
-            g=lambda dy, filter, strides, padding, dilations: _primitives(rank)[0](
-                dy, filter, **attrs(strides, padding, dilations)
-            ),
-        )
-    return dict(
-        x=lambda dy, x_shape, g, strides, padding, dilations: _primitives(rank)[1](
-            _vector(x_shape), dy, g, **attrs(strides, padding, dilations)
+            g=lambda dy, filter, strides, padding, dilations: result(dy, filter, **attrs(strides, padding, dilations)),
         ),
-        g=lambda dy, x, strides, padding, dilations: _primitives(rank)[0](x, dy, **attrs(strides, padding, dilations)),
+        samples=_samples(rank, "input", dtypes),
     )
+    @_called(f"conv{rank}d_input_grad_p")
+    def to_input(sizes: Array, filter: Array, g: Array, *, strides: Steps, padding: Padding, dilations: Steps) -> Any:
+        """The gradient to an x of these sizes. i[r], t[*k, c/groups, f], t[n, *o, f] -> t[*sizes]."""
+        dims = tuple(sizes.tolist())
+        _checked_gradient(rank, dims, filter.shape, g, strides, padding, dilations)
+        return input_gradient(dims, filter, g, strides, padding, dilations)
+
+    @contraction(
+        op=f"Conv{rank}DBackpropFilter{version}",
+        infer=_infer_filter_grad(rank),
+        groups=("T", "Tshape", "T"),
+        dtypes={"T": " ".join(_DTYPES), "Tshape": "index"},
+        shape_inputs=(1,),
+        step="convolution",
+        lower=_lower_filter_grad,
+        vjp=dict(
+            x=lambda dy, x_shape, g, strides, padding, dilations: to_input(
+                _vector(x_shape), dy, g, **attrs(strides, padding, dilations)
+            ),
+            g=lambda dy, x, strides, padding, dilations: result(x, dy, **attrs(strides, padding, dilations)),
+        ),
+        samples=_samples(rank, "filter", _DTYPES),
+    )
+    @_called(f"conv{rank}d_filter_grad_p")
+    def to_filter(x: Array, sizes: Array, g: Array, *, strides: Steps, padding: Padding, dilations: Steps) -> Any:
+        """The gradient to a filter of these sizes. t[n, *s, c], i[r], t[n, *o, f] -> t[*sizes]."""
+        dims = tuple(sizes.tolist())
+        _checked_gradient(rank, x.shape, dims, g, strides, padding, dilations, of_filter=True)
+        return filter_gradient(x, dims, g, strides, padding, dilations)
+
+    return result, to_input, to_filter
 
 
-def _primitives(rank: int) -> tuple[Any, Any, Any]:
-    if rank == 2:
-        return conv2d_p, conv2d_input_grad_p, conv2d_filter_grad_p
-    return conv3d_p, conv3d_input_grad_p, conv3d_filter_grad_p
-
-
-@contraction(
-    op="Conv2D",
-    infer=_infer(2),
-    dtypes="float16 bfloat16 float32 float64 int32",
-    step="convolution",
-    lower=_lower,
-    vjp=_vjps(2, "result"),
-    samples=_samples(2, "result", (*_DTYPES, "int32")),
-    error_samples=_errors(2),
-)
-def conv2d_p(x: Array, filter: Array, *, strides: Steps, padding: Padding, dilations: Steps) -> Any:
-    """Correlation of x with a filter. t[n, h, w, c], t[kh, kw, c/groups, f] -> t[n, oh, ow, f]."""
-    return _checked_forward(2, x, filter, strides, padding, dilations)
-
-
-@contraction(
-    op="Conv2DBackpropInput",
-    infer=_infer_input_grad(2),
-    groups=("Tshape", "T", "T"),
-    dtypes={"T": "float16 bfloat16 float32 float64 int32", "Tshape": "index"},
-    shape_inputs=(0,),
-    step="convolution",
-    lower=_lower_input_grad,
-    vjp=_vjps(2, "input"),
-    samples=_samples(2, "input", (*_DTYPES, "int32")),
-)
-def conv2d_input_grad_p(
-    sizes: Array, filter: Array, g: Array, *, strides: Steps, padding: Padding, dilations: Steps
-) -> Any:
-    """conv2d's gradient to an x of these sizes. i[4], t[kh, kw, c/groups, f], t[n, oh, ow, f] -> t[*sizes]."""
-    dims = tuple(sizes.tolist())
-    _checked_gradient(2, dims, filter.shape, g, strides, padding, dilations)
-    return input_gradient(dims, filter, g, strides, padding, dilations)
-
-
-@contraction(
-    op="Conv2DBackpropFilter",
-    infer=_infer_filter_grad(2),
-    groups=("T", "Tshape", "T"),
-    dtypes={"T": "float16 bfloat16 float32 float64", "Tshape": "index"},
-    shape_inputs=(1,),
-    step="convolution",
-    lower=_lower_filter_grad,
-    vjp=_vjps(2, "filter"),
-    samples=_samples(2, "filter", _DTYPES),
-)
-def conv2d_filter_grad_p(
-    x: Array, sizes: Array, g: Array, *, strides: Steps, padding: Padding, dilations: Steps
-) -> Any:
-    """conv2d's gradient to a filter of these sizes. t[n, h, w, c], i[4], t[n, oh, ow, f] -> t[*sizes]."""
-    dims = tuple(sizes.tolist())
-    _checked_gradient(2, x.shape, dims, g, strides, padding, dilations, of_filter=True)
-    return filter_gradient(x, dims, g, strides, padding, dilations)
-
-
-@contraction(
-    op="Conv3D",
-    infer=_infer(3),
-    dtypes="float16 bfloat16 float32 float64",
-    step="convolution",
-    lower=_lower,
-    vjp=_vjps(3, "result"),
-    samples=_samples(3, "result", _DTYPES),
-    error_samples=_errors(3),
-)
-def conv3d_p(x: Array, filter: Array, *, strides: Steps, padding: Padding, dilations: Steps) -> Any:
-    """Correlation of x with a filter. t[n, d, h, w, c], t[kd, kh, kw, c/groups, f] -> t[n, od, oh, ow, f]."""
-    return _checked_forward(3, x, filter, strides, padding, dilations)
-
-
-@contraction(
-    op="Conv3DBackpropInputV2",
-    infer=_infer_input_grad(3),
-    groups=("Tshape", "T", "T"),
-    dtypes={"T": "float16 bfloat16 float32 float64", "Tshape": "index"},
-    shape_inputs=(0,),
-    step="convolution",
-    lower=_lower_input_grad,
-    vjp=_vjps(3, "input"),
-    samples=_samples(3, "input", _DTYPES),
-)
-def conv3d_input_grad_p(
-    sizes: Array, filter: Array, g: Array, *, strides: Steps, padding: Padding, dilations: Steps
-) -> Any:
-    """conv3d's gradient to an x of these sizes. i[5], t[kd, kh, kw, c/groups, f], t[n, od, oh, ow, f] -> t[*sizes]."""
-    dims = tuple(sizes.tolist())
-    _checked_gradient(3, dims, filter.shape, g, strides, padding, dilations)
-    return input_gradient(dims, filter, g, strides, padding, dilations)
-
-
-@contraction(
-    op="Conv3DBackpropFilterV2",
-    infer=_infer_filter_grad(3),
-    groups=("T", "Tshape", "T"),
-    dtypes={"T": "float16 bfloat16 float32 float64", "Tshape": "index"},
-    shape_inputs=(1,),
-    step="convolution",
-    lower=_lower_filter_grad,
-    vjp=_vjps(3, "filter"),
-    samples=_samples(3, "filter", _DTYPES),
-)
-def conv3d_filter_grad_p(
-    x: Array, sizes: Array, g: Array, *, strides: Steps, padding: Padding, dilations: Steps
-) -> Any:
-    """conv3d's gradient to a filter of these sizes. t[n, d, h, w, c], i[5], t[n, od, oh, ow, f] -> t[*sizes]."""
-    dims = tuple(sizes.tolist())
-    _checked_gradient(3, x.shape, dims, g, strides, padding, dilations, of_filter=True)
-    return filter_gradient(x, dims, g, strides, padding, dilations)
+conv2d_p, conv2d_input_grad_p, conv2d_filter_grad_p = _defined(2)
+conv3d_p, conv3d_input_grad_p, conv3d_filter_grad_p = _defined(3)
 
 
 # ---- with what follows ----------------------------------------------------------------------------------------------
@@ -554,11 +499,6 @@ def _infer_bias(rank: int) -> Callable[..., Aval]:
         return found
 
     return infer
-
-
-def _with_bias(rank: int, x: Array, filter: Array, bias: Array, relu: bool, steps_: tuple[Any, Any, Any]) -> Any:
-    total = _checked_forward(rank, x, filter, *steps_) + bias
-    return np.maximum(total, np.zeros((), total.dtype)) if relu else total
 
 
 def _lower_bias(b: Builder, node: Node) -> list[Any]:
@@ -580,31 +520,23 @@ def _bias_samples(rank: int) -> Callable[[], list[Any]]:
     ]
 
 
-@contraction(
-    op="_FusedConv2D",
-    infer=_infer_bias(2),
-    dtypes="float32",
-    step="convolution",
-    lower=_lower_bias,
-    samples=_bias_samples(2),
-)
-def conv2d_bias_p(
-    x: Array, filter: Array, bias: Array, *, strides: Steps, padding: Padding, dilations: Steps, relu: bool
-) -> Any:
-    """conv2d plus one number per channel, and perhaps relu of that: what the compiler makes of the three ops."""
-    return _with_bias(2, x, filter, bias, relu, (strides, padding, dilations))
+def _define_with_bias(rank: int) -> None:
+    @contraction(
+        op=f"_FusedConv{rank}D",
+        infer=_infer_bias(rank),
+        dtypes="float32",
+        step="convolution",
+        lower=_lower_bias,
+        samples=_bias_samples(rank),
+    )
+    @_called(f"conv{rank}d_bias_p")
+    def with_bias(
+        x: Array, filter: Array, bias: Array, *, strides: Steps, padding: Padding, dilations: Steps, relu: bool
+    ) -> Any:
+        """A convolution plus one number per channel, perhaps relu of that: what the compiler makes of three ops."""
+        total = _checked_forward(rank, x, filter, strides, padding, dilations) + bias
+        return np.maximum(total, np.zeros((), total.dtype)) if relu else total
 
 
-@contraction(
-    op="_FusedConv3D",
-    infer=_infer_bias(3),
-    dtypes="float32",
-    step="convolution",
-    lower=_lower_bias,
-    samples=_bias_samples(3),
-)
-def conv3d_bias_p(
-    x: Array, filter: Array, bias: Array, *, strides: Steps, padding: Padding, dilations: Steps, relu: bool
-) -> Any:
-    """conv3d plus one number per channel, and perhaps relu of that: what the compiler makes of the three ops."""
-    return _with_bias(3, x, filter, bias, relu, (strides, padding, dilations))
+_define_with_bias(2)
+_define_with_bias(3)

@@ -19,6 +19,7 @@ from fastgraph.ops.convolution_primitives import conv2d_input_grad_p, conv2d_p, 
 from fastgraph.ops.families import invalid, public, shape_text
 from fastgraph.ops.gathering import gather
 from fastgraph.ops.joining import concat
+from fastgraph.ops.matmul import extents_of
 from fastgraph.ops.movement import expand_dims, reshape, shape, squeeze
 from fastgraph.ops.window_arguments import (
     Padding,
@@ -31,7 +32,6 @@ from fastgraph.ops.window_arguments import (
     listed,
     paddings,
     positive,
-    sizes_of,
     steps,
 )
 
@@ -56,14 +56,14 @@ def _apply(
     pads = paddings(padding, rank, first, explicit=rank < 3)
     batch = _leading(images, rank)
     if batch is not None:
-        images = reshape(images, (-1, *sizes_of(images)[len(batch) :]))
+        images = reshape(images, (-1, *extents_of(images)[len(batch) :]))
     if first:
         images = channels_last(images, rank)
     last = None if first or batch is not None else name
     result = _primitive_apply(rank, last, images, filters, stride, pads, dilation)
     if first:
         result = channels_first(result, rank, name if batch is None else None)
-    return result if batch is None else reshape(result, (*batch, *sizes_of(result)[1:]), name=name)
+    return result if batch is None else reshape(result, (*batch, *extents_of(result)[1:]), name=name)
 
 
 def _primitive_apply(
@@ -88,7 +88,7 @@ def _primitive_apply(
 def _leading(x: Tensor, rank: int) -> list[Any] | None:
     """The batch axes of a tensor that has several of them, else None."""
     own = x.shape.rank
-    return None if own is None or own <= rank + 2 else sizes_of(x)[: own - rank - 1]
+    return None if own is None or own <= rank + 2 else extents_of(x)[: own - rank - 1]
 
 
 @public("nn.conv2d")
@@ -209,7 +209,7 @@ def depthwise_conv2d(
     if x.shape.rank not in (4, None):
         raise invalid(f"input must be 4-dimensional: {shape_text(x.shape.as_list())}")
     channels = x.shape[1 if first else -1] if x.shape.rank == 4 else None
-    kh, kw, c, m = sizes_of(filter)
+    kh, kw, c, m = extents_of(filter)
     if channels is not None and isinstance(c, int) and channels != c:
         if current_trace() is not None:
             what = f"Dimensions must be equal, but are {channels} and {c}"

@@ -14,7 +14,7 @@ from fastgraph.core.base.dtype import as_dtype
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
 from fastgraph.errors import InvalidArgumentError
-from fastgraph.ops.arguments import as_tensor, has_dtype, named
+from fastgraph.ops.arguments import as_tensor, converted_like, has_dtype, named
 from fastgraph.ops.complex_numbers import conj
 from fastgraph.ops.elementwise import cast_p, widened
 from fastgraph.ops.families import Array, elementwise, public
@@ -93,13 +93,13 @@ def truediv(x: TensorLike | None, y: TensorLike, name: str | None = None) -> Any
 def fractions(x: Any, y: Any) -> tuple[Any, Any]:
     """Dividend and divisor as they are divided: of one dtype that has fractions."""
     if isinstance(x, Tensor):
-        y = _converted_like(y, x)
+        y = converted_like(y, x)
     elif has_dtype(y) and not has_dtype(x):
         y = as_tensor(y)
-        x = _converted_like(x, y)
+        x = converted_like(x, y)
     else:
         x = as_tensor(x)
-        y = _converted_like(y, x)
+        y = converted_like(y, x)
     if x.dtype is not y.dtype:
         raise TypeError(f"`x` and `y` must have the same dtype, got {x.dtype!r} != {y.dtype!r}.")
     wide = _TRUE_DIVISION.get(x.dtype.name)
@@ -112,16 +112,6 @@ def fractions(x: Any, y: Any) -> tuple[Any, Any]:
             "tf.complex128}."
         )
     return x, y
-
-
-def _converted_like(value: Tensor | int | None, other: Tensor) -> Any:
-    """`value` as a tensor, of `other`'s dtype if it has none of its own and can be that."""
-    if isinstance(value, Tensor):
-        return value
-    try:
-        return as_tensor(value, other.dtype)
-    except (TypeError, ValueError):
-        return as_tensor(value)
 
 
 @public("divide", "math.divide")

@@ -15,17 +15,11 @@ from fastgraph.core.base.shapes import Aval
 from fastgraph.core.tensor import Tensor
 from fastgraph.ops.exponentials import exp, log
 from fastgraph.ops.families import Array, Dims, custom, elementwise, invalid, misuse, shape_text
-from fastgraph.ops.special_functions import digamma, lgamma, xlog1py, xlogy
+from fastgraph.ops.special_functions import digamma, lgamma, scipy_special, xlog1py, xlogy
 
 _EPS = 2.0**-53
 _STEADY = 2.0**-49  # what rounding leaves of a change between convergents
 _MOST_TERMS = 1000
-
-
-def _special() -> Any:
-    from scipy import special  # 30 ms, and only for these ops in eager mode
-
-    return special
 
 
 def _density(a: Tensor, x: Tensor) -> Any:
@@ -66,7 +60,7 @@ def _regularised(a: Array, x: Array, name: str, sign: float) -> tuple[Array, Arr
     """Both arguments in float64, and SciPy's function of them; `sign` is 1 for the upper one."""
     wide_a, wide = np.broadcast_arrays(a.astype(np.float64), x.astype(np.float64))
     with np.errstate(all="ignore"):
-        found = np.asarray(getattr(_special(), name)(wide_a, wide))
+        found = np.asarray(getattr(scipy_special(), name)(wide_a, wide))
         near = _is_near(wide_a, wide)
     if near.any():  # SciPy sums too few terms there
         found[near] = _value_near(wide_a[near], wide[near], sign)
@@ -142,7 +136,7 @@ def _value_near(a: Array, x: Array, sign: float) -> Any:
     """By Temme's expansion, for large a and x of about that size: the upper function (sign 1) or the lower one (-1)."""
     _, half_square, eta = _eta(a, x)
     rest = np.exp(-a * half_square) / np.sqrt(2 * np.pi * a) * _sum_of(gamma_expansion.terms(), eta, 1 / a)
-    return 0.5 * _special().erfc(sign * eta * np.sqrt(0.5 * a)) + sign * rest
+    return 0.5 * scipy_special().erfc(sign * eta * np.sqrt(0.5 * a)) + sign * rest
 
 
 def _near(a: Array, x: Array) -> Any:
@@ -166,7 +160,7 @@ def _mu_less_log(mu: Array) -> Any:
 
 def _log_power(a: Array, x: Array) -> Any:
     """log(x**a e**-x / gamma(a + 1))."""
-    special = _special()
+    special = scipy_special()
     large = np.maximum(a, 10.0)
     inverse = 1 / (large * large)
     rest = np.polynomial.polynomial.polyval(inverse, [1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360])
@@ -186,7 +180,7 @@ def _below(a: Array, x: Array) -> Any:
         slope -= term * harmonic
         if np.all(term * harmonic <= -_EPS * slope):
             break
-    return np.exp(_log_power(a, x)) * (total * (np.log(x) - _special().psi(a + 1)) + slope)
+    return np.exp(_log_power(a, x)) * (total * (np.log(x) - scipy_special().psi(a + 1)) + slope)
 
 
 def _above(a: Array, x: Array) -> Any:
@@ -214,7 +208,7 @@ def _above(a: Array, x: Array) -> Any:
         p0, p1, q0, q1, dp0, dp1, dq0, dq1 = (v * kept[-1] for v in kept[:-1])
         y, z, value, slope, left = (v[going] for v in (y, z, value, slope, left))
     power = np.exp(_log_power(a, x)) * a  # x**a e**-x / gamma(a)
-    return -power * (found[1] + found[0] * (np.log(x) - _special().psi(a)))
+    return -power * (found[1] + found[0] * (np.log(x) - scipy_special().psi(a)))
 
 
 # ---- beta -----------------------------------------------------------------------------------------------------------
@@ -271,7 +265,7 @@ def betainc(a: Array, b: Array, x: Array) -> Any:
     if text is not None:
         raise invalid(text)
     first, second, wide = (v.astype(np.float64) for v in np.broadcast_arrays(a, b, x))
-    found = np.where(np.isfinite(first) & np.isfinite(second), _special().betainc(first, second, wide), np.nan)
+    found = np.where(np.isfinite(first) & np.isfinite(second), scipy_special().betainc(first, second, wide), np.nan)
     found = np.where(np.isnan(found) & (wide == 0), 0.0, np.where(np.isnan(found) & (wide == 1), 1.0, found))
     bad = (first <= 0) | (second <= 0) | ~((wide >= 0) & (wide <= 1))
     return np.where(bad, np.nan, found).astype(x.dtype)

@@ -28,7 +28,7 @@ from fastgraph.ops.padding import reverse
 from fastgraph.ops.pooling_primitives import max_pool_p, max_pool_pick_p
 from fastgraph.ops.reduction import reduce_sum
 from fastgraph.ops.sorting import top_k
-from fastgraph.ops.window_arguments import PadLike, infer_extents, paddings, sizes_of, steps
+from fastgraph.ops.window_arguments import PadLike, infer_extents, paddings, steps
 
 
 class Windows(NamedTuple):
@@ -103,7 +103,7 @@ def dilation2d(
     if None not in (x.shape[-1], kernel.shape[-1]) and x.shape[-1] != kernel.shape[-1]:
         raise invalid(f"input and filter must have the same depth: {x.shape[-1]} vs {kernel.shape[-1]}")
     pads = paddings(padding, 2, False, explicit=False)
-    kh, kw, c = sizes_of(kernel)
+    kh, kw, c = extents_of(kernel)
     if not isinstance(kh, int) or not isinstance(kw, int):
         raise NotImplementedError("dilation2d needs a filter of known height and width")
     assert isinstance(pads, str)

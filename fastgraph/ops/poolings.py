@@ -17,6 +17,7 @@ from fastgraph.ops.arguments import as_tensor, named, whole
 from fastgraph.ops.families import Array, invalid, public
 from fastgraph.ops.gathering import gather
 from fastgraph.ops.joining import concat
+from fastgraph.ops.matmul import extents_of
 from fastgraph.ops.movement import expand_dims, reshape, squeeze
 from fastgraph.ops.pooling_primitives import avg_pool_p, max_pool_p
 from fastgraph.ops.reduction import reduce_max
@@ -30,7 +31,6 @@ from fastgraph.ops.window_arguments import (
     listed,
     paddings,
     positive,
-    sizes_of,
     steps,
 )
 
@@ -107,7 +107,7 @@ def _depth_pool(
         )
     if depth != step:
         raise UnimplementedError(None, None, "Depthwise max pooling requires the depth window to equal the stride.")
-    dims = sizes_of(x)
+    dims = extents_of(x)
     if isinstance(dims[-1], int) and dims[-1] % depth:
         raise UnimplementedError(
             None, None, "Depthwise max pooling requires the depth window to evenly divide the input depth."

@@ -15,7 +15,7 @@ from fastgraph.core.base.shapes import Aval, ShapeLike, TensorShape, as_dims
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.registry import get
 from fastgraph.core.tensor import EagerTensor, Tensor, convert, current_trace
-from fastgraph.ops.arguments import as_tensor, known_value, named, whole, word
+from fastgraph.ops.arguments import as_tensor, converted_like, known_value, named, whole, word
 from fastgraph.ops.comparison import equal, greater, greater_equal, less, less_equal, not_equal
 from fastgraph.ops.elementwise import abs, cast
 from fastgraph.ops.families import (
@@ -61,7 +61,7 @@ def _bracketed(x: Array, summarize: int) -> str:
     return text[:-1] + "...]" if 0 <= summarize < flat.size else text
 
 
-def _lower_numerics(b: Builder, node: Node) -> list[Any]:
+def lower_numerics(b: Builder, node: Node) -> list[Any]:
     x = b.input(0)
 
     def element(index: Sequence[Any]) -> Any:
@@ -74,7 +74,7 @@ def _lower_numerics(b: Builder, node: Node) -> list[Any]:
 @movement(
     infer=lambda tensor, *, message: Aval(tensor.dtype, tensor.shape),
     dtypes="bfloat16 float16 float32 float64",
-    lower=_lower_numerics,
+    lower=lower_numerics,
     vjp=dict(tensor=lambda dy, message: check_numerics_p(dy, message=message + " (gradient)")),
     samples=lambda: [((np.array([1.0, 2.0], t),), {"message": "m"}) for t in ("float32", "float64", "float16")],
     error_samples=lambda: [
@@ -254,8 +254,8 @@ def _binary(name: str, symbol: str, holds: Callable[..., Any]) -> Callable[..., 
     """debugging.assert_<name>(x, y)."""
 
     def check(x: TensorLike, y: Any, message: str | None = None, summarize: Any = None, name: str | None = None) -> Any:
-        x = as_tensor(x) if not isinstance(y, Tensor) or isinstance(x, Tensor) else _like(x, y)
-        y = _like(y, x)
+        x = as_tensor(x) if not isinstance(y, Tensor) or isinstance(x, Tensor) else converted_like(x, y)
+        y = converted_like(y, x)
         result = holds(x, y)
         if current_trace() is None:
             if not bool(all_p(result, axes=None, keepdims=False)):
@@ -284,15 +284,6 @@ def _binary(name: str, symbol: str, holds: Callable[..., Any]) -> Callable[..., 
     if name in ("equal", "less", "greater"):
         names.append(f"assert_{name}")
     return public(*names)(made)
-
-
-def _like(value: TensorLike, other: Tensor) -> Any:
-    if isinstance(value, Tensor):
-        return value
-    try:
-        return as_tensor(value, other.dtype)
-    except (TypeError, ValueError):
-        return as_tensor(value)
 
 
 def _comparison(
@@ -340,7 +331,7 @@ def assert_near(
     Raises: InvalidArgumentError. Source: tf.debugging.assert_near.
     """
     x = as_tensor(x)
-    other = _like(y, x)
+    other = converted_like(y, x)
     real = x.dtype.real_dtype
     eps = 10 * float(np.finfo(np.float32 if real.name == "bfloat16" else real.numpy_dtype).eps)
     bound = _tolerance(atol, eps, real, "atol") + _tolerance(rtol, eps, real, "rtol") * abs(other)

@@ -25,7 +25,8 @@ from fastgraph.ops.reduction import reduce_sum
 _SQRT_HALF = 0.7071067811865476
 
 
-def _special() -> Any:
+def scipy_special() -> Any:
+    """The module of SciPy, imported when it is first needed."""
     from scipy import special  # 30 ms, and only for these ops in eager mode
 
     return special
@@ -42,7 +43,7 @@ def _special() -> Any:
 )
 def erfinv(x: Array) -> Any:
     """The number whose erf is x; infinite at -1 and 1, NaN outside. f[*s] -> f[*s]. Source: tf.math.erfinv."""
-    return _special().erfinv(widened(x)).astype(x.dtype)
+    return scipy_special().erfinv(widened(x)).astype(x.dtype)
 
 
 @elementwise(
@@ -53,7 +54,7 @@ def erfinv(x: Array) -> Any:
 )
 def ndtri(x: Array) -> Any:
     """The quantile of the standard normal distribution. f[*s] -> f[*s]. Source: Wichura 1988; tf.math.ndtri."""
-    return _special().ndtri(widened(x)).astype(x.dtype)
+    return scipy_special().ndtri(widened(x)).astype(x.dtype)
 
 
 @public("math.erfcinv")
@@ -84,7 +85,7 @@ def lgamma(x: Array) -> Any:
     """
     wide = widened(x)  # SciPy's is -inf at -inf, and inf at denormals, dividing 1 by them
     size = np.abs(wide)
-    near = np.where(size < np.finfo(wide.dtype).tiny, -np.log(size), _special().gammaln(wide))
+    near = np.where(size < np.finfo(wide.dtype).tiny, -np.log(size), scipy_special().gammaln(wide))
     return np.where(wide == -np.inf, np.asarray(np.inf, wide.dtype), near).astype(x.dtype)
 
 
@@ -94,7 +95,7 @@ def lgamma(x: Array) -> Any:
 def digamma(x: Array) -> Any:
     """The derivative of lgamma; NaN at 0, -1, -2, ... f[*s] -> f[*s]. Source: tf.math.digamma."""
     wide = widened(x)
-    return np.where(wide == 0, np.asarray(np.nan, wide.dtype), _special().psi(wide)).astype(x.dtype)
+    return np.where(wide == 0, np.asarray(np.nan, wide.dtype), scipy_special().psi(wide)).astype(x.dtype)
 
 
 @elementwise(
@@ -106,7 +107,7 @@ def digamma(x: Array) -> Any:
 )
 def zeta(x: Array, q: Array) -> Any:
     """Hurwitz's zeta function sum((q + k) ** -x), x > 1, q > 0. f[*s], f[*s] -> f[*s]. Source: tf.math.zeta."""
-    found = _special().zeta(x, q).astype(x.dtype)
+    found = scipy_special().zeta(x, q).astype(x.dtype)
     # TensorFlow's poles: SciPy has infinities at every q <= 0 that is whole, and nothing at x infinite.
     pole = (q <= 0) & (np.floor(q) == q) & (np.floor(x / 2) * 2 != x)
     found = np.where((x == np.inf) & (q > 1), np.asarray(0, x.dtype), found)
@@ -128,7 +129,7 @@ def polygamma(a: Array, x: Array) -> Any:
 
     Source: tf.math.polygamma.
     """
-    special, wide, order = _special(), x.astype(np.float64), a.astype(np.float64)
+    special, wide, order = scipy_special(), x.astype(np.float64), a.astype(np.float64)
     sign = np.where(order % 2 == 0, -1.0, 1.0)
     higher = sign * special.gamma(order + 1) * special.zeta(order + 1, wide)
     found = np.where(order == 0, special.psi(wide), higher)

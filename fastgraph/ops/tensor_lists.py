@@ -62,16 +62,6 @@ def _reserved(size: Array, dtype: str, element: tuple[int, ...]) -> Any:
     return np.zeros((n, *element), kind.numpy_dtype)
 
 
-_RESERVE_ERRORS = [
-    misuse(
-        "The num_elements to reserve must be a non negative number, but got -1",
-        np.array(-1, np.int32),
-        dtype="float32",
-        element=(2,),
-    )
-]
-
-
 @custom(
     op="TensorListReserve",
     infer=_infer_reserve,
@@ -83,7 +73,9 @@ _RESERVE_ERRORS = [
         ((np.array(n, np.int32),), {"dtype": t, "element": e})
         for n, t, e in ((3, "float32", ()), (2, "int64", (2, 3)), (0, "bool", (2,)), (4, "float64", (0,)))
     ],
-    error_samples=lambda: _RESERVE_ERRORS,
+    error_samples=lambda: [
+        misuse("The num_elements to reserve must be .* got -1", np.array(-1, np.int32), dtype="float32", element=(2,))
+    ],
 )
 def list_reserve(size: Array, *, dtype: str, element: tuple[int, ...]) -> Any:
     """A list of `size` zeros of shape `element`. i[] -> t[size, *element]."""
@@ -110,6 +102,17 @@ def list_blank(size: Array, *, dtype: str, element: Shape) -> Any:
 # ---- one element ----------------------------------------------------------------------------------------------------
 
 
+#: dtype, dtype of the index, index: of samples of lists of three.
+_CASES = (("float32", "int32", 0), ("float64", "int64", 2), ("int32", "int32", 1), ("bool", "int32", 1))
+_MODIFIED = "Trying to modify element {} in a list with 3 elements."
+_MISFIT = r"Tried to set a tensor with incompatible shape at a list index. Item element shape: \[3\] list"
+
+
+def _written(dims: tuple[int, ...], i: int, element: tuple[int, ...], value: float = 1.0, **attrs: Any) -> Any:
+    """A sample: a list of ones of shape `dims`, an index, an element of shape `element` that is put there."""
+    return (np.ones(dims), np.array(i, np.int32), np.full(element, value)), attrs
+
+
 def _infer_set(buffer: Aval, index: Aval, value: Aval, *, in_order: str = "") -> Aval:
     rows = buffer.shape[0] if buffer.shape else None
     return Aval(value.dtype, None if value.shape is None else (rows, *value.shape))
@@ -125,52 +128,26 @@ def _infer_set(buffer: Aval, index: Aval, value: Aval, *, in_order: str = "") ->
         buffer=lambda dy, index, value: list_set(dy, index, zeros_like(value)),
         value=lambda dy, index: gather(dy, index),
     ),
-    samples=lambda: (
-        [
+    samples=lambda: [
+        *[
             ((np.arange(1, 13).reshape(3, 2, 2).astype(t), np.array(i, it), np.array([[7, 8], [9, 1]]).astype(t)), {})
-            for t, it, i in (
-                ("float32", "int32", 0),
-                ("float64", "int64", 2),
-                ("int32", "int32", 1),
-                ("bool", "int32", 1),
-            )
-        ]
-        + [((np.arange(3.0), np.array(1, np.int32), np.array(5.0)), {})]
-        + [
-            ((np.ones([3, width]), np.array(i, np.int32), np.ones([width])), {"in_order": "rows"})
-            for width, i in ((2, 1), (0, 2))
-        ]
-    ),
-    error_samples=lambda: (
-        [
-            misuse(
-                f"Trying to modify element {i} in a list with 3 elements.",
-                np.arange(3.0),
-                np.array(i, np.int32),
-                np.array(5.0),
-            )
-            for i in (3, -1)
-        ]
-        + [
-            misuse(
-                r"Tried to set a tensor with incompatible shape at a list index. Item element shape: \[3\] list",
-                np.ones([3, width]),
-                np.array(0, np.int32),
-                np.ones([3]),
-            )
-            for width in (2, 0)
-        ]
-        + [
+            for t, it, i in _CASES
+        ],
+        _written((3,), 1, (), value=5.0),
+        *[_written((3, width), i, (width,), in_order="rows") for width, i in ((2, 1), (0, 2))],
+    ],
+    error_samples=lambda: [
+        *[misuse(_MODIFIED.format(i), *_written((3,), i, ())[0]) for i in (3, -1)],
+        *[misuse(_MISFIT, *_written((3, width), 0, (3,))[0]) for width in (2, 0)],
+        *[
             misuse(
                 rf"the elements of the list 'rows' have shape \[{width}\], and one that is added has shape \[{n}\]",
-                np.ones([3, width]),
-                np.array(i, np.int32),
-                np.ones([n]),
+                *_written((3, width), i, (n,))[0],
                 in_order="rows",
             )
             for width, n, i in ((0, 1, 1), (0, 2, 2), (1, 0, 1), (2, 1, 1))
-        ]
-    ),
+        ],
+    ],
 )
 def list_set(buffer: Array, index: Array, value: Array, *, in_order: str = "") -> Any:
     """The list with another element at `index`. t[n, *element], i[], t[*element] -> t[n, *element].
@@ -275,7 +252,6 @@ def _lower_get(b: Builder, node: Node) -> list[Any]:
 
 
 def _buffer_of_get(dy: Tensor, index: Tensor, buffer_shape: TensorLike) -> Any:
-
     return _gather_params(dy, index, buffer_shape, 0, 0)
 
 
@@ -287,28 +263,20 @@ def _buffer_of_get(dy: Tensor, index: Tensor, buffer_shape: TensorLike) -> Any:
     lower=_lower_get,
     vjp=dict(buffer=_buffer_of_get),
     samples=lambda: [
-        ((np.arange(12).reshape(3, 2, 2).astype(t), np.array(i, it), np.array(3, np.int32)), {})
-        for t, it, i in (("float32", "int32", 0), ("float64", "int64", 2), ("int32", "int32", 1), ("bool", "int32", 1))
+        ((np.arange(12).reshape(3, 2, 2).astype(t), np.array(i, it), np.array(3, np.int32)), {}) for t, it, i in _CASES
     ],
-    error_samples=lambda: (
-        [
-            misuse(
-                f"Trying to access element {i} in a list with 2 elements.",
-                np.arange(3.0),
-                np.array(i, np.int32),
-                np.array(2, np.int32),
-            )
-            for i in (2, -1)
-        ]
-        + [
-            misuse(
-                "Trying to read an uninitialized tensor but element_shape is not fully defined and no list element is ",
-                np.zeros([3, 1]),
-                np.array(1, np.int32),
-                np.array(-4, np.int32),
-            )
-        ]
-    ),
+    error_samples=lambda: [
+        misuse(text, np.ones([3, 1]), np.array(i, np.int32), np.array(size, np.int32))
+        for i, size, text in (
+            (2, 2, "Trying to access element 2 in a list with 2 elements."),
+            (-1, 2, "Trying to access element -1 in a list with 2 elements."),
+            (
+                1,
+                -4,
+                "Trying to read an uninitialized tensor but element_shape is not fully defined and no list element ",
+            ),
+        )
+    ],
 )
 def list_get(buffer: Array, index: Array, size: Array) -> Any:
     """The element at `index` of the first `size`. t[n, *element], i[], i[] -> t[*element].
@@ -383,18 +351,8 @@ _PUSHED: dict[str, Callable[..., Any]] = dict(
         for t, it, i in (("float32", "int32", 1), ("float64", "int64", 3), ("int32", "int32", 9))
     ],
     error_samples=lambda: [
-        misuse(
-            "Trying to modify element -1 in a list with 3 elements.",
-            np.arange(3.0),
-            np.array(-1, np.int32),
-            np.array(5.0),
-        ),
-        misuse(
-            r"Tried to set a tensor with incompatible shape at a list index. Item element shape: \[3\] list",
-            np.ones([3, 2]),
-            np.array(3, np.int32),
-            np.ones([3]),
-        ),
+        misuse(_MODIFIED.format(-1), *_written((3,), -1, ())[0]),
+        misuse(_MISFIT, *_written((3, 2), 3, (3,))[0]),
     ],
 )
 def list_push(buffer: Array, index: Array, value: Array) -> Any:

@@ -18,7 +18,7 @@ from fastgraph.core.tensor import EagerTensor, Tensor, current_trace
 from fastgraph.errors import InvalidArgumentError, UnimplementedError
 from fastgraph.ops.arguments import whole
 from fastgraph.ops.families import Array, Builder, Scalar, invalid
-from fastgraph.ops.movement import shape, transpose
+from fastgraph.ops.movement import transpose
 
 Pairs = tuple[tuple[int, int], ...]
 Padding = str | Pairs
@@ -318,12 +318,3 @@ def positive(numbers: Sequence[int], what: str) -> None:
     """ValueError if one of the numbers is below 1."""
     if any(n < 1 for n in numbers):
         raise ValueError(f"all values of `{what}` must be positive. Received: {what}={list(numbers)}")
-
-
-def sizes_of(x: Tensor) -> list[Any]:
-    """The extents of a tensor as ints, and as scalar tensors where they are known only at run time."""
-    dims: list[Any] = x.shape.as_list()
-    if None not in dims:
-        return dims
-    at_run_time = shape(x)
-    return [at_run_time[i] if n is None else n for i, n in enumerate(dims)]

@@ -1,7 +1,7 @@
 """Where values live in a plan's arena: best fit over the steps in program order.
 
-Rule: memory goes to a new tenant only when every step that used the old one is sure to have ended: in a serial plan
-when it stands earlier in the order, in a parallel plan when the new tenant's first step waits for it.
+Rule: memory goes to a new allocation only when every step that used the old one is sure to have ended: in a serial plan
+when it stands earlier in the order, in a parallel plan when the new allocation's first step waits for it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 ALIGNMENT = 64
-TRIES = 24  # holes looked at for one tenant: a plan of thousands of steps must not take seconds
+TRIES = 24  # holes looked at for one allocation: a plan of thousands of steps must not take seconds
 #: How many steps before it a step knows for sure to have ended: with all of them memory would grow with the square.
 WINDOW = 1 << 14
 
@@ -19,7 +19,7 @@ Steps = frozenset[int]
 
 
 @dataclass
-class Tenant:
+class Allocation:
     """A piece of memory wanted from step `first` to step `last`; `users` are the steps that touch it."""
 
     nbytes: int
@@ -49,30 +49,30 @@ class Ended:
         return [other for other in others if other >= step or not bits >> (step - other - 1) & 1]
 
 
-def place(tenants: Sequence[Tenant], ended: Ended | None) -> tuple[list[int], int]:
-    """Return the offset of each tenant and the size of the arena. Without `ended` the plan runs in program order."""
-    offsets, size, _ = _place(tenants, ended)
+def place(allocations: Sequence[Allocation], ended: Ended | None) -> tuple[list[int], int]:
+    """Return each allocation's offset and the size of the arena. Without `ended` the plan runs in program order."""
+    offsets, size, _ = _place(allocations, ended)
     return offsets, size
 
 
-def place_tightly(tenants: Sequence[Tenant]) -> tuple[list[int], int, list[Steps]]:
-    """Return offsets and size as in program order, and for each tenant the steps that its first step must wait for.
+def place_tightly(allocations: Sequence[Allocation]) -> tuple[list[int], int, list[Steps]]:
+    """Return offsets and size as in program order, and for each allocation the steps that its first step must wait for.
 
     For a plan that runs on several threads and would need too much memory otherwise.
     """
-    return _place(tenants, None)
+    return _place(allocations, None)
 
 
-def _place(tenants: Sequence[Tenant], ended: Ended | None) -> tuple[list[int], int, list[Steps]]:
-    offsets = [0] * len(tenants)
-    waits: list[Steps] = [frozenset()] * len(tenants)
+def _place(allocations: Sequence[Allocation], ended: Ended | None) -> tuple[list[int], int, list[Steps]]:
+    offsets = [0] * len(allocations)
+    waits: list[Steps] = [frozenset()] * len(allocations)
     arena = _Arena(ended is None)
-    sizes = [_padded(tenant.nbytes) for tenant in tenants]
-    going = sorted([(tenant.last, t) for t, tenant in enumerate(tenants)], reverse=True)
-    for first, _, t in sorted([(tenant.first, -tenant.nbytes, t) for t, tenant in enumerate(tenants)]):
+    sizes = [_padded(allocation.nbytes) for allocation in allocations]
+    going = sorted([(allocation.last, t) for t, allocation in enumerate(allocations)], reverse=True)
+    for first, _, t in sorted([(allocation.first, -allocation.nbytes, t) for t, allocation in enumerate(allocations)]):
         while going[-1][0] < first:
             _, old = going.pop()
-            arena.free(offsets[old], sizes[old], tenants[old].users)
+            arena.free(offsets[old], sizes[old], allocations[old].users)
         offsets[t], waits[t] = arena.take(sizes[t], first, ended)
     return offsets, arena.size, waits
 
@@ -82,7 +82,7 @@ def _padded(nbytes: int) -> int:
 
 
 class _Arena:
-    """Holes between tenants: by offset, to join neighbours, and by size, to find the best fit.
+    """Holes between allocations: by offset, to join neighbours, and by size, to find the best fit.
 
     Of holes of one size the one left last comes first: in a chain of steps its users are the likeliest to have ended.
     """

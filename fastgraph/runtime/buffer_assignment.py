@@ -25,13 +25,13 @@ from fastgraph.core.base.dtype import string
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.tensor import EagerTensor, from_array
 from fastgraph.graph.ir import Value
-from fastgraph.runtime.known_shapes import Settled
+from fastgraph.runtime.known_shapes import KnownShapes
 from fastgraph.runtime.plan import Operand, Place, Slot
 
 _MADE = (KernelStep, GemmStep)  # steps that write into memory they are given
 
 
-class Placement(Settled):
+class Placement(KnownShapes):
     """The slots of a schedule's values."""
 
     def _nbytes(self, number: int) -> int:

@@ -26,7 +26,7 @@ from fastgraph.runtime.plan import Place, StepSpec
 from fastgraph.runtime.step_specs import PLANS_KEPT, StepSpecs, host_plan
 
 
-class WithRest(StepSpecs):
+class DynamicTail(StepSpecs):
     """A schedule that may end in a rest."""
 
     def spec(self) -> specs.PlanSpec:

@@ -56,7 +56,7 @@ def _partial(value: Value) -> Aval | None:
     return value.aval if value.node.op.name == "partial_result" else None
 
 
-class Settled:
+class KnownShapes:
     """Knowledge of a schedule: the avals of a program's values, and the steps that these allow to be planned."""
 
     def __init__(

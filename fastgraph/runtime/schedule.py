@@ -18,9 +18,9 @@ from fastgraph.compiler.program.shape_inference import CannotPlan, shape_key
 from fastgraph.core.base.locks import Lock
 from fastgraph.core.base.shapes import Aval
 from fastgraph.runtime import plan as specs
-from fastgraph.runtime.arena import Ended, Tenant, place, place_tightly
+from fastgraph.runtime.arena import Allocation, Ended, place, place_tightly
 from fastgraph.runtime.check_errors import FailedChecks
-from fastgraph.runtime.dynamic_tail import WithRest
+from fastgraph.runtime.dynamic_tail import DynamicTail
 from fastgraph.runtime.executor import Plan
 from fastgraph.runtime.known_shapes import known_sizes
 from fastgraph.runtime.plan import Place, PlanSpec, StepSpec
@@ -87,7 +87,7 @@ def plan(program: Program, avals: Sequence[Aval], link: Link) -> Plan:
     return Planner(link).plan(program, avals)
 
 
-class _Life(NamedTuple):
+class _LiveRange(NamedTuple):
     """The steps that use a slot; whether the first makes a Block for it, and the last lets go of it."""
 
     slot: int
@@ -98,13 +98,13 @@ class _Life(NamedTuple):
     is_released: bool
 
 
-class _Schedule(WithRest):
+class _Schedule(DynamicTail):
     """The making of one PlanSpec, of the steps `chosen` of a program."""
 
     index: dict[int, int]  # where a step that is none in another shape stands in the plan
     waits: list[tuple[int, ...]]
     steps: list[StepSpec] | None = None  # of the first plan: others' have other sizes
-    lives: dict[int, list[_Life]]  # in the arenas, by device
+    lives: dict[int, list[_LiveRange]]  # in the arenas, by device
 
     def spec(self) -> PlanSpec:
         """Return what a Plan is made of."""
@@ -159,9 +159,9 @@ class _Schedule(WithRest):
         self._place_slots(spec)
         return spec
 
-    def _come_and_go(self, spec: PlanSpec) -> dict[int, list[_Life]]:
+    def _come_and_go(self, spec: PlanSpec) -> dict[int, list[_LiveRange]]:
         """Decide when Blocks come and go; return the lives of the slots in each device's arena."""
-        found: dict[int, list[_Life]] = {}
+        found: dict[int, list[_LiveRange]] = {}
         for life in _lives(spec):
             if life.is_allocated:
                 spec.steps[life.first].allocate += (life.slot,)
@@ -177,27 +177,27 @@ class _Schedule(WithRest):
         ended = Ended([step.after for step in spec.steps]) if spec.parallel else None
         for device, lives in self.lives.items():
             slots = [spec.slots[life.slot] for life in lives]
-            tenants = [
-                Tenant(s.nbytes, life.first, life.last, life.users) for s, life in zip(slots, lives, strict=True)
+            allocations = [
+                Allocation(s.nbytes, life.first, life.last, life.users) for s, life in zip(slots, lives, strict=True)
             ]
-            offsets, spec.arenas[device] = self._arena(spec, tenants, ended)
+            offsets, spec.arenas[device] = self._arena(spec, allocations, ended)
             for slot, offset in zip(slots, offsets, strict=True):
                 slot.offset = offset
 
-    def _arena(self, spec: PlanSpec, tenants: list[Tenant], ended: Ended | None) -> tuple[list[int], int]:
-        """Return where each tenant lies in the arena of one device, and the arena's size."""
-        offsets, size = place(tenants, ended)
+    def _arena(self, spec: PlanSpec, allocations: list[Allocation], ended: Ended | None) -> tuple[list[int], int]:
+        """Return where each allocation lies in the arena of one device, and the arena's size."""
+        offsets, size = place(allocations, ended)
         if ended is not None and size > LARGE_ARENA:
-            tight, less, waits = place_tightly(tenants)
+            tight, less, waits = place_tightly(allocations)
             if 2 * less < size:  # rather wait for memory than take so much more of it
-                for tenant, wait in zip(tenants, waits, strict=True):
-                    step = spec.steps[tenant.first]
-                    step.after = tuple(sorted({*step.after, *ended.running(tenant.first, wait)}))
+                for allocation, wait in zip(allocations, waits, strict=True):
+                    step = spec.steps[allocation.first]
+                    step.after = tuple(sorted({*step.after, *ended.running(allocation.first, wait)}))
                 return tight, less
         return offsets, size
 
 
-def _lives(spec: PlanSpec) -> list[_Life]:
+def _lives(spec: PlanSpec) -> list[_LiveRange]:
     """Return from when to when each slot is used."""
     users: dict[int, list[int]] = {}
     for i, step in enumerate(spec.steps):
@@ -211,7 +211,7 @@ def _lives(spec: PlanSpec) -> list[_Life]:
         updated = {target for _, _, target in _updates(spec.steps[first])}
         is_allocated = place_ == Place.BLOCK and slot not in updated
         is_released = place_ in (Place.BLOCK, Place.GIVEN) and slot not in outputs
-        found.append(_Life(slot, first, last, frozenset(steps), is_allocated, is_released))
+        found.append(_LiveRange(slot, first, last, frozenset(steps), is_allocated, is_released))
     return found
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.composites.lookup_tables import Table
+from fastgraph.composites.lookup_primitives import Table
 from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.base.dtype import DType
 from fastgraph.core.base.shapes import TensorShape

@@ -10,7 +10,8 @@ import weakref
 from collections.abc import Mapping
 from typing import Any
 
-from fastgraph.composites.lookup_tables import LookupInterface, Table, TextFileInitializer
+from fastgraph.composites.lookup_primitives import Table
+from fastgraph.composites.lookup_tables import LookupInterface, TextFileInitializer
 from fastgraph.core.base.logger import get_logger
 from fastgraph.core.native.buffer import Cell
 from fastgraph.core.tensor import EagerTensor, cell_read, convert

@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from fastgraph.composites.lookup_tables import Table
+from fastgraph.composites.lookup_primitives import Table
 from fastgraph.core.base import dtype as dtypes
 from fastgraph.core.tensor import EagerTensor, Tensor, convert
 from fastgraph.state.tracking import AutoTrackable, Trackable, TrackableResource

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fastgraph.composites.lookup_tables import Table
+from fastgraph.composites.lookup_primitives import Table
 from fastgraph.core.tensor import cell_assign, from_array
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.saving.tensor_bundle import BundleReader

@@ -80,7 +80,7 @@ def test_who_waits_for_all_does_not_wait_for_what_is_gone(made: list[str], monke
 
 
 def test_who_waits_for_all_kernels_does_not_wait_for_those_nobody_uses(monkeypatch: pytest.MonkeyPatch) -> None:
-    desk = kernel_service.Desk()
+    desk = kernel_service.KernelService()
     monkeypatch.setattr(kernel_service, "_desk", desk)
     monkeypatch.setattr(desk, "hire", lambda: None)
     (handle,) = desk.request(

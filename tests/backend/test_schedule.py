@@ -23,7 +23,7 @@ from fastgraph.graph import structural_ops
 from fastgraph.graph.ir import Graph, Value
 from fastgraph.runtime import arena, schedule, step_costs
 from fastgraph.runtime import plan as specs
-from fastgraph.runtime.arena import Ended, Tenant, place
+from fastgraph.runtime.arena import Allocation, Ended, place
 from fastgraph.runtime.plan import KernelCall, Operand, Place, PlanSpec, Slot
 from fastgraph.runtime.schedule import Planner, plan
 from tests.planted import planted
@@ -553,7 +553,7 @@ def test_place_never_overlaps_tenants_in_use() -> None:
         tenants = []
         for _ in range(int(rng.integers(1, 30))):
             steps = sorted({int(s) for s in rng.integers(0, n, int(rng.integers(1, 4)))})
-            tenants.append(Tenant(int(rng.integers(0, 300)), steps[0], steps[-1], frozenset(steps)))
+            tenants.append(Allocation(int(rng.integers(0, 300)), steps[0], steps[-1], frozenset(steps)))
         parallel = trial % 2 == 0
         offsets, size = place(tenants, ended if parallel else None)
         for i, a in enumerate(tenants):

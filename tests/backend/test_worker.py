@@ -27,7 +27,7 @@ HERE = Path(__file__).parent
 @pytest.fixture
 def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """A desk of the test's own, with an empty store and worker processes."""
-    fresh = kernel_service.Desk()
+    fresh = kernel_service.KernelService()
     monkeypatch.setattr(kernel_service, "_desk", fresh)
     with flags.override(store=str(tmp_path / "kernels"), worker=True):
         yield fresh
@@ -127,7 +127,7 @@ def test_a_process_is_started_early_only_where_the_store_is_empty(desk: Any) -> 
     check(kernel_service.request(specs(1)))
     assert len(desk.workers) == 1
     until(lambda: not kernel_store.store().is_empty())  # a kernel is there before it is written
-    later = kernel_service.Desk()
+    later = kernel_service.KernelService()
     later.expect()
     assert not later.threads and not later.workers
 
@@ -403,7 +403,7 @@ def test_fork_in_mid_compilation(tmp_path: Path) -> None:
 
 
 def test_in_place_by_choice_warns_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    fresh = kernel_service.Desk()
+    fresh = kernel_service.KernelService()
     monkeypatch.setattr(kernel_service, "_desk", fresh)
     with flags.override(store=str(tmp_path / "kernels"), worker=False), warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -13,10 +13,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
-import numpy as np
-
 from fastgraph.compiler.cpu import spelling as spell
 from fastgraph.compiler.library.loop_kernel_parts import NoPart, Part
+from fastgraph.compiler.library.loop_kernel_values import SMALL, Scope, Unfit, Values, is_list
 from fastgraph.compiler.library.loop_step_order import (
     looks_in_vain,
     makes_room,
@@ -41,14 +40,12 @@ from fastgraph.compiler.program.program import (
     Step,
     WhileStep,
 )
-from fastgraph.compiler.program.shape_inference import CannotPlan, infer_graph
+from fastgraph.compiler.program.shape_inference import CannotPlan
 from fastgraph.core.base import flags
 from fastgraph.core.base.dtype import as_dtype
 from fastgraph.core.base.shapes import Aval
 from fastgraph.core.native.matmul import vector_bits
-from fastgraph.core.registry import Primitive, get
-from fastgraph.core.tensor import EagerTensor, from_array
-from fastgraph.graph.ir import Graph, Node, Value
+from fastgraph.graph.ir import Node
 
 #: Estimated time of one call: so long a signal may wait.
 CALL_NS = 2e6
@@ -56,9 +53,6 @@ CALL_NS = 2e6
 MOST = 1 << 16
 #: An iteration that takes longer gains nothing from being part of a kernel (and its steps may be worth threads).
 LONG_NS = 4000.0
-#: Bytes of what is copied at the end of an iteration, and of one row.
-SMALL = 2048
-ROWS_BYTES = 1 << 16
 #: Rows and columns of a matrix whose product with a vector is written out: the executor's products of those (fg_by_rows
 #: in matmul_blocks.h) go by the same order.
 FEW_SUMS = 32
@@ -66,16 +60,10 @@ MAX_STEPS = 24
 MAX_BUFFERS = 48
 MAX_CARRIED = 30  # an executor's step updates no more values in place
 
-_KEPT = Primitive("partial_result", op_type="PartialResult", n_outputs=1)
-_KEPT_NODE = Node(_KEPT, (), {}, (), "partial_result")
 _UNFIT = frozenset({"resource", "string", "variant"})
 
 
-class _Unfit(Exception):
-    """The loop has something that is no part of such a kernel."""
-
-
-def burst_program(loop: Node, test: Program, body: Program) -> Program | None:
+def loop_kernel_program(loop: Node, test: Program, body: Program) -> Program | None:
     """The Program that does many iterations of `loop` at once; None where it is not made of small kernels alone.
 
     It takes what the body takes; gives the next carried values, how many iterations were done (int64[1]), and for each
@@ -84,45 +72,33 @@ def burst_program(loop: Node, test: Program, body: Program) -> Program | None:
     if "fuse" not in flags.get("passes") or loop.attrs.get("joined"):
         return None
     try:
-        return _Burst(loop, test, body).program()
-    except (_Unfit, NoPart, CannotPlan):
+        return _LoopKernel(loop, test, body).program()
+    except (Unfit, NoPart, CannotPlan):
         return None
 
 
-class _Burst:
+class _LoopKernel(Values):
     """The kernel in the making. Its values have numbers of their own: the loop's operands come first."""
 
     def __init__(self, loop: Node, test: Program, body: Program) -> None:
+        super().__init__(body.graph, loop.attrs["n_carried"])
         self.loop, self.test, self.body = loop, test, body
-        self.n_carried: int = loop.attrs["n_carried"]
-        self.graph = Graph(body.graph.name)
-        self.constants: dict[int, EagerTensor] = {}
-        self.values: list[Value] = []
-        self.buffers: dict[int, str] = {}  # number -> name in the source, in the order of the kernel's slots
-        self.sizes: list[Size] = []
         self.products: list[GemmStep] = []
-        self.imports: set[str] = set()
         self.head: list[str] = []  # what is done before the first iteration
-        self.made: list[int] = []  # memory for what an iteration computes
-        self.at_once: dict[int, int] = {}  # of that, what may be written into its row of a stacked result
-        self.n_parts = 0
-        self.cost = 2.0
-        self.inner = self.opaque = False
+        self.inner = False
         self.fixed: frozenset[int] = frozenset()  # what the programs being written take as operands
-        self.lists: dict[int, int] = {}  # states that are lists of any length -> the operands with as many rows
         #: Of them, and of long arrays, those that the branch or loop being written may write rows of: whether the
         #: iteration may stop after that, and whether it may be done again then.
         self.handed: dict[int, tuple[bool, bool]] = {}
 
     def program(self) -> Program:
-        """The Program. Raises _Unfit."""
+        """The Program. Raises Unfit."""
         n, operands = self.n_carried, self.body.graph.parameters
-        self.n_operands = len(operands)
         if n > MAX_CARRIED or len(self.test.steps) + len(self.body.steps) > MAX_STEPS:
-            raise _Unfit
+            raise Unfit
         avals = [v.aval.without_value() for v in operands]
-        if any(not (a.is_static or _is_list(a)) or a.dtype.name in _UNFIT for a in avals[:n]):
-            raise _Unfit
+        if any(not (a.is_static or is_list(a)) or a.dtype.name in _UNFIT for a in avals[:n]):
+            raise Unfit
         for value, aval in zip(operands, avals, strict=True):
             attrs = {"dtype": aval.dtype, "shape": aval.shape, "name": value.node.name}
             placeholder = self.graph.add(value.node.op, (), attrs, avals=(aval,), name=value.node.name)
@@ -139,7 +115,7 @@ class _Burst:
         rows, text = self.rows(after[n:], states)
         lines += [*text, *self.moved(after[:n], states)]
         if self.cost > LONG_NS or len(self.buffers) > MAX_BUFFERS:
-            raise _Unfit
+            raise Unfit
         most = max(16, min(MOST, int(CALL_NS / self.cost), *[size for _, size in rows]))
         outputs = [*states, count, *[number for number, _ in rows]]
         lines = self.in_rows(lines)
@@ -206,12 +182,6 @@ class _Burst:
                     lines += [f"    {mirrors[name]}[e{mirrors[name]}] = {name}[e{mirrors[name]}]"]
         return lines
 
-    def local(self, number: int) -> str:
-        """The text of an array of the kernel's own that has room for a value."""
-        kind = spell.storage(self.aval(number).dtype.name)
-        self.imports.add(f"local_{kind}")
-        return f"local_{kind}({self.aval(number).size})"
-
     def held(
         self, states: Sequence[int], count: int, local: Collection[str]
     ) -> tuple[tuple[int, ...], list[str], list[str]]:
@@ -236,83 +206,6 @@ class _Burst:
                 leave += [f"{slot}[0] = {name}[0]"] if k in states or k == count else []
         return loaded, head, leave
 
-    def aval(self, number: int) -> Aval:
-        return self.values[number].aval
-
-    def keep(self, aval: Aval) -> int:
-        """The number of a new value of the kernel's own."""
-        self.values.append(Value(_KEPT_NODE, 0, aval.without_value()))
-        self.made.append(len(self.values) - 1)
-        return len(self.values) - 1
-
-    def state(self, k: int) -> int:
-        """The number of what the kernel makes of carried value k. The schedule asks how many rows a list has."""
-        aval = self.aval(k)
-        if aval.is_static:
-            return self.keep(aval)
-        self.values.append(self.graph.add(get("identity"), (self.values[k],), {}, avals=(aval,)).outputs[0])
-        self.made.append(len(self.values) - 1)
-        self.lists[self.made[-1]] = k
-        return self.made[-1]
-
-    def is_long(self, number: int) -> bool:
-        """Whether a value is never copied."""
-        return not self.aval(number).is_static or (self.aval(number).nbytes or 0) > SMALL
-
-    def buffer(self, number: int) -> str:
-        """The name of a value's memory in the source."""
-        return self.buffers.setdefault(number, f"b{len(self.buffers)}")
-
-    def copied(self, source: int, target: int, at: str = "") -> list[str]:
-        """Lines that copy a value, to its place `at` in a longer one."""
-        size = self.aval(source).size or 0
-        if self.is_long(source):
-            raise _Unfit
-        self.cost += 0.1 * size
-        if size == 1 and not at:
-            return [f"{self.buffer(target)}[0] = {self.buffer(source)}[0]"]
-        e = f"e{self.n_parts}"
-        place = f"{at} * {size} + {e}" if at else e
-        self.n_parts += 1
-        return [f"for {e} in range({size}):", f"    {self.buffer(target)}[{place}] = {self.buffer(source)}[{e}]"]
-
-    def moved(self, after: Sequence[int], states: Sequence[int]) -> list[str]:
-        """Lines that make what an iteration has computed the states of the next: all at once."""
-        first: list[str] = []
-        then: list[str] = []
-        written = {state for value, state in zip(after, states, strict=True) if value != state}
-        for value, state in zip(after, states, strict=True):
-            if value == state:
-                continue
-            if value in written:  # another state, which is written as well
-                held = self.keep(self.aval(value))
-                first += self.copied(value, held)
-                value = held
-            then += self.copied(value, state)
-        return first + then
-
-    def rows(self, after: Sequence[int], states: Sequence[int]) -> tuple[list[tuple[int, int]], list[str]]:
-        """Memory for the rows of a call, how many there is room for, and lines that write those of an iteration.
-
-        What the iteration computed for itself may be written there at once.
-        """
-        made: list[tuple[int, int]] = []
-        lines: list[str] = []
-        for number in after:
-            aval = self.aval(number)
-            room = ROWS_BYTES // max(aval.nbytes or 1, 1)
-            if not aval.is_static or room < 16:
-                raise _Unfit
-            rows = self.keep(Aval(aval.dtype, (room, *(aval.shape or ()))))
-            made.append((rows, room))
-            self.buffer(rows)
-            own = number in self.made and number not in states and number in self.buffers
-            if own and (aval.size or 0) > 1 and number not in self.at_once:
-                self.at_once[number] = rows
-            elif aval.size:
-                lines += self.copied(number, rows, "it")
-        return made, lines
-
     def in_rows(self, lines: list[str]) -> list[str]:
         """The lines with what is stacked written into its row, where it can be; copied else."""
         where = {self.buffers[k]: (self.buffers[rows], self.aval(k).size or 0) for k, rows in self.at_once.items()}
@@ -331,7 +224,7 @@ class _Burst:
 
         Values that are `owned` may be written over where they die.
         """
-        scope = _Scope(self, program, given)
+        scope = Scope(self, program, given)
         lines: list[str] = []
         becomes = dict(zip(program.outputs, given[: self.n_carried], strict=False)) if owned else {}
         steps = writes_last(program)
@@ -354,11 +247,11 @@ class _Burst:
             elif isinstance(step, ListStep) and (makes_room(step) or writes_row(step)):
                 lines += self.room(step, scope, set(free))
             else:
-                raise _Unfit
+                raise Unfit
         return [scope.at(k) for k in program.outputs], lines
 
     def dying(
-        self, k: int, scope: _Scope, step: Step, later: Sequence[Step], owned: frozenset[int]
+        self, k: int, scope: Scope, step: Step, later: Sequence[Step], owned: frozenset[int]
     ) -> tuple[bool, bool] | None:
         """Whether the iteration may stop after a step, and be done again although the step has written rows of `k`.
 
@@ -378,7 +271,7 @@ class _Burst:
             return (stops, again) if (writes and (again or not stops)) or (own in owned and not stops) else None
         return (False, True) if own in self.made and own not in self.fixed else None
 
-    def alike(self, step: Step, other: Step, scope: _Scope) -> bool:
+    def alike(self, step: Step, other: Step, scope: Scope) -> bool:
         """Whether each writes a row of a list, and where the one finds its place, so does the other."""
         if not (writes_row(step) and writes_row(other)):
             return False
@@ -389,11 +282,11 @@ class _Burst:
         known = first[0] is not None and first[0] == second[0]
         return known and second[1:] == self.aval(cast(int, row)).shape
 
-    def room(self, step: ListStep, scope: _Scope, free: set[int]) -> list[str]:
+    def room(self, step: ListStep, scope: Scope, free: set[int]) -> list[str]:
         """Lines that go on where a list has room for an element, which the executor gives it else, and write it."""
         into, index = scope.at(step.inputs[0]), scope.at(step.inputs[1])
         if into not in self.lists:
-            raise _Unfit
+            raise Unfit
         self.n_parts += 1
         place, cast_ = f"k{self.n_parts}", f"cast_{self.aval(index).dtype.name}_int64"
         self.imports.add(cast_)
@@ -404,10 +297,10 @@ class _Burst:
             return lines
         row = scope.at(step.inputs[2])
         if step.inputs[0] not in free or (self.aval(into).shape or ())[1:] != self.aval(row).shape:
-            raise _Unfit
+            raise Unfit
         return [*lines, f"if {place} < 0:", "    return 0", *self.copied(row, into, place)]
 
-    def over(self, step: KernelStep, scope: _Scope, free: set[int], becomes: Mapping[int, int]) -> dict[int, int]:
+    def over(self, step: KernelStep, scope: Scope, free: set[int], becomes: Mapping[int, int]) -> dict[int, int]:
         """For results of a step that are written over an operand, which one; it may have to be copied before."""
         over = {step.outputs[out]: step.inputs[into] for into, out in step.in_place}
         written = {scope.at(k) for k in over.values()}
@@ -422,7 +315,7 @@ class _Burst:
                 written.add(own)
         return over
 
-    def kernel(self, step: KernelStep, scope: _Scope, free: set[int], becomes: Mapping[int, int]) -> list[str]:
+    def kernel(self, step: KernelStep, scope: Scope, free: set[int], becomes: Mapping[int, int]) -> list[str]:
         """The lines of one kernel. `becomes`: the state that a result is in the next iteration."""
         lines: list[str] = []
         avals, number = scope.avals, scope.number
@@ -434,15 +327,15 @@ class _Burst:
                 number[out] = scope.at(source)
                 continue
             if not aval.is_static:
-                raise _Unfit
+                raise Unfit
             number[out] = self.keep(aval)
             if (aval.nbytes or 0) > 4 * SMALL:
-                raise _Unfit
+                raise Unfit
             if source is not None:
                 lines += self.copied(scope.at(source), number[out])
         costs = [k for size in (step.extent, *step.cost_dims) for k, _ in size.dims]
         if looks_in_vain(step, avals) or any(number.get(k) in self.lists for k in costs):
-            raise _Unfit
+            raise Unfit
         is_list = step.nodes[0].op.step == "list_set"
         if not (is_list or any(avals[k].size for k in step.outputs)):
             return lines
@@ -465,13 +358,13 @@ class _Burst:
         """Whether a result fits where an operand lies; a list is as long with another row."""
         if aval.is_static and other.is_static:
             return aval.nbytes == other.nbytes
-        return writes_row(step) and _is_list(other) and (aval.shape or ())[1:] == (other.shape or ())[1:]
+        return writes_row(step) and is_list(other) and (aval.shape or ())[1:] == (other.shape or ())[1:]
 
-    def product(self, step: GemmStep, scope: _Scope) -> list[str]:
+    def product(self, step: GemmStep, scope: Scope) -> list[str]:
         """The line that has a product of matrices computed, as it is outside of kernels."""
         given = [scope.avals[k] for k in (*step.inputs, *step.outputs)]
         if not all(aval.is_static for aval in given) or (given[2].nbytes or 0) > 4 * SMALL:
-            raise _Unfit
+            raise Unfit
         shapes = tuple([cast("tuple[int, ...]", aval.shape) for aval in given])
         *batch, m, n = shapes[2]
         k, dtype = shapes[0][-2 if step.transpose_a else -1], given[0].dtype.name
@@ -512,31 +405,6 @@ class _Burst:
             lines.append(f"    {name}s = muladd_{kind}({source}[{place}], {name}v{p}, {name}s)")
         return [*lines, f"    {self.buffer(result)}[{i}] = {name}s"]
 
-    def known(self, size: Size, scope: _Scope) -> int | None:
-        """The number that a size is in every call; None where the shapes of this one decide."""
-        total = size.constant
-        for k, axis in size.dims:
-            n = (scope.avals[k].shape or ())[axis]
-            if n is None:
-                return None
-            total *= n
-        return total
-
-    def size(self, size: Size, scope: _Scope) -> ast.expr:
-        """A size in the source."""
-        found = self.known(size, scope)
-        if found is not None and not (self.opaque and size.dims):
-            return ast.Constant(found)
-        if found is not None:
-            size = Size(found)
-        own = [(scope.number.get(k, self.n_operands), axis) for k, axis in size.dims]
-        made = Size(size.constant, tuple([(self.lists.get(k, k), axis) for k, axis in own]))
-        if any(k >= self.n_operands for k, _ in made.dims):
-            raise _Unfit
-        if made not in self.sizes:
-            self.sizes.append(made)
-        return ast.Subscript(ast.Name("sizes", ast.Load()), ast.Constant(self.sizes.index(made)), ast.Load())
-
     def nested(
         self,
         program: Program,
@@ -552,7 +420,7 @@ class _Burst:
         finally:
             self.fixed, self.handed = around
 
-    def branches(self, step: CondStep, scope: _Scope, free: Mapping[int, tuple[bool, bool]]) -> list[str]:
+    def branches(self, step: CondStep, scope: Scope, free: Mapping[int, tuple[bool, bool]]) -> list[str]:
         """The lines of a cond. A list that both branches hand on, perhaps with other rows, stays where it is."""
         predicate, *operands = [scope.at(k) for k in step.inputs]
         handed = {own: free[k] for k, own in zip(step.inputs[1:], operands, strict=True) if k in free}
@@ -563,7 +431,7 @@ class _Burst:
                 scope.number[k] = values[0]
                 continue
             if not scope.avals[k].is_static:
-                raise _Unfit
+                raise Unfit
             scope.number[k] = self.keep(scope.avals[k])
             for value, (_, text) in zip(values, blocks, strict=True):
                 text += self.copied(value, scope.number[k])
@@ -572,14 +440,14 @@ class _Burst:
             lines += [header, *["    " + line for line in text or ["pass"]]]
         return lines
 
-    def loop_inside(self, step: WhileStep, scope: _Scope, free: Mapping[int, tuple[bool, bool]]) -> list[str]:
+    def loop_inside(self, step: WhileStep, scope: Scope, free: Mapping[int, tuple[bool, bool]]) -> list[str]:
         """The lines of a loop in the body: if it takes long, the iteration is left to the executor.
 
         Rows of a list are written where it is.
         """
         n = step.n_carried
         if len(step.outputs) != n or len(step.cond_program.steps) + len(step.body_program.steps) > MAX_STEPS:
-            raise _Unfit
+            raise Unfit
         self.inner = True
         lines: list[str] = []
         operands = [scope.at(k) for k in step.inputs]
@@ -590,7 +458,7 @@ class _Burst:
                 scope.number[k] = source
                 handed[source] = True, free[taken][1]  # the next iteration may stop
             elif not scope.avals[k].is_static or scope.avals[k].dtype.name in _UNFIT:
-                raise _Unfit
+                raise Unfit
             else:
                 scope.number[k] = self.keep(scope.avals[k])
                 lines += self.copied(source, scope.number[k])
@@ -606,36 +474,9 @@ class _Burst:
         return [*lines, "while True:", *["    " + line for line in inside]]
 
 
-class _Scope:
-    """The values of one of the programs that the kernel does, by that program's numbers."""
-
-    def __init__(self, kernel: _Burst, program: Program, given: Sequence[int]) -> None:
-        table = infer_graph(program.graph, [kernel.aval(k) for k in given])
-        self.kernel, self.program = kernel, program
-        self.avals = [table.get(v, v.aval) for v in program.values]
-        self.number = dict(zip((*program.inputs, *program.captures), given, strict=True))  # -> the kernel's
-
-    def at(self, k: int) -> int:
-        """The kernel's number of a value. A constant gets one when it is first asked for. Raises _Unfit."""
-        if k not in self.number:
-            value, aval = self.program.constants.get(k, self.avals[k].value), self.avals[k]
-            if value is None or not aval.is_static:
-                raise _Unfit
-            self.number[k] = len(self.kernel.values)
-            self.kernel.values.append(Value(_KEPT_NODE, 0, aval.without_value()))
-            known = value if isinstance(value, EagerTensor) else from_array(np.asarray(value), aval.dtype)
-            self.kernel.constants[self.number[k]] = known
-        return self.number[k]
-
-
 def _indented(line: str, instead: Sequence[str]) -> list[str]:
     """`instead` of a line that returns, as far to the right; nothing for other lines."""
     return [line.replace("return 0", each) for each in instead] if line.strip() == "return 0" else []
 
 
-def _is_list(aval: Aval) -> bool:
-    """Whether only the number of rows is not known, and each has an element."""
-    return bool(aval.shape) and None not in aval.shape[1:] and 0 not in aval.shape  # type: ignore[index,operator]
-
-
-__all__ = ["burst_program"]
+__all__ = ["loop_kernel_program"]

@@ -1,4 +1,4 @@
-"""The desk where kernels are asked for: from memory, from the store, or from a compiler in the background.
+"""The service where kernels are asked for: from memory, from the store, or from a compiler in the background.
 
 Rule: `request` never waits for a compilation and never imports Numba; whoever wants the code at once waits on its
 handle. One process holds each kernel once, however many plans use it.
@@ -18,7 +18,14 @@ from typing import TYPE_CHECKING
 
 from fastgraph.compiler.program.kernel_spec import KernelSpec
 from fastgraph.compiler.store.kernel_store import Store, store, warn
-from fastgraph.compiler.store.worker_processes import CompilerCrashed, Twin, TwinLost, Worker, WorkerLost, most_twins
+from fastgraph.compiler.store.worker_processes import (
+    CompilerCrashed,
+    ForkedWorker,
+    ForkedWorkerLost,
+    Worker,
+    WorkerLost,
+    most_twins,
+)
 from fastgraph.core.base import cpu_count, flags
 from fastgraph.core.base.locks import importing
 
@@ -115,7 +122,7 @@ class Statistics:
     failed: int = 0
 
 
-class Desk:
+class KernelService:
     """All state of the process: the table of kernels, the queue of those to compile, the threads that serve it."""
 
     def __init__(self) -> None:
@@ -133,7 +140,7 @@ class Desk:
         self.queue: deque[Entry] = deque()
         self.threads: set[threading.Thread] = set()
         self.workers: set[Worker] = set()
-        self.twins: set[Twin] = set()
+        self.twins: set[ForkedWorker] = set()
         self.idle = 0
         self.starting = 0  # threads that are about to start a worker
         self.compiling = threading.Lock()  # held while Numba runs in this process
@@ -281,7 +288,7 @@ class Desk:
                         with self.lock:
                             self.queue.appendleft(entry)
                     worker = self._start()
-                except TwinLost:  # whatever the reason: the process it was forked from says what it is
+                except ForkedWorkerLost:  # whatever the reason: the process it was forked from says what it is
                     with self.lock:
                         self.queue.appendleft(entry)
                     return
@@ -425,7 +432,7 @@ class Desk:
                 self.queue.append(entry)
 
 
-_desk = Desk()
+_desk = KernelService()
 atexit.register(lambda: _desk.close())
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(

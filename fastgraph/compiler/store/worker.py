@@ -62,9 +62,9 @@ def serve(pairs: list[tuple[int, int]], spool: int = -1, linger: int = 0) -> Non
     `pairs`: pipes for requests and answers; the first is this process's. A request {"twin": k} has a twin of this
     process serve pair k: it shares what this one has imported, and a fork takes a hundredth of the time of an import.
     """
-    bench = _Bench()
-    will = _Will(bench, spool, linger, pairs[0][1])
-    pending = _pending(pairs[0][0], will.take_over)
+    compiler = _KernelCompiler()
+    orders = _DeferredWork(compiler, spool, linger, pairs[0][1])
+    pending = _pending(pairs[0][0], orders.take_over)
     # Numba looks whether SciPy's BLAS is there, which takes longer than all else that the first kernel needs. No kernel
     # calls BLAS: let it find none.
     sys.modules["scipy"] = None  # type: ignore[assignment]
@@ -91,13 +91,13 @@ def serve(pairs: list[tuple[int, int]], spool: int = -1, linger: int = 0) -> Non
         elif "end" in request:
             os._exit(0)
         elif "left" in request:
-            if not bench.leave(request):
+            if not compiler.leave(request):
                 os._exit(0)
         else:
-            answers.send(*bench.make(request))
+            answers.send(*compiler.make(request))
 
 
-class _Bench:
+class _KernelCompiler:
     """The process that makes kernels and puts them into the store."""
 
     def __init__(self) -> None:
@@ -153,11 +153,11 @@ class _Bench:
             return b""
 
 
-class _Will:
+class _DeferredWork:
     """Orders for the time when the program is gone."""
 
-    def __init__(self, bench: _Bench, spool: int, seconds: int, answers: int) -> None:
-        self._bench, self._spool, self._seconds, self._answers = bench, spool, seconds, answers
+    def __init__(self, compiler: _KernelCompiler, spool: int, seconds: int, answers: int) -> None:
+        self._compiler, self._spool, self._seconds, self._answers = compiler, spool, seconds, answers
         background_scheduling.mortal()
 
     def take_over(self) -> list[dict[str, Any]]:
@@ -183,7 +183,8 @@ class _Will:
         return [
             each
             for each in self._noted()
-            if each["key"] not in self._bench.done and (each["refused"] or not self._bench.store(each).has(each["key"]))
+            if each["key"] not in self._compiler.done
+            and (each["refused"] or not self._compiler.store(each).has(each["key"]))
         ]
 
     def _noted(self) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""The desk's side of the processes that compile: started, asked, heard or given up, left behind.
+"""The service's side of the processes that compile: started, asked, heard or given up, left behind.
 
 Rule: what is asked for is also noted in a file without a name that the process shares (`_Spool`): it stores what the
 program did not live to see, however the program ended. Nothing of the program's is handed on: no pipe, no terminal, no
@@ -18,7 +18,7 @@ from fastgraph.core.base import cpu_count
 from fastgraph.core.base.locks import importing
 
 if TYPE_CHECKING:
-    from fastgraph.compiler.store.kernel_service import Desk, Entry
+    from fastgraph.compiler.store.kernel_service import Entry, KernelService
 
 #: How long a worker may take over one kernel, or to start, before it counts as hung.
 TIMEOUT_SECONDS = 120.0
@@ -32,14 +32,14 @@ class CompilerCrashed(Exception):
     """A worker that died of a fault while it compiled: the kernel must not be tried in this process."""
 
 
-class TwinLost(Exception):
+class ForkedWorkerLost(Exception):
     """A worker's twin that ended."""
 
 
 class Worker:
     """The parent's side of one compiling process."""
 
-    def __init__(self, desk: Desk, linger: int) -> None:
+    def __init__(self, desk: KernelService, linger: int) -> None:
         """Start it; for `linger` seconds it goes on after this process. Raises OSError."""
         with importing:
             import subprocess
@@ -92,12 +92,12 @@ class Worker:
         with contextlib.suppress(OSError):
             os.write(self._spool, b"".join([packed(_message(entry)) for entry in entries]))
 
-    def twin(self) -> Twin | None:
+    def twin(self) -> ForkedWorker | None:
         """Another process like this one, forked from it once it has imported Numba, if it may have one more."""
         if not self._spares:
             return None
         requests, answers = self._spares.pop()
-        twin = Twin(self._desk, requests, answers)
+        twin = ForkedWorker(self._desk, requests, answers)
         with contextlib.suppress(OSError):  # if it is gone, so is the twin
             self._send({"twin": len(self._spares) + 1})
         return twin
@@ -159,7 +159,7 @@ class Worker:
     def _receive(self) -> tuple[dict[str, Any], bytes]:
         from fastgraph.compiler.store.worker import receive
 
-        return receive(_Patient(self._answers, TIMEOUT_SECONDS))  # type: ignore[arg-type]
+        return receive(_TimedReader(self._answers, TIMEOUT_SECONDS))  # type: ignore[arg-type]
 
     def kill(self) -> None:
         """End the process, whatever it does."""
@@ -209,10 +209,10 @@ class Worker:
         self.process.returncode = 0  # not ours to wait for
 
 
-class Twin(Worker):
+class ForkedWorker(Worker):
     """The parent's side of a process that a worker forked off: it ends when its pipe does."""
 
-    def __init__(self, desk: Desk, requests: int, answers: int) -> None:
+    def __init__(self, desk: KernelService, requests: int, answers: int) -> None:
         self._desk, self._requests, self._answers = desk, requests, answers
         self._started = False
         self._spares = []
@@ -222,7 +222,7 @@ class Twin(Worker):
                 self.leave()
 
     def _verdict(self, error: Exception) -> Exception:
-        return TwinLost()
+        return ForkedWorkerLost()
 
     def close(self) -> None:
         """End the process by ending its input; the worker that forked it reaps it."""
@@ -240,7 +240,7 @@ class Twin(Worker):
                 os.close(fd)
 
 
-class _Patient:
+class _TimedReader:
     """A pipe's reading end with a deadline."""
 
     def __init__(self, fd: int, seconds: float) -> None:

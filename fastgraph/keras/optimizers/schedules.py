@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from fastgraph.api.namespaces import lookup
@@ -52,18 +53,15 @@ class LearningRateSchedule:
         return cls(**config)
 
 
+@dataclass(eq=False, repr=False)
 class ExponentialDecay(LearningRateSchedule):
     """initial * decay_rate^(step / decay_steps), the exponent a whole number if `staircase`."""
 
-    def __init__(
-        self, initial_learning_rate: float, decay_steps: float, decay_rate: float, staircase: bool = False, name:
-        str | None = None,
-    ) -> None:  # fmt: skip
-        self.initial_learning_rate = initial_learning_rate
-        self.decay_steps = decay_steps
-        self.decay_rate = decay_rate
-        self.staircase = staircase
-        self.name = name
+    initial_learning_rate: float
+    decay_steps: float
+    decay_rate: float
+    staircase: bool = False
+    name: str | None = None
 
     def __call__(self, step: TensorLike) -> Any:
         """Return the learning rate at this step."""
@@ -73,18 +71,21 @@ class ExponentialDecay(LearningRateSchedule):
         return self.initial_learning_rate * pow(_number(self.decay_rate), exponent)
 
 
+@dataclass(eq=False, repr=False)
 class PiecewiseConstantDecay(LearningRateSchedule):
     """values[i] after step boundaries[i - 1], up to boundaries[i]. Raises ValueError unless there is a value more."""
 
-    def __init__(self, boundaries: Sequence[float], values: Sequence[float], name: str | None = None) -> None:
+    boundaries: Sequence[float]
+    values: Sequence[float]
+    name: str | None = None
+
+    def __post_init__(self) -> None:
+        boundaries, values = self.boundaries, self.values
         if len(boundaries) != len(values) - 1:
             raise ValueError(
                 "The length of boundaries should be 1 less than the length of values. Received: "
                 f"boundaries={boundaries} of length {len(boundaries)}, and values={values} of length {len(values)}."
             )
-        self.boundaries = boundaries
-        self.values = values
-        self.name = name
 
     def __call__(self, step: TensorLike) -> Any:
         """Return the learning rate at this step."""
@@ -95,19 +96,16 @@ class PiecewiseConstantDecay(LearningRateSchedule):
         return rate
 
 
+@dataclass(eq=False, repr=False)
 class PolynomialDecay(LearningRateSchedule):
     """From initial to end as (1 - step / decay_steps)^power falls; with `cycle` over and over, ever more slowly."""
 
-    def __init__(
-        self, initial_learning_rate: float, decay_steps: float, end_learning_rate: float = 0.0001, power: float =
-        1.0, cycle: bool = False, name: str | None = None,
-    ) -> None:  # fmt: skip
-        self.initial_learning_rate = initial_learning_rate
-        self.decay_steps = decay_steps
-        self.end_learning_rate = end_learning_rate
-        self.power = power
-        self.cycle = cycle
-        self.name = name
+    initial_learning_rate: float
+    decay_steps: float
+    end_learning_rate: float = 0.0001
+    power: float = 1.0
+    cycle: bool = False
+    name: str | None = None
 
     def __call__(self, step: TensorLike) -> Any:
         """Return the learning rate at this step."""
@@ -120,18 +118,15 @@ class PolynomialDecay(LearningRateSchedule):
         return (self.initial_learning_rate - self.end_learning_rate) * left + self.end_learning_rate
 
 
+@dataclass(eq=False, repr=False)
 class InverseTimeDecay(LearningRateSchedule):
     """initial / (1 + decay_rate * step / decay_steps), the quotient a whole number if `staircase`."""
 
-    def __init__(
-        self, initial_learning_rate: float, decay_steps: float, decay_rate: float, staircase: bool = False, name:
-        str | None = None,
-    ) -> None:  # fmt: skip
-        self.initial_learning_rate = initial_learning_rate
-        self.decay_steps = decay_steps
-        self.decay_rate = decay_rate
-        self.staircase = staircase
-        self.name = name
+    initial_learning_rate: float
+    decay_steps: float
+    decay_rate: float
+    staircase: bool = False
+    name: str | None = None
 
     def __call__(self, step: TensorLike) -> Any:
         """Return the learning rate at this step."""
@@ -141,22 +136,19 @@ class InverseTimeDecay(LearningRateSchedule):
         return self.initial_learning_rate / (1.0 + self.decay_rate * periods)
 
 
+@dataclass(eq=False, repr=False)
 class CosineDecay(LearningRateSchedule):
     """Half a cosine wave from initial to alpha * initial, after a straight rise to `warmup_target` if there is one.
 
     Source: Loshchilov and Hutter, arXiv:1608.03983.
     """
 
-    def __init__(
-        self, initial_learning_rate: float, decay_steps: float, alpha: float = 0.0, name: str | None = None,
-        warmup_target: float | None = None, warmup_steps: int = 0,
-    ) -> None:  # fmt: skip
-        self.initial_learning_rate = initial_learning_rate
-        self.decay_steps = decay_steps
-        self.alpha = alpha
-        self.name = name
-        self.warmup_target = warmup_target
-        self.warmup_steps = warmup_steps
+    initial_learning_rate: float
+    decay_steps: float
+    alpha: float = 0.0
+    name: str | None = None
+    warmup_target: float | None = None
+    warmup_steps: int = 0
 
     def __call__(self, step: TensorLike) -> Any:
         """Return the learning rate at this step."""
@@ -173,19 +165,16 @@ class CosineDecay(LearningRateSchedule):
         return start * ((1.0 - self.alpha) * share + self.alpha)
 
 
+@dataclass(eq=False, repr=False)
 class CosineDecayRestarts(LearningRateSchedule):
     """Cosine waves one after another: each t_mul times as long and m_mul times as high as the one before."""
 
-    def __init__(
-        self, initial_learning_rate: float, first_decay_steps: float, t_mul: float = 2.0, m_mul: float = 1.0,
-        alpha: float = 0.0, name: str | None = None,
-    ) -> None:  # fmt: skip
-        self.initial_learning_rate = initial_learning_rate
-        self.first_decay_steps = first_decay_steps
-        self.t_mul = t_mul
-        self.m_mul = m_mul
-        self.alpha = alpha
-        self.name = name
+    initial_learning_rate: float
+    first_decay_steps: float
+    t_mul: float = 2.0
+    m_mul: float = 1.0
+    alpha: float = 0.0
+    name: str | None = None
 
     def __call__(self, step: TensorLike) -> Any:
         """Return the learning rate at this step."""

@@ -16,7 +16,7 @@ from fastgraph.core.base import nesting
 from fastgraph.core.base.shapes import Aval, common_shape, generalises, shape_of
 from fastgraph.core.base.type_specs import as_specs, not_both, of_both
 from fastgraph.core.tensor import convert
-from fastgraph.graph.control_flow import in_loop
+from fastgraph.graph.shape_invariants import in_loop
 from fastgraph.staging.autograph.block_state import (
     RETURN_VALUE,
     Perhaps,

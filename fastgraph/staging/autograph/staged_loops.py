@@ -17,9 +17,9 @@ from fastgraph.core.base import nesting
 from fastgraph.core.base.shapes import Aval, TensorShape, generalises
 from fastgraph.core.tensor import convert, current_trace
 from fastgraph.errors import InvalidArgumentError
-from fastgraph.graph.control_flow import invariant
 from fastgraph.graph.differentiate import entering
 from fastgraph.graph.recursive_calls import Unknown
+from fastgraph.graph.shape_invariants import invariant
 from fastgraph.graph.subgraphs import closed, make_while, subgraph_name
 from fastgraph.graph.trace import GraphTrace, reserved
 from fastgraph.ops import comparison, elementwise, joining, movement
