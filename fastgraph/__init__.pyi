@@ -37,7 +37,7 @@ from fastgraph import raw_ops as raw_ops
 from fastgraph import saved_model as saved_model
 from fastgraph import sets as sets
 from fastgraph import signal as signal
-from fastgraph import space_to_batch as space_to_batch_nd
+from fastgraph import space_to_batch as _space_to_batch_nd
 from fastgraph import sparse as sparse
 from fastgraph import strings as strings
 from fastgraph import summary as summary
@@ -64,7 +64,7 @@ from fastgraph.core.base.dtype import DType as DType
 from fastgraph.core.base.dtype import DTypeLike
 from fastgraph.core.base.dtype import as_dtype as as_dtype
 from fastgraph.core.base.dtype import bfloat16 as bfloat16
-from fastgraph.core.base.dtype import bool_ as bool
+from fastgraph.core.base.dtype import bool_ as _bool
 from fastgraph.core.base.dtype import complex128 as complex128
 from fastgraph.core.base.dtype import complex64 as complex64
 from fastgraph.core.base.dtype import double as double
@@ -116,11 +116,11 @@ from fastgraph.graphdef.graph_view import Graph as Graph
 from fastgraph.graphdef.graph_view import Operation as Operation
 from fastgraph.graphdef.import_values import make_ndarray as make_ndarray
 from fastgraph.graphdef.importer import import_graph_def as import_graph_def
-from fastgraph.keras.initializers import ConstantOfAnyType as constant_initializer
-from fastgraph.keras.initializers import NormalDraws as random_normal_initializer
-from fastgraph.keras.initializers import Ones as ones_initializer
-from fastgraph.keras.initializers import UniformDraws as random_uniform_initializer
-from fastgraph.keras.initializers import Zeros as zeros_initializer
+from fastgraph.keras.initializers import ConstantOfAnyType as _constant_initializer
+from fastgraph.keras.initializers import NormalDraws as _random_normal_initializer
+from fastgraph.keras.initializers import Ones as _ones_initializer
+from fastgraph.keras.initializers import UniformDraws as _random_uniform_initializer
+from fastgraph.keras.initializers import Zeros as _zeros_initializer
 from fastgraph.ops.control_dependencies import CriticalSection as CriticalSection
 from fastgraph.ops.control_dependencies import control_dependencies as control_dependencies
 from fastgraph.ops.control_dependencies import get_current_name_scope as get_current_name_scope
@@ -147,6 +147,7 @@ from typing import overload
 import builtins
 
 __version__: str
+bool = _bool
 @overload
 def case(pred_fn_pairs: Sequence[builtins.tuple[Any, Callable[[], Structure]]], default: Callable[[], Structure] | None = ..., exclusive: builtins.bool = False, strict: builtins.bool = False, name: builtins.str = 'case') -> Structure:
     """Return the result of the function beside the first true predicate, else of `default`.
@@ -180,6 +181,7 @@ def cond(pred: Any, true_fn: Callable[[], Structure] = ..., false_fn: Callable[[
 @overload
 def cond(pred: Any, true_fn: Any = None, false_fn: Any = None, name: builtins.str | None = None) -> Any:
     ...
+constant_initializer = _constant_initializer
 @overload
 def foldl(fn: Callable[[Tensor, Tensor], Any], elems: Dense, initializer: Dense | builtins.complex | None = ..., parallel_iterations: builtins.int = 10, back_prop: builtins.bool = True, swap_memory: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
     """The last accumulator a = fn(a, element) over the elements along the first axis, the first one first.
@@ -224,6 +226,9 @@ def map_fn(fn: Callable[[Any], Any], elems: builtins.object, dtype: builtins.obj
 def map_fn(fn: Callable[[Any], Any], elems: Composed, dtype: builtins.object = None, parallel_iterations: builtins.int | None = None, back_prop: builtins.bool = True, swap_memory: builtins.bool = False, infer_shape: builtins.bool = True, name: builtins.str | None = None, fn_output_signature: builtins.object = None) -> Any:
     ...
 newaxis: None
+ones_initializer = _ones_initializer
+random_normal_initializer = _random_normal_initializer
+random_uniform_initializer = _random_uniform_initializer
 @overload
 def scan(fn: Callable[[Tensor, Tensor], Any], elems: Dense, initializer: Dense | builtins.complex | None = ..., parallel_iterations: builtins.int = 10, back_prop: builtins.bool = True, swap_memory: builtins.bool = False, infer_shape: builtins.bool = True, reverse: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
     """The accumulators a = fn(a, element) after each element along the first axis, stacked. t[n, *s] -> u[n, *r].
@@ -292,6 +297,7 @@ def while_loop(cond: Callable[..., Any], body: Callable[..., Any], loop_vars: St
 @overload
 def while_loop(cond: Callable[..., Any], body: Callable[..., Any], loop_vars: builtins.object, shape_invariants: builtins.object = None, parallel_iterations: builtins.int = 10, back_prop: builtins.bool = True, swap_memory: builtins.bool = False, maximum_iterations: TensorLike | None = None, name: builtins.str | None = None) -> Any:
     ...
+zeros_initializer = _zeros_initializer
 def Assert(condition: TensorLike, data: Sequence[TensorLike], summarize: TensorLike | None = None, name: builtins.str | None = None) -> Any:
     """Stop unless the condition holds, showing the data. bool[], list of t[*s] -> nothing.
 
@@ -1262,6 +1268,7 @@ def space_to_batch(input: TensorLike, block_shape: TensorLike, paddings: TensorL
     """Blocks of the padded axes after the first as batches. t[n, *m, *r] -> t[n * prod(block), *m / block, *r].
 
     Raises: InvalidArgumentError for extents that the block does not divide. Source: tf.space_to_batch."""
+space_to_batch_nd = _space_to_batch_nd
 def split(value: TensorLike, num_or_size_splits: TensorLike, axis: TensorLike = 0, num: builtins.int | None = None, name: builtins.str | None = 'split') -> builtins.list[Tensor]:
     """value in pieces along `axis`: so many equal ones, or of the sizes given. t[*s] -> list of t[*r].
 

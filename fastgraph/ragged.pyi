@@ -7,6 +7,8 @@ from fastgraph.composites.ragged_functions import row_splits_to_segment_ids as r
 from fastgraph.composites.ragged_functions import segment_ids_to_row_splits as segment_ids_to_row_splits
 from fastgraph.composites.ragged_functions import stack as stack
 from fastgraph.composites.ragged_functions import stack_dynamic_partitions as stack_dynamic_partitions
-from fastgraph.composites.sparse_sets import ragged_cross as cross
-from fastgraph.composites.sparse_sets import ragged_cross_hashed as cross_hashed
+from fastgraph.composites.sparse_sets import ragged_cross as _cross
+from fastgraph.composites.sparse_sets import ragged_cross_hashed as _cross_hashed
 
+cross = _cross
+cross_hashed = _cross_hashed

@@ -131,6 +131,14 @@ class Stub:
             text = re.sub(rf"\b({'|'.join(BUILTINS)})\b", r"builtins.\1", text)
         return text
 
+    def add_name(self, name: str, module: str, attribute: str) -> None:
+        """Write where a name comes from. Only `import x as x` makes it public: under another name it is assigned."""
+        if name == attribute:
+            self.imports.add(f"from {module} import {name} as {name}")
+        else:
+            self.imports.add(f"from {module} import {attribute} as _{name}")
+            self.lines.append(f"{name} = _{name}")
+
     def add_function(self, name: str, function: Callable[..., Any], public: str) -> None:
         """Write the signature and docstring of a function, or its signatures."""
         said = textwrap.indent(f'"""{inspect.getdoc(function) or name}"""', "    ")
@@ -229,13 +237,13 @@ def generate() -> dict[Path, str]:
         elif attribute == "NEWAXIS":
             stubs[space].lines.append(f"{last}: None")
         else:
-            stubs[space].imports.add(f"from fastgraph.{module} import {attribute} as {last}")
+            stubs[space].add_name(last, f"fastgraph.{module}", attribute)
     for public, function in sorted(ops.items()):
         space, _, last = public.rpartition(".")
         original = shortest(function, ops)
         if original != public:
             home, _, attribute = original.rpartition(".")
-            stubs[space].imports.add(f"from fastgraph{'.' if home else ''}{home} import {attribute} as {last}")
+            stubs[space].add_name(last, f"fastgraph{'.' if home else ''}{home}", attribute)
         else:
             stubs[space].add_function(last, function, public)
     for space, original in namespaces.ALIASES.items():

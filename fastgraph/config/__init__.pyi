@@ -13,8 +13,10 @@ from fastgraph.core.devices import list_logical_devices as list_logical_devices
 from fastgraph.core.devices import list_physical_devices as list_physical_devices
 from fastgraph.core.devices import set_logical_device_configuration as set_logical_device_configuration
 from fastgraph.core.devices import set_soft_device_placement as set_soft_device_placement
-from fastgraph.staging.function import functions_run_eagerly as experimental_functions_run_eagerly
+from fastgraph.staging.function import functions_run_eagerly as _experimental_functions_run_eagerly
 from fastgraph.staging.function import functions_run_eagerly as functions_run_eagerly
-from fastgraph.staging.function import run_functions_eagerly as experimental_run_functions_eagerly
+from fastgraph.staging.function import run_functions_eagerly as _experimental_run_functions_eagerly
 from fastgraph.staging.function import run_functions_eagerly as run_functions_eagerly
 
+experimental_functions_run_eagerly = _experimental_functions_run_eagerly
+experimental_run_functions_eagerly = _experimental_run_functions_eagerly

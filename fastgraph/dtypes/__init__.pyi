@@ -5,7 +5,7 @@ from fastgraph import saturate_cast as saturate_cast
 from fastgraph.core.base.dtype import DType as DType
 from fastgraph.core.base.dtype import as_dtype as as_dtype
 from fastgraph.core.base.dtype import bfloat16 as bfloat16
-from fastgraph.core.base.dtype import bool_ as bool
+from fastgraph.core.base.dtype import bool_ as _bool
 from fastgraph.core.base.dtype import complex128 as complex128
 from fastgraph.core.base.dtype import complex64 as complex64
 from fastgraph.core.base.dtype import double as double
@@ -26,3 +26,4 @@ from fastgraph.core.base.dtype import uint8 as uint8
 from fastgraph.core.base.dtype import variant as variant
 from fastgraph.dtypes import experimental as experimental
 
+bool = _bool

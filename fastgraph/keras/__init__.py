@@ -14,14 +14,19 @@ from fastgraph.core.base.deferred_signals import imported
 if TYPE_CHECKING:
     from fastgraph.keras import activations as activations
     from fastgraph.keras import backend as backend
+    from fastgraph.keras import callbacks as callbacks
     from fastgraph.keras import constraints as constraints
+    from fastgraph.keras import datasets as datasets
     from fastgraph.keras import initializers as initializers
     from fastgraph.keras import layers as layers
     from fastgraph.keras import losses as losses
     from fastgraph.keras import metrics as metrics
     from fastgraph.keras import models as models
     from fastgraph.keras import optimizers as optimizers
+    from fastgraph.keras import preprocessing as preprocessing
     from fastgraph.keras import regularizers as regularizers
+    from fastgraph.keras import saving as saving
+    from fastgraph.keras import utils as utils
     from fastgraph.keras.layers import Input as Input
     from fastgraph.keras.models import Model as Model
     from fastgraph.keras.models import Sequential as Sequential

@@ -11,7 +11,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -22,9 +22,6 @@ from fastgraph.saving.checkpoint import Checkpoint
 from fastgraph.saving.checkpoint_state import checkpoint_exists
 from fastgraph.state.variable import Variable
 from fastgraph.summaries import kinds, writers
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = [
     "BackupAndRestore",

@@ -149,9 +149,10 @@ class _Count(_Counting):
         return found[0] if len(self.limits) == 1 else found
 
 
-def _count(name: str, text: str) -> Any:
+def _count(name: str, text: str) -> type[_Count]:
     parameters = {"thresholds": None, "name": None, "dtype": None}
-    return variant(_Count, "metrics", name, text, parameters, KEPT=(backend.snake_case(name),))
+    made: type[_Count] = variant(_Count, "metrics", name, text, parameters, KEPT=(backend.snake_case(name),))
+    return made
 
 
 TruePositives = _count("TruePositives", "How many true ones have a score above the threshold (0.5).")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fastgraph.api.namespaces import lookup
 from fastgraph.core import replicas
@@ -32,6 +32,13 @@ from fastgraph.ops.movement import expand_dims, squeeze
 from fastgraph.saving.checkpoint import CheckpointOptions
 from fastgraph.state.tracking import links_of
 from fastgraph.state.variable import Variable
+
+if TYPE_CHECKING:
+    from fastgraph.keras.whole_models import clone_model as clone_model
+    from fastgraph.keras.whole_models import load_model as load_model
+    from fastgraph.keras.whole_models import model_from_config as model_from_config
+    from fastgraph.keras.whole_models import model_from_json as model_from_json
+    from fastgraph.keras.whole_models import save_model as save_model
 
 __all__ = [
     "Model", "Sequential", "clone_model", "load_model", "model_from_config", "model_from_json", "save_model",

@@ -4,7 +4,7 @@ from fastgraph import eigvals as eigvals
 from fastgraph import einsum as einsum
 from fastgraph import eye as eye
 from fastgraph import matmul as matmul
-from fastgraph import matrix_square_root as sqrtm
+from fastgraph import matrix_square_root as _sqrtm
 from fastgraph import norm as norm
 from fastgraph import tensordot as tensordot
 from fastgraph.core.base.dtype import DTypeLike
@@ -214,6 +214,7 @@ def solve(matrix: TensorLike, rhs: TensorLike, adjoint: builtins.bool = False, n
     """x with matrix x = rhs, or, with `adjoint`, with the adjoint matrix. t[*b, n, n], t[*b, n, k] -> t[*b, n, k].
 
     Raises: InvalidArgumentError for shapes that do not fit and matrices without an inverse. Source: tf.linalg.solve."""
+sqrtm = _sqrtm
 @overload
 def svd(tensor: TensorLike, full_matrices: builtins.bool = False, compute_uv: Literal[True] = ..., name: builtins.str | None = None) -> builtins.tuple[Tensor, Tensor, Tensor]:
     """s falling, u and v with u diag(s) v^H = tensor; without compute_uv only s. t[*b, m, n] -> f[*b, k], t, t.

@@ -56,7 +56,7 @@ from fastgraph.core.base.dtype import DTypeLike
 from fastgraph.core.base.shapes import ShapeLike
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
-from fastgraph.math import mod as floormod
+from fastgraph.math import mod as _floormod
 from fastgraph.math import special as special
 from fastgraph.nn import approx_max_k as approx_max_k
 from fastgraph.nn import approx_min_k as approx_min_k
@@ -142,6 +142,7 @@ def floordiv(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Quotient rounded towards minus infinity. t[*s], t[*s] -> t[*s], broadcasting.
 
     Raises: InvalidArgumentError for an integer y of 0. Source: tf.math.floordiv; floats are floor(x / y)."""
+floormod = _floormod
 def igamma(a: Any, x: Any, name: str | None = None) -> Tensor:
     """The regularised lower incomplete gamma function, a > 0, x >= 0; NaN elsewhere. f[*s], f[*s] -> f[*s].
 

@@ -13,8 +13,8 @@ from fastgraph.core.conversion import SizeLike
 from fastgraph.core.conversion import TensorLike
 from fastgraph.core.tensor import Tensor
 from fastgraph.nn import experimental as experimental
-from fastgraph.nn import lrn as local_response_normalization
-from fastgraph.nn import silu as swish
+from fastgraph.nn import lrn as _local_response_normalization
+from fastgraph.nn import silu as _swish
 from fastgraph.ops.fractional_pooling import FractionalAvgPool
 from fastgraph.ops.fractional_pooling import FractionalMaxPool
 from fastgraph.ops.partitions import ApproxTopK
@@ -209,6 +209,7 @@ def l2_normalize(x: TensorLike, axis: TensorLike | None = None, epsilon: TensorL
     """x over its Euclidean norm along `axis`, once `dim`. t[*s] -> t[*s]. Source: tf.nn.l2_normalize."""
 def leaky_relu(features: TensorLike, alpha: TensorLike = 0.2, name: builtins.str | None = None) -> Tensor:
     """features where positive, else alpha * features; integers as float32. t[*s] -> f[*s]. Source: tf.nn.leaky_relu."""
+local_response_normalization = _local_response_normalization
 def log_poisson_loss(targets: TensorLike, log_input: TensorLike, compute_full_loss: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
     """exp(c) - z * c for a Poisson count z and the log c of its rate. f[*s], f[*s] -> f[*s].
 
@@ -357,6 +358,7 @@ def sufficient_statistics(x: TensorLike, axes: TensorLike, shift: TensorLike | N
     """Number of elements, sum, sum of squares along `axes`, and the shift. f[*s] -> f[], f[*r], f[*r], shift.
 
     Source: tf.nn.sufficient_statistics."""
+swish = _swish
 def top_k(input: TensorLike, k: TensorLike = 1, sorted: builtins.bool = True, index_type: DTypeLike = ..., name: builtins.str | None = None) -> TopKV2:
     """The k greatest elements along the last axis, falling, and where they stand. t[*s, n] -> t[*s, k], i[*s, k].
 

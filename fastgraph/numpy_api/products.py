@@ -20,7 +20,7 @@ from fastgraph.numpy_api.promotion import (
 )
 from fastgraph.numpy_api.reductions import sum
 from fastgraph.numpy_api.shapes import broadcast_arrays, choose, diagonal, moveaxis, rank_of, whole_axis
-from fastgraph.numpy_api.tables import as_function, make_weak
+from fastgraph.numpy_api.tables import Function, as_function, make_weak
 from fastgraph.numpy_api.weak_tensor import weakened
 
 
@@ -57,7 +57,7 @@ def _matmul(a: Tensor, b: Tensor) -> Any:
         raise ValueError(str(error)) from None
 
 
-def _of_pair(name: str, compute: Any) -> Any:
+def _of_pair(name: str, compute: Any) -> Function:
     return as_function(name, lambda a, b: compute(*together(a, b)), f"NumPy's `{name}` of pairs")
 
 

@@ -420,3 +420,38 @@ def test_names_of_an_input_signature() -> None:
     assert [tensor.name for tensor in concrete.inputs] == ["d:0", "foo:0", "d_1:0", "e:0"]
     (d, e), _ = concrete.structured_input_signature
     assert (d["a"].name, d["b"][0].name, d["b"][1].name, e.name) == ("d_a", "foo", "d_b_1", "e")
+
+
+class Column:
+    """What is no NumPy array and says which one it is, as the columns of tables do."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, values: Any) -> None:
+        self.values = np.asarray(values)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return self.values
+
+
+def test_what_says_which_array_it_is_is_a_tensor() -> None:
+    """By identity its numbers would be those of the first call for good."""
+    traced = []
+
+    @fg.function
+    def double(table: Any) -> Any:
+        traced.append(table["x"].dtype)
+        return table["x"] * 2
+
+    column = Column([1.0, 2.0])
+    assert double({"x": column}).numpy().tolist() == [2, 4]
+    column.values = np.array([5.0, 6.0])
+    assert double({"x": column}).numpy().tolist() == [10, 12]
+    assert double({"x": Column([7.0, 8.0])}).numpy().tolist() == [14, 16] and traced == [fg.float64]
+    concrete = double.get_concrete_function({"x": Column([1.0, 2.0])})
+    assert concrete({"x": Column([3.0, 4.0])}).numpy().tolist() == [6, 8]
+
+
+def test_text_of_numpy_is_text() -> None:
+    echo = fg.function(lambda text: "text" if isinstance(text, str) else "tensor")
+    assert echo(np.str_("a")).numpy() == b"text" and echo(np.bytes_(b"a")).numpy() == b"tensor"

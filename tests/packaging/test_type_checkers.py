@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 import shutil
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import fastgraph
+from fastgraph.api import namespaces
 
 PROGRAM = """\
 import fastgraph as fg
@@ -80,3 +82,24 @@ def test_typical_programs_have_no_errors(tmp_path: Path, command: tuple[str, ...
     files = [Path(shutil.copy(file, tmp_path)) for file in CLEAN]
     made = run(tmp_path, command, *files)
     assert made.returncode == 0, made.stdout + made.stderr
+
+
+#: Made by calls, or in a module beside whose file no folder of stubs can stand.
+UNTYPED = re.compile(
+    r"keras\.backend\.|keras\.metrics\.experimental|(keras\.)?metrics\.\w+At(Recall|Precision|Specificity|Sensitivity)"
+)
+
+
+@pytest.mark.slow
+def test_every_public_name_has_a_type(tmp_path: Path) -> None:
+    """What a module's `__getattr__` finds is Any to a checker, what a stub imports under another name is private."""
+    pytest.importorskip("mypy")
+    files = [(file, importlib.import_module(f"fastgraph.{file}")) for file in namespaces.FILES]
+    built = {*namespaces.built_names(), *(f"{file}.{name}" for file, module in files for name in dir(module))}
+    names = sorted(name for name in built if not name.startswith(("compat.", "testing.")) and not UNTYPED.match(name))
+    program = tmp_path / "names.py"
+    lines = [f"reveal_type(fastgraph.{name})" for name in names]
+    program.write_text("\n".join(["import fastgraph", "from typing_extensions import reveal_type", *lines]))
+    said = run(tmp_path, ("mypy", "--ignore-missing-imports"), program).stdout
+    wrong = [names[int(line) - 3] for line in re.findall(r"names\.py:(\d+): (?:error|.* \"Any\"$)", said, re.MULTILINE)]
+    assert said.count("Revealed type") == len(names) and wrong == []

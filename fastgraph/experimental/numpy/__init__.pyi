@@ -1,5 +1,5 @@
 # Written by tools/stubs.py from the ops' definitions; do not edit.
-from fastgraph.core.tensor import Tensor as ndarray
+from fastgraph.core.tensor import Tensor as _ndarray
 from fastgraph.experimental.numpy import random as random
 from fastgraph.numpy_api.arrays import arange as arange
 from fastgraph.numpy_api.arrays import array as array
@@ -229,3 +229,4 @@ from fastgraph.numpy_api.shapes import vsplit as vsplit
 from fastgraph.numpy_api.shapes import vstack as vstack
 from fastgraph.numpy_api.shapes import where as where
 
+ndarray = _ndarray

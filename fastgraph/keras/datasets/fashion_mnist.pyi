@@ -1,3 +1,4 @@
 # Written by tools/stubs.py from the ops' definitions; do not edit.
-from fastgraph.keras.dataset_files import fashion_mnist as load_data
+from fastgraph.keras.dataset_files import fashion_mnist as _load_data
 
+load_data = _load_data

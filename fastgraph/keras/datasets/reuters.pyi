@@ -1,3 +1,4 @@
 # Written by tools/stubs.py from the ops' definitions; do not edit.
-from fastgraph.keras.dataset_files import reuters as load_data
+from fastgraph.keras.dataset_files import reuters as _load_data
 
+load_data = _load_data

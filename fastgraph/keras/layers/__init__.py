@@ -7,6 +7,8 @@ Rule: a layer is written in public ops; each file holds layers of one kind.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 
 # fmt: off
 from fastgraph.api.namespaces import lookup
@@ -49,6 +51,9 @@ from fastgraph.keras.layers.reshaping import (
 )
 from fastgraph.keras.layers.wrappers import TimeDistributed, Wrapper
 # fmt: on
+
+if TYPE_CHECKING:
+    from fastgraph.keras.layers import experimental as experimental
 
 __all__ = [
     "ELU", "GRU", "LSTM", "RNN", "Activation", "Add", "AdditiveAttention", "Attention", "Average",

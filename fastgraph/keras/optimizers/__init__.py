@@ -5,7 +5,7 @@ Rule: a step is written in ops and Variables, so that it runs eagerly, or as par
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fastgraph.api.namespaces import lookup
 from fastgraph.keras import identifiers
@@ -13,6 +13,9 @@ from fastgraph.keras.optimizers.adam import Adam, AdamW
 from fastgraph.keras.optimizers.adaptive import Adadelta, Adafactor, Adamax, Ftrl, Lion, Nadam
 from fastgraph.keras.optimizers.base import Optimizer
 from fastgraph.keras.optimizers.gradient_descent import SGD, Adagrad, RMSprop
+
+if TYPE_CHECKING:
+    from fastgraph.keras.optimizers import experimental as experimental
 
 __all__ = [
     "SGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "Ftrl", "Lion", "Nadam", "Optimizer",

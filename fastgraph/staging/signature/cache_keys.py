@@ -77,8 +77,12 @@ def is_variable(value: object) -> bool:
 
 
 def is_array(value: object) -> bool:
-    """Whether a leaf is NumPy's and is taken as a tensor."""
-    return isinstance(value, np.ndarray | np.generic)
+    """Whether a leaf is NumPy's or says itself what array it is, as a table's column does, and is taken as a tensor."""
+    if isinstance(value, np.ndarray | np.generic):
+        return True
+    if not hasattr(type(value), "__array__") or isinstance(value, Tensor) or is_variable(value):
+        return False
+    return not (nesting.is_nested(value) or hasattr(value, "_type_spec") or has_type(value))
 
 
 Part = tuple[str, tuple[int, ...], Any]
@@ -168,6 +172,8 @@ def _taken(value: object) -> Any:
     """Return an argument with tensors for arrays, and taken apart what says how, or is a dataclass."""
     if isinstance(value, EagerTensor):
         return value
+    if isinstance(value, np.str_):  # text, as in TensorFlow; its other scalars are tensors
+        return str(value)
     if is_array(value):
         return convert(value)
     if type(value) in _PRIMITIVES:
