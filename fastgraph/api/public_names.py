@@ -93,8 +93,12 @@ NAMESPACES: dict[str, str] = {
 }
 
 _DTYPES = (
-    "bfloat16 complex64 complex128 double float16 float32 float64 half int8 int16 int32 int64 resource string uint8 "
-    "uint16 uint32 uint64 variant"
+    "bfloat16 complex64 complex128 double float16 float32 float64 half int8 int16 int32 int64 qint8 qint16 qint32 quint8 "
+    "quint16 resource string uint8 uint16 uint32 uint64 variant"
+)
+
+_STORED = (
+    "float4_e2m1fn float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz int2 int4 uint2 uint4"
 )
 
 
@@ -114,7 +118,8 @@ PUBLIC: dict[str, str] = {
     **_same("core.base.dtype", _DTYPES, ("", "dtypes")),
     "bool": "core.base.dtype:bool_",
     "dtypes.bool": "core.base.dtype:bool_",
-    **_same("core.base.dtype", "float8_e4m3fn float8_e5m2", ("dtypes.experimental", "experimental")),
+    **_same("core.base.dtype", _STORED, ("dtypes.experimental", "experimental")),
+    "dtypes.QUANTIZED_DTYPES": "core.base.dtype:QUANTIZED_DTYPES",
     **_same("core.base.shapes", "TensorShape"),
     **_same("core.base.type_specs", "NoneTensorSpec TensorSpec TypeSpec type_spec_from_value"),
     **_same("core.base.nesting", "assert_same_structure flatten is_nested map_structure pack_sequence_as", ("nest",)),
@@ -644,7 +649,6 @@ SUBSTITUTES = {
     "linalg": "matrices, and the functions of fastgraph.linalg",
     "nondifferentiable_batch_function": "fastgraph.data.Dataset.batch",
     "profiler": "fastgraph.profiler.experimental.start",
-    **dict.fromkeys(("qint8", "qint16", "qint32", "quint8", "quint16"), "fastgraph.int8 and its kin"),
     "random_index_shuffle": "fastgraph.random.experimental.index_shuffle",
     "sysconfig": "fastgraph.sysconfig.get_build_info",
     "types": "typing.Any",
@@ -671,8 +675,6 @@ SUBSTITUTES = {
     "experimental.tensorrt": "fastgraph.function, which compiles every graph",
     "experimental.register_filesystem_plugin": "a file system of fsspec, which paths may name",
     **dict.fromkeys(("sysconfig.get_compile_flags", "sysconfig.get_link_flags"), "Cython and NumPy"),
-    **dict.fromkeys([f"experimental.{name}" for name in ("int2", "int4", "uint2", "uint4")], "fastgraph.int8"),
-    "experimental.float4_e2m1fn": "fastgraph.dtypes.experimental.float8_e4m3fn",
     "image.generate_bounding_box_proposals": "fastgraph.image.non_max_suppression",
     "train.Coordinator": "Python's threading and queues",
     "image.decode_jxl": "Pillow (outside Functions)",

@@ -295,7 +295,7 @@ def _accepted(dtype: DType) -> int:
     """The kinds of Python values that can be of `dtype`."""
     if dtype.is_floating:
         return FLOAT | INT | BOOL
-    if dtype.is_integer:
+    if dtype.is_integer or dtype.is_quantized:
         return INT | BOOL
     if dtype.is_complex:
         return COMPLEX | FLOAT | INT | BOOL
@@ -328,7 +328,9 @@ def _numbers(values: list[Any], dtype: DType, kinds: int, within_range: bool) ->
 
     With `within_range` that is a ValueError. Raises: OverflowError for an integer of more than 64 bits.
     """
-    target = dtype.numpy_dtype
+    target = dtype.plain
+    if dtype.is_quantized:
+        return np.array(values, target).view(dtype.numpy_dtype)
     if dtype.is_integer:
         wide = np.uint64 if dtype is dtypes.uint64 else np.int64
         return np.array([int(x) for x in values] if kinds & BOOL else values, wide).astype(target)

@@ -248,6 +248,7 @@ PUBLIC: dict[str, str] = {
         "quantization.fake_quant_with_min_max_vars_per_channel_gradient quantization.quantize_and_dequantize "
         "quantization.quantize_and_dequantize_v2"
     ),
+    "quantized_steps": "quantization.dequantize quantization.quantize quantization.quantized_concat",
     "random_distributions": (
         "random.gamma random.poisson random.stateless_binomial random.stateless_gamma "
         "random.stateless_parameterized_truncated_normal random.stateless_poisson"

@@ -3,7 +3,7 @@
 from libc.stdint cimport int64_t
 
 cdef enum:
-    MAX_CODE = 26      # one more than the largest dtype code (resource = 20, uint64 = 23; spare)
+    MAX_CODE = 34      # one more than the largest dtype code
     MAX_LOOP_INPUTS = 3
     MAX_PLAIN = 6      # inputs of ops whose dtypes are compared without Python
     # Elements from which a loop is shared among threads: waking one takes 5 to 10 us, in which a loop that only moves

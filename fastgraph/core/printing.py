@@ -9,7 +9,7 @@ from fastgraph.core.tensor import EagerTensor, Tensor, as_array, register_slot
 
 
 def _elements(tensor: EagerTensor, *, as_repr: bool) -> str:
-    view = as_array(tensor)
+    view = as_array(tensor).view(tensor.dtype.plain)
     if as_repr:
         text = repr(view.item()) if tensor.ndim == 0 else repr(view)
     else:

@@ -118,7 +118,8 @@ cdef _fill_dtypes():
         _item_sizes[<int>known.code] = known.size if known.size else 8
         if known._numpy is not None:
             _descrs[<int>known.code] = known.numpy_dtype
-            _code_of_num[<int>known.numpy_dtype.num] = known.code
+            if not known.is_quantized:  # whose NumPy dtypes have no number of their own
+                _code_of_num[<int>known.numpy_dtype.num] = known.code
     for name in ("longlong", "ulonglong", "long", "ulong", "intc", "uintc"):
         found = np.dtype(name)
         _code_of_num[<int>found.num] = _dtype.as_dtype(found.name).code
@@ -144,6 +145,10 @@ cdef cnp.dtype _descr(int dtype_code):
 cdef int _code_of(cnp.ndarray array) except -2:
     """The dtype code of an array's elements, -1 if tensors have no such elements."""
     cdef int num = cnp.PyArray_TYPE(array)
+    if num == cnp.NPY_VOID:
+        for known in _dtype.QUANTIZED:
+            if known.numpy_dtype == (<object>array).dtype:
+                return known.code
     if 0 <= num < 64:
         return _code_of_num[num]
     name = (<object>array).dtype.name

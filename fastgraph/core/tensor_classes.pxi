@@ -393,6 +393,8 @@ cdef class EagerTensor(Tensor):
     def numpy(self):
         """The elements as a writable copy; of a 0-d tensor a NumPy scalar (bytes of a string)."""
         cdef object view = tensor_array(self)
+        if (<object>view).dtype.num == cnp.NPY_VOID:
+            view = view.view(self.dtype.plain)  # quantised elements: the numbers of the steps
         if self.ndim == 0:
             return view[()]
         return view.copy()

@@ -3,6 +3,7 @@ from fastgraph import cast as cast
 from fastgraph import complex as complex
 from fastgraph import saturate_cast as saturate_cast
 from fastgraph.core.base.dtype import DType as DType
+from fastgraph.core.base.dtype import QUANTIZED_DTYPES as QUANTIZED_DTYPES
 from fastgraph.core.base.dtype import as_dtype as as_dtype
 from fastgraph.core.base.dtype import bfloat16 as bfloat16
 from fastgraph.core.base.dtype import bool_ as _bool
@@ -17,6 +18,11 @@ from fastgraph.core.base.dtype import int16 as int16
 from fastgraph.core.base.dtype import int32 as int32
 from fastgraph.core.base.dtype import int64 as int64
 from fastgraph.core.base.dtype import int8 as int8
+from fastgraph.core.base.dtype import qint16 as qint16
+from fastgraph.core.base.dtype import qint32 as qint32
+from fastgraph.core.base.dtype import qint8 as qint8
+from fastgraph.core.base.dtype import quint16 as quint16
+from fastgraph.core.base.dtype import quint8 as quint8
 from fastgraph.core.base.dtype import resource as resource
 from fastgraph.core.base.dtype import string as string
 from fastgraph.core.base.dtype import uint16 as uint16

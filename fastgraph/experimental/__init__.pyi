@@ -13,8 +13,16 @@ from fastgraph.core.api_dispatch import dispatch_for_binary_elementwise_apis as 
 from fastgraph.core.api_dispatch import dispatch_for_binary_elementwise_assert_apis as dispatch_for_binary_elementwise_assert_apis
 from fastgraph.core.api_dispatch import dispatch_for_unary_elementwise_apis as dispatch_for_unary_elementwise_apis
 from fastgraph.core.api_dispatch import unregister_dispatch_for as unregister_dispatch_for
+from fastgraph.core.base.dtype import float4_e2m1fn as float4_e2m1fn
+from fastgraph.core.base.dtype import float8_e4m3b11fnuz as float8_e4m3b11fnuz
 from fastgraph.core.base.dtype import float8_e4m3fn as float8_e4m3fn
+from fastgraph.core.base.dtype import float8_e4m3fnuz as float8_e4m3fnuz
 from fastgraph.core.base.dtype import float8_e5m2 as float8_e5m2
+from fastgraph.core.base.dtype import float8_e5m2fnuz as float8_e5m2fnuz
+from fastgraph.core.base.dtype import int2 as int2
+from fastgraph.core.base.dtype import int4 as int4
+from fastgraph.core.base.dtype import uint2 as uint2
+from fastgraph.core.base.dtype import uint4 as uint4
 from fastgraph.data.optionals import Optional as Optional
 from fastgraph.experimental import dlpack as dlpack
 from fastgraph.experimental import dtensor as dtensor

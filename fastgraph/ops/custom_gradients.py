@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import inspect
 import itertools
+import types
 from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, TypeVar, overload
 
@@ -46,12 +47,23 @@ def custom_gradient(f: Callable[..., Any] | None = None) -> Callable[..., Any]:
     if not callable(f):
         raise TypeError(f"custom_gradient decorates a function, got {f!r}")
 
-    @functools.wraps(f)
-    def decorated(*args: Any, **kwargs: Any) -> Any:
-        return _apply_custom(f, args, kwargs)
+    return _Stated(f)
 
-    setattr(decorated, "__fg_decorator__", custom_gradient)  # noqa: B010  # for AutoGraph, which converts `f`
-    return decorated
+
+class _Stated:
+    """A function with a gradient of its own; as a class's attribute a method: the object it is bound to is no argument."""
+
+    __wrapped__: Callable[..., Any]
+    __fg_decorator__ = staticmethod(custom_gradient)  # for AutoGraph, which converts what is wrapped
+
+    def __init__(self, f: Callable[..., Any]) -> None:
+        functools.update_wrapper(self, f)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return _apply_custom(self.__wrapped__, args, kwargs)
+
+    def __get__(self, instance: Any, owner: Any = None) -> _Stated:
+        return self if instance is None else _Stated(types.MethodType(self.__wrapped__, instance))
 
 
 def _apply_custom(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

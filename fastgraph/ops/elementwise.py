@@ -389,6 +389,10 @@ def _cast_back(dy: Tensor, x_dtype: DType) -> Any:
 @elementwise(groups=("-",), out="dtype", lower=_lower_cast, vjp=dict(x=_cast_back), samples=_cast_samples)
 def cast_p(x: Array, *, dtype: DType) -> Any:
     """x with elements of `dtype`: floats are cut off to integers, anything but 0 is True. t[*s] -> dtype[*s]."""
+    return _cast(x, dtype)
+
+
+def _cast(x: Array, dtype: DType) -> Any:
     target = dtype.numpy_dtype
     if (x.dtype.kind == "O") != (target.kind == "O"):
         names = message_name(as_dtype(x.dtype)), message_name(dtype)
@@ -406,7 +410,7 @@ def cast_p(x: Array, *, dtype: DType) -> Any:
 
 def _stored_samples() -> list[Any]:
     numbers = np.array([[0.0, 1.5, -2.5], [3.0, 100.0, -7.0]])
-    types = [t.name for t in STORED]
+    types = [t.name for t in STORED if not t.is_quantized]
     pairs = [(a, b) for t in types for a, b in (("float32", t), (t, "float16"), (t, "int32"))]
     return [((numbers.astype(as_dtype(a).numpy_dtype),), {"dtype": as_dtype(b)}) for a, b in pairs]
 
@@ -416,15 +420,17 @@ def _stored_samples() -> list[Any]:
     groups=("-",),
     out="dtype",
     samples=_stored_samples,
-    reason="floats of 8 bits: kernels have no such elements",
+    reason="floats of 8 bits, whole numbers of 4, steps of ranges: kernels have no such elements",
 )
 def cast_stored_p(x: Array, *, dtype: DType) -> Any:
-    """`cast_p` to or from floats of 8 bits, by way of float32; no gradient goes through it. t[*s] -> dtype[*s]."""
-    target = dtype.numpy_dtype
+    """`cast_p` to or from what is only stored, small floats by way of float32; no gradient. t[*s] -> dtype[*s]."""
     if x.dtype.kind == "O":
         raise UnimplementedError(None, None, f"Cast string to {message_name(dtype)} is not supported")
-    wide = (x.real if x.dtype.kind == "c" else x).astype(np.float32)
-    return wide != 0 if target.kind == "b" else wide.astype(target)
+    x = x.view(as_dtype(x.dtype).plain)
+    if any(as_dtype(kind) in STORED for kind in (x.dtype, dtype.plain)):
+        x = (x.real if x.dtype.kind == "c" else x).astype(np.float32)
+        return x != 0 if dtype.is_bool else x.astype(dtype.plain).view(dtype.numpy_dtype)
+    return _cast(x, as_dtype(dtype.plain)).view(dtype.numpy_dtype)
 
 
 # ---- public functions that decide which op to apply -----------------------------------------------------------------

@@ -420,6 +420,27 @@ def test_custom_gradient_that_clips():
     np.testing.assert_allclose(tape.gradient(y, v).numpy(), [0.3, 0.4], rtol=1e-6)
 
 
+def test_custom_gradient_of_a_method():
+    class Scaled:
+        factor = 4.0
+
+        @fg.custom_gradient
+        def product(self, x, y):
+            if x > 0.0:
+                x = x * self.factor
+            return x * y, lambda dy: (dy * self.factor, dy * y)
+
+    def gradients(x, y):
+        with fg.GradientTape() as tape:
+            tape.watch([x, y])
+            z = Scaled().product(x, y)
+        return z, *tape.gradient(z, [x, y])
+
+    for run in (gradients, fg.function(gradients)):
+        assert [float(n) for n in run(fg.constant(3.0), fg.constant(5.0))] == [60.0, 4.0, 5.0]
+    assert Scaled.product.__name__ == "product"
+
+
 def test_custom_gradient_that_returns_its_argument_itself():
     @fg.custom_gradient
     def double_backward(x):

@@ -10,7 +10,10 @@ from typing import Any, Union
 import numpy as np
 
 #: Types whose NumPy dtypes ml_dtypes has, which is imported when the first such array is made: their bytes.
-_OF_ML_DTYPES = {"bfloat16": 2, "float8_e5m2": 1, "float8_e4m3fn": 1}
+_OF_ML_DTYPES = {"bfloat16": 2} | dict.fromkeys(
+    "float8_e5m2 float8_e4m3fn float8_e4m3fnuz float8_e4m3b11fnuz float8_e5m2fnuz int4 uint4 int2 uint2 float4_e2m1fn"
+    .split(), 1,
+)  # fmt: skip
 _KINDS = {"float": "f", "bfloat": "f", "int": "i", "uint": "u", "bool": "b", "complex": "c"}
 
 
@@ -18,10 +21,14 @@ class DType:
     """The type of a tensor's elements.
 
     `name` is TensorFlow's name, `code` (also `as_datatype_enum`) its number in the enum DataType, `size` the bytes of
-    one element (0 for string, resource and variant). Source: tf.dtypes.DType.
+    one element (0 for string, resource and variant); `is_quantized`: whether elements are steps of a range that is kept
+    beside them. Source: tf.dtypes.DType.
     """
 
-    __slots__ = ("_numpy", "code", "is_bool", "is_complex", "is_floating", "is_integer", "is_unsigned", "name", "size")
+    __slots__ = (
+        "_numpy", "code", "is_bool", "is_complex", "is_floating", "is_integer", "is_quantized", "is_unsigned", "name",
+        "size",
+    )  # fmt: skip
 
     name: str
     code: int
@@ -31,9 +38,10 @@ class DType:
     is_unsigned: bool
     is_complex: bool
     is_bool: bool
+    is_quantized: bool
 
     def __init__(self, name: str, code: int, numpy_name: str | None) -> None:
-        kind = "f" if name in _OF_ML_DTYPES else _KINDS.get(name.rstrip("0123456789"), "")
+        kind = _KINDS.get(name.partition("_")[0].rstrip("0123456789"), "")
         self.name = name
         self.code = code
         self._numpy: np.dtype[Any] | None = None
@@ -41,13 +49,14 @@ class DType:
         if name in _OF_ML_DTYPES:
             self.size = _OF_ML_DTYPES[name]
         elif numpy_name is not None:
-            self._numpy = np.dtype(numpy_name)
+            self._numpy = np.dtype([(name, numpy_name)] if name[0] == "q" else numpy_name)
             self.size = 0 if numpy_name == "O" else self._numpy.itemsize
         self.is_floating = kind == "f"
         self.is_integer = kind in ("i", "u")
         self.is_unsigned = kind == "u"
         self.is_complex = kind == "c"
         self.is_bool = kind == "b"
+        self.is_quantized = name.startswith("q")
 
     @property
     def numpy_dtype(self) -> np.dtype[Any]:
@@ -61,8 +70,13 @@ class DType:
         return self._numpy
 
     @property
-    def as_numpy_dtype(self) -> type[Any]:
-        """The NumPy scalar type of these elements (`object` for string). TypeError for resource and variant."""
+    def as_numpy_dtype(self) -> Any:
+        """The NumPy scalar type of these elements (`object` for string, of quantised ones the NumPy dtype).
+
+        TypeError for resource and variant.
+        """
+        if self.is_quantized:
+            return self.numpy_dtype
         return object if self is string else self.numpy_dtype.type
 
     @property
@@ -81,9 +95,9 @@ class DType:
         return self._numpy is not None or self.name in _OF_ML_DTYPES
 
     @property
-    def is_quantized(self) -> bool:
-        """False: there are no quantised types here."""
-        return False
+    def plain(self) -> np.dtype[Any]:
+        """The dtype of NumPy arrays as users see them: of quantised elements that of their numbers."""
+        return self.numpy_dtype[0] if self.is_quantized else self.numpy_dtype
 
     @property
     def base_dtype(self) -> DType:
@@ -117,8 +131,10 @@ class DType:
         raise ValueError(f"{self} does not have defined limits.")
 
     def _range(self, what: str) -> Any:
+        if self.is_quantized:
+            raise TypeError(f"Cannot find {what} value of {self} with quantized type {self}.")
         if self.is_integer:
-            return _IntegerRange(np.iinfo(self.numpy_dtype))
+            return _IntegerRange(_info(self))
         if not self.is_floating:
             raise TypeError(f"Cannot find {what} value of {self} with type {self}.")
         if self.name in _OF_ML_DTYPES:
@@ -173,6 +189,14 @@ class _IntegerRange:
         self.max = int(info.max)
 
 
+def _info(dtype: DType) -> Any:
+    if dtype.name not in _OF_ML_DTYPES:
+        return np.iinfo(dtype.numpy_dtype)
+    import ml_dtypes
+
+    return ml_dtypes.iinfo(dtype.numpy_dtype)  # type: ignore[arg-type]
+
+
 DTypeLike = Union[DType, str, int, type, "np.dtype[Any]"]
 
 float32 = DType("float32", 1, "float32")
@@ -195,6 +219,19 @@ uint32 = DType("uint32", 22, "uint32")
 uint64 = DType("uint64", 23, "uint64")
 float8_e5m2 = DType("float8_e5m2", 24, None)
 float8_e4m3fn = DType("float8_e4m3fn", 25, None)
+qint8 = DType("qint8", 11, "int8")
+quint8 = DType("quint8", 12, "uint8")
+qint32 = DType("qint32", 13, "int32")
+qint16 = DType("qint16", 15, "int16")
+quint16 = DType("quint16", 16, "uint16")
+float8_e4m3fnuz = DType("float8_e4m3fnuz", 26, None)
+float8_e4m3b11fnuz = DType("float8_e4m3b11fnuz", 27, None)
+float8_e5m2fnuz = DType("float8_e5m2fnuz", 28, None)
+int4 = DType("int4", 29, None)
+uint4 = DType("uint4", 30, None)
+int2 = DType("int2", 31, None)
+uint2 = DType("uint2", 32, None)
+float4_e2m1fn = DType("float4_e2m1fn", 33, None)
 half = float16
 double = float64
 
@@ -204,13 +241,18 @@ ALL = (
 )  # fmt: skip
 INTEGER = tuple(d for d in ALL if d.is_integer)
 #: Types that numbers are cast to and from, and that no op computes in.
-STORED = (float8_e5m2, float8_e4m3fn)
+QUANTIZED = (qint8, quint8, qint32, qint16, quint16)
+STORED = (
+    float8_e5m2, float8_e4m3fn, float8_e4m3fnuz, float8_e4m3b11fnuz, float8_e5m2fnuz, int4, uint4, int2, uint2,
+    float4_e2m1fn, *QUANTIZED,
+)  # fmt: skip
+QUANTIZED_DTYPES = frozenset(QUANTIZED)
 
 _BY_CODE: dict[int, DType] = {d.code: d for d in (*ALL, *STORED)}
 _BY_ANY: dict[Any, DType] = {d.name: d for d in (*ALL, *STORED)}  # names, NumPy dtypes, scalar types, Python types
 _BY_ANY |= {"half": float16, "float": float32, "double": float64, float: float32, bool: bool_, object: string}
 _BY_ANY |= {np.str_: string, np.bytes_: string, np.object_: string}
-_BY_ANY |= {d.numpy_dtype: d for d in ALL if d._numpy is not None}
+_BY_ANY |= {d.numpy_dtype: d for d in (*ALL, *QUANTIZED) if d._numpy is not None}
 _BY_ANY |= {d.numpy_dtype.type: d for d in ALL if d._numpy is not None and d is not string}
 
 
