@@ -21,13 +21,20 @@ class Replica:
     """One of several replicas: its number, how many there are, and the context that its program sees.
 
     context: None while Variables are updated between replicas. updates: assignments go to the replica's own copy, for
-    all replicas make the same ones.
+    all replicas make the same ones. traced: its program is part of a trace, so nobody waits for it when that runs.
     """
 
-    __slots__ = ("context", "count", "index", "updates")
+    __slots__ = ("context", "count", "index", "traced", "updates")
 
-    def __init__(self, index: int, count: int, context: Any = None, updates: bool = False) -> None:
-        self.index, self.count, self.context, self.updates = index, count, context, updates
+    def __init__(
+        self, index: int, count: int, context: Any = None, updates: bool = False, traced: bool = False
+    ) -> None:
+        self.index, self.count, self.context, self.updates, self.traced = index, count, context, updates, traced
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What a trace of a Function that is called here depends on."""
+        return self.index, self.updates, self.traced, getattr(self.context, "strategy", None)
 
 
 def current() -> Replica | None:
@@ -51,7 +58,7 @@ def acting(replica: Replica | None) -> Iterator[None]:
 def updating() -> Iterator[None]:
     """A context in which this thread's replica assigns to its own copies, as all the others do."""
     now = current()
-    with acting(None if now is None else Replica(now.index, now.count, now.context, True)):
+    with acting(None if now is None else Replica(now.index, now.count, now.context, True, now.traced)):
         yield
 
 

@@ -154,9 +154,13 @@ def _class(
 
 def binary_accuracy(y_true: TensorLike, y_pred: TensorLike, threshold: float = 0.5) -> Tensor:
     """Return the share of scores on their label's side of `threshold`, along the last axis. f[*s, n] -> f[*s]."""
+    return reduce_mean(_on_the_side(y_true, y_pred, threshold), axis=-1)
+
+
+def _on_the_side(y_true: TensorLike, y_pred: TensorLike, threshold: float = 0.5) -> Any:
+    """1 where a score is on its label's side of `threshold`, else 0: the class counts each of them. f[*s] -> f[*s]."""
     y_pred = convert_to_tensor(y_pred)
-    sides = cast(greater(y_pred, cast(threshold, y_pred.dtype)), y_pred.dtype)
-    return reduce_mean(_equal(y_true, sides), axis=-1)
+    return _equal(y_true, cast(greater(y_pred, cast(threshold, y_pred.dtype)), y_pred.dtype))
 
 
 def categorical_accuracy(y_true: TensorLike, y_pred: TensorLike) -> Tensor:
@@ -202,7 +206,7 @@ def _equal(a: TensorLike, b: TensorLike) -> Any:
 
 Accuracy = _class("Accuracy", _equal, "How often predictions equal labels.")
 BinaryAccuracy = _class(
-    "BinaryAccuracy", binary_accuracy, "How often a score is on its label's side of `threshold`.", "threshold"
+    "BinaryAccuracy", _on_the_side, "How often a score is on its label's side of `threshold`.", "threshold"
 )
 CategoricalAccuracy = _class(
     "CategoricalAccuracy", categorical_accuracy, "How often the greatest score is the one-hot label's."

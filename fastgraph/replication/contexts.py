@@ -162,6 +162,8 @@ class ReplicaContext:
         if self.num_replicas_in_sync == 1:
             return value
         mine, flat = self._replica_id, flat_tensors(value)
+        if any(isinstance(leaf, IndexedSlices) for leaf in flat):
+            raise NotImplementedError("all_gather does not support IndexedSlices")
 
         def joined(*tensors: Any) -> Any:
             def both(strategy: Any, *all_: Any) -> Any:

@@ -76,7 +76,7 @@ class Company:
     """This process among those of MPI: says how it is, hears of the others, and ends all where one cannot go on."""
 
     def __init__(self, world: Any, comm: Any, people: Sequence[Person], threaded: bool) -> None:
-        self._world, self._comm, self._people, self._threaded = world, comm, people, threaded
+        self._world, self._comm, self._people, self.threaded = world, comm, people, threaded
         self._own = people[world.rank]
         self._near = [p for p in people if p.host == self._own.host and p is not self._own and p.began]
         self._near = [p for p in self._near if not _has_ended(p)]  # seen from here, so not in another container
@@ -88,7 +88,7 @@ class Company:
         self.phase = "runs"
         self.failure: tuple[str, str] | None = None
         self.busy = 0  # how many exchanges are under way: MPI goes on with them when it is called
-        self._verdict: tuple[str, str] | None = None
+        self.verdict: tuple[str, str] | None = None
         self._judged = 0.0
         self._taken = self._all_ended = False
         self._signs: dict[int, Sign] = {}
@@ -105,24 +105,24 @@ class Company:
 
     def _silence(self) -> float:
         """Seconds without a sign after which a process counts as dead; without a thread signs come with exchanges."""
-        return min(SILENCE, self.limit + GRACE) if self._threaded else self.limit + GRACE
+        return min(SILENCE, self.limit + GRACE) if self.threaded else self.limit + GRACE
 
     # What this process does.
 
     def go(self, digest: int, words: str) -> tuple[int, int]:
         """Note the beginning of an exchange; return its number, and a digest of it and of all that were before it."""
         self.begun += 1
-        self._way = (self._way * 0x9E3779B97F4A7C15 + digest) & (1 << 64) - 1  # so that no exchange is forgotten
-        self.recent.append((self.begun, self._way, words))
-        return self.begun, self._way
+        self._way = way = hash((self._way, digest))  # so that no exchange is forgotten
+        self.recent.append((self.begun, way, words))
+        return self.begun, way
 
     def look(self) -> None:
         """Raise the error of what has happened to another process, if anything has."""
-        if not self._threaded:
+        if not self.threaded:
             self.beat()
-        if self._verdict is not None:
+        if self.verdict is not None:
             self._taken = True
-            kind, text = self._verdict
+            kind, text = self.verdict
             raise getattr(errors, kind)(None, None, text)
 
     def accuse(self, verdict: tuple[str, str]) -> None:
@@ -143,7 +143,7 @@ class Company:
 
     def fail(self, kind: str, text: str) -> None:
         """Say that this process cannot go on, and why."""
-        self.phase, self.failure = "failed", self._verdict or self.failure or (kind, text)
+        self.phase, self.failure = "failed", self.verdict or self.failure or (kind, text)
         self._taken = True
         self._part()
         until = time.monotonic() + 10 * self._every
@@ -163,8 +163,8 @@ class Company:
             if self.busy and self.phase == "runs":
                 self._comm.Iprobe()
             self.beat()
-            if self._verdict and not self._taken and time.monotonic() - self._judged > GRACE:
-                print(self._verdict[1], file=sys.stderr, flush=True)
+            if self.verdict and not self._taken and time.monotonic() - self._judged > GRACE:
+                print(self.verdict[1], file=sys.stderr, flush=True)
                 self._part()
                 self._world.Abort(1)
 
@@ -210,10 +210,10 @@ class Company:
         )
         for rank in range(1, len(self._people)):
             if len(self._sent) < _REMEMBERED * len(self._people):
-                self._sent.append(self._comm.isend((self._verdict, self._all_ended), rank, _WORD))
+                self._sent.append(self._comm.isend((self.verdict, self._all_ended), rank, _WORD))
 
     def _look_at_neighbours(self, at: float) -> None:
-        if at - self._looked < 2 * self._every or self._all_ended or self._verdict:
+        if at - self._looked < 2 * self._every or self._all_ended or self.verdict:
             return
         self._looked = at
         for person in self._near:
@@ -224,8 +224,8 @@ class Company:
                 self._judge(self.failure)
 
     def _judge(self, verdict: tuple[str, str] | None) -> None:
-        if verdict and not self._verdict:
-            self._verdict, self._judged = verdict, time.monotonic()
+        if verdict and not self.verdict:
+            self.verdict, self._judged = verdict, time.monotonic()
 
     def _silent(self, rank: int) -> str:
         return (
@@ -324,16 +324,16 @@ class Company:
             return
         if self.phase == "runs" or self.phase == "waits":
             self.phase = "ended"
-        while not self._all_ended and self._verdict is None:
+        while not self._all_ended and self.verdict is None:
             self.beat(now=True)
             time.sleep(self._every / 4)
         self._stop.set()
-        if self._threaded:
+        if self.threaded:
             self._thread.join()
         self._part()
-        if self._verdict is not None:
+        if self.verdict is not None:
             if not self._taken:
-                print(self._verdict[1], file=sys.stderr, flush=True)
+                print(self.verdict[1], file=sys.stderr, flush=True)
             sys.stdout.flush()
             self._world.Abort(1)
 

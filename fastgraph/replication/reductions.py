@@ -42,10 +42,12 @@ class ReduceOp(enum.Enum):
 
 
 def way(reduce_op: Any) -> ReduceOp:
-    """Return a ReduceOp, which may be given by its name. Raises ValueError for what is none."""
+    """Return a ReduceOp, which may be given by its name. Raises ValueError for a name of none, TypeError for others."""
     if isinstance(reduce_op, str):
-        reduce_op = reduce_op.upper()
-    return ReduceOp(getattr(reduce_op, "value", reduce_op))
+        return ReduceOp(reduce_op.upper())
+    if isinstance(reduce_op, enum.Enum):  # TensorFlow's own counts too
+        return ReduceOp(reduce_op.value)
+    raise TypeError(f"Expected `reduce_op` to be a `tf.distribute.ReduceOp`, not: {reduce_op!r}")
 
 
 def per_replica(value: Any) -> tuple[Any, ...] | None:

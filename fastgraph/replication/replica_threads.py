@@ -148,7 +148,9 @@ def run_replicas(
         def call(own_args: Any = own_args, own_kwargs: Any = own_kwargs) -> Any:
             return function(*own_args, **own_kwargs)
 
-        thread = ReplicaThread(call, context, Replica(index, n, context), devices[index], around)
+        thread = ReplicaThread(
+            call, context, Replica(index, n, context, traced=around.trace is not None), devices[index], around
+        )
         context.thread = thread
         threads.append(thread)
     before, strategy._running = strategy._running, threads

@@ -7,7 +7,7 @@ outside is an object as well.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fastgraph.composites.lookup_primitives import Table
@@ -23,7 +23,7 @@ from fastgraph.saving.saved_model_objects import Asset, RestoredTable, Signature
 from fastgraph.staging.concrete_function import ConcreteFunction
 from fastgraph.staging.function import BoundFunction, Function
 from fastgraph.state.tracking import Trackable, children_of
-from fastgraph.state.variable import Variable
+from fastgraph.state.variable import Variable, VariableAggregation, VariableSynchronization
 
 _SHOWN = 5  # names of functions that a warning tells
 
@@ -198,7 +198,8 @@ class SavedGraph(ObjectGraph):
             for number, value in enumerate(self.objects):
                 own = variable_of(value)
                 if own is not None:
-                    self._variables.setdefault(own.__fg_cell__.id, number)
+                    for copy in _alike(own):
+                        self._variables.setdefault(copy.__fg_cell__.id, number)
         return self._variables
 
 
@@ -211,6 +212,13 @@ def table_of(value: Any) -> Table | None:
 def _plain(value: Any) -> Any:
     """Return the Function of a bound one: there is one for each instance."""
     return value.function if type(value) is BoundFunction else value
+
+
+def _alike(variable: Variable) -> Sequence[Variable]:
+    """The replicas' copies that a function may take for a Variable; of those that are added up each is but a part."""
+    on_read = variable.synchronization is VariableSynchronization.ON_READ
+    parts = on_read and variable.aggregation is VariableAggregation.SUM
+    return variable._copies if variable._copies and not parts else (variable,)
 
 
 def functions_of(value: Any) -> dict[str, Any]:

@@ -292,7 +292,7 @@ class Function(MethodCall):
             self._parameters.rename(arguments)
         replica = current_state().replica
         if replica is not None:  # whose copies of Variables the trace takes
-            arguments.key = (cache_keys.REPLICA, replica.index, replica.updates, arguments.key)
+            arguments.key = (cache_keys.REPLICA, *replica.key, arguments.key)
         found = self._traces.find(arguments.key) or recursive_tracing.find(self, arguments.key)
         if found is None:
             found = self._find_within(arguments.key)

@@ -20,7 +20,7 @@ from fastgraph.core.replicas import Replica, acting, current
 from fastgraph.core.tensor import Tensor, convert, current_trace, executing_eagerly
 from fastgraph.core.tensor_type import TensorType
 from fastgraph.state.resource_handles import ResourceHandle
-from fastgraph.state.variable import Variable, VariableAggregation, VariableSynchronization
+from fastgraph.state.variable import UnreadVariable, Variable, VariableAggregation, VariableSynchronization
 from fastgraph.state.variable_ops import ASSIGN_ADD
 
 
@@ -83,6 +83,10 @@ def select(structure: Any, index: int) -> Any:
     return nesting.map_structure(own, structure)
 
 
+#: What becomes a tensor where it differs between the replicas of a graph; what an `assign` gives, its copy's value.
+_OF_A_GRAPH = (bool, int, float, str, bytes, UnreadVariable)
+
+
 def regroup(values: Sequence[Any]) -> Any:
     """Return one structure of those that the replicas gave: what is one object in all of them, else a PerReplica.
 
@@ -99,19 +103,23 @@ def regroup(values: Sequence[Any]) -> Any:
     owners = {id(owner) for value in values if (owner := container_of(value)) is not None}
     if len(owners) == 1 and all(container_of(value) is not None for value in values):
         return container_of(first)
-    if current_trace() is not None:  # numbers that differ come out of a graph as tensors
-        values = [convert(value) if isinstance(value, (bool, int, float)) else value for value in values]
+    if current_trace() is not None:  # numbers and texts that differ come out of a graph as tensors
+        values = [convert(value) if isinstance(value, _OF_A_GRAPH) else value for value in values]
     return PerReplica(values)
 
 
 def wrapped(structure: Any) -> Any:
     """Return what the only replica of this process gave as what several give: a PerReplica for each tensor."""
-    return nesting.map_structure(lambda leaf: PerReplica([leaf]) if isinstance(leaf, Tensor) else leaf, structure)
+
+    def one(leaf: Any) -> Any:
+        return PerReplica([convert(leaf)]) if isinstance(leaf, (Tensor, UnreadVariable)) else leaf
+
+    return nesting.map_structure(one, structure)
 
 
 def container_of(value: object) -> DistributedVariable | None:
-    """Return the Variable that a replica's copy belongs to."""
-    owner = getattr(value, "_distributed_container", None)
+    """Return the Variable that a replica's copy belongs to; what its `assign` gave belongs to none: it may differ."""
+    owner = None if isinstance(value, UnreadVariable) else getattr(value, "_distributed_container", None)
     return None if owner is None else owner()
 
 
@@ -248,7 +256,8 @@ class DistributedVariable(Variable, DistributedValues):
 
         def together(strategy: Any, value: Any) -> Any:
             value = strategy.extended.aggregated(self._aggregation, value, self)
-            return self._change_all(change, method, value, read_value)
+            self._change_all(change, method, value, read_value=False)
+            return PerReplica([copy.value() for copy in self._copies]) if read_value else None
 
         return replica.context.merge_call(together, (value,))
 
@@ -266,7 +275,9 @@ class DistributedVariable(Variable, DistributedValues):
                 function(copy, select(value, index))
 
     def _after_assign(self, read_value: bool = True) -> Any:
-        return super()._after_assign(read_value) if self._is_mirrored or not read_value else self
+        if self._is_mirrored or not read_value:
+            return super()._after_assign(read_value)
+        return self.value() if self._aggregation is VariableAggregation.NONE else self  # as reading it: refused
 
     def set_shape(self, shape: Any) -> None:
         """Narrow the shape of what may be assigned. ValueError where `shape` is not compatible with it."""

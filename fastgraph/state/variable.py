@@ -455,7 +455,7 @@ class Variable(VariableOperators, Parts, Trackable, metaclass=_VariableType):
         made = None if trace is None else trace.operation()
         if not read_value:
             return made
-        after = _UnreadVariable.__new__(_UnreadVariable)
+        after = UnreadVariable.__new__(UnreadVariable)
         after.__fg_cell__ = self.__fg_cell__
         after._read_attrs = self._read_attrs
         after._owner = self
@@ -559,7 +559,7 @@ class Variable(VariableOperators, Parts, Trackable, metaclass=_VariableType):
         return Variable, (*arguments, None, self._constraint, self._synchronization, self._aggregation)
 
 
-class _UnreadVariable(Variable):
+class UnreadVariable(Variable):
     """The result of an assign: reads as the Variable does when it is used; for the rest it asks the Variable."""
 
     _name = "UnreadVariable"
@@ -593,7 +593,7 @@ def _initial(initial_value: TensorLike | Callable[[], Any], dtype: DType | None)
 
 
 nesting.register_leaf(Variable)
-nesting.register_leaf(_UnreadVariable)
+nesting.register_leaf(UnreadVariable)
 for _public in (Variable, VariableSynchronization, VariableAggregation, variable_creator_scope):
     primitives.register_public(_public, _public.__name__)
 TensorType.register(Variable)

@@ -126,3 +126,14 @@ def test_a_metric_of_ones_own() -> None:
     assert float(metric.result()) == 0.0
     with pytest.raises(NotImplementedError, match="Must be implemented in subclasses"):
         metrics.Metric().result()
+
+
+def test_binary_accuracy_counts_each_score() -> None:
+    found = metrics.BinaryAccuracy()
+    found.update_state([0.0, 1.0, 1.0], [0.2, 0.7, 0.4], sample_weight=[1.0, 2.0, 3.0])
+    found.update_state([1.0], [0.9])
+    assert float(found.result()) == np.float32(4 / 7)
+    found.reset_state()
+    found.update_state([[0.0, 1.0], [1.0, 1.0]], [[0.2, 0.7], [0.4, 0.3]], sample_weight=[1.0, 2.0])
+    found.update_state([[1.0]], [[0.9]])
+    assert float(found.result()) == np.float32(3 / 7)

@@ -221,7 +221,7 @@ class Optimizer(Arguments, Trackable):
         Args:
             grads_and_vars: Pairs of a gradient and a Variable. Gradients that are None are left out, with a warning.
             skip_gradients_aggregation: Take a replica's gradients as they are; else those of all replicas are added up.
-            kwargs: None of them has an effect.
+            kwargs: experimental_aggregate_gradients=False is the old name of that; the others have no effect.
 
         Returns:
             The Variable `iterations`, an int64 scalar.
@@ -245,7 +245,8 @@ class Optimizer(Arguments, Trackable):
         variables = [variable for _, variable in pairs]
         gradients = [gradient for gradient, _ in pairs]
         replica = replicas.current()
-        if replica is not None and replica.context is not None and not skip_gradients_aggregation:
+        alone = skip_gradients_aggregation or not kwargs.get("experimental_aggregate_gradients", True)
+        if replica is not None and replica.context is not None and not alone:
             gradients = replica.context.all_reduce("SUM", gradients, replicas.GRADIENTS)
         with name_scope(name or self.name or "optimizer"):
             if not self._index_dict:
